@@ -1,0 +1,81 @@
+# Targets for people: "make help". Anything longer than a line is in dev/*.sh.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+FUZZTIME ?= 30s
+export FUZZTIME
+export CGO_ENABLED = 0
+
+# The package that a target is about exists only once somebody has written it.
+have = $(wildcard $(1)/*.go)
+
+##@ Everyday
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: bin/signpost bin/localcluster ## Build bin/signpost and bin/localcluster
+
+.PHONY: demo
+demo: build ## Show Signpost at work on a local cluster
+	@go run ./dev/demo
+
+.PHONY: test
+test: deps ## Set up, then lint, verify and test everything (what CI runs)
+	@dev/test.sh
+
+.PHONY: clean
+clean: ## Remove what was built
+	@rm -rf bin
+
+##@ Code
+
+.PHONY: fmt
+fmt: bin/tools/.installed ## Format all Go files
+	@bin/tools/gofumpt -l -w .
+
+.PHONY: lint
+lint: bin/tools/.installed ## Check format, go vet and staticcheck
+	@dev/lint.sh
+
+.PHONY: generate
+generate: bin/tools/.installed ## Write generated code, resource definitions and docs
+	@dev/generate.sh
+
+.PHONY: verify
+verify: bin/tools/.installed ## Fail when something generated is stale
+	@dev/verify.sh
+
+##@ Longer
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME (30s)
+	@dev/fuzz.sh
+
+.PHONY: bench
+bench: build ## Measure Signpost
+	@go run ./dev/bench
+
+.PHONY: deps
+deps: ## Install what is missing on this machine, or say what it is
+	@dev/deps.sh
+
+# Go decides what is out of date, so these always ask it.
+.PHONY: FORCE
+FORCE:
+
+bin/signpost: FORCE
+	$(if $(call have,cmd/signpost),@go build -ldflags "-X main.version=$(VERSION)" -o $@ ./cmd/signpost,@echo "cmd/signpost does not exist yet")
+
+bin/localcluster: FORCE
+	@test -e $@ || echo "building the local cluster: takes about four minutes the first time"
+	$(if $(call have,dev/localcluster),@go build -C dev/localcluster -o $(CURDIR)/$@ .,@echo "dev/localcluster does not exist yet")
+
+bin/tools/.installed: dev/tools/go.mod dev/tools/go.sum
+	@echo "installing tools: $(notdir $(shell sed -n '/^tool (/,/^)/s/^\t//p' dev/tools/go.mod))"
+	@GOBIN=$(CURDIR)/bin/tools go install -C dev/tools tool
+	@touch $@

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Checks the format of all Go files, and runs go vet and staticcheck in every
+# module. Prints what is wrong; says nothing when nothing is.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+tools=$PWD/bin/tools
+failed=0
+
+unformatted=$("$tools/gofumpt" -l .) || failed=1
+if [[ -n $unformatted ]]; then
+  echo "not formatted (make fmt does it):"
+  sed 's/^/  /' <<<"$unformatted"
+  failed=1
+fi
+
+# The modules with Go files. staticcheck reads every dependency from source,
+# which for the local cluster is all of Kubernetes: go vet has to do there.
+for module in . dev/*/; do
+  module=${module%/}
+  [[ -e $module/go.mod ]] || continue
+  [[ -n $(go list -C "$module" ./... 2>/dev/null) ]] || continue
+  go vet -C "$module" ./... || failed=1
+  if [[ $module != dev/localcluster ]]; then
+    (cd "$module" && "$tools/staticcheck" ./...) || failed=1
+  fi
+done
+exit "$failed"

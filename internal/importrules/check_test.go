@@ -1,0 +1,156 @@
+package importrules
+
+import (
+	"strings"
+	"testing"
+)
+
+// graph makes packages from lines such as "kube: catalog k8s.io/client-go". A
+// path is ours if its first word is a directory of the tree, of the standard
+// library if that has no dot, and of another module otherwise. "path(name)" gives it
+// another name than the end of its path, "path[0]" has no comment.
+func graph(lines ...string) []Package {
+	full := func(path string) string {
+		switch top, _, _ := strings.Cut(path, "/"); top {
+		case "api", "catalog", "cmd", "controllers", "destination", "dev", "dns", "internal", "kube":
+			return Module + "/" + path
+		}
+		return path
+	}
+	packages := map[string]Package{}
+	var order []string
+	add := func(p Package) {
+		if _, known := packages[p.ImportPath]; !known {
+			order = append(order, p.ImportPath)
+		}
+		packages[p.ImportPath] = p
+	}
+	for _, line := range lines {
+		path, imports, _ := strings.Cut(line, ":")
+		path, name, _ := strings.Cut(strings.TrimSuffix(path, ")"), "(")
+		p := Package{Name: name, DocLines: 7}
+		if bare, ok := strings.CutSuffix(path, "[0]"); ok {
+			path, p.DocLines = bare, 0
+		}
+		p.ImportPath = full(path)
+		for _, imported := range strings.Fields(imports) {
+			p.Imports = append(p.Imports, full(imported))
+		}
+		add(p)
+	}
+	for _, p := range packages {
+		for _, imported := range p.Imports {
+			if _, known := packages[imported]; !known {
+				first, _, _ := strings.Cut(imported, "/")
+				add(Package{ImportPath: imported, DocLines: 7, Standard: !strings.Contains(first, ".")})
+			}
+		}
+	}
+	result := make([]Package, 0, len(order))
+	for _, path := range order {
+		result = append(result, packages[path])
+	}
+	return result
+}
+
+// Each rule lets through what it allows, and can fail.
+func TestCheck(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		graph []string
+		want  string // part of the only complaint; "" for none
+	}{
+		{"catalog: standard library", []string{"catalog: net/netip iter"}, ""},
+		{"catalog: itself", []string{"catalog/zones: catalog"}, ""},
+		{"catalog: module", []string{"catalog: golang.org/x/net/idna"}, "catalog → golang.org/x/net/idna: catalog imports the standard library only"},
+		{"catalog: helper", []string{"catalog: internal/latest"}, "catalog imports internal/latest"},
+		{"api: types", []string{"api/policy: k8s.io/apimachinery/pkg/apis/meta/v1"}, ""},
+		{"api: ours", []string{"api/policy: catalog"}, "api/policy imports catalog"},
+
+		{"kube: allowed", []string{"kube: catalog api/linkerd internal/run k8s.io/client-go/rest"}, ""},
+		{"kube: way out", []string{"kube/index: destination"}, "kube/index imports destination"},
+		{"kube: binary", []string{"kube: cmd/signpost"}, "kube imports cmd/signpost"},
+
+		{"destination: allowed", []string{"destination/stream: destination/view catalog internal/latest google.golang.org/grpc"}, ""},
+		{"destination: client-go", []string{"destination: k8s.io/client-go/kubernetes"}, "destination → k8s.io/client-go/kubernetes"},
+		{
+			"destination: client-go through a helper",
+			[]string{"destination/view: internal/leader", "internal/leader: k8s.io/client-go/tools/leaderelection"},
+			"destination/view → internal/leader → k8s.io/client-go/tools/leaderelection",
+		},
+		{
+			"destination: client-go through a module",
+			[]string{"destination: example.org/a", "example.org/a: example.org/b", "example.org/b: k8s.io/api/core/v1"},
+			"destination → example.org/a → example.org/b → k8s.io/api/core/v1",
+		},
+		{"destination: api", []string{"destination: api/linkerd"}, "destination imports api/linkerd"},
+		{"destination: dns through a helper", []string{"destination: internal/x", "internal/x: dns/plan"}, "destination → internal/x → dns/plan"},
+		{"destination: a longer name", []string{"destinations: catalog kube"}, ""},
+
+		{"controllers: allowed", []string{"controllers/mirroring: controllers kube catalog internal/leader k8s.io/client-go/kubernetes"}, ""},
+		{"controllers: api", []string{"controllers: api/workload"}, "controllers imports api/workload"},
+		{"controllers: destination through a helper", []string{"controllers: internal/x", "internal/x: destination"}, "controllers → internal/x → destination"},
+		{"dns: controllers", []string{"dns/publisher: internal/x", "internal/x: controllers/endpoints"}, "dns/publisher → internal/x → controllers/endpoints"},
+		{"dns: destination", []string{"dns: destination"}, "dns → destination"},
+
+		{"source: allowed", []string{"dns/source/ingress: dns kube internal/run k8s.io/api/networking/v1 dns/source/ingress/annotation"}, ""},
+		{"source: another", []string{"dns/source/ingress: dns/source/service"}, "dns/source/ingress imports dns/source/service"},
+		{"source: another from below", []string{"dns/source/ingress/class: dns/source/service"}, "dns/source/ingress/class imports dns/source/service"},
+		{"source: provider", []string{"dns/source/ingress: dns/provider/rfc2136"}, "dns/source/ingress imports dns/provider/rfc2136"},
+		{"provider: allowed", []string{"dns/provider/route53: dns internal/run github.com/aws/aws-sdk-go-v2/service/route53"}, ""},
+		{"provider: another", []string{"dns/provider/azure: dns/provider/google"}, "dns/provider/azure imports dns/provider/google"},
+		{"provider: name begins alike", []string{"dns/provider/azure: dns/provider/azureprivate"}, "dns/provider/azure imports dns/provider/azureprivate"},
+		{"provider: kube", []string{"dns/provider/azure: kube"}, "dns/provider/azure imports kube"},
+		{"provider: k8s.io", []string{"dns/provider/azure: k8s.io/api/core/v1"}, "dns/provider/azure → k8s.io/api/core/v1"},
+		{
+			"provider: k8s.io through dns",
+			[]string{"dns/provider/azure: dns", "dns: k8s.io/api/core/v1"},
+			"dns/provider/azure → dns → k8s.io/api/core/v1",
+		},
+
+		{"cmd: everything", []string{"cmd/signpost: destination controllers dns kube"}, ""},
+		{
+			"cmd: testing",
+			[]string{"cmd/signpost: dns", "dns: dns/sourcetest", "dns/sourcetest: testing"},
+			"cmd/signpost → dns → dns/sourcetest → testing",
+		},
+		{"test kit: testing", []string{"dns/sourcetest: testing dns"}, ""},
+		{"linkerd2", []string{"internal/x: github.com/linkerd/linkerd2/pkg/k8s"}, "internal/x → github.com/linkerd/linkerd2/pkg/k8s"},
+		{"linkerd2-proxy-api", []string{"destination: github.com/linkerd/linkerd2-proxy-api/go/destination"}, ""},
+		{"external-dns", []string{"dev/demo: sigs.k8s.io/external-dns/endpoint"}, "dev/demo → sigs.k8s.io/external-dns"},
+		{"Kubernetes", []string{"controllers: k8s.io/kubernetes/pkg/controller/endpoint"}, "controllers → k8s.io/kubernetes/pkg/controller/endpoint"},
+
+		{"name of a directory", []string{"internal/util(stringz):"}, `internal/util: the name "util"`},
+		{"name of a package", []string{"internal/records(types):"}, `internal/records: the name "types"`},
+		{"no comment", []string{"internal/run[0]:"}, "internal/run: the package comment has 0 lines"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			broken := Check(graph(test.graph...))
+			switch {
+			case test.want == "" && len(broken) > 0:
+				t.Errorf("got complaints, want none:\n%s", strings.Join(broken, "\n"))
+			case test.want != "" && (len(broken) != 1 || !strings.Contains(broken[0], test.want)):
+				t.Errorf("got %d complaints, want one with %q:\n%s", len(broken), test.want, strings.Join(broken, "\n"))
+			}
+		})
+	}
+}
+
+func TestCheckRequirement(t *testing.T) {
+	for _, test := range []struct {
+		dir, required string
+		broken        bool
+	}{
+		{".", "k8s.io/client-go", false},
+		{".", "k8s.io/kubernetes", true},
+		{"dev/bench", "k8s.io/kubernetes", true},
+		{"dev/localcluster", "k8s.io/kubernetes", false},
+		{"dev/localcluster", "sigs.k8s.io/external-dns", true},
+		{"dev/bench", "github.com/linkerd/linkerd2", true},
+		{"dev/bench", "github.com/linkerd/linkerd2-proxy-api", false},
+	} {
+		if got := CheckRequirement(test.dir, test.required); (got != "") != test.broken {
+			t.Errorf("%s requires %s: got %q, want a complaint: %v", test.dir, test.required, got, test.broken)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package importrules
+
+// Module is the path that all our packages begin with.
+const Module = "github.com/signpostd/signpost"
+
+// A rule restricts the packages that one of the patterns in from matches.
+//
+// Patterns of our own packages are relative to Module. "a" is that package,
+// "a/..." is it and all below, one tree; "a/*/..." is all below a, each package
+// directly below being the top of a tree of its own.
+type rule struct {
+	from []string
+	// only, unless nil, lists which of our packages may be imported directly,
+	// beside those in the tree of the importing package.
+	only []string
+	// never lists import paths that may not be reached, not even through
+	// others; each stands for itself and all below. Ours begin with "./".
+	never []string
+	// why is the second half of the message about a broken rule.
+	why string
+}
+
+// rules has one entry for each line of "Who may import whom".
+var rules = []rule{
+	{
+		from:  []string{"catalog/..."},
+		only:  []string{},
+		never: []string{anyModule},
+		why:   "catalog imports the standard library only",
+	},
+	{
+		from: []string{"api/..."},
+		only: []string{},
+		why:  "api is types: it imports nothing of ours",
+	},
+	{
+		from: []string{"kube/..."},
+		only: []string{"catalog/...", "api/...", "internal/..."},
+		why:  "kube imports catalog and api",
+	},
+	{
+		from:  []string{"destination/..."},
+		only:  []string{"catalog/...", "internal/..."},
+		never: []string{"k8s.io", "./kube", "./controllers", "./dns"},
+		why:   "destination imports catalog, knows no Kubernetes client and none of the other ways out",
+	},
+	{
+		from:  []string{"controllers/..."},
+		only:  []string{"kube/...", "catalog/...", "internal/..."},
+		never: []string{"./destination", "./dns"},
+		why:   "controllers import kube and catalog, and none of the other ways out",
+	},
+	{
+		from:  []string{"dns/..."},
+		never: []string{"./destination", "./controllers"},
+		why:   "dns imports none of the other ways out",
+	},
+	{
+		from: []string{"dns/source/*/..."},
+		only: []string{"dns", "kube/...", "internal/..."},
+		why:  "a source imports dns and kube, and no other source",
+	},
+	{
+		from:  []string{"dns/provider/*/..."},
+		only:  []string{"dns", "internal/..."},
+		never: []string{"k8s.io"},
+		why:   "a provider imports dns and its SDK: no Kubernetes, no other provider",
+	},
+	{
+		from:  []string{"cmd/..."},
+		never: []string{"testing"},
+		why:   "what the binary links contains no test code",
+	},
+	{
+		from: []string{"..."},
+		never: []string{
+			"github.com/linkerd/linkerd2",
+			"sigs.k8s.io/external-dns",
+			"k8s.io/kubernetes",
+		},
+		why: "what Signpost replaces is not part of it; Kubernetes itself is for dev/localcluster",
+	},
+}
+
+// anyModule stands for every package outside of the standard library and this
+// module.
+const anyModule = "(any module)"
+
+// forbiddenNames say nothing about what a package is for.
+var forbiddenNames = []string{
+	"util", "common", "helpers", "types", "wrappers", "factory", "manager", "watcher",
+}
+
+// forbiddenModules may be required by no go.mod. localClusterOnly may be
+// required by that of dev/localcluster.
+var (
+	forbiddenModules = []string{"github.com/linkerd/linkerd2", "sigs.k8s.io/external-dns"}
+	localClusterOnly = "k8s.io/kubernetes"
+)
