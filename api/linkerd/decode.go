@@ -1,0 +1,150 @@
+package linkerd
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// MaxMatchDepth is how deep conditions may be nested. Protobuf readers stop at
+// one hundred nested messages; a level of conditions takes two of them.
+const MaxMatchDepth = 32
+
+var errTooDeep = errors.New("conditions are nested too deep")
+
+// UnmarshalJSON fills s from data. A spec of the wrong shape is no error: see
+// the Problem field.
+func (s *ServiceProfileSpec) UnmarshalJSON(data []byte) error {
+	spec, err := decodeSpec(data)
+	if err != nil {
+		spec = ServiceProfileSpec{Problem: fmt.Sprintf("decode spec of ServiceProfile: %v", err)}
+	}
+	*s = spec
+	return nil
+}
+
+// decodeSpec first brings the tree into the one shape that the Go types have,
+// so that the types themselves stay plain and the work linear in its size.
+func decodeSpec(data []byte) (ServiceProfileSpec, error) {
+	var tree any
+	if err := json.Unmarshal(data, &tree); err != nil {
+		return ServiceProfileSpec{}, err
+	}
+	if err := straighten(tree); err != nil {
+		return ServiceProfileSpec{}, err
+	}
+	straight, err := json.Marshal(tree)
+	if err != nil {
+		return ServiceProfileSpec{}, err
+	}
+	type plain ServiceProfileSpec
+	var p plain
+	err = json.Unmarshal(straight, &p)
+	return ServiceProfileSpec(p), err
+}
+
+// straighten rewrites the tolerated shapes of a spec in place. What it does not
+// recognize it leaves for the decoder to refuse.
+func straighten(tree any) error {
+	spec, ok := tree.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if ports, ok := spec["opaquePorts"]; ok {
+		spec["opaquePorts"] = portTexts(ports)
+	}
+	for i, route := range children(spec, "routes") {
+		if err := straightenRoute(route); err != nil {
+			return fmt.Errorf("routes[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func straightenRoute(tree any) error {
+	route, ok := tree.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if err := straightenMatch(route["condition"], 1); err != nil {
+		return fmt.Errorf("condition: %w", err)
+	}
+	for i, tree := range children(route, "responseClasses") {
+		class, ok := tree.(map[string]any)
+		if !ok {
+			continue
+		}
+		if err := straightenMatch(class["condition"], 1); err != nil {
+			return fmt.Errorf("responseClasses[%d].condition: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// straightenMatch turns each "not" that is a list into the one condition that
+// it stands for.
+func straightenMatch(tree any, depth int) error {
+	if depth > MaxMatchDepth {
+		return errTooDeep
+	}
+	match, ok := tree.(map[string]any)
+	if !ok {
+		return nil
+	}
+	if list, ok := match["not"].([]any); ok {
+		match["not"] = noneOf(list)
+	}
+	below := slices.Concat(children(match, "all"), children(match, "any"), []any{match["not"]})
+	for _, child := range below {
+		if err := straightenMatch(child, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noneOf returns the condition that must not hold for none of list to hold. No
+// conditions at all say nothing. A null stays where it is, to be refused.
+func noneOf(list []any) any {
+	switch {
+	case len(list) == 0:
+		return nil
+	case len(list) == 1 && list[0] != nil:
+		return list[0]
+	default:
+		return map[string]any{"any": list}
+	}
+}
+
+// portTexts returns the ports of an opaquePorts field as sorted text. The field
+// decides nothing, so what is no port is left out and never a reason to refuse.
+func portTexts(field any) []string {
+	var ports []string
+	add := func(port any) {
+		switch port := port.(type) {
+		case string:
+			ports = append(ports, port)
+		case int64:
+			ports = append(ports, fmt.Sprint(port))
+		}
+	}
+	switch field := field.(type) {
+	case []any:
+		for _, port := range field {
+			add(port)
+		}
+	case map[string]any:
+		for port := range field {
+			add(port)
+		}
+	}
+	slices.Sort(ports)
+	return ports
+}
+
+func children(parent map[string]any, key string) []any {
+	list, _ := parent[key].([]any)
+	return list
+}
