@@ -1,0 +1,241 @@
+package catalog
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Changes that come within quietDelay of the step before are collected until
+// none has come for quietDelay, at most for maxDelay, and applied as one step. A
+// change that comes alone is applied at once.
+const (
+	quietDelay = 3 * time.Millisecond
+	maxDelay   = 50 * time.Millisecond
+)
+
+// Options are what a [Catalog] needs to know beside the objects.
+type Options struct {
+	// DefaultOpaquePorts apply to workloads without the opaque-ports annotation.
+	DefaultOpaquePorts PortSet
+	// Report takes the problems found in annotations; nil drops them.
+	Report Report
+}
+
+func (o *Options) report(p Problem) {
+	if o.Report != nil {
+		o.Report(p)
+	}
+}
+
+// Catalog holds the current state of the clusters. The package comment says who
+// may call what.
+type Catalog struct {
+	options Options
+
+	inbox  inbox
+	synced chan struct{}
+
+	mu    sync.RWMutex // guards state: written by the step alone
+	state *state
+
+	// snapshots has those that somebody asked for and that are not stale. It has its
+	// own lock, so that readers of different Services don't wait for each other's work.
+	snapshotsMu sync.Mutex
+	snapshots   map[ServiceKey]*Snapshot
+}
+
+// New returns an empty catalog. It answers as soon as Run runs and MarkSynced
+// was called.
+func New(o Options) *Catalog {
+	return &Catalog{
+		options:   o,
+		inbox:     inbox{changes: map[ID]Object{}, poke: make(chan struct{}, 1)},
+		synced:    make(chan struct{}),
+		state:     newState(),
+		snapshots: map[ServiceKey]*Snapshot{},
+	}
+}
+
+// inbox collects changes until the next step takes them; of several changes of
+// one object the last one counts.
+type inbox struct {
+	mu      sync.Mutex
+	changes map[ID]Object
+	synced  bool
+	poke    chan struct{} // holds a token while there is something to take
+}
+
+func (b *inbox) put(edit func()) {
+	b.mu.Lock()
+	edit()
+	b.mu.Unlock()
+	select {
+	case b.poke <- struct{}{}:
+	default:
+	}
+}
+
+func (b *inbox) take() (changes map[ID]Object, synced bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	changes, b.changes = b.changes, map[ID]Object{}
+	return changes, b.synced
+}
+
+// Put makes v the current version of its object. It never blocks on a step.
+func (c *Catalog) Put(v Object) {
+	c.inbox.put(func() { c.inbox.changes[v.ID()] = v })
+}
+
+// Delete removes an object. It never blocks on a step.
+func (c *Catalog) Delete(id ID) {
+	c.inbox.put(func() { c.inbox.changes[id] = nil })
+}
+
+// MarkSynced says that everything that the local cluster holds has been put:
+// from the step that applies it on, absence means that there is none.
+func (c *Catalog) MarkSynced() {
+	c.inbox.put(func() { c.inbox.synced = true })
+}
+
+// Synced returns a channel that is closed once everything put before MarkSynced
+// has been applied. Before that an answer could be partial; nobody should give one.
+func (c *Catalog) Synced() <-chan struct{} { return c.synced }
+
+// Run applies changes until the context ends. It must run exactly once.
+func (c *Catalog) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var last time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.inbox.poke:
+		}
+		if time.Since(last) < quietDelay && !c.holdOff(ctx, timer) {
+			return nil
+		}
+		c.step()
+		last = time.Now()
+	}
+}
+
+// holdOff returns once no change has come for quietDelay, or after maxDelay. It
+// returns false when the context ended.
+func (c *Catalog) holdOff(ctx context.Context, timer *time.Timer) bool {
+	for end := time.Now().Add(maxDelay); time.Now().Before(end); {
+		timer.Reset(quietDelay)
+		select {
+		case <-ctx.Done():
+			return false
+		case <-c.inbox.poke:
+		case <-timer.C:
+			return true
+		}
+	}
+	return true
+}
+
+// step applies all pending changes as one, and then tells the readers of what changed.
+func (c *Catalog) step() {
+	changes, synced := c.inbox.take()
+	c.mu.Lock()
+	for id, v := range changes {
+		c.state.apply(id, v)
+	}
+	// Under the lock, so that nobody has read the new state before the old one is known
+	// to be stale. Nodes first: who hears of a new answer can tell whether it is still his.
+	for _, n := range c.state.moved {
+		close(n.stale)
+	}
+	c.state.moved = nil
+	for _, s := range c.dropStale() {
+		close(s.stale)
+	}
+	c.mu.Unlock()
+	if synced {
+		c.closeSynced()
+	}
+}
+
+func (c *Catalog) closeSynced() {
+	select {
+	case <-c.synced:
+	default:
+		close(c.synced)
+	}
+}
+
+func (c *Catalog) dropStale() []*Snapshot {
+	c.snapshotsMu.Lock()
+	defer c.snapshotsMu.Unlock()
+	var stale []*Snapshot
+	for key := range c.state.dirty {
+		if s := c.snapshots[key]; s != nil {
+			stale = append(stale, s)
+			delete(c.snapshots, key)
+		}
+	}
+	clear(c.state.dirty)
+	return stale
+}
+
+// Service returns what is known of the Service: never nil, with a nil Service
+// inside when there is none. Asking is cheap while nothing changed.
+func (c *Catalog) Service(key ServiceKey) *Snapshot {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if s := c.cached(key); s != nil {
+		return s
+	}
+	s := c.state.snapshot(key, &c.options)
+	c.snapshotsMu.Lock()
+	defer c.snapshotsMu.Unlock()
+	if other := c.snapshots[key]; other != nil {
+		return other
+	}
+	c.snapshots[key] = s
+	return s
+}
+
+func (c *Catalog) cached(key ServiceKey) *Snapshot {
+	c.snapshotsMu.Lock()
+	defer c.snapshotsMu.Unlock()
+	return c.snapshots[key]
+}
+
+// FindService looks a Service up. Unlike Service it leaves nothing behind for a
+// name that somebody made up.
+func (c *Catalog) FindService(key ServiceKey) (*Service, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	s, ok := c.state.services[key]
+	return s, ok
+}
+
+// Node returns what is known of a node: never nil, with an empty zone when the
+// node or its zone is unknown.
+func (c *Catalog) Node(cluster, name string) *NodeState {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if n := c.state.nodes[nodeKey{cluster, name}]; n != nil {
+		return n
+	}
+	return c.state.unknownNode
+}
+
+// NodeState is what was known of a node at one time.
+type NodeState struct {
+	// Zone is empty when the node or its zone is unknown.
+	Zone  string
+	stale chan struct{}
+}
+
+func newNodeState(zone string) *NodeState {
+	return &NodeState{Zone: zone, stale: make(chan struct{})}
+}
+
+// Stale returns a channel that is closed when the catalog knows better.
+func (n *NodeState) Stale() <-chan struct{} { return n.stale }

@@ -1,0 +1,106 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// Label is one label of an object.
+type Label struct {
+	Key, Value string
+}
+
+// Labels are the labels of an object, sorted by key. Build them with [NewLabels].
+type Labels []Label
+
+// NewLabels returns the labels of m.
+func NewLabels(m map[string]string) Labels {
+	if len(m) == 0 {
+		return nil
+	}
+	l := make(Labels, 0, len(m))
+	for k, v := range m {
+		l = append(l, Label{k, v})
+	}
+	slices.SortFunc(l, func(a, b Label) int { return strings.Compare(a.Key, b.Key) })
+	return l
+}
+
+// Get returns the value of the label, and whether there is one.
+func (l Labels) Get(key string) (string, bool) {
+	i, ok := slices.BinarySearchFunc(l, key, func(a Label, k string) int { return strings.Compare(a.Key, k) })
+	if !ok {
+		return "", false
+	}
+	return l[i].Value, true
+}
+
+// Operator is what a [Requirement] asks of a label, spelled as in
+// metav1.LabelSelectorOperator.
+type Operator string
+
+// The operators of label selectors.
+const (
+	In           Operator = "In"
+	NotIn        Operator = "NotIn"
+	Exists       Operator = "Exists"
+	DoesNotExist Operator = "DoesNotExist"
+)
+
+// Requirement is one condition of a [Selector].
+type Requirement struct {
+	Key      string
+	Operator Operator
+	// Values is used by In and NotIn.
+	Values []string
+}
+
+// Selector selects objects by label: all of its requirements have to hold, so
+// that an empty Selector selects everything. A nil *Selector selects nothing.
+type Selector struct {
+	Requirements []Requirement
+}
+
+// Matches reports whether the selector selects an object with these labels.
+func (s *Selector) Matches(l Labels) bool {
+	if s == nil {
+		return false
+	}
+	for _, r := range s.Requirements {
+		if !r.matches(l) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r Requirement) matches(l Labels) bool {
+	v, ok := l.Get(r.Key)
+	switch r.Operator {
+	case In:
+		return ok && slices.Contains(r.Values, v)
+	case NotIn:
+		// As in Kubernetes, an object without the label is not in any set.
+		return !ok || !slices.Contains(r.Values, v)
+	case Exists:
+		return ok
+	case DoesNotExist:
+		return !ok
+	default:
+		return false
+	}
+}
+
+// pivot returns a label that every selected object has, when the selector
+// implies one: the indexes file selectors under it.
+func (s *Selector) pivot() (Label, bool) {
+	if s == nil {
+		return Label{}, false
+	}
+	for _, r := range s.Requirements {
+		if r.Operator == In && len(r.Values) == 1 {
+			return Label{r.Key, r.Values[0]}, true
+		}
+	}
+	return Label{}, false
+}

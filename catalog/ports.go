@@ -1,0 +1,72 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// PortRange is an inclusive range of ports; a single port has Low == High.
+type PortRange struct {
+	Low, High uint16
+}
+
+// PortSet is a set of ports, as an unordered list of ranges that may overlap.
+type PortSet []PortRange
+
+// Has reports whether the port is in the set.
+func (s PortSet) Has(port uint16) bool {
+	for _, r := range s {
+		if r.Low <= port && port <= r.High {
+			return true
+		}
+	}
+	return false
+}
+
+// ParsePortList reads the port lists of flags and annotations
+// (spec/destination.md §1.1): items separated by commas, each a port, a range
+// LO-HI or, where named is not nil, the name of a port. named returns the ports
+// of a name, none when the name is unknown; a name wins over range syntax.
+//
+// Bad items are left out of the set and described in the second result; the
+// other items count.
+func ParsePortList(list string, named func(name string) []uint16) (PortSet, []error) {
+	list = strings.TrimSuffix(list, ",")
+	if strings.TrimSpace(list) == "" {
+		return nil, nil
+	}
+	var set PortSet
+	var bad []error
+	for item := range strings.SplitSeq(list, ",") {
+		item = strings.TrimSpace(item)
+		if named != nil {
+			if ports := named(item); len(ports) > 0 {
+				for _, p := range ports {
+					set = append(set, PortRange{p, p})
+				}
+				continue
+			}
+		}
+		r, err := parsePortRange(item)
+		if err != nil {
+			bad = append(bad, err)
+			continue
+		}
+		set = append(set, r)
+	}
+	return set, bad
+}
+
+func parsePortRange(item string) (PortRange, error) {
+	low, high, isRange := strings.Cut(item, "-")
+	if !isRange {
+		high = low
+	}
+	l, errLow := strconv.ParseUint(low, 10, 16)
+	h, errHigh := strconv.ParseUint(high, 10, 16)
+	if errLow != nil || errHigh != nil || h < l {
+		return PortRange{}, fmt.Errorf("%q is neither a port from 0 to 65535, nor a range LO-HI of such ports, nor the name of a port", item)
+	}
+	return PortRange{uint16(l), uint16(h)}, nil
+}

@@ -1,0 +1,16 @@
+package catalog
+
+// Problem says that part of an object can't be used. It costs only what it
+// names: an address, a port, a selector; the rest of the object stays in use.
+type Problem struct {
+	// Kind, Namespace and Name are those of the object, as a user would type them.
+	Kind, Namespace, Name string
+	// Field is the path of the field concerned, such as "endpoints[3].addresses[0]".
+	Field string
+	// Reason says what is wrong and what is allowed, in one sentence without a full stop.
+	Reason string
+}
+
+// Report takes the problems that are found. It is called from many goroutines
+// and repeatedly for the same problem, and must not block.
+type Report func(Problem)

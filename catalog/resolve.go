@@ -1,0 +1,248 @@
+package catalog
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Query is a question about a Service.
+type Query struct {
+	// Port is the requested port of the Service.
+	Port uint16
+	// Hostname, unless empty, keeps the endpoints of that hostname only.
+	Hostname string
+	Filter   Filter
+	// IPv6 lets IPv6 addresses of workloads in, and prefers them to the IPv4 address of
+	// the same workload.
+	IPv6 bool
+}
+
+// FilterKind says by what a [Filter] tells clients apart.
+type FilterKind uint8
+
+// The kinds of filter.
+const (
+	// FilterNone: all clients get the same answer.
+	FilterNone FilterKind = iota
+	// FilterZone: the answer depends on the client's zone, through hints or because it
+	// says which endpoints are local.
+	FilterZone
+	// FilterNode: internalTrafficPolicy Local; only endpoints on the client's node.
+	FilterNode
+)
+
+// Filter is the part of a client's place that has a bearing on its answer.
+type Filter struct {
+	Kind FilterKind
+	// Zone is empty for FilterNone, and whenever the client's zone is unknown.
+	Zone string
+	// Node is used by FilterNode only.
+	Node string
+}
+
+// Client is the place of a client; both fields may be empty.
+type Client struct {
+	Node, Zone string
+}
+
+// FilterKind returns by what the answers about the Service depend on the client.
+func (s *Snapshot) FilterKind() FilterKind {
+	switch {
+	case s.Service != nil && s.Service.LocalTraffic:
+		return FilterNode
+	case s.zoned:
+		return FilterZone
+	default:
+		return FilterNone
+	}
+}
+
+// For returns the least specific filter of the kind that gives the client its answer.
+func (k FilterKind) For(c Client) Filter {
+	switch {
+	case k == FilterNode:
+		return Filter{Kind: FilterNode, Zone: c.Zone, Node: c.Node}
+	case k == FilterZone && c.Zone != "":
+		return Filter{Kind: FilterZone, Zone: c.Zone}
+	default:
+		return Filter{}
+	}
+}
+
+// EndpointSet is the answer to a Query.
+type EndpointSet struct {
+	// Endpoints are sorted by address; no two have the same one.
+	Endpoints []Endpoint
+	// Exists is false when there is no such Service.
+	Exists bool
+	// Mirror describes the remote Service that this one mirrors; its Cluster is empty when
+	// it mirrors none.
+	Mirror Mirror
+}
+
+// Mirror is where a mirrored Service comes from. Name and Namespace are empty
+// when the slice doesn't tell.
+type Mirror struct {
+	Cluster, Namespace, Name string
+}
+
+// Endpoint is one address:port that serves a Service port.
+type Endpoint struct {
+	Addr netip.AddrPort
+	*Address
+}
+
+// Resolve answers a query from a snapshot. It is a pure function.
+//
+// The rules are those of spec/destination.md §2.4 and §2.5. Endpoints are the
+// union over the slices; where two slices give one address:port to different
+// workloads, the workload created last has it.
+func Resolve(s *Snapshot, q Query) EndpointSet {
+	if s.Service == nil || s.Service.ExternalName {
+		return EndpointSet{Exists: s.Service != nil}
+	}
+	set := EndpointSet{Exists: true, Mirror: s.mirror()}
+	list := s.candidates(q)
+	list = byPlace(list, q.Filter)
+	list = byFamily(list, q.IPv6)
+	slices.SortStableFunc(list, compareEndpoints)
+	set.Endpoints = slices.CompactFunc(list, func(a, b Endpoint) bool { return a.Addr == b.Addr })
+	return set
+}
+
+func (s *Snapshot) candidates(q Query) []Endpoint {
+	portOf := s.Service.portLookup(q.Port)
+	n := 0
+	for _, c := range s.slices {
+		for i := range c.subsets {
+			n += len(c.subsets[i].addresses)
+		}
+	}
+	list := make([]Endpoint, 0, n)
+	for _, c := range s.slices {
+		for i := range c.subsets {
+			port := portOf(c.subsets[i].ports)
+			if port == 0 {
+				continue
+			}
+			for _, a := range c.subsets[i].addresses {
+				if q.Hostname == "" || a.Hostname == q.Hostname {
+					list = append(list, Endpoint{netip.AddrPortFrom(a.IP, port), a})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// portLookup returns the function that finds the port of a subset which stands
+// for a requested Service port; zero means that the subset doesn't serve it. A
+// port that the Service doesn't declare is taken as the endpoints' own.
+func (s *Service) portLookup(requested uint16) func([]SubsetPort) uint16 {
+	declared, ok := s.port(requested)
+	return func(ports []SubsetPort) uint16 {
+		if len(ports) == 0 {
+			return 0
+		}
+		if !ok {
+			return requested
+		}
+		for _, p := range ports {
+			if p.Name == declared.Name {
+				return p.Port
+			}
+		}
+		return 0
+	}
+}
+
+// port finds the Service port of a number. TCP wins over the other protocols:
+// the clients speak TCP.
+func (s *Service) port(number uint16) (ServicePort, bool) {
+	var found ServicePort
+	ok := false
+	for _, p := range s.Ports {
+		if p.Port == number && (!ok || p.Protocol == TCP && found.Protocol != TCP) {
+			found, ok = p, true
+		}
+	}
+	return found, ok
+}
+
+// byPlace applies internalTrafficPolicy Local, or else the zone hints. Hints
+// count only if every candidate has them, and not if none is for this zone: as
+// in kube-proxy, all endpoints are better than too few.
+func byPlace(list []Endpoint, f Filter) []Endpoint {
+	if f.Kind == FilterNode {
+		return slices.DeleteFunc(list, func(e Endpoint) bool {
+			return e.Target == nil || e.Target.Key.Kind != Pod || e.Target.Node != f.Node
+		})
+	}
+	if f.Zone == "" || slices.ContainsFunc(list, func(e Endpoint) bool { return len(e.HintZones) == 0 }) {
+		return list
+	}
+	hinted := func(e Endpoint) bool { return slices.Contains(e.HintZones, f.Zone) }
+	if !slices.ContainsFunc(list, hinted) {
+		return list
+	}
+	return slices.DeleteFunc(list, func(e Endpoint) bool { return !hinted(e) })
+}
+
+// byFamily drops the IPv6 addresses of workloads when IPv6 is off, and otherwise
+// the IPv4 address of each workload that has an IPv6 one.
+func byFamily(list []Endpoint, ipv6 bool) []Endpoint {
+	isV6 := func(e Endpoint) bool { return e.Family && e.IP.Is6() }
+	if !ipv6 {
+		return slices.DeleteFunc(list, isV6)
+	}
+	if !slices.ContainsFunc(list, isV6) {
+		return list
+	}
+	preferred := make(map[*Target]struct{}, len(list))
+	for _, e := range list {
+		if isV6(e) {
+			preferred[e.Target] = struct{}{}
+		}
+	}
+	return slices.DeleteFunc(list, func(e Endpoint) bool {
+		_, has := preferred[e.Target]
+		return e.Family && e.IP.Is4() && has
+	})
+}
+
+// compareEndpoints sorts by address and, where several workloads claim one
+// address, puts the one that has it first.
+func compareEndpoints(a, b Endpoint) int {
+	if c := a.Addr.Compare(b.Addr); c != 0 {
+		return c
+	}
+	switch {
+	case a.Target == b.Target:
+		return strings.Compare(a.Zone, b.Zone)
+	case a.Target == nil:
+		return 1
+	case b.Target == nil:
+		return -1
+	}
+	if c := b.Target.Created.Compare(a.Target.Created); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Target.Key.Name, b.Target.Key.Name)
+}
+
+// mirror returns where the Service is mirrored from: what the first of its
+// slices says that says anything.
+func (s *Snapshot) mirror() Mirror {
+	for _, c := range s.slices {
+		if c.slice.TargetCluster == "" {
+			continue
+		}
+		m := Mirror{Cluster: c.slice.TargetCluster}
+		if parts := strings.Split(c.slice.RemoteName, "."); len(parts) > 1 {
+			m.Name, m.Namespace = parts[0], parts[1]
+		}
+		return m
+	}
+	return Mirror{}
+}

@@ -1,0 +1,112 @@
+package catalog
+
+import (
+	"iter"
+	"slices"
+)
+
+// selects reports whether the Server selects the workload, whatever its port.
+func (s *Server) selects(w *Workload) bool { return s.selector(w.Key.Kind).Matches(w.Labels) }
+
+// affects reports whether the Server, nil for none, has a say in the ports of
+// the workload.
+func (s *Server) affects(w *Workload) bool { return s != nil && s.Opaque && s.selects(w) }
+
+func (s *Server) selector(kind WorkloadKind) *Selector {
+	if kind == Pod {
+		return s.Pods
+	}
+	return s.ExternalWorkloads
+}
+
+// ports returns the ports of a workload that the Server is about. A name stands
+// for the container port and the host port of every port of that name.
+func (s *Server) ports(w *Workload) PortSet {
+	if s.PortName == "" {
+		return PortSet{{s.PortNumber, s.PortNumber}}
+	}
+	var set PortSet
+	for _, p := range w.Ports {
+		if p.Name != s.PortName {
+			continue
+		}
+		set = append(set, PortRange{p.Port, p.Port})
+		if p.HostPort != 0 {
+			set = append(set, PortRange{p.HostPort, p.HostPort})
+		}
+	}
+	return set
+}
+
+// serverIndex finds the opaque Servers of one namespace that select a workload
+// without looking at the others: a Server is filed under a label that everything
+// that it selects must have, and under no label when its selector implies none.
+type serverIndex struct {
+	byLabel map[serverLabel][]*Server
+	rest    []*Server
+}
+
+type serverLabel struct {
+	kind WorkloadKind
+	Label
+}
+
+func (x *serverIndex) add(s *Server) {
+	x.file(s, func(list []*Server) []*Server { return append(list, s) })
+}
+
+func (x *serverIndex) remove(s *Server) {
+	x.file(s, func(list []*Server) []*Server {
+		return slices.DeleteFunc(list, func(other *Server) bool { return other == s })
+	})
+}
+
+func (x *serverIndex) file(s *Server, edit func([]*Server) []*Server) {
+	if !s.Opaque {
+		return
+	}
+	unfiled := false
+	for _, kind := range []WorkloadKind{Pod, ExternalWorkload} {
+		selector := s.selector(kind)
+		if selector == nil {
+			continue
+		}
+		pivot, ok := selector.pivot()
+		if !ok {
+			unfiled = true
+			continue
+		}
+		if x.byLabel == nil {
+			x.byLabel = map[serverLabel][]*Server{}
+		}
+		key := serverLabel{kind, pivot}
+		if list := edit(x.byLabel[key]); len(list) > 0 {
+			x.byLabel[key] = list
+		} else {
+			delete(x.byLabel, key)
+		}
+	}
+	if unfiled {
+		x.rest = edit(x.rest)
+	}
+}
+
+// matching yields the opaque Servers that select the workload.
+func (x *serverIndex) matching(w *Workload) iter.Seq[*Server] {
+	return func(yield func(*Server) bool) {
+		for _, l := range w.Labels {
+			for _, s := range x.byLabel[serverLabel{w.Key.Kind, l}] {
+				if s.selects(w) && !yield(s) {
+					return
+				}
+			}
+		}
+		for _, s := range x.rest {
+			if s.selects(w) && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+func (x *serverIndex) empty() bool { return len(x.byLabel) == 0 && len(x.rest) == 0 }

@@ -1,0 +1,161 @@
+package catalog
+
+import (
+	"net/netip"
+	"slices"
+)
+
+// Snapshot is what was known of one Service at one time: the Service, its
+// slices and the workloads behind them. It never changes.
+type Snapshot struct {
+	Key ServiceKey
+	// Service is nil when there is no such Service.
+	Service *Service
+
+	slices []*compiledSlice // sorted by name
+	zoned  bool             // some address has a zone or hints
+	stale  chan struct{}
+}
+
+// Stale returns a channel that is closed when the catalog knows better.
+func (s *Snapshot) Stale() <-chan struct{} { return s.stale }
+
+// Address is one IP address of a slice, with everything about it that does not
+// depend on who asks for which port. It never changes, and stays the same value
+// from one Snapshot to the next while nothing about it changes.
+type Address struct {
+	IP        netip.Addr
+	Hostname  string
+	Zone      string
+	HintZones []string
+	// Target is the workload behind the address; nil when the endpoint has no targetRef.
+	Target *Target
+	// Family is true when the rules about IP families apply to the address: it is that
+	// of a workload and comes from a slice.
+	Family bool
+	// GatewayIdentity and RemoteName are those of the slice for an address without Target.
+	GatewayIdentity, RemoteName string
+}
+
+func (a *Address) equal(b *Address) bool {
+	return a.IP == b.IP && a.Hostname == b.Hostname && a.Zone == b.Zone && a.Target == b.Target && a.Family == b.Family &&
+		a.GatewayIdentity == b.GatewayIdentity && a.RemoteName == b.RemoteName && slices.Equal(a.HintZones, b.HintZones)
+}
+
+// compiledSlice is a slice with its endpoints joined with the workloads.
+type compiledSlice struct {
+	slice   *EndpointSlice
+	subsets []compiledSubset
+	zoned   bool
+}
+
+type compiledSubset struct {
+	ports     []SubsetPort
+	addresses []*Address // sorted by IP
+}
+
+// snapshot builds the Snapshot of a Service from the current state.
+func (s *state) snapshot(key ServiceKey, o *Options) *Snapshot {
+	snap := &Snapshot{Key: key, Service: s.services[key], stale: make(chan struct{})}
+	entries := s.slicesOf[key]
+	snap.slices = make([]*compiledSlice, 0, len(entries))
+	for _, e := range entries {
+		c := s.compile(e, o)
+		snap.slices = append(snap.slices, c)
+		snap.zoned = snap.zoned || c.zoned
+	}
+	return snap
+}
+
+// compile returns the slice's addresses, computing them if they are out of date.
+func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
+	if c := e.compiled.Load(); c != nil {
+		return c
+	}
+	c := &compiledSlice{slice: e.slice, subsets: make([]compiledSubset, 0, len(e.slice.Subsets))}
+	previous := e.previous.Load()
+	at := 0
+	for i, subset := range e.slice.Subsets {
+		addresses := make([]*Address, 0, len(subset.Endpoints))
+		for j := range subset.Endpoints {
+			addresses = s.appendAddresses(addresses, e.slice, joined{&subset.Endpoints[j], s.join(e.targets[at], o)})
+			at++
+		}
+		slices.SortStableFunc(addresses, func(a, b *Address) int { return a.IP.Compare(b.IP) })
+		if previous != nil && i < len(previous.subsets) {
+			reuse(addresses, previous.subsets[i].addresses)
+		}
+		c.zoned = c.zoned || slices.ContainsFunc(addresses, (*Address).zoned)
+		c.subsets = append(c.subsets, compiledSubset{subset.Ports, addresses})
+	}
+	// Another reader may have been faster; all must use the same values.
+	if !e.compiled.CompareAndSwap(nil, c) {
+		return e.compiled.Load()
+	}
+	e.previous.Store(nil)
+	return c
+}
+
+func (a *Address) zoned() bool { return a.Zone != "" || len(a.HintZones) > 0 }
+
+// joined is an endpoint and the workload behind it, nil when it names none.
+type joined struct {
+	endpoint *SliceEndpoint
+	target   *Target
+}
+
+// join returns the Target of a workload, nil when it hasn't been seen yet.
+func (s *state) join(w *workloadEntry, o *Options) *Target {
+	if w == nil || w.workload == nil {
+		return nil
+	}
+	if t := w.target.Load(); t != nil {
+		return t
+	}
+	t := s.target(w.workload, o)
+	if !w.target.CompareAndSwap(nil, t) {
+		return w.target.Load()
+	}
+	return t
+}
+
+func (s *state) appendAddresses(list []*Address, slice *EndpointSlice, j joined) []*Address {
+	e := j.endpoint
+	if len(e.Addresses) == 0 {
+		return list
+	}
+	if e.Target.Kind == "" {
+		for _, ip := range e.Addresses {
+			list = append(list, &Address{
+				IP: ip, Hostname: e.Hostname, HintZones: e.HintZones,
+				GatewayIdentity: slice.GatewayIdentity, RemoteName: slice.RemoteName,
+			})
+		}
+		return list
+	}
+	if j.target == nil {
+		return list
+	}
+	// The addresses of one endpoint are interchangeable; the last one stands for all.
+	return append(list, &Address{
+		IP: e.Addresses[len(e.Addresses)-1], Hostname: e.Hostname, HintZones: e.HintZones, Zone: e.Zone,
+		Target: j.target, Family: slice.AddressType != "",
+	})
+}
+
+// reuse replaces each address by its equal among the previous ones. Both lists
+// are sorted by IP.
+func reuse(addresses, previous []*Address) {
+	at := 0
+	for i, a := range addresses {
+		for at < len(previous) && previous[at].IP.Less(a.IP) {
+			at++
+		}
+		for k := at; k < len(previous) && previous[k].IP == a.IP; k++ {
+			if previous[k].equal(a) {
+				addresses[i] = previous[k]
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,304 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// state is everything the catalog knows, with the reverse indexes that lead
+// from a changed object to the Services that it touches. The goroutine inside
+// Run changes it under the write lock of the Catalog; readers hold the read lock
+// and may only fill the caches, which are atomic.
+type state struct {
+	services   map[ServiceKey]*Service
+	slices     map[ID]*sliceEntry
+	slicesOf   map[ServiceKey][]*sliceEntry // sorted by slice name
+	namespaces map[namespaceKey]*namespace
+	owners     map[ID]*Owner
+	ownedBy    map[ID]map[*workloadEntry]struct{}
+	nodes      map[nodeKey]*NodeState
+	servers    map[ID]*Server
+
+	// unknownNode stands for every node that is not in nodes.
+	unknownNode *NodeState
+
+	// dirty and moved collect, during one step, the Services whose snapshots are out
+	// of date and the nodes that are.
+	dirty map[ServiceKey]struct{}
+	moved []*NodeState
+}
+
+type namespaceKey struct{ cluster, name string }
+
+type nodeKey struct{ cluster, name string }
+
+// namespace holds the workloads of one namespace and the Servers that may
+// select them.
+type namespace struct {
+	workloads map[WorkloadKey]*workloadEntry
+	servers   serverIndex
+}
+
+// workloadEntry is a workload, or the place of one that a slice names and
+// nobody has seen yet: its workload is nil until it appears.
+type workloadEntry struct {
+	workload *Workload
+	target   atomic.Pointer[Target] // nil until somebody asks, and again after a change
+	slices   []*sliceEntry          // those with an endpoint that names the workload
+}
+
+// sliceEntry is a slice with the addresses compiled from it.
+type sliceEntry struct {
+	slice    *EndpointSlice
+	targets  []*workloadEntry // in the order of the endpoints; nil where there is no targetRef
+	compiled atomic.Pointer[compiledSlice]
+	// previous is the compiled state before the last change, there until the next one
+	// has been compiled, so that unchanged addresses stay the same values.
+	previous atomic.Pointer[compiledSlice]
+}
+
+func newState() *state {
+	return &state{
+		services:    map[ServiceKey]*Service{},
+		slices:      map[ID]*sliceEntry{},
+		slicesOf:    map[ServiceKey][]*sliceEntry{},
+		namespaces:  map[namespaceKey]*namespace{},
+		owners:      map[ID]*Owner{},
+		ownedBy:     map[ID]map[*workloadEntry]struct{}{},
+		nodes:       map[nodeKey]*NodeState{},
+		servers:     map[ID]*Server{},
+		unknownNode: newNodeState(""),
+		dirty:       map[ServiceKey]struct{}{},
+	}
+}
+
+// apply makes value, which is nil for a deletion, the state of the object.
+func (s *state) apply(id ID, value Object) {
+	switch id.Kind {
+	case KindService:
+		v, _ := value.(*Service)
+		s.setService(ServiceKey{id.Cluster, id.Namespace, id.Name}, v)
+	case KindEndpointSlice:
+		v, _ := value.(*EndpointSlice)
+		s.setSlice(id, v)
+	case KindWorkload:
+		v, _ := value.(*Workload)
+		s.setWorkload(WorkloadKey{WorkloadKind(id.Qualifier), id.Cluster, id.Namespace, id.Name}, v)
+	case KindNode:
+		v, _ := value.(*Node)
+		s.setNode(nodeKey{id.Cluster, id.Name}, v)
+	case KindOwner:
+		v, _ := value.(*Owner)
+		s.setOwner(id, v)
+	case KindServer:
+		v, _ := value.(*Server)
+		s.setServer(id, v)
+	}
+}
+
+func (s *state) setService(key ServiceKey, v *Service) {
+	if v == nil {
+		delete(s.services, key)
+	} else {
+		s.services[key] = v
+	}
+	s.dirty[key] = struct{}{}
+}
+
+func (s *state) setSlice(id ID, v *EndpointSlice) {
+	old := s.slices[id]
+	if old != nil {
+		s.unlinkSlice(old)
+	}
+	if v == nil {
+		delete(s.slices, id)
+		return
+	}
+	e := &sliceEntry{slice: v}
+	if old != nil {
+		e.previous.Store(old.latest())
+	}
+	s.slices[id] = e
+	s.linkSlice(e)
+}
+
+func (s *state) linkSlice(e *sliceEntry) {
+	list := s.slicesOf[e.slice.Service]
+	at, _ := slices.BinarySearchFunc(list, e.slice.Name, func(other *sliceEntry, name string) int {
+		return strings.Compare(other.slice.Name, name)
+	})
+	s.slicesOf[e.slice.Service] = slices.Insert(list, at, e)
+	s.dirty[e.slice.Service] = struct{}{}
+	for _, subset := range e.slice.Subsets {
+		for i := range subset.Endpoints {
+			e.targets = append(e.targets, s.linkTarget(e, subset.Endpoints[i].Target))
+		}
+	}
+}
+
+func (s *state) linkTarget(e *sliceEntry, key WorkloadKey) *workloadEntry {
+	if key.Kind == "" {
+		return nil
+	}
+	w := s.workload(key)
+	if !slices.Contains(w.slices, e) {
+		w.slices = append(w.slices, e)
+	}
+	return w
+}
+
+func (s *state) unlinkSlice(e *sliceEntry) {
+	key := e.slice.Service
+	list := slices.DeleteFunc(s.slicesOf[key], func(other *sliceEntry) bool { return other == e })
+	if len(list) == 0 {
+		delete(s.slicesOf, key)
+	} else {
+		s.slicesOf[key] = list
+	}
+	s.dirty[key] = struct{}{}
+	at := 0
+	for _, subset := range e.slice.Subsets {
+		for i := range subset.Endpoints {
+			if w := e.targets[at]; w != nil {
+				w.slices = slices.DeleteFunc(w.slices, func(other *sliceEntry) bool { return other == e })
+				s.forget(subset.Endpoints[i].Target, w)
+			}
+			at++
+		}
+	}
+}
+
+// workload returns the entry of a workload, making a place for it if need be.
+func (s *state) workload(key WorkloadKey) *workloadEntry {
+	ns := s.ensureNamespace(namespaceKey{key.Cluster, key.Namespace})
+	w := ns.workloads[key]
+	if w == nil {
+		w = &workloadEntry{}
+		ns.workloads[key] = w
+	}
+	return w
+}
+
+// forget drops the entry of a workload that neither exists nor is named by a slice.
+func (s *state) forget(key WorkloadKey, w *workloadEntry) {
+	if w.workload != nil || len(w.slices) > 0 {
+		return
+	}
+	nsKey := namespaceKey{key.Cluster, key.Namespace}
+	if ns := s.namespaces[nsKey]; ns != nil && ns.workloads[key] == w {
+		delete(ns.workloads, key)
+		s.forgetNamespace(nsKey, ns)
+	}
+}
+
+func (s *state) ensureNamespace(key namespaceKey) *namespace {
+	ns := s.namespaces[key]
+	if ns == nil {
+		ns = &namespace{workloads: map[WorkloadKey]*workloadEntry{}}
+		s.namespaces[key] = ns
+	}
+	return ns
+}
+
+func (s *state) forgetNamespace(key namespaceKey, ns *namespace) {
+	if len(ns.workloads) == 0 && ns.servers.empty() {
+		delete(s.namespaces, key)
+	}
+}
+
+// namespace returns what is known of a namespace; an empty one if nothing is.
+func (s *state) namespace(cluster, name string) *namespace {
+	if ns := s.namespaces[namespaceKey{cluster, name}]; ns != nil {
+		return ns
+	}
+	return &namespace{}
+}
+
+func (s *state) setWorkload(key WorkloadKey, v *Workload) {
+	w := s.workload(key)
+	if w.workload != nil {
+		id := w.workload.ownerID()
+		delete(s.ownedBy[id], w)
+		if len(s.ownedBy[id]) == 0 {
+			delete(s.ownedBy, id)
+		}
+	}
+	w.workload = v
+	if v != nil && v.Owner != (OwnerRef{}) {
+		id := v.ownerID()
+		if s.ownedBy[id] == nil {
+			s.ownedBy[id] = map[*workloadEntry]struct{}{}
+		}
+		s.ownedBy[id][w] = struct{}{}
+	}
+	s.touch(w)
+	s.forget(key, w)
+}
+
+// touch makes everything stale that was derived from a workload.
+func (s *state) touch(w *workloadEntry) {
+	w.target.Store(nil)
+	for _, e := range w.slices {
+		e.previous.Store(e.latest())
+		e.compiled.Store(nil)
+		s.dirty[e.slice.Service] = struct{}{}
+	}
+}
+
+func (s *state) setNode(key nodeKey, v *Node) {
+	old := s.nodes[key]
+	switch {
+	case v == nil && old == nil, v != nil && old != nil && old.Zone == v.Zone:
+		return
+	case v == nil:
+		delete(s.nodes, key)
+	default:
+		s.nodes[key] = newNodeState(v.Zone)
+	}
+	if old == nil {
+		// Whoever asked for this node before it was known shares this state.
+		old, s.unknownNode = s.unknownNode, newNodeState("")
+	}
+	s.moved = append(s.moved, old)
+}
+
+func (s *state) setOwner(id ID, v *Owner) {
+	if v == nil {
+		delete(s.owners, id)
+	} else {
+		s.owners[id] = v
+	}
+	for w := range s.ownedBy[id] {
+		s.touch(w)
+	}
+}
+
+func (s *state) setServer(id ID, v *Server) {
+	nsKey := namespaceKey{id.Cluster, id.Namespace}
+	ns := s.ensureNamespace(nsKey)
+	old := s.servers[id]
+	if old != nil {
+		ns.servers.remove(old)
+		delete(s.servers, id)
+	}
+	if v != nil {
+		ns.servers.add(v)
+		s.servers[id] = v
+	}
+	for _, w := range ns.workloads {
+		if w.workload != nil && (old.affects(w.workload) || v.affects(w.workload)) {
+			s.touch(w)
+		}
+	}
+	s.forgetNamespace(nsKey, ns)
+}
+
+// latest returns the newest addresses compiled for the slice, nil when it has
+// never been compiled.
+func (e *sliceEntry) latest() *compiledSlice {
+	if c := e.compiled.Load(); c != nil {
+		return c
+	}
+	return e.previous.Load()
+}

@@ -1,0 +1,97 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// Target is a workload as its endpoints show it: its owner resolved, its
+// annotations read, and the Servers that select it applied.
+type Target struct {
+	*Workload
+	// OwnerKind and OwnerName are the workload's topmost known owner
+	// (spec/destination.md appendix A.4), the kind in lower case. A pod without a single
+	// owner is its own owner, of kind "pod"; an ExternalWorkload without one has none.
+	OwnerKind, OwnerName string
+
+	opaque  PortSet
+	skipped PortSet
+}
+
+// Opaque reports whether traffic to the port is opaque: because the workload's
+// annotation or, where it has none, the default list says so, or because a
+// Server with proxyProtocol "opaque" selects the workload and the port.
+func (t *Target) Opaque(port uint16) bool { return t.opaque.Has(port) }
+
+// Skipped reports whether the pod's proxy leaves inbound traffic to the port alone.
+func (t *Target) Skipped(port uint16) bool { return t.skipped.Has(port) }
+
+// target derives the Target of a workload from the current state.
+func (s *state) target(w *Workload, o *Options) *Target {
+	t := &Target{Workload: w}
+	t.OwnerKind, t.OwnerName = s.rootOwner(w)
+	t.opaque = o.DefaultOpaquePorts
+	if w.OpaquePorts != nil {
+		t.opaque = o.parsePorts(w, "config.linkerd.io/opaque-ports", *w.OpaquePorts, w.portsNamed)
+	}
+	if w.SkipInboundPorts != "" {
+		t.skipped = o.parsePorts(w, "config.linkerd.io/skip-inbound-ports", w.SkipInboundPorts, nil)
+	}
+	for server := range s.namespace(w.Key.Cluster, w.Key.Namespace).servers.matching(w) {
+		// Clipped, because the default list is shared by all targets.
+		t.opaque = append(slices.Clip(t.opaque), server.ports(w)...)
+	}
+	return t
+}
+
+func (o *Options) parsePorts(w *Workload, annotation, list string, named func(string) []uint16) PortSet {
+	set, bad := ParsePortList(list, named)
+	for _, err := range bad {
+		o.report(Problem{
+			Kind: string(w.Key.Kind), Namespace: w.Key.Namespace, Name: w.Key.Name,
+			Field: "metadata.annotations[" + annotation + "]", Reason: err.Error(),
+		})
+	}
+	return set
+}
+
+func (w *Workload) portsNamed(name string) []uint16 {
+	var ports []uint16
+	for _, p := range w.Ports {
+		if p.Name == name && name != "" {
+			ports = append(ports, p.Port)
+		}
+	}
+	return ports
+}
+
+// rootOwner resolves the owner that a workload's metric labels name.
+func (s *state) rootOwner(w *Workload) (kind, name string) {
+	if w.Owner == (OwnerRef{}) {
+		if w.Key.Kind == Pod {
+			return "pod", w.Key.Name
+		}
+		return "", ""
+	}
+	kind, name = strings.ToLower(w.Owner.Kind), w.Owner.Name
+	if w.Key.Kind != Pod {
+		return kind, name
+	}
+	owner := s.owners[w.ownerID()]
+	if owner == nil || owner.Parent == (OwnerRef{}) {
+		return kind, name
+	}
+	parent := strings.ToLower(owner.Parent.Kind)
+	switch {
+	case kind == "job":
+		return parent, owner.Parent.Name
+	case kind == "replicaset" && slices.Contains([]string{"job", "statefulset", "daemonset", "deployment"}, parent):
+		return parent, owner.Parent.Name
+	}
+	return kind, name
+}
+
+// ownerID names the workload's owner as an object of the catalog.
+func (w *Workload) ownerID() ID {
+	return ID{Kind: KindOwner, Cluster: w.Key.Cluster, Namespace: w.Key.Namespace, Name: w.Owner.Name, Qualifier: w.Owner.Kind}
+}

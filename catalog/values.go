@@ -1,0 +1,259 @@
+package catalog
+
+import (
+	"net/netip"
+	"time"
+)
+
+// LocalCluster is the name of the cluster that Signpost itself serves, as the
+// `cluster` label of the endpoint metrics gives it (spec/destination.md §7.1).
+const LocalCluster = "local"
+
+// Kind says which kind of object an [ID] names.
+type Kind uint8
+
+// The kinds of object that the catalog is made of.
+const (
+	KindService Kind = iota + 1
+	KindEndpointSlice
+	KindWorkload
+	KindNode
+	KindOwner
+	KindServer
+)
+
+// ID names one object of the catalog. Qualifier tells objects apart that share
+// a namespace and name: the [WorkloadKind] of a workload, the lower-cased kind
+// of an owner; it is empty for the rest.
+type ID struct {
+	Kind                                Kind
+	Cluster, Namespace, Name, Qualifier string
+}
+
+// Object is a value that can be put into a [Catalog]: one of *Service,
+// *EndpointSlice, *Workload, *Node, *Owner and *Server.
+type Object interface {
+	// ID names the object; two values with the same ID are versions of one object.
+	ID() ID
+}
+
+// ServiceKey names a Service of a cluster.
+type ServiceKey struct {
+	Cluster, Namespace, Name string
+}
+
+// WorkloadKind says what a workload is in Kubernetes.
+type WorkloadKind string
+
+// The kinds of workload, spelled as in the kind of a targetRef.
+const (
+	Pod              WorkloadKind = "Pod"
+	ExternalWorkload WorkloadKind = "ExternalWorkload"
+)
+
+// WorkloadKey names a Pod or an ExternalWorkload of a cluster.
+type WorkloadKey struct {
+	Kind                     WorkloadKind
+	Cluster, Namespace, Name string
+}
+
+// Protocol is the transport protocol of a port, spelled as in Kubernetes. An
+// object that leaves it out has TCP.
+type Protocol string
+
+// The protocols that decide between two Service ports with one number.
+const (
+	TCP  Protocol = "TCP"
+	UDP  Protocol = "UDP"
+	SCTP Protocol = "SCTP"
+)
+
+// Service is what the catalog keeps of a core/v1 Service.
+type Service struct {
+	Key ServiceKey
+	// ExternalName is true for spec.type ExternalName.
+	ExternalName bool
+	// LocalTraffic is true for spec.internalTrafficPolicy Local.
+	LocalTraffic bool
+	Ports        []ServicePort
+	// RemoteCluster and RemoteService are the labels
+	// multicluster.linkerd.io/remote-discovery and …/remote-service; each is nil when the
+	// label is absent.
+	RemoteCluster, RemoteService *string
+	// Federated is true when either of the annotations
+	// multicluster.linkerd.io/remote-discovery and …/local-discovery is present.
+	Federated bool
+}
+
+// ServicePort is one entry of a Service's spec.ports.
+type ServicePort struct {
+	// Name is empty for an unnamed port.
+	Name     string
+	Port     uint16
+	Protocol Protocol
+}
+
+// AddressType is the addressType of an EndpointSlice. It is empty for the
+// subsets of an Endpoints object, which carry no family.
+type AddressType string
+
+// The address types that carry IP addresses.
+const (
+	IPv4 AddressType = "IPv4"
+	IPv6 AddressType = "IPv6"
+)
+
+// EndpointSlice is what the catalog keeps of a discovery.k8s.io/v1
+// EndpointSlice, or of a core/v1 Endpoints object when Signpost runs without
+// slices. A slice has one subset; an Endpoints object has any number.
+type EndpointSlice struct {
+	Cluster, Namespace, Name string
+	// Service is the owner: the label kubernetes.io/service-name, else the first
+	// ownerReference of kind Service; for an Endpoints object its own name.
+	Service     ServiceKey
+	AddressType AddressType
+	Subsets     []Subset
+	// GatewayIdentity is the annotation mirror.linkerd.io/remote-gateway-identity.
+	GatewayIdentity string
+	// RemoteName is the annotation mirror.linkerd.io/remote-svc-fq-name.
+	RemoteName string
+	// TargetCluster is the label mirror.linkerd.io/cluster-name.
+	TargetCluster string
+}
+
+// Subset is a set of addresses that serve the same ports.
+type Subset struct {
+	Ports     []SubsetPort
+	Endpoints []SliceEndpoint
+}
+
+// SubsetPort is one port of a slice or subset. Ports without a number never
+// reach the catalog.
+type SubsetPort struct {
+	// Name is that of the Service port; empty for an unnamed one.
+	Name string
+	Port uint16
+}
+
+// SliceEndpoint is one ready endpoint of a slice. Endpoints whose condition
+// ready is false never reach the catalog.
+type SliceEndpoint struct {
+	Addresses []netip.Addr
+	Hostname  string
+	Zone      string
+	// HintZones are the names in hints.forZones, sorted, without repeats.
+	HintZones []string
+	// Target is the workload behind the endpoint; its Kind is empty when the
+	// endpoint has no targetRef.
+	Target WorkloadKey
+}
+
+// Workload is what the catalog keeps of a Pod or of an ExternalWorkload.
+type Workload struct {
+	Key     WorkloadKey
+	Labels  Labels
+	Created time.Time
+	// OpaquePorts is the annotation config.linkerd.io/opaque-ports; nil when it is
+	// absent, which is not the same as empty.
+	OpaquePorts *string
+	// Ports are the declared ports: those of all containers and init containers of a
+	// pod, or spec.ports of an ExternalWorkload.
+	Ports []WorkloadPort
+	// Owner is the only ownerReference; zero when there is none or more than one.
+	Owner OwnerRef
+
+	// Node, ServiceAccount, SkipInboundPorts (the annotation
+	// config.linkerd.io/skip-inbound-ports) and Proxy belong to pods. Proxy is nil when no
+	// container, regular or init, is named linkerd-proxy.
+	Node             string
+	ServiceAccount   string
+	SkipInboundPorts string
+	Proxy            *ProxyListeners
+
+	// MeshTLS belongs to ExternalWorkloads.
+	MeshTLS MeshTLS
+}
+
+// WorkloadPort is a port that a workload declares.
+type WorkloadPort struct {
+	Name string
+	Port uint16
+	// HostPort is zero unless a container maps the port to its host.
+	HostPort uint16
+}
+
+// OwnerRef names the owner of a workload, or of an owner. Kind is spelled as in
+// the ownerReference.
+type OwnerRef struct {
+	Kind, Name string
+}
+
+// ProxyListeners are the values of the environment variables
+// LINKERD2_PROXY_INBOUND_LISTEN_ADDR, …_ADMIN_LISTEN_ADDR and …_CONTROL_LISTEN_ADDR of the container
+// linkerd-proxy, each as written; empty when the variable is absent.
+type ProxyListeners struct {
+	Inbound, Admin, Control string
+}
+
+// MeshTLS is spec.meshTLS of an ExternalWorkload.
+type MeshTLS struct {
+	Identity, ServerName string
+}
+
+// Node is what the catalog keeps of a core/v1 Node.
+type Node struct {
+	Cluster, Name string
+	// Zone is the label topology.kubernetes.io/zone; empty when it is absent.
+	Zone string
+}
+
+// Owner is what the catalog keeps of a ReplicaSet or Job: who owns it in turn.
+type Owner struct {
+	Cluster, Namespace string
+	OwnerRef
+	// Parent is the only ownerReference; zero when there is none or more than one.
+	Parent OwnerRef
+}
+
+// Server is what the catalog keeps of a policy.linkerd.io/v1beta3 Server.
+type Server struct {
+	Cluster, Namespace, Name string
+	// Pods and ExternalWorkloads are the selectors; a nil selector selects nothing.
+	Pods, ExternalWorkloads *Selector
+	// PortNumber is zero when the Server names its port instead.
+	PortNumber uint16
+	PortName   string
+	// Opaque is true for spec.proxyProtocol "opaque".
+	Opaque bool
+}
+
+// ID implements [Object].
+func (s *Service) ID() ID {
+	return ID{Kind: KindService, Cluster: s.Key.Cluster, Namespace: s.Key.Namespace, Name: s.Key.Name}
+}
+
+// ID implements [Object].
+func (s *EndpointSlice) ID() ID {
+	return ID{Kind: KindEndpointSlice, Cluster: s.Cluster, Namespace: s.Namespace, Name: s.Name}
+}
+
+// ID implements [Object].
+func (w *Workload) ID() ID { return w.Key.ID() }
+
+// ID names the workload as an object of the catalog.
+func (k WorkloadKey) ID() ID {
+	return ID{Kind: KindWorkload, Cluster: k.Cluster, Namespace: k.Namespace, Name: k.Name, Qualifier: string(k.Kind)}
+}
+
+// ID implements [Object].
+func (n *Node) ID() ID { return ID{Kind: KindNode, Cluster: n.Cluster, Name: n.Name} }
+
+// ID implements [Object].
+func (o *Owner) ID() ID {
+	return ID{Kind: KindOwner, Cluster: o.Cluster, Namespace: o.Namespace, Name: o.Name, Qualifier: o.Kind}
+}
+
+// ID implements [Object].
+func (s *Server) ID() ID {
+	return ID{Kind: KindServer, Cluster: s.Cluster, Namespace: s.Namespace, Name: s.Name}
+}

@@ -1,0 +1,103 @@
+package destination
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// errAuthority is wrapped by every error about an authority that no Service can
+// have.
+var errAuthority = errors.New("invalid authority")
+
+// defaultPort is the port of an authority that names none.
+const defaultPort = 80
+
+// authority is a parsed request path. ip is set for an IP literal; otherwise
+// service and namespace are, and hostname for `instance.service.namespace…`.
+type authority struct {
+	ip                           netip.Addr
+	hostname, service, namespace string
+	port                         uint16
+}
+
+// parseAuthority reads a request path such as web.shop.svc.cluster.local:80
+// (§2.1).
+func parseAuthority(path, clusterDomain string) (authority, error) {
+	host, port, err := splitAuthority(path)
+	if err != nil {
+		return authority{}, err
+	}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return authority{ip: ip, port: port}, nil
+	}
+	a, ok := parseServiceName(host, clusterDomain)
+	if !ok {
+		return authority{}, fmt.Errorf("%w %q: want SERVICE.NAMESPACE.svc.%s with at most one label before it", errAuthority, path, clusterDomain)
+	}
+	a.port = port
+	return a, nil
+}
+
+func splitAuthority(path string) (host string, port uint16, err error) {
+	if !strings.Contains(path, ":") {
+		return path, defaultPort, nil
+	}
+	host, digits, err := net.SplitHostPort(path)
+	if err != nil {
+		return "", 0, fmt.Errorf("%w %q: want HOST:PORT, an IPv6 address in brackets", errAuthority, path)
+	}
+	n, err := strconv.ParseUint(digits, 10, 16)
+	if err != nil || n == 0 {
+		return "", 0, fmt.Errorf("%w %q: the port is a number from 1 to 65535", errAuthority, path)
+	}
+	return host, uint16(n), nil
+}
+
+func parseServiceName(host, clusterDomain string) (authority, bool) {
+	name, ok := strings.CutSuffix(host, ".svc."+clusterDomain)
+	if !ok {
+		return authority{}, false
+	}
+	labels := strings.Split(name, ".")
+	for _, l := range labels {
+		if l == "" {
+			return authority{}, false
+		}
+	}
+	switch len(labels) {
+	case 2:
+		return authority{service: labels[0], namespace: labels[1]}, true
+	case 3:
+		return authority{hostname: labels[0], service: labels[1], namespace: labels[2]}, true
+	default:
+		return authority{}, false
+	}
+}
+
+// contextToken is what a proxy says of itself with a request (§2.3).
+type contextToken struct {
+	Namespace string `json:"ns"`
+	Node      string `json:"nodeName"`
+	Pod       string `json:"pod"`
+}
+
+// parseContextToken reads either form of token. A token in no known form gives
+// the empty token and an error for the log; it never fails a request.
+func parseContextToken(token string) (contextToken, error) {
+	var t contextToken
+	if token == "" {
+		return t, nil
+	}
+	if err := json.Unmarshal([]byte(token), &t); err == nil {
+		return t, nil
+	}
+	if prefix, ns, ok := strings.Cut(token, ":"); ok && prefix == "ns" && !strings.Contains(ns, ":") {
+		return contextToken{Namespace: ns}, nil
+	}
+	return contextToken{}, errors.New(`context token: want a JSON object with the keys "ns", "nodeName" and "pod", or ns:NAMESPACE`)
+}

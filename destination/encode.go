@@ -1,0 +1,239 @@
+package destination
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	netpb "github.com/linkerd/linkerd2-proxy-api/go/net"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// The weights of §2.8 and appendix C.
+const (
+	baseWeight      = 10000
+	localMultiplier = 10
+)
+
+// defaultInboundPort is where the proxy of an ExternalWorkload listens that
+// declares no port named linkerd-proxy.
+const defaultInboundPort = 4143
+
+// controlPlaneLabel marks a pod as meshed by the control plane that it names.
+const controlPlaneLabel = "linkerd.io/control-plane-ns"
+
+// Locality says how near an endpoint is to a client; its value is that of the
+// metric label zone_locality.
+type locality string
+
+const (
+	localZone       locality = "local"
+	remoteZone      locality = "remote"
+	unknownLocality locality = "unknown"
+)
+
+func localityOf(clientZone, endpointZone string) locality {
+	switch {
+	case clientZone == "" || endpointZone == "":
+		return unknownLocality
+	case clientZone == endpointZone:
+		return localZone
+	default:
+		return remoteZone
+	}
+}
+
+// asked is the part of a question that shows in the encoding of each address.
+type asked struct {
+	port uint16
+	zone string
+}
+
+// weightedAddr encodes one endpoint (§2.8). An error means that the endpoint
+// can't be described truthfully and has to be left out.
+func (c *Config) weightedAddr(e catalog.Endpoint, q asked) (*pb.WeightedAddr, error) {
+	where := localityOf(q.zone, e.Zone)
+	w := &pb.WeightedAddr{Addr: tcpAddress(e.Addr), Weight: baseWeight}
+	var err error
+	switch {
+	case e.Target == nil:
+		c.describeBare(w, e, q)
+	case e.Target.Key.Kind == catalog.Pod:
+		err = c.describePod(w, e)
+	default:
+		c.describeExternalWorkload(w, e)
+	}
+	if e.Target != nil && c.ZoneWeights && where == localZone {
+		w.Weight *= localMultiplier
+	}
+	if e.Target != nil {
+		w.MetricLabels["zone"] = e.Zone
+	} else {
+		w.MetricLabels = map[string]string{}
+	}
+	w.MetricLabels["zone_locality"] = string(where)
+	return w, err
+}
+
+// describeBare describes an endpoint without targetRef: a gateway to another
+// cluster, or any address that somebody wrote by hand.
+func (c *Config) describeBare(w *pb.WeightedAddr, e catalog.Endpoint, q asked) {
+	if e.RemoteName != "" {
+		w.AuthorityOverride = &pb.AuthorityOverride{AuthorityOverride: fmt.Sprintf("%s:%d", e.RemoteName, q.port)}
+	}
+	if e.GatewayIdentity == "" {
+		return
+	}
+	w.TlsIdentity = &pb.TlsIdentity{Strategy: dnsLike(e.GatewayIdentity)}
+	w.Http2 = c.HTTP2
+	if c.EnableH2Upgrade {
+		w.ProtocolHint = &pb.ProtocolHint{Protocol: &pb.ProtocolHint_H2_{H2: &pb.ProtocolHint_H2{}}}
+	}
+}
+
+func (c *Config) describeExternalWorkload(w *pb.WeightedAddr, e catalog.Endpoint) {
+	t := e.Target
+	opaque := t.Opaque(e.Addr.Port())
+	w.MetricLabels = map[string]string{"external_workload": t.Key.Name}
+	if t.OwnerKind != "" {
+		w.MetricLabels[t.OwnerKind] = t.OwnerName
+	}
+	w.ProtocolHint = &pb.ProtocolHint{Protocol: &pb.ProtocolHint_H2_{H2: &pb.ProtocolHint_H2{}}}
+	if opaque {
+		w.ProtocolHint.Protocol = &pb.ProtocolHint_Opaque_{Opaque: &pb.ProtocolHint_Opaque{}}
+	}
+	if opaque || c.ForceOpaqueTransport {
+		w.ProtocolHint.OpaqueTransport = &pb.ProtocolHint_OpaqueTransport{InboundPort: inboundPortOf(t)}
+	}
+	w.Http2 = c.HTTP2
+	w.TlsIdentity = &pb.TlsIdentity{
+		Strategy:   &pb.TlsIdentity_UriLikeIdentity_{UriLikeIdentity: &pb.TlsIdentity_UriLikeIdentity{Uri: t.MeshTLS.Identity}},
+		ServerName: &pb.TlsIdentity_DnsLikeIdentity{Name: t.MeshTLS.ServerName},
+	}
+}
+
+func inboundPortOf(t *catalog.Target) uint32 {
+	for _, p := range t.Ports {
+		if p.Name == "linkerd-proxy" {
+			return uint32(p.Port)
+		}
+	}
+	return defaultInboundPort
+}
+
+func (c *Config) describePod(w *pb.WeightedAddr, e catalog.Endpoint) error {
+	t := e.Target
+	w.MetricLabels = podLabels(t)
+	controlPlane, _ := t.Labels.Get(controlPlaneLabel)
+	if controlPlane == "" || t.Skipped(e.Addr.Port()) {
+		return nil
+	}
+	w.Http2 = c.HTTP2
+	if c.TrustDomain != "" && controlPlane == c.ControllerNamespace {
+		identity := dnsLike(fmt.Sprintf("%s.%s.serviceaccount.identity.%s.%s",
+			serviceAccount(t), t.Key.Namespace, controlPlane, c.TrustDomain))
+		w.TlsIdentity = &pb.TlsIdentity{Strategy: identity, ServerName: identity.DnsLikeIdentity}
+	}
+	hint, err := c.podHint(t, e.Addr.Port())
+	w.ProtocolHint = hint
+	return err
+}
+
+// podHint returns the protocol hint of a meshed pod for a port that its proxy handles.
+func (c *Config) podHint(t *catalog.Target, port uint16) (*pb.ProtocolHint, error) {
+	hint := &pb.ProtocolHint{}
+	opaque := t.Opaque(port)
+	switch {
+	case opaque:
+		hint.Protocol = &pb.ProtocolHint_Opaque_{Opaque: &pb.ProtocolHint_Opaque{}}
+	case c.EnableH2Upgrade:
+		hint.Protocol = &pb.ProtocolHint_H2_{H2: &pb.ProtocolHint_H2{}}
+	}
+	if t.Proxy == nil {
+		return nil, errors.New("the pod is labelled as meshed but has no container named linkerd-proxy")
+	}
+	admin, err := listenPort("LINKERD2_PROXY_ADMIN_LISTEN_ADDR", t.Proxy.Admin)
+	if err != nil {
+		return nil, err
+	}
+	control, err := listenPort("LINKERD2_PROXY_CONTROL_LISTEN_ADDR", t.Proxy.Control)
+	if err != nil {
+		return nil, err
+	}
+	if port == admin || port == control || !opaque && !c.ForceOpaqueTransport {
+		return hint, nil
+	}
+	inbound, err := listenPort("LINKERD2_PROXY_INBOUND_LISTEN_ADDR", t.Proxy.Inbound)
+	if err != nil {
+		return nil, err
+	}
+	if inbound == 0 {
+		return nil, errors.New("LINKERD2_PROXY_INBOUND_LISTEN_ADDR has port 0, which nobody can connect to")
+	}
+	hint.OpaqueTransport = &pb.ProtocolHint_OpaqueTransport{InboundPort: uint32(inbound)}
+	return hint, nil
+}
+
+// listenPort returns the port of a listen address of the proxy container.
+func listenPort(variable, address string) (uint16, error) {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return 0, fmt.Errorf("%s of the container linkerd-proxy is %q, want IP:PORT", variable, address)
+	}
+	return a.Port(), nil
+}
+
+func podLabels(t *catalog.Target) map[string]string {
+	owner := t.OwnerKind
+	if owner == "job" {
+		// A label named job would be overwritten by Prometheus's own.
+		owner = "k8s_job"
+	}
+	m := map[string]string{"pod": t.Key.Name, owner: t.OwnerName, "serviceaccount": serviceAccount(t)}
+	if ns, ok := t.Labels.Get(controlPlaneLabel); ok {
+		m["control_plane_ns"] = ns
+	}
+	if hash, ok := t.Labels.Get("pod-template-hash"); ok {
+		m["pod_template_hash"] = hash
+	}
+	return m
+}
+
+func serviceAccount(t *catalog.Target) string {
+	if t.ServiceAccount == "" {
+		return "default"
+	}
+	return t.ServiceAccount
+}
+
+func dnsLike(name string) *pb.TlsIdentity_DnsLikeIdentity_ {
+	return &pb.TlsIdentity_DnsLikeIdentity_{DnsLikeIdentity: &pb.TlsIdentity_DnsLikeIdentity{Name: name}}
+}
+
+func tcpAddress(a netip.AddrPort) *netpb.TcpAddress {
+	ip := &netpb.IPAddress{}
+	if a.Addr().Is4() {
+		b := a.Addr().As4()
+		ip.Ip = &netpb.IPAddress_Ipv4{Ipv4: binary.BigEndian.Uint32(b[:])}
+	} else {
+		b := a.Addr().As16()
+		ip.Ip = &netpb.IPAddress_Ipv6{Ipv6: &netpb.IPv6{First: binary.BigEndian.Uint64(b[:8]), Last: binary.BigEndian.Uint64(b[8:])}}
+	}
+	return &netpb.TcpAddress{Ip: ip, Port: uint32(a.Port())}
+}
+
+// setLabels returns the metric labels that hold for a whole set of endpoints (§2.4).
+func setLabels(service catalog.ServiceKey, m catalog.Mirror) map[string]string {
+	labels := map[string]string{"service": service.Name, "namespace": service.Namespace}
+	if m.Cluster != "" {
+		labels["target_cluster"] = m.Cluster
+	}
+	if m.Name != "" {
+		labels["target_service"] = m.Name
+		labels["target_service_namespace"] = m.Namespace
+	}
+	return labels
+}

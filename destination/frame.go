@@ -1,0 +1,100 @@
+package destination
+
+import (
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/grpc/encoding"
+	_ "google.golang.org/grpc/encoding/proto" // registers the codec that codec embeds
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// frame is one encoded message. It is immutable and shared by all streams that
+// send it.
+type frame struct {
+	bytes mem.BufferSlice
+}
+
+func newFrame(b []byte) *frame { return &frame{mem.BufferSlice{mem.SliceBuffer(b)}} }
+
+// codec is the proto codec, except that a frame is already encoded.
+type codec struct{ encoding.CodecV2 }
+
+func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
+
+// Marshal implements encoding.CodecV2.
+func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	f, ok := v.(*frame)
+	if !ok {
+		return c.CodecV2.Marshal(v)
+	}
+	f.bytes.Ref()
+	return f.bytes, nil
+}
+
+// maxFrame bounds the size of a message: the proxy's gRPC client refuses those
+// of more than 4 MiB. Larger sets are sent as several adds.
+const maxFrame = 2 << 20
+
+// The field numbers of the messages that are put together from encoded parts.
+const (
+	fieldUpdateAdd      = protowire.Number(1)
+	fieldUpdateRemove   = protowire.Number(2)
+	fieldSetAddrs       = protowire.Number(1) // of WeightedAddrSet and AddrSet alike
+	fieldUpdateNoEndpts = protowire.Number(3)
+)
+
+// addFrames returns the Update.add messages for the entries. labels is the
+// encoded metric_labels of the set. There is none for no entries.
+func addFrames(entries []*entry, labels []byte) []*frame {
+	var frames []*frame
+	for len(entries) > 0 {
+		n, size := 0, len(labels)
+		for n < len(entries) && (n == 0 || size+len(entries[n].wire) < maxFrame) {
+			size += protowire.SizeTag(fieldSetAddrs) + protowire.SizeBytes(len(entries[n].wire))
+			n++
+		}
+		b := make([]byte, 0, size+16)
+		b = protowire.AppendTag(b, fieldUpdateAdd, protowire.BytesType)
+		b = protowire.AppendVarint(b, uint64(size))
+		for _, e := range entries[:n] {
+			b = protowire.AppendTag(b, fieldSetAddrs, protowire.BytesType)
+			b = protowire.AppendBytes(b, e.wire)
+		}
+		frames = append(frames, newFrame(append(b, labels...)))
+		entries = entries[n:]
+	}
+	return frames
+}
+
+// removeFrames returns the Update.remove messages for the entries.
+func removeFrames(entries []*entry) []*frame {
+	var frames []*frame
+	for len(entries) > 0 {
+		n, set := 0, []byte(nil)
+		for n < len(entries) && len(set) < maxFrame {
+			set = protowire.AppendTag(set, fieldSetAddrs, protowire.BytesType)
+			set = protowire.AppendBytes(set, marshal(tcpAddress(entries[n].endpoint.Addr)))
+			n++
+		}
+		b := protowire.AppendTag(nil, fieldUpdateRemove, protowire.BytesType)
+		frames = append(frames, newFrame(protowire.AppendBytes(b, set)))
+		entries = entries[n:]
+	}
+	return frames
+}
+
+// noEndpointsFrame returns the answer for a Service without endpoints.
+func noEndpointsFrame(exists bool) *frame {
+	return newFrame(marshal(&pb.Update{Update: &pb.Update_NoEndpoints{NoEndpoints: &pb.NoEndpoints{Exists: exists}}}))
+}
+
+// marshal encodes deterministically, so that equal messages have equal bytes.
+// The messages are our own; they can't be unencodable.
+func marshal(m proto.Message) []byte {
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		panic("encode " + string(m.ProtoReflect().Descriptor().FullName()) + ": " + err.Error())
+	}
+	return b
+}

@@ -1,0 +1,443 @@
+package destination
+
+import (
+	"context"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	netpb "github.com/linkerd/linkerd2-proxy-api/go/net"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+var sequences = flag.Int("model.sequences", 400, "random event sequences that TestModel plays")
+
+var firstSeed = flag.Uint64("model.seed", 1, "seed of the first sequence that TestModel plays")
+
+// TestModel plays random object events to a server with several clients, some
+// of which stop reading for a while, and compares what they were told with a
+// catalog that is built from nothing after each event.
+func TestModel(t *testing.T) {
+	for i := range uint64(*sequences) {
+		seed := *firstSeed + i
+		synctest.Test(t, func(t *testing.T) { playModel(t, seed) })
+		if t.Failed() {
+			t.Fatalf("replay with: go test ./destination -run TestModel -model.sequences=1 -model.seed=%d", seed)
+		}
+	}
+}
+
+// The pools that random objects are drawn from are small, so that names and IPs
+// are used again and again.
+var (
+	poolPods     = []string{"a", "b", "c"}
+	poolWorkload = []string{"vm", "box"}
+	poolSlices   = []string{"s1", "s2", "s3"}
+	poolNodes    = []string{"n1", "n2"}
+	poolZones    = []string{"", "east", "west"}
+	poolIPs      = []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1", "fd00::2"}
+	modelService = catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: "ns", Name: "web"}
+)
+
+type world struct {
+	*rand.Rand
+	objects map[catalog.ID]catalog.Object
+	created int64
+}
+
+func pick[T any](w *world, from []T) T { return from[w.IntN(len(from))] }
+
+func (w *world) chance(percent int) bool { return w.IntN(100) < percent }
+
+// event changes one object at random and returns its name and its new value,
+// which is nil for a deletion.
+func (w *world) event() (catalog.ID, catalog.Object) {
+	v := w.object()
+	id := v.ID()
+	if w.chance(25) {
+		delete(w.objects, id)
+		return id, nil
+	}
+	w.objects[id] = v
+	return id, v
+}
+
+func (w *world) object() catalog.Object {
+	switch n := w.IntN(100); {
+	case n < 40:
+		return w.slice()
+	case n < 65:
+		return w.workload()
+	case n < 75:
+		return w.service()
+	case n < 85:
+		return &catalog.Node{Cluster: catalog.LocalCluster, Name: pick(w, poolNodes), Zone: pick(w, poolZones)}
+	case n < 93:
+		return w.server()
+	default:
+		return w.owner()
+	}
+}
+
+func (w *world) service() *catalog.Service {
+	s := &catalog.Service{Key: modelService, LocalTraffic: w.chance(25), ExternalName: w.chance(10)}
+	for _, p := range []catalog.ServicePort{{Name: "http", Port: 80, Protocol: catalog.TCP}, {Name: "dns", Port: 80, Protocol: catalog.UDP}, {Name: "admin", Port: 81}} {
+		if w.chance(70) {
+			s.Ports = append(s.Ports, p)
+		}
+	}
+	w.Shuffle(len(s.Ports), func(i, j int) { s.Ports[i], s.Ports[j] = s.Ports[j], s.Ports[i] })
+	return s
+}
+
+func (w *world) slice() *catalog.EndpointSlice {
+	s := &catalog.EndpointSlice{
+		Cluster: catalog.LocalCluster, Namespace: "ns", Name: pick(w, poolSlices), Service: modelService,
+		AddressType: pick(w, []catalog.AddressType{catalog.IPv4, catalog.IPv6, ""}),
+	}
+	if w.chance(10) {
+		s.Service.Name = "other"
+	}
+	if w.chance(15) {
+		s.GatewayIdentity, s.TargetCluster, s.RemoteName = "gateway", "west", "web.ns.svc.cluster.local"
+	}
+	for range w.IntN(3) {
+		subset := catalog.Subset{}
+		for _, name := range []string{"http", "dns", "admin"} {
+			if w.chance(60) {
+				subset.Ports = append(subset.Ports, catalog.SubsetPort{Name: name, Port: pick(w, []uint16{8080, 4191, 9090})})
+			}
+		}
+		hinted := w.chance(60)
+		for range w.IntN(4) {
+			subset.Endpoints = append(subset.Endpoints, w.endpoint(hinted))
+		}
+		s.Subsets = append(s.Subsets, subset)
+	}
+	return s
+}
+
+func (w *world) endpoint(hinted bool) catalog.SliceEndpoint {
+	e := catalog.SliceEndpoint{Addresses: []netip.Addr{netip.MustParseAddr(pick(w, poolIPs))}, Zone: pick(w, poolZones)}
+	if hinted {
+		e.HintZones = []string{pick(w, poolZones[1:])}
+	}
+	if w.chance(50) {
+		e.Hostname = pick(w, poolPods)
+	}
+	if w.chance(80) {
+		e.Target = w.workloadKey()
+	}
+	return e
+}
+
+func (w *world) workloadKey() catalog.WorkloadKey {
+	if w.chance(80) {
+		return catalog.WorkloadKey{Kind: catalog.Pod, Cluster: catalog.LocalCluster, Namespace: "ns", Name: pick(w, poolPods)}
+	}
+	return catalog.WorkloadKey{Kind: catalog.ExternalWorkload, Cluster: catalog.LocalCluster, Namespace: "ns", Name: pick(w, poolWorkload)}
+}
+
+func (w *world) workload() *catalog.Workload {
+	w.created++
+	v := &catalog.Workload{
+		Key: w.workloadKey(), Created: time.Unix(w.created, 0), Node: pick(w, poolNodes),
+		Labels:           catalog.NewLabels(map[string]string{"app": pick(w, []string{"web", "db"}), controlPlaneLabel: pick(w, []string{"linkerd", "other", ""})}),
+		Ports:            []catalog.WorkloadPort{{Name: "http", Port: 8080}},
+		SkipInboundPorts: pick(w, []string{"", "", "8080", "9000-9100,x"}),
+		Owner:            pick(w, []catalog.OwnerRef{{}, {Kind: "ReplicaSet", Name: "rs"}, {Kind: "Job", Name: "job"}}),
+	}
+	if w.chance(80) {
+		v.Proxy = &catalog.ProxyListeners{Inbound: pick(w, []string{"0.0.0.0:4143", "", "[::]:0"}), Admin: "0.0.0.0:4191", Control: "0.0.0.0:4190"}
+	}
+	if w.chance(30) {
+		opaque := pick(w, []string{"", "http", "8080-9090", "nonsense"})
+		v.OpaquePorts = &opaque
+	}
+	return v
+}
+
+func (w *world) server() *catalog.Server {
+	s := &catalog.Server{Cluster: catalog.LocalCluster, Namespace: "ns", Name: pick(w, []string{"srv1", "srv2"}), Opaque: w.chance(70), PortNumber: 8080}
+	if w.chance(40) {
+		s.PortNumber, s.PortName = 0, "http"
+	}
+	selector := pick(w, []*catalog.Selector{
+		nil,
+		{},
+		{Requirements: []catalog.Requirement{{Key: "app", Operator: catalog.In, Values: []string{"web"}}}},
+		{Requirements: []catalog.Requirement{{Key: "app", Operator: catalog.NotIn, Values: []string{"web"}}}},
+	})
+	if w.chance(80) {
+		s.Pods = selector
+	} else {
+		s.ExternalWorkloads = selector
+	}
+	return s
+}
+
+func (w *world) owner() *catalog.Owner {
+	return &catalog.Owner{
+		Cluster: catalog.LocalCluster, Namespace: "ns", OwnerRef: pick(w, []catalog.OwnerRef{{Kind: "ReplicaSet", Name: "rs"}, {Kind: "Job", Name: "job"}}),
+		Parent: pick(w, []catalog.OwnerRef{{}, {Kind: "Deployment", Name: "web"}, {Kind: "CronJob", Name: "cron"}}),
+	}
+}
+
+// truth is what a client should know: encoded addresses by address.
+type truth map[netip.AddrPort]string
+
+// modelClient is one stream, and what it was told so far.
+type modelClient struct {
+	question question
+	node     string
+
+	mu      sync.Mutex
+	paused  chan struct{} // not nil while the client doesn't read; closed when it goes on
+	told    truth
+	history []truth // the right answer after each event
+	floor   int     // the earliest state in history that explains the last message
+	first   bool
+	errs    []string
+}
+
+func (c *modelClient) pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.paused == nil {
+		c.paused = make(chan struct{})
+	}
+}
+
+func (c *modelClient) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.paused != nil {
+		close(c.paused)
+		c.paused = nil
+	}
+}
+
+func (c *modelClient) failf(format string, args ...any) {
+	c.errs = append(c.errs, fmt.Sprintf(format, args...))
+}
+
+// SendMsg takes one message as the proxy would, and checks that each word of it
+// is explained by some state of the cluster.
+func (c *modelClient) SendMsg(m any) error {
+	f := m.(*frame)
+	c.mu.Lock()
+	paused := c.paused
+	c.mu.Unlock()
+	if paused != nil {
+		<-paused
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var u pb.Update
+	if err := proto.Unmarshal(f.bytes.Materialize(), &u); err != nil {
+		return err
+	}
+	switch {
+	case u.GetAdd() != nil:
+		for _, a := range u.GetAdd().GetAddrs() {
+			c.added(a, u.GetAdd().GetMetricLabels())
+		}
+	case u.GetRemove() != nil:
+		if c.first {
+			c.failf("the first message is a remove, which proxies ignore")
+		}
+		for _, a := range u.GetRemove().GetAddrs() {
+			c.removed(addrPortOf(a))
+		}
+	case !c.first:
+		c.failf("no_endpoints came after other messages")
+	}
+	c.first = false
+	return nil
+}
+
+// explain finds the first state, not before the one that explained the last
+// message, in which the address had this form; the empty form means absence.
+// What a client is told must follow the states in their order.
+func (c *modelClient) explain(at netip.AddrPort, form string) bool {
+	for i := c.floor; i < len(c.history); i++ {
+		if c.history[i][at] == form {
+			c.floor = i
+			return true
+		}
+	}
+	return false
+}
+
+func (c *modelClient) added(a *pb.WeightedAddr, labels map[string]string) {
+	at := addrPortOf(a.GetAddr())
+	wire := wireOf(a, labels)
+	if !c.explain(at, wire) {
+		c.failf("was sent %s as %v %v, a form that it did not have since the last message", at, a, labels)
+	}
+	c.told[at] = wire
+}
+
+func (c *modelClient) removed(at netip.AddrPort) {
+	if _, ok := c.told[at]; !ok {
+		c.failf("%s was removed and had not been added", at)
+	}
+	if !c.explain(at, "") {
+		c.failf("%s was removed and had always been there since the last message", at)
+	}
+	delete(c.told, at)
+}
+
+func wireOf(a *pb.WeightedAddr, labels map[string]string) string {
+	return string(marshal(a)) + "|" + string(encodeLabels(labels))
+}
+
+// truthFor builds the right answer from nothing.
+func truthFor(objects map[catalog.ID]catalog.Object, config *Config, c *modelClient) truth {
+	fresh := catalog.New(catalog.Options{DefaultOpaquePorts: modelOpaque})
+	for _, v := range objects {
+		fresh.Put(v)
+	}
+	fresh.MarkSynced()
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = fresh.Run(ctx) })
+	defer wg.Wait()
+	defer cancel()
+	<-fresh.Synced()
+	snapshot := fresh.Service(c.question.service)
+	filter := snapshot.FilterKind().For(catalog.Client{Node: c.node, Zone: fresh.Node(catalog.LocalCluster, c.node).Zone})
+	set := catalog.Resolve(snapshot, catalog.Query{Port: c.question.port, Hostname: c.question.hostname, Filter: filter, IPv6: config.EnableIPv6})
+	labels := setLabels(c.question.service, set.Mirror)
+	out := truth{}
+	for _, e := range set.Endpoints {
+		if w, err := config.weightedAddr(e, asked{c.question.port, filter.Zone}); err == nil {
+			out[e.Addr] = wireOf(w, labels)
+		}
+	}
+	return out
+}
+
+var modelOpaque = catalog.PortSet{{Low: 9090, High: 9090}}
+
+func playModel(t *testing.T, seed uint64) {
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 0)), objects: map[catalog.ID]catalog.Object{}}
+	live := catalog.New(catalog.Options{DefaultOpaquePorts: modelOpaque})
+	server := NewServer(live, Config{
+		ControllerNamespace: "linkerd", TrustDomain: "trust.domain", ClusterDomain: "cluster.local", EnableH2Upgrade: true,
+		EnableIPv6: w.chance(50), ForceOpaqueTransport: w.chance(50), ZoneWeights: w.chance(50),
+	}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = live.Run(ctx) })
+	live.MarkSynced()
+	synctest.Wait()
+
+	var clients []*modelClient
+	for range 3 + w.IntN(3) {
+		clients = append(clients, startModelClient(ctx, &wg, server, w))
+	}
+	for range 3 + w.IntN(40) {
+		w.step(live, server.config, clients)
+		if w.chance(5) {
+			// What was put is applied by then, so that the newcomer's history starts with
+			// the state that it is told.
+			time.Sleep(time.Second)
+			synctest.Wait()
+			clients = append(clients, startModelClient(ctx, &wg, server, w))
+		}
+	}
+	for _, c := range clients {
+		c.resume()
+	}
+	time.Sleep(time.Second) // virtual time
+	synctest.Wait()
+	for _, c := range clients {
+		c.atRest(t, seed)
+	}
+	cancel()
+	wg.Wait()
+	server.subjects.running.Wait()
+}
+
+func startModelClient(ctx context.Context, wg *sync.WaitGroup, server *Server, w *world) *modelClient {
+	c := &modelClient{
+		question: question{service: modelService, port: pick(w, []uint16{80, 80, 81, 5959}), hostname: pick(w, []string{"", "", "a"})},
+		node:     pick(w, []string{"", "n1", "n2", "unheard"}),
+		told:     truth{}, first: true,
+	}
+	c.history = []truth{truthFor(w.objects, server.config, c)}
+	subject := server.subjects.acquire(c.question)
+	wg.Go(func() {
+		defer server.subjects.release(subject)
+		s := &stream{server: server, subject: subject, node: c.node, out: c}
+		_ = s.run(ctx)
+	})
+	return c
+}
+
+// step makes one event, tells the oracle first, and lets some time pass.
+func (w *world) step(live *catalog.Catalog, config *Config, clients []*modelClient) {
+	id, v := w.event()
+	for _, c := range clients {
+		now := truthFor(w.objects, config, c)
+		if w.chance(15) {
+			c.pause()
+		} else if w.chance(15) {
+			c.resume()
+		}
+		c.mu.Lock()
+		c.history = append(c.history, now)
+		c.mu.Unlock()
+	}
+	if v == nil {
+		live.Delete(id)
+	} else {
+		live.Put(v)
+	}
+	if w.chance(60) {
+		time.Sleep(time.Duration(w.IntN(8)) * time.Millisecond) // virtual time
+	}
+}
+
+func (c *modelClient) atRest(t *testing.T, seed uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	want := c.history[len(c.history)-1]
+	if !maps.Equal(c.told, want) {
+		c.failf("at rest knows %v, want %v", slices.Collect(maps.Keys(c.told)), slices.Collect(maps.Keys(want)))
+	}
+
+	for _, e := range c.errs {
+		t.Errorf("seed %d: client of %s:%d %q on node %q: %s", seed, c.question.service.Name, c.question.port, c.question.hostname, c.node, e)
+	}
+}
+
+func addrPortOf(a *netpb.TcpAddress) netip.AddrPort {
+	var ip netip.Addr
+	if v6 := a.GetIp().GetIpv6(); v6 != nil {
+		var b [16]byte
+		binary.BigEndian.PutUint64(b[:8], v6.GetFirst())
+		binary.BigEndian.PutUint64(b[8:], v6.GetLast())
+		ip = netip.AddrFrom16(b)
+	} else {
+		var b [4]byte
+		binary.BigEndian.PutUint32(b[:], a.GetIp().GetIpv4())
+		ip = netip.AddrFrom4(b)
+	}
+	return netip.AddrPortFrom(ip, uint16(a.GetPort()))
+}

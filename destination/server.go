@@ -1,0 +1,141 @@
+package destination
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// Server answers the Destination API from a catalog. Make it with [NewServer].
+type Server struct {
+	pb.UnimplementedDestinationServer
+
+	catalog  *catalog.Catalog
+	config   *Config
+	log      *slog.Logger
+	subjects *subjects
+	streams  *streams
+	metrics  *metrics
+
+	stopping chan struct{} // closed when calls have to end that wait for the catalog
+	open     sync.WaitGroup
+}
+
+// NewServer returns a server for the catalog whose metrics are registered with r.
+// It has to be registered with a gRPC server that is made with ServerOptions,
+// and to Run beside it.
+func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
+	s := &Server{
+		catalog:  c,
+		config:   &config,
+		log:      log,
+		streams:  &streams{m: map[*stream]struct{}{}},
+		stopping: make(chan struct{}),
+	}
+	s.subjects = &subjects{catalog: c, config: s.config, m: map[question]*subject{}}
+	s.metrics = newMetrics(s, r)
+	return s
+}
+
+// ServerOptions returns the options without which a gRPC server can't send what
+// the server has encoded.
+func (s *Server) ServerOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{grpc.ForceServerCodecV2(newCodec())}
+}
+
+// Register adds the Destination API to a gRPC server.
+func (s *Server) Register(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, s) }
+
+// Run watches the streams until the context ends; then it ends them all with
+// status OK, and returns when they are gone. The gRPC server has to be stopped at
+// the same time, and has to cut off clients that don't read. Run is called once.
+func (s *Server) Run(ctx context.Context) error {
+	s.metrics.sample(ctx)
+	close(s.stopping)
+	s.subjects.end()
+	s.open.Wait()
+	s.subjects.running.Wait()
+	return nil
+}
+
+// Get implements the Destination API (§2): endpoints of a Service, as they change.
+func (s *Server) Get(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.Update]) error {
+	s.open.Add(1)
+	defer s.open.Done()
+	ctx := out.Context()
+	if !s.ready(ctx) {
+		return status.Error(codes.Unavailable, "the server stopped before it knew the cluster")
+	}
+	a, err := parseAuthority(r.GetPath(), s.config.ClusterDomain)
+	if err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	if a.ip.IsValid() {
+		return status.Errorf(codes.InvalidArgument, "invalid authority %q: Get looks names up, not IP addresses; ask GetProfile", r.GetPath())
+	}
+	key := catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: a.namespace, Name: a.service}
+	if err := s.servable(key, r.GetPath()); err != nil {
+		return err
+	}
+	token, err := parseContextToken(r.GetContextToken())
+	if err != nil {
+		s.log.Warn("ignoring a context token", "token", r.GetContextToken(), "err", err)
+	}
+	subject := s.subjects.acquire(question{service: key, port: a.port, hostname: a.hostname})
+	defer s.subjects.release(subject)
+	st := &stream{server: s, subject: subject, node: token.Node, out: out}
+	s.streams.add(st)
+	defer s.streams.remove(st)
+	return sendError(ctx, st.run(ctx))
+}
+
+// ready waits until the catalog knows the cluster: an answer from less would be
+// wrong. It is false when the call or the server ends first.
+func (s *Server) ready(ctx context.Context) bool {
+	select {
+	case <-s.catalog.Synced():
+		return true
+	case <-ctx.Done():
+		return false
+	case <-s.stopping:
+		return false
+	}
+}
+
+// servable returns the status error of a Service that Get has no answer for (§2.1).
+func (s *Server) servable(key catalog.ServiceKey, path string) error {
+	service, ok := s.catalog.FindService(key)
+	switch {
+	case !ok:
+		return status.Errorf(codes.NotFound, "service %s.%s not found", key.Name, key.Namespace)
+	case service.Federated:
+		return status.Errorf(codes.Unimplemented, "service %s.%s is federated, which this version doesn't serve", key.Name, key.Namespace)
+	case service.RemoteCluster != nil && service.RemoteService == nil:
+		return status.Errorf(codes.FailedPrecondition,
+			"service %s.%s has the label multicluster.linkerd.io/remote-discovery but not multicluster.linkerd.io/remote-service", key.Name, key.Namespace)
+	case service.RemoteCluster != nil:
+		return status.Errorf(codes.NotFound, "service %s.%s: cluster %q is not linked", key.Name, key.Namespace, *service.RemoteCluster)
+	case service.ExternalName:
+		return status.Errorf(codes.InvalidArgument, "invalid authority %q: the service is of type ExternalName and has no endpoints", path)
+	default:
+		return nil
+	}
+}
+
+// sendError drops the error of a send that failed because the client left: that
+// is how streams end.
+func sendError(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,173 @@
+package destination
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// stream is one Get call. Its goroutine is the handler's; the atomic field is
+// read by the metrics.
+type stream struct {
+	server  *Server
+	subject *subject
+	node    string
+	out     sender
+
+	// behind is when the answer being sent became known, in nanoseconds since 1970;
+	// zero while the stream has everything.
+	behind atomic.Int64
+}
+
+// sender sends one message; grpc.ServerStream is one.
+type sender interface {
+	SendMsg(m any) error
+}
+
+// position is how far a stream has come: what it was sent, and the version of
+// that for the view that it follows.
+type position struct {
+	told    bool
+	sent    sent
+	version uint64
+}
+
+// run sends answers until the context or the server ends; then it returns nil,
+// which the client sees as a clean end. The error is that of a failed send.
+func (s *stream) run(ctx context.Context) error {
+	var at position
+	for {
+		node := s.server.catalog.Node(catalog.LocalCluster, s.node)
+		client := catalog.Client{Node: s.node, Zone: node.Zone}
+		v := s.subject.join(client)
+		ended, err := s.follow(ctx, followed{v, client, node.Stale()}, &at)
+		s.subject.leave(v)
+		if ended || err != nil {
+			return err
+		}
+	}
+}
+
+// followed is the view that a stream follows, for a client whose place is known
+// until it has moved.
+type followed struct {
+	view   *view
+	client catalog.Client
+	moved  <-chan struct{}
+}
+
+// follow sends what the view says until the stream ends, or until another view
+// is the right one: the client's node moved to another zone, or the Service's
+// answers depend on other things than before.
+func (s *stream) follow(ctx context.Context, f followed, at *position) (ended bool, err error) {
+	for fresh := true; ; fresh = false {
+		a := f.view.current.Load()
+		if a.ended {
+			return true, nil
+		}
+		if a.kind.For(f.client) != f.view.filter || closed(f.moved) {
+			return false, nil
+		}
+		if err := s.bring(a, at, fresh); err != nil {
+			return true, err
+		}
+		select {
+		case <-a.stale:
+		case <-f.moved:
+			return false, nil
+		case <-ctx.Done():
+			return true, nil
+		}
+	}
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// bring sends what the stream lacks of the answer. fresh says that it is the
+// first one of its view that this stream sees.
+func (s *stream) bring(a *answer, at *position, fresh bool) error {
+	s.behind.Store(a.at.UnixNano())
+	if err := s.sendLacking(a, at, fresh); err != nil {
+		return err
+	}
+	s.behind.Store(0)
+	*at = position{told: true, sent: a.sent(), version: a.version}
+	return nil
+}
+
+func (s *stream) sendLacking(a *answer, at *position, fresh bool) error {
+	if !at.told {
+		return s.send(a.fullFrames())
+	}
+	if fresh {
+		return s.send(changes(at.sent, a.sent()))
+	}
+	steps, ok := a.since(at.version)
+	if !ok {
+		if a.version-at.version > ringSize {
+			s.server.metrics.conflated(s.subject.question)
+		}
+		return s.send(changes(at.sent, a.sent()))
+	}
+	for _, frames := range steps {
+		if err := s.send(frames); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *stream) send(frames []*frame) error {
+	for _, f := range frames {
+		if err := s.out.SendMsg(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lag returns how long the stream has been behind what is known.
+func (s *stream) lag(now time.Time) time.Duration {
+	at := s.behind.Load()
+	if at == 0 {
+		return 0
+	}
+	return max(0, now.Sub(time.Unix(0, at)))
+}
+
+// streams is the set of open streams.
+type streams struct {
+	mu sync.Mutex
+	m  map[*stream]struct{}
+}
+
+func (ss *streams) add(s *stream) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	ss.m[s] = struct{}{}
+}
+
+func (ss *streams) remove(s *stream) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	delete(ss.m, s)
+}
+
+// each calls f for every open stream, under the lock.
+func (ss *streams) each(f func(*stream)) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	for s := range ss.m {
+		f(s)
+	}
+}
