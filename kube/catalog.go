@@ -1,0 +1,51 @@
+package kube
+
+import "github.com/signpostd/signpost/catalog"
+
+// Sink takes the objects that a catalog is made of. *catalog.Catalog is one.
+type Sink interface {
+	Put(catalog.Object)
+	Delete(catalog.ID)
+}
+
+// EndpointsFrom says which objects the endpoints of Services are read from.
+type EndpointsFrom string
+
+// The sources of endpoints.
+const (
+	FromEndpointSlices EndpointsFrom = "EndpointSlices"
+	FromEndpoints      EndpointsFrom = "Endpoints"
+)
+
+// CatalogTables returns tables of all the kinds that a catalog is made of, which
+// feed the sink. This is the table of kinds: one line for each.
+func CatalogTables(sink Sink, from EndpointsFrom) []AnyTable {
+	endpoints := EndpointSlices()
+	if from == FromEndpoints {
+		endpoints = Endpoints()
+	}
+	return []AnyTable{
+		Services().Table(Into[catalog.Service](sink)),
+		endpoints.Table(Into[catalog.EndpointSlice](sink)),
+		Pods().Table(Into[catalog.Workload](sink)),
+		Nodes().Table(Into[catalog.Node](sink)),
+		ReplicaSets().Table(Into[catalog.Owner](sink)),
+		Jobs().Table(Into[catalog.Owner](sink)),
+		ExternalWorkloads().Table(Into[catalog.Workload](sink)),
+		Servers().Table(Into[catalog.Server](sink)),
+	}
+}
+
+// Into makes a table put its objects into the sink, and delete them from it.
+func Into[T any, P interface {
+	*T
+	catalog.Object
+}](sink Sink) TableOption[T] {
+	return WithHandler(func(old, new *T) {
+		if new == nil {
+			sink.Delete(P(old).ID())
+			return
+		}
+		sink.Put(P(new))
+	})
+}

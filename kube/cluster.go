@@ -1,0 +1,186 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// dialTimeout bounds the attempt to reach the API server. Lost packets are sent
+// again after 1 and 3 s; waiting for the next time, at 7 s, would take longer than
+// starting over.
+const dialTimeout = 4 * time.Second
+
+// Options are what a [Cluster] is made from.
+type Options struct {
+	// Config says where the API server is and how to talk to it. Its rate limits
+	// don't apply: a table has at most one request under way.
+	Config *rest.Config
+	// Name is the name of the cluster; empty means [catalog.LocalCluster].
+	Name string
+	// Registerer takes the metrics; nil means that nobody wants them.
+	Registerer prometheus.Registerer
+	// Logger takes one line for each change of state of a table; nil means slog.Default().
+	Logger *slog.Logger
+	// Report takes the problems of objects; nil means that nobody wants them.
+	Report catalog.Report
+}
+
+// Cluster fills tables from one API server.
+type Cluster struct {
+	name    string
+	log     *slog.Logger
+	feeds   []*feed
+	metrics *metrics
+	// closeIdle closes the connections that are no longer in use.
+	closeIdle func()
+
+	settled chan struct{}
+	settle  func()
+	ran     atomic.Bool
+}
+
+// New returns a cluster with these tables, each of which is new, of a different kind and
+// from now on part of this cluster. It doesn't contact the API server yet.
+func New(o Options, tables ...AnyTable) (*Cluster, error) {
+	if len(tables) == 0 {
+		return nil, errors.New("make cluster: no tables; name the kinds to be read")
+	}
+	o = o.withDefaults()
+	cfg := readerConfig(o.Config)
+	client, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("make client for cluster %s: %w", o.Name, err)
+	}
+	c := &Cluster{
+		name: o.Name, log: o.Logger.With("cluster", o.Name), settled: make(chan struct{}),
+		metrics:   newMetrics(o.Registerer, o.Name),
+		closeIdle: func() { utilnet.CloseIdleConnectionsFor(client.Transport) },
+	}
+	c.settle = sync.OnceFunc(func() { close(c.settled) })
+	for _, t := range tables {
+		f, err := c.add(t, o)
+		if err != nil {
+			c.metrics.unregister()
+			return nil, fmt.Errorf("make cluster %s: %w", o.Name, err)
+		}
+		if f.source, err = newSource(cfg, client, f.resource, f.form); err != nil {
+			c.metrics.unregister()
+			return nil, fmt.Errorf("make cluster %s: %w", o.Name, err)
+		}
+		f.source.state = f.state
+	}
+	return c, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Name == "" {
+		o.Name = catalog.LocalCluster
+	}
+	if o.Registerer == nil {
+		o.Registerer = prometheus.NewRegistry()
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Report == nil {
+		o.Report = func(catalog.Problem) {}
+	}
+	return o
+}
+
+// readerConfig returns the configuration for following an API server.
+func readerConfig(cfg *rest.Config) *rest.Config {
+	cfg = rest.CopyConfig(cfg)
+	// Watches last for minutes, and only a few requests are ever under way.
+	cfg.Timeout, cfg.QPS, cfg.RateLimiter = 0, -1, nil
+	// The API server warns about Endpoints with each watch; nobody can act on it.
+	cfg.WarningHandler, cfg.WarningHandlerWithContext = rest.NoWarnings{}, nil
+	if cfg.Dial == nil && cfg.Transport == nil {
+		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
+	}
+	return cfg
+}
+
+func (c *Cluster) add(t AnyTable, o Options) (*feed, error) {
+	f, err := t.bind(binding{
+		scope:  Scope{Cluster: o.Name, strings: newInterner(internLimit)},
+		report: o.Report,
+		now:    time.Now,
+		lagObserver: func(kind string) (func(int64), error) {
+			return c.metrics.lagObserver(kind, time.Now)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range c.feeds {
+		if other.kind == f.kind {
+			return nil, fmt.Errorf("two tables of kind %s; share one", f.kind)
+		}
+	}
+	f.state.changed = func() { c.changed(f) }
+	c.feeds = append(c.feeds, f)
+	return f, c.metrics.register(f)
+}
+
+// Run fills the tables and follows the API server until ctx ends. An API server
+// that can't be reached is tried again for ever. Run is called once.
+func (c *Cluster) Run(ctx context.Context) error {
+	if c.ran.Swap(true) {
+		return fmt.Errorf("run cluster %s: it ran before; make a new one", c.name)
+	}
+	defer c.metrics.unregister()
+	defer c.closeIdle()
+	var running sync.WaitGroup
+	for _, f := range c.feeds {
+		running.Go(func() { f.run(ctx) })
+	}
+	running.Wait()
+	return nil
+}
+
+// Settled returns a channel that closes when each table has been filled once or, if
+// its kind is optional, is known to be missing. The handlers have then been told
+// about all that exists. It stays closed whatever happens later.
+func (c *Cluster) Settled() <-chan struct{} { return c.settled }
+
+// Status returns the condition of each table, in the order of the tables.
+func (c *Cluster) Status() []TableStatus {
+	all := make([]TableStatus, len(c.feeds))
+	for i, f := range c.feeds {
+		all[i] = f.status()
+	}
+	return all
+}
+
+// changed is called when a table has changed its state.
+func (c *Cluster) changed(f *feed) {
+	s := f.status()
+	log := c.log.With("kind", s.Kind, "objects", s.Objects)
+	switch {
+	case s.State == Synced:
+		log.Info("kind is in sync")
+	case s.missing():
+		log.Info("cluster has no such kind, looking again at times", "reason", s.Reason, "error", s.Detail)
+	default:
+		log.Warn("kind can't be read now, retrying", "reason", s.Reason, "error", s.Detail)
+	}
+	for _, f := range c.feeds {
+		if !f.status().settled() {
+			return
+		}
+	}
+	c.settle()
+}

@@ -1,0 +1,61 @@
+package kube
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and all there is when EndpointSlices are switched off.
+
+import (
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// Endpoints is the kind core/v1 Endpoints, for clusters without EndpointSlices.
+func Endpoints() Kind[catalog.EndpointSlice] {
+	return Kind[catalog.EndpointSlice]{
+		Name: "endpoints", Lag: "endpoints",
+		Resource: corev1.SchemeGroupVersion.WithResource("endpoints"),
+		Form:     Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.EndpointsList{} }),
+		Trim:     trimming(trimEndpoints),
+	}
+}
+
+func trimEndpoints(s Scope, ep *corev1.Endpoints) (*catalog.EndpointSlice, []catalog.Problem) {
+	p := &problems{kind: "Endpoints", meta: ep}
+	trimmed := s.slice(ep)
+	trimmed.Service = catalog.ServiceKey{Cluster: s.Cluster, Namespace: trimmed.Namespace, Name: trimmed.Name}
+	for i := range ep.Subsets {
+		trimmed.Subsets = append(trimmed.Subsets, s.subset(&ep.Subsets[i], i, p))
+	}
+	return trimmed, p.list
+}
+
+// subset returns what is kept of the subset of an index.
+func (s Scope) subset(from *corev1.EndpointSubset, index int, p *problems) catalog.Subset {
+	var kept catalog.Subset
+	for i, port := range from.Ports {
+		number, ok := portNumber(port.Port)
+		if !ok {
+			p.add(notPort(port.Port), "subsets[%d].ports[%d].port", index, i)
+			continue
+		}
+		kept.Ports = append(kept.Ports, catalog.SubsetPort{Name: s.Intern(port.Name), Port: number})
+	}
+	for i := range from.Addresses {
+		a := &from.Addresses[i]
+		target, known := s.target(a.TargetRef, p.meta.GetNamespace(), catalog.Pod)
+		ip, ok := address(a.IP)
+		switch {
+		case !known:
+			p.add(notTarget(a.TargetRef, "a Pod"), "subsets[%d].addresses[%d].targetRef", index, i)
+		case !ok:
+			p.add(notAddress(a.IP), "subsets[%d].addresses[%d].ip", index, i)
+		default:
+			kept.Endpoints = append(kept.Endpoints, catalog.SliceEndpoint{
+				Addresses: []netip.Addr{ip}, Hostname: a.Hostname, Target: target,
+			})
+		}
+	}
+	return kept
+}

@@ -1,0 +1,127 @@
+package kube
+
+import (
+	"net/netip"
+	"slices"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// EndpointSlices is the kind discovery.k8s.io/v1 EndpointSlice.
+func EndpointSlices() Kind[catalog.EndpointSlice] {
+	return Kind[catalog.EndpointSlice]{
+		Name: "endpointslices", Lag: "endpointslices",
+		Resource: discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
+		Form:     Protobuf(discoveryv1.AddToScheme, func() runtime.Object { return &discoveryv1.EndpointSliceList{} }),
+		Trim:     trimming(trimEndpointSlice),
+	}
+}
+
+func trimEndpointSlice(s Scope, slice *discoveryv1.EndpointSlice) (*catalog.EndpointSlice, []catalog.Problem) {
+	p := &problems{kind: "EndpointSlice", meta: slice}
+	trimmed := s.slice(slice)
+	trimmed.AddressType = catalog.AddressType(s.Intern(string(slice.AddressType)))
+	if name := serviceOf(slice); name != "" {
+		trimmed.Service = catalog.ServiceKey{Cluster: s.Cluster, Namespace: trimmed.Namespace, Name: s.Intern(name)}
+	} else {
+		p.add("no Service is named, so the endpoints are not used; set the label "+discoveryv1.LabelServiceName, "metadata.labels")
+	}
+	if slice.AddressType == discoveryv1.AddressTypeFQDN {
+		return trimmed, p.list
+	}
+	subset := catalog.Subset{Ports: s.slicePorts(slice.Ports, p)}
+	if n := len(slice.Endpoints); n > 0 {
+		subset.Endpoints = make([]catalog.SliceEndpoint, 0, n)
+	}
+	for i := range slice.Endpoints {
+		if e, ok := s.sliceEndpoint(&slice.Endpoints[i], i, p); ok {
+			subset.Endpoints = append(subset.Endpoints, e)
+		}
+	}
+	trimmed.Subsets = []catalog.Subset{subset}
+	return trimmed, p.list
+}
+
+// slice returns what EndpointSlices and Endpoints objects have in common.
+func (s Scope) slice(m metav1.Object) *catalog.EndpointSlice {
+	return &catalog.EndpointSlice{
+		Cluster: s.Cluster, Namespace: s.Intern(m.GetNamespace()), Name: m.GetName(),
+		GatewayIdentity: s.Intern(m.GetAnnotations()[gatewayIdentityAnnotation]),
+		RemoteName:      s.Intern(m.GetAnnotations()[remoteNameAnnotation]),
+		TargetCluster:   s.Intern(m.GetLabels()[targetClusterLabel]),
+	}
+}
+
+// serviceOf returns the name of the Service that a slice belongs to, if any.
+func serviceOf(slice *discoveryv1.EndpointSlice) string {
+	if name := slice.Labels[discoveryv1.LabelServiceName]; name != "" {
+		return name
+	}
+	for _, ref := range slice.OwnerReferences {
+		if ref.Kind == "Service" && ref.Name != "" {
+			return ref.Name
+		}
+	}
+	return ""
+}
+
+func (s Scope) slicePorts(ports []discoveryv1.EndpointPort, p *problems) []catalog.SubsetPort {
+	var kept []catalog.SubsetPort
+	for i, port := range ports {
+		if port.Port == nil {
+			p.add("the port has no number, so it is not used; set one from 1 to 65535", "ports[%d].port", i)
+			continue
+		}
+		number, ok := portNumber(*port.Port)
+		if !ok {
+			p.add(notPort(*port.Port), "ports[%d].port", i)
+			continue
+		}
+		kept = append(kept, catalog.SubsetPort{Name: s.Intern(value(port.Name)), Port: number})
+	}
+	return kept
+}
+
+// sliceEndpoint returns false for an endpoint that isn't ready or can't be used.
+func (s Scope) sliceEndpoint(e *discoveryv1.Endpoint, index int, p *problems) (catalog.SliceEndpoint, bool) {
+	if ready := e.Conditions.Ready; ready != nil && !*ready {
+		return catalog.SliceEndpoint{}, false
+	}
+	target, ok := s.target(e.TargetRef, p.meta.GetNamespace(), catalog.Pod, catalog.ExternalWorkload)
+	if !ok {
+		p.add(notTarget(e.TargetRef, "a Pod or an ExternalWorkload"), "endpoints[%d].targetRef", index)
+		return catalog.SliceEndpoint{}, false
+	}
+	addresses := make([]netip.Addr, 0, len(e.Addresses))
+	for i, text := range e.Addresses {
+		a, ok := address(text)
+		if !ok {
+			p.add(notAddress(text), "endpoints[%d].addresses[%d]", index, i)
+			continue
+		}
+		addresses = append(addresses, a)
+	}
+	return catalog.SliceEndpoint{
+		Addresses: addresses,
+		Hostname:  value(e.Hostname),
+		Zone:      s.Intern(value(e.Zone)),
+		HintZones: s.hintZones(e.Hints),
+		Target:    target,
+	}, len(addresses) > 0
+}
+
+func (s Scope) hintZones(hints *discoveryv1.EndpointHints) []string {
+	if hints == nil || len(hints.ForZones) == 0 {
+		return nil
+	}
+	zones := make([]string, len(hints.ForZones))
+	for i, z := range hints.ForZones {
+		zones[i] = s.Intern(z.Name)
+	}
+	slices.Sort(zones)
+	return slices.Compact(zones)
+}

@@ -1,0 +1,47 @@
+package kube
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/api/workload"
+	"github.com/signpostd/signpost/catalog"
+)
+
+// ExternalWorkloads is the kind workload.linkerd.io/v1beta1 ExternalWorkload.
+func ExternalWorkloads() Kind[catalog.Workload] {
+	return Kind[catalog.Workload]{
+		Name: "externalworkload", Lag: "externalworkload", Optional: true,
+		Resource: workload.SchemeGroupVersion.WithResource("externalworkloads"),
+		Form:     JSON(workload.AddToScheme, func() runtime.Object { return &workload.ExternalWorkloadList{} }),
+		Trim:     trimming(trimExternalWorkload),
+	}
+}
+
+func trimExternalWorkload(s Scope, w *workload.ExternalWorkload) (*catalog.Workload, []catalog.Problem) {
+	p := &problems{kind: "ExternalWorkload", meta: w}
+	if w.Spec.Problem != "" {
+		p.add(w.Spec.Problem+"; the last good version stays in use", "spec")
+		return nil, p.list
+	}
+	trimmed := &catalog.Workload{
+		Key: catalog.WorkloadKey{
+			Kind: catalog.ExternalWorkload, Cluster: s.Cluster, Namespace: s.Intern(w.Namespace), Name: w.Name,
+		},
+		Labels:      s.labels(w.Labels),
+		Created:     w.CreationTimestamp.UTC(),
+		OpaquePorts: s.copyOf(w.Annotations, opaquePortsAnnotation),
+		Owner:       s.owner(w),
+		MeshTLS: catalog.MeshTLS{
+			Identity: s.Intern(w.Spec.MeshTLS.Identity), ServerName: s.Intern(w.Spec.MeshTLS.ServerName),
+		},
+	}
+	for i, port := range w.Spec.Ports {
+		number, ok := portNumber(port.Port)
+		if !ok {
+			p.add(notPort(port.Port), "spec.ports[%d].port", i)
+			continue
+		}
+		trimmed.Ports = append(trimmed.Ports, catalog.WorkloadPort{Name: s.Intern(port.Name), Port: number})
+	}
+	return trimmed, p.list
+}

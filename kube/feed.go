@@ -1,0 +1,119 @@
+package kube
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+const (
+	retryFirst = 100 * time.Millisecond
+	// retryLimit bounds the delay between attempts. Coming back from an outage
+	// takes up to two of them, the second short, and is to take 5 s at most.
+	retryLimit = 2 * time.Second
+	// retryLimitMissing is the bound for kinds that the cluster doesn't have or
+	// doesn't show, which is rarely about to change.
+	retryLimitMissing = 4 * time.Second
+	// healthy is how long an attempt has to last for the next delay to be short.
+	healthy = 10 * time.Second
+)
+
+// binding is what a table gets from the cluster it becomes part of.
+type binding struct {
+	scope  Scope
+	report catalog.Report
+	now    func() time.Time
+	// lagObserver returns what takes the times of updates of a kind, in Unix seconds.
+	lagObserver func(kind string) (func(updated int64), error)
+}
+
+// feed fills one table from the API server.
+type feed struct {
+	kind     string
+	optional bool
+	resource schema.GroupVersionResource
+	form     Form
+	len      func() int
+	store    cache.ReflectorStore
+	state    *state
+	source   *source
+}
+
+func (f *feed) status() TableStatus {
+	s := f.state.status()
+	s.Kind, s.Objects, s.Required = f.kind, f.len(), !f.optional
+	return s
+}
+
+// run keeps the table like the API server until ctx ends.
+func (f *feed) run(ctx context.Context) {
+	reflector := cache.NewReflectorWithOptions(f.listWatch(ctx), nil, f.store, cache.ReflectorOptions{
+		Name:            f.kind,
+		TypeDescription: f.kind,
+		Backoff:         &wait.Backoff{Duration: retryFirst, Factor: 2, Jitter: 0.2, Steps: 10, Cap: retryLimit},
+	})
+	var delay retry
+	for ctx.Err() == nil {
+		begun := f.state.now()
+		err := reflector.ListAndWatchWithContext(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			f.state.failed(err)
+		}
+		if f.state.now().Sub(begun) > healthy {
+			delay = retry{}
+		}
+		pause(ctx, delay.next(f.retryLimit()))
+	}
+}
+
+func (f *feed) retryLimit() time.Duration {
+	if f.status().missing() {
+		return retryLimitMissing
+	}
+	return retryLimit
+}
+
+// listWatch returns the source as reflectors take it. Their listings don't get the
+// context of the reflector, and have to end with it all the same.
+func (f *feed) listWatch(ctx context.Context) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return f.source.list(ctx, opts)
+		},
+		WatchFuncWithContext: func(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			return f.source.watch(ctx, opts)
+		},
+	}
+}
+
+// retry computes the delays between attempts that fail one after the other. The zero
+// retry is the one after success.
+type retry struct{ last time.Duration }
+
+// next returns a delay that doubles up to limit, less up to a quarter at random
+// so that the tables of many processes don't come back all at once.
+func (r *retry) next(limit time.Duration) time.Duration {
+	r.last = min(max(retryFirst, 2*r.last), limit)
+	return r.last - rand.N(r.last/4)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

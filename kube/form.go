@@ -1,0 +1,62 @@
+package kube
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	protobufType = "application/vnd.kubernetes.protobuf"
+	jsonType     = "application/json"
+	asObject     = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	asList       = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+)
+
+// Form is how the API server sends the objects of a kind. Make one with
+// [Protobuf], [JSON] or [Metadata].
+type Form struct {
+	newList func() runtime.Object
+	// acceptList and acceptWatch are the Accept headers.
+	acceptList, acceptWatch string
+	serializer              func() (runtime.NegotiatedSerializer, error)
+}
+
+// Protobuf is the form for the kinds that are built into Kubernetes. The
+// function add makes a scheme know the kind, newList returns an empty list of it.
+func Protobuf(add func(*runtime.Scheme) error, newList func() runtime.Object) Form {
+	return Form{newList: newList, acceptList: protobufType, acceptWatch: protobufType, serializer: serializerOf(add)}
+}
+
+// JSON is the form for custom resources, which have no protobuf. The Go type has to decode
+// whatever the API server may store: one object that doesn't decode hides
+// all others.
+func JSON(add func(*runtime.Scheme) error, newList func() runtime.Object) Form {
+	return Form{newList: newList, acceptList: jsonType, acceptWatch: jsonType, serializer: serializerOf(add)}
+}
+
+// Metadata is the form for kinds of which nothing but the metadata matters: the
+// objects are *metav1.PartialObjectMetadata.
+func Metadata() Form {
+	return Form{
+		newList:     func() runtime.Object { return &metav1.PartialObjectMetadataList{} },
+		acceptList:  protobufType + asList,
+		acceptWatch: protobufType + asObject,
+		serializer: func() (runtime.NegotiatedSerializer, error) {
+			return metadata.ConfigFor(&rest.Config{}).NegotiatedSerializer, nil
+		},
+	}
+}
+
+func serializerOf(add func(*runtime.Scheme) error) func() (runtime.NegotiatedSerializer, error) {
+	return func() (runtime.NegotiatedSerializer, error) {
+		scheme := runtime.NewScheme()
+		metav1.AddToGroupVersion(scheme, metav1.SchemeGroupVersion)
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+		return serializer.NewCodecFactory(scheme).WithoutConversion(), nil
+	}
+}

@@ -1,0 +1,158 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("../deploy/crds")))
+}
+
+// recorder is a Sink that holds what it was given, and everything else a cluster hands out.
+type recorder struct {
+	mu       sync.Mutex
+	objects  map[catalog.ID]catalog.Object
+	problems []string
+	registry *prometheus.Registry
+}
+
+func newRecorder() *recorder {
+	return &recorder{objects: map[catalog.ID]catalog.Object{}, registry: prometheus.NewRegistry()}
+}
+
+func (r *recorder) Put(o catalog.Object) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.objects[o.ID()] = o
+}
+
+func (r *recorder) Delete(id catalog.ID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.objects, id)
+}
+
+func (r *recorder) report(p catalog.Problem) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.problems = append(r.problems, p.Kind+" "+p.Name+" "+p.Field)
+}
+
+func (r *recorder) get(id catalog.ID) catalog.Object {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.objects[id]
+}
+
+// names returns the objects of a namespace as "kind/name", sorted.
+func (r *recorder) names(namespace string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []string
+	for id := range maps.Keys(r.objects) {
+		if id.Namespace == namespace {
+			all = append(all, fmt.Sprintf("%d/%s", id.Kind, id.Name))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (r *recorder) reported(problem string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.problems, problem)
+}
+
+// run starts a cluster, which ends with the test.
+func run(t *testing.T, cfg *rest.Config, r *recorder, tables ...AnyTable) *Cluster {
+	t.Helper()
+	c, err := New(Options{
+		Config: cfg, Registerer: r.registry, Report: r.report,
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}, tables...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- c.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(time.Second):
+			t.Error("the cluster did not stop within 1s")
+		}
+	})
+	return c
+}
+
+func settle(t *testing.T, c *Cluster) {
+	t.Helper()
+	select {
+	case <-c.Settled():
+	case <-time.After(20 * time.Second):
+		t.Fatalf("the cluster did not settle: %+v", c.Status())
+	}
+}
+
+func status(c *Cluster, kind string) TableStatus {
+	for _, s := range c.Status() {
+		if s.Kind == kind {
+			return s
+		}
+	}
+	return TableStatus{}
+}
+
+// await waits until a table is in a state for a reason.
+func await(t *testing.T, c *Cluster, kind string, want State, reason Reason) {
+	t.Helper()
+	kubetest.Eventually(t, 10*time.Second, func() error {
+		if s := status(c, kind); s.State != want || s.Reason != reason {
+			return fmt.Errorf("%s is %s %q (%s), want %s %q", kind, s.State, s.Reason, s.Detail, want, reason)
+		}
+		return nil
+	})
+}
+
+// gauge returns the value of a metric with these labels, in any order; -1 without it.
+func gauge(t *testing.T, r *recorder, name string, labels ...string) float64 {
+	t.Helper()
+	families, err := r.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(labels)
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			var got []string
+			for _, l := range m.GetLabel() {
+				got = append(got, l.GetName()+"="+l.GetValue())
+			}
+			slices.Sort(got)
+			if f.GetName() == name && slices.Equal(got, labels) {
+				return m.GetGauge().GetValue()
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,83 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are the metrics of one cluster. Those with the name of the cluster go
+// when it does; the lag histograms are shared by all clusters.
+type metrics struct {
+	registerer prometheus.Registerer
+	cluster    string
+	own        []prometheus.Collector
+}
+
+func newMetrics(r prometheus.Registerer, cluster string) *metrics {
+	return &metrics{registerer: r, cluster: cluster}
+}
+
+// register adds the metrics of a table.
+func (m *metrics) register(f *feed) error {
+	both := prometheus.Labels{"cluster": m.cluster, "kind": f.kind}
+	own := []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name:        f.kind + "_cache_size",
+			Help:        "Number of objects of the kind that are held in memory.",
+			ConstLabels: prometheus.Labels{"cluster": m.cluster},
+		}, func() float64 { return float64(f.len()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name:        "kube_table_stale_seconds",
+			Help:        "Time for which changes of the kind may have been missed; 0 while they are followed.",
+			ConstLabels: both,
+		}, func() float64 { return f.state.stale().Seconds() }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name:        "kube_table_failures_total",
+			Help:        "Failed attempts to list or watch the kind.",
+			ConstLabels: both,
+		}, func() float64 { return float64(f.state.failureCount()) }),
+	}
+	for _, c := range own {
+		if err := m.registerer.Register(c); err != nil {
+			return fmt.Errorf("register metrics of %s for cluster %s: %w", f.kind, m.cluster, err)
+		}
+		m.own = append(m.own, c)
+	}
+	return nil
+}
+
+// unregister removes what belongs to this cluster only.
+func (m *metrics) unregister() {
+	for _, c := range m.own {
+		m.registerer.Unregister(c)
+	}
+	m.own = nil
+}
+
+// lagObserver returns the function that takes the times of updates, in Unix seconds.
+func (m *metrics) lagObserver(kind string, now func() time.Time) (func(int64), error) {
+	if kind == "" {
+		return func(int64) {}, nil
+	}
+	histogram := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    kind + "_informer_lag_seconds",
+		Help:    "Time between an update of an object, by its managed fields, and its arrival here.",
+		Buckets: []float64{0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000},
+	})
+	var known prometheus.AlreadyRegisteredError
+	if err := m.registerer.Register(histogram); errors.As(err, &known) {
+		shared, ok := known.ExistingCollector.(prometheus.Histogram)
+		if !ok {
+			return nil, fmt.Errorf("register lag of %s: %w", kind, err)
+		}
+		histogram = shared
+	} else if err != nil {
+		return nil, fmt.Errorf("register lag of %s: %w", kind, err)
+	}
+	return func(updated int64) {
+		histogram.Observe(now().Sub(time.Unix(updated, 0)).Seconds())
+	}, nil
+}

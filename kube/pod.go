@@ -1,0 +1,107 @@
+package kube
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// proxyContainer is the name of the container that the proxy runs in.
+const proxyContainer = "linkerd-proxy"
+
+// Pods is the kind core/v1 Pod.
+func Pods() Kind[catalog.Workload] {
+	return Kind[catalog.Workload]{
+		Name: "pod", Lag: "pods",
+		Resource: corev1.SchemeGroupVersion.WithResource("pods"),
+		Form:     Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.PodList{} }),
+		Trim:     trimming(trimPod),
+	}
+}
+
+func trimPod(s Scope, pod *corev1.Pod) (*catalog.Workload, []catalog.Problem) {
+	p := &problems{kind: "Pod", meta: pod}
+	return &catalog.Workload{
+		Key: catalog.WorkloadKey{
+			Kind: catalog.Pod, Cluster: s.Cluster, Namespace: s.Intern(pod.Namespace), Name: pod.Name,
+		},
+		Labels:           s.labels(pod.Labels),
+		Created:          pod.CreationTimestamp.UTC(),
+		OpaquePorts:      s.copyOf(pod.Annotations, opaquePortsAnnotation),
+		Ports:            s.containerPorts(&pod.Spec, p),
+		Owner:            s.owner(pod),
+		Node:             s.Intern(pod.Spec.NodeName),
+		ServiceAccount:   s.Intern(pod.Spec.ServiceAccountName),
+		SkipInboundPorts: s.Intern(pod.Annotations[skipInboundPortsAnnotation]),
+		Proxy:            s.proxyListeners(&pod.Spec),
+	}, p.list
+}
+
+// containerPorts returns the ports of all containers, then of all init containers.
+func (s Scope) containerPorts(spec *corev1.PodSpec, p *problems) []catalog.WorkloadPort {
+	n := 0
+	for _, c := range spec.Containers {
+		n += len(c.Ports)
+	}
+	for _, c := range spec.InitContainers {
+		n += len(c.Ports)
+	}
+	if n == 0 {
+		return nil
+	}
+	ports := make([]catalog.WorkloadPort, 0, n)
+	for i := range spec.Containers {
+		ports = s.appendPorts(ports, &spec.Containers[i], p, "containers")
+	}
+	for i := range spec.InitContainers {
+		ports = s.appendPorts(ports, &spec.InitContainers[i], p, "initContainers")
+	}
+	return ports
+}
+
+func (s Scope) appendPorts(ports []catalog.WorkloadPort, from *corev1.Container, p *problems, list string) []catalog.WorkloadPort {
+	for i, c := range from.Ports {
+		number, ok := portNumber(c.ContainerPort)
+		if !ok {
+			p.add(notPort(c.ContainerPort), "spec.%s[%q].ports[%d].containerPort", list, from.Name, i)
+			continue
+		}
+		port := catalog.WorkloadPort{Name: s.Intern(c.Name), Port: number}
+		if host, ok := portNumber(c.HostPort); ok {
+			port.HostPort = host
+		} else if c.HostPort != 0 {
+			p.add(notPort(c.HostPort), "spec.%s[%q].ports[%d].hostPort", list, from.Name, i)
+		}
+		ports = append(ports, port)
+	}
+	return ports
+}
+
+// proxyListeners returns the listeners of the proxy, which is an init container
+// when it runs as a native sidecar; nil when the pod has none.
+func (s Scope) proxyListeners(spec *corev1.PodSpec) *catalog.ProxyListeners {
+	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
+		for i := range containers {
+			if containers[i].Name == proxyContainer {
+				return s.listeners(containers[i].Env)
+			}
+		}
+	}
+	return nil
+}
+
+func (s Scope) listeners(env []corev1.EnvVar) *catalog.ProxyListeners {
+	l := &catalog.ProxyListeners{}
+	for _, v := range env {
+		switch v.Name {
+		case "LINKERD2_PROXY_INBOUND_LISTEN_ADDR":
+			l.Inbound = s.Intern(v.Value)
+		case "LINKERD2_PROXY_ADMIN_LISTEN_ADDR":
+			l.Admin = s.Intern(v.Value)
+		case "LINKERD2_PROXY_CONTROL_LISTEN_ADDR":
+			l.Control = s.Intern(v.Value)
+		}
+	}
+	return l
+}

@@ -1,0 +1,86 @@
+package kube
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/signpostd/signpost/api/policy"
+	"github.com/signpostd/signpost/catalog"
+)
+
+// Servers is the kind policy.linkerd.io/v1beta3 Server.
+func Servers() Kind[catalog.Server] {
+	return Kind[catalog.Server]{
+		Name: "server", Lag: "servers", Optional: true,
+		Resource: policy.SchemeGroupVersion.WithResource("servers"),
+		Form:     JSON(policy.AddToScheme, func() runtime.Object { return &policy.ServerList{} }),
+		Trim:     trimming(trimServer),
+	}
+}
+
+func trimServer(s Scope, srv *policy.Server) (*catalog.Server, []catalog.Problem) {
+	p := &problems{kind: "Server", meta: srv}
+	if srv.Spec.Problem != "" {
+		p.add(srv.Spec.Problem+"; the last good version stays in use", "spec")
+		return nil, p.list
+	}
+	trimmed := &catalog.Server{
+		Cluster: s.Cluster, Namespace: s.Intern(srv.Namespace), Name: srv.Name,
+		Pods:              s.selector(srv.Spec.PodSelector, "spec.podSelector", p),
+		ExternalWorkloads: s.selector(srv.Spec.ExternalWorkloadSelector, "spec.externalWorkloadSelector", p),
+		Opaque:            srv.Spec.ProxyProtocol == policy.ProxyProtocolOpaque,
+	}
+	if port := srv.Spec.Port; port.Type == intstr.String {
+		trimmed.PortName = s.Intern(port.StrVal)
+	} else if number, ok := portNumber(port.IntVal); ok {
+		trimmed.PortNumber = number
+	} else {
+		p.add(notPort(port.IntVal), "spec.port")
+	}
+	return trimmed, p.list
+}
+
+// selector returns nil for no selector, and after adding a problem also for one that
+// doesn't parse: it selects nothing.
+func (s Scope) selector(from *metav1.LabelSelector, field string, p *problems) *catalog.Selector {
+	if from == nil {
+		return nil
+	}
+	parsed, err := metav1.LabelSelectorAsSelector(from)
+	if err != nil {
+		p.add(err.Error()+"; the selector selects nothing until it is corrected", "%s", field)
+		return nil
+	}
+	requirements, _ := parsed.Requirements()
+	selector := &catalog.Selector{}
+	for _, r := range requirements {
+		selector.Requirements = append(selector.Requirements, s.requirement(r))
+	}
+	return selector
+}
+
+func (s Scope) requirement(r labels.Requirement) catalog.Requirement {
+	req := catalog.Requirement{Key: s.Intern(r.Key())}
+	switch r.Operator() {
+	case selection.Exists:
+		req.Operator = catalog.Exists
+		return req
+	case selection.DoesNotExist:
+		req.Operator = catalog.DoesNotExist
+		return req
+	case selection.NotIn:
+		req.Operator = catalog.NotIn
+	default: // In, and Equals of matchLabels
+		req.Operator = catalog.In
+	}
+	for v := range r.Values() {
+		req.Values = append(req.Values, s.Intern(v))
+	}
+	slices.Sort(req.Values)
+	return req
+}

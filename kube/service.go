@@ -1,0 +1,53 @@
+package kube
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// The labels and annotations of a Service about other clusters. The same key means
+// one cluster as a label, and a federated service as an annotation.
+const (
+	remoteDiscovery = "multicluster.linkerd.io/remote-discovery"
+	remoteService   = "multicluster.linkerd.io/remote-service"
+	localDiscovery  = "multicluster.linkerd.io/local-discovery"
+)
+
+// Services is the kind core/v1 Service.
+func Services() Kind[catalog.Service] {
+	return Kind[catalog.Service]{
+		Name: "service", Lag: "services",
+		Resource: corev1.SchemeGroupVersion.WithResource("services"),
+		Form:     Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.ServiceList{} }),
+		Trim:     trimming(trimService),
+	}
+}
+
+func trimService(s Scope, svc *corev1.Service) (*catalog.Service, []catalog.Problem) {
+	p := &problems{kind: "Service", meta: svc}
+	_, remote := svc.Annotations[remoteDiscovery]
+	_, local := svc.Annotations[localDiscovery]
+	trimmed := &catalog.Service{
+		Key:           catalog.ServiceKey{Cluster: s.Cluster, Namespace: s.Intern(svc.Namespace), Name: svc.Name},
+		ExternalName:  svc.Spec.Type == corev1.ServiceTypeExternalName,
+		LocalTraffic:  value(svc.Spec.InternalTrafficPolicy) == corev1.ServiceInternalTrafficPolicyLocal,
+		RemoteCluster: s.copyOf(svc.Labels, remoteDiscovery),
+		RemoteService: s.copyOf(svc.Labels, remoteService),
+		Federated:     remote || local,
+	}
+	for i, port := range svc.Spec.Ports {
+		number, ok := portNumber(port.Port)
+		if !ok {
+			p.add(notPort(port.Port), "spec.ports[%d].port", i)
+			continue
+		}
+		protocol := catalog.Protocol(s.Intern(string(port.Protocol)))
+		if protocol == "" {
+			protocol = catalog.TCP
+		}
+		trimmed.Ports = append(trimmed.Ports, catalog.ServicePort{Name: s.Intern(port.Name), Port: number, Protocol: protocol})
+	}
+	return trimmed, p.list
+}

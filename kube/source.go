@@ -1,0 +1,201 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	restwatch "k8s.io/client-go/rest/watch"
+)
+
+const (
+	// listTimeout bounds a whole listing, which may be large.
+	listTimeout = 5 * time.Minute
+	// watchGrace is how much longer than agreed a watch may last before it is cut.
+	watchGrace = 30 * time.Second
+)
+
+// source lists and watches the objects of one kind. It tells the state about
+// watches; the errors that it returns are for the feed to tell. It does without the
+// retries of client-go's Watch, which hide failures for as long as a minute.
+type source struct {
+	client     *rest.RESTClient
+	negotiator runtime.ClientNegotiator
+	params     runtime.ParameterCodec
+	path       []string
+	form       Form
+	state      *state
+}
+
+func newSource(cfg *rest.Config, h *http.Client, r schema.GroupVersionResource, f Form) (*source, error) {
+	serializer, err := f.serializer()
+	if err != nil {
+		return nil, fmt.Errorf("prepare to read %s: %w", r.Resource, err)
+	}
+	cfg = rest.CopyConfig(cfg)
+	cfg.NegotiatedSerializer = serializer
+	cfg.GroupVersion = nil
+	cfg.APIPath = "/apis"
+	client, err := rest.UnversionedRESTClientForConfigAndClient(cfg, h)
+	if err != nil {
+		return nil, fmt.Errorf("make client for %s: %w", r.Resource, err)
+	}
+	options := runtime.NewScheme()
+	metav1.AddToGroupVersion(options, metav1.Unversioned)
+	path := []string{"apis", r.Group, r.Version, r.Resource}
+	if r.Group == "" {
+		path = []string{"api", r.Version, r.Resource}
+	}
+	return &source{
+		client: client, path: path, form: f,
+		negotiator: runtime.NewClientNegotiator(serializer, r.GroupVersion()),
+		params:     runtime.NewParameterCodec(options),
+	}, nil
+}
+
+func (s *source) request(opts *metav1.ListOptions, accept string) *rest.Request {
+	return s.client.Get().AbsPath(s.path...).
+		SetHeader("Accept", accept).
+		SpecificallyVersionedParams(opts, s.params, metav1.Unversioned).
+		MaxRetries(0)
+}
+
+// list returns all objects.
+func (s *source) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	bounded, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	list := s.form.newList()
+	if err := s.request(&opts, s.form.acceptList).Do(bounded).Into(list); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// watch opens a watch.
+func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+	fills := opts.SendInitialEvents != nil && *opts.SendInitialEvents
+	w, err := s.open(ctx, opts, fills)
+	switch {
+	case err == nil:
+		return w, nil
+	case outdated(err) || ctx.Err() != nil:
+		return nil, err
+	case fills:
+		// The reflector is to list instead, at once: that works with API servers
+		// that can't stream, and says what is wrong. Hence nothing is wrapped here
+		// that would make it try again by itself, without regard to the context.
+		return nil, fmt.Errorf("stream objects: %v", err)
+	case lasting(err):
+		return nil, err
+	}
+	s.state.failed(err) // The reflector keeps this one to itself.
+	return nil, resumable{err}
+}
+
+func (s *source) open(ctx context.Context, opts metav1.ListOptions, fills bool) (watch.Interface, error) {
+	opts.Watch = true
+	cancel := context.CancelFunc(func() {})
+	if opts.TimeoutSeconds != nil {
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(*opts.TimeoutSeconds)*time.Second+watchGrace)
+	}
+	decoder, serializer, framer, err := s.negotiator.StreamDecoder(mediaType(s.form.acceptWatch), nil)
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("choose decoder for watch: %w", err)
+	}
+	body, err := s.request(&opts, s.form.acceptWatch).Stream(ctx)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	start := s.state.startFollowing
+	if fills {
+		start = s.state.startFilling
+	}
+	stream := &stream{body: body, cancel: cancel, state: s.state, number: start()}
+	frames := streaming.NewDecoder(framer.NewFrameReader(stream), serializer)
+	return watch.NewStreamWatcher(restwatch.NewDecoder(frames, decoder),
+		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
+}
+
+// stream is the body of a watch. A broken connection reads as its end: the
+// reflector then resumes the watch, where it would list everything after an error.
+type stream struct {
+	body   io.ReadCloser
+	cancel context.CancelFunc
+	state  *state
+	number int
+	once   sync.Once
+}
+
+// Read implements io.Reader.
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.body.Read(p)
+	if n > 0 {
+		s.state.received()
+	}
+	if err != nil {
+		s.state.ended(s.number)
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (s *stream) Close() error {
+	s.state.ended(s.number)
+	s.once.Do(s.cancel)
+	return s.body.Close()
+}
+
+// resumable is a failure after which the reflector tries again from where it
+// is. A reflector does that for refused connections only, which it recognizes
+// by what errors.As finds; other failures of a watch make it list everything.
+type resumable struct{ cause error }
+
+// Error implements error.
+func (r resumable) Error() string { return r.cause.Error() }
+
+// Unwrap makes the failure a refused connection.
+func (r resumable) Unwrap() error { return syscall.ECONNREFUSED }
+
+// lasting reports whether a watch that failed this way can't be resumed by
+// trying the same again.
+func lasting(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	switch code := status.Status().Code; code {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return false
+	default:
+		return code < http.StatusInternalServerError
+	}
+}
+
+// mediaType returns the type that an Accept header asks for.
+func mediaType(accept string) string {
+	name, _, _ := strings.Cut(accept, ";")
+	return name
+}
+
+// outdated reports whether an error says that the API server no longer has, or
+// doesn't yet have, the version asked for. Reflectors know what to do about it.
+func outdated(err error) bool {
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) ||
+		apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
+}

@@ -1,0 +1,239 @@
+package kube
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// idleLimit is how long a watch may be silent before its table counts as stale. An API
+// server that has nothing to say sends a bookmark after 2 minutes (measured with
+// v1.36), then one every minute.
+const idleLimit = 3 * time.Minute
+
+// State is what a table is doing.
+type State string
+
+// The states of a table.
+const (
+	// Connecting: nothing was received and nothing failed yet.
+	Connecting State = "connecting"
+	// Synced: the table holds what the API server has, and follows it.
+	Synced State = "synced"
+	// Waiting: the last attempt failed; the next one is due within seconds. What
+	// the table holds stays.
+	Waiting State = "waiting"
+)
+
+// Reason is why a table is waiting.
+type Reason string
+
+// The reasons for waiting.
+const (
+	// NotFound: the API server doesn't know the kind: its CRD isn't installed.
+	NotFound Reason = "not found"
+	// Forbidden: the role in use lacks list or watch on the kind.
+	Forbidden Reason = "forbidden"
+	// Unauthorized: the API server doesn't accept the credentials.
+	Unauthorized Reason = "unauthorized"
+	// Unreachable: there was no answer.
+	Unreachable Reason = "unreachable"
+	// ServerError: the answer was any other error.
+	ServerError Reason = "server error"
+)
+
+// TableStatus is the condition of a table at one moment.
+type TableStatus struct {
+	// Kind is the Name of the table's [Kind].
+	Kind  string
+	State State
+	// Reason and Detail say why the table is waiting; they are empty otherwise.
+	Reason Reason
+	Detail string
+	// Objects is how many objects the table holds.
+	Objects int
+	// Required is false for kinds that a cluster may lack.
+	Required bool
+	// Filled is true once the table has held all objects of its kind, whatever
+	// has happened since.
+	Filled bool
+	// LastContact is when the API server last sent anything for this table.
+	LastContact time.Time
+	// Stale is how long the table may have missed changes; zero while it follows them.
+	Stale time.Duration
+}
+
+// missing reports whether the cluster lacks a kind that it may lack.
+func (s TableStatus) missing() bool {
+	return !s.Required && s.State == Waiting && (s.Reason == NotFound || s.Reason == Forbidden)
+}
+
+// settled reports whether waiting for the table would not help: it was filled, or
+// its kind is missing.
+func (s TableStatus) settled() bool { return s.Filled || s.missing() }
+
+// state follows one table through connection, loss and recovery.
+//
+// A watch is "filling" while it streams the objects that exist and "following"
+// afterwards. What a lost watch leaves behind is neither.
+type state struct {
+	now func() time.Time
+	// changed is called after each change of State or Reason, without the lock.
+	changed func()
+
+	mu       sync.Mutex
+	state    State
+	reason   Reason
+	detail   string
+	filled   bool
+	failures uint64
+	// watch is the number of the newest watch; open is true while it streams, and
+	// filling until the objects that exist have arrived.
+	watch         int
+	open, filling bool
+	// fresh is when the table was last known to be complete, unless it still is.
+	fresh   time.Time
+	contact time.Time
+	// bookmarks is true once the API server has sent a bookmark for this kind. Without
+	// them silence means nothing.
+	bookmarks bool
+}
+
+func newState(now func() time.Time) *state {
+	return &state{now: now, changed: func() {}, state: Connecting, fresh: now()}
+}
+
+// startFilling notes that a watch is open which first sends what exists. It
+// returns the number of the watch.
+func (s *state) startFilling() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opened(true)
+}
+
+// startFollowing notes that a watch is open which continues where the table is.
+func (s *state) startFollowing() int {
+	defer s.update(Synced, "", "")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.opened(false)
+}
+
+func (s *state) opened(filling bool) int {
+	s.watch++
+	s.open, s.filling = true, filling
+	s.contact = s.now()
+	return s.watch
+}
+
+// received notes that the API server has sent something.
+func (s *state) received() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.contact = s.now()
+}
+
+// bookmarked notes that the API server has sent a bookmark.
+func (s *state) bookmarked() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bookmarks = true
+}
+
+// replaced notes that the table holds all that exists.
+func (s *state) replaced() {
+	defer s.update(Synced, "", "")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.filled, s.filling = true, false
+	s.fresh, s.contact = s.now(), s.now()
+}
+
+// ended notes that a watch is over.
+func (s *state) ended(watch int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if watch != s.watch || !s.open {
+		return
+	}
+	if !s.filling {
+		s.fresh = s.now().Add(-s.silence())
+	}
+	s.open = false
+}
+
+// failed notes that an attempt to list or watch has failed. An answer that the
+// asked version is too old or too new is none: the next attempt asks otherwise.
+func (s *state) failed(err error) {
+	if outdated(err) {
+		return
+	}
+	s.mu.Lock()
+	s.failures++
+	s.mu.Unlock()
+	s.update(Waiting, reasonOf(err), err.Error())
+}
+
+func (s *state) update(to State, why Reason, detail string) {
+	s.mu.Lock()
+	was, wasFor := s.state, s.reason
+	s.state, s.reason, s.detail = to, why, detail
+	s.mu.Unlock()
+	if was != to || wasFor != why {
+		s.changed()
+	}
+}
+
+// silence returns how long an open watch has been silent, if that is too long.
+func (s *state) silence() time.Duration {
+	if quiet := s.now().Sub(s.contact); s.bookmarks && quiet > idleLimit {
+		return quiet
+	}
+	return 0
+}
+
+// stale returns how long the table may have missed changes.
+func (s *state) stale() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open && !s.filling {
+		return s.silence()
+	}
+	return s.now().Sub(s.fresh)
+}
+
+// failureCount returns how many attempts have failed.
+func (s *state) failureCount() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failures
+}
+
+// status fills in what the state knows of a TableStatus.
+func (s *state) status() TableStatus {
+	stale := s.stale()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return TableStatus{
+		State: s.state, Reason: s.reason, Detail: s.detail,
+		Filled: s.filled, LastContact: s.contact, Stale: stale,
+	}
+}
+
+func reasonOf(err error) Reason {
+	status := apierrors.APIStatus(nil)
+	switch {
+	case !errors.As(err, &status):
+		return Unreachable
+	case apierrors.IsNotFound(err):
+		return NotFound
+	case apierrors.IsForbidden(err):
+		return Forbidden
+	case apierrors.IsUnauthorized(err):
+		return Unauthorized
+	default:
+		return ServerError
+	}
+}

@@ -1,0 +1,320 @@
+package kube
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"pgregory.net/rapid"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// zoneOf is what the kind of these tests keeps of an object: its zone. An object
+// in the zone "bad" can't be used.
+type zoneOf struct{ namespace, name, zone string }
+
+func zones() Kind[zoneOf] {
+	return Kind[zoneOf]{
+		Name: "zone", Lag: "zones", Form: Metadata(),
+		Trim: trimming(func(s Scope, m *metav1.PartialObjectMetadata) (*zoneOf, []catalog.Problem) {
+			if m.Labels["zone"] == "bad" {
+				return nil, []catalog.Problem{{Kind: "Zone", Namespace: m.Namespace, Name: m.Name, Reason: "bad"}}
+			}
+			return &zoneOf{m.Namespace, m.Name, m.Labels["zone"]}, nil
+		}),
+	}
+}
+
+func object(namespace, name, zone string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: name, Labels: map[string]string{"zone": zone},
+	}}
+}
+
+// fixture is a table that records what its handler was told.
+type fixture struct {
+	*store[zoneOf]
+	events   []string
+	problems []catalog.Problem
+	registry *prometheus.Registry
+}
+
+// take returns what happened since it was last called.
+func (f *fixture) take() []string {
+	events := f.events
+	f.events = nil
+	return events
+}
+
+func newFixture(t *testing.T, opts ...TableOption[zoneOf]) *fixture {
+	t.Helper()
+	f := &fixture{registry: prometheus.NewRegistry()}
+	show := func(z *zoneOf) string {
+		if z == nil {
+			return "-"
+		}
+		return z.namespace + "/" + z.name + "=" + z.zone
+	}
+	record := WithHandler(func(old, new *zoneOf) { f.events = append(f.events, show(old)+" > "+show(new)) })
+	table := zones().Table(append([]TableOption[zoneOf]{record}, opts...)...)
+	m := newMetrics(f.registry, "local")
+	fed, err := table.bind(binding{
+		report: func(p catalog.Problem) { f.problems = append(f.problems, p) },
+		now:    time.Now,
+		lagObserver: func(kind string) (func(int64), error) {
+			return m.lagObserver(kind, func() time.Time { return time.Unix(1007, 0) })
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.store = fed.store.(*store[zoneOf])
+	return f
+}
+
+func (f *fixture) replace(t *testing.T, objs ...any) {
+	t.Helper()
+	if err := f.Replace(objs, "1"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTableTellsEachChangeOnce(t *testing.T) {
+	f := newFixture(t)
+	steps := []struct {
+		name string
+		do   func() error
+		want []string
+	}{
+		{"add", func() error { return f.Add(object("n", "a", "x")) }, []string{"- > n/a=x"}},
+		{"equal", func() error { return f.Update(object("n", "a", "x")) }, nil},
+		{"update", func() error { return f.Update(object("n", "a", "y")) }, []string{"n/a=x > n/a=y"}},
+		{"unusable", func() error { return f.Update(object("n", "a", "bad")) }, nil},
+		{"unusable and unknown", func() error { return f.Add(object("n", "b", "bad")) }, nil},
+		{"delete", func() error { return f.Delete(object("n", "a", "z")) }, []string{"n/a=y > -"}},
+		{"delete again", func() error { return f.Delete(object("n", "a", "z")) }, nil},
+		{"delete unusable", func() error { return f.Delete(object("n", "b", "bad")) }, nil},
+	}
+	for _, s := range steps {
+		if err := s.do(); err != nil {
+			t.Fatalf("%s: %v", s.name, err)
+		}
+		if diff := cmp.Diff(s.want, f.take()); diff != "" {
+			t.Errorf("%s: handler was told (-want +got):\n%s", s.name, diff)
+		}
+	}
+	if f.table.Len() != 0 || f.table.Get("n", "a") != nil {
+		t.Error("the table is not empty")
+	}
+	if len(f.problems) != 2 {
+		t.Errorf("got problems %v, want 2", f.problems)
+	}
+}
+
+func TestTableReplaceTellsTheDifference(t *testing.T) {
+	f := newFixture(t)
+	f.replace(t, object("n", "a", "x"), object("n", "b", "x"), object("n", "c", "x"), object("n", "d", "x"))
+	f.take()
+	entry, err := f.Transformer()(object("n", "e", "x")) // as a stream would deliver it
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.replace(t, object("n", "a", "x"), object("n", "b", "y"), object("n", "d", "bad"), entry)
+	want := []string{"n/b=x > n/b=y", "- > n/e=x", "n/c=x > -"}
+	if diff := cmp.Diff(want, f.take()); diff != "" {
+		t.Errorf("handler was told (-want +got):\n%s", diff)
+	}
+	if got := f.table.Get("n", "d"); got == nil || got.zone != "x" {
+		t.Errorf("the last good value of an unusable object is %v, want zone x", got)
+	}
+}
+
+func TestTableHandlersRunInOrderAfterTheChange(t *testing.T) {
+	var order []string
+	var table *Table[zoneOf]
+	seen := func(name string) TableOption[zoneOf] {
+		return WithHandler(func(_, _ *zoneOf) {
+			order = append(order, fmt.Sprint(name, table.Len(), len(table.ByIndex("zone", "x"))))
+		})
+	}
+	f := newFixture(t, seen("first"), seen("second"), WithIndex("zone", func(z *zoneOf) []string { return []string{z.zone} }))
+	table = f.table
+	f.replace(t, object("n", "a", "x"))
+	f.replace(t)
+	want := []string{"first1 1", "second1 1", "first0 0", "second0 0"}
+	if diff := cmp.Diff(want, order); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestTableLag(t *testing.T) {
+	f := newFixture(t)
+	at := func(seconds int64, op metav1.ManagedFieldsOperationType) *metav1.PartialObjectMetadata {
+		o := object("n", "a", "x")
+		when := metav1.NewTime(time.Unix(seconds, 0))
+		o.ManagedFields = []metav1.ManagedFieldsEntry{{Operation: metav1.ManagedFieldsOperationUpdate}, {Operation: op, Time: &when}}
+		return o
+	}
+	const update, apply = metav1.ManagedFieldsOperationUpdate, metav1.ManagedFieldsOperationApply
+	for i, step := range []struct {
+		obj  *metav1.PartialObjectMetadata
+		want float64
+	}{
+		{at(1000, update), 0}, // an add says nothing
+		{at(1000, update), 0},
+		{at(1004, update), 1}, // 3 s, though the value is equal
+		{at(1004, update), 1},
+		{at(1009, apply), 1},
+		{at(1006, update), 2},
+	} {
+		if err := f.Update(step.obj); err != nil {
+			t.Fatal(err)
+		}
+		if got := sampleCount(t, f.registry, "zones_informer_lag_seconds"); got != step.want {
+			t.Errorf("step %d: %v observations, want %v", i, got, step.want)
+		}
+	}
+}
+
+func sampleCount(t *testing.T, g prometheus.Gatherer, name string) float64 {
+	t.Helper()
+	families, err := g.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			return float64(f.GetMetric()[0].GetHistogram().GetSampleCount())
+		}
+	}
+	return 0
+}
+
+func TestTableBelongsToOneCluster(t *testing.T) {
+	f := newFixture(t)
+	if _, err := f.table.bind(binding{}); err == nil {
+		t.Error("the table was bound twice")
+	}
+}
+
+func TestTrimmingRefusesOtherTypes(t *testing.T) {
+	f := newFixture(t)
+	if err := f.Add(&metav1.Status{}); err == nil {
+		t.Error("an object without metadata was taken")
+	}
+	if err := f.Add(&wrongObject{}); err != nil {
+		t.Fatal(err)
+	}
+	if f.table.Len() != 0 || len(f.problems) != 1 {
+		t.Errorf("got %d objects and problems %v, want none and one", f.table.Len(), f.problems)
+	}
+}
+
+type wrongObject struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+}
+
+func (w *wrongObject) DeepCopyObject() runtime.Object { return w }
+
+// TestTableModel checks random events against a plain map: the table and its
+// index hold what was sent last, and what handlers were told adds up to it.
+func TestTableModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		told := map[string]string{}
+		tell := WithHandler(func(old, new *zoneOf) {
+			switch {
+			case new == nil:
+				if told[old.name] != old.zone {
+					rt.Fatalf("deletion of %v, which was %q", old, told[old.name])
+				}
+				delete(told, old.name)
+			case (old == nil) != (told[new.name] == "") || old != nil && (told[new.name] != old.zone || old.zone == new.zone):
+				rt.Fatalf("change of %v to %v, which was %q", old, new, told[new.name])
+			default:
+				told[new.name] = new.zone
+			}
+		})
+		f := newFixture(t, tell, WithIndex("zone", func(z *zoneOf) []string { return []string{z.zone, "all"} }))
+		want := map[string]string{}
+		name := rapid.SampledFrom([]string{"a", "b", "c", "d"})
+		zone := rapid.SampledFrom([]string{"x", "y", "z", "bad"})
+		put := func(name, zone string) {
+			if zone != "bad" {
+				want[name] = zone
+			}
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"update": func(rt *rapid.T) {
+				n, z := name.Draw(rt, "name"), zone.Draw(rt, "zone")
+				_ = f.Update(object("n", n, z))
+				put(n, z)
+			},
+			"delete": func(rt *rapid.T) {
+				n := name.Draw(rt, "name")
+				_ = f.Delete(object("n", n, "x"))
+				delete(want, n)
+			},
+			"replace": func(rt *rapid.T) {
+				all := rapid.MapOf(name, zone).Draw(rt, "all")
+				var objs []any
+				for n := range want {
+					if _, ok := all[n]; !ok {
+						delete(want, n)
+					}
+				}
+				for n, z := range all {
+					objs = append(objs, object("n", n, z))
+					put(n, z)
+				}
+				_ = f.Replace(objs, "")
+			},
+			"": func(rt *rapid.T) { compare(rt, f.table, told, want) },
+		})
+	})
+}
+
+func compare(rt *rapid.T, table *Table[zoneOf], told, want map[string]string) {
+	if diff := cmp.Diff(want, told); diff != "" {
+		rt.Fatalf("handlers were told (-want +got):\n%s", diff)
+	}
+	held := map[string]string{}
+	for _, z := range table.List() {
+		held[z.name] = z.zone
+	}
+	if diff := cmp.Diff(want, held); diff != "" {
+		rt.Fatalf("the table holds (-want +got):\n%s", diff)
+	}
+	if n := len(table.ByIndex("zone", "all")); n != len(want) || table.Len() != n {
+		rt.Fatalf("the index has %d objects, the table %d, want %d", n, table.Len(), len(want))
+	}
+	for name, zone := range want {
+		found := table.ByIndex("zone", zone)
+		if !slices.ContainsFunc(found, func(z *zoneOf) bool { return z.name == name }) {
+			rt.Fatalf("the index has no %s under %s", name, zone)
+		}
+	}
+}
+
+func TestInternerShares(t *testing.T) {
+	n := newInterner(2)
+	if n.intern("") != "" {
+		t.Error("the empty string changed")
+	}
+	for i := range 100 {
+		for _, s := range []string{"often", fmt.Sprint("once", i)} {
+			if got := n.intern(s); got != s {
+				t.Fatalf("intern(%q) = %q", s, got)
+			}
+		}
+		if len(n.young)+len(n.old) > 4 {
+			t.Fatalf("the interner holds %d strings, want 4 at most", len(n.young)+len(n.old))
+		}
+	}
+}

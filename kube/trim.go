@@ -1,0 +1,112 @@
+package kube
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// The labels and annotations that say something about endpoints.
+const (
+	opaquePortsAnnotation      = "config.linkerd.io/opaque-ports"
+	skipInboundPortsAnnotation = "config.linkerd.io/skip-inbound-ports"
+	gatewayIdentityAnnotation  = "mirror.linkerd.io/remote-gateway-identity"
+	remoteNameAnnotation       = "mirror.linkerd.io/remote-svc-fq-name"
+	targetClusterLabel         = "mirror.linkerd.io/cluster-name"
+)
+
+// problems collects what is wrong with one object.
+type problems struct {
+	kind string
+	meta metav1.Object
+	list []catalog.Problem
+}
+
+// add adds a problem of a field, whose path is a format with indexes. It is not
+// for the common case: callers look first, and name the field when something is wrong.
+func (p *problems) add(reason, path string, indexes ...any) {
+	p.list = append(p.list, catalog.Problem{
+		Kind: p.kind, Namespace: p.meta.GetNamespace(), Name: p.meta.GetName(),
+		Field: fmt.Sprintf(path, indexes...), Reason: reason,
+	})
+}
+
+// portNumber returns false for a number that is no port.
+func portNumber(n int32) (uint16, bool) { return uint16(n), n >= 1 && n <= 65535 }
+
+func notPort(n int32) string {
+	return fmt.Sprintf("%d is no port; use a number from 1 to 65535", n)
+}
+
+// address returns false for a text that is no IP address.
+func address(text string) (netip.Addr, bool) {
+	a, err := netip.ParseAddr(text)
+	return a, err == nil && a.Zone() == ""
+}
+
+func notAddress(text string) string {
+	return fmt.Sprintf("%q is no IP address; use one like 10.0.0.1 or 2001:db8::1", text)
+}
+
+// value returns the value of an optional field.
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
+
+// copyOf returns the entry of a map as an optional value.
+func (s Scope) copyOf(m map[string]string, name string) *string {
+	text, ok := m[name]
+	if !ok {
+		return nil
+	}
+	text = s.Intern(text)
+	return &text
+}
+
+// labels returns the labels of an object.
+func (s Scope) labels(m map[string]string) catalog.Labels {
+	l := catalog.NewLabels(m)
+	for i := range l {
+		l[i] = catalog.Label{Key: s.Intern(l[i].Key), Value: s.Intern(l[i].Value)}
+	}
+	return l
+}
+
+// owner returns the only owner; the zero value when there is none or several.
+func (s Scope) owner(m metav1.Object) catalog.OwnerRef {
+	refs := m.GetOwnerReferences()
+	if len(refs) != 1 {
+		return catalog.OwnerRef{}
+	}
+	return catalog.OwnerRef{Kind: s.Intern(refs[0].Kind), Name: s.Intern(refs[0].Name)}
+}
+
+// target returns the workload that a reference in an object of this namespace
+// names. It returns false for a reference to anything but one of these kinds.
+func (s Scope) target(ref *corev1.ObjectReference, namespace string, kinds ...catalog.WorkloadKind) (catalog.WorkloadKey, bool) {
+	if ref == nil {
+		return catalog.WorkloadKey{}, true
+	}
+	i := slices.Index(kinds, catalog.WorkloadKind(ref.Kind))
+	if i < 0 || ref.Name == "" {
+		return catalog.WorkloadKey{}, false
+	}
+	// ExternalWorkloads are found in the namespace of the slice only.
+	if kinds[i] == catalog.Pod && ref.Namespace != "" {
+		namespace = ref.Namespace
+	}
+	return catalog.WorkloadKey{Kind: kinds[i], Cluster: s.Cluster, Namespace: s.Intern(namespace), Name: ref.Name}, true
+}
+
+func notTarget(ref *corev1.ObjectReference, allowed string) string {
+	return fmt.Sprintf("a reference to %s %q can't be followed, so the endpoint is not used; refer to %s by name", ref.Kind, ref.Name, allowed)
+}

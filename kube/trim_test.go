@@ -1,0 +1,258 @@
+package kube
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"sigs.k8s.io/yaml"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// trimCase is an object as a user would write it, and what is kept of it.
+type trimCase[T any] struct {
+	name, yaml string
+	want       *T
+	// problems are the fields that are complained about.
+	problems []string
+}
+
+func runTrim[K any, T any](t *testing.T, trim func(Scope, *K) (*T, []catalog.Problem), cases []trimCase[T]) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			obj := new(K)
+			if err := yaml.UnmarshalStrict([]byte(c.yaml), obj); err != nil {
+				t.Fatal(err)
+			}
+			for _, scope := range []Scope{{Cluster: "east"}, {Cluster: "east", strings: newInterner(10)}} {
+				got, problems := trim(scope, obj)
+				if diff := cmp.Diff(c.want, got, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+					t.Errorf("trimmed (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(c.problems, fields(t, problems), cmpopts.EquateEmpty()); diff != "" {
+					t.Errorf("fields with problems (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+// fields returns what the problems are about, after checking that they say more.
+func fields(t *testing.T, problems []catalog.Problem) []string {
+	t.Helper()
+	var all []string
+	for _, p := range problems {
+		if p.Kind == "" || p.Name != "x" || p.Reason == "" || strings.HasSuffix(p.Reason, ".") {
+			t.Errorf("problem %+v is incomplete", p)
+		}
+		all = append(all, p.Field)
+	}
+	return all
+}
+
+func key1(kind catalog.WorkloadKind, namespace, name string) catalog.WorkloadKey {
+	return catalog.WorkloadKey{Kind: kind, Cluster: "east", Namespace: namespace, Name: name}
+}
+
+func text(s string) *string { return &s }
+
+func TestTrimPod(t *testing.T) {
+	runTrim(t, trimPod, []trimCase[catalog.Workload]{
+		{
+			name: "bare", yaml: `{metadata: {name: x, namespace: ns, ownerReferences: [{kind: A, name: a}, {kind: B, name: b}]}}`,
+			want: &catalog.Workload{Key: key1(catalog.Pod, "ns", "x")},
+		},
+		{
+			name: "full", yaml: `
+metadata:
+  name: x
+  namespace: ns
+  creationTimestamp: "2026-01-02T03:04:05Z"
+  labels: {b: "2", a: "1"}
+  annotations: {config.linkerd.io/opaque-ports: "", config.linkerd.io/skip-inbound-ports: "25,80-90"}
+  ownerReferences: [{kind: ReplicaSet, name: web-1}]
+spec:
+  nodeName: node-1
+  serviceAccountName: sa
+  containers:
+  - name: app
+    ports: [{name: http, containerPort: 8080, hostPort: 80}, {containerPort: 53, protocol: UDP}]
+    env: [{name: LINKERD2_PROXY_ADMIN_LISTEN_ADDR, value: wrong}]
+  initContainers:
+  - name: linkerd-proxy
+    ports: [{name: admin, containerPort: 4191}]
+    env:
+    - {name: LINKERD2_PROXY_INBOUND_LISTEN_ADDR, value: "0.0.0.0:4143"}
+    - {name: LINKERD2_PROXY_ADMIN_LISTEN_ADDR, value: "[::]:4191"}
+    - {name: LINKERD2_PROXY_CONTROL_LISTEN_ADDR, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
+`,
+			want: &catalog.Workload{
+				Key:         key1(catalog.Pod, "ns", "x"),
+				Labels:      catalog.Labels{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}},
+				Created:     time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+				OpaquePorts: text(""),
+				Ports: []catalog.WorkloadPort{
+					{Name: "http", Port: 8080, HostPort: 80}, {Port: 53}, {Name: "admin", Port: 4191},
+				},
+				Owner: catalog.OwnerRef{Kind: "ReplicaSet", Name: "web-1"},
+				Node:  "node-1", ServiceAccount: "sa", SkipInboundPorts: "25,80-90",
+				Proxy: &catalog.ProxyListeners{Inbound: "0.0.0.0:4143", Admin: "[::]:4191"},
+			},
+		},
+		{
+			name: "bad ports", yaml: `
+metadata: {name: x, namespace: ns}
+spec: {containers: [{name: linkerd-proxy, ports: [{containerPort: 0}, {containerPort: 70000}, {containerPort: 1, hostPort: -1}]}]}
+`,
+			want: &catalog.Workload{
+				Key: key1(catalog.Pod, "ns", "x"), Ports: []catalog.WorkloadPort{{Port: 1}}, Proxy: &catalog.ProxyListeners{},
+			},
+			problems: []string{
+				`spec.containers["linkerd-proxy"].ports[0].containerPort`,
+				`spec.containers["linkerd-proxy"].ports[1].containerPort`,
+				`spec.containers["linkerd-proxy"].ports[2].hostPort`,
+			},
+		},
+	})
+}
+
+func TestTrimService(t *testing.T) {
+	key := catalog.ServiceKey{Cluster: "east", Namespace: "ns", Name: "x"}
+	runTrim(t, trimService, []trimCase[catalog.Service]{
+		{
+			name: "plain", yaml: `
+metadata: {name: x, namespace: ns}
+spec: {internalTrafficPolicy: Cluster, ports: [{port: 80}, {name: dns, port: 53, protocol: UDP}, {port: 0}]}
+`,
+			want: &catalog.Service{Key: key, Ports: []catalog.ServicePort{
+				{Port: 80, Protocol: catalog.TCP}, {Name: "dns", Port: 53, Protocol: catalog.UDP},
+			}},
+			problems: []string{"spec.ports[2].port"},
+		},
+		{
+			name: "external name", yaml: `{metadata: {name: x, namespace: ns}, spec: {type: ExternalName, externalName: example.com}}`,
+			want: &catalog.Service{Key: key, ExternalName: true},
+		},
+		{
+			name: "remote and local", yaml: `
+metadata:
+  name: x
+  namespace: ns
+  labels: {multicluster.linkerd.io/remote-discovery: west, multicluster.linkerd.io/remote-service: ""}
+spec: {internalTrafficPolicy: Local}
+`,
+			want: &catalog.Service{Key: key, LocalTraffic: true, RemoteCluster: text("west"), RemoteService: text("")},
+		},
+		{
+			name: "federated", yaml: `{metadata: {name: x, namespace: ns, annotations: {multicluster.linkerd.io/remote-discovery: ""}}}`,
+			want: &catalog.Service{Key: key, Federated: true},
+		},
+		{
+			name: "federated here", yaml: `{metadata: {name: x, namespace: ns, annotations: {multicluster.linkerd.io/local-discovery: y}}}`,
+			want: &catalog.Service{Key: key, Federated: true},
+		},
+	})
+}
+
+func TestTrimNodesAndOwners(t *testing.T) {
+	runTrim(t, trimNode, []trimCase[catalog.Node]{
+		{name: "zone", yaml: `{metadata: {name: x, labels: {topology.kubernetes.io/zone: z}}}`, want: &catalog.Node{Cluster: "east", Name: "x", Zone: "z"}},
+		{name: "no zone", yaml: `{metadata: {name: x}}`, want: &catalog.Node{Cluster: "east", Name: "x"}},
+	})
+	job := catalog.OwnerRef{Kind: "Job", Name: "x"}
+	runTrim(t, trimOwner("Job"), []trimCase[catalog.Owner]{
+		{
+			name: "owned", yaml: `{metadata: {name: x, namespace: ns, ownerReferences: [{kind: CronJob, name: c}]}}`,
+			want: &catalog.Owner{Cluster: "east", Namespace: "ns", OwnerRef: job, Parent: catalog.OwnerRef{Kind: "CronJob", Name: "c"}},
+		},
+		{
+			name: "free", yaml: `{metadata: {name: x, namespace: ns}}`,
+			want: &catalog.Owner{Cluster: "east", Namespace: "ns", OwnerRef: job},
+		},
+	})
+}
+
+func TestTrimExternalWorkload(t *testing.T) {
+	runTrim(t, trimExternalWorkload, []trimCase[catalog.Workload]{
+		{
+			name: "full", yaml: `
+metadata:
+  name: x
+  namespace: ns
+  labels: {app: a}
+  annotations: {config.linkerd.io/opaque-ports: "80"}
+  ownerReferences: [{kind: Group, name: g}]
+spec:
+  meshTLS: {identity: "spiffe://a/b", serverName: b}
+  ports: [{name: http, port: 80}, {port: 0}]
+  workloadIPs: [{ip: 192.0.2.1}]
+`,
+			want: &catalog.Workload{
+				Key:    key1(catalog.ExternalWorkload, "ns", "x"),
+				Labels: catalog.Labels{{Key: "app", Value: "a"}}, OpaquePorts: text("80"),
+				Ports:   []catalog.WorkloadPort{{Name: "http", Port: 80}},
+				Owner:   catalog.OwnerRef{Kind: "Group", Name: "g"},
+				MeshTLS: catalog.MeshTLS{Identity: "spiffe://a/b", ServerName: "b"},
+			},
+			problems: []string{"spec.ports[1].port"},
+		},
+		{name: "broken", yaml: `{metadata: {name: x, namespace: ns}, spec: {ports: 80}}`, problems: []string{"spec"}},
+	})
+}
+
+func TestTrimServer(t *testing.T) {
+	server := func(change func(*catalog.Server)) *catalog.Server {
+		s := &catalog.Server{Cluster: "east", Namespace: "ns", Name: "x"}
+		change(s)
+		return s
+	}
+	runTrim(t, trimServer, []trimCase[catalog.Server]{
+		{
+			name: "number and selector", yaml: `
+metadata: {name: x, namespace: ns}
+spec:
+  port: 80
+  proxyProtocol: opaque
+  podSelector:
+    matchLabels: {b: "1", a: "2"}
+    matchExpressions:
+    - {key: c, operator: In, values: [v2, v1]}
+    - {key: d, operator: NotIn, values: [w]}
+    - {key: e, operator: Exists}
+    - {key: f, operator: DoesNotExist}
+`,
+			want: server(func(s *catalog.Server) {
+				s.PortNumber, s.Opaque = 80, true
+				s.Pods = &catalog.Selector{Requirements: []catalog.Requirement{
+					{Key: "a", Operator: catalog.In, Values: []string{"2"}},
+					{Key: "b", Operator: catalog.In, Values: []string{"1"}},
+					{Key: "c", Operator: catalog.In, Values: []string{"v1", "v2"}},
+					{Key: "d", Operator: catalog.NotIn, Values: []string{"w"}},
+					{Key: "e", Operator: catalog.Exists},
+					{Key: "f", Operator: catalog.DoesNotExist},
+				}}
+			}),
+		},
+		{
+			name: "name, everything, not opaque", yaml: `{metadata: {name: x, namespace: ns}, spec: {port: http, proxyProtocol: HTTP/1, externalWorkloadSelector: {}}}`,
+			want: server(func(s *catalog.Server) { s.PortName, s.ExternalWorkloads = "http", &catalog.Selector{} }),
+		},
+		{
+			name: "bad selectors and port", yaml: `
+metadata: {name: x, namespace: ns}
+spec:
+  port: 0
+  podSelector: {matchExpressions: [{key: a, operator: Is, values: [b]}]}
+  externalWorkloadSelector: {matchExpressions: [{key: a, operator: In}]}
+`,
+			want:     server(func(*catalog.Server) {}),
+			problems: []string{"spec.podSelector", "spec.externalWorkloadSelector", "spec.port"},
+		},
+		{name: "broken", yaml: `{metadata: {name: x, namespace: ns}, spec: {port: [80]}}`, problems: []string{"spec"}},
+	})
+}
