@@ -1,0 +1,129 @@
+// Package admin is the HTTP server for operators and probes: metrics, readiness,
+// liveness and, when asked for, profiles.
+//
+//	/metrics       what the Gatherer has, for Prometheus
+//	/ready         200 "ok" or 500 "not ready", then one line per detail
+//	/ping          200 "pong" as long as the process lives
+//	/debug/pprof/  the profiles of net/http/pprof, with [Config.PProf] only
+//
+// Everything else is 404. The paths and the first line of each body are those of
+// Linkerd's controllers (spec/destination.md §1.4), so that probes need no change;
+// the lines after it say what is missing and why.
+//
+// Package main of the command makes one [Server] and runs it from the very start of
+// the process, before anything is synchronised.
+//
+// # Concurrency
+//
+// The handler may be called from any goroutine, and so is the Ready function that it
+// was given. Run is called once.
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const (
+	readHeaderTimeout = 15 * time.Second
+	// stopTimeout is how long requests may take that are still running when
+	// the server is told to stop. A profile of 30 s is not waited for.
+	stopTimeout = 2 * time.Second
+)
+
+// Config says what a [Server] serves, and where.
+type Config struct {
+	// Listener is where the server listens; the server closes it. When it is nil, Run
+	// listens on Address.
+	Listener net.Listener
+	Address  string
+	// Gatherer has the metrics; Registerer takes those of the metrics handler itself and
+	// may be nil.
+	Gatherer   prometheus.Gatherer
+	Registerer prometheus.Registerer
+	// Ready says whether the process is ready, and gives lines of detail: what is awaited,
+	// or what it does without. It has to be quick. Nil means always ready.
+	Ready func() (ready bool, details []string)
+	// PProf serves the profiles.
+	PProf bool
+	// Log takes the errors of the HTTP server; nil drops them.
+	Log *slog.Logger
+}
+
+// Server is an admin server. Make one with [New].
+type Server struct {
+	config  Config
+	handler http.Handler
+}
+
+// New returns a server that is not listening yet, except on the Listener given. It
+// fails when the Registerer refuses a metric.
+func New(c Config) (*Server, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	h, err := newHandler(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{config: c, handler: h}, nil
+}
+
+// Handler returns what answers the requests, without a listener.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Run serves until ctx ends, then stops within a few seconds. It returns an error
+// when it can't listen or serve.
+func (s *Server) Run(ctx context.Context) error {
+	l, err := s.listen(ctx)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+	}
+	stopped := make(chan struct{})
+	unhook := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		stop(ctx, server)
+	})
+	err = server.Serve(l)
+	if errors.Is(err, http.ErrServerClosed) {
+		<-stopped
+		return nil
+	}
+	if !unhook() {
+		<-stopped
+	}
+	return fmt.Errorf("serve admin requests on %s: %w", l.Addr(), err)
+}
+
+func (s *Server) listen(ctx context.Context) (net.Listener, error) {
+	if s.config.Listener != nil {
+		return s.config.Listener, nil
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.config.Address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for admin requests on %s: %w: choose an address that is free", s.config.Address, err)
+	}
+	return l, nil
+}
+
+// stop lets running requests end, and cuts off those that don't.
+func stop(ctx context.Context, server *http.Server) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
+		// The connections that are left are closed; there is nobody to tell.
+		_ = server.Close()
+	}
+}

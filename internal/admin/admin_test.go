@@ -1,0 +1,181 @@
+package admin_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/internal/admin"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestHandler(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "answer"}, func() float64 { return 42 }))
+	notReady := func() (bool, []string) { return false, []string{"waiting for pods", "waiting for\nservices"} }
+	ready := func() (bool, []string) { return true, nil }
+	without := func() (bool, []string) { return true, []string{"without servers.policy.linkerd.io: not installed"} }
+	tests := map[string]struct {
+		path  string
+		ready func() (bool, []string)
+		pprof bool
+		code  int
+		body  string // the whole body, or with a leading … a part of it
+	}{
+		"ping":                 {path: "/ping", code: 200, body: "pong\n"},
+		"ping while not ready": {path: "/ping", ready: notReady, code: 200, body: "pong\n"},
+		"ready":                {path: "/ready", ready: ready, code: 200, body: "ok\n"},
+		"ready, with a remark": {path: "/ready", ready: without, code: 200, body: "ok\nwithout servers.policy.linkerd.io: not installed\n"},
+		"not ready":            {path: "/ready", ready: notReady, code: 500, body: "not ready\nwaiting for pods\nwaiting for services\n"},
+		"nothing to wait for":  {path: "/ready", code: 200, body: "ok\n"},
+		"metrics":              {path: "/metrics", code: 200, body: "…answer 42\n"},
+		"its own metrics":      {path: "/metrics", code: 200, body: "…promhttp_metric_handler_requests_in_flight 1\n"},
+		"root":                 {path: "/", code: 404, body: "404 page not found\n"},
+		"below ready":          {path: "/ready/x", code: 404, body: "404 page not found\n"},
+		"profiles are off":     {path: "/debug/pprof/", code: 404, body: "404 page not found\n"},
+		"one profile is off":   {path: "/debug/pprof/heap", code: 404, body: "404 page not found\n"},
+		"profiles":             {path: "/debug/pprof/", pprof: true, code: 200, body: "…goroutine"},
+		"named profile":        {path: "/debug/pprof/goroutine?debug=1", pprof: true, code: 200, body: "…goroutine profile: total"},
+		"unknown profile":      {path: "/debug/pprof/nonesuch", pprof: true, code: 404, body: "Unknown profile\n"},
+		"command line":         {path: "/debug/pprof/cmdline", pprof: true, code: 200, body: "…admin.test"},
+		"symbol":               {path: "/debug/pprof/symbol", pprof: true, code: 200, body: "…num_symbols"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			own := prometheus.NewRegistry()
+			s, err := admin.New(admin.Config{Gatherer: prometheus.Gatherers{registry, own}, Registerer: own, Ready: tt.ready, PProf: tt.pprof})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := httptest.NewRecorder()
+			s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, tt.path, nil))
+			checkAnswer(t, w, tt.code, tt.body)
+		})
+	}
+}
+
+func checkAnswer(t *testing.T, w *httptest.ResponseRecorder, code int, body string) {
+	t.Helper()
+	if w.Code != code {
+		t.Errorf("code %d, want %d", w.Code, code)
+	}
+	got := w.Body.String()
+	if part, ok := strings.CutPrefix(body, "…"); ok {
+		if !strings.Contains(got, part) {
+			t.Errorf("body %q does not contain %q", got, part)
+		}
+	} else if got != body {
+		t.Errorf("body %q, want %q", got, body)
+	}
+}
+
+func TestRun(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := admin.New(admin.Config{Listener: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+
+	// The listener is bound already, so that the request waits for Run if need be.
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	r, err := client.Get("http://" + l.Addr().String() + "/ping")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(r.Body)
+	if r.Body.Close(); err != nil || string(body) != "pong\n" {
+		t.Errorf("/ping: %q, %v", body, err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("Run: %v, want no error after the context ended", err)
+	}
+}
+
+func TestRunCuts(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside, release := make(chan struct{}), make(chan struct{})
+	s, err := admin.New(admin.Config{Listener: l, Ready: func() (bool, []string) {
+		close(inside)
+		<-release
+		return true, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	client := &http.Client{Transport: &http.Transport{}}
+	answered := make(chan error, 1)
+	go func() {
+		r, err := client.Get("http://" + l.Addr().String() + "/ready")
+		if err == nil {
+			r.Body.Close()
+		}
+		answered <- err
+	}()
+	<-inside
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("Run: %v, want no error", err)
+	}
+	if err := <-answered; err == nil {
+		t.Error("a request that doesn't end was answered after the stop")
+	}
+	close(release)
+}
+
+func TestRunFails(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	s, err := admin.New(admin.Config{Address: taken.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "listen for admin requests on " + taken.Addr().String()
+	if err := s.Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("Run: %v, want %q", err, want)
+	}
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	if s, err = admin.New(admin.Config{Listener: closed}); err != nil {
+		t.Fatal(err)
+	}
+	want = "serve admin requests on " + closed.Addr().String()
+	if err := s.Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("Run: %v, want %q", err, want)
+	}
+}
+
+func TestNewRefusesTakenMetrics(t *testing.T) {
+	r := prometheus.NewRegistry()
+	r.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "promhttp_metric_handler_requests_in_flight", Help: "taken"}))
+	if _, err := admin.New(admin.Config{Gatherer: r, Registerer: r}); err == nil {
+		t.Error("New accepted a registry in which the name of its metric is taken by another")
+	}
+}

@@ -1,0 +1,69 @@
+package logging
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+)
+
+// The levels that slog has no name for.
+const (
+	LevelTrace = slog.Level(-8)
+	LevelFatal = slog.Level(12)
+	LevelPanic = slog.Level(16)
+)
+
+// levels are the levels from least to most, under the names that flags, config
+// files and log lines use, which are those of Linkerd's controllers.
+var levels = []struct {
+	name  string
+	level slog.Level
+	// klog is the verbosity of klog that goes with the level (spec/destination.md §1.1).
+	klog int
+}{
+	{name: "panic", level: LevelPanic},
+	{name: "fatal", level: LevelFatal},
+	{name: "error", level: slog.LevelError},
+	{name: "warn", level: slog.LevelWarn},
+	{name: "info", level: slog.LevelInfo, klog: 2},
+	{name: "debug", level: slog.LevelDebug, klog: 6},
+	{name: "trace", level: LevelTrace, klog: 10},
+}
+
+// ParseLevel returns the level of that name, in upper or lower case; "warning" is
+// another name of "warn". The error says what is allowed, and the caller adds the name
+// and where it comes from.
+func ParseLevel(name string) (slog.Level, error) {
+	lower := strings.ToLower(name)
+	if lower == "warning" {
+		lower = "warn"
+	}
+	var allowed []string
+	for _, l := range levels {
+		if l.name == lower {
+			return l.level, nil
+		}
+		allowed = append(allowed, l.name)
+	}
+	return 0, fmt.Errorf("must be one of %s", strings.Join(allowed, ", "))
+}
+
+// levelName is the name of the least level that l reaches.
+func levelName(l slog.Level) string {
+	for _, known := range levels {
+		if l >= known.level {
+			return known.name
+		}
+	}
+	return levels[len(levels)-1].name
+}
+
+// klogVerbosity is that of the least level that l reaches.
+func klogVerbosity(l slog.Level) int {
+	for _, known := range levels {
+		if l >= known.level {
+			return known.klog
+		}
+	}
+	return levels[len(levels)-1].klog
+}

@@ -1,0 +1,114 @@
+package logging
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc/grpclog"
+	"k8s.io/klog/v2"
+)
+
+// RouteLibraries sends what klog and grpc-go log to log. The level is that of the
+// logger: it sets how much klog says.
+func RouteLibraries(log *slog.Logger, level slog.Level) error {
+	if err := setKlogVerbosity(klogVerbosity(level)); err != nil {
+		return err
+	}
+	klog.SetSlogLogger(slog.New(klogHandler{log.Handler()}))
+	grpclog.SetLoggerV2(grpcLogger{log})
+	return nil
+}
+
+// setKlogVerbosity goes through a flag, for klog has no other way.
+func setKlogVerbosity(v int) error {
+	var flags flag.FlagSet
+	klog.InitFlags(&flags)
+	if err := flags.Set("v", strconv.Itoa(v)); err != nil {
+		return fmt.Errorf("set the verbosity of klog to %d: %w", v, err)
+	}
+	return nil
+}
+
+// klogHandler gives klog's verbosities the levels that show them: with the level
+// info klog says V(0) to V(2), with debug up to V(6), with trace up to V(10).
+type klogHandler struct {
+	next slog.Handler
+}
+
+// Enabled implements slog.Handler.
+func (h klogHandler) Enabled(ctx context.Context, l slog.Level) bool {
+	return h.next.Enabled(ctx, klogLevel(l))
+}
+
+// Handle implements slog.Handler.
+func (h klogHandler) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = klogLevel(r.Level)
+	return h.next.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (h klogHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return klogHandler{h.next.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (h klogHandler) WithGroup(name string) slog.Handler {
+	return klogHandler{h.next.WithGroup(name)}
+}
+
+// klogLevel returns the level for one of klog: -v for the verbosity v.
+func klogLevel(l slog.Level) slog.Level {
+	if l > slog.LevelInfo {
+		return l
+	}
+	for _, known := range levels {
+		if known.klog > 0 && int(-l) <= known.klog {
+			return known.level
+		}
+	}
+	return LevelTrace
+}
+
+// grpcLogger takes what grpc-go logs. Its own default is to show errors only, and its
+// warnings are about single connections, such as a client that went away: they are
+// details here too.
+type grpcLogger struct {
+	log *slog.Logger
+}
+
+const grpcMessage = "gRPC library"
+
+func (g grpcLogger) write(l slog.Level, args ...any) {
+	if g.log.Enabled(context.Background(), l) {
+		g.log.Log(context.Background(), l, grpcMessage, "text", strings.TrimSuffix(fmt.Sprintln(args...), "\n"))
+	}
+}
+
+func (g grpcLogger) writef(l slog.Level, format string, args ...any) {
+	if g.log.Enabled(context.Background(), l) {
+		g.log.Log(context.Background(), l, grpcMessage, "text", fmt.Sprintf(format, args...))
+	}
+}
+
+// Info implements grpclog.LoggerV2, as the methods below.
+func (g grpcLogger) Info(args ...any)                    { g.write(LevelTrace, args...) }
+func (g grpcLogger) Infoln(args ...any)                  { g.write(LevelTrace, args...) }
+func (g grpcLogger) Infof(format string, args ...any)    { g.writef(LevelTrace, format, args...) }
+func (g grpcLogger) Warning(args ...any)                 { g.write(slog.LevelDebug, args...) }
+func (g grpcLogger) Warningln(args ...any)               { g.write(slog.LevelDebug, args...) }
+func (g grpcLogger) Warningf(format string, args ...any) { g.writef(slog.LevelDebug, format, args...) }
+func (g grpcLogger) Error(args ...any)                   { g.write(slog.LevelError, args...) }
+func (g grpcLogger) Errorln(args ...any)                 { g.write(slog.LevelError, args...) }
+func (g grpcLogger) Errorf(format string, args ...any)   { g.writef(slog.LevelError, format, args...) }
+
+// Fatal only writes: grpclog itself ends the process then.
+func (g grpcLogger) Fatal(args ...any)                 { g.write(LevelFatal, args...) }
+func (g grpcLogger) Fatalln(args ...any)               { g.write(LevelFatal, args...) }
+func (g grpcLogger) Fatalf(format string, args ...any) { g.writef(LevelFatal, format, args...) }
+
+// V tells gRPC to leave its verbose lines out unless everything is wanted.
+func (g grpcLogger) V(int) bool { return g.log.Enabled(context.Background(), LevelTrace) }

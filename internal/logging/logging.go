@@ -1,0 +1,60 @@
+// Package logging sets up the one log of the process: a log/slog handler for a
+// level and a format, through which the libraries log too.
+//
+// [New] makes the logger from the values of --log-level and --log-format, or of the
+// config file: text or JSON, one line per entry, with the level under Linkerd's names
+// (trace to panic). [RouteLibraries] sends what klog (and with it client-go) and
+// grpc-go log through it. Messages are constant and what varies is in keys and
+// values, except where a library formats its own text.
+//
+// Package main of the command calls both, once, before anything else is started.
+//
+// # Concurrency
+//
+// The logger may be used from any goroutine. RouteLibraries changes variables of the
+// libraries and must be called before they are used.
+package logging
+
+import (
+	"io"
+	"log/slog"
+	"slices"
+)
+
+// Format is how entries are written.
+type Format string
+
+// The formats, spelled as on the command line.
+const (
+	Plain Format = "plain"
+	JSON  Format = "json"
+)
+
+// Known reports whether f is one of the formats. [New] takes any other for Plain.
+func (f Format) Known() bool { return slices.Contains([]Format{Plain, JSON}, f) }
+
+// Config says what a logger writes, how, and where to.
+type Config struct {
+	Level  slog.Level
+	Format Format
+	Output io.Writer
+}
+
+// New returns a logger that writes entries from c.Level up to c.Output.
+func New(c Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.Level, ReplaceAttr: nameLevel}
+	if c.Format == JSON {
+		return slog.New(slog.NewJSONHandler(c.Output, options))
+	}
+	return slog.New(slog.NewTextHandler(c.Output, options))
+}
+
+func nameLevel(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) > 0 || a.Key != slog.LevelKey {
+		return a
+	}
+	if l, ok := a.Value.Any().(slog.Level); ok {
+		a.Value = slog.StringValue(levelName(l))
+	}
+	return a
+}

@@ -1,0 +1,110 @@
+// Package report makes problems of objects visible without repeating itself: it
+// counts and logs each distinct problem once.
+//
+// Readers of the API server meet the same unusable field again with every event of
+// the object, and hand each to [Reporter.Report], which is a catalog.Report. A problem
+// is distinct when its object, field or reason is. The memory is bounded: the
+// [Config.Capacity] problems met last are remembered, and one that was forgotten and
+// is met again counts and is logged as new.
+//
+// The metric object_problems_total has one label, the kind of object: names and
+// reasons are in the log, where their number costs nothing.
+//
+// Package main of the command makes one Reporter per process; kube and the catalog
+// call it.
+//
+// # Concurrency
+//
+// Report may be called from any goroutine. A repeated problem costs a lookup under
+// a mutex; the log is written outside of it.
+package report
+
+import (
+	"container/list"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// DefaultCapacity is how many problems are remembered when a [Config] doesn't say.
+const DefaultCapacity = 4096
+
+// Config says where a [Reporter] reports to.
+type Config struct {
+	// Registerer takes the metric. Log takes the problems; nil drops them.
+	Registerer prometheus.Registerer
+	Log        *slog.Logger
+	// Capacity is how many problems are remembered; zero means [DefaultCapacity].
+	Capacity int
+}
+
+// Reporter counts and logs problems. Make one with [New].
+type Reporter struct {
+	log      *slog.Logger
+	total    *prometheus.CounterVec
+	capacity int
+	seed     maphash.Seed
+
+	mu sync.Mutex
+	// seen has the hashes of the problems in recent, which is ordered from the one met
+	// last to the one to be forgotten next. Hashes bound the memory, whatever the
+	// length of a reason; a collision costs one log line.
+	seen   map[uint64]*list.Element
+	recent *list.List
+}
+
+// New returns a reporter. It fails when the Registerer refuses the metric.
+func New(c Config) (*Reporter, error) {
+	total := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "object_problems_total",
+		Help: "Distinct problems met in objects of the API server, each of which the log names once.",
+	}, []string{"kind"})
+	if err := c.Registerer.Register(total); err != nil {
+		return nil, fmt.Errorf("register the metric object_problems_total: %w: make one reporter per registry", err)
+	}
+	if c.Capacity <= 0 {
+		c.Capacity = DefaultCapacity
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Reporter{
+		log:      c.Log,
+		total:    total,
+		capacity: c.Capacity,
+		seed:     maphash.MakeSeed(),
+		seen:     make(map[uint64]*list.Element),
+		recent:   list.New(),
+	}, nil
+}
+
+// Report is a catalog.Report: it counts and logs p unless it did so lately.
+func (r *Reporter) Report(p catalog.Problem) {
+	if !r.remember(maphash.Comparable(r.seed, p)) {
+		return
+	}
+	r.total.WithLabelValues(p.Kind).Inc()
+	r.log.Warn("Part of an object can't be used",
+		"kind", p.Kind, "namespace", p.Namespace, "name", p.Name, "field", p.Field, "reason", p.Reason)
+}
+
+// remember reports whether the problem is new.
+func (r *Reporter) remember(hash uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e, ok := r.seen[hash]; ok {
+		r.recent.MoveToFront(e)
+		return false
+	}
+	if r.recent.Len() == r.capacity {
+		oldest := r.recent.Remove(r.recent.Back()).(uint64)
+		delete(r.seen, oldest)
+	}
+	r.seen[hash] = r.recent.PushFront(hash)
+	return true
+}

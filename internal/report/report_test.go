@@ -1,0 +1,147 @@
+package report_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/report"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A Reporter's method is what the catalog asks for.
+var _ catalog.Report = (*report.Reporter)(nil).Report
+
+func problem(name, field string) catalog.Problem {
+	return catalog.Problem{Kind: "EndpointSlice", Namespace: "emoji", Name: name, Field: field, Reason: "not an IP address"}
+}
+
+func TestReport(t *testing.T) {
+	web, api, port := problem("web", "endpoints[0]"), problem("api", "endpoints[0]"), problem("web", "ports[0]")
+	server := catalog.Problem{Kind: "Server", Namespace: "emoji", Name: "web", Field: "spec.port", Reason: "is missing"}
+	other := web
+	other.Reason = "a loopback address"
+	tests := map[string]struct {
+		capacity int
+		met      []catalog.Problem
+		logged   []string
+		counts   map[string]float64
+	}{
+		"none":      {},
+		"once":      {met: []catalog.Problem{web}, logged: []string{"web endpoints[0]"}, counts: map[string]float64{"EndpointSlice": 1}},
+		"repeated":  {met: []catalog.Problem{web, web, web}, logged: []string{"web endpoints[0]"}, counts: map[string]float64{"EndpointSlice": 1}},
+		"distinct":  {met: []catalog.Problem{web, api, port, other, web}, logged: []string{"web endpoints[0]", "api endpoints[0]", "web ports[0]", "web endpoints[0]"}, counts: map[string]float64{"EndpointSlice": 4}},
+		"two kinds": {met: []catalog.Problem{web, server, server}, logged: []string{"web endpoints[0]", "web spec.port"}, counts: map[string]float64{"EndpointSlice": 1, "Server": 1}},
+		"the one met longest ago is forgotten": {
+			capacity: 2,
+			met:      []catalog.Problem{web, api, web, port, web, api},
+			logged:   []string{"web endpoints[0]", "api endpoints[0]", "web ports[0]", "api endpoints[0]"},
+			counts:   map[string]float64{"EndpointSlice": 4},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			registry := prometheus.NewRegistry()
+			r, err := report.New(report.Config{Registerer: registry, Log: slog.New(slog.NewTextHandler(&out, nil)), Capacity: tt.capacity})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range tt.met {
+				r.Report(p)
+			}
+			if diff := cmp.Diff(tt.logged, logged(out.String())); diff != "" {
+				t.Errorf("logged (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.counts, counts(t, registry)); diff != "" {
+				t.Errorf("counted (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// logged is the name and field of each line.
+func logged(out string) []string {
+	var found []string
+	for line := range strings.Lines(out) {
+		values := map[string]string{}
+		for _, word := range strings.Fields(line) {
+			k, v, _ := strings.Cut(word, "=")
+			values[k] = v
+		}
+		found = append(found, values["name"]+" "+values["field"])
+	}
+	return found
+}
+
+func counts(t *testing.T, g prometheus.Gatherer) map[string]float64 {
+	t.Helper()
+	families, err := g.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found map[string]float64
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if len(m.GetLabel()) != 1 || m.GetLabel()[0].GetName() != "kind" {
+				t.Errorf("labels of %s are %v, want kind only", f.GetName(), m.GetLabel())
+			}
+			if found == nil {
+				found = map[string]float64{}
+			}
+			found[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+		}
+	}
+	return found
+}
+
+func TestLogLine(t *testing.T) {
+	var out bytes.Buffer
+	r, err := report.New(report.Config{Registerer: prometheus.NewRegistry(), Log: slog.New(slog.NewTextHandler(&out, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Report(problem("web", "endpoints[0]"))
+	want := `level=WARN msg="Part of an object can't be used" kind=EndpointSlice namespace=emoji name=web field=endpoints[0] reason="not an IP address"` + "\n"
+	if _, got, _ := strings.Cut(out.String(), " "); got != want {
+		t.Errorf("log %q, want %q", got, want)
+	}
+}
+
+func TestReportFromManyGoroutines(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	r, err := report.New(report.Config{Registerer: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for i := range 500 {
+				r.Report(problem(fmt.Sprint(i), "endpoints[0]"))
+			}
+		})
+	}
+	wg.Wait()
+	if diff := cmp.Diff(map[string]float64{"EndpointSlice": 500}, counts(t, registry)); diff != "" {
+		t.Errorf("counted (-want +got):\n%s", diff)
+	}
+}
+
+func TestNewTwice(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	for i, want := range []bool{true, false} {
+		if _, err := report.New(report.Config{Registerer: registry}); (err == nil) != want {
+			t.Errorf("New number %d: %v", i, err)
+		}
+	}
+}
