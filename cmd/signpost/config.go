@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	configVersion = "signpost.dev/v1alpha1"
+	configKind    = "Config"
+	// destinationSection is there when the role is to run.
+	destinationSection = "destination"
+)
+
+// config is what a config file says.
+type config struct {
+	// Destination has the settings of the destination role and of the process.
+	Destination destinationOptions
+	// RunsDestination is true when the file has a destination section, be it empty.
+	RunsDestination bool
+	// Remarks are what to log about settings that are not used as given.
+	Remarks []remark
+}
+
+// decodeConfig reads a config file. The error has a line for each thing that is wrong,
+// with the line of the file, which it calls name, and the field.
+func decodeConfig(name string, text []byte) (config, error) {
+	c := config{Destination: defaultDestinationOptions()}
+	d := &configDecoder{name: name, settings: map[string]setting{}, found: map[string]*yaml.Node{}}
+	for _, s := range c.Destination.settings() {
+		d.settings[s.path] = s
+	}
+	root, err := d.parse(text)
+	if err != nil {
+		return config{}, &usageError{err}
+	}
+	if d.checkHeader(root); len(d.wrong) == 0 {
+		d.mapping("", root)
+		c.Remarks = d.checkOptions(&c.Destination)
+	}
+	if len(d.wrong) > 0 {
+		return config{}, &usageError{d.err()}
+	}
+	_, c.RunsDestination = d.found[destinationSection]
+	c.Destination = c.Destination.settled()
+	return c, nil
+}
+
+// configDecoder walks the nodes of a config file and sets the settings that it finds.
+type configDecoder struct {
+	name     string
+	settings map[string]setting // by path
+	// found has the key node of each field of the file, by path.
+	found map[string]*yaml.Node
+	wrong []configError
+}
+
+// configError is one thing that is wrong in the file.
+type configError struct {
+	line         int
+	path, reason string
+}
+
+func (d *configDecoder) fail(n *yaml.Node, path, format string, args ...any) {
+	d.wrong = append(d.wrong, configError{line: n.Line, path: path, reason: fmt.Sprintf(format, args...)})
+}
+
+// err joins what is wrong, in the order of the file.
+func (d *configDecoder) err() error {
+	slices.SortStableFunc(d.wrong, func(a, b configError) int { return a.line - b.line })
+	var errs []error
+	for _, w := range d.wrong {
+		errs = append(errs, fmt.Errorf("%s:%d: %s: %s", d.name, w.line, w.path, w.reason))
+	}
+	return errors.Join(errs...)
+}
+
+// yamlLine is how the YAML library begins an error when it knows the line.
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+// parse returns the mapping that is the only document of the file.
+func (d *configDecoder) parse(text []byte) (*yaml.Node, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	var document, second yaml.Node
+	err := decoder.Decode(&document)
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s:1: the file is empty: begin with apiVersion: %s", d.name, configVersion)
+	}
+	if err == nil {
+		if err = decoder.Decode(&second); err == nil {
+			return nil, fmt.Errorf("%s:%d: a second document: put everything into one", d.name, second.Line)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		line := "1"
+		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil && m[1] != "" {
+			line = m[1]
+		}
+		return nil, fmt.Errorf("%s:%s: not YAML: %s", d.name, line, yamlLine.ReplaceAllString(err.Error(), ""))
+	}
+	root := resolveAlias(document.Content[0])
+	if root.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("%s:%d: must be a mapping, not %s: begin with apiVersion: %s", d.name, root.Line, describeNode(root), configVersion)
+	}
+	return root, nil
+}
+
+// checkHeader looks for the fields that say how to read the others.
+func (d *configDecoder) checkHeader(root *yaml.Node) {
+	for _, h := range []struct{ field, want string }{{"apiVersion", configVersion}, {"kind", configKind}} {
+		value := child(root, h.field)
+		switch {
+		case value == nil:
+			d.fail(root, h.field, "is missing: set it to %s", h.want)
+		case value.ShortTag() != "!!str" || value.Value != h.want:
+			d.fail(value, h.field, "is %s, which this version can't read: set it to %s", describeNode(value), h.want)
+		}
+	}
+}
+
+// child returns the value of a field, nil when there is none.
+func child(mapping *yaml.Node, field string) *yaml.Node {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == field {
+			return resolveAlias(mapping.Content[i+1])
+		}
+	}
+	return nil
+}
+
+func resolveAlias(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		return n.Alias
+	}
+	return n
+}
+
+// mapping sets everything in a mapping; path is that of the mapping, with a dot at its
+// end unless it is the whole file.
+func (d *configDecoder) mapping(path string, n *yaml.Node) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], resolveAlias(n.Content[i+1])
+		if key.Kind != yaml.ScalarNode {
+			d.fail(key, path+"…", "a key must be the name of a field, not %s", describeNode(key))
+			continue
+		}
+		if path == "" && (key.Value == "apiVersion" || key.Value == "kind") && d.found[key.Value] == nil {
+			d.found[key.Value] = key
+			continue
+		}
+		d.field(path+key.Value, key, value)
+	}
+}
+
+func (d *configDecoder) field(path string, key, value *yaml.Node) {
+	if strings.Contains(key.Value, ".") {
+		d.unknown(path, key)
+		return
+	}
+	if first := d.found[path]; first != nil {
+		d.fail(key, path, "is here twice, first in line %d: remove one", first.Line)
+		return
+	}
+	if s, ok := d.settings[path]; ok {
+		d.found[path] = key
+		if err := s.value.decode(value); err != nil {
+			d.fail(value, path, "%v", err)
+		}
+		return
+	}
+	fields := d.fields(path + ".")
+	switch {
+	case len(fields) == 0:
+		d.unknown(path, key)
+	case value.Kind == yaml.MappingNode:
+		d.found[path] = key
+		d.mapping(path+".", value)
+	case value.ShortTag() == "!!null":
+		d.found[path] = key
+	default:
+		d.fail(value, path, "must be a mapping, not %s: it has the fields %s", describeNode(value), strings.Join(fields, ", "))
+	}
+}
+
+func (d *configDecoder) unknown(path string, key *yaml.Node) {
+	section := strings.TrimSuffix(path, key.Value)
+	known := d.fields(section)
+	if near, ok := nearest(strings.TrimPrefix(path, section), known); ok {
+		d.fail(key, path, "unknown field: did you mean %s?", near)
+		return
+	}
+	d.fail(key, path, "unknown field: use one of %s", strings.Join(known, ", "))
+}
+
+// fields returns the names of the fields in a section, sorted.
+func (d *configDecoder) fields(section string) []string {
+	var names []string
+	for path := range d.settings {
+		if rest, ok := strings.CutPrefix(path, section); ok {
+			field, _, _ := strings.Cut(rest, ".")
+			names = append(names, field)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// checkOptions says what is wrong with the values taken together, each at the field of
+// the file that is concerned, and returns what is only to be remarked.
+func (d *configDecoder) checkOptions(o *destinationOptions) []remark {
+	paths := map[string]string{}
+	for path, s := range d.settings {
+		paths[s.flag] = path
+	}
+	name := func(flag string) string { return paths[flag] }
+	var remarks []remark
+	for _, p := range o.Validate() {
+		reason := p.describe(name)
+		if p.severity == remarked {
+			path := paths[p.flags[0]]
+			remarks = append(remarks, remark{setting: path, value: d.settings[path].value.String(), reason: reason, instead: p.instead})
+			continue
+		}
+		d.failAt(p.flags, paths, reason)
+	}
+	return remarks
+}
+
+// failAt blames the first of the settings that the file has: with the defaults alone
+// nothing is wrong.
+func (d *configDecoder) failAt(flags []string, paths map[string]string, reason string) {
+	for _, flag := range flags {
+		path := paths[flag]
+		if key := d.found[path]; key != nil {
+			d.fail(key, path, "is %s: %s", quoteUnlessPlain(d.settings[path].value.String()), reason)
+			return
+		}
+	}
+}

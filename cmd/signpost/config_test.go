@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// wanted begins the lines at the end of a test file that have the expected result.
+const wanted = "# want: "
+
+// Each file of testdata/config ends with what it should lead to: what *.bad.yaml are
+// refused with, and the flags that *.good.yaml stand for.
+func TestDecodeConfig(t *testing.T) {
+	files, err := filepath.Glob("testdata/config/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no test files: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			source, want := splitWanted(string(text))
+			got := describeConfig(source)
+			if good := strings.HasSuffix(file, ".good.yaml"); good == strings.Contains(got, "config.yaml:") {
+				t.Errorf("a file with this name leads to:\n%s", got)
+			}
+			if *update {
+				rewrite(t, file, source, got)
+				return
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("result (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func splitWanted(text string) (source, want string) {
+	for line := range strings.Lines(text) {
+		if w, ok := strings.CutPrefix(line, wanted); ok {
+			want += w
+			continue
+		}
+		source += line
+	}
+	return source, want
+}
+
+func rewrite(t *testing.T, file, source, got string) {
+	t.Helper()
+	for line := range strings.Lines(got) {
+		source += wanted + line
+	}
+	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// describeConfig returns the errors of a config file, or the flags that say the same.
+func describeConfig(source string) string {
+	c, err := decodeConfig("config.yaml", []byte(source))
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	text := "process\n"
+	if c.RunsDestination {
+		text = "destination\n"
+	}
+	plain := defaultDestinationOptions()
+	defaults := plain.settings()
+	for i, s := range c.Destination.settings() {
+		if got := s.value.String(); got != defaults[i].value.String() {
+			text += fmt.Sprintf("--%s=%s\n", s.flag, got)
+		}
+	}
+	for _, r := range c.Remarks {
+		text += fmt.Sprintf("remark: %s=%q %s, %s\n", r.setting, r.value, r.reason, r.instead)
+	}
+	return text
+}
+
+func FuzzDecodeConfig(f *testing.F) {
+	files, err := filepath.Glob("testdata/config/*.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := decodeConfig("config.yaml", text)
+		if err == nil {
+			for _, p := range c.Destination.Validate() {
+				if p.severity != remarked {
+					t.Errorf("accepted although %v: %s", p.flags, p.reason)
+				}
+			}
+			return
+		}
+		if usage := new(usageError); !errors.As(err, &usage) {
+			t.Errorf("%v is not marked as an error of usage", err)
+		}
+		if first, _, _ := strings.Cut(err.Error(), "\n"); !strings.HasPrefix(first, "config.yaml:") || strings.HasPrefix(first, "config.yaml:0") {
+			t.Errorf("the error %q has no line", first)
+		}
+	})
+}

@@ -1,0 +1,337 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/prototext"
+)
+
+// scripted is a Destination server that answers the first stream with the first
+// script, and so on; what comes after the last is answered with its last.
+type scripted struct {
+	pb.UnimplementedDestinationServer
+	scripts []script
+
+	mu    sync.Mutex
+	asked []*pb.GetDestination
+}
+
+// script is one stream: messages, and then its end.
+type script struct {
+	updates []*pb.Update
+	// holds keeps the stream open until the client ends it.
+	holds bool
+	end   error
+}
+
+func (s *scripted) Get(q *pb.GetDestination, stream grpc.ServerStreamingServer[pb.Update]) error {
+	s.mu.Lock()
+	script := s.scripts[min(len(s.asked), len(s.scripts)-1)]
+	s.asked = append(s.asked, q)
+	s.mu.Unlock()
+	for _, u := range script.updates {
+		if err := stream.Send(u); err != nil {
+			return err
+		}
+	}
+	if script.holds {
+		<-stream.Context().Done()
+	}
+	return script.end
+}
+
+func (s *scripted) questions() []*pb.GetDestination {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+// serve starts the server on loopback and returns its address.
+func (s *scripted) serve(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	pb.RegisterDestinationServer(server, s)
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	t.Cleanup(func() {
+		server.Stop()
+		if err := <-done; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return l.Addr().String()
+}
+
+func updates(t *testing.T, texts ...string) []*pb.Update {
+	t.Helper()
+	var all []*pb.Update
+	for _, text := range texts {
+		u := new(pb.Update)
+		if err := prototext.Unmarshal([]byte(text), u); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, u)
+	}
+	return all
+}
+
+const (
+	// 10.1.0.1:8080 to 10.1.0.3:8080 and [fd00::4]:8080.
+	addTwo = `add { metric_labels { key: "service" value: "web" }
+		addrs { addr { ip { ipv4: 167837698 } port: 8080 } weight: 10000
+			metric_labels { key: "pod" value: "web-6d9f7c5b4d-x2x7k" } metric_labels { key: "zone" value: "east-1a" } metric_labels { key: "zone_locality" value: "local" }
+			tls_identity { dns_like_identity { name: "web.emoji.serviceaccount.identity.linkerd.cluster.local" } }
+			protocol_hint { h2 {} } }
+		addrs { addr { ip { ipv4: 167837697 } port: 8080 } weight: 10000 } }`
+	addWorkload = `add { addrs { addr { ip { ipv4: 167837699 } port: 8080 } weight: 100000
+			metric_labels { key: "external_workload" value: "vm-1" } metric_labels { key: "zone" value: "" } metric_labels { key: "zone_locality" value: "unknown" }
+			tls_identity { uri_like_identity { uri: "spiffe://root.test/vm-1" } server_name { name: "vm-1.test" } }
+			protocol_hint { opaque {} opaque_transport { inbound_port: 4143 } } } }`
+	addIPv6 = `add { addrs { addr { ip { ipv6 { first: 18230571291595767808 last: 4 } } port: 8080 } weight: 10000
+			authority_override { authority_override: "web.west.test:80" } protocol_hint {} } }`
+	changeFirst = `add { addrs { addr { ip { ipv4: 167837697 } port: 8080 } weight: 5 } }`
+	removeTwo   = `remove { addrs { ip { ipv4: 167837698 } port: 8080 } addrs { ip { ipv4: 3221225985 } port: 1 } }`
+	noEndpoints = `no_endpoints { exists: true }`
+	noService   = `no_endpoints { exists: false }`
+)
+
+// question runs `signpost get` against the scripts. Its clock stands still, and it
+// waits for more only as long as quiet.
+type question struct {
+	getOptions
+	quiet   time.Duration
+	backoff func(int) time.Duration
+	out     io.Writer
+}
+
+func (q question) ask(ctx context.Context, t *testing.T, addr string) (string, error) {
+	t.Helper()
+	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	q.Authority, q.Addr = "web.emoji.svc.cluster.local:80", "SERVER"
+	var errText bytes.Buffer
+	now := func() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 6e6, time.UTC) }
+	g := &getter{getOptions: q.getOptions, client: pb.NewDestinationClient(conn), printer: newPrinter(q.getOptions, q.out, now), err: &errText, quiet: q.quiet, backoff: q.backoff}
+	err = g.run(ctx)
+	return errText.String(), err
+}
+
+func TestGetOnce(t *testing.T) {
+	tests := map[string]struct {
+		script script
+		output string
+		err    string
+	}{
+		"table":              {script: script{updates: updates(t, addTwo, addWorkload, addIPv6)}},
+		"table-of-the-rest":  {script: script{updates: updates(t, addTwo, addWorkload, removeTwo, changeFirst)}},
+		"json":               {script: script{updates: updates(t, addTwo, addIPv6, removeTwo, noEndpoints)}, output: "json"},
+		"no-endpoints":       {script: script{updates: updates(t, noEndpoints)}},
+		"no-service":         {script: script{updates: updates(t, noService)}},
+		"removed-again":      {script: script{updates: updates(t, addTwo, noService, noEndpoints)}},
+		"cut-off":            {script: script{updates: updates(t, addTwo), end: status.Error(codes.Unavailable, "going away")}},
+		"ended-at-once":      {err: "get web.emoji.svc.cluster.local:80 from SERVER: the server ended the stream"},
+		"not-found":          {script: script{end: status.Error(codes.NotFound, "Service web.emoji\n not found")}, err: "get web.emoji.svc.cluster.local:80 from SERVER: NotFound: Service web.emoji not found"},
+		"unavailable":        {script: script{end: status.Error(codes.Unavailable, "not synced")}, err: "get web.emoji.svc.cluster.local:80 from SERVER: Unavailable: not synced: check that a Destination server listens there"},
+		"plain-server-error": {script: script{end: errors.New("odd")}, err: "get web.emoji.svc.cluster.local:80 from SERVER: Unknown: odd"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := &scripted{scripts: []script{tt.script}}
+			var out bytes.Buffer
+			// The scripts end the stream, so that the quiet time plays no part.
+			q := question{getOptions: getOptions{Output: tt.output, Token: `{"ns":"x"}`, Timeout: time.Minute}, quiet: time.Minute, out: &out}
+			_, err := q.ask(t.Context(), t, s.serve(t))
+			if got := errorText(err); got != tt.err {
+				t.Errorf("error %q, want %q", got, tt.err)
+			}
+			if tt.err == "" {
+				golden(t, "get/"+name+".txt", out.String())
+			} else if out.Len() > 0 {
+				t.Errorf("printed %q besides the error", &out)
+			}
+			asked := s.questions()
+			if len(asked) != 1 || asked[0].GetPath() != "web.emoji.svc.cluster.local:80" || asked[0].GetContextToken() != `{"ns":"x"}` || asked[0].GetScheme() != "k8s" {
+				t.Errorf("asked %v", asked)
+			}
+		})
+	}
+}
+
+func TestGetOnceFromOpenStream(t *testing.T) {
+	s := &scripted{scripts: []script{{updates: updates(t, addTwo), holds: true}}}
+	var out bytes.Buffer
+	q := question{getOptions: getOptions{Timeout: time.Minute}, quiet: time.Millisecond, out: &out}
+	if _, err := q.ask(t.Context(), t, s.serve(t)); err != nil {
+		t.Error(err)
+	}
+	golden(t, "get/open-stream.txt", out.String())
+}
+
+func TestGetOnceTimesOut(t *testing.T) {
+	s := &scripted{scripts: []script{{holds: true}}}
+	q := question{getOptions: getOptions{Timeout: 20 * time.Millisecond}, quiet: time.Minute, out: io.Discard}
+	_, err := q.ask(t.Context(), t, s.serve(t))
+	want := "get web.emoji.svc.cluster.local:80 from SERVER: DeadlineExceeded: no answer within 20ms: check the address, or give it a longer --timeout"
+	if got := errorText(err); got != want {
+		t.Errorf("error %q, want %q", got, want)
+	}
+}
+
+func TestGetOnceInterrupted(t *testing.T) {
+	s := &scripted{scripts: []script{{holds: true}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	q := question{getOptions: getOptions{Timeout: time.Minute}, quiet: time.Minute, out: io.Discard}
+	if _, err := q.ask(ctx, t, s.serve(t)); err != nil {
+		t.Errorf("interrupted: %v, want no error", err)
+	}
+}
+
+// until is a writer that calls found once a line with the text has been written.
+type until struct {
+	written []byte
+	text    string
+	found   func()
+}
+
+func (u *until) Write(p []byte) (int, error) {
+	u.written = append(u.written, p...)
+	if strings.Contains(string(u.written), u.text) {
+		u.found()
+	}
+	return len(p), nil
+}
+
+func TestGetWatch(t *testing.T) {
+	goingAway := status.Error(codes.Unavailable, "going away")
+	invalid := status.Error(codes.InvalidArgument, "no such port")
+	all := updates(t, addTwo, addWorkload, addIPv6, changeFirst, changeFirst, removeTwo, noEndpoints, addWorkload)
+	tests := map[string]struct {
+		scripts []script
+		output  string
+		// text ends the watch; without it an error does.
+		text, err string
+	}{
+		"watch":      {scripts: []script{{updates: all, holds: true}}, text: "+     1  10.1.0.3"},
+		"watch-json": {scripts: []script{{updates: all[:6], holds: true}}, output: "json", text: `"remove"`},
+		"watch-reconnects": {
+			scripts: []script{{updates: updates(t, addTwo), end: goingAway}, {end: goingAway}, {}, {updates: updates(t, changeFirst, addWorkload), holds: true}},
+			text:    "vm-1",
+		},
+		"watch-gives-up": {
+			scripts: []script{{updates: updates(t, noService), end: invalid}},
+			err:     "get web.emoji.svc.cluster.local:80 from SERVER: InvalidArgument: no such port",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			out := &until{text: tt.text, found: cancel}
+			if tt.text == "" {
+				out.found = func() {}
+			}
+			s := &scripted{scripts: tt.scripts}
+			// The delays are those of the failures in a row, in nanoseconds.
+			q := question{getOptions: getOptions{Output: tt.output, Watch: true}, out: out, backoff: func(n int) time.Duration { return time.Duration(n) }}
+			errLines, err := q.ask(ctx, t, s.serve(t))
+			if got := errorText(err); got != tt.err {
+				t.Errorf("error %q, want %q", got, tt.err)
+			}
+			golden(t, "get/"+name+".txt", string(out.written)+errLines)
+		})
+	}
+}
+
+func TestReconnectDelay(t *testing.T) {
+	for failures, want := range map[int]time.Duration{0: 500 * time.Millisecond, 1: time.Second, 4: 8 * time.Second, 5: 10 * time.Second, 1000: 10 * time.Second} {
+		if got := reconnectDelay(failures); got != want {
+			t.Errorf("reconnectDelay(%d) = %v, want %v", failures, got, want)
+		}
+	}
+}
+
+func TestGetWatchWaitsOnlyUntilInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := &scripted{scripts: []script{{}}}
+	q := question{getOptions: getOptions{Watch: true}, out: io.Discard, backoff: func(int) time.Duration {
+		cancel()
+		return time.Hour
+	}}
+	if _, err := q.ask(ctx, t, s.serve(t)); err != nil {
+		t.Errorf("interrupted: %v, want no error", err)
+	}
+}
+
+// brokenPipe takes nothing.
+type brokenPipe struct{}
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestGetReportsOutputErrors(t *testing.T) {
+	want := "get web.emoji.svc.cluster.local:80 from SERVER: can't write the output: broken pipe"
+	for name, o := range map[string]getOptions{
+		"watch": {Watch: true},
+		"json":  {Output: "json", Timeout: time.Minute},
+		"table": {Timeout: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &scripted{scripts: []script{{updates: updates(t, addTwo), holds: true}}}
+			_, err := question{getOptions: o, out: brokenPipe{}, quiet: time.Millisecond}.ask(t.Context(), t, s.serve(t))
+			if got := errorText(err); got != want {
+				t.Errorf("error %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// The command as a process: the first interrupt ends it, with success.
+func TestGetEndsOnInterrupt(t *testing.T) {
+	s := &scripted{scripts: []script{{updates: updates(t, addTwo), holds: true}}}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "get", "web.emoji.svc.cluster.local", "--watch", "--addr", s.serve(t))
+	cmd.Env = append(os.Environ(), "SIGNPOST_TEST_AS_COMMAND=1")
+	var errText bytes.Buffer
+	cmd.Stderr = &errText
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, out); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after an interrupt: %v, %s", err, &errText)
+	}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestMain(m *testing.M) {
+	if os.Getenv("SIGNPOST_TEST_AS_COMMAND") != "" {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// golden compares with a file of testdata, which -update rewrites.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// runCommand returns the exit code, standard output and standard error.
+func runCommand(ctx context.Context, args ...string) (int, string, string) {
+	var out, err bytes.Buffer
+	code := execute(ctx, args, streams{out: &out, err: &err})
+	return code, out.String(), err.String()
+}
+
+func TestExecute(t *testing.T) {
+	tests := map[string]struct {
+		args string // separated by spaces
+		code int
+		// out and err are the last lines; err without its prefix.
+		out, err string
+	}{
+		"nothing":                  {code: 2, err: "no command given: name one of those above"},
+		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of completion, destination, get, run, version`},
+		"start of a command":       {args: "dest", code: 2, err: `unknown command "dest": did you mean "destination"?`},
+		"nearly a command":         {args: "destinatoin", code: 2, err: `unknown command "destinatoin": did you mean "destination"?`},
+		"version":                  {args: "version", out: "dev"},
+		"version of a format":      {args: "version -o yaml", code: 2, err: "--output=yaml: must be one of text, json"},
+		"help":                     {args: "--help", out: `Use "signpost [command] --help" for more information about a command.`},
+		"drop-in version":          {args: "destination -version", out: "dev"},
+		"drop-in version, equals":  {args: "destination --version=true", out: "dev"},
+		"drop-in help":             {args: "destination -h", out: `      --version                           print the version and exit`},
+		"unknown flag":             {args: "destination -enable-ipv5=true", code: 2, err: "unknown flag --enable-ipv5: did you mean --enable-ipv6?"},
+		"unknown far-off flag":     {args: "destination --xyz", code: 2, err: `unknown flag --xyz: see "signpost destination --help"`},
+		"unknown letter":           {args: "get -q", code: 2, err: `unknown flag -q: see "signpost get --help"`},
+		"bad bool":                 {args: "destination -enable-ipv6=maybe", code: 2, err: "--enable-ipv6=maybe: must be true or false"},
+		"bool before its value":    {args: "destination -enable-ipv6 false", code: 2, err: `unexpected argument "false": "signpost destination" takes flags only; the value of a boolean flag follows an equals sign, as in --flag=false`},
+		"bad number":               {args: "destination -stream-queue-capacity many", code: 2, err: "--stream-queue-capacity=many: must be a whole number"},
+		"negative number":          {args: "destination -stream-queue-capacity -1", code: 2, err: "--stream-queue-capacity=-1: must be at least 1, although it has no effect"},
+		"bad duration":             {args: "destination --shutdown-grace=10", code: 2, err: "--shutdown-grace=10: must be a duration with its unit, such as 10s or 1m30s"},
+		"missing value":            {args: "destination -addr", code: 2, err: "--addr: a value is missing: address to serve the Destination API on, without TLS"},
+		"bad level":                {args: "destination -log-level=loud", code: 2, err: "--log-level=loud: must be one of panic, fatal, error, warn, info, debug, trace"},
+		"slices off, IPv6 on":      {args: "destination -enable-endpoint-slices=false", code: 2, err: "--enable-ipv6=true: IPv6 addresses are in EndpointSlices only: set --enable-ipv6 to false or --enable-endpoint-slices to true"},
+		"run without a file":       {args: "run", code: 2, err: "--config: a path is missing: name a config file"},
+		"run with a missing file":  {args: "run --config testdata/config/nonesuch.yaml", code: 2, err: "read the config file: open testdata/config/nonesuch.yaml: no such file or directory"},
+		"run without a role":       {args: "run --config testdata/config/norole.good.yaml", code: 2, err: "testdata/config/norole.good.yaml:1: no role to run: add the section destination"},
+		"get nothing":              {args: "get", code: 2, err: "no authority given: name one, such as web.emojivoto.svc.cluster.local:80"},
+		"get two":                  {args: "get a b", code: 2, err: `unexpected argument "b": get takes one authority`},
+		"get without time":         {args: "get a --timeout=0s", code: 2, err: "--timeout=0s: must be more than 0s"},
+		"completion":               {args: "completion bash", out: "# ex: ts=4 sw=4 et filetype=sh"},
+		"drop-in address is taken": {args: "destination -addr=256.0.0.1", code: 2, err: "--addr=256.0.0.1: must be HOST:PORT, or :PORT for all addresses of the host"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			code, out, errText := runCommand(t.Context(), strings.Fields(tt.args)...)
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			if got := lastLine(out); got != tt.out {
+				t.Errorf("output ends in %q, want %q", got, tt.out)
+			}
+			if got := strings.TrimPrefix(lastLine(errText), "signpost: "); got != tt.err {
+				t.Errorf("error ends in %q, want %q", got, tt.err)
+			}
+		})
+	}
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSuffix(s, "\n")
+	return s[strings.LastIndex(s, "\n")+1:]
+}
+
+func TestGetOfEmptyAuthority(t *testing.T) {
+	code, _, errText := runCommand(t.Context(), "get", " ")
+	if want := "signpost: the authority is empty: name one, such as web.emojivoto.svc.cluster.local:80\n"; code != exitUsage || errText != want {
+		t.Errorf("get ' ': %d, %q; want %q", code, errText, want)
+	}
+}
+
+func TestHelpGolden(t *testing.T) {
+	for _, command := range []string{"", "destination", "run", "get"} {
+		t.Run("help "+command, func(t *testing.T) {
+			_, out, _ := runCommand(t.Context(), append([]string{"help"}, strings.Fields(command)...)...)
+			golden(t, "help/"+cmp.Or(command, "signpost")+".txt", out)
+		})
+	}
+}
+
+func TestSeveralErrorsArePrefixed(t *testing.T) {
+	_, _, errText := runCommand(t.Context(), "destination", "-log-level=loud", "-stream-queue-capacity=0")
+	if n := strings.Count(errText, "signpost: --"); n != 2 || strings.Count(errText, "\n") != 2 {
+		t.Errorf("errors %q, want two lines with the prefix", errText)
+	}
+}
+
+func TestVersionJSON(t *testing.T) {
+	_, out, _ := runCommand(t.Context(), "version", "-o", "json")
+	if !strings.HasPrefix(out, `{"version":"dev","go":"go1.`) {
+		t.Errorf("version -o json: %s", out)
+	}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const rootHelp = `Signpost watches a Kubernetes cluster once and tells every caller where a service
+lives, in the form that caller understands.
+
+In the cluster, start it with a config file, or with the flags of the program
+whose place it takes:
+
+  signpost run --config signpost.yaml
+  signpost destination --cluster-domain=cluster.local
+
+From anywhere, ask a Destination server what it answers:
+
+  signpost get web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086 --watch`
+
+func newRootCommand(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "signpost",
+		Short:         "One endpoint control plane for Kubernetes",
+		Long:          rootHelp,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          knownCommand,
+		// Flags belong to commands.
+		DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cmd.SetOut(s.err)
+			if err := cmd.Help(); err != nil {
+				return err
+			}
+			return usagef("no command given: name one of those above")
+		},
+	}
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.SetFlagErrorFunc(explainFlagError)
+	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newGetCommand(s), newVersionCommand(s))
+	return root
+}
+
+// knownCommand is called with what was given to the root command itself, so that every
+// argument is a command that doesn't exist.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	if near, ok := nearest(args[0], names); ok {
+		return usagef("unknown command %q: did you mean %q?", args[0], near)
+	}
+	return usagef("unknown command %q: use one of %s", args[0], strings.Join(names, ", "))
+}
+
+// noArguments refuses arguments that are not flags.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usagef("unexpected argument %q: %q takes flags only; the value of a boolean flag follows an equals sign, as in --flag=false", args[0], cmd.CommandPath())
+}
+
+// explainFlagError says which flag is wrong and what to do about it.
+func explainFlagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) {
+		return unknownFlag(cmd, unknown)
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return usagef("--%s=%s: %w", invalid.GetFlag().Name, invalid.GetValue(), errors.Unwrap(invalid))
+	}
+	var missing *pflag.ValueRequiredError
+	if errors.As(err, &missing) {
+		_, usage := pflag.UnquoteUsage(missing.GetFlag())
+		return usagef("--%s: a value is missing: %s", missing.GetFlag().Name, usage)
+	}
+	return &usageError{err}
+}
+
+func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
+	if letters := err.GetSpecifiedShortnames(); letters != "" {
+		return usagef("unknown flag -%s: see %q", letters, cmd.CommandPath()+" --help")
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near, ok := nearest(err.GetSpecifiedName(), names); ok {
+		return usagef("unknown flag --%s: did you mean --%s?", err.GetSpecifiedName(), near)
+	}
+	return usagef("unknown flag --%s: see %q", err.GetSpecifiedName(), cmd.CommandPath()+" --help")
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+// versionInfo is what `signpost version -o json` prints.
+type versionInfo struct {
+	Version  string `json:"version"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func newVersionCommand(s streams) *cobra.Command {
+	output := outputText
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			return printVersion(s.out, output)
+		},
+	}
+	cmd.Flags().VarP(&choiceValue{target: &output, allowed: []string{outputText, outputJSON}}, "output", "o", "`format`: text or json")
+	return cmd
+}
+
+func printVersion(w io.Writer, output string) error {
+	if output == outputJSON {
+		return json.NewEncoder(w).Encode(versionInfo{
+			Version:  version,
+			Go:       runtime.Version(),
+			Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		})
+	}
+	_, err := fmt.Fprintln(w, version)
+	return err
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/signpostd/signpost/internal/run"
+)
+
+// served is a role being served on loopback.
+type served struct {
+	grpc, admin string
+	cancel      context.CancelFunc
+	done        chan error
+}
+
+func serve(t *testing.T, r role, change func(*destinationOptions)) served {
+	t.Helper()
+	o := defaultDestinationOptions()
+	o.Addr, o.Process.MetricsAddr = "127.0.0.1:0", "127.0.0.1:0"
+	if change != nil {
+		change(&o)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	s := served{cancel: cancel, done: make(chan error, 1)}
+	bound := make(chan struct{})
+	go func() {
+		s.done <- serveRole(ctx, r, serving{
+			options:  o,
+			log:      slog.New(slog.DiscardHandler),
+			registry: prometheus.NewRegistry(),
+			bound: func(grpc, admin net.Addr) {
+				s.grpc, s.admin = grpc.String(), admin.String()
+				close(bound)
+			},
+		})
+	}()
+	select {
+	case <-bound:
+	case err := <-s.done:
+		t.Fatalf("serveRole: %v", err)
+	}
+	return s
+}
+
+func (s served) fetch(t *testing.T, path string) (int, string) {
+	t.Helper()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	r, err := (&http.Client{Transport: transport}).Get("http://" + s.admin + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(body)
+}
+
+// openStream returns a stream that has brought its first message.
+func (s served) openStream(t *testing.T) grpc.ServerStreamingClient[pb.Update] {
+	t.Helper()
+	conn, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	stream, err := pb.NewDestinationClient(conn).Get(t.Context(), &pb.GetDestination{Path: "web.emoji.svc.cluster.local"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	return stream
+}
+
+// ending is a Destination server whose streams end, with OK, when its role does.
+type ending struct {
+	pb.UnimplementedDestinationServer
+	ended chan struct{}
+}
+
+func (e ending) Get(_ *pb.GetDestination, stream grpc.ServerStreamingServer[pb.Update]) error {
+	if err := stream.Send(new(pb.Update)); err != nil {
+		return err
+	}
+	<-e.ended
+	return nil
+}
+
+func (e ending) Run(ctx context.Context) error {
+	<-ctx.Done()
+	close(e.ended)
+	return nil
+}
+
+func TestServeRole(t *testing.T) {
+	e := ending{ended: make(chan struct{})}
+	s := serve(t, role{
+		Register: func(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, e) },
+		Actors:   []run.Actor{{Name: "streams", Run: e.Run}},
+		Ready:    func() (bool, []string) { return false, []string{"waiting for pods"} },
+	}, nil)
+	stream := s.openStream(t)
+	if code, body := s.fetch(t, "/ready"); code != 500 || body != "not ready\nwaiting for pods\n" {
+		t.Errorf("/ready: %d, %q", code, body)
+	}
+	if code, _ := s.fetch(t, "/debug/pprof/"); code != 404 {
+		t.Errorf("/debug/pprof/: %d, want 404 by default", code)
+	}
+	_, metrics := s.fetch(t, "/metrics")
+	const labels = `grpc_method="Get",grpc_service="io.linkerd.proxy.destination.Destination",grpc_type="server_stream"`
+	for _, want := range []string{
+		"grpc_server_started_total{" + labels + "} 1",
+		"grpc_server_handling_seconds_bucket{" + labels + `,le="3600"} 0`,
+		`grpc_server_msg_sent_total{grpc_method="GetProfile"`,
+	} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+	s.cancel()
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("the stream ended with %v, want OK", err)
+	}
+	if err := <-s.done; err != nil {
+		t.Errorf("serveRole: %v, want no error", err)
+	}
+}
+
+func TestServeRoleCutsStreams(t *testing.T) {
+	never := &scripted{scripts: []script{{updates: updates(t, addTwo), holds: true}}}
+	s := serve(t, role{Register: func(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, never) }},
+		func(o *destinationOptions) { o.Process.ShutdownGrace = 10 * time.Millisecond })
+	stream := s.openStream(t)
+	s.cancel()
+	if err := <-s.done; err != nil {
+		t.Errorf("serveRole: %v, want no error", err)
+	}
+	if _, err := stream.Recv(); err == nil || errors.Is(err, io.EOF) {
+		t.Errorf("the stream ended with %v, want to be cut off", err)
+	}
+}
+
+func TestServeRoleEndsWithAnActor(t *testing.T) {
+	broken := errors.New("broken")
+	s := serve(t, role{
+		Register: func(grpc.ServiceRegistrar) {},
+		Actors:   []run.Actor{{Name: "cluster", Run: func(context.Context) error { return broken }}},
+	}, nil)
+	if err := <-s.done; !errors.Is(err, broken) || err.Error() != "cluster: broken" {
+		t.Errorf("serveRole: %v, want the error of the actor under its name", err)
+	}
+}
+
+func TestServeRoleNeedsItsAddresses(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for flag, change := range map[string]func(*destinationOptions){
+		"addr":         func(o *destinationOptions) { o.Addr = taken.Addr().String() },
+		"metrics-addr": func(o *destinationOptions) { o.Process.MetricsAddr = taken.Addr().String() },
+	} {
+		o := defaultDestinationOptions()
+		o.Addr, o.Process.MetricsAddr = "127.0.0.1:0", "127.0.0.1:0"
+		change(&o)
+		err := serveRole(t.Context(), role{Register: func(grpc.ServiceRegistrar) {}}, serving{options: o, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()})
+		if want := "listen on the address of --" + flag + ": "; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("serveRole: %v, want %q", err, want)
+		}
+	}
+}
