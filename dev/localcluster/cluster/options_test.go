@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestValidate(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		change func(*Options)
+		want   string // in the error; empty means valid
+	}{
+		{func(*Options) {}, ""},
+		{func(o *Options) { o.Components = []string{APIServer, Etcd} }, ""},
+		{func(o *Options) { o.EndpointControllers = EndpointsBySignpost }, ""},
+		{func(o *Options) { o.Nodes, o.RestartDelay, o.PodReadyDelay = 0, 0, 0 }, ""},
+		{func(o *Options) { o.Dir = "" }, "--dir is missing"},
+		{func(o *Options) { o.Port = 65536 }, "--port 65536 is not a port number"},
+		{func(o *Options) { o.Port = -1 }, "--port -1"},
+		{func(o *Options) { o.Port = listener.Addr().(*net.TCPAddr).Port }, "address already in use"},
+		{func(o *Options) { o.Components = []string{"kubelet"} }, `--components: "kubelet" is not one of etcd, kube-apiserver`},
+		{func(o *Options) { o.Components = []string{Etcd} }, "nothing works without kube-apiserver"},
+		{func(o *Options) { o.EndpointControllers = "both" }, `--endpoint-controllers "both"`},
+		{func(o *Options) { o.CRDs = file }, "is not a directory"},
+		{func(o *Options) { o.CRDs = file + "-missing" }, "--crds: "},
+		{func(o *Options) { o.Nodes = 1025 }, "--nodes 1025 is not between 0 and 1024"},
+		{func(o *Options) { o.RestartDelay = -time.Second }, "--restart-delay -1s is negative"},
+		{func(o *Options) { o.PodReadyDelay = -time.Second }, "--pod-ready-delay -1s is negative"},
+		{func(o *Options) { o.StartTimeout = 0 }, "--start-timeout 0s is not positive"},
+	} {
+		options := Default()
+		options.Dir = "somewhere"
+		tc.change(&options)
+		err := options.Validate()
+		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("Validate = %v, want %q", err, tc.want)
+		}
+	}
+}
+
+func TestPortsAreDistinctAndHeld(t *testing.T) {
+	one, two := &reservation{}, &reservation{}
+	defer one.release()
+	defer two.release()
+	seen := map[int]bool{}
+	for _, r := range []*reservation{one, two} {
+		for range 50 {
+			port, err := r.port()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen[port] {
+				t.Fatalf("port %d twice", port)
+			}
+			seen[port] = true
+		}
+	}
+}
+
+func TestDirectoryIsLocked(t *testing.T) {
+	dir := t.TempDir()
+	unlock, err := prepare(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := prepare(dir); err == nil || !strings.Contains(err.Error(), "another cluster runs there") {
+		t.Errorf("second lock: %v", err)
+	}
+	unlock()
+	unlock, err = prepare(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+}
+
+func TestReadCRDs(t *testing.T) {
+	const good = "# a comment\n---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nstatus: {}\n" +
+		"---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: b}\n"
+	for _, tc := range []struct{ content, want string }{
+		{good, ""},
+		{"apiVersion: v1\nkind: Pod\n", "crd.yaml: a document is v1 Pod, not a CustomResourceDefinition"},
+		{"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n", "has no name"},
+		{"{", "crd.yaml: "},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "crd.yaml"), []byte(tc.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		crds, err := readCRDs(dir)
+		if tc.want != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("readCRDs(%q) = %v, want %q", tc.content, err, tc.want)
+			}
+			continue
+		}
+		if err != nil || len(crds) != 2 || strings.Contains(string(crds["a"]), "status") {
+			t.Errorf("readCRDs = %s, %v; want a and b without status", crds, err)
+		}
+	}
+}

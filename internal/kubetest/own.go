@@ -1,0 +1,108 @@
+package kubetest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The components that a test can kill or stop.
+const (
+	Etcd              = "etcd"
+	APIServer         = "kube-apiserver"
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+)
+
+// deathTimeout bounds the wait for a killed process to be gone.
+const deathTimeout = 10 * time.Second
+
+// Options say what runs in a cluster beyond etcd and kube-apiserver.
+type Options struct {
+	Nodes               int           // simulated nodes; pods bound to them become Running and Ready
+	ControllerManager   bool          // kube-controller-manager and kube-scheduler, so that Deployments work
+	EndpointControllers string        // "kubernetes" (when empty) or "signpost": who writes EndpointSlices
+	CRDs                string        // directory of CustomResourceDefinitions
+	RestartDelay        time.Duration // between the death of a component and its next start; one second when zero
+}
+
+// args returns the command line of localcluster for these options.
+func (o Options) args(dir string) []string {
+	args := []string{"up", "--ephemeral", "--dir=" + dir, "--nodes=" + strconv.Itoa(o.Nodes), "--pod-ready-delay=20ms"}
+	if !o.ControllerManager {
+		args = append(args, "--components="+Etcd+","+APIServer)
+	}
+	if o.EndpointControllers != "" {
+		args = append(args, "--endpoint-controllers="+o.EndpointControllers)
+	}
+	if o.CRDs != "" {
+		args = append(args, "--crds="+o.CRDs)
+	}
+	if o.RestartDelay != 0 {
+		args = append(args, "--restart-delay="+o.RestartDelay.String())
+	}
+	return args
+}
+
+// OwnCluster is a cluster of one test, which may break it.
+type OwnCluster struct {
+	*Cluster
+	t testing.TB
+}
+
+// StartOwn starts a cluster for this test alone. It ends with the test.
+func StartOwn(t testing.TB, options Options) *OwnCluster {
+	t.Helper()
+	cluster, err := startCluster(options)
+	if err != nil {
+		t.Fatalf("kubetest: %v", err)
+	}
+	cluster.private = true
+	t.Cleanup(cluster.close)
+	return &OwnCluster{Cluster: cluster, t: t}
+}
+
+// Kill ends a component with SIGKILL and returns when it is gone. It comes back after the restart delay.
+func (c *OwnCluster) Kill(component string) {
+	c.t.Helper()
+	pid := c.signal(component, syscall.SIGKILL)
+	Eventually(c.t, deathTimeout, func() error {
+		if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
+			return fmt.Errorf("%s (pid %d) is still there: %v", component, pid, err)
+		}
+		return nil
+	})
+}
+
+// Stop freezes a component: it keeps its connections, but answers nothing until Continue.
+func (c *OwnCluster) Stop(component string) {
+	c.t.Helper()
+	c.signal(component, syscall.SIGSTOP)
+}
+
+// Continue wakes a component that Stop froze.
+func (c *OwnCluster) Continue(component string) {
+	c.t.Helper()
+	c.signal(component, syscall.SIGCONT)
+}
+
+func (c *OwnCluster) signal(component string, signal syscall.Signal) (pid int) {
+	c.t.Helper()
+	content, err := os.ReadFile(filepath.Join(c.dir, "pids", component))
+	if err != nil {
+		c.t.Fatalf("kubetest: send %v to %s, which does not run: %v", signal, component, err)
+	}
+	pid, err = strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil {
+		c.t.Fatalf("kubetest: send %v to %s: read its pid: %v", signal, component, err)
+	}
+	if err := syscall.Kill(pid, signal); err != nil {
+		c.t.Fatalf("kubetest: send %v to %s (pid %d): %v", signal, component, pid, err)
+	}
+	return pid
+}

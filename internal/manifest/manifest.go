@@ -1,0 +1,148 @@
+// Package manifest reads YAML manifests and applies them to an API server, as
+// `kubectl apply --server-side` does.
+//
+// The demo and kubetest call it: it is not part of the signpost binary.
+//
+// # Concurrency
+//
+// A Client may be used from any goroutine.
+package manifest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+)
+
+// Client applies objects to one API server.
+type Client struct {
+	// Manager is the field manager that owns what is applied.
+	Manager string
+	dynamic dynamic.Interface
+	mapper  *restmapper.DeferredDiscoveryRESTMapper
+}
+
+// NewClient returns a client that applies as the field manager of that name.
+func NewClient(config *rest.Config, manager string) (*Client, error) {
+	d, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client to apply manifests: %w", err)
+	}
+	disco, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client to apply manifests: %w", err)
+	}
+	return &Client{Manager: manager, dynamic: d, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))}, nil
+}
+
+// ApplyAll applies the documents of a manifest in their order. A document without
+// a namespace goes to the one given.
+func (c *Client) ApplyAll(ctx context.Context, manifests io.Reader, namespace string) error {
+	objects, err := Decode(manifests)
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if err := c.Apply(ctx, object, namespace); err != nil {
+			return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// Apply applies one object and then, where it has one, its status, through the
+// status subresource if the kind has that. An object without a namespace goes to
+// the one given.
+func (c *Client) Apply(ctx context.Context, object *unstructured.Unstructured, namespace string) error {
+	client, err := c.resource(object, namespace)
+	if err != nil {
+		return err
+	}
+	options := metav1.ApplyOptions{FieldManager: c.Manager, Force: true}
+	if _, err := client.Apply(ctx, object.GetName(), object, options); err != nil {
+		return err
+	}
+	status, found := object.Object["status"]
+	if !found {
+		return nil
+	}
+	only := &unstructured.Unstructured{Object: map[string]any{"status": status}}
+	only.SetGroupVersionKind(object.GroupVersionKind())
+	only.SetName(object.GetName())
+	only.SetNamespace(object.GetNamespace())
+	_, err = client.ApplyStatus(ctx, object.GetName(), only, options)
+	if apierrors.IsNotFound(err) {
+		return nil // no such subresource, so the status was part of the object
+	}
+	return err
+}
+
+// Forget makes the client ask again which kinds the API server has.
+func (c *Client) Forget() { c.mapper.Reset() }
+
+// resource finds the resource of an object, and settles the object's namespace.
+func (c *Client) resource(object *unstructured.Unstructured, namespace string) (dynamic.ResourceInterface, error) {
+	kind := object.GroupVersionKind()
+	mapping, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		c.mapper.Reset() // the kind may be newer than what was read last
+		mapping, err = c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	}
+	if err != nil {
+		return nil, err
+	}
+	resource := c.dynamic.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		return resource, nil
+	}
+	if object.GetNamespace() == "" {
+		object.SetNamespace(namespace)
+	}
+	return resource.Namespace(object.GetNamespace()), nil
+}
+
+// Decode reads YAML documents. A List counts as its items.
+func Decode(manifests io.Reader) ([]*unstructured.Unstructured, error) {
+	documents := yaml.NewYAMLOrJSONDecoder(manifests, 4096)
+	var objects []*unstructured.Unstructured
+	for number := 1; ; number++ {
+		object := &unstructured.Unstructured{}
+		err := documents.Decode(&object.Object)
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", number, err)
+		}
+		if len(object.Object) == 0 {
+			continue // an empty document, or only comments
+		}
+		if object.GetKind() == "" || object.GetAPIVersion() == "" {
+			return nil, fmt.Errorf("document %d has no kind or no apiVersion", number)
+		}
+		if !object.IsList() {
+			objects = append(objects, object)
+			continue
+		}
+		err = object.EachListItem(func(item runtime.Object) error {
+			objects = append(objects, item.(*unstructured.Unstructured))
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", number, err)
+		}
+	}
+}
