@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+)
+
+// The addresses of the servers that are measured.
+const (
+	floorAddr    = "127.0.0.1:18087"
+	signpostAddr = "127.0.0.1:18086"
+	adminAddr    = "127.0.0.1:19996"
+)
+
+// updates is how many changes are measured per server.
+const updates = 100
+
+// fanoutCase is one shape of the fan-out, with what it must reach.
+type fanoutCase struct {
+	streams, endpoints        int
+	setup, perUpdate, p99, kB float64
+}
+
+var fanoutCases = []fanoutCase{
+	{streams: 1000, endpoints: 1000, setup: 2, perUpdate: 1.3, p99: 1.15, kB: 20},
+	{streams: 5000, endpoints: 100, kB: 20},
+}
+
+// fanned is what one server spent on a case.
+type fanned struct {
+	setupCPU, perUpdate, kBPerStream, p50, p99 float64
+}
+
+// measureFanout measures the table "What the fan-out must cost" of ARCHITECTURE.md.
+func measureFanout(ctx context.Context, r *report) error {
+	for _, c := range fanoutCases {
+		if err := measureFanoutCase(ctx, r, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func measureFanoutCase(ctx context.Context, r *report, c fanoutCase) error {
+	k, err := startCluster(ctx, time.Second)
+	if err != nil {
+		return err
+	}
+	defer k.stop()
+	if err := (loader{k.client}).load(ctx, c.endpoints); err != nil {
+		return fmt.Errorf("load the cluster: %w", err)
+	}
+	var got [2]fanned
+	for i, startServer := range []func(context.Context, *cluster) (*server, error){startFloor, startSignpost} {
+		if got[i], err = measureServer(ctx, k, c, startServer); err != nil {
+			return err
+		}
+	}
+	r.title("%d streams, %d endpoints, %d changes of one pod", c.streams, c.endpoints, updates)
+	r.ratio("CPU to give every stream its first answer", "s", figures{got[0].setupCPU, got[1].setupCPU, c.setup})
+	r.ratio("CPU per delivered update", "µs", figures{got[0].perUpdate, got[1].perUpdate, c.perUpdate})
+	r.ratio("p50 from API write to a stream", "ms", figures{got[0].p50, got[1].p50, 0})
+	r.ratio("p99 from API write to a stream", "ms", figures{got[0].p99, got[1].p99, c.p99})
+	r.ratio("memory per stream", "kB", figures{got[0].kBPerStream, got[1].kBPerStream, 0})
+	r.atMost("memory per stream", "kB", got[1].kBPerStream, c.kB)
+	return nil
+}
+
+// server is a Destination server that is being measured.
+type server struct {
+	*process
+	addr string
+}
+
+func startFloor(ctx context.Context, k *cluster) (*server, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p, err := start(ctx, k.dir, self, "floor", "--addr", floorAddr, "--kubeconfig", k.kubeconfig)
+	return &server{p, floorAddr}, err
+}
+
+func startSignpost(ctx context.Context, k *cluster) (*server, error) {
+	p, err := start(ctx, k.dir, "bin/signpost", "destination", "-addr", signpostAddr, "-metrics-addr", adminAddr,
+		"-kubeconfig", k.kubeconfig, "-enable-ipv6=false", "-enable-pprof")
+	return &server{p, signpostAddr}, err
+}
+
+func measureServer(ctx context.Context, k *cluster, c fanoutCase, startServer func(context.Context, *cluster) (*server, error)) (fanned, error) {
+	s, err := startServer(ctx, k)
+	if err != nil {
+		return fanned{}, err
+	}
+	defer s.stop()
+	// One stream first: whatever the server does only once is done then.
+	one, err := open(ctx, s.addr, 1, c.endpoints)
+	if err != nil {
+		return fanned{}, err
+	}
+	one.close()
+	if err := pause(ctx, 2*time.Second); err != nil {
+		return fanned{}, err
+	}
+	return fan(ctx, k, s, c)
+}
+
+func fan(ctx context.Context, k *cluster, s *server, c fanoutCase) (fanned, error) {
+	idle, err := s.usage()
+	if err != nil {
+		return fanned{}, err
+	}
+	all, err := open(ctx, s.addr, c.streams, c.endpoints)
+	if err != nil {
+		return fanned{}, err
+	}
+	defer all.close()
+	subscribed, err := s.usage()
+	if err != nil {
+		return fanned{}, err
+	}
+	if err := pause(ctx, time.Second); err != nil {
+		return fanned{}, err
+	}
+	settled, err := s.usage()
+	if err != nil {
+		return fanned{}, err
+	}
+	before := all.messages.Load()
+	t := &toggler{client: k.client, endpoints: c.endpoints}
+	for range updates {
+		if err := all.update(ctx, t, c.streams); err != nil {
+			return fanned{}, err
+		}
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return fanned{}, err
+		}
+	}
+	end, err := s.usage()
+	if err != nil {
+		return fanned{}, err
+	}
+	latencies := all.latencies()
+	return fanned{
+		setupCPU:    (subscribed.cpu - idle.cpu).Seconds(),
+		perUpdate:   float64((end.cpu - settled.cpu).Microseconds()) / float64(all.messages.Load()-before),
+		kBPerStream: (settled.rss - idle.rss) / 1024 / float64(c.streams),
+		p50:         quantile(latencies, .5),
+		p99:         quantile(latencies, .99),
+	}, nil
+}

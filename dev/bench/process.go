@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// process is a program that bench started. It ends with bench at the latest.
+type process struct {
+	name string
+	cmd  *exec.Cmd
+	done chan error
+	log  string
+}
+
+// start runs a program whose output goes to a file in dir.
+func start(ctx context.Context, dir, name string, args ...string) (*process, error) {
+	path := filepath.Join(dir, filepath.Base(name)+".log")
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	p := &process{name: filepath.Base(name), cmd: exec.CommandContext(ctx, name, args...), done: make(chan error, 1), log: path}
+	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
+	p.cmd.WaitDelay = 10 * time.Second
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w: run `make build` first", name, err)
+	}
+	go func() { p.done <- p.cmd.Wait() }()
+	return p, nil
+}
+
+// stop ends the process and waits for it.
+func (p *process) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	<-p.done
+}
+
+// usage is what a process has used so far: CPU time and resident memory in bytes.
+type usage struct {
+	cpu time.Duration
+	rss float64
+}
+
+// usage reads /proc. CPU time is counted in steps of 10 ms there.
+func (p *process) usage() (usage, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return usage{}, fmt.Errorf("read the usage of %s: %w: see %s", p.name, err, p.log)
+	}
+	_, rest, _ := strings.Cut(string(b), ") ")
+	f := strings.Fields(rest)
+	user, _ := strconv.Atoi(f[11])
+	system, _ := strconv.Atoi(f[12])
+	pages, _ := strconv.Atoi(f[21])
+	return usage{time.Duration(user+system) * 10 * time.Millisecond, float64(pages) * float64(os.Getpagesize())}, nil
+}
+
+// cluster is an API server with its own etcd.
+type cluster struct {
+	*process
+	dir, kubeconfig string
+	client          *kubernetes.Clientset
+}
+
+// startCluster starts an API server that comes back after restartDelay when it
+// is killed.
+func startCluster(ctx context.Context, restartDelay time.Duration) (*cluster, error) {
+	dir, err := os.MkdirTemp("", "signpost-bench-")
+	if err != nil {
+		return nil, err
+	}
+	p, err := start(ctx, dir, "bin/localcluster", "up", "--dir", dir, "--crds", "deploy/crds",
+		"--components", "etcd,kube-apiserver", "--nodes", "0", "--restart-delay", restartDelay.String())
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{process: p, dir: dir, kubeconfig: filepath.Join(dir, "kubeconfig")}
+	if err := c.connect(ctx); err != nil {
+		c.stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *cluster) connect(ctx context.Context) error {
+	err := poll(ctx, 2*time.Minute, func() bool {
+		_, err := os.Stat(c.kubeconfig)
+		return err == nil
+	})
+	if err != nil {
+		return fmt.Errorf("start the local cluster: %w: see %s", err, c.log)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", c.kubeconfig, err)
+	}
+	config.QPS, config.Burst = 5000, 5000
+	c.client, err = kubernetes.NewForConfig(config)
+	return err
+}
+
+func (c *cluster) stop() {
+	c.process.stop()
+	_ = os.RemoveAll(c.dir)
+}
+
+// killAPIServer ends the API server as a crash would.
+func (c *cluster) killAPIServer() error {
+	f, err := os.Open(filepath.Join(c.dir, "pids", "kube-apiserver"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	line, _ := bufio.NewReader(f).ReadString('\n')
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		return fmt.Errorf("read the process id of the API server: %w", err)
+	}
+	return syscall.Kill(pid, syscall.SIGKILL)
+}
+
+var errTimeout = errors.New("it took too long")
+
+// poll waits until the condition holds, looking often enough for latencies of
+// milliseconds.
+func poll(ctx context.Context, limit time.Duration, holds func() bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout)
+	defer cancel()
+	tick := time.NewTicker(200 * time.Microsecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// pause waits, unless the context ends first.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

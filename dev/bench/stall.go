@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+)
+
+// The run with a reader that stalls: one of many streams stops reading for a
+// minute under 50 updates a second.
+const (
+	stallStreams   = 1000
+	stallEndpoints = 1000
+	stallGap       = 20 * time.Millisecond
+	stallFor       = time.Minute
+	// manyStalled is how many streams stall to measure what each of them holds in the
+	// server: one alone is lost in the noise of the garbage collector.
+	manyStalled = 100
+)
+
+// measureStall measures what a stream that doesn't read costs the others and
+// the server.
+func measureStall(ctx context.Context, r *report) error {
+	k, err := startCluster(ctx, time.Second)
+	if err != nil {
+		return err
+	}
+	defer k.stop()
+	if err := (loader{k.client}).load(ctx, stallEndpoints); err != nil {
+		return fmt.Errorf("load the cluster: %w", err)
+	}
+	s, err := startSignpost(ctx, k)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	all, err := open(ctx, s.addr, stallStreams, stallEndpoints)
+	if err != nil {
+		return err
+	}
+	defer all.close()
+	run := stallRun{k, s, all, &toggler{client: k.client, endpoints: stallEndpoints}}
+	return run.measure(ctx, r)
+}
+
+type stallRun struct {
+	cluster *cluster
+	server  *server
+	all     *clients
+	toggler *toggler
+}
+
+func (run stallRun) measure(ctx context.Context, r *report) error {
+	if _, err := run.churn(ctx, 0); err != nil { // warm up
+		return err
+	}
+	without, err := run.churn(ctx, 0)
+	if err != nil {
+		return err
+	}
+	with, err := run.churn(ctx, 1)
+	if err != nil {
+		return err
+	}
+	many, err := run.churn(ctx, manyStalled)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(r.out, "\n%d streams, %d endpoints, %.0f changes a second, one stream stops reading for %s\n",
+		stallStreams, stallEndpoints, 1/stallGap.Seconds(), stallFor)
+	r.note("p99 of the others: %.2f ms without a stalled stream, %.2f ms with one, %.2f ms with %d", without.p99, with.p99, many.p99, manyStalled)
+	r.atMost("p99 of the others, beyond that without", "ms", with.p99-without.p99, max(2, .05*without.p99))
+	r.atMost("server heap held by each stalled stream", "kB", (many.heapStalled-many.heapBefore)/1024/manyStalled, 256)
+	r.check("the stalled streams were ended", run.all.ended.Load() == 0, fmt.Sprintf("%d of %d", run.all.ended.Load(), manyStalled+1))
+	r.atMost("slowest stalled stream is exact after reading again", "s", max(with.exactAfter, many.exactAfter).Seconds(), 1)
+	return nil
+}
+
+// churned is what one minute of changes showed.
+type churned struct {
+	p99                     float64
+	heapBefore, heapStalled float64
+	exactAfter              time.Duration
+}
+
+// churn makes changes for stallFor while the last n streams don't read, then
+// lets them read and waits until they know exactly what holds.
+func (run stallRun) churn(ctx context.Context, n int) (churned, error) {
+	var out churned
+	var err error
+	stalled := run.all.streams[len(run.all.streams)-n:]
+	if out.heapBefore, err = heapAfterGC(ctx); err != nil {
+		return out, err
+	}
+	run.all.latencies()
+	for _, s := range stalled {
+		s.mu.Lock()
+	}
+	err = run.changes(ctx, stallStreams-n)
+	for _, s := range stalled {
+		s.exact, s.have = true, knownBefore(run.toggler)
+	}
+	if err == nil {
+		out.heapStalled, err = heapAfterGC(ctx)
+	}
+	resumed := time.Now()
+	for _, s := range stalled {
+		s.mu.Unlock()
+	}
+	if err != nil {
+		return out, err
+	}
+	err = poll(ctx, 10*time.Second, func() bool { return run.allExact(stalled) })
+	out.exactAfter = time.Since(resumed)
+	out.p99 = quantile(run.all.latencies(), .99)
+	return out, err
+}
+
+// changes makes changes at a steady rate for stallFor, each of which the
+// streams that read must have heard of before the next one.
+func (run stallRun) changes(ctx context.Context, readers int) error {
+	tick := time.NewTicker(stallGap)
+	defer tick.Stop()
+	end := time.Now().Add(stallFor)
+	for time.Now().Before(end) || run.toggler.absent {
+		if err := run.all.update(ctx, run.toggler, readers); err != nil {
+			return err
+		}
+		<-tick.C
+	}
+	// One more, so that what holds in the end is not what held when the streams stalled.
+	return run.all.update(ctx, run.toggler, readers)
+}
+
+// knownBefore returns what a stream knew before the changes: everything, or all
+// but the victim if that was out; the run ends the other way round.
+func knownBefore(t *toggler) map[uint32]struct{} {
+	have := make(map[uint32]struct{}, stallEndpoints)
+	for i := range stallEndpoints {
+		ip := podIP(i).As4()
+		if i > 0 || t.absent {
+			have[binary.BigEndian.Uint32(ip[:])] = struct{}{}
+		}
+	}
+	return have
+}
+
+func (run stallRun) allExact(streams []*client) bool {
+	want := stallEndpoints
+	if run.toggler.absent {
+		want--
+	}
+	victim := podIP(0).As4()
+	for _, s := range streams {
+		s.mu.Lock()
+		_, has := s.have[binary.BigEndian.Uint32(victim[:])]
+		exact := len(s.have) == want && has != run.toggler.absent
+		s.mu.Unlock()
+		if !exact {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,62 @@
+// Command demo shows Signpost at work: a real Kubernetes API server rolls a
+// Deployment out while a real client of the Destination API is told, live, where
+// its endpoints are.
+//
+//	make demo                          about a minute, after the first build
+//	go run ./dev/demo --stay           stays open until Ctrl-C, to play with
+//
+// It starts bin/localcluster and bin/signpost in a temporary directory on
+// 127.0.0.1, and leaves nothing behind, also when it is interrupted. One
+// goroutine tells the story; one more copies what each child process prints.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	stay := flag.Bool("stay", false, "stay open until Ctrl-C instead of ending")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := demo(ctx, *stay)
+	switch {
+	case err == nil:
+	case errors.Is(err, context.Canceled):
+		fmt.Println("\nInterrupted; everything is cleaned up.")
+		os.Exit(130)
+	default:
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+// demo sets the stage, tells the story and cleans up.
+func demo(ctx context.Context, stay bool) error {
+	dir, err := os.MkdirTemp("", "signpost-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s := &stage{dir: dir}
+	defer s.strike()
+	if err := s.set(ctx); err != nil {
+		return err
+	}
+	if err := s.play(ctx); err != nil {
+		return err
+	}
+	if stay {
+		s.invite()
+		<-ctx.Done()
+		return nil
+	}
+	fmt.Println("\nThat was Signpost: one watch in, endpoints out. Cleaning up.")
+	return nil
+}
