@@ -23,8 +23,8 @@ const (
 )
 
 // ID names one object of the catalog. Qualifier tells objects apart that share
-// a namespace and name: the [WorkloadKind] of a workload, the lower-cased kind
-// of an owner; it is empty for the rest.
+// a namespace and name: the [WorkloadKind] of a workload, the kind of an owner;
+// it is empty for the rest.
 type ID struct {
 	Kind                                Kind
 	Cluster, Namespace, Name, Qualifier string
