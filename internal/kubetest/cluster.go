@@ -15,12 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/signpostd/signpost/internal/manifest"
 )
 
 // requestTimeout bounds the requests that kubetest makes itself.
@@ -33,10 +33,10 @@ type Cluster struct {
 	Client     kubernetes.Interface
 	Dynamic    dynamic.Interface
 
-	dir     string
-	process *process
-	private bool // nobody sees what a test leaves behind
-	mapper  *restmapper.DeferredDiscoveryRESTMapper
+	dir       string
+	process   *process
+	private   bool // nobody sees what a test leaves behind
+	manifests *manifest.Client
 }
 
 // startCluster starts a cluster and makes its clients.
@@ -68,6 +68,10 @@ func newCluster(process *process) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make dynamic client: %w", err)
 	}
+	manifests, err := manifest.NewClient(config, "kubetest")
+	if err != nil {
+		return nil, err
+	}
 	return &Cluster{
 		Kubeconfig: process.kubeconfig(),
 		Config:     config,
@@ -75,7 +79,7 @@ func newCluster(process *process) (*Cluster, error) {
 		Dynamic:    dynamicClient,
 		dir:        process.dir,
 		process:    process,
-		mapper:     restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client.Discovery())),
+		manifests:  manifests,
 	}, nil
 }
 

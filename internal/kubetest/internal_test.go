@@ -80,15 +80,3 @@ func gone(pid int) error {
 	}
 	return fmt.Errorf("process %d is alive: %s", pid, stat)
 }
-
-func TestDecodeRejects(t *testing.T) {
-	for name, manifests := range map[string]string{
-		"no kind":  "metadata: {name: x}",
-		"no YAML":  "a: [",
-		"a scalar": "hello",
-	} {
-		if objects, err := decode(strings.NewReader(manifests)); err == nil {
-			t.Errorf("%s: decoded %v", name, objects)
-		}
-	}
-}
