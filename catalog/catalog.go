@@ -39,7 +39,7 @@ type Catalog struct {
 	mu    sync.RWMutex // guards state: written by the step alone
 	state *state
 
-	// snapshots has those that somebody asked for and that are not stale. It has its
+	// snapshots has those that somebody needs and that are not stale. It has its
 	// own lock, so that readers of different Services don't wait for each other's work.
 	snapshotsMu sync.Mutex
 	snapshots   map[ServiceKey]*Snapshot
@@ -154,6 +154,9 @@ func (c *Catalog) step() {
 	for _, s := range c.dropStale() {
 		close(s.stale)
 	}
+	for _, s := range c.state.facts.takeStale() {
+		close(s.stale)
+	}
 	c.mu.Unlock()
 	if synced {
 		c.closeSynced()
@@ -183,7 +186,8 @@ func (c *Catalog) dropStale() []*Snapshot {
 }
 
 // Service returns what is known of the Service: never nil, with a nil Service
-// inside when there is none. Asking is cheap while nothing changed.
+// inside when there is none. Asking is cheap while nothing changed. Whoever asks
+// releases the Snapshot when it is no longer needed, stale or not.
 func (c *Catalog) Service(key ServiceKey) *Snapshot {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -191,19 +195,38 @@ func (c *Catalog) Service(key ServiceKey) *Snapshot {
 		return s
 	}
 	s := c.state.snapshot(key, &c.options)
+	s.catalog = c
 	c.snapshotsMu.Lock()
 	defer c.snapshotsMu.Unlock()
+	// Another reader may have been faster; all must use the same value.
 	if other := c.snapshots[key]; other != nil {
-		return other
+		s = other
 	}
 	c.snapshots[key] = s
+	s.users++
 	return s
 }
 
 func (c *Catalog) cached(key ServiceKey) *Snapshot {
 	c.snapshotsMu.Lock()
 	defer c.snapshotsMu.Unlock()
-	return c.snapshots[key]
+	s := c.snapshots[key]
+	if s != nil {
+		s.users++
+	}
+	return s
+}
+
+// Release ends the catalog's interest in the snapshot when nobody else needs it:
+// Stale need not be closed any more. It is called once for each time that the
+// snapshot was got.
+func (s *Snapshot) Release() {
+	s.catalog.snapshotsMu.Lock()
+	defer s.catalog.snapshotsMu.Unlock()
+	s.users--
+	if s.users == 0 && s.catalog.snapshots[s.Key] == s {
+		delete(s.catalog.snapshots, s.Key)
+	}
 }
 
 // FindService looks a Service up. Unlike Service it leaves nothing behind for a

@@ -15,6 +15,9 @@ type Snapshot struct {
 	slices []*compiledSlice // sorted by name
 	zoned  bool             // some address has a zone or hints
 	stale  chan struct{}
+
+	catalog *Catalog
+	users   int // guarded by Catalog.snapshotsMu
 }
 
 // Stale returns a channel that is closed when the catalog knows better.
@@ -121,7 +124,7 @@ func (s *state) join(w *workloadEntry, o *Options) *Target {
 
 func (s *state) appendAddresses(list []*Address, slice *EndpointSlice, j joined) []*Address {
 	e := j.endpoint
-	if len(e.Addresses) == 0 {
+	if len(e.Addresses) == 0 || e.NotReady {
 		return list
 	}
 	if e.Target.Kind == "" {

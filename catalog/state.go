@@ -19,6 +19,9 @@ type state struct {
 	ownedBy    map[ID]map[*workloadEntry]struct{}
 	nodes      map[nodeKey]*NodeState
 	servers    map[ID]*Server
+	profiles   map[ID]*ServiceProfile
+	addresses  addressIndex
+	facts      facts
 
 	// unknownNode stands for every node that is not in nodes.
 	unknownNode *NodeState
@@ -68,6 +71,9 @@ func newState() *state {
 		ownedBy:     map[ID]map[*workloadEntry]struct{}{},
 		nodes:       map[nodeKey]*NodeState{},
 		servers:     map[ID]*Server{},
+		profiles:    map[ID]*ServiceProfile{},
+		addresses:   newAddressIndex(),
+		facts:       newFacts(),
 		unknownNode: newNodeState(""),
 		dirty:       map[ServiceKey]struct{}{},
 	}
@@ -94,16 +100,31 @@ func (s *state) apply(id ID, value Object) {
 	case KindServer:
 		v, _ := value.(*Server)
 		s.setServer(id, v)
+	case KindServiceProfile:
+		v, _ := value.(*ServiceProfile)
+		s.setProfile(id, v)
 	}
 }
 
 func (s *state) setService(key ServiceKey, v *Service) {
+	s.fileService(s.services[key], false)
 	if v == nil {
 		delete(s.services, key)
 	} else {
 		s.services[key] = v
 	}
+	s.fileService(v, true)
+	s.facts.changed(fact{object: (&Service{Key: key}).ID()})
 	s.dirty[key] = struct{}{}
+}
+
+func (s *state) setProfile(id ID, v *ServiceProfile) {
+	if v == nil {
+		delete(s.profiles, id)
+	} else {
+		s.profiles[id] = v
+	}
+	s.facts.changed(fact{object: id})
 }
 
 func (s *state) setSlice(id ID, v *EndpointSlice) {
@@ -129,12 +150,17 @@ func (s *state) linkSlice(e *sliceEntry) {
 		return strings.Compare(other.slice.Name, name)
 	})
 	s.slicesOf[e.slice.Service] = slices.Insert(list, at, e)
-	s.dirty[e.slice.Service] = struct{}{}
+	s.slicesChanged(e.slice.Service)
 	for _, subset := range e.slice.Subsets {
 		for i := range subset.Endpoints {
 			e.targets = append(e.targets, s.linkTarget(e, subset.Endpoints[i].Target))
 		}
 	}
+}
+
+func (s *state) slicesChanged(key ServiceKey) {
+	s.dirty[key] = struct{}{}
+	s.facts.changed(fact{slicesOf: key})
 }
 
 func (s *state) linkTarget(e *sliceEntry, key WorkloadKey) *workloadEntry {
@@ -156,7 +182,7 @@ func (s *state) unlinkSlice(e *sliceEntry) {
 	} else {
 		s.slicesOf[key] = list
 	}
-	s.dirty[key] = struct{}{}
+	s.slicesChanged(key)
 	at := 0
 	for _, subset := range e.slice.Subsets {
 		for i := range subset.Endpoints {
@@ -224,7 +250,9 @@ func (s *state) setWorkload(key WorkloadKey, v *Workload) {
 			delete(s.ownedBy, id)
 		}
 	}
+	s.fileWorkload(w, false)
 	w.workload = v
+	s.fileWorkload(w, true)
 	if v != nil && v.Owner != (OwnerRef{}) {
 		id := v.ownerID()
 		if s.ownedBy[id] == nil {
@@ -239,6 +267,9 @@ func (s *state) setWorkload(key WorkloadKey, v *Workload) {
 // touch makes everything stale that was derived from a workload.
 func (s *state) touch(w *workloadEntry) {
 	w.target.Store(nil)
+	if w.workload != nil {
+		s.workloadChanged(w.workload)
+	}
 	for _, e := range w.slices {
 		e.previous.Store(e.latest())
 		e.compiled.Store(nil)

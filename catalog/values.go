@@ -20,6 +20,7 @@ const (
 	KindNode
 	KindOwner
 	KindServer
+	KindServiceProfile
 )
 
 // ID names one object of the catalog. Qualifier tells objects apart that share
@@ -31,7 +32,7 @@ type ID struct {
 }
 
 // Object is a value that can be put into a [Catalog]: one of *Service,
-// *EndpointSlice, *Workload, *Node, *Owner and *Server.
+// *EndpointSlice, *Workload, *Node, *Owner, *Server and *ServiceProfile.
 type Object interface {
 	// ID names the object; two values with the same ID are versions of one object.
 	ID() ID
@@ -76,6 +77,11 @@ type Service struct {
 	// LocalTraffic is true for spec.internalTrafficPolicy Local.
 	LocalTraffic bool
 	Ports        []ServicePort
+	// ClusterIPs are the virtual addresses; none for a headless Service.
+	ClusterIPs []netip.Addr
+	// OpaquePorts is the annotation config.linkerd.io/opaque-ports; nil when it is
+	// absent, which is not the same as empty.
+	OpaquePorts *string
 	// RemoteCluster and RemoteService are the labels
 	// multicluster.linkerd.io/remote-discovery and …/remote-service; each is nil when the
 	// label is absent.
@@ -135,9 +141,11 @@ type SubsetPort struct {
 	Port uint16
 }
 
-// SliceEndpoint is one ready endpoint of a slice. Endpoints whose condition
-// ready is false never reach the catalog.
+// SliceEndpoint is one endpoint of a slice.
 type SliceEndpoint struct {
+	// NotReady is true when the condition ready is false. Such an endpoint serves nobody,
+	// but its hostname can be looked up.
+	NotReady  bool
 	Addresses []netip.Addr
 	Hostname  string
 	Zone      string
@@ -161,6 +169,16 @@ type Workload struct {
 	Ports []WorkloadPort
 	// Owner is the only ownerReference; zero when there is none or more than one.
 	Owner OwnerRef
+	// IPs are status.podIPs of a pod, or spec.workloadIPs of an ExternalWorkload.
+	IPs []netip.Addr
+
+	// HostIPs are status.hostIPs of a pod that maps a port to its host; nobody asks for
+	// those of other pods. HostNetwork pods share the IPs of their host.
+	HostIPs     []netip.Addr
+	HostNetwork bool
+	// Running is true in the phase Running, ready or not; Finished in the phases Succeeded
+	// and Failed; Terminating while the pod is being deleted.
+	Running, Finished, Terminating bool
 
 	// Node, ServiceAccount, SkipInboundPorts (the annotation
 	// config.linkerd.io/skip-inbound-ports) and Proxy belong to pods. Proxy is nil when no

@@ -33,6 +33,7 @@ func CatalogTables(sink Sink, from EndpointsFrom) []AnyTable {
 		Jobs().Table(Into[catalog.Owner](sink)),
 		ExternalWorkloads().Table(Into[catalog.Workload](sink)),
 		Servers().Table(Into[catalog.Server](sink)),
+		ServiceProfiles().Table(Into[catalog.ServiceProfile](sink)),
 	}
 }
 

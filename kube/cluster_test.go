@@ -40,6 +40,8 @@ endpoints: [{addresses: [10.0.0.1]}]
 {apiVersion: workload.linkerd.io/v1beta1, kind: ExternalWorkload, metadata: {name: web-ew}, spec: {meshTLS: {identity: a, serverName: a}}}
 ---
 {apiVersion: policy.linkerd.io/v1beta3, kind: Server, metadata: {name: web-srv}, spec: {podSelector: {}, port: 80, proxyProtocol: opaque}}
+---
+{apiVersion: linkerd.io/v1alpha2, kind: ServiceProfile, metadata: {name: web.a.svc.cluster.local}, spec: {routes: [{name: all, condition: {pathRegex: .*}}]}}
 `
 
 func TestClusterFollowsAllKinds(t *testing.T) {
@@ -55,7 +57,7 @@ func TestClusterFollowsAllKinds(t *testing.T) {
 			if from == FromEndpoints {
 				slice = "2/web"
 			}
-			want := []string{"1/web", slice, "3/web-ew", "3/web-pod", "5/web-job", "5/web-rs", "6/web-srv"}
+			want := []string{"1/web", slice, "3/web-ew", "3/web-pod", "5/web-job", "5/web-rs", "6/web-srv", "7/web.a.svc.cluster.local"}
 			kubetest.Eventually(t, 5*time.Second, func() error { return differ(want, before.names(namespace)) })
 
 			late := run(t, api.Config, after, CatalogTables(after, from)...)

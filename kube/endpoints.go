@@ -3,6 +3,7 @@ package kube
 //lint:file-ignore SA1019 Endpoints are deprecated, and all there is when EndpointSlices are switched off.
 
 import (
+	"fmt"
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,19 +44,28 @@ func (s Scope) subset(from *corev1.EndpointSubset, index int, p *problems) catal
 		kept.Ports = append(kept.Ports, catalog.SubsetPort{Name: s.Intern(port.Name), Port: number})
 	}
 	for i := range from.Addresses {
-		a := &from.Addresses[i]
-		target, known := s.target(a.TargetRef, p.meta.GetNamespace(), catalog.Pod)
-		ip, ok := address(a.IP)
-		switch {
-		case !known:
-			p.add(notTarget(a.TargetRef, "a Pod"), "subsets[%d].addresses[%d].targetRef", index, i)
-		case !ok:
-			p.add(notAddress(a.IP), "subsets[%d].addresses[%d].ip", index, i)
-		default:
-			kept.Endpoints = append(kept.Endpoints, catalog.SliceEndpoint{
-				Addresses: []netip.Addr{ip}, Hostname: a.Hostname, Target: target,
-			})
-		}
+		s.appendAddress(&kept, &from.Addresses[i], fmt.Sprintf("subsets[%d].addresses[%d]", index, i), p)
+	}
+	ready := len(kept.Endpoints)
+	for i := range from.NotReadyAddresses {
+		s.appendAddress(&kept, &from.NotReadyAddresses[i], fmt.Sprintf("subsets[%d].notReadyAddresses[%d]", index, i), p)
+	}
+	for i := range kept.Endpoints[ready:] {
+		kept.Endpoints[ready+i].NotReady = true
 	}
 	return kept
+}
+
+// appendAddress adds an endpoint for an address, unless that can't be used.
+func (s Scope) appendAddress(to *catalog.Subset, a *corev1.EndpointAddress, field string, p *problems) {
+	target, known := s.target(a.TargetRef, p.meta.GetNamespace(), catalog.Pod)
+	ip, ok := address(a.IP)
+	switch {
+	case !known:
+		p.add(notTarget(a.TargetRef, "a Pod"), "%s.targetRef", field)
+	case !ok:
+		p.add(notAddress(a.IP), "%s.ip", field)
+	default:
+		to.Endpoints = append(to.Endpoints, catalog.SliceEndpoint{Addresses: []netip.Addr{ip}, Hostname: a.Hostname, Target: target})
+	}
 }

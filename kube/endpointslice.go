@@ -86,11 +86,8 @@ func (s Scope) slicePorts(ports []discoveryv1.EndpointPort, p *problems) []catal
 	return kept
 }
 
-// sliceEndpoint returns false for an endpoint that isn't ready or can't be used.
+// sliceEndpoint returns false for an endpoint that can't be used.
 func (s Scope) sliceEndpoint(e *discoveryv1.Endpoint, index int, p *problems) (catalog.SliceEndpoint, bool) {
-	if ready := e.Conditions.Ready; ready != nil && !*ready {
-		return catalog.SliceEndpoint{}, false
-	}
 	target, ok := s.target(e.TargetRef, p.meta.GetNamespace(), catalog.Pod, catalog.ExternalWorkload)
 	if !ok {
 		p.add(notTarget(e.TargetRef, "a Pod or an ExternalWorkload"), "endpoints[%d].targetRef", index)
@@ -106,6 +103,7 @@ func (s Scope) sliceEndpoint(e *discoveryv1.Endpoint, index int, p *problems) (c
 		addresses = append(addresses, a)
 	}
 	return catalog.SliceEndpoint{
+		NotReady:  e.Conditions.Ready != nil && !*e.Conditions.Ready,
 		Addresses: addresses,
 		Hostname:  value(e.Hostname),
 		Zone:      s.Intern(value(e.Zone)),

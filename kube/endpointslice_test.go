@@ -44,6 +44,7 @@ endpoints:
 				s.Subsets[0].Ports = []catalog.SubsetPort{{Name: "http", Port: 80}, {Port: 81}}
 				s.Subsets[0].Endpoints = []catalog.SliceEndpoint{
 					{Addresses: addrs("10.0.0.1"), Hostname: "h", Zone: "z1", HintZones: []string{"z1", "z2"}},
+					{NotReady: true, Addresses: addrs("10.0.0.2")},
 					{Addresses: addrs("10.0.0.3", "10.0.0.4"), Target: key1(catalog.Pod, "other", "p")},
 					{Addresses: addrs("10.0.0.5"), Target: key1(catalog.Pod, "ns", "q")},
 					{Addresses: addrs("10.0.0.6"), Target: key1(catalog.ExternalWorkload, "ns", "w")},
@@ -128,6 +129,7 @@ subsets:
 				Endpoints: []catalog.SliceEndpoint{
 					{Addresses: addrs("10.0.0.1"), Hostname: "h", Target: key1(catalog.Pod, "ns", "p")},
 					{Addresses: addrs("10.0.0.2")},
+					{NotReady: true, Addresses: addrs("10.0.0.3")},
 				},
 			}, {}},
 		},

@@ -35,6 +35,11 @@ func trimExternalWorkload(s Scope, w *workload.ExternalWorkload) (*catalog.Workl
 			Identity: s.Intern(w.Spec.MeshTLS.Identity), ServerName: s.Intern(w.Spec.MeshTLS.ServerName),
 		},
 	}
+	ips := make([]string, len(w.Spec.WorkloadIPs))
+	for i, ip := range w.Spec.WorkloadIPs {
+		ips[i] = ip.IP
+	}
+	trimmed.IPs = addresses(ips, "spec.workloadIPs", p)
 	for i, port := range w.Spec.Ports {
 		number, ok := portNumber(port.Port)
 		if !ok {

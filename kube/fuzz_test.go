@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/signpostd/signpost/api/linkerd"
 	"github.com/signpostd/signpost/api/policy"
 	"github.com/signpostd/signpost/api/workload"
 	"github.com/signpostd/signpost/catalog"
@@ -26,6 +27,7 @@ func FuzzTrim(f *testing.F) {
 		`{"metadata":{"name":"x","ownerReferences":[{"kind":"Service"}]},"ports":[{"port":null}],"endpoints":[{"addresses":["1.1.1.1"],"targetRef":{}}]}`,
 		`{"spec":{"containers":[{"name":"linkerd-proxy","ports":[{"containerPort":-1}],"env":[{}]}]}}`,
 		`{"spec":{"port":"a","podSelector":{"matchExpressions":[{"operator":"In"}]}}}`,
+		`{"spec":{"routes":[{"condition":{"not":[null],"all":[null]},"responseClasses":[{}]}],"dstOverrides":[{"weight":"500m"}],"retryBudget":{}}}`,
 		`{"subsets":[{"addresses":[{"ip":"::1"}],"ports":[{}]}]}`,
 	} {
 		f.Add([]byte(seed))
@@ -38,6 +40,7 @@ func FuzzTrim(f *testing.F) {
 		fuzzTrim(t, data, trimOwner("Job"), &metav1.PartialObjectMetadata{})
 		fuzzTrim(t, data, trimExternalWorkload, &workload.ExternalWorkload{})
 		fuzzTrim(t, data, trimServer, &policy.Server{})
+		fuzzTrim(t, data, trimServiceProfile, &linkerd.ServiceProfile{})
 		if slice := fuzzTrim(t, data, trimEndpointSlice, &discoveryv1.EndpointSlice{}); slice != nil {
 			checkSlice(t, slice)
 		}

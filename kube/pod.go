@@ -1,6 +1,9 @@
 package kube
 
 import (
+	"net/netip"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -22,6 +25,7 @@ func Pods() Kind[catalog.Workload] {
 
 func trimPod(s Scope, pod *corev1.Pod) (*catalog.Workload, []catalog.Problem) {
 	p := &problems{kind: "Pod", meta: pod}
+	ports := s.containerPorts(&pod.Spec, p)
 	return &catalog.Workload{
 		Key: catalog.WorkloadKey{
 			Kind: catalog.Pod, Cluster: s.Cluster, Namespace: s.Intern(pod.Namespace), Name: pod.Name,
@@ -29,13 +33,46 @@ func trimPod(s Scope, pod *corev1.Pod) (*catalog.Workload, []catalog.Problem) {
 		Labels:           s.labels(pod.Labels),
 		Created:          pod.CreationTimestamp.UTC(),
 		OpaquePorts:      s.copyOf(pod.Annotations, opaquePortsAnnotation),
-		Ports:            s.containerPorts(&pod.Spec, p),
+		Ports:            ports,
 		Owner:            s.owner(pod),
+		IPs:              podIPs(&pod.Status, p),
+		HostIPs:          hostIPs(&pod.Status, ports, p),
+		HostNetwork:      pod.Spec.HostNetwork,
+		Running:          pod.Status.Phase == corev1.PodRunning,
+		Finished:         pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		Terminating:      pod.DeletionTimestamp != nil,
 		Node:             s.Intern(pod.Spec.NodeName),
 		ServiceAccount:   s.Intern(pod.Spec.ServiceAccountName),
 		SkipInboundPorts: s.Intern(pod.Annotations[skipInboundPortsAnnotation]),
 		Proxy:            s.proxyListeners(&pod.Spec),
 	}, p.list
+}
+
+// podIPs returns the addresses of a pod; an old API server gives one only.
+func podIPs(status *corev1.PodStatus, p *problems) []netip.Addr {
+	if len(status.PodIPs) == 0 {
+		return addresses([]string{status.PodIP}, "status.podIP", p)
+	}
+	list := make([]string, len(status.PodIPs))
+	for i, ip := range status.PodIPs {
+		list[i] = ip.IP
+	}
+	return addresses(list, "status.podIPs", p)
+}
+
+// hostIPs returns the addresses of a pod's host, if the pod has ports there.
+func hostIPs(status *corev1.PodStatus, ports []catalog.WorkloadPort, p *problems) []netip.Addr {
+	if !slices.ContainsFunc(ports, func(port catalog.WorkloadPort) bool { return port.HostPort != 0 }) {
+		return nil
+	}
+	if len(status.HostIPs) == 0 {
+		return addresses([]string{status.HostIP}, "status.hostIP", p)
+	}
+	list := make([]string, len(status.HostIPs))
+	for i, ip := range status.HostIPs {
+		list[i] = ip.IP
+	}
+	return addresses(list, "status.hostIPs", p)
 }
 
 // containerPorts returns the ports of all containers, then of all init containers.

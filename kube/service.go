@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"net/netip"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -36,6 +38,8 @@ func trimService(s Scope, svc *corev1.Service) (*catalog.Service, []catalog.Prob
 		RemoteCluster: s.copyOf(svc.Labels, remoteDiscovery),
 		RemoteService: s.copyOf(svc.Labels, remoteService),
 		Federated:     remote || local,
+		OpaquePorts:   s.copyOf(svc.Annotations, opaquePortsAnnotation),
+		ClusterIPs:    clusterIPs(&svc.Spec, p),
 	}
 	for i, port := range svc.Spec.Ports {
 		number, ok := portNumber(port.Port)
@@ -50,4 +54,17 @@ func trimService(s Scope, svc *corev1.Service) (*catalog.Service, []catalog.Prob
 		trimmed.Ports = append(trimmed.Ports, catalog.ServicePort{Name: s.Intern(port.Name), Port: number, Protocol: protocol})
 	}
 	return trimmed, p.list
+}
+
+// clusterIPs returns the virtual addresses; a headless Service has the word None in
+// their place.
+func clusterIPs(spec *corev1.ServiceSpec, p *problems) []netip.Addr {
+	list := spec.ClusterIPs
+	if len(list) == 0 {
+		list = []string{spec.ClusterIP}
+	}
+	if list[0] == corev1.ClusterIPNone {
+		return nil
+	}
+	return addresses(list, "spec.clusterIPs", p)
 }

@@ -49,6 +49,25 @@ func address(text string) (netip.Addr, bool) {
 	return a, err == nil && a.Zone() == ""
 }
 
+// addresses reads a list of IP addresses. Empty ones are left out, those that are
+// no addresses after adding a problem.
+func addresses(list []string, field string, p *problems) []netip.Addr {
+	var kept []netip.Addr
+	for i, text := range list {
+		a, ok := address(text)
+		switch {
+		case ok:
+			if kept == nil {
+				kept = make([]netip.Addr, 0, len(list))
+			}
+			kept = append(kept, a)
+		case text != "":
+			p.add(notAddress(text), "%s[%d]", field, i)
+		}
+	}
+	return kept
+}
+
 func notAddress(text string) string {
 	return fmt.Sprintf("%q is no IP address; use one like 10.0.0.1 or 2001:db8::1", text)
 }

@@ -197,6 +197,7 @@ spec:
 				Labels: catalog.Labels{{Key: "app", Value: "a"}}, OpaquePorts: text("80"),
 				Ports:   []catalog.WorkloadPort{{Name: "http", Port: 80}},
 				Owner:   catalog.OwnerRef{Kind: "Group", Name: "g"},
+				IPs:     addrs("192.0.2.1"),
 				MeshTLS: catalog.MeshTLS{Identity: "spiffe://a/b", ServerName: "b"},
 			},
 			problems: []string{"spec.ports[1].port"},

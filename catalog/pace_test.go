@@ -1,0 +1,230 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// running runs a catalog within the bubble of a test, until the test ends. The
+// test begins a while after the catalog's last step.
+func running(t *testing.T) *Catalog {
+	c := New(Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := c.Run(ctx); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+	t.Cleanup(func() { cancel(); wg.Wait() })
+	c.MarkSynced()
+	time.Sleep(time.Second)
+	return c
+}
+
+// observe returns when each state of the Service web was seen, from now on and
+// by the number of its ports, once stop is called.
+func observe(c *Catalog) (stop func() map[int]time.Duration) {
+	seen, begin, done := map[int]time.Duration{}, time.Now(), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for s := c.Service(serviceKey("web")); ; s = c.Service(serviceKey("web")) {
+			if s.Service != nil {
+				seen[len(s.Service.Ports)] = time.Since(begin)
+			}
+			select {
+			case <-s.Stale():
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() map[int]time.Duration {
+		close(done)
+		wg.Wait()
+		return seen
+	}
+}
+
+func version(n int) *Service {
+	return service("web", func(s *Service) { s.Ports = make([]ServicePort, n) })
+}
+
+const ms = time.Millisecond
+
+// A change that comes alone is applied at once; changes that come close together
+// are applied as one step, after a quiet moment or, if there is none, after 50 ms.
+func TestPace(t *testing.T) {
+	for name, tc := range map[string]struct {
+		puts []time.Duration       // when versions 1, 2, … are put
+		want map[int]time.Duration // when which version is seen
+	}{
+		"one":                        {puts: []time.Duration{0}, want: map[int]time.Duration{1: 0}},
+		"three far apart":            {puts: []time.Duration{0, 10 * ms, 20 * ms}, want: map[int]time.Duration{1: 0, 2: 10 * ms, 3: 20 * ms}},
+		"the second waits for quiet": {puts: []time.Duration{0, 1 * ms}, want: map[int]time.Duration{1: 0, 2: 4 * ms}},
+		"a burst is two steps":       {puts: []time.Duration{0, 1 * ms, 2 * ms, 4 * ms, 6 * ms, 7 * ms}, want: map[int]time.Duration{1: 0, 6: 10 * ms}},
+		"a burst, and one later":     {puts: []time.Duration{0, 1 * ms, 2 * ms, 20 * ms}, want: map[int]time.Duration{1: 0, 3: 5 * ms, 4: 20 * ms}},
+		"just after the quiet time":  {puts: []time.Duration{0, quietDelay}, want: map[int]time.Duration{1: 0, 2: quietDelay}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := running(t)
+				stop, begin := observe(c), time.Now()
+				for i, when := range tc.puts {
+					time.Sleep(when - time.Since(begin))
+					c.Put(version(i + 1))
+					synctest.Wait()
+				}
+				time.Sleep(time.Second)
+				if diff := cmp.Diff(tc.want, stop()); diff != "" {
+					t.Errorf("seen (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// However long a burst lasts, nothing waits for more than 50 ms.
+func TestPaceOfLongBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := running(t)
+		const puts = 500
+		stop := observe(c)
+		for i := range puts {
+			c.Put(version(i + 1))
+			time.Sleep(ms)
+		}
+		time.Sleep(time.Second)
+		seen := stop()
+		if len(seen) > puts/25 {
+			t.Errorf("%d changes were applied in %d steps", puts, len(seen))
+		}
+		at := time.Duration(-1)
+		for i := puts; i > 0; i-- {
+			if when, ok := seen[i]; ok {
+				at = when
+			}
+			if put := time.Duration(i-1) * ms; at < 0 || at-put > maxDelay {
+				t.Errorf("version %d, put at %v, was seen at %v", i, put, at)
+			}
+		}
+	})
+}
+
+// Ending doesn't wait for a burst to end.
+func TestRunEndsInBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- c.Run(ctx) }()
+		c.Put(version(1))
+		synctest.Wait()
+		c.Put(version(2))
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		default:
+			t.Error("Run has not ended")
+		}
+		if n := len(c.Service(serviceKey("web")).Service.Ports); n != 1 {
+			t.Errorf("version %d is applied, want 1", n)
+		}
+	})
+}
+
+// Nothing is said to be complete before all is applied that was put before
+// MarkSynced, no matter from how many goroutines.
+func TestSynced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg, putters sync.WaitGroup
+		defer wg.Wait()
+		defer cancel()
+		wg.Go(func() { _ = c.Run(ctx) })
+		const goroutines, each = 4, 50
+		for g := range goroutines {
+			putters.Go(func() {
+				for i := range each {
+					c.Put(service(fmt.Sprintf("s-%d-%d", g, i)))
+				}
+			})
+		}
+		putters.Wait()
+		time.Sleep(time.Second)
+		if isClosed(c.Synced()) {
+			t.Fatal("synced before MarkSynced")
+		}
+		c.Put(service("last"))
+		c.MarkSynced()
+		<-c.Synced()
+		for g := range goroutines {
+			for i := range each {
+				if _, ok := c.FindService(serviceKey(fmt.Sprintf("s-%d-%d", g, i))); !ok {
+					t.Errorf("s-%d-%d was put before, and isn't known", g, i)
+				}
+			}
+		}
+		if _, ok := c.FindService(serviceKey("last")); !ok {
+			t.Error("what was put last isn't known")
+		}
+		c.MarkSynced() // twice does no harm
+		time.Sleep(time.Second)
+	})
+}
+
+// Many may put and ask at a time; at rest, all have the last word.
+func TestConcurrentUse(t *testing.T) {
+	c := New(Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg, putters sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() { _ = c.Run(ctx) })
+	final := town()
+	for g := range 4 {
+		putters.Go(func() {
+			for i := range 300 {
+				v := final[(i*7+g)%len(final)]
+				if i%3 == 0 {
+					c.Delete(v.ID())
+				} else {
+					c.Put(v)
+				}
+			}
+		})
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				s, n := c.Service(serviceKey("both")), c.Node(LocalCluster, "n1")
+				Resolve(s, Query{Port: 80, Filter: s.FilterKind().For(Client{"n1", n.Zone})})
+				select {
+				case <-s.Stale():
+				case <-n.Stale():
+				case <-ctx.Done():
+				}
+			}
+		})
+	}
+	putters.Wait()
+	for _, v := range final {
+		c.Put(v)
+	}
+	c.MarkSynced()
+	<-c.Synced()
+	want := []string{"10.0.0.1:8080 a", "10.0.0.2:8080 b"}
+	if diff := cmp.Diff(want, show(Resolve(c.Service(serviceKey("both")), Query{Port: 80}))); diff != "" {
+		t.Errorf("at rest (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,126 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Case T25.
+func TestParsePortList(t *testing.T) {
+	single := func(ports ...uint16) PortSet {
+		var set PortSet
+		for _, p := range ports {
+			set = append(set, PortRange{p, p})
+		}
+		return set
+	}
+	named := func(name string) []uint16 {
+		return map[string][]uint16{"http": {8080}, "both": {1, 2}, "80-90": {7}}[name]
+	}
+	for name, tc := range map[string]struct {
+		list  string
+		named func(string) []uint16
+		want  PortSet
+		bad   []string // the items that the errors quote
+	}{
+		"T25 ports":                   {list: "25,443,587,3306,5432,11211", want: single(25, 443, 587, 3306, 5432, 11211)},
+		"T25 ports and ranges":        {list: "22,23-25,3306,4000-4100", want: PortSet{{22, 22}, {23, 25}, {3306, 3306}, {4000, 4100}}},
+		"T25 empty":                   {},
+		"T25 word":                    {list: "notanumber", bad: []string{"notanumber"}},
+		"T25 words in a range":        {list: "not-number", bad: []string{"not-number"}},
+		"T25 no low end":              {list: "-23", bad: []string{"-23"}},
+		"T25 no low end in three":     {list: "-23-25", bad: []string{"-23-25"}},
+		"T25 falling":                 {list: "25-23", bad: []string{"25-23"}},
+		"T25 too large":               {list: "65536-65539", bad: []string{"65536-65539"}},
+		"T25 word at the high end":    {list: "23-x", bad: []string{"23-x"}},
+		"no high end":                 {list: "23-", bad: []string{"23-"}},
+		"more than one dash":          {list: "1-2-3", bad: []string{"1-2-3"}},
+		"only the high end too large": {list: "65535-65536", bad: []string{"65535-65536"}},
+		"a bad item costs only itself": {
+			list: "25,x,26,99999,27-28", want: PortSet{{25, 25}, {26, 26}, {27, 28}}, bad: []string{"x", "99999"},
+		},
+		"one trailing comma":            {list: "25,26,", want: single(25, 26)},
+		"two trailing commas":           {list: "25,,", want: single(25), bad: []string{""}},
+		"an empty item":                 {list: "25,,26", want: single(25, 26), bad: []string{""}},
+		"only a comma":                  {list: ","},
+		"only spaces":                   {list: "  "},
+		"T18 spaces around items":       {list: " 3306 ,  665 , 1-2", want: PortSet{{3306, 3306}, {665, 665}, {1, 2}}},
+		"spaces inside a range":         {list: "1 - 2", bad: []string{"1 - 2"}},
+		"both ends of the port range":   {list: "0,65535,0-65535", want: PortSet{{0, 0}, {65535, 65535}, {0, 65535}}},
+		"a range of one":                {list: "25-25", want: single(25)},
+		"signs":                         {list: "+25,25-+26", bad: []string{"+25", "25-+26"}},
+		"T22 a name":                    {list: "http,25", named: named, want: single(8080, 25)},
+		"a name of several ports":       {list: "both", named: named, want: single(1, 2)},
+		"a name wins over range syntax": {list: "80-90", named: named, want: single(7)},
+		"an unknown name":               {list: "grpc,25", named: named, want: single(25), bad: []string{"grpc"}},
+		"a name where none counts":      {list: "http", bad: []string{"http"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, errs := ParsePortList(tc.list, tc.named)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("set (-want +got):\n%s", diff)
+			}
+			var bad []string
+			for _, err := range errs {
+				item, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), `"`), `"`)
+				bad = append(bad, item)
+			}
+			if diff := cmp.Diff(tc.bad, bad); diff != "" {
+				t.Errorf("bad items (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPortSetHas(t *testing.T) {
+	set := PortSet{{10, 12}, {80, 80}, {11, 20}, {65535, 65535}}
+	for port, want := range map[uint16]bool{
+		0: false, 9: false, 10: true, 12: true, 15: true, 20: true, 21: false, 79: false, 80: true, 81: false, 65534: false, 65535: true,
+	} {
+		if got := set.Has(port); got != want {
+			t.Errorf("%v.Has(%d) = %v, want %v", set, port, got, want)
+		}
+	}
+	if PortSet(nil).Has(0) {
+		t.Error("the nil set has port 0")
+	}
+}
+
+// Case T25: whatever the list, each item is either in the set or described, and
+// the set has the ports of the good items exactly.
+func FuzzParsePortList(f *testing.F) {
+	for _, list := range []string{
+		"", ",", ",,", "25,443", "25,443,", "1-2-3", "25-23", "-23", " 3306 , 665", "65535-65536", "http,80", "0-65535", "x,é,\x00",
+	} {
+		f.Add(list)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		set, bad := ParsePortList(list, nil)
+		for _, r := range set {
+			if r.Low > r.High {
+				t.Errorf("%q gave the falling range %v", list, r)
+			}
+		}
+		if strings.TrimSpace(strings.TrimSuffix(list, ",")) == "" {
+			if len(set)+len(bad) != 0 {
+				t.Errorf("the blank list %q gave %v and %v", list, set, bad)
+			}
+			return
+		}
+		items := strings.Split(strings.TrimSuffix(list, ","), ",")
+		if len(set)+len(bad) != len(items) {
+			t.Errorf("%q has %d items, and gave %d ranges and %d errors", list, len(items), len(set), len(bad))
+		}
+		// Each item means the same alone, so that order and neighbours don't matter.
+		var alone PortSet
+		for _, item := range items {
+			one, _ := ParsePortList(item, nil)
+			alone = append(alone, one...)
+		}
+		if diff := cmp.Diff(alone, set); diff != "" {
+			t.Errorf("%q, item by item and as a list (-items +list):\n%s", list, diff)
+		}
+	})
+}

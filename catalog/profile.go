@@ -1,0 +1,293 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+// ProfileQuery asks how to treat traffic to an address:port, or to a port of a
+// Service or of one of its hostnames. It is comparable.
+type ProfileQuery struct {
+	Cluster string
+	// IP, when valid, is what is asked for; Service and Hostname are not used then.
+	IP       netip.Addr
+	Service  ServiceKey
+	Hostname string
+	Port     uint16
+	// ClientNamespace may hold a ServiceProfile that wins over the Service's own; empty
+	// when the client didn't say.
+	ClientNamespace string
+	// ClusterDomain completes the names of ServiceProfiles.
+	ClusterDomain string
+}
+
+// ProfileSubject is what a [ProfileQuery] turned out to be about.
+type ProfileSubject uint8
+
+// The subjects of profiles.
+const (
+	// NothingFound: there is no such Service, or no endpoint of that hostname.
+	NothingFound ProfileSubject = iota
+	// ServiceFound: a Service that declares the port.
+	ServiceFound
+	// PortNotDeclared: a Service that does not declare the port.
+	PortNotDeclared
+	// ExternalNameFound: a Service of type ExternalName that declares the port.
+	ExternalNameFound
+	// EndpointFound: an address, with or without a workload.
+	EndpointFound
+	// ConflictFound: several objects claim the address.
+	ConflictFound
+)
+
+// ProfileSnapshot is the answer to a ProfileQuery at one time. It never changes.
+// Whoever got it releases it when it is no longer needed, stale or not.
+type ProfileSnapshot struct {
+	Subject ProfileSubject
+	// Service is the Service asked for, by name or by cluster IP.
+	Service ServiceKey
+	// Profile is the ServiceProfile in force, nil for none.
+	Profile *ServiceProfile
+	// Endpoint and Target describe the address; Target is nil when no running workload
+	// has it.
+	Endpoint netip.AddrPort
+	Target   *Target
+	// Opaque says whether the traffic is.
+	Opaque bool
+	// Conflict says who claims the address.
+	Conflict string
+
+	dependsOn []fact
+	stale     chan struct{}
+	facts     *facts
+}
+
+// Stale returns a channel that is closed when the catalog knows better.
+func (s *ProfileSnapshot) Stale() <-chan struct{} { return s.stale }
+
+// Release ends the catalog's interest in the snapshot: Stale need not be closed
+// any more.
+func (s *ProfileSnapshot) Release() { s.facts.forget(s) }
+
+// Profile answers the query from the current state, by look-ups in indexes only.
+func (c *Catalog) Profile(q ProfileQuery) *ProfileSnapshot {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	// An IPv4 address may come written as an IPv6 one.
+	q.IP = q.IP.Unmap()
+	s := &ProfileSnapshot{stale: make(chan struct{}), facts: &c.state.facts}
+	p := profiler{c.state, &c.options, q, s}
+	switch {
+	case q.IP.IsValid():
+		p.byIP()
+	case q.Hostname != "":
+		p.byHostname()
+	default:
+		p.byService(q.Service)
+	}
+	c.state.facts.watch(s)
+	return s
+}
+
+// profiler answers one query. Every look-up notes the fact that it depends on.
+type profiler struct {
+	state    *state
+	options  *Options
+	query    ProfileQuery
+	snapshot *ProfileSnapshot
+}
+
+func (p profiler) dependOn(f fact) { p.snapshot.dependsOn = append(p.snapshot.dependsOn, f) }
+
+func (p profiler) byIP() {
+	key := addressKey{p.query.Cluster, p.query.IP}
+	p.dependOn(fact{address: key})
+	switch services := p.state.addresses.services[key]; {
+	case len(services) == 1:
+		p.byService(services[0])
+	case len(services) > 1:
+		p.conflict(fmt.Sprintf("%d Services have the cluster IP %s", len(services), p.query.IP))
+	default:
+		p.byEndpoint(key)
+	}
+}
+
+func (p profiler) conflict(what string) {
+	p.snapshot.Subject, p.snapshot.Conflict = ConflictFound, what
+}
+
+func (p profiler) byService(key ServiceKey) {
+	s := p.snapshot
+	s.Service = key
+	p.dependOn(fact{object: (&Service{Key: key}).ID()})
+	service := p.state.services[key]
+	s.Opaque = p.options.serviceOpaque(service).Has(p.query.Port)
+	s.Profile = p.serviceProfile(key)
+	if service == nil {
+		s.Subject = NothingFound
+		return
+	}
+	_, declared := service.port(p.query.Port)
+	switch {
+	case !declared:
+		s.Subject = PortNotDeclared
+	case service.ExternalName:
+		s.Subject = ExternalNameFound
+	default:
+		s.Subject = ServiceFound
+	}
+}
+
+// serviceProfile returns the profile in the client's namespace, else the one in
+// the Service's own.
+func (p profiler) serviceProfile(key ServiceKey) *ServiceProfile {
+	id := ID{
+		Kind: KindServiceProfile, Cluster: key.Cluster, Namespace: p.query.ClientNamespace,
+		Name: key.Name + "." + key.Namespace + ".svc." + p.query.ClusterDomain,
+	}
+	if id.Namespace != "" && id.Namespace != key.Namespace {
+		p.dependOn(fact{object: id})
+		if own := p.state.profiles[id]; own != nil {
+			return own
+		}
+	}
+	id.Namespace = key.Namespace
+	p.dependOn(fact{object: id})
+	return p.state.profiles[id]
+}
+
+// byEndpoint finds the workload that has the address: as its own, as that of a
+// host that it has the port of, or as one of an ExternalWorkload.
+func (p profiler) byEndpoint(key addressKey) {
+	at := netip.AddrPortFrom(key.ip, p.query.Port)
+	own, hosts := p.state.addresses.workloads[key], p.state.addresses.hosts[key]
+	isPod := func(w *Workload) bool { return w.Key.Kind == Pod }
+	onHost := func(w *Workload) bool { return w.hasHostPort(p.query.Port) }
+	external := func(w *Workload) bool { return w.Key.Kind == ExternalWorkload && w.hasPort(p.query.Port) }
+	for _, candidates := range [][]*workloadEntry{current(own, isPod), current(hosts, onHost), current(own, external)} {
+		switch len(candidates) {
+		case 0:
+		case 1:
+			p.endpoint(at, candidates[0])
+			return
+		default:
+			a, b := candidates[0].workload.Key, candidates[1].workload.Key
+			p.conflict(fmt.Sprintf("%d workloads have the address %s, such as %s/%s and %s/%s",
+				len(candidates), at, a.Namespace, a.Name, b.Namespace, b.Name))
+			return
+		}
+	}
+	p.endpoint(at, nil)
+}
+
+// current returns the workloads that have an address now, the newest first. A
+// pod that is being deleted has it as long as it runs and no other pod does.
+func current(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntry {
+	kept := filter(list, func(w *Workload) bool { return keep(w) && !w.Finished && !w.Terminating })
+	if len(kept) > 0 {
+		return kept
+	}
+	kept = filter(list, func(w *Workload) bool { return keep(w) && w.Running && w.Terminating })
+	return kept[:min(1, len(kept))]
+}
+
+// filter returns the workloads to keep, the newest first. The index has them in
+// the order in which they came, on which no answer may depend.
+func filter(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntry {
+	var kept []*workloadEntry
+	for _, w := range list {
+		if keep(w.workload) {
+			kept = append(kept, w)
+		}
+	}
+	slices.SortFunc(kept, func(a, b *workloadEntry) int {
+		v, w := a.workload, b.workload
+		return cmp.Or(w.Created.Compare(v.Created), cmp.Compare(v.Key.Namespace, w.Key.Namespace), cmp.Compare(v.Key.Name, w.Key.Name))
+	})
+	return kept
+}
+
+func (w *Workload) hasPort(port uint16) bool {
+	return slices.ContainsFunc(w.Ports, func(p WorkloadPort) bool { return p.Port == port })
+}
+
+func (w *Workload) hasHostPort(port uint16) bool {
+	return slices.ContainsFunc(w.Ports, func(p WorkloadPort) bool { return p.HostPort == port })
+}
+
+// endpoint describes an address; w is nil when nothing is known to have it. A pod
+// that doesn't run yet is told apart from its address only by the latter.
+func (p profiler) endpoint(at netip.AddrPort, w *workloadEntry) {
+	s := p.snapshot
+	s.Subject, s.Endpoint = EndpointFound, at
+	if w == nil || w.workload == nil || w.workload.Key.Kind == Pod && !w.workload.Running {
+		s.Opaque = p.options.DefaultOpaquePorts.Has(at.Port())
+		return
+	}
+	s.Target = p.state.join(w, p.options)
+	s.Opaque = s.Target.Opaque(at.Port())
+}
+
+// byHostname finds the endpoint of a Service that has the hostname, ready or not.
+func (p profiler) byHostname() {
+	p.snapshot.Service = p.query.Service
+	p.dependOn(fact{slicesOf: p.query.Service})
+	e, target := p.state.endpointNamed(p.query.Service, p.query.Hostname)
+	if e == nil {
+		p.snapshot.Subject = NothingFound
+		return
+	}
+	at := e.Addresses[0]
+	if target != nil {
+		p.dependOn(fact{object: e.Target.ID()})
+		if w := target.workload; w != nil && w.Key.Kind == Pod && len(w.IPs) > 0 {
+			at = w.IPs[0]
+		}
+	}
+	p.endpoint(netip.AddrPortFrom(at, p.query.Port), target)
+}
+
+// endpointNamed returns the first endpoint of that hostname, one that is ready
+// if there is any, and the workload that it names.
+func (s *state) endpointNamed(key ServiceKey, hostname string) (found *SliceEndpoint, target *workloadEntry) {
+	for _, entry := range s.slicesOf[key] {
+		at := 0
+		for _, subset := range entry.slice.Subsets {
+			for i := range subset.Endpoints {
+				e := &subset.Endpoints[i]
+				if e.Hostname == hostname && len(e.Addresses) > 0 && (found == nil || found.NotReady && !e.NotReady) {
+					found, target = e, entry.targets[at]
+				}
+				at++
+			}
+		}
+	}
+	return found, target
+}
+
+// serviceOpaque returns the opaque ports of a Service, which are the default ones
+// when it doesn't say or is not known.
+func (o *Options) serviceOpaque(s *Service) PortSet {
+	if s == nil || s.OpaquePorts == nil {
+		return o.DefaultOpaquePorts
+	}
+	set, bad := ParsePortList(*s.OpaquePorts, s.portNamed)
+	for _, err := range bad {
+		o.report(Problem{
+			Kind: "Service", Namespace: s.Key.Namespace, Name: s.Key.Name,
+			Field: "metadata.annotations[config.linkerd.io/opaque-ports]", Reason: err.Error(),
+		})
+	}
+	return set
+}
+
+func (s *Service) portNamed(name string) []uint16 {
+	for _, p := range s.Ports {
+		if p.Name == name && name != "" {
+			return []uint16{p.Port}
+		}
+	}
+	return nil
+}

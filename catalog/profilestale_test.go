@@ -1,0 +1,151 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// profileTown is a set of objects that share as little as they can.
+func profileTown() []Object {
+	return []Object{
+		service("web", clusterIPs("10.96.0.1")), service("db", clusterIPs("10.96.0.2")),
+		profileOf("web", testNamespace), profileOf("web", "client"),
+		pod("a", runs("10.0.0.1"), labelled("app", "web"), owned("ReplicaSet", "rs"), onHost("192.168.0.1", 80)),
+		pod("b", runs("10.0.0.2"), labelled("app", "db")),
+		pod("agent", runs("192.168.0.2"), func(w *Workload) { w.HostNetwork = true }),
+		vm("vm", "10.1.0.1", labelled("app", "vm")),
+		slice("web-1", "web", IPv4, at("10.0.0.1", podKey("a"), func(e *SliceEndpoint) { e.Hostname = "web-0" })),
+		&Node{LocalCluster, "n1", "east"},
+	}
+}
+
+// profileTownAsks are questions about the town, by name.
+func profileTownAsks() map[string]ProfileQuery {
+	return map[string]ProfileQuery{
+		"web": askService("web", 80), "web for client": askService("web", 80, from("client")), "web's IP": askIP("10.96.0.1", 80),
+		"db": askService("db", 80), "pod a": askIP("10.0.0.1", 80), "pod b": askIP("10.0.0.2", 80),
+		"host of a": askIP("192.168.0.1", 80), "host of agent": askIP("192.168.0.2", 80), "vm": askIP("10.1.0.1", 80),
+		"web-0": askHostname("web", "web-0", 80), "missing": askService("missing", 80), "nobody": askIP("10.9.9.9", 80),
+	}
+}
+
+// profileStaleCase is a change of the town and the questions whose answers it may change.
+type profileStaleCase struct {
+	put, remove []Object
+	want        []string
+}
+
+var profileStaleCases = map[string]profileStaleCase{
+	"nothing":                              {},
+	"a Service":                            {put: []Object{service("web", clusterIPs("10.96.0.1"))}, want: []string{"web", "web for client", "web's IP"}},
+	"a Service deleted":                    {remove: []Object{service("db")}, want: []string{"db"}},
+	"a Service appears":                    {put: []Object{service("missing")}, want: []string{"missing"}},
+	"a Service of another name":            {put: []Object{service("other", clusterIPs("10.96.0.9"))}},
+	"a Service takes an IP":                {put: []Object{service("other", clusterIPs("10.9.9.9", "10.0.0.2"))}, want: []string{"nobody", "pod b"}},
+	"a Service of another cluster":         {put: []Object{elsewhere(service("web", clusterIPs("10.96.0.1")))}},
+	"a profile":                            {put: []Object{profileOf("web", testNamespace)}, want: []string{"web", "web's IP"}},
+	"T14 the own, the client's is in use":  {remove: []Object{profileOf("web", testNamespace)}, want: []string{"web", "web's IP"}},
+	"a profile of the client":              {remove: []Object{profileOf("web", "client")}, want: []string{"web for client"}},
+	"a profile of another client":          {put: []Object{profileOf("web", "other")}},
+	"a profile for a missing Service":      {put: []Object{profileOf("missing", testNamespace)}, want: []string{"missing"}},
+	"a pod":                                {put: []Object{pod("b", runs("10.0.0.2"))}, want: []string{"pod b"}},
+	"a pod moves":                          {put: []Object{pod("b", runs("10.9.9.9"))}, want: []string{"nobody", "pod b"}},
+	"a pod with a host port":               {remove: []Object{pod("a")}, want: []string{"host of a", "pod a", "web-0"}},
+	"a pod in the network of its host":     {put: []Object{pod("agent", runs("192.168.0.2"), func(w *Workload) { w.HostNetwork = true }, labelled("a", "b"))}},
+	"that pod gets a host port":            {put: []Object{pod("agent", runs("192.168.0.2"), func(w *Workload) { w.HostNetwork = true }, onHost("192.168.0.2", 80))}, want: []string{"host of agent"}},
+	"a pod appears at an IP":               {put: []Object{pod("c", runs("10.9.9.9"))}, want: []string{"nobody"}},
+	"a pod appears elsewhere":              {put: []Object{pod("c", runs("10.8.8.8"))}},
+	"a pod of another cluster":             {put: []Object{elsewhere(pod("a", runs("10.0.0.1")))}},
+	"an ExternalWorkload":                  {put: []Object{vm("vm", "10.1.0.1", opaquePod("80"))}, want: []string{"vm"}},
+	"a slice":                              {put: []Object{slice("web-1", "web", IPv4)}, want: []string{"web-0"}},
+	"a slice of another Service":           {put: []Object{slice("db-1", "db", IPv4, at("10.0.0.1", podKey("a")))}},
+	"an owner":                             {put: []Object{owner("ReplicaSet", "rs", OwnerRef{"Deployment", "web"})}, want: []string{"host of a", "pod a", "web-0"}},
+	"an owner of nobody":                   {put: []Object{owner("ReplicaSet", "other", OwnerRef{"Deployment", "web"})}},
+	"a Server of one pod":                  {put: []Object{opaqueServer("s", 80, having("app", "db"))}, want: []string{"pod b"}},
+	"a Server of all ExternalWorkloads":    {put: []Object{externalServer("s", &Selector{})}, want: []string{"vm"}},
+	"a Server of nobody":                   {put: []Object{opaqueServer("s", 80, having("app", "none"))}},
+	"a node":                               {put: []Object{&Node{LocalCluster, "n1", "west"}}},
+	"two changes of one thing in one step": {put: []Object{pod("b", runs("10.0.0.2")), opaqueServer("s", 80, &Selector{})}, want: []string{"host of a", "pod a", "pod b", "web-0"}},
+}
+
+// A change makes exactly the snapshots stale whose answers may depend on it, and
+// each of them once: the catalog has no interest in them any more.
+func TestProfileStale(t *testing.T) {
+	for name, tc := range profileStaleCases {
+		t.Run(name, func(t *testing.T) {
+			c := New(profileOptions)
+			apply(c, profileTown()...)
+			before := map[string]*ProfileSnapshot{}
+			for name, q := range profileTownAsks() {
+				before[name] = c.Profile(q)
+			}
+			for _, v := range tc.remove {
+				c.Delete(v.ID())
+			}
+			apply(c, tc.put...)
+			var stale []string
+			for _, name := range slices.Sorted(maps.Keys(before)) {
+				if isClosed(before[name].Stale()) {
+					stale = append(stale, name)
+				}
+			}
+			if diff := cmp.Diff(tc.want, stale); diff != "" {
+				t.Errorf("stale (-want +got):\n%s", diff)
+			}
+			for _, name := range stale {
+				if watched(c, before[name]) {
+					t.Errorf("%s: stale, and still watched", name)
+				}
+			}
+			// Closing one of them again would panic.
+			apply(c, profileTown()...)
+			for _, s := range before {
+				s.Release()
+				s.Release()
+			}
+			if n := len(c.state.facts.watchers); n != 0 {
+				t.Errorf("%d facts are watched after all were released", n)
+			}
+		})
+	}
+}
+
+func watched(c *Catalog, s *ProfileSnapshot) bool {
+	for _, watchers := range c.state.facts.watchers {
+		if _, ok := watchers[s]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// A snapshot that was released is left alone.
+func TestProfileReleased(t *testing.T) {
+	c := New(profileOptions)
+	apply(c, profileTown()...)
+	released, kept := c.Profile(askIP("10.0.0.1", 80)), c.Profile(askIP("10.0.0.1", 80))
+	released.Release()
+	c.Delete(podKey("a").ID())
+	c.step()
+	if isClosed(released.Stale()) {
+		t.Error("a released snapshot became stale: something still leads to it")
+	}
+	if !isClosed(kept.Stale()) {
+		t.Error("releasing one snapshot made another one deaf")
+	}
+}
+
+// Many questions about one address must not make a change of it dear: the time is
+// spent under the catalog's lock.
+func BenchmarkProfileManyPortsOfOneAddress(b *testing.B) {
+	c := New(profileOptions)
+	for b.Loop() {
+		for port := range uint16(10000) {
+			c.Profile(askIP("10.0.0.1", port+1))
+		}
+		apply(c, pod("a", runs("10.0.0.1")))
+	}
+}

@@ -1,0 +1,178 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// drawObject draws from so few names that objects meet.
+func drawObject() *rapid.Generator[Object] {
+	name := rapid.SampledFrom([]string{"a", "b"})
+	key := rapid.Custom(func(t *rapid.T) WorkloadKey {
+		kind := rapid.SampledFrom([]WorkloadKind{"", Pod, ExternalWorkload}).Draw(t, "target kind")
+		if kind == "" {
+			return WorkloadKey{}
+		}
+		return WorkloadKey{kind, LocalCluster, testNamespace, name.Draw(t, "target")}
+	})
+	ownerRef := rapid.SampledFrom([]OwnerRef{{}, {"ReplicaSet", "a"}, {"Job", "a"}, {"Deployment", "a"}})
+	return rapid.Custom(func(t *rapid.T) Object {
+		switch rapid.IntRange(0, 5).Draw(t, "kind") {
+		case 0:
+			return service(name.Draw(t, "service"), func(s *Service) { s.LocalTraffic = rapid.Bool().Draw(t, "local") })
+		case 1:
+			return drawSlice(t, name, key)
+		case 2:
+			created := time.Unix(rapid.Int64Range(0, 3).Draw(t, "created"), 0)
+			w := workload(WorkloadKey{Pod, LocalCluster, testNamespace, name.Draw(t, "workload")}, labelled("app", name.Draw(t, "app")))
+			w.Owner, w.Created, w.Node = ownerRef.Draw(t, "owner"), created, name.Draw(t, "node")
+			if rapid.Bool().Draw(t, "external") {
+				w.Key.Kind = ExternalWorkload
+			}
+			return w
+		case 3:
+			return &Node{LocalCluster, name.Draw(t, "node"), rapid.SampledFrom([]string{"", "east", "west"}).Draw(t, "zone")}
+		case 4:
+			return &Owner{LocalCluster, testNamespace, rapid.SampledFrom([]OwnerRef{{"ReplicaSet", "a"}, {"Job", "a"}}).Draw(t, "owner"), ownerRef.Draw(t, "parent")}
+		default:
+			s := opaqueServer(name.Draw(t, "server"), 8080, drawSelector().Draw(t, "pods"))
+			s.ExternalWorkloads, s.Opaque = drawSelector().Draw(t, "external"), rapid.Bool().Draw(t, "opaque")
+			return s
+		}
+	})
+}
+
+func drawSlice(t *rapid.T, name *rapid.Generator[string], key *rapid.Generator[WorkloadKey]) Object {
+	s := slice(name.Draw(t, "slice"), name.Draw(t, "service"), rapid.SampledFrom([]AddressType{IPv4, IPv6, ""}).Draw(t, "family"))
+	s.Subsets = append(s.Subsets, Subset{Ports: []SubsetPort{{"http", 9090}}})
+	for i := range s.Subsets {
+		for range rapid.IntRange(0, 3).Draw(t, "endpoints") {
+			e := at(rapid.SampledFrom([]string{"10.0.0.1", "10.0.0.2", "fd00::1"}).Draw(t, "ip"), key.Draw(t, "target"))
+			e.HintZones = rapid.SampledFrom([][]string{nil, {"east"}, {"west"}}).Draw(t, "hints")
+			s.Subsets[i].Endpoints = append(s.Subsets[i].Endpoints, e)
+		}
+	}
+	return s
+}
+
+// told is all that an answer says, in a form to compare.
+type told struct {
+	Address, Target, Owner string
+	Opaque                 bool
+}
+
+func tell(s *Snapshot, f Filter) (EndpointSet, []told) {
+	set := Resolve(s, Query{Port: 80, Filter: f, IPv6: true})
+	var out []told
+	for _, e := range set.Endpoints {
+		line := told{Address: e.Addr.String() + " " + e.Zone}
+		if t := e.Target; t != nil {
+			line.Target, line.Owner, line.Opaque = t.Key.Name+" "+t.Created.String(), t.OwnerKind+"/"+t.OwnerName, t.Opaque(8080)
+		}
+		out = append(out, line)
+	}
+	set.Endpoints = nil
+	return set, out
+}
+
+// size counts what the catalog holds, by where it is.
+func size(c *Catalog) map[string]int {
+	m := map[string]int{
+		"services": len(c.state.services), "slices": len(c.state.slices), "slicesOf": len(c.state.slicesOf),
+		"namespaces": len(c.state.namespaces), "owners": len(c.state.owners), "ownedBy": len(c.state.ownedBy),
+		"nodes": len(c.state.nodes), "servers": len(c.state.servers), "dirty": len(c.state.dirty), "moved": len(c.state.moved),
+		"changes": len(c.inbox.changes), "snapshots": len(c.snapshots),
+	}
+	maps.DeleteFunc(m, func(_ string, n int) bool { return n == 0 })
+	return m
+}
+
+// Whatever came before, in steps of any size and with questions in between, the
+// answers are those of a catalog that was told the outcome only, a snapshot that
+// isn't stale is right, and when everything is deleted nothing is left.
+func TestCatalogForgets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, objects := New(Options{}), map[ID]Object{}
+		ask := func(t *rapid.T) {
+			fresh := stateOf(slices.Collect(maps.Values(objects))...)
+			for _, name := range []string{"a", "b"} {
+				got, want := c.Service(serviceKey(name)), fresh.snapshot(serviceKey(name), &Options{})
+				if got.FilterKind() != want.FilterKind() {
+					t.Errorf("%s: filter kind %v, want %v", name, got.FilterKind(), want.FilterKind())
+				}
+				for _, f := range []Filter{{}, {Kind: FilterZone, Zone: "east"}, {FilterNode, "east", "a"}} {
+					gotSet, gotList := tell(got, f)
+					wantSet, wantList := tell(want, f)
+					if diff := cmp.Diff(wantSet, gotSet) + cmp.Diff(wantList, gotList); diff != "" {
+						t.Errorf("%s with %v (-want +got):\n%s", name, f, diff)
+					}
+				}
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				v := drawObject().Draw(t, "object")
+				objects[v.ID()] = v
+				c.Put(v)
+			},
+			"delete": func(t *rapid.T) {
+				id := drawObject().Draw(t, "object").ID()
+				delete(objects, id)
+				c.Delete(id)
+			},
+			"step and ask": func(t *rapid.T) { c.step(); ask(t) },
+		})
+		c.step()
+		ask(t)
+		for id := range objects {
+			c.Delete(id)
+		}
+		c.step()
+		// Services that never were are still as they were when asked about.
+		maps.DeleteFunc(c.snapshots, func(_ ServiceKey, s *Snapshot) bool { return s.Service == nil && len(s.slices) == 0 })
+		if diff := cmp.Diff(map[string]int{}, size(c)); diff != "" {
+			t.Errorf("left after everything was deleted (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Looking up a name that somebody made up leaves nothing behind.
+func TestFindServiceLeavesNothing(t *testing.T) {
+	c := started(service("web"))
+	if _, ok := c.FindService(serviceKey("made-up")); ok {
+		t.Error("found a Service that isn't there")
+	}
+	if s, ok := c.FindService(serviceKey("web")); !ok || s.Key != serviceKey("web") {
+		t.Errorf("found %v, %v", s, ok)
+	}
+	c.Node(LocalCluster, "made-up")
+	if diff := cmp.Diff(map[string]int{"services": 1}, size(c)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A Service that was deleted while somebody watched it must not stay known for
+// ever: that would grow with each Service that comes and goes.
+func TestDeletedServiceIsForgotten(t *testing.T) {
+	c := New(Options{})
+	for _, name := range []string{"pr-1", "pr-2", "pr-3"} {
+		apply(c, service(name))
+		watched := c.Service(serviceKey(name))
+		c.Delete(service(name).ID())
+		c.step()
+		if !isClosed(watched.Stale()) {
+			t.Errorf("%s: not stale after it was deleted", name)
+		}
+		// The watcher asks what holds now, and leaves.
+		watched.Release()
+		c.Service(serviceKey(name)).Release()
+	}
+	if diff := cmp.Diff(map[string]int{}, size(c)); diff != "" {
+		t.Errorf("left after everything was deleted (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,128 @@
+package catalog
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// The ports of §2.7: a number is itself, a name stands for container and host ports.
+func TestServerPorts(t *testing.T) {
+	w := pod("a", func(w *Workload) {
+		w.Ports = []WorkloadPort{{"http", 8080, 0}, {"http", 8081, 30081}, {"", 9000, 0}, {"grpc", 9001, 0}}
+	})
+	for name, tc := range map[string]struct {
+		server *Server
+		want   PortSet
+	}{
+		"a number":                         {server: &Server{PortNumber: 1234}, want: PortSet{{1234, 1234}}},
+		"G10 a name":                       {server: &Server{PortName: "grpc"}, want: PortSet{{9001, 9001}}},
+		"Q17 a name of several, with host": {server: &Server{PortName: "http"}, want: PortSet{{8080, 8080}, {8081, 8081}, {30081, 30081}}},
+		"a name of none":                   {server: &Server{PortName: "admin"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, tc.server.ports(w)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func drawSelector() *rapid.Generator[*Selector] {
+	key := rapid.SampledFrom([]string{"a", "b", "c"})
+	value := rapid.SampledFrom([]string{"", "1", "2"})
+	return rapid.Custom(func(t *rapid.T) *Selector {
+		if rapid.IntRange(0, 4).Draw(t, "nil") == 0 {
+			return nil
+		}
+		s := &Selector{}
+		for range rapid.IntRange(0, 3).Draw(t, "requirements") {
+			s.Requirements = append(s.Requirements, Requirement{
+				Key:      key.Draw(t, "key"),
+				Operator: rapid.SampledFrom([]Operator{In, NotIn, Exists, DoesNotExist}).Draw(t, "operator"),
+				Values:   rapid.SliceOfN(value, 0, 2).Draw(t, "values"),
+			})
+		}
+		return s
+	})
+}
+
+func drawWorkload() *rapid.Generator[*Workload] {
+	return rapid.Custom(func(t *rapid.T) *Workload {
+		kind := rapid.SampledFrom([]WorkloadKind{Pod, ExternalWorkload}).Draw(t, "kind")
+		labels := rapid.MapOf(rapid.SampledFrom([]string{"a", "b", "c"}), rapid.SampledFrom([]string{"", "1", "2"})).Draw(t, "labels")
+		return &Workload{Key: WorkloadKey{Kind: kind}, Labels: NewLabels(labels)}
+	})
+}
+
+// The index finds the same Servers as looking at each of them, whatever was
+// added and removed before (§2.7).
+func TestServerIndex(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var index serverIndex
+		var all []*Server
+		compare := func(t *rapid.T) {
+			w := drawWorkload().Draw(t, "workload")
+			got := map[*Server]bool{}
+			for s := range index.matching(w) {
+				got[s] = true
+			}
+			for i, s := range all {
+				want := s.Opaque && s.selector(w.Key.Kind).Matches(w.Labels)
+				if got[s] != want {
+					t.Errorf("server %d: found %v, want %v", i, got[s], want)
+				}
+				delete(got, s)
+			}
+			if len(got) > 0 {
+				t.Errorf("%d servers found that aren't there", len(got))
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(t *rapid.T) {
+				s := &Server{
+					Pods: drawSelector().Draw(t, "pods"), ExternalWorkloads: drawSelector().Draw(t, "external"),
+					Opaque: rapid.IntRange(0, 3).Draw(t, "opaque") > 0,
+				}
+				all = append(all, s)
+				index.add(s)
+			},
+			"remove": func(t *rapid.T) {
+				if len(all) == 0 {
+					t.Skip("none to remove")
+				}
+				i := rapid.IntRange(0, len(all)-1).Draw(t, "which")
+				index.remove(all[i])
+				all = slices.Delete(all, i, i+1)
+			},
+			"": compare,
+		})
+		for _, s := range all {
+			index.remove(s)
+		}
+		if !index.empty() {
+			t.Errorf("servers are left after all were removed: %v", index)
+		}
+	})
+}
+
+// A Server that selects one label is not looked at for workloads without it:
+// that is what the index is for.
+func TestServerIndexFiles(t *testing.T) {
+	var index serverIndex
+	for name, s := range map[string]*Server{
+		"one value":  {Opaque: true, Pods: having("a", "1")},
+		"not opaque": {Pods: &Selector{}},
+		"nil":        {Opaque: true},
+	} {
+		index.add(s)
+		if len(index.rest) > 0 {
+			t.Errorf("%s: is looked at for every workload", name)
+		}
+	}
+	if len(index.byLabel) != 1 {
+		t.Errorf("%d labels are filed, want 1", len(index.byLabel))
+	}
+}

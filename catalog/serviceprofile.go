@@ -1,0 +1,70 @@
+package catalog
+
+// ServiceProfile is what the catalog keeps of a linkerd.io/v1alpha2
+// ServiceProfile. Its name is the full DNS name of a Service.
+type ServiceProfile struct {
+	Cluster, Namespace, Name string
+
+	Routes []Route
+	// RetryBudget is nil when the profile leaves the default in force.
+	RetryBudget  *RetryBudget
+	DstOverrides []WeightedDst
+}
+
+// Route is one route of a ServiceProfile, as written.
+type Route struct {
+	Name string
+	// Condition is nil when there is none, which is not valid.
+	Condition       *RequestMatch
+	ResponseClasses []ResponseClass
+	Retryable       bool
+	// Timeout is a Go duration as text; empty for none.
+	Timeout string
+}
+
+// RequestMatch is a condition on requests: all of the fields that are set hold.
+// One with no field set, or with a nil child, is not valid.
+type RequestMatch struct {
+	All, Any          []*RequestMatch
+	Not               *RequestMatch
+	Method, PathRegex string
+}
+
+// ResponseClass says whether responses of a kind are failures.
+type ResponseClass struct {
+	// Condition is nil when there is none, which is not valid.
+	Condition *ResponseMatch
+	Failure   bool
+}
+
+// ResponseMatch is a condition on responses, of the same form as [RequestMatch].
+type ResponseMatch struct {
+	All, Any []*ResponseMatch
+	Not      *ResponseMatch
+	Status   *StatusRange
+}
+
+// StatusRange is an inclusive range of HTTP statuses; an end that is 0 is open.
+type StatusRange struct {
+	Min, Max int64
+}
+
+// RetryBudget limits retries.
+type RetryBudget struct {
+	Ratio               float64
+	MinRetriesPerSecond int64
+	// TTL is a Go duration as text.
+	TTL string
+}
+
+// WeightedDst is another destination that takes a share of the traffic.
+type WeightedDst struct {
+	Authority string
+	// MilliWeight is the weight in thousandths.
+	MilliWeight int64
+}
+
+// ID implements [Object].
+func (p *ServiceProfile) ID() ID {
+	return ID{Kind: KindServiceProfile, Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name}
+}

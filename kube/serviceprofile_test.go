@@ -1,0 +1,162 @@
+package kube
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	"github.com/signpostd/signpost/api/linkerd"
+	"github.com/signpostd/signpost/catalog"
+)
+
+// profileNamed returns what is kept of a ServiceProfile that says nothing, after a change.
+func profileNamed(change func(*catalog.ServiceProfile)) *catalog.ServiceProfile {
+	p := &catalog.ServiceProfile{Cluster: "east", Namespace: "ns", Name: "x"}
+	change(p)
+	return p
+}
+
+func TestTrimServiceProfile(t *testing.T) {
+	runTrim(t, trimServiceProfile, []trimCase[catalog.ServiceProfile]{
+		{name: "bare", yaml: `{metadata: {name: x, namespace: ns}}`, want: profileNamed(func(*catalog.ServiceProfile) {})},
+		{name: "empty", yaml: `{metadata: {name: x, namespace: ns}, spec: {}}`, want: profileNamed(func(*catalog.ServiceProfile) {})},
+		{
+			name: "all fields", yaml: `
+metadata: {name: x, namespace: ns}
+spec:
+  retryBudget: {retryRatio: 0.25, minRetriesPerSecond: 5, ttl: 15s}
+  routes:
+  - name: GET /cart
+    isRetryable: true
+    timeout: 300ms
+    condition: {method: GET, pathRegex: /cart, all: [{method: PUT}], any: [{pathRegex: /a}, {pathRegex: /b}], not: {method: POST}}
+    responseClasses:
+    - isFailure: true
+      condition: {all: [{status: {min: 500, max: 599}}], any: [{status: {max: 499}}], not: {status: {min: 503}}}
+    - condition: {status: {}}
+  dstOverrides:
+  - {authority: a.test:80, weight: 500m}
+  - {authority: b.test, weight: "1"}
+  - {weight: 2}
+`,
+			want: profileNamed(func(p *catalog.ServiceProfile) {
+				p.RetryBudget = &catalog.RetryBudget{Ratio: 0.25, MinRetriesPerSecond: 5, TTL: "15s"}
+				p.Routes = []catalog.Route{{
+					Name: "GET /cart", Retryable: true, Timeout: "300ms",
+					Condition: &catalog.RequestMatch{
+						Method: "GET", PathRegex: "/cart",
+						All: []*catalog.RequestMatch{{Method: "PUT"}},
+						Any: []*catalog.RequestMatch{{PathRegex: "/a"}, {PathRegex: "/b"}},
+						Not: &catalog.RequestMatch{Method: "POST"},
+					},
+					ResponseClasses: []catalog.ResponseClass{
+						{Failure: true, Condition: &catalog.ResponseMatch{
+							All: []*catalog.ResponseMatch{{Status: &catalog.StatusRange{Min: 500, Max: 599}}},
+							Any: []*catalog.ResponseMatch{{Status: &catalog.StatusRange{Max: 499}}},
+							Not: &catalog.ResponseMatch{Status: &catalog.StatusRange{Min: 503}},
+						}},
+						{Condition: &catalog.ResponseMatch{Status: &catalog.StatusRange{}}},
+					},
+				}}
+				p.DstOverrides = []catalog.WeightedDst{
+					{Authority: "a.test:80", MilliWeight: 500}, {Authority: "b.test", MilliWeight: 1000}, {MilliWeight: 2000},
+				}
+			}),
+		},
+	})
+}
+
+func TestTrimServiceProfileOfOtherShapes(t *testing.T) {
+	runTrim(t, trimServiceProfile, []trimCase[catalog.ServiceProfile]{
+		{
+			// What is missing is kept as missing: it makes the profile invalid later on.
+			name: "nothing where something must be", yaml: `
+metadata: {name: x, namespace: ns}
+spec:
+  routes:
+  - name: none
+    responseClasses: [{isFailure: true}]
+  - name: null children
+    condition: {all: [null, {method: GET}]}
+    responseClasses: [{condition: {any: [null]}}]
+`,
+			want: profileNamed(func(p *catalog.ServiceProfile) {
+				p.Routes = []catalog.Route{
+					{Name: "none", ResponseClasses: []catalog.ResponseClass{{Failure: true}}},
+					{
+						Name:            "null children",
+						Condition:       &catalog.RequestMatch{All: []*catalog.RequestMatch{nil, {Method: "GET"}}},
+						ResponseClasses: []catalog.ResponseClass{{Condition: &catalog.ResponseMatch{Any: []*catalog.ResponseMatch{nil}}}},
+					},
+				}
+			}),
+		},
+		{
+			name: "not as a list", yaml: `
+metadata: {name: x, namespace: ns}
+spec:
+  routes:
+  - {name: one, condition: {not: [{method: POST}]}}
+  - {name: two, condition: {not: [{method: POST}, {method: PUT}]}}
+  - {name: "null", condition: {not: [null]}}
+`,
+			want: profileNamed(func(p *catalog.ServiceProfile) {
+				p.Routes = []catalog.Route{
+					{Name: "one", Condition: &catalog.RequestMatch{Not: &catalog.RequestMatch{Method: "POST"}}},
+					{Name: "two", Condition: &catalog.RequestMatch{
+						Not: &catalog.RequestMatch{Any: []*catalog.RequestMatch{{Method: "POST"}, {Method: "PUT"}}},
+					}},
+					{Name: "null", Condition: &catalog.RequestMatch{
+						Not: &catalog.RequestMatch{Any: []*catalog.RequestMatch{nil}},
+					}},
+				}
+			}),
+		},
+		{name: "opaquePorts as a list", yaml: `{metadata: {name: x, namespace: ns}, spec: {opaquePorts: ["25", "3306"]}}`, want: profileNamed(func(*catalog.ServiceProfile) {})},
+		{name: "opaquePorts as a map", yaml: `{metadata: {name: x, namespace: ns}, spec: {opaquePorts: {25: {}}}}`, want: profileNamed(func(*catalog.ServiceProfile) {})},
+		{name: "routes of another shape", yaml: `{metadata: {name: x, namespace: ns}, spec: {routes: 7}}`, problems: []string{"spec"}},
+		{name: "weight that is none", yaml: `{metadata: {name: x, namespace: ns}, spec: {dstOverrides: [{weight: half}]}}`, problems: []string{"spec"}},
+	})
+}
+
+// A ServiceProfile that can't be read any more leaves the last good one in place, and one
+// that says the same again is no change.
+func TestServiceProfileKeepsTheLastGoodOne(t *testing.T) {
+	var handled []string
+	table := ServiceProfiles().Table(WithHandler(func(_, p *catalog.ServiceProfile) { handled = append(handled, p.Routes[0].Name) }))
+	var problems []catalog.Problem
+	fed, err := table.bind(binding{
+		report:      func(p catalog.Problem) { problems = append(problems, p) },
+		now:         time.Now,
+		lagObserver: func(string) (func(int64), error) { return func(int64) {}, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spec := range []string{
+		`{routes: [{name: first, condition: {method: GET}}]}`,
+		`{routes: [{name: first, condition: {method: GET}}]}`,
+		`{routes: no list}`,
+		`{routes: [{name: second}]}`,
+	} {
+		sp := new(linkerd.ServiceProfile)
+		if err := yaml.Unmarshal([]byte("{metadata: {name: x, namespace: ns}, spec: "+spec+"}"), sp); err != nil {
+			t.Fatal(err)
+		}
+		if err := fed.store.Update(sp); err != nil {
+			t.Fatal(err)
+		}
+		if table.Get("ns", "x") == nil {
+			t.Errorf("after %s the table has no profile", spec)
+		}
+	}
+	if diff := cmp.Diff([]string{"first", "second"}, handled); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	if len(problems) != 1 || !strings.Contains(problems[0].Reason, "the last good version stays in use") || problems[0].Kind != "ServiceProfile" {
+		t.Errorf("problems are %+v, want one that says what is used instead", problems)
+	}
+}
