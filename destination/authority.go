@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/signpostd/signpost/catalog"
 )
 
 // errAuthority is wrapped by every error about an authority that no Service can
@@ -23,6 +25,14 @@ type authority struct {
 	ip                           netip.Addr
 	hostname, service, namespace string
 	port                         uint16
+}
+
+// serviceKey returns the Service that is named; the zero key for an IP literal.
+func (a authority) serviceKey() catalog.ServiceKey {
+	if a.service == "" {
+		return catalog.ServiceKey{}
+	}
+	return catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: a.namespace, Name: a.service}
 }
 
 // parseAuthority reads a request path such as web.shop.svc.cluster.local:80

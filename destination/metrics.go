@@ -11,43 +11,61 @@ import (
 // sampleInterval is how often the slowest stream is looked for.
 const sampleInterval = time.Second
 
-// metrics are those of §7.1 that concern Get, and ours about streams. The
-// endpoint metrics are computed when they are scraped, from the open streams, so
-// that they cost nothing in between and leave no series behind.
+// metrics are those of §7.1 that concern Get and GetProfile, and ours about
+// streams. Those about what is asked for are computed when they are scraped, from
+// the open streams, so that they cost nothing in between and leave no series behind.
 type metrics struct {
-	server   *Server
-	overflow *prometheus.CounterVec
-	slowest  prometheus.Histogram
+	server  *Server
+	slowest prometheus.Histogram
+	// The overflow counters count updates that were merged with later ones.
+	endpointOverflow, profileOverflow *prometheus.CounterVec
+	addressOverflow                   prometheus.Counter
 
-	subscribers, updates, pods, exists, open *prometheus.Desc
+	open                                 *prometheus.Desc
+	subscribers, updates, pods, exists   *prometheus.Desc
+	profileSubscribers, profileUpdates   *prometheus.Desc
+	workloadSubscribers, workloadUpdates *prometheus.Desc
+	serviceSubscribers                   *prometheus.Desc
 }
 
+const overflowHelp = "Times that a stream was so far behind that updates were merged into one. None is lost, and no stream is ended."
+
 func newMetrics(s *Server, r prometheus.Registerer) *metrics {
-	labels := []string{"cluster", "namespace", "service", "port", "hostname", "nodename"}
+	counter := func(name string) prometheus.CounterOpts {
+		return prometheus.CounterOpts{Name: name, Help: overflowHelp}
+	}
+	endpoints := []string{"cluster", "namespace", "service", "port", "hostname", "nodename"}
+	profiles := []string{"namespace", "profile"}
 	m := &metrics{
 		server: s,
-		overflow: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "endpoint_updates_queue_overflow",
-			Help: "Streams that fell so far behind that several updates were merged into one. None is lost, and no stream is ended.",
-		}, []string{"service"}),
 		slowest: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "destination_slowest_stream_lag_seconds",
 			Help:    "How far the slowest open stream was behind what was known, sampled each second.",
 			Buckets: []float64{.001, .01, .1, 1, 5, 15, 60, 300},
 		}),
-		subscribers: prometheus.NewDesc("endpoints_subscribers", "Streams that want these endpoints.", labels, nil),
-		updates:     prometheus.NewDesc("endpoints_updates", "Changes of these endpoints since somebody wants them.", labels, nil),
-		pods:        prometheus.NewDesc("endpoints_pods", "Endpoints in the current answer; the most, where it depends on the client's place.", labels, nil),
-		exists:      prometheus.NewDesc("endpoints_exists", "1 if the Service exists, 0 if not.", labels, nil),
+		endpointOverflow: prometheus.NewCounterVec(counter("endpoint_updates_queue_overflow"), []string{"service"}),
+		profileOverflow:  prometheus.NewCounterVec(counter("profile_updates_queue_overflow"), []string{"fqn", "port"}),
+		addressOverflow:  prometheus.NewCounter(counter("endpoint_profile_updates_queue_overflow")),
+
 		open:        prometheus.NewDesc("destination_open_streams", "Open streams.", []string{"method"}, nil),
+		subscribers: prometheus.NewDesc("endpoints_subscribers", "Streams that want these endpoints.", endpoints, nil),
+		updates:     prometheus.NewDesc("endpoints_updates", "Changes of these endpoints since somebody wants them.", endpoints, nil),
+		pods:        prometheus.NewDesc("endpoints_pods", "Endpoints in the current answer; the most, where it depends on the client's place.", endpoints, nil),
+		exists:      prometheus.NewDesc("endpoints_exists", "1 if the Service exists, 0 if not.", endpoints, nil),
+
+		profileSubscribers:  prometheus.NewDesc("profile_subscribers", "Streams that want the profile of this Service.", profiles, nil),
+		profileUpdates:      prometheus.NewDesc("profile_updates", "Changes of this profile since somebody wants it.", profiles, nil),
+		workloadSubscribers: prometheus.NewDesc("workload_subscribers", "Streams that want the profile of an address.", nil, nil),
+		workloadUpdates:     prometheus.NewDesc("workload_updates", "Changes of the profiles of addresses that somebody wants.", nil, nil),
+		serviceSubscribers:  prometheus.NewDesc("service_subscribers", "Streams that want to know the opaque ports of this Service.", []string{"namespace", "name"}, nil),
 	}
-	r.MustRegister(m, m.overflow, m.slowest)
+	r.MustRegister(m, m.slowest, m.endpointOverflow, m.profileOverflow, m.addressOverflow)
 	return m
 }
 
 // conflated counts a stream that was sent a merged difference.
 func (m *metrics) conflated(q question) {
-	m.overflow.WithLabelValues(fmt.Sprintf("%s.%s.svc.%s:%d", q.service.Name, q.service.Namespace, m.server.config.ClusterDomain, q.port)).Inc()
+	m.endpointOverflow.WithLabelValues(fmt.Sprintf("%s.%s.svc.%s:%d", q.service.Name, q.service.Namespace, m.server.config.ClusterDomain, q.port)).Inc()
 }
 
 // sample observes the slowest stream's lag until the context ends.
@@ -59,76 +77,77 @@ func (m *metrics) sample(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-ticker.C:
-			m.slowest.Observe(m.server.streams.slowest(now).Seconds())
+			m.slowest.Observe(m.slowestLag(now).Seconds())
 		}
 	}
 }
 
-func (ss *streams) slowest(now time.Time) time.Duration {
+func (m *metrics) slowestLag(now time.Time) time.Duration {
 	var lag time.Duration
-	ss.each(func(s *stream) { lag = max(lag, s.lag(now)) })
+	m.server.gets.each(func(s *stream) { lag = max(lag, s.lag(now)) })
+	m.server.asks.each(func(s *profileStream) { lag = max(lag, s.lag(now)) })
 	return lag
 }
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{m.subscribers, m.updates, m.pods, m.exists, m.open} {
+	for _, d := range []*prometheus.Desc{
+		m.open, m.subscribers, m.updates, m.pods, m.exists, m.profileSubscribers, m.profileUpdates,
+		m.workloadSubscribers, m.workloadUpdates, m.serviceSubscribers,
+	} {
 		ch <- d
 	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *metrics) Collect(ch chan<- prometheus.Metric) {
+	m.collectEndpoints(ch)
+	m.collectProfiles(ch)
+}
+
+func gauge(ch chan<- prometheus.Metric, d *prometheus.Desc, v float64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+}
+
+func count(ch chan<- prometheus.Metric, d *prometheus.Desc, v uint64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 }
 
 // series is what the endpoint metrics are told apart by; node is empty unless
 // the configuration asks for it.
 type series struct {
-	question question
-	node     string
+	subject *subject
+	node    string
 }
 
-// Collect implements prometheus.Collector.
-func (m *metrics) Collect(ch chan<- prometheus.Metric) {
+func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric) {
 	streams := map[series]int{}
-	subjects := map[question]*subject{}
 	total := 0
-	m.server.streams.each(func(s *stream) {
+	m.server.gets.each(func(s *stream) {
 		total++
-		key := series{question: s.subject.question}
+		key := series{subject: s.subject}
 		if m.server.config.NodeMetrics {
 			key.node = s.node
 		}
 		streams[key]++
-		subjects[s.subject.question] = s.subject
 	})
-	ch <- prometheus.MustNewConstMetric(m.open, prometheus.GaugeValue, float64(total), "Get")
+	gauge(ch, m.open, float64(total), "Get")
 	for key, n := range streams {
-		m.collectSeries(ch, key, counted{n, subjects[key.question]})
+		q := key.subject.question
+		labels := []string{q.service.Cluster, q.service.Namespace, q.service.Name, fmt.Sprint(q.port), q.hostname, key.node}
+		size := key.subject.size()
+		gauge(ch, m.subscribers, float64(n), labels...)
+		count(ch, m.updates, key.subject.updates.Load(), labels...)
+		gauge(ch, m.pods, float64(size.endpoints), labels...)
+		gauge(ch, m.exists, size.exists, labels...)
 	}
 }
 
-type counted struct {
-	streams int
-	subject *subject
-}
-
-func (m *metrics) collectSeries(ch chan<- prometheus.Metric, key series, c counted) {
-	q := key.question
-	labels := []string{q.service.Cluster, q.service.Namespace, q.service.Name, fmt.Sprint(q.port), q.hostname, key.node}
-	size := c.subject.size()
-	send := func(d *prometheus.Desc, t prometheus.ValueType, v float64) {
-		ch <- prometheus.MustNewConstMetric(d, t, v, labels...)
-	}
-	send(m.subscribers, prometheus.GaugeValue, float64(c.streams))
-	send(m.updates, prometheus.CounterValue, float64(c.subject.updates.Load()))
-	send(m.pods, prometheus.GaugeValue, float64(size.endpoints))
-	exists := 0.0
-	if size.exists {
-		exists = 1
-	}
-	send(m.exists, prometheus.GaugeValue, exists)
-}
-
+// size describes the answers of a subject: how many endpoints the largest has, and
+// whether, as 1 or 0, the Service exists.
 type size struct {
 	endpoints int
-	exists    bool
+	exists    float64
 }
 
 func (s *subject) size() size {
@@ -138,9 +157,9 @@ func (s *subject) size() size {
 	for _, v := range s.views {
 		a := v.current.Load()
 		z.endpoints = max(z.endpoints, len(a.entries))
-		z.exists = a.exists
+		if a.exists {
+			z.exists = 1
+		}
 	}
 	return z
 }
-
-var _ prometheus.Collector = (*metrics)(nil)

@@ -23,7 +23,9 @@ type Server struct {
 	config   *Config
 	log      *slog.Logger
 	subjects *subjects
-	streams  *streams
+	profiles *profileViews
+	gets     *streams[*stream]
+	asks     *streams[*profileStream]
 	metrics  *metrics
 
 	stopping chan struct{} // closed when calls have to end that wait for the catalog
@@ -38,10 +40,12 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 		catalog:  c,
 		config:   &config,
 		log:      log,
-		streams:  &streams{m: map[*stream]struct{}{}},
+		gets:     newStreams[*stream](),
+		asks:     newStreams[*profileStream](),
 		stopping: make(chan struct{}),
 	}
 	s.subjects = &subjects{catalog: c, config: s.config, m: map[question]*subject{}}
+	s.profiles = &profileViews{catalog: c, config: s.config, m: map[catalog.ProfileQuery]*profileView{}}
 	s.metrics = newMetrics(s, r)
 	return s
 }
@@ -72,30 +76,72 @@ func (s *Server) Get(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.Upd
 	s.open.Add(1)
 	defer s.open.Done()
 	ctx := out.Context()
-	if !s.ready(ctx) {
-		return status.Error(codes.Unavailable, "the server stopped before it knew the cluster")
-	}
-	a, err := parseAuthority(r.GetPath(), s.config.ClusterDomain)
+	a, err := s.accept(ctx, r)
 	if err != nil {
-		return status.Error(codes.InvalidArgument, err.Error())
+		return err
 	}
 	if a.ip.IsValid() {
 		return status.Errorf(codes.InvalidArgument, "invalid authority %q: Get looks names up, not IP addresses; ask GetProfile", r.GetPath())
 	}
-	key := catalog.ServiceKey{Cluster: catalog.LocalCluster, Namespace: a.namespace, Name: a.service}
+	key := a.serviceKey()
 	if err := s.servable(key, r.GetPath()); err != nil {
 		return err
 	}
+	token := s.token(r)
+	subject := s.subjects.acquire(question{service: key, port: a.port, hostname: a.hostname})
+	defer s.subjects.release(subject)
+	st := &stream{server: s, subject: subject, node: token.Node, out: out}
+	s.gets.add(st)
+	defer s.gets.remove(st)
+	return sendError(ctx, st.run(ctx))
+}
+
+// GetProfile implements the Destination API (§3): how to treat traffic to a
+// Service or an address, as it changes.
+func (s *Server) GetProfile(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.DestinationProfile]) error {
+	s.open.Add(1)
+	defer s.open.Done()
+	ctx := out.Context()
+	a, err := s.accept(ctx, r)
+	if err != nil {
+		return err
+	}
+	view := s.profiles.acquire(catalog.ProfileQuery{
+		Cluster:         catalog.LocalCluster,
+		IP:              a.ip,
+		Service:         a.serviceKey(),
+		Hostname:        a.hostname,
+		Port:            a.port,
+		ClientNamespace: s.token(r).Namespace,
+		ClusterDomain:   s.config.ClusterDomain,
+	})
+	defer s.profiles.release(view)
+	st := &profileStream{server: s, view: view, out: out}
+	s.asks.add(st)
+	defer s.asks.remove(st)
+	return sendError(ctx, st.run(ctx))
+}
+
+// accept waits until calls can be answered, and reads the authority of this one.
+// The error is a status.
+func (s *Server) accept(ctx context.Context, r *pb.GetDestination) (authority, error) {
+	if !s.ready(ctx) {
+		return authority{}, status.Error(codes.Unavailable, "the server stopped before it knew the cluster")
+	}
+	a, err := parseAuthority(r.GetPath(), s.config.ClusterDomain)
+	if err != nil {
+		return authority{}, status.Error(codes.InvalidArgument, err.Error())
+	}
+	return a, nil
+}
+
+// token reads the context token of a call. One that can't be read counts as empty.
+func (s *Server) token(r *pb.GetDestination) contextToken {
 	token, err := parseContextToken(r.GetContextToken())
 	if err != nil {
 		s.log.Warn("ignoring a context token", "token", r.GetContextToken(), "err", err)
 	}
-	subject := s.subjects.acquire(question{service: key, port: a.port, hostname: a.hostname})
-	defer s.subjects.release(subject)
-	st := &stream{server: s, subject: subject, node: token.Node, out: out}
-	s.streams.add(st)
-	defer s.streams.remove(st)
-	return sendError(ctx, st.run(ctx))
+	return token
 }
 
 // ready waits until the catalog knows the cluster: an answer from less would be

@@ -9,17 +9,36 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// stream is one Get call. Its goroutine is the handler's; the atomic field is
-// read by the metrics.
+// stream is one Get call. Its goroutine is the handler's.
 type stream struct {
 	server  *Server
 	subject *subject
 	node    string
 	out     sender
+	progress
+}
 
+// progress says how far a stream is behind. The stream writes it, the metrics
+// read it.
+type progress struct {
 	// behind is when the answer being sent became known, in nanoseconds since 1970;
 	// zero while the stream has everything.
 	behind atomic.Int64
+}
+
+// begin notes that an answer which became known at that time is being sent.
+func (p *progress) begin(at time.Time) { p.behind.Store(at.UnixNano()) }
+
+// finish notes that it was.
+func (p *progress) finish() { p.behind.Store(0) }
+
+// lag returns how long the stream has been behind what is known.
+func (p *progress) lag(now time.Time) time.Duration {
+	at := p.behind.Load()
+	if at == 0 {
+		return 0
+	}
+	return max(0, now.Sub(time.Unix(0, at)))
 }
 
 // sender sends one message; grpc.ServerStream is one.
@@ -63,6 +82,7 @@ type followed struct {
 // is the right one: the client's node moved to another zone, or the Service's
 // answers depend on other things than before.
 func (s *stream) follow(ctx context.Context, f followed, at *position) (ended bool, err error) {
+	done := ctx.Done()
 	for fresh := true; ; fresh = false {
 		a := f.view.current.Load()
 		if a.ended {
@@ -78,7 +98,7 @@ func (s *stream) follow(ctx context.Context, f followed, at *position) (ended bo
 		case <-a.stale:
 		case <-f.moved:
 			return false, nil
-		case <-ctx.Done():
+		case <-done:
 			return true, nil
 		}
 	}
@@ -96,11 +116,11 @@ func closed(c <-chan struct{}) bool {
 // bring sends what the stream lacks of the answer. fresh says that it is the
 // first one of its view that this stream sees.
 func (s *stream) bring(a *answer, at *position, fresh bool) error {
-	s.behind.Store(a.at.UnixNano())
+	s.begin(a.at)
 	if err := s.sendLacking(a, at, fresh); err != nil {
 		return err
 	}
-	s.behind.Store(0)
+	s.finish()
 	*at = position{told: true, sent: a.sent(), version: a.version}
 	return nil
 }
@@ -136,35 +156,28 @@ func (s *stream) send(frames []*frame) error {
 	return nil
 }
 
-// lag returns how long the stream has been behind what is known.
-func (s *stream) lag(now time.Time) time.Duration {
-	at := s.behind.Load()
-	if at == 0 {
-		return 0
-	}
-	return max(0, now.Sub(time.Unix(0, at)))
-}
-
-// streams is the set of open streams.
-type streams struct {
+// streams are the open calls of one method.
+type streams[S comparable] struct {
 	mu sync.Mutex
-	m  map[*stream]struct{}
+	m  map[S]struct{}
 }
 
-func (ss *streams) add(s *stream) {
+func newStreams[S comparable]() *streams[S] { return &streams[S]{m: map[S]struct{}{}} }
+
+func (ss *streams[S]) add(s S) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	ss.m[s] = struct{}{}
 }
 
-func (ss *streams) remove(s *stream) {
+func (ss *streams[S]) remove(s S) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	delete(ss.m, s)
 }
 
 // each calls f for every open stream, under the lock.
-func (ss *streams) each(f func(*stream)) {
+func (ss *streams[S]) each(f func(S)) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	for s := range ss.m {

@@ -49,6 +49,7 @@ type subject struct {
 
 // run renews the views until the context ends.
 func (s *subject) run(ctx context.Context) {
+	defer s.releaseSnapshot()
 	for {
 		snapshot := s.renew()
 		if snapshot == nil {
@@ -59,6 +60,15 @@ func (s *subject) run(ctx context.Context) {
 			return
 		case <-snapshot.Stale():
 		}
+	}
+}
+
+func (s *subject) releaseSnapshot() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.snapshot != nil {
+		s.snapshot.Release()
+		s.snapshot = nil
 	}
 }
 
@@ -76,6 +86,9 @@ func (s *subject) renew() *catalog.Snapshot {
 func (s *subject) refresh() {
 	if s.ended || s.snapshot != nil && !closed(s.snapshot.Stale()) {
 		return
+	}
+	if s.snapshot != nil {
+		s.snapshot.Release()
 	}
 	s.snapshot = s.catalog.Service(s.question.service)
 	changed := false

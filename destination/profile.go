@@ -1,0 +1,314 @@
+package destination
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strings"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	httppb "github.com/linkerd/linkerd2-proxy-api/go/http_types"
+	metapb "github.com/linkerd/linkerd2-proxy-api/go/meta"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// The retry budget of a Service that has no other (§3.5).
+const (
+	defaultRetryRatio          = 0.2
+	defaultMinRetriesPerSecond = 10
+	defaultRetryTTL            = 10 * time.Second
+)
+
+// weightScale turns thousandths into the scale of WeightedDst, where 1 is 10000.
+const weightScale = 10
+
+// profile encodes what a snapshot says (§3.5, §3.6). Only subjects that have a
+// profile may be passed; problems are reported and cost what they are about.
+func (c *Config) profile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
+	switch s.Subject {
+	case catalog.EndpointFound:
+		return c.endpointProfile(s)
+	case catalog.PortNotDeclared:
+		// Nothing at all makes the proxy ask the policy controller, which may deny.
+		return &pb.DestinationProfile{}
+	default:
+		return c.serviceProfile(q, s)
+	}
+}
+
+func (c *Config) serviceProfile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
+	p := c.defaultProfile(q, s)
+	if s.Profile == nil {
+		return p
+	}
+	if err := c.describeProfile(p, q, s.Profile); err != nil {
+		// As if there were none: a profile that is half applied would be worse.
+		c.reportProfile(s.Profile, "spec", err.Error()+"; the default profile is served instead")
+		return c.defaultProfile(q, s)
+	}
+	return p
+}
+
+// defaultProfile is that of a Service without a ServiceProfile.
+func (c *Config) defaultProfile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
+	return &pb.DestinationProfile{
+		FullyQualifiedName: profileName(s.Service, c.ClusterDomain),
+		OpaqueProtocol:     s.Opaque,
+		RetryBudget:        defaultRetryBudget(),
+		ParentRef:          resource(&metapb.Resource{Group: "core", Kind: "Service", Name: s.Service.Name, Namespace: s.Service.Namespace, Port: uint32(q.Port)}),
+		ProfileRef:         resource(&metapb.Resource{Group: "linkerd.io"}),
+	}
+}
+
+func (c *Config) reportProfile(sp *catalog.ServiceProfile, field, reason string) {
+	c.report(catalog.Problem{Kind: "ServiceProfile", Namespace: sp.Namespace, Name: sp.Name, Field: field, Reason: reason})
+}
+
+func resource(r *metapb.Resource) *metapb.Metadata {
+	return &metapb.Metadata{Kind: &metapb.Metadata_Resource{Resource: r}}
+}
+
+func defaultRetryBudget() *pb.RetryBudget {
+	return &pb.RetryBudget{RetryRatio: defaultRetryRatio, MinRetriesPerSecond: defaultMinRetriesPerSecond, Ttl: durationpb.New(defaultRetryTTL)}
+}
+
+// describeProfile adds what a ServiceProfile says. Numbers out of range become
+// the nearest that the proxy takes.
+func (c *Config) describeProfile(p *pb.DestinationProfile, q catalog.ProfileQuery, sp *catalog.ServiceProfile) error {
+	p.ProfileRef = resource(&metapb.Resource{Group: "linkerd.io", Name: sp.Name, Namespace: sp.Namespace})
+	if b := sp.RetryBudget; b != nil {
+		ttl, err := time.ParseDuration(b.TTL)
+		if err != nil {
+			return fmt.Errorf("retryBudget.ttl is %q, want a duration such as 10s", b.TTL)
+		}
+		p.RetryBudget = &pb.RetryBudget{RetryRatio: float32(b.Ratio), MinRetriesPerSecond: clamp(b.MinRetriesPerSecond, math.MaxInt32), Ttl: durationpb.New(ttl)}
+	}
+	for i := range sp.Routes {
+		r, err := route(&sp.Routes[i])
+		if err != nil {
+			return fmt.Errorf("routes[%d]%w", i, err)
+		}
+		if timeout := sp.Routes[i].Timeout; timeout != "" && !isDuration(timeout) {
+			c.reportProfile(sp, fmt.Sprintf("spec.routes[%d].timeout", i), fmt.Sprintf("%q is no duration such as 300ms; the route has no timeout", timeout))
+		}
+		p.Routes = append(p.Routes, r)
+	}
+	for _, d := range sp.DstOverrides {
+		p.DstOverrides = append(p.DstOverrides, &pb.WeightedDst{
+			Authority: withPort(d.Authority, q.Port), Weight: clamp(d.MilliWeight, math.MaxUint32/weightScale) * weightScale,
+		})
+	}
+	return nil
+}
+
+// clamp returns the number between 0 and top that is nearest to n.
+func clamp(n, top int64) uint32 { return uint32(min(max(n, 0), top)) }
+
+func isDuration(text string) bool {
+	_, err := time.ParseDuration(text)
+	return err == nil
+}
+
+// withPort completes an authority that names no port.
+func withPort(authority string, port uint16) string {
+	if _, _, err := net.SplitHostPort(authority); err == nil {
+		return authority
+	}
+	return fmt.Sprintf("%s:%d", authority, port)
+}
+
+// route encodes one route. Errors begin with the path of the field.
+func route(r *catalog.Route) (*pb.Route, error) {
+	condition, err := requestMatch(r.Condition)
+	if err != nil {
+		return nil, fmt.Errorf(".condition%w", err)
+	}
+	out := &pb.Route{Condition: condition, MetricsLabels: map[string]string{"route": r.Name}, IsRetryable: r.Retryable}
+	// A timeout that can't be read costs the timeout only.
+	if d, err := time.ParseDuration(r.Timeout); err == nil && d != 0 {
+		out.Timeout = durationpb.New(d)
+	}
+	for i, class := range r.ResponseClasses {
+		condition, err := responseMatch(class.Condition)
+		if err != nil {
+			return nil, fmt.Errorf(".responseClasses[%d].condition%w", i, err)
+		}
+		out.ResponseClasses = append(out.ResponseClasses, &pb.ResponseClass{Condition: condition, IsFailure: class.Failure})
+	}
+	return out, nil
+}
+
+// The errors of conditions.
+var (
+	errEmptyMatch = errors.New(" is empty; set all, any, not, method or pathRegex, or status for responses")
+	errStatus     = errors.New(".status: min and max are HTTP statuses from 100 to 599, or 0 for no limit, and max is not below min")
+)
+
+// requestMatch encodes a condition; several fields in one are joined by all.
+func requestMatch(m *catalog.RequestMatch) (*pb.RequestMatch, error) {
+	if m == nil {
+		return nil, errEmptyMatch
+	}
+	var parts []*pb.RequestMatch
+	if len(m.All) > 0 {
+		seq, err := requestMatches(m.All, ".all")
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, &pb.RequestMatch{Match: &pb.RequestMatch_All{All: seq}})
+	}
+	if len(m.Any) > 0 {
+		seq, err := requestMatches(m.Any, ".any")
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, &pb.RequestMatch{Match: &pb.RequestMatch_Any{Any: seq}})
+	}
+	if m.Method != "" {
+		parts = append(parts, &pb.RequestMatch{Match: &pb.RequestMatch_Method{Method: method(m.Method)}})
+	}
+	if m.Not != nil {
+		not, err := requestMatch(m.Not)
+		if err != nil {
+			return nil, fmt.Errorf(".not%w", err)
+		}
+		parts = append(parts, &pb.RequestMatch{Match: &pb.RequestMatch_Not{Not: not}})
+	}
+	if m.PathRegex != "" {
+		parts = append(parts, &pb.RequestMatch{Match: &pb.RequestMatch_Path{Path: &pb.PathMatch{Regex: m.PathRegex}}})
+	}
+	switch len(parts) {
+	case 0:
+		return nil, errEmptyMatch
+	case 1:
+		return parts[0], nil
+	default:
+		return &pb.RequestMatch{Match: &pb.RequestMatch_All{All: &pb.RequestMatch_Seq{Matches: parts}}}, nil
+	}
+}
+
+func requestMatches(list []*catalog.RequestMatch, field string) (*pb.RequestMatch_Seq, error) {
+	seq := &pb.RequestMatch_Seq{}
+	for i, m := range list {
+		match, err := requestMatch(m)
+		if err != nil {
+			return nil, fmt.Errorf("%s[%d]%w", field, i, err)
+		}
+		seq.Matches = append(seq.Matches, match)
+	}
+	return seq, nil
+}
+
+func method(name string) *httppb.HttpMethod {
+	name = strings.ToUpper(name)
+	if n, ok := httppb.HttpMethod_Registered_value[name]; ok {
+		return &httppb.HttpMethod{Type: &httppb.HttpMethod_Registered_{Registered: httppb.HttpMethod_Registered(n)}}
+	}
+	return &httppb.HttpMethod{Type: &httppb.HttpMethod_Unregistered{Unregistered: name}}
+}
+
+// responseMatch encodes a condition; several fields in one are joined by all.
+func responseMatch(m *catalog.ResponseMatch) (*pb.ResponseMatch, error) {
+	if m == nil {
+		return nil, errEmptyMatch
+	}
+	var parts []*pb.ResponseMatch
+	if len(m.All) > 0 {
+		seq, err := responseMatches(m.All, ".all")
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, &pb.ResponseMatch{Match: &pb.ResponseMatch_All{All: seq}})
+	}
+	if len(m.Any) > 0 {
+		seq, err := responseMatches(m.Any, ".any")
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, &pb.ResponseMatch{Match: &pb.ResponseMatch_Any{Any: seq}})
+	}
+	if m.Status != nil {
+		if !validStatus(*m.Status) {
+			return nil, errStatus
+		}
+		parts = append(parts, &pb.ResponseMatch{Match: &pb.ResponseMatch_Status{
+			Status: &pb.HttpStatusRange{Min: uint32(m.Status.Min), Max: uint32(m.Status.Max)},
+		}})
+	}
+	if m.Not != nil {
+		not, err := responseMatch(m.Not)
+		if err != nil {
+			return nil, fmt.Errorf(".not%w", err)
+		}
+		parts = append(parts, &pb.ResponseMatch{Match: &pb.ResponseMatch_Not{Not: not}})
+	}
+	switch len(parts) {
+	case 0:
+		return nil, errEmptyMatch
+	case 1:
+		return parts[0], nil
+	default:
+		return &pb.ResponseMatch{Match: &pb.ResponseMatch_All{All: &pb.ResponseMatch_Seq{Matches: parts}}}, nil
+	}
+}
+
+func responseMatches(list []*catalog.ResponseMatch, field string) (*pb.ResponseMatch_Seq, error) {
+	seq := &pb.ResponseMatch_Seq{}
+	for i, m := range list {
+		match, err := responseMatch(m)
+		if err != nil {
+			return nil, fmt.Errorf("%s[%d]%w", field, i, err)
+		}
+		seq.Matches = append(seq.Matches, match)
+	}
+	return seq, nil
+}
+
+func validStatus(r catalog.StatusRange) bool {
+	valid := func(status int64) bool { return status == 0 || 100 <= status && status <= 599 }
+	return valid(r.Min) && valid(r.Max) && (r.Min == 0 || r.Max == 0 || r.Max >= r.Min)
+}
+
+// endpointProfile describes an address (§3.6). A workload that can't be described
+// truthfully is reported, and its address is treated as if nothing were known of it.
+func (c *Config) endpointProfile(s *catalog.ProfileSnapshot) *pb.DestinationProfile {
+	p := &pb.DestinationProfile{RetryBudget: defaultRetryBudget(), OpaqueProtocol: s.Opaque}
+	bare := &pb.WeightedAddr{Addr: tcpAddress(s.Endpoint), Weight: baseWeight}
+	if s.Target == nil {
+		p.Endpoint = bare
+		return p
+	}
+	described, err := c.describeWorkload(s)
+	if err != nil {
+		c.report(catalog.Problem{
+			Kind: string(s.Target.Key.Kind), Namespace: s.Target.Key.Namespace, Name: s.Target.Key.Name,
+			Field: "address " + s.Endpoint.String(), Reason: err.Error(),
+		})
+		described = bare
+	}
+	p.Endpoint = described
+	return p
+}
+
+func (c *Config) describeWorkload(s *catalog.ProfileSnapshot) (*pb.WeightedAddr, error) {
+	w := &pb.WeightedAddr{Addr: tcpAddress(s.Endpoint), Weight: baseWeight}
+	e := catalog.Endpoint{Addr: s.Endpoint, Address: &catalog.Address{IP: s.Endpoint.Addr(), Target: s.Target}}
+	var err error
+	if s.Target.Key.Kind == catalog.Pod {
+		err = c.describePod(w, e)
+	} else {
+		c.describeExternalWorkload(w, e)
+		// GetProfile spells the owner's kind as Kubernetes does; Get in lower case.
+		if t := s.Target; t.OwnerKind != "" {
+			delete(w.MetricLabels, t.OwnerKind)
+			w.MetricLabels[t.Owner.Kind] = t.OwnerName
+		}
+	}
+	w.MetricLabels["zone"] = ""
+	w.MetricLabels["namespace"] = s.Target.Key.Namespace
+	return w, err
+}

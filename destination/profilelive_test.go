@@ -1,0 +1,192 @@
+package destination
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/grpc/codes"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+func TestGetProfileLiveService(t *testing.T) {
+	web, opaque := profileService("web", withClusterIPs("10.96.0.1")), profileService("web", withOpaquePorts("80"))
+	wanted, wantedOpaque := wantService("web"), wantService("web", wantOpaque)
+	own, clients := profileOn("ns", "own"), profileOn("client-ns", "client's")
+	external := func(s *catalog.Service) { s.ExternalName = true }
+	playProfiles(t, map[string]profilePlay{
+		"T16 not annotated": {path: webPath, events: []profileEvent{
+			after(wanted, web), after(nil, profileService("web")), without(nil, web), after(nil, web),
+		}},
+		"T17 annotated, deleted, back": {path: webPath, events: []profileEvent{
+			after(wantedOpaque, opaque), without(wanted, opaque), after(wantedOpaque, opaque),
+		}},
+		"T17 its ServiceProfile stays": {path: webPath, events: []profileEvent{
+			after(wantProfileOn("ns", "own"), web, own), without(nil, web), without(wanted, own), after(nil, web), after(wantProfileOn("ns", "own"), own),
+		}},
+		"T19 annotated later": {path: webPath, events: []profileEvent{after(wanted, web), after(wantedOpaque, opaque), after(wanted, web)}},
+		"T11 T15 the client's comes and goes": {path: webPath, token: "ns:client-ns", events: []profileEvent{
+			after(wanted, web), after(wantProfileOn("client-ns", "client's"), clients), after(nil, own), without(wantProfileOn("ns", "own"), clients), without(wanted, own),
+		}},
+		"T14 the own changes below": {path: webPath, token: "ns:client-ns", events: []profileEvent{
+			after(wantProfileOn("client-ns", "client's"), web, own, clients), after(nil, profileOn("ns", "changed")), after(nil, profileOn("client-ns", "client's")),
+		}},
+		"T21 deleted": {path: webPath, events: []profileEvent{after(wantProfileOn("ns", "own"), web, own), without(wanted, own), without(nil, own)}},
+		"Q22 a port comes and goes": {path: "web.ns.svc.cluster.local:80", events: []profileEvent{
+			after(&pb.DestinationProfile{}, profileService("web", withPorts(81))), after(nil, profileService("web", withPorts(82))), after(nil, own),
+			after(wantProfileOn("ns", "own"), web), after(&pb.DestinationProfile{}, profileService("web", withPorts(81))),
+		}},
+		"Q22 by cluster IP": {path: "10.96.0.1:80", events: []profileEvent{
+			after(&pb.DestinationProfile{}, profileService("web", withClusterIPs("10.96.0.1"), withPorts(81))), after(wanted, web),
+		}},
+		"3.2 becomes an ExternalName": {path: webPath, events: []profileEvent{
+			after(wanted, web), after(nil, profileService("web", external)), after(wantedOpaque, opaque),
+		}},
+		"3.1 the cluster IP is given up": {path: "10.96.0.1:80", events: []profileEvent{after(wanted, web), without(wantAddress("10.96.0.1:80"), web), after(wanted, web)}},
+		"3.1 a conflict of cluster IPs": {path: "10.96.0.1:80", events: []profileEvent{
+			after(wanted, web), after(nil, profileService("db", withClusterIPs("10.96.0.1"))), without(wantService("db"), web),
+		}},
+		"Q28 becomes invalid and valid": {path: webPath, events: []profileEvent{
+			after(wantProfileOn("ns", "own"), web, own), after(wanted, webProfile(catalog.Route{Name: "r"})), after(nil, webProfile(catalog.Route{Name: "s"})),
+			after(wantProfileOn("ns", "own"), own),
+		}},
+		"another Service": {path: webPath, events: []profileEvent{after(wanted, web), after(nil, profileService("db", withOpaquePorts("80")))}},
+	})
+}
+
+func TestGetProfileLiveAddress(t *testing.T) {
+	const at, host = "10.0.0.1:80", "192.168.0.1:8080"
+	meshedA := wantAddress(at, wantPod("a"), wantMeshed)
+	podA := profilePod("a", "10.0.0.1", meshed)
+	pending := profilePod("a", "10.0.0.1", meshed, profilePending)
+	relabelled := profilePod("a", "10.0.0.1", meshed)
+	relabelled.Labels = catalog.NewLabels(map[string]string{controlPlaneLabel: "linkerd", "version": "2"})
+	relabelled.Node = "n2"
+	dying := profilePod("a", "10.0.0.1", meshed, func(w *catalog.Workload) { w.Terminating = true })
+	first, second := profilePod("a", "10.0.0.1", mapsPort), profilePod("b", "10.0.0.2", mapsPort)
+	named := profileOpaqueServer(0)
+	named.PortName = "http"
+	rs := catalog.OwnerRef{Kind: "ReplicaSet", Name: "rs"}
+	playProfiles(t, map[string]profilePlay{
+		"P10 Pending, then Running": {path: "10.0.0.1:4191", events: []profileEvent{
+			after(wantAddress("10.0.0.1:4191"), pending), after(wantAddress("10.0.0.1:4191", wantPod("a"), wantMeshed), podA), without(wantAddress("10.0.0.1:4191"), podA),
+		}},
+		"P11 with a native sidecar": {path: "10.0.0.1:4191", events: []profileEvent{
+			// The kube package reads init containers into the same fields; the port of the proxy comes last there.
+			after(wantAddress("10.0.0.1:4191"), profilePod("a", "10.0.0.1", profilePending, meshed)), after(wantAddress("10.0.0.1:4191", wantPod("a"), wantMeshed), podA),
+		}},
+		"P23 host ports": {path: host, events: []profileEvent{
+			after(wantAddress(host, wantPod("a")), first), without(wantAddress(host), first), after(wantAddress(host, wantPod("b")), second),
+			after(wantAddress(host, wantPod("b"), wantOpaque), named), without(wantAddress(host, wantPod("b")), named),
+		}},
+		"T22 nothing to see": {path: at, events: []profileEvent{after(meshedA, podA), after(nil, podA), after(nil, relabelled)}},
+		"3.6 deletion begins": {path: at, events: []profileEvent{
+			after(meshedA, podA), after(nil, dying), without(wantAddress(at), podA),
+		}},
+		"Q5 an undeclared port":    {path: "10.0.0.1:9999", events: []profileEvent{after(wantAddress("10.0.0.1:9999")), after(wantAddress("10.0.0.1:9999", wantPod("a"), wantMeshed), podA)}},
+		"Q6 edited":                {path: at, events: []profileEvent{after(meshedA, podA), after(wantAddress(at, wantPod("a")), profilePod("a", "10.0.0.1"))}},
+		"Q6 the IP is used again":  {path: at, events: []profileEvent{after(meshedA, podA), after(wantAddress(at, wantPod("b")), dying, profilePod("b", "10.0.0.1")), without(nil, podA)}},
+		"P25 a conflict meanwhile": {path: at, events: []profileEvent{after(meshedA, podA), after(nil, profilePod("b", "10.0.0.1")), without(wantAddress(at, wantPod("b")), podA)}},
+		"Q3 P21 a Server": {path: at, events: []profileEvent{
+			after(meshedA, podA), after(wantAddress(at, wantPod("a"), wantMeshed, wantTransport), profileOpaqueServer(80)), after(meshedA, profileOpaqueServer(81)),
+		}},
+		"Q4 P21 a Server for a VM": {path: "10.1.0.1:80", events: []profileEvent{
+			after(wantAddress("10.1.0.1:80", wantVM("vm")), profileVM("vm", "10.1.0.1")), after(wantAddress("10.1.0.1:80", wantVM("vm"), wantTransport), profileOpaqueServer(80)),
+			without(wantAddress("10.1.0.1:80", wantVM("vm")), profileOpaqueServer(80)), without(wantAddress("10.1.0.1:80"), profileVM("vm", "10.1.0.1")),
+		}},
+		"Q7 the hostname goes and returns": {path: "bare.web.ns.svc.cluster.local:80", events: []profileEvent{
+			after(wantAddress("10.0.0.9:80"), profileSet()), without(nil, profileSet()), after(nil, profileSet()),
+		}},
+		"Q23 the pod behind a name moves": {path: "web-0.web.ns.svc.cluster.local:80", events: []profileEvent{
+			after(meshedA, podA, profileSet()), after(wantAddress("10.0.0.7:80", wantPod("a"), wantMeshed), profilePod("a", "10.0.0.7", meshed)),
+		}},
+		"Q24 the owner appears": {path: at, events: []profileEvent{
+			after(wantAddress(at, wantOwned("replicaset", "rs")), profilePod("a", "10.0.0.1", func(w *catalog.Workload) { w.Owner = rs })),
+			after(wantAddress(at, wantOwned("deployment", "web")), &catalog.Owner{Cluster: catalog.LocalCluster, Namespace: "ns", OwnerRef: rs, Parent: catalog.OwnerRef{Kind: "Deployment", Name: "web"}}),
+		}},
+	})
+}
+
+// wantOwned says that the address is that of the pod a, which somebody owns.
+func wantOwned(kind, name string) func(*pb.DestinationProfile) {
+	return func(p *pb.DestinationProfile) {
+		wantPod("a")(p)
+		p.Endpoint.MetricLabels[kind] = name
+	}
+}
+
+// P25: while a conflict lasts, an open stream keeps what it has, and a new one is refused.
+func TestGetProfileConflict(t *testing.T) {
+	withProfileServer(t, []catalog.Object{profilePod("a", "10.0.0.1")}, func(t *testing.T, s *profileServer) {
+		live := s.ask("10.0.0.1:80", "")
+		live.want(t, "at first", wantAddress("10.0.0.1:80", wantPod("a")))
+		s.put(profilePod("b", "10.0.0.1"))
+		s.ask("10.0.0.1:80", "").wantRefused(t, codes.FailedPrecondition)
+		live.want(t, "during the conflict")
+		s.remove(profilePod("b", "10.0.0.1"))
+		live.want(t, "after the conflict")
+		fresh := s.ask("10.0.0.1:80", "")
+		fresh.want(t, "after the conflict", wantAddress("10.0.0.1:80", wantPod("a")))
+		fresh.leave()
+		live.leave()
+	})
+}
+
+// Q28: many streams of one invalid ServiceProfile make one problem each time that it changes.
+func TestGetProfileReportsOnce(t *testing.T) {
+	bad := func(route string) *catalog.ServiceProfile { return webProfile(catalog.Route{Name: route}) }
+	withProfileServer(t, []catalog.Object{profileService("web"), bad("r")}, func(t *testing.T, s *profileServer) {
+		var open []*profileClient
+		for range 3 {
+			open = append(open, s.ask(webPath, ""))
+		}
+		want := []catalog.Problem{{Kind: "ServiceProfile", Namespace: "ns", Name: "web.ns.svc.cluster.local", Field: "spec"}}
+		for i := range 2 {
+			got := s.reported()
+			if len(got) != i+1 {
+				t.Fatalf("reported %d problems, want %d: %v", len(got), i+1, got)
+			}
+			got[i].Reason = ""
+			if diff := cmp.Diff(want, got[i:]); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			s.put(bad("s"))
+		}
+		for _, c := range open {
+			c.want(t, "an invalid profile", wantService("web"))
+			c.leave()
+		}
+	})
+}
+
+// Q2: whoever comes after the last one left is told the same.
+func TestGetProfileAfterTheLast(t *testing.T) {
+	withProfileServer(t, []catalog.Object{profileService("web", withOpaquePorts("80"))}, func(t *testing.T, s *profileServer) {
+		for range 3 {
+			c := s.ask(webPath, "")
+			c.want(t, "the next client", wantService("web", wantOpaque))
+			c.leave()
+			s.wantIdle(t)
+		}
+	})
+}
+
+// Before the catalog knows the cluster, streams wait; afterwards they are served.
+// When the server ends, its streams do, with status OK.
+func TestGetProfileShutdown(t *testing.T) {
+	withProfileServer(t, []catalog.Object{profileService("web"), profilePod("a", "10.0.0.1")}, func(t *testing.T, s *profileServer) {
+		open := []*profileClient{s.ask(webPath, ""), s.ask(webPath, ""), s.ask("10.0.0.1:80", ""), s.ask("web.ns.svc.cluster.local:81", "")}
+		s.stop()
+		profileSettle()
+		for i, c := range open {
+			c.mu.Lock()
+			// Recv says io.EOF for status OK.
+			if !c.over || c.err.Error() != "EOF" || len(c.messages) != 1 {
+				t.Errorf("stream %d: %d messages, ended %v with %v", i, len(c.messages), c.over, c.err)
+			}
+			c.mu.Unlock()
+		}
+		s.wantIdle(t)
+	})
+}

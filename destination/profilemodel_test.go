@@ -1,0 +1,296 @@
+package destination
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+var profileSequences = flag.Int("profilemodel.sequences", 300, "random event sequences that TestProfileModel plays")
+
+var profileSeed = flag.Uint64("profilemodel.seed", 1, "seed of the first sequence that TestProfileModel plays")
+
+// TestProfileModel plays random object events to a server with several streams of
+// random questions, some of which stop reading for a while, and compares what they
+// were told with a catalog that is built from nothing after each event.
+func TestProfileModel(t *testing.T) {
+	for i := range uint64(*profileSequences) {
+		seed := *profileSeed + i
+		synctest.Test(t, func(t *testing.T) { playProfileModel(t, seed) })
+		if t.Failed() {
+			t.Fatalf("replay with: go test ./destination -run TestProfileModel -profilemodel.sequences=1 -profilemodel.seed=%d", seed)
+		}
+	}
+}
+
+// profileTruth is what there is to say at one time: the encoded profile, or none
+// and the status with which a new stream is refused.
+type profileTruth struct {
+	wire    string
+	refused codes.Code
+	silent  bool // an open stream keeps what it has
+}
+
+// profileModel is a server and its streams.
+type profileModel struct {
+	*profileWorld
+	ctx     context.Context
+	wg      sync.WaitGroup
+	live    *catalog.Catalog
+	server  *Server
+	clients []*profileModelClient
+}
+
+// profileModelClient is one stream.
+type profileModelClient struct {
+	query  catalog.ProfileQuery
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	paused  chan struct{} // not nil while the client doesn't read; closed when it goes on
+	history []profileTruth
+	floor   int // the state in history that explains the last message, or a later one
+	last    *string
+	errs    []string
+}
+
+func (c *profileModelClient) pause(on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case on && c.paused == nil:
+		c.paused = make(chan struct{})
+	case !on && c.paused != nil:
+		close(c.paused)
+		c.paused = nil
+	}
+}
+
+// SendMsg checks that the message says what was true at some time, not before
+// what the message before said, and that it says something new.
+func (c *profileModelClient) SendMsg(m any) error {
+	c.mu.Lock()
+	paused := c.paused
+	c.mu.Unlock()
+	if paused != nil {
+		<-paused
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wire := string(m.(*frame).bytes.Materialize())
+	if c.last != nil && *c.last == wire {
+		c.errs = append(c.errs, "was sent the same twice")
+	}
+	c.last = &wire
+	at := slices.IndexFunc(c.history[c.floor:], func(s profileTruth) bool { return !s.silent && s.wire == wire })
+	if at < 0 {
+		c.errs = append(c.errs, "was sent what was not true since the last message: "+profileWords(wire))
+		return nil
+	}
+	c.floor += at
+	return nil
+}
+
+func profileWords(wire string) string {
+	p := &pb.DestinationProfile{}
+	if err := proto.Unmarshal([]byte(wire), p); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(p)
+}
+
+// settled checks that a client that reads knows what is true now. From here on
+// nothing that was true before may be sent.
+func (c *profileModelClient) settled() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := len(c.history) - 1
+	want := c.history[now]
+	switch {
+	case c.paused != nil || want.silent:
+	case c.last == nil:
+		c.errs = append(c.errs, "was sent nothing")
+	case *c.last != want.wire:
+		c.errs = append(c.errs, fmt.Sprintf("knows %s, want %s", profileWords(*c.last), profileWords(want.wire)))
+	default:
+		c.floor = now
+	}
+}
+
+// truth answers a query from a catalog that was built from nothing.
+func (m *profileModel) truth(fresh *catalog.Catalog, q catalog.ProfileQuery) profileTruth {
+	s := fresh.Profile(q)
+	defer s.Release()
+	t := profileTruth{}
+	switch s.Subject {
+	case catalog.ConflictFound:
+		t.refused, t.silent = codes.FailedPrecondition, true
+	case catalog.ExternalNameFound:
+		t.refused, t.silent = codes.InvalidArgument, true
+	case catalog.NothingFound:
+		t.refused, t.silent = codes.NotFound, q.Hostname != ""
+	}
+	if !t.silent {
+		t.wire = string(marshal(m.server.config.profile(q, s)))
+	}
+	return t
+}
+
+var profileModelOptions = catalog.Options{DefaultOpaquePorts: catalog.PortSet{{Low: 3306, High: 3306}}}
+
+// fresh builds a catalog from the objects as they are now.
+func (m *profileModel) fresh() *catalog.Catalog {
+	c := catalog.New(profileModelOptions)
+	for _, v := range m.objects {
+		c.Put(v)
+	}
+	c.MarkSynced()
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = c.Run(ctx) })
+	<-c.Synced()
+	cancel()
+	wg.Wait()
+	return c
+}
+
+func playProfileModel(t *testing.T, seed uint64) {
+	m := &profileModel{
+		profileWorld: &profileWorld{world{Rand: rand.New(rand.NewPCG(seed, 1)), objects: map[catalog.ID]catalog.Object{}}},
+		live:         catalog.New(profileModelOptions),
+	}
+	m.server = NewServer(m.live, Config{
+		ControllerNamespace: "linkerd", TrustDomain: "trust.domain", ClusterDomain: "cluster.local", EnableH2Upgrade: true, ForceOpaqueTransport: m.chance(30),
+	}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	m.ctx = ctx
+	m.wg.Go(func() { _ = m.live.Run(ctx) })
+	for range m.IntN(12) {
+		m.put()
+	}
+	m.settle()
+	for range 3 + m.IntN(4) {
+		m.open(t)
+	}
+	for range 3 + m.IntN(30) {
+		m.step(t)
+	}
+	for _, c := range m.clients {
+		c.pause(false)
+	}
+	m.settle()
+	for _, c := range m.clients {
+		m.verdict(t, c)
+	}
+	cancel()
+	m.wg.Wait()
+	if n := len(m.server.profiles.m); n != 0 {
+		t.Errorf("%d views are left without a stream", n)
+	}
+}
+
+// put makes an event that no client has to know of.
+func (m *profileModel) put() {
+	id, v := m.event()
+	if v == nil {
+		m.live.Delete(id)
+	} else {
+		m.live.Put(v)
+	}
+}
+
+// step makes one event, tells the oracle first, and lets some time pass. Now and
+// then everything comes to rest, and clients come and go.
+func (m *profileModel) step(t *testing.T) {
+	id, v := m.event()
+	fresh := m.fresh()
+	for _, c := range m.clients {
+		if m.chance(25) {
+			c.pause(m.chance(50))
+		}
+		now := m.truth(fresh, c.query)
+		c.mu.Lock()
+		c.history = append(c.history, now)
+		c.mu.Unlock()
+	}
+	if v == nil {
+		m.live.Delete(id)
+	} else {
+		m.live.Put(v)
+	}
+	switch {
+	case m.chance(25):
+		m.settle()
+	case m.chance(60):
+		time.Sleep(time.Duration(m.IntN(8)) * time.Millisecond) // virtual time
+	}
+	if m.chance(10) {
+		m.settle()
+		m.open(t)
+	}
+	if len(m.clients) > 1 && m.chance(5) {
+		m.verdict(t, m.clients[0])
+		m.clients[0].cancel()
+		m.clients[0].pause(false)
+		m.clients = m.clients[1:]
+	}
+}
+
+func (m *profileModel) settle() {
+	time.Sleep(time.Second) // virtual time
+	synctest.Wait()
+	for _, c := range m.clients {
+		c.settled()
+	}
+}
+
+func (m *profileModel) verdict(t *testing.T, c *profileModelClient) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.errs {
+		t.Errorf("client of %+v: %s", c.query, e)
+	}
+}
+
+// open starts a stream of a random question, which is refused if there is
+// nothing to say; everything is at rest.
+func (m *profileModel) open(t *testing.T) {
+	t.Helper()
+	c := &profileModelClient{query: m.query()}
+	truth := m.truth(m.fresh(), c.query)
+	c.history = []profileTruth{truth}
+	ctx, cancel := context.WithCancel(m.ctx)
+	c.cancel = cancel
+	var err error
+	m.wg.Go(func() {
+		view := m.server.profiles.acquire(c.query)
+		defer m.server.profiles.release(view)
+		err = (&profileStream{server: m.server, view: view, out: c}).run(ctx)
+	})
+	synctest.Wait()
+	if truth.refused == codes.OK {
+		m.clients = append(m.clients, c)
+		c.settled()
+		return
+	}
+	cancel()
+	if status.Code(err) != truth.refused || c.last != nil {
+		t.Errorf("a new client of %+v: status %v, messages %v; want %s and none", c.query, err, c.last != nil, truth.refused)
+	}
+}

@@ -1,0 +1,183 @@
+package destination
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// profileAnswer is what a profile view has to say at one time. It is immutable.
+type profileAnswer struct {
+	snapshot *catalog.ProfileSnapshot
+	// frame is nil when there never was a profile. When there is none any more, streams
+	// keep the one that they have.
+	frame   *frame
+	wire    []byte
+	at      time.Time
+	version uint64 // counts the different frames
+}
+
+// profileView answers one query for all streams that ask it. It has no goroutine:
+// the first stream that finds the answer stale makes the next one, for all.
+type profileView struct {
+	query   catalog.ProfileQuery
+	catalog *catalog.Catalog
+	config  *Config
+
+	current atomic.Pointer[profileAnswer]
+	mu      sync.Mutex // held while the next answer is made
+	streams int        // guarded by profileViews.mu
+}
+
+// latest returns an answer that was not stale when it was asked for.
+func (v *profileView) latest() *profileAnswer {
+	if a := v.current.Load(); a != nil && !closed(a.snapshot.Stale()) {
+		return a
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	old := v.current.Load()
+	if old != nil && !closed(old.snapshot.Stale()) {
+		return old
+	}
+	next := v.answer(old)
+	v.current.Store(next)
+	return next
+}
+
+// answer makes the next answer. One that says the same as the old one has its frame.
+func (v *profileView) answer(old *profileAnswer) *profileAnswer {
+	a := &profileAnswer{snapshot: v.catalog.Profile(v.query), at: time.Now()}
+	switch a.snapshot.Subject {
+	case catalog.ConflictFound, catalog.ExternalNameFound:
+		return a.like(old)
+	case catalog.NothingFound:
+		// A Service that is gone leaves its streams with the default profile; there is
+		// nothing to say of a hostname that is gone.
+		if v.query.Hostname != "" {
+			return a.like(old)
+		}
+	}
+	wire := marshal(v.config.profile(v.query, a.snapshot))
+	if old != nil && old.frame != nil && bytes.Equal(old.wire, wire) {
+		return a.like(old)
+	}
+	a.frame, a.wire = newFrame(wire), wire
+	if old != nil {
+		a.version = old.version + 1
+	}
+	return a
+}
+
+// like makes the answer say what the old one said: there is nothing new to say.
+func (a *profileAnswer) like(old *profileAnswer) *profileAnswer {
+	if old != nil {
+		a.frame, a.wire, a.version = old.frame, old.wire, old.version
+	}
+	return a
+}
+
+// refusal returns the status error of a new stream for which the answer is none (§3.1, §3.2).
+func (a *profileAnswer) refusal(q catalog.ProfileQuery) error {
+	s := a.snapshot
+	switch {
+	case s.Subject == catalog.ConflictFound:
+		return status.Error(codes.FailedPrecondition, s.Conflict)
+	case s.Subject == catalog.ExternalNameFound:
+		return status.Errorf(codes.InvalidArgument, "invalid authority: service %s.%s is of type ExternalName", s.Service.Name, s.Service.Namespace)
+	case s.Subject == catalog.NothingFound && q.Hostname != "":
+		return status.Errorf(codes.NotFound, "service %s.%s has no endpoint of the hostname %s", s.Service.Name, s.Service.Namespace, q.Hostname)
+	case s.Subject == catalog.NothingFound:
+		return status.Errorf(codes.NotFound, "service %s.%s not found", s.Service.Name, s.Service.Namespace)
+	default:
+		return nil
+	}
+}
+
+// profileViews are the queries that somebody is asking.
+type profileViews struct {
+	catalog *catalog.Catalog
+	config  *Config
+
+	mu sync.Mutex
+	m  map[catalog.ProfileQuery]*profileView
+}
+
+// acquire returns the view of a query. Each acquire is followed by one release.
+func (vs *profileViews) acquire(q catalog.ProfileQuery) *profileView {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	v := vs.m[q]
+	if v == nil {
+		v = &profileView{query: q, catalog: vs.catalog, config: vs.config}
+		vs.m[q] = v
+	}
+	v.streams++
+	return v
+}
+
+// release drops the view when this was its last user.
+func (vs *profileViews) release(v *profileView) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	v.streams--
+	if v.streams > 0 {
+		return
+	}
+	delete(vs.m, v.query)
+	if a := v.current.Load(); a != nil {
+		a.snapshot.Release()
+	}
+}
+
+// profileStream is one GetProfile call. Its goroutine is the handler's.
+type profileStream struct {
+	server *Server
+	view   *profileView
+	out    sender
+	progress
+}
+
+// run sends profiles until the context or the server ends; then it returns nil.
+func (s *profileStream) run(ctx context.Context) error {
+	a := s.view.latest()
+	if err := a.refusal(s.view.query); err != nil {
+		return err
+	}
+	for sent := (*profileAnswer)(nil); ; a = s.view.latest() {
+		if err := s.bring(sent, a); err != nil {
+			return err
+		}
+		sent = a
+		select {
+		case <-a.snapshot.Stale():
+		case <-ctx.Done():
+			return nil
+		case <-s.server.stopping:
+			return nil
+		}
+	}
+}
+
+// bring sends the answer unless what was sent last, nil for nothing, says the same.
+func (s *profileStream) bring(sent, a *profileAnswer) error {
+	if sent != nil && a.version-sent.version > 1 {
+		s.server.metrics.skipped(s.view.query, a)
+	}
+	if sent != nil && bytes.Equal(sent.wire, a.wire) {
+		return nil
+	}
+	s.begin(a.at)
+	if err := s.out.SendMsg(a.frame); err != nil {
+		return err
+	}
+	s.finish()
+	return nil
+}

@@ -1,0 +1,322 @@
+package destination
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// profileSink is a stream that keeps the very frames that it was sent. While it is
+// held it doesn't return from the next send.
+type profileSink struct {
+	mu     sync.Mutex
+	frames []*frame
+	held   chan struct{} // closed when sends go on; nil while they may
+}
+
+func (s *profileSink) SendMsg(m any) error {
+	f := m.(*frame)
+	s.mu.Lock()
+	s.frames = append(s.frames, f)
+	held := s.held
+	s.mu.Unlock()
+	if held != nil {
+		<-held
+	}
+	return nil
+}
+
+func (s *profileSink) sent() []*frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.frames
+}
+
+// profiles decodes what was sent.
+func (s *profileSink) profiles(t *testing.T) []*pb.DestinationProfile {
+	t.Helper()
+	var list []*pb.DestinationProfile
+	for _, f := range s.sent() {
+		list = append(list, decodeProfile(t, f))
+	}
+	return list
+}
+
+func decodeProfile(t *testing.T, f *frame) *pb.DestinationProfile {
+	t.Helper()
+	p := &pb.DestinationProfile{}
+	if err := proto.Unmarshal(f.bytes.Materialize(), p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// profileRig is a server without gRPC, inside a bubble.
+type profileRig struct {
+	*profileServer
+	ctx context.Context
+	wg  sync.WaitGroup
+}
+
+// withProfileRig runs a test in a bubble, whose streams end with it.
+func withProfileRig(t *testing.T, objects []catalog.Object, test func(*testing.T, *profileRig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &profileServer{registry: prometheus.NewRegistry(), catalog: catalog.New(catalog.Options{})}
+		s.server = NewServer(s.catalog, Config{ClusterDomain: "cluster.local"}, s.registry, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		r := &profileRig{profileServer: s, ctx: ctx}
+		r.wg.Go(func() { _ = s.catalog.Run(ctx) })
+		s.put(objects...)
+		test(t, r)
+		cancel()
+		r.wg.Wait()
+		s.wantIdle(t)
+	})
+}
+
+// open starts a stream of a query.
+func (r *profileRig) open(q catalog.ProfileQuery) *profileSink {
+	sink := &profileSink{}
+	r.wg.Go(func() {
+		view := r.server.profiles.acquire(q)
+		defer r.server.profiles.release(view)
+		st := &profileStream{server: r.server, view: view, out: sink}
+		r.server.asks.add(st)
+		defer r.server.asks.remove(st)
+		_ = st.run(r.ctx)
+	})
+	synctest.Wait()
+	return sink
+}
+
+func queryWeb(port uint16) catalog.ProfileQuery {
+	return catalog.ProfileQuery{Cluster: catalog.LocalCluster, Service: profileService("web").Key, Port: port, ClusterDomain: "cluster.local"}
+}
+
+func queryIP(ip string, port uint16) catalog.ProfileQuery {
+	return catalog.ProfileQuery{Cluster: catalog.LocalCluster, IP: netip.MustParseAddr(ip), Port: port, ClusterDomain: "cluster.local"}
+}
+
+// All streams of a question share one view, and are sent the same bytes.
+func TestProfileViewIsShared(t *testing.T) {
+	withProfileRig(t, []catalog.Object{profileService("web")}, func(t *testing.T, r *profileRig) {
+		a, b, other := r.open(queryWeb(80)), r.open(queryWeb(80)), r.open(queryWeb(81))
+		if n := len(r.server.profiles.m); n != 2 {
+			t.Errorf("%d views for two questions", n)
+		}
+		r.put(profileService("web", withOpaquePorts("80")))
+		if len(a.sent()) != 2 || len(b.sent()) != 2 || len(other.sent()) != 1 {
+			t.Fatalf("%d, %d and %d messages were sent, want 2, 2 and 1", len(a.sent()), len(b.sent()), len(other.sent()))
+		}
+		for i, f := range a.sent() {
+			if b.sent()[i] != f {
+				t.Errorf("message %d was encoded for each stream", i+1)
+			}
+		}
+	})
+}
+
+// A slow reader holds up nobody; when it reads again it gets the latest profile
+// only, and the overflow is counted for what the question turned out to be about.
+func TestProfileSlowReader(t *testing.T) {
+	web := profileService("web", withClusterIPs("10.96.0.1"))
+	overflows := map[string]string{
+		"profile":  `profile_updates_queue_overflow{fqn="web.ns.svc.cluster.local",port="80"} 1`,
+		"endpoint": `endpoint_profile_updates_queue_overflow 1`,
+	}
+	for name, tc := range map[string]struct {
+		query    catalog.ProfileQuery
+		overflow string
+	}{"by name": {queryWeb(80), "profile"}, "by cluster IP": {queryIP("10.96.0.1", 80), "profile"}, "a pod's IP": {queryIP("10.0.0.1", 80), "endpoint"}} {
+		t.Run(name, func(t *testing.T) {
+			withProfileRig(t, []catalog.Object{web, profilePod("a", "10.0.0.1")}, func(t *testing.T, r *profileRig) {
+				quick, slow := r.open(tc.query), r.open(tc.query)
+				hold := make(chan struct{})
+				slow.mu.Lock()
+				slow.held = hold
+				slow.mu.Unlock()
+				// The slow one is stuck with the first of these.
+				for _, list := range []string{"80", "", "80", "", "80"} {
+					r.put(profilePod("a", "10.0.0.1", profileAnnotated(list)), profileService("web", withClusterIPs("10.96.0.1"), withOpaquePorts(list)))
+				}
+				if len(quick.sent()) != 6 || len(slow.sent()) != 2 {
+					t.Fatalf("the quick reader got %d messages and the slow one %d, want 6 and 2", len(quick.sent()), len(slow.sent()))
+				}
+				r.put(profileService("web", withClusterIPs("10.96.0.1")), profilePod("a", "10.0.0.1"))
+				slow.mu.Lock()
+				slow.held = nil
+				slow.mu.Unlock()
+				close(hold)
+				profileSettle()
+				got := slow.profiles(t)
+				if diff := cmp.Diff(quick.profiles(t)[6:], got[2:], protocmp.Transform()); diff != "" {
+					t.Errorf("the slow reader's last messages (-quick +slow):\n%s", diff)
+				}
+				r.wantMetric(t, overflows[tc.overflow])
+			})
+		})
+	}
+}
+
+// wantMetric checks one line of the server's metrics.
+func (r *profileRig) wantMetric(t *testing.T, line string) {
+	t.Helper()
+	name, _, _ := strings.Cut(line, " ")
+	name, _, _ = strings.Cut(name, "{")
+	families, err := r.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name {
+			text := fmt.Sprintf("# HELP %s %s\n# TYPE %s %s\n%s\n", name, f.GetHelp(), name, strings.ToLower(f.GetType().String()), line)
+			if err := testutil.GatherAndCompare(r.registry, strings.NewReader(text), name); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+	}
+	t.Errorf("no metric %s", name)
+}
+
+// T22: what was sent last is not sent again, not even when something else was true
+// in between that the stream was too slow for.
+func TestProfileBackAgain(t *testing.T) {
+	withProfileRig(t, []catalog.Object{profileService("web")}, func(t *testing.T, r *profileRig) {
+		quick, slow := r.open(queryWeb(80)), r.open(queryWeb(80))
+		hold := make(chan struct{})
+		slow.mu.Lock()
+		slow.held = hold
+		slow.mu.Unlock()
+		for _, list := range []string{"80", "", "80"} {
+			r.put(profileService("web", withOpaquePorts(list)))
+		}
+		slow.mu.Lock()
+		slow.held = nil
+		slow.mu.Unlock()
+		close(hold)
+		profileSettle()
+		if len(quick.sent()) != 4 || len(slow.sent()) != 2 {
+			t.Errorf("sent %d messages to the quick one and %d to the slow one, want 4 and 2", len(quick.sent()), len(slow.sent()))
+		}
+		r.put(profileService("web"))
+		if len(quick.sent()) != 5 || len(slow.sent()) != 3 {
+			t.Errorf("then %d and %d, want 5 and 3", len(quick.sent()), len(slow.sent()))
+		}
+	})
+}
+
+// A view whose first answer refuses streams may live on for a stream that comes
+// while the refused one leaves. The empty profile is a profile for that one.
+func TestProfileEmptyAfterRefusal(t *testing.T) {
+	withProfileRig(t, []catalog.Object{profileService("web", func(s *catalog.Service) { s.ExternalName = true })}, func(t *testing.T, r *profileRig) {
+		view := r.server.profiles.acquire(queryWeb(80))
+		defer r.server.profiles.release(view)
+		if a := view.latest(); a.refusal(queryWeb(80)) == nil || a.frame != nil {
+			t.Fatalf("the first answer is %+v, want a refusal", a)
+		}
+		r.put(profileService("web", withPorts()))
+		sink := r.open(queryWeb(80))
+		if diff := cmp.Diff([]*pb.DestinationProfile{{}}, sink.profiles(t), protocmp.Transform()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// §7.1: the metrics follow the streams and leave nothing behind.
+func TestProfileMetrics(t *testing.T) {
+	withProfileRig(t, []catalog.Object{profileService("web", withClusterIPs("10.96.0.1")), profilePod("a", "10.0.0.1"), profileSet()}, func(t *testing.T, r *profileRig) {
+		r.wantMetric(t, "workload_subscribers 0")
+		byName := queryWeb(80)
+		byName.Hostname = "bare"
+		for _, q := range []catalog.ProfileQuery{queryWeb(80), queryWeb(80), queryIP("10.96.0.1", 80), queryIP("10.0.0.1", 80), byName} {
+			r.open(q)
+		}
+		r.put(profileService("web", withClusterIPs("10.96.0.1"), withOpaquePorts("80")))
+		// What can't be seen is no update.
+		r.put(profileService("web", withClusterIPs("10.96.0.1"), withOpaquePorts("80,81")), profilePod("a", "10.0.0.1"))
+		// The address in conflict and the hostname that is gone are about no Service, now as before.
+		r.put(profilePod("b", "10.0.0.1"))
+		r.remove(profileSet())
+		for _, line := range []string{
+			`profile_subscribers{namespace="ns",profile="web.ns.svc.cluster.local"} 3`,
+			`profile_updates{namespace="ns",profile="web.ns.svc.cluster.local"} 2`,
+			`service_subscribers{name="web",namespace="ns"} 3`,
+			"workload_subscribers 2", "workload_updates 0",
+		} {
+			r.wantMetric(t, line)
+		}
+	})
+}
+
+// Streams that come and go leave nothing behind: no views, no snapshots that
+// the catalog watches, no goroutines, no memory.
+func TestProfileViewsLeaveNothing(t *testing.T) {
+	withProfileRig(t, nil, func(t *testing.T, r *profileRig) {
+		const services, rounds = 1000, 100
+		for i := range services {
+			r.catalog.Put(profileService(fmt.Sprintf("s%d", i)))
+		}
+		profileSettle()
+		comeAndGo := func() {
+			for i := range services {
+				q := queryWeb(80)
+				q.Service.Name = fmt.Sprintf("s%d", i)
+				a := r.server.profiles.acquire(q)
+				b := r.server.profiles.acquire(q)
+				if a.latest() != b.latest() {
+					t.Fatal("two streams of one question got two answers")
+				}
+				r.server.profiles.release(a)
+				r.server.profiles.release(b)
+			}
+		}
+		comeAndGo()
+		before, goroutines := heap(), runtime.NumGoroutine()
+		for round := range rounds {
+			comeAndGo()
+			// Half of them see a change while they are open.
+			if round%2 == 0 {
+				q := queryWeb(80)
+				q.Service.Name = "s0"
+				view := r.server.profiles.acquire(q)
+				view.latest()
+				r.put(profileService("s0", withOpaquePorts(fmt.Sprint(round))))
+				view.latest()
+				r.server.profiles.release(view)
+			}
+		}
+		r.wantIdle(t)
+		if n := runtime.NumGoroutine(); n != goroutines {
+			t.Errorf("%d goroutines, before %d", n, goroutines)
+		}
+		if after := heap(); after > before+2<<20 {
+			t.Errorf("the heap grew from %d to %d bytes", before, after)
+		}
+	})
+}
+
+// heap returns the live bytes.
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
