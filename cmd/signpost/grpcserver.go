@@ -5,31 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"time"
 
-	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
 	"google.golang.org/grpc"
 
+	"github.com/signpostd/signpost/internal/grpcmetrics"
 	"github.com/signpostd/signpost/internal/run"
 )
-
-// handlingBuckets are those of Linkerd's dashboards: streams last long.
-var handlingBuckets = []float64{0.1, 1, 300, 3600}
 
 // newGRPCActor makes the gRPC server of a role, with the metrics of
 // spec/destination.md §7.3.
 func newGRPCActor(r role, s serving, l net.Listener) (run.Actor, error) {
-	metrics := grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram(grpcprom.WithHistogramBuckets(handlingBuckets)))
-	if err := s.registry.Register(metrics); err != nil {
-		return run.Actor{}, fmt.Errorf("register the metrics of the gRPC server: %w", err)
-	}
-	server := grpc.NewServer(slices.Concat(r.ServerOptions, []grpc.ServerOption{
-		grpc.ChainUnaryInterceptor(metrics.UnaryServerInterceptor()),
-		grpc.ChainStreamInterceptor(metrics.StreamServerInterceptor()),
-	})...)
+	metrics := grpcmetrics.New(s.registry)
+	server := grpc.NewServer(append(r.ServerOptions, grpc.ChainStreamInterceptor(metrics.StreamInterceptor))...)
 	r.Register(server)
-	metrics.InitializeMetrics(server)
+	metrics.Init(server.GetServiceInfo())
 	// Half of the time, so that what a stream's end leads to has the other half.
 	serve := func(ctx context.Context) error { return serveGRPC(ctx, server, l, s.options.Process.ShutdownGrace/2) }
 	return run.Actor{Name: "gRPC server", Run: serve}, nil
