@@ -5,81 +5,16 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"os"
 	"os/exec"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/prototext"
 )
-
-// scripted is a Destination server that answers the first stream with the first
-// script, and so on; what comes after the last is answered with its last.
-type scripted struct {
-	pb.UnimplementedDestinationServer
-	scripts []script
-
-	mu    sync.Mutex
-	asked []*pb.GetDestination
-}
-
-// script is one stream: messages, and then its end.
-type script struct {
-	updates []*pb.Update
-	// holds keeps the stream open until the client ends it.
-	holds bool
-	end   error
-}
-
-func (s *scripted) Get(q *pb.GetDestination, stream grpc.ServerStreamingServer[pb.Update]) error {
-	s.mu.Lock()
-	script := s.scripts[min(len(s.asked), len(s.scripts)-1)]
-	s.asked = append(s.asked, q)
-	s.mu.Unlock()
-	for _, u := range script.updates {
-		if err := stream.Send(u); err != nil {
-			return err
-		}
-	}
-	if script.holds {
-		<-stream.Context().Done()
-	}
-	return script.end
-}
-
-func (s *scripted) questions() []*pb.GetDestination {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.asked
-}
-
-// serve starts the server on loopback and returns its address.
-func (s *scripted) serve(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := grpc.NewServer()
-	pb.RegisterDestinationServer(server, s)
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(l) }()
-	t.Cleanup(func() {
-		server.Stop()
-		if err := <-done; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-	})
-	return l.Addr().String()
-}
 
 func updates(t *testing.T, texts ...string) []*pb.Update {
 	t.Helper()
@@ -114,30 +49,6 @@ const (
 	noService   = `no_endpoints { exists: false }`
 )
 
-// question runs `signpost get` against the scripts. Its clock stands still, and it
-// waits for more only as long as quiet.
-type question struct {
-	getOptions
-	quiet   time.Duration
-	backoff func(int) time.Duration
-	out     io.Writer
-}
-
-func (q question) ask(ctx context.Context, t *testing.T, addr string) (string, error) {
-	t.Helper()
-	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	q.Authority, q.Addr = "web.emoji.svc.cluster.local:80", "SERVER"
-	var errText bytes.Buffer
-	now := func() time.Time { return time.Date(2026, 1, 2, 15, 4, 5, 6e6, time.UTC) }
-	g := &getter{getOptions: q.getOptions, client: pb.NewDestinationClient(conn), printer: newPrinter(q.getOptions, q.out, now), err: &errText, quiet: q.quiet, backoff: q.backoff}
-	err = g.run(ctx)
-	return errText.String(), err
-}
-
 func TestGetOnce(t *testing.T) {
 	tests := map[string]struct {
 		script script
@@ -161,7 +72,7 @@ func TestGetOnce(t *testing.T) {
 			s := &scripted{scripts: []script{tt.script}}
 			var out bytes.Buffer
 			// The scripts end the stream, so that the quiet time plays no part.
-			q := question{getOptions: getOptions{Output: tt.output, Token: `{"ns":"x"}`, Timeout: time.Minute}, quiet: time.Minute, out: &out}
+			q := question{askOptions: askOptions{Output: tt.output, Token: `{"ns":"x"}`, Timeout: time.Minute}, quiet: time.Minute, out: &out}
 			_, err := q.ask(t.Context(), t, s.serve(t))
 			if got := errorText(err); got != tt.err {
 				t.Errorf("error %q, want %q", got, tt.err)
@@ -182,7 +93,7 @@ func TestGetOnce(t *testing.T) {
 func TestGetOnceFromOpenStream(t *testing.T) {
 	s := &scripted{scripts: []script{{updates: updates(t, addTwo), holds: true}}}
 	var out bytes.Buffer
-	q := question{getOptions: getOptions{Timeout: time.Minute}, quiet: time.Millisecond, out: &out}
+	q := question{askOptions: askOptions{Timeout: time.Minute}, quiet: time.Millisecond, out: &out}
 	if _, err := q.ask(t.Context(), t, s.serve(t)); err != nil {
 		t.Error(err)
 	}
@@ -191,7 +102,7 @@ func TestGetOnceFromOpenStream(t *testing.T) {
 
 func TestGetOnceTimesOut(t *testing.T) {
 	s := &scripted{scripts: []script{{holds: true}}}
-	q := question{getOptions: getOptions{Timeout: 20 * time.Millisecond}, quiet: time.Minute, out: io.Discard}
+	q := question{askOptions: askOptions{Timeout: 20 * time.Millisecond}, quiet: time.Minute, out: io.Discard}
 	_, err := q.ask(t.Context(), t, s.serve(t))
 	want := "get web.emoji.svc.cluster.local:80 from SERVER: DeadlineExceeded: no answer within 20ms: check the address, or give it a longer --timeout"
 	if got := errorText(err); got != want {
@@ -203,25 +114,10 @@ func TestGetOnceInterrupted(t *testing.T) {
 	s := &scripted{scripts: []script{{holds: true}}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	q := question{getOptions: getOptions{Timeout: time.Minute}, quiet: time.Minute, out: io.Discard}
+	q := question{askOptions: askOptions{Timeout: time.Minute}, quiet: time.Minute, out: io.Discard}
 	if _, err := q.ask(ctx, t, s.serve(t)); err != nil {
 		t.Errorf("interrupted: %v, want no error", err)
 	}
-}
-
-// until is a writer that calls found once a line with the text has been written.
-type until struct {
-	written []byte
-	text    string
-	found   func()
-}
-
-func (u *until) Write(p []byte) (int, error) {
-	u.written = append(u.written, p...)
-	if strings.Contains(string(u.written), u.text) {
-		u.found()
-	}
-	return len(p), nil
 }
 
 func TestGetWatch(t *testing.T) {
@@ -255,7 +151,7 @@ func TestGetWatch(t *testing.T) {
 			}
 			s := &scripted{scripts: tt.scripts}
 			// The delays are those of the failures in a row, in nanoseconds.
-			q := question{getOptions: getOptions{Output: tt.output, Watch: true}, out: out, backoff: func(n int) time.Duration { return time.Duration(n) }}
+			q := question{askOptions: askOptions{Output: tt.output, Watch: true}, out: out, backoff: func(n int) time.Duration { return time.Duration(n) }}
 			errLines, err := q.ask(ctx, t, s.serve(t))
 			if got := errorText(err); got != tt.err {
 				t.Errorf("error %q, want %q", got, tt.err)
@@ -265,19 +161,11 @@ func TestGetWatch(t *testing.T) {
 	}
 }
 
-func TestReconnectDelay(t *testing.T) {
-	for failures, want := range map[int]time.Duration{0: 500 * time.Millisecond, 1: time.Second, 4: 8 * time.Second, 5: 10 * time.Second, 1000: 10 * time.Second} {
-		if got := reconnectDelay(failures); got != want {
-			t.Errorf("reconnectDelay(%d) = %v, want %v", failures, got, want)
-		}
-	}
-}
-
 func TestGetWatchWaitsOnlyUntilInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s := &scripted{scripts: []script{{}}}
-	q := question{getOptions: getOptions{Watch: true}, out: io.Discard, backoff: func(int) time.Duration {
+	q := question{askOptions: askOptions{Watch: true}, out: io.Discard, backoff: func(int) time.Duration {
 		cancel()
 		return time.Hour
 	}}
@@ -286,21 +174,16 @@ func TestGetWatchWaitsOnlyUntilInterrupted(t *testing.T) {
 	}
 }
 
-// brokenPipe takes nothing.
-type brokenPipe struct{}
-
-func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
-
 func TestGetReportsOutputErrors(t *testing.T) {
 	want := "get web.emoji.svc.cluster.local:80 from SERVER: can't write the output: broken pipe"
-	for name, o := range map[string]getOptions{
+	for name, o := range map[string]askOptions{
 		"watch": {Watch: true},
 		"json":  {Output: "json", Timeout: time.Minute},
 		"table": {Timeout: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &scripted{scripts: []script{{updates: updates(t, addTwo), holds: true}}}
-			_, err := question{getOptions: o, out: brokenPipe{}, quiet: time.Millisecond}.ask(t.Context(), t, s.serve(t))
+			_, err := question{askOptions: o, out: brokenPipe{}, quiet: time.Millisecond}.ask(t.Context(), t, s.serve(t))
 			if got := errorText(err); got != want {
 				t.Errorf("error %q, want %q", got, want)
 			}

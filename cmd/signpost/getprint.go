@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -9,23 +8,12 @@ import (
 	"time"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
-	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// printer prints what streams bring, in the form that was asked for. It is called by
-// one goroutine.
-type printer interface {
-	// restart is called before the first message of each watched stream.
-	restart()
-	message(u *pb.Update) error
-	// done is called after the last message, unless the stream is watched.
-	done() error
-}
-
-func newPrinter(o getOptions, w io.Writer, now func() time.Time) printer {
+func newGetPrinter(o askOptions, w io.Writer, now func() time.Time) printer[pb.Update] {
 	switch {
 	case o.Output == outputJSON:
-		return &jsonPrinter{out: w, now: now}
+		return jsonUpdates{jsonLines{out: w, now: now}}
 	case o.Watch:
 		return &changePrinter{out: w, now: now}
 	default:
@@ -116,31 +104,5 @@ func renderChanges(at time.Time, changes []change) string {
 }
 
 func changeLine(at time.Time, c change, columns []string) string {
-	return fmt.Sprintf(changeFormat, at.Format("15:04:05.000"), c.mark, fmt.Sprint(c.count), pad(columns))
+	return fmt.Sprintf(changeFormat, at.Format(clock), c.mark, fmt.Sprint(c.count), pad(columns))
 }
-
-// jsonPrinter prints each message on a line.
-type jsonPrinter struct {
-	out io.Writer
-	now func() time.Time
-}
-
-// jsonLine is one line of jsonPrinter.
-type jsonLine struct {
-	Time time.Time `json:"time"`
-	// Addresses are those in the message, readable.
-	Addresses []string        `json:"addresses"`
-	Update    json.RawMessage `json:"update"`
-}
-
-func (p *jsonPrinter) restart() {}
-
-func (p *jsonPrinter) message(u *pb.Update) error {
-	text, err := protojson.Marshal(u)
-	if err != nil {
-		return fmt.Errorf("write the message as JSON: %w", err)
-	}
-	return json.NewEncoder(p.out).Encode(jsonLine{Time: p.now(), Addresses: updateAddrs(u), Update: text})
-}
-
-func (p *jsonPrinter) done() error { return nil }

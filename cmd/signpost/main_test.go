@@ -56,7 +56,7 @@ func TestExecute(t *testing.T) {
 		out, err string
 	}{
 		"nothing":                  {code: 2, err: "no command given: name one of those above"},
-		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of completion, destination, get, run, version`},
+		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of completion, destination, get, profile, run, version`},
 		"start of a command":       {args: "dest", code: 2, err: `unknown command "dest": did you mean "destination"?`},
 		"nearly a command":         {args: "destinatoin", code: 2, err: `unknown command "destinatoin": did you mean "destination"?`},
 		"version":                  {args: "version", out: "dev"},
@@ -81,6 +81,9 @@ func TestExecute(t *testing.T) {
 		"run without a role":       {args: "run --config testdata/config/norole.good.yaml", code: 2, err: "testdata/config/norole.good.yaml:1: no role to run: add the section destination"},
 		"get nothing":              {args: "get", code: 2, err: "no authority given: name one, such as web.emojivoto.svc.cluster.local:80"},
 		"get two":                  {args: "get a b", code: 2, err: `unexpected argument "b": get takes one authority`},
+		"profile nothing":          {args: "profile", code: 2, err: "no authority given: name one, such as web.emojivoto.svc.cluster.local:80"},
+		"profile two":              {args: "profile a b", code: 2, err: `unexpected argument "b": profile takes one authority`},
+		"profile of a format":      {args: "profile a -o yaml", code: 2, err: "--output=yaml: must be one of table, json"},
 		"get without time":         {args: "get a --timeout=0s", code: 2, err: "--timeout=0s: must be more than 0s"},
 		"completion":               {args: "completion bash", out: "# ex: ts=4 sw=4 et filetype=sh"},
 		"drop-in address is taken": {args: "destination -addr=256.0.0.1", code: 2, err: "--addr=256.0.0.1: must be HOST:PORT, or :PORT for all addresses of the host"},
@@ -114,7 +117,7 @@ func TestGetOfEmptyAuthority(t *testing.T) {
 }
 
 func TestHelpGolden(t *testing.T) {
-	for _, command := range []string{"", "destination", "run", "get"} {
+	for _, command := range []string{"", "destination", "run", "get", "profile"} {
 		t.Run("help "+command, func(t *testing.T) {
 			_, out, _ := runCommand(t.Context(), append([]string{"help"}, strings.Fields(command)...)...)
 			golden(t, "help/"+cmp.Or(command, "signpost")+".txt", out)

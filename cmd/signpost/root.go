@@ -19,7 +19,8 @@ whose place it takes:
 
 From anywhere, ask a Destination server what it answers:
 
-  signpost get web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086 --watch`
+  signpost get web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086 --watch
+  signpost profile web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086`
 
 func newRootCommand(s streams) *cobra.Command {
 	root := &cobra.Command{
@@ -42,7 +43,7 @@ func newRootCommand(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(explainFlagError)
-	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newGetCommand(s), newVersionCommand(s))
+	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newGetCommand(s), newProfileCommand(s), newVersionCommand(s))
 	return root
 }
 

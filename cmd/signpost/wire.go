@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -113,7 +114,7 @@ func readiness(cluster *kube.Cluster, known *catalog.Catalog) (bool, []string) {
 	var details []string
 	for _, t := range cluster.Status() {
 		if t.State != kube.Synced {
-			details = append(details, fmt.Sprint(t.Kind, ": ", t.State, " ", t.Reason))
+			details = append(details, strings.TrimSpace(fmt.Sprint(t.Kind, ": ", t.State, " ", t.Reason)))
 		}
 	}
 	select {

@@ -26,33 +26,33 @@ var (
 // the first two for final as well.
 var finalCodes = []codes.Code{codes.InvalidArgument, codes.FailedPrecondition, codes.Unimplemented}
 
-// updateStream is a stream being read.
-type updateStream struct {
-	// updates is closed at the end of the stream.
-	updates chan *pb.Update
-	// end is why the stream ended; it is set before updates is closed.
+// reading is a stream being read.
+type reading[M any] struct {
+	// messages is closed at the end of the stream.
+	messages chan *M
+	// end is why the stream ended; it is set before messages is closed.
 	end error
 }
 
 // open starts a stream, which is read only as fast as its channel and ends with ctx.
-func (g *getter) open(ctx context.Context) *updateStream {
-	s := &updateStream{updates: make(chan *pb.Update)}
+func (a *asker[M]) open(ctx context.Context) *reading[M] {
+	s := &reading[M]{messages: make(chan *M)}
 	go func() {
-		defer close(s.updates)
-		s.end = g.read(ctx, s.updates)
+		defer close(s.messages)
+		s.end = a.read(ctx, s.messages)
 	}()
 	return s
 }
 
-func (g *getter) read(ctx context.Context, updates chan<- *pb.Update) error {
-	stream, err := g.client.Get(ctx, &pb.GetDestination{Scheme: "k8s", Path: g.Authority, ContextToken: g.Token})
+func (a *asker[M]) read(ctx context.Context, messages chan<- *M) error {
+	stream, err := a.call(ctx, &pb.GetDestination{Scheme: "k8s", Path: a.Authority, ContextToken: a.Token})
 	for err == nil {
-		var u *pb.Update
-		if u, err = stream.Recv(); err != nil {
+		var m *M
+		if m, err = stream.Recv(); err != nil {
 			break
 		}
 		select {
-		case updates <- u:
+		case messages <- m:
 		case <-ctx.Done():
 			return status.FromContextError(ctx.Err()).Err()
 		}
@@ -64,63 +64,71 @@ func (g *getter) read(ctx context.Context, updates chan<- *pb.Update) error {
 }
 
 // once prints the first answer.
-func (g *getter) once(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, g.Timeout)
-	defer cancel()
-	s := g.open(limited)
-	err := g.collect(s)
-	cancel()
-	for range s.updates { // until the stream has ended
+func (a *asker[M]) once(ctx context.Context) error {
+	// Not a deadline: the server would be told, and might end the stream as if it had
+	// nothing to say.
+	limited, cancel := context.WithCancelCause(ctx)
+	limit := time.AfterFunc(a.Timeout, func() { cancel(context.DeadlineExceeded) })
+	defer limit.Stop()
+	s := a.open(limited)
+	err := a.collect(s)
+	cancel(nil)
+	for range s.messages { // until the stream has ended
 	}
 	switch {
 	case ctx.Err() != nil:
 		return nil
+	case status.Code(err) == codes.Canceled && context.Cause(limited) == context.DeadlineExceeded:
+		err = status.FromContextError(context.DeadlineExceeded).Err()
 	case err == nil:
-		err = g.print(g.printer.done())
+		err = a.print(a.printer.done())
 	}
 	if err != nil {
-		return g.explain(err)
+		return a.explain(err)
 	}
 	return nil
 }
 
-// collect hands over all messages until nothing comes for a while.
-func (g *getter) collect(s *updateStream) error {
+// collect hands over the messages that the first answer is made of.
+func (a *asker[M]) collect(s *reading[M]) error {
 	quiet := time.NewTimer(math.MaxInt64)
 	defer quiet.Stop()
 	for n := 0; ; n++ {
 		select {
 		case <-quiet.C:
 			return nil
-		case u, ok := <-s.updates:
+		case m, ok := <-s.messages:
 			switch {
 			case !ok && n == 0:
 				return s.end
 			case !ok:
 				return nil
 			}
-			if err := g.print(g.printer.message(u)); err != nil {
+			if err := a.print(a.printer.message(m)); err != nil {
 				return err
 			}
-			quiet.Reset(g.quiet)
+			if a.quiet == 0 {
+				return nil
+			}
+			quiet.Reset(a.quiet)
 		}
 	}
 }
 
 // watch prints changes until ctx ends.
-func (g *getter) watch(ctx context.Context) error {
+func (a *asker[M]) watch(ctx context.Context) error {
 	for failures := 0; ; failures++ {
-		n, err := g.follow(ctx)
+		n, err := a.follow(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, errOutput) || slices.Contains(finalCodes, status.Code(err)):
-			return g.explain(err)
+			return a.explain(err)
 		case n > 0:
 			failures = 0
 		}
-		delay := g.backoff(failures)
-		fmt.Fprintf(g.err, "signpost: %v; asking again in %v\n", g.explain(err), delay)
+		delay := a.backoff(failures)
+		fmt.Fprintf(a.err, "signpost: %v; asking again in %v\n", a.explain(err), delay)
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
@@ -131,17 +139,17 @@ func (g *getter) watch(ctx context.Context) error {
 
 // follow prints what one stream brings, and returns the number of messages and why the
 // stream ended.
-func (g *getter) follow(ctx context.Context) (int, error) {
+func (a *asker[M]) follow(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := g.open(ctx)
-	g.printer.restart()
+	s := a.open(ctx)
+	a.printer.restart()
 	n := 0
-	for u := range s.updates {
+	for m := range s.messages {
 		n++
-		if err := g.print(g.printer.message(u)); err != nil {
+		if err := a.print(a.printer.message(m)); err != nil {
 			cancel()
-			for range s.updates { // until the stream has ended
+			for range s.messages { // until the stream has ended
 			}
 			return n, err
 		}
@@ -150,7 +158,7 @@ func (g *getter) follow(ctx context.Context) (int, error) {
 }
 
 // print marks an error of the printer as one of the output.
-func (g *getter) print(err error) error {
+func (a *asker[M]) print(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -158,19 +166,19 @@ func (g *getter) print(err error) error {
 }
 
 // explain makes an error one line that names the question.
-func (g *getter) explain(err error) error {
+func (a *asker[M]) explain(err error) error {
 	st, isStatus := status.FromError(err)
 	reason := err.Error()
 	switch {
 	case !isStatus:
 	case st.Code() == codes.DeadlineExceeded:
-		reason = fmt.Sprintf("%s: no answer within %v: check the address, or give it a longer --timeout", st.Code(), g.Timeout)
+		reason = fmt.Sprintf("%s: no answer within %v: check the address, or give it a longer --timeout", st.Code(), a.Timeout)
 	case st.Code() == codes.Unavailable:
 		reason = fmt.Sprintf("%s: %s: check that a Destination server listens there", st.Code(), oneLine(st.Message()))
 	default:
 		reason = fmt.Sprintf("%s: %s", st.Code(), oneLine(st.Message()))
 	}
-	return fmt.Errorf("get %s from %s: %s", g.Authority, g.Addr, reason)
+	return fmt.Errorf("%s %s from %s: %s", a.command, a.Authority, a.Addr, reason)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

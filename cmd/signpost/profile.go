@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"github.com/spf13/cobra"
+)
+
+func newProfileCommand(s streams) *cobra.Command {
+	var o askOptions
+	cmd := &cobra.Command{
+		Use:   "profile AUTHORITY",
+		Short: "Show the profile that a Destination server answers with",
+		Long: `Show the profile that a Destination server answers with, be it Signpost or
+Linkerd's: what proxies do with traffic to a service or to one address. AUTHORITY is
+what a proxy asks for: NAME.NAMESPACE.svc.DOMAIN[:PORT], a cluster IP with its port, or
+the IP and port of a pod; IPv6 addresses go in brackets.
+
+Without --watch it prints the first profile. With --watch it prints each profile as it
+arrives, after the time and what is different from the one before (+ added, - removed,
+~ changed), and connects again when the stream ends.`,
+		Example: `  signpost profile web.emojivoto.svc.cluster.local:80
+  signpost profile 10.42.0.17:8080 --watch
+  signpost profile web.emojivoto.svc.cluster.local:80 --token '{"ns":"emojivoto"}' -o json`,
+		Args: oneAuthority,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.Authority = args[0]
+			return runProfile(cmd.Context(), o, s)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+func runProfile(ctx context.Context, o askOptions, s streams) error {
+	conn, err := o.connect()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	a := &asker[pb.DestinationProfile]{
+		askOptions: o,
+		command:    "profile",
+		call:       pb.NewDestinationClient(conn).GetProfile,
+		printer:    newProfilePrinter(o, s.out, time.Now),
+		err:        s.err,
+		backoff:    reconnectDelay,
+	}
+	return a.run(ctx)
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestScenarios plays all scenarios without an API server.
+func TestScenarios(t *testing.T) {
+	for _, s := range readScenarios(t) {
+		t.Run(s.name, func(t *testing.T) {
+			happened := s.playInMemory(t)
+			if *update {
+				s.rewrite(t, happened)
+			}
+			s.compare(t, happened)
+		})
+	}
+}
+
+func (s *scenario) playInMemory(t *testing.T) []outcome {
+	t.Helper()
+	names := scenarioNames{ns: "namespace-of-scenario", other: "another-namespace"}
+	return s.play(t, s.prepare(t, newMemory(s.options.endpointsFrom()), names), names)
+}
+
+// elsewhere are the acceptance cases of spec/destination.md §9.1 to §9.5, and the quirks
+// of §12 about Get in one cluster, that no scenario has, and where they are tested.
+var elsewhere = map[string]string{
+	"G11": "remote clusters are not served yet",
+	"Q8":  "TestUnfiltered",
+	"E20": "the race detector, in all tests; package destination's TestModel",
+}
+
+// TestScenariosCoverTheSpec compares the cases that scenarios name in their first
+// paragraph with those of the spec.
+func TestScenariosCoverTheSpec(t *testing.T) {
+	named := map[string]bool{}
+	id := regexp.MustCompile(`\b[GCEWSQ][0-9]+\b`)
+	for _, s := range readScenarios(t) {
+		title, _, _ := strings.Cut(string(s.archive.Comment), "  ")
+		cases := id.FindAllString(title, -1)
+		if strings.Join(cases, " ") != title || len(cases) == 0 {
+			t.Errorf("%s: the comment begins with %q, want the names of cases and two spaces", s.name, title)
+		}
+		for _, c := range cases {
+			named[c] = true
+		}
+	}
+	var all []string
+	for _, section := range []struct {
+		letter string
+		ids    []int
+	}{{"G", upTo(16)}, {"C", upTo(3)}, {"E", upTo(22)}, {"W", upTo(17)}, {"S", upTo(16)}, {"Q", []int{1, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 33, 36}}} {
+		for _, n := range section.ids {
+			all = append(all, fmt.Sprint(section.letter, n))
+		}
+	}
+	for _, c := range all {
+		if where := elsewhere[c]; named[c] == (where != "") {
+			t.Errorf("case %s: in a scenario is %v, elsewhere is %q; want one of the two", c, named[c], where)
+		}
+	}
+	for c := range named {
+		if !slices.Contains(all, c) {
+			t.Errorf("case %s, named in a scenario, is not in the spec", c)
+		}
+	}
+}
+
+func upTo(n int) []int {
+	var all []int
+	for i := 1; i <= n; i++ {
+		all = append(all, i)
+	}
+	return all
+}
