@@ -75,7 +75,10 @@ func serveFloor(ctx context.Context, args []string) error {
 	g := grpc.NewServer(grpc.ForceServerCodecV2(floorCodec{encoding.GetCodecV2("proto")}))
 	g.RegisterService(&grpc.ServiceDesc{
 		ServiceName: "io.linkerd.proxy.destination.Destination", HandlerType: (*any)(nil),
-		Streams: []grpc.StreamDesc{{StreamName: "Get", ServerStreams: true, Handler: func(_ any, s grpc.ServerStream) error { return f.get(s) }}},
+		Streams: []grpc.StreamDesc{
+			{StreamName: "Get", ServerStreams: true, Handler: func(_ any, s grpc.ServerStream) error { return f.get(s) }},
+			{StreamName: "GetProfile", ServerStreams: true, Handler: func(_ any, s grpc.ServerStream) error { return sendProfile(s) }},
+		},
 	}, f)
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", *addr)
 	if err != nil {
@@ -85,7 +88,25 @@ func serveFloor(ctx context.Context, args []string) error {
 	return g.Serve(l)
 }
 
-func encode(u *pb.Update) *encoded {
+// profile is as long as what Signpost says of a pod.
+var profile = encode(&pb.DestinationProfile{
+	RetryBudget: &pb.RetryBudget{RetryRatio: .2, MinRetriesPerSecond: 10},
+	Endpoint:    weighted(podIP(0).String(), podName(0)),
+})
+
+// sendProfile is the least that GetProfile can be: one message, then nothing.
+func sendProfile(s grpc.ServerStream) error {
+	if err := s.RecvMsg(new(pb.GetDestination)); err != nil {
+		return err
+	}
+	if err := s.SendMsg(profile); err != nil {
+		return err
+	}
+	<-s.Context().Done()
+	return nil
+}
+
+func encode(u proto.Message) *encoded {
 	b, err := proto.Marshal(u)
 	if err != nil {
 		panic(err)

@@ -2,7 +2,7 @@
 // beside what it has to reach, as ratios within one run.
 //
 //	go run ./dev/bench                 everything (what `make bench` does)
-//	go run ./dev/bench --only stall    one part: fanout, stall, outage
+//	go run ./dev/bench --only stall    one part: fanout, stall, outage, profiles, proxies
 //	go run ./dev/bench floor …         the yardstick server, started by the rest
 //
 // Each part starts an API server of its own from bin/localcluster and the servers
@@ -37,6 +37,8 @@ var parts = []part{
 	{"fanout", measureFanout},
 	{"stall", measureStall},
 	{"outage", measureOutage},
+	{"profiles", measureProfiles},
+	{"proxies", measureProxies},
 }
 
 func main() {

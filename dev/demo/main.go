@@ -1,6 +1,6 @@
 // Command demo shows Signpost at work: a real Kubernetes API server rolls a
 // Deployment out while a real client of the Destination API is told, live, where
-// its endpoints are.
+// its endpoints are, and how to treat the traffic to them.
 //
 //	make demo                          about a minute, after the first build
 //	go run ./dev/demo --stay           stays open until Ctrl-C, to play with
@@ -57,6 +57,6 @@ func demo(ctx context.Context, stay bool) error {
 		<-ctx.Done()
 		return nil
 	}
-	fmt.Println("\nThat was Signpost: one watch in, endpoints out. Cleaning up.")
+	fmt.Println("\nThat was Signpost: one watch in, endpoints and profiles out. Cleaning up.")
 	return nil
 }

@@ -39,8 +39,9 @@ type stage struct {
 	client         *kubernetes.Clientset
 	manifests      *manifest.Client
 	processes      []*process
-	mu             sync.Mutex // guards the counts: the watching client's lines come from another goroutine
+	mu             sync.Mutex // guards what the watching clients print: it comes from other goroutines
 	added, removed int
+	profileLines   []string
 }
 
 // set starts everything.
@@ -158,7 +159,10 @@ func (s *stage) play(ctx context.Context) error {
 	if err := s.rolledOut(ctx, 5); err != nil {
 		return err
 	}
-	return s.seen(ctx, 10, 5)
+	if err := s.seen(ctx, 10, 5); err != nil {
+		return err
+	}
+	return s.profile(ctx)
 }
 
 // get shows what a client that asks once is told.

@@ -46,7 +46,8 @@ func (p plan) args(component string) []string {
 	case ControllerManager:
 		return p.controllerManagerArgs()
 	default:
-		return []string{"--config=" + p.schedulerConfig(),
+		return []string{
+			"--config=" + p.schedulerConfig(),
 			"--authentication-kubeconfig=" + p.adminKubeconfig(),
 			"--authorization-kubeconfig=" + p.adminKubeconfig(),
 			"--bind-address=" + loopback,

@@ -66,7 +66,8 @@ func New(options Options) *Simulator {
 		pools:      map[string]*pool{},
 		pods:       cache.NewStore(cache.MetaNamespaceKeyFunc),
 		queue: workqueue.NewTypedRateLimitingQueue(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[string](minRetry, maxRetry)),
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](minRetry, maxRetry),
+		),
 	}
 	for i := range options.Count {
 		s.pools[nodeName(i)] = newPool(i)

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A mesh of 10,000 proxies at rest: each stream is idle, so the proxy closes and
+// opens it again every five minutes, which makes 33 a second of them.
+const (
+	proxyCount     = 10000
+	proxyIdle      = 5 * time.Minute
+	proxyEndpoints = 100
+	proxyConns     = 100
+)
+
+// measureProxies replays five minutes of that: for each proxy a GetProfile for
+// the Service's cluster IP and a Get for its name, opened, answered and closed.
+func measureProxies(ctx context.Context, r *report) error {
+	k, err := startCluster(ctx, time.Second)
+	if err != nil {
+		return err
+	}
+	defer k.stop()
+	if err := (loader{k.client}).load(ctx, proxyEndpoints); err != nil {
+		return fmt.Errorf("load the cluster: %w", err)
+	}
+	web, err := k.client.CoreV1().Services(namespace).Get(ctx, service, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	s, err := startSignpost(ctx, k)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	conns, closeAll, err := dialAll(s.addr, proxyConns)
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	p := proxies{conns: conns, clusterIP: web.Spec.ClusterIP}
+	if err := p.life(ctx, 0); err != nil {
+		return err
+	}
+	before, err := s.usage()
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	if err := p.replay(ctx, begun); err != nil {
+		return err
+	}
+	after, err := s.usage()
+	if err != nil {
+		return err
+	}
+	took := time.Since(begun)
+	fmt.Fprintf(r.out, "\n%d proxies open GetProfile by cluster IP and Get by name again, spread over %s\n", proxyCount, took.Round(time.Second))
+	r.note("server: %.2f s of CPU, %.2f %% of one core, %.0f µs per proxy; %.1f MB resident in the end",
+		(after.cpu - before.cpu).Seconds(), 100*(after.cpu-before.cpu).Seconds()/took.Seconds(),
+		float64((after.cpu-before.cpu).Microseconds())/proxyCount, after.rss/(1<<20))
+	return nil
+}
+
+type proxies struct {
+	conns     []*grpc.ClientConn
+	clusterIP string
+}
+
+func (p proxies) replay(ctx context.Context, begun time.Time) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for i := range proxyCount {
+		if err := pause(ctx, time.Until(begun.Add(proxyIdle*time.Duration(i)/proxyCount))); err != nil {
+			break
+		}
+		g.Go(func() error { return p.life(ctx, i) })
+	}
+	return g.Wait()
+}
+
+// life is what one proxy does in five minutes.
+func (p proxies) life(ctx context.Context, i int) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	client := pb.NewDestinationClient(p.conns[i%len(p.conns)])
+	token := fmt.Sprintf(`{"ns":"bench","nodeName":%q,"pod":"client-%d"}`, nodeName(i), i)
+	profile, err := client.GetProfile(ctx, &pb.GetDestination{Scheme: "k8s", Path: p.clusterIP + ":80", ContextToken: token}, grpc.WaitForReady(true))
+	if err == nil {
+		_, err = profile.Recv()
+	}
+	if err != nil {
+		return fmt.Errorf("GetProfile of proxy %d: %w", i, err)
+	}
+	endpoints, err := client.Get(ctx, &pb.GetDestination{Scheme: "k8s", Path: service + "." + namespace + ".svc.cluster.local:80", ContextToken: token})
+	if err == nil {
+		_, err = endpoints.Recv()
+	}
+	if err != nil {
+		return fmt.Errorf("get of proxy %d: %w", i, err)
+	}
+	return nil
+}
