@@ -48,25 +48,25 @@ func ParsePortList(list string, named func(name string) []uint16) (PortSet, []er
 				continue
 			}
 		}
-		r, err := parsePortRange(item)
-		if err != nil {
-			bad = append(bad, err)
-			continue
+		r, ok := parsePortRange(item)
+		switch {
+		case ok:
+			set = append(set, r)
+		case named != nil:
+			bad = append(bad, fmt.Errorf("%q is neither a port from 0 to 65535, nor a range LO-HI of such ports, nor the name of a port", item))
+		default:
+			bad = append(bad, fmt.Errorf("%q is neither a port from 0 to 65535 nor a range LO-HI of such ports", item))
 		}
-		set = append(set, r)
 	}
 	return set, bad
 }
 
-func parsePortRange(item string) (PortRange, error) {
+func parsePortRange(item string) (PortRange, bool) {
 	low, high, isRange := strings.Cut(item, "-")
 	if !isRange {
 		high = low
 	}
 	l, errLow := strconv.ParseUint(low, 10, 16)
 	h, errHigh := strconv.ParseUint(high, 10, 16)
-	if errLow != nil || errHigh != nil || h < l {
-		return PortRange{}, fmt.Errorf("%q is neither a port from 0 to 65535, nor a range LO-HI of such ports, nor the name of a port", item)
-	}
-	return PortRange{uint16(l), uint16(h)}, nil
+	return PortRange{uint16(l), uint16(h)}, errLow == nil && errHigh == nil && h >= l
 }

@@ -56,10 +56,11 @@ func TestProfileOfPodIP(t *testing.T) {
 		"P14 others that are over": {ask, []profileStep{now(
 			a, podA, pod("b", runs("10.0.0.1"), finished), pod("c", runs("10.0.0.1"), terminating), pod("d", runs("10.0.0.1"), finished, terminating),
 		)}},
-		"§3.6 deletion begins":            {ask, []profileStep{now(a, podA), now(a, pod("a", runs("10.0.0.1"), terminating)), gone(bare, podA)}},
-		"§3.6 of two terminating the new": {ask, []profileStep{now("endpoint 10.0.0.1:80 Pod/b", pod("a", runs("10.0.0.1"), terminating, born(1)), pod("b", runs("10.0.0.1"), terminating, born(2)))}},
-		"P25 two pods":                    {ask, []profileStep{now("conflict", podA, pod("b", runs("10.0.0.1"))), gone("endpoint 10.0.0.1:80 Pod/b", podA)}},
-		"P25 one of them Pending":         {ask, []profileStep{now("conflict", podA, pod("b", runs("10.0.0.1"), pending))}},
+		"§3.6 deletion begins":                      {ask, []profileStep{now(a, podA), now(a, pod("a", runs("10.0.0.1"), terminating)), gone(bare, podA)}},
+		"§3.6 of two terminating the new":           {ask, []profileStep{now("endpoint 10.0.0.1:80 Pod/b", pod("a", runs("10.0.0.1"), terminating, born(1)), pod("b", runs("10.0.0.1"), terminating, born(2)))}},
+		"§3.6 of two terminating the one that runs": {ask, []profileStep{now(a, pod("a", runs("10.0.0.1"), terminating, born(1)), pod("b", runs("10.0.0.1"), terminating, pending, born(2)))}},
+		"P25 two pods":                              {ask, []profileStep{now("conflict", podA, pod("b", runs("10.0.0.1"))), gone("endpoint 10.0.0.1:80 Pod/b", podA)}},
+		"P25 one of them Pending":                   {ask, []profileStep{now("conflict", podA, pod("b", runs("10.0.0.1"), pending))}},
 		"Q6 the IP is used again": {ask, []profileStep{
 			now(a, podA), now("endpoint 10.0.0.1:80 Pod/b", pod("a", runs("10.0.0.1"), terminating), pod("b", runs("10.0.0.1"))), gone("endpoint 10.0.0.1:80 Pod/b", podA),
 		}},
@@ -147,6 +148,7 @@ func TestProfileOfHostname(t *testing.T) {
 		"P10 the pod is Pending":      {ask, []profileStep{now(bare, one, pod("a", runs("10.0.0.1"), pending)), now(a, podA)}},
 		"Q7 no target":                {ask, []profileStep{now(bare, slice("s", "web", IPv4, named("10.0.0.1", WorkloadKey{})))}},
 		"Q7 an ExternalWorkload":      {ask, []profileStep{now("endpoint web 10.1.0.1:80 ExternalWorkload/vm", vm("vm", "10.1.0.1"), slice("s", "web", IPv4, named("10.1.0.1", externalKey("vm"))))}},
+		"Q7 one of its addresses":     {ask, []profileStep{now("endpoint web [fd00::7]:80 ExternalWorkload/vm", vm("vm", "10.1.0.1", runs("10.1.0.1", "fd00::7")), slice("s", "web", IPv6, named("fd00::7", externalKey("vm"))))}},
 		"of several the one ready":    {ask, []profileStep{now(a, podA, slice("s", "web", IPv4, named("10.0.0.3", WorkloadKey{}, notReady)), slice("t", "web", IPv4, named("10.0.0.1", podKey("a"))))}},
 		"of several ready the first":  {ask, []profileStep{now(a, podA, slice("s", "web", IPv4, named("10.0.0.1", podKey("a"))), slice("t", "web", IPv4, named("10.0.0.3", WorkloadKey{})))}},
 		"an endpoint without address": {ask, []profileStep{now("nothing web", slice("s", "web", IPv4, SliceEndpoint{Hostname: "web-0"}))}},

@@ -81,7 +81,7 @@ func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
 	for i, subset := range e.slice.Subsets {
 		addresses := make([]*Address, 0, len(subset.Endpoints))
 		for j := range subset.Endpoints {
-			addresses = s.appendAddresses(addresses, e.slice, joined{&subset.Endpoints[j], s.join(e.targets[at], o)})
+			addresses = s.appendAddresses(addresses, e.slice, joined{&subset.Endpoints[j], s.joinEndpoint(&subset.Endpoints[j], e.targets[at], o)})
 			at++
 		}
 		slices.SortStableFunc(addresses, func(a, b *Address) int { return a.IP.Compare(b.IP) })
@@ -105,6 +105,17 @@ func (a *Address) zoned() bool { return a.Zone != "" || len(a.HintZones) > 0 }
 type joined struct {
 	endpoint *SliceEndpoint
 	target   *Target
+}
+
+// joinEndpoint returns the Target of an endpoint, nil when it hasn't been seen yet,
+// or when the workload of that name is another one by now: the slice is out of date
+// then, and its address may be anybody's.
+func (s *state) joinEndpoint(e *SliceEndpoint, w *workloadEntry, o *Options) *Target {
+	t := s.join(w, o)
+	if t == nil || e.TargetUID != 0 && t.UID != 0 && e.TargetUID != t.UID {
+		return nil
+	}
+	return t
 }
 
 // join returns the Target of a workload, nil when it hasn't been seen yet.

@@ -152,13 +152,20 @@ type SliceEndpoint struct {
 	// HintZones are the names in hints.forZones, sorted, without repeats.
 	HintZones []string
 	// Target is the workload behind the endpoint; its Kind is empty when the
-	// endpoint has no targetRef.
-	Target WorkloadKey
+	// endpoint has no targetRef. TargetUID is which workload of that name; zero for any.
+	Target    WorkloadKey
+	TargetUID UID
 }
+
+// UID tells objects apart that have one name after another. It is a hash of
+// metadata.uid, because the text of it would be most of what an endpoint costs;
+// zero when it is unknown.
+type UID uint64
 
 // Workload is what the catalog keeps of a Pod or of an ExternalWorkload.
 type Workload struct {
 	Key     WorkloadKey
+	UID     UID
 	Labels  Labels
 	Created time.Time
 	// OpaquePorts is the annotation config.linkerd.io/opaque-ports; nil when it is

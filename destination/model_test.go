@@ -140,6 +140,7 @@ func (w *world) endpoint(hinted bool) catalog.SliceEndpoint {
 	}
 	if w.chance(80) {
 		e.Target = w.workloadKey()
+		e.TargetUID = pick(w, []catalog.UID{0, 0, 1, 2})
 	}
 	return e
 }
@@ -154,7 +155,7 @@ func (w *world) workloadKey() catalog.WorkloadKey {
 func (w *world) workload() *catalog.Workload {
 	w.created++
 	v := &catalog.Workload{
-		Key: w.workloadKey(), Created: time.Unix(w.created, 0), Node: pick(w, poolNodes),
+		Key: w.workloadKey(), UID: pick(w, []catalog.UID{0, 1, 2}), Created: time.Unix(w.created, 0), Node: pick(w, poolNodes),
 		Labels:           catalog.NewLabels(map[string]string{"app": pick(w, []string{"web", "db"}), controlPlaneLabel: pick(w, []string{"linkerd", "other", ""})}),
 		Ports:            []catalog.WorkloadPort{{Name: "http", Port: 8080}},
 		SkipInboundPorts: pick(w, []string{"", "", "8080", "9000-9100,x"}),

@@ -66,6 +66,6 @@ func (s Scope) appendAddress(to *catalog.Subset, a *corev1.EndpointAddress, fiel
 	case !ok:
 		p.add(notAddress(a.IP), "%s.ip", field)
 	default:
-		to.Endpoints = append(to.Endpoints, catalog.SliceEndpoint{Addresses: []netip.Addr{ip}, Hostname: a.Hostname, Target: target})
+		to.Endpoints = append(to.Endpoints, catalog.SliceEndpoint{Addresses: []netip.Addr{ip}, Hostname: a.Hostname, Target: target, TargetUID: targetUID(a.TargetRef)})
 	}
 }

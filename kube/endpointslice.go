@@ -109,6 +109,7 @@ func (s Scope) sliceEndpoint(e *discoveryv1.Endpoint, index int, p *problems) (c
 		Zone:      s.Intern(value(e.Zone)),
 		HintZones: s.hintZones(e.Hints),
 		Target:    target,
+		TargetUID: targetUID(e.TargetRef),
 	}, len(addresses) > 0
 }
 

@@ -27,6 +27,7 @@ func trimExternalWorkload(s Scope, w *workload.ExternalWorkload) (*catalog.Workl
 		Key: catalog.WorkloadKey{
 			Kind: catalog.ExternalWorkload, Cluster: s.Cluster, Namespace: s.Intern(w.Namespace), Name: w.Name,
 		},
+		UID:         uid(w.UID),
 		Labels:      s.labels(w.Labels),
 		Created:     w.CreationTimestamp.UTC(),
 		OpaquePorts: s.copyOf(w.Annotations, opaquePortsAnnotation),

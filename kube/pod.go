@@ -30,6 +30,7 @@ func trimPod(s Scope, pod *corev1.Pod) (*catalog.Workload, []catalog.Problem) {
 		Key: catalog.WorkloadKey{
 			Kind: catalog.Pod, Cluster: s.Cluster, Namespace: s.Intern(pod.Namespace), Name: pod.Name,
 		},
+		UID:              uid(pod.UID),
 		Labels:           s.labels(pod.Labels),
 		Created:          pod.CreationTimestamp.UTC(),
 		OpaquePorts:      s.copyOf(pod.Annotations, opaquePortsAnnotation),

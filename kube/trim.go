@@ -2,11 +2,13 @@ package kube
 
 import (
 	"fmt"
+	"hash/fnv"
 	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/signpostd/signpost/catalog"
 )
@@ -124,6 +126,24 @@ func (s Scope) target(ref *corev1.ObjectReference, namespace string, kinds ...ca
 		namespace = ref.Namespace
 	}
 	return catalog.WorkloadKey{Kind: kinds[i], Cluster: s.Cluster, Namespace: s.Intern(namespace), Name: ref.Name}, true
+}
+
+// uid returns what the catalog keeps of a UID.
+func uid(of types.UID) catalog.UID {
+	if of == "" {
+		return 0
+	}
+	h := fnv.New64a()
+	h.Write([]byte(of)) // never fails
+	return catalog.UID(h.Sum64())
+}
+
+// targetUID returns which object of its name a reference is to.
+func targetUID(ref *corev1.ObjectReference) catalog.UID {
+	if ref == nil {
+		return 0
+	}
+	return uid(ref.UID)
 }
 
 func notTarget(ref *corev1.ObjectReference, allowed string) string {

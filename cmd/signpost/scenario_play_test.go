@@ -92,7 +92,9 @@ func (s *scenario) play(t *testing.T, prepared [][]changes, names scenarioNames)
 				p.act(t, a, prepared[i][j], names)
 			}
 			happened[i] = outcome{names.symbolic(p.transcript()), names.symbolic(p.clients.known())}
-			p.compareWithNewcomers(t)
+			if wrong := names.symbolic(p.compareWithNewcomers()); wrong != "" {
+				t.Errorf("step %d of %d, after %s: %s", i+1, len(s.steps), step.describe(), wrong)
+			}
 		}
 	})
 	return happened
@@ -209,9 +211,9 @@ func (p *player) transcript() string {
 }
 
 // compareWithNewcomers checks that each stream was told as much as one would be
-// that is opened now, and that nobody notices the newcomer.
-func (p *player) compareWithNewcomers(t *testing.T) {
-	t.Helper()
+// that is opened now, and that nobody notices the newcomer. It returns what is wrong.
+func (p *player) compareWithNewcomers() string {
+	var wrong strings.Builder
 	for _, c := range p.clients {
 		if c.ended() {
 			continue
@@ -219,17 +221,18 @@ func (p *player) compareWithNewcomers(t *testing.T) {
 		newcomer := openScenarioClient(p.client, "newcomer of "+c.name, c.asked)
 		settle()
 		if diff := c.differsFrom(newcomer); diff != "" {
-			t.Errorf("stream %s knows something else than a new one (-live +new):\n%s", c.name, diff)
+			fmt.Fprintf(&wrong, "stream %s knows something else than a new one (-live +new):\n%s", c.name, diff)
 		}
 		newcomer.cancel()
 		settle()
 	}
 	for _, c := range p.clients {
 		if text := c.take(); !c.ended() && text != c.name+": nothing\n" {
-			t.Errorf("a new stream had others told:\n%s", text)
+			fmt.Fprintf(&wrong, "a new stream had another told:\n%s", text)
 		}
 		if err := c.wrong(); err != nil {
-			t.Errorf("stream %s: %v", c.name, err)
+			fmt.Fprintf(&wrong, "stream %s: %v\n", c.name, err)
 		}
 	}
+	return wrong.String()
 }
