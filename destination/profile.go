@@ -1,15 +1,12 @@
 package destination
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"net"
-	"strings"
 	"time"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
-	httppb "github.com/linkerd/linkerd2-proxy-api/go/http_types"
 	metapb "github.com/linkerd/linkerd2-proxy-api/go/meta"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -140,137 +137,6 @@ func route(r *catalog.Route) (*pb.Route, error) {
 		out.ResponseClasses = append(out.ResponseClasses, &pb.ResponseClass{Condition: condition, IsFailure: class.Failure})
 	}
 	return out, nil
-}
-
-// The errors of conditions.
-var (
-	errEmptyMatch = errors.New(" is empty; set all, any, not, method or pathRegex, or status for responses")
-	errStatus     = errors.New(".status: min and max are HTTP statuses from 100 to 599, or 0 for no limit, and max is not below min")
-)
-
-// requestMatch encodes a condition; several fields in one are joined by all.
-func requestMatch(m *catalog.RequestMatch) (*pb.RequestMatch, error) {
-	if m == nil {
-		return nil, errEmptyMatch
-	}
-	var parts []*pb.RequestMatch
-	if len(m.All) > 0 {
-		seq, err := requestMatches(m.All, ".all")
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, &pb.RequestMatch{Match: &pb.RequestMatch_All{All: seq}})
-	}
-	if len(m.Any) > 0 {
-		seq, err := requestMatches(m.Any, ".any")
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, &pb.RequestMatch{Match: &pb.RequestMatch_Any{Any: seq}})
-	}
-	if m.Method != "" {
-		parts = append(parts, &pb.RequestMatch{Match: &pb.RequestMatch_Method{Method: method(m.Method)}})
-	}
-	if m.Not != nil {
-		not, err := requestMatch(m.Not)
-		if err != nil {
-			return nil, fmt.Errorf(".not%w", err)
-		}
-		parts = append(parts, &pb.RequestMatch{Match: &pb.RequestMatch_Not{Not: not}})
-	}
-	if m.PathRegex != "" {
-		parts = append(parts, &pb.RequestMatch{Match: &pb.RequestMatch_Path{Path: &pb.PathMatch{Regex: m.PathRegex}}})
-	}
-	switch len(parts) {
-	case 0:
-		return nil, errEmptyMatch
-	case 1:
-		return parts[0], nil
-	default:
-		return &pb.RequestMatch{Match: &pb.RequestMatch_All{All: &pb.RequestMatch_Seq{Matches: parts}}}, nil
-	}
-}
-
-func requestMatches(list []*catalog.RequestMatch, field string) (*pb.RequestMatch_Seq, error) {
-	seq := &pb.RequestMatch_Seq{}
-	for i, m := range list {
-		match, err := requestMatch(m)
-		if err != nil {
-			return nil, fmt.Errorf("%s[%d]%w", field, i, err)
-		}
-		seq.Matches = append(seq.Matches, match)
-	}
-	return seq, nil
-}
-
-func method(name string) *httppb.HttpMethod {
-	name = strings.ToUpper(name)
-	if n, ok := httppb.HttpMethod_Registered_value[name]; ok {
-		return &httppb.HttpMethod{Type: &httppb.HttpMethod_Registered_{Registered: httppb.HttpMethod_Registered(n)}}
-	}
-	return &httppb.HttpMethod{Type: &httppb.HttpMethod_Unregistered{Unregistered: name}}
-}
-
-// responseMatch encodes a condition; several fields in one are joined by all.
-func responseMatch(m *catalog.ResponseMatch) (*pb.ResponseMatch, error) {
-	if m == nil {
-		return nil, errEmptyMatch
-	}
-	var parts []*pb.ResponseMatch
-	if len(m.All) > 0 {
-		seq, err := responseMatches(m.All, ".all")
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, &pb.ResponseMatch{Match: &pb.ResponseMatch_All{All: seq}})
-	}
-	if len(m.Any) > 0 {
-		seq, err := responseMatches(m.Any, ".any")
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, &pb.ResponseMatch{Match: &pb.ResponseMatch_Any{Any: seq}})
-	}
-	if m.Status != nil {
-		if !validStatus(*m.Status) {
-			return nil, errStatus
-		}
-		parts = append(parts, &pb.ResponseMatch{Match: &pb.ResponseMatch_Status{
-			Status: &pb.HttpStatusRange{Min: uint32(m.Status.Min), Max: uint32(m.Status.Max)},
-		}})
-	}
-	if m.Not != nil {
-		not, err := responseMatch(m.Not)
-		if err != nil {
-			return nil, fmt.Errorf(".not%w", err)
-		}
-		parts = append(parts, &pb.ResponseMatch{Match: &pb.ResponseMatch_Not{Not: not}})
-	}
-	switch len(parts) {
-	case 0:
-		return nil, errEmptyMatch
-	case 1:
-		return parts[0], nil
-	default:
-		return &pb.ResponseMatch{Match: &pb.ResponseMatch_All{All: &pb.ResponseMatch_Seq{Matches: parts}}}, nil
-	}
-}
-
-func responseMatches(list []*catalog.ResponseMatch, field string) (*pb.ResponseMatch_Seq, error) {
-	seq := &pb.ResponseMatch_Seq{}
-	for i, m := range list {
-		match, err := responseMatch(m)
-		if err != nil {
-			return nil, fmt.Errorf("%s[%d]%w", field, i, err)
-		}
-		seq.Matches = append(seq.Matches, match)
-	}
-	return seq, nil
-}
-
-func validStatus(r catalog.StatusRange) bool {
-	valid := func(status int64) bool { return status == 0 || 100 <= status && status <= 599 }
-	return valid(r.Min) && valid(r.Max) && (r.Min == 0 || r.Max == 0 || r.Max >= r.Min)
 }
 
 // endpointProfile describes an address (§3.6). A workload that can't be described
