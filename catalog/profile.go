@@ -182,19 +182,20 @@ func (p profiler) byEndpoint(key addressKey) {
 	p.endpoint(at, nil)
 }
 
-// current returns the workloads that have an address now, the newest first. A
-// pod that is being deleted has it as long as it runs and no other pod does.
+// current returns the workloads that have an address now. A pod that is being
+// deleted has it as long as it runs and no other pod does.
 func current(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntry {
 	kept := filter(list, func(w *Workload) bool { return keep(w) && !w.Finished && !w.Terminating })
 	if len(kept) > 0 {
 		return kept
 	}
 	kept = filter(list, func(w *Workload) bool { return keep(w) && w.Running && w.Terminating })
+	slices.SortStableFunc(kept, func(a, b *workloadEntry) int { return b.workload.Created.Compare(a.workload.Created) })
 	return kept[:min(1, len(kept))]
 }
 
-// filter returns the workloads to keep, the newest first. The index has them in
-// the order in which they came, on which no answer may depend.
+// filter returns the workloads to keep, sorted by name. The index has them in the
+// order in which they came, on which no answer may depend.
 func filter(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntry {
 	var kept []*workloadEntry
 	for _, w := range list {
@@ -203,8 +204,8 @@ func filter(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntry {
 		}
 	}
 	slices.SortFunc(kept, func(a, b *workloadEntry) int {
-		v, w := a.workload, b.workload
-		return cmp.Or(w.Created.Compare(v.Created), cmp.Compare(v.Key.Namespace, w.Key.Namespace), cmp.Compare(v.Key.Name, w.Key.Name))
+		v, w := a.workload.Key, b.workload.Key
+		return cmp.Or(cmp.Compare(v.Namespace, w.Namespace), cmp.Compare(v.Name, w.Name))
 	})
 	return kept
 }

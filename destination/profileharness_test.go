@@ -67,17 +67,17 @@ func withProfileServer(t *testing.T, objects []catalog.Object, test func(*testin
 		running.Go(func() { _ = s.catalog.Run(ctx) })
 		running.Go(func() { _ = s.server.Run(serving) })
 		running.Go(func() { _ = grpcServer.Serve(listener) })
+		defer func() {
+			cancel()
+			conn.Close()
+			grpcServer.Stop()
+			running.Wait()
+			s.wantIdle(t)
+		}()
 		s.put(objects...)
 		s.catalog.MarkSynced()
 		profileSettle()
-
 		test(t, s)
-
-		cancel()
-		conn.Close()
-		grpcServer.Stop()
-		running.Wait()
-		s.wantIdle(t)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
 )
@@ -188,5 +189,23 @@ func TestGetProfileShutdown(t *testing.T) {
 			c.mu.Unlock()
 		}
 		s.wantIdle(t)
+	})
+}
+
+// The refusals say what is wrong.
+func TestGetProfileRefusalTexts(t *testing.T) {
+	named := func(s *catalog.Service) { s.ExternalName, s.Key.Name = true, "named" }
+	withProfileServer(t, []catalog.Object{profileService("named", named), profilePod("a", "10.0.0.1"), profilePod("b", "10.0.0.1")}, func(t *testing.T, s *profileServer) {
+		for path, want := range map[string]string{
+			webPath:                             "service web.ns not found",
+			"web-0.web.ns.svc.cluster.local:80": "service web.ns has no endpoint of the hostname web-0",
+			"named.ns.svc.cluster.local:80":     "invalid authority: service named.ns is of type ExternalName",
+			"10.0.0.1:80":                       "2 workloads have the address 10.0.0.1:80, such as ns/a and ns/b",
+		} {
+			c := s.ask(path, "")
+			if got := status.Convert(c.err).Message(); got != want {
+				t.Errorf("%s: %q, want %q", path, got, want)
+			}
+		}
 	})
 }

@@ -82,11 +82,13 @@ func withProfileRig(t *testing.T, objects []catalog.Object, test func(*testing.T
 		ctx, cancel := context.WithCancel(t.Context())
 		r := &profileRig{profileServer: s, ctx: ctx}
 		r.wg.Go(func() { _ = s.catalog.Run(ctx) })
+		defer func() {
+			cancel()
+			r.wg.Wait()
+			s.wantIdle(t)
+		}()
 		s.put(objects...)
 		test(t, r)
-		cancel()
-		r.wg.Wait()
-		s.wantIdle(t)
 	})
 }
 

@@ -2,23 +2,25 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/grpc"
 )
 
 // scenarioClient is one stream.
 type scenarioClient struct {
-	name   string
-	asked  *pb.GetDestination
+	scenarioStream
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
 	pending  string // not yet in a transcript
 	known    knowledge
+	profile  string // the last one
 	messages int
 	over     bool
 	why      string // it is over; empty if the client ended it
@@ -26,21 +28,55 @@ type scenarioClient struct {
 	err error
 }
 
+// scenarioStream is what a client asks for: endpoints or, with the verb profile, that.
+type scenarioStream struct {
+	verb, name string
+	asked      *pb.GetDestination
+}
+
+// scenarioStream returns the stream that a section opens.
+func (a scenarioAction) stream(names scenarioNames) scenarioStream {
+	path, token, _ := strings.Cut(names.real(a.body), "\n")
+	return scenarioStream{a.verb, a.name, &pb.GetDestination{Path: path, ContextToken: token}}
+}
+
 // openScenarioClient starts a stream and reads it until it ends.
-func openScenarioClient(client pb.DestinationClient, name string, asked *pb.GetDestination) *scenarioClient {
+func openScenarioClient(client pb.DestinationClient, s scenarioStream) *scenarioClient {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &scenarioClient{name: name, asked: asked, cancel: cancel, known: knowledge{}}
+	c := &scenarioClient{scenarioStream: s, cancel: cancel, known: knowledge{}}
 	go func() {
-		stream, err := client.Get(ctx, asked)
-		for err == nil {
-			var u *pb.Update
-			if u, err = stream.Recv(); err == nil {
-				c.received(u)
-			}
+		if s.verb == "profile" {
+			stream, err := client.GetProfile(ctx, s.asked)
+			c.end(ctx, receive(stream, err, c.receivedProfile))
+		} else {
+			stream, err := client.Get(ctx, s.asked)
+			c.end(ctx, receive(stream, err, c.received))
 		}
-		c.end(ctx, err)
 	}()
 	return c
+}
+
+// receive reads a stream, if there is no error yet, until it ends.
+func receive[M any](stream grpc.ServerStreamingClient[M], err error, received func(*M)) error {
+	for err == nil {
+		var m *M
+		if m, err = stream.Recv(); err == nil {
+			received(m)
+		}
+	}
+	return err
+}
+
+func (c *scenarioClient) receivedProfile(p *pb.DestinationProfile) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := profileMessageText(p)
+	if text == c.profile {
+		c.err = errors.New("a profile came twice")
+	}
+	c.messages++
+	c.profile = text
+	c.pending += c.name + ": " + text
 }
 
 func (c *scenarioClient) received(u *pb.Update) {
@@ -96,14 +132,21 @@ func (c *scenarioClient) take() string {
 	return text
 }
 
-// differsFrom compares what two streams know. Who gets an error should know nothing.
+// differsFrom compares what two streams know. Who gets an error should know nothing,
+// except that a stream keeps the profile that it has.
 func (c *scenarioClient) differsFrom(other *scenarioClient) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	other.mu.Lock()
 	defer other.mu.Unlock()
-	return gocmp.Diff(c.known.lines(), other.known.lines())
+	if c.verb == "profile" && other.over {
+		return ""
+	}
+	return gocmp.Diff(c.knows(), other.knows())
 }
+
+// knows returns all that the client knows; the caller holds the lock.
+func (c *scenarioClient) knows() string { return c.known.lines() + c.profile }
 
 // scenarioClients are the streams of a scenario, in the order in which they were opened.
 type scenarioClients []*scenarioClient
@@ -119,6 +162,16 @@ func (cs scenarioClients) close(t *testing.T, name string) {
 	t.Fatalf("close %s: there is no such stream", name)
 }
 
+// unanswered returns a client that nothing came back to yet, nil if there is none.
+func (cs scenarioClients) unanswered() *scenarioClient {
+	for _, c := range cs {
+		if !c.answered() {
+			return c
+		}
+	}
+	return nil
+}
+
 // known returns what the clients know, and how streams ended.
 func (cs scenarioClients) known() string {
 	var text strings.Builder
@@ -126,7 +179,7 @@ func (cs scenarioClients) known() string {
 		c.mu.Lock()
 		switch {
 		case !c.over:
-			text.WriteString(c.name + " knows\n" + c.known.lines())
+			text.WriteString(c.name + " knows\n" + c.knows())
 		case c.why != "":
 			text.WriteString(c.name + ": " + c.why)
 		}

@@ -17,6 +17,7 @@ import (
 	kyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"github.com/signpostd/signpost/api/linkerd"
 	"github.com/signpostd/signpost/api/policy"
 	workloads "github.com/signpostd/signpost/api/workload"
 	"github.com/signpostd/signpost/catalog"
@@ -103,6 +104,7 @@ var objectKinds = []objectKind{
 	kindFrom("Job", kube.Jobs(), &metav1.PartialObjectMetadata{}),
 	kindFrom("ExternalWorkload", kube.ExternalWorkloads(), &workloads.ExternalWorkload{}),
 	kindFrom("Server", kube.Servers(), &policy.Server{}),
+	kindFrom("ServiceProfile", kube.ServiceProfiles(), &linkerd.ServiceProfile{}),
 }
 
 func kindFrom[T any, P interface {

@@ -173,9 +173,8 @@ func (p *player) report(problem catalog.Problem) {
 func (p *player) act(t *testing.T, a scenarioAction, c changes, names scenarioNames) {
 	t.Helper()
 	switch a.verb {
-	case "get":
-		path, token, _ := strings.Cut(names.real(a.body), "\n")
-		p.clients = append(p.clients, openScenarioClient(p.client, a.name, &pb.GetDestination{Path: path, ContextToken: token}))
+	case "get", "profile":
+		p.clients = append(p.clients, openScenarioClient(p.client, a.stream(names)))
 	case "close":
 		p.clients.close(t, a.name)
 	case "sync":
@@ -218,7 +217,7 @@ func (p *player) compareWithNewcomers() string {
 		if c.ended() {
 			continue
 		}
-		newcomer := openScenarioClient(p.client, "newcomer of "+c.name, c.asked)
+		newcomer := openScenarioClient(p.client, c.scenarioStream)
 		settle()
 		if diff := c.differsFrom(newcomer); diff != "" {
 			fmt.Fprintf(&wrong, "stream %s knows something else than a new one (-live +new):\n%s", c.name, diff)

@@ -24,6 +24,7 @@ const scenarioDir = "testdata/script"
 //	apply        objects in YAML; one without a namespace is in $NS; $OTHER is another
 //	delete       objects to delete, as KIND NAME or KIND NAMESPACE/NAME, a line each
 //	get NAME     opens a stream: a line with the authority, then the context token
+//	profile NAME the same, for the profile
 //	close NAME   the client ends the stream
 //	sync         what exists is known from here on; without it, from the start
 //	stop         the server stops
@@ -80,8 +81,8 @@ func parseScenario(archive *txtar.Archive) (*scenario, error) {
 	for i, f := range archive.Files {
 		verb, name, _ := strings.Cut(f.Name, " ")
 		body := string(f.Data)
-		if (verb == "get" || verb == "close") != (name != "") {
-			return nil, fmt.Errorf("section %q: get and close name a stream, the others don't", f.Name)
+		if (verb == "get" || verb == "profile" || verb == "close") != (name != "") {
+			return nil, fmt.Errorf("section %q: get, profile and close name a stream, the others don't", f.Name)
 		}
 		switch verb {
 		case "flags":
@@ -94,7 +95,7 @@ func parseScenario(archive *txtar.Archive) (*scenario, error) {
 				return nil, fmt.Errorf("section backend: want memory: REASON")
 			}
 			s.memoryOnly = strings.TrimSpace(reason)
-		case "apply", "delete", "get", "close", "sync", "stop":
+		case "apply", "delete", "get", "profile", "close", "sync", "stop":
 			s.waitsForSync = s.waitsForSync || verb == "sync"
 			step.actions = append(step.actions, scenarioAction{verb, name, body})
 		case "want":

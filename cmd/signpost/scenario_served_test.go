@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"log/slog"
-	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -45,6 +44,10 @@ func (s *scenario) playServed(t *testing.T, api *kubetest.Cluster, want []outcom
 			p.act(t, a)
 		}
 		kubetest.Eventually(t, deliveryTimeout, func() error {
+			// A call that has not arrived yet knows nothing, like one that was told so.
+			if c := p.clients.unanswered(); c != nil {
+				return fmt.Errorf("step %d of %d, after %s: stream %s has no answer", i+1, len(s.steps), step.describe(), c.name)
+			}
 			diff := gocmp.Diff(want[i].known, p.names.symbolic(p.clients.known()))
 			if diff == "" {
 				return nil
@@ -115,9 +118,8 @@ func (p *servedPlayer) act(t *testing.T, a scenarioAction) {
 		for _, o := range objects {
 			p.writer.erase(t, o)
 		}
-	case "get":
-		path, token, _ := strings.Cut(body, "\n")
-		p.clients = append(p.clients, p.open(a.name, &pb.GetDestination{Path: path, ContextToken: token}))
+	case "get", "profile":
+		p.clients = append(p.clients, p.open(a.stream(p.names)))
 	case "close":
 		p.clients.close(t, a.name)
 	case "stop":
@@ -125,8 +127,8 @@ func (p *servedPlayer) act(t *testing.T, a scenarioAction) {
 	}
 }
 
-func (p *servedPlayer) open(name string, asked *pb.GetDestination) *scenarioClient {
-	return openScenarioClient(pb.NewDestinationClient(p.conn), name, asked)
+func (p *servedPlayer) open(s scenarioStream) *scenarioClient {
+	return openScenarioClient(pb.NewDestinationClient(p.conn), s)
 }
 
 // reopen makes clients that have an answer, or were refused, ask again, as proxies do:
@@ -135,7 +137,7 @@ func (p *servedPlayer) reopen(clients scenarioClients) {
 	for i, c := range clients {
 		if c.answered() {
 			c.cancel()
-			clients[i] = p.open(c.name, c.asked)
+			clients[i] = p.open(c.scenarioStream)
 		}
 	}
 }

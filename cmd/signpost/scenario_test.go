@@ -27,8 +27,8 @@ func (s *scenario) playInMemory(t *testing.T) []outcome {
 	return s.play(t, s.prepare(t, newMemory(s.options.endpointsFrom()), names), names)
 }
 
-// elsewhere are the acceptance cases of spec/destination.md §9.1 to §9.5, and the quirks
-// of §12 about Get in one cluster, that no scenario has, and where they are tested.
+// elsewhere are the acceptance cases of spec/destination.md §9.1 to §9.6, and the quirks
+// of §12 about Get and GetProfile in one cluster, that no scenario has, and where they are tested.
 var elsewhere = map[string]string{
 	"G11": "remote clusters are not served yet",
 	"Q8":  "TestUnfiltered",
@@ -39,7 +39,7 @@ var elsewhere = map[string]string{
 // paragraph with those of the spec.
 func TestScenariosCoverTheSpec(t *testing.T) {
 	named := map[string]bool{}
-	id := regexp.MustCompile(`\b[GCEWSQ][0-9]+\b`)
+	id := regexp.MustCompile(`\b[GCEWSPQ][0-9]+\b`)
 	for _, s := range readScenarios(t) {
 		title, _, _ := strings.Cut(string(s.archive.Comment), "  ")
 		cases := id.FindAllString(title, -1)
@@ -54,7 +54,7 @@ func TestScenariosCoverTheSpec(t *testing.T) {
 	for _, section := range []struct {
 		letter string
 		ids    []int
-	}{{"G", upTo(16)}, {"C", upTo(3)}, {"E", upTo(22)}, {"W", upTo(17)}, {"S", upTo(16)}, {"Q", []int{1, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 33, 36}}} {
+	}{{"G", upTo(16)}, {"C", upTo(3)}, {"E", upTo(22)}, {"W", upTo(17)}, {"S", upTo(16)}, {"P", upTo(25)}, {"Q", []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 22, 23, 24, 28, 33, 35, 36}}} {
 		for _, n := range section.ids {
 			all = append(all, fmt.Sprint(section.letter, n))
 		}
