@@ -43,7 +43,7 @@ const (
 )
 
 // ProfileSnapshot is the answer to a ProfileQuery at one time. It never changes.
-// Whoever got it releases it when it is no longer needed, stale or not.
+// Whoever got it releases it when it is no longer needed, unless it is stale.
 type ProfileSnapshot struct {
 	Subject ProfileSubject
 	// Service is the Service asked for, by name or by cluster IP.

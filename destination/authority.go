@@ -43,7 +43,10 @@ func parseAuthority(path, clusterDomain string) (authority, error) {
 		return authority{}, err
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
-		return authority{ip: ip, port: port}, nil
+		if ip.Zone() != "" {
+			return authority{}, fmt.Errorf("%w %q: an address with a zone means something on one host only", errAuthority, path)
+		}
+		return authority{ip: ip.Unmap(), port: port}, nil
 	}
 	a, ok := parseServiceName(host, clusterDomain)
 	if !ok {

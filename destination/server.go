@@ -106,7 +106,7 @@ func (s *Server) GetProfile(r *pb.GetDestination, out grpc.ServerStreamingServer
 	if err != nil {
 		return err
 	}
-	view := s.profiles.acquire(catalog.ProfileQuery{
+	q := catalog.ProfileQuery{
 		Cluster:         catalog.LocalCluster,
 		IP:              a.ip,
 		Service:         a.serviceKey(),
@@ -114,7 +114,11 @@ func (s *Server) GetProfile(r *pb.GetDestination, out grpc.ServerStreamingServer
 		Port:            a.port,
 		ClientNamespace: s.token(r).Namespace,
 		ClusterDomain:   s.config.ClusterDomain,
-	})
+	}
+	if a.hostname != "" || a.namespace == q.ClientNamespace {
+		q.ClientNamespace = "" // makes no difference, so all these clients share a view
+	}
+	view := s.profiles.acquire(q)
 	defer s.profiles.release(view)
 	st := &profileStream{server: s, view: view, out: out}
 	s.asks.add(st)

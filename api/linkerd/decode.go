@@ -9,8 +9,8 @@ import (
 )
 
 // MaxMatchDepth is how deep conditions may be nested. Protobuf readers stop at
-// one hundred nested messages; a level of conditions takes two of them.
-const MaxMatchDepth = 32
+// one hundred nested messages; a level of conditions takes up to four of them.
+const MaxMatchDepth = 24
 
 var errTooDeep = errors.New("conditions are nested too deep")
 
