@@ -174,7 +174,11 @@ func (s *profileStream) bring(sent, a *profileAnswer) error {
 	if sent != nil && bytes.Equal(sent.wire, a.wire) {
 		return nil
 	}
-	s.begin(a.at)
+	since := a.at
+	if sent == nil {
+		since = time.Now() // an answer may be older than the stream's wish for it
+	}
+	s.begin(since)
 	if err := s.out.SendMsg(a.frame); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type Server struct {
 	metrics  *metrics
 
 	stopping chan struct{} // closed when calls have to end that wait for the catalog
-	open     sync.WaitGroup
+	calls    calls
 }
 
 // NewServer returns a server for the catalog whose metrics are registered with r.
@@ -43,6 +43,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 		gets:     newStreams[*stream](),
 		asks:     newStreams[*profileStream](),
 		stopping: make(chan struct{}),
+		calls:    calls{idle: make(chan struct{})},
 	}
 	s.subjects = &subjects{catalog: c, config: s.config, m: map[question]*subject{}}
 	s.profiles = &profileViews{catalog: c, config: s.config, m: map[catalog.ProfileQuery]*profileView{}}
@@ -66,15 +67,55 @@ func (s *Server) Run(ctx context.Context) error {
 	s.metrics.sample(ctx)
 	close(s.stopping)
 	s.subjects.end()
-	s.open.Wait()
+	<-s.calls.stop()
 	s.subjects.running.Wait()
 	return nil
 }
 
+// calls counts the calls that are being answered. After stop no more begin.
+type calls struct {
+	mu      sync.Mutex
+	n       int
+	stopped bool
+	idle    chan struct{} // closed once stopped and the last call has ended
+}
+
+func (c *calls) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return false
+	}
+	c.n++
+	return true
+}
+
+func (c *calls) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n--
+	if c.stopped && c.n == 0 {
+		close(c.idle)
+	}
+}
+
+// stop refuses calls from now on. The channel that it returns closes when none is left.
+func (c *calls) stop() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = true
+	if c.n == 0 {
+		close(c.idle)
+	}
+	return c.idle
+}
+
 // Get implements the Destination API (§2): endpoints of a Service, as they change.
 func (s *Server) Get(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.Update]) error {
-	s.open.Add(1)
-	defer s.open.Done()
+	if !s.calls.begin() {
+		return s.late()
+	}
+	defer s.calls.end()
 	ctx := out.Context()
 	a, err := s.accept(ctx, r)
 	if err != nil {
@@ -99,8 +140,10 @@ func (s *Server) Get(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.Upd
 // GetProfile implements the Destination API (§3): how to treat traffic to a
 // Service or an address, as it changes.
 func (s *Server) GetProfile(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.DestinationProfile]) error {
-	s.open.Add(1)
-	defer s.open.Done()
+	if !s.calls.begin() {
+		return s.late()
+	}
+	defer s.calls.end()
 	ctx := out.Context()
 	a, err := s.accept(ctx, r)
 	if err != nil {
@@ -126,11 +169,23 @@ func (s *Server) GetProfile(r *pb.GetDestination, out grpc.ServerStreamingServer
 	return sendError(ctx, st.run(ctx))
 }
 
+// late answers a call that comes after the server has stopped: as the streams
+// that were open then, it ends with OK, unless nothing could ever be answered.
+func (s *Server) late() error {
+	if closed(s.catalog.Synced()) {
+		return nil
+	}
+	return errNeverSynced
+}
+
+// errNeverSynced is the status of calls that the server stopped too early for.
+var errNeverSynced = status.Error(codes.Unavailable, "the server stopped before it knew the cluster")
+
 // accept waits until calls can be answered, and reads the authority of this one.
 // The error is a status.
 func (s *Server) accept(ctx context.Context, r *pb.GetDestination) (authority, error) {
 	if !s.ready(ctx) {
-		return authority{}, status.Error(codes.Unavailable, "the server stopped before it knew the cluster")
+		return authority{}, errNeverSynced
 	}
 	a, err := parseAuthority(r.GetPath(), s.config.ClusterDomain)
 	if err != nil {
@@ -151,6 +206,9 @@ func (s *Server) token(r *pb.GetDestination) contextToken {
 // ready waits until the catalog knows the cluster: an answer from less would be
 // wrong. It is false when the call or the server ends first.
 func (s *Server) ready(ctx context.Context) bool {
+	if closed(s.catalog.Synced()) {
+		return true
+	}
 	select {
 	case <-s.catalog.Synced():
 		return true

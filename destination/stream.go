@@ -116,7 +116,11 @@ func closed(c <-chan struct{}) bool {
 // bring sends what the stream lacks of the answer. fresh says that it is the
 // first one of its view that this stream sees.
 func (s *stream) bring(a *answer, at *position, fresh bool) error {
-	s.begin(a.at)
+	since := a.at
+	if fresh {
+		since = time.Now() // an answer may be older than the stream's wish for it
+	}
+	s.begin(since)
 	if err := s.sendLacking(a, at, fresh); err != nil {
 		return err
 	}

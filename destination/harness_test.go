@@ -1,0 +1,300 @@
+package destination
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// testConfig is the common server fixture of §9.
+func testConfig() Config {
+	return Config{
+		ControllerNamespace: "linkerd", TrustDomain: "trust.domain", ClusterDomain: "mycluster.local", EnableH2Upgrade: true, EnableIPv6: true,
+	}
+}
+
+// defaultOpaque are the default opaque ports of that fixture.
+var defaultOpaque = catalog.PortSet{{Low: 25, High: 25}, {Low: 443, High: 443}, {Low: 587, High: 587}, {Low: 3306, High: 3306}, {Low: 5432, High: 5432}, {Low: 11211, High: 11211}}
+
+// fixture is a catalog and a server over it that is reached by gRPC, all inside
+// the bubble of one test.
+type fixture struct {
+	t        *testing.T
+	catalog  *catalog.Catalog
+	server   *Server
+	registry *prometheus.Registry
+	conn     *grpc.ClientConn
+
+	grpc *grpc.Server
+	// end ends the server's Run, which closes ended when it returns.
+	end   context.CancelFunc
+	ended chan struct{}
+}
+
+// start returns a fixture that knows the objects.
+func start(t *testing.T, config Config, objects ...catalog.Object) *fixture {
+	t.Helper()
+	f := startUnsynced(t, config, objects...)
+	f.catalog.MarkSynced()
+	f.rest()
+	return f
+}
+
+func startUnsynced(t *testing.T, config Config, objects ...catalog.Object) *fixture {
+	t.Helper()
+	f := &fixture{t: t, registry: prometheus.NewRegistry(), ended: make(chan struct{})}
+	f.catalog = catalog.New(catalog.Options{DefaultOpaquePorts: defaultOpaque})
+	f.server = NewServer(f.catalog, config, f.registry, slog.New(slog.DiscardHandler))
+	for _, v := range objects {
+		f.catalog.Put(v)
+	}
+	serving, end := context.WithCancel(t.Context())
+	known, stop := context.WithCancel(t.Context())
+	f.end = end
+	go func() {
+		defer close(f.ended)
+		if err := f.server.Run(serving); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}()
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = f.catalog.Run(known) })
+	f.grpc = grpc.NewServer(f.server.ServerOptions()...)
+	f.server.Register(f.grpc)
+	listener := bufconn.Listen(1 << 10)
+	wg.Go(func() { _ = f.grpc.Serve(listener) })
+	f.conn = dial(t, func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })
+	t.Cleanup(func() {
+		f.end()
+		_ = f.conn.Close()
+		f.grpc.Stop()
+		<-f.ended
+		stop()
+		wg.Wait()
+		f.expectNothingLeft()
+	})
+	return f
+}
+
+// dial connects with the windows of a proxy (appendix B.2).
+func dial(t *testing.T, dialer func(context.Context, string) (net.Conn, error)) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:///signpost", grpc.WithContextDialer(dialer), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithStaticStreamWindowSize(64<<10), grpc.WithStaticConnWindowSize(1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// rest waits until everything has happened that follows from what was done.
+func (f *fixture) rest() {
+	time.Sleep(time.Second) // virtual time
+	synctest.Wait()
+}
+
+// change puts objects and deletes others, and waits for the outcome.
+func (f *fixture) change(put []catalog.Object, remove ...catalog.ID) {
+	for _, id := range remove {
+		f.catalog.Delete(id)
+	}
+	for _, v := range put {
+		f.catalog.Put(v)
+	}
+	f.rest()
+}
+
+// expectNothingLeft checks that all is gone that served streams.
+func (f *fixture) expectNothingLeft() {
+	f.t.Helper()
+	f.server.subjects.mu.Lock()
+	defer f.server.subjects.mu.Unlock()
+	if n := len(f.server.subjects.m); n > 0 {
+		f.t.Errorf("%d subjects are left without streams", n)
+	}
+	if n := len(f.server.profiles.m); n > 0 {
+		f.t.Errorf("%d views of profiles are left without streams", n)
+	}
+	if n := f.metrics()[`destination_open_streams{method="Get"}`]; n != 0 {
+		f.t.Errorf("%v streams are counted as open", n)
+	}
+}
+
+// client is one Get call and what came of it.
+type client struct {
+	cancel context.CancelFunc
+	reads  chan struct{} // closed when the client begins to read
+	done   chan struct{}
+
+	mu      sync.Mutex
+	updates []*pb.Update
+	err     error // why the call ended; io.EOF for status OK
+}
+
+// get starts a call that reads whatever comes, until it or the test ends.
+func (f *fixture) get(path, token string) *client {
+	f.t.Helper()
+	c := f.getStalled(path, token)
+	close(c.reads)
+	return c
+}
+
+// getStalled starts a call that doesn't read until its reads are closed.
+func (f *fixture) getStalled(path, token string) *client {
+	f.t.Helper()
+	return startClient(f.t, f.conn, &pb.GetDestination{Scheme: "k8s", Path: path, ContextToken: token})
+}
+
+func startClient(t *testing.T, conn *grpc.ClientConn, request *pb.GetDestination) *client {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	stream, err := pb.NewDestinationClient(conn).Get(ctx, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &client{cancel: cancel, reads: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		<-c.reads
+		for c.read(stream) {
+		}
+	}()
+	return c
+}
+
+func (c *client) read(stream grpc.ServerStreamingClient[pb.Update]) bool {
+	u, err := stream.Recv()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.err = err
+		return false
+	}
+	c.updates = append(c.updates, u)
+	return true
+}
+
+// take returns the messages that came since it was last called.
+func (c *client) take() []*pb.Update {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	updates := c.updates
+	c.updates = nil
+	return updates
+}
+
+// ended says how the call ended: "open" when it hasn't.
+func (c *client) ended() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.err == nil:
+		return "open"
+	case errors.Is(c.err, io.EOF):
+		return "OK"
+	default:
+		return status.Code(c.err).String()
+	}
+}
+
+// transcript gives messages as lines: "add" or "remove" and the addresses.
+func transcript(updates []*pb.Update) []string {
+	var lines []string
+	for _, u := range updates {
+		var words []string
+		switch {
+		case u.GetAdd() != nil:
+			for _, a := range u.GetAdd().GetAddrs() {
+				words = append(words, addrPortOf(a.GetAddr()).String())
+			}
+			slices.Sort(words)
+			words = append([]string{"add"}, words...)
+		case u.GetRemove() != nil:
+			for _, a := range u.GetRemove().GetAddrs() {
+				words = append(words, addrPortOf(a).String())
+			}
+			slices.Sort(words)
+			words = append([]string{"remove"}, words...)
+		case u.GetNoEndpoints() != nil:
+			words = []string{"no_endpoints", fmt.Sprintf("exists=%v", u.GetNoEndpoints().GetExists())}
+		}
+		lines = append(lines, strings.Join(words, " "))
+	}
+	return lines
+}
+
+// knowledge is what a proxy has learnt from messages (appendix B.2): addresses in
+// the form in which they were sent.
+func knowledge(updates []*pb.Update) truth {
+	known := truth{}
+	for _, u := range updates {
+		for _, a := range u.GetAdd().GetAddrs() {
+			known[addrPortOf(a.GetAddr())] = wireOf(a, u.GetAdd().GetMetricLabels())
+		}
+		for _, a := range u.GetRemove().GetAddrs() {
+			delete(known, addrPortOf(a))
+		}
+		if u.GetNoEndpoints() != nil {
+			clear(known)
+		}
+	}
+	return known
+}
+
+// metrics returns the value of each series, histograms as their _count and _sum.
+func (f *fixture) metrics() map[string]float64 {
+	f.t.Helper()
+	families, err := f.registry.Gather()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))
+			}
+			name := family.GetName()
+			suffix := ""
+			if len(labels) > 0 {
+				suffix = "{" + strings.Join(labels, ",") + "}"
+			}
+			switch {
+			case m.GetHistogram() != nil:
+				values[name+"_count"+suffix] = float64(m.GetHistogram().GetSampleCount())
+				values[name+"_sum"+suffix] = m.GetHistogram().GetSampleSum()
+			case m.GetCounter() != nil:
+				values[name+suffix] = m.GetCounter().GetValue()
+			default:
+				values[name+suffix] = m.GetGauge().GetValue()
+			}
+		}
+	}
+	return values
+}
+
+func addrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }

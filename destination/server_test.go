@@ -1,0 +1,267 @@
+package destination
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// The status codes of §2.1, for what is served.
+func TestStatusCodes(t *testing.T) {
+	text := func(s string) *string { return &s }
+	synctest.Test(t, func(t *testing.T) {
+		f := start(
+			t, testConfig(),
+			service("web"),
+			service("name", func(s *catalog.Service) { s.ExternalName = true }),
+			service("federated", func(s *catalog.Service) { s.Federated = true }),
+			service("nameless", func(s *catalog.Service) { s.RemoteCluster = text("west") }),
+			service("remote", func(s *catalog.Service) { s.RemoteCluster, s.RemoteService = text("west"), text("web") }),
+		)
+		for path, want := range map[string]string{
+			getPath:                           "open",
+			"web.ns.svc.mycluster.local":      "open",
+			"web.ns.svc.mycluster.local:5959": "open",
+			"h.web.ns.svc.mycluster.local:80": "open",
+			"linkerd.io":                      "InvalidArgument", // G1
+			"name.ns.svc.cluster.local":       "InvalidArgument", // G2
+			"name.ns.svc.mycluster.local":     "InvalidArgument", // G2, with the right domain
+			"web.ns.svc.mycluster.local:0":    "InvalidArgument",
+			"web.ns.svc.mycluster.local:x":    "InvalidArgument",
+			"10.0.0.1:80":                     "InvalidArgument",
+			"[fd00::1]:80":                    "InvalidArgument",
+			"":                                "InvalidArgument",
+			"gone.ns.svc.mycluster.local:80":  "NotFound",
+			"web.no.svc.mycluster.local:80":   "NotFound",
+			"h.gone.ns.svc.mycluster.local":   "NotFound",
+			"nameless.ns.svc.mycluster.local": "FailedPrecondition",
+			"remote.ns.svc.mycluster.local":   "NotFound",
+			// Not in the contract: there it is served.
+			"federated.ns.svc.mycluster.local": "Unimplemented",
+		} {
+			c := f.get(path, "")
+			f.rest()
+			if got := c.ended(); got != want {
+				t.Errorf("%q: %s (%v), want %s", path, got, c.err, want)
+			}
+			c.cancel()
+		}
+		f.rest()
+	})
+}
+
+// Unsynced is not empty: a stream waits until the cluster is known, and then is
+// told everything at once.
+func TestGetWaitsForSync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startUnsynced(t, testConfig(), service("web"))
+		web, gone := f.get(getPath, ""), f.get("gone.ns.svc.mycluster.local", "")
+		f.change(put(pod("a"), slice("s", at("10.0.0.1", podKey("a")))))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if web.ended() != "open" || gone.ended() != "open" || len(web.take()) > 0 {
+			t.Fatalf("before the sync: %s and %s", web.ended(), gone.ended())
+		}
+		f.catalog.MarkSynced()
+		f.rest()
+		if diff := cmp.Diff([]string{"add 10.0.0.1:8080"}, transcript(web.take())); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if got := gone.ended(); got != "NotFound" {
+			t.Errorf("a Service that isn't there: %s", got)
+		}
+	})
+}
+
+// A server that stops before it knows the cluster says so; streams that come
+// later end at once.
+func TestGetStoppedBeforeSync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startUnsynced(t, testConfig(), service("web"))
+		waiting := f.get(getPath, "")
+		f.rest()
+		f.end()
+		<-f.ended
+		late := f.get(getPath, "")
+		f.rest()
+		if waiting.ended() != "Unavailable" || late.ended() != "Unavailable" {
+			t.Errorf("ended with %s and %s, want Unavailable", waiting.ended(), late.ended())
+		}
+	})
+}
+
+// Streams end with OK when the server stops, and Run returns when they are gone
+// (§2.1, Q32).
+func TestShutdown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, testConfig(), service("web"), service("shop"), pod("a"), slice("s", at("10.0.0.1", podKey("a"))))
+		clients := []*client{f.get(getPath, ""), f.get(getPath, `{"nodeName":"n1"}`), f.get("shop.ns.svc.mycluster.local", "")}
+		f.rest()
+		f.end()
+		<-f.ended
+		f.rest()
+		for i, c := range clients {
+			if got := c.ended(); got != "OK" {
+				t.Errorf("stream %d ended with %s (%v), want OK", i, got, c.err)
+			}
+		}
+		f.change(put(slice("s"))) // nobody is left to hear of it
+	})
+}
+
+// A call that comes while gRPC still serves ends as the others do.
+func TestCallAfterStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, testConfig(), service("web"))
+		f.end()
+		<-f.ended
+		for range 20 {
+			late := f.get(getPath, "")
+			<-late.done
+			if got := late.ended(); got != "OK" {
+				t.Fatalf("ended with %s (%v), want OK", got, late.err)
+			}
+		}
+	})
+}
+
+// A question that is asked while all streams are being ended has the end as its
+// only answer, and starts nothing.
+func TestAcquireAfterEnd(t *testing.T) {
+	config := testConfig()
+	all := &subjects{catalog: settled(t, service("web")), config: &config, m: map[question]*subject{}}
+	all.end()
+	s := all.acquire(question{service: serviceKey("web"), port: 80})
+	v := s.join(catalog.Client{})
+	if !v.current.Load().ended {
+		t.Error("the stream goes on")
+	}
+	s.leave(v)
+	all.release(s)
+	all.running.Wait()
+	if len(all.m) > 0 {
+		t.Error("the question is left behind")
+	}
+}
+
+// Calls may come at any moment of a stop.
+func TestCallsWhileStopping(t *testing.T) {
+	for range 100 {
+		server := NewServer(catalog.New(catalog.Options{}), testConfig(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+		ctx, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					t.Errorf("Run panics: %v", r)
+				}
+			}()
+			_ = server.Run(ctx)
+		})
+		for range 3 {
+			wg.Go(func() { _ = server.Get(&pb.GetDestination{Path: getPath}, noStream{ctx: t.Context()}) })
+		}
+		for range 5 {
+			runtime.Gosched()
+		}
+		stop()
+		wg.Wait()
+	}
+}
+
+// A client that leaves is forgotten, and the question with the last one.
+func TestClientLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := start(t, testConfig(), service("web"), nodeIn("n1", "east"), nodeIn("n2", "west"), pod("a"), slice("s", at("10.0.0.1", podKey("a"), inZone("east"))))
+		first, second, other := f.get(getPath, `{"nodeName":"n1"}`), f.get(getPath, `{"nodeName":"n1"}`), f.get(getPath, `{"nodeName":"n2"}`)
+		views := func() int {
+			n := 0
+			f.server.subjects.mu.Lock()
+			defer f.server.subjects.mu.Unlock()
+			for _, s := range f.server.subjects.m {
+				s.mu.Lock()
+				n += len(s.views)
+				s.mu.Unlock()
+			}
+			return n
+		}
+		for i, step := range []struct {
+			leaves *client
+			want   int
+		}{{nil, 2}, {first, 2}, {second, 1}, {other, 0}} {
+			if step.leaves != nil {
+				step.leaves.cancel()
+			}
+			f.rest()
+			if got := views(); got != step.want {
+				t.Errorf("step %d: %d views, want %d", i, got, step.want)
+			}
+		}
+		f.expectNothingLeft()
+	})
+}
+
+// The same over a real connection, in real time: an answer, a change, the end.
+func TestLoopback(t *testing.T) {
+	known := catalog.New(catalog.Options{})
+	server := NewServer(known, testConfig(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s := grpc.NewServer(server.ServerOptions()...)
+	server.Register(s)
+	ended := make(chan struct{}, 3)
+	run := func(f func()) { go func() { f(); ended <- struct{}{} }() }
+	run(func() { _ = known.Run(ctx) })
+	run(func() { _ = server.Run(ctx) })
+	run(func() { _ = s.Serve(listener) })
+	conn := dial(t, func(ctx context.Context, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", listener.Addr().String())
+	})
+	objects, crowded := crowd(1000)
+	for _, v := range objects {
+		known.Put(v)
+	}
+	known.MarkSynced()
+	stream, err := pb.NewDestinationClient(conn).Get(t.Context(), &pb.GetDestination{Path: getPath})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := stream.Recv()
+	if err != nil || len(u.GetAdd().GetAddrs()) != 1000 {
+		t.Fatalf("first %d addresses, %v", len(u.GetAdd().GetAddrs()), err)
+	}
+	fewer := *crowded
+	fewer.Subsets = []catalog.Subset{{Ports: crowded.Subsets[0].Ports, Endpoints: crowded.Subsets[0].Endpoints[1:]}}
+	known.Put(&fewer)
+	u, err = stream.Recv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"remove 10.0.0.0:8080"}, transcript([]*pb.Update{u})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	cancel()
+	if u, err := stream.Recv(); err == nil || err.Error() != "EOF" {
+		t.Errorf("at the end %v, %v", u, err)
+	}
+	_ = conn.Close()
+	s.GracefulStop()
+	for range cap(ended) {
+		<-ended
+	}
+}
