@@ -106,10 +106,13 @@ func TestFilterKind(t *testing.T) {
 	zone := slice("s", "web", IPv4, at("10.0.0.1", podKey("a"), inZone("east")))
 	hint := slice("s", "web", IPv4, at("10.0.0.1", podKey("a"), hinted("east")))
 	bareZone := slice("s", "web", IPv4, at("10.0.0.1", WorkloadKey{}, inZone("east")))
+	subsets := slice("s", "web", "", at("10.0.0.1", podKey("a"), inZone("east")))
+	subsets.Subsets = append(subsets.Subsets, Subset{Ports: subsets.Subsets[0].Ports})
 	for name, tc := range map[string]struct {
 		objects []Object
 		want    FilterKind
 	}{
+		"a zone in one subset of two":     {objects: []Object{service("web"), a, subsets}, want: FilterZone},
 		"no Service":                      {want: FilterNone},
 		"nothing about zones":             {objects: []Object{service("web"), a, plain}, want: FilterNone},
 		"a zone":                          {objects: []Object{service("web"), a, zone}, want: FilterZone},

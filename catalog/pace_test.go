@@ -228,3 +228,29 @@ func TestConcurrentUse(t *testing.T) {
 		t.Errorf("at rest (-want +got):\n%s", diff)
 	}
 }
+
+// Readers that compute the same things at the same time end up with the same
+// values: otherwise the addresses of one pod would look like those of two.
+func TestConcurrentReadersAgree(t *testing.T) {
+	const services = 8
+	objects := []Object{pod("a")}
+	name := func(i int) string { return fmt.Sprint("web-", i) }
+	for i := range services {
+		objects = append(objects, service(name(i)), slice(name(i)+"-4", name(i), IPv4, at("10.0.0.1", podKey("a"))), slice(name(i)+"-6", name(i), IPv6, at("fd00::1", podKey("a"))))
+	}
+	c := started(objects...)
+	for range 300 {
+		apply(c, pod("a"))
+		var wg sync.WaitGroup
+		for i := range services {
+			wg.Go(func() {
+				s := c.Service(serviceKey(name(i)))
+				defer s.Release()
+				if diff := cmp.Diff([]string{"[fd00::1]:8080 a"}, show(Resolve(s, Query{Port: 80, IPv6: true}))); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name(i), diff)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}

@@ -7,56 +7,61 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// portNames are the names that the cases know.
+func portNames(name string) []uint16 {
+	return map[string][]uint16{"http": {8080}, "both": {1, 2}, "80-90": {7}}[name]
+}
+
+func singlePorts(ports ...uint16) PortSet {
+	var set PortSet
+	for _, p := range ports {
+		set = append(set, PortRange{p, p})
+	}
+	return set
+}
+
+var portListCases = map[string]struct {
+	list  string
+	named func(string) []uint16
+	want  PortSet
+	bad   []string // the items that the errors quote
+}{
+	"T25 ports":                   {list: "25,443,587,3306,5432,11211", want: singlePorts(25, 443, 587, 3306, 5432, 11211)},
+	"T25 ports and ranges":        {list: "22,23-25,3306,4000-4100", want: PortSet{{22, 22}, {23, 25}, {3306, 3306}, {4000, 4100}}},
+	"T25 empty":                   {},
+	"T25 word":                    {list: "notanumber", bad: []string{"notanumber"}},
+	"T25 words in a range":        {list: "not-number", bad: []string{"not-number"}},
+	"T25 no low end":              {list: "-23", bad: []string{"-23"}},
+	"T25 no low end in three":     {list: "-23-25", bad: []string{"-23-25"}},
+	"T25 falling":                 {list: "25-23", bad: []string{"25-23"}},
+	"T25 too large":               {list: "65536-65539", bad: []string{"65536-65539"}},
+	"T25 word at the high end":    {list: "23-x", bad: []string{"23-x"}},
+	"no high end":                 {list: "23-", bad: []string{"23-"}},
+	"more than one dash":          {list: "1-2-3", bad: []string{"1-2-3"}},
+	"only the high end too large": {list: "65535-65536", bad: []string{"65535-65536"}},
+	"a bad item costs only itself": {
+		list: "25,x,26,99999,27-28", want: PortSet{{25, 25}, {26, 26}, {27, 28}}, bad: []string{"x", "99999"},
+	},
+	"one trailing comma":            {list: "25,26,", want: singlePorts(25, 26)},
+	"two trailing commas":           {list: "25,,", want: singlePorts(25), bad: []string{""}},
+	"an empty item":                 {list: "25,,26", want: singlePorts(25, 26), bad: []string{""}},
+	"only a comma":                  {list: ","},
+	"only spaces":                   {list: "  "},
+	"T18 spaces around items":       {list: " 3306 ,  665 , 1-2", want: PortSet{{3306, 3306}, {665, 665}, {1, 2}}},
+	"spaces inside a range":         {list: "1 - 2", bad: []string{"1 - 2"}},
+	"both ends of the port range":   {list: "0,65535,0-65535", want: PortSet{{0, 0}, {65535, 65535}, {0, 65535}}},
+	"a range of one":                {list: "25-25", want: singlePorts(25)},
+	"signs":                         {list: "+25,25-+26", bad: []string{"+25", "25-+26"}},
+	"T22 a name":                    {list: "http,25", named: portNames, want: singlePorts(8080, 25)},
+	"a name of several ports":       {list: "both", named: portNames, want: singlePorts(1, 2)},
+	"a name wins over range syntax": {list: "80-90", named: portNames, want: singlePorts(7)},
+	"an unknown name":               {list: "grpc,25", named: portNames, want: singlePorts(25), bad: []string{"grpc"}},
+	"a name where none counts":      {list: "http", bad: []string{"http"}},
+}
+
 // Case T25.
 func TestParsePortList(t *testing.T) {
-	single := func(ports ...uint16) PortSet {
-		var set PortSet
-		for _, p := range ports {
-			set = append(set, PortRange{p, p})
-		}
-		return set
-	}
-	named := func(name string) []uint16 {
-		return map[string][]uint16{"http": {8080}, "both": {1, 2}, "80-90": {7}}[name]
-	}
-	for name, tc := range map[string]struct {
-		list  string
-		named func(string) []uint16
-		want  PortSet
-		bad   []string // the items that the errors quote
-	}{
-		"T25 ports":                   {list: "25,443,587,3306,5432,11211", want: single(25, 443, 587, 3306, 5432, 11211)},
-		"T25 ports and ranges":        {list: "22,23-25,3306,4000-4100", want: PortSet{{22, 22}, {23, 25}, {3306, 3306}, {4000, 4100}}},
-		"T25 empty":                   {},
-		"T25 word":                    {list: "notanumber", bad: []string{"notanumber"}},
-		"T25 words in a range":        {list: "not-number", bad: []string{"not-number"}},
-		"T25 no low end":              {list: "-23", bad: []string{"-23"}},
-		"T25 no low end in three":     {list: "-23-25", bad: []string{"-23-25"}},
-		"T25 falling":                 {list: "25-23", bad: []string{"25-23"}},
-		"T25 too large":               {list: "65536-65539", bad: []string{"65536-65539"}},
-		"T25 word at the high end":    {list: "23-x", bad: []string{"23-x"}},
-		"no high end":                 {list: "23-", bad: []string{"23-"}},
-		"more than one dash":          {list: "1-2-3", bad: []string{"1-2-3"}},
-		"only the high end too large": {list: "65535-65536", bad: []string{"65535-65536"}},
-		"a bad item costs only itself": {
-			list: "25,x,26,99999,27-28", want: PortSet{{25, 25}, {26, 26}, {27, 28}}, bad: []string{"x", "99999"},
-		},
-		"one trailing comma":            {list: "25,26,", want: single(25, 26)},
-		"two trailing commas":           {list: "25,,", want: single(25), bad: []string{""}},
-		"an empty item":                 {list: "25,,26", want: single(25, 26), bad: []string{""}},
-		"only a comma":                  {list: ","},
-		"only spaces":                   {list: "  "},
-		"T18 spaces around items":       {list: " 3306 ,  665 , 1-2", want: PortSet{{3306, 3306}, {665, 665}, {1, 2}}},
-		"spaces inside a range":         {list: "1 - 2", bad: []string{"1 - 2"}},
-		"both ends of the port range":   {list: "0,65535,0-65535", want: PortSet{{0, 0}, {65535, 65535}, {0, 65535}}},
-		"a range of one":                {list: "25-25", want: single(25)},
-		"signs":                         {list: "+25,25-+26", bad: []string{"+25", "25-+26"}},
-		"T22 a name":                    {list: "http,25", named: named, want: single(8080, 25)},
-		"a name of several ports":       {list: "both", named: named, want: single(1, 2)},
-		"a name wins over range syntax": {list: "80-90", named: named, want: single(7)},
-		"an unknown name":               {list: "grpc,25", named: named, want: single(25), bad: []string{"grpc"}},
-		"a name where none counts":      {list: "http", bad: []string{"http"}},
-	} {
+	for name, tc := range portListCases {
 		t.Run(name, func(t *testing.T) {
 			got, errs := ParsePortList(tc.list, tc.named)
 			if diff := cmp.Diff(tc.want, got); diff != "" {

@@ -78,6 +78,8 @@ func TestResolvePort(t *testing.T) {
 	})
 }
 
+func notReady(e *SliceEndpoint) { e.NotReady = true }
+
 // Which addresses there are, and who has one that several workloads claim (§2.4,
 // Q11, Q36).
 func TestResolveAddresses(t *testing.T) {
@@ -101,7 +103,8 @@ func TestResolveAddresses(t *testing.T) {
 		"S1 no targetRef":                           {objects: []Object{web, slice("s", "web", IPv4, at("10.0.0.1", WorkloadKey{}))}, want: []string{"10.0.0.1:8080 -"}},
 		"several IPs of a pod are one, the last":    {objects: []Object{web, a, slice("s", "web", IPv4, several)}, want: []string{"10.0.0.9:8080 a"}},
 		"several IPs without targetRef are several": {objects: []Object{web, slice("s", "web", IPv4, bare)}, want: []string{"10.0.0.1:8080 -", "10.0.0.9:8080 -"}},
-		"no IPs": {objects: []Object{web, a, slice("s", "web", IPv4, none)}},
+		"S10 not ready":                             {objects: []Object{web, a, slice("s", "web", IPv4, at("10.0.0.1", podKey("a"), notReady), at("10.0.0.2", WorkloadKey{}, notReady))}},
+		"no IPs":                                    {objects: []Object{web, a, slice("s", "web", IPv4, none)}},
 		"sorted by address over slices": {
 			objects: []Object{web, a, b, slice("s1", "web", IPv4, at("10.0.0.20", podKey("a"))), slice("s2", "web", IPv4, at("10.0.0.3", podKey("b")))},
 			want:    []string{"10.0.0.3:8080 b", "10.0.0.20:8080 a"},

@@ -6,67 +6,70 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+var aDeployment, aCronJob = OwnerRef{"Deployment", "web"}, OwnerRef{"CronJob", "nightly"}
+
+var rootOwnerCases = map[string]struct {
+	workload *Workload
+	owners   []Object
+	want     OwnerRef // with the kind as metric labels have it
+}{
+	"T26 ReplicaSet of a Deployment": {
+		workload: pod("a", owned("ReplicaSet", "rs")), owners: []Object{owner("ReplicaSet", "rs", aDeployment)}, want: OwnerRef{"deployment", "web"},
+	},
+	"T26 ReplicaSet missing": {workload: pod("a", owned("ReplicaSet", "rs")), want: OwnerRef{"replicaset", "rs"}},
+	"T26 Job missing":        {workload: pod("a", owned("Job", "j")), want: OwnerRef{"job", "j"}},
+	"T26 ReplicationController": {
+		workload: pod("a", owned("ReplicationController", "rc")), want: OwnerRef{"replicationcontroller", "rc"},
+	},
+	"T26 no owner": {workload: pod("a"), want: OwnerRef{"pod", "a"}},
+	"T26 Job of a CronJob": {
+		workload: pod("a", owned("Job", "j")), owners: []Object{owner("Job", "j", aCronJob)}, want: OwnerRef{"cronjob", "nightly"},
+	},
+	"T26 ReplicaSet with an unsupported parent": {
+		workload: pod("a", owned("ReplicaSet", "rs")), owners: []Object{owner("ReplicaSet", "rs", OwnerRef{"Rollout", "web"})}, want: OwnerRef{"replicaset", "rs"},
+	},
+	"ReplicaSet of a Job": {
+		workload: pod("a", owned("ReplicaSet", "rs")), owners: []Object{owner("ReplicaSet", "rs", OwnerRef{"Job", "j"})}, want: OwnerRef{"job", "j"},
+	},
+	"ReplicaSet of a StatefulSet": {
+		workload: pod("a", owned("ReplicaSet", "rs")), owners: []Object{owner("ReplicaSet", "rs", OwnerRef{"StatefulSet", "s"})}, want: OwnerRef{"statefulset", "s"},
+	},
+	"ReplicaSet of a DaemonSet": {
+		workload: pod("a", owned("ReplicaSet", "rs")), owners: []Object{owner("ReplicaSet", "rs", OwnerRef{"DaemonSet", "d"})}, want: OwnerRef{"daemonset", "d"},
+	},
+	"ReplicaSet without an owner": {
+		workload: pod("a", owned("ReplicaSet", "rs")), owners: []Object{owner("ReplicaSet", "rs", OwnerRef{})}, want: OwnerRef{"replicaset", "rs"},
+	},
+	"Job without an owner": {
+		workload: pod("a", owned("Job", "j")), owners: []Object{owner("Job", "j", OwnerRef{})}, want: OwnerRef{"job", "j"},
+	},
+	"Job of an owner of any kind": {
+		workload: pod("a", owned("Job", "j")), owners: []Object{owner("Job", "j", OwnerRef{"Workflow", "w"})}, want: OwnerRef{"workflow", "w"},
+	},
+	"StatefulSet, whatever owns it": {
+		workload: pod("a", owned("StatefulSet", "s")), owners: []Object{owner("StatefulSet", "s", aDeployment)}, want: OwnerRef{"statefulset", "s"},
+	},
+	"an owner of the same name and another kind": {
+		workload: pod("a", owned("ReplicaSet", "x")), owners: []Object{owner("Job", "x", aDeployment)}, want: OwnerRef{"replicaset", "x"},
+	},
+	"an owner in another namespace": {
+		workload: pod("a", owned("ReplicaSet", "rs")),
+		owners:   []Object{&Owner{LocalCluster, "other", OwnerRef{"ReplicaSet", "rs"}, aDeployment}}, want: OwnerRef{"replicaset", "rs"},
+	},
+	"an owner in another cluster": {
+		workload: pod("a", owned("ReplicaSet", "rs")),
+		owners:   []Object{&Owner{"west", testNamespace, OwnerRef{"ReplicaSet", "rs"}, aDeployment}}, want: OwnerRef{"replicaset", "rs"},
+	},
+	"E14 ExternalWorkload":              {workload: workload(externalKey("vm"), owned("WorkloadGroup", "g")), want: OwnerRef{"workloadgroup", "g"}},
+	"ExternalWorkload without an owner": {workload: workload(externalKey("vm"))},
+	"ExternalWorkload of a ReplicaSet": {
+		workload: workload(externalKey("vm"), owned("ReplicaSet", "rs")), owners: []Object{owner("ReplicaSet", "rs", aDeployment)}, want: OwnerRef{"replicaset", "rs"},
+	},
+}
+
 // Case T26 and the rest of appendix A.4.
 func TestRootOwner(t *testing.T) {
-	deployment, cronJob := OwnerRef{"Deployment", "web"}, OwnerRef{"CronJob", "nightly"}
-	for name, tc := range map[string]struct {
-		workload *Workload
-		owners   []Object
-		want     OwnerRef // with the kind as metric labels have it
-	}{
-		"T26 ReplicaSet of a Deployment": {
-			workload: pod("a", owned("ReplicaSet", "rs")), owners: []Object{owner("ReplicaSet", "rs", deployment)}, want: OwnerRef{"deployment", "web"},
-		},
-		"T26 ReplicaSet missing": {workload: pod("a", owned("ReplicaSet", "rs")), want: OwnerRef{"replicaset", "rs"}},
-		"T26 Job missing":        {workload: pod("a", owned("Job", "j")), want: OwnerRef{"job", "j"}},
-		"T26 ReplicationController": {
-			workload: pod("a", owned("ReplicationController", "rc")), want: OwnerRef{"replicationcontroller", "rc"},
-		},
-		"T26 no owner": {workload: pod("a"), want: OwnerRef{"pod", "a"}},
-		"T26 Job of a CronJob": {
-			workload: pod("a", owned("Job", "j")), owners: []Object{owner("Job", "j", cronJob)}, want: OwnerRef{"cronjob", "nightly"},
-		},
-		"T26 ReplicaSet with an unsupported parent": {
-			workload: pod("a", owned("ReplicaSet", "rs")), owners: []Object{owner("ReplicaSet", "rs", OwnerRef{"Rollout", "web"})}, want: OwnerRef{"replicaset", "rs"},
-		},
-		"ReplicaSet of a Job": {
-			workload: pod("a", owned("ReplicaSet", "rs")), owners: []Object{owner("ReplicaSet", "rs", OwnerRef{"Job", "j"})}, want: OwnerRef{"job", "j"},
-		},
-		"ReplicaSet of a StatefulSet": {
-			workload: pod("a", owned("ReplicaSet", "rs")), owners: []Object{owner("ReplicaSet", "rs", OwnerRef{"StatefulSet", "s"})}, want: OwnerRef{"statefulset", "s"},
-		},
-		"ReplicaSet of a DaemonSet": {
-			workload: pod("a", owned("ReplicaSet", "rs")), owners: []Object{owner("ReplicaSet", "rs", OwnerRef{"DaemonSet", "d"})}, want: OwnerRef{"daemonset", "d"},
-		},
-		"ReplicaSet without an owner": {
-			workload: pod("a", owned("ReplicaSet", "rs")), owners: []Object{owner("ReplicaSet", "rs", OwnerRef{})}, want: OwnerRef{"replicaset", "rs"},
-		},
-		"Job without an owner": {
-			workload: pod("a", owned("Job", "j")), owners: []Object{owner("Job", "j", OwnerRef{})}, want: OwnerRef{"job", "j"},
-		},
-		"Job of an owner of any kind": {
-			workload: pod("a", owned("Job", "j")), owners: []Object{owner("Job", "j", OwnerRef{"Workflow", "w"})}, want: OwnerRef{"workflow", "w"},
-		},
-		"StatefulSet, whatever owns it": {
-			workload: pod("a", owned("StatefulSet", "s")), owners: []Object{owner("StatefulSet", "s", deployment)}, want: OwnerRef{"statefulset", "s"},
-		},
-		"an owner of the same name and another kind": {
-			workload: pod("a", owned("ReplicaSet", "x")), owners: []Object{owner("Job", "x", deployment)}, want: OwnerRef{"replicaset", "x"},
-		},
-		"an owner in another namespace": {
-			workload: pod("a", owned("ReplicaSet", "rs")),
-			owners:   []Object{&Owner{LocalCluster, "other", OwnerRef{"ReplicaSet", "rs"}, deployment}}, want: OwnerRef{"replicaset", "rs"},
-		},
-		"an owner in another cluster": {
-			workload: pod("a", owned("ReplicaSet", "rs")),
-			owners:   []Object{&Owner{"west", testNamespace, OwnerRef{"ReplicaSet", "rs"}, deployment}}, want: OwnerRef{"replicaset", "rs"},
-		},
-		"E14 ExternalWorkload":              {workload: workload(externalKey("vm"), owned("WorkloadGroup", "g")), want: OwnerRef{"workloadgroup", "g"}},
-		"ExternalWorkload without an owner": {workload: workload(externalKey("vm"))},
-		"ExternalWorkload of a ReplicaSet": {
-			workload: workload(externalKey("vm"), owned("ReplicaSet", "rs")), owners: []Object{owner("ReplicaSet", "rs", deployment)}, want: OwnerRef{"replicaset", "rs"},
-		},
-	} {
+	for name, tc := range rootOwnerCases {
 		t.Run(name, func(t *testing.T) {
 			got := stateOf(tc.owners...).target(tc.workload, &Options{})
 			if diff := cmp.Diff(tc.want, OwnerRef{got.OwnerKind, got.OwnerName}); diff != "" {
@@ -74,6 +77,14 @@ func TestRootOwner(t *testing.T) {
 			}
 		})
 	}
+}
+
+type targetCase struct {
+	workload    *Workload
+	servers     []Object
+	opaque, not []uint16
+	skipped     []uint16
+	problems    []string // their fields
 }
 
 // The opaque and skipped ports of §2.8: annotation, default list, Servers (§2.7).
@@ -92,13 +103,7 @@ func TestTargetPorts(t *testing.T) {
 	external := opaqueServer("s", 80, nil)
 	external.ExternalWorkloads = &Selector{}
 
-	for name, tc := range map[string]struct {
-		workload    *Workload
-		servers     []Object
-		opaque, not []uint16
-		skipped     []uint16
-		problems    []string // their fields
-	}{
+	for name, tc := range map[string]targetCase{
 		"no annotation: the default list":        {workload: base, opaque: []uint16{25, 3306}, not: []uint16{80, 8080}},
 		"an empty annotation: none":              {workload: annotated(""), not: []uint16{25, 3306}},
 		"E12 an annotation replaces the default": {workload: annotated("4242"), opaque: []uint16{4242}, not: []uint16{25}},
@@ -123,27 +128,29 @@ func TestTargetPorts(t *testing.T) {
 			workload: workload(externalKey("vm")), servers: []Object{external}, opaque: []uint16{80},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			var problems []string
-			o := &Options{
-				DefaultOpaquePorts: append(make(PortSet, 0, 8), PortRange{25, 25}, PortRange{3306, 3306}),
-				Report:             func(p Problem) { problems = append(problems, p.Field) },
-			}
-			got := stateOf(tc.servers...).target(tc.workload, o)
-			check(t, "Opaque", got.Opaque, tc.opaque, tc.not)
-			check(t, "Skipped", got.Skipped, tc.skipped, append(tc.opaque, tc.not...))
-			if diff := cmp.Diff(tc.problems, problems); diff != "" {
-				t.Errorf("problems (-want +got):\n%s", diff)
-			}
-			// The default list is shared: no target may write behind its end.
-			if extra := o.DefaultOpaquePorts[:cap(o.DefaultOpaquePorts)][2:]; extra[0] != (PortRange{}) {
-				t.Errorf("the default list was written to: %v", extra)
-			}
-		})
+		t.Run(name, tc.run)
 	}
 }
 
-func check(t *testing.T, what string, ask func(uint16) bool, yes, no []uint16) {
+func (tc targetCase) run(t *testing.T) {
+	var problems []string
+	o := &Options{
+		DefaultOpaquePorts: append(make(PortSet, 0, 8), PortRange{25, 25}, PortRange{3306, 3306}),
+		Report:             func(p Problem) { problems = append(problems, p.Field) },
+	}
+	got := stateOf(tc.servers...).target(tc.workload, o)
+	checkPorts(t, "Opaque", got.Opaque, tc.opaque, tc.not)
+	checkPorts(t, "Skipped", got.Skipped, tc.skipped, append(tc.opaque, tc.not...))
+	if diff := cmp.Diff(tc.problems, problems); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	// The default list is shared: no target may write behind its end.
+	if extra := o.DefaultOpaquePorts[:cap(o.DefaultOpaquePorts)][2:]; extra[0] != (PortRange{}) {
+		t.Errorf("the default list was written to: %v", extra)
+	}
+}
+
+func checkPorts(t *testing.T, what string, ask func(uint16) bool, yes, no []uint16) {
 	t.Helper()
 	for _, p := range yes {
 		if !ask(p) {

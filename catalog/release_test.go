@@ -1,0 +1,36 @@
+package catalog
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A snapshot is kept current for as long as somebody needs it, and no longer.
+func TestRelease(t *testing.T) {
+	c := started(service("web"))
+	first, second := c.Service(serviceKey("web")), c.Service(serviceKey("web"))
+	if first != second {
+		t.Fatal("two askers have two snapshots")
+	}
+	first.Release()
+	if got := c.Service(serviceKey("web")); got != second {
+		t.Error("the snapshot is another one although somebody has it")
+	} else {
+		got.Release()
+	}
+	apply(c, service("web"))
+	if !isClosed(second.Stale()) {
+		t.Error("one of two released, and the other wasn't told")
+	}
+	third := c.Service(serviceKey("web"))
+	second.Release() // stale by now: it must not take the current one with it
+	apply(c, service("web"))
+	if !isClosed(third.Stale()) {
+		t.Error("the release of a stale snapshot ended the interest in the current one")
+	}
+	third.Release()
+	if diff := cmp.Diff(map[string]int{"services": 1}, size(c)); diff != "" {
+		t.Errorf("after the last release (-want +got):\n%s", diff)
+	}
+}

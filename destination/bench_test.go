@@ -1,0 +1,93 @@
+package destination
+
+import (
+	"testing"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// toggled returns two snapshots of the Service web with n endpoints, the second
+// without one of them, and a subject to answer from them.
+func toggled(tb testing.TB, n int) (*subject, [2]*catalog.Snapshot) {
+	tb.Helper()
+	objects, s := crowd(n)
+	fewer := *s
+	without := append(s.Subsets[0].Endpoints[:n/2:n/2], s.Subsets[0].Endpoints[n/2+1:]...)
+	fewer.Subsets = []catalog.Subset{{Ports: s.Subsets[0].Ports, Endpoints: without}}
+
+	// One catalog, so that addresses that stay are the same values in both.
+	c := settled(tb, objects...)
+	all := c.Service(serviceKey("web"))
+	learn(tb, c, &fewer, all)
+	config := testConfig()
+	return &subject{question: question{service: serviceKey("web"), port: 80}, catalog: c, config: &config}, [2]*catalog.Snapshot{all, c.Service(serviceKey("web"))}
+}
+
+// republish makes the view answer from a snapshot.
+func (s *subject) republish(v *view, snapshot *catalog.Snapshot) bool {
+	s.snapshot = snapshot
+	return v.publish(s.answer(v.filter, v.entries))
+}
+
+func (s *subject) firstView(snapshot *catalog.Snapshot) *view {
+	s.snapshot = snapshot
+	v := &view{}
+	first := s.answer(v.filter, nil)
+	v.entries = first.entries
+	v.current.Store(first)
+	return v
+}
+
+// BenchmarkStep is what one change of one of 1,000 endpoints costs a view,
+// whatever the number of its streams.
+func BenchmarkStep(b *testing.B) {
+	s, snapshots := toggled(b, 1000)
+	v := s.firstView(snapshots[0])
+	b.ReportAllocs()
+	for i := 1; b.Loop(); i++ {
+		if !s.republish(v, snapshots[i%2]) {
+			b.Fatal("nothing changed")
+		}
+	}
+}
+
+// BenchmarkFirstAnswer is what the first answer of 1,000 endpoints costs: for a
+// view that nobody had before, and for one more stream of a view.
+func BenchmarkFirstAnswer(b *testing.B) {
+	s, snapshots := toggled(b, 1000)
+	b.Run("view=new", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			s.firstView(snapshots[0]).current.Load().fullFrames()
+		}
+	})
+	b.Run("view=known", func(b *testing.B) {
+		v := s.firstView(snapshots[0])
+		b.ReportAllocs()
+		for b.Loop() {
+			v.current.Load().fullFrames()
+		}
+	})
+}
+
+// The number of allocations of a change must not grow with the endpoints that
+// did not change, and one more stream must cost none.
+func TestAllocations(t *testing.T) {
+	of := func(n int) float64 {
+		s, snapshots := toggled(t, n)
+		v, i := s.firstView(snapshots[0]), 0
+		return testing.AllocsPerRun(100, func() {
+			i++
+			s.republish(v, snapshots[i%2])
+		})
+	}
+	few, many := of(100), of(2000)
+	if many > few+10 || many > 100 {
+		t.Errorf("a change costs %v allocations among 100 endpoints, %v among 2,000", few, many)
+	}
+	s, snapshots := toggled(t, 1000)
+	v := s.firstView(snapshots[0])
+	if n := testing.AllocsPerRun(100, func() { v.current.Load().fullFrames() }); n > 0 {
+		t.Errorf("one more stream costs %v allocations for its first answer", n)
+	}
+}

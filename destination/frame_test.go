@@ -1,0 +1,238 @@
+package destination
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+	"pgregory.net/rapid"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// maxMessage is the size of a message that a proxy's gRPC client accepts (§11.3).
+const maxMessage = 4 << 20
+
+func entryOf(a *pb.WeightedAddr) *entry {
+	return &entry{catalog.Endpoint{Addr: addrPortOf(a.GetAddr())}, marshal(a)}
+}
+
+// drawEntries draws a set of few addresses in few forms, sorted by address.
+func drawEntries() *rapid.Generator[[]*entry] {
+	ports := rapid.SliceOfNDistinct(rapid.Uint16Range(1, 6), 0, 6, rapid.ID)
+	return rapid.Custom(func(t *rapid.T) []*entry {
+		var list []*entry
+		for _, ip := range []string{"10.0.0.1", "fd00::1"} {
+			set := ports.Draw(t, ip)
+			slices.Sort(set)
+			for _, p := range set {
+				a := &pb.WeightedAddr{Addr: tcpAddress(netip.AddrPortFrom(netip.MustParseAddr(ip), p)), Weight: rapid.SampledFrom([]uint32{1, 2}).Draw(t, "weight")}
+				if rapid.Bool().Draw(t, "labelled") {
+					a.MetricLabels = map[string]string{"zone": "east", "pod": "a"}
+				}
+				list = append(list, entryOf(a))
+			}
+		}
+		return list
+	})
+}
+
+func drawLabels() *rapid.Generator[[]byte] {
+	return rapid.SampledFrom([][]byte{
+		encodeLabels(nil), encodeLabels(map[string]string{"service": "web", "namespace": "ns"}), encodeLabels(map[string]string{"service": "web", "target_cluster": "west"}),
+	})
+}
+
+func decode(t testing.TB, f *frame) *pb.Update {
+	t.Helper()
+	var u pb.Update
+	if err := proto.Unmarshal(f.bytes.Materialize(), &u); err != nil {
+		t.Fatalf("a frame that is no message: %v", err)
+	}
+	return &u
+}
+
+// add returns the message that addFrames should give.
+func add(t testing.TB, entries []*entry, labels []byte) *pb.Update {
+	t.Helper()
+	set := &pb.WeightedAddrSet{}
+	if err := proto.Unmarshal(labels, set); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		var a pb.WeightedAddr
+		if err := proto.Unmarshal(e.wire, &a); err != nil {
+			t.Fatal(err)
+		}
+		set.Addrs = append(set.Addrs, &a)
+	}
+	return &pb.Update{Update: &pb.Update_Add{Add: set}}
+}
+
+func remove(entries []*entry) *pb.Update {
+	set := &pb.AddrSet{}
+	for _, e := range entries {
+		set.Addrs = append(set.Addrs, tcpAddress(e.endpoint.Addr))
+	}
+	return &pb.Update{Update: &pb.Update_Remove{Remove: set}}
+}
+
+// The frames that are put together from parts are, byte for byte, the messages
+// that the protobuf library gives.
+func TestFramesAreMessages(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		entries, labels := drawEntries().Draw(rt, "entries"), drawLabels().Draw(rt, "labels")
+		for name, tc := range map[string]struct {
+			got  []*frame
+			want *pb.Update
+		}{
+			"add":    {addFrames(entries, labels), add(t, entries, labels)},
+			"remove": {removeFrames(entries), remove(entries)},
+		} {
+			if len(entries) == 0 {
+				if len(tc.got) != 0 {
+					rt.Errorf("%s: %d frames for no entries", name, len(tc.got))
+				}
+				continue
+			}
+			if len(tc.got) != 1 {
+				rt.Fatalf("%s: %d frames, want 1", name, len(tc.got))
+			}
+			if diff := cmp.Diff(tc.want, decode(t, tc.got[0]), protocmp.Transform()); diff != "" {
+				rt.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+			if !bytes.Equal(marshal(tc.want), tc.got[0].bytes.Materialize()) {
+				rt.Errorf("%s: other bytes than proto.Marshal gives", name)
+			}
+		}
+	})
+}
+
+func TestNoEndpointsFrame(t *testing.T) {
+	for _, exists := range []bool{true, false} {
+		want := &pb.Update{Update: &pb.Update_NoEndpoints{NoEndpoints: &pb.NoEndpoints{Exists: exists}}}
+		if diff := cmp.Diff(want, decode(t, noEndpointsFrame(exists)), protocmp.Transform()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+// padded returns n entries, each with a field of the given size that nobody knows.
+func padded(n, size int) []*entry {
+	list := make([]*entry, 0, n)
+	for i := range n {
+		ip := netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
+		e := entryOf(&pb.WeightedAddr{Addr: tcpAddress(netip.AddrPortFrom(ip, 80))})
+		if size > 0 {
+			e.wire = protowire.AppendTag(e.wire, 1000, protowire.BytesType)
+			e.wire = protowire.AppendBytes(e.wire, make([]byte, size))
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// Sets that a proxy would refuse as one message are sent as several; together
+// they say all, in order, and none is empty.
+func TestFramesAreSplit(t *testing.T) {
+	labels := encodeLabels(map[string]string{"service": "web"})
+	for name, tc := range map[string]struct {
+		entries       []*entry
+		adds, removes int
+	}{
+		"one":                         {padded(1, 0), 1, 1},
+		"fits":                        {padded(100, 20_000), 1, 1},
+		"just too large":              {padded(110, 20_000), 2, 1},
+		"several":                     {padded(10, 1<<20), 10, 1},
+		"one that alone is too large": {padded(1, 3<<20), 1, 1},
+		"each is too large":           {padded(3, 3<<20), 3, 1},
+		"many small ones":             {padded(195_000, 0), 2, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			adds, removes := addFrames(tc.entries, labels), removeFrames(tc.entries)
+			if len(adds) != tc.adds || len(removes) != tc.removes {
+				t.Errorf("%d adds and %d removes, want %d and %d", len(adds), len(removes), tc.adds, tc.removes)
+			}
+			var added, removed []netip.AddrPort
+			for _, f := range append(adds, removes...) {
+				if size := f.bytes.Len(); size >= maxMessage {
+					t.Errorf("a message of %d bytes", size)
+				}
+				u := decode(t, f)
+				for _, a := range u.GetAdd().GetAddrs() {
+					added = append(added, addrPortOf(a.GetAddr()))
+				}
+				for _, a := range u.GetRemove().GetAddrs() {
+					removed = append(removed, addrPortOf(a))
+				}
+				if u.GetAdd() != nil && u.GetAdd().GetMetricLabels()["service"] != "web" {
+					t.Error("an add without its labels")
+				}
+				if len(u.GetAdd().GetAddrs())+len(u.GetRemove().GetAddrs()) == 0 {
+					t.Error("a message that says nothing")
+				}
+			}
+			var want []netip.AddrPort
+			for _, e := range tc.entries {
+				want = append(want, e.endpoint.Addr)
+			}
+			if !slices.Equal(want, added) || !slices.Equal(want, removed) {
+				t.Errorf("%d were added and %d removed, want all %d, in order", len(added), len(removed), len(want))
+			}
+		})
+	}
+}
+
+// A frame goes out as the bytes it has, any number of times; other messages as usual.
+func TestCodec(t *testing.T) {
+	c := newCodec()
+	if c.Name() != "proto" {
+		t.Errorf("its name is %q; clients ask for proto", c.Name())
+	}
+	request := &pb.GetDestination{Path: "web", ContextToken: "ns:a"}
+	encoded := marshal(request)
+	f := newFrame(encoded)
+	for name, v := range map[string]any{"frame": f, "frame again": f, "message": request} {
+		got, err := c.Marshal(v)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !bytes.Equal(got.Materialize(), encoded) {
+			t.Errorf("%s: other bytes", name)
+		}
+		if name != "message" && &got.Materialize()[0] != &encoded[0] && &got[0].ReadOnlyData()[0] != &encoded[0] {
+			t.Errorf("%s: the bytes were copied", name)
+		}
+		var back pb.GetDestination
+		if err := c.Unmarshal(got, &back); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(request, &back, protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		got.Free()
+	}
+	if _, err := c.Marshal("no message"); err == nil {
+		t.Error("encoded a string")
+	}
+}
+
+func TestMarshalIsDeterministic(t *testing.T) {
+	labels := map[string]string{}
+	for i := range 20 {
+		labels[fmt.Sprint(i)] = "x"
+	}
+	want := encodeLabels(labels)
+	for range 20 {
+		if !bytes.Equal(want, encodeLabels(labels)) {
+			t.Fatal("equal messages have different bytes")
+		}
+	}
+}

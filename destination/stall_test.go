@@ -1,0 +1,197 @@
+package destination
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+const overflowSeries = `endpoint_updates_queue_overflow{service="web.ns.svc.mycluster.local:80"}`
+
+// stalled returns a fixture whose Service has so many endpoints that a client
+// which doesn't read keeps its stream from being sent a second message, and the
+// function that makes change after change.
+func stalled(t *testing.T) (f *fixture, change func()) {
+	t.Helper()
+	objects, s := crowd(2000)
+	f = start(t, testConfig(), objects...)
+	left := 0
+	return f, func() {
+		left = 1 + left%2 // of the first two endpoints, one is left out, or both
+		next := *s
+		next.Subsets = []catalog.Subset{{Ports: s.Subsets[0].Ports, Endpoints: s.Subsets[0].Endpoints[left:]}}
+		f.change(put(&next))
+	}
+}
+
+// A client that doesn't read delays nobody, is not cut off, and is exact as soon
+// as it reads again; having missed more than the ring holds, it is counted (§6).
+func TestStalledClient(t *testing.T) {
+	for name, tc := range map[string]struct {
+		changes   int
+		conflated float64
+		messages  int // that the stalled client gets
+	}{
+		"no change":                 {0, 0, 1},
+		"one change":                {1, 0, 2},
+		"as many as the ring holds": {1 + ringSize, 0, 2 + ringSize},
+		"one more":                  {2 + ringSize, 1, 3},
+		"many more":                 {5 * ringSize, 1, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, change := stalled(t)
+				slow, quick := f.getStalled(getPath, ""), f.get(getPath, "")
+				f.rest()
+				quick.take()
+				for i := range tc.changes {
+					change()
+					if n := len(quick.take()); n == 0 {
+						t.Fatalf("change %d has not reached the client that reads", i)
+					}
+				}
+				if got := slow.ended(); got != "open" || len(slow.take()) != 0 {
+					t.Fatalf("the stalled client: %s", got)
+				}
+				close(slow.reads)
+				f.rest()
+				updates := slow.take()
+				if len(updates) != tc.messages {
+					t.Errorf("%d messages, want %d", len(updates), tc.messages)
+				}
+				fresh := f.get(getPath, "")
+				f.rest()
+				if got, want := knowledge(updates), knowledge(fresh.take()); !maps.Equal(got, want) {
+					t.Errorf("the client that stalled knows %d addresses, a new one %d", len(got), len(want))
+				}
+				if got := f.metrics()[overflowSeries]; got != tc.conflated {
+					t.Errorf("%s is %v, want %v", overflowSeries, got, tc.conflated)
+				}
+				if got := slow.ended(); got != "open" {
+					t.Errorf("at the end the stream is %s", got)
+				}
+			})
+		})
+	}
+}
+
+// A stalled client can hold a stop up only until gRPC cuts it off.
+func TestStopWithStalledClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const grace = 5 * time.Second
+		f, change := stalled(t)
+		slow, quick := f.getStalled(getPath, ""), f.get(getPath, "")
+		f.rest()
+		change()
+		change()
+		begin := time.Now()
+		f.end()
+		cut := time.AfterFunc(grace, f.grpc.Stop)
+		defer cut.Stop()
+		f.grpc.GracefulStop()
+		<-f.ended
+		if took := time.Since(begin); took != grace {
+			t.Errorf("stopping took %v, want the grace of %v", took, grace)
+		}
+		synctest.Wait()
+		if got := quick.ended(); got != "OK" {
+			t.Errorf("the client that reads was ended with %s", got)
+		}
+		close(slow.reads)
+		<-slow.done
+	})
+}
+
+// Without stalled clients a stop takes no time.
+func TestStopWithoutStalledClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, change := stalled(t)
+		quick := f.get(getPath, "")
+		f.rest()
+		change()
+		change()
+		begin := time.Now()
+		f.end()
+		f.grpc.GracefulStop()
+		<-f.ended
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("stopping took %v", took)
+		}
+		<-quick.done
+		if got := quick.ended(); got != "OK" {
+			t.Errorf("ended with %s", got)
+		}
+	})
+}
+
+// E20: objects change from many goroutines while clients come, read and go; at
+// rest, those that stayed know what a new one is told.
+func TestConcurrentChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		objects := put(service("web"), pod("a"), pod("b"), nodeIn("n1", "east"), nodeIn("n2", "west"))
+		f := start(t, testConfig(), objects...)
+		var staying []*client
+		var path [2]string
+		for i := range path {
+			path[i] = []string{getPath, "h.web.ns.svc.mycluster.local:81"}[i]
+		}
+		token := func(i int) string { return fmt.Sprintf(`{"nodeName":"n%d"}`, i%3) }
+		for i := range 6 {
+			staying = append(staying, f.get(path[i%2], token(i)))
+		}
+		var wg sync.WaitGroup
+		for g := range 4 {
+			wg.Go(func() { churn(f.catalog, g) })
+			wg.Go(func() {
+				for i := range 10 {
+					c := f.get(path[i%2], token(i+g))
+					time.Sleep(time.Duration(i) * time.Millisecond) // virtual time
+					c.cancel()
+					<-c.done
+				}
+			})
+		}
+		wg.Wait()
+		f.change(put(slice("s0", at("10.0.0.1", podKey("a"))), slice("s1", at("10.0.0.2", podKey("b"), inZone("east")))))
+		for i, c := range staying {
+			fresh := f.get(path[i%2], token(i))
+			f.rest()
+			if diff := cmp.Diff(knowledge(fresh.take()), knowledge(c.take())); diff != "" {
+				t.Errorf("stream %d at rest (-new stream +this):\n%s", i, diff)
+			}
+			fresh.cancel()
+		}
+	})
+}
+
+// churn changes objects that other goroutines change too.
+func churn(c *catalog.Catalog, seed int) {
+	for i := range 200 {
+		n := i*3 + seed
+		name := fmt.Sprintf("s%d", n%2)
+		switch n % 7 {
+		case 0:
+			c.Delete(slice(name).ID())
+		case 1, 2:
+			c.Put(slice(name, at(fmt.Sprintf("10.0.0.%d", n%5), podKey("a"), inZone("east"))))
+		case 3:
+			c.Put(slice(name, at("10.0.0.1", podKey("b")), at("10.0.0.2", podKey("a"))))
+		case 4:
+			c.Put(pod("b", opaqueOn(fmt.Sprint(8080+n%2))))
+		case 5:
+			c.Put(nodeIn("n1", []string{"east", "west"}[i%2]))
+		default:
+			c.Put(service("web", func(s *catalog.Service) { s.LocalTraffic = i%2 == 0 }))
+		}
+		if i%20 == 0 {
+			time.Sleep(time.Millisecond) // virtual time
+		}
+	}
+}
