@@ -30,7 +30,7 @@ const (
 	herdWithin     = time.Second
 	herds          = 5
 	// edits is how many pod updates are timed, at rest and while herds come.
-	edits    = 250
+	edits    = 300           // an even number for each pod, so that it ends as it began
 	editedAt = herdAddresses // the first pod that is edited; no herd asks for it
 	editPods = 50
 )
