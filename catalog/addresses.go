@@ -54,7 +54,7 @@ func (s *state) fileService(v *Service, add bool) {
 	s.addressesChanged(v.Key.Cluster, v.ClusterIPs)
 }
 
-// fileWorkload updates the index, and reports the addresses as changed.
+// fileWorkload updates the index. Who calls it reports the change.
 func (s *state) fileWorkload(w *workloadEntry, add bool) {
 	v := w.workload
 	if v == nil {
@@ -62,7 +62,6 @@ func (s *state) fileWorkload(w *workloadEntry, add bool) {
 	}
 	file(s.addresses.workloads, w, filing{v.Key.Cluster, v.ownIPs(), add})
 	file(s.addresses.hosts, w, filing{v.Key.Cluster, v.HostIPs, add})
-	s.workloadChanged(v)
 }
 
 // workloadChanged reports everything as changed that can be known of a workload.

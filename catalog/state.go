@@ -244,6 +244,7 @@ func (s *state) namespace(cluster, name string) *namespace {
 func (s *state) setWorkload(key WorkloadKey, v *Workload) {
 	w := s.workload(key)
 	if w.workload != nil {
+		s.workloadChanged(w.workload) // what it was; touch does the same for what it is
 		id := w.workload.ownerID()
 		delete(s.ownedBy[id], w)
 		if len(s.ownedBy[id]) == 0 {
