@@ -1,0 +1,258 @@
+package membership
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// thing is a workload as these tests have them.
+type thing struct {
+	namespace, name string
+	labels          map[string]string
+	version         int
+}
+
+func newIndex() *Index[thing] {
+	return New(func(t thing) (types.NamespacedName, catalog.Labels) {
+		return types.NamespacedName{Namespace: t.namespace, Name: t.name}, catalog.NewLabels(t.labels)
+	})
+}
+
+func serviceOf(name string, selector map[string]string) *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: corev1.ServiceSpec{Selector: selector}}
+}
+
+func key(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: "ns", Name: name}
+}
+
+func members(x *Index[thing], service string) []string {
+	_, list := x.Service(key(service))
+	var names []string
+	for _, t := range list {
+		names = append(names, t.name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return list
+}
+
+// PH-06: pods find exactly the Services that select them.
+func TestPodFindsItsServices(t *testing.T) {
+	x := newIndex()
+	for i := range 3 {
+		x.PutService(serviceOf(fmt.Sprint("service-", i), map[string]string{"app": fmt.Sprint("test-", i)}))
+	}
+	for i := range 5 {
+		got := x.Put(thing{namespace: "ns", name: fmt.Sprint("pod-", i), labels: map[string]string{"app": fmt.Sprint("test-", i)}}, true)
+		var want []string
+		if i < 3 {
+			want = []string{fmt.Sprint("service-", i)}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("pod %d (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
+// PH-07, X11: which Services a change of labels concerns. The letters are Services.
+func TestChangeOfLabels(t *testing.T) {
+	for _, test := range []struct{ old, now, labelsOnly, withContent string }{
+		{"abc", "abc", "", "abc"},
+		{"abc", "def", "abcdef", "abcdef"},
+		{"abc", "", "abc", "abc"},
+		{"", "abc", "abc", "abc"},
+		{"abc", "bcd", "ad", "abcd"},
+		{"", "", "", ""},
+	} {
+		for content, want := range map[bool]string{false: test.labelsOnly, true: test.withContent} {
+			t.Run(fmt.Sprintf("%s to %s, content %t", test.old, test.now, content), func(t *testing.T) {
+				x := newIndex()
+				for _, s := range strings.Split("abcdef", "") {
+					x.PutService(serviceOf(s, map[string]string{s: "yes"}))
+				}
+				x.Put(thing{namespace: "ns", name: "pod", labels: letters(test.old)}, true)
+				got := strings.Join(sorted(x.Put(thing{namespace: "ns", name: "pod", labels: letters(test.now)}, content)), "")
+				if got != want {
+					t.Errorf("concerned %q, want %q", got, want)
+				}
+			})
+		}
+	}
+}
+
+func letters(of string) map[string]string {
+	labels := map[string]string{}
+	for _, l := range of {
+		labels[string(l)] = "yes"
+	}
+	return labels
+}
+
+// A nil selector selects nothing and an empty one everything (§4.3).
+func TestNilAndEmptySelectors(t *testing.T) {
+	x := newIndex()
+	x.Put(thing{namespace: "ns", name: "before"}, true)
+	x.PutService(serviceOf("none", nil))
+	x.PutService(serviceOf("all", map[string]string{}))
+	if got := x.Put(thing{namespace: "ns", name: "after", labels: map[string]string{"a": "b"}}, true); !slices.Equal(got, []string{"all"}) {
+		t.Errorf("a new pod concerns %q, want only the one with an empty selector", got)
+	}
+	x.Put(thing{namespace: "elsewhere", name: "other"}, true)
+	if got := members(x, "all"); !slices.Equal(got, []string{"after", "before"}) {
+		t.Errorf("an empty selector selects %q, want the pods of the namespace", got)
+	}
+	if got := x.Services(); len(got) != 1 || got[0].Name != "all" {
+		t.Errorf("Services that select: %v, want only the one with a selector", got)
+	}
+	if s, list := x.Service(key("none")); s == nil || len(list) != 0 {
+		t.Errorf("a Service without a selector: %v with %v, want it without members", s, list)
+	}
+}
+
+// model is what an index is to answer, the slow way.
+type model struct {
+	services map[string]map[string]string
+	things   map[string]thing
+}
+
+func (m *model) selected(t thing) []string {
+	var names []string
+	for name, selector := range m.services {
+		if selector != nil && contains(t.labels, selector) {
+			names = append(names, name)
+		}
+	}
+	return sorted(names)
+}
+
+func contains(labels, selector map[string]string) bool {
+	for k, v := range selector {
+		if got, ok := labels[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
+}
+
+// Whatever comes, changes and goes, in whatever order, members are what the selectors
+// say, and a change concerns whom it has to.
+func TestIndexAgainstModel(t *testing.T) {
+	labels := rapid.MapOfN(rapid.SampledFrom([]string{"app", "tier", "zone"}), rapid.SampledFrom([]string{"x", "y"}), 0, 3)
+	names := rapid.SampledFrom([]string{"a", "b", "c", "d"})
+	rapid.Check(t, func(t *rapid.T) {
+		x, m := newIndex(), &model{services: map[string]map[string]string{}, things: map[string]thing{}}
+		version := 0
+		t.Repeat(map[string]func(*rapid.T){
+			"put service": func(t *rapid.T) {
+				name, selector := names.Draw(t, "service"), labels.Draw(t, "selector")
+				if rapid.Bool().Draw(t, "nil") {
+					selector = nil
+				}
+				m.services[name] = selector
+				x.PutService(serviceOf(name, selector))
+			},
+			"delete service": func(t *rapid.T) {
+				name := names.Draw(t, "service")
+				delete(m.services, name)
+				x.DeleteService(key(name))
+			},
+			"put": func(t *rapid.T) {
+				version++
+				now := thing{namespace: "ns", name: names.Draw(t, "name"), labels: labels.Draw(t, "labels"), version: version}
+				content := rapid.Bool().Draw(t, "content")
+				old, known := m.things[now.name]
+				m.things[now.name] = now
+				want := m.selected(now)
+				if known && (content || !maps.Equal(old.labels, now.labels)) {
+					want = either(m.selected(old), want, content)
+				} else if known {
+					want = nil
+				}
+				if got := sorted(x.Put(now, content)); !slices.Equal(got, want) {
+					t.Fatalf("put concerns %q, want %q", got, want)
+				}
+			},
+			"delete": func(t *rapid.T) {
+				name := names.Draw(t, "name")
+				var want []string
+				if old, ok := m.things[name]; ok {
+					want = m.selected(old)
+				}
+				delete(m.things, name)
+				if got := sorted(x.Delete(key(name))); !slices.Equal(got, want) {
+					t.Fatalf("delete concerns %q, want %q", got, want)
+				}
+			},
+			"": func(t *rapid.T) { m.check(t, x) },
+		})
+		for name := range m.services {
+			x.DeleteService(key(name))
+		}
+		for name := range m.things {
+			x.Delete(key(name))
+		}
+		if len(x.namespaces) != 0 {
+			t.Fatal("something is left of a namespace of which everything is gone")
+		}
+	})
+}
+
+// either returns what is in both lists or in one, or only what is in one.
+func either(a, b []string, both bool) []string {
+	var list []string
+	for _, s := range slices.Concat(a, b) {
+		inBoth := slices.Contains(a, s) && slices.Contains(b, s)
+		if !slices.Contains(list, s) && (both || !inBoth) {
+			list = append(list, s)
+		}
+	}
+	return sorted(list)
+}
+
+func (m *model) check(t *rapid.T, x *Index[thing]) {
+	for name, selector := range m.services {
+		var want []thing
+		for _, w := range m.things {
+			if selector != nil && contains(w.labels, selector) {
+				want = append(want, w)
+			}
+		}
+		_, got := x.Service(key(name))
+		byName := func(a, b thing) int { return strings.Compare(a.name, b.name) }
+		slices.SortFunc(want, byName)
+		slices.SortFunc(got, byName)
+		if !slices.EqualFunc(got, want, func(a, b thing) bool { return a.name == b.name && a.version == b.version }) {
+			t.Fatalf("service %s with selector %v has members %v, want %v", name, selector, got, want)
+		}
+	}
+	for name, w := range m.things {
+		if got, want := sorted(x.SelectedBy(key(name))), m.selected(w); !slices.Equal(got, want) {
+			t.Fatalf("%s is selected by %q, want %q", name, got, want)
+		}
+	}
+	if got, want := len(x.Services()), len(selecting(m.services)); got != want {
+		t.Fatalf("%d Services select something, want %d", got, want)
+	}
+}
+
+func selecting(services map[string]map[string]string) map[string]map[string]string {
+	list := maps.Clone(services)
+	maps.DeleteFunc(list, func(_ string, selector map[string]string) bool { return selector == nil })
+	return list
+}

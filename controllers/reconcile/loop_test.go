@@ -1,0 +1,267 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// syncs records when each Service was synced, and has syncs fail.
+type syncs struct {
+	mu    sync.Mutex
+	begun time.Time
+	at    map[string][]time.Duration
+	fail  func(name string, nth int) error
+}
+
+func (s *syncs) sync(_ context.Context, key Key) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at[key.Name] = append(s.at[key.Name], time.Since(s.begun))
+	if s.fail == nil {
+		return nil
+	}
+	return s.fail(key.Name, len(s.at[key.Name]))
+}
+
+// term runs a loop for a time in which do is called.
+func (s *syncs) term(t *testing.T, o Options, lasts time.Duration, all []Key, do func(*Loop)) {
+	t.Helper()
+	s.begun, s.at = time.Now(), map[string][]time.Duration{}
+	o.Name, o.Sync, o.Logger = "test", s.sync, slog.New(slog.DiscardHandler)
+	o.Workers = max(o.Workers, 1)
+	if o.RetryFirst == 0 {
+		o.RetryFirst, o.RetryLimit = time.Second, 1000*time.Second
+	}
+	l := New(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.Run(ctx, func() []Key { return all })
+	}()
+	synctest.Wait()
+	if do != nil {
+		do(l)
+	}
+	time.Sleep(lasts - time.Since(s.begun))
+	cancel()
+	<-done
+}
+
+func times(seconds ...float64) []time.Duration {
+	list := make([]time.Duration, len(seconds))
+	for i, s := range seconds {
+		list[i] = time.Duration(s * float64(time.Second))
+	}
+	return list
+}
+
+// EP-77, EP-78, EP-79, ES-16: with a batch period, the first change fixes the time of the
+// sync and the others ride along; Service changes don't wait.
+func TestBatching(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		batch   time.Duration
+		changes []time.Duration
+		want    []time.Duration
+	}{
+		{"a: no batch", 0, times(0.2, 0.3, 0.4), times(0.2, 0.3, 0.4)},
+		{"b: one batch", time.Second, times(0.2, 0.3, 0.4), times(1.2)},
+		{"c: two batches", time.Second, times(0.2, 0.3, 1.4), times(1.2, 2.4)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var s syncs
+				s.term(t, Options{BatchPeriod: test.batch}, 5*time.Second, nil, func(l *Loop) {
+					for _, at := range test.changes {
+						time.Sleep(at - time.Since(s.begun))
+						l.AddBatched("ns", "web")
+						synctest.Wait()
+					}
+				})
+				if diff := cmp.Diff(test.want, s.at["web"]); diff != "" {
+					t.Errorf("syncs (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestServiceChangesDontWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s syncs
+		s.term(t, Options{BatchPeriod: time.Second}, 5*time.Second, nil, func(l *Loop) { l.Add(web) })
+		if diff := cmp.Diff(times(0), s.at["web"]); diff != "" {
+			t.Errorf("syncs (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// What fails is tried again after growing delays, and never given up (spec/endpoints.md §7).
+func TestRetries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := syncs{fail: func(string, int) error { return Refuse(errors.New("no")) }}
+		r := prometheus.NewRegistry()
+		s.term(t, Options{Metrics: NewMetrics(r)}, 10000*time.Second, []Key{web}, nil)
+		want := times(0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 1023, 2023, 3023, 4023, 5023, 6023, 7023, 8023, 9023)
+		if diff := cmp.Diff(want, s.at["web"]); diff != "" {
+			t.Errorf("syncs (-want +got):\n%s", diff)
+		}
+		if n, err := testutil.GatherAndCount(r, "controller_persistent_failures_total"); n != 1 || err != nil {
+			t.Errorf("a Service that keeps failing is not counted: %d series, %v", n, err)
+		}
+	})
+}
+
+// A Service that keeps failing delays no other.
+func TestFailuresDelayNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := syncs{fail: func(name string, _ int) error {
+			if name == "web" {
+				return nil
+			}
+			return Refuse(errors.New("no"))
+		}}
+		var all []Key
+		for i := range 1000 {
+			all = append(all, Key{Namespace: "ns", Name: fmt.Sprint(i)})
+		}
+		s.term(t, Options{}, 60*time.Second, all, func(l *Loop) {
+			time.Sleep(30 * time.Second)
+			l.Add(web)
+		})
+		if diff := cmp.Diff(times(30), s.at["web"]); diff != "" {
+			t.Errorf("syncs of the good Service (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// While the API server is away, everything is tried again within seconds, however many
+// Services there are, and however long it takes.
+func TestAwayAPIServer(t *testing.T) {
+	const back = 300 * time.Second
+	for name, away := range map[string]error{
+		"no connection":  errors.New("dial tcp: connection refused"),
+		"unavailable":    apierrors.NewServiceUnavailable("starting"),
+		"too many":       apierrors.NewTooManyRequests("later", 1),
+		"wrapped errors": fmt.Errorf("create: %w", apierrors.NewTimeoutError("slow", 1)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var s syncs
+				s.fail = func(string, int) error {
+					if time.Since(s.begun) < back {
+						return away
+					}
+					return nil
+				}
+				var all []Key
+				for i := range 500 {
+					all = append(all, Key{Namespace: "ns", Name: fmt.Sprint(i)})
+				}
+				s.term(t, Options{Workers: 5}, back+10*time.Second, all, nil)
+				for name, at := range s.at {
+					if last := at[len(at)-1]; last < back || last > back+awayLimit {
+						t.Errorf("Service %s was synced at %v, want within %v of %v", name, last, awayLimit, back)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Between terms changes cost nothing, and a term begins with everything.
+func TestTerms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s syncs
+		l := New(Options{Name: "test", Sync: s.sync, Workers: 1, RetryFirst: 1, RetryLimit: 1})
+		l.Add(web)
+		l.AddBatched("ns", "web")
+		l.AddAfter(web, time.Second)
+		if l.Running() {
+			t.Error("the loop runs before its term")
+		}
+		s.term(t, Options{}, time.Second, []Key{web, {Namespace: "ns", Name: "db"}}, func(l *Loop) {
+			if !l.Running() {
+				t.Error("the loop doesn't run in its term")
+			}
+		})
+		if diff := cmp.Diff(map[string][]time.Duration{"web": times(0), "db": times(0)}, s.at); diff != "" {
+			t.Errorf("syncs (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A term ends after the syncs under way, whose requests are not given up, and begins no
+// other.
+func TestEndOfTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := 0
+		l := New(Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, Sync: func(ctx context.Context, _ Key) error {
+			time.Sleep(2 * time.Second)
+			if ctx.Err() == nil {
+				ended++
+			}
+			return nil
+		}})
+		go func() {
+			time.Sleep(time.Second)
+			cancel()
+		}()
+		l.Run(ctx, func() []Key { return []Key{web, {Namespace: "ns", Name: "db"}} })
+		if ended != 1 {
+			t.Errorf("%d syncs came to their end in the term, want the one that was under way", ended)
+		}
+	})
+}
+
+func TestWhatErrorsMean(t *testing.T) {
+	notFound := apierrors.NewNotFound(corev1.Resource("endpoints"), "web")
+	conflict := apierrors.NewConflict(corev1.Resource("endpoints"), "web", errors.New("changed"))
+	terminating := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 403, Reason: metav1.StatusReasonForbidden, Details: &metav1.StatusDetails{
+		Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}},
+	}}}
+	for _, test := range []struct {
+		name                           string
+		err                            error
+		conflict, refused, terminating bool
+	}{
+		{"none", nil, false, false, false},
+		{"conflict", fmt.Errorf("update: %w", conflict), true, false, false},
+		{"exists already", apierrors.NewAlreadyExists(corev1.Resource("endpoints"), "web"), true, false, false},
+		{"invalid", apierrors.NewBadRequest("no"), false, true, false},
+		{"not found", notFound, false, true, false},
+		{"AD-13: namespace terminating", fmt.Errorf("create: %w", terminating), false, true, true},
+		{"AD-13: other forbidden", apierrors.NewForbidden(corev1.Resource("endpoints"), "web", errors.New("no")), false, true, false},
+		{"connection", errors.New("refused"), false, false, false},
+		{"unavailable", apierrors.NewServiceUnavailable("no"), false, false, false},
+		{"own refusal", Refuse(errors.New("no")), false, true, false},
+		{"own refusal of nothing", Refuse(nil), false, false, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := IsConflict(test.err); got != test.conflict {
+				t.Errorf("conflict: %t, want %t", got, test.conflict)
+			}
+			if got := IsRefused(test.err); got != test.refused {
+				t.Errorf("refused: %t, want %t", got, test.refused)
+			}
+			if got := IsNamespaceTerminating(test.err); got != test.terminating {
+				t.Errorf("namespace terminating: %t, want %t", got, test.terminating)
+			}
+		})
+	}
+}

@@ -1,0 +1,157 @@
+package reconcile
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// Metrics are the metrics of all loops of a process.
+type Metrics struct {
+	queues     *queueMetrics
+	syncs      *prometheus.HistogramVec
+	writes     *prometheus.CounterVec
+	transition *prometheus.HistogramVec
+	keepFail   *prometheus.CounterVec
+	repairs    *prometheus.CounterVec
+	problems   *prometheus.CounterVec
+}
+
+// NewMetrics returns metrics and registers them. Nil means that nobody wants them.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		queues: newQueueMetrics(),
+		syncs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "controller_sync_duration_seconds", Help: "Time that the sync of a Service took, by result.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
+		}, []string{"controller", "result"}),
+		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "controller_writes_total", Help: "Requests that write objects, by operation (create, update, delete) and result (success, conflict, error).",
+		}, []string{"controller", "operation", "result"}),
+		transition: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "controller_transition_to_write_seconds", Help: "Time from the change that caused a write (endpoints.kubernetes.io/last-change-trigger-time, in whole seconds) to the end of the write.",
+			Buckets: []float64{0.5, 1, 2, 5, 10, 30, 60, 300},
+		}, []string{"controller"}),
+		keepFail: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "controller_persistent_failures_total", Help: "Services whose sync failed 15 times in a row. They are tried again all the same.",
+		}, []string{"controller"}),
+		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "controller_repairs_total", Help: "Objects of the controller that somebody else changed or deleted.",
+		}, []string{"controller"}),
+		problems: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "controller_problems_total", Help: "Problems of objects that are left out, by reason, as reported by Events.",
+		}, []string{"controller", "reason"}),
+	}
+	if r != nil {
+		r.MustRegister(m.syncs, m.writes, m.transition, m.keepFail, m.repairs, m.problems)
+		m.queues.register(r)
+	}
+	return m
+}
+
+func (m *Metrics) observeSync(controller string, took time.Duration, err error) {
+	result := "success"
+	if err != nil {
+		result = "error"
+	}
+	m.syncs.WithLabelValues(controller, result).Observe(took.Seconds())
+}
+
+func (m *Metrics) persistent(controller string) { m.keepFail.WithLabelValues(controller).Inc() }
+
+// Repaired counts an object that somebody else changed.
+func (m *Metrics) Repaired(controller string) { m.repairs.WithLabelValues(controller).Inc() }
+
+// Problem counts a problem of an object.
+func (m *Metrics) Problem(controller, reason string) {
+	m.problems.WithLabelValues(controller, reason).Inc()
+}
+
+// Wrote counts a write, whose cause is the time of the change that led to it; zero when
+// it is unknown.
+func (m *Metrics) Wrote(controller, operation string, cause time.Time, err error) {
+	result := "success"
+	switch {
+	case IsConflict(err):
+		result = "conflict"
+	case err != nil:
+		result = "error"
+	}
+	m.writes.WithLabelValues(controller, operation, result).Inc()
+	if err == nil && !cause.IsZero() {
+		m.transition.WithLabelValues(controller).Observe(time.Since(cause).Seconds())
+	}
+}
+
+// queueMetrics are those of the queues (spec/destination.md §7.2, endpoints.md §9).
+type queueMetrics struct {
+	depth, unfinished, longest *prometheus.GaugeVec
+	adds, retries              *prometheus.CounterVec
+	waited, worked             *prometheus.HistogramVec
+}
+
+var _ workqueue.MetricsProvider = (*queueMetrics)(nil)
+
+func newQueueMetrics() *queueMetrics {
+	label := []string{"name"}
+	gauge := func(name, help string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Subsystem: "workqueue", Name: name, Help: help}, label)
+	}
+	counter := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: "workqueue", Name: name, Help: help}, label)
+	}
+	histogram := func(name, help string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Subsystem: "workqueue", Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(1e-8, 10, 10),
+		}, label)
+	}
+	return &queueMetrics{
+		depth:      gauge("depth", "Services that wait for a sync."),
+		unfinished: gauge("unfinished_work_seconds", "How long the syncs under way have taken, added up."),
+		longest:    gauge("longest_running_processor_seconds", "How long the longest sync under way has taken."),
+		adds:       counter("adds_total", "Services that were put into the queue."),
+		retries:    counter("retries_total", "Services that were put into the queue with a delay."),
+		waited:     histogram("queue_duration_seconds", "Time that Services wait for a sync."),
+		worked:     histogram("work_duration_seconds", "Time that syncs take."),
+	}
+}
+
+func (q *queueMetrics) register(r prometheus.Registerer) {
+	r.MustRegister(q.depth, q.unfinished, q.longest, q.adds, q.retries, q.waited, q.worked)
+}
+
+// NewDepthMetric implements workqueue.MetricsProvider.
+func (q *queueMetrics) NewDepthMetric(name string) workqueue.GaugeMetric {
+	return q.depth.WithLabelValues(name)
+}
+
+// NewAddsMetric implements workqueue.MetricsProvider.
+func (q *queueMetrics) NewAddsMetric(name string) workqueue.CounterMetric {
+	return q.adds.WithLabelValues(name)
+}
+
+// NewLatencyMetric implements workqueue.MetricsProvider.
+func (q *queueMetrics) NewLatencyMetric(name string) workqueue.HistogramMetric {
+	return q.waited.WithLabelValues(name)
+}
+
+// NewWorkDurationMetric implements workqueue.MetricsProvider.
+func (q *queueMetrics) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
+	return q.worked.WithLabelValues(name)
+}
+
+// NewUnfinishedWorkSecondsMetric implements workqueue.MetricsProvider.
+func (q *queueMetrics) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return q.unfinished.WithLabelValues(name)
+}
+
+// NewLongestRunningProcessorSecondsMetric implements workqueue.MetricsProvider.
+func (q *queueMetrics) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return q.longest.WithLabelValues(name)
+}
+
+// NewRetriesMetric implements workqueue.MetricsProvider.
+func (q *queueMetrics) NewRetriesMetric(name string) workqueue.CounterMetric {
+	return q.retries.WithLabelValues(name)
+}

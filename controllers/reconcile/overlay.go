@@ -1,0 +1,216 @@
+package reconcile
+
+import (
+	"slices"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+)
+
+// Overlay answers reads of a table with this process's own writes on top. What was
+// written stays until the table has seen that version, so nothing is decided on
+// outdated reads; after that the table is the truth, whatever has become of the object.
+// It also tells the process's own writes from those of others when they arrive.
+//
+// Each write is announced by Begin and ended by Wrote, Deleted or Failed, because its
+// event may arrive before its answer. Objects, of type T, are filed under the
+// Service that they are made for; one object has one write at a time.
+type Overlay[T metav1.Object] struct {
+	// version returns the version up to which the table has seen everything.
+	version func() string
+
+	mu     sync.Mutex
+	writes map[Key]map[string]*write[T] // by Service and name of the object
+}
+
+// write is what this process did last to an object.
+type write[T metav1.Object] struct {
+	// done is true once there is an object that was written or, by its UID, deleted.
+	done   bool
+	object T
+	gone   types.UID
+
+	// underway is true between Begin and the end of a write. In this time arrived is the
+	// last version that the table got, and lost is the UID of an object that it lost.
+	underway bool
+	arrived  string
+	lost     types.UID
+}
+
+// NewOverlay returns an empty overlay over the table whose version the function
+// returns.
+func NewOverlay[T metav1.Object](version func() string) *Overlay[T] {
+	return &Overlay[T]{version: version, writes: map[Key]map[string]*write[T]{}}
+}
+
+// Begin is to be called before a request that writes or deletes the object of a name.
+func (o *Overlay[T]) Begin(service Key, name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.writes[service] == nil {
+		o.writes[service] = map[string]*write[T]{}
+	}
+	w := o.writes[service][name]
+	if w == nil {
+		w = &write[T]{}
+		o.writes[service][name] = w
+	}
+	w.underway, w.arrived, w.lost = true, "", ""
+}
+
+// Wrote ends a create or update with what the API server made of it. It reports
+// whether somebody else has changed the object since.
+func (o *Overlay[T]) Wrote(service Key, object T) (foreign bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	w := o.writes[service][object.GetName()]
+	if w == nil {
+		return false // the term is over
+	}
+	foreign = w.lost == object.GetUID() || w.arrived != "" && compare(w.arrived, object.GetResourceVersion()) > 0
+	if o.seen(object) || w.lost == object.GetUID() {
+		o.drop(service, object.GetName())
+		return foreign
+	}
+	*w = write[T]{done: true, object: object}
+	return foreign
+}
+
+// Deleted ends a request that deleted an object.
+func (o *Overlay[T]) Deleted(service Key, object T) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	w := o.writes[service][object.GetName()]
+	if w == nil {
+		return
+	}
+	if w.lost == object.GetUID() {
+		o.drop(service, object.GetName())
+		return
+	}
+	*w = write[T]{done: true, gone: object.GetUID()}
+}
+
+// Failed ends a request that came to nothing or whose outcome is unknown. It reports
+// whether the object has changed since Begin.
+func (o *Overlay[T]) Failed(service Key, name string) (foreign bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	w := o.writes[service][name]
+	if w == nil {
+		return false
+	}
+	foreign = w.arrived != "" || w.lost != ""
+	w.underway = false
+	if !w.done {
+		o.drop(service, name)
+	}
+	return foreign
+}
+
+// Read notes what a request read that was newer than the table: it counts as written.
+func (o *Overlay[T]) Read(service Key, object T) {
+	o.Begin(service, object.GetName())
+	o.Wrote(service, object)
+}
+
+// Merge returns the objects of a Service: those of the table, which are given, with the
+// process's own writes on top. The given list may be changed.
+func (o *Overlay[T]) Merge(service Key, stored []T) []T {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for name, w := range o.writes[service] {
+		if !w.done {
+			continue
+		}
+		i := slices.IndexFunc(stored, func(s T) bool { return s.GetName() == name })
+		switch {
+		case w.gone != "":
+			if i >= 0 && stored[i].GetUID() == w.gone {
+				stored = slices.Delete(stored, i, i+1)
+			}
+		case o.seen(w.object):
+		case i < 0:
+			stored = append(stored, w.object)
+		case compare(w.object.GetResourceVersion(), stored[i].GetResourceVersion()) > 0:
+			stored[i] = w.object
+		}
+	}
+	return stored
+}
+
+// Arrived is to be called with each version of an object that the table gets, and
+// reports whether that is due to somebody else. While a write is under way that can't be
+// told, and the end of the write does.
+func (o *Overlay[T]) Arrived(service Key, object T) (foreign bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	w := o.writes[service][object.GetName()]
+	switch {
+	case w == nil:
+		return true
+	case w.underway:
+		w.arrived, w.lost = object.GetResourceVersion(), ""
+		return false
+	case w.gone != "" && w.gone == object.GetUID():
+		return false // it was like this before it was deleted
+	case w.gone != "":
+		o.drop(service, object.GetName())
+		return true
+	}
+	order := compare(object.GetResourceVersion(), w.object.GetResourceVersion())
+	if order >= 0 {
+		o.drop(service, object.GetName())
+	}
+	return order > 0
+}
+
+// Gone is to be called with each object that the table loses, and reports whether
+// that is due to somebody else. While a write is under way it is as with Arrived.
+func (o *Overlay[T]) Gone(service Key, object T) (foreign bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	w := o.writes[service][object.GetName()]
+	if w == nil {
+		return true
+	}
+	if w.underway {
+		w.lost = object.GetUID()
+		return false
+	}
+	foreign = w.gone != object.GetUID()
+	if !foreign || w.gone == "" && w.object.GetUID() == object.GetUID() {
+		o.drop(service, object.GetName())
+	}
+	return foreign
+}
+
+// Forget drops everything, for a new term: somebody else may have led in between.
+func (o *Overlay[T]) Forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	clear(o.writes)
+}
+
+func (o *Overlay[T]) drop(service Key, name string) {
+	delete(o.writes[service], name)
+	if len(o.writes[service]) == 0 {
+		delete(o.writes, service)
+	}
+}
+
+// seen reports whether the table knows what became of an object since this version.
+func (o *Overlay[T]) seen(object T) bool {
+	return compare(o.version(), object.GetResourceVersion()) >= 0
+}
+
+// compare orders two versions. One that can't be told is the older one.
+func compare(a, b string) int {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	if err != nil {
+		return -1
+	}
+	return order
+}

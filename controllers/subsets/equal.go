@@ -1,0 +1,57 @@
+package subsets
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
+
+import (
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Equal reports whether subsets are the same in the same order
+// (spec/endpoints.md §5.9). The resource version of targets does not count:
+// it changes with every change of a pod.
+func Equal(a, b []corev1.EndpointSubset) bool { return equalLists(a, b, equalSubsets) }
+
+// equalLists compares without copying the elements, which are large.
+func equalLists[T any](a, b []T, equal func(a, b *T) bool) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !equal(&a[i], &b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func equalSubsets(a, b *corev1.EndpointSubset) bool {
+	return equalLists(a.Ports, b.Ports, equalPorts) &&
+		equalLists(a.Addresses, b.Addresses, equalAddresses) &&
+		equalLists(a.NotReadyAddresses, b.NotReadyAddresses, equalAddresses)
+}
+
+func equalPorts(a, b *corev1.EndpointPort) bool {
+	return a.Name == b.Name && a.Port == b.Port && a.Protocol == b.Protocol &&
+		equalValues(a.AppProtocol, b.AppProtocol)
+}
+
+func equalAddresses(a, b *corev1.EndpointAddress) bool {
+	return a.IP == b.IP && a.Hostname == b.Hostname &&
+		equalValues(a.NodeName, b.NodeName) && equalTargets(a.TargetRef, b.TargetRef)
+}
+
+// equalValues tells nil from a value that is empty.
+func equalValues(a, b *string) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+func equalTargets(a, b *corev1.ObjectReference) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.UID == b.UID && a.Name == b.Name && a.Namespace == b.Namespace && a.Kind == b.Kind &&
+		a.APIVersion == b.APIVersion && a.FieldPath == b.FieldPath
+}

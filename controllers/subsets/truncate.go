@@ -1,0 +1,68 @@
+package subsets
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
+
+import (
+	"math"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Truncate leaves as many addresses as there is capacity for, and reports
+// whether some had to go (spec/endpoints.md §5.10.1). Those that are not ready
+// go first. What remains is shared out among the subsets in proportion to what
+// they have, rounded up until nothing is left.
+//
+// A subset that keeps no address is dropped: the API server would refuse all of
+// them because of it (K6).
+func Truncate(list []corev1.EndpointSubset, capacity int) ([]corev1.EndpointSubset, bool) {
+	ready, notReady := count(list)
+	if ready+notReady <= capacity {
+		return list, false
+	}
+	kept := slices.Clone(list)
+	if ready <= capacity {
+		s := sharing{budget: capacity - ready, of: notReady, left: capacity - ready}
+		for i := range kept {
+			kept[i].NotReadyAddresses = s.take(kept[i].NotReadyAddresses)
+		}
+	} else {
+		s := sharing{budget: capacity, of: ready, left: capacity}
+		for i := range kept {
+			kept[i].Addresses = s.take(kept[i].Addresses)
+			kept[i].NotReadyAddresses = nil
+		}
+	}
+	return slices.DeleteFunc(kept, func(s corev1.EndpointSubset) bool {
+		return len(s.Addresses)+len(s.NotReadyAddresses) == 0
+	}), true
+}
+
+// sharing shares a budget among lists of addresses.
+type sharing struct {
+	budget int
+	of     int // how many addresses all lists have
+	left   int // of the budget
+}
+
+// take returns what the next list keeps.
+func (s *sharing) take(list []corev1.EndpointAddress) []corev1.EndpointAddress {
+	// Dividing first is what the Kubernetes controller does; it decides roundings.
+	share := math.Ceil(float64(len(list)) / float64(s.of) * float64(s.budget))
+	n := min(int(share), s.left, len(list))
+	s.left -= n
+	if n == 0 {
+		return nil
+	}
+	return list[:n:n]
+}
+
+// count returns how many entries the lists have.
+func count(list []corev1.EndpointSubset) (ready, notReady int) {
+	for i := range list {
+		ready += len(list[i].Addresses)
+		notReady += len(list[i].NotReadyAddresses)
+	}
+	return ready, notReady
+}

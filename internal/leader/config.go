@@ -1,0 +1,110 @@
+package leader
+
+import (
+	"cmp"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/leaderelection"
+)
+
+// The times of an election when a [Config] doesn't say.
+const (
+	DefaultLeaseDuration = 30 * time.Second
+	DefaultRenewDeadline = 10 * time.Second
+	DefaultRetryPeriod   = 2 * time.Second
+)
+
+// margin is what the lease must last beyond the renew deadline. Candidates compare the
+// renew times of a lease by the second, so they may start to count up to a second before
+// the last renewal when several fall into one second.
+const margin = time.Second
+
+// Config says what an [Elector] campaigns for, and how.
+type Config struct {
+	// Client reads and writes the Lease. It must not go through the [Fence], which is closed
+	// until the lease is acquired, and should not share a rate limiter with other work. Each
+	// request is given half of RenewDeadline.
+	Client coordinationv1.LeasesGetter
+	// Namespace and Name are those of the Lease, which is created if it isn't there.
+	Namespace, Name string
+	// Identity is unique to this process, for two with the same one would both lead. When
+	// it is empty, it is the host name and something random.
+	Identity string
+	// LeaseDuration is how long the others wait after the last renewal that they saw, in
+	// whole seconds, as in the Lease.
+	LeaseDuration time.Duration
+	// RenewDeadline is how long after it sent its last successful renewal this process
+	// leads.
+	RenewDeadline time.Duration
+	// RetryPeriod is the time between two renewals; between two attempts to acquire the
+	// lease it is up to 2.2 times as long.
+	RetryPeriod time.Duration
+	// Log takes a line for each change; nil drops them. Registerer takes the metrics and may
+	// be nil.
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Validate says what is wrong with c, which is taken to have the defaults where it is zero.
+func (c Config) Validate() error {
+	if err := c.withDefaults().check(); err != nil {
+		return fmt.Errorf("configure leader election: %w", err)
+	}
+	return nil
+}
+
+// withDefaults returns c with all optional fields set, except for the Identity.
+func (c Config) withDefaults() Config {
+	c.LeaseDuration = cmp.Or(c.LeaseDuration, DefaultLeaseDuration)
+	c.RenewDeadline = cmp.Or(c.RenewDeadline, DefaultRenewDeadline)
+	c.RetryPeriod = cmp.Or(c.RetryPeriod, DefaultRetryPeriod)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Registerer == nil {
+		c.Registerer = prometheus.NewRegistry()
+	}
+	return c
+}
+
+func (c Config) check() error {
+	switch {
+	case c.Client == nil:
+		return fmt.Errorf("no client: give one for Leases")
+	case c.Namespace == "" || c.Name == "":
+		return fmt.Errorf("the lease %q has no namespace or no name: give both", c.lease())
+	case c.LeaseDuration < 0 || c.RenewDeadline < 0 || c.RetryPeriod < 0:
+		return fmt.Errorf("lease duration %v, renew deadline %v, retry period %v: none may be negative", c.LeaseDuration, c.RenewDeadline, c.RetryPeriod)
+	case c.LeaseDuration%time.Second != 0:
+		return fmt.Errorf("lease duration %v: a Lease counts in whole seconds", c.LeaseDuration)
+	case c.LeaseDuration < c.RenewDeadline+margin:
+		return fmt.Errorf("lease duration %v: must be longer than the renew deadline (%v), by %v or more", c.LeaseDuration, c.RenewDeadline, margin)
+	case float64(c.RenewDeadline) <= leaderelection.JitterFactor*float64(c.RetryPeriod):
+		return fmt.Errorf("renew deadline %v: must be longer than %v times the retry period (%v)", c.RenewDeadline, leaderelection.JitterFactor, c.RetryPeriod)
+	}
+	return nil
+}
+
+// lease names the Lease in errors and logs.
+func (c Config) lease() string { return c.Namespace + "/" + c.Name }
+
+// requestTimeout leaves time for a second attempt before the renew deadline.
+func (c Config) requestTimeout() time.Duration { return c.RenewDeadline / 2 }
+
+// grace is how long the work may take to end once it was told to: what the lease lasts
+// beyond the renew deadline, so nobody else has it yet.
+func (c Config) grace() time.Duration { return c.LeaseDuration - c.RenewDeadline }
+
+func uniqueIdentity() (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("make an identity for leader election: %w: configure one", err)
+	}
+	return host + "_" + rand.Text(), nil
+}

@@ -1,0 +1,113 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func testFence() *Fence {
+	return newFence(Config{Namespace: "ns", Name: "a"}.withDefaults())
+}
+
+func ignore(error) {}
+
+func TestFenceFollowsRenewals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := testFence()
+		wantClosed(t, f, "has not been acquired yet")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		term := f.newTerm(cancel)
+		wantClosed(t, f, "has not been acquired yet")
+
+		sent := time.Now()
+		time.Sleep(4 * time.Second) // the answer takes its time
+		term.renewed(sent)
+		wantOpen(t, f)
+		time.Sleep(6*time.Second - 1)
+		wantOpen(t, f)
+		term.renewed(time.Now())
+		time.Sleep(10*time.Second - 1)
+		wantOpen(t, f)
+		if ctx.Err() != nil {
+			t.Error("the context ended before the deadline")
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if !errors.Is(context.Cause(ctx), ErrNotLeading) {
+			t.Errorf("without anybody asking, the context ends with %v at the deadline", context.Cause(ctx))
+		}
+		wantClosed(t, f, "not renewed within 10s")
+		term.renewed(time.Now())
+		wantClosed(t, f, "not renewed within 10s")
+
+		f.newTerm(ignore).renewed(time.Now())
+		wantOpen(t, f)
+	})
+}
+
+// A process that is stopped sees the clock jump; its timers have not run yet.
+func TestFenceComparesWithTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := testFence()
+		jumped := time.Duration(0)
+		f.now = func() time.Time { return time.Now().Add(jumped) }
+
+		ctx, cancel := context.WithCancelCause(t.Context())
+		term := f.newTerm(cancel)
+		term.renewed(f.now())
+		jumped = 10 * time.Second
+		if ctx.Err() != nil {
+			t.Fatal("a timer ran")
+		}
+		wantClosed(t, f, "not renewed")
+		if ctx.Err() == nil {
+			t.Error("who finds the fence closed must find everything told to stop, too")
+		}
+
+		// The answers of renewals wait in the socket: the time they were sent is what counts,
+		// and one of a term that should have ended is not good for anything.
+		term = f.newTerm(ignore)
+		sent := f.now()
+		jumped += 10 * time.Second
+		term.renewed(sent)
+		wantClosed(t, f, "not renewed")
+		term = f.newTerm(ignore)
+		term.renewed(f.now())
+		jumped += 5 * time.Second
+		sent = f.now()
+		jumped += 5 * time.Second
+		term.renewed(sent)
+		wantClosed(t, f, "not renewed")
+	})
+}
+
+func TestFenceClosesForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := testFence()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		term := f.newTerm(cancel)
+		term.supplanted("b")
+		wantClosed(t, f, "b holds it")
+		if ctx.Err() != nil {
+			t.Error("another leader ended the campaign")
+		}
+		term.renewed(time.Now())
+		term.supplanted("c")
+		wantClosed(t, f, "c holds it")
+		if !errors.Is(context.Cause(ctx), ErrNotLeading) {
+			t.Errorf("another leader: the context ends with %v", context.Cause(ctx))
+		}
+		term.renewed(time.Now())
+		term.end("late")
+		wantClosed(t, f, "c holds it")
+	})
+}
+
+func TestUnfenced(t *testing.T) {
+	if err := Unfenced().Check(); err != nil {
+		t.Error(err)
+	}
+}

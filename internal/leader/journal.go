@@ -1,0 +1,122 @@
+package leader
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// What is asked of the API server.
+const (
+	read  = "read"
+	write = "write"
+)
+
+// journal logs what changes around the lease, a line for each change, and counts. The
+// elector writes it; anybody may ask it who leads.
+type journal struct {
+	log      *slog.Logger
+	identity string
+	terms    prometheus.Counter
+	failures prometheus.Counter
+
+	mu      sync.Mutex
+	holder  string          // seen last
+	failing map[string]bool // reads, writes
+}
+
+// newJournal registers the metrics, too.
+func newJournal(c Config, fence *Fence) (*journal, error) {
+	name := prometheus.Labels{"name": c.Name}
+	j := &journal{
+		log:      c.Log.With("lease", c.lease()),
+		identity: c.Identity,
+		terms: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "leader_election_terms_total", Help: "How often this process became the leader.", ConstLabels: name,
+		}),
+		failures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "leader_election_failures_total", Help: "Failed requests for the lease.", ConstLabels: name,
+		}),
+		failing: map[string]bool{},
+	}
+	// The name that client-go uses, whose own metrics have one provider for the process.
+	status := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "leader_election_master_status", Help: "1 while this process is the leader, 0 otherwise.", ConstLabels: name,
+	}, func() float64 {
+		if fence.Check() != nil {
+			return 0
+		}
+		return 1
+	})
+	for _, metric := range []prometheus.Collector{status, j.terms, j.failures} {
+		if err := c.Registerer.Register(metric); err != nil {
+			return nil, fmt.Errorf("register metrics of leader election for lease %s: %w: make one elector per lease and registry", c.lease(), err)
+		}
+	}
+	return j, nil
+}
+
+// saw notes who holds the lease.
+func (j *journal) saw(holder string) {
+	j.mu.Lock()
+	changed := holder != j.holder
+	j.holder = holder
+	if changed {
+		// Under another holder there is nothing to write.
+		delete(j.failing, write)
+	}
+	j.mu.Unlock()
+	if changed && holder != "" && holder != j.identity {
+		j.log.Info("Another process leads", "holder", holder)
+	}
+}
+
+// leader returns who was seen last.
+func (j *journal) leader() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.holder
+}
+
+// failed notes that the lease could not be read or written.
+func (j *journal) failed(what string, err error) {
+	j.failures.Inc()
+	j.mu.Lock()
+	news := !j.failing[what]
+	j.failing[what] = true
+	j.mu.Unlock()
+	if news {
+		j.log.Warn("Requests for the lease fail, retrying", "request", what, "error", err)
+	}
+}
+
+// succeeded notes that the lease could be read, or both read and written.
+func (j *journal) succeeded(what ...string) {
+	news := false
+	j.mu.Lock()
+	for _, w := range what {
+		news = news || j.failing[w]
+		delete(j.failing, w)
+	}
+	j.mu.Unlock()
+	if news {
+		j.log.Info("Requests for the lease succeed again")
+	}
+}
+
+func (j *journal) began() {
+	j.terms.Inc()
+	j.log.Info("Leading", "identity", j.identity)
+}
+
+func (j *journal) ended(reason error) { j.log.Info("Stopped leading", "reason", reason) }
+
+// lost notes what the work returned after leadership was lost: the next leader starts
+// afresh, so nothing depends on it.
+func (j *journal) lost(err error) {
+	if err != nil && !toldToStop(err) {
+		j.log.Warn("Work failed while leadership was lost", "error", err)
+	}
+}

@@ -1,0 +1,110 @@
+package leader
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// lock is what client-go's elector works with during one term. It tells the fence of every
+// renewal, and the journal of everything else. One goroutine at a time calls it.
+type lock struct {
+	resourcelock.Interface // the Lease
+	term                   *term
+	journal                *journal
+	timeout                time.Duration // of a request
+	// held is whether the lease may be ours: an answer can get lost.
+	held bool
+}
+
+// Get implements resourcelock.Interface.
+func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	limited, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	record, raw, err := l.Interface.Get(limited)
+	switch {
+	case err == nil:
+		l.journal.succeeded(read)
+		l.saw(record.HolderIdentity)
+	case apierrors.IsNotFound(err):
+		l.journal.succeeded(read)
+		l.journal.saw("")
+	case ctx.Err() == nil:
+		l.journal.failed(read, err)
+	}
+	return record, raw, err
+}
+
+// saw ends the term at once when somebody else holds the lease: client-go would go on
+// trying until the renew deadline.
+func (l *lock) saw(holder string) {
+	l.journal.saw(holder)
+	if holder != "" && holder != l.Identity() {
+		l.held = false
+		l.term.supplanted(holder)
+	}
+}
+
+// Create implements resourcelock.Interface.
+func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.write(ctx, record, l.Interface.Create)
+}
+
+// Update implements resourcelock.Interface.
+func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.write(ctx, record, l.Interface.Update)
+}
+
+// write acquires or renews the lease.
+func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error) error {
+	limited, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	l.held = true
+	sent := l.term.fence.now()
+	err := send(limited, record)
+	switch {
+	case err == nil:
+		l.term.renewed(sent)
+		l.journal.succeeded(read, write)
+		l.journal.saw(record.HolderIdentity)
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		// Somebody was faster; the next look says who.
+	case ctx.Err() == nil:
+		l.journal.failed(write, err)
+	}
+	return err
+}
+
+// release gives the lease away if it is still ours, so that the others need not wait for it
+// to run out. The fence is closed first.
+func (l *lock) release(ctx context.Context) error {
+	l.term.end(errWorkEnded.Error())
+	if !l.held {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	for {
+		record, _, err := l.Interface.Get(ctx)
+		if apierrors.IsNotFound(err) || err == nil && record.HolderIdentity != l.Identity() {
+			return nil // not ours
+		}
+		if err != nil {
+			return err
+		}
+		now := metav1.Now()
+		err = l.Interface.Update(ctx, resourcelock.LeaderElectionRecord{
+			LeaderTransitions: record.LeaderTransitions, LeaseDurationSeconds: 1, RenewTime: now, AcquireTime: now,
+		})
+		if err == nil {
+			l.journal.saw("")
+		}
+		// A renewal that was given up may arrive in between.
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}

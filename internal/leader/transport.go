@@ -1,0 +1,141 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+)
+
+// Wrap returns a RoundTripper that refuses requests that change something (all but GET,
+// HEAD and OPTIONS) while the fence is closed, and cancels them when it closes before they
+// are answered. Both errors are an [ErrNotLeading], which http.Client and client-go keep.
+//
+// The fence is asked before a request is given to next, and again for each piece of its
+// body: a process that is stopped in between sends an incomplete request, which an API
+// server does not carry out. What was sent before may still be carried out, so the lease
+// lasts longer than the renew deadline.
+//
+// It fits rest.Config.Wrap. Bodies of responses must be closed, as ever.
+func (f *Fence) Wrap(next http.RoundTripper) http.RoundTripper {
+	if f.always {
+		return next
+	}
+	return &transport{fence: f, next: next}
+}
+
+type transport struct {
+	fence *Fence
+	next  http.RoundTripper
+}
+
+// WrappedRoundTripper lets client-go find the connections, to close them.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if !changes(request.Method) {
+		return t.next.RoundTrip(request)
+	}
+	ctx, cancel := context.WithCancelCause(request.Context())
+	leave, err := t.fence.enter(cancel)
+	if err != nil {
+		cancel(nil)
+		if request.Body != nil {
+			_ = request.Body.Close() // a RoundTripper closes it, whatever happens
+		}
+		return nil, err
+	}
+	done := func() {
+		leave()
+		cancel(nil)
+	}
+	response, err := t.next.RoundTrip(t.guard(request.WithContext(ctx)))
+	if err != nil {
+		err = because(ctx, err)
+		done()
+		return nil, err
+	}
+	response.Body = &answer{ReadCloser: response.Body, ctx: ctx, done: done}
+	return response, nil
+}
+
+func changes(method string) bool {
+	switch method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions:
+		return false
+	}
+	return true
+}
+
+// guard puts the fence in front of the body of a request, and of the copies of the body
+// that are made for another attempt on another connection.
+func (t *transport) guard(request *http.Request) *http.Request {
+	if request.Body == nil || request.Body == http.NoBody {
+		return request
+	}
+	guarded := func(body io.ReadCloser) io.ReadCloser {
+		return &outgoing{ReadCloser: body, ctx: request.Context(), fence: t.fence}
+	}
+	request.Body = guarded(request.Body)
+	if again := request.GetBody; again != nil {
+		request.GetBody = func() (io.ReadCloser, error) {
+			body, err := again()
+			if err != nil {
+				return nil, err
+			}
+			return guarded(body), nil
+		}
+	}
+	return request
+}
+
+// because returns what ended leadership if that is what ended ctx, and otherwise err.
+func because(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, ErrNotLeading) {
+		return cause
+	}
+	return err
+}
+
+// outgoing is the body of a request. It keeps the context of the request, as
+// http.Request does.
+type outgoing struct {
+	io.ReadCloser
+	ctx   context.Context
+	fence *Fence
+}
+
+// Read implements io.Reader.
+func (o *outgoing) Read(p []byte) (int, error) {
+	if err := o.fence.Check(); err != nil {
+		return 0, err
+	}
+	// The fence may be open again for a later term than that of the request.
+	if err := context.Cause(o.ctx); err != nil {
+		return 0, err
+	}
+	return o.ReadCloser.Read(p)
+}
+
+// answer is the body of a response: the request ends when it is closed.
+type answer struct {
+	io.ReadCloser
+	ctx  context.Context
+	done func()
+}
+
+// Read implements io.Reader.
+func (a *answer) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = because(a.ctx, err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (a *answer) Close() error {
+	defer a.done()
+	return a.ReadCloser.Close()
+}
