@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,17 +65,12 @@ func BenchmarkPodMemory(b *testing.B) {
 	for b.Loop() {
 		before := heap()
 		table := Pods().Table()
-		fed, err := table.bind(binding{
-			scope:       Scope{Cluster: catalog.LocalCluster, strings: newInterner(internLimit)},
-			lagObserver: func(string) (func(int64), error) { return func(int64) {}, nil },
-			report:      func(p catalog.Problem) { b.Fatal(p) },
-			now:         time.Now,
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		store := storeOf(b, binding{
+			scope:  Scope{Cluster: catalog.LocalCluster, strings: newInterner(internLimit)},
+			report: func(p catalog.Problem) { b.Fatal(p) },
+		}, table)
 		for i := range pods {
-			if err := fed.store.Add(typicalPod(i)); err != nil {
+			if err := store.Add(typicalPod(i)); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,13 +26,13 @@ const dialTimeout = 4 * time.Second
 // Options are what a [Cluster] is made from.
 type Options struct {
 	// Config says where the API server is and how to talk to it. Its rate limits
-	// don't apply: a table has at most one request under way.
+	// don't apply: each resource has at most one request under way.
 	Config *rest.Config
 	// Name is the name of the cluster; empty means [catalog.LocalCluster].
 	Name string
 	// Registerer takes the metrics; nil means that nobody wants them.
 	Registerer prometheus.Registerer
-	// Logger takes one line for each change of state of a table; nil means slog.Default().
+	// Logger takes one line for each change of state of a resource; nil means slog.Default().
 	Logger *slog.Logger
 	// Report takes the problems of objects; nil means that nobody wants them.
 	Report catalog.Report
@@ -51,8 +52,9 @@ type Cluster struct {
 	ran     atomic.Bool
 }
 
-// New returns a cluster with these tables, each of which is new, of a different kind and
-// from now on part of this cluster. It doesn't contact the API server yet.
+// New returns a cluster with these tables, each of which is new and from now on part of
+// this cluster. Tables of one resource share one watch; they are filled, and their
+// handlers told, in this order. It doesn't contact the API server yet.
 func New(o Options, tables ...AnyTable) (*Cluster, error) {
 	if len(tables) == 0 {
 		return nil, errors.New("make cluster: no tables; name the kinds to be read")
@@ -69,17 +71,9 @@ func New(o Options, tables ...AnyTable) (*Cluster, error) {
 		closeIdle: func() { utilnet.CloseIdleConnectionsFor(client.Transport) },
 	}
 	c.settle = sync.OnceFunc(func() { close(c.settled) })
-	for _, t := range tables {
-		f, err := c.add(t, o)
-		if err != nil {
-			c.metrics.unregister()
-			return nil, fmt.Errorf("make cluster %s: %w", o.Name, err)
-		}
-		if f.source, err = newSource(cfg, client, f.resource, f.form); err != nil {
-			c.metrics.unregister()
-			return nil, fmt.Errorf("make cluster %s: %w", o.Name, err)
-		}
-		f.source.state = f.state
+	if err := c.assemble(o, cfg, client, tables); err != nil {
+		c.metrics.unregister()
+		return nil, fmt.Errorf("make cluster %s: %w", o.Name, err)
 	}
 	return c, nil
 }
@@ -113,8 +107,43 @@ func readerConfig(cfg *rest.Config) *rest.Config {
 	return cfg
 }
 
-func (c *Cluster) add(t AnyTable, o Options) (*feed, error) {
-	f, err := t.bind(binding{
+// assemble makes the feeds of the tables.
+func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tables []AnyTable) error {
+	for _, t := range tables {
+		f, err := c.feedFor(t.reading(), o)
+		if err != nil {
+			return err
+		}
+		if err := f.add(t); err != nil {
+			return err
+		}
+	}
+	for _, f := range c.feeds {
+		var err error
+		if f.source, err = newSource(cfg, client, f.resource, f.form); err != nil {
+			return err
+		}
+		f.source.state = f.state
+		f.state.changed = func() { c.changed(f) }
+		if err := c.metrics.register(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// feedFor returns the feed of a resource, a new one if need be.
+func (c *Cluster) feedFor(r reading, o Options) (*feed, error) {
+	for _, f := range c.feeds {
+		if f.resource == r.resource {
+			return f, nil
+		}
+		if f.kind == r.kind {
+			return nil, fmt.Errorf("tables of %s and of %s both have the name %s; give one of the kinds another",
+				f.resource.GroupResource(), r.resource.GroupResource(), r.kind)
+		}
+	}
+	f, err := newFeed(r, binding{
 		scope:  Scope{Cluster: o.Name, strings: newInterner(internLimit)},
 		report: o.Report,
 		now:    time.Now,
@@ -125,14 +154,8 @@ func (c *Cluster) add(t AnyTable, o Options) (*feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, other := range c.feeds {
-		if other.kind == f.kind {
-			return nil, fmt.Errorf("two tables of kind %s; share one", f.kind)
-		}
-	}
-	f.state.changed = func() { c.changed(f) }
 	c.feeds = append(c.feeds, f)
-	return f, c.metrics.register(f)
+	return f, nil
 }
 
 // Run fills the tables and follows the API server until ctx ends. An API server
@@ -156,7 +179,8 @@ func (c *Cluster) Run(ctx context.Context) error {
 // about all that exists. It stays closed whatever happens later.
 func (c *Cluster) Settled() <-chan struct{} { return c.settled }
 
-// Status returns the condition of each table, in the order of the tables.
+// Status returns the condition of each resource, in the order of the tables. Tables that
+// share a watch have one condition.
 func (c *Cluster) Status() []TableStatus {
 	all := make([]TableStatus, len(c.feeds))
 	for i, f := range c.feeds {
@@ -165,7 +189,7 @@ func (c *Cluster) Status() []TableStatus {
 	return all
 }
 
-// changed is called when a table has changed its state.
+// changed is called when a feed has changed its state.
 func (c *Cluster) changed(f *feed) {
 	s := f.status()
 	log := c.log.With("kind", s.Kind, "objects", s.Objects)

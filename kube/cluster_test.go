@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/catalog"
@@ -160,13 +161,23 @@ func TestClusterSharesLagAndLetsGoOfItsMetrics(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	cfg := &rest.Config{Host: "http://127.0.0.1:1"}
 	shared := Nodes().Table()
-	for name, tables := range map[string][]AnyTable{
-		"no tables":            nil,
-		"two tables of a kind": {Jobs().Table(), Jobs().Table()},
-		"a table used twice":   {shared, shared},
+	named, lagging, elsewhere, custom := Nodes(), Nodes(), Nodes(), Pods()
+	named.Name, lagging.Lag = "other", "other"
+	elsewhere.Resource.Version = "v2"
+	custom.Form = JSON(corev1.AddToScheme, func() runtime.Object { return &corev1.PodList{} })
+	for name, c := range map[string]struct {
+		tables []AnyTable
+		want   string
+	}{
+		"no tables":                     {nil, "no tables"},
+		"a table used twice":            {[]AnyTable{shared, shared}, "part of a cluster already"},
+		"a resource under two names":    {[]AnyTable{Nodes().Table(), named.Table()}, `names "node" and "other"`},
+		"a resource with two lags":      {[]AnyTable{Nodes().Table(), lagging.Table()}, `lags "" and "other"`},
+		"two resources under one name":  {[]AnyTable{Nodes().Table(), elsewhere.Table()}, "both have the name node"},
+		"a resource in two whole forms": {[]AnyTable{Pods().Table(), custom.Table()}, "tables of pods can't be filled from one watch: one asks for a *v1.PodList as application/vnd"},
 	} {
-		if _, err := New(Options{Config: cfg}, tables...); err == nil {
-			t.Errorf("New accepted %s", name)
+		if _, err := New(Options{Config: cfg}, c.tables...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: New says %v, want %q", name, err, c.want)
 		}
 	}
 }

@@ -1,21 +1,25 @@
-// Package kube is the only reader of the API server: it keeps a table of each
-// kind of object that somebody wants, in the form in which they want it.
+// Package kube is the only reader of the API server: it keeps tables of each
+// kind of object that somebody wants, in the forms in which they want it.
 //
 // A [Kind] says how objects of one kind are asked for and what is kept of them.
 // [Kind.Table] makes a [Table] of it, with the handlers and indexes of its user.
 // [New] binds tables to one API server, and [Cluster.Run] follows that server until its
-// context ends: one reflector and one goroutine per table, retrying for ever. The
-// command builds tables and clusters; [CatalogTables] are the ones that feed a
-// catalog.
+// context ends: one reflector and one goroutine per resource, retrying for ever. The
+// command builds tables and clusters; [CatalogTables] are the ones that feed a catalog.
+//
+// Tables of one resource share its watch: each object is trimmed for every one of them,
+// then table after table, in the order given to New, holds it and tells its handlers.
+// [Retrim], [TrimOf] and [Whole] make further kinds of the ones here.
 //
 // # What a table promises
 //
-// Objects are trimmed on arrival; the decoded object is never kept. Handlers are told
-// about each change of a trimmed value once, in the order of the changes, and
-// nothing about updates that leave it equal. After a new listing the differences
-// are told in the same way, so deletions that happened unseen are deletions like any
-// other. An object that can't be used is reported and costs only itself:
-// its last good value stays. While the API server can't be reached everything stays.
+// Objects are trimmed on arrival; the decoded object is not kept, except by [Whole] kinds.
+// Handlers are told about each change of a trimmed value once, in the order of the
+// changes, and nothing about updates that leave it equal. After a new listing the
+// differences are told in the same way, so deletions that happened unseen are deletions
+// like any other. An object that can't be used is reported and costs only itself: its last
+// good value stays. While the API server can't be reached everything stays.
+// [Table.ResourceVersion] says how far a table has come.
 //
 // # Concurrency
 //

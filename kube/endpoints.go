@@ -18,7 +18,7 @@ func Endpoints() Kind[catalog.EndpointSlice] {
 		Name: "endpoints", Lag: "endpoints",
 		Resource: corev1.SchemeGroupVersion.WithResource("endpoints"),
 		Form:     Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.EndpointsList{} }),
-		Trim:     trimming(trimEndpoints),
+		Trim:     TrimOf(trimEndpoints),
 	}
 }
 

@@ -17,7 +17,7 @@ func EndpointSlices() Kind[catalog.EndpointSlice] {
 		Name: "endpointslices", Lag: "endpointslices",
 		Resource: discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
 		Form:     Protobuf(discoveryv1.AddToScheme, func() runtime.Object { return &discoveryv1.EndpointSliceList{} }),
-		Trim:     trimming(trimEndpointSlice),
+		Trim:     TrimOf(trimEndpointSlice),
 	}
 }
 

@@ -13,7 +13,7 @@ func ExternalWorkloads() Kind[catalog.Workload] {
 		Name: "externalworkload", Lag: "externalworkload", Optional: true,
 		Resource: workload.SchemeGroupVersion.WithResource("externalworkloads"),
 		Form:     JSON(workload.AddToScheme, func() runtime.Object { return &workload.ExternalWorkloadList{} }),
-		Trim:     trimming(trimExternalWorkload),
+		Trim:     TrimOf(trimExternalWorkload),
 	}
 }
 
@@ -28,7 +28,7 @@ func trimExternalWorkload(s Scope, w *workload.ExternalWorkload) (*catalog.Workl
 			Kind: catalog.ExternalWorkload, Cluster: s.Cluster, Namespace: s.Intern(w.Namespace), Name: w.Name,
 		},
 		UID:         uid(w.UID),
-		Labels:      s.labels(w.Labels),
+		Labels:      s.Labels(w.Labels),
 		Created:     w.CreationTimestamp.UTC(),
 		OpaquePorts: s.copyOf(w.Annotations, opaquePortsAnnotation),
 		Owner:       s.owner(w),

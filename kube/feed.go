@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -27,7 +28,7 @@ const (
 	healthy = 10 * time.Second
 )
 
-// binding is what a table gets from the cluster it becomes part of.
+// binding is what a feed gets from its cluster.
 type binding struct {
 	scope  Scope
 	report catalog.Report
@@ -36,16 +37,73 @@ type binding struct {
 	lagObserver func(kind string) (func(updated int64), error)
 }
 
-// feed fills one table from the API server.
+// reading is what a [Kind] says about how its objects are read.
+type reading struct {
+	kind, lag string
+	resource  schema.GroupVersionResource
+	form      Form
+	optional  bool
+}
+
+// with returns how to read the objects once for two kinds of one resource.
+func (r reading) with(other reading) (reading, error) {
+	if r.kind != other.kind || r.lag != other.lag {
+		return r, fmt.Errorf("tables of %s have the names %q and %q, and the lags %q and %q; give their kinds the same",
+			r.resource.GroupResource(), r.kind, other.kind, r.lag, other.lag)
+	}
+	form, err := r.form.with(other.form)
+	if err != nil {
+		return r, fmt.Errorf("tables of %s can't be filled from one watch: %w", r.resource.GroupResource(), err)
+	}
+	r.form, r.optional = form, r.optional && other.optional
+	return r, nil
+}
+
+// feed fills the tables of one resource from the API server.
 type feed struct {
-	kind     string
-	optional bool
-	resource schema.GroupVersionResource
-	form     Form
-	len      func() int
-	store    cache.ReflectorStore
-	state    *state
-	source   *source
+	reading
+	tables []AnyTable
+	scope  Scope
+	report catalog.Report
+	// observeLag takes what the first table knows; the others know the same.
+	observeLag func(updated int64)
+	state      *state
+	source     *source
+}
+
+// newFeed returns a feed that has no tables yet.
+func newFeed(r reading, b binding) (*feed, error) {
+	observe, err := b.lagObserver(r.lag)
+	if err != nil {
+		return nil, err
+	}
+	return &feed{reading: r, scope: b.scope, report: b.report, observeLag: observe, state: newState(b.now)}, nil
+}
+
+// add makes the feed fill this table too, after those that it has.
+func (f *feed) add(t AnyTable) error {
+	joint, err := f.with(t.reading())
+	if err != nil {
+		return err
+	}
+	observe := f.observeLag
+	if len(f.tables) > 0 {
+		observe = func(int64) {}
+	}
+	if err := t.bind(place{scope: f.scope, report: f.report, observeLag: observe, index: len(f.tables)}); err != nil {
+		return err
+	}
+	f.reading, f.tables = joint, append(f.tables, t)
+	return nil
+}
+
+// len returns the number of objects. Tables differ in those that one of them can't use.
+func (f *feed) len() int {
+	n := 0
+	for _, t := range f.tables {
+		n = max(n, t.Len())
+	}
+	return n
 }
 
 func (f *feed) status() TableStatus {
@@ -54,9 +112,9 @@ func (f *feed) status() TableStatus {
 	return s
 }
 
-// run keeps the table like the API server until ctx ends.
+// run keeps the tables like the API server until ctx ends.
 func (f *feed) run(ctx context.Context) {
-	reflector := cache.NewReflectorWithOptions(f.listWatch(ctx), nil, f.store, cache.ReflectorOptions{
+	reflector := cache.NewReflectorWithOptions(f.listWatch(ctx), nil, newStore(f), cache.ReflectorOptions{
 		Name:            f.kind,
 		TypeDescription: f.kind,
 		Backoff:         &wait.Backoff{Duration: retryFirst, Factor: 2, Jitter: 0.2, Steps: 10, Cap: retryLimit},

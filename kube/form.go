@@ -1,6 +1,9 @@
 package kube
 
 import (
+	"fmt"
+	"reflect"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -19,6 +22,8 @@ const (
 // [Protobuf], [JSON] or [Metadata].
 type Form struct {
 	newList func() runtime.Object
+	// partial is true when objects come without anything but their metadata.
+	partial bool
 	// acceptList and acceptWatch are the Accept headers.
 	acceptList, acceptWatch string
 	serializer              func() (runtime.NegotiatedSerializer, error)
@@ -37,17 +42,33 @@ func JSON(add func(*runtime.Scheme) error, newList func() runtime.Object) Form {
 	return Form{newList: newList, acceptList: jsonType, acceptWatch: jsonType, serializer: serializerOf(add)}
 }
 
-// Metadata is the form for kinds of which nothing but the metadata matters: the
-// objects are *metav1.PartialObjectMetadata.
+// Metadata is the form for kinds of which nothing but the metadata matters. The
+// objects are *metav1.PartialObjectMetadata, or whole objects when another table of the
+// resource needs those: the kind's Trim takes any metav1.Object.
 func Metadata() Form {
 	return Form{
 		newList:     func() runtime.Object { return &metav1.PartialObjectMetadataList{} },
+		partial:     true,
 		acceptList:  protobufType + asList,
 		acceptWatch: protobufType + asObject,
 		serializer: func() (runtime.NegotiatedSerializer, error) {
 			return metadata.ConfigFor(&rest.Config{}).NegotiatedSerializer, nil
 		},
 	}
+}
+
+// with returns the form that serves the kinds of both: whole objects, if one of them
+// needs those.
+func (f Form) with(g Form) (Form, error) {
+	if f.partial {
+		return g, nil
+	}
+	list, other := f.newList(), g.newList()
+	if !g.partial && (f.acceptList != g.acceptList || reflect.TypeOf(list) != reflect.TypeOf(other)) {
+		return f, fmt.Errorf("one asks for a %T as %s, the other for a %T as %s; give both the same Form",
+			list, f.acceptList, other, g.acceptList)
+	}
+	return f, nil
 }
 
 func serializerOf(add func(*runtime.Scheme) error) func() (runtime.NegotiatedSerializer, error) {

@@ -36,8 +36,8 @@ func FuzzTrim(f *testing.F) {
 		fuzzTrim(t, data, trimPod, &corev1.Pod{})
 		fuzzTrim(t, data, trimService, &corev1.Service{})
 		fuzzTrim(t, data, trimEndpoints, &corev1.Endpoints{})
-		fuzzTrim(t, data, trimNode, &metav1.PartialObjectMetadata{})
-		fuzzTrim(t, data, trimOwner("Job"), &metav1.PartialObjectMetadata{})
+		fuzzTrim(t, data, partial(trimNode), &metav1.PartialObjectMetadata{})
+		fuzzTrim(t, data, partial(trimOwner("Job")), &metav1.PartialObjectMetadata{})
 		fuzzTrim(t, data, trimExternalWorkload, &workload.ExternalWorkload{})
 		fuzzTrim(t, data, trimServer, &policy.Server{})
 		fuzzTrim(t, data, trimServiceProfile, &linkerd.ServiceProfile{})
@@ -45,6 +45,11 @@ func FuzzTrim(f *testing.F) {
 			checkSlice(t, slice)
 		}
 	})
+}
+
+// partial makes a trim function of metadata one of objects that have nothing else.
+func partial[T any](trim func(Scope, metav1.Object) (*T, []catalog.Problem)) func(Scope, *metav1.PartialObjectMetadata) (*T, []catalog.Problem) {
+	return func(s Scope, m *metav1.PartialObjectMetadata) (*T, []catalog.Problem) { return trim(s, m) }
 }
 
 func fuzzTrim[K runtime.Object, T any](t *testing.T, data []byte, trim func(Scope, K) (*T, []catalog.Problem), obj K) *T {

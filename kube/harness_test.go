@@ -105,6 +105,25 @@ func run(t *testing.T, cfg *rest.Config, r *recorder, tables ...AnyTable) *Clust
 	return c
 }
 
+// storeOf returns what a reflector would fill tables through.
+func storeOf(t testing.TB, b binding, tables ...AnyTable) *store {
+	t.Helper()
+	if b.lagObserver == nil {
+		b.lagObserver = func(string) (func(int64), error) { return func(int64) {}, nil }
+	}
+	b.now = time.Now
+	f, err := newFeed(tables[0].reading(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		if err := f.add(table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return newStore(f)
+}
+
 func settle(t *testing.T, c *Cluster) {
 	t.Helper()
 	select {

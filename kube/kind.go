@@ -2,15 +2,18 @@ package kube
 
 import (
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/signpostd/signpost/catalog"
 )
 
-// Kind says how objects of one kind are read and what is kept of each, a T.
+// Kind says how objects of one kind are read and what is kept of each, a T. Several
+// kinds may keep different things of one Resource, with the same Name and Lag.
 type Kind[T any] struct {
 	// Name is the kind in the metric <Name>_cache_size and in a [TableStatus].
 	Name string
@@ -18,17 +21,40 @@ type Kind[T any] struct {
 	Lag string
 	// Resource is where the API server keeps the objects.
 	Resource schema.GroupVersionResource
-	// Form is how the API server is to send them.
+	// Form is how the API server is to send them. A kind that asks for [Metadata] is
+	// given whole objects when another kind of the resource asks for those.
 	Form Form
-	// Optional is true for a kind that a cluster may lack or keep to itself.
+	// Optional is true for a kind that a cluster may lack or keep to itself. One kind
+	// of a resource that isn't optional makes the others required.
 	Optional bool
 	// Trim returns what is kept of an object, and the problems of the parts that
 	// can't be used. It returns nil for an object that can't be used at all.
-	// It must not keep the object nor anything that the object points to but strings.
+	// The object has no managed fields, and is not to be changed. Trim must not keep
+	// it nor anything that it points to but strings, unless the kind keeps [Whole] objects.
 	Trim func(Scope, runtime.Object) (*T, []catalog.Problem)
+	// Same reports whether nobody has to be told of a change from a to b, two values of
+	// one object; nil means that reflect.DeepEqual does.
+	Same func(a, b *T) bool
 }
 
-// Scope is what the objects of a table have in common. The zero Scope is for tests.
+// Retrim returns a kind that keeps something else of the objects of k.
+func Retrim[T, U any](k Kind[T], trim func(Scope, runtime.Object) (*U, []catalog.Problem)) Kind[U] {
+	return Kind[U]{Name: k.Name, Lag: k.Lag, Resource: k.Resource, Form: k.Form, Optional: k.Optional, Trim: trim}
+}
+
+// Whole returns a kind that keeps the objects of k as they are, without their managed
+// fields. U is the Go type that they have in the Form of k. Each new version of an
+// object is a change.
+func Whole[U any, P interface {
+	*U
+	metav1.Object
+}, T any](k Kind[T]) Kind[U] {
+	whole := Retrim(k, TrimOf(func(_ Scope, obj P) (*U, []catalog.Problem) { return obj, nil }))
+	whole.Same = func(a, b *U) bool { return P(a).GetResourceVersion() == P(b).GetResourceVersion() }
+	return whole
+}
+
+// Scope is what the objects of a resource have in common. The zero Scope is for tests.
 type Scope struct {
 	// Cluster is the name of the cluster that the objects are from.
 	Cluster string
@@ -45,8 +71,18 @@ func (s Scope) Intern(text string) string {
 	return s.strings.intern(text)
 }
 
-// trimming adapts a trim function of one Go type to [Kind.Trim].
-func trimming[K runtime.Object, T any](trim func(Scope, K) (*T, []catalog.Problem)) func(Scope, runtime.Object) (*T, []catalog.Problem) {
+// Labels returns the labels of an object, with strings that are shared as by Intern.
+func (s Scope) Labels(m map[string]string) catalog.Labels {
+	l := catalog.NewLabels(m)
+	for i := range l {
+		l[i] = catalog.Label{Key: s.Intern(l[i].Key), Value: s.Intern(l[i].Value)}
+	}
+	return l
+}
+
+// TrimOf makes a [Kind.Trim] of a function that trims a K: the Go type of the objects, or
+// an interface that it has. An object that is no K is a problem.
+func TrimOf[K, T any](trim func(Scope, K) (*T, []catalog.Problem)) func(Scope, runtime.Object) (*T, []catalog.Problem) {
 	return func(s Scope, obj runtime.Object) (*T, []catalog.Problem) {
 		k, ok := obj.(K)
 		if ok {
@@ -54,7 +90,7 @@ func trimming[K runtime.Object, T any](trim func(Scope, K) (*T, []catalog.Proble
 		}
 		p := catalog.Problem{
 			Kind:   obj.GetObjectKind().GroupVersionKind().Kind,
-			Reason: fmt.Sprintf("the API server sent a %T instead of a %T; check that its version is supported", obj, k),
+			Reason: fmt.Sprintf("the API server sent a %T instead of a %v; check that its version is supported", obj, reflect.TypeFor[K]()),
 		}
 		if m, err := meta.Accessor(obj); err == nil {
 			p.Namespace, p.Name = m.GetNamespace(), m.GetName()

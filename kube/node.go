@@ -13,14 +13,14 @@ func Nodes() Kind[catalog.Node] {
 		Name:     "node",
 		Resource: corev1.SchemeGroupVersion.WithResource("nodes"),
 		Form:     Metadata(),
-		Trim:     trimming(trimNode),
+		Trim:     TrimOf(trimNode),
 	}
 }
 
-func trimNode(s Scope, node *metav1.PartialObjectMetadata) (*catalog.Node, []catalog.Problem) {
+func trimNode(s Scope, node metav1.Object) (*catalog.Node, []catalog.Problem) {
 	return &catalog.Node{
 		Cluster: s.Cluster,
-		Name:    s.Intern(node.Name),
-		Zone:    s.Intern(node.Labels[corev1.LabelTopologyZone]),
+		Name:    s.Intern(node.GetName()),
+		Zone:    s.Intern(node.GetLabels()[corev1.LabelTopologyZone]),
 	}, nil
 }

@@ -13,7 +13,7 @@ func ReplicaSets() Kind[catalog.Owner] {
 		Name:     "replicaset",
 		Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"},
 		Form:     Metadata(),
-		Trim:     trimming(trimOwner("ReplicaSet")),
+		Trim:     TrimOf(trimOwner("ReplicaSet")),
 	}
 }
 
@@ -23,15 +23,15 @@ func Jobs() Kind[catalog.Owner] {
 		Name:     "job",
 		Resource: schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"},
 		Form:     Metadata(),
-		Trim:     trimming(trimOwner("Job")),
+		Trim:     TrimOf(trimOwner("Job")),
 	}
 }
 
-func trimOwner(kind string) func(Scope, *metav1.PartialObjectMetadata) (*catalog.Owner, []catalog.Problem) {
-	return func(s Scope, m *metav1.PartialObjectMetadata) (*catalog.Owner, []catalog.Problem) {
+func trimOwner(kind string) func(Scope, metav1.Object) (*catalog.Owner, []catalog.Problem) {
+	return func(s Scope, m metav1.Object) (*catalog.Owner, []catalog.Problem) {
 		return &catalog.Owner{
-			Cluster: s.Cluster, Namespace: s.Intern(m.Namespace),
-			OwnerRef: catalog.OwnerRef{Kind: kind, Name: m.Name},
+			Cluster: s.Cluster, Namespace: s.Intern(m.GetNamespace()),
+			OwnerRef: catalog.OwnerRef{Kind: kind, Name: m.GetName()},
 			Parent:   s.owner(m),
 		}, nil
 	}

@@ -19,7 +19,7 @@ func Pods() Kind[catalog.Workload] {
 		Name: "pod", Lag: "pods",
 		Resource: corev1.SchemeGroupVersion.WithResource("pods"),
 		Form:     Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.PodList{} }),
-		Trim:     trimming(trimPod),
+		Trim:     TrimOf(trimPod),
 	}
 }
 
@@ -31,7 +31,7 @@ func trimPod(s Scope, pod *corev1.Pod) (*catalog.Workload, []catalog.Problem) {
 			Kind: catalog.Pod, Cluster: s.Cluster, Namespace: s.Intern(pod.Namespace), Name: pod.Name,
 		},
 		UID:              uid(pod.UID),
-		Labels:           s.labels(pod.Labels),
+		Labels:           s.Labels(pod.Labels),
 		Created:          pod.CreationTimestamp.UTC(),
 		OpaquePorts:      s.copyOf(pod.Annotations, opaquePortsAnnotation),
 		Ports:            ports,

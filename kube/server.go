@@ -19,7 +19,7 @@ func Servers() Kind[catalog.Server] {
 		Name: "server", Lag: "servers", Optional: true,
 		Resource: policy.SchemeGroupVersion.WithResource("servers"),
 		Form:     JSON(policy.AddToScheme, func() runtime.Object { return &policy.ServerList{} }),
-		Trim:     trimming(trimServer),
+		Trim:     TrimOf(trimServer),
 	}
 }
 

@@ -23,7 +23,7 @@ func Services() Kind[catalog.Service] {
 		Name: "service", Lag: "services",
 		Resource: corev1.SchemeGroupVersion.WithResource("services"),
 		Form:     Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.ServiceList{} }),
-		Trim:     trimming(trimService),
+		Trim:     TrimOf(trimService),
 	}
 }
 

@@ -13,7 +13,7 @@ func ServiceProfiles() Kind[catalog.ServiceProfile] {
 		Name: "serviceprofile", Lag: "serviceprofiles", Optional: true,
 		Resource: linkerd.SchemeGroupVersion.WithResource("serviceprofiles"),
 		Form:     JSON(linkerd.AddToScheme, func() runtime.Object { return &linkerd.ServiceProfileList{} }),
-		Trim:     trimming(trimServiceProfile),
+		Trim:     TrimOf(trimServiceProfile),
 	}
 }
 

@@ -3,7 +3,6 @@ package kube
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -128,14 +127,7 @@ func TestServiceProfileKeepsTheLastGoodOne(t *testing.T) {
 	var handled []string
 	table := ServiceProfiles().Table(WithHandler(func(_, p *catalog.ServiceProfile) { handled = append(handled, p.Routes[0].Name) }))
 	var problems []catalog.Problem
-	fed, err := table.bind(binding{
-		report:      func(p catalog.Problem) { problems = append(problems, p) },
-		now:         time.Now,
-		lagObserver: func(string) (func(int64), error) { return func(int64) {}, nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := storeOf(t, binding{report: func(p catalog.Problem) { problems = append(problems, p) }}, table)
 	for _, spec := range []string{
 		`{routes: [{name: first, condition: {method: GET}}]}`,
 		`{routes: [{name: first, condition: {method: GET}}]}`,
@@ -146,7 +138,7 @@ func TestServiceProfileKeepsTheLastGoodOne(t *testing.T) {
 		if err := yaml.Unmarshal([]byte("{metadata: {name: x, namespace: ns}, spec: "+spec+"}"), sp); err != nil {
 			t.Fatal(err)
 		}
-		if err := fed.store.Update(sp); err != nil {
+		if err := store.Update(sp); err != nil {
 			t.Fatal(err)
 		}
 		if table.Get("ns", "x") == nil {

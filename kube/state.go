@@ -44,7 +44,7 @@ const (
 	ServerError Reason = "server error"
 )
 
-// TableStatus is the condition of a table at one moment.
+// TableStatus is the condition of a table at one moment, or of all tables of a resource.
 type TableStatus struct {
 	// Kind is the Name of the table's [Kind].
 	Kind  string
@@ -54,7 +54,7 @@ type TableStatus struct {
 	Detail string
 	// Objects is how many objects the table holds.
 	Objects int
-	// Required is false for kinds that a cluster may lack.
+	// Required is false for kinds that a cluster may lack and that nobody insists on.
 	Required bool
 	// Filled is true once the table has held all objects of its kind, whatever
 	// has happened since.
@@ -74,7 +74,7 @@ func (s TableStatus) missing() bool {
 // its kind is missing.
 func (s TableStatus) settled() bool { return s.Filled || s.missing() }
 
-// state follows one table through connection, loss and recovery.
+// state follows the tables of one feed through connection, loss and recovery.
 //
 // A watch is "filling" while it streams the objects that exist and "following"
 // afterwards. What a lost watch leaves behind is neither.

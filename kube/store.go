@@ -8,113 +8,131 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/signpostd/signpost/catalog"
 )
 
-// entry is an object on its way into a table: trimmed, but not yet compared
+// entry is an object on its way into the tables of a feed: trimmed, but not yet compared
 // with what is there. The reflector keeps entries instead of whole objects
 // while a listing comes in, and asks them for their names, which is why an entry is
 // a metav1.Object. Everything else about that object is blank.
-type entry[T any] struct {
-	metav1.Object // blank, shared by all entries of a table
+type entry struct {
+	metav1.Object // blank, shared by all entries of a feed
 	key           key
-	// value is nil when the object can't be used.
-	value   *T
+	// values has a *T for each table, nil where the object can't be used.
+	values  []any
 	updated int64
 }
 
 // GetNamespace implements metav1.Object.
-func (e *entry[T]) GetNamespace() string { return e.key.namespace }
+func (e *entry) GetNamespace() string { return e.key.namespace }
 
 // GetName implements metav1.Object.
-func (e *entry[T]) GetName() string { return e.key.name }
+func (e *entry) GetName() string { return e.key.name }
 
-// store is a table as a reflector sees it. All of its methods are called from
-// the goroutine of the reflector.
-type store[T any] struct {
-	table *Table[T]
-	state *state
+// store is the tables of a feed as a reflector sees them. All of its methods are
+// called from the goroutine of the reflector.
+type store struct {
+	feed  *feed
+	blank *metav1.ObjectMeta
 }
 
 var (
-	_ cache.TransformingStore      = (*store[catalog.Node])(nil)
-	_ cache.ReflectorBookmarkStore = (*store[catalog.Node])(nil)
+	_ cache.TransformingStore      = (*store)(nil)
+	_ cache.ReflectorBookmarkStore = (*store)(nil)
 )
 
+func newStore(f *feed) *store { return &store{feed: f, blank: &metav1.ObjectMeta{}} }
+
 // Add implements cache.ReflectorStore.
-func (s *store[T]) Add(obj any) error { return s.Update(obj) }
+func (s *store) Add(obj any) error { return s.Update(obj) }
 
 // Update implements cache.ReflectorStore.
-func (s *store[T]) Update(obj any) error {
-	e, err := s.table.entryOf(obj)
+func (s *store) Update(obj any) error {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return fmt.Errorf("update tables of %s: %w", s.feed.kind, err)
+	}
+	e, err := s.entryOf(obj)
 	if err != nil {
 		return err
 	}
-	s.table.put(e)
+	for _, t := range s.feed.tables {
+		t.put(e, m.GetResourceVersion())
+	}
 	return nil
 }
 
 // Delete implements cache.ReflectorStore.
-func (s *store[T]) Delete(obj any) error {
+func (s *store) Delete(obj any) error {
 	m, err := meta.Accessor(obj)
 	if err != nil {
-		return fmt.Errorf("delete from table of %s: %w", s.table.kind.Name, err)
+		return fmt.Errorf("delete from tables of %s: %w", s.feed.kind, err)
 	}
-	s.table.remove(key{m.GetNamespace(), m.GetName()})
+	for _, t := range s.feed.tables {
+		t.remove(key{m.GetNamespace(), m.GetName()}, m.GetResourceVersion())
+	}
 	return nil
 }
 
 // Replace implements cache.ReflectorStore. The objects are entries when they
 // were streamed, and whole objects when they were listed.
-func (s *store[T]) Replace(objs []any, _ string) error {
-	entries := make([]*entry[T], len(objs))
+func (s *store) Replace(objs []any, version string) error {
+	entries := make([]*entry, len(objs))
 	for i, obj := range objs {
-		e, err := s.table.entryOf(obj)
+		e, err := s.entryOf(obj)
 		if err != nil {
 			return err
 		}
 		entries[i], objs[i] = e, nil
 	}
-	s.table.replace(entries)
-	s.state.replaced()
+	for _, t := range s.feed.tables {
+		t.replace(entries, version)
+	}
+	s.feed.state.replaced()
 	return nil
 }
 
 // Resync implements cache.ReflectorStore.
-func (s *store[T]) Resync() error { return nil }
+func (s *store) Resync() error { return nil }
 
 // Bookmark implements cache.ReflectorBookmarkStore.
-func (s *store[T]) Bookmark(string) error {
-	s.state.bookmarked()
+func (s *store) Bookmark(version string) error {
+	for _, t := range s.feed.tables {
+		t.saw(version)
+	}
+	s.feed.state.bookmarked()
 	return nil
 }
 
 // Transformer implements cache.TransformingStore.
-func (s *store[T]) Transformer() cache.TransformFunc {
-	return func(obj any) (any, error) { return s.table.entryOf(obj) }
+func (s *store) Transformer() cache.TransformFunc {
+	return func(obj any) (any, error) { return s.entryOf(obj) }
 }
 
-// entryOf trims an object, unless that was done already.
-func (t *Table[T]) entryOf(obj any) (*entry[T], error) {
-	if e, ok := obj.(*entry[T]); ok {
+// entryOf trims an object for each table, unless that was done already.
+func (s *store) entryOf(obj any) (*entry, error) {
+	if e, ok := obj.(*entry); ok {
 		return e, nil
 	}
 	m, err := meta.Accessor(obj)
 	if err != nil {
-		return nil, fmt.Errorf("trim %s: %w", t.kind.Name, err)
+		return nil, fmt.Errorf("trim %s: %w", s.feed.kind, err)
 	}
 	o, ok := obj.(runtime.Object)
 	if !ok {
-		return nil, fmt.Errorf("trim %s %s/%s: %T is no API object", t.kind.Name, m.GetNamespace(), m.GetName(), obj)
+		return nil, fmt.Errorf("trim %s %s/%s: %T is no API object", s.feed.kind, m.GetNamespace(), m.GetName(), obj)
 	}
-	value, problems := t.kind.Trim(t.scope, o)
-	for _, p := range problems {
-		t.report(p)
+	e := &entry{
+		Object: s.blank, key: key{s.feed.scope.Intern(m.GetNamespace()), m.GetName()},
+		values: make([]any, len(s.feed.tables)),
 	}
-	e := &entry[T]{Object: t.blank, key: key{t.scope.Intern(m.GetNamespace()), m.GetName()}, value: value}
-	if t.kind.Lag != "" {
+	if s.feed.lag != "" {
 		e.updated = newestUpdate(m)
+	}
+	// Nothing else is read from the managed fields, and a kind that keeps whole
+	// objects is not to keep these: they are often the larger part.
+	m.SetManagedFields(nil)
+	for i, t := range s.feed.tables {
+		e.values[i] = t.trim(o)
 	}
 	return e, nil
 }

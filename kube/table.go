@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"reflect"
 	"sync"
+	"sync/atomic"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/catalog"
 )
@@ -21,13 +22,20 @@ type Table[T any] struct {
 	rows    map[key]row[T]
 	indexes map[string]*index[T]
 
-	// blank is what entries embed.
-	blank *metav1.ObjectMeta
+	// version is nil before the first listing.
+	version atomic.Pointer[string]
 
-	// These are set when the table becomes part of a cluster.
+	// place is set when the table becomes part of a cluster.
+	place place
+}
+
+// place is what a table gets from the feed that fills it.
+type place struct {
 	scope      Scope
 	report     catalog.Report
 	observeLag func(updated int64)
+	// index says which of an entry's values is for this table.
+	index int
 }
 
 // key names an object of a table. The namespace is empty for objects that
@@ -43,12 +51,26 @@ type row[T any] struct {
 	updated int64
 }
 
+// change is what has become of one object; the zero change is none.
+type change[T any] struct {
+	old, new *T
+}
+
 // AnyTable is a *[Table] of any kind.
 type AnyTable interface {
 	// Len returns the number of objects.
 	Len() int
 
-	bind(binding) (*feed, error)
+	reading() reading
+	// bind makes the table part of a cluster.
+	bind(place) error
+	// trim returns what is kept of an object for an entry.
+	trim(runtime.Object) any
+	// The others bring the table, and then its handlers, up to a version.
+	put(e *entry, version string)
+	remove(k key, version string)
+	replace(all []*entry, version string)
+	saw(version string)
 }
 
 // TableOption sets up a [Table].
@@ -56,7 +78,8 @@ type TableOption[T any] func(*Table[T])
 
 // WithHandler makes the table call h for each change: old is nil when the object is
 // new, new is nil when it is gone. Handlers are called in the order in which they
-// were given, after the table has changed; they must not block.
+// were given, after the table has changed, on a new listing after all of it has; they
+// must not block.
 func WithHandler[T any](h func(old, new *T)) TableOption[T] {
 	return func(t *Table[T]) { t.handlers = append(t.handlers, h) }
 }
@@ -70,28 +93,35 @@ func WithIndex[T any](name string, keys func(*T) []string) TableOption[T] {
 // Table returns a new, empty table of the kind. It is filled once it is given to
 // [New] and the cluster runs.
 func (k Kind[T]) Table(opts ...TableOption[T]) *Table[T] {
-	t := &Table[T]{kind: k, rows: map[key]row[T]{}, indexes: map[string]*index[T]{}, blank: &metav1.ObjectMeta{}}
+	if k.Same == nil {
+		k.Same = func(a, b *T) bool { return reflect.DeepEqual(a, b) }
+	}
+	t := &Table[T]{kind: k, rows: map[key]row[T]{}, indexes: map[string]*index[T]{}}
 	for _, opt := range opts {
 		opt(t)
 	}
 	return t
 }
 
-// bind makes the table part of a cluster.
-func (t *Table[T]) bind(b binding) (*feed, error) {
-	if t.report != nil {
-		return nil, fmt.Errorf("table of %s is part of a cluster already; make another", t.kind.Name)
+func (t *Table[T]) reading() reading {
+	k := &t.kind
+	return reading{kind: k.Name, lag: k.Lag, resource: k.Resource, form: k.Form, optional: k.Optional}
+}
+
+func (t *Table[T]) bind(p place) error {
+	if t.place.report != nil {
+		return fmt.Errorf("table of %s is part of a cluster already; make another", t.kind.Name)
 	}
-	observe, err := b.lagObserver(t.kind.Lag)
-	if err != nil {
-		return nil, err
-	}
-	t.scope, t.report, t.observeLag = b.scope, b.report, observe
-	state := newState(b.now)
-	return &feed{
-		kind: t.kind.Name, optional: t.kind.Optional, resource: t.kind.Resource, form: t.kind.Form,
-		len: t.Len, state: state, store: &store[T]{table: t, state: state},
-	}, nil
+	t.place = p
+	return nil
+}
+
+// ResourceVersion returns the version of the resource that the table has come to: the
+// table shows every change up to it, and perhaps later ones. It is empty before the
+// first listing. It moves on after the objects did and before the handlers are told, so
+// a handler, and whoever it wakes, finds the version of the change at least.
+func (t *Table[T]) ResourceVersion() string {
+	return value(t.version.Load())
 }
 
 // Get returns an object, or nil when there is none of that name. The namespace is
@@ -133,52 +163,81 @@ func (t *Table[T]) ByIndex(name, under string) []*T {
 	return values
 }
 
-// put stores what has become of an object and tells the handlers, unless that
-// is what the table holds already.
-func (t *Table[T]) put(e *entry[T]) {
-	old, known := t.rows[e.key]
-	if known && e.updated != 0 && e.updated != old.updated {
-		t.observeLag(e.updated)
+func (t *Table[T]) trim(obj runtime.Object) any {
+	value, problems := t.kind.Trim(t.place.scope, obj)
+	for _, p := range problems {
+		t.place.report(p)
 	}
-	switch {
-	case e.value == nil:
-		// It can't be used, which has been reported: the last good value stays.
-	case known && reflect.DeepEqual(old.value, e.value):
-		if e.updated != old.updated {
-			t.set(e.key, row[T]{value: old.value, updated: e.updated})
-		}
-	default:
-		t.set(e.key, row[T]{value: e.value, updated: e.updated})
-		t.tell(old.value, e.value)
-	}
+	return value
 }
 
-// remove takes an object out of the table and tells the handlers.
-func (t *Table[T]) remove(k key) {
-	old, known := t.rows[k]
-	if !known {
-		return
-	}
-	t.set(k, row[T]{})
-	t.tell(old.value, nil)
+func (t *Table[T]) put(e *entry, version string) {
+	c := t.store(e)
+	t.saw(version)
+	t.tell(c)
+}
+
+func (t *Table[T]) remove(k key, version string) {
+	c := t.drop(k)
+	t.saw(version)
+	t.tell(c)
 }
 
 // replace makes the table hold these objects and no others.
-func (t *Table[T]) replace(entries []*entry[T]) {
-	listed := make(map[key]struct{}, len(entries))
-	for _, e := range entries {
-		listed[e.key] = struct{}{}
-		t.put(e)
-	}
-	var gone []key
-	for k := range t.rows {
-		if _, ok := listed[k]; !ok {
-			gone = append(gone, k)
+func (t *Table[T]) replace(all []*entry, version string) {
+	var changes []change[T]
+	note := func(c change[T]) {
+		if c != (change[T]{}) {
+			changes = append(changes, c)
 		}
 	}
-	for _, k := range gone {
-		t.remove(k)
+	listed := make(map[key]struct{}, len(all))
+	for _, e := range all {
+		listed[e.key] = struct{}{}
+		note(t.store(e))
 	}
+	for k := range t.rows {
+		if _, ok := listed[k]; !ok {
+			note(t.drop(k))
+		}
+	}
+	t.saw(version)
+	for _, c := range changes {
+		t.tell(c)
+	}
+}
+
+// saw notes that the table reflects every change up to a version.
+func (t *Table[T]) saw(version string) { t.version.Store(&version) }
+
+// store stores what has become of an object, unless the table holds that already.
+func (t *Table[T]) store(e *entry) change[T] {
+	value := e.values[t.place.index].(*T)
+	old, known := t.rows[e.key]
+	if known && e.updated != 0 && e.updated != old.updated {
+		t.place.observeLag(e.updated)
+	}
+	switch {
+	case value == nil:
+		// It can't be used, which has been reported: the last good value stays.
+		return change[T]{}
+	case known && t.kind.Same(old.value, value):
+		if e.updated != old.updated {
+			t.set(e.key, row[T]{value: old.value, updated: e.updated})
+		}
+		return change[T]{}
+	}
+	t.set(e.key, row[T]{value: value, updated: e.updated})
+	return change[T]{old.value, value}
+}
+
+// drop takes an object out of the table, if it is there.
+func (t *Table[T]) drop(k key) change[T] {
+	old, known := t.rows[k]
+	if known {
+		t.set(k, row[T]{})
+	}
+	return change[T]{old.value, nil}
 }
 
 // set stores r under k; a row without a value removes what is there.
@@ -199,8 +258,12 @@ func (t *Table[T]) set(k key, r row[T]) {
 	}
 }
 
-func (t *Table[T]) tell(old, new *T) {
+// tell tells the handlers about a change, if it is one.
+func (t *Table[T]) tell(c change[T]) {
+	if c == (change[T]{}) {
+		return
+	}
 	for _, h := range t.handlers {
-		h(old, new)
+		h(c.old, c.new)
 	}
 }

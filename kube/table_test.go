@@ -22,7 +22,7 @@ type zoneOf struct{ namespace, name, zone string }
 func zones() Kind[zoneOf] {
 	return Kind[zoneOf]{
 		Name: "zone", Lag: "zones", Form: Metadata(),
-		Trim: trimming(func(s Scope, m *metav1.PartialObjectMetadata) (*zoneOf, []catalog.Problem) {
+		Trim: TrimOf(func(s Scope, m *metav1.PartialObjectMetadata) (*zoneOf, []catalog.Problem) {
 			if m.Labels["zone"] == "bad" {
 				return nil, []catalog.Problem{{Kind: "Zone", Namespace: m.Namespace, Name: m.Name, Reason: "bad"}}
 			}
@@ -39,7 +39,8 @@ func object(namespace, name, zone string) *metav1.PartialObjectMetadata {
 
 // fixture is a table that records what its handler was told.
 type fixture struct {
-	*store[zoneOf]
+	*store
+	table    *Table[zoneOf]
 	events   []string
 	problems []catalog.Problem
 	registry *prometheus.Registry
@@ -55,27 +56,34 @@ func (f *fixture) take() []string {
 func newFixture(t *testing.T, opts ...TableOption[zoneOf]) *fixture {
 	t.Helper()
 	f := &fixture{registry: prometheus.NewRegistry()}
+	f.table = zones().Table(append([]TableOption[zoneOf]{f.record("")}, opts...)...)
+	m := newMetrics(f.registry, "local")
+	f.store = storeOf(t, binding{
+		report: func(p catalog.Problem) { f.problems = append(f.problems, p) },
+		lagObserver: func(kind string) (func(int64), error) {
+			return m.lagObserver(kind, func() time.Time { return time.Unix(1007, 0) })
+		},
+	}, f.table)
+	return f
+}
+
+// share makes the feed fill this table too.
+func (f *fixture) share(t *testing.T, table AnyTable) {
+	t.Helper()
+	if err := f.feed.add(table); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// record makes a table note what it tells, with a prefix.
+func (f *fixture) record(prefix string) TableOption[zoneOf] {
 	show := func(z *zoneOf) string {
 		if z == nil {
 			return "-"
 		}
 		return z.namespace + "/" + z.name + "=" + z.zone
 	}
-	record := WithHandler(func(old, new *zoneOf) { f.events = append(f.events, show(old)+" > "+show(new)) })
-	table := zones().Table(append([]TableOption[zoneOf]{record}, opts...)...)
-	m := newMetrics(f.registry, "local")
-	fed, err := table.bind(binding{
-		report: func(p catalog.Problem) { f.problems = append(f.problems, p) },
-		now:    time.Now,
-		lagObserver: func(kind string) (func(int64), error) {
-			return m.lagObserver(kind, func() time.Time { return time.Unix(1007, 0) })
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.store = fed.store.(*store[zoneOf])
-	return f
+	return WithHandler(func(old, new *zoneOf) { f.events = append(f.events, prefix+show(old)+" > "+show(new)) })
 }
 
 func (f *fixture) replace(t *testing.T, objs ...any) {
@@ -198,12 +206,12 @@ func sampleCount(t *testing.T, g prometheus.Gatherer, name string) float64 {
 
 func TestTableBelongsToOneCluster(t *testing.T) {
 	f := newFixture(t)
-	if _, err := f.table.bind(binding{}); err == nil {
+	if err := f.table.bind(place{}); err == nil {
 		t.Error("the table was bound twice")
 	}
 }
 
-func TestTrimmingRefusesOtherTypes(t *testing.T) {
+func TestTrimOfRefusesOtherTypes(t *testing.T) {
 	f := newFixture(t)
 	if err := f.Add(&metav1.Status{}); err == nil {
 		t.Error("an object without metadata was taken")

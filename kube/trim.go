@@ -93,15 +93,6 @@ func (s Scope) copyOf(m map[string]string, name string) *string {
 	return &text
 }
 
-// labels returns the labels of an object.
-func (s Scope) labels(m map[string]string) catalog.Labels {
-	l := catalog.NewLabels(m)
-	for i := range l {
-		l[i] = catalog.Label{Key: s.Intern(l[i].Key), Value: s.Intern(l[i].Value)}
-	}
-	return l
-}
-
 // owner returns the only owner; the zero value when there is none or several.
 func (s Scope) owner(m metav1.Object) catalog.OwnerRef {
 	refs := m.GetOwnerReferences()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/signpostd/signpost/catalog"
@@ -160,12 +161,14 @@ spec: {internalTrafficPolicy: Local}
 }
 
 func TestTrimNodesAndOwners(t *testing.T) {
-	runTrim(t, trimNode, []trimCase[catalog.Node]{
+	nodes := []trimCase[catalog.Node]{
 		{name: "zone", yaml: `{metadata: {name: x, labels: {topology.kubernetes.io/zone: z}}}`, want: &catalog.Node{Cluster: "east", Name: "x", Zone: "z"}},
 		{name: "no zone", yaml: `{metadata: {name: x}}`, want: &catalog.Node{Cluster: "east", Name: "x"}},
-	})
+	}
+	runTrim(t, partial(trimNode), nodes)
+	runTrim(t, func(s Scope, node *corev1.Node) (*catalog.Node, []catalog.Problem) { return trimNode(s, node) }, nodes)
 	job := catalog.OwnerRef{Kind: "Job", Name: "x"}
-	runTrim(t, trimOwner("Job"), []trimCase[catalog.Owner]{
+	runTrim(t, partial(trimOwner("Job")), []trimCase[catalog.Owner]{
 		{
 			name: "owned", yaml: `{metadata: {name: x, namespace: ns, ownerReferences: [{kind: CronJob, name: c}]}}`,
 			want: &catalog.Owner{Cluster: "east", Namespace: "ns", OwnerRef: job, Parent: catalog.OwnerRef{Kind: "CronJob", Name: "c"}},

@@ -87,8 +87,8 @@ func TestCheck(t *testing.T) {
 		{"destination: dns through a helper", []string{"destination: internal/x", "internal/x: dns/plan"}, "destination → internal/x → dns/plan"},
 		{"destination: a longer name", []string{"destinations: catalog kube"}, ""},
 
-		{"controllers: allowed", []string{"controllers/mirroring: controllers kube catalog internal/leader k8s.io/client-go/kubernetes"}, ""},
-		{"controllers: api", []string{"controllers: api/workload"}, "controllers imports api/workload"},
+		{"controllers: allowed", []string{"controllers/mirroring: controllers kube catalog api/workload internal/leader k8s.io/client-go/kubernetes"}, ""},
+		{"controllers: cmd", []string{"controllers: cmd/signpost"}, "controllers imports cmd/signpost"},
 		{"controllers: destination through a helper", []string{"controllers: internal/x", "internal/x: destination"}, "controllers → internal/x → destination"},
 		{"dns: controllers", []string{"dns/publisher: internal/x", "internal/x: controllers/endpoints"}, "dns/publisher → internal/x → controllers/endpoints"},
 		{"dns: destination", []string{"dns: destination"}, "dns → destination"},

@@ -46,9 +46,9 @@ var rules = []rule{
 	},
 	{
 		from:  []string{"controllers/..."},
-		only:  []string{"kube/...", "catalog/...", "internal/..."},
+		only:  []string{"kube/...", "catalog/...", "api/...", "internal/..."},
 		never: []string{"./destination", "./dns"},
-		why:   "controllers import kube and catalog, and none of the other ways out",
+		why:   "controllers import kube, catalog and api, and none of the other ways out",
 	},
 	{
 		from:  []string{"dns/..."},

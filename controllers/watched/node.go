@@ -1,0 +1,83 @@
+package watched
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
+)
+
+// The labels that keep a node out of the distribution of endpoints over zones
+// (spec/endpoints.md §2).
+const (
+	controlPlaneLabel = "node-role.kubernetes.io/control-plane"
+	masterLabel       = "node-role.kubernetes.io/master"
+)
+
+// Node is what endpoints depend on in a core/v1 Node (spec/endpoints.md §13.10).
+type Node struct {
+	Name string
+	// Zone is the label topology.kubernetes.io/zone; empty when it is absent.
+	Zone string
+	// ControlPlane is true for a node with one of the labels of control plane nodes.
+	ControlPlane bool
+	Ready        bool
+	// MilliCPU is what the node can allocate; zero when it doesn't say.
+	MilliCPU int64
+
+	object *corev1.Node
+}
+
+// Nodes is the kind core/v1 Node.
+func Nodes() kube.Kind[Node] {
+	kind := kube.Retrim(kube.Nodes(), kube.TrimOf(trimNode))
+	// The status, which has what a node can allocate, is not part of the metadata.
+	kind.Form = kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NodeList{} })
+	return kind
+}
+
+func trimNode(s kube.Scope, node *corev1.Node) (*Node, []catalog.Problem) {
+	trimmed := &Node{Name: s.Intern(node.Name), Zone: s.Intern(node.Labels[corev1.LabelTopologyZone])}
+	_, controlPlane := node.Labels[controlPlaneLabel]
+	_, master := node.Labels[masterLabel]
+	trimmed.ControlPlane = controlPlane || master
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			trimmed.Ready = c.Status == corev1.ConditionTrue
+		}
+	}
+	if cpu := node.Status.Allocatable.Cpu(); cpu != nil {
+		trimmed.MilliCPU = cpu.MilliValue()
+	}
+	trimmed.object = trimmed.makeObject()
+	return trimmed, nil
+}
+
+// Object returns as much of the API object as endpoints depend on. It is shared and must
+// not be changed: each endpoint of the cluster asks for the object of its node.
+func (n *Node) Object() *corev1.Node {
+	if n.object != nil {
+		return n.object
+	}
+	return n.makeObject()
+}
+
+func (n *Node) makeObject() *corev1.Node {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: map[string]string{}}}
+	if n.Zone != "" {
+		node.Labels[corev1.LabelTopologyZone] = n.Zone
+	}
+	if n.ControlPlane {
+		node.Labels[controlPlaneLabel] = ""
+	}
+	if n.Ready {
+		node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	}
+	if n.MilliCPU > 0 {
+		node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: *resource.NewMilliQuantity(n.MilliCPU, resource.DecimalSI)}
+	}
+	return node
+}

@@ -1,0 +1,151 @@
+package watched
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
+)
+
+// Pod is what the endpoints of Services depend on in a core/v1 Pod
+// (spec/endpoints.md §5.3–5.7, §5.13).
+type Pod struct {
+	Namespace, Name, UID string
+	Labels               catalog.Labels
+
+	// Node, Hostname and Subdomain are the fields of spec.
+	Node, Hostname, Subdomain string
+	// IP is status.podIP and IPs are status.podIPs, each as written.
+	IP  string
+	IPs []string
+	// Ports are the named ports of the containers, and SidecarPorts those of the init
+	// containers that keep running, in the order of the spec.
+	Ports, SidecarPorts []ContainerPort
+
+	// Finished is true in the phases Succeeded and Failed; Terminating once the pod is
+	// being deleted.
+	Finished, Terminating bool
+	// Ready is the status of the condition Ready, empty when there is no such
+	// condition, and ReadySince the time of its last transition.
+	Ready      corev1.ConditionStatus
+	ReadySince time.Time
+}
+
+// ContainerPort is a port that a Service can refer to by name.
+type ContainerPort struct {
+	Name     string
+	Number   int32
+	Protocol corev1.Protocol
+}
+
+// Pods is the kind core/v1 Pod.
+func Pods() kube.Kind[Pod] { return kube.Retrim(kube.Pods(), kube.TrimOf(trimPod)) }
+
+func trimPod(s kube.Scope, pod *corev1.Pod) (*Pod, []catalog.Problem) {
+	trimmed := &Pod{
+		Namespace: s.Intern(pod.Namespace), Name: pod.Name, UID: string(pod.UID),
+		Labels: s.Labels(pod.Labels),
+		Node:   s.Intern(pod.Spec.NodeName), Hostname: s.Intern(pod.Spec.Hostname), Subdomain: s.Intern(pod.Spec.Subdomain),
+		IP:          pod.Status.PodIP,
+		Finished:    pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		Terminating: pod.DeletionTimestamp != nil,
+	}
+	if n := len(pod.Status.PodIPs); n > 0 {
+		trimmed.IPs = make([]string, n)
+	}
+	for i, ip := range pod.Status.PodIPs {
+		trimmed.IPs[i] = ip.IP
+	}
+	for i := range pod.Spec.Containers {
+		trimmed.Ports = appendPorts(s, trimmed.Ports, &pod.Spec.Containers[i])
+	}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			trimmed.SidecarPorts = appendPorts(s, trimmed.SidecarPorts, c)
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			trimmed.Ready, trimmed.ReadySince = corev1.ConditionStatus(s.Intern(string(c.Status))), c.LastTransitionTime.Time
+			break
+		}
+	}
+	return trimmed, nil
+}
+
+func appendPorts(s kube.Scope, ports []ContainerPort, c *corev1.Container) []ContainerPort {
+	for _, p := range c.Ports {
+		if p.Name != "" {
+			ports = append(ports, ContainerPort{s.Intern(p.Name), p.ContainerPort, corev1.Protocol(s.Intern(string(p.Protocol)))})
+		}
+	}
+	return ports
+}
+
+// SameBesidesLabels reports whether nothing but the labels differs.
+func (p *Pod) SameBesidesLabels(o *Pod) bool {
+	return p.Namespace == o.Namespace && p.Name == o.Name && p.UID == o.UID &&
+		p.Node == o.Node && p.Hostname == o.Hostname && p.Subdomain == o.Subdomain &&
+		p.IP == o.IP && slices.Equal(p.IPs, o.IPs) &&
+		slices.Equal(p.Ports, o.Ports) && slices.Equal(p.SidecarPorts, o.SidecarPorts) &&
+		p.Finished == o.Finished && p.Terminating == o.Terminating &&
+		p.Ready == o.Ready && p.ReadySince.Equal(o.ReadySince)
+}
+
+// deleted stands for the moment at which a pod began to terminate: endpoints
+// depend on there being one only.
+var deleted = metav1.Unix(1, 0)
+
+// Object returns as much of the API object as endpoints depend on, as a new value.
+func (p *Pod) Object() *corev1.Pod {
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID)},
+		Spec:       corev1.PodSpec{NodeName: p.Node, Hostname: p.Hostname, Subdomain: p.Subdomain},
+		Status:     corev1.PodStatus{PodIP: p.IP},
+	}
+	if p.Terminating {
+		pod.DeletionTimestamp = &deleted
+	}
+	if p.Finished {
+		pod.Status.Phase = corev1.PodFailed
+	}
+	if len(p.IPs) > 0 {
+		pod.Status.PodIPs = make([]corev1.PodIP, len(p.IPs))
+	}
+	for i, ip := range p.IPs {
+		pod.Status.PodIPs[i].IP = ip
+	}
+	if len(p.Ports) > 0 {
+		pod.Spec.Containers = []corev1.Container{{Ports: containerPorts(p.Ports)}}
+	}
+	if len(p.SidecarPorts) > 0 {
+		always := corev1.ContainerRestartPolicyAlways
+		pod.Spec.InitContainers = []corev1.Container{{Ports: containerPorts(p.SidecarPorts), RestartPolicy: &always}}
+	}
+	if p.Ready != "" {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: p.Ready, LastTransitionTime: metav1.Time{Time: p.ReadySince}}}
+	}
+	return pod
+}
+
+func containerPorts(ports []ContainerPort) []corev1.ContainerPort {
+	list := make([]corev1.ContainerPort, len(ports))
+	for i, p := range ports {
+		list[i] = corev1.ContainerPort{Name: p.Name, ContainerPort: p.Number, Protocol: p.Protocol}
+	}
+	return list
+}
+
+// Objects returns the objects of pods, in the same order.
+func Objects(pods []*Pod) []*corev1.Pod {
+	list := make([]*corev1.Pod, len(pods))
+	for i, p := range pods {
+		list[i] = p.Object()
+	}
+	return list
+}
