@@ -3,6 +3,7 @@ package kube
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -56,6 +57,9 @@ func Metadata() Form {
 		},
 	}
 }
+
+// protobuf reports whether watches come as protobuf.
+func (f Form) protobuf() bool { return strings.HasPrefix(f.acceptWatch, protobufType) }
 
 // with returns the form that serves the kinds of both: whole objects, if one of them
 // needs those.

@@ -116,11 +116,6 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, fills bool) 
 	if opts.TimeoutSeconds != nil {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(*opts.TimeoutSeconds)*time.Second+watchGrace)
 	}
-	decoder, serializer, framer, err := s.negotiator.StreamDecoder(mediaType(s.form.acceptWatch), nil)
-	if err != nil {
-		cancel()
-		return nil, fmt.Errorf("choose decoder for watch: %w", err)
-	}
 	body, err := s.request(&opts, s.form.acceptWatch).Stream(ctx)
 	if err != nil {
 		cancel()
@@ -131,13 +126,28 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, fills bool) 
 		start = s.state.startFilling
 	}
 	stream := &stream{body: body, cancel: cancel, state: s.state, number: start()}
+	decoder, err := s.decoder(stream)
+	if err != nil {
+		_ = stream.Close()
+		return nil, fmt.Errorf("choose decoder for watch: %w", err)
+	}
+	return follow(decoder), nil
+}
+
+// decoder returns the events in a stream.
+func (s *source) decoder(stream io.ReadCloser) (watch.Decoder, error) {
 	buffered := struct {
 		io.Reader
 		io.Closer
 	}{bufio.NewReaderSize(stream, streamBuffer), stream}
-	frames := streaming.NewDecoder(framer.NewFrameReader(buffered), serializer)
-	return watch.NewStreamWatcher(restwatch.NewDecoder(frames, decoder),
-		apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")), nil
+	object, serializer, framer, err := s.negotiator.StreamDecoder(mediaType(s.form.acceptWatch), nil)
+	if err != nil {
+		return nil, err
+	}
+	if s.form.protobuf() {
+		return newEvents(buffered, s.form.newList(), object)
+	}
+	return restwatch.NewDecoder(streaming.NewDecoder(framer.NewFrameReader(buffered), serializer), object), nil
 }
 
 // stream is the body of a watch. A broken connection reads as its end: the

@@ -1,0 +1,69 @@
+package kube
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// followBuffer is how many events may wait. Handing them over one by one would wake
+// one goroutine or the other for each.
+const followBuffer = 64
+
+// followed is a watch whose events a goroutine of its own decodes.
+type followed struct {
+	decoder watch.Decoder
+	events  chan watch.Event
+	stopped chan struct{}
+	stop    func()
+}
+
+var _ watch.Interface = (*followed)(nil)
+
+// follow decodes events until the decoder fails or the watch is stopped. A failure
+// other than the end of the events becomes the last event.
+func follow(d watch.Decoder) watch.Interface {
+	f := &followed{decoder: d, events: make(chan watch.Event, followBuffer), stopped: make(chan struct{})}
+	f.stop = sync.OnceFunc(func() {
+		close(f.stopped)
+		d.Close()
+	})
+	go f.run()
+	return f
+}
+
+// ResultChan implements watch.Interface.
+func (f *followed) ResultChan() <-chan watch.Event { return f.events }
+
+// Stop implements watch.Interface.
+func (f *followed) Stop() { f.stop() }
+
+func (f *followed) run() {
+	defer close(f.events)
+	defer f.stop()
+	for {
+		kind, object, err := f.decoder.Decode()
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return
+		}
+		event := watch.Event{Type: kind, Object: object}
+		if err != nil {
+			event = watch.Event{Type: watch.Error, Object: undecodable.AsObject(err)}
+		}
+		select {
+		case f.events <- event:
+		case <-f.stopped:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// undecodable makes statuses of errors as client-go does.
+var undecodable = apierrors.NewClientErrorReporter(http.StatusInternalServerError, http.MethodGet, "ClientWatchDecoding")
