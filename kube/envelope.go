@@ -27,6 +27,8 @@ type events struct {
 	body io.ReadCloser
 	// object is the Go type of the objects of the watch.
 	object reflect.Type
+	// unread are the fields of objects that nobody reads.
+	unread unread
 	// other decodes what is no such object: the status that ends a watch.
 	other runtime.Decoder
 
@@ -41,8 +43,9 @@ type unmarshaler interface {
 	Unmarshal([]byte) error
 }
 
-// newEvents returns the events in a body. The type is that of a list of such objects.
-func newEvents(body io.ReadCloser, list runtime.Object, other runtime.Decoder) (*events, error) {
+// newEvents returns the events in a body, whose objects have the form.
+func newEvents(body io.ReadCloser, form Form, other runtime.Decoder) (*events, error) {
+	list := form.newList()
 	items, ok := reflect.TypeOf(list).Elem().FieldByName("Items")
 	if !ok {
 		return nil, fmt.Errorf("%T is no list: it has no Items", list)
@@ -51,7 +54,8 @@ func newEvents(body io.ReadCloser, list runtime.Object, other runtime.Decoder) (
 	if _, ok := reflect.New(object).Interface().(unmarshaler); !ok {
 		return nil, fmt.Errorf("%s can't be decoded from protobuf", object)
 	}
-	return &events{body: body, object: object, other: other}, nil
+	fields, err := unreadOf(object, form.unread)
+	return &events{body: body, object: object, unread: fields, other: other}, err
 }
 
 // Close implements watch.Decoder.
@@ -98,6 +102,9 @@ func (e *events) open(kind watch.EventType, encoded []byte) (runtime.Object, err
 	}
 	raw, err := openUnknown(encoded)
 	if err != nil {
+		return nil, err
+	}
+	if raw, err = e.unread.prune(raw); err != nil {
 		return nil, err
 	}
 	object := reflect.New(e.object).Interface().(unmarshaler)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -80,7 +81,8 @@ func podWatch(t testing.TB, body []byte) (ours, theirs watch.Decoder) {
 		t.Fatal(err)
 	}
 	read := func() io.ReadCloser { return io.NopCloser(bytes.NewReader(body)) }
-	events, err := newEvents(read(), form.newList(), object)
+	form.unread = nil // client-go decodes everything
+	events, err := newEvents(read(), form, object)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,6 +206,11 @@ func FuzzEvents(f *testing.F) {
 		ours, theirs := podWatch(t, body)
 		want, _ := decodeAll(theirs)
 		got, _ := decodeAll(ours)
+		pruning, _ := podWatch(t, bytes.Clone(body))
+		pruning.(*events).unread, _ = unreadOf(reflect.TypeOf(corev1.Pod{}), Pods().Form.unread)
+		if pruned, _ := decodeAll(pruning); len(pruned) > len(want) {
+			t.Errorf("%d events can be read without the unread fields, %d with them", len(pruned), len(want))
+		}
 		for i := range min(len(want), len(got)) {
 			if diff := cmp.Diff(want[i], got[i]); diff != "" {
 				t.Errorf("event %d (-want +got):\n%s", i, diff)
@@ -219,9 +226,11 @@ func BenchmarkEvents(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				decoder, theirs := podWatch(b, body)
+				decoder, theirs := podWatch(b, bytes.Clone(body))
 				if name == "client-go" {
 					decoder = theirs
+				} else if e := decoder.(*events); true {
+					e.unread, _ = unreadOf(e.object, Pods().Form.unread)
 				}
 				if all, _ := decodeAll(decoder); len(all) != n {
 					b.Fatalf("%d events, want %d", len(all), n)
@@ -229,5 +238,20 @@ func BenchmarkEvents(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/event")
 		})
+	}
+}
+
+func TestUnreadOf(t *testing.T) {
+	pod := reflect.TypeOf(corev1.Pod{})
+	for _, test := range []struct{ path, want string }{
+		{"spec.containers.image", ""},
+		{"spec.containers.picture", "has no field picture"},
+		{"spec.nodeName.first", "has no fields"},
+		{"Spec", "has no field Spec"},
+	} {
+		_, err := unreadOf(pod, []string{test.path})
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", test.path, err, test.want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package kube
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,12 +29,31 @@ type Form struct {
 	// acceptList and acceptWatch are the Accept headers.
 	acceptList, acceptWatch string
 	serializer              func() (runtime.NegotiatedSerializer, error)
+	// unread are the paths of fields that nobody reads.
+	unread []string
+}
+
+// managedFields are the parts of the managed fields that nobody reads.
+var managedFields = []string{
+	"metadata.managedFields.manager", "metadata.managedFields.apiVersion", "metadata.managedFields.fieldsType",
+	"metadata.managedFields.fieldsV1", "metadata.managedFields.subresource",
+}
+
+// Without returns the form for kinds whose Trim doesn't read some fields, by path, such
+// as "spec.containers.image": they may be missing then. It is for a Form that is made by
+// [Protobuf], and no field of the metadata but the managed fields may be among them.
+func (f Form) Without(paths ...string) Form {
+	f.unread = slices.Concat(f.unread, paths)
+	return f
 }
 
 // Protobuf is the form for the kinds that are built into Kubernetes. The
 // function add makes a scheme know the kind, newList returns an empty list of it.
 func Protobuf(add func(*runtime.Scheme) error, newList func() runtime.Object) Form {
-	return Form{newList: newList, acceptList: protobufType, acceptWatch: protobufType, serializer: serializerOf(add)}
+	return Form{
+		newList: newList, acceptList: protobufType, acceptWatch: protobufType,
+		serializer: serializerOf(add), unread: managedFields,
+	}
 }
 
 // JSON is the form for custom resources, which have no protobuf. The Go type has to decode
@@ -50,6 +70,7 @@ func Metadata() Form {
 	return Form{
 		newList:     func() runtime.Object { return &metav1.PartialObjectMetadataList{} },
 		partial:     true,
+		unread:      managedFields,
 		acceptList:  protobufType + asList,
 		acceptWatch: protobufType + asObject,
 		serializer: func() (runtime.NegotiatedSerializer, error) {
@@ -64,14 +85,18 @@ func (f Form) protobuf() bool { return strings.HasPrefix(f.acceptWatch, protobuf
 // with returns the form that serves the kinds of both: whole objects, if one of them
 // needs those.
 func (f Form) with(g Form) (Form, error) {
-	if f.partial {
+	switch {
+	case f.partial:
 		return g, nil
+	case g.partial:
+		return f, nil // what it reads is read in any case
 	}
 	list, other := f.newList(), g.newList()
-	if !g.partial && (f.acceptList != g.acceptList || reflect.TypeOf(list) != reflect.TypeOf(other)) {
+	if f.acceptList != g.acceptList || reflect.TypeOf(list) != reflect.TypeOf(other) {
 		return f, fmt.Errorf("one asks for a %T as %s, the other for a %T as %s; give both the same Form",
 			list, f.acceptList, other, g.acceptList)
 	}
+	f.unread = slices.DeleteFunc(slices.Clone(f.unread), func(path string) bool { return !slices.Contains(g.unread, path) })
 	return f, nil
 }
 

@@ -18,9 +18,30 @@ func Pods() Kind[catalog.Workload] {
 	return Kind[catalog.Workload]{
 		Name: "pod", Lag: "pods",
 		Resource: corev1.SchemeGroupVersion.WithResource("pods"),
-		Form:     Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.PodList{} }),
+		Form:     Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.PodList{} }).Without(unreadOfPods()...),
 		Trim:     TrimOf(trimPod),
 	}
+}
+
+// unreadOfPods returns the fields of pods that have nothing to do with where they are
+// reached. They are most of a pod.
+func unreadOfPods() []string {
+	paths := []string{
+		"spec.volumes", "spec.nodeSelector", "spec.affinity", "spec.tolerations", "spec.topologySpreadConstraints",
+		"spec.securityContext", "spec.imagePullSecrets", "spec.hostAliases", "spec.dnsConfig", "spec.overhead",
+		"spec.resourceClaims", "spec.readinessGates", "spec.schedulingGates", "spec.ephemeralContainers",
+		"status.containerStatuses", "status.initContainerStatuses", "status.ephemeralContainerStatuses",
+		"status.resourceClaimStatuses", "status.resources",
+		"status.conditions.lastProbeTime", "status.conditions.reason", "status.conditions.message",
+	}
+	for _, field := range []string{
+		"image", "command", "args", "workingDir", "envFrom", "resources", "resizePolicy", "volumeMounts", "volumeDevices",
+		"livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "terminationMessagePath", "terminationMessagePolicy",
+		"imagePullPolicy", "securityContext",
+	} {
+		paths = append(paths, "spec.containers."+field, "spec.initContainers."+field)
+	}
+	return paths
 }
 
 func trimPod(s Scope, pod *corev1.Pod) (*catalog.Workload, []catalog.Problem) {

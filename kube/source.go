@@ -145,7 +145,7 @@ func (s *source) decoder(stream io.ReadCloser) (watch.Decoder, error) {
 		return nil, err
 	}
 	if s.form.protobuf() {
-		return newEvents(buffered, s.form.newList(), object)
+		return newEvents(buffered, s.form, object)
 	}
 	return restwatch.NewDecoder(streaming.NewDecoder(framer.NewFrameReader(buffered), serializer), object), nil
 }

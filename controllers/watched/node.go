@@ -35,7 +35,9 @@ type Node struct {
 func Nodes() kube.Kind[Node] {
 	kind := kube.Retrim(kube.Nodes(), kube.TrimOf(trimNode))
 	// The status, which has what a node can allocate, is not part of the metadata.
-	kind.Form = kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NodeList{} })
+	kind.Form = kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NodeList{} }).
+		Without("status.images", "status.volumesInUse", "status.volumesAttached", "status.addresses", "status.nodeInfo",
+			"status.conditions.reason", "status.conditions.message", "status.conditions.lastHeartbeatTime")
 	return kind
 }
 

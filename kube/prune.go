@@ -1,0 +1,111 @@
+package kube
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// unread says which fields of a protobuf message nobody reads; its index is the number of a
+// field.
+type unread []unreadField
+
+// unreadField is a field of which nobody reads all, or something below.
+type unreadField struct {
+	all   bool
+	below unread
+}
+
+// of returns what is unread of a field.
+func (u unread) of(number protowire.Number) unreadField {
+	if int(number) < len(u) {
+		return u[number]
+	}
+	return unreadField{}
+}
+
+// unreadOf returns the fields that paths name, such as "spec.containers.image". The
+// names are those of the protobuf tags of a generated API type.
+func unreadOf(object reflect.Type, paths []string) (unread, error) {
+	var fields unread
+	for _, path := range paths {
+		if err := fields.add(object, strings.Split(path, ".")); err != nil {
+			return nil, fmt.Errorf("field %s of %s: %w", path, object, err)
+		}
+	}
+	return fields, nil
+}
+
+func (u *unread) add(object reflect.Type, path []string) error {
+	for object.Kind() == reflect.Pointer || object.Kind() == reflect.Slice {
+		object = object.Elem()
+	}
+	number, field, err := protobufField(object, path[0])
+	if err != nil {
+		return err
+	}
+	for len(*u) <= int(number) {
+		*u = append(*u, unreadField{})
+	}
+	if len(path) == 1 {
+		(*u)[number].all = true
+		return nil
+	}
+	return (*u)[number].below.add(field, path[1:])
+}
+
+// protobufField returns the number and the type of a field, such as one with the tag
+// `protobuf:"bytes,2,rep,name=containers"`.
+func protobufField(object reflect.Type, name string) (protowire.Number, reflect.Type, error) {
+	if object.Kind() != reflect.Struct {
+		return 0, nil, fmt.Errorf("%s has no fields", object)
+	}
+	for i := range object.NumField() {
+		tag := strings.Split(object.Field(i).Tag.Get("protobuf"), ",")
+		if len(tag) < 4 || tag[3] != "name="+name {
+			continue
+		}
+		number, err := strconv.Atoi(tag[1])
+		return protowire.Number(number), object.Field(i).Type, err
+	}
+	return 0, nil, fmt.Errorf("%s has no field %s", object, name)
+}
+
+// prune takes unread fields out of an encoded message, in place: decoding them costs
+// more than leaving them out, and is most of what an ordinary pod costs.
+func (u unread) prune(message []byte) ([]byte, error) {
+	kept := message[:0]
+	for len(message) > 0 {
+		number, wireType, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return nil, errTruncated
+		}
+		m := protowire.ConsumeFieldValue(number, wireType, message[n:])
+		if m < 0 {
+			return nil, errTruncated
+		}
+		field := message[:n+m]
+		message = message[n+m:]
+		of := u.of(number)
+		switch {
+		case of.all:
+		case of.below == nil:
+			kept = append(kept, field...)
+		case wireType != protowire.BytesType:
+			return nil, errTruncated
+		default:
+			value, _ := protowire.ConsumeBytes(field[n:])
+			value, err := of.below.prune(value)
+			if err != nil {
+				return nil, err
+			}
+			// What is written ends before what is still to be read begins.
+			kept = protowire.AppendTag(kept, number, wireType)
+			kept = append(protowire.AppendVarint(kept, uint64(len(value))), value...)
+		}
+	}
+	return kept, nil
+}
