@@ -87,14 +87,15 @@ func appendPorts(s kube.Scope, ports []ContainerPort, c *corev1.Container) []Con
 	return ports
 }
 
-// SameBesidesLabels reports whether nothing but the labels differs.
+// SameBesidesLabels reports whether nothing differs that endpoints depend on but the
+// labels. The time of a transition alone is not a change (spec/endpoints.md §4.2).
 func (p *Pod) SameBesidesLabels(o *Pod) bool {
 	return p.Namespace == o.Namespace && p.Name == o.Name && p.UID == o.UID &&
 		p.Node == o.Node && p.Hostname == o.Hostname && p.Subdomain == o.Subdomain &&
 		p.IP == o.IP && slices.Equal(p.IPs, o.IPs) &&
 		slices.Equal(p.Ports, o.Ports) && slices.Equal(p.SidecarPorts, o.SidecarPorts) &&
 		p.Finished == o.Finished && p.Terminating == o.Terminating &&
-		p.Ready == o.Ready && p.ReadySince.Equal(o.ReadySince)
+		p.Ready == o.Ready
 }
 
 // deleted stands for the moment at which a pod began to terminate: endpoints

@@ -1,0 +1,243 @@
+package controllers
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what one of the controllers writes.
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/controllers/endpoints"
+	"github.com/signpostd/signpost/controllers/endpointslices"
+	"github.com/signpostd/signpost/controllers/externalworkloads"
+	"github.com/signpostd/signpost/controllers/frugal"
+	"github.com/signpostd/signpost/controllers/membership"
+	"github.com/signpostd/signpost/controllers/mirroring"
+	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/kube"
+)
+
+// Name names a controller, as the flag --controllers does.
+type Name string
+
+// The controllers.
+const (
+	// Endpoints writes the Endpoints of Services that select pods.
+	Endpoints Name = "endpoints"
+	// EndpointSlices writes the EndpointSlices of Services that select pods.
+	EndpointSlices Name = "endpointslices"
+	// Mirroring writes the EndpointSlices of Endpoints that somebody wrote by hand.
+	Mirroring Name = "mirroring"
+	// ExternalWorkloads writes the EndpointSlices of Services that select ExternalWorkloads.
+	ExternalWorkloads Name = "externalworkloads"
+)
+
+// Names returns the names of all controllers.
+func Names() []Name { return []Name{Endpoints, EndpointSlices, Mirroring, ExternalWorkloads} }
+
+// Loop are the settings that the controllers have in common.
+type Loop struct {
+	// Workers is how many Services are synced at once.
+	Workers int
+	// BatchPeriod is how long a change of a pod waits for others to come.
+	BatchPeriod time.Duration
+}
+
+// Config says what a [Set] is made of.
+type Config struct {
+	// Controllers are those that run; at least one.
+	Controllers []Name
+	// Client writes the objects. Its transport is fenced, unless nobody else may lead.
+	Client kubernetes.Interface
+	// EventClient writes the Events, with a rate limit of its own.
+	EventClient kubernetes.Interface
+
+	Endpoints, EndpointSlices, Mirroring, ExternalWorkloads Loop
+	// MaxEndpointsPerSlice and MirroringMaxEndpointsPerSubset are from 1 to 1000.
+	MaxEndpointsPerSlice, MirroringMaxEndpointsPerSubset int
+
+	Metrics *reconcile.Metrics
+	// MirroringMetrics are those of mirroring; nil means that nobody wants them.
+	MirroringMetrics *mirroring.Metrics
+	Logger           *slog.Logger
+}
+
+// controller is one of those that a set runs.
+type controller interface {
+	// Run works for one term.
+	Run(ctx context.Context)
+}
+
+// Set is a set of controllers over common tables.
+type Set struct {
+	events *events
+	run    []controller
+
+	services   *kube.Table[corev1.Service]
+	pods       *kube.Table[watched.Pod]
+	nodes      *kube.Table[watched.Node]
+	endpoints  *kube.Table[corev1.Endpoints]
+	slices     *kube.Table[discoveryv1.EndpointSlice]
+	workloads  *kube.Table[externalworkloads.Workload]
+	podIndex   *membership.Index[*watched.Pod]
+	otherIndex *membership.Index[*externalworkloads.Workload]
+
+	// Those that are not run are nil.
+	endpointsController     *endpoints.Controller
+	slicesController        *endpointslices.Controller
+	mirroringController     *mirroring.Controller
+	otherWorkloadController *externalworkloads.Controller
+}
+
+// New returns a set that doesn't run yet.
+func New(c Config) (*Set, error) {
+	if err := checkNames(c.Controllers); err != nil {
+		return nil, err
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Metrics == nil {
+		c.Metrics = reconcile.NewMetrics(nil)
+	}
+	s := &Set{events: &events{client: c.EventClient}}
+	s.makeTables(c)
+	s.makeControllers(c)
+	return s, nil
+}
+
+func checkNames(names []Name) error {
+	if len(names) == 0 {
+		return fmt.Errorf("no controllers to run: name some of %s", join(Names()))
+	}
+	for _, n := range names {
+		if !slices.Contains(Names(), n) {
+			return fmt.Errorf("unknown controller %q: use some of %s", n, join(Names()))
+		}
+	}
+	return nil
+}
+
+func join(names []Name) string {
+	list := make([]string, len(names))
+	for i, n := range names {
+		list[i] = string(n)
+	}
+	return strings.Join(list, ", ")
+}
+
+// Tables returns the tables that the cluster has to fill.
+func (s *Set) Tables() []kube.AnyTable {
+	all := []kube.AnyTable{s.services}
+	add := func(t kube.AnyTable, wanted bool) {
+		if wanted {
+			all = append(all, t)
+		}
+	}
+	add(s.pods, s.pods != nil)
+	add(s.nodes, s.nodes != nil)
+	add(s.endpoints, s.endpoints != nil)
+	add(s.slices, s.slices != nil)
+	add(s.workloads, s.workloads != nil)
+	return all
+}
+
+// Lead runs the controllers until ctx ends. The tables have been filled.
+func (s *Set) Lead(ctx context.Context) error {
+	stop := s.events.start()
+	defer stop()
+	var running sync.WaitGroup
+	for _, c := range s.run {
+		running.Go(func() { c.Run(ctx) })
+	}
+	running.Wait()
+	return nil
+}
+
+// makeTables makes the tables of the kinds that the controllers depend on.
+func (s *Set) makeTables(c Config) {
+	runs := func(names ...Name) bool {
+		return slices.ContainsFunc(names, func(n Name) bool { return slices.Contains(c.Controllers, n) })
+	}
+	s.services = watched.Services().Table(kube.WithHandler(s.serviceChanged))
+	if runs(Endpoints, EndpointSlices) {
+		s.podIndex = membership.New(func(p *watched.Pod) (types.NamespacedName, catalog.Labels) {
+			return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p.Labels
+		})
+		s.pods = watched.Pods().Table(kube.WithHandler(s.podChanged))
+	}
+	if runs(EndpointSlices) {
+		s.nodes = watched.Nodes().Table(kube.WithHandler(s.nodeChanged))
+	}
+	if runs(Endpoints, Mirroring) {
+		s.endpoints = watched.Endpoints().Table(kube.WithHandler(s.endpointsChanged))
+	}
+	var writers []string
+	if runs(EndpointSlices) {
+		writers = append(writers, endpointslices.ManagedBy)
+	}
+	if runs(Mirroring) {
+		writers = append(writers, mirroring.ManagedBy)
+	}
+	if runs(ExternalWorkloads) {
+		writers = append(writers, externalworkloads.ManagedBy)
+		s.otherIndex = membership.New(func(w *externalworkloads.Workload) (types.NamespacedName, catalog.Labels) {
+			return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, w.Labels
+		})
+		s.workloads = externalworkloads.Workloads().Table(kube.WithHandler(s.workloadChanged))
+	}
+	if len(writers) > 0 {
+		s.slices = watched.EndpointSlices(writers...).Table(
+			kube.WithIndex(watched.ByService, watched.ServiceKeys), kube.WithHandler(s.sliceChanged),
+		)
+	}
+}
+
+// makeControllers makes the controllers, which read the tables.
+func (s *Set) makeControllers(c Config) {
+	if slices.Contains(c.Controllers, Endpoints) {
+		s.endpointsController = endpoints.New(endpoints.Options{
+			Client: frugal.Endpoints(c.Client.CoreV1()), Services: c.Client.CoreV1(), Pods: s.podIndex, Endpoints: s.endpoints,
+			Workers: c.Endpoints.Workers, BatchPeriod: c.Endpoints.BatchPeriod,
+			Recorder: s.events.recorder(endpoints.Component), Metrics: c.Metrics, Logger: c.Logger,
+		})
+		s.run = append(s.run, s.endpointsController)
+	}
+	if slices.Contains(c.Controllers, EndpointSlices) {
+		s.slicesController = endpointslices.New(endpointslices.Options{
+			Client: frugal.Slices(c.Client.DiscoveryV1()), Pods: s.podIndex, PodTable: s.pods, Nodes: s.nodes, Slices: s.slices,
+			MaxEndpointsPerSlice: c.MaxEndpointsPerSlice,
+			Workers:              c.EndpointSlices.Workers, BatchPeriod: c.EndpointSlices.BatchPeriod,
+			Recorder: s.events.recorder(endpointslices.Component), Metrics: c.Metrics, Logger: c.Logger,
+		})
+		s.run = append(s.run, s.slicesController)
+	}
+	if slices.Contains(c.Controllers, Mirroring) {
+		s.mirroringController = mirroring.New(mirroring.Options{
+			Client: frugal.Slices(c.Client.DiscoveryV1()), Services: s.services, Endpoints: s.endpoints, Slices: s.slices,
+			MaxEndpointsPerSubset: c.MirroringMaxEndpointsPerSubset, Mirrored: c.MirroringMetrics,
+			Workers: c.Mirroring.Workers, BatchPeriod: c.Mirroring.BatchPeriod,
+			Recorder: s.events.recorder(mirroring.Component), Metrics: c.Metrics, Logger: c.Logger,
+		})
+		s.run = append(s.run, s.mirroringController)
+	}
+	if slices.Contains(c.Controllers, ExternalWorkloads) {
+		s.otherWorkloadController = externalworkloads.New(externalworkloads.Options{
+			Client: frugal.Slices(c.Client.DiscoveryV1()), Workloads: s.otherIndex, Slices: s.slices,
+			Workers:  c.ExternalWorkloads.Workers,
+			Recorder: s.events.recorder(externalworkloads.Component), Metrics: c.Metrics, Logger: c.Logger,
+		})
+		s.run = append(s.run, s.otherWorkloadController)
+	}
+}

@@ -1,0 +1,39 @@
+package endpoints
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func BenchmarkPlan(b *testing.B) {
+	named := withPorts(namedTarget("a", "a"), namedTarget("b", "b"))
+	for name, bc := range map[string]struct {
+		service *corev1.Service
+		pods    []*corev1.Pod
+		settled bool // what is stored is what is wanted
+	}{
+		"50 pods, unchanged":                     {serviceFoo(), crowd(50), true},
+		"20 pods, create":                        {serviceFoo(), crowd(20), false},
+		"1000 pods, unchanged":                   {serviceFoo(), crowd(1000), true},
+		"50 pods, two ports with names, settled": {serviceFoo(named), crowd(50, exposing("a", 1), exposing("b", 2)), true},
+	} {
+		b.Run(name, func(b *testing.B) {
+			want := Create
+			var current *corev1.Endpoints
+			if bc.settled {
+				_, current = Plan(bc.service, bc.pods, nil, time.Time{})
+				want, current.ResourceVersion = None, "1"
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if action, _ := Plan(bc.service, bc.pods, current, time.Time{}); action != want {
+					b.Fatal(action)
+				}
+			}
+		})
+	}
+}

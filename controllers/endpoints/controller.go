@@ -1,0 +1,278 @@
+package endpoints
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/endpointslice/util"
+
+	"github.com/signpostd/signpost/controllers/membership"
+	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/kube"
+)
+
+const (
+	// Component is the source of the events (spec/endpoints.md §2).
+	Component = "endpoint-controller"
+
+	queueName = "endpoint"
+	// leaderAnnotation is on Endpoints that some old program uses as a lock, which are not
+	// left over from a Service (§8.2).
+	leaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
+)
+
+// The delays between failures (spec/endpoints.md §2).
+const retryFirst, retryLimit = 5 * time.Millisecond, 1000 * time.Second
+
+// Options are what a [Controller] is made from.
+type Options struct {
+	Client corev1client.EndpointsGetter
+	// Services is asked when a Service seems to be gone.
+	Services    corev1client.ServicesGetter
+	Pods        *membership.Index[*watched.Pod]
+	Endpoints   *kube.Table[corev1.Endpoints]
+	Workers     int
+	BatchPeriod time.Duration
+	Recorder    record.EventRecorder
+	Metrics     *reconcile.Metrics
+	Logger      *slog.Logger
+}
+
+// Controller writes the Endpoints of Services that select pods.
+type Controller struct {
+	o       Options
+	loop    *reconcile.Loop
+	overlay *reconcile.Overlay[*corev1.Endpoints]
+	told    reconcile.Told
+	// triggers is new for each term.
+	triggers *util.TriggerTimeTracker
+}
+
+// New returns a controller that doesn't run yet.
+func New(o Options) *Controller {
+	c := &Controller{o: o, overlay: reconcile.NewOverlay[*corev1.Endpoints](o.Endpoints.ResourceVersion)}
+	c.loop = reconcile.New(reconcile.Options{
+		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
+		RetryFirst: retryFirst, RetryLimit: retryLimit, Metrics: o.Metrics, Logger: o.Logger,
+	})
+	return c
+}
+
+// Run writes Endpoints until ctx ends, beginning with a look at all Services, and at
+// all Endpoints that a Service may have left behind.
+func (c *Controller) Run(ctx context.Context) {
+	c.overlay.Forget()
+	c.triggers = util.NewTriggerTimeTracker()
+	c.loop.Run(ctx, func() []reconcile.Key { return append(c.o.Pods.Services(), c.leftovers()...) })
+}
+
+// leftovers returns the names of Endpoints without a Service (spec/endpoints.md §8.2).
+func (c *Controller) leftovers() []reconcile.Key {
+	var keys []reconcile.Key
+	for _, ep := range c.o.Endpoints.List() {
+		key := keyOf(ep)
+		if service, _ := c.o.Pods.Service(key); service != nil {
+			continue
+		}
+		if _, locked := ep.Annotations[leaderAnnotation]; !locked {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func keyOf(ep *corev1.Endpoints) reconcile.Key {
+	return reconcile.Key{Namespace: ep.Namespace, Name: ep.Name}
+}
+
+// ServiceChanged is to be called after a Service has come, changed or gone.
+func (c *Controller) ServiceChanged(key reconcile.Key) { c.loop.Add(key) }
+
+// PodsChanged is to be called with the Services that a change of a pod concerns.
+func (c *Controller) PodsChanged(namespace string, services []string) {
+	c.loop.AddBatched(namespace, services...)
+}
+
+// EndpointsChanged is to be called after Endpoints have come, changed or gone. Those of
+// a Service that selects pods are put right when somebody else has changed them; the
+// Kubernetes controller waits for another reason (spec/endpoints.md §4.5).
+func (c *Controller) EndpointsChanged(old, now *corev1.Endpoints) {
+	if !c.loop.Running() {
+		return
+	}
+	if now == nil {
+		if c.overlay.Gone(keyOf(old), old) {
+			c.loop.Add(keyOf(old))
+		}
+		return
+	}
+	key := keyOf(now)
+	if !c.overlay.Arrived(key, now) {
+		return
+	}
+	if service, _ := c.o.Pods.Service(key); service != nil && selects(service) {
+		c.o.Metrics.Repaired(queueName)
+		c.loop.Add(key)
+	}
+}
+
+// sync makes the Endpoints of a Service what they have to be (spec/endpoints.md §5, §8).
+func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
+	service, members := c.o.Pods.Service(key)
+	if service == nil {
+		c.triggers.DeleteService(key.Namespace, key.Name)
+		c.told.News(key, "")
+		return c.deleteLeftover(ctx, key)
+	}
+	if !selects(service) {
+		return nil
+	}
+	pods := watched.Objects(members)
+	cause := c.triggers.ComputeEndpointLastChangeTriggerTime(key.Namespace, service, pods)
+	err := c.apply(ctx, service, pods, cause)
+	if reconcile.IsConflict(err) {
+		// Somebody else wrote the Endpoints, and the table doesn't know it yet.
+		if err = c.refresh(ctx, key); err == nil {
+			err = c.apply(ctx, service, pods, cause)
+		}
+	}
+	c.announce(key, err)
+	return err
+}
+
+// of returns the Endpoints of a Service; nil when there are none.
+func (c *Controller) of(key reconcile.Key) *corev1.Endpoints {
+	var stored []*corev1.Endpoints
+	if ep := c.o.Endpoints.Get(key.Namespace, key.Name); ep != nil {
+		stored = []*corev1.Endpoints{ep}
+	}
+	if stored = c.overlay.Merge(key, stored); len(stored) == 0 {
+		return nil
+	}
+	return stored[0]
+}
+
+// apply plans and writes.
+func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []*corev1.Pod, cause time.Time) error {
+	key := reconcile.Key{Namespace: service.Namespace, Name: service.Name}
+	action, wanted := Plan(service, pods, c.of(key), cause)
+	if action == None {
+		return nil
+	}
+	c.overlay.Begin(key, key.Name)
+	client := c.o.Client.Endpoints(key.Namespace)
+	var made *corev1.Endpoints
+	var err error
+	if action == Create {
+		made, err = client.Create(ctx, wanted, metav1.CreateOptions{})
+	} else {
+		made, err = client.Update(ctx, wanted, metav1.UpdateOptions{})
+	}
+	c.o.Metrics.Wrote(queueName, action.String(), reconcile.Cause(wanted), err)
+	if err == nil {
+		made.ManagedFields = nil
+		if c.overlay.Wrote(key, made) {
+			c.loop.Add(key)
+		}
+		return nil
+	}
+	if c.overlay.Failed(key, key.Name) {
+		c.loop.Add(key)
+	}
+	if action == Create && reconcile.IsNamespaceTerminating(err) {
+		return nil
+	}
+	return &writeError{action: action, wanted: wanted, err: fmt.Errorf("%s Endpoints %s: %w", action, key, err)}
+}
+
+// writeError is the failure of a write, with what was to be written.
+type writeError struct {
+	action Action
+	wanted *corev1.Endpoints
+	err    error
+}
+
+// Error implements error.
+func (e *writeError) Error() string { return e.err.Error() }
+
+// Unwrap returns the reason.
+func (e *writeError) Unwrap() error { return e.err }
+
+// announce tells of a failure by an Event on the Endpoints (spec/endpoints.md §5.12).
+func (c *Controller) announce(key reconcile.Key, err error) {
+	var failed *writeError
+	if !errors.As(err, &failed) || !reconcile.IsRefused(err) {
+		c.told.News(key, "")
+		return
+	}
+	reason, doing := "FailedToUpdateEndpoint", "update endpoint"
+	if failed.action == Create {
+		reason, doing = "FailedToCreateEndpoint", "create endpoint for service"
+	}
+	text := fmt.Sprintf("Failed to %s %s: %v", doing, key, err)
+	if !c.told.News(key, text) {
+		return
+	}
+	c.o.Recorder.Event(&corev1.ObjectReference{
+		APIVersion: "v1", Kind: "Endpoints", Namespace: key.Namespace, Name: key.Name,
+		UID: failed.wanted.UID, ResourceVersion: failed.wanted.ResourceVersion,
+	}, corev1.EventTypeWarning, reason, text)
+}
+
+// refresh reads the Endpoints from the API server.
+func (c *Controller) refresh(ctx context.Context, key reconcile.Key) error {
+	live, err := c.o.Client.Endpoints(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if err == nil {
+		live.ManagedFields = nil
+		c.overlay.Read(key, live)
+		return nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("read Endpoints %s after a conflict: %w", key, err)
+	}
+	if known := c.of(key); known != nil {
+		c.overlay.Begin(key, key.Name)
+		c.overlay.Deleted(key, known)
+	}
+	return nil
+}
+
+// deleteLeftover deletes the Endpoints of a Service that is gone. It makes sure that
+// the Service is gone first, because the table of Services may lag behind that of
+// Endpoints (spec/endpoints.md §8.1, §11 K11).
+func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) error {
+	left := c.of(key)
+	if left == nil {
+		return nil
+	}
+	_, err := c.o.Services.Services(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if err == nil {
+		return nil // its event is on the way
+	}
+	if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("make sure that service %s is gone: %w", key, err)
+	}
+	c.overlay.Begin(key, key.Name)
+	err = c.o.Client.Endpoints(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &left.UID}})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		err = nil // others were quicker
+	}
+	c.o.Metrics.Wrote(queueName, "delete", time.Time{}, err)
+	if err != nil {
+		c.overlay.Failed(key, key.Name)
+		return fmt.Errorf("delete Endpoints %s, whose service is gone: %w", key, err)
+	}
+	c.overlay.Deleted(key, left)
+	return nil
+}

@@ -1,0 +1,58 @@
+package endpoints
+
+import (
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	netutils "k8s.io/utils/net"
+)
+
+// podIP returns the first IP of a pod that is of the family of the Service, in
+// normal form (spec/endpoints.md §5.4). One that can't be read is passed over (K14).
+func podIP(service *corev1.Service, pod *corev1.Pod) (string, bool) {
+	v6 := wantsIPv6(service, pod)
+	for i := range pod.Status.PodIPs {
+		text := pod.Status.PodIPs[i].IP
+		if ip, ok := parseIP(text); ok && ip.Is6() == v6 {
+			return normal(ip, text), true
+		}
+	}
+	return "", false
+}
+
+// wantsIPv6 returns the family that addresses must have. Services that watch
+// events deliver may lack the families that reading them would show.
+func wantsIPv6(service *corev1.Service, pod *corev1.Pod) bool {
+	switch {
+	case len(service.Spec.IPFamilies) > 0:
+		return service.Spec.IPFamilies[0] == corev1.IPv6Protocol
+	case service.Spec.ClusterIP != "" && !isHeadless(service):
+		return isIPv6(service.Spec.ClusterIP)
+	default:
+		return isIPv6(pod.Status.PodIP)
+	}
+}
+
+func isIPv6(text string) bool {
+	ip, ok := parseIP(text)
+	return ok && ip.Is6()
+}
+
+// parseIP reads an IP. Leading zeros are allowed, as they are in the API.
+func parseIP(text string) (netip.Addr, bool) {
+	if ip, err := netip.ParseAddr(text); err == nil {
+		return ip.Unmap(), ip.Zone() == ""
+	}
+	ip, ok := netip.AddrFromSlice(netutils.ParseIPSloppy(text))
+	return ip.Unmap(), ok
+}
+
+// normal returns the text of an IP, which is the text it was read from as a rule.
+func normal(ip netip.Addr, text string) string {
+	var buffer [64]byte
+	b := ip.AppendTo(buffer[:0])
+	if string(b) == text {
+		return text
+	}
+	return string(b)
+}

@@ -1,0 +1,139 @@
+package endpoints
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/endpointslice"
+	"k8s.io/endpointslice/util"
+)
+
+// groups returns the addresses of pods in one subset for each outcome of looking
+// up the ports of the Service in a pod (spec/endpoints.md §6.4), which is one
+// subset unless ports have names. They still have to be packed and put in order.
+func groups(service *corev1.Service, pods []*corev1.Pod) []corev1.EndpointSubset {
+	if len(service.Spec.Ports) == 0 && !isHeadless(service) {
+		return nil
+	}
+	g := grouping{
+		service: service,
+		ports:   make([]lookup, len(service.Spec.Ports)),
+		targets: make([]target, 0, len(pods)),
+	}
+	for _, pod := range pods {
+		if util.ShouldPodBeInEndpoints(pod, service.Spec.PublishNotReadyAddresses) {
+			g.add(pod, len(pods))
+		}
+	}
+	return g.groups
+}
+
+// grouping collects the groups of a Service.
+type grouping struct {
+	service *corev1.Service
+	groups  []corev1.EndpointSubset
+	found   [][]lookup // for each group
+	ports   []lookup   // of the pod at hand
+	targets []target
+}
+
+// lookup is the outcome of looking up a port of the Service in a pod.
+type lookup struct {
+	number int32
+	ok     bool
+}
+
+// target is what addresses point to: one allocation for all pods, in place of
+// two for each.
+type target struct {
+	ref  corev1.ObjectReference
+	node string
+}
+
+// add adds a pod to its group, unless it has no address or none of the ports
+// (§5.4, §5.6). It makes room for so many addresses in a new group.
+func (g *grouping) add(pod *corev1.Pod, room int) {
+	ip, ok := podIP(g.service, pod)
+	if !ok || !g.lookUp(pod) {
+		return
+	}
+	group := g.group(room)
+	address := g.address(pod, ip)
+	if g.service.Spec.PublishNotReadyAddresses || util.IsPodReady(pod) {
+		group.Addresses = append(group.Addresses, address)
+	} else {
+		group.NotReadyAddresses = append(group.NotReadyAddresses, address)
+	}
+}
+
+// lookUp finds the ports of the Service in a pod. It returns false when there are
+// ports, and the pod has none of them.
+func (g *grouping) lookUp(pod *corev1.Pod) bool {
+	some := len(g.ports) == 0
+	for i := range g.ports {
+		number, err := endpointslice.FindPort(pod, &g.service.Spec.Ports[i])
+		g.ports[i] = lookup{number: int32(number), ok: err == nil}
+		some = some || err == nil
+	}
+	return some
+}
+
+// group returns the group of the pod whose ports were looked up last.
+func (g *grouping) group(room int) *corev1.EndpointSubset {
+	for i, found := range g.found {
+		if slices.Equal(found, g.ports) {
+			return &g.groups[i]
+		}
+	}
+	group := corev1.EndpointSubset{Ports: g.endpointPorts()}
+	if len(g.groups) == 0 {
+		// Most Services have one group, and most pods are ready.
+		group.Addresses = make([]corev1.EndpointAddress, 0, room)
+	}
+	g.found = append(g.found, slices.Clone(g.ports))
+	g.groups = append(g.groups, group)
+	return &g.groups[len(g.groups)-1]
+}
+
+// endpointPorts returns the ports that were found.
+func (g *grouping) endpointPorts() []corev1.EndpointPort {
+	var ports []corev1.EndpointPort
+	for i, found := range g.ports {
+		if !found.ok {
+			continue
+		}
+		port := &g.service.Spec.Ports[i]
+		ports = append(ports, corev1.EndpointPort{
+			Name: port.Name, Port: found.number, Protocol: port.Protocol, AppProtocol: clone(port.AppProtocol),
+		})
+	}
+	return ports
+}
+
+func clone(text *string) *string {
+	if text == nil {
+		return nil
+	}
+	copied := *text
+	return &copied
+}
+
+// address returns the address of a pod (§5.5).
+func (g *grouping) address(pod *corev1.Pod, ip string) corev1.EndpointAddress {
+	g.targets = append(g.targets, target{
+		ref:  corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		node: pod.Spec.NodeName,
+	})
+	t := &g.targets[len(g.targets)-1]
+	address := corev1.EndpointAddress{IP: ip, TargetRef: &t.ref}
+	if t.node != "" {
+		// The API server refuses an empty name (§21 C1).
+		address.NodeName = &t.node
+	}
+	if util.ShouldSetHostname(pod, g.service) {
+		address.Hostname = pod.Spec.Hostname
+	}
+	return address
+}

@@ -1,0 +1,136 @@
+package endpoints
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
+
+import (
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/controllers/subsets"
+)
+
+// Action is what to do with Endpoints.
+type Action int
+
+// The actions (spec/endpoints.md §5.11).
+const (
+	// None is to leave the Endpoints, or their absence, as they are.
+	None Action = iota
+	// Create is to create Endpoints in the namespace of the Service.
+	Create
+	// Update is to update the Endpoints, on condition that they still have the
+	// UID and the resource version that the update has.
+	Update
+)
+
+// String returns the name of the action.
+func (a Action) String() string {
+	switch a {
+	case Create:
+		return "create"
+	case Update:
+		return "update"
+	default:
+		return "none"
+	}
+}
+
+// Plan decides what becomes of the Endpoints of a Service
+// (spec/endpoints.md §5.1, §5.3–§5.11). The pods are those that the Service
+// selects, in any order. The current Endpoints are nil where there are none.
+// The trigger is the time of the change that led here, zero when it isn't known;
+// it is written with other changes, and is none itself.
+//
+// The Endpoints that come with [Create] and [Update] are the body of the
+// request; with [None] they are nil.
+//
+// Where the Kubernetes controller would write without need or write what the API
+// server refuses, Plan does not (§11 K5, K6, K12–K14, §21 C1).
+func Plan(service *corev1.Service, pods []*corev1.Pod, current *corev1.Endpoints, trigger time.Time) (Action, *corev1.Endpoints) {
+	if !selects(service) {
+		// What was written before stays (K3).
+		return None, nil
+	}
+	var w wanted
+	w.labels = labelsFor(service)
+	w.subsets, w.truncated = subsets.Truncate(subsets.Canonical(groups(service, pods)), Capacity)
+	switch {
+	case current == nil:
+		return Create, w.endpoints(&metav1.ObjectMeta{Name: service.Name}, trigger)
+	case current.ResourceVersion == "":
+		return Create, w.endpoints(&current.ObjectMeta, trigger)
+	case w.is(current):
+		return None, nil
+	default:
+		return Update, w.endpoints(&current.ObjectMeta, trigger)
+	}
+}
+
+// selects reports whether the Service has Endpoints that follow from pods (§5.1).
+func selects(service *corev1.Service) bool {
+	return service.Spec.Type != corev1.ServiceTypeExternalName && service.Spec.Selector != nil
+}
+
+// labelsFor returns all labels that the Endpoints of a Service have (§5.10).
+func labelsFor(service *corev1.Service) map[string]string {
+	labels := make(map[string]string, len(service.Labels)+2)
+	maps.Copy(labels, service.Labels)
+	if service.Spec.ClusterIP == "" || isHeadless(service) {
+		labels[HeadlessLabel] = ""
+	} else {
+		delete(labels, HeadlessLabel)
+	}
+	labels[ManagedByLabel] = ManagedBy
+	return labels
+}
+
+func isHeadless(service *corev1.Service) bool {
+	return service.Spec.ClusterIP == corev1.ClusterIPNone
+}
+
+// wanted is what matters about the Endpoints of a Service.
+type wanted struct {
+	labels    map[string]string
+	subsets   []corev1.EndpointSubset
+	truncated bool // what there is exceeds Capacity
+}
+
+// is reports whether Endpoints need no update (§5.9).
+func (w *wanted) is(current *corev1.Endpoints) bool {
+	return w.annotated(current) && maps.Equal(current.Labels, w.labels) &&
+		// Comparing as is comes first because it is cheaper, and because
+		// truncated subsets may be none that Canonical would return.
+		(subsets.Equal(current.Subsets, w.subsets) || subsets.Equal(subsets.Canonical(current.Subsets), w.subsets))
+}
+
+// annotated reports whether Endpoints say whether they are truncated as they should.
+func (w *wanted) annotated(current *corev1.Endpoints) bool {
+	value, ok := current.Annotations[OverCapacityAnnotation]
+	if w.truncated {
+		return value == Truncated
+	}
+	return !ok
+}
+
+// endpoints returns the Endpoints, with the rest of their metadata from a base (§5.10).
+func (w *wanted) endpoints(base *metav1.ObjectMeta, trigger time.Time) *corev1.Endpoints {
+	ep := &corev1.Endpoints{ObjectMeta: *base.DeepCopy(), Subsets: w.subsets}
+	ep.Labels = w.labels
+	if ep.Annotations == nil {
+		ep.Annotations = map[string]string{}
+	}
+	if trigger.IsZero() {
+		delete(ep.Annotations, TriggerTimeAnnotation)
+	} else {
+		ep.Annotations[TriggerTimeAnnotation] = trigger.UTC().Format(time.RFC3339Nano)
+	}
+	if w.truncated {
+		ep.Annotations[OverCapacityAnnotation] = Truncated
+	} else {
+		delete(ep.Annotations, OverCapacityAnnotation)
+	}
+	return ep
+}

@@ -1,0 +1,322 @@
+package controllers_test
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what one of the controllers writes.
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/controllers/endpoints"
+)
+
+// EP-84: what doesn't matter leads to no write.
+func TestEP84AnnotatedService(t *testing.T) {
+	s := play(t)
+	s.service("web", ports(port("http", 80, 8080), port("admin", 81, 9090)))
+	s.pod("web-0", "web", "10.0.0.1", podIPs("10.0.0.1", "2001:db8::1"))
+	s.wantEndpoints("web", "10.0.0.1 : admin=9090 http=8080")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : admin=9090 http=8080")
+	s.quietly(func() {
+		s.editService("web", serviceAnnotation("note", "other"))
+		s.editPod("web-0", func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, "note", "other") })
+		s.editPod("web-0", podLabel("note", "other"))
+	})
+}
+
+// EP-85: a pod that flips faster than its Services are synced ends where it is.
+func TestEP85FlipsOfSharedPod(t *testing.T) {
+	s := play(t)
+	var names []string
+	for i := range 10 {
+		names = append(names, fmt.Sprint("web-", i))
+		s.service(names[i], selecting("app", "web"))
+	}
+	s.pod("pod", "web", "10.0.0.1")
+	for _, name := range names {
+		s.wantEndpoints(name, "10.0.0.1 : 8080")
+	}
+	for range 5 {
+		s.editPodStatus("pod", notReady)
+		s.editPodStatus("pod", ready(true))
+	}
+	s.settle()
+	for _, name := range names {
+		s.wantEndpoints(name, "10.0.0.1 : 8080")
+		s.wantSlices(name, ofPods, "10.0.0.1@a : 8080")
+	}
+	s.quietly(func() {})
+}
+
+// EP-86: a Service that becomes one with a cluster IP gets Endpoints, and K3: when it
+// is none any more they stay.
+func TestEP86ExternalNameBecomesClusterIP(t *testing.T) {
+	s := play(t)
+	s.pod("web-0", "web", "10.0.0.1")
+	s.quietly(func() { s.service("web", externalName) })
+	for _, service := range []struct {
+		name string
+		kind corev1.ServiceType
+	}{{"ClusterIP", corev1.ServiceTypeClusterIP}, {"NodePort", corev1.ServiceTypeNodePort}} {
+		s.editService("web", func(w *corev1.Service) { w.Spec.Type, w.Spec.ExternalName = service.kind, "" })
+		s.wantEndpoints("web", "10.0.0.1 : 8080")
+		s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+		if _, ok := s.getEndpoints("web").Labels[corev1.IsHeadlessService]; ok {
+			t.Errorf("Endpoints of a %s Service have the label of headless ones", service.name)
+		}
+		s.quietly(func() {
+			s.editService("web", func(w *corev1.Service) {
+				externalName(w)
+				w.Spec.ClusterIP, w.Spec.ClusterIPs, w.Spec.IPFamilies, w.Spec.IPFamilyPolicy = "", nil, nil, nil
+				w.Spec.Ports[0].NodePort, w.Spec.InternalTrafficPolicy, w.Spec.ExternalTrafficPolicy = 0, nil, ""
+			})
+		})
+	}
+}
+
+// EP-87: a pod leaves the Endpoints when it begins to terminate.
+func TestEP87TerminatingPod(t *testing.T) {
+	s := play(t)
+	s.service("web")
+	s.service("all", selecting("app", "web"), publishing)
+	s.pod("web-0", "web", "10.0.0.1")
+	s.wantEndpoints("web", "10.0.0.1 : 8080")
+	s.deletePod("web-0", 30)
+	s.wantEndpoints("web", "")
+	s.wantEndpoints("all", "10.0.0.1 : 8080")
+	if p := must[*corev1.Pod](s)(s.client.CoreV1().Pods(s.ns).Get(t.Context(), "web-0", metav1.GetOptions{})); p.DeletionTimestamp == nil {
+		t.Error("the pod is not terminating")
+	}
+}
+
+// EP-89: labels of the Service that others replace are replaced on both outputs.
+func TestEP89ChangedLabels(t *testing.T) {
+	s := play(t)
+	s.service("web", headless, serviceLabel("app", "web"))
+	s.wantLabels("web", map[string]string{"app": "web", corev1.IsHeadlessService: ""})
+	s.editService("web", func(w *corev1.Service) { w.Labels = map[string]string{"new-label": "web"} })
+	s.wantLabels("web", map[string]string{"new-label": "web", corev1.IsHeadlessService: ""})
+}
+
+// EP-90: the label of headless Services depends on the Service being one, and not on
+// whether the Service carries it.
+func TestEP90HeadlessLabel(t *testing.T) {
+	for name, edits := range map[string][]func(*corev1.Service){
+		"a: headless, labelled":         {headless, serviceLabel(corev1.IsHeadlessService, "")},
+		"b: headless, not labelled":     {headless},
+		"c: not headless, labelled":     {serviceLabel(corev1.IsHeadlessService, "")},
+		"d: not headless, not labelled": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := play(t)
+			want := map[string]string{}
+			if s.service("web", edits...).Spec.ClusterIP == corev1.ClusterIPNone {
+				want[corev1.IsHeadlessService] = ""
+			}
+			s.wantLabels("web", want)
+		})
+	}
+}
+
+// wantLabels waits until the Endpoints and the slice of a Service have these labels, and
+// those that say what they are.
+func (s *scene) wantLabels(service string, want map[string]string) {
+	s.Helper()
+	rest := func(labels map[string]string, remove ...string) map[string]string {
+		for _, key := range remove {
+			delete(labels, key)
+		}
+		return labels
+	}
+	s.eventually(func() error {
+		s.Helper()
+		ep, err := s.client.CoreV1().Endpoints(s.ns).Get(s.Context(), service, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if diff := cmp.Diff(want, rest(ep.Labels, endpoints.ManagedByLabel)); diff != "" {
+			return fmt.Errorf("labels of the Endpoints (-want +got):\n%s", diff)
+		}
+		list := s.slicesOf(service, ofPods)
+		if len(list) != 1 {
+			return fmt.Errorf("there are %d slices, want 1", len(list))
+		}
+		if diff := cmp.Diff(want, rest(list[0].Labels, "kubernetes.io/service-name", "endpointslice.kubernetes.io/managed-by")); diff != "" {
+			return fmt.Errorf("labels of the slice (-want +got):\n%s", diff)
+		}
+		return nil
+	})
+}
+
+// EP-01, EP-02, EP-26, ES-01, ES-02, X1, X2: Services whose endpoints don't follow from
+// pods or ExternalWorkloads.
+func TestServicesWithoutSelector(t *testing.T) {
+	for name, edits := range map[string][]func(*corev1.Service){
+		"EP-02, ES-01, X1":                              {noSelector},
+		"EP-26a, ES-02a, X2: selector and ports":        {externalName},
+		"EP-26b, ES-02b, X2: ports":                     {externalName, noSelector},
+		"EP-26c, ES-02c, X2: selector":                  {externalName, ports()},
+		"EP-26d, ES-02d, X2: neither selector nor port": {externalName, noSelector, ports()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := play(t)
+			s.pod("web-0", "web", "10.0.0.1")
+			s.workload("vm-0", "web", []string{"10.0.0.2"})
+			s.quietly(func() {
+				s.service("web", edits...)
+				s.editPodStatus("web-0", notReady)
+				s.editService("web", serviceLabel("a", "b"))
+			})
+		})
+	}
+}
+
+// EP-01: the Endpoints of the documentation mean what they say.
+func TestEP01TwoAddressesTwoPorts(t *testing.T) {
+	s := play(t)
+	s.service("web", noSelector)
+	wrote := s.endpoints("web", []corev1.EndpointSubset{{
+		Addresses: []corev1.EndpointAddress{{IP: "10.10.1.1"}, {IP: "10.10.2.2"}},
+		Ports:     []corev1.EndpointPort{{Name: "a", Port: 8675}, {Name: "b", Port: 309}},
+	}})
+	s.wantSlices("web", ofEndpoints, "10.10.1.1 10.10.2.2 : a=8675 b=309")
+	s.settle()
+	if got := s.getEndpoints("web"); got.ResourceVersion != wrote.ResourceVersion {
+		t.Errorf("the Endpoints of a user were changed to %s", showEndpoints(got))
+	}
+}
+
+// EP-17: addresses in another order are the same, AD-12: they are written in this one.
+func TestEP17OrderOfAddresses(t *testing.T) {
+	s := play(t)
+	s.service("web")
+	s.pod("web-0", "web", "10.0.0.2")
+	s.pod("web-1", "web", "10.0.0.10")
+	s.wantEndpoints("web", "10.0.0.10 10.0.0.2 : 8080")
+	if first := s.getEndpoints("web").Subsets[0].Addresses[0].IP; first != "10.0.0.10" {
+		t.Errorf("the first address is %s, want 10.0.0.10", first)
+	}
+	s.quietly(func() {
+		s.editEndpoints("web", func(ep *corev1.Endpoints) { slices.Reverse(ep.Subsets[0].Addresses) })
+	})
+}
+
+// EP-32, and AD-09: each pod is under the ports that it has.
+func TestEP32NamedPorts(t *testing.T) {
+	s := play(t)
+	s.service("web", ports(port("portname1", 80, "svc1")))
+	s.pod("pod1", "web", "10.0.0.1", exposing("svc1", 100))
+	s.wantEndpoints("web", "10.0.0.1 : portname1=100")
+	s.editService("web", ports(port("portname1", 80, "svc1"), port("portname2", 81, "svc2")))
+	s.pod("pod2", "web", "10.0.0.2", exposing("svc2", 101))
+	s.wantEndpoints("web", "10.0.0.1 : portname1=100 | 10.0.0.2 : portname2=101")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : portname1=100 | 10.0.0.2@a : portname2=101")
+	s.pod("pod3", "web", "10.0.0.3", exposing("svc1", 100), exposing("svc2", 102))
+	s.wantEndpoints("web", "10.0.0.1 10.0.0.3 : portname1=100 | 10.0.0.2 : portname2=101 | 10.0.0.3 : portname2=102")
+	s.deletePod("pod3", 0)
+	s.editService("web", ports(port("portname2", 81, "svc2")))
+	s.wantEndpoints("web", "10.0.0.2 : portname2=101")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : | 10.0.0.2@a : portname2=101")
+	if ep := s.getEndpoints("web"); ep.Annotations[corev1.EndpointsOverCapacity] != "" || ep.Labels[corev1.IsHeadlessService] != "" {
+		t.Errorf("Endpoints have annotations %v and labels %v", ep.Annotations, ep.Labels)
+	}
+}
+
+// AD-03: a pod that ends leaves, though neither its addresses nor its readiness change.
+func TestAD03PodThatEnds(t *testing.T) {
+	for _, end := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded} {
+		t.Run(string(end), func(t *testing.T) {
+			s := play(t)
+			s.service("web")
+			s.service("all", selecting("app", "web"), publishing)
+			s.pod("web-0", "web", "10.0.0.1", notReady)
+			s.wantEndpoints("web", "!10.0.0.1 : 8080")
+			s.wantSlices("web", ofPods, "!10.0.0.1@a : 8080")
+			s.editPodStatus("web-0", phase(end))
+			for _, name := range []string{"web", "all"} {
+				s.wantEndpoints(name, "")
+				s.wantSlices(name, ofPods, ":")
+			}
+		})
+	}
+}
+
+// AD-04: labels that the controllers write themselves make no writes when the Service
+// carries them.
+func TestAD04ReservedLabelsOnService(t *testing.T) {
+	s := play(t)
+	for name, label := range map[string]string{"one": corev1.IsHeadlessService, "two": endpoints.ManagedByLabel} {
+		s.service(name, serviceLabel(label, "other"))
+		s.pod(name, name, "10.0.0.1")
+		s.wantEndpoints(name, "10.0.0.1 : 8080")
+		s.wantSlices(name, ofPods, "10.0.0.1@a : 8080")
+		s.quietly(func() { s.editService(name, serviceAnnotation("note", "other")) })
+	}
+}
+
+// AD-08: two pods of one address are two entries, in the lists that they belong to.
+func TestAD08PodsOfOneAddress(t *testing.T) {
+	s := play(t)
+	s.service("web")
+	s.pod("web-0", "web", "10.0.0.1")
+	s.pod("web-1", "web", "10.0.0.1")
+	s.wantEndpoints("web", "10.0.0.1 10.0.0.1 : 8080")
+	s.editPodStatus("web-1", notReady)
+	s.wantEndpoints("web", "!10.0.0.1 10.0.0.1 : 8080")
+	ep := s.getEndpoints("web")
+	if ready := ep.Subsets[0].Addresses[0].TargetRef; ready.Name != "web-0" || ready.UID != s.uid("web-0") {
+		t.Errorf("the ready address is that of %v, want web-0", ready)
+	}
+}
+
+// AD-11: what others add to Endpoints stays, besides labels.
+func TestAD11ForeignMetadata(t *testing.T) {
+	s := play(t)
+	s.service("web", serviceLabel("mine", "yes"))
+	s.wantEndpoints("web", "")
+	owner := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "some", UID: "some"}
+	s.editEndpoints("web", func(ep *corev1.Endpoints) {
+		ep.Annotations = map[string]string{"foreign": "yes"}
+		ep.OwnerReferences = []metav1.OwnerReference{owner}
+		ep.Finalizers = []string{"example.org/foreign"}
+		ep.Labels["foreign"] = "yes"
+	})
+	t.Cleanup(func() { s.unfinalizeEndpoints("web") })
+	s.pod("web-0", "web", "10.0.0.1")
+	s.wantEndpoints("web", "10.0.0.1 : 8080")
+	s.wantLabels("web", map[string]string{"mine": "yes"})
+	ep := s.getEndpoints("web")
+	if ep.Annotations["foreign"] != "yes" || len(ep.OwnerReferences) != 1 || len(ep.Finalizers) != 1 {
+		t.Errorf("Endpoints have annotations %v, owners %v and finalizers %v, want the foreign ones", ep.Annotations, ep.OwnerReferences, ep.Finalizers)
+	}
+}
+
+// Whatever somebody else does to Endpoints of a Service that selects pods is put right.
+func TestEditedEndpointsAreRepaired(t *testing.T) {
+	s := play(t)
+	s.service("web", serviceLabel("mine", "yes"))
+	s.pod("web-0", "web", "10.0.0.1")
+	want := "10.0.0.1 : 8080"
+	s.wantEndpoints("web", want)
+	for name, edit := range map[string]func(*corev1.Endpoints){
+		"address added":   func(ep *corev1.Endpoints) { ep.Subsets = append(ep.Subsets, subset(1, "10.9.9.9")) },
+		"address removed": func(ep *corev1.Endpoints) { ep.Subsets = nil },
+		"labels":          func(ep *corev1.Endpoints) { ep.Labels = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := s.in(t)
+			s.editEndpoints("web", edit)
+			s.wantEndpoints("web", want)
+			s.wantLabels("web", map[string]string{"mine": "yes"})
+		})
+	}
+	t.Run("deleted", func(t *testing.T) {
+		s := s.in(t)
+		s.deleteEndpoints("web")
+		s.wantEndpoints("web", want)
+	})
+}

@@ -1,0 +1,257 @@
+package endpointslices
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/endpointslice"
+	"k8s.io/endpointslice/topologycache"
+	"k8s.io/endpointslice/util"
+	"k8s.io/klog/v2"
+
+	"github.com/signpostd/signpost/controllers/membership"
+	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/controllers/slices"
+	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/kube"
+)
+
+// The names of the controller (spec/endpoints.md §2).
+const (
+	// ManagedBy is the value of the label endpointslice.kubernetes.io/managed-by.
+	ManagedBy = "endpointslice-controller.k8s.io"
+	// Component is the source of the events.
+	Component = "endpoint-slice-controller"
+
+	queueName = "endpoint_slice"
+)
+
+// The delays between failures (spec/endpoints.md §2).
+const retryFirst, retryLimit = time.Second, 1000 * time.Second
+
+// Options are what a [Controller] is made from.
+type Options struct {
+	Client discoveryclient.EndpointSlicesGetter
+	Pods   *membership.Index[*watched.Pod]
+	// PodTable has the pods of the index, Nodes and Slices the other kinds that
+	// slices are made from. Slices has the index [watched.ByService].
+	PodTable *kube.Table[watched.Pod]
+	Nodes    *kube.Table[watched.Node]
+	Slices   *kube.Table[discoveryv1.EndpointSlice]
+	// MaxEndpointsPerSlice is from 1 to 1000.
+	MaxEndpointsPerSlice int
+	Workers              int
+	BatchPeriod          time.Duration
+	Recorder             record.EventRecorder
+	Metrics              *reconcile.Metrics
+	Logger               *slog.Logger
+}
+
+// Controller writes the EndpointSlices of Services that select pods.
+type Controller struct {
+	o    Options
+	loop *reconcile.Loop
+	// nodesChanged has room for one signal: however many nodes change, the distribution
+	// of endpoints over zones is looked at once.
+	nodesChanged chan struct{}
+	mu           sync.Mutex
+	// moved are the nodes that have come, gone, or changed their zone since nodes were
+	// looked at.
+	moved map[string]bool
+
+	// leading is true during terms.
+	leading atomic.Bool
+
+	store  *slices.Store
+	writer *writer
+	told   reconcile.Told
+	// These are new for each term.
+	reconciler *endpointslice.Reconciler
+	topology   *topologycache.TopologyCache
+	triggers   *util.TriggerTimeTracker
+}
+
+// New returns a controller that doesn't run yet.
+func New(o Options) *Controller {
+	c := &Controller{o: o, nodesChanged: make(chan struct{}, 1), moved: map[string]bool{}}
+	c.loop = reconcile.New(reconcile.Options{
+		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
+		RetryFirst: retryFirst, RetryLimit: retryLimit, Metrics: o.Metrics, Logger: o.Logger,
+	})
+	c.store = slices.NewStore(slices.Options{
+		Controller: queueName, ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices,
+		Loop: c.loop, Metrics: o.Metrics,
+	})
+	c.writer = newWriter(c.store)
+	return c
+}
+
+// Run writes slices until ctx ends, beginning with a look at all Services.
+func (c *Controller) Run(ctx context.Context) {
+	c.store.Forget()
+	c.topology, c.triggers = topologycache.NewTopologyCache(), util.NewTriggerTimeTracker()
+	c.reconciler = endpointslice.NewReconciler(
+		c.writer, nodeLister{c.o.Nodes}, int32(c.o.MaxEndpointsPerSlice), util.NewEndpointSliceTracker(),
+		c.topology, c.o.Recorder, ManagedBy, endpointslice.WithPreferSameTrafficDistributionEnabled(true),
+	)
+	c.leading.Store(true)
+	defer c.leading.Store(false)
+	// A Service that is synced before the zones are known would lose its hints.
+	c.setNodes()
+	var background sync.WaitGroup
+	background.Go(func() { c.followNodes(ctx) })
+	c.loop.Run(ctx, c.o.Pods.Services)
+	background.Wait()
+}
+
+// ServiceChanged is to be called after a Service has come, changed or gone.
+func (c *Controller) ServiceChanged(key reconcile.Key) { c.loop.Add(key) }
+
+// PodsChanged is to be called with the Services that a change of a pod concerns.
+func (c *Controller) PodsChanged(namespace string, services []string) {
+	c.loop.AddBatched(namespace, services...)
+}
+
+// SliceChanged is to be called after a slice has come, changed or gone.
+func (c *Controller) SliceChanged(old, current *discoveryv1.EndpointSlice) {
+	c.store.Changed(old, current)
+}
+
+// NodeChanged is to be called after a node has come, changed or gone: endpoints carry
+// the zones of their nodes, and are distributed over zones by their ready nodes.
+func (c *Controller) NodeChanged(old, current *watched.Node) {
+	if !c.leading.Load() {
+		return
+	}
+	if old == nil || current == nil || old.Zone != current.Zone {
+		c.mu.Lock()
+		c.moved[firstOf(current, old).Name] = true
+		c.mu.Unlock()
+	}
+	select {
+	case c.nodesChanged <- struct{}{}:
+	default:
+	}
+}
+
+// syncMoved syncs the Services that have a pod on a node that has moved.
+func (c *Controller) syncMoved() {
+	c.mu.Lock()
+	moved := c.moved
+	c.moved = map[string]bool{}
+	c.mu.Unlock()
+	if len(moved) == 0 {
+		return
+	}
+	for _, p := range c.o.PodTable.List() {
+		if moved[p.Node] {
+			c.loop.AddBatched(p.Namespace, c.o.Pods.SelectedBy(reconcile.Key{Namespace: p.Namespace, Name: p.Name})...)
+		}
+	}
+}
+
+func firstOf(a, b *watched.Node) *watched.Node {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// followNodes looks at the distribution over zones whenever nodes have changed.
+func (c *Controller) followNodes(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.nodesChanged:
+		}
+		c.setNodes()
+		c.syncMoved() // not earlier: the hints depend on all nodes
+		for _, service := range c.topology.GetOverloadedServices() {
+			c.loop.Add(parseKey(service))
+		}
+	}
+}
+
+func (c *Controller) setNodes() {
+	all := c.o.Nodes.List()
+	nodes := make([]*corev1.Node, len(all))
+	for i, n := range all {
+		nodes[i] = n.Object()
+	}
+	c.topology.SetNodes(klog.Background(), nodes)
+}
+
+// sync makes the slices of a Service what they have to be (spec/endpoints.md §13.3).
+func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
+	service, members := c.o.Pods.Service(key)
+	if service == nil {
+		// The slices go with their owner.
+		c.triggers.DeleteService(key.Namespace, key.Name)
+		c.reconciler.DeleteService(key.Namespace, key.Name)
+		c.told.News(key, "")
+		return nil
+	}
+	if service.Spec.Type == corev1.ServiceTypeExternalName || service.Spec.Selector == nil {
+		return nil
+	}
+	pods := watched.Objects(members)
+	cause := c.triggers.ComputeEndpointLastChangeTriggerTime(key.Namespace, service, pods)
+	err := c.reconcile(key, service, pods, cause)
+	if reconcile.IsConflict(err) {
+		// Somebody else wrote a slice, and the table doesn't know it yet.
+		if err = c.store.Refresh(ctx, key); err == nil {
+			err = c.reconcile(key, service, pods, cause)
+		}
+	}
+	c.announce(service, key, err)
+	return err
+}
+
+// announce tells of a failure by an Event on the Service.
+func (c *Controller) announce(service *corev1.Service, key reconcile.Key, err error) {
+	text := ""
+	if reconcile.IsRefused(err) {
+		text = fmt.Sprintf("Error updating Endpoint Slices for Service %s: %v", key, err)
+	}
+	if c.told.News(key, text) {
+		c.o.Recorder.Event(service, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices", text)
+	}
+}
+
+func (c *Controller) reconcile(key reconcile.Key, service *corev1.Service, pods []*corev1.Pod, cause time.Time) error {
+	existing := c.store.Of(key)
+	for i, e := range existing {
+		existing[i] = sortable(e)
+	}
+	c.writer.begin(key, existing)
+	err := c.reconciler.Reconcile(klog.Background(), service, pods, existing, cause)
+	if failed := c.writer.end(key); failed != nil {
+		return failed
+	}
+	if err != nil {
+		return reconcile.Refuse(fmt.Errorf("reconcile the EndpointSlices of service %s: %w", key, err))
+	}
+	return nil
+}
+
+// sortable returns a slice of which the library may sort the ports and the addresses of
+// an endpoint in place, which is all that it changes.
+func sortable(e *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
+	for i := range e.Endpoints {
+		if len(e.Endpoints[i].Addresses) > 1 {
+			return e.DeepCopy()
+		}
+	}
+	copied := *e
+	copied.Ports = append([]discoveryv1.EndpointPort(nil), e.Ports...)
+	return &copied
+}

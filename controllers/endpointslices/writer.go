@@ -1,0 +1,121 @@
+package endpointslices
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
+
+	"github.com/signpostd/signpost/controllers/reconcile"
+	store "github.com/signpostd/signpost/controllers/slices"
+	"github.com/signpostd/signpost/controllers/watched"
+)
+
+// writer is the client that the library writes slices with. It writes through the
+// store and keeps the errors, which the library turns into text.
+type writer struct {
+	kubernetes.Interface // nil: only DiscoveryV1 is called
+	discoveryclient.DiscoveryV1Interface
+	store *store.Store
+
+	mu sync.Mutex
+	// syncs are under way, by Service.
+	syncs map[reconcile.Key]*underway
+}
+
+// underway is a sync that the library does.
+type underway struct {
+	existing []*discoveryv1.EndpointSlice
+	// failed is the first failure.
+	failed error
+}
+
+func newWriter(s *store.Store) *writer {
+	return &writer{store: s, syncs: map[reconcile.Key]*underway{}}
+}
+
+// DiscoveryV1 implements kubernetes.Interface.
+func (w *writer) DiscoveryV1() discoveryclient.DiscoveryV1Interface { return w }
+
+// EndpointSlices implements discoveryclient.EndpointSlicesGetter.
+func (w *writer) EndpointSlices(namespace string) discoveryclient.EndpointSliceInterface {
+	return sliceWriter{writer: w, namespace: namespace}
+}
+
+// begin prepares for a sync of a Service that has these slices.
+func (w *writer) begin(key reconcile.Key, existing []*discoveryv1.EndpointSlice) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.syncs[key] = &underway{existing: existing}
+}
+
+// end returns the first failure of the sync.
+func (w *writer) end(key reconcile.Key) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := w.syncs[key].failed
+	delete(w.syncs, key)
+	return err
+}
+
+func (w *writer) note(key reconcile.Key, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.syncs[key]; s != nil && s.failed == nil {
+		s.failed = err
+	}
+}
+
+// find returns a slice that one of the syncs began with, and its Service.
+func (w *writer) find(namespace, name string) (reconcile.Key, *discoveryv1.EndpointSlice) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, s := range w.syncs {
+		i := slices.IndexFunc(s.existing, func(e *discoveryv1.EndpointSlice) bool { return e.Name == name })
+		if key.Namespace == namespace && i >= 0 {
+			return key, s.existing[i]
+		}
+	}
+	return reconcile.Key{}, nil
+}
+
+// sliceWriter is the part of the client that the library uses.
+type sliceWriter struct {
+	discoveryclient.EndpointSliceInterface // nil: only the methods below are called
+	writer                                 *writer
+	namespace                              string
+}
+
+// Create implements discoveryclient.EndpointSliceInterface.
+func (s sliceWriter) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
+	key, _ := watched.ServiceOf(e)
+	made, err := s.writer.store.Create(ctx, key, e)
+	if !reconcile.IsNamespaceTerminating(err) {
+		s.writer.note(key, err)
+	}
+	return made, err
+}
+
+// Update implements discoveryclient.EndpointSliceInterface.
+func (s sliceWriter) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
+	key, _ := watched.ServiceOf(e)
+	made, err := s.writer.store.Update(ctx, key, e)
+	s.writer.note(key, err)
+	return made, err
+}
+
+// Delete implements discoveryclient.EndpointSliceInterface.
+func (s sliceWriter) Delete(ctx context.Context, name string, _ metav1.DeleteOptions) error {
+	key, e := s.writer.find(s.namespace, name)
+	if e == nil {
+		return fmt.Errorf("delete EndpointSlice %s/%s: it is none of the slices of a Service that is being synced", s.namespace, name)
+	}
+	err := s.writer.store.Delete(ctx, key, e)
+	s.writer.note(key, err)
+	return err
+}

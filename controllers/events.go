@@ -1,0 +1,67 @@
+package controllers
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/record"
+)
+
+// events sends Events to the API server during terms.
+type events struct {
+	client    kubernetes.Interface
+	recorders []*recorder
+}
+
+// recorder takes the Events of a component. Between terms it drops them.
+type recorder struct {
+	component string
+	term      atomic.Pointer[record.EventRecorder]
+}
+
+var _ record.EventRecorder = (*recorder)(nil)
+
+// recorder returns what takes the events of a component.
+func (e *events) recorder(component string) record.EventRecorder {
+	r := &recorder{component: component}
+	e.recorders = append(e.recorders, r)
+	return r
+}
+
+// start begins to send; the function that it returns ends that.
+func (e *events) start() (stop func()) {
+	broadcaster := record.NewBroadcaster()
+	broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: e.client.CoreV1().Events("")})
+	for _, r := range e.recorders {
+		var term record.EventRecorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: r.component})
+		r.term.Store(&term)
+	}
+	return func() {
+		for _, r := range e.recorders {
+			r.term.Store(nil)
+		}
+		broadcaster.Shutdown()
+	}
+}
+
+// Event implements record.EventRecorder.
+func (r *recorder) Event(object runtime.Object, eventType, reason, message string) {
+	r.AnnotatedEventf(object, nil, eventType, reason, "%s", message)
+}
+
+// Eventf implements record.EventRecorder.
+func (r *recorder) Eventf(object runtime.Object, eventType, reason, format string, args ...any) {
+	r.AnnotatedEventf(object, nil, eventType, reason, format, args...)
+}
+
+// AnnotatedEventf implements record.EventRecorder.
+func (r *recorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, eventType, reason, format string, args ...any) {
+	if term := r.term.Load(); term != nil {
+		(*term).AnnotatedEventf(object, annotations, eventType, reason, "%s", fmt.Sprintf(format, args...))
+	}
+}

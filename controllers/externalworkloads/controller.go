@@ -1,0 +1,183 @@
+package externalworkloads
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/signpostd/signpost/controllers/membership"
+	"github.com/signpostd/signpost/controllers/reconcile"
+	slicestore "github.com/signpostd/signpost/controllers/slices"
+	"github.com/signpostd/signpost/kube"
+)
+
+const (
+	// Component is the source of the events.
+	Component = "external-workload-endpoints-controller"
+
+	queueName = "endpoints_controller_workqueue" // spec §7.2
+	// attempts is how often a plan is made anew within one sync, because the slices were
+	// not what they were taken for.
+	attempts = 3
+)
+
+// The delays between failures (spec §8.6).
+const retryFirst, retryLimit = 5 * time.Millisecond, 1000 * time.Second
+
+// Options are what a [Controller] is made from.
+type Options struct {
+	Client    discoveryclient.EndpointSlicesGetter
+	Workloads *membership.Index[*Workload]
+	// Slices has the index watched.ByService.
+	Slices   *kube.Table[discoveryv1.EndpointSlice]
+	Workers  int
+	Recorder record.EventRecorder
+	Metrics  *reconcile.Metrics
+	Logger   *slog.Logger
+}
+
+// Controller writes the EndpointSlices of Services that select ExternalWorkloads. Its
+// methods may be called from any goroutine; Run has one call at a time.
+type Controller struct {
+	o     Options
+	loop  *reconcile.Loop
+	store *slicestore.Store
+
+	mu sync.Mutex
+	// told has the problems that Events were made of, by Service.
+	told map[reconcile.Key][]Problem
+}
+
+// New returns a controller that doesn't run yet.
+func New(o Options) *Controller {
+	c := &Controller{o: o, told: map[reconcile.Key][]Problem{}}
+	c.loop = reconcile.New(reconcile.Options{
+		Name: queueName, Sync: c.sync, Workers: o.Workers,
+		RetryFirst: retryFirst, RetryLimit: retryLimit, Metrics: o.Metrics, Logger: o.Logger,
+	})
+	c.store = slicestore.NewStore(slicestore.Options{
+		Controller: queueName, ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop, Metrics: o.Metrics,
+	})
+	return c
+}
+
+// Run writes slices until ctx ends, beginning with a look at all Services.
+func (c *Controller) Run(ctx context.Context) {
+	c.store.Forget()
+	c.loop.Run(ctx, c.o.Workloads.Services)
+}
+
+// ServiceChanged is to be called after a Service has come, changed or gone.
+func (c *Controller) ServiceChanged(key reconcile.Key) { c.loop.Add(key) }
+
+// WorkloadsChanged is to be called with the Services that a change of a workload concerns.
+func (c *Controller) WorkloadsChanged(namespace string, services []string) {
+	c.loop.AddBatched(namespace, services...)
+}
+
+// SliceChanged is to be called after a slice has come, changed or gone.
+func (c *Controller) SliceChanged(old, current *discoveryv1.EndpointSlice) {
+	c.store.Changed(old, current)
+}
+
+// sync makes the slices of a Service what they have to be (spec §8.3).
+func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
+	service, workloads := c.o.Workloads.Service(key)
+	if service == nil {
+		c.tell(key, nil) // the slices go with their owner
+		return nil
+	}
+	var foreign []*discoveryv1.EndpointSlice
+	var err error
+	for attempt := 1; ; attempt++ {
+		plan := Compute(service, workloads, append(c.store.All(key), foreign...), DefaultMaxPerSlice)
+		c.tell(key, plan.Problems)
+		w := planWriter{controller: c, key: key, failed: map[discoveryv1.AddressType]error{}}
+		if err = w.write(ctx, plan); !reconcile.IsConflict(err) || attempt == attempts {
+			break
+		}
+		foreign = append(foreign, w.taken...)
+		if err = c.store.Refresh(ctx, key); err != nil {
+			return err
+		}
+	}
+	if reconcile.IsRefused(err) {
+		c.o.Recorder.Eventf(service, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices",
+			"Error updating Endpoint Slices for Service %s: %v", key, err)
+	}
+	return err
+}
+
+// planWriter carries out a plan. An address type whose writes fail doesn't hinder the
+// other (spec §8.4.8).
+type planWriter struct {
+	controller *Controller
+	key        reconcile.Key
+	failed     map[discoveryv1.AddressType]error
+	// taken are slices of others that have a name that was planned.
+	taken []*discoveryv1.EndpointSlice
+}
+
+func (w *planWriter) write(ctx context.Context, p Plan) error {
+	store := w.controller.store
+	w.each(p.Create, func(s *discoveryv1.EndpointSlice) error {
+		there, err := store.Create(ctx, w.key, s)
+		if apierrors.IsAlreadyExists(err) && there != nil {
+			w.taken = append(w.taken, there)
+		}
+		return err
+	})
+	w.each(p.Update, func(s *discoveryv1.EndpointSlice) error {
+		_, err := store.Update(ctx, w.key, s)
+		return err
+	})
+	w.each(p.Delete, func(s *discoveryv1.EndpointSlice) error { return store.Delete(ctx, w.key, s) })
+	var all []error
+	for _, err := range w.failed {
+		if !reconcile.IsNamespaceTerminating(err) {
+			all = append(all, err)
+		}
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return errors.Join(all...)
+}
+
+func (w *planWriter) each(list []*discoveryv1.EndpointSlice, write func(*discoveryv1.EndpointSlice) error) {
+	for _, s := range list {
+		if w.failed[s.AddressType] != nil {
+			continue
+		}
+		if err := write(s); err != nil {
+			w.failed[s.AddressType] = err
+		}
+	}
+}
+
+// tell makes Events of the problems of a Service that are new.
+func (c *Controller) tell(key reconcile.Key, problems []Problem) {
+	c.mu.Lock()
+	old := c.told[key]
+	if len(problems) == 0 {
+		delete(c.told, key)
+	} else {
+		c.told[key] = problems
+	}
+	c.mu.Unlock()
+	for _, p := range problems {
+		if !slices.Contains(old, p) {
+			c.o.Metrics.Problem(queueName, p.Reason)
+			c.o.Recorder.Event(&p.Object, corev1.EventTypeWarning, p.Reason, p.Message)
+		}
+	}
+}

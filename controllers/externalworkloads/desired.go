@@ -1,0 +1,163 @@
+package externalworkloads
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// candidate is a workload that the Service selects, with what of it can be used.
+type candidate struct {
+	*Workload
+	addresses []netip.Addr
+	// ports are in the order of the Service.
+	ports []port
+	set   portSet
+}
+
+// port is one port of a slice.
+type port struct {
+	name        string
+	protocol    corev1.Protocol
+	number      int32
+	appProtocol string
+}
+
+// portSet names a set of ports. The order and how defaults are spelled make no
+// difference: Linkerd orders ports by a hash, the API server fills in defaults.
+type portSet string
+
+func setOf(ports []port) portSet {
+	texts := make([]string, len(ports))
+	for i, p := range ports {
+		texts[i] = fmt.Sprintf("%q/%s/%d/%q", p.name, orTCP(p.protocol), p.number, p.appProtocol)
+	}
+	slices.Sort(texts)
+	return portSet(strings.Join(texts, ","))
+}
+
+func setOfSlice(s *discoveryv1.EndpointSlice) portSet {
+	ports := make([]port, len(s.Ports))
+	for i, p := range s.Ports {
+		ports[i] = port{value(p.Name), value(p.Protocol), value(p.Port), value(p.AppProtocol)}
+	}
+	return setOf(ports)
+}
+
+// read returns the workloads that the Service selects, in the order of their names,
+// and what of them can't be used.
+func read(service *corev1.Service, workloads []*Workload) ([]candidate, []Problem) {
+	var candidates []candidate
+	for _, w := range workloads {
+		if Selects(service, w) {
+			candidates = append(candidates, candidate{Workload: w})
+		}
+	}
+	slices.SortFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range candidates {
+		c := &candidates[i]
+		c.addresses = usable(c.IPs)
+		c.ports = portsOf(service, c.Workload)
+		c.set = setOf(c.ports)
+	}
+	return candidates, problemsOf(service, candidates)
+}
+
+// usable returns the addresses that an endpoint may have.
+func usable(ips []string) []netip.Addr {
+	var addresses []netip.Addr
+	for _, ip := range ips {
+		if a, ok := address(ip); ok && !slices.Contains(addresses, a) {
+			addresses = append(addresses, a)
+		}
+	}
+	return addresses
+}
+
+// address returns false for a text that is no address, and for addresses that the API
+// server allows in no endpoint: it would refuse the whole slice.
+func address(text string) (netip.Addr, bool) {
+	a, err := netip.ParseAddr(text)
+	a = a.Unmap()
+	local := a.IsUnspecified() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsLinkLocalMulticast()
+	return a, err == nil && a.Zone() == "" && !local
+}
+
+// portsOf returns the ports of the Service that the workload serves (spec §8.4.4).
+func portsOf(service *corev1.Service, w *Workload) []port {
+	ports := make([]port, 0, len(service.Spec.Ports))
+	for _, p := range service.Spec.Ports {
+		if number, ok := w.number(p.TargetPort, p.Protocol); ok {
+			ports = append(ports, port{name: p.Name, protocol: p.Protocol, number: number})
+		}
+	}
+	return ports
+}
+
+// group is what goes into slices with the same address type and ports.
+type group struct {
+	family    discoveryv1.AddressType
+	ports     []port
+	set       portSet
+	endpoints []discoveryv1.Endpoint
+}
+
+// groupsOf returns the endpoints of an address type by their ports (spec §8.4.5), in
+// the order of the port sets, and in each in the order of the workloads.
+func groupsOf(family discoveryv1.AddressType, candidates []candidate, headless bool) []*group {
+	groups := map[portSet]*group{}
+	for i := range candidates {
+		c := &candidates[i]
+		addresses := c.of(family)
+		if len(addresses) == 0 {
+			continue
+		}
+		g := groups[c.set]
+		if g == nil {
+			g = &group{family: family, ports: c.ports, set: c.set}
+			groups[c.set] = g
+		}
+		g.endpoints = append(g.endpoints, c.endpoint(addresses, headless))
+	}
+	return slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return cmp.Compare(a.set, b.set) })
+}
+
+// of returns the addresses of one type.
+func (c *candidate) of(family discoveryv1.AddressType) []string {
+	var list []string
+	for _, a := range c.addresses {
+		if a.Is4() == (family == discoveryv1.AddressTypeIPv4) {
+			list = append(list, a.String())
+		}
+	}
+	return list
+}
+
+// endpoint returns the endpoint of a workload (spec §8.4.3).
+func (c *candidate) endpoint(addresses []string, headless bool) discoveryv1.Endpoint {
+	ready, serving, terminating := c.Ready, c.Ready, false
+	e := discoveryv1.Endpoint{
+		Addresses:  addresses,
+		Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &serving, Terminating: &terminating},
+		TargetRef: &corev1.ObjectReference{
+			Kind: workloadKind, Namespace: c.Namespace, Name: c.Name, UID: types.UID(c.UID),
+		},
+		Zone: optional(c.Zone()),
+	}
+	if headless && isHostname(c.Name) {
+		e.Hostname = optional(c.Name)
+	}
+	return e
+}
+
+// isHostname returns false for names with a dot and long ones, which an ExternalWorkload
+// may have but the API server refuses as the hostname of an endpoint.
+func isHostname(name string) bool { return len(validation.IsDNS1123Label(name)) == 0 }

@@ -1,0 +1,153 @@
+package externalworkloads
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// bin is a slice being packed.
+type bin struct {
+	// slice is the one that exists; nil for a new one.
+	slice     *discoveryv1.EndpointSlice
+	group     *group
+	endpoints []discoveryv1.Endpoint
+	// changed is true when the slice has to be written.
+	changed bool
+}
+
+// pack distributes the endpoints of a group over the slices that have its ports and
+// over new ones (spec §8.4.6). It aims at few writes, not at full slices. Slices that
+// nothing stays in have no bin.
+func (p *planner) pack(g *group, existing []*discoveryv1.EndpointSlice) []*bin {
+	left := make(map[identity]*discoveryv1.Endpoint, len(g.endpoints))
+	for i := range g.endpoints {
+		left[identityOf(&g.endpoints[i])] = &g.endpoints[i]
+	}
+	var bins []*bin
+	for _, s := range existing {
+		if b := p.keep(s, g, left); len(b.endpoints) > 0 {
+			bins = append(bins, b)
+		}
+	}
+	rest := make([]discoveryv1.Endpoint, 0, len(left))
+	for i := range g.endpoints {
+		if e := &g.endpoints[i]; left[identityOf(e)] == e {
+			rest = append(rest, *e)
+		}
+	}
+	return p.fill(g, bins, rest)
+}
+
+// keep returns a bin with those endpoints of a slice that are still wanted, and takes
+// them out of left.
+func (p *planner) keep(s *discoveryv1.EndpointSlice, g *group, left map[identity]*discoveryv1.Endpoint) *bin {
+	b := &bin{slice: s, group: g, changed: !p.slices.labelled(s)}
+	for i := range s.Endpoints {
+		was := &s.Endpoints[i]
+		id := identityOf(was)
+		wanted := left[id]
+		// A slice may hold too much when the limit was higher once.
+		if wanted == nil || len(b.endpoints) == p.maxPerSlice {
+			b.changed = true
+			continue
+		}
+		delete(left, id)
+		b.endpoints = append(b.endpoints, *wanted)
+		b.changed = b.changed || !sameAttributes(was, wanted)
+	}
+	return b
+}
+
+// fill puts the rest first into the slices that are written anyhow, then in one piece
+// into a slice with room for it, else into new slices.
+func (p *planner) fill(g *group, bins []*bin, rest []discoveryv1.Endpoint) []*bin {
+	fullest := slices.DeleteFunc(slices.Clone(bins), func(b *bin) bool { return !b.changed })
+	slices.SortStableFunc(fullest, func(a, b *bin) int { return cmp.Compare(len(b.endpoints), len(a.endpoints)) })
+	for _, b := range fullest {
+		n := min(p.maxPerSlice-len(b.endpoints), len(rest))
+		b.endpoints, rest = append(b.endpoints, rest[:n]...), rest[n:]
+	}
+	for len(rest) > 0 {
+		n := min(p.maxPerSlice, len(rest))
+		b := p.tightest(bins, n)
+		if b == nil {
+			b = &bin{group: g}
+			bins = append(bins, b)
+		}
+		b.endpoints, rest, b.changed = append(b.endpoints, rest[:n]...), rest[n:], true
+	}
+	return bins
+}
+
+// tightest returns the bin that has the least room of those with room for n endpoints.
+func (p *planner) tightest(bins []*bin, n int) *bin {
+	var best *bin
+	for _, b := range bins {
+		if len(b.endpoints)+n <= p.maxPerSlice && (best == nil || len(b.endpoints) > len(best.endpoints)) {
+			best = b
+		}
+	}
+	return best
+}
+
+// identity tells endpoints apart within a group: what else differs is an edit of the
+// same endpoint (spec §8.4.6).
+type identity struct {
+	addresses, hostname, namespace, name string
+}
+
+func identityOf(e *discoveryv1.Endpoint) identity {
+	id := identity{hostname: value(e.Hostname)}
+	if len(e.Addresses) == 1 {
+		id.addresses = e.Addresses[0]
+	} else {
+		id.addresses = strings.Join(slices.Sorted(slices.Values(e.Addresses)), ",")
+	}
+	if e.TargetRef != nil {
+		id.namespace, id.name = e.TargetRef.Namespace, e.TargetRef.Name
+	}
+	return id
+}
+
+// sameAttributes reports whether two endpoints of one identity are equal. Hints are
+// nobody's business here, and the resource version of the target is noise.
+func sameAttributes(a, b *discoveryv1.Endpoint) bool {
+	return value(a.Zone) == value(b.Zone) && value(a.NodeName) == value(b.NodeName) &&
+		same(a.Conditions.Ready, b.Conditions.Ready) &&
+		same(a.Conditions.Serving, b.Conditions.Serving) &&
+		same(a.Conditions.Terminating, b.Conditions.Terminating) &&
+		target(a) == target(b)
+}
+
+// target returns what an endpoint refers to, without the resource version.
+func target(e *discoveryv1.Endpoint) corev1.ObjectReference {
+	ref := value(e.TargetRef)
+	ref.ResourceVersion = ""
+	return ref
+}
+
+func same[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// value returns the value of an optional field.
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
+
+// optional returns nil for the zero value.
+func optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

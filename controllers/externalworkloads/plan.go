@@ -1,0 +1,145 @@
+package externalworkloads
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// DefaultMaxPerSlice is how many endpoints go into one slice (spec §8.4.6).
+const DefaultMaxPerSlice = 100
+
+// Plan is what has to be written to make the slices of a Service right (spec §8.4). Create,
+// Update and Delete are carried out in this order, so that no endpoint is ever missing.
+type Plan struct {
+	// Create has slices with computed names. AlreadyExists means that somebody else
+	// has made the slice or that the name is used for something else: compute again
+	// with that object among the existing ones.
+	Create []*discoveryv1.EndpointSlice
+	// Update has whole slices with the resource versions of those they replace, so
+	// that a plan made from outdated slices fails with Conflict.
+	Update []*discoveryv1.EndpointSlice
+	// Delete has existing slices, which are not to be changed. Names come back:
+	// delete with the UID as a precondition.
+	Delete []*discoveryv1.EndpointSlice
+	// Problems says what of the objects couldn't be used.
+	Problems []Problem
+}
+
+// Empty reports whether there is nothing to write.
+func (p *Plan) Empty() bool { return len(p.Create)+len(p.Update)+len(p.Delete) == 0 }
+
+// Compute returns what to write for a Service (spec §8.3, §8.4). Workloads that the
+// Service doesn't select may be among the workloads; no two have the same name. Slices
+// of other Services and other writers may be among the existing ones: they stay as they are,
+// and their names are avoided. A maxPerSlice below 1 means [DefaultMaxPerSlice].
+//
+// Without workloads there are no slices, not even an empty one: nearly every Service selects
+// pods only.
+func Compute(service *corev1.Service, workloads []*Workload, existing []*discoveryv1.EndpointSlice, maxPerSlice int) Plan {
+	if !selective(service) {
+		return Plan{}
+	}
+	if maxPerSlice < 1 {
+		maxPerSlice = DefaultMaxPerSlice
+	}
+	p := &planner{
+		slices:      newTemplate(service, existing),
+		creates:     service.DeletionTimestamp == nil,
+		maxPerSlice: maxPerSlice,
+	}
+	candidates, problems := read(service, workloads)
+	p.plan.Problems = problems
+	families := familiesOf(service)
+	current := p.adopt(service, existing, families)
+	for _, family := range families {
+		p.family(family, candidates, current[family])
+	}
+	return p.plan
+}
+
+// familiesOf returns the address types that a Service has slices of (spec §8.4.1).
+func familiesOf(service *corev1.Service) []discoveryv1.AddressType {
+	if len(service.Spec.IPFamilies) == 0 {
+		return []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6}
+	}
+	families := make([]discoveryv1.AddressType, len(service.Spec.IPFamilies))
+	for i, f := range service.Spec.IPFamilies {
+		families[i] = discoveryv1.AddressType(f) // spelled the same
+	}
+	return families
+}
+
+// planner makes one plan.
+type planner struct {
+	slices *template
+	// creates is false for a Service that is being deleted.
+	creates     bool
+	maxPerSlice int
+	plan        Plan
+}
+
+// adopt returns the slices that can be kept, by address type and in the order of
+// their names. It plans to delete ours that can't (spec §8.4.1, §8.4.2).
+func (p *planner) adopt(
+	service *corev1.Service, existing []*discoveryv1.EndpointSlice, families []discoveryv1.AddressType,
+) map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice {
+	current := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
+	for _, s := range existing {
+		switch {
+		case !isOf(s, service) || s.DeletionTimestamp != nil:
+		case ownedBy(s, service) && slices.Contains(families, s.AddressType):
+			current[s.AddressType] = append(current[s.AddressType], s)
+		default:
+			p.plan.Delete = append(p.plan.Delete, s)
+		}
+	}
+	sortByName(p.plan.Delete)
+	for _, list := range current {
+		sortByName(list)
+	}
+	return current
+}
+
+func sortByName(list []*discoveryv1.EndpointSlice) {
+	slices.SortFunc(list, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// family plans the slices of one address type (spec §8.4.5 to §8.4.7).
+func (p *planner) family(family discoveryv1.AddressType, candidates []candidate, current []*discoveryv1.EndpointSlice) {
+	byPorts := map[portSet][]*discoveryv1.EndpointSlice{}
+	for _, s := range current {
+		set := setOfSlice(s)
+		byPorts[set] = append(byPorts[set], s)
+	}
+	var written []*bin
+	kept := map[*discoveryv1.EndpointSlice]bool{}
+	for _, g := range groupsOf(family, candidates, p.slices.headless) {
+		for _, b := range p.pack(g, byPorts[g.set]) {
+			kept[b.slice] = true
+			if b.changed {
+				written = append(written, b)
+			}
+		}
+	}
+	p.write(written, slices.DeleteFunc(current, func(s *discoveryv1.EndpointSlice) bool { return kept[s] }))
+}
+
+// write adds bins to the plan. Those without a slice take over the slices that nothing
+// needs any more: one update instead of a create and a delete (spec §8.4.7).
+func (p *planner) write(bins []*bin, unneeded []*discoveryv1.EndpointSlice) {
+	for _, b := range bins {
+		if b.slice == nil && len(unneeded) > 0 {
+			b.slice, unneeded = unneeded[0], unneeded[1:]
+		}
+		switch {
+		case b.slice != nil:
+			p.plan.Update = append(p.plan.Update, p.slices.update(b))
+		case p.creates:
+			p.plan.Create = append(p.plan.Create, p.slices.create(b))
+		}
+	}
+	p.plan.Delete = append(p.plan.Delete, unneeded...)
+}

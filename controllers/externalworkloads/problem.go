@@ -1,0 +1,101 @@
+package externalworkloads
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/signpostd/signpost/api/workload"
+)
+
+const workloadKind = "ExternalWorkload"
+
+// Problem says that something which a user wrote can't be used; it is meant to become
+// an Event on the object. Everything else of the object stays in use.
+type Problem struct {
+	Object corev1.ObjectReference
+	// Reason is one of the constants below, Message one sentence without a full stop.
+	Reason, Message string
+}
+
+// The reasons of problems.
+const (
+	// UnknownTargetPort is about a Service with a port that none of the workloads serves.
+	UnknownTargetPort = "UnknownTargetPort"
+	// InvalidAddress is about a workload with an IP that no endpoint can have.
+	InvalidAddress = "InvalidAddress"
+	// NoUsableAddress is about a workload that is in no slice for want of an address.
+	NoUsableAddress = "NoUsableAddress"
+	// NameNotHostname is about a workload that a headless Service has no hostname for.
+	NameNotHostname = "NameNotHostname"
+)
+
+// problemsOf returns the problems of the Service in the order of its ports, then those
+// of the workloads.
+func problemsOf(service *corev1.Service, candidates []candidate) []Problem {
+	problems := unknownPorts(service, candidates)
+	headless := service.Spec.ClusterIP == corev1.ClusterIPNone
+	for i := range candidates {
+		problems = candidates[i].appendProblems(problems, headless)
+	}
+	return problems
+}
+
+// unknownPorts returns the ports that no workload serves. A port that only some
+// serve is no mistake: the slices say who does.
+func unknownPorts(service *corev1.Service, candidates []candidate) []Problem {
+	var problems []Problem
+	for _, p := range service.Spec.Ports {
+		if len(candidates) == 0 || served(p, candidates) {
+			continue
+		}
+		problems = append(problems, Problem{
+			Object: corev1.ObjectReference{
+				APIVersion: "v1", Kind: "Service",
+				Namespace: service.Namespace, Name: service.Name, UID: service.UID,
+			},
+			Reason: UnknownTargetPort,
+			Message: fmt.Sprintf("target %s/%s of port %d is in spec.ports of none of the selected ExternalWorkloads; add it there",
+				p.TargetPort.String(), orTCP(p.Protocol), p.Port),
+		})
+	}
+	return problems
+}
+
+func served(p corev1.ServicePort, candidates []candidate) bool {
+	for i := range candidates {
+		if _, ok := candidates[i].number(p.TargetPort, p.Protocol); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *candidate) appendProblems(problems []Problem, headless bool) []Problem {
+	for i, ip := range c.IPs {
+		if _, ok := address(ip); !ok {
+			problems = append(problems, c.problem(InvalidAddress,
+				"spec.workloadIPs[%d]: %q can't be the address of an endpoint; use an IP that is neither loopback nor link-local", i, ip))
+		}
+	}
+	if len(c.addresses) == 0 {
+		problems = append(problems, c.problem(NoUsableAddress,
+			"spec.workloadIPs has no address that can be used, so no Service sends traffic here"))
+	}
+	if headless && !isHostname(c.Name) {
+		problems = append(problems, c.problem(NameNotHostname,
+			"the name is no DNS label, so headless Services have no hostname for it; use at most 63 characters and no dots"))
+	}
+	return problems
+}
+
+func (c *candidate) problem(reason, format string, args ...any) Problem {
+	return Problem{
+		Object: corev1.ObjectReference{
+			APIVersion: workload.SchemeGroupVersion.String(), Kind: workloadKind,
+			Namespace: c.Namespace, Name: c.Name, UID: types.UID(c.UID),
+		},
+		Reason: reason, Message: fmt.Sprintf(format, args...),
+	}
+}

@@ -1,0 +1,226 @@
+package externalworkloads
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"pgregory.net/rapid"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// The pools of random objects are so small that objects meet: workloads share IPs
+// on purpose, and some of what they have can't be used.
+var (
+	poolOfNames = rapid.Map(rapid.IntRange(0, 30), func(i int) string { return fmt.Sprintf("m%02d", i) })
+	poolOfIPs   = rapid.SampledFrom([]string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1", "fd00::2", "FD00::2", "127.0.0.1", "x"})
+	poolOfPorts = rapid.SampledFrom([]Port{{"http", 80, "TCP"}, {"http", 81, "TCP"}, {"", 81, "TCP"}, {"dns", 53, "UDP"}})
+	poolOfZones = rapid.SampledFrom([]string{"", "west", "east"})
+)
+
+func drawWorkload(t *rapid.T, name string) *Workload {
+	labels := map[string]string{"app": rapid.SampledFrom([]string{"web", "web", "web", "other"}).Draw(t, "app")}
+	if zone := poolOfZones.Draw(t, "zone"); zone != "" {
+		labels[corev1.LabelTopologyZone] = zone
+	}
+	return &Workload{
+		Namespace: "ns", Name: name, UID: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "uid"),
+		Labels: catalog.NewLabels(labels), Ready: rapid.Bool().Draw(t, "ready"),
+		IPs:   rapid.SliceOfN(poolOfIPs, 0, 3).Draw(t, "ips"),
+		Ports: rapid.SliceOfN(poolOfPorts, 0, 2).Draw(t, "ports"),
+	}
+}
+
+func drawService(t *rapid.T) *corev1.Service {
+	v4, v6 := corev1.IPv4Protocol, corev1.IPv6Protocol
+	s := serviceWith(
+		families(rapid.SampledFrom([][]corev1.IPFamily{nil, {v4}, {v6}, {v4, v6}}).Draw(t, "families")...),
+		ports(
+			corev1.ServicePort{Name: "a", Port: 80, Protocol: "TCP", TargetPort: intstr.FromString("http")},
+			corev1.ServicePort{Name: "b", Port: 53, Protocol: "UDP", TargetPort: intstr.FromInt32(53)},
+		),
+	)
+	if rapid.Bool().Draw(t, "headless") {
+		headless(s)
+	}
+	s.Labels = rapid.SampledFrom([]map[string]string{nil, {"team": "blue"}, {"team": "red", "x": "y"}}).Draw(t, "labels")
+	return s
+}
+
+// world is a Service, its workloads and its slices, with random changes.
+type world struct {
+	service   *corev1.Service
+	workloads map[string]*Workload
+	server    *server
+	// foreign are slices of the namespace that are not ours to touch.
+	foreign []*discoveryv1.EndpointSlice
+	max     int
+}
+
+func newWorld(t *rapid.T) *world {
+	w := &world{service: drawService(t), workloads: map[string]*Workload{}, server: &server{}}
+	other := settled(t, serviceWith(func(s *corev1.Service) { s.Name = "other" }), machine("m00", "10.0.0.1")).slices[0]
+	writer := settled(t, w.service, machine("m01", "10.0.0.1", "fd00::1")).slices[0]
+	writer.Name, writer.Labels[discoveryv1.LabelManagedBy] = "web-xyz", "endpointslice-controller.k8s.io"
+	going := settled(t, w.service, machine("m02", "10.0.0.1", "fd00::1")).slices[0]
+	going.DeletionTimestamp = &metav1.Time{}
+	w.foreign = []*discoveryv1.EndpointSlice{other, writer, going}
+	w.server.slices = slices.Clone(w.foreign)
+	return w
+}
+
+// change edits something: mostly a workload.
+func (w *world) change(t *rapid.T) {
+	w.max = rapid.SampledFrom([]int{1, 2, 5, 5, 5}).Draw(t, "max")
+	switch rapid.IntRange(0, 19).Draw(t, "change") {
+	case 0:
+		w.service = drawService(t)
+	case 1:
+		// A Service made anew: slices of the former one are left.
+		w.service = drawService(t)
+		w.service.UID = "another"
+	case 2:
+		w.vandalize(t)
+	default:
+		for range rapid.IntRange(1, 8).Draw(t, "workloads") {
+			name := poolOfNames.Draw(t, "name")
+			if rapid.IntRange(0, 2).Draw(t, "delete") == 0 {
+				delete(w.workloads, name)
+			} else {
+				w.workloads[name] = drawWorkload(t, name)
+			}
+		}
+	}
+}
+
+// vandalize edits a slice of ours.
+func (w *world) vandalize(t *rapid.T) {
+	s := w.server.slices[rapid.IntRange(0, len(w.server.slices)-1).Draw(t, "slice")]
+	if slices.Contains(w.foreign, s) {
+		return
+	}
+	switch rapid.IntRange(0, 3).Draw(t, "edit") {
+	case 0:
+		s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.6.6.6"}})
+	case 1:
+		s.Endpoints = append(s.Endpoints, s.Endpoints...)
+	case 2:
+		s.Ports = nil
+	case 3:
+		s.Endpoints, s.Labels["foreign"] = nil, "label"
+	}
+}
+
+func (w *world) compute() Plan {
+	return Compute(w.service, slices.Collect(maps.Values(w.workloads)), w.server.slices, w.max)
+}
+
+// contents returns what slices say, without how endpoints are distributed.
+func contents(list []*discoveryv1.EndpointSlice) []string {
+	var lines []string
+	for _, s := range list {
+		for _, e := range s.Endpoints {
+			lines = append(lines, fmt.Sprintln(s.AddressType, setOfSlice(s), e.Addresses, value(e.Hostname),
+				value(e.Zone), *e.Conditions.Ready, *e.Conditions.Serving, *e.TargetRef, s.Labels, s.OwnerReferences[0].UID))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// TestRandom changes things at random, carries out the plan each time, and checks what
+// has to be true of any.
+func TestRandom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			w.change(t)
+			before, foreign := deepCopy(w.server.slices), deepCopy(w.foreign)
+			plan := w.compute()
+			w.checkOrder(t, plan)
+			if diff := cmp.Diff(before, w.server.slices); diff != "" {
+				t.Fatalf("existing slices changed:\n%s", diff)
+			}
+			w.server.apply(t, plan)
+			w.checkSlices(t, foreign)
+			if again := w.compute(); !again.Empty() {
+				t.Fatalf("done %q\nthen %q", text(plan), text(again))
+			}
+		}
+	})
+}
+
+// checkOrder checks that the order of the arguments makes no difference.
+func (w *world) checkOrder(t *rapid.T, plan Plan) {
+	shuffled := Compute(w.service,
+		rapid.Permutation(slices.Collect(maps.Values(w.workloads))).Draw(t, "workloads"),
+		rapid.Permutation(w.server.slices).Draw(t, "existing"), w.max)
+	if diff := cmp.Diff(plan, shuffled); diff != "" {
+		t.Fatalf("plan depends on order:\n%s", diff)
+	}
+}
+
+// checkSlices checks that the slices are full of what they should be, as if made from nothing.
+func (w *world) checkSlices(t *rapid.T, foreign []*discoveryv1.EndpointSlice) {
+	var ours, others []*discoveryv1.EndpointSlice
+	for _, s := range w.server.slices {
+		if slices.ContainsFunc(w.foreign, func(f *discoveryv1.EndpointSlice) bool { return f.Name == s.Name }) {
+			others = append(others, s)
+			continue
+		}
+		ours = append(ours, s)
+		if len(s.Endpoints) == 0 || len(s.Endpoints) > w.max {
+			t.Fatalf("slice %s has %d endpoints, maximum %d", s.Name, len(s.Endpoints), w.max)
+		}
+	}
+	if diff := cmp.Diff(foreign, others); diff != "" {
+		t.Fatalf("slices of others (-before +after):\n%s", diff)
+	}
+	fresh := &server{}
+	fresh.apply(t, Compute(w.service, slices.Collect(maps.Values(w.workloads)), nil, w.max))
+	if diff := cmp.Diff(contents(fresh.slices), contents(ours)); diff != "" {
+		t.Fatalf("endpoints (-from nothing +step by step):\n%s", diff)
+	}
+	if got, want := countEndpoints(ours), w.wanted(); !maps.Equal(got, want) {
+		t.Fatalf("endpoints are %v, want %v", got, want)
+	}
+}
+
+// countEndpoints counts the endpoints of each workload in each type.
+func countEndpoints(list []*discoveryv1.EndpointSlice) map[string]int {
+	n := map[string]int{}
+	for _, s := range list {
+		for _, e := range s.Endpoints {
+			n[string(s.AddressType)+" "+e.TargetRef.Name]++
+		}
+	}
+	return n
+}
+
+// wanted says what countEndpoints has to return, by other means.
+func (w *world) wanted() map[string]int {
+	types := map[string]string{
+		"10.0.0.1": "IPv4", "10.0.0.2": "IPv4", "10.0.0.3": "IPv4", "fd00::1": "IPv6", "fd00::2": "IPv6", "FD00::2": "IPv6",
+	}
+	n := map[string]int{}
+	for name, o := range w.workloads {
+		if app, _ := o.Labels.Get("app"); app != "web" {
+			continue
+		}
+		for _, ip := range o.IPs {
+			family := types[ip]
+			if len(w.service.Spec.IPFamilies) == 0 || slices.Contains(w.service.Spec.IPFamilies, corev1.IPFamily(family)) {
+				n[family+" "+name] = 1
+			}
+		}
+	}
+	maps.DeleteFunc(n, func(k string, _ int) bool { return k[0] == ' ' })
+	return n
+}

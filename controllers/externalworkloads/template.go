@@ -1,0 +1,122 @@
+package externalworkloads
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ManagedBy is the value of the label endpointslice.kubernetes.io/managed-by of
+// our slices, which is that of Linkerd's controller (spec §8.5).
+const ManagedBy = "linkerd-external-workloads-controller"
+
+// namePrefix is what the names of our slices begin with, followed by the name of
+// the Service (spec §8.5).
+const namePrefix = "linkerd-external-"
+
+// reserved are the labels of slices that are not copied from the Service.
+var reserved = []string{discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy, corev1.IsHeadlessService}
+
+// template makes the slices of one Service (spec §8.5).
+type template struct {
+	service  *corev1.Service
+	headless bool
+	labels   map[string]string
+	// names are those in use.
+	names map[string]bool
+}
+
+func newTemplate(service *corev1.Service, existing []*discoveryv1.EndpointSlice) *template {
+	t := &template{
+		service: service, headless: service.Spec.ClusterIP == corev1.ClusterIPNone,
+		names: make(map[string]bool, len(existing)),
+	}
+	t.labels = labelsOf(service, t.headless)
+	for _, s := range existing {
+		if s.Namespace == service.Namespace {
+			t.names[s.Name] = true
+		}
+	}
+	return t
+}
+
+// labelsOf returns the labels of the slices, all of them: one that was removed from
+// the Service has to leave its slices too.
+func labelsOf(service *corev1.Service, headless bool) map[string]string {
+	labels := make(map[string]string, len(service.Labels)+len(reserved))
+	maps.Copy(labels, service.Labels)
+	for _, key := range reserved {
+		delete(labels, key)
+	}
+	labels[discoveryv1.LabelServiceName] = service.Name
+	labels[discoveryv1.LabelManagedBy] = ManagedBy
+	if headless {
+		labels[corev1.IsHeadlessService] = ""
+	}
+	return labels
+}
+
+// isOf reports whether a slice is one of those that we write for the Service.
+func isOf(s *discoveryv1.EndpointSlice, service *corev1.Service) bool {
+	return s.Namespace == service.Namespace && s.Labels[discoveryv1.LabelServiceName] == service.Name &&
+		s.Labels[discoveryv1.LabelManagedBy] == ManagedBy
+}
+
+// ownedBy returns false for slices of a former Service of the same name.
+func ownedBy(s *discoveryv1.EndpointSlice, service *corev1.Service) bool {
+	return slices.ContainsFunc(s.OwnerReferences, func(o metav1.OwnerReference) bool {
+		return o.UID == service.UID && o.Kind == "Service" && o.APIVersion == "v1"
+	})
+}
+
+// labelled reports whether a slice has the labels it should have and no others.
+func (t *template) labelled(s *discoveryv1.EndpointSlice) bool { return maps.Equal(s.Labels, t.labels) }
+
+// create returns a new slice.
+func (t *template) create(b *bin) *discoveryv1.EndpointSlice {
+	return t.slice(b, metav1.ObjectMeta{Namespace: t.service.Namespace, Name: t.name(b.group)})
+}
+
+// update returns what the slice of b is to become. What others have added to it
+// other than labels and owners stays.
+func (t *template) update(b *bin) *discoveryv1.EndpointSlice {
+	return t.slice(b, *b.slice.ObjectMeta.DeepCopy())
+}
+
+func (t *template) slice(b *bin, meta metav1.ObjectMeta) *discoveryv1.EndpointSlice {
+	yes := true
+	meta.Labels = maps.Clone(t.labels)
+	meta.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "v1", Kind: "Service", Name: t.service.Name, UID: t.service.UID,
+		Controller: &yes, BlockOwnerDeletion: &yes,
+	}}
+	ports := make([]discoveryv1.EndpointPort, len(b.group.ports))
+	for i, p := range b.group.ports {
+		ports[i] = discoveryv1.EndpointPort{Name: optional(p.name), Protocol: optional(p.protocol), Port: &p.number}
+	}
+	return &discoveryv1.EndpointSlice{
+		ObjectMeta: meta, AddressType: b.group.family, Ports: ports, Endpoints: b.endpoints,
+	}
+}
+
+// name returns a name for a new slice and marks it as used. Everybody who sees the same
+// slices arrives at the same name, so that of two leaders one is refused. The
+// UID is part of it because slices of a former Service may still be around, unseen. The
+// name of a Service has at most 63 characters, so the length is no concern.
+func (t *template) name(g *group) string {
+	for n := 0; ; n++ {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%s/%s/%d/%s", t.service.UID, g.family, n, g.set)
+		name := namePrefix + t.service.Name + "-" + strconv.FormatUint(h.Sum64(), 36)
+		if !t.names[name] {
+			t.names[name] = true
+			return name
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package externalworkloads
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// Workload is what the writer needs of a workload.linkerd.io/v1beta1
+// ExternalWorkload (spec §8.4).
+type Workload struct {
+	Namespace, Name, UID string
+	Labels               catalog.Labels
+	// IPs are spec.workloadIPs as written.
+	IPs []string
+	// Ports are the ports that the workload says it serves.
+	Ports []Port
+	// Ready is true when the condition Ready is True.
+	Ready bool
+}
+
+// Port is one of spec.ports of an ExternalWorkload.
+type Port struct {
+	Name   string
+	Number int32
+	// Protocol is TCP when empty.
+	Protocol corev1.Protocol
+}
+
+// Zone returns the zone that the workload is in by its label; empty when it doesn't say.
+func (w *Workload) Zone() string {
+	zone, _ := w.Labels.Get(corev1.LabelTopologyZone)
+	return zone
+}
+
+// Equal reports whether two workloads lead to the same slices, whatever the Service
+// (spec §8.2, "relevant change", and the labels).
+func (w *Workload) Equal(o *Workload) bool {
+	return w.Namespace == o.Namespace && slices.Equal(w.Labels, o.Labels) && w.SameEndpoint(o)
+}
+
+// SameEndpoint reports whether the workloads look the same in the slices of a
+// Service that selects both.
+func (w *Workload) SameEndpoint(o *Workload) bool {
+	return w.Name == o.Name && w.UID == o.UID && w.Ready == o.Ready && w.Zone() == o.Zone() &&
+		slices.Equal(w.IPs, o.IPs) && slices.Equal(w.Ports, o.Ports)
+}
+
+// number returns the number of the port that a Service sends traffic to. It returns
+// false unless the workload declares the port, with the same protocol.
+func (w *Workload) number(target intstr.IntOrString, protocol corev1.Protocol) (int32, bool) {
+	for _, p := range w.Ports {
+		if orTCP(p.Protocol) != orTCP(protocol) {
+			continue
+		}
+		if target.Type == intstr.String && p.Name == target.StrVal || target.Type == intstr.Int && p.Number == target.IntVal {
+			return p.Number, true
+		}
+	}
+	return 0, false
+}
+
+func orTCP(p corev1.Protocol) corev1.Protocol { return cmp.Or(p, corev1.ProtocolTCP) }
+
+// Selects reports whether the Service selects the workload (spec §8.3). Services without
+// a selector and those of type ExternalName select nothing.
+func Selects(service *corev1.Service, w *Workload) bool {
+	if !selective(service) || w.Namespace != service.Namespace {
+		return false
+	}
+	for key, want := range service.Spec.Selector {
+		if got, ok := w.Labels.Get(key); !ok || got != want {
+			return false
+		}
+	}
+	return true
+}
+
+func selective(service *corev1.Service) bool {
+	return service.Spec.Type != corev1.ServiceTypeExternalName && len(service.Spec.Selector) > 0
+}
+
+// Affects reports whether the change of a workload from before to after can
+// change the slices of the Service (spec §8.2). Before is nil for a workload that
+// is new, after for one that is gone.
+func Affects(service *corev1.Service, before, after *Workload) bool {
+	was := before != nil && Selects(service, before)
+	is := after != nil && Selects(service, after)
+	return was != is || is && !before.SameEndpoint(after)
+}

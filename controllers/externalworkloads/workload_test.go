@@ -1,0 +1,132 @@
+package externalworkloads
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/signpostd/signpost/api/workload"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
+)
+
+// TestEqual has case X10 of spec/destination.md §9.9. That a workload is being deleted
+// is no change: slices don't say so (§8.4.3).
+func TestEqual(t *testing.T) {
+	base := machine("a", "10.0.0.1", "fd00::1")
+	for _, c := range []struct {
+		id   string
+		edit func(*Workload)
+	}{
+		{"X10 no change", func(*Workload) {}},
+		{"X10 IP added", func(w *Workload) { w.IPs = append(w.IPs, "10.0.0.9") }},
+		{"X10 IP removed", func(w *Workload) { w.IPs = w.IPs[:1] }},
+		{"X10 IP changed", func(w *Workload) { w.IPs[0] = "10.0.0.9" }},
+		{"X10 port added", func(w *Workload) { w.Ports = append(w.Ports, Port{Number: 1}) }},
+		{"X10 port removed", func(w *Workload) { w.Ports = nil }},
+		{"X10 port renumbered", func(w *Workload) { w.Ports[0].Number = 1 }},
+		{"X10 port renamed", func(w *Workload) { w.Ports[0].Name = "x" }},
+		{"X10 port name dropped", func(w *Workload) { w.Ports[0].Name = "" }},
+		{"protocol", func(w *Workload) { w.Ports[0].Protocol = "UDP" }},
+		{"readiness", func(w *Workload) { w.Ready = false }},
+		{"replaced", func(w *Workload) { w.UID = "x" }},
+		{"Q30 zone", labelled("app=web", "topology.kubernetes.io/zone=west")},
+		{"label", labelled("app=web", "x=y")},
+	} {
+		t.Run(c.id, func(t *testing.T) {
+			want := c.id == "X10 no change"
+			if got := base.Equal(edited(base, c.edit)); got != want {
+				t.Errorf("equal is %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// TestAffects has case X11 of spec/destination.md §9.9.
+func TestAffects(t *testing.T) {
+	selecting := func(key, value string) *corev1.Service {
+		return serviceWith(func(s *corev1.Service) { s.Spec.Selector = map[string]string{key: value} })
+	}
+	// The three Services select the workload before, after, and both.
+	services := []*corev1.Service{selecting("app", "old"), selecting("app", "new"), selecting("tier", "1")}
+	before := edited(machine("a", "10.0.0.1"), labelled("app=old", "tier=1"))
+	relabelled := labelled("app=new", "tier=1")
+	unready := func(w *Workload) { w.Ready = false }
+	for _, c := range []struct {
+		id            string
+		before, after *Workload
+		want          [3]bool
+	}{
+		{"X11 same version", before, before, [3]bool{}},
+		{"X11 labels and spec", before, edited(edited(before, relabelled), unready), [3]bool{true, true, true}},
+		{"X11 spec only", before, edited(before, unready), [3]bool{true, false, true}},
+		{"X11 labels only", before, edited(before, relabelled), [3]bool{true, true, false}},
+		{"Q30 zone only", before, edited(before, labelled("app=old", "tier=1", "topology.kubernetes.io/zone=w")), [3]bool{true, false, true}},
+		{"new", nil, before, [3]bool{true, false, true}},
+		{"gone", before, nil, [3]bool{true, false, true}},
+		{"other namespace", nil, edited(before, func(w *Workload) { w.Namespace = "other" }), [3]bool{}},
+	} {
+		t.Run(c.id, func(t *testing.T) {
+			var got [3]bool
+			for i, s := range services {
+				got[i] = Affects(s, c.before, c.after)
+			}
+			if got != c.want {
+				t.Errorf("affects the Services selecting {before after both}: %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestTrim checks what is kept of an object as a user would write it.
+func TestTrim(t *testing.T) {
+	const meta = "metadata: {name: x, namespace: ns, uid: u, labels: {app: web}, deletionTimestamp: 2026-01-01T00:00:00Z}\n"
+	for _, c := range []struct {
+		name, yaml string
+		want       *Workload
+		problems   []string
+	}{
+		{
+			name: "everything",
+			yaml: meta + `
+spec: {workloadIPs: [{ip: 10.0.0.1}, {ip: nonsense}], ports: [{name: http, port: 80, protocol: UDP}, {port: 1}, {port: 70000}]}
+status: {conditions: [{type: Other, status: "False"}, {type: Ready, status: "True"}]}`,
+			want: &Workload{
+				Namespace: "ns", Name: "x", UID: "u", Labels: catalog.Labels{{Key: "app", Value: "web"}}, Ready: true,
+				IPs: []string{"10.0.0.1", "nonsense"}, Ports: []Port{{"http", 80, "UDP"}, {"", 1, ""}},
+			},
+			problems: []string{"spec.ports[2].port"},
+		},
+		{
+			name: "not ready",
+			yaml: meta + `status: {conditions: [{type: Ready, status: Unknown}]}`,
+			want: &Workload{Namespace: "ns", Name: "x", UID: "u", Labels: catalog.Labels{{Key: "app", Value: "web"}}},
+		},
+		{name: "spec of the wrong shape", yaml: meta + `spec: {ports: 80}`, problems: []string{"spec"}},
+		{
+			name: "status of the wrong shape", yaml: meta + `status: {conditions: yes}`, problems: []string{"status"},
+			want: &Workload{Namespace: "ns", Name: "x", UID: "u", Labels: catalog.Labels{{Key: "app", Value: "web"}}},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			obj := &workload.ExternalWorkload{}
+			if err := yaml.Unmarshal([]byte(c.yaml), obj); err != nil {
+				t.Fatal(err)
+			}
+			got, problems := Workloads().Trim(kube.Scope{}, obj)
+			if !reflect.DeepEqual(got, c.want) {
+				t.Errorf("trimmed to %+v, want %+v", got, c.want)
+			}
+			var fields []string
+			for _, p := range problems {
+				fields = append(fields, p.Field)
+			}
+			if diff := cmp.Diff(c.problems, fields); diff != "" {
+				t.Errorf("fields with problems (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,117 @@
+// Package frugal makes clients of Endpoints and EndpointSlices whose creates and
+// updates are answered with metadata only.
+//
+// What the API server makes of an object is known but for its metadata, and an answer
+// is as large as the object: reading it is a good part of what a write costs. Package
+// controllers wraps its clients with [Slices] and [Endpoints]. A webhook that changes
+// the rest of an object goes unnoticed until the table has the object.
+//
+// The clients may be used from any goroutine.
+package frugal
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what one of the controllers writes.
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
+	"k8s.io/client-go/rest"
+)
+
+// metadataOnly is the Accept header; JSON is for servers that have no protobuf.
+const metadataOnly = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
+	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+
+// write sends an object and returns the metadata of what became of it.
+func write(ctx context.Context, request *rest.Request, namespace, resource string, object runtime.Object) (metav1.ObjectMeta, error) {
+	var answer metav1.PartialObjectMetadata
+	err := request.Namespace(namespace).Resource(resource).SetHeader("Accept", metadataOnly).Body(object).Do(ctx).Into(&answer)
+	return answer.ObjectMeta, err
+}
+
+// Slices returns a client of EndpointSlices that does what c does.
+func Slices(c discoveryclient.DiscoveryV1Interface) discoveryclient.EndpointSlicesGetter {
+	return slicesGetter{c}
+}
+
+type slicesGetter struct {
+	client discoveryclient.DiscoveryV1Interface
+}
+
+// EndpointSlices implements discoveryclient.EndpointSlicesGetter.
+func (g slicesGetter) EndpointSlices(namespace string) discoveryclient.EndpointSliceInterface {
+	return sliceClient{g.client.EndpointSlices(namespace), g.client.RESTClient(), namespace}
+}
+
+type sliceClient struct {
+	discoveryclient.EndpointSliceInterface
+	rest      rest.Interface
+	namespace string
+}
+
+// Create implements discoveryclient.EndpointSliceInterface. The options are not used.
+func (c sliceClient) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
+	meta, err := write(ctx, c.rest.Post(), c.namespace, "endpointslices", e)
+	return c.written(e, meta, err)
+}
+
+// Update implements discoveryclient.EndpointSliceInterface. The options are not used.
+func (c sliceClient) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
+	meta, err := write(ctx, c.rest.Put().Name(e.Name), c.namespace, "endpointslices", e)
+	return c.written(e, meta, err)
+}
+
+func (sliceClient) written(e *discoveryv1.EndpointSlice, meta metav1.ObjectMeta, err error) (*discoveryv1.EndpointSlice, error) {
+	if err != nil {
+		return nil, err
+	}
+	made := *e
+	made.ObjectMeta = meta
+	return &made, nil
+}
+
+// Endpoints returns a client of Endpoints that does what c does.
+func Endpoints(c corev1client.CoreV1Interface) corev1client.EndpointsGetter {
+	return endpointsGetter{c}
+}
+
+type endpointsGetter struct {
+	client corev1client.CoreV1Interface
+}
+
+// Endpoints implements corev1client.EndpointsGetter.
+func (g endpointsGetter) Endpoints(namespace string) corev1client.EndpointsInterface {
+	return endpointsClient{g.client.Endpoints(namespace), g.client.RESTClient(), namespace}
+}
+
+type endpointsClient struct {
+	corev1client.EndpointsInterface
+	rest      rest.Interface
+	namespace string
+}
+
+// Create implements corev1client.EndpointsInterface. The options are not used.
+func (c endpointsClient) Create(ctx context.Context, e *corev1.Endpoints, _ metav1.CreateOptions) (*corev1.Endpoints, error) {
+	meta, err := write(ctx, c.rest.Post(), c.namespace, "endpoints", e)
+	return c.written(e, meta, err)
+}
+
+// Update implements corev1client.EndpointsInterface. The options are not used.
+func (c endpointsClient) Update(ctx context.Context, e *corev1.Endpoints, _ metav1.UpdateOptions) (*corev1.Endpoints, error) {
+	meta, err := write(ctx, c.rest.Put().Name(e.Name), c.namespace, "endpoints", e)
+	return c.written(e, meta, err)
+}
+
+func (endpointsClient) written(e *corev1.Endpoints, meta metav1.ObjectMeta, err error) (*corev1.Endpoints, error) {
+	if err != nil {
+		return nil, err
+	}
+	made := *e
+	made.ObjectMeta = meta
+	return &made, nil
+}

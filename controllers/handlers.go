@@ -1,0 +1,102 @@
+package controllers
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what one of the controllers writes.
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/signpostd/signpost/controllers/externalworkloads"
+	"github.com/signpostd/signpost/controllers/membership"
+	"github.com/signpostd/signpost/controllers/watched"
+)
+
+// The handlers of the tables. Each brings the membership up to date, leading or not, and
+// then tells the controllers which Services are concerned (spec/endpoints.md §4).
+
+func (s *Set) serviceChanged(old, current *corev1.Service) {
+	key := nameOf(old, current)
+	move(s.podIndex, key, current)
+	move(s.otherIndex, key, current)
+	if s.endpointsController != nil {
+		s.endpointsController.ServiceChanged(key)
+	}
+	if s.slicesController != nil {
+		s.slicesController.ServiceChanged(key)
+	}
+	if s.mirroringController != nil {
+		s.mirroringController.ServiceChanged(old, current)
+	}
+	if s.otherWorkloadController != nil {
+		s.otherWorkloadController.ServiceChanged(key)
+	}
+}
+
+func nameOf(old, current *corev1.Service) types.NamespacedName {
+	if current == nil {
+		current = old
+	}
+	return types.NamespacedName{Namespace: current.Namespace, Name: current.Name}
+}
+
+func move[W any](index *membership.Index[W], key types.NamespacedName, current *corev1.Service) {
+	switch {
+	case index == nil:
+	case current == nil:
+		index.DeleteService(key)
+	default:
+		index.PutService(current)
+	}
+}
+
+func (s *Set) podChanged(old, current *watched.Pod) {
+	var namespace string
+	var services []string
+	if current == nil {
+		namespace = old.Namespace
+		services = s.podIndex.Delete(types.NamespacedName{Namespace: old.Namespace, Name: old.Name})
+	} else {
+		namespace = current.Namespace
+		services = s.podIndex.Put(current, old == nil || !current.SameBesidesLabels(old))
+	}
+	if s.endpointsController != nil {
+		s.endpointsController.PodsChanged(namespace, services)
+	}
+	if s.slicesController != nil {
+		s.slicesController.PodsChanged(namespace, services)
+	}
+}
+
+func (s *Set) workloadChanged(old, current *externalworkloads.Workload) {
+	if current == nil {
+		s.otherWorkloadController.WorkloadsChanged(old.Namespace,
+			s.otherIndex.Delete(types.NamespacedName{Namespace: old.Namespace, Name: old.Name}))
+		return
+	}
+	s.otherWorkloadController.WorkloadsChanged(current.Namespace,
+		s.otherIndex.Put(current, old == nil || !current.SameEndpoint(old)))
+}
+
+func (s *Set) nodeChanged(old, current *watched.Node) { s.slicesController.NodeChanged(old, current) }
+
+func (s *Set) endpointsChanged(old, current *corev1.Endpoints) {
+	if s.endpointsController != nil {
+		s.endpointsController.EndpointsChanged(old, current)
+	}
+	if s.mirroringController != nil {
+		s.mirroringController.EndpointsChanged(old, current)
+	}
+}
+
+func (s *Set) sliceChanged(old, current *discoveryv1.EndpointSlice) {
+	if s.slicesController != nil {
+		s.slicesController.SliceChanged(old, current)
+	}
+	if s.mirroringController != nil {
+		s.mirroringController.SliceChanged(old, current)
+	}
+	if s.otherWorkloadController != nil {
+		s.otherWorkloadController.SliceChanged(old, current)
+	}
+}

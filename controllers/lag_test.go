@@ -1,0 +1,308 @@
+package controllers_test
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what one of the controllers writes.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The tests of this file hold back what the controllers read: they decide on an old state.
+
+// EP-80: a Service that is deleted and made again while the deletion of its Endpoints
+// isn't known.
+func TestEP80ServiceMadeAgain(t *testing.T) {
+	for name, unknown := range map[string][]string{
+		"Endpoints lag": {"endpoints"}, "slices lag": {"endpointslices"}, "Services lag": {"services"},
+		"both outputs lag": {"endpoints", "endpointslices"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := playAlone(t)
+			s.service("web", headless)
+			s.pod("web-0", "web", "10.0.0.1")
+			s.wantEndpoints("web", "10.0.0.1 : 8080")
+			s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+			old := s.getEndpoints("web").UID
+			release := s.gates.hold(t, unknown...)
+			since := s.journal.now()
+			s.deleteService("web")
+			if !slices.Contains(unknown, "services") {
+				s.wantEndpoints("web", absent)
+			}
+			again := s.service("web", headless)
+			release()
+			s.wantEndpoints("web", "10.0.0.1 : 8080")
+			s.eventually(func() error {
+				list := s.slicesOf("web", ofPods)
+				if got := showSlices(list); got != "10.0.0.1@a : 8080" || list[0].OwnerReferences[0].UID != again.UID {
+					return fmt.Errorf("slices are %q of owner %v, want one of the new Service %s", got, list, again.UID)
+				}
+				return nil
+			})
+			if s.getEndpoints("web").UID == old {
+				t.Error("the Endpoints are the old ones")
+			}
+			s.quietly(func() {})
+			s.wantNoWarnings("web", since)
+		})
+	}
+}
+
+// wantNoWarnings fails the test when there were Events about an object.
+func (s *scene) wantNoWarnings(name string, since int) {
+	s.Helper()
+	if got := s.announced(name, since); len(got) > 0 {
+		s.Errorf("there are Events on %s: %q", name, got)
+	}
+}
+
+// EP-81: a pod is ready again before it is known that its unreadiness was written.
+func TestEP81FlipFasterThanTheWatch(t *testing.T) {
+	s := playAlone(t)
+	s.service("web")
+	s.pod("web-0", "web", "10.0.0.1")
+	s.wantEndpoints("web", "10.0.0.1 : 8080")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+	release := s.gates.hold(t, "endpoints", "endpointslices")
+	since := s.journal.now()
+	for range 3 {
+		s.editPodStatus("web-0", notReady)
+		s.wantEndpoints("web", "!10.0.0.1 : 8080")
+		s.wantSlices("web", ofPods, "!10.0.0.1@a : 8080")
+		s.editPodStatus("web-0", ready(true))
+		s.wantEndpoints("web", "10.0.0.1 : 8080")
+		s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+	}
+	release()
+	s.settle()
+	for _, e := range s.wrote(since) {
+		if e.status != 200 {
+			t.Errorf("a write failed: %v", e)
+		}
+	}
+	if n := len(s.wrote(since)); n != 12 {
+		t.Errorf("there were %d writes, want 12:\n%s", n, strings.Join(texts(s.wrote(since)), "\n"))
+	}
+	s.wantNoWarnings("web", since)
+}
+
+// AD-06: what was just created is known, though the table doesn't show it.
+func TestAD06SecondSyncBeforeTheFirstIsSeen(t *testing.T) {
+	s := playAlone(t)
+	release := s.gates.hold(t, "endpoints", "endpointslices")
+	since := s.journal.now()
+	s.service("web")
+	s.workload("vm-0", "web", []string{"10.0.0.9"})
+	s.wantEndpoints("web", "")
+	s.wantSlices("web", ofPods, ":")
+	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+	s.pod("web-0", "web", "10.0.0.1")
+	s.workload("vm-1", "web", []string{"10.0.0.8"})
+	s.wantEndpoints("web", "10.0.0.1 : 8080")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+	s.wantSlices("web", ofWorkloads, "10.0.0.8 10.0.0.9 : 8080")
+	release()
+	s.settle()
+	for _, e := range s.wrote(since) {
+		if e.status >= 300 {
+			t.Errorf("a write failed: %v", e)
+		}
+	}
+	s.wantNoWarnings("web", since)
+}
+
+// AD-10: Endpoints and slices that are gone without it being known are made anew, with
+// nothing of the old ones.
+func TestAD10UpdateOfWhatIsGone(t *testing.T) {
+	s := playAlone(t)
+	s.service("web")
+	s.pod("web-0", "web", "10.0.0.1")
+	s.workload("vm-0", "web", []string{"10.0.0.9"})
+	s.wantEndpoints("web", "10.0.0.1 : 8080")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+	s.editEndpoints("web", func(ep *corev1.Endpoints) {
+		metav1.SetMetaDataAnnotation(&ep.ObjectMeta, "foreign", "yes")
+	})
+	s.settle()
+	release := s.gates.hold(t, "endpoints", "endpointslices")
+	since := s.journal.now()
+	s.deleteEndpoints("web")
+	for _, manager := range []string{ofPods, ofWorkloads} {
+		s.deleteSlice(s.slicesOf("web", manager)[0].Name)
+	}
+	s.editService("web", serviceLabel("new", "yes"))
+	s.wantEndpoints("web", "10.0.0.1 : 8080")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+	if ep := s.getEndpoints("web"); ep.Annotations["foreign"] != "" || ep.Labels["new"] == "" {
+		t.Errorf("Endpoints have annotations %v and labels %v, want new ones", ep.Annotations, ep.Labels)
+	}
+	release()
+	s.settle()
+	s.wantNoWarnings("web", since)
+}
+
+// K15: when others have written, the controllers read that and write again, without
+// an Event.
+func TestConflicts(t *testing.T) {
+	s := playAlone(t)
+	s.service("web")
+	s.pod("web-0", "web", "10.0.0.1")
+	s.workload("vm-0", "web", []string{"10.0.0.9"})
+	s.wantEndpoints("web", "10.0.0.1 : 8080")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+	s.settle()
+	release := s.gates.hold(t, "endpoints", "endpointslices")
+	since := s.journal.now()
+	s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Subsets = nil })
+	for _, manager := range []string{ofPods, ofWorkloads} {
+		s.editSlice(s.slicesOf("web", manager)[0].Name, func(e *discoveryv1.EndpointSlice) { e.Endpoints = nil })
+	}
+	s.editService("web", serviceLabel("new", "yes"))
+	s.wantEndpoints("web", "10.0.0.1 : 8080")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+	release()
+	s.quietly(func() {})
+	s.wantNoWarnings("web", since)
+	conflicts := 0
+	for _, e := range s.wrote(since) {
+		if e.status == 409 {
+			conflicts++
+		}
+	}
+	if conflicts != 3 {
+		t.Errorf("there were %d conflicts, want one for each object", conflicts)
+	}
+}
+
+// AD-07, §13.12: slices that come and go with their Service, unseen, keep no Service from
+// being synced.
+func TestAD07VanishedSlices(t *testing.T) {
+	s := playAlone(t)
+	release := s.gates.hold(t, "endpointslices")
+	s.pod("web-0", "web", "10.0.0.1")
+	for range 3 {
+		s.service("web")
+		s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+		s.deleteService("web")
+		s.deleteSlice(s.slicesOf("web", ofPods)[0].Name)
+	}
+	s.service("web")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+	s.editPodStatus("web-0", notReady)
+	s.wantSlices("web", ofPods, "!10.0.0.1@a : 8080")
+	release()
+	s.quietly(func() {})
+	s.wantSlices("web", ofPods, "!10.0.0.1@a : 8080")
+}
+
+// The slice without endpoints of a Service that is gone is made anew for the next one.
+func TestVanishedPlaceholder(t *testing.T) {
+	s := playAlone(t)
+	release := s.gates.hold(t, "endpointslices")
+	s.service("web")
+	s.wantSlices("web", ofPods, ":")
+	old := s.slicesOf("web", ofPods)[0]
+	s.deleteService("web")
+	again := s.service("web")
+	s.deleteSlice(old.Name) // as the garbage collector does
+	release()
+	s.eventually(func() error {
+		list := s.slicesOf("web", ofPods)
+		if len(list) != 1 || list[0].OwnerReferences[0].UID != again.UID {
+			return fmt.Errorf("slices are %v, want one that the new Service owns", list)
+		}
+		return nil
+	})
+}
+
+// AD-13: that a namespace is going away is nobody's fault.
+func TestAD13NamespaceGoesAway(t *testing.T) {
+	s := playAlone(t)
+	lively := *s
+	s.ns = must[*corev1.Namespace](s)(s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "t-ad13-"},
+	}, metav1.CreateOptions{})).Name
+	release := s.gates.hold(t, "services")
+	s.service("web")
+	s.workload("vm-0", "web", []string{"10.0.0.9"})
+	s.pod("web-0", "web", "10.0.0.1")
+	since := s.journal.now()
+	s.must(s.client.CoreV1().Namespaces().Delete(t.Context(), s.ns, metav1.DeleteOptions{}))
+	t.Cleanup(s.emptyNamespace)
+	release()
+	lively.settle()
+	var refused []string
+	for _, e := range s.wrote(since) {
+		refused = append(refused, fmt.Sprint(e.method, " ", e.resource, " ", e.status))
+	}
+	slices.Sort(refused)
+	want := []string{"POST endpoints 403", "POST endpointslices 403", "POST endpointslices 403"}
+	if !slices.Equal(refused, want) {
+		t.Errorf("the controllers wrote %q, want one attempt of each: %q", refused, want)
+	}
+	for _, name := range []string{"web", "vm-0"} {
+		s.wantNoWarnings(name, since)
+	}
+}
+
+// emptyNamespace deletes what AD-13 has left: a namespace that is going away isn't
+// deleted again.
+func (s *scene) emptyNamespace() {
+	ctx, now := context.Background(), metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
+	for _, err := range []error{
+		s.client.CoreV1().Services(s.ns).Delete(ctx, "web", now),
+		s.client.CoreV1().Pods(s.ns).DeleteCollection(ctx, now, metav1.ListOptions{}),
+		s.external().DeleteCollection(ctx, now, metav1.ListOptions{}),
+	} {
+		if err != nil {
+			s.Error(err)
+		}
+	}
+	namespaces := s.client.CoreV1().Namespaces()
+	namespace, err := namespaces.Get(ctx, s.ns, metav1.GetOptions{})
+	if err == nil {
+		namespace.Spec.Finalizers = nil
+		_, err = namespaces.Finalize(ctx, namespace, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		s.Error(err)
+	}
+}
+
+// AD-13: any other refusal is told, and tried again until it is over.
+func TestAD13OtherRefusals(t *testing.T) {
+	s := play(t)
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: "none"},
+		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
+			"count/endpoints": {}, "count/endpointslices.discovery.k8s.io": {},
+		}},
+	}
+	quotas := s.client.CoreV1().ResourceQuotas(s.ns)
+	made := must[*corev1.ResourceQuota](s)(quotas.Create(t.Context(), quota, metav1.CreateOptions{}))
+	made.Status = corev1.ResourceQuotaStatus{Hard: made.Spec.Hard, Used: made.Spec.Hard}
+	must[*corev1.ResourceQuota](s)(quotas.UpdateStatus(t.Context(), made, metav1.UpdateOptions{}))
+	s.pod("web-0", "web", "10.0.0.1")
+	s.workload("vm-0", "web", []string{"10.0.0.9"})
+	service := s.service("web")
+	s.wantEvent("Endpoints", "web", "FailedToCreateEndpoint")
+	e := s.wantEvent("Service", "web", "FailedToUpdateEndpointSlices")
+	if e.InvolvedObject.UID != service.UID || e.Type != corev1.EventTypeWarning {
+		t.Errorf("Event %+v, want a warning about the Service", e)
+	}
+	s.must(quotas.Delete(t.Context(), "none", metav1.DeleteOptions{}))
+	s.wantEndpoints("web", "10.0.0.1 : 8080")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+}

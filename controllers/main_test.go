@@ -1,0 +1,202 @@
+package controllers_test
+
+import (
+	"context"
+	"flag"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/signpostd/signpost/controllers"
+	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/kube"
+)
+
+// atOnce is how many tests run at the same time: they wait for the API server most of
+// the time.
+const atOnce = "8"
+
+// sequences is how many random sequences each property is tried with, unless
+// -rapid.checks says otherwise.
+const sequences = "200"
+
+// steps is how long a sequence is on average.
+const steps = "60"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	unlessGiven("test.parallel", atOnce)
+	unlessGiven("rapid.checks", sequences)
+	unlessGiven("rapid.steps", steps)
+	// What the libraries say, mostly about namespaces that are gone.
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
+	goleak.VerifyTestMain(kubetest.Wrap(stopping{m}, kubetest.WithCRDs("../deploy/crds")))
+}
+
+// unlessGiven sets a flag that isn't on the command line.
+func unlessGiven(name, value string) {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	if given {
+		return
+	}
+	if err := flag.Set(name, value); err != nil {
+		panic(err)
+	}
+}
+
+// stopping ends the controllers after the tests, while the API server still runs.
+type stopping struct{ *testing.M }
+
+func (s stopping) Run() int {
+	defer controlled.stop()
+	return s.M.Run()
+}
+
+// controlled is the one set of controllers of this test binary: it writes in all
+// namespaces, so there can't be two.
+var controlled world
+
+// world is a set of controllers that works for the API server of the tests.
+type world struct {
+	once    sync.Once
+	err     error
+	cluster *kubetest.Cluster
+
+	set      *controllers.Set
+	registry *prometheus.Registry
+	// seen has what the tables of the set have, as soon as their handlers were told.
+	seen seen
+	// journal has what the controllers write, gates hold back what they read.
+	journal *journal
+	gates   *gates
+	log     *lines
+
+	endReading func()
+	// endTerm is nil between terms.
+	endTerm func()
+}
+
+// start makes the controllers run on first use.
+func (w *world) start(t testing.TB) {
+	t.Helper()
+	cluster := kubetest.Start(t)
+	w.once.Do(func() {
+		w.cluster = cluster
+		if w.err = w.assemble(); w.err == nil {
+			w.begin()
+		}
+	})
+	if w.err != nil {
+		t.Fatal(w.err)
+	}
+}
+
+// assemble makes the set and fills its tables.
+func (w *world) assemble() error {
+	w.journal, w.gates, w.registry = &journal{}, newGates(), prometheus.NewRegistry()
+	w.log = &lines{}
+	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	writing := rest.CopyConfig(w.cluster.Config)
+	writing.Wrap(w.journal.wrap)
+	client, err := kubernetes.NewForConfig(writing)
+	if err != nil {
+		return err
+	}
+	loop := controllers.Loop{Workers: 5}
+	if w.set, err = controllers.New(controllers.Config{
+		Controllers: controllers.Names(), Client: client, EventClient: client,
+		Endpoints: loop, EndpointSlices: loop, Mirroring: loop, ExternalWorkloads: loop,
+		MaxEndpointsPerSlice: 100, MirroringMaxEndpointsPerSubset: 1000,
+		Metrics: reconcile.NewMetrics(w.registry), Logger: logger,
+	}); err != nil {
+		return err
+	}
+	reading := rest.CopyConfig(w.cluster.Config)
+	reading.Wrap(w.gates.wrap)
+	tables, err := kube.New(kube.Options{Config: reading, Logger: logger}, append(w.set.Tables(), w.seen.make()...)...)
+	if err != nil {
+		return err
+	}
+	for name, zone := range map[string]string{nodeA: "a", nodeB: "b"} {
+		if err := makeNode(context.Background(), w.cluster.Client, newNode(name, zone, controlPlane)); err != nil {
+			return err
+		}
+	}
+	w.endReading = inBackground(func(ctx context.Context) { _ = tables.Run(ctx) })
+	<-tables.Settled()
+	return nil
+}
+
+// begin begins a term.
+func (w *world) begin() {
+	w.endTerm = inBackground(func(ctx context.Context) { _ = w.set.Lead(ctx) })
+}
+
+// end ends the term.
+func (w *world) end() {
+	w.endTerm()
+	w.endTerm = nil
+}
+
+func (w *world) stop() {
+	if w.endTerm != nil {
+		w.end()
+	}
+	if w.endReading != nil {
+		w.endReading()
+	}
+}
+
+// inBackground runs a function until the one that it returns is called.
+func inBackground(run func(context.Context)) (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// patience is how long a test waits for what has to happen. It takes milliseconds as a
+// rule.
+const patience = 20 * time.Second
+
+// lines keep the log of the controllers.
+type lines struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, string(line))
+	return len(line), nil
+}
+
+// about returns the lines that have something to do with a namespace, or with the cluster.
+func (l *lines) about(namespace string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var text strings.Builder
+	for _, line := range l.list {
+		if strings.Contains(line, namespace) || strings.Contains(line, "cluster=") {
+			text.WriteString(line)
+		}
+	}
+	return text.String()
+}

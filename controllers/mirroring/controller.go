@@ -1,0 +1,243 @@
+package mirroring
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/signpostd/signpost/controllers/reconcile"
+	slicestore "github.com/signpostd/signpost/controllers/slices"
+	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/kube"
+)
+
+// The names of the controller (spec/endpoints.md §2).
+const (
+	// ManagedBy is the value of the label endpointslice.kubernetes.io/managed-by.
+	ManagedBy = "endpointslicemirroring-controller.k8s.io"
+	// Component is the source of the events.
+	Component = "endpoint-slice-mirroring-controller"
+
+	queueName = "endpoint_slice_mirroring"
+)
+
+const (
+	// The delays between failures (spec/endpoints.md §2).
+	retryFirst, retryLimit = time.Second, 100 * time.Second
+	// attempts is how often a plan is made within one sync, because the slices
+	// were not what they were taken for.
+	attempts = 3
+)
+
+// Options are what a [Controller] is made from.
+type Options struct {
+	Client    discoveryclient.EndpointSlicesGetter
+	Services  *kube.Table[corev1.Service]
+	Endpoints *kube.Table[corev1.Endpoints]
+	// Slices has the index [watched.ByService].
+	Slices *kube.Table[discoveryv1.EndpointSlice]
+	// MaxEndpointsPerSubset is from 1 to 1000.
+	MaxEndpointsPerSubset int
+	Workers               int
+	// BatchPeriod is how long a change of Endpoints waits for others to come.
+	BatchPeriod time.Duration
+	Recorder    record.EventRecorder
+	Metrics     *reconcile.Metrics
+	// Mirrored are the metrics of this controller alone. Nil means that nobody wants them.
+	Mirrored *Metrics
+	Logger   *slog.Logger
+}
+
+// Controller mirrors Endpoints. Its methods may be called from any goroutine; Run has one
+// call at a time.
+type Controller struct {
+	o     Options
+	loop  *reconcile.Loop
+	store *slicestore.Store
+
+	mu sync.Mutex
+	// told has the problems that Events were made of, by Service.
+	told map[reconcile.Key][]Problem
+}
+
+// New returns a controller that doesn't run yet.
+func New(o Options) *Controller {
+	if o.Metrics == nil {
+		o.Metrics = reconcile.NewMetrics(nil)
+	}
+	if o.Mirrored == nil {
+		o.Mirrored = NewMetrics(nil)
+	}
+	c := &Controller{o: o, told: map[reconcile.Key][]Problem{}}
+	c.loop = reconcile.New(reconcile.Options{
+		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
+		RetryFirst: retryFirst, RetryLimit: retryLimit, Metrics: o.Metrics, Logger: o.Logger,
+	})
+	c.store = slicestore.NewStore(slicestore.Options{
+		Controller: queueName, ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop, Metrics: o.Metrics,
+	})
+	return c
+}
+
+// Run mirrors until ctx ends, beginning with a look at everything.
+func (c *Controller) Run(ctx context.Context) {
+	c.store.Forget()
+	defer c.o.Mirrored.reset()
+	c.loop.Run(ctx, c.all)
+}
+
+// all returns the names of all Endpoints that are mirrored, and of those that have been
+// and perhaps no longer are.
+func (c *Controller) all() []reconcile.Key {
+	var keys []reconcile.Key
+	for _, endpoints := range c.o.Endpoints.List() {
+		key := reconcile.Key{Namespace: endpoints.Namespace, Name: endpoints.Name}
+		if isMirrored(endpoints, c.service(key)) {
+			keys = append(keys, key)
+		}
+	}
+	for _, s := range c.o.Slices.List() {
+		if key, ok := watched.ServiceOf(s); ok && isOf(s, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func (c *Controller) service(key reconcile.Key) *corev1.Service {
+	return c.o.Services.Get(key.Namespace, key.Name)
+}
+
+// ServiceChanged is to be called after a Service has come, changed or gone
+// (spec/endpoints.md §14.2).
+func (c *Controller) ServiceChanged(old, current *corev1.Service) {
+	if isBare(old) != isBare(current) {
+		some := current
+		if some == nil {
+			some = old
+		}
+		c.loop.Add(reconcile.Key{Namespace: some.Namespace, Name: some.Name})
+	}
+}
+
+// isBare reports whether a Service is one whose Endpoints are mirrored.
+func isBare(service *corev1.Service) bool { return service != nil && !selects(service) }
+
+// EndpointsChanged is to be called after Endpoints have come, changed or gone. Most
+// belong to Services that select pods, and change often; they are none of our business,
+// because ServiceChanged has seen to their slices when the selector came.
+func (c *Controller) EndpointsChanged(old, current *corev1.Endpoints) {
+	if !c.loop.Running() {
+		return
+	}
+	some := current
+	if some == nil {
+		some = old
+	}
+	key := reconcile.Key{Namespace: some.Namespace, Name: some.Name}
+	if service := c.service(key); service != nil && selects(service) {
+		return
+	}
+	if old != nil && isWanted(old) || current != nil && isWanted(current) {
+		c.loop.AddBatched(key.Namespace, key.Name)
+	}
+}
+
+// SliceChanged is to be called after a slice has come, changed or gone.
+func (c *Controller) SliceChanged(old, current *discoveryv1.EndpointSlice) {
+	c.store.Changed(old, current)
+}
+
+// sync makes the slices of Endpoints what they have to be.
+func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
+	begun := time.Now()
+	endpoints, service := c.o.Endpoints.Get(key.Namespace, key.Name), c.service(key)
+	var plan Plan
+	var err error
+	for attempt := 1; ; attempt++ {
+		plan = Compute(key, endpoints, service, c.store.Of(key), c.o.MaxEndpointsPerSubset)
+		var outdated bool
+		if outdated, err = c.write(ctx, key, plan); !outdated || attempt == attempts {
+			break
+		}
+		if err := c.store.Refresh(ctx, key); err != nil {
+			return err
+		}
+	}
+	problems := plan.Problems
+	if reconcile.IsRefused(err) {
+		problems = append(problems, Problem{FailedToUpdateEndpointSlices, err.Error()})
+	}
+	c.tell(key, endpoints, problems)
+	c.o.Mirrored.synced(key, plan.Stats, len(c.store.Of(key)), time.Since(begun))
+	return err
+}
+
+// write carries out a plan. It reports whether the slices turned out not to be those that
+// the plan was made from.
+func (c *Controller) write(ctx context.Context, key reconcile.Key, plan Plan) (outdated bool, err error) {
+	var all []error
+	failed := map[discoveryv1.AddressType]bool{}
+	note := func(operation string, s *discoveryv1.EndpointSlice, err error) {
+		if err == nil {
+			c.o.Mirrored.changed(operation)
+			return
+		}
+		all = append(all, err)
+		failed[s.AddressType] = true
+		outdated = outdated || reconcile.IsConflict(err)
+	}
+	for _, s := range plan.Create {
+		if _, err := c.store.Create(ctx, key, s); !reconcile.IsNamespaceTerminating(err) {
+			note("create", s, err)
+		}
+	}
+	for _, s := range plan.Update {
+		_, err := c.store.Update(ctx, key, s)
+		note("update", s, err)
+		outdated = outdated || apierrors.IsNotFound(err)
+	}
+	for _, s := range plan.Delete {
+		// What is to replace these endpoints may not be there.
+		if !failed[s.AddressType] {
+			note("delete", s, c.store.Delete(ctx, key, s))
+		}
+	}
+	return outdated, errors.Join(all...)
+}
+
+// tell makes Events of the problems of Endpoints that are new. Endpoints are nil when
+// they are gone.
+func (c *Controller) tell(key reconcile.Key, endpoints *corev1.Endpoints, problems []Problem) {
+	c.mu.Lock()
+	old := c.told[key]
+	if len(problems) == 0 {
+		delete(c.told, key)
+	} else {
+		c.told[key] = problems
+	}
+	c.mu.Unlock()
+	for _, p := range problems {
+		if slices.Contains(old, p) {
+			continue
+		}
+		c.o.Metrics.Problem(queueName, p.Reason)
+		if endpoints != nil {
+			c.o.Recorder.Event(&corev1.ObjectReference{
+				APIVersion: "v1", Kind: ownerKind, Namespace: endpoints.Namespace, Name: endpoints.Name,
+				UID: endpoints.UID, ResourceVersion: endpoints.ResourceVersion,
+			}, corev1.EventTypeWarning, p.Reason, p.Message)
+		}
+	}
+}

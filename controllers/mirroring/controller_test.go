@@ -1,0 +1,347 @@
+package mirroring
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/kube"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
+
+// patience is for what takes milliseconds on an idle machine.
+const patience = 20 * time.Second
+
+// rig is a controller with tables of a real API server. It doesn't run until the test says so.
+type rig struct {
+	*Controller
+	api    *kubetest.Cluster
+	key    reconcile.Key
+	events *record.FakeRecorder
+	// before is called before each write of a slice; an error of it is that of the write.
+	before func(operation string) error
+}
+
+// EndpointSlices implements discoveryclient.EndpointSlicesGetter.
+func (r *rig) EndpointSlices(namespace string) discoveryclient.EndpointSliceInterface {
+	return meddled{r.api.Client.DiscoveryV1().EndpointSlices(namespace), r}
+}
+
+// meddled is a client with somebody else who is always quicker.
+type meddled struct {
+	discoveryclient.EndpointSliceInterface
+	rig *rig
+}
+
+func (m meddled) Create(ctx context.Context, s *discoveryv1.EndpointSlice, o metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
+	if err := m.rig.before("create"); err != nil {
+		return nil, err
+	}
+	return m.EndpointSliceInterface.Create(ctx, s, o)
+}
+
+func (m meddled) Update(ctx context.Context, s *discoveryv1.EndpointSlice, o metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
+	if err := m.rig.before("update"); err != nil {
+		return nil, err
+	}
+	return m.EndpointSliceInterface.Update(ctx, s, o)
+}
+
+// newRig returns a rig with a namespace that has the Service "foo".
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	api := kubetest.Start(t)
+	r := &rig{
+		api: api, key: reconcile.Key{Namespace: api.Namespace(t), Name: "foo"},
+		events: record.NewFakeRecorder(100), before: func(string) error { return nil },
+	}
+	services := watched.Services().Table(kube.WithHandler(func(old, now *corev1.Service) { r.ServiceChanged(old, now) }))
+	endpoints := watched.Endpoints().Table(kube.WithHandler(func(old, now *corev1.Endpoints) { r.EndpointsChanged(old, now) }))
+	slices := watched.EndpointSlices(ManagedBy).Table(kube.WithIndex(watched.ByService, watched.ServiceKeys),
+		kube.WithHandler(func(old, now *discoveryv1.EndpointSlice) { r.SliceChanged(old, now) }))
+	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
+	r.Controller = New(Options{
+		Client: r, Services: services, Endpoints: endpoints, Slices: slices, MaxEndpointsPerSubset: 2, Workers: 1,
+		Recorder: r.events, Logger: logger,
+	})
+	r.api.Apply(t, "{apiVersion: v1, kind: Service, metadata: {name: foo}, spec: {ports: [{port: 80}]}}", r.key.Namespace)
+	cluster, err := kube.New(kube.Options{Config: api.Config, Logger: logger}, services, endpoints, slices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	background(t, func(ctx context.Context) {
+		if err := cluster.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case <-cluster.Settled():
+	case <-time.After(patience):
+		t.Fatal("the cluster did not settle")
+	}
+	return r
+}
+
+// background runs f until the test ends.
+func background(t *testing.T, f func(context.Context)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+}
+
+// write writes the Endpoints, and returns when the controller can see them.
+func (r *rig) write(t *testing.T, subsets ...corev1.EndpointSubset) {
+	t.Helper()
+	client := r.api.Client.CoreV1().Endpoints(r.key.Namespace)
+	e := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: r.key.Name}, Subsets: subsets}
+	made, err := client.Update(t.Context(), e, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		made, err = client.Create(t.Context(), e, metav1.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubetest.Eventually(t, patience, func() error {
+		if seen := r.o.Endpoints.Get(r.key.Namespace, r.key.Name); seen == nil || seen.ResourceVersion != made.ResourceVersion {
+			return fmt.Errorf("the table has %+v, not version %s", seen, made.ResourceVersion)
+		}
+		return nil
+	})
+}
+
+func (r *rig) mustSync(t *testing.T) {
+	t.Helper()
+	if err := r.sync(t.Context(), r.key); err != nil {
+		t.Error(err)
+	}
+}
+
+func (r *rig) slices(t *testing.T) []discoveryv1.EndpointSlice {
+	t.Helper()
+	list, err := r.api.Client.DiscoveryV1().EndpointSlices(r.key.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+// differs returns an error unless the API server has slices of these contents.
+func (r *rig) differs(t *testing.T, want ...string) error {
+	t.Helper()
+	var got []string
+	for _, s := range r.slices(t) {
+		got = append(got, contentOf(&s))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		return fmt.Errorf("slices (-want +got):\n%s", diff)
+	}
+	return nil
+}
+
+func (r *rig) want(t *testing.T, want ...string) {
+	t.Helper()
+	if err := r.differs(t, want...); err != nil {
+		t.Error(err)
+	}
+}
+
+func (r *rig) eventually(t *testing.T, want ...string) {
+	t.Helper()
+	kubetest.Eventually(t, patience, func() error { return r.differs(t, want...) })
+}
+
+// TestConflict shows that a sync copes with somebody else who writes slices meanwhile.
+func TestConflict(t *testing.T) {
+	tests := []struct {
+		name string
+		// meddle is what is done, once, before the first write.
+		meddle func(t *testing.T, r *rig, e *discoveryv1.EndpointSlice) error
+	}{
+		{"changed", func(t *testing.T, r *rig, e *discoveryv1.EndpointSlice) error {
+			e.Endpoints = nil
+			_, err := r.api.Client.DiscoveryV1().EndpointSlices(e.Namespace).Update(t.Context(), e, metav1.UpdateOptions{})
+			return err
+		}},
+		{"deleted", func(t *testing.T, r *rig, e *discoveryv1.EndpointSlice) error {
+			return r.api.Client.DiscoveryV1().EndpointSlices(e.Namespace).Delete(t.Context(), e.Name, metav1.DeleteOptions{})
+		}},
+		{"made anew", func(t *testing.T, r *rig, e *discoveryv1.EndpointSlice) error {
+			client := r.api.Client.DiscoveryV1().EndpointSlices(e.Namespace)
+			if err := client.Delete(t.Context(), e.Name, metav1.DeleteOptions{}); err != nil {
+				return err
+			}
+			e.ResourceVersion, e.Endpoints = "", nil
+			_, err := client.Create(t.Context(), e, metav1.CreateOptions{})
+			return err
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRig(t)
+			r.write(t, subset("a:80", "10.0.0.1"))
+			r.mustSync(t)
+			r.want(t, "IPv4 [a:80/TCP] 10.0.0.1")
+			writes := 0
+			r.before = func(string) error {
+				if writes++; writes > 1 {
+					return nil
+				}
+				if err := test.meddle(t, r, &r.slices(t)[0]); err != nil {
+					t.Error(err)
+				}
+				return nil
+			}
+			r.write(t, subset("a:80", "10.0.0.2"))
+			r.mustSync(t)
+			r.want(t, "IPv4 [a:80/TCP] 10.0.0.2")
+			if writes != 2 {
+				t.Errorf("%d writes, want one that failed and one more", writes)
+			}
+			r.mustSync(t)
+			if writes != 2 {
+				t.Error("a sync with nothing to do wrote something")
+			}
+		})
+	}
+}
+
+// TestNameTaken shows that two leaders that create a slice at once create one.
+func TestNameTaken(t *testing.T) {
+	r := newRig(t)
+	r.write(t, subset("a:80", "10.0.0.1"))
+	other := New(Options{
+		Client: r.api.Client.DiscoveryV1(), Services: r.o.Services, Endpoints: r.o.Endpoints, Slices: r.o.Slices,
+		MaxEndpointsPerSubset: 1000, Recorder: r.events,
+	})
+	r.before = func(string) error {
+		r.before = func(string) error { return nil }
+		return other.sync(t.Context(), r.key)
+	}
+	r.mustSync(t)
+	r.want(t, "IPv4 [a:80/TCP] 10.0.0.1")
+}
+
+// TestRefused shows what becomes of slices that the API server doesn't want.
+func TestRefused(t *testing.T) {
+	r := newRig(t)
+	r.write(t, subset("a:80", "10.0.0.1"), subset("b:81", "10.0.0.2"))
+	r.mustSync(t)
+	no := apierrors.NewForbidden(discoveryv1.Resource("endpointslices"), "foo", nil)
+	r.before = func(string) error { return no }
+	r.write(t, subset("c:82", "10.0.0.3"))
+	for range 2 {
+		if err := r.sync(t.Context(), r.key); !apierrors.IsForbidden(err) {
+			t.Errorf("sync returns %v, want the refusal", err)
+		}
+	}
+	if n := len(r.slices(t)); n != 2 {
+		t.Errorf("%d slices, want both: what is to replace them is not there", n)
+	}
+	r.wantEvents(t, "Warning "+FailedToUpdateEndpointSlices)
+}
+
+// TestEvents shows that a problem is told once.
+func TestEvents(t *testing.T) {
+	r := newRig(t)
+	r.write(t, subset("a:80", "10.0.0.1", "10.0.0.2", "10.0.0.3"))
+	r.mustSync(t)
+	r.mustSync(t)
+	r.wantEvents(t, "Warning "+TooManyAddressesToMirror)
+	r.write(t, subset("a:80", "10.0.0.1"))
+	r.mustSync(t)
+	r.wantEvents(t)
+	r.write(t, subset("a:80", "10.0.0.1", "10.0.0.2", "10.0.0.3"))
+	r.mustSync(t)
+	r.wantEvents(t, "Warning "+TooManyAddressesToMirror)
+}
+
+// wantEvents checks what events there have been since the last call.
+func (r *rig) wantEvents(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	for len(r.events.Events) > 0 {
+		got = append(got, strings.Join(strings.Fields(<-r.events.Events)[:2], " "))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// TestRun lets the controller run, and checks that slices follow all that they depend on.
+func TestRun(t *testing.T) {
+	r := newRig(t)
+	const made, changed = "IPv4 [a:80/TCP] 10.0.0.1", "IPv4 [a:80/TCP] 10.0.0.2"
+	r.write(t, subset("a:80", "10.0.0.1"))
+	background(t, r.Run)
+	r.eventually(t, made)
+
+	r.write(t, subset("a:80", "10.0.0.2"))
+	r.eventually(t, changed)
+	r.foreignChange(t)
+	r.eventually(t, changed)
+	slices := r.api.Client.DiscoveryV1().EndpointSlices(r.key.Namespace)
+	if err := slices.Delete(t.Context(), r.slices(t)[0].Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r.eventually(t, changed)
+	kubetest.Eventually(t, patience, func() error {
+		m := r.o.Mirrored
+		if got := []float64{testutil.ToFloat64(m.endpoints), testutil.ToFloat64(m.slices), testutil.ToFloat64(m.wantedSlices)}; got[0] != 1 || got[1] != 1 || got[2] != 1 {
+			return fmt.Errorf("gauges are %v", got)
+		}
+		return nil
+	})
+
+	r.patchService(t, `{"spec": {"selector": {"app": "foo"}}}`)
+	r.eventually(t)
+	r.patchService(t, `{"spec": {"selector": null}}`)
+	r.eventually(t, changed)
+	if err := r.api.Client.CoreV1().Services(r.key.Namespace).Delete(t.Context(), r.key.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r.eventually(t)
+}
+
+// foreignChange empties the slice.
+func (r *rig) foreignChange(t *testing.T) {
+	t.Helper()
+	s := r.slices(t)[0]
+	s.Endpoints = nil
+	if _, err := r.api.Client.DiscoveryV1().EndpointSlices(s.Namespace).Update(t.Context(), &s, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *rig) patchService(t *testing.T, patch string) {
+	t.Helper()
+	_, err := r.api.Client.CoreV1().Services(r.key.Namespace).Patch(t.Context(), r.key.Name, "application/merge-patch+json", []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

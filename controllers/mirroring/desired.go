@@ -1,0 +1,250 @@
+package mirroring
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/endpointslice/util"
+	netutils "k8s.io/utils/net"
+
+	"github.com/signpostd/signpost/controllers/subsets"
+)
+
+// groupKey says what the endpoints of a slice have in common.
+type groupKey struct {
+	family discoveryv1.AddressType
+	// ports is a text that sets of ports share only when they are equal.
+	ports string
+}
+
+// group is the content of a slice that there is to be; it has endpoints.
+type group struct {
+	key       groupKey
+	ports     []discoveryv1.EndpointPort
+	endpoints []discoveryv1.Endpoint
+	index     map[identity]int // of the endpoints
+}
+
+// identity tells endpoints apart within a group: what else differs is an edit of the same endpoint.
+type identity struct {
+	addresses, hostname, namespace, name string
+}
+
+func identityOf(e *discoveryv1.Endpoint) identity {
+	id := identity{hostname: value(e.Hostname)}
+	if len(e.Addresses) == 1 {
+		id.addresses = e.Addresses[0]
+	} else {
+		id.addresses = strings.Join(e.Addresses, ",") // none of ours
+	}
+	if e.TargetRef != nil {
+		id.namespace, id.name = e.TargetRef.Namespace, e.TargetRef.Name
+	}
+	return id
+}
+
+// add adds an endpoint. Of two records of one endpoint the later one counts, which is the
+// one that is not ready if they disagree.
+func (g *group) add(e discoveryv1.Endpoint) {
+	id := identityOf(&e)
+	if i, ok := g.index[id]; ok {
+		g.endpoints[i] = e
+		return
+	}
+	g.index[id] = len(g.endpoints)
+	g.endpoints = append(g.endpoints, e)
+}
+
+// difference counts what is to change about the endpoints of a slice.
+type difference struct{ added, updated, removed int }
+
+// compare returns what makes the endpoints of a slice those of the group.
+func (g *group) compare(s *discoveryv1.EndpointSlice) difference {
+	d := difference{added: len(g.endpoints)}
+	found := make([]bool, len(g.endpoints))
+	for i := range s.Endpoints {
+		e := &s.Endpoints[i]
+		at, ok := g.index[identityOf(e)]
+		if !ok || found[at] {
+			d.removed++
+			continue
+		}
+		found[at] = true
+		d.added--
+		if !util.EndpointsEqualBeyondHash(e, &g.endpoints[at]) {
+			d.updated++
+		}
+	}
+	return d
+}
+
+// desired is what Endpoints say, as slices would.
+type desired struct {
+	max    int
+	groups []*group // in the order of the packed subsets
+	byKey  map[groupKey]*group
+
+	// invalid is how many addresses are no IPs; firstInvalid is one of them.
+	invalid      int
+	firstInvalid string
+	// tooMany is how many addresses are more than fit.
+	tooMany int
+}
+
+// desire reads subsets (spec/endpoints.md §14.3). Of each at most maxPerSubset addresses
+// count, those that are ready first.
+func desire(list []corev1.EndpointSubset, maxPerSubset int) *desired {
+	d := &desired{max: maxPerSubset, byKey: map[groupKey]*group{}}
+	for _, s := range subsets.Canonical(list) {
+		sets := portSetsOf(s.Ports)
+		left := maxPerSubset
+		d.add(sets, s.Addresses, true, &left)
+		d.add(sets, s.NotReadyAddresses, false, &left)
+	}
+	return d
+}
+
+// add adds the addresses of a subset, as long as some are left of its share.
+func (d *desired) add(sets []portSet, list []corev1.EndpointAddress, ready bool, left *int) {
+	for i := range list {
+		ip, ok := parseIP(list[i].IP)
+		if !ok {
+			if d.invalid++; d.invalid == 1 {
+				d.firstInvalid = list[i].IP
+			}
+			continue
+		}
+		if *left == 0 || !d.hasRoom(sets, familyOf(ip)) {
+			d.tooMany++
+			continue
+		}
+		*left--
+		for _, set := range sets {
+			d.group(set, familyOf(ip)).add(endpointOf(&list[i], ip, ready))
+		}
+	}
+}
+
+// hasRoom reports whether an address fits into its groups. It does unless several
+// subsets have a group in common, which is possible only after [portSetsOf] took
+// ports apart.
+func (d *desired) hasRoom(sets []portSet, family discoveryv1.AddressType) bool {
+	return !slices.ContainsFunc(sets, func(set portSet) bool {
+		g := d.byKey[groupKey{family, set.key}]
+		return g != nil && len(g.endpoints) >= d.max
+	})
+}
+
+func (d *desired) group(set portSet, family discoveryv1.AddressType) *group {
+	key := groupKey{family, set.key}
+	g := d.byKey[key]
+	if g == nil {
+		g = &group{key: key, ports: set.ports, index: map[identity]int{}}
+		d.byKey[key] = g
+		d.groups = append(d.groups, g)
+	}
+	return g
+}
+
+// endpointOf returns the endpoint of an address.
+func endpointOf(a *corev1.EndpointAddress, ip netip.Addr, ready bool) discoveryv1.Endpoint {
+	e := discoveryv1.Endpoint{
+		Addresses:  []string{ip.String()},
+		Conditions: discoveryv1.EndpointConditions{Ready: &ready},
+		NodeName:   a.NodeName,
+		TargetRef:  a.TargetRef,
+	}
+	if a.Hostname != "" {
+		e.Hostname = &a.Hostname
+	}
+	return e
+}
+
+// parseIP reads an IP. Leading zeros are allowed, as they are in the API.
+func parseIP(text string) (netip.Addr, bool) {
+	if ip, err := netip.ParseAddr(text); err == nil {
+		return ip.Unmap(), ip.Zone() == ""
+	}
+	ip, ok := netip.AddrFromSlice(netutils.ParseIPSloppy(text))
+	return ip.Unmap(), ok
+}
+
+func familyOf(ip netip.Addr) discoveryv1.AddressType {
+	if ip.Is4() {
+		return discoveryv1.AddressTypeIPv4
+	}
+	return discoveryv1.AddressTypeIPv6
+}
+
+// portSet is a set of ports as a slice has them.
+type portSet struct {
+	key   string // see groupKey
+	ports []discoveryv1.EndpointPort
+}
+
+// portSetsOf returns the ports of a subset: one set as a rule. A second port of one name,
+// which an Endpoints object may have and a slice may not, goes into another set.
+func portSetsOf(ports []corev1.EndpointPort) []portSet {
+	var lists [][]discoveryv1.EndpointPort
+	seen := map[string]int{}
+	for i := range ports {
+		p := &ports[i]
+		n := seen[p.Name]
+		seen[p.Name]++
+		if n == len(lists) {
+			lists = append(lists, nil)
+		}
+		protocol := orTCP(&p.Protocol)
+		lists[n] = append(lists[n], discoveryv1.EndpointPort{
+			Name: &p.Name, Port: &p.Port, Protocol: &protocol, AppProtocol: p.AppProtocol,
+		})
+	}
+	if len(lists) == 0 {
+		lists = [][]discoveryv1.EndpointPort{{}}
+	}
+	sets := make([]portSet, len(lists))
+	for i, list := range lists {
+		sets[i] = portSet{key: textOf(list), ports: list}
+	}
+	return sets
+}
+
+func keyOfSlice(s *discoveryv1.EndpointSlice) groupKey {
+	return groupKey{s.AddressType, textOf(s.Ports)}
+}
+
+// textOf returns a text that says everything about ports but their order.
+func textOf(ports []discoveryv1.EndpointPort) string {
+	list := make([]string, len(ports))
+	for i, p := range ports {
+		number := "every"
+		if p.Port != nil {
+			number = fmt.Sprint(*p.Port)
+		}
+		list[i] = fmt.Sprintf("%q %s %s %q", value(p.Name), number, orTCP(p.Protocol), value(p.AppProtocol))
+	}
+	slices.Sort(list)
+	return strings.Join(list, "\n")
+}
+
+// orTCP returns the protocol that the API server takes a missing one for.
+func orTCP(p *corev1.Protocol) corev1.Protocol {
+	if p == nil || *p == "" {
+		return corev1.ProtocolTCP
+	}
+	return *p
+}
+
+// value returns the value of an optional field.
+func value(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}

@@ -1,0 +1,96 @@
+package mirroring
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/signpostd/signpost/controllers/reconcile"
+)
+
+// Metrics are the metrics of mirroring (spec/endpoints.md §14.5).
+type Metrics struct {
+	added, updated, removed, skipped, duration prometheus.Histogram
+
+	changes                         *prometheus.CounterVec
+	endpoints, slices, wantedSlices prometheus.Gauge
+
+	mu sync.Mutex
+	// totals has what the gauges add up, by Service.
+	totals map[reconcile.Key]totals
+}
+
+// totals are how many there are, or are to be, for one Service.
+type totals struct{ endpoints, slices, wantedSlices int }
+
+const subsystem = "endpoint_slice_mirroring_controller"
+
+// NewMetrics returns metrics and registers them. Nil means that nobody wants them.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	many := prometheus.ExponentialBuckets(2, 2, 15)
+	m := &Metrics{
+		added:        histogram("endpoints_added_per_sync", "Endpoints that a sync added to slices.", many),
+		updated:      histogram("endpoints_updated_per_sync", "Endpoints that a sync changed in slices.", many),
+		removed:      histogram("endpoints_removed_per_sync", "Endpoints that a sync removed from slices.", many),
+		skipped:      histogram("addresses_skipped_per_sync", "Addresses that a sync didn't mirror, because they are no IPs or too many.", many),
+		duration:     histogram("endpoints_sync_duration", "Time that the sync of one Endpoints object took, in seconds.", prometheus.ExponentialBuckets(0.001, 2, 15)),
+		endpoints:    gauge("endpoints_desired", "Endpoints that there are to be in slices."),
+		slices:       gauge("num_endpoint_slices", "Slices that there are."),
+		wantedSlices: gauge("desired_endpoint_slices", "Slices that there are to be."),
+		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Subsystem: subsystem, Name: "changes", Help: "Changes of slices, by operation (create, update, delete).",
+		}, []string{"operation"}),
+		totals: map[reconcile.Key]totals{},
+	}
+	if r != nil {
+		r.MustRegister(m.added, m.updated, m.removed, m.skipped, m.duration, m.endpoints, m.slices, m.wantedSlices, m.changes)
+	}
+	return m
+}
+
+func histogram(name, help string, buckets []float64) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: subsystem, Name: name, Help: help, Buckets: buckets})
+}
+
+func gauge(name, help string) prometheus.Gauge {
+	return prometheus.NewGauge(prometheus.GaugeOpts{Subsystem: subsystem, Name: name, Help: help})
+}
+
+// changed counts a write.
+func (m *Metrics) changed(operation string) { m.changes.WithLabelValues(operation).Inc() }
+
+// synced counts what a sync has done to a Service that has this many slices now.
+func (m *Metrics) synced(key reconcile.Key, s Stats, slices int, took time.Duration) {
+	m.added.Observe(float64(s.Added))
+	m.updated.Observe(float64(s.Updated))
+	m.removed.Observe(float64(s.Removed))
+	m.skipped.Observe(float64(s.Skipped))
+	m.duration.Observe(took.Seconds())
+	m.set(key, totals{endpoints: s.Endpoints, slices: slices, wantedSlices: s.Slices})
+}
+
+// set makes the gauges count a Service as it is now.
+func (m *Metrics) set(key reconcile.Key, now totals) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := m.totals[key]
+	m.endpoints.Add(float64(now.endpoints - before.endpoints))
+	m.slices.Add(float64(now.slices - before.slices))
+	m.wantedSlices.Add(float64(now.wantedSlices - before.wantedSlices))
+	if now == (totals{}) {
+		delete(m.totals, key)
+	} else {
+		m.totals[key] = now
+	}
+}
+
+// reset makes the gauges count nothing.
+func (m *Metrics) reset() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.totals)
+	m.endpoints.Set(0)
+	m.slices.Set(0)
+	m.wantedSlices.Set(0)
+}

@@ -1,0 +1,174 @@
+package mirroring
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/signpostd/signpost/controllers/reconcile"
+)
+
+// Plan is what has to be written to mirror Endpoints. Create, Update and Delete are
+// carried out in this order, so that no endpoint is ever missing.
+type Plan struct {
+	// Create has slices with a generateName, to be named by whoever creates them.
+	Create []*discoveryv1.EndpointSlice
+	// Update has whole slices with the resource versions of those they replace.
+	Update []*discoveryv1.EndpointSlice
+	// Delete has existing slices.
+	Delete []*discoveryv1.EndpointSlice
+	// Problems says what of the Endpoints isn't mirrored.
+	Problems []Problem
+	Stats    Stats
+}
+
+// Stats counts what a plan does.
+type Stats struct {
+	// Added, Updated and Removed are how many endpoints change.
+	Added, Updated, Removed int
+	// Skipped is how many addresses of the Endpoints aren't mirrored.
+	Skipped int
+	// Endpoints and Slices are how many there are to be.
+	Endpoints, Slices int
+}
+
+// Empty reports whether there is nothing to write.
+func (p *Plan) Empty() bool { return len(p.Create)+len(p.Update)+len(p.Delete) == 0 }
+
+// Compute returns what to write for the Endpoints and the Service of a name, which are
+// nil where there are none (spec/endpoints.md §14). Slices of other Services and other
+// writers may be among the existing ones: they stay as they are. Of each subset, once
+// packed, at most maxPerSubset addresses are mirrored.
+func Compute(
+	key reconcile.Key, endpoints *corev1.Endpoints, service *corev1.Service,
+	existing []*discoveryv1.EndpointSlice, maxPerSubset int,
+) Plan {
+	p := &planner{current: map[groupKey][]*discoveryv1.EndpointSlice{}}
+	p.adopt(key, existing)
+	if isMirrored(endpoints, service) {
+		p.mirror(endpoints, maxPerSubset)
+	}
+	p.remove()
+	return p.plan
+}
+
+// isMirrored reports whether the Endpoints of a Service are mirrored (§14.1). The
+// Endpoints controller of Kubernetes and ours see to those of Services that select pods.
+func isMirrored(endpoints *corev1.Endpoints, service *corev1.Service) bool {
+	return endpoints != nil && isWanted(endpoints) && service != nil && !selects(service)
+}
+
+// leaderAnnotation is on Endpoints that some old program uses as a lock.
+const leaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
+
+// isWanted reports whether nothing about Endpoints themselves is against mirroring them.
+func isWanted(endpoints *corev1.Endpoints) bool {
+	_, lock := endpoints.Annotations[leaderAnnotation]
+	return !lock && endpoints.Labels[discoveryv1.LabelSkipMirror] != "true"
+}
+
+// selects reports whether a Service has a selector, whatever its type.
+func selects(service *corev1.Service) bool { return service.Spec.Selector != nil }
+
+// planner makes one plan.
+type planner struct {
+	// current has our slices, by name, of which those that are kept are taken out.
+	current map[groupKey][]*discoveryv1.EndpointSlice
+	plan    Plan
+}
+
+// adopt notes which slices are ours.
+func (p *planner) adopt(key reconcile.Key, existing []*discoveryv1.EndpointSlice) {
+	for _, s := range existing {
+		if isOf(s, key) && s.DeletionTimestamp == nil {
+			of := keyOfSlice(s)
+			p.current[of] = append(p.current[of], s)
+		}
+	}
+	for _, list := range p.current {
+		sortByName(list)
+	}
+}
+
+// isOf reports whether a slice is one of those that we write for the Endpoints of a name.
+func isOf(s *discoveryv1.EndpointSlice, key reconcile.Key) bool {
+	return s.Namespace == key.Namespace && s.Labels[discoveryv1.LabelServiceName] == key.Name &&
+		s.Labels[discoveryv1.LabelManagedBy] == ManagedBy
+}
+
+func sortByName(list []*discoveryv1.EndpointSlice) {
+	slices.SortFunc(list, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// mirror plans the slices that there are to be (§14.4).
+func (p *planner) mirror(endpoints *corev1.Endpoints, maxPerSubset int) {
+	want := desire(endpoints.Subsets, maxPerSubset)
+	p.plan.Problems = want.problems()
+	p.plan.Stats.Skipped = want.invalid + want.tooMany
+	p.plan.Stats.Slices = len(want.groups)
+	t := newTemplate(endpoints)
+	var missing []*group
+	for _, g := range want.groups {
+		p.plan.Stats.Endpoints += len(g.endpoints)
+		if kept := p.take(g.key); kept == nil {
+			missing = append(missing, g)
+		} else if d := g.compare(kept); d != (difference{}) || !t.describes(kept) {
+			p.update(t, kept, g, d)
+		}
+	}
+	for _, g := range missing {
+		if kept := p.reuse(g.key.family); kept != nil {
+			p.update(t, kept, g, g.compare(kept))
+		} else if endpoints.DeletionTimestamp == nil {
+			p.plan.Stats.Added += len(g.endpoints)
+			p.plan.Create = append(p.plan.Create, t.create(g))
+		}
+	}
+}
+
+func (p *planner) update(t *template, s *discoveryv1.EndpointSlice, g *group, d difference) {
+	p.plan.Stats.Added += d.added
+	p.plan.Stats.Updated += d.updated
+	p.plan.Stats.Removed += d.removed
+	p.plan.Update = append(p.plan.Update, t.update(s, g))
+}
+
+// take takes the first slice of a group out of the current ones; nil when there is none.
+func (p *planner) take(of groupKey) *discoveryv1.EndpointSlice {
+	list := p.current[of]
+	if len(list) == 0 {
+		return nil
+	}
+	p.current[of] = list[1:]
+	return list[0]
+}
+
+// reuse takes the first of the slices of a family that nothing needs any more: one update
+// instead of a create and a delete. All groups have taken theirs before.
+func (p *planner) reuse(family discoveryv1.AddressType) *discoveryv1.EndpointSlice {
+	var first *discoveryv1.EndpointSlice
+	for of, list := range p.current {
+		if of.family == family && len(list) > 0 && (first == nil || list[0].Name < first.Name) {
+			first = list[0]
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return p.take(keyOfSlice(first))
+}
+
+// remove plans to delete the slices that nothing needs.
+func (p *planner) remove() {
+	for _, list := range p.current {
+		for _, s := range list {
+			p.plan.Stats.Removed += len(s.Endpoints)
+			p.plan.Delete = append(p.plan.Delete, s)
+		}
+	}
+	sortByName(p.plan.Delete)
+}

@@ -1,0 +1,36 @@
+package mirroring
+
+import "fmt"
+
+// Problem says that something of Endpoints isn't mirrored; it is meant to become an Event
+// on them. Everything else of them is mirrored.
+type Problem struct {
+	// Reason is one of the constants below, Message one sentence without a full stop.
+	Reason, Message string
+}
+
+// The reasons of problems.
+const (
+	// InvalidIPAddress is about addresses that are no IPs.
+	InvalidIPAddress = "InvalidIPAddress"
+	// TooManyAddressesToMirror is about addresses beyond the maximum of a subset.
+	TooManyAddressesToMirror = "TooManyAddressesToMirror"
+	// FailedToUpdateEndpointSlices is about slices that the API server refuses.
+	FailedToUpdateEndpointSlices = "FailedToUpdateEndpointSlices"
+)
+
+func (d *desired) problems() []Problem {
+	var list []Problem
+	if d.invalid > 0 {
+		list = append(list, Problem{InvalidIPAddress, fmt.Sprintf(
+			"%d of the addresses can't be mirrored to EndpointSlices because they are no IPs, the first one is %q", d.invalid, d.firstInvalid,
+		)})
+	}
+	if d.tooMany > 0 {
+		list = append(list, Problem{TooManyAddressesToMirror, fmt.Sprintf(
+			"%d of the addresses aren't mirrored to EndpointSlices because a subset has more than %d; write EndpointSlices instead of Endpoints",
+			d.tooMany, d.max,
+		)})
+	}
+	return list
+}

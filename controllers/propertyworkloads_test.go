@@ -1,0 +1,202 @@
+package controllers_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/controllers/externalworkloads"
+	"github.com/signpostd/signpost/controllers/membership"
+)
+
+// workloadsModel is a cluster with the controller of ExternalWorkloads.
+type workloadsModel struct {
+	drawn
+	index     *membership.Index[*externalworkloads.Workload]
+	workloads map[string]*externalworkloads.Workload
+	slices    map[string]*discoveryv1.EndpointSlice
+}
+
+// perSlice is how many endpoints fit into a slice.
+const perSlice = 2
+
+func describeWorkload(w *externalworkloads.Workload) (types.NamespacedName, catalog.Labels) {
+	return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, w.Labels
+}
+
+func (m *workloadsModel) putWorkload(t *rapid.T) {
+	name := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "workload")
+	old := m.workloads[name]
+	w := &externalworkloads.Workload{
+		Namespace: "ns", Name: name, UID: string(m.uid()), Labels: catalog.NewLabels(drawnLabels.Draw(t, "labels")),
+		IPs: drawnIPs.Draw(t, "IPs"), Ready: rapid.Bool().Draw(t, "ready"),
+	}
+	for _, p := range []externalworkloads.Port{{Number: 8080}, {Name: "one", Number: 1}, {Name: "two", Number: 2}} {
+		if !seldom(t) {
+			w.Ports = append(w.Ports, p)
+		}
+	}
+	if old != nil && !seldom(t) {
+		w.UID = old.UID
+		if rapid.Bool().Draw(t, "same labels") {
+			w.Labels = old.Labels
+		}
+		if rapid.Bool().Draw(t, "only labels") {
+			relabelled := *old
+			relabelled.Labels = w.Labels
+			w = &relabelled
+		}
+	}
+	m.workloads[name] = w
+	m.add(m.index.Put(w, old == nil || !w.SameEndpoint(old))...)
+}
+
+func (m *workloadsModel) deleteWorkload(t *rapid.T) {
+	if !seldom(t) {
+		return
+	}
+	name := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(t, "workload")
+	delete(m.workloads, name)
+	m.add(m.index.Delete(keyOf(name))...)
+}
+
+// of returns copies of the slices of a Service.
+func (m *workloadsModel) of(service string) []*discoveryv1.EndpointSlice {
+	var list []*discoveryv1.EndpointSlice
+	for _, name := range slices.Sorted(maps.Keys(m.slices)) {
+		if e := m.slices[name]; e.Labels[discoveryv1.LabelServiceName] == service {
+			list = append(list, e.DeepCopy())
+		}
+	}
+	return list
+}
+
+// syncNext does what the controller does about a Service.
+func (m *workloadsModel) syncNext(t *rapid.T) bool {
+	name := m.next(t)
+	service, members := m.index.Service(keyOf(name))
+	if service == nil {
+		return name != ""
+	}
+	plan := externalworkloads.Compute(service, members, m.of(name), perSlice)
+	for _, e := range plan.Create {
+		if m.slices[e.Name] != nil {
+			t.Fatalf("slice %s, which exists, is created", e.Name)
+		}
+		made := e.DeepCopy()
+		made.UID = m.uid()
+		m.slices[e.Name] = made
+	}
+	for _, e := range plan.Update {
+		if old := m.slices[e.Name]; old == nil || old.UID != e.UID || old.AddressType != e.AddressType {
+			t.Fatalf("slice %s is updated, which is another one", e.Name)
+		}
+		m.slices[e.Name] = e.DeepCopy()
+	}
+	for _, e := range plan.Delete {
+		if m.slices[e.Name] == nil {
+			t.Fatalf("slice %s, which doesn't exist, is deleted", e.Name)
+		}
+		delete(m.slices, e.Name)
+	}
+	if again := externalworkloads.Compute(service, members, m.of(name), perSlice); !again.Empty() {
+		t.Fatalf("once more there is something to write: %+v", again)
+	}
+	return true
+}
+
+// check compares with what comes of nothing, but for how endpoints are spread over slices.
+func (m *workloadsModel) check(t *rapid.T) {
+	fresh := membership.New(describeWorkload)
+	for _, w := range m.workloads {
+		fresh.Put(w, true)
+	}
+	for name, service := range m.services {
+		if len(service.Spec.Selector) == 0 {
+			continue
+		}
+		fresh.PutService(service)
+		_, members := fresh.Service(keyOf(name))
+		plan := externalworkloads.Compute(service, members, nil, perSlice)
+		if diff := cmp.Diff(listing(t, plan.Create), listing(t, m.of(name))); diff != "" {
+			t.Fatalf("endpoints of %s (-from nothing +step by step):\n%s", name, diff)
+		}
+	}
+}
+
+// listing returns one line for each endpoint, with all there is to know about it.
+func listing(t *rapid.T, list []*discoveryv1.EndpointSlice) []string {
+	var lines []string
+	for _, e := range list {
+		if len(e.Endpoints) == 0 || len(e.Endpoints) > perSlice {
+			t.Fatalf("slice %s has %d endpoints, want 1 to %d", e.Name, len(e.Endpoints), perSlice)
+		}
+		group := *e
+		group.Endpoints = nil
+		labels := fmt.Sprint(e.Labels, e.OwnerReferences[0].UID)
+		for i := range e.Endpoints {
+			lines = append(lines, strings.Join([]string{
+				string(e.AddressType), showSlice(&group), showEndpoint(&e.Endpoints[i]),
+				e.Endpoints[i].TargetRef.Name, string(e.Endpoints[i].TargetRef.UID), labels,
+			}, " "))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func TestWorkloadSlicesStepByStep(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := &workloadsModel{
+			drawn: newDrawn(), index: membership.New(describeWorkload),
+			workloads: map[string]*externalworkloads.Workload{}, slices: map[string]*discoveryv1.EndpointSlice{},
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"put service": func(t *rapid.T) {
+				service := m.drawService(t)
+				m.index.PutService(service)
+				m.add(service.Name)
+			},
+			"delete service": func(t *rapid.T) {
+				if !seldom(t) {
+					return
+				}
+				name := drawnNames.Draw(t, "service")
+				delete(m.services, name)
+				m.index.DeleteService(keyOf(name))
+				m.add(name)
+				if rapid.Bool().Draw(t, "the slices are collected") {
+					for _, e := range m.of(name) {
+						delete(m.slices, e.Name)
+					}
+				}
+			},
+			"put workload":    m.putWorkload,
+			"delete workload": m.deleteWorkload,
+			"edit slice": func(t *rapid.T) {
+				name := drawnNames.Draw(t, "edited")
+				for _, e := range m.of(name)[:min(1, len(m.of(name)))] {
+					if rapid.Bool().Draw(t, "delete") {
+						delete(m.slices, e.Name)
+					} else {
+						m.slices[e.Name].Ports = nil
+					}
+					m.add(name)
+				}
+			},
+			"sync":       func(t *rapid.T) { m.syncNext(t) },
+			"sync again": func(t *rapid.T) { m.syncNext(t) },
+		})
+		for m.syncNext(t) {
+		}
+		m.check(t)
+	})
+}

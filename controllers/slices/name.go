@@ -1,0 +1,67 @@
+package slices
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base32"
+	"fmt"
+	"hash"
+	"slices"
+	"strings"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+const (
+	// hashLength is the length of what is added to a generateName. Kubernetes adds five
+	// random characters; these are not random, so more of them keep Services apart.
+	hashLength = 10
+	// nameLength is the greatest length of a name (RFC 1123, as Kubernetes has it).
+	nameLength = 253
+)
+
+// lower is base32 in characters that names may have.
+var lower = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// generatedName returns the name of the nth slice like e of its owner. It depends on
+// what slices of one Service differ in but for their endpoints, so that a slice that two leaders
+// create at once exists once.
+func generatedName(e *discoveryv1.EndpointSlice, n int) string {
+	h := sha256.New()
+	for _, owner := range e.OwnerReferences {
+		write(h, string(owner.UID))
+	}
+	write(h, string(e.AddressType))
+	for _, p := range ports(e) {
+		write(h, p)
+	}
+	write(h, fmt.Sprint(n))
+	suffix := lower.EncodeToString(h.Sum(nil))[:hashLength]
+	prefix := e.GenerateName
+	if over := len(prefix) + hashLength - nameLength; over > 0 {
+		prefix = strings.TrimRight(prefix[:len(prefix)-over], "-.")
+	}
+	return prefix + suffix
+}
+
+// write adds a text to a hash so that texts added one after the other don't run together.
+func write(h hash.Hash, text string) { fmt.Fprintf(h, "%d:%s", len(text), text) }
+
+// ports returns the ports of a slice as texts, sorted.
+func ports(e *discoveryv1.EndpointSlice) []string {
+	list := make([]string, len(e.Ports))
+	for i, p := range e.Ports {
+		list[i] = fmt.Sprint(text(p.Name), "/", text(p.Port), "/", text(p.Protocol), "/", text(p.AppProtocol))
+	}
+	slices.Sort(list)
+	return list
+}
+
+func text[T any](p *T) string {
+	if p == nil {
+		return ""
+	}
+	return fmt.Sprint(*p)
+}
+
+func byName(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) }

@@ -1,0 +1,246 @@
+package slices
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
+
+	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/kube"
+)
+
+// Options are what a [Store] is made from.
+type Options struct {
+	// Controller is the name of the controller in metrics, and ManagedBy the value of the
+	// label endpointslice.kubernetes.io/managed-by of its slices.
+	Controller, ManagedBy string
+	Client                discoveryclient.EndpointSlicesGetter
+	// Table has the index [watched.ByService].
+	Table *kube.Table[discoveryv1.EndpointSlice]
+	// Loop syncs the Services whose slices somebody else changed.
+	Loop    *reconcile.Loop
+	Metrics *reconcile.Metrics
+}
+
+// Store has the EndpointSlices of one controller.
+type Store struct {
+	o       Options
+	overlay *reconcile.Overlay[*discoveryv1.EndpointSlice]
+}
+
+// NewStore returns the store of a controller.
+func NewStore(o Options) *Store {
+	return &Store{o: o, overlay: reconcile.NewOverlay[*discoveryv1.EndpointSlice](o.Table.ResourceVersion)}
+}
+
+// Of returns the slices of a Service that the controller manages, without those that
+// are being deleted, by name. They are shared and must not be changed.
+func (s *Store) Of(service reconcile.Key) []*discoveryv1.EndpointSlice {
+	list := slices.DeleteFunc(s.All(service), func(e *discoveryv1.EndpointSlice) bool {
+		return !s.manages(e) || e.DeletionTimestamp != nil
+	})
+	slices.SortFunc(list, byName)
+	return list
+}
+
+// All returns all slices of a Service, whoever manages them, in no particular order.
+// They are shared and must not be changed.
+func (s *Store) All(service reconcile.Key) []*discoveryv1.EndpointSlice {
+	return s.overlay.Merge(service, s.o.Table.ByIndex(watched.ByService, service.String()))
+}
+
+func (s *Store) manages(e *discoveryv1.EndpointSlice) bool {
+	return e.Labels[discoveryv1.LabelManagedBy] == s.o.ManagedBy
+}
+
+// Create creates a slice, under its name or, when it has none, under one made of its
+// generateName. A slice that exists already is read and returned with the error.
+func (s *Store) Create(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
+	if e.Name != "" {
+		return s.create(ctx, service, e)
+	}
+	taken := s.names(service)
+	for n := 0; ; n++ {
+		named := *e
+		named.GenerateName, named.Name = "", generatedName(e, n)
+		if slices.Contains(taken, named.Name) {
+			continue
+		}
+		made, err := s.create(ctx, service, &named)
+		if !apierrors.IsAlreadyExists(err) || n >= len(taken)+nameAttempts || s.isOurs(service, named.Name) {
+			return made, err
+		}
+	}
+}
+
+// nameAttempts is how many names may belong to somebody else's slices.
+const nameAttempts = 4
+
+// names returns the names that are in use among the slices of a Service, also
+// of those being deleted and those of other controllers.
+func (s *Store) names(service reconcile.Key) []string {
+	var taken []string
+	for _, e := range s.All(service) {
+		taken = append(taken, e.Name)
+	}
+	return taken
+}
+
+// isOurs reports whether the slice of a name turned out to be the controller's own.
+func (s *Store) isOurs(service reconcile.Key, name string) bool {
+	return slices.ContainsFunc(s.Of(service), func(e *discoveryv1.EndpointSlice) bool { return e.Name == name })
+}
+
+func (s *Store) create(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
+	client := s.o.Client.EndpointSlices(service.Namespace)
+	made, err := s.write(service, "create", e, func() (*discoveryv1.EndpointSlice, error) {
+		return client.Create(ctx, e, metav1.CreateOptions{})
+	})
+	if !apierrors.IsAlreadyExists(err) {
+		return made, err
+	}
+	live, readErr := client.Get(ctx, e.Name, metav1.GetOptions{})
+	if readErr != nil {
+		return nil, fmt.Errorf("read EndpointSlice %s/%s, which exists already: %w", service.Namespace, e.Name, readErr)
+	}
+	if key, ok := watched.ServiceOf(live); ok && key == service {
+		s.overlay.Read(service, live)
+	}
+	return live, err
+}
+
+// Update replaces a slice. One without a resourceVersion replaces the version that
+// the store has. That the slice is gone is a conflict.
+func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
+	if e.ResourceVersion == "" {
+		known := s.Of(service)
+		if i := slices.IndexFunc(known, func(k *discoveryv1.EndpointSlice) bool { return k.Name == e.Name }); i >= 0 {
+			versioned := *e
+			versioned.ResourceVersion, versioned.UID = known[i].ResourceVersion, known[i].UID
+			e = &versioned
+		}
+	}
+	return s.write(service, "update", e, func() (*discoveryv1.EndpointSlice, error) {
+		made, err := s.o.Client.EndpointSlices(service.Namespace).Update(ctx, e, metav1.UpdateOptions{})
+		if apierrors.IsNotFound(err) {
+			// The slice is not what it was taken for, as with any other conflict.
+			err = apierrors.NewConflict(discoveryv1.Resource("endpointslices"), e.Name, err)
+		}
+		return made, err
+	})
+}
+
+// write carries out a create or update.
+func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.EndpointSlice, request func() (*discoveryv1.EndpointSlice, error)) (*discoveryv1.EndpointSlice, error) {
+	s.overlay.Begin(service, e.Name)
+	made, err := request()
+	s.o.Metrics.Wrote(s.o.Controller, operation, reconcile.Cause(e), err)
+	foreign := false
+	if err != nil {
+		foreign = s.overlay.Failed(service, e.Name)
+		err = fmt.Errorf("%s EndpointSlice %s/%s: %w", operation, e.Namespace, e.Name, err)
+	} else {
+		made.ManagedFields = nil
+		foreign = s.overlay.Wrote(service, made)
+	}
+	if foreign {
+		s.o.Loop.Add(service)
+	}
+	return made, err
+}
+
+// Delete deletes a slice, if it is still the one of its UID. One that is gone already
+// is no failure (spec/endpoints.md §13.12).
+func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) error {
+	s.overlay.Begin(service, e.Name)
+	err := s.o.Client.EndpointSlices(service.Namespace).Delete(ctx, e.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &e.UID},
+	})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		err = nil // another UID: the one that was meant is gone
+	}
+	s.o.Metrics.Wrote(s.o.Controller, "delete", time.Time{}, err)
+	if err == nil {
+		s.overlay.Deleted(service, e)
+		return nil
+	}
+	if s.overlay.Failed(service, e.Name) {
+		s.o.Loop.Add(service)
+	}
+	return fmt.Errorf("delete EndpointSlice %s/%s: %w", e.Namespace, e.Name, err)
+}
+
+// Refresh reads the slices of a Service from the API server, for when a write has shown
+// that the store is out of date.
+func (s *Store) Refresh(ctx context.Context, service reconcile.Key) error {
+	selector := labels.Set{discoveryv1.LabelServiceName: service.Name, discoveryv1.LabelManagedBy: s.o.ManagedBy}
+	live, err := s.o.Client.EndpointSlices(service.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector.String()})
+	if err != nil {
+		return fmt.Errorf("read the EndpointSlices of service %s: %w", service, err)
+	}
+	exists := map[types.UID]bool{}
+	for i := range live.Items {
+		e := &live.Items[i]
+		e.ManagedFields = nil
+		exists[e.UID] = true
+		s.overlay.Read(service, e)
+	}
+	for _, e := range s.Of(service) {
+		if !exists[e.UID] {
+			s.overlay.Begin(service, e.Name)
+			s.overlay.Deleted(service, e)
+		}
+	}
+	return nil
+}
+
+// Forget drops what the controller remembers of its writes, for a new term.
+func (s *Store) Forget() { s.overlay.Forget() }
+
+// Changed is the handler of the table: it has the Services synced whose slices
+// somebody else changed (spec/endpoints.md §13.4).
+func (s *Store) Changed(old, current *discoveryv1.EndpointSlice) {
+	switch {
+	case !s.o.Loop.Running():
+	case current == nil:
+		s.lost(old)
+	case old != nil && old.UID != current.UID:
+		s.lost(old)
+		s.arrived(nil, current)
+	default:
+		s.arrived(old, current)
+	}
+}
+
+func (s *Store) lost(e *discoveryv1.EndpointSlice) {
+	key, ok := watched.ServiceOf(e)
+	if ok && s.manages(e) && s.overlay.Gone(key, e) {
+		s.sync(key)
+	}
+}
+
+func (s *Store) arrived(old, current *discoveryv1.EndpointSlice) {
+	key, ok := watched.ServiceOf(current)
+	if old != nil && s.manages(old) {
+		if before, had := watched.ServiceOf(old); had && (before != key || !s.manages(current)) {
+			s.sync(before)
+		}
+	}
+	if ok && s.manages(current) && s.overlay.Arrived(key, current) {
+		s.sync(key)
+	}
+}
+
+func (s *Store) sync(key reconcile.Key) {
+	s.o.Metrics.Repaired(s.o.Controller)
+	s.o.Loop.Add(key)
+}

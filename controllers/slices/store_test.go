@@ -1,0 +1,379 @@
+package slices_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/controllers/reconcile"
+	store "github.com/signpostd/signpost/controllers/slices"
+	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/kube"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
+
+// us is who manages the slices of the store.
+const us = "us"
+
+// shelf is a store over a real API server, whose table is filled only once follow is called.
+type shelf struct {
+	*testing.T
+	*store.Store
+	cluster  *kubetest.Cluster
+	ns       string
+	service  reconcile.Key
+	table    *kube.Table[discoveryv1.EndpointSlice]
+	registry *prometheus.Registry
+
+	mu     sync.Mutex
+	synced map[string]int
+}
+
+func newShelf(t *testing.T) *shelf {
+	t.Helper()
+	t.Parallel()
+	s := &shelf{T: t, cluster: kubetest.Start(t), registry: prometheus.NewRegistry(), synced: map[string]int{}}
+	s.ns = s.cluster.Namespace(t)
+	s.service = reconcile.Key{Namespace: s.ns, Name: "web"}
+	return s.again()
+}
+
+// again returns another store, with a table of its own, as another process has it.
+func (s *shelf) again() *shelf {
+	another := &shelf{
+		T: s.T, cluster: s.cluster, ns: s.ns, service: s.service, registry: prometheus.NewRegistry(), synced: map[string]int{},
+	}
+	metrics := reconcile.NewMetrics(another.registry)
+	loop := reconcile.New(reconcile.Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, Metrics: metrics, Sync: another.sync})
+	another.table = watched.EndpointSlices(us).Table(
+		kube.WithIndex(watched.ByService, watched.ServiceKeys),
+		kube.WithHandler(func(old, now *discoveryv1.EndpointSlice) { another.Changed(old, now) }),
+	)
+	another.Store = store.NewStore(store.Options{
+		Controller: "test", ManagedBy: us, Client: s.cluster.Client.DiscoveryV1(), Table: another.table, Loop: loop, Metrics: metrics,
+	})
+	another.inBackground(func(ctx context.Context) { loop.Run(ctx, func() []reconcile.Key { return nil }) })
+	another.eventually(func() error {
+		if !loop.Running() {
+			return fmt.Errorf("the loop doesn't run")
+		}
+		return nil
+	})
+	return another
+}
+
+func (s *shelf) sync(_ context.Context, key reconcile.Key) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if key.Namespace == s.ns {
+		s.synced[key.Name]++
+	}
+	return nil
+}
+
+// follow has the table filled and kept up to date.
+func (s *shelf) follow() {
+	s.Helper()
+	c, err := kube.New(kube.Options{Config: s.cluster.Config}, s.table)
+	s.must(err)
+	s.inBackground(func(ctx context.Context) { _ = c.Run(ctx) })
+	<-c.Settled()
+}
+
+// inBackground runs a function until the test ends.
+func (s *shelf) inBackground(run func(context.Context)) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		run(ctx)
+	}()
+	s.Cleanup(func() {
+		cancel()
+		<-done
+	})
+}
+
+func (s *shelf) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *shelf) eventually(condition func() error) {
+	s.Helper()
+	kubetest.Eventually(s, 20*time.Second, condition)
+}
+
+// slice returns a slice of the Service that is to get a name.
+func (s *shelf) slice(edits ...func(*discoveryv1.EndpointSlice)) *discoveryv1.EndpointSlice {
+	e := &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: s.ns, GenerateName: "web-",
+			Labels:          map[string]string{discoveryv1.LabelServiceName: "web", discoveryv1.LabelManagedBy: us},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Service", Name: "web", UID: "web-uid"}},
+		},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}},
+	}
+	for _, edit := range edits {
+		edit(e)
+	}
+	return e
+}
+
+func label(key, value string) func(*discoveryv1.EndpointSlice) {
+	return func(e *discoveryv1.EndpointSlice) { e.Labels[key] = value }
+}
+
+func named(name string) func(*discoveryv1.EndpointSlice) {
+	return func(e *discoveryv1.EndpointSlice) { e.GenerateName, e.Name = "", name }
+}
+
+// create creates a slice through the store, which must succeed.
+func (s *shelf) create(edits ...func(*discoveryv1.EndpointSlice)) *discoveryv1.EndpointSlice {
+	s.Helper()
+	e, err := s.Create(s.Context(), s.service, s.slice(edits...))
+	s.must(err)
+	return e
+}
+
+// foreign creates a slice as somebody else does.
+func (s *shelf) foreign(edits ...func(*discoveryv1.EndpointSlice)) *discoveryv1.EndpointSlice {
+	s.Helper()
+	e, err := s.cluster.Client.DiscoveryV1().EndpointSlices(s.ns).Create(s.Context(), s.slice(edits...), metav1.CreateOptions{})
+	s.must(err)
+	return e
+}
+
+// edit changes a slice as somebody else does.
+func (s *shelf) edit(name string, edit func(*discoveryv1.EndpointSlice)) {
+	s.Helper()
+	client := s.cluster.Client.DiscoveryV1().EndpointSlices(s.ns)
+	e, err := client.Get(s.Context(), name, metav1.GetOptions{})
+	s.must(err)
+	edit(e)
+	_, err = client.Update(s.Context(), e, metav1.UpdateOptions{})
+	s.must(err)
+}
+
+func (s *shelf) remove(name string) {
+	s.Helper()
+	s.must(s.cluster.Client.DiscoveryV1().EndpointSlices(s.ns).Delete(s.Context(), name, metav1.DeleteOptions{}))
+}
+
+// want compares the slices that the store has, by their names.
+func (s *shelf) want(names ...string) {
+	s.Helper()
+	got := []string{}
+	for _, e := range s.Of(s.service) {
+		got = append(got, e.Name)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff(append([]string{}, names...), got); diff != "" {
+		s.Errorf("slices (-want +got):\n%s", diff)
+	}
+}
+
+// Two processes give a new slice the same name, so that the second one finds the first
+// one's; slices that differ have different names, also of one process.
+func TestNames(t *testing.T) {
+	s := newShelf(t)
+	first := s.create()
+	second := s.create()
+	six := s.create(func(e *discoveryv1.EndpointSlice) {
+		e.AddressType, e.Endpoints[0].Addresses = discoveryv1.AddressTypeIPv6, []string{"2001:db8::1"}
+	})
+	s.want(first.Name, second.Name, six.Name)
+
+	other := s.again()
+	there, err := other.Create(t.Context(), s.service, s.slice())
+	if !apierrors.IsAlreadyExists(err) || there == nil || there.UID != first.UID {
+		t.Fatalf("another process gets %v, %v, want the first slice and AlreadyExists", there, err)
+	}
+	other.want(first.Name)
+	s.must(other.Refresh(t.Context(), s.service))
+	other.want(first.Name, second.Name, six.Name)
+	third := other.create()
+	other.want(first.Name, second.Name, six.Name, third.Name)
+}
+
+// A name that belongs to a slice of somebody else is passed over, known or not.
+func TestNamesOfOthers(t *testing.T) {
+	for name, edit := range map[string]func(*discoveryv1.EndpointSlice){
+		"other manager": label(discoveryv1.LabelManagedBy, "them"),
+		"other Service": label(discoveryv1.LabelServiceName, "db"),
+	} {
+		for _, known := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, known %t", name, known), func(t *testing.T) {
+				s := newShelf(t)
+				wanted := s.create().Name
+				s.remove(wanted)
+				theirs := s.foreign(named(wanted), edit)
+				other := s.again()
+				if known {
+					other.follow()
+				}
+				made := other.create()
+				if made.Name == theirs.Name {
+					t.Errorf("the new slice has the name of the other, %s", made.Name)
+				}
+				other.want(made.Name)
+				now, err := s.cluster.Client.DiscoveryV1().EndpointSlices(s.ns).Get(t.Context(), wanted, metav1.GetOptions{})
+				if err != nil || now.ResourceVersion != theirs.ResourceVersion {
+					t.Errorf("the other slice is %v, %v, want it untouched", now, err)
+				}
+			})
+		}
+	}
+}
+
+// A slice that is being deleted keeps its name.
+func TestNameOfSliceBeingDeleted(t *testing.T) {
+	s := newShelf(t)
+	s.follow()
+	old := s.create(func(e *discoveryv1.EndpointSlice) { e.Finalizers = []string{"example.org/test"} })
+	s.remove(old.Name)
+	t.Cleanup(func() { s.unfinalize(old.Name) })
+	s.eventually(func() error {
+		if n := len(s.Of(s.service)); n != 0 {
+			return fmt.Errorf("there are %d slices, want none but that being deleted", n)
+		}
+		return nil
+	})
+	made := s.create()
+	if made.Name == old.Name {
+		t.Error("the new slice has the name of the old one")
+	}
+	s.want(made.Name)
+}
+
+func (s *shelf) unfinalize(name string) {
+	_, err := s.cluster.Client.DiscoveryV1().EndpointSlices(s.ns).Patch(context.Background(), name,
+		"application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	if err != nil {
+		s.Error(err)
+	}
+}
+
+// A slice is deleted if it is the one that is meant, and being gone is no failure.
+func TestDelete(t *testing.T) {
+	s := newShelf(t)
+	e := s.create()
+	another := e.DeepCopy()
+	another.UID = "another"
+	s.must(s.Delete(t.Context(), s.service, another))
+	if _, err := s.cluster.Client.DiscoveryV1().EndpointSlices(s.ns).Get(t.Context(), e.Name, metav1.GetOptions{}); err != nil {
+		t.Fatalf("a slice of another UID was deleted: %v", err)
+	}
+	s.must(s.Delete(t.Context(), s.service, e))
+	s.want()
+	s.must(s.Delete(t.Context(), s.service, e))
+	again := s.create()
+	if again.UID == e.UID {
+		t.Error("the slice is the old one")
+	}
+	s.want(again.Name)
+}
+
+// Whoever updates an outdated slice is told so, and is right after reading it again.
+func TestUpdateAndRefresh(t *testing.T) {
+	s := newShelf(t)
+	e := s.create()
+	gone := s.create()
+	s.edit(e.Name, label("foreign", "yes"))
+	s.remove(gone.Name)
+	theirs := s.foreign(named("made-by-another-leader"))
+
+	wanted := e.DeepCopy()
+	wanted.Endpoints[0].Addresses[0] = "10.0.0.2"
+	if _, err := s.Update(t.Context(), s.service, wanted); !reconcile.IsConflict(err) {
+		t.Fatalf("update of an outdated slice: %v, want a conflict", err)
+	}
+	if _, err := s.Update(t.Context(), s.service, gone); !reconcile.IsConflict(err) {
+		t.Fatalf("update of a slice that is gone: %v, want a conflict", err)
+	}
+	s.must(s.Refresh(t.Context(), s.service))
+	s.want(e.Name, theirs.Name)
+	wanted.ResourceVersion, wanted.UID = "", ""
+	made, err := s.Update(t.Context(), s.service, wanted)
+	s.must(err)
+	if made.Labels["foreign"] != "" || made.Endpoints[0].Addresses[0] != "10.0.0.2" || made.UID != e.UID {
+		t.Errorf("the slice is %v, want what was written", made)
+	}
+	s.Forget()
+	s.want()
+}
+
+// Changes that others make have their Services synced, and no others do.
+func TestChanges(t *testing.T) {
+	s := newShelf(t)
+	s.follow()
+	e := s.create()
+	update := e.DeepCopy()
+	update.Labels["own"] = "yes"
+	_, err := s.Update(t.Context(), s.service, update)
+	s.must(err)
+	s.must(s.Delete(t.Context(), s.service, s.create()))
+	s.foreign(named("theirs"), label(discoveryv1.LabelManagedBy, "them"))
+	s.edit("theirs", label("foreign", "yes"))
+	s.remove("theirs")
+	want := map[string]int{}
+	s.wantSynced(want, "barrier") // the store's own writes, and those of another manager
+
+	for _, step := range []struct {
+		name   string
+		do     func()
+		syncs  []string
+		barred string
+	}{
+		{"edited", func() { s.edit(e.Name, label("foreign", "yes")) }, []string{"web"}, "b1"},
+		{"given to another Service", func() { s.edit(e.Name, label(discoveryv1.LabelServiceName, "db")) }, []string{"web", "db"}, "b2"},
+		{"taken from us", func() { s.edit(e.Name, label(discoveryv1.LabelManagedBy, "them")) }, []string{"db"}, "b3"},
+		{"edited as another's", func() { s.edit(e.Name, label("foreign", "no")) }, nil, "b4"},
+		{"given back", func() { s.edit(e.Name, label(discoveryv1.LabelManagedBy, us)) }, []string{"db"}, "b5"},
+		{"deleted", func() { s.remove(e.Name) }, []string{"db"}, "b6"},
+	} {
+		step.do()
+		for _, name := range step.syncs {
+			want[name]++
+		}
+		s.Log(step.name)
+		s.wantSynced(want, step.barred)
+	}
+}
+
+// wantSynced waits until the change of a slice of a new Service has been noticed, and then
+// compares how often the others were synced.
+func (s *shelf) wantSynced(want map[string]int, barrier string) {
+	s.Helper()
+	s.foreign(named(barrier), label(discoveryv1.LabelServiceName, barrier))
+	s.eventually(func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.synced[barrier] == 0 {
+			return fmt.Errorf("%s isn't synced", barrier)
+		}
+		return nil
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.synced, barrier)
+	if diff := cmp.Diff(want, maps.Clone(s.synced)); diff != "" {
+		s.Errorf("syncs (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,189 @@
+package controllers_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// journal notes the requests that the controllers write with.
+type journal struct {
+	mu      sync.Mutex
+	entries []entry
+}
+
+// entry is one request.
+type entry struct {
+	method, namespace, resource, name string
+	// reason is that of an Event.
+	reason string
+	status int
+}
+
+func (e entry) String() string {
+	return fmt.Sprintf("%s %s %s%s: %d", e.method, e.resource, e.name, e.reason, e.status)
+}
+
+// in returns the requests of a namespace that were made since there were so many.
+func (j *journal) in(namespace string, since int) []entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var list []entry
+	for _, e := range j.entries[since:] {
+		if e.namespace == namespace {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// now returns how many requests there were.
+func (j *journal) now() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.entries)
+}
+
+func (j *journal) wrap(base http.RoundTripper) http.RoundTripper {
+	return wrapper{base, func(r *http.Request) (*http.Response, error) {
+		e, err := describe(r)
+		if err != nil {
+			return nil, err
+		}
+		response, err := base.RoundTrip(r)
+		if r.Method != http.MethodGet {
+			if err == nil {
+				e.status = response.StatusCode
+			}
+			j.mu.Lock()
+			j.entries = append(j.entries, e)
+			j.mu.Unlock()
+		}
+		return response, err
+	}}
+}
+
+// describe reads a request, which can still be sent afterwards.
+func describe(r *http.Request) (entry, error) {
+	e := entry{method: r.Method}
+	// …/namespaces/<namespace>/<resource>[/<name>]
+	_, path, _ := strings.Cut(r.URL.Path, "/namespaces/")
+	parts := strings.Split(path, "/")
+	if len(parts) > 1 {
+		e.namespace, e.resource = parts[0], parts[1]
+	}
+	if len(parts) > 2 {
+		e.name = parts[2]
+	}
+	if r.Method != http.MethodPost && r.Method != http.MethodPut {
+		return e, nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return e, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var object struct {
+		Metadata, InvolvedObject struct{ Name string }
+		Reason                   string
+	}
+	if err := json.Unmarshal(body, &object); err != nil {
+		return e, err
+	}
+	e.name, e.reason = object.Metadata.Name, object.Reason
+	if e.reason != "" {
+		e.name = object.InvolvedObject.Name + " "
+	}
+	return e, nil
+}
+
+// gates hold back what the API server tells about a resource, as a slow watch does.
+type gates struct {
+	mu     sync.Mutex
+	closed map[string]chan struct{}
+}
+
+func newGates() *gates { return &gates{closed: map[string]chan struct{}{}} }
+
+// hold keeps the controllers from hearing of changes of resources until the function
+// that it returns is called, or until the test ends.
+func (g *gates) hold(t testing.TB, resources ...string) (release func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, r := range resources {
+		g.closed[r] = make(chan struct{})
+	}
+	release = sync.OnceFunc(func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for _, r := range resources {
+			close(g.closed[r])
+			delete(g.closed, r)
+		}
+	})
+	t.Cleanup(release)
+	return release
+}
+
+func (g *gates) gate(resource string) chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed[resource]
+}
+
+func (g *gates) wrap(base http.RoundTripper) http.RoundTripper {
+	return wrapper{base, func(r *http.Request) (*http.Response, error) {
+		response, err := base.RoundTrip(r)
+		if err == nil {
+			parts := strings.Split(r.URL.Path, "/")
+			response.Body = &gated{response.Body, g, parts[len(parts)-1], r}
+		}
+		return response, err
+	}}
+}
+
+// gated is the body of an answer, which can be held back.
+type gated struct {
+	io.ReadCloser
+	gates    *gates
+	resource string
+	request  *http.Request
+}
+
+func (b *gated) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if gate := b.gates.gate(b.resource); gate != nil {
+		select {
+		case <-gate:
+		case <-b.request.Context().Done():
+		}
+	}
+	return n, err
+}
+
+// wrapper is a transport around another one.
+type wrapper struct {
+	base http.RoundTripper
+	send func(*http.Request) (*http.Response, error)
+}
+
+func (w wrapper) RoundTrip(r *http.Request) (*http.Response, error) { return w.send(r) }
+
+// WrappedRoundTripper lets connections be closed.
+func (w wrapper) WrappedRoundTripper() http.RoundTripper { return w.base }
+
+// texts returns entries as text, sorted.
+func texts(entries []entry) []string {
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.String())
+	}
+	slices.Sort(list)
+	return list
+}
