@@ -15,27 +15,38 @@ import (
 const (
 	configVersion = "signpost.dev/v1alpha1"
 	configKind    = "Config"
-	// destinationSection is there when the role is to run.
+	// These sections are there when their role is to run.
 	destinationSection = "destination"
+	controllersSection = "controllers"
 )
 
 // config is what a config file says.
 type config struct {
-	// Destination has the settings of the destination role and of the process.
+	Process     processOptions
 	Destination destinationOptions
-	// RunsDestination is true when the file has a destination section, be it empty.
-	RunsDestination bool
+	Controllers controllersOptions
+	// RunsDestination and RunsControllers are true when the file has the section of the
+	// role, be it empty. The settings of other roles are of no interest.
+	RunsDestination, RunsControllers bool
 	// Remarks are what to log about settings that are not used as given.
 	Remarks []remark
+}
+
+func defaultConfig() config {
+	return config{
+		Process: defaultProcessOptions(), Destination: defaultDestinationOptions(), Controllers: defaultControllersOptions(),
+	}
 }
 
 // decodeConfig reads a config file. The error has a line for each thing that is wrong,
 // with the line of the file, which it calls name, and the field.
 func decodeConfig(name string, text []byte) (config, error) {
-	c := config{Destination: defaultDestinationOptions()}
+	c := defaultConfig()
 	d := &configDecoder{name: name, settings: map[string]setting{}, found: map[string]*yaml.Node{}}
-	for _, s := range c.Destination.settings() {
-		d.settings[s.path] = s
+	for _, part := range []section{&c.Process, &c.Destination, &c.Controllers} {
+		for _, s := range part.settings() {
+			d.settings[s.path] = s
+		}
 	}
 	root, err := d.parse(text)
 	if err != nil {
@@ -43,14 +54,40 @@ func decodeConfig(name string, text []byte) (config, error) {
 	}
 	if d.checkHeader(root); len(d.wrong) == 0 {
 		d.mapping("", root)
-		c.Remarks = d.checkOptions(&c.Destination)
+		_, c.RunsDestination = d.found[destinationSection]
+		_, c.RunsControllers = d.found[controllersSection]
+		for _, part := range c.sections() {
+			c.Remarks = append(c.Remarks, d.checkOptions(part)...)
+		}
 	}
 	if len(d.wrong) > 0 {
 		return config{}, &usageError{d.err()}
 	}
-	_, c.RunsDestination = d.found[destinationSection]
-	c.Destination = c.Destination.settled()
+	if c.RunsDestination {
+		c.Destination = c.Destination.settled()
+	}
 	return c, nil
+}
+
+// sections are those that matter: the process, and the roles that run.
+func (c *config) sections() []section {
+	parts := []section{&c.Process}
+	if c.RunsDestination {
+		parts = append(parts, &c.Destination)
+	}
+	if c.RunsControllers {
+		parts = append(parts, &c.Controllers)
+	}
+	return parts
+}
+
+// settings are those that matter.
+func (c *config) settings() []setting {
+	var all []setting
+	for _, part := range c.sections() {
+		all = append(all, part.settings()...)
+	}
+	return all
 }
 
 // configDecoder walks the nodes of a config file and sets the settings that it finds.
@@ -214,10 +251,10 @@ func (d *configDecoder) fields(section string) []string {
 
 // checkOptions says what is wrong with the values taken together, each at the field of
 // the file that is concerned, and returns what is only to be remarked.
-func (d *configDecoder) checkOptions(o *destinationOptions) []remark {
+func (d *configDecoder) checkOptions(o section) []remark {
 	paths := map[string]string{}
-	for path, s := range d.settings {
-		paths[s.flag] = path
+	for _, s := range o.settings() {
+		paths[s.flag] = s.path
 	}
 	name := func(flag string) string { return paths[flag] }
 	var remarks []remark

@@ -70,13 +70,21 @@ func describeConfig(source string) string {
 	if err != nil {
 		return err.Error() + "\n"
 	}
-	text := "process\n"
-	if c.RunsDestination {
+	var text string
+	switch {
+	case c.RunsDestination && c.RunsControllers:
+		text = "destination and controllers\n"
+	case c.RunsDestination:
 		text = "destination\n"
+	case c.RunsControllers:
+		text = "controllers\n"
+	default:
+		text = "process\n"
 	}
-	plain := defaultDestinationOptions()
+	plain := defaultConfig()
+	plain.RunsDestination, plain.RunsControllers = c.RunsDestination, c.RunsControllers
 	defaults := plain.settings()
-	for i, s := range c.Destination.settings() {
+	for i, s := range c.settings() {
 		if got := s.value.String(); got != defaults[i].value.String() {
 			text += fmt.Sprintf("--%s=%s\n", s.flag, got)
 		}
@@ -102,9 +110,11 @@ func FuzzDecodeConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		c, err := decodeConfig("config.yaml", text)
 		if err == nil {
-			for _, p := range c.Destination.Validate() {
-				if p.severity != remarked {
-					t.Errorf("accepted although %v: %s", p.flags, p.reason)
+			for _, part := range c.sections() {
+				for _, p := range part.Validate() {
+					if p.severity != remarked {
+						t.Errorf("accepted although %v: %s", p.flags, p.reason)
+					}
 				}
 			}
 			return

@@ -12,7 +12,8 @@ import (
 )
 
 func newDestinationCommand(s streams) *cobra.Command {
-	o := defaultDestinationOptions()
+	c := defaultConfig()
+	c.RunsDestination = true
 	var printOnly bool
 	cmd := &cobra.Command{
 		Use:   "destination",
@@ -25,25 +26,32 @@ controller. The flags are those of that program, with one dash or two, and a few
 			if printOnly {
 				return printVersion(s.out, outputText)
 			}
-			return runDestination(cmd.Context(), o, s)
+			return runFlags(cmd.Context(), c, s)
 		},
 	}
-	addFlags(cmd.Flags(), o.settings())
+	addFlags(cmd.Flags(), c.settings())
 	cmd.Flags().BoolVar(&printOnly, "version", false, "print the version and exit")
 	return cmd
 }
 
-func runDestination(ctx context.Context, o destinationOptions, s streams) error {
-	o, remarks, err := checkFlags(o)
-	if err != nil {
+// runFlags runs the roles of a command line.
+func runFlags(ctx context.Context, c config, s streams) error {
+	var err error
+	if c.Remarks, err = checkFlags(c.sections()...); err != nil {
 		return err
 	}
-	log, err := startLog(o.Process, s.err)
+	c.Destination = c.Destination.settled()
+	return runRoles(ctx, c, s)
+}
+
+// runRoles starts the log, and runs the roles until ctx ends.
+func runRoles(ctx context.Context, c config, s streams) error {
+	log, err := startLog(c.Process, s.err)
 	if err != nil {
 		return fmt.Errorf("start the log: %w", err)
 	}
-	logRemarks(log, remarks)
-	return serveDestination(ctx, o, log)
+	logRemarks(log, c.Remarks)
+	return serveRoles(ctx, c, log)
 }
 
 // startLog makes the log of the process and sends that of the libraries there. It is

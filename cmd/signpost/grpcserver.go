@@ -13,16 +13,16 @@ import (
 	"github.com/signpostd/signpost/internal/run"
 )
 
-// newGRPCActor makes the gRPC server of a role, with the metrics of
+// newGRPCActor makes the gRPC server of a process, with the metrics of
 // spec/destination.md §7.3.
-func newGRPCActor(r role, s serving, l net.Listener) (run.Actor, error) {
+func newGRPCActor(p process, s serving, l net.Listener) run.Actor {
 	metrics := grpcmetrics.New(s.registry)
-	server := grpc.NewServer(append(r.ServerOptions, grpc.ChainStreamInterceptor(metrics.StreamInterceptor))...)
-	r.Register(server)
+	server := grpc.NewServer(append(p.ServerOptions, grpc.ChainStreamInterceptor(metrics.StreamInterceptor))...)
+	p.Register(server)
 	metrics.Init(server.GetServiceInfo())
 	// Half of the time, so that what a stream's end leads to has the other half.
-	serve := func(ctx context.Context) error { return serveGRPC(ctx, server, l, s.options.Process.ShutdownGrace/2) }
-	return run.Actor{Name: "gRPC server", Run: serve}, nil
+	serve := func(ctx context.Context) error { return serveGRPC(ctx, server, l, s.options.ShutdownGrace/2) }
+	return run.Actor{Name: "gRPC server", Run: serve}
 }
 
 // serveGRPC serves until ctx ends. Then the streams may end by themselves within the

@@ -5,9 +5,11 @@
 // This package is flags, config files and wiring, and nothing else. Every command is a
 // file of its own that returns a *cobra.Command; what it does for the command is a
 // function over an options struct. The settings of a role, with their flags, places in
-// the config file and defaults, are one table ([destinationOptions]), so that
-// `signpost destination` and `signpost run` can't drift apart. The commands that take the
-// place of another program accept its flags with one dash or two.
+// the config file and defaults, are one table ([destinationOptions],
+// [controllersOptions]), so that `signpost destination`, say, and `signpost run` can't
+// drift apart. The roles of a process share one cluster, that is, one watch of each kind:
+// a [role] says which tables it needs, and newProcess puts them together. A command that
+// takes the place of a program with flags of one dash accepts one dash or two.
 //
 // The exit code is 0 for success, 1 for a failure, 2 when what was asked for can't be
 // understood: a flag, an argument or the config file.

@@ -56,7 +56,7 @@ func TestExecute(t *testing.T) {
 		out, err string
 	}{
 		"nothing":                  {code: 2, err: "no command given: name one of those above"},
-		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of completion, destination, get, profile, run, version`},
+		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of completion, controllers, destination, get, profile, run, version`},
 		"start of a command":       {args: "dest", code: 2, err: `unknown command "dest": did you mean "destination"?`},
 		"nearly a command":         {args: "destinatoin", code: 2, err: `unknown command "destinatoin": did you mean "destination"?`},
 		"version":                  {args: "version", out: "dev"},
@@ -64,7 +64,7 @@ func TestExecute(t *testing.T) {
 		"help":                     {args: "--help", out: `Use "signpost [command] --help" for more information about a command.`},
 		"drop-in version":          {args: "destination -version", out: "dev"},
 		"drop-in version, equals":  {args: "destination --version=true", out: "dev"},
-		"drop-in help":             {args: "destination -h", out: `      --version                           print the version and exit`},
+		"drop-in help":             {args: "destination -h", out: `      --version                                     print the version and exit`},
 		"unknown flag":             {args: "destination -enable-ipv5=true", code: 2, err: "unknown flag --enable-ipv5: did you mean --enable-ipv6?"},
 		"unknown far-off flag":     {args: "destination --xyz", code: 2, err: `unknown flag --xyz: see "signpost destination --help"`},
 		"unknown letter":           {args: "get -q", code: 2, err: `unknown flag -q: see "signpost get --help"`},
@@ -76,9 +76,13 @@ func TestExecute(t *testing.T) {
 		"missing value":            {args: "destination -addr", code: 2, err: "--addr: a value is missing: address to serve the Destination API on, without TLS"},
 		"bad level":                {args: "destination -log-level=loud", code: 2, err: "--log-level=loud: must be one of panic, fatal, error, warn, info, debug, trace"},
 		"slices off, IPv6 on":      {args: "destination -enable-endpoint-slices=false", code: 2, err: "--enable-ipv6=true: IPv6 addresses are in EndpointSlices only: set --enable-ipv6 to false or --enable-endpoint-slices to true"},
+		"unknown controller":       {args: "controllers --controllers=endpointslice,mirror", code: 2, err: `--controllers=endpointslice,mirror: unknown controller "mirror": did you mean mirroring?`},
+		"controllers, one dash":    {args: "controllers -controllers=endpoints", code: 2, err: `unknown flag -controllers=endpoints: see "signpost controllers --help"`},
+		"controllers argument":     {args: "controllers endpoints", code: 2, err: `unexpected argument "endpoints": "signpost controllers" takes flags only; the value of a boolean flag follows an equals sign, as in --flag=false`},
+		"bad float":                {args: "controllers --kube-api-qps=many", code: 2, err: "--kube-api-qps=many: must be a number"},
 		"run without a file":       {args: "run", code: 2, err: "--config: a path is missing: name a config file"},
 		"run with a missing file":  {args: "run --config testdata/config/nonesuch.yaml", code: 2, err: "read the config file: open testdata/config/nonesuch.yaml: no such file or directory"},
-		"run without a role":       {args: "run --config testdata/config/norole.good.yaml", code: 2, err: "testdata/config/norole.good.yaml:1: no role to run: add the section destination"},
+		"run without a role":       {args: "run --config testdata/config/norole.good.yaml", code: 2, err: "testdata/config/norole.good.yaml:1: no role to run: add the section destination or controllers"},
 		"get nothing":              {args: "get", code: 2, err: "no authority given: name one, such as web.emojivoto.svc.cluster.local:80"},
 		"get two":                  {args: "get a b", code: 2, err: `unexpected argument "b": get takes one authority`},
 		"profile nothing":          {args: "profile", code: 2, err: "no authority given: name one, such as web.emojivoto.svc.cluster.local:80"},
@@ -117,7 +121,7 @@ func TestGetOfEmptyAuthority(t *testing.T) {
 }
 
 func TestHelpGolden(t *testing.T) {
-	for _, command := range []string{"", "destination", "run", "get", "profile"} {
+	for _, command := range []string{"", "controllers", "destination", "run", "get", "profile"} {
 		t.Run("help "+command, func(t *testing.T) {
 			_, out, _ := runCommand(t.Context(), append([]string{"help"}, strings.Fields(command)...)...)
 			golden(t, "help/"+cmp.Or(command, "signpost")+".txt", out)

@@ -10,6 +10,8 @@ const (
 	modeTransparent     = "transparent"
 	modeTransportHeader = "transport-header"
 	defaultDomain       = "cluster.local"
+	// linkerdLease is the Lease of Linkerd's controller.
+	linkerdLease = "linkerd-destination-endpoint-write"
 )
 
 // processOptions are the settings of the process, whatever its roles.
@@ -24,12 +26,20 @@ type processOptions struct {
 	ShutdownGrace time.Duration
 }
 
-// destinationOptions are the settings of the destination role and of its process
-// (spec/destination.md §1.1). They are as given until [destinationOptions.settled] has
-// put usable values in the place of those that [destinationOptions.Validate] tolerates.
-type destinationOptions struct {
-	Process processOptions
+// defaultProcessOptions are the defaults of flags and of config files.
+func defaultProcessOptions() processOptions {
+	return processOptions{
+		LogLevel:      "info",
+		LogFormat:     "plain",
+		MetricsAddr:   ":9996",
+		ShutdownGrace: 10 * time.Second,
+	}
+}
 
+// destinationOptions are the settings of the destination role (spec/destination.md
+// §1.1). They are as given until [destinationOptions.settled] has put usable values in
+// the place of those that [destinationOptions.Validate] tolerates.
+type destinationOptions struct {
 	// Addr is where the gRPC server listens.
 	Addr                   string
 	ControllerNamespace    string
@@ -46,6 +56,12 @@ type destinationOptions struct {
 	MeshedHTTP2ClientParams string
 	// EndpointMetricsPerNode adds the node to the labels of the endpoint metrics.
 	EndpointMetricsPerNode bool
+	// ExternalWorkloadWriter has the role write EndpointSlices for ExternalWorkloads, if it
+	// reads EndpointSlices.
+	ExternalWorkloadWriter bool
+	// Leader is about that writer. Without a namespace the Lease is in the
+	// ControllerNamespace.
+	Leader leaderOptions
 	// StreamQueueCapacity and TraceCollector have no effect.
 	StreamQueueCapacity int
 	TraceCollector      string
@@ -54,20 +70,16 @@ type destinationOptions struct {
 // defaultDestinationOptions are the defaults of flags and of config files.
 func defaultDestinationOptions() destinationOptions {
 	return destinationOptions{
-		Process: processOptions{
-			LogLevel:      "info",
-			LogFormat:     "plain",
-			MetricsAddr:   ":9996",
-			ShutdownGrace: 10 * time.Second,
-		},
-		Addr:                  ":8086",
-		ControllerNamespace:   "linkerd",
-		OutboundTransportMode: modeTransparent,
-		EnableH2Upgrade:       true,
-		EnableEndpointSlices:  true,
-		EnableIPv6:            true,
-		ExportQueueMetrics:    true,
-		StreamQueueCapacity:   100,
+		Addr:                   ":8086",
+		ControllerNamespace:    "linkerd",
+		OutboundTransportMode:  modeTransparent,
+		EnableH2Upgrade:        true,
+		EnableEndpointSlices:   true,
+		EnableIPv6:             true,
+		ExportQueueMetrics:     true,
+		ExternalWorkloadWriter: true,
+		Leader:                 defaultLeaderOptions(linkerdLease, ""),
+		StreamQueueCapacity:    100,
 	}
 }
 
@@ -77,9 +89,13 @@ func (o *destinationOptions) ForceOpaqueTransport() bool {
 	return o.OutboundTransportMode == modeTransportHeader
 }
 
-// settings are everything that can be set, the process first.
+// writes reports whether the role writes EndpointSlices for ExternalWorkloads.
+func (o *destinationOptions) writes() bool {
+	return o.EnableEndpointSlices && o.ExternalWorkloadWriter
+}
+
 func (o *destinationOptions) settings() []setting {
-	return slices.Concat(o.Process.settings(), o.discoverySettings(), o.otherSettings())
+	return slices.Concat(o.discoverySettings(), o.writerSettings(), o.otherSettings())
 }
 
 func (o *processOptions) settings() []setting {
@@ -109,9 +125,15 @@ func (o *destinationOptions) discoverySettings() []setting {
 	}
 }
 
+func (o *destinationOptions) writerSettings() []setting {
+	return append([]setting{
+		{flag: "external-workload-writer", path: "destination.externalWorkloadWriter", value: boolValue{&o.ExternalWorkloadWriter}, usage: "write EndpointSlices for Services that select ExternalWorkloads; needs EndpointSlices"},
+		{flag: "export-queue-metrics", path: "destination.exportQueueMetrics", value: boolValue{&o.ExportQueueMetrics}, usage: "export the metrics of the work queue of that writer"},
+	}, o.Leader.settings(destinationSection, "`namespace` of the Lease; empty for that of the mesh's control plane")...)
+}
+
 func (o *destinationOptions) otherSettings() []setting {
 	return []setting{
-		{flag: "export-queue-metrics", path: "destination.exportQueueMetrics", value: boolValue{&o.ExportQueueMetrics}, usage: "export the metrics of the work queue of the ExternalWorkload controller"},
 		{flag: "endpoint-metrics-per-node", path: "destination.endpointMetricsPerNode", value: boolValue{&o.EndpointMetricsPerNode}, usage: "add the node of the client to the labels of the endpoint metrics: more series, as Linkerd has them"},
 		{flag: "stream-queue-capacity", path: "destination.streamQueueCapacity", value: intValue{&o.StreamQueueCapacity}, usage: "accepted for compatibility, without effect: streams have no queue, and a slow client is never cut off"},
 		{flag: "trace-collector", path: "destination.traceCollector", value: textValue{&o.TraceCollector}, usage: "`address`; accepted for compatibility, without effect: no traces are sent"},

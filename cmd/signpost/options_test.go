@@ -35,7 +35,11 @@ version bool false
 `
 
 // Those that Signpost adds.
-var ourFlags = map[string]string{"endpoint-metrics-per-node": "false", "shutdown-grace": "10s"}
+var ourFlags = map[string]string{
+	"endpoint-metrics-per-node": "false", "external-workload-writer": "true", "shutdown-grace": "10s",
+	"leader-elect": "true", "leader-elect-lease-duration": "30s", "leader-elect-renew-deadline": "10s", "leader-elect-retry-period": "2s",
+	"leader-elect-resource-name": "linkerd-destination-endpoint-write", "leader-elect-resource-namespace": "",
+}
 
 func TestFlagsAreThoseOfLinkerd(t *testing.T) {
 	var got strings.Builder
@@ -54,26 +58,29 @@ func TestFlagsAreThoseOfLinkerd(t *testing.T) {
 	}
 }
 
-func parseFlags(t *testing.T, args ...string) destinationOptions {
+// parseFlags reads a command line of destination or controllers.
+func parseFlags(t *testing.T, command string, args ...string) *config {
 	t.Helper()
-	o := defaultDestinationOptions()
-	flags := pflag.NewFlagSet("destination", pflag.ContinueOnError)
-	addFlags(flags, o.settings())
+	c := defaultConfig()
+	c.RunsDestination, c.RunsControllers = command == "destination", command == "controllers"
+	flags := pflag.NewFlagSet(command, pflag.ContinueOnError)
+	addFlags(flags, c.settings())
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	return o
+	return &c
 }
 
 // What Linkerd's chart passes.
 func TestChartFlags(t *testing.T) {
-	got := parseFlags(t,
+	got := parseFlags(t, "destination",
 		"--addr=:8086", "--controller-namespace=linkerd", "--outbound-transport-mode=transport-header",
 		"--enable-h2-upgrade=true", "--log-level=info", "--log-format=plain", "--enable-endpoint-slices=true",
 		"--cluster-domain=cluster.local", "--identity-trust-domain=cluster.local",
 		"--default-opaque-ports=25,587,3306,4444,5432,6379,9300,11211", "--enable-ipv6=false", "--enable-pprof=false",
 		`--meshed-http2-client-params={"keep_alive":{"interval":{"seconds":10},"timeout":{"seconds":3},"while_idle":true}}`)
-	settled, remarks, err := checkFlags(got)
+	remarks, err := checkFlags(got.sections()...)
+	settled := got.Destination.settled()
 	if err != nil || len(remarks) > 0 {
 		t.Errorf("checkFlags: %v, %v; want neither errors nor remarks", remarks, err)
 	}
@@ -82,6 +89,7 @@ func TestChartFlags(t *testing.T) {
 	want.ClusterDomain, want.IdentityTrustDomain = "cluster.local", "cluster.local"
 	want.DefaultOpaquePorts = "25,587,3306,4444,5432,6379,9300,11211"
 	want.EnableIPv6 = false
+	want.Leader.ResourceNamespace = "linkerd"
 	want.MeshedHTTP2ClientParams = `{"keep_alive":{"interval":{"seconds":10},"timeout":{"seconds":3},"while_idle":true}}`
 	if diff := cmp.Diff(want, settled); diff != "" {
 		t.Errorf("options (-want +got):\n%s", diff)
@@ -96,8 +104,6 @@ func TestChartFlags(t *testing.T) {
 }
 
 func TestCheckFlags(t *testing.T) {
-	// Without these two, every case would have remarks.
-	domains := []string{"--cluster-domain=x.test", "--identity-trust-domain=y.test"}
 	tests := map[string]struct {
 		args    []string
 		remarks string // setting, reason and what happens, a line each
@@ -120,22 +126,34 @@ func TestCheckFlags(t *testing.T) {
 			args:    []string{`--meshed-http2-client-params={"keepAlive":{}}`},
 			remarks: "--meshed-http2-client-params must have the field names of Http2ClientParams, with underscores, such as keep_alive: json: unknown field \"keepAlive\", that field is ignored\n",
 		},
-		"two errors": {args: []string{"--metrics-addr=9996", "--addr=8086"}, err: "--metrics-addr=9996: must be HOST:PORT, or :PORT for all addresses of the host\n--addr=8086: must be HOST:PORT, or :PORT for all addresses of the host"},
+		"short lease":   {args: []string{"--leader-elect-lease-duration=10s"}, err: "--leader-elect-lease-duration=10s: a Lease must last at least a second longer than its holder writes: set --leader-elect-lease-duration to more, or --leader-elect-renew-deadline to less"},
+		"own namespace": {args: []string{"--leader-elect-resource-namespace=A"}, err: "--leader-elect-resource-namespace=A: is no name of a namespace: a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"},
+		"not elected":   {args: []string{"--leader-elect=false", "--leader-elect-lease-duration=10s"}},
+		"two errors":    {args: []string{"--metrics-addr=9996", "--addr=8086"}, err: "--metrics-addr=9996: must be HOST:PORT, or :PORT for all addresses of the host\n--addr=8086: must be HOST:PORT, or :PORT for all addresses of the host"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, remarks, err := checkFlags(parseFlags(t, append(domains[:2:2], tt.args...)...))
-			var got strings.Builder
-			for _, r := range remarks {
-				got.WriteString(r.setting + " " + r.reason + ", " + r.instead + "\n")
-			}
-			if diff := cmp.Diff(tt.remarks, got.String()); diff != "" {
-				t.Errorf("remarks (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.err, errorText(err)); diff != "" {
-				t.Errorf("error (-want +got):\n%s", diff)
-			}
+			// Without these two, every case would have remarks.
+			domains := []string{"--cluster-domain=x.test", "--identity-trust-domain=y.test"}
+			checkChecked(t, parseFlags(t, "destination", append(domains, tt.args...)...), tt.remarks, tt.err)
 		})
+	}
+}
+
+// checkChecked compares what checkFlags says; remarks has setting, reason and what
+// happens, a line each.
+func checkChecked(t *testing.T, c *config, remarks, wantErr string) {
+	t.Helper()
+	all, err := checkFlags(c.sections()...)
+	var got strings.Builder
+	for _, r := range all {
+		got.WriteString(r.setting + " " + r.reason + ", " + r.instead + "\n")
+	}
+	if diff := cmp.Diff(remarks, got.String()); diff != "" {
+		t.Errorf("remarks (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(wantErr, errorText(err)); diff != "" {
+		t.Errorf("error (-want +got):\n%s", diff)
 	}
 }
 
@@ -156,14 +174,16 @@ func TestSettled(t *testing.T) {
 // Every setting has a place of its own in the config file, and the fields of the
 // destination section are the flags in camel case.
 func TestSettingsHavePlaces(t *testing.T) {
-	o := defaultDestinationOptions()
+	c := defaultConfig()
+	c.RunsDestination, c.RunsControllers = true, true
 	paths := map[string]bool{}
-	for _, s := range o.settings() {
+	for _, s := range c.settings() {
 		if paths[s.path] {
 			t.Errorf("%s is the place of two settings", s.path)
 		}
 		paths[s.path] = true
-		if field, ok := strings.CutPrefix(s.path, "destination."); ok && !strings.EqualFold(field, strings.ReplaceAll(s.flag, "-", "")) {
+		field, ok := strings.CutPrefix(s.path, "destination.")
+		if ok && !strings.Contains(field, ".") && !strings.EqualFold(field, strings.ReplaceAll(s.flag, "-", "")) {
 			t.Errorf("--%s is at %s", s.flag, s.path)
 		}
 		if s.usage == "" {
@@ -171,8 +191,22 @@ func TestSettingsHavePlaces(t *testing.T) {
 		}
 	}
 	// Every field of the options can be set.
-	process, own := reflect.TypeFor[processOptions](), reflect.TypeFor[destinationOptions]()
-	if fields := process.NumField() + own.NumField() - 1; fields != len(o.settings()) {
-		t.Errorf("%d fields of the options, %d settings", fields, len(o.settings()))
+	for _, part := range c.sections() {
+		if fields := countFields(reflect.TypeOf(part).Elem()); fields != len(part.settings()) {
+			t.Errorf("%d fields of %T, %d settings", fields, part, len(part.settings()))
+		}
 	}
+}
+
+// countFields counts the fields of a struct and of the structs in it.
+func countFields(of reflect.Type) int {
+	n := 0
+	for i := range of.NumField() {
+		if f := of.Field(i); f.Type.Kind() == reflect.Struct {
+			n += countFields(f.Type)
+			continue
+		}
+		n++
+	}
+	return n
 }

@@ -19,7 +19,17 @@ import (
 
 //go:generate go test . -run ^TestReferenceOfSettings$ -update
 
-const referenceFile = "../../docs/destination.md"
+// referencePage is a page about a role.
+type referencePage struct {
+	file string
+	// config has the role with all that it can do.
+	config func() config
+}
+
+var referencePages = []referencePage{
+	{file: "../../docs/destination.md", config: func() config { c := defaultConfig(); c.RunsDestination = true; return c }},
+	{file: "../../docs/controllers.md", config: func() config { c := defaultConfig(); c.RunsControllers = true; return c }},
+}
 
 // The lines around the table of settings.
 const (
@@ -27,42 +37,48 @@ const (
 	generatedEnd   = "<!-- end -->\n"
 )
 
-// TestReferenceOfSettings compares the table of settings in the reference with the
-// settings; -update rewrites it.
+// TestReferenceOfSettings compares the tables of settings in the references with the
+// settings; -update rewrites them.
 func TestReferenceOfSettings(t *testing.T) {
-	text := readReference(t)
+	for _, r := range referencePages {
+		t.Run(filepath.Base(r.file), r.testSettings)
+	}
+}
+
+func (r referencePage) testSettings(t *testing.T) {
+	text := r.read(t)
 	before, rest, begun := strings.Cut(text, generatedBegin)
 	old, after, ended := strings.Cut(rest, generatedEnd)
 	if !begun || !ended {
-		t.Fatalf("%s has no generated part: it is between %q and %q", referenceFile, generatedBegin, generatedEnd)
+		t.Fatalf("%s has no generated part: it is between %q and %q", r.file, generatedBegin, generatedEnd)
 	}
-	want := settingsTable()
+	want := r.settingsTable()
 	if *update {
-		if err := os.WriteFile(referenceFile, []byte(before+generatedBegin+want+generatedEnd+after), 0o644); err != nil {
+		if err := os.WriteFile(r.file, []byte(before+generatedBegin+want+generatedEnd+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	if diff := cmp.Diff(want, old); diff != "" {
-		t.Errorf("%s is stale: run go generate ./cmd/signpost (-settings +reference):\n%s", referenceFile, diff)
+		t.Errorf("%s is stale: run go generate ./cmd/signpost (-settings +reference):\n%s", r.file, diff)
 	}
 }
 
-func readReference(t *testing.T) string {
+func (r referencePage) read(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(referenceFile)
+	text, err := os.ReadFile(r.file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(text)
 }
 
-func settingsTable() string {
+func (r referencePage) settingsTable() string {
 	var table strings.Builder
 	table.WriteString("\n| Flag | In the config file | Default | Meaning |\n| --- | --- | --- | --- |\n")
-	o := defaultDestinationOptions()
+	c := r.config()
 	cell := strings.NewReplacer("|", `\|`, "<", "&lt;")
-	for _, s := range o.settings() {
+	for _, s := range c.settings() {
 		preset := s.value.String()
 		if preset != "" {
 			preset = "`" + preset + "`"
@@ -84,9 +100,15 @@ var (
 	others = regexp.MustCompile(`^(go|process|promhttp)_`)
 )
 
-// The table of metrics in the reference has those that are registered, and no others.
+// The table of metrics in a reference has those that are registered, and no others.
 func TestReferenceOfMetrics(t *testing.T) {
-	_, section, _ := strings.Cut(readReference(t), "\n## Metrics\n")
+	for _, r := range referencePages {
+		t.Run(filepath.Base(r.file), r.testMetrics)
+	}
+}
+
+func (r referencePage) testMetrics(t *testing.T) {
+	_, section, _ := strings.Cut(r.read(t), "\n## Metrics\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var listed []string
 	for _, row := range metricRow.FindAllStringSubmatch(section, -1) {
@@ -95,8 +117,29 @@ func TestReferenceOfMetrics(t *testing.T) {
 		}
 	}
 	slices.Sort(listed)
-	if diff := cmp.Diff(registeredMetrics(t), listed); diff != "" {
-		t.Errorf("metrics in %s (-registered +listed):\n%s", referenceFile, diff)
+	if diff := cmp.Diff(registeredMetrics(t, r.config()), listed); diff != "" {
+		t.Errorf("metrics in %s (-registered +listed):\n%s", r.file, diff)
+	}
+}
+
+// Without the metrics of queues, everything else is there.
+func TestQueueMetricsCanBeLeftOut(t *testing.T) {
+	c := referencePages[0].config()
+	all := registeredMetrics(t, c)
+	c.Destination.ExportQueueMetrics = false
+	var missing []string
+	left := registeredMetrics(t, c)
+	for _, name := range all {
+		if !slices.Contains(left, name) {
+			missing = append(missing, name)
+		}
+	}
+	want := []string{
+		"workqueue_adds_total", "workqueue_depth", "workqueue_longest_running_processor_seconds", "workqueue_queue_duration_seconds",
+		"workqueue_retries_total", "workqueue_unfinished_work_seconds", "workqueue_work_duration_seconds",
+	}
+	if diff := cmp.Diff(want, missing); diff != "" {
+		t.Errorf("metrics that are left out (-want +got):\n%s", diff)
 	}
 }
 
@@ -104,26 +147,32 @@ func TestReferenceOfMetrics(t *testing.T) {
 const unreachable = `{apiVersion: v1, kind: Config, current-context: a,
   clusters: [{name: a, cluster: {server: "http://127.0.0.1:1"}}], contexts: [{name: a, context: {cluster: a}}]}`
 
-// registeredMetrics returns the names of the metrics of the destination role.
-func registeredMetrics(t *testing.T) []string {
+// withoutAPIServer makes a config refer to an API server that nobody runs.
+func withoutAPIServer(t *testing.T, c *config) {
 	t.Helper()
-	o := defaultDestinationOptions().settled()
-	o.Process.Kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(o.Process.Kubeconfig, []byte(unreachable), 0o600); err != nil {
+	c.Process.Kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(c.Process.Kubeconfig, []byte(unreachable), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	c.Destination = c.Destination.settled()
+}
+
+// registeredMetrics returns the names of the metrics of the roles of a config.
+func registeredMetrics(t *testing.T, c config) []string {
+	t.Helper()
+	withoutAPIServer(t, &c)
 	log := slog.New(slog.DiscardHandler)
 	registry := prometheus.NewRegistry()
 	reporter, err := report.New(report.Config{Registerer: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := newDestinationRole(roleInput{Options: o, Log: log, Registerer: registry, Report: reporter.Report})
+	p, err := newProcess(c, log, registry, reporter.Report)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newGRPCActor(r, serving{options: o, log: log, registry: registry}, nil); err != nil {
-		t.Fatal(err)
+	if p.Register != nil {
+		newGRPCActor(p, serving{options: c.Process, log: log, registry: registry}, nil)
 	}
 	descs := make(chan *prometheus.Desc)
 	go func() {

@@ -16,6 +16,7 @@ whose place it takes:
 
   signpost run --config signpost.yaml
   signpost destination --cluster-domain=cluster.local
+  signpost controllers --controllers=endpoints,endpointslices
 
 From anywhere, ask a Destination server what it answers:
 
@@ -43,7 +44,7 @@ func newRootCommand(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(explainFlagError)
-	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newGetCommand(s), newProfileCommand(s), newVersionCommand(s))
+	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newGetCommand(s), newProfileCommand(s), newVersionCommand(s))
 	return root
 }
 

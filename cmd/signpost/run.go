@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -21,7 +20,7 @@ The file begins with
   kind: ` + configKind + `
 
 and has the sections kubeconfig, log, admin, shutdownGrace and one for each role:
-destination. A role runs when its section is there, be it empty.`,
+destination, controllers. A role runs when its section is there, be it empty.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runConfig(cmd.Context(), file, s)
@@ -43,13 +42,8 @@ func runConfig(ctx context.Context, file string, s streams) error {
 	if err != nil {
 		return err
 	}
-	if !c.RunsDestination {
-		return usagef("%s:1: no role to run: add the section %s", file, destinationSection)
+	if !c.RunsDestination && !c.RunsControllers {
+		return usagef("%s:1: no role to run: add the section %s or %s", file, destinationSection, controllersSection)
 	}
-	log, err := startLog(c.Destination.Process, s.err)
-	if err != nil {
-		return fmt.Errorf("start the log: %w", err)
-	}
-	logRemarks(log, c.Remarks)
-	return serveDestination(ctx, c.Destination, log)
+	return runRoles(ctx, c, s)
 }

@@ -132,9 +132,11 @@ func (s *scenario) setFlags(body string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	var err error
-	s.options, _, err = checkFlags(s.options)
-	return err
+	if _, err := checkFlags(&s.options); err != nil {
+		return err
+	}
+	s.options = s.options.settled()
+	return nil
 }
 
 // compare checks what happened against the want sections.

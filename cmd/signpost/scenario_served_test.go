@@ -2,16 +2,13 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
-	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/kubetest"
 )
 
@@ -69,14 +66,12 @@ type servedPlayer struct {
 
 func (p *servedPlayer) start(t *testing.T, o destinationOptions) {
 	t.Helper()
-	o.Process.Kubeconfig = p.writer.Kubeconfig
-	role, err := newDestinationRole(roleInput{
-		Options: o, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Report: func(catalog.Problem) {},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.server = serve(t, role, nil)
+	// What the scenarios say about slices is to be all that there is.
+	o.ExternalWorkloadWriter = false
+	c := defaultConfig()
+	c.RunsDestination, c.Destination, c.Process.Kubeconfig = true, o, p.writer.Kubeconfig
+	p.server = serveConfig(t, c)
+	var err error
 	if p.conn, err = grpc.NewClient(p.server.grpc, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
 		t.Fatal(err)
 	}

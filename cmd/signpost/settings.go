@@ -28,6 +28,13 @@ type setting struct {
 	usage      string
 }
 
+// section is a part of the options: those of the process, or of a role.
+type section interface {
+	settings() []setting
+	// Validate returns what is wrong with the options.
+	Validate() []problem
+}
+
 // settingValue is a value that a flag and a node of a config file can set. Its
 // string form is that of the flag.
 type settingValue interface {
@@ -105,6 +112,27 @@ func (v intValue) decode(n *yaml.Node) error {
 	return v.Set(n.Value)
 }
 
+type floatValue struct{ target *float64 }
+
+func (v floatValue) String() string { return strconv.FormatFloat(*v.target, 'g', -1, 64) }
+func (v floatValue) Type() string   { return "float" }
+
+func (v floatValue) Set(s string) error {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return errors.New("must be a number")
+	}
+	*v.target = f
+	return nil
+}
+
+func (v floatValue) decode(n *yaml.Node) error {
+	if tag := n.ShortTag(); tag != "!!int" && tag != "!!float" || v.Set(n.Value) != nil {
+		return fmt.Errorf("must be a number, not %s", describeNode(n))
+	}
+	return nil
+}
+
 type durationValue struct{ target *time.Duration }
 
 func (v durationValue) String() string { return v.target.String() }
@@ -124,6 +152,44 @@ func (v durationValue) decode(n *yaml.Node) error {
 		return fmt.Errorf("must be a duration with its unit, such as 10s or 1m30s, not %s", describeNode(n))
 	}
 	return nil
+}
+
+// listValue is a list of names, with commas between them on the command line. When a
+// flag is repeated, the lists add up.
+type listValue struct {
+	target *[]string
+	// given is true once the target is no longer the default.
+	given bool
+}
+
+func (v *listValue) String() string { return strings.Join(*v.target, ",") }
+func (v *listValue) Type() string   { return "strings" }
+
+func (v *listValue) Set(s string) error {
+	if !v.given {
+		*v.target, v.given = nil, true
+	}
+	for name := range strings.SplitSeq(s, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			*v.target = append(*v.target, name)
+		}
+	}
+	return nil
+}
+
+func (v *listValue) decode(n *yaml.Node) error {
+	items := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		items = n.Content
+	}
+	var names []string
+	for _, item := range items {
+		if item.ShortTag() != "!!str" {
+			return fmt.Errorf("must be names, as a list or a string, not %s", describeNode(item))
+		}
+		names = append(names, item.Value)
+	}
+	return v.Set(strings.Join(names, ","))
 }
 
 // portsValue is a list of ports in the grammar of catalog.ParsePortList, not parsed. A

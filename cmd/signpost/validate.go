@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,12 +60,15 @@ func (o destinationOptions) settled() destinationOptions {
 	if o.ClusterDomain == "" {
 		o.ClusterDomain = defaultDomain
 	}
+	if o.Leader.ResourceNamespace == "" {
+		o.Leader.ResourceNamespace = o.ControllerNamespace
+	}
 	return o
 }
 
 // Validate returns what is wrong with the options.
 func (o *destinationOptions) Validate() []problem {
-	found := append(o.Process.validate(), checkAddress("addr", o.Addr)...)
+	found := checkAddress("addr", o.Addr)
 	if m := o.OutboundTransportMode; m != modeTransparent && m != modeTransportHeader {
 		found = append(found, problem{
 			severity: refusedInFile, flags: []string{"outbound-transport-mode"},
@@ -98,10 +102,14 @@ func (o *destinationOptions) Validate() []problem {
 			reason: "has no effect", instead: "no traces are sent",
 		})
 	}
-	return append(found, o.checkHTTP2Params()...)
+	found = append(found, o.checkHTTP2Params()...)
+	lease := o.Leader
+	lease.ResourceNamespace = cmp.Or(lease.ResourceNamespace, "default") // which namespace it is doesn't matter here
+	return append(found, lease.validate()...)
 }
 
-func (o *processOptions) validate() []problem {
+// Validate returns what is wrong with the options.
+func (o *processOptions) Validate() []problem {
 	found := checkAddress("metrics-addr", o.MetricsAddr)
 	if _, err := logging.ParseLevel(o.LogLevel); err != nil {
 		found = append(found, problem{flags: []string{"log-level"}, reason: err.Error()})
@@ -177,27 +185,28 @@ func logRemarks(log *slog.Logger, remarks []remark) {
 	}
 }
 
-// checkFlags returns the settled options of a command line, and what to remark about
-// them.
-func checkFlags(o destinationOptions) (destinationOptions, []remark, error) {
-	values := map[string]string{}
-	for _, s := range o.settings() {
-		values[s.flag] = s.value.String()
-	}
+// checkFlags returns what to remark about the options of a command line.
+func checkFlags(sections ...section) ([]remark, error) {
 	var errs []error
 	var remarks []remark
-	for _, p := range o.Validate() {
-		flag, reason := p.flags[0], p.describe(flagName)
-		if p.severity == refused {
-			errs = append(errs, fmt.Errorf("%s=%s: %s", flagName(flag), values[flag], reason))
-			continue
+	for _, s := range sections {
+		values := map[string]string{}
+		for _, s := range s.settings() {
+			values[s.flag] = s.value.String()
 		}
-		remarks = append(remarks, remark{setting: flagName(flag), value: values[flag], reason: reason, instead: p.instead})
+		for _, p := range s.Validate() {
+			flag, reason := p.flags[0], p.describe(flagName)
+			if p.severity == refused {
+				errs = append(errs, fmt.Errorf("%s=%s: %s", flagName(flag), values[flag], reason))
+				continue
+			}
+			remarks = append(remarks, remark{setting: flagName(flag), value: values[flag], reason: reason, instead: p.instead})
+		}
 	}
 	if len(errs) > 0 {
-		return o, nil, &usageError{errors.Join(errs...)}
+		return nil, &usageError{errors.Join(errs...)}
 	}
-	return o.settled(), remarks, nil
+	return remarks, nil
 }
 
 func flagName(flag string) string { return "--" + flag }

@@ -5,196 +5,234 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"google.golang.org/grpc"
+	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/destination"
+	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/internal/admin"
 	"github.com/signpostd/signpost/internal/report"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/kube"
 )
 
-// roleInput is what the destination role is made from.
+// roleInput is what roles are made from.
 type roleInput struct {
-	Options    destinationOptions
+	// REST says where the API server is.
+	REST       *rest.Config
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 	// Report takes the problems of objects.
 	Report catalog.Report
+	// Metrics are those of all controllers of the process; nil when none runs.
+	Metrics *reconcile.Metrics
 }
 
 // role is what a role adds to the process.
 type role struct {
-	// ServerOptions and Register are for the gRPC server.
+	// Tables are those that the cluster has to fill.
+	Tables []kube.AnyTable
+	// ServerOptions and Register are for the gRPC server, which isn't there when no role
+	// has a Register.
 	ServerOptions []grpc.ServerOption
 	Register      func(grpc.ServiceRegistrar)
-	// Actors run until the process ends; one without a Grace gets that of the options.
-	// When their context ends, open streams have to end too: the gRPC server waits for
-	// them.
-	Actors []run.Actor
+	// Actors returns what runs until the process ends; one without a Grace gets that of the
+	// options. Settled is closed when the tables have been filled. When their context
+	// ends, open streams have to end too: the gRPC server waits for them.
+	Actors func(settled <-chan struct{}) []run.Actor
+	// Ready is whether the role does its work. Nil is when the tables have been filled.
+	Ready func() bool
+	// Details are lines for /ready about what the role does; nil is none.
+	Details func() []string
+}
+
+// process is what runs: the roles, over one cluster.
+type process struct {
+	ServerOptions []grpc.ServerOption
+	Register      func(grpc.ServiceRegistrar)
+	Actors        []run.Actor
 	// Ready is what /ready answers.
 	Ready func() (ready bool, details []string)
 }
 
-// newDestinationRole makes the role from the cluster, the catalog and the server. It
-// starts nothing and doesn't wait for the API server.
-func newDestinationRole(in roleInput) (role, error) {
-	o := in.Options
-	config, err := o.destinationConfig(in.Report)
+// newProcess makes the roles that a config has. It starts nothing and doesn't wait for
+// the API server.
+func newProcess(c config, log *slog.Logger, registerer prometheus.Registerer, report catalog.Report) (process, error) {
+	restConfig, err := kube.LoadConfig(c.Process.Kubeconfig)
 	if err != nil {
-		return role{}, err
+		return process{}, err
 	}
-	restConfig, err := kube.LoadConfig(o.Process.Kubeconfig)
-	if err != nil {
-		return role{}, err
+	in := roleInput{REST: restConfig, Log: log, Registerer: registerer, Report: report}
+	writer := c.destinationWrites()
+	if writer || c.RunsControllers {
+		in.Metrics = reconcile.NewMetrics(queueMetrics(registerer, c.RunsControllers || c.Destination.ExportQueueMetrics))
 	}
-	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts, nil) // checked with the options
-	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque, Report: in.Report})
-	from := kube.FromEndpointSlices
-	if !o.EnableEndpointSlices {
-		from = kube.FromEndpoints
+	var roles []role
+	if c.RunsDestination {
+		r, err := newDestinationRole(in, c.Destination)
+		if err != nil {
+			return process{}, err
+		}
+		roles = append(roles, r)
 	}
-	cluster, err := kube.New(kube.Options{Config: restConfig, Registerer: in.Registerer, Logger: in.Log, Report: in.Report},
-		kube.CatalogTables(known, from)...)
-	if err != nil {
-		return role{}, err
+	if writer {
+		r, err := newDestinationWriter(in, c.Destination)
+		if err != nil {
+			return process{}, err
+		}
+		roles = append(roles, r)
 	}
-	server := destination.NewServer(known, config, in.Registerer, in.Log)
-	return role{
-		ServerOptions: server.ServerOptions(),
-		Register:      server.Register,
-		Actors: []run.Actor{
-			{Name: "cluster", Run: cluster.Run},
-			{Name: "catalog", Run: known.Run},
-			{Name: "first sync", Run: func(ctx context.Context) error { return markSynced(ctx, cluster, known) }},
-			{Name: "destination", Run: server.Run},
-		},
-		Ready: func() (bool, []string) { return readiness(cluster, known) },
-	}, nil
+	if c.RunsControllers {
+		r, err := newControllersRole(in, c.Controllers)
+		if err != nil {
+			return process{}, err
+		}
+		roles = append(roles, r)
+	}
+	return joinRoles(in, roles)
 }
 
-// destinationConfig returns what answers depend on.
-func (o *destinationOptions) destinationConfig(report catalog.Report) (destination.Config, error) {
-	http2, err := parseHTTP2Params(o.MeshedHTTP2ClientParams)
-	return destination.Config{
-		ControllerNamespace:  o.ControllerNamespace,
-		TrustDomain:          o.IdentityTrustDomain,
-		ClusterDomain:        o.ClusterDomain,
-		ForceOpaqueTransport: o.ForceOpaqueTransport(),
-		EnableH2Upgrade:      o.EnableH2Upgrade,
-		EnableIPv6:           o.EnableIPv6,
-		ZoneWeights:          o.ExtEndpointZoneWeights,
-		HTTP2:                http2,
-		NodeMetrics:          o.EndpointMetricsPerNode,
-		Report:               report,
-	}, err
-}
-
-// markSynced tells the catalog once it has been given everything, and then waits
-// for the end: an actor that returns stops the process.
-func markSynced(ctx context.Context, cluster *kube.Cluster, known *catalog.Catalog) error {
-	select {
-	case <-cluster.Settled():
-		known.MarkSynced()
-		<-ctx.Done()
-	case <-ctx.Done():
+// joinRoles makes the cluster that fills the tables of all roles.
+func joinRoles(in roleInput, roles []role) (process, error) {
+	var p process
+	var tables []kube.AnyTable
+	for _, r := range roles {
+		tables = append(tables, r.Tables...)
+		p.ServerOptions = append(p.ServerOptions, r.ServerOptions...)
+		if r.Register != nil {
+			p.Register = r.Register
+		}
 	}
-	return nil
+	cluster, err := kube.New(kube.Options{Config: in.REST, Registerer: in.Registerer, Logger: in.Log, Report: in.Report}, tables...)
+	if err != nil {
+		return process{}, err
+	}
+	p.Actors = []run.Actor{{Name: "cluster", Run: cluster.Run}}
+	for _, r := range roles {
+		p.Actors = append(p.Actors, r.Actors(cluster.Settled())...)
+	}
+	p.Ready = func() (bool, []string) { return readiness(cluster, roles) }
+	return p, nil
 }
 
-// readiness answers /ready: whether streams are answered, and which kinds of object
+// readiness answers /ready: whether all roles do their work, and which kinds of object
 // are missing. Once ready it stays ready, as Linkerd's controller does: what is known
 // is served while the API server is away.
-func readiness(cluster *kube.Cluster, known *catalog.Catalog) (bool, []string) {
+func readiness(cluster *kube.Cluster, roles []role) (bool, []string) {
+	ready := isClosed(cluster.Settled())
 	var details []string
 	for _, t := range cluster.Status() {
 		if t.State != kube.Synced {
 			details = append(details, strings.TrimSpace(fmt.Sprint(t.Kind, ": ", t.State, " ", t.Reason)))
 		}
 	}
+	for _, r := range roles {
+		ready = ready && (r.Ready == nil || r.Ready())
+		if r.Details != nil {
+			details = append(details, r.Details()...)
+		}
+	}
+	return ready, details
+}
+
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-known.Synced():
-		return true, details
+	case <-c:
+		return true
 	default:
-		return false, details
+		return false
 	}
 }
 
-// serveDestination runs the destination role until ctx ends.
-func serveDestination(ctx context.Context, o destinationOptions, log *slog.Logger) error {
+// serveRoles runs the roles of a config until ctx ends.
+func serveRoles(ctx context.Context, c config, log *slog.Logger) error {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	reporter, err := report.New(report.Config{Registerer: registry, Log: log})
 	if err != nil {
 		return err
 	}
-	r, err := newDestinationRole(roleInput{Options: o, Log: log, Registerer: registry, Report: reporter.Report})
+	p, err := newProcess(c, log, registry, reporter.Report)
 	if err != nil {
 		return err
 	}
-	return serveRole(ctx, r, serving{options: o, log: log, registry: registry})
+	return serveProcess(ctx, p, serving{options: c.Process, addr: c.Destination.Addr, log: log, registry: registry})
 }
 
-// serving is what a role is served with.
+// serving is what a process is served with.
 type serving struct {
-	options  destinationOptions
+	options processOptions
+	// addr is where the gRPC server listens, if there is one.
+	addr     string
 	log      *slog.Logger
 	registry *prometheus.Registry
-	// bound is told the addresses once both are bound; it may be nil.
+	// bound is told the addresses once all are bound; it may be nil, and so is grpc without
+	// a gRPC server.
 	bound func(grpc, admin net.Addr)
 }
 
-// serveRole binds both addresses, so that neither is found taken later, and serves
+// serveProcess binds its addresses, so that none is found taken later, and serves
 // until ctx ends.
-func serveRole(ctx context.Context, r role, s serving) error {
-	grpcListener, err := listen(ctx, "addr", s.options.Addr)
+func serveProcess(ctx context.Context, p process, s serving) error {
+	var grpcAddr net.Addr
+	var servers []run.Actor
+	if p.Register != nil {
+		l, err := listen(ctx, "addr", s.addr)
+		if err != nil {
+			return err
+		}
+		// The servers close their listeners; what is closed twice here stays closed.
+		defer l.Close()
+		grpcAddr = l.Addr()
+		servers = append(servers, newGRPCActor(p, s, l))
+	}
+	l, err := listen(ctx, "metrics-addr", s.options.MetricsAddr)
 	if err != nil {
 		return err
 	}
-	// The servers close their listeners; what is closed twice here stays closed.
-	defer grpcListener.Close()
-	adminListener, err := listen(ctx, "metrics-addr", s.options.Process.MetricsAddr)
-	if err != nil {
-		return err
-	}
-	defer adminListener.Close()
+	defer l.Close()
 	adminServer, err := admin.New(admin.Config{
-		Listener:   adminListener,
+		Listener:   l,
 		Gatherer:   s.registry,
 		Registerer: s.registry,
-		Ready:      r.Ready,
-		PProf:      s.options.Process.EnablePProf,
+		Ready:      p.Ready,
+		PProf:      s.options.EnablePProf,
 		Log:        s.log,
 	})
 	if err != nil {
 		return err
 	}
-	grpcActor, err := newGRPCActor(r, s, grpcListener)
-	if err != nil {
-		return err
-	}
+	servers = slices.Insert(servers, 0, run.Actor{Name: "admin server", Run: adminServer.Run})
 	if s.bound != nil {
-		s.bound(grpcListener.Addr(), adminListener.Addr())
+		s.bound(grpcAddr, l.Addr())
 	}
-	s.log.Info("Serving", "version", version, "grpc", grpcListener.Addr().String(), "admin", adminListener.Addr().String())
-	err = runAll(ctx, r, s, run.Actor{Name: "admin server", Run: adminServer.Run}, grpcActor)
+	s.logServing(grpcAddr, l.Addr())
+	err = runAll(ctx, p, s, servers...)
 	s.log.Info("Stopped")
 	return err
 }
 
-func runAll(ctx context.Context, r role, s serving, servers ...run.Actor) error {
+func (s *serving) logServing(grpcAddr, adminAddr net.Addr) {
+	addresses := []any{"version", version}
+	if grpcAddr != nil {
+		addresses = append(addresses, "grpc", grpcAddr.String())
+	}
+	s.log.Info("Serving", append(addresses, "admin", adminAddr.String())...)
+}
+
+func runAll(ctx context.Context, p process, s serving, servers ...run.Actor) error {
 	var group run.Group
 	for _, a := range servers {
 		group.Add(a)
 	}
-	for _, a := range r.Actors {
+	for _, a := range p.Actors {
 		if a.Grace == 0 {
-			a.Grace = s.options.Process.ShutdownGrace
+			a.Grace = s.options.ShutdownGrace
 		}
 		group.Add(a)
 	}

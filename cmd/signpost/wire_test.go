@@ -16,20 +16,42 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/run"
 )
 
-// served is a role being served on loopback.
+// served is a process being served on loopback.
 type served struct {
 	grpc, admin string
 	cancel      context.CancelFunc
 	done        chan error
 }
 
-func serve(t *testing.T, r role, change func(*destinationOptions)) served {
+func serve(t *testing.T, p process, change func(*processOptions)) served {
 	t.Helper()
-	o := defaultDestinationOptions()
-	o.Addr, o.Process.MetricsAddr = "127.0.0.1:0", "127.0.0.1:0"
+	return serveRegistered(t, p, prometheus.NewRegistry(), change)
+}
+
+// serveConfig serves the roles of a config.
+func serveConfig(t *testing.T, c config) served {
+	t.Helper()
+	return serveConfigWith(t, c, slog.New(slog.DiscardHandler))
+}
+
+func serveConfigWith(t *testing.T, c config, log *slog.Logger) served {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	p, err := newProcess(c, log, registry, func(catalog.Problem) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return serveRegistered(t, p, registry, nil)
+}
+
+func serveRegistered(t *testing.T, p process, registry *prometheus.Registry, change func(*processOptions)) served {
+	t.Helper()
+	o := defaultProcessOptions()
+	o.MetricsAddr = "127.0.0.1:0"
 	if change != nil {
 		change(&o)
 	}
@@ -38,12 +60,16 @@ func serve(t *testing.T, r role, change func(*destinationOptions)) served {
 	s := served{cancel: cancel, done: make(chan error, 1)}
 	bound := make(chan struct{})
 	go func() {
-		s.done <- serveRole(ctx, r, serving{
+		s.done <- serveProcess(ctx, p, serving{
 			options:  o,
+			addr:     "127.0.0.1:0",
 			log:      slog.New(slog.DiscardHandler),
-			registry: prometheus.NewRegistry(),
+			registry: registry,
 			bound: func(grpc, admin net.Addr) {
-				s.grpc, s.admin = grpc.String(), admin.String()
+				s.admin = admin.String()
+				if grpc != nil {
+					s.grpc = grpc.String()
+				}
 				close(bound)
 			},
 		})
@@ -51,7 +77,7 @@ func serve(t *testing.T, r role, change func(*destinationOptions)) served {
 	select {
 	case <-bound:
 	case err := <-s.done:
-		t.Fatalf("serveRole: %v", err)
+		t.Fatalf("serveProcess: %v", err)
 	}
 	return s
 }
@@ -110,9 +136,9 @@ func (e ending) Run(ctx context.Context) error {
 	return nil
 }
 
-func TestServeRole(t *testing.T) {
+func TestServeProcess(t *testing.T) {
 	e := ending{ended: make(chan struct{})}
-	s := serve(t, role{
+	s := serve(t, process{
 		Register: func(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, e) },
 		Actors:   []run.Actor{{Name: "streams", Run: e.Run}},
 		Ready:    func() (bool, []string) { return false, []string{"waiting for pods"} },
@@ -140,51 +166,51 @@ func TestServeRole(t *testing.T) {
 		t.Errorf("the stream ended with %v, want OK", err)
 	}
 	if err := <-s.done; err != nil {
-		t.Errorf("serveRole: %v, want no error", err)
+		t.Errorf("serveProcess: %v, want no error", err)
 	}
 }
 
-func TestServeRoleCutsStreams(t *testing.T) {
+func TestServeProcessCutsStreams(t *testing.T) {
 	never := &scripted{scripts: []script{{updates: updates(t, addTwo), holds: true}}}
-	s := serve(t, role{Register: func(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, never) }},
-		func(o *destinationOptions) { o.Process.ShutdownGrace = 10 * time.Millisecond })
+	s := serve(t, process{Register: func(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, never) }},
+		func(o *processOptions) { o.ShutdownGrace = 10 * time.Millisecond })
 	stream := s.openStream(t)
 	s.cancel()
 	if err := <-s.done; err != nil {
-		t.Errorf("serveRole: %v, want no error", err)
+		t.Errorf("serveProcess: %v, want no error", err)
 	}
 	if _, err := stream.Recv(); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("the stream ended with %v, want to be cut off", err)
 	}
 }
 
-func TestServeRoleEndsWithAnActor(t *testing.T) {
+func TestServeProcessEndsWithAnActor(t *testing.T) {
 	broken := errors.New("broken")
-	s := serve(t, role{
+	s := serve(t, process{
 		Register: func(grpc.ServiceRegistrar) {},
 		Actors:   []run.Actor{{Name: "cluster", Run: func(context.Context) error { return broken }}},
 	}, nil)
 	if err := <-s.done; !errors.Is(err, broken) || err.Error() != "cluster: broken" {
-		t.Errorf("serveRole: %v, want the error of the actor under its name", err)
+		t.Errorf("serveProcess: %v, want the error of the actor under its name", err)
 	}
 }
 
-func TestServeRoleNeedsItsAddresses(t *testing.T) {
+func TestServeProcessNeedsItsAddresses(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	for flag, change := range map[string]func(*destinationOptions){
-		"addr":         func(o *destinationOptions) { o.Addr = taken.Addr().String() },
-		"metrics-addr": func(o *destinationOptions) { o.Process.MetricsAddr = taken.Addr().String() },
+	for flag, change := range map[string]func(*serving){
+		"addr":         func(s *serving) { s.addr = taken.Addr().String() },
+		"metrics-addr": func(s *serving) { s.options.MetricsAddr = taken.Addr().String() },
 	} {
-		o := defaultDestinationOptions()
-		o.Addr, o.Process.MetricsAddr = "127.0.0.1:0", "127.0.0.1:0"
-		change(&o)
-		err := serveRole(t.Context(), role{Register: func(grpc.ServiceRegistrar) {}}, serving{options: o, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()})
+		s := serving{addr: "127.0.0.1:0", options: defaultProcessOptions(), log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()}
+		s.options.MetricsAddr = "127.0.0.1:0"
+		change(&s)
+		err := serveProcess(t.Context(), process{Register: func(grpc.ServiceRegistrar) {}}, s)
 		if want := "listen on the address of --" + flag + ": "; err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("serveRole: %v, want %q", err, want)
+			t.Errorf("serveProcess: %v, want %q", err, want)
 		}
 	}
 }

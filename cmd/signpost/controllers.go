@@ -1,0 +1,34 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func newControllersCommand(s streams) *cobra.Command {
+	c := defaultConfig()
+	c.RunsControllers = true
+	cmd := &cobra.Command{
+		Use:   "controllers",
+		Short: "Write Endpoints and EndpointSlices, in the place of the Kubernetes controllers",
+		Long: `Write Endpoints and EndpointSlices, in the place of controllers of the Kubernetes
+controller manager and of Linkerd. Flags that the controller manager has, too, have
+its names. Switch the controllers off there:
+
+  --controllers=*,-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller
+
+The controllers are
+
+  endpoints          Endpoints of Services that select pods
+  endpointslices     EndpointSlices of Services that select pods
+  mirroring          EndpointSlices of Endpoints that somebody wrote by hand
+  externalworkloads  EndpointSlices of Services that select ExternalWorkloads
+
+and the names of the controller manager are understood, too.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runFlags(cmd.Context(), c, s)
+		},
+	}
+	addFlags(cmd.Flags(), c.settings())
+	return cmd
+}

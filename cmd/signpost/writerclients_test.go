@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+func TestClientRates(t *testing.T) {
+	tests := map[string]struct {
+		qps       float64
+		burst     int
+		wantQPS   float32
+		wantBurst int
+	}{
+		"no limit":              {wantQPS: -1},
+		"burst without a limit": {burst: 3, wantQPS: -1},
+		"both":                  {qps: 20, burst: 30, wantQPS: 20, wantBurst: 30},
+		"no burst":              {qps: 2.5, wantQPS: 2.5, wantBurst: 3},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			base := &rest.Config{Host: "http://a.test", QPS: 50, Burst: 100}
+			cfg := clientConfig{qps: tt.qps, burst: tt.burst}.restConfig(base)
+			if cfg.QPS != tt.wantQPS || cfg.Burst != tt.wantBurst || base.QPS != 50 {
+				t.Errorf("QPS %v, burst %d", cfg.QPS, cfg.Burst)
+			}
+			var made connections
+			if _, err := made.client(base, clientConfig{qps: tt.qps, burst: tt.burst}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Writes are sent as protobuf, through what wraps the connections, and end in time.
+func TestClientWrites(t *testing.T) {
+	var got http.Header
+	slow := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		if r.Method == http.MethodDelete {
+			<-slow
+		}
+		w.WriteHeader(http.StatusConflict)
+	}))
+	defer server.Close()
+	defer close(slow)
+	wrapped := 0
+	var made connections
+	client, err := made.client(&rest.Config{Host: server.URL}, clientConfig{
+		timeout: 100 * time.Millisecond,
+		wrap: func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				wrapped++
+				return next.RoundTrip(r)
+			})
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.closeIdle()
+	endpointSlices := client.DiscoveryV1().EndpointSlices("ns")
+	if _, err := endpointSlices.Create(t.Context(), &discoveryv1.EndpointSlice{}, metav1.CreateOptions{}); err == nil {
+		t.Error("no conflict")
+	}
+	if accept := got.Get("Accept"); got.Get("Content-Type") != protobufType || accept != protobufType+","+jsonType {
+		t.Errorf("Content-Type %s, Accept %s", got.Get("Content-Type"), accept)
+	}
+	var late interface{ Timeout() bool }
+	if err := endpointSlices.Delete(t.Context(), "a", metav1.DeleteOptions{}); !errors.As(err, &late) || !late.Timeout() {
+		t.Errorf("a request without an answer: %v", err)
+	}
+	if wrapped != 2 {
+		t.Errorf("%d requests were wrapped", wrapped)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
