@@ -1,13 +1,15 @@
-// Command demo shows Signpost at work: a real Kubernetes API server rolls a
-// Deployment out while a real client of the Destination API is told, live, where
-// its endpoints are, and how to treat the traffic to them.
+// Command demo shows Signpost at work: in a real Kubernetes cluster without endpoint
+// controllers of its own, Signpost writes the EndpointSlices while a Deployment rolls
+// out and a machine outside of the cluster joins, and a real client of the Destination
+// API is told, live, where the endpoints are, and how to treat the traffic to them.
 //
-//	make demo                          about a minute, after the first build
+//	make demo                          about 15 seconds, after the first build
 //	go run ./dev/demo --stay           stays open until Ctrl-C, to play with
 //
 // It starts bin/localcluster and bin/signpost in a temporary directory on
-// 127.0.0.1, and leaves nothing behind, also when it is interrupted. One
-// goroutine tells the story; one more copies what each child process prints.
+// 127.0.0.1, and leaves nothing behind, also when it is interrupted. Each step is
+// checked: the demo fails when what it shows isn't what it says. One goroutine tells the
+// story; one more copies what each child process prints.
 package main
 
 import (
@@ -57,6 +59,6 @@ func demo(ctx context.Context, stay bool) error {
 		<-ctx.Done()
 		return nil
 	}
-	fmt.Println("\nThat was Signpost: one watch in, endpoints and profiles out. Cleaning up.")
+	fmt.Println("\nThat was Signpost: EndpointSlices written, and the proxies told of endpoints and profiles. Cleaning up.")
 	return nil
 }

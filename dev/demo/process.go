@@ -8,40 +8,43 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
 
-// process is a program that the demo started.
+// process is a program that the demo started, which runs until the demo stops it.
 type process struct {
 	name   string
+	log    string // path of what it wrote to its standard error
 	cmd    *exec.Cmd
-	copied chan struct{} // closed when everything it printed has been read
+	copied chan struct{} // closed when everything it printed has been read: at its end
 }
 
 // start runs a program and hands each line that it prints to line. Its standard
 // error goes to a file in the stage's directory.
-func (s *stage) start(line func(string), name string, args ...string) (*process, error) {
-	log, err := os.Create(filepath.Join(s.dir, fmt.Sprintf("%s-%d.log", filepath.Base(name), len(s.processes))))
+func (s *stage) start(line func(string), name string, args ...string) error {
+	p := &process{name: filepath.Base(name) + " " + args[0], cmd: exec.Command(name, args...), copied: make(chan struct{})}
+	p.log = filepath.Join(s.dir, fmt.Sprintf("%s-%d.log", strings.ReplaceAll(p.name, " ", "-"), len(s.processes)))
+	log, err := os.Create(p.log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer log.Close()
-	p := &process{name: filepath.Base(name), cmd: exec.Command(name, args...), copied: make(chan struct{})}
 	p.cmd.Stderr = log
 	// A group of its own, so that Ctrl-C reaches the demo alone, which then ends its
 	// processes in order; and the end of the demo, however it comes, is theirs too.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %s: %w: `make build` makes it", name, err)
+		return fmt.Errorf("start %s: %w: `make build` makes it", name, err)
 	}
 	go p.copy(out, line)
 	s.processes = append(s.processes, p)
-	return p, nil
+	return nil
 }
 
 func (p *process) copy(out io.Reader, line func(string)) {
@@ -49,6 +52,23 @@ func (p *process) copy(out io.Reader, line func(string)) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		line(lines.Text())
 	}
+}
+
+// alive returns an error when the process has ended, with the end of its log.
+func (p *process) alive() error {
+	select {
+	case <-p.copied:
+		return fmt.Errorf("%s ended by itself; the end of its log:\n%s", p.name, p.tail())
+	default:
+		return nil
+	}
+}
+
+// tail returns the last lines of the log.
+func (p *process) tail() string {
+	text, _ := os.ReadFile(p.log)
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return "  " + strings.Join(lines[max(0, len(lines)-8):], "\n  ")
 }
 
 // stop ends the process and waits for it, killing it if it takes too long.
@@ -60,16 +80,21 @@ func (p *process) stop() {
 	_ = p.cmd.Wait()
 }
 
-// waitFor polls until the condition holds.
-func waitFor(ctx context.Context, what string, limit time.Duration, holds func() (bool, error)) error {
+// waitFor polls until the condition holds. It gives up when a process ends.
+func (s *stage) waitFor(ctx context.Context, what string, limit time.Duration, holds func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("waited %s in vain for %s", limit, what))
 	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		ok, err := holds()
 		if ok {
 			return nil
+		}
+		for _, p := range s.processes {
+			if ended := p.alive(); ended != nil {
+				return fmt.Errorf("waiting for %s: %w", what, ended)
+			}
 		}
 		select {
 		case <-ctx.Done():

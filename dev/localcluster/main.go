@@ -1,6 +1,6 @@
 // Command localcluster runs a small but real Kubernetes on the loopback interface, without Docker, downloads or root:
 //
-//	localcluster up --dir DIR [--nodes 3] [--crds DIR] [--endpoint-controllers=kubernetes|signpost]
+//	localcluster up --dir DIR [--nodes 3] [--crds DIR] [--endpoint-controllers=signpost|kubernetes]
 //
 // starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler, each as a child process of this binary, and
 // simulated nodes on which pods become Running and Ready. It prints a line per component and, at last, the kubeconfig's path:
@@ -9,8 +9,11 @@
 //	kubectl create deployment web --image=any --replicas=3
 //	kubectl scale deployment web --replicas=5
 //	kubectl rollout restart deployment web
-//	kubectl annotate pod NAME signpost.dev/ready=false     # and it leaves the ready endpoints
+//	kubectl annotate pod NAME signpost.dev/ready=false     # and it is not ready
 //	kill -9 $(cat DIR/pids/kube-apiserver)                 # and it comes back after --restart-delay
+//
+// Endpoints and EndpointSlices are left to `bin/signpost controllers --kubeconfig DIR/kubeconfig`, beside it; with
+// --endpoint-controllers=kubernetes the cluster writes them itself.
 //
 // Ctrl-C ends it. Each component is also a subcommand with its usual flags, such as `localcluster etcd --help`.
 // Build it from the repository's root: go build -C dev/localcluster -o ../../bin/localcluster .
@@ -111,7 +114,7 @@ func newUp() *cobra.Command {
 	flags.IntVar(&options.Port, "port", options.Port, "port of the API server; 0 picks one")
 	flags.StringSliceVar(&options.Components, "components", options.Components, "what to run; etcd and kube-apiserver are a must")
 	flags.StringVar(&options.EndpointControllers, "endpoint-controllers", options.EndpointControllers,
-		"who writes Endpoints and EndpointSlices: kubernetes, or signpost (switched off in kube-controller-manager)")
+		"who writes Endpoints and EndpointSlices: kubernetes, or signpost: nobody here, start `signpost controllers` beside it")
 	flags.StringVar(&options.CRDs, "crds", options.CRDs, "directory whose *.yaml are CustomResourceDefinitions to apply")
 	flags.IntVar(&options.Nodes, "nodes", options.Nodes, "number of simulated nodes")
 	flags.DurationVar(&options.PodReadyDelay, "pod-ready-delay", options.PodReadyDelay, "time from the start of a simulated pod to its readiness")

@@ -79,10 +79,11 @@ type env struct {
 	client kubernetes.Interface
 }
 
-// startCluster runs a cluster for the length of the test.
-func startCluster(t *testing.T) env {
+// startCluster runs a cluster for the length of the test, with the default options but for what change says.
+func startCluster(t *testing.T, change func(*cluster.Options)) env {
 	t.Helper()
 	options := cluster.Default()
+	change(&options)
 	options.Dir = t.TempDir()
 	options.RestartDelay = 100 * time.Millisecond
 	reports := make(chan string, 100)
@@ -211,9 +212,26 @@ func (e env) createWeb(replicas int32) {
 	}
 }
 
-// The life of a Deployment, with the API server killed in the middle.
+// The default: a Deployment rolls out, and its endpoints are left to somebody else. Those of the API server are there.
+func TestWithoutEndpointControllers(t *testing.T) {
+	e := startCluster(t, func(*cluster.Options) {})
+	e.createWeb(2)
+	e.rolledOut(2)
+	e.eventually("find the slice of the Service kubernetes, and no other", func(ctx context.Context) error {
+		slices, err := e.client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		if len(slices.Items) != 1 || slices.Items[0].Labels[discoveryv1.LabelServiceName] != "kubernetes" {
+			return fmt.Errorf("slices %+v", slices.Items)
+		}
+		return nil
+	})
+}
+
+// The life of a Deployment and of its endpoints, which Kubernetes writes here, with the API server killed in the middle.
 func TestDeployment(t *testing.T) {
-	e := startCluster(t)
+	e := startCluster(t, func(o *cluster.Options) { o.EndpointControllers = cluster.EndpointsByKubernetes })
 	e.createWeb(3)
 	e.rolledOut(3)
 	first := e.published(3)

@@ -8,6 +8,9 @@
 //	pids/<component>    exists while the component runs, for tests that kill or stop one
 //	etcd/ pki/          the cluster's state; a second start in the same directory goes on from there
 //
+// Unless the options say otherwise nobody in it writes Endpoints and EndpointSlices, but for those of the Service
+// kubernetes, which the API server writes: that is left to `signpost controllers`. Nothing here waits for them.
+//
 // A component that dies is started again with the same arguments, thus the same ports and data. A component that
 // dies before it was ever ready ends the whole start, with the end of its log in the error.
 //

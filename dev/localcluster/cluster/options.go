@@ -27,7 +27,7 @@ func Components() []string { return []string{Etcd, APIServer, ControllerManager,
 // Who writes Endpoints and EndpointSlices.
 const (
 	EndpointsByKubernetes = "kubernetes" // the controllers inside kube-controller-manager
-	EndpointsBySignpost   = "signpost"   // nobody in this cluster: `signpost controllers` is expected to
+	EndpointsBySignpost   = "signpost"   // nobody in this cluster: start `signpost controllers` beside it
 )
 
 // Options say what Run starts. Validate tells what is wrong with them.
@@ -49,7 +49,7 @@ type Options struct {
 func Default() Options {
 	return Options{
 		Components:          Components(),
-		EndpointControllers: EndpointsByKubernetes,
+		EndpointControllers: EndpointsBySignpost,
 		Nodes:               3,
 		PodReadyDelay:       200 * time.Millisecond,
 		RestartDelay:        time.Second,

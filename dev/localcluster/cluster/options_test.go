@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"cmp"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +27,7 @@ func TestValidate(t *testing.T) {
 	}{
 		{func(*Options) {}, ""},
 		{func(o *Options) { o.Components = []string{APIServer, Etcd} }, ""},
-		{func(o *Options) { o.EndpointControllers = EndpointsBySignpost }, ""},
+		{func(o *Options) { o.EndpointControllers = EndpointsByKubernetes }, ""},
 		{func(o *Options) { o.Nodes, o.RestartDelay, o.PodReadyDelay = 0, 0, 0 }, ""},
 		{func(o *Options) { o.Dir = "" }, "--dir is missing"},
 		{func(o *Options) { o.Port = 65536 }, "--port 65536 is not a port number"},
@@ -47,6 +49,20 @@ func TestValidate(t *testing.T) {
 		err := options.Validate()
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("Validate = %v, want %q", err, tc.want)
+		}
+	}
+}
+
+func TestEndpointControllers(t *testing.T) {
+	for name, want := range map[string]string{
+		"":                    "--controllers=*,-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller",
+		EndpointsBySignpost:   "--controllers=*,-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller",
+		EndpointsByKubernetes: "--controllers=*",
+	} {
+		options := Default()
+		options.EndpointControllers = cmp.Or(name, options.EndpointControllers)
+		if args := (plan{options: options}).args(ControllerManager); !slices.Contains(args, want) {
+			t.Errorf("%q: arguments %q, want %s", name, args, want)
 		}
 	}
 }

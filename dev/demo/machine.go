@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+//go:embed vm.yaml
+var vm []byte
+
+var externalWorkloads = schema.GroupVersionResource{Group: "workload.linkerd.io", Version: "v1beta1", Resource: "externalworkloads"}
+
+// machine shows how a machine outside of the cluster joins, and leaves.
+func (s *stage) machine(ctx context.Context) error {
+	say("kubectl apply -f dev/demo/vm.yaml: a machine outside of the cluster joins, as an ExternalWorkload that the Service selects")
+	if err := s.report(ctx, "True"); err != nil {
+		return err
+	}
+	if err := s.seen(ctx, 11, 5); err != nil {
+		return err
+	}
+	if err := s.showSlices(ctx, 4); err != nil {
+		return err
+	}
+	if err := s.external(ctx, true); err != nil {
+		return err
+	}
+	say("Its status turns to Ready=False, and back to True")
+	if err := s.report(ctx, "False"); err != nil {
+		return err
+	}
+	if err := s.seen(ctx, 11, 6); err != nil {
+		return err
+	}
+	if err := s.report(ctx, "True"); err != nil {
+		return err
+	}
+	if err := s.seen(ctx, 12, 6); err != nil {
+		return err
+	}
+	say("kubectl -n shop delete externalworkload vm-1")
+	if err := s.dynamic.Resource(externalWorkloads).Namespace("shop").Delete(ctx, "vm-1", metav1.DeleteOptions{}); err != nil {
+		return fmt.Errorf("delete externalworkload vm-1: %w", err)
+	}
+	if err := s.seen(ctx, 12, 7); err != nil {
+		return err
+	}
+	return s.external(ctx, false)
+}
+
+// report applies the machine with a status of its condition Ready, as its own agent would.
+func (s *stage) report(ctx context.Context, ready string) error {
+	text := bytes.Replace(vm, []byte(`status: "True"`), []byte(`status: "`+ready+`"`), 1)
+	return s.manifests.ApplyAll(ctx, bytes.NewReader(text), "shop")
+}
+
+// external waits until web has the EndpointSlice that is written for its ExternalWorkloads, or hasn't.
+func (s *stage) external(ctx context.Context, wanted bool) error {
+	return s.waitFor(ctx, "the EndpointSlice of the machine", time.Minute, func() (bool, error) {
+		list, err := s.slicesOf(ctx, "web")
+		if err != nil {
+			return false, err
+		}
+		var names []string
+		found := false
+		for _, slice := range list {
+			names = append(names, slice.Name)
+			found = found || strings.HasPrefix(slice.Name, "linkerd-external-web-")
+		}
+		return found == wanted, fmt.Errorf("web has %v; want one that begins with linkerd-external-web-: %t", names, wanted)
+	})
+}
