@@ -81,7 +81,7 @@ func measureFanoutCase(ctx context.Context, r *report, c fanoutCase) error {
 	return nil
 }
 
-func median(list []fanned, of func(fanned) float64) float64 {
+func median[T any](list []T, of func(T) float64) float64 {
 	values := make([]float64, len(list))
 	for i, f := range list {
 		values[i] = of(f)

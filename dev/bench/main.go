@@ -2,7 +2,11 @@
 // beside what it has to reach, as ratios within one run.
 //
 //	go run ./dev/bench                 everything (what `make bench` does)
-//	go run ./dev/bench --only stall    one part: fanout, stall, outage, profiles, proxies
+//	go run ./dev/bench --only stall    one part: fanout, stall, outage, profiles, proxies,
+//	                                   controllers, failover
+//	go run ./dev/bench --only controllers:cold --scale 0.05
+//	                                   one half of a part (the others are controllers:flips,
+//	                                   failover:kills and failover:pause), with fewer objects
 //	go run ./dev/bench floor …         the yardstick server, started by the rest
 //
 // Each part starts an API server of its own from bin/localcluster and the servers
@@ -21,7 +25,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -30,15 +33,40 @@ import (
 // part is one thing to measure.
 type part struct {
 	name string
-	run  func(context.Context, *report) error
+	run  func(context.Context, *report, choice) error
 }
 
 var parts = []part{
-	{"fanout", measureFanout},
-	{"stall", measureStall},
-	{"outage", measureOutage},
-	{"profiles", measureProfiles},
-	{"proxies", measureProxies},
+	{"fanout", whole(measureFanout)},
+	{"stall", whole(measureStall)},
+	{"outage", whole(measureOutage)},
+	{"profiles", whole(measureProfiles)},
+	{"proxies", whole(measureProxies)},
+	{"controllers", measureControllers},
+	{"failover", measureFailover},
+}
+
+// choice is what the command line asks of a part that has a choice.
+type choice struct {
+	// half is the half of the part to measure; both if empty.
+	half string
+	// scale is the share of the objects and repetitions; less than 1 is for trying things out.
+	scale float64
+	// rounds is how often each competitor is measured.
+	rounds int
+	// rehearse puts the Kubernetes controllers in Signpost's place too, which shows
+	// what differs by chance.
+	rehearse bool
+}
+
+func (c choice) wants(half string) bool { return c.half == "" || c.half == half }
+
+// scaled returns the share of n that was asked for, and at least least.
+func (c choice) scaled(n, least int) int { return max(least, int(float64(n)*c.scale)) }
+
+// whole is for parts without a choice.
+func whole(run func(context.Context, *report) error) func(context.Context, *report, choice) error {
+	return func(ctx context.Context, r *report, _ choice) error { return run(ctx, r) }
 }
 
 func main() {
@@ -47,9 +75,13 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "floor" {
 		exit(serveFloor(ctx, os.Args[2:]))
 	}
-	only := flag.String("only", "", "comma separated parts to measure; all if empty")
+	var c choice
+	only := flag.String("only", "", "comma separated parts, or halves of parts, to measure; all if empty")
+	flag.Float64Var(&c.scale, "scale", 1, "share of the objects and repetitions in controllers and failover; the limits are for 1")
+	flag.IntVar(&c.rounds, "rounds", rounds, "rounds of controllers")
+	flag.BoolVar(&c.rehearse, "rehearse", false, "in controllers and failover, let the Kubernetes controllers take Signpost's place")
 	flag.Parse()
-	exit(measure(ctx, *only))
+	exit(measure(ctx, *only, c))
 }
 
 func exit(err error) {
@@ -60,14 +92,21 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-func measure(ctx context.Context, only string) error {
+func measure(ctx context.Context, only string, c choice) error {
 	r := &report{out: os.Stdout}
 	for _, p := range parts {
-		if only != "" && !slices.Contains(strings.Split(only, ","), p.name) {
+		wanted := only == ""
+		c.half = ""
+		for _, name := range strings.Split(only, ",") {
+			if name, half, _ := strings.Cut(name, ":"); name == p.name {
+				wanted, c.half = true, half
+			}
+		}
+		if !wanted {
 			continue
 		}
 		start := time.Now()
-		if err := p.run(ctx, r); err != nil {
+		if err := p.run(ctx, r, c); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		r.note("%s took %s", p.name, time.Since(start).Round(time.Second))
@@ -84,26 +123,38 @@ type report struct {
 	missed int
 }
 
-func (r *report) title(format string, args ...any) {
+func (r *report) title(format string, args ...any) { r.titleBeside("floor", format, args...) }
+
+// titleBeside is the title of figures that stand beside those of base.
+func (r *report) titleBeside(base, format string, args ...any) {
 	fmt.Fprintf(r.out, "\n"+format+"\n", args...)
-	fmt.Fprintf(r.out, "  %-52s %14s %14s %9s %12s\n", "", "floor", "signpost", "ratio", "must reach")
+	fmt.Fprintf(r.out, "  %-52s %14s %14s %9s %12s\n", "", base, "signpost", "ratio", "must reach")
 }
 
 func (r *report) note(format string, args ...any) { fmt.Fprintf(r.out, "  "+format+"\n", args...) }
 
-// ratio reports a figure beside that of the floor, which it may exceed by limit
+// ratio reports a figure beside that of the base, which it may exceed by limit
 // at most; a limit of 0 means that the figure is for information.
 func (r *report) ratio(name, unit string, f figures) {
-	ratio := f.signpost / f.floor
-	must, verdict := "", ""
+	var j judgement
 	if f.limit > 0 {
-		must = fmt.Sprintf("≤ %.2f", f.limit)
-		verdict = r.verdict(ratio <= f.limit)
+		j = judgement{fmt.Sprintf("≤ %.2f", f.limit), r.verdict(f.signpost/f.base <= f.limit)}
 	}
-	fmt.Fprintf(r.out, "  %-52s %11.2f %-2s %11.2f %-2s %9.2f %12s %s\n", name, f.floor, unit, f.signpost, unit, ratio, must, verdict)
+	r.beside(name, unit, f, j)
 }
 
-type figures struct{ floor, signpost, limit float64 }
+// atMostBeside reports a figure that has a limit of its own beside that of the base.
+func (r *report) atMostBeside(name, unit string, f figures) {
+	r.beside(name, unit, f, judgement{fmt.Sprintf("≤ %g %s", f.limit, unit), r.verdict(f.signpost <= f.limit)})
+}
+
+func (r *report) beside(name, unit string, f figures, j judgement) {
+	fmt.Fprintf(r.out, "  %-52s %11.2f %-2s %11.2f %-2s %9.2f %12s %s\n", name, f.base, unit, f.signpost, unit, f.signpost/f.base, j.must, j.verdict)
+}
+
+type judgement struct{ must, verdict string }
+
+type figures struct{ base, signpost, limit float64 }
 
 // atMost reports a figure that has a limit of its own.
 func (r *report) atMost(name, unit string, value, limit float64) {

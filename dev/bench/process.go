@@ -51,6 +51,30 @@ func (p *process) stop() {
 	<-p.done
 }
 
+// ended returns an error if the process has ended by itself, with the last lines
+// that it wrote.
+func (p *process) ended() error {
+	select {
+	case err := <-p.done:
+		p.done <- err // for stop
+		log, _ := os.ReadFile(p.log)
+		return fmt.Errorf("%s ended (%w): %s", p.name, err, log[max(0, len(log)-2000):])
+	default:
+		return nil
+	}
+}
+
+// peakMemory returns the most memory that was ever resident, in bytes.
+func (p *process) peakMemory() (float64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, fmt.Errorf("read the memory of %s: %w", p.name, err)
+	}
+	_, rest, _ := strings.Cut(string(b), "VmHWM:")
+	kB, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+	return kB * 1024, err
+}
+
 // usage is what a process has used so far: CPU time and resident memory in bytes.
 type usage struct {
 	cpu time.Duration

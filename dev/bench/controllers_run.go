@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+const (
+	controllersWithin     = 3 * time.Minute // for whatever is awaited
+	idleWindow            = 2 * time.Second
+	idleCPU               = 20 * time.Millisecond // in idleWindow
+	unlimited             = "1000000"
+	localclusterBinary    = "bin/localcluster"
+	signpostBinary        = "bin/signpost"
+	peakMemoryIsReadAfter = time.Second
+)
+
+// controllersRun measures one layout.
+type controllersRun struct {
+	layout
+	choice      choice
+	cluster     *cluster
+	client      *kubernetes.Clientset
+	competitors [2]startControllers
+	interrupted atomic.Int64 // watches of this process
+}
+
+// startControllers starts a process that writes what it is asked to.
+type startControllers func(context.Context, *cluster, []writer) (*process, error)
+
+func competitors(c choice) [2]startControllers {
+	if c.rehearse {
+		return [2]startControllers{startKubernetesControllers, startKubernetesControllers}
+	}
+	return [2]startControllers{startKubernetesControllers, startSignpostControllers}
+}
+
+func startKubernetesControllers(ctx context.Context, k *cluster, writers []writer) (*process, error) {
+	port, err := freePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, k.dir, localclusterBinary, "kube-controller-manager",
+		"--kubeconfig", k.kubeconfig, "--authentication-kubeconfig", k.kubeconfig, "--authorization-kubeconfig", k.kubeconfig,
+		"--bind-address", "127.0.0.1", "--secure-port", port, "--leader-elect=false",
+		"--kube-api-qps", unlimited, "--kube-api-burst", unlimited,
+		"--controllers", join(writers, func(w writer) string { return w.kubernetes }))
+}
+
+func startSignpostControllers(ctx context.Context, k *cluster, writers []writer) (*process, error) {
+	port, err := freePort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, k.dir, signpostBinary, "controllers",
+		"--kubeconfig", k.kubeconfig, "--metrics-addr", "127.0.0.1:"+port, "--leader-elect=false", "--kube-api-qps=0",
+		"--controllers", join(writers, func(w writer) string { return w.signpost }))
+}
+
+// freePort returns a port of the loopback interface that nobody listens on.
+func freePort(ctx context.Context) (string, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}
+
+func join(writers []writer, of func(writer) string) string {
+	names := make([]string, len(writers))
+	for i, w := range writers {
+		names[i] = of(w)
+	}
+	return strings.Join(names, ",")
+}
+
+// quickClient returns a client that costs as little as it can: it shares the
+// machine with what is measured.
+func (c *cluster) quickClient() (*kubernetes.Clientset, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", c.kubeconfig, err)
+	}
+	config.QPS = -1
+	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf
+	config.WarningHandler = rest.NoWarnings{} // that Endpoints are deprecated
+	return kubernetes.NewForConfig(config)
+}
+
+// coldFigures are what one start from nothing took.
+type coldFigures struct {
+	cpu, took time.Duration
+	memory    float64
+}
+
+func coldCPU(f coldFigures) float64    { return f.cpu.Seconds() }
+func coldTook(f coldFigures) float64   { return f.took.Seconds() }
+func coldMemory(f coldFigures) float64 { return f.memory / (1 << 20) }
+
+// cold removes all objects, starts the writers and waits until all objects are
+// complete.
+func (run *controllersRun) cold(ctx context.Context, start startControllers, writers []writer) (coldFigures, error) {
+	var f coldFigures
+	if err := run.clear(ctx, run.client); err != nil {
+		return f, err
+	}
+	boards, stop, err := run.watch(ctx, writers...)
+	if err != nil {
+		return f, err
+	}
+	defer stop()
+	begun := time.Now()
+	p, err := start(ctx, run.cluster, writers)
+	if err != nil {
+		return f, err
+	}
+	defer p.stop()
+	if err := await(ctx, p, boards, (*board).isComplete); err != nil {
+		return f, fmt.Errorf("wait for complete objects: %w", err)
+	}
+	u, err := p.usage()
+	if err != nil {
+		return f, err
+	}
+	f.cpu, f.took = u.cpu, time.Since(begun)
+	if err := pause(ctx, peakMemoryIsReadAfter); err != nil {
+		return f, err
+	}
+	f.memory, err = p.peakMemory()
+	return f, err
+}
+
+// complete lets Kubernetes write all objects that don't exist.
+func (run *controllersRun) complete(ctx context.Context) error {
+	_, err := run.cold(ctx, startKubernetesControllers, allWriters)
+	return err
+}
+
+// warmFigures are what one start with nothing to write took, and the flips after it.
+type warmFigures struct {
+	cpu   float64
+	wrote int
+	flips []flipFigures // by rate
+}
+
+// warm starts the writer on complete objects, waits until it is idle, and then
+// flips pods at each of the rates.
+func (run *controllersRun) warm(ctx context.Context, start startControllers, w writer, rates []int) (warmFigures, error) {
+	var f warmFigures
+	boards, stop, err := run.watch(ctx, w)
+	if err != nil {
+		return f, err
+	}
+	defer stop()
+	p, err := start(ctx, run.cluster, []writer{w})
+	if err != nil {
+		return f, err
+	}
+	defer p.stop()
+	cpu, err := untilIdle(ctx, p)
+	if err != nil {
+		return f, fmt.Errorf("wait until %s is idle: %w", p.name, err)
+	}
+	f.cpu, f.wrote = cpu.Seconds(), boards[0].seen()
+	flip := run.newFlipper(p, boards[0])
+	for _, rate := range rates {
+		figures, err := flip.measure(ctx, rate)
+		if err != nil {
+			return f, fmt.Errorf("%d flips a second: %w", rate, err)
+		}
+		f.flips = append(f.flips, figures)
+	}
+	return f, nil
+}
+
+// untilIdle waits until the process has done next to nothing for idleWindow and
+// returns the CPU time that it had used before that.
+func untilIdle(ctx context.Context, p *process) (time.Duration, error) {
+	const step = 100 * time.Millisecond
+	const steps = int(idleWindow / step)
+	ctx, cancel := context.WithTimeoutCause(ctx, controllersWithin, errTimeout)
+	defer cancel()
+	var samples []time.Duration
+	for {
+		u, err := p.usage()
+		if err != nil {
+			return 0, err
+		}
+		samples = append(samples, u.cpu)
+		if past := len(samples) - 1 - steps; past >= 0 && u.cpu-samples[past] < idleCPU {
+			return samples[past], nil
+		}
+		if pause(ctx, step) != nil {
+			return 0, context.Cause(ctx)
+		}
+	}
+}
+
+// await waits until it holds for every board. It fails if the process ends.
+func await(ctx context.Context, p *process, boards []*board, holds func(*board) bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, controllersWithin, errTimeout)
+	defer cancel()
+	for _, b := range boards {
+		for !holds(b) {
+			if err := b.failed(); err != nil {
+				return err
+			}
+			if err := p.ended(); err != nil {
+				return err
+			}
+			if pause(ctx, time.Millisecond) != nil {
+				return fmt.Errorf("%w: %s", context.Cause(ctx), b)
+			}
+		}
+	}
+	return nil
+}

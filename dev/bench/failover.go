@@ -1,0 +1,319 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/kubernetes"
+)
+
+// The leader of two replicas dies again and again, always with writes under way.
+const (
+	failoverKills      = 100
+	failoverTerms      = 5
+	failoverRate       = 100             // changes of pods a second
+	failoverLate       = 10              // Services that appear just before the leader dies
+	failoverTrapWithin = 30              // writes, of which one is fatal
+	failoverGrace      = 5 * time.Second // from the end of the lease to the next leader's first write
+	failoverTermLimit  = 3 * time.Second
+	failoverSettle     = 30 * time.Second
+
+	// The leader is stopped for pauseFor, beyond its lease, and then watched for pauseWatch.
+	pauseFor   = 40 * time.Second
+	pauseWatch = 20 * time.Second
+)
+
+// leaseTimes are the settings of the election.
+type leaseTimes struct{ duration, renew, retry time.Duration }
+
+var (
+	shortLease = leaseTimes{3 * time.Second, 2 * time.Second, 500 * time.Millisecond}
+	usualLease = leaseTimes{30 * time.Second, 10 * time.Second, 2 * time.Second}
+)
+
+// failoverLayout has two slices for most Services, so that changes create and remove slices.
+var failoverLayout = layout{namespaces: 2, services: 10, pods: 120}
+
+// measureFailover checks what is left of the objects when leaders die.
+func measureFailover(ctx context.Context, r *report, c choice) error {
+	k, err := startCluster(ctx, time.Second)
+	if err != nil {
+		return err
+	}
+	defer k.stop()
+	f := &failover{layout: failoverLayout, choice: c, cluster: k, states: make([]podState, failoverLayout.podCount())}
+	if f.client, err = k.quickClient(); err != nil {
+		return err
+	}
+	if err := f.load(ctx, f.client); err != nil {
+		return fmt.Errorf("load the cluster: %w", err)
+	}
+	if err := f.plantForeign(ctx); err != nil {
+		return err
+	}
+	for i := range f.replicas {
+		if f.replicas[i], err = newReplica(k, i, startReplicaOf(c)); err != nil {
+			return err
+		}
+		defer f.replicas[i].close()
+	}
+	f.replicas[0].proxy.rival, f.replicas[1].proxy.rival = f.replicas[1].proxy, f.replicas[0].proxy
+	if c.wants("kills") {
+		if err := f.measureKills(ctx, r); err != nil {
+			return err
+		}
+	}
+	if c.wants("pause") {
+		return f.measurePause(ctx, r)
+	}
+	return nil
+}
+
+// failover is a cluster with two replicas of the controllers.
+type failover struct {
+	layout
+	choice   choice
+	cluster  *cluster
+	client   *kubernetes.Clientset
+	replicas [2]*replica
+	foreign  map[string]string // resourceVersion by key
+	states   []podState
+}
+
+// podState is how a pod differs from what load made of it.
+type podState struct{ absent, unready bool }
+
+// start starts both replicas and waits until everything is written.
+func (f *failover) start(ctx context.Context, lease leaseTimes) error {
+	for _, r := range f.replicas {
+		if err := r.start(ctx, lease); err != nil {
+			return err
+		}
+	}
+	err := f.await(ctx, lease.duration+failoverSettle, func() bool { return f.leader() != nil })
+	if err != nil {
+		return fmt.Errorf("wait for a leader: %w", err)
+	}
+	return f.settle(ctx)
+}
+
+// leader returns the replica that has the lease, or had it last.
+func (f *failover) leader() *replica {
+	a, b := f.replicas[0].proxy.lastElected(), f.replicas[1].proxy.lastElected()
+	switch {
+	case a.IsZero() && b.IsZero():
+		return nil
+	case a.After(b):
+		return f.replicas[0]
+	default:
+		return f.replicas[1]
+	}
+}
+
+func (f *failover) other(r *replica) *replica {
+	if r == f.replicas[0] {
+		return f.replicas[1]
+	}
+	return f.replicas[0]
+}
+
+// measureKills ends leaders, by SIGKILL and by SIGTERM.
+func (f *failover) measureKills(ctx context.Context, r *report) error {
+	if err := f.start(ctx, shortLease); err != nil {
+		return err
+	}
+	kills, underWay := f.choice.scaled(failoverKills, 3), 0
+	var killed, ended []time.Duration
+	for i := range kills {
+		t, err := f.takeover(ctx, f.killMidWrite)
+		if err != nil {
+			return fmt.Errorf("kill %d: %w", i+1, err)
+		}
+		killed = append(killed, t.took)
+		if t.underWay > 0 {
+			underWay++
+		}
+	}
+	for i := range f.choice.scaled(failoverTerms, 1) {
+		t, err := f.takeover(ctx, terminate)
+		if err != nil {
+			return fmt.Errorf("SIGTERM %d: %w", i+1, err)
+		}
+		ended = append(ended, t.took)
+	}
+	slices.Sort(killed)
+	slices.Sort(ended)
+	fmt.Fprintf(r.out, "\n%d leaders killed and %d ended, lease of %s, %d changes a second\n", len(killed), len(ended), shortLease.duration, failoverRate)
+	r.note("%d of the kills hit writes under way; after every one of them, and every SIGTERM, all pods were in the slices", underWay)
+	r.note("exactly once, and no foreign slice had changed")
+	r.note("from SIGKILL to the next leader's first write: p50 %.2f s", quantile(killed, .5)/1000)
+	r.atMost("from SIGKILL to the next leader's first write, worst", "s", killed[len(killed)-1].Seconds(), (shortLease.duration + failoverGrace).Seconds())
+	r.atMost("from SIGTERM to the next leader's first write, worst", "s", ended[len(ended)-1].Seconds(), failoverTermLimit.Seconds())
+	f.checkFence(r)
+	f.stop()
+	return nil
+}
+
+func (f *failover) checkFence(r *report) {
+	n := f.replicas[0].proxy.fenceBroken() + f.replicas[1].proxy.fenceBroken()
+	r.check("writes by a replica after another one got the lease", n == 0, fmt.Sprint(n))
+}
+
+// stop ends both replicas.
+func (f *failover) stop() {
+	for _, r := range f.replicas {
+		r.stop()
+	}
+}
+
+// taken is one change of leaders.
+type taken struct {
+	took     time.Duration
+	underWay int // writes of the old leader that had no answer
+}
+
+// takeover ends the leader in the way given, among changes, waits for the other
+// one to write, checks the objects and starts the old leader again.
+func (f *failover) takeover(ctx context.Context, end func(context.Context, *replica) (ending, error)) (taken, error) {
+	old := f.leader()
+	next := f.other(old)
+	if err := f.await(ctx, failoverSettle, func() bool { return next.proxy.standsBy() }); err != nil {
+		return taken{}, fmt.Errorf("wait for the standby: %w", err)
+	}
+	var e ending
+	err := f.whileChanging(ctx, func(ctx context.Context) error {
+		if err := pause(ctx, upTo(time.Second)); err != nil {
+			return err
+		}
+		late, gctx := errgroup.WithContext(ctx)
+		late.Go(func() error { return f.createLate(gctx) })
+		var err error
+		if e, err = end(ctx, old); err != nil {
+			return err
+		}
+		if err := late.Wait(); err != nil {
+			return err
+		}
+		err = poll(ctx, shortLease.duration+failoverSettle, func() bool { return next.proxy.wroteAfter(e.at) })
+		if err != nil {
+			return fmt.Errorf("wait for a write of the next leader: %w", err)
+		}
+		return pause(ctx, upTo(500*time.Millisecond))
+	})
+	if err != nil {
+		return taken{}, err
+	}
+	if err := f.settle(ctx); err != nil {
+		return taken{}, err
+	}
+	if err := f.removeLate(ctx); err != nil {
+		return taken{}, err
+	}
+	if err := old.reap(); err != nil {
+		return taken{}, err
+	}
+	return taken{next.proxy.firstWriteAfter(e.at).Sub(e.at), e.underWay}, old.start(ctx, shortLease)
+}
+
+// ending is when a leader was ended, and what it had under way.
+type ending struct {
+	at       time.Time
+	underWay int
+}
+
+// killMidWrite kills the leader at a random point: before one of its next writes
+// reaches the API server, before the answer reaches the leader, or at any time.
+func (f *failover) killMidWrite(ctx context.Context, r *replica) (ending, error) {
+	sprung := make(chan ending, 1)
+	kill := func() { sprung <- r.kill() }
+	if where := rand.IntN(3); where == 2 {
+		if err := pause(ctx, upTo(300*time.Millisecond)); err != nil {
+			return ending{}, err
+		}
+		kill()
+	} else {
+		r.proxy.setTrap(trap{writes: 1 + rand.IntN(failoverTrapWithin), answered: where == 1, spring: kill})
+	}
+	select {
+	case e := <-sprung:
+		return e, nil
+	case <-time.After(failoverSettle):
+		return ending{}, errors.New("the leader made too few writes to be killed at one")
+	case <-ctx.Done():
+		return ending{}, ctx.Err()
+	}
+}
+
+func terminate(ctx context.Context, r *replica) (ending, error) {
+	if err := pause(ctx, upTo(300*time.Millisecond)); err != nil {
+		return ending{}, err
+	}
+	return r.terminate(), nil
+}
+
+// measurePause stops the leader for longer than its lease.
+func (f *failover) measurePause(ctx context.Context, r *report) error {
+	lease, stopped := usualLease, pauseFor
+	if f.choice.scale < 1 {
+		lease, stopped = shortLease, 2*shortLease.duration
+	}
+	if err := f.start(ctx, lease); err != nil {
+		return err
+	}
+	old := f.leader()
+	next := f.other(old)
+	var at time.Time
+	var before int
+	err := f.whileChanging(ctx, func(ctx context.Context) error {
+		if err := pause(ctx, time.Second+upTo(time.Second)); err != nil {
+			return err
+		}
+		at = time.Now()
+		old.pause()
+		if err := pause(ctx, stopped); err != nil {
+			return err
+		}
+		before = old.proxy.objectWrites()
+		old.goOn()
+		return pause(ctx, pauseWatch)
+	})
+	if err != nil {
+		return err
+	}
+	if !next.proxy.wroteAfter(at) {
+		return errors.New("the standby never wrote while the leader was stopped")
+	}
+	after := old.proxy.objectWrites() - before
+	if err := f.settle(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.out, "\nLeader stopped for %s with SIGSTOP, lease of %s, %d changes a second\n", stopped, lease.duration, failoverRate)
+	r.check("writes that it made after SIGCONT", after == 0, fmt.Sprint(after))
+	r.atMost("from SIGSTOP to the next leader's first write", "s", next.proxy.firstWriteAfter(at).Sub(at).Seconds(), (lease.duration + failoverGrace).Seconds())
+	r.note("all pods were in the slices exactly once in the end; the replica that was stopped %s", old.fate())
+	f.checkFence(r)
+	f.stop()
+	return nil
+}
+
+// await waits, and fails if a replica ends that shouldn't.
+func (f *failover) await(ctx context.Context, limit time.Duration, holds func() bool) error {
+	var ended error
+	err := poll(ctx, limit, func() bool {
+		for _, r := range f.replicas {
+			if ended = r.process.ended(); ended != nil {
+				return true
+			}
+		}
+		return holds()
+	})
+	return errors.Join(err, ended)
+}
+
+// upTo returns a random duration.
+func upTo(d time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(d))) }

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// apiProxy stands between one replica and the API server, and knows what the
+// replica writes and when: no metric of the replica has to be believed, and a
+// write can be cut off at a known point.
+type apiProxy struct {
+	server *http.Server
+	addr   string
+	next   http.RoundTripper
+	rival  *apiProxy // of the other replica
+
+	mu         sync.Mutex
+	leaseReads int         // since the replica was started
+	elected    time.Time   // last successful write of the lease
+	begun      int         // writes of objects
+	underWay   int         // of those, without an answer
+	succeeded  []time.Time // writes of objects, when they were answered
+	outOfTurn  int         // writes of objects while the rival had the lease
+	trap       *trap
+}
+
+// trap springs at one of the next writes of an object: before it is passed on,
+// or once it is answered, before the answer is passed back.
+type trap struct {
+	writes   int
+	answered bool
+	spring   func()
+}
+
+func startProxy(k *cluster) (*apiProxy, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", k.kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", k.kubeconfig, err)
+	}
+	upstream, err := url.Parse(config.Host)
+	if err != nil {
+		return nil, err
+	}
+	p := &apiProxy{}
+	if p.next, err = rest.TransportFor(config); err != nil {
+		return nil, err
+	}
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p.addr = "http://" + l.Addr().String()
+	p.server = &http.Server{
+		Handler: &httputil.ReverseProxy{
+			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
+			Transport:     p,
+			FlushInterval: -1, // watches
+			ErrorLog:      log.New(io.Discard, "", 0),
+		},
+		ErrorLog:          log.New(io.Discard, "", 0),
+		ReadHeaderTimeout: time.Minute,
+	}
+	go func() { _ = p.server.Serve(l) }()
+	return p, nil
+}
+
+// kubeconfig writes a kubeconfig for the proxy.
+func (p *apiProxy) kubeconfig(path string) error {
+	config := clientcmdapi.NewConfig()
+	config.Clusters["proxy"] = &clientcmdapi.Cluster{Server: p.addr}
+	config.Contexts["proxy"] = &clientcmdapi.Context{Cluster: "proxy"}
+	config.CurrentContext = "proxy"
+	return clientcmd.WriteToFile(*config, path)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (p *apiProxy) RoundTrip(r *http.Request) (*http.Response, error) {
+	writes := r.Method != http.MethodGet
+	switch {
+	case strings.Contains(r.URL.Path, "/leases"):
+		return p.lease(r, writes)
+	case writes && strings.Contains(r.URL.Path, "/endpoint"):
+		return p.write(r)
+	default:
+		return p.next.RoundTrip(r)
+	}
+}
+
+func (p *apiProxy) lease(r *http.Request, writes bool) (*http.Response, error) {
+	res, err := p.next.RoundTrip(r)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !writes {
+		p.leaseReads++
+	} else if err == nil && res.StatusCode < 300 {
+		p.elected = time.Now()
+	}
+	return res, err
+}
+
+// write passes on the write of an object.
+func (p *apiProxy) write(r *http.Request) (*http.Response, error) {
+	inTurn := !p.rival.lastElected().After(p.lastElected())
+	t := p.begin(inTurn)
+	if t != nil && !t.answered {
+		t.spring()
+		p.finish(false)
+		return nil, fmt.Errorf("%s was killed before", r.URL.Path)
+	}
+	res, err := p.next.RoundTrip(r)
+	if t != nil {
+		t.spring()
+	}
+	p.finish(err == nil && res.StatusCode < 300)
+	return res, err
+}
+
+// begin notes the begin of a write, and returns the trap if it is the one.
+func (p *apiProxy) begin(inTurn bool) *trap {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begun++
+	p.underWay++
+	if !inTurn {
+		p.outOfTurn++
+	}
+	t := p.trap
+	if t == nil {
+		return nil
+	}
+	if t.writes--; t.writes > 0 {
+		return nil
+	}
+	p.trap = nil
+	return t
+}
+
+func (p *apiProxy) finish(success bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.underWay--
+	if success {
+		p.succeeded = append(p.succeeded, time.Now())
+	}
+}
+
+// restarted forgets what only the process before did.
+func (p *apiProxy) restarted() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.leaseReads, p.elected, p.succeeded, p.trap = 0, time.Time{}, nil, nil
+}
+
+func (p *apiProxy) setTrap(t trap) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.trap = &t
+}
+
+// standsBy reports whether the replica has tried to get the lease.
+func (p *apiProxy) standsBy() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.leaseReads > 0
+}
+
+func (p *apiProxy) lastElected() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.elected
+}
+
+func (p *apiProxy) objectWrites() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.begun
+}
+
+func (p *apiProxy) writesUnderWay() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.underWay
+}
+
+func (p *apiProxy) fenceBroken() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.outOfTurn
+}
+
+func (p *apiProxy) wroteAfter(t time.Time) bool { return !p.firstWriteAfter(t).IsZero() }
+
+// firstWriteAfter returns when the first write after t was answered.
+func (p *apiProxy) firstWriteAfter(t time.Time) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, at := range p.succeeded {
+		if at.After(t) {
+			return at
+		}
+	}
+	return time.Time{}
+}
