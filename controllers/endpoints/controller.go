@@ -54,7 +54,7 @@ type Controller struct {
 	o       Options
 	loop    *reconcile.Loop
 	overlay *reconcile.Overlay[*corev1.Endpoints]
-	told    reconcile.Told
+	told    reconcile.Told[string]
 	// triggers is new for each term.
 	triggers *util.TriggerTimeTracker
 }
@@ -132,7 +132,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	service, members := c.o.Pods.Service(key)
 	if service == nil {
 		c.triggers.DeleteService(key.Namespace, key.Name)
-		c.told.News(key, "")
+		c.told.News(key)
 		return c.deleteLeftover(ctx, key)
 	}
 	if !selects(service) {
@@ -213,21 +213,19 @@ func (e *writeError) Unwrap() error { return e.err }
 func (c *Controller) announce(key reconcile.Key, err error) {
 	var failed *writeError
 	if !errors.As(err, &failed) || !reconcile.IsRefused(err) {
-		c.told.News(key, "")
+		c.told.News(key)
 		return
 	}
 	reason, doing := "FailedToUpdateEndpoint", "update endpoint"
 	if failed.action == Create {
 		reason, doing = "FailedToCreateEndpoint", "create endpoint for service"
 	}
-	text := fmt.Sprintf("Failed to %s %s: %v", doing, key, err)
-	if !c.told.News(key, text) {
-		return
+	for _, text := range c.told.News(key, fmt.Sprintf("Failed to %s %s: %v", doing, key, err)) {
+		c.o.Recorder.Event(&corev1.ObjectReference{
+			APIVersion: "v1", Kind: "Endpoints", Namespace: key.Namespace, Name: key.Name,
+			UID: failed.wanted.UID, ResourceVersion: failed.wanted.ResourceVersion,
+		}, corev1.EventTypeWarning, reason, text)
 	}
-	c.o.Recorder.Event(&corev1.ObjectReference{
-		APIVersion: "v1", Kind: "Endpoints", Namespace: key.Namespace, Name: key.Name,
-		UID: failed.wanted.UID, ResourceVersion: failed.wanted.ResourceVersion,
-	}, corev1.EventTypeWarning, reason, text)
 }
 
 // refresh reads the Endpoints from the API server.

@@ -72,7 +72,7 @@ type Controller struct {
 
 	store  *slices.Store
 	writer *writer
-	told   reconcile.Told
+	told   reconcile.Told[string]
 	// These are new for each term.
 	reconciler *endpointslice.Reconciler
 	topology   *topologycache.TopologyCache
@@ -197,7 +197,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 		// The slices go with their owner.
 		c.triggers.DeleteService(key.Namespace, key.Name)
 		c.reconciler.DeleteService(key.Namespace, key.Name)
-		c.told.News(key, "")
+		c.told.News(key)
 		return nil
 	}
 	if service.Spec.Type == corev1.ServiceTypeExternalName || service.Spec.Selector == nil {
@@ -218,11 +218,11 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 
 // announce tells of a failure by an Event on the Service.
 func (c *Controller) announce(service *corev1.Service, key reconcile.Key, err error) {
-	text := ""
-	if reconcile.IsRefused(err) {
-		text = fmt.Sprintf("Error updating Endpoint Slices for Service %s: %v", key, err)
+	if !reconcile.IsRefused(err) {
+		c.told.News(key)
+		return
 	}
-	if c.told.News(key, text) {
+	for _, text := range c.told.News(key, fmt.Sprintf("Error updating Endpoint Slices for Service %s: %v", key, err)) {
 		c.o.Recorder.Event(service, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices", text)
 	}
 }

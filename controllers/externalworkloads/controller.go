@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,15 +50,12 @@ type Controller struct {
 	o     Options
 	loop  *reconcile.Loop
 	store *slicestore.Store
-
-	mu sync.Mutex
-	// told has the problems that Events were made of, by Service.
-	told map[reconcile.Key][]Problem
+	told  reconcile.Told[Problem]
 }
 
 // New returns a controller that doesn't run yet.
 func New(o Options) *Controller {
-	c := &Controller{o: o, told: map[reconcile.Key][]Problem{}}
+	c := &Controller{o: o}
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers,
 		RetryFirst: retryFirst, RetryLimit: retryLimit, Metrics: o.Metrics, Logger: o.Logger,
@@ -97,10 +93,10 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 		return nil
 	}
 	var foreign []*discoveryv1.EndpointSlice
+	var plan Plan
 	var err error
 	for attempt := 1; ; attempt++ {
-		plan := Compute(service, workloads, append(c.store.All(key), foreign...), DefaultMaxPerSlice)
-		c.tell(key, plan.Problems)
+		plan = Compute(service, workloads, join(c.store.All(key), foreign), DefaultMaxPerSlice)
 		w := planWriter{controller: c, key: key, failed: map[discoveryv1.AddressType]error{}}
 		if err = w.write(ctx, plan); !reconcile.IsConflict(err) || attempt == attempts {
 			break
@@ -110,11 +106,25 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 			return err
 		}
 	}
+	problems := plan.Problems
 	if reconcile.IsRefused(err) {
-		c.o.Recorder.Eventf(service, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices",
-			"Error updating Endpoint Slices for Service %s: %v", key, err)
+		problems = append(problems, Problem{
+			Object: referenceTo(service), Reason: FailedToUpdateEndpointSlices, Message: err.Error(),
+		})
 	}
+	c.tell(key, problems)
 	return err
+}
+
+// join adds to the slices of a Service those that are in the way, unless they turned out
+// to be among them: twice in the list, a slice would be kept and deleted.
+func join(existing, foreign []*discoveryv1.EndpointSlice) []*discoveryv1.EndpointSlice {
+	for _, f := range foreign {
+		if !slices.ContainsFunc(existing, func(e *discoveryv1.EndpointSlice) bool { return e.Name == f.Name }) {
+			existing = append(existing, f)
+		}
+	}
+	return existing
 }
 
 // planWriter carries out a plan. An address type whose writes fail doesn't hinder the
@@ -166,18 +176,8 @@ func (w *planWriter) each(list []*discoveryv1.EndpointSlice, write func(*discove
 
 // tell makes Events of the problems of a Service that are new.
 func (c *Controller) tell(key reconcile.Key, problems []Problem) {
-	c.mu.Lock()
-	old := c.told[key]
-	if len(problems) == 0 {
-		delete(c.told, key)
-	} else {
-		c.told[key] = problems
-	}
-	c.mu.Unlock()
-	for _, p := range problems {
-		if !slices.Contains(old, p) {
-			c.o.Metrics.Problem(queueName, p.Reason)
-			c.o.Recorder.Event(&p.Object, corev1.EventTypeWarning, p.Reason, p.Message)
-		}
+	for _, p := range c.told.News(key, problems...) {
+		c.o.Metrics.Problem(queueName, p.Reason)
+		c.o.Recorder.Event(&p.Object, corev1.EventTypeWarning, p.Reason, p.Message)
 	}
 }

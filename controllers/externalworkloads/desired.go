@@ -57,7 +57,7 @@ func setOfSlice(s *discoveryv1.EndpointSlice) portSet {
 func read(service *corev1.Service, workloads []*Workload) ([]candidate, []Problem) {
 	var candidates []candidate
 	for _, w := range workloads {
-		if Selects(service, w) {
+		if selects(service, w) {
 			candidates = append(candidates, candidate{Workload: w})
 		}
 	}

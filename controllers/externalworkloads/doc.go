@@ -4,8 +4,8 @@
 // [Compute] is the whole of the thinking: from a Service, the ExternalWorkloads and
 // the slices that exist it makes a [Plan] of slices to create, update and delete. It
 // is a pure function: no client, clock or log. The same objects in any order
-// give the same plan, and once a plan is carried out the next one is empty. [Affects] says
-// which Services a changed workload concerns, [Workloads] how workloads are read.
+// give the same plan, and once a plan is carried out the next one is empty. [Workloads]
+// says how workloads are read, and the [Controller] carries plans out.
 //
 // The slices are those that Linkerd's controller writes (spec/destination.md §8, which
 // "spec" means in this package), so taking over from it costs no writes. On purpose

@@ -3,8 +3,8 @@ package externalworkloads
 import (
 	"cmp"
 	"slices"
-	"strings"
 
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
@@ -23,9 +23,9 @@ type bin struct {
 // over new ones (spec §8.4.6). It aims at few writes, not at full slices. Slices that
 // nothing stays in have no bin.
 func (p *planner) pack(g *group, existing []*discoveryv1.EndpointSlice) []*bin {
-	left := make(map[identity]*discoveryv1.Endpoint, len(g.endpoints))
+	left := make(map[slicestore.Identity]*discoveryv1.Endpoint, len(g.endpoints))
 	for i := range g.endpoints {
-		left[identityOf(&g.endpoints[i])] = &g.endpoints[i]
+		left[slicestore.IdentityOf(&g.endpoints[i])] = &g.endpoints[i]
 	}
 	var bins []*bin
 	for _, s := range existing {
@@ -35,7 +35,7 @@ func (p *planner) pack(g *group, existing []*discoveryv1.EndpointSlice) []*bin {
 	}
 	rest := make([]discoveryv1.Endpoint, 0, len(left))
 	for i := range g.endpoints {
-		if e := &g.endpoints[i]; left[identityOf(e)] == e {
+		if e := &g.endpoints[i]; left[slicestore.IdentityOf(e)] == e {
 			rest = append(rest, *e)
 		}
 	}
@@ -44,11 +44,11 @@ func (p *planner) pack(g *group, existing []*discoveryv1.EndpointSlice) []*bin {
 
 // keep returns a bin with those endpoints of a slice that are still wanted, and takes
 // them out of left.
-func (p *planner) keep(s *discoveryv1.EndpointSlice, g *group, left map[identity]*discoveryv1.Endpoint) *bin {
+func (p *planner) keep(s *discoveryv1.EndpointSlice, g *group, left map[slicestore.Identity]*discoveryv1.Endpoint) *bin {
 	b := &bin{slice: s, group: g, changed: !p.slices.labelled(s)}
 	for i := range s.Endpoints {
 		was := &s.Endpoints[i]
-		id := identityOf(was)
+		id := slicestore.IdentityOf(was)
 		wanted := left[id]
 		// A slice may hold too much when the limit was higher once.
 		if wanted == nil || len(b.endpoints) == p.maxPerSlice {
@@ -92,25 +92,6 @@ func (p *planner) tightest(bins []*bin, n int) *bin {
 		}
 	}
 	return best
-}
-
-// identity tells endpoints apart within a group: what else differs is an edit of the
-// same endpoint (spec §8.4.6).
-type identity struct {
-	addresses, hostname, namespace, name string
-}
-
-func identityOf(e *discoveryv1.Endpoint) identity {
-	id := identity{hostname: value(e.Hostname)}
-	if len(e.Addresses) == 1 {
-		id.addresses = e.Addresses[0]
-	} else {
-		id.addresses = strings.Join(slices.Sorted(slices.Values(e.Addresses)), ",")
-	}
-	if e.TargetRef != nil {
-		id.namespace, id.name = e.TargetRef.Namespace, e.TargetRef.Name
-	}
-	return id
 }
 
 // sameAttributes reports whether two endpoints of one identity are equal. Hints are

@@ -29,7 +29,15 @@ const (
 	NoUsableAddress = "NoUsableAddress"
 	// NameNotHostname is about a workload that a headless Service has no hostname for.
 	NameNotHostname = "NameNotHostname"
+	// FailedToUpdateEndpointSlices is about a Service whose slices the API server refuses.
+	FailedToUpdateEndpointSlices = "FailedToUpdateEndpointSlices"
 )
+
+func referenceTo(service *corev1.Service) corev1.ObjectReference {
+	return corev1.ObjectReference{
+		APIVersion: "v1", Kind: "Service", Namespace: service.Namespace, Name: service.Name, UID: service.UID,
+	}
+}
 
 // problemsOf returns the problems of the Service in the order of its ports, then those
 // of the workloads.
@@ -51,10 +59,7 @@ func unknownPorts(service *corev1.Service, candidates []candidate) []Problem {
 			continue
 		}
 		problems = append(problems, Problem{
-			Object: corev1.ObjectReference{
-				APIVersion: "v1", Kind: "Service",
-				Namespace: service.Namespace, Name: service.Name, UID: service.UID,
-			},
+			Object: referenceTo(service),
 			Reason: UnknownTargetPort,
 			Message: fmt.Sprintf("target %s/%s of port %d is in spec.ports of none of the selected ExternalWorkloads; add it there",
 				p.TargetPort.String(), orTCP(p.Protocol), p.Port),

@@ -66,9 +66,9 @@ func (w *Workload) number(target intstr.IntOrString, protocol corev1.Protocol) (
 
 func orTCP(p corev1.Protocol) corev1.Protocol { return cmp.Or(p, corev1.ProtocolTCP) }
 
-// Selects reports whether the Service selects the workload (spec §8.3). Services without
+// selects reports whether the Service selects the workload (spec §8.3). Services without
 // a selector and those of type ExternalName select nothing.
-func Selects(service *corev1.Service, w *Workload) bool {
+func selects(service *corev1.Service, w *Workload) bool {
 	if !selective(service) || w.Namespace != service.Namespace {
 		return false
 	}
@@ -82,13 +82,4 @@ func Selects(service *corev1.Service, w *Workload) bool {
 
 func selective(service *corev1.Service) bool {
 	return service.Spec.Type != corev1.ServiceTypeExternalName && len(service.Spec.Selector) > 0
-}
-
-// Affects reports whether the change of a workload from before to after can
-// change the slices of the Service (spec §8.2). Before is nil for a workload that
-// is new, after for one that is gone.
-func Affects(service *corev1.Service, before, after *Workload) bool {
-	was := before != nil && Selects(service, before)
-	is := after != nil && Selects(service, after)
-	return was != is || is && !before.SameEndpoint(after)
 }

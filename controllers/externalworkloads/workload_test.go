@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/signpostd/signpost/api/workload"
@@ -40,42 +39,6 @@ func TestEqual(t *testing.T) {
 			want := c.id == "X10 no change"
 			if got := base.Equal(edited(base, c.edit)); got != want {
 				t.Errorf("equal is %v, want %v", got, want)
-			}
-		})
-	}
-}
-
-// TestAffects has case X11 of spec/destination.md §9.9.
-func TestAffects(t *testing.T) {
-	selecting := func(key, value string) *corev1.Service {
-		return serviceWith(func(s *corev1.Service) { s.Spec.Selector = map[string]string{key: value} })
-	}
-	// The three Services select the workload before, after, and both.
-	services := []*corev1.Service{selecting("app", "old"), selecting("app", "new"), selecting("tier", "1")}
-	before := edited(machine("a", "10.0.0.1"), labelled("app=old", "tier=1"))
-	relabelled := labelled("app=new", "tier=1")
-	unready := func(w *Workload) { w.Ready = false }
-	for _, c := range []struct {
-		id            string
-		before, after *Workload
-		want          [3]bool
-	}{
-		{"X11 same version", before, before, [3]bool{}},
-		{"X11 labels and spec", before, edited(edited(before, relabelled), unready), [3]bool{true, true, true}},
-		{"X11 spec only", before, edited(before, unready), [3]bool{true, false, true}},
-		{"X11 labels only", before, edited(before, relabelled), [3]bool{true, true, false}},
-		{"Q30 zone only", before, edited(before, labelled("app=old", "tier=1", "topology.kubernetes.io/zone=w")), [3]bool{true, false, true}},
-		{"new", nil, before, [3]bool{true, false, true}},
-		{"gone", before, nil, [3]bool{true, false, true}},
-		{"other namespace", nil, edited(before, func(w *Workload) { w.Namespace = "other" }), [3]bool{}},
-	} {
-		t.Run(c.id, func(t *testing.T) {
-			var got [3]bool
-			for i, s := range services {
-				got[i] = Affects(s, c.before, c.after)
-			}
-			if got != c.want {
-				t.Errorf("affects the Services selecting {before after both}: %v, want %v", got, c.want)
 			}
 		})
 	}

@@ -27,11 +27,19 @@ import (
 const metadataOnly = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
 	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-// write sends an object and returns the metadata of what became of it.
-func write(ctx context.Context, request *rest.Request, namespace, resource string, object runtime.Object) (metav1.ObjectMeta, error) {
+// write sends an object and returns it with the metadata of what became of it.
+func write[T any, P interface {
+	*T
+	runtime.Object
+	metav1.ObjectMetaAccessor
+}](ctx context.Context, request *rest.Request, object P) (P, error) {
 	var answer metav1.PartialObjectMetadata
-	err := request.Namespace(namespace).Resource(resource).SetHeader("Accept", metadataOnly).Body(object).Do(ctx).Into(&answer)
-	return answer.ObjectMeta, err
+	if err := request.SetHeader("Accept", metadataOnly).Body(object).Do(ctx).Into(&answer); err != nil {
+		return nil, err
+	}
+	made := *object
+	*P(&made).GetObjectMeta().(*metav1.ObjectMeta) = answer.ObjectMeta
+	return &made, nil
 }
 
 // Slices returns a client of EndpointSlices that does what c does.
@@ -56,23 +64,12 @@ type sliceClient struct {
 
 // Create implements discoveryclient.EndpointSliceInterface. The options are not used.
 func (c sliceClient) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
-	meta, err := write(ctx, c.rest.Post(), c.namespace, "endpointslices", e)
-	return c.written(e, meta, err)
+	return write(ctx, c.rest.Post().Namespace(c.namespace).Resource("endpointslices"), e)
 }
 
 // Update implements discoveryclient.EndpointSliceInterface. The options are not used.
 func (c sliceClient) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
-	meta, err := write(ctx, c.rest.Put().Name(e.Name), c.namespace, "endpointslices", e)
-	return c.written(e, meta, err)
-}
-
-func (sliceClient) written(e *discoveryv1.EndpointSlice, meta metav1.ObjectMeta, err error) (*discoveryv1.EndpointSlice, error) {
-	if err != nil {
-		return nil, err
-	}
-	made := *e
-	made.ObjectMeta = meta
-	return &made, nil
+	return write(ctx, c.rest.Put().Namespace(c.namespace).Resource("endpointslices").Name(e.Name), e)
 }
 
 // Endpoints returns a client of Endpoints that does what c does.
@@ -97,21 +94,10 @@ type endpointsClient struct {
 
 // Create implements corev1client.EndpointsInterface. The options are not used.
 func (c endpointsClient) Create(ctx context.Context, e *corev1.Endpoints, _ metav1.CreateOptions) (*corev1.Endpoints, error) {
-	meta, err := write(ctx, c.rest.Post(), c.namespace, "endpoints", e)
-	return c.written(e, meta, err)
+	return write(ctx, c.rest.Post().Namespace(c.namespace).Resource("endpoints"), e)
 }
 
 // Update implements corev1client.EndpointsInterface. The options are not used.
 func (c endpointsClient) Update(ctx context.Context, e *corev1.Endpoints, _ metav1.UpdateOptions) (*corev1.Endpoints, error) {
-	meta, err := write(ctx, c.rest.Put().Name(e.Name), c.namespace, "endpoints", e)
-	return c.written(e, meta, err)
-}
-
-func (endpointsClient) written(e *corev1.Endpoints, meta metav1.ObjectMeta, err error) (*corev1.Endpoints, error) {
-	if err != nil {
-		return nil, err
-	}
-	made := *e
-	made.ObjectMeta = meta
-	return &made, nil
+	return write(ctx, c.rest.Put().Namespace(c.namespace).Resource("endpoints").Name(e.Name), e)
 }

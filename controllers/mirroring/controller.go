@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -65,10 +63,7 @@ type Controller struct {
 	o     Options
 	loop  *reconcile.Loop
 	store *slicestore.Store
-
-	mu sync.Mutex
-	// told has the problems that Events were made of, by Service.
-	told map[reconcile.Key][]Problem
+	told  reconcile.Told[Problem]
 }
 
 // New returns a controller that doesn't run yet.
@@ -79,7 +74,7 @@ func New(o Options) *Controller {
 	if o.Mirrored == nil {
 		o.Mirrored = NewMetrics(nil)
 	}
-	c := &Controller{o: o, told: map[reconcile.Key][]Problem{}}
+	c := &Controller{o: o}
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
 		RetryFirst: retryFirst, RetryLimit: retryLimit, Metrics: o.Metrics, Logger: o.Logger,
@@ -220,18 +215,7 @@ func (c *Controller) write(ctx context.Context, key reconcile.Key, plan Plan) (o
 // tell makes Events of the problems of Endpoints that are new. Endpoints are nil when
 // they are gone.
 func (c *Controller) tell(key reconcile.Key, endpoints *corev1.Endpoints, problems []Problem) {
-	c.mu.Lock()
-	old := c.told[key]
-	if len(problems) == 0 {
-		delete(c.told, key)
-	} else {
-		c.told[key] = problems
-	}
-	c.mu.Unlock()
-	for _, p := range problems {
-		if slices.Contains(old, p) {
-			continue
-		}
+	for _, p := range c.told.News(key, problems...) {
 		c.o.Metrics.Problem(queueName, p.Reason)
 		if endpoints != nil {
 			c.o.Recorder.Event(&corev1.ObjectReference{

@@ -13,6 +13,7 @@ import (
 	"k8s.io/endpointslice/util"
 	netutils "k8s.io/utils/net"
 
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/subsets"
 )
 
@@ -28,31 +29,13 @@ type group struct {
 	key       groupKey
 	ports     []discoveryv1.EndpointPort
 	endpoints []discoveryv1.Endpoint
-	index     map[identity]int // of the endpoints
-}
-
-// identity tells endpoints apart within a group: what else differs is an edit of the same endpoint.
-type identity struct {
-	addresses, hostname, namespace, name string
-}
-
-func identityOf(e *discoveryv1.Endpoint) identity {
-	id := identity{hostname: value(e.Hostname)}
-	if len(e.Addresses) == 1 {
-		id.addresses = e.Addresses[0]
-	} else {
-		id.addresses = strings.Join(e.Addresses, ",") // none of ours
-	}
-	if e.TargetRef != nil {
-		id.namespace, id.name = e.TargetRef.Namespace, e.TargetRef.Name
-	}
-	return id
+	index     map[slicestore.Identity]int // of the endpoints
 }
 
 // add adds an endpoint. Of two records of one endpoint the later one counts, which is the
 // one that is not ready if they disagree.
 func (g *group) add(e discoveryv1.Endpoint) {
-	id := identityOf(&e)
+	id := slicestore.IdentityOf(&e)
 	if i, ok := g.index[id]; ok {
 		g.endpoints[i] = e
 		return
@@ -70,7 +53,7 @@ func (g *group) compare(s *discoveryv1.EndpointSlice) difference {
 	found := make([]bool, len(g.endpoints))
 	for i := range s.Endpoints {
 		e := &s.Endpoints[i]
-		at, ok := g.index[identityOf(e)]
+		at, ok := g.index[slicestore.IdentityOf(e)]
 		if !ok || found[at] {
 			d.removed++
 			continue
@@ -145,7 +128,7 @@ func (d *desired) group(set portSet, family discoveryv1.AddressType) *group {
 	key := groupKey{family, set.key}
 	g := d.byKey[key]
 	if g == nil {
-		g = &group{key: key, ports: set.ports, index: map[identity]int{}}
+		g = &group{key: key, ports: set.ports, index: map[slicestore.Identity]int{}}
 		d.byKey[key] = g
 		d.groups = append(d.groups, g)
 	}

@@ -1,27 +1,30 @@
 package reconcile
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
-// Told remembers what was last told about each Service, so that an Event isn't sent
-// again for each attempt that fails in the same way.
-type Told struct {
+// Told remembers what was last told about each Service, in pieces of type P, so that an
+// Event isn't sent again for each sync that finds the same.
+type Told[P comparable] struct {
 	mu   sync.Mutex
-	last map[Key]string
+	last map[Key][]P
 }
 
-// News reports whether a text is new, and not empty, and remembers it. The empty text
-// says that all is well.
-func (t *Told) News(service Key, text string) bool {
+// News returns what there is to tell about a Service that wasn't told last time, and
+// remembers all of it.
+func (t *Told[P]) News(service Key, all ...P) []P {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if text == "" {
+	known := t.last[service]
+	if len(all) == 0 {
 		delete(t.last, service)
-		return false
+		return nil
 	}
 	if t.last == nil {
-		t.last = map[Key]string{}
+		t.last = map[Key][]P{}
 	}
-	known := t.last[service]
-	t.last[service] = text
-	return known != text
+	t.last[service] = all
+	return slices.DeleteFunc(slices.Clone(all), func(p P) bool { return slices.Contains(known, p) })
 }

@@ -1,26 +1,31 @@
 package reconcile
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestTold(t *testing.T) {
-	var told Told
+	var told Told[string]
 	db := Key{Namespace: "ns", Name: "db"}
 	for i, step := range []struct {
-		service Key
-		text    string
-		news    bool
+		service   Key
+		all, news []string
 	}{
-		{web, "", false},
-		{web, "refused", true},
-		{web, "refused", false},
-		{db, "refused", true},
-		{web, "refused otherwise", true},
-		{web, "", false},
-		{web, "refused otherwise", true},
-		{db, "refused", false},
+		{web, nil, nil},
+		{web, []string{"a"}, []string{"a"}},
+		{web, []string{"a"}, nil},
+		{db, []string{"a"}, []string{"a"}},
+		{web, []string{"b", "a"}, []string{"b"}},
+		{web, nil, nil},
+		{web, []string{"a"}, []string{"a"}},
+		{db, []string{"a"}, nil},
 	} {
-		if got := told.News(step.service, step.text); got != step.news {
-			t.Errorf("step %d: %q about %s is news: %t, want %t", i, step.text, step.service, got, step.news)
+		if got := told.News(step.service, step.all...); !slices.Equal(got, step.news) {
+			t.Errorf("step %d: news of %q about %s: %q, want %q", i, step.all, step.service, got, step.news)
 		}
+	}
+	if told.News(db); len(told.last) != 1 {
+		t.Errorf("%d Services are remembered, want the one that has something to tell", len(told.last))
 	}
 }
