@@ -233,7 +233,8 @@ func (c *Controller) reconcile(key reconcile.Key, service *corev1.Service, pods 
 		existing[i] = sortable(e)
 	}
 	c.writer.begin(key, existing)
-	err := c.reconciler.Reconcile(klog.Background(), service, pods, existing, cause)
+	// Its log has a line for each pod without a node, each time; the error names them.
+	err := c.reconciler.Reconcile(klog.Logger{}, service, pods, existing, cause)
 	if failed := c.writer.end(key); failed != nil {
 		return failed
 	}

@@ -26,7 +26,7 @@ const deathTimeout = 10 * time.Second
 type Options struct {
 	Nodes               int           // simulated nodes; pods bound to them become Running and Ready
 	ControllerManager   bool          // kube-controller-manager and kube-scheduler, so that Deployments work
-	EndpointControllers string        // "kubernetes" (when empty) or "signpost": who writes EndpointSlices
+	EndpointControllers string        // "signpost" (when empty) or "kubernetes": who writes EndpointSlices
 	CRDs                string        // directory of CustomResourceDefinitions
 	RestartDelay        time.Duration // between the death of a component and its next start; one second when zero
 }
