@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+
+	workloads "github.com/signpostd/signpost/api/workload"
 )
 
 // restTimeout bounds how long it may take until everything shows what was written.
@@ -101,21 +103,33 @@ func (l *machineLane) run(ctx context.Context, more func() bool) error {
 		if len(busy) == 0 {
 			return l.rest(ctx)
 		}
-		m := busy[l.random.IntN(len(busy))]
-		step := m.steps[0]
-		m.steps = m.steps[1:]
-		if err := step.do(ctx); err != nil {
-			return fmt.Errorf("workload %s: %w", m.name, err)
+		rest, err := l.step(ctx, busy[l.random.IntN(len(busy))], more)
+		if err == nil && (rest || l.random.IntN(3) == 0) {
+			err = l.rest(ctx)
 		}
-		if len(m.steps) == 0 {
-			l.loops++
-		}
-		if step.rest || l.random.IntN(3) == 0 {
-			if err := l.rest(ctx); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
+}
+
+// step takes the next step of a life, and reports whether it has to end in a rest. After
+// the last one, the next life may begin at once.
+func (l *machineLane) step(ctx context.Context, m *laneMachine, more func() bool) (rest bool, err error) {
+	step := m.steps[0]
+	m.steps = m.steps[1:]
+	if err := step.do(ctx); err != nil {
+		return false, fmt.Errorf("workload %s: %w", m.name, err)
+	}
+	if len(m.steps) > 0 {
+		return step.rest, nil
+	}
+	l.loops++
+	if step.rest || !more() {
+		return step.rest, nil
+	}
+	m.steps = l.life(m)
+	return l.step(ctx, m, more)
 }
 
 // rest waits until streams and slices show what was written.
@@ -167,7 +181,7 @@ func (l *machineLane) life(m *laneMachine) []machineStep {
 	app := l.service.Spec.Selector["app"]
 	always := func(do func(context.Context) error) machineStep { return machineStep{do: do, rest: true} }
 	steps := []machineStep{
-		{do: func(ctx context.Context) error { return l.create(ctx, m, newMachine(m.name, app, r)) }},
+		{do: func(ctx context.Context) error { return l.create(ctx, m, l.born(m)) }},
 		always(l.become(m, true)),
 	}
 	fields := append([]func(*machineVersion, *rand.Rand){}, machineFields...)
@@ -197,8 +211,21 @@ func (l *machineLane) life(m *laneMachine) []machineStep {
 			return l.update(ctx, m, func(v *machineVersion) { machineFields[r.IntN(len(machineFields))](v, r) })
 		}})
 	}
-	steps = append(steps, always(l.become(m, true)), machineStep{do: func(ctx context.Context) error { return l.remove(ctx, m) }, rest: r.IntN(2) == 0})
-	return steps
+	if r.IntN(4) > 0 {
+		steps = append(steps, always(l.become(m, true)))
+	}
+	return append(steps, machineStep{do: func(ctx context.Context) error { return l.remove(ctx, m) }, rest: r.IntN(3) == 0})
+}
+
+// born returns the workload of the next life, which may look like the last one.
+func (l *machineLane) born(m *laneMachine) *machineVersion {
+	old := m.last()
+	if old == nil || l.random.IntN(3) > 0 {
+		return newMachine(m.name, l.service.Spec.Selector["app"], l.random)
+	}
+	v := old.clone()
+	v.gone, v.UID, v.CreationTimestamp, v.Status = false, "", metav1.Time{}, workloads.ExternalWorkloadStatus{}
+	return v
 }
 
 // write has a version become the last one, before it is sent, and then takes from

@@ -234,4 +234,3 @@ func isNew(versions []*machineVersion, look func(*machineVersion) string) bool {
 	}
 	return true
 }
-

@@ -89,7 +89,10 @@ func freshIPv4() string {
 	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
 }
 
-func freshIPv6() string { return fmt.Sprintf("fd00::%x:%x", fresh.Add(1), 1) }
+func freshIPv6() string {
+	n := fresh.Add(1)
+	return fmt.Sprintf("fd00::%x:%x:1", n>>16, n&0xffff)
+}
 
 // machineFields change a field each, to something else than before.
 var machineFields = []func(v *machineVersion, r *rand.Rand){

@@ -153,11 +153,13 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 
 // of returns the Endpoints of a Service; nil when there are none.
 func (c *Controller) of(key reconcile.Key) *corev1.Endpoints {
-	var stored []*corev1.Endpoints
-	if ep := c.o.Endpoints.Get(key.Namespace, key.Name); ep != nil {
-		stored = []*corev1.Endpoints{ep}
-	}
-	if stored = c.overlay.Merge(key, stored); len(stored) == 0 {
+	stored := c.overlay.Merge(key, func() []*corev1.Endpoints {
+		if ep := c.o.Endpoints.Get(key.Namespace, key.Name); ep != nil {
+			return []*corev1.Endpoints{ep}
+		}
+		return nil
+	})
+	if len(stored) == 0 {
 		return nil
 	}
 	return stored[0]

@@ -15,9 +15,8 @@ type bin struct {
 	slice     *discoveryv1.EndpointSlice
 	group     *group
 	endpoints []discoveryv1.Endpoint
-	// changed is true when the slice has to be written, gains when it gets endpoints that it
-	// doesn't have.
-	changed, gains bool
+	// changed is true when the slice has to be written.
+	changed bool
 }
 
 // pack distributes the endpoints of a group over the slices that have its ports and
@@ -70,7 +69,7 @@ func (p *planner) fill(g *group, bins []*bin, rest []discoveryv1.Endpoint) []*bi
 	slices.SortStableFunc(fullest, func(a, b *bin) int { return cmp.Compare(len(b.endpoints), len(a.endpoints)) })
 	for _, b := range fullest {
 		n := min(p.maxPerSlice-len(b.endpoints), len(rest))
-		b.endpoints, rest, b.gains = append(b.endpoints, rest[:n]...), rest[n:], n > 0
+		b.endpoints, rest = append(b.endpoints, rest[:n]...), rest[n:]
 	}
 	for len(rest) > 0 {
 		n := min(p.maxPerSlice, len(rest))
@@ -79,8 +78,7 @@ func (p *planner) fill(g *group, bins []*bin, rest []discoveryv1.Endpoint) []*bi
 			b = &bin{group: g}
 			bins = append(bins, b)
 		}
-		b.endpoints, rest = append(b.endpoints, rest[:n]...), rest[n:]
-		b.changed, b.gains = true, true
+		b.endpoints, rest, b.changed = append(b.endpoints, rest[:n]...), rest[n:], true
 	}
 	return bins
 }

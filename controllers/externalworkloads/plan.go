@@ -130,12 +130,17 @@ func (p *planner) family(family discoveryv1.AddressType, candidates []candidate,
 // write adds bins to the plan. Those without a slice take over the slices that nothing
 // needs any more: one update instead of a create and a delete (spec §8.4.7).
 func (p *planner) write(bins []*bin, unneeded []*discoveryv1.EndpointSlice) {
-	// An endpoint that moves is never missing: it comes before it goes.
-	slices.SortStableFunc(bins, func(a, b *bin) int { return last(a) - last(b) })
+	m := movesOf(bins)
 	for _, b := range bins {
-		if b.slice == nil && len(unneeded) > 0 {
-			b.slice, unneeded = unneeded[0], unneeded[1:]
+		if b.slice != nil {
+			continue
 		}
+		if i := m.reusable(b, unneeded); i >= 0 {
+			b.slice = unneeded[i]
+			unneeded = slices.Delete(unneeded, i, i+1)
+		}
+	}
+	for _, b := range m.sorted(bins) {
 		switch {
 		case b.slice != nil:
 			p.plan.Update = append(p.plan.Update, p.slices.update(b))
@@ -144,12 +149,4 @@ func (p *planner) write(bins []*bin, unneeded []*discoveryv1.EndpointSlice) {
 		}
 	}
 	p.plan.Delete = append(p.plan.Delete, unneeded...)
-}
-
-// last returns 1 for the bins to write after the others.
-func last(b *bin) int {
-	if b.gains {
-		return 0
-	}
-	return 1
 }

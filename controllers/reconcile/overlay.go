@@ -116,22 +116,19 @@ func (o *Overlay[T]) Read(service Key, object T) {
 	o.Wrote(service, object)
 }
 
-// Merge returns the objects of a Service: those of the table, which are given, with the
-// process's own writes on top. The given list may be changed.
-func (o *Overlay[T]) Merge(service Key, stored []T) []T {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for name, w := range o.writes[service] {
-		if !w.done {
-			continue
-		}
+// Merge returns the objects of a Service: those of the table, which list returns, with the
+// process's own writes on top. The list may be changed. It is read after the writes are
+// looked at, so that the table can't catch up with a write in between, unseen.
+func (o *Overlay[T]) Merge(service Key, list func() []T) []T {
+	unseen := o.unseen(service)
+	stored := list()
+	for name, w := range unseen {
 		i := slices.IndexFunc(stored, func(s T) bool { return s.GetName() == name })
 		switch {
 		case w.gone != "":
 			if i >= 0 && stored[i].GetUID() == w.gone {
 				stored = slices.Delete(stored, i, i+1)
 			}
-		case o.seen(w.object):
 		case i < 0:
 			stored = append(stored, w.object)
 		case compare(w.object.GetResourceVersion(), stored[i].GetResourceVersion()) > 0:
@@ -139,6 +136,19 @@ func (o *Overlay[T]) Merge(service Key, stored []T) []T {
 		}
 	}
 	return stored
+}
+
+// unseen returns the writes of a Service that the table has not caught up with.
+func (o *Overlay[T]) unseen(service Key) map[string]write[T] {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	found := make(map[string]write[T], len(o.writes[service]))
+	for name, w := range o.writes[service] {
+		if w.done && (w.gone != "" || !o.seen(w.object)) {
+			found[name] = *w
+		}
+	}
+	return found
 }
 
 // Arrived is to be called with each version of an object that the table gets, and

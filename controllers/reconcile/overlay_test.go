@@ -38,7 +38,7 @@ func (t *table) read(o *Overlay[*discoveryv1.EndpointSlice]) *discoveryv1.Endpoi
 	if t.object != nil {
 		stored = append(stored, t.object)
 	}
-	if stored = o.Merge(web, stored); len(stored) == 0 {
+	if stored = o.Merge(web, func() []*discoveryv1.EndpointSlice { return stored }); len(stored) == 0 {
 		return nil
 	}
 	return stored[0]
@@ -52,6 +52,22 @@ func expect(t *testing.T, o *Overlay[*discoveryv1.EndpointSlice], tab *table, ve
 	}
 	if got != version {
 		t.Errorf("read version %q, want %q", got, version)
+	}
+}
+
+// The table catches up with a write after its list was read.
+func TestWriteIsReadWhileTheTableCatchesUp(t *testing.T) {
+	tab := &table{version: 3}
+	o := tab.overlay()
+	o.Begin(web, "web-1")
+	o.Wrote(web, slice("a", 5))
+	got := o.Merge(web, func() []*discoveryv1.EndpointSlice {
+		tab.version = 5
+		o.Arrived(web, slice("a", 5))
+		return nil
+	})
+	if len(got) != 1 || got[0].ResourceVersion != "5" {
+		t.Errorf("read %v, want the slice that was written", got)
 	}
 }
 

@@ -55,7 +55,9 @@ func (s *Store) Of(service reconcile.Key) []*discoveryv1.EndpointSlice {
 // All returns all slices of a Service, whoever manages them, in no particular order.
 // They are shared and must not be changed.
 func (s *Store) All(service reconcile.Key) []*discoveryv1.EndpointSlice {
-	return s.overlay.Merge(service, s.o.Table.ByIndex(watched.ByService, service.String()))
+	return s.overlay.Merge(service, func() []*discoveryv1.EndpointSlice {
+		return s.o.Table.ByIndex(watched.ByService, service.String())
+	})
 }
 
 func (s *Store) manages(e *discoveryv1.EndpointSlice) bool {

@@ -127,7 +127,11 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 		// A new campaign begins with an attempt.
 		t.end("somebody else has released the lease")
 		<-over
-		return true, nil
+		// What was under way may have acquired it.
+		if err := l.release(context.WithoutCancel(ctx)); err != nil {
+			e.journal.log.Warn("Can't release the lease, the others have to wait until it runs out", "error", err)
+		}
+		return ctx.Err() == nil, nil
 	case <-over:
 	}
 	lost := termCtx.Err() != nil && ctx.Err() == nil
@@ -200,7 +204,7 @@ func (e *Elector) released(ctx context.Context, t *term) <-chan struct{} {
 			limited, cancel := context.WithTimeout(ctx, e.config.requestTimeout())
 			record, _, err := lease.Get(limited)
 			cancel()
-			if err == nil && record.HolderIdentity == "" {
+			if holder := e.journal.leader(); err == nil && record.HolderIdentity == "" && holder != "" && holder != e.Identity() {
 				close(released)
 				return
 			}

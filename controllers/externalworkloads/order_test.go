@@ -1,0 +1,50 @@
+package externalworkloads
+
+import (
+	"maps"
+	"testing"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"pgregory.net/rapid"
+)
+
+// TestEndpointsThatMoveAreNeverMissing changes the ports of three workloads at once and
+// looks at the slices after each write.
+func TestEndpointsThatMoveAreNeverMissing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{service: drawService(t), workloads: map[string]*Workload{}, server: &server{}, max: 5}
+		for range 5 {
+			for _, o := range machines(1, 3) {
+				o.Ports = rapid.SliceOfN(poolOfPorts, 0, 2).Draw(t, "ports")
+				w.workloads[o.Name] = o
+			}
+			before := countEndpoints(w.server.slices)
+			for _, write := range single(w.compute()) {
+				w.server.apply(t, write)
+				for name := range before {
+					if countEndpoints(w.server.slices)[name] == 0 {
+						t.Fatalf("%s is missing after %q", name, text(write))
+					}
+				}
+			}
+			if after := countEndpoints(w.server.slices); len(before) > 0 && !maps.Equal(before, after) {
+				t.Fatalf("%v became %v", before, after)
+			}
+		}
+	})
+}
+
+// single returns the writes of a plan one by one.
+func single(p Plan) []Plan {
+	var writes []Plan
+	for _, s := range p.Create {
+		writes = append(writes, Plan{Create: []*discoveryv1.EndpointSlice{s}})
+	}
+	for _, s := range p.Update {
+		writes = append(writes, Plan{Update: []*discoveryv1.EndpointSlice{s}})
+	}
+	for _, s := range p.Delete {
+		writes = append(writes, Plan{Delete: []*discoveryv1.EndpointSlice{s}})
+	}
+	return writes
+}

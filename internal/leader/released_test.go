@@ -1,0 +1,168 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// A released lease changes hands within a fraction of a retry period, although client-go
+// looks at it every 2.4 s at best, and every 4.4 s at worst.
+func TestReleasedLeaseIsTakenAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{}
+		random := rand.New(rand.NewPCG(4, 4))
+		leader := newCandidate(t, s, "0")
+		leader.start(t, untilDone)
+		synctest.Wait()
+		for i := range 30 {
+			next := newCandidate(t, s, strconv.Itoa(i+1))
+			next.start(t, untilDone)
+			time.Sleep(time.Second + time.Duration(random.Int64N(int64(10*time.Second))))
+			wantLeader(t, leader, next)
+			leader.stop()
+			if err := <-leader.done; err != nil {
+				t.Errorf("Run: %v", err)
+			}
+			released := time.Now()
+			for next.Fence().Check() != nil {
+				time.Sleep(10 * time.Millisecond)
+			}
+			if after := time.Since(released); after >= 1500*time.Millisecond {
+				t.Errorf("hand-over %d took %v", i+1, after)
+			}
+			leader = next
+		}
+		leader.stop()
+		<-leader.done
+	})
+}
+
+// slow is a view whose requests are carried out halfway through the time they take, even
+// when they have been given up by then.
+type slow struct {
+	*view
+	random *rand.Rand
+}
+
+func (s slow) pause() { time.Sleep(time.Duration(s.random.Int64N(int64(30 * time.Millisecond)))) }
+
+func (s slow) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	s.pause()
+	record, raw, err := s.view.Get(ctx)
+	s.pause()
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
+	return record, raw, err
+}
+
+func (s slow) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return s.write(ctx, r, s.view.Create)
+}
+
+func (s slow) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return s.write(ctx, r, s.view.Update)
+}
+
+func (s slow) write(ctx context.Context, r resourcelock.LeaderElectionRecord, send func(context.Context, resourcelock.LeaderElectionRecord) error) error {
+	s.pause()
+	err := send(ctx, r)
+	s.pause()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// Whoever stops while a lease changes hands leaves it free, whatever was under way.
+func TestStopDuringHandOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(5, 5))
+		for i := range 3000 {
+			s := &store{}
+			var candidates [2]*candidate
+			for j := range candidates {
+				c := newCandidate(t, s, strconv.Itoa(j))
+				candidates[j] = c
+				c.lease = func() resourcelock.Interface {
+					return slow{&view{store: s, identity: c.Identity(), down: &c.down, lose: &c.lose}, rand.New(rand.NewPCG(uint64(i), uint64(j)))}
+				}
+				c.start(t, untilDone)
+				time.Sleep(time.Second + time.Duration(random.Int64N(int64(3*time.Second))))
+			}
+			candidates[0].stop()
+			time.Sleep(time.Duration(random.Int64N(int64(700 * time.Millisecond))))
+			candidates[1].stop()
+			for _, c := range candidates {
+				if err := <-c.done; err != nil {
+					t.Errorf("Run: %v", err)
+				}
+			}
+			if holder := s.holder(); holder != "" {
+				t.Errorf("round %d: %q still holds the lease", i, holder)
+			}
+		}
+	})
+}
+
+// refusing is a view of somebody who may read the lease but not write it.
+type refusing struct {
+	*view
+	reads, writes *atomic.Int32
+	allowed       *atomic.Bool
+}
+
+var errForbidden = apierrors.NewForbidden(coordinationv1.Resource("leases"), "a", errors.New("no rights"))
+
+func (r refusing) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	r.reads.Add(1)
+	return r.view.Get(ctx)
+}
+
+func (r refusing) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	r.writes.Add(1)
+	if !r.allowed.Load() {
+		return errForbidden
+	}
+	return r.view.Update(ctx, record)
+}
+
+// A lease that is free but can't be acquired is not asked for in a loop.
+func TestFreeLeaseThatCanNotBeAcquired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &store{record: &resourcelock.LeaderElectionRecord{}}
+		c := newCandidate(t, s, "a")
+		var reads, writes atomic.Int32
+		var allowed atomic.Bool
+		c.lease = func() resourcelock.Interface {
+			return refusing{&view{store: s, identity: "a", down: &c.down, lose: &c.lose}, &reads, &writes, &allowed}
+		}
+		c.start(t, untilDone)
+		const periods = 100
+		time.Sleep(periods * DefaultRetryPeriod)
+		synctest.Wait()
+		if r, w := reads.Load(), writes.Load(); w == 0 || w > 5*periods || r > 10*periods {
+			t.Errorf("%d reads and %d writes in %d retry periods, want at most 10 and 5 in each", r, w, periods)
+		}
+		wantClosed(t, c.Fence(), "")
+		wantMessages(t, c, "Requests for the lease fail, retrying")
+
+		allowed.Store(true)
+		time.Sleep(5 * time.Second)
+		wantOpen(t, c.Fence())
+		c.stop()
+		if err := <-c.done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
