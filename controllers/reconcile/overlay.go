@@ -69,11 +69,13 @@ func (o *Overlay[T]) Wrote(service Key, object T) (foreign bool) {
 	if w == nil {
 		return false // the term is over
 	}
-	foreign = w.lost == object.GetUID() || w.arrived != "" && compare(w.arrived, object.GetResourceVersion()) > 0
-	if o.seen(object) || w.lost == object.GetUID() {
+	arrived := compare(w.arrived, object.GetResourceVersion())
+	foreign = w.lost == object.GetUID() || arrived > 0
+	if foreign || arrived == 0 {
 		o.drop(service, object.GetName())
 		return foreign
 	}
+	// Its event is still to be told from those of others, even if the table has it.
 	*w = write[T]{done: true, object: object}
 	return foreign
 }
@@ -110,10 +112,15 @@ func (o *Overlay[T]) Failed(service Key, name string) (foreign bool) {
 	return foreign
 }
 
-// Read notes what a request read that was newer than the table: it counts as written.
+// Read notes what a request read, if that is newer than the table: it counts as written.
 func (o *Overlay[T]) Read(service Key, object T) {
-	o.Begin(service, object.GetName())
-	o.Wrote(service, object)
+	o.mu.Lock()
+	seen := o.seen(object)
+	o.mu.Unlock()
+	if !seen {
+		o.Begin(service, object.GetName())
+		o.Wrote(service, object)
+	}
 }
 
 // Merge returns the objects of a Service: those of the table, which list returns, with the
