@@ -151,6 +151,9 @@ func isClosed(c <-chan struct{}) bool {
 
 // serveRoles runs the roles of a config until ctx ends.
 func serveRoles(ctx context.Context, c config, log *slog.Logger) error {
+	if c.RunsControllers {
+		relaxCollector()
+	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	reporter, err := report.New(report.Config{Registerer: registry, Log: log})
