@@ -109,7 +109,7 @@ func New(c Config) (*Set, error) {
 		c.Logger = slog.Default()
 	}
 	if c.Metrics == nil {
-		c.Metrics = reconcile.NewMetrics(nil)
+		c.Metrics = reconcile.NewMetrics(nil, nil)
 	}
 	s := &Set{events: &events{client: c.EventClient}}
 	s.makeTables(c)

@@ -117,7 +117,7 @@ func (w *world) assemble() error {
 		Controllers: controllers.Names(), Client: client, EventClient: client,
 		Endpoints: loop, EndpointSlices: loop, Mirroring: loop, ExternalWorkloads: loop,
 		MaxEndpointsPerSlice: 100, MirroringMaxEndpointsPerSubset: 1000,
-		Metrics: reconcile.NewMetrics(w.registry), Logger: logger,
+		Metrics: reconcile.NewMetrics(w.registry, w.registry), Logger: logger,
 	}); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/component-base/metrics"
@@ -25,31 +24,4 @@ func registerLibraryMetrics(r prometheus.Registerer) error {
 		}
 	}
 	return nil
-}
-
-// queueMetrics returns what the metrics of controllers are registered with: those of
-// their queues are left out unless they are wanted.
-func queueMetrics(r prometheus.Registerer, wanted bool) prometheus.Registerer {
-	if wanted {
-		return r
-	}
-	return withoutQueues{r}
-}
-
-// withoutQueues drops the metrics of work queues.
-type withoutQueues struct{ prometheus.Registerer }
-
-// MustRegister implements prometheus.Registerer.
-func (w withoutQueues) MustRegister(all ...prometheus.Collector) {
-	for _, c := range all {
-		if !ofQueue(c) {
-			w.Registerer.MustRegister(c)
-		}
-	}
-}
-
-func ofQueue(c prometheus.Collector) bool {
-	descs := make(chan *prometheus.Desc, 1)
-	c.Describe(descs)
-	return strings.Contains((<-descs).String(), `fqName: "workqueue_`)
 }

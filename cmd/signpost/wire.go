@@ -70,7 +70,11 @@ func newProcess(c config, log *slog.Logger, registerer prometheus.Registerer, re
 	in := roleInput{REST: restConfig, Log: log, Registerer: registerer, Report: report}
 	writer := c.destinationWrites()
 	if writer || c.RunsControllers {
-		in.Metrics = reconcile.NewMetrics(queueMetrics(registerer, c.RunsControllers || c.Destination.ExportQueueMetrics))
+		var queues prometheus.Registerer
+		if c.RunsControllers || c.Destination.ExportQueueMetrics {
+			queues = registerer
+		}
+		in.Metrics = reconcile.NewMetrics(registerer, queues)
 	}
 	var roles []role
 	if c.RunsDestination {

@@ -82,7 +82,7 @@ func (c *Controller) leftovers() []reconcile.Key {
 	var keys []reconcile.Key
 	for _, ep := range c.o.Endpoints.List() {
 		key := keyOf(ep)
-		if service, _ := c.o.Pods.Service(key); service != nil {
+		if c.o.Pods.Get(key) != nil {
 			continue
 		}
 		if _, locked := ep.Annotations[leaderAnnotation]; !locked {
@@ -121,7 +121,7 @@ func (c *Controller) EndpointsChanged(old, now *corev1.Endpoints) {
 	if !c.overlay.Arrived(key, now) {
 		return
 	}
-	if service, _ := c.o.Pods.Service(key); service != nil && selects(service) {
+	if service := c.o.Pods.Get(key); service != nil && selects(service) {
 		c.o.Metrics.Repaired(queueName)
 		c.loop.Add(key)
 	}

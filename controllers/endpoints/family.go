@@ -4,7 +4,8 @@ import (
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
-	netutils "k8s.io/utils/net"
+
+	"github.com/signpostd/signpost/controllers/subsets"
 )
 
 // podIP returns the first IP of a pod that is of the family of the Service, in
@@ -13,7 +14,7 @@ func podIP(service *corev1.Service, pod *corev1.Pod) (string, bool) {
 	v6 := wantsIPv6(service, pod)
 	for i := range pod.Status.PodIPs {
 		text := pod.Status.PodIPs[i].IP
-		if ip, ok := parseIP(text); ok && ip.Is6() == v6 {
+		if ip, ok := subsets.ParseIP(text); ok && ip.Is6() == v6 {
 			return normal(ip, text), true
 		}
 	}
@@ -34,17 +35,8 @@ func wantsIPv6(service *corev1.Service, pod *corev1.Pod) bool {
 }
 
 func isIPv6(text string) bool {
-	ip, ok := parseIP(text)
+	ip, ok := subsets.ParseIP(text)
 	return ok && ip.Is6()
-}
-
-// parseIP reads an IP. Leading zeros are allowed, as they are in the API.
-func parseIP(text string) (netip.Addr, bool) {
-	if ip, err := netip.ParseAddr(text); err == nil {
-		return ip.Unmap(), ip.Zone() == ""
-	}
-	ip, ok := netip.AddrFromSlice(netutils.ParseIPSloppy(text))
-	return ip.Unmap(), ok
 }
 
 // normal returns the text of an IP, which is the text it was read from as a rule.

@@ -125,16 +125,34 @@ func (x *Index[W]) Delete(key types.NamespacedName) []string {
 func (x *Index[W]) Service(key types.NamespacedName) (*corev1.Service, []W) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	ns := x.namespaces[key.Namespace]
-	if ns == nil || ns.services[key.Name] == nil {
+	s := x.service(key)
+	if s == nil {
 		return nil, nil
 	}
-	s := ns.services[key.Name]
 	members := make([]W, 0, len(s.members))
 	for w := range s.members {
 		members = append(members, w.value)
 	}
 	return s.object, members
+}
+
+// Get returns a Service, or nil when there is none of that name.
+func (x *Index[W]) Get(key types.NamespacedName) *corev1.Service {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if s := x.service(key); s != nil {
+		return s.object
+	}
+	return nil
+}
+
+// service returns nil when there is no Service of that name.
+func (x *Index[W]) service(key types.NamespacedName) *service[W] {
+	ns := x.namespaces[key.Namespace]
+	if ns == nil {
+		return nil
+	}
+	return ns.services[key.Name]
 }
 
 // Services returns the names of the Services that select something, in no

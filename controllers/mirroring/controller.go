@@ -69,7 +69,7 @@ type Controller struct {
 // New returns a controller that doesn't run yet.
 func New(o Options) *Controller {
 	if o.Metrics == nil {
-		o.Metrics = reconcile.NewMetrics(nil)
+		o.Metrics = reconcile.NewMetrics(nil, nil)
 	}
 	if o.Mirrored == nil {
 		o.Mirrored = NewMetrics(nil)

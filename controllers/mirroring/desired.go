@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/endpointslice/util"
-	netutils "k8s.io/utils/net"
 
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/subsets"
@@ -96,7 +95,7 @@ func desire(list []corev1.EndpointSubset, maxPerSubset int) *desired {
 // add adds the addresses of a subset, as long as some are left of its share.
 func (d *desired) add(sets []portSet, list []corev1.EndpointAddress, ready bool, left *int) {
 	for i := range list {
-		ip, ok := parseIP(list[i].IP)
+		ip, ok := subsets.ParseIP(list[i].IP)
 		if !ok {
 			if d.invalid++; d.invalid == 1 {
 				d.firstInvalid = list[i].IP
@@ -147,15 +146,6 @@ func endpointOf(a *corev1.EndpointAddress, ip netip.Addr, ready bool) discoveryv
 		e.Hostname = &a.Hostname
 	}
 	return e
-}
-
-// parseIP reads an IP. Leading zeros are allowed, as they are in the API.
-func parseIP(text string) (netip.Addr, bool) {
-	if ip, err := netip.ParseAddr(text); err == nil {
-		return ip.Unmap(), ip.Zone() == ""
-	}
-	ip, ok := netip.AddrFromSlice(netutils.ParseIPSloppy(text))
-	return ip.Unmap(), ok
 }
 
 func familyOf(ip netip.Addr) discoveryv1.AddressType {

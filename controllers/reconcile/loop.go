@@ -60,7 +60,7 @@ func New(o Options) *Loop {
 		o.Logger = slog.Default()
 	}
 	if o.Metrics == nil {
-		o.Metrics = NewMetrics(nil)
+		o.Metrics = NewMetrics(nil, nil)
 	}
 	return &Loop{o: o}
 }
@@ -88,13 +88,6 @@ func (l *Loop) AddBatched(namespace string, names ...string) {
 	}
 	for _, name := range names {
 		q.AddAfter(Key{Namespace: namespace, Name: name}, l.o.BatchPeriod)
-	}
-}
-
-// AddAfter has a Service synced after a delay. Between terms it does nothing.
-func (l *Loop) AddAfter(key Key, delay time.Duration) {
-	if q := l.queue.Load(); q != nil {
-		q.AddAfter(key, delay)
 	}
 }
 

@@ -115,7 +115,7 @@ func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := syncs{fail: func(string, int) error { return Refuse(errors.New("no")) }}
 		r := prometheus.NewRegistry()
-		s.term(t, Options{Metrics: NewMetrics(r)}, 10000*time.Second, []Key{web}, nil)
+		s.term(t, Options{Metrics: NewMetrics(r, r)}, 10000*time.Second, []Key{web}, nil)
 		want := times(0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 1023, 2023, 3023, 4023, 5023, 6023, 7023, 8023, 9023)
 		if diff := cmp.Diff(want, s.at["web"]); diff != "" {
 			t.Errorf("syncs (-want +got):\n%s", diff)
@@ -190,7 +190,6 @@ func TestTerms(t *testing.T) {
 		l := New(Options{Name: "test", Sync: s.sync, Workers: 1, RetryFirst: 1, RetryLimit: 1})
 		l.Add(web)
 		l.AddBatched("ns", "web")
-		l.AddAfter(web, time.Second)
 		if l.Running() {
 			t.Error("the loop runs before its term")
 		}

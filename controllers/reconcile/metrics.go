@@ -18,8 +18,9 @@ type Metrics struct {
 	problems   *prometheus.CounterVec
 }
 
-// NewMetrics returns metrics and registers them. Nil means that nobody wants them.
-func NewMetrics(r prometheus.Registerer) *Metrics {
+// NewMetrics returns metrics and registers those of the queues with one registerer and the
+// others with r. Nil means that nobody wants them.
+func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		queues: newQueueMetrics(),
 		syncs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -45,7 +46,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 	if r != nil {
 		r.MustRegister(m.syncs, m.writes, m.transition, m.keepFail, m.repairs, m.problems)
-		m.queues.register(r)
+	}
+	if queues != nil {
+		m.queues.register(queues)
 	}
 	return m
 }

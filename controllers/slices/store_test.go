@@ -56,7 +56,7 @@ func (s *shelf) again() *shelf {
 	another := &shelf{
 		T: s.T, cluster: s.cluster, ns: s.ns, service: s.service, registry: prometheus.NewRegistry(), synced: map[string]int{},
 	}
-	metrics := reconcile.NewMetrics(another.registry)
+	metrics := reconcile.NewMetrics(another.registry, another.registry)
 	loop := reconcile.New(reconcile.Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, Metrics: metrics, Sync: another.sync})
 	another.table = watched.EndpointSlices(us).Table(
 		kube.WithIndex(watched.ByService, watched.ServiceKeys),
