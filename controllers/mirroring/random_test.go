@@ -172,6 +172,7 @@ func wanted(e *corev1.Endpoints) pairs {
 	if e.Labels[discoveryv1.LabelSkipMirror] == "true" {
 		return p
 	}
+	byPort := map[string]pairs{} // by "address"
 	for _, s := range e.Subsets {
 		ports := s.Ports
 		if len(ports) == 0 {
@@ -182,22 +183,46 @@ func wanted(e *corev1.Endpoints) pairs {
 			if port.Port > 0 {
 				text = fmt.Sprint(port.Name, port.Port, port.Protocol)
 			}
-			p.addAddresses(text, s.Addresses, true)
-			p.addAddresses(text, s.NotReadyAddresses, false)
+			if byPort[text] == nil {
+				byPort[text] = pairs{}
+			}
+			byPort[text].addAddresses(s.Addresses, true)
+			byPort[text].addAddresses(s.NotReadyAddresses, false)
 		}
+	}
+	for port, addresses := range byPort {
+		if port == "" && sharesSubset(byPort) {
+			continue
+		}
+		p.addPort(port, addresses)
 	}
 	return p
 }
 
-func (p pairs) addAddresses(port string, list []corev1.EndpointAddress, ready bool) {
-	families := map[byte]string{'1': "IPv4", 'f': "IPv6"}
-	for _, a := range list {
-		family := families[a.IP[0]]
-		if family == "" {
-			continue
+// sharesSubset reports whether the addresses without a port are those of a port, so that
+// packing puts both into one subset, which has that port (spec/endpoints.md §6.2).
+func sharesSubset(byPort map[string]pairs) bool {
+	for port, addresses := range byPort {
+		if port != "" && maps.Equal(addresses, byPort[""]) {
+			return true
 		}
-		pair := fmt.Sprint(family, " ", port, " ", a.IP, " ", a.TargetRef != nil)
-		before, known := p[pair]
-		p[pair] = ready && (before || !known)
+	}
+	return false
+}
+
+func (p pairs) addAddresses(list []corev1.EndpointAddress, ready bool) {
+	for _, a := range list {
+		address := fmt.Sprint(a.IP, " ", a.TargetRef != nil)
+		before, known := p[address]
+		p[address] = ready && (before || !known)
+	}
+}
+
+func (p pairs) addPort(port string, addresses pairs) {
+	families := map[byte]string{'1': "IPv4", 'f': "IPv6"}
+	for address, ready := range addresses {
+		if family := families[address[0]]; family != "" {
+			p[fmt.Sprint(family, " ", port, " ", address)] = ready
+		}
 	}
 }
