@@ -12,10 +12,17 @@ import (
 	"testing"
 )
 
-// journal notes the requests that the controllers write with.
+// journal notes the requests that the controllers write with. A request is noted before
+// it is sent, so that whoever sees what it did finds it here.
 type journal struct {
 	mu      sync.Mutex
-	entries []entry
+	entries []*noted
+}
+
+// noted is a request whose answer is known once done is closed.
+type noted struct {
+	entry
+	done chan struct{}
 }
 
 // entry is one request.
@@ -30,17 +37,29 @@ func (e entry) String() string {
 	return fmt.Sprintf("%s %s %s%s: %d", e.method, e.resource, e.name, e.reason, e.status)
 }
 
-// in returns the requests of a namespace that were made since there were so many.
+// in returns the requests of a namespace that were made since there were so many, once
+// they have been answered.
 func (j *journal) in(namespace string, since int) []entry {
 	j.mu.Lock()
-	defer j.mu.Unlock()
+	made := slices.Clone(j.entries[since:])
+	j.mu.Unlock()
 	var list []entry
-	for _, e := range j.entries[since:] {
-		if e.namespace == namespace {
-			list = append(list, e)
+	for _, n := range made {
+		if n.namespace == namespace {
+			<-n.done
+			list = append(list, n.entry)
 		}
 	}
 	return list
+}
+
+// note adds a request.
+func (j *journal) note(e entry) *noted {
+	n := &noted{entry: e, done: make(chan struct{})}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.entries = append(j.entries, n)
+	return n
 }
 
 // now returns how many requests there were.
@@ -56,14 +75,14 @@ func (j *journal) wrap(base http.RoundTripper) http.RoundTripper {
 		if err != nil {
 			return nil, err
 		}
+		if r.Method == http.MethodGet {
+			return base.RoundTrip(r)
+		}
+		n := j.note(e)
+		defer close(n.done)
 		response, err := base.RoundTrip(r)
-		if r.Method != http.MethodGet {
-			if err == nil {
-				e.status = response.StatusCode
-			}
-			j.mu.Lock()
-			j.entries = append(j.entries, e)
-			j.mu.Unlock()
+		if err == nil {
+			n.status = response.StatusCode
 		}
 		return response, err
 	}}

@@ -217,7 +217,7 @@ func TestClusterSharesWatches(t *testing.T) {
 	if err := client.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	kubetest.Eventually(t, 5*time.Second, func() error {
+	kubetest.Eventually(t, 30*time.Second, func() error {
 		if got := services.Get(namespace, "web"); got != nil || len(r.names(namespace)) != 0 {
 			return fmt.Errorf("the deletion has not come to both tables: %v and %v", got, r.names(namespace))
 		}
@@ -235,7 +235,7 @@ func awaitVersion[T any](t *testing.T, table *Table[T], version string) {
 		}
 		return n
 	}
-	kubetest.Eventually(t, 5*time.Second, func() error {
+	kubetest.Eventually(t, 30*time.Second, func() error {
 		if got := table.ResourceVersion(); number(got) < number(version) {
 			return fmt.Errorf("the table has come to version %s, want %s", got, version)
 		}

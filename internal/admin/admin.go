@@ -6,7 +6,7 @@
 //	/ping          200 "pong" as long as the process lives
 //	/debug/pprof/  the profiles of net/http/pprof, with [Config.PProf] only
 //
-// Everything else is 404. The paths and the first line of each body are those of
+// and the paths of [Config.Handlers]. Everything else is 404. The paths and the first line of each body are those of
 // Linkerd's controllers (spec/destination.md §1.4), so that probes need no change;
 // the lines after it say what is missing and why.
 //
@@ -51,6 +51,8 @@ type Config struct {
 	// Ready says whether the process is ready, and gives lines of detail: what is awaited,
 	// or what it does without. It has to be quick. Nil means always ready.
 	Ready func() (ready bool, details []string)
+	// Handlers serve more paths, which have to be others than those of the package.
+	Handlers map[string]http.Handler
 	// PProf serves the profiles.
 	PProf bool
 	// Log takes the errors of the HTTP server; nil drops them.

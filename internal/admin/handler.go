@@ -21,7 +21,12 @@ func newHandler(c Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", metrics)
 	mux.HandleFunc("/ready", readyHandler(c.Ready))
+	// /healthz is where the probes of ExternalDNS look.
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "OK") })
 	mux.HandleFunc("/ping", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "pong\n") })
+	for path, handler := range c.Handlers {
+		mux.Handle(path, handler)
+	}
 	if c.PProf {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
 		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)

@@ -57,8 +57,8 @@ var rules = []rule{
 	},
 	{
 		from: []string{"dns/source/*/..."},
-		only: []string{"dns", "kube/...", "internal/..."},
-		why:  "a source imports dns and kube, and no other source",
+		only: []string{"dns", "dns/source", "kube/...", "catalog", "api/...", "internal/..."},
+		why:  "a source imports dns, kube and what those are made of, and no other source",
 	},
 	{
 		from:  []string{"dns/provider/*/..."},

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -61,11 +62,11 @@ func TestNothingOutlivesLocalcluster(t *testing.T) {
 		}
 		pids = append(pids, pid)
 	}
-	if err := process.cmd.Process.Kill(); err != nil {
+	if err := process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	for _, pid := range pids {
-		Eventually(t, 10*time.Second, func() error { return gone(pid) })
+		Eventually(t, 30*time.Second, func() error { return gone(pid) })
 	}
 }
 

@@ -8,9 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/signpostd/signpost/internal/childprocess"
 )
 
 const (
@@ -20,10 +21,9 @@ const (
 
 // process is a running `localcluster up`.
 type process struct {
+	*childprocess.Process
 	dir    string
-	cmd    *exec.Cmd
-	output *os.File      // has no name any more: it goes away with the last process that has it open
-	exited chan struct{} // closed when localcluster is gone
+	output *os.File // has no name any more: it goes away with the last process that has it open
 }
 
 // launch starts localcluster and waits until its cluster is ready.
@@ -40,11 +40,11 @@ func launch(options Options) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	p := &process{dir: dir, cmd: exec.Command(binary, options.args(dir)...), output: output, exited: make(chan struct{})}
-	p.cmd.Stdout, p.cmd.Stderr = output, output
+	cmd := exec.Command(binary, options.args(dir)...)
+	cmd.Stdout, cmd.Stderr = output, output
+	p := &process{dir: dir, output: output}
 	// When the test binary dies without a chance to stop it, localcluster ends itself and removes its directory.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
-	if err := p.start(); err != nil {
+	if p.Process, err = childprocess.Start(cmd, syscall.SIGTERM); err != nil {
 		return nil, errors.Join(fmt.Errorf("start localcluster: %w", err), output.Close(), os.RemoveAll(dir))
 	}
 	if err := p.waitReady(); err != nil {
@@ -53,22 +53,6 @@ func launch(options Options) (*process, error) {
 		return nil, fmt.Errorf("start a cluster: %w; localcluster said:\n%s", err, said)
 	}
 	return p, nil
-}
-
-// start starts the process and leaves a goroutine behind that waits for its end. It is locked to its thread, because the
-// kernel sends the death signal when the thread that forked ends.
-func (p *process) start() error {
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err == nil {
-			_ = p.cmd.Wait()
-		}
-		close(p.exited)
-	}()
-	return <-started
 }
 
 // waitReady returns when the kubeconfig is there, which means ready, or when it will never be.
@@ -82,7 +66,7 @@ func (p *process) waitReady() error {
 			return nil
 		}
 		select {
-		case <-p.exited:
+		case <-p.Exited():
 			return errors.New("localcluster ended")
 		case <-deadline.C:
 			return fmt.Errorf("not ready after %s", startTimeout)
@@ -102,15 +86,7 @@ func (p *process) said() string {
 
 // stop ends the cluster and waits until nothing of it is left.
 func (p *process) stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	deadline := time.NewTimer(stopTimeout)
-	defer deadline.Stop()
-	select {
-	case <-p.exited:
-	case <-deadline.C:
-		_ = p.cmd.Process.Kill()
-		<-p.exited
-	}
+	p.Stop(stopTimeout)
 	_ = p.output.Close()
 	_ = os.RemoveAll(p.dir)
 }

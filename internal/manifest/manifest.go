@@ -1,7 +1,7 @@
 // Package manifest reads YAML manifests and applies them to an API server, as
 // `kubectl apply --server-side` does.
 //
-// The demo and kubetest call it: it is not part of the signpost binary.
+// The demo and kubetest call it; `signpost plan` reads manifests with [Decode].
 //
 // # Concurrency
 //

@@ -89,7 +89,11 @@ func (r *Reporter) Report(p catalog.Problem) {
 		return
 	}
 	r.total.WithLabelValues(p.Kind).Inc()
-	r.log.Warn("Part of an object can't be used",
+	log := r.log
+	if p.Cluster != "" {
+		log = log.With("cluster", p.Cluster)
+	}
+	log.Warn("Part of an object can't be used",
 		"kind", p.Kind, "namespace", p.Namespace, "name", p.Name, "field", p.Field, "reason", p.Reason)
 }
 

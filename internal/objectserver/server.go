@@ -1,0 +1,244 @@
+package objectserver
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// DefaultNamespace is where objects go that don't say where they belong.
+const DefaultNamespace = "default"
+
+// Server serves the objects it is given. Make one with [New].
+type Server struct {
+	// kinds are those that are served beside the ones built into Kubernetes.
+	kinds []schema.GroupKind
+
+	mu      sync.Mutex
+	version int
+	objects map[schema.GroupVersionResource]map[types.NamespacedName]*unstructured.Unstructured
+	watches map[*watcher]struct{}
+}
+
+// Object names one object.
+type Object struct {
+	Kind schema.GroupKind
+	types.NamespacedName
+}
+
+// New returns a server without objects. Beside the kinds that are built into Kubernetes it
+// has those given, in every version.
+func New(kinds ...schema.GroupKind) *Server {
+	return &Server{
+		kinds:   kinds,
+		objects: map[schema.GroupVersionResource]map[types.NamespacedName]*unstructured.Unstructured{},
+		watches: map[*watcher]struct{}{},
+	}
+}
+
+// Serves reports whether the server has a kind.
+func (s *Server) Serves(kind schema.GroupVersionKind) bool {
+	_, known := s.kindOf(resourceOf(kind))
+	return known
+}
+
+// kindOf returns the kind whose objects are under a path.
+func (s *Server) kindOf(r schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+	candidates := slices.Collect(maps.Keys(scheme.Scheme.KnownTypes(r.GroupVersion())))
+	for _, k := range s.kinds {
+		if k.Group == r.Group {
+			candidates = append(candidates, k.Kind)
+		}
+	}
+	for _, kind := range candidates {
+		gvk := r.GroupVersion().WithKind(kind)
+		if resourceOf(gvk) == r {
+			return gvk, true
+		}
+	}
+	return schema.GroupVersionKind{}, false
+}
+
+// resourceOf guesses the resource of a kind. The guess of apimachinery is wrong for what
+// ends as Gateway does.
+func resourceOf(kind schema.GroupVersionKind) schema.GroupVersionResource {
+	plural, singular := meta.UnsafeGuessKindToResource(kind)
+	if strings.HasSuffix(singular.Resource, "ay") {
+		plural.Resource = singular.Resource + "s"
+	}
+	return plural
+}
+
+// clusterKinds belong to no namespace, of the kinds that anything here reads.
+var clusterKinds = []string{"Node", "Namespace", "IngressClass", "GatewayClass"}
+
+// ClusterScoped reports whether the objects of a kind belong to no namespace.
+func ClusterScoped(kind string) bool { return slices.Contains(clusterKinds, kind) }
+
+// Put creates an object, or replaces it. One without a namespace goes to [DefaultNamespace],
+// if its kind has namespaces. The error names the field that doesn't have the type that it
+// must have.
+func (s *Server) Put(obj *unstructured.Unstructured) error {
+	kind := obj.GroupVersionKind()
+	if !s.Serves(kind) {
+		return fmt.Errorf("put %s %s: the kind is not served", kind.GroupKind(), obj.GetName())
+	}
+	obj = obj.DeepCopy()
+	if obj.GetNamespace() == "" && !ClusterScoped(kind.Kind) {
+		obj.SetNamespace(DefaultNamespace)
+	}
+	if scheme.Scheme.Recognizes(kind) {
+		if _, err := typedOf(obj); err != nil {
+			return fmt.Errorf("put %w", err)
+		}
+	}
+	s.put(obj)
+	return nil
+}
+
+func (s *Server) put(obj *unstructured.Unstructured) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, key := resourceOf(obj.GroupVersionKind()), types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	if s.objects[r] == nil {
+		s.objects[r] = map[types.NamespacedName]*unstructured.Unstructured{}
+	}
+	kind := watch.Added
+	if old := s.objects[r][key]; old != nil {
+		kind = watch.Modified
+		obj.SetUID(old.GetUID())
+	} else if obj.GetUID() == "" {
+		obj.SetUID(types.UID(fmt.Sprintf("uid-%d", s.version+1)))
+	}
+	s.objects[r][key] = obj
+	s.tell(r, kind, obj)
+}
+
+// Delete deletes an object and reports whether there was one.
+func (s *Server) Delete(o Object) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r, objects := range s.objects {
+		if old := objects[o.NamespacedName]; old != nil && old.GroupVersionKind().GroupKind() == o.Kind {
+			delete(objects, o.NamespacedName)
+			s.tell(r, watch.Deleted, old.DeepCopy())
+			return true
+		}
+	}
+	return false
+}
+
+// tell gives an event to all watches of a resource. The object gets the next version.
+func (s *Server) tell(r schema.GroupVersionResource, kind watch.EventType, obj *unstructured.Unstructured) {
+	s.version++
+	obj.SetResourceVersion(strconv.Itoa(s.version))
+	for w := range s.watches {
+		if w.resource == r {
+			w.add(event{kind, obj})
+		}
+	}
+}
+
+// Bookmark sends a bookmark of a new version to every watch, and returns the version.
+func (s *Server) Bookmark() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version++
+	for w := range s.watches {
+		w.add(event{watch.Bookmark, s.bookmarkOf(w.kind)})
+	}
+	return strconv.Itoa(s.version)
+}
+
+func (s *Server) bookmarkOf(kind schema.GroupVersionKind) *unstructured.Unstructured {
+	b := &unstructured.Unstructured{}
+	b.SetGroupVersionKind(kind)
+	b.SetResourceVersion(strconv.Itoa(s.version))
+	return b
+}
+
+// Objects returns the names of all objects, sorted.
+func (s *Server) Objects() []Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Object
+	for _, objects := range s.objects {
+		for key, obj := range objects {
+			all = append(all, Object{Kind: obj.GroupVersionKind().GroupKind(), NamespacedName: key})
+		}
+	}
+	slices.SortFunc(all, func(a, b Object) int {
+		return cmp.Or(strings.Compare(a.Kind.String(), b.Kind.String()), strings.Compare(a.String(), b.String()))
+	})
+	return all
+}
+
+// open begins a watch with the objects there are and the bookmark that ends them.
+func (s *Server) open(kind schema.GroupVersionKind, namespace string) *watcher {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := &watcher{kind: kind, resource: resourceOf(kind), namespace: namespace, wake: make(chan struct{}, 1)}
+	for _, obj := range s.objects[w.resource] {
+		w.add(event{watch.Added, obj})
+	}
+	end := s.bookmarkOf(kind)
+	end.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	w.add(event{watch.Bookmark, end})
+	s.watches[w] = struct{}{}
+	return w
+}
+
+func (s *Server) close(w *watcher) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.watches, w)
+}
+
+// next returns what has come in for a watch.
+func (s *Server) next(w *watcher) []event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	events := w.events
+	w.events = nil
+	return events
+}
+
+// watcher is one open watch. It belongs to its server, with the lock of that.
+type watcher struct {
+	kind     schema.GroupVersionKind
+	resource schema.GroupVersionResource
+	// namespace is the only one that is watched; empty is all.
+	namespace string
+	events    []event
+	// wake has room for one: what has to be sent is in events.
+	wake chan struct{}
+}
+
+// event is one change of an object, or a bookmark.
+type event struct {
+	kind   watch.EventType
+	object *unstructured.Unstructured
+}
+
+func (w *watcher) add(e event) {
+	if w.namespace != "" && e.kind != watch.Bookmark && e.object.GetNamespace() != w.namespace {
+		return
+	}
+	w.events = append(w.events, e)
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
