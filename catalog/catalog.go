@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 )
@@ -50,7 +51,7 @@ type Catalog struct {
 func New(o Options) *Catalog {
 	return &Catalog{
 		options:   o,
-		inbox:     inbox{changes: map[ID]Object{}, poke: make(chan struct{}, 1)},
+		inbox:     inbox{batch: newBatch(), poke: make(chan struct{}, 1)},
 		synced:    make(chan struct{}),
 		state:     newState(),
 		snapshots: map[ServiceKey]*Snapshot{},
@@ -60,10 +61,21 @@ func New(o Options) *Catalog {
 // inbox collects changes until the next step takes them; of several changes of
 // one object the last one counts.
 type inbox struct {
-	mu      sync.Mutex
-	changes map[ID]Object
-	synced  bool
-	poke    chan struct{} // holds a token while there is something to take
+	mu sync.Mutex
+	batch
+	synced bool
+	poke   chan struct{} // holds a token while there is something to take
+}
+
+// batch is what a step applies: all else that is known of the replaced clusters
+// goes, then the objects change.
+type batch struct {
+	replaced map[string]struct{}
+	changes  map[ID]Object
+}
+
+func newBatch() batch {
+	return batch{replaced: map[string]struct{}{}, changes: map[ID]Object{}}
 }
 
 func (b *inbox) put(edit func()) {
@@ -76,11 +88,11 @@ func (b *inbox) put(edit func()) {
 	}
 }
 
-func (b *inbox) take() (changes map[ID]Object, synced bool) {
+func (b *inbox) take() (taken batch, synced bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	changes, b.changes = b.changes, map[ID]Object{}
-	return changes, b.synced
+	taken, b.batch = b.batch, newBatch()
+	return taken, b.synced
 }
 
 // Put makes v the current version of its object. It never blocks on a step.
@@ -91,6 +103,19 @@ func (c *Catalog) Put(v Object) {
 // Delete removes an object. It never blocks on a step.
 func (c *Catalog) Delete(id ID) {
 	c.inbox.put(func() { c.inbox.changes[id] = nil })
+}
+
+// Replace makes the objects, which are all of that cluster, everything that is known
+// of it, in one step. Without its Cluster among them the cluster is forgotten: in one
+// step for the readers, while its objects go in several. It never blocks on a step.
+func (c *Catalog) Replace(cluster string, objects []Object) {
+	c.inbox.put(func() {
+		maps.DeleteFunc(c.inbox.changes, func(id ID, _ Object) bool { return id.Cluster == cluster })
+		c.inbox.replaced[cluster] = struct{}{}
+		for _, v := range objects {
+			c.inbox.changes[v.ID()] = v
+		}
+	})
 }
 
 // MarkSynced says that everything that the local cluster holds has been put:
@@ -140,11 +165,9 @@ func (c *Catalog) holdOff(ctx context.Context, timer *time.Timer) bool {
 
 // step applies all pending changes as one, and then tells the readers of what changed.
 func (c *Catalog) step() {
-	changes, synced := c.inbox.take()
+	batch, synced := c.inbox.take()
 	c.mu.Lock()
-	for id, v := range changes {
-		c.state.apply(id, v)
-	}
+	c.state.applyAll(batch)
 	// Under the lock, so that nobody has read the new state before the old one is known
 	// to be stale. Nodes first: who hears of a new answer can tell whether it is still his.
 	for _, n := range c.state.moved {
@@ -157,7 +180,11 @@ func (c *Catalog) step() {
 	for _, s := range c.state.facts.takeStale() {
 		close(s.stale)
 	}
+	more := len(c.state.forgotten) > 0
 	c.mu.Unlock()
+	if more {
+		c.inbox.put(func() {})
+	}
 	if synced {
 		c.closeSynced()
 	}
@@ -236,6 +263,13 @@ func (c *Catalog) FindService(key ServiceKey) (*Service, bool) {
 	defer c.mu.RUnlock()
 	s, ok := c.state.services[key]
 	return s, ok
+}
+
+// Cluster returns a linked cluster, nil when there is none of that name.
+func (c *Catalog) Cluster(name string) *Cluster {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.state.clusters[name]
 }
 
 // Node returns what is known of a node: never nil, with an empty zone when the

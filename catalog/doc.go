@@ -8,9 +8,14 @@
 // is out of date through the channel of its Stale method, and its owner then
 // asks for the next one.
 //
+// Every key has a cluster. A [Cluster] is one beside our own: while the catalog has
+// it, and it is synced, Services of ours can have endpoints there. A remote Service
+// has its endpoints in one cluster, a federated one in several; for a reader they are
+// Services like any other, whose Snapshots happen to have other parts.
+//
 // # Concurrency
 //
-// Put, Delete, MarkSynced and the readers of a Catalog may be called from any
+// Put, Delete, Replace, MarkSynced and the readers of a Catalog may be called from any
 // goroutine. Exactly one goroutine, the one inside [Catalog.Run], applies
 // changes: what is put while it is busy or holding off is applied as one step.
 // Values handed to the Catalog belong to it and are not changed afterwards by

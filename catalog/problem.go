@@ -5,6 +5,10 @@ package catalog
 type Problem struct {
 	// Kind, Namespace and Name are those of the object, as a user would type them.
 	Kind, Namespace, Name string
+	// UID is metadata.uid; empty when it isn't known.
+	UID string
+	// Cluster is where the object is; empty for our own cluster.
+	Cluster string
 	// Field is the path of the field concerned, such as "endpoints[3].addresses[0]".
 	Field string
 	// Reason says what is wrong and what is allowed, in one sentence without a full stop.
@@ -14,3 +18,12 @@ type Problem struct {
 // Report takes the problems that are found. It is called from many goroutines
 // and repeatedly for the same problem, and must not block.
 type Report func(Problem)
+
+// Problem returns a problem of the workload.
+func (k WorkloadKey) Problem(field, reason string) Problem {
+	p := Problem{Kind: string(k.Kind), Namespace: k.Namespace, Name: k.Name, Field: field, Reason: reason}
+	if k.Cluster != LocalCluster {
+		p.Cluster = k.Cluster
+	}
+	return p
+}

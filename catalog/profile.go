@@ -54,6 +54,8 @@ type ProfileSnapshot struct {
 	// has it.
 	Endpoint netip.AddrPort
 	Target   *Target
+	// Cluster is where the endpoint is; nil for our own cluster.
+	Cluster *Cluster
 	// Opaque says whether the traffic is.
 	Opaque bool
 	// Conflict says who claims the address.
@@ -231,14 +233,31 @@ func (p profiler) endpoint(at netip.AddrPort, w *workloadEntry) {
 	s.Opaque = s.Target.Opaque(at.Port())
 }
 
-// byHostname finds the endpoint of a Service that has the hostname, ready or not.
+// byHostname finds the endpoint of a Service that has the hostname, ready or not, in
+// the first of its members that has one.
 func (p profiler) byHostname() {
-	p.snapshot.Service = p.query.Service
-	p.dependOn(fact{slicesOf: p.query.Service})
-	e, target := p.state.endpointNamed(p.query.Service, p.query.Hostname)
+	key := p.query.Service
+	p.snapshot.Service = key
+	p.dependOn(fact{object: (&Service{Key: key}).ID()})
+	for _, member := range p.state.services[key].members(key) {
+		if member.Cluster != key.Cluster {
+			p.dependOn(fact{object: (&Cluster{Name: member.Cluster}).ID()})
+		}
+		p.dependOn(fact{slicesOf: member})
+		cluster, usable := p.state.clusterOf(member)
+		if usable && p.byHostnameOf(member) {
+			p.snapshot.Cluster = cluster
+			return
+		}
+	}
+	p.snapshot.Subject = NothingFound
+}
+
+// byHostnameOf is byHostname for one member; false means that it has no such endpoint.
+func (p profiler) byHostnameOf(member ServiceKey) bool {
+	e, target := p.state.endpointNamed(member, p.query.Hostname)
 	if e == nil {
-		p.snapshot.Subject = NothingFound
-		return
+		return false
 	}
 	at := e.Addresses[0]
 	if target != nil {
@@ -248,6 +267,7 @@ func (p profiler) byHostname() {
 		}
 	}
 	p.endpoint(netip.AddrPortFrom(at, p.query.Port), target)
+	return true
 }
 
 // endpointNamed returns the first endpoint of that hostname, one that is ready

@@ -40,7 +40,7 @@ type profileStaleCase struct {
 
 var profileStaleCases = map[string]profileStaleCase{
 	"nothing":                              {},
-	"a Service":                            {put: []Object{service("web", clusterIPs("10.96.0.1"))}, want: []string{"web", "web for client", "web's IP"}},
+	"a Service":                            {put: []Object{service("web", clusterIPs("10.96.0.1"))}, want: []string{"web", "web for client", "web's IP", "web-0"}},
 	"a Service deleted":                    {remove: []Object{service("db")}, want: []string{"db"}},
 	"a Service appears":                    {put: []Object{service("missing")}, want: []string{"missing"}},
 	"a Service of another name":            {put: []Object{service("other", clusterIPs("10.96.0.9"))}},

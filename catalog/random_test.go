@@ -21,10 +21,10 @@ func drawObject() *rapid.Generator[Object] {
 		return WorkloadKey{kind, LocalCluster, testNamespace, name.Draw(t, "target")}
 	})
 	ownerRef := rapid.SampledFrom([]OwnerRef{{}, {"ReplicaSet", "a"}, {"Job", "a"}, {"Deployment", "a"}})
-	return rapid.Custom(func(t *rapid.T) Object {
+	return drawCluster(rapid.Custom(func(t *rapid.T) Object {
 		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0:
-			return service(name.Draw(t, "service"), func(s *Service) { s.LocalTraffic = rapid.Bool().Draw(t, "local") })
+			return service(name.Draw(t, "service"), drawMembers(t), func(s *Service) { s.LocalTraffic = rapid.Bool().Draw(t, "local") })
 		case 1:
 			return drawSlice(t, name, key)
 		case 2:
@@ -44,7 +44,7 @@ func drawObject() *rapid.Generator[Object] {
 			s.ExternalWorkloads, s.Opaque = drawSelector().Draw(t, "external"), rapid.Bool().Draw(t, "opaque")
 			return s
 		}
-	})
+	}))
 }
 
 func drawSlice(t *rapid.T, name *rapid.Generator[string], key *rapid.Generator[WorkloadKey]) Object {
@@ -64,13 +64,14 @@ func drawSlice(t *rapid.T, name *rapid.Generator[string], key *rapid.Generator[W
 type told struct {
 	Address, Target, Owner string
 	Opaque                 bool
+	Source                 Source
 }
 
 func tell(s *Snapshot, f Filter) (EndpointSet, []told) {
 	set := Resolve(s, Query{Port: 80, Filter: f, IPv6: true})
 	var out []told
 	for _, e := range set.Endpoints {
-		line := told{Address: e.Addr.String() + " " + e.Zone}
+		line := told{Address: e.Addr.String() + " " + e.Zone, Source: *e.Source}
 		if t := e.Target; t != nil {
 			line.Target, line.Owner, line.Opaque = t.Key.Name+" "+t.Created.String(), t.OwnerKind+"/"+t.OwnerName, t.Opaque(8080)
 		}
@@ -86,7 +87,8 @@ func size(c *Catalog) map[string]int {
 		"services": len(c.state.services), "slices": len(c.state.slices), "slicesOf": len(c.state.slicesOf),
 		"namespaces": len(c.state.namespaces), "owners": len(c.state.owners), "ownedBy": len(c.state.ownedBy),
 		"nodes": len(c.state.nodes), "servers": len(c.state.servers), "dirty": len(c.state.dirty), "moved": len(c.state.moved),
-		"changes": len(c.inbox.changes), "snapshots": len(c.snapshots),
+		"changes": len(c.inbox.changes), "snapshots": len(c.snapshots), "replaced": len(c.inbox.replaced),
+		"forgotten": len(c.state.forgotten), "clusters": len(c.state.clusters), "imported Services": len(c.state.imports.ofService), "importing": len(c.state.imports.ofCluster),
 	}
 	maps.DeleteFunc(m, func(_ string, n int) bool { return n == 0 })
 	return m
@@ -126,6 +128,21 @@ func TestCatalogForgets(t *testing.T) {
 				id := drawObject().Draw(t, "object").ID()
 				delete(objects, id)
 				c.Delete(id)
+			},
+			"replace": func(t *rapid.T) {
+				cluster := rapid.SampledFrom(clusterNames).Draw(t, "replaced")
+				maps.DeleteFunc(objects, func(id ID, _ Object) bool { return id.Cluster == cluster })
+				var all []Object
+				for range rapid.IntRange(0, 4).Draw(t, "objects") {
+					v := inCluster(drawObject().Draw(t, "object"), cluster)
+					objects[v.ID()] = v
+				}
+				for id, v := range objects {
+					if id.Cluster == cluster {
+						all = append(all, v)
+					}
+				}
+				c.Replace(cluster, all)
 			},
 			"step and ask": func(t *rapid.T) { c.step(); ask(t) },
 			"release": func(*rapid.T) {

@@ -48,15 +48,21 @@ type Client struct {
 
 // FilterKind returns by what the answers about the Service depend on the client.
 func (s *Snapshot) FilterKind() FilterKind {
-	switch {
-	case s.Service != nil && s.Service.LocalTraffic:
-		return FilterNode
-	case s.zoned:
-		return FilterZone
-	default:
-		return FilterNone
+	kind := FilterNone
+	for i := range s.parts {
+		switch p := &s.parts[i]; {
+		case p.filtered() && p.service != nil && p.service.LocalTraffic:
+			return FilterNode
+		case p.zoned:
+			kind = FilterZone
+		}
 	}
+	return kind
 }
+
+// filtered reports whether the client's place decides which endpoints of the part it
+// gets: its node and zone say nothing about other clusters.
+func (p *part) filtered() bool { return p.source.Cluster == nil }
 
 // For returns the least specific filter of the kind that gives the client its answer.
 func (k FilterKind) For(c Client) Filter {
@@ -76,9 +82,9 @@ type EndpointSet struct {
 	Endpoints []Endpoint
 	// Exists is false when there is no such Service.
 	Exists bool
-	// Mirror describes the remote Service that this one mirrors; its Cluster is empty when
-	// it mirrors none.
-	Mirror Mirror
+	// Pending is true when there may be more endpoints, in clusters that nothing is known
+	// of yet.
+	Pending bool
 }
 
 // Mirror is where a mirrored Service comes from. Name and Namespace are empty
@@ -91,36 +97,71 @@ type Mirror struct {
 type Endpoint struct {
 	Addr netip.AddrPort
 	*Address
+	// Source is where the endpoint comes from.
+	Source *Source
 }
 
 // Resolve answers a query from a snapshot. It is a pure function.
 //
 // The rules are those of spec/destination.md §2.4 and §2.5. Endpoints are the
 // union over the slices; where two slices give one address:port to different
-// workloads, the workload created last has it.
+// workloads, the workload created last has it. A remote or federated Service has the
+// union of its members; where two members have one address:port, the first has it, and
+// the member of our own cluster comes before the others.
 func Resolve(s *Snapshot, q Query) EndpointSet {
-	if s.Service == nil || s.Service.ExternalName {
-		return EndpointSet{Exists: s.Service != nil}
+	if s.Service == nil {
+		return EndpointSet{}
 	}
-	set := EndpointSet{Exists: true, Mirror: s.mirror()}
-	list := s.candidates(q)
-	list = byPlace(list, q.Filter)
-	list = byFamily(list, q.IPv6)
-	slices.SortStableFunc(list, compareEndpoints)
-	set.Endpoints = slices.CompactFunc(list, func(a, b Endpoint) bool { return a.Addr == b.Addr })
+	set := EndpointSet{Exists: true, Pending: s.pending}
+	n := 0
+	for i := range s.parts {
+		n += s.parts[i].addresses()
+	}
+	set.Endpoints = make([]Endpoint, 0, n)
+	for i := range s.parts {
+		set.Endpoints = s.parts[i].resolve(set.Endpoints, q)
+	}
+	if len(s.parts) == 1 {
+		return set
+	}
+	slices.SortStableFunc(set.Endpoints, func(a, b Endpoint) int { return a.Addr.Compare(b.Addr) })
+	set.Endpoints = slices.CompactFunc(set.Endpoints, sameAddr)
 	return set
 }
 
-func (s *Snapshot) candidates(q Query) []Endpoint {
-	portOf := s.Service.portLookup(q.Port)
+func sameAddr(a, b Endpoint) bool { return a.Addr == b.Addr }
+
+// resolve appends the answer to a query for one member to a list that has room for it.
+func (p *part) resolve(list []Endpoint, q Query) []Endpoint {
+	if p.service == nil || p.service.ExternalName {
+		return list
+	}
+	begin := len(list)
+	list = p.candidates(list, q)
+	own := list[begin:]
+	if p.filtered() {
+		own = byPlace(own, q.Filter)
+	}
+	own = byFamily(own, q.IPv6)
+	slices.SortStableFunc(own, compareEndpoints)
+	return list[:begin+len(slices.CompactFunc(own, sameAddr))]
+}
+
+// addresses returns how many addresses there are, most of which an answer may have.
+func (p *part) addresses() int {
 	n := 0
-	for _, c := range s.slices {
+	for _, c := range p.slices {
 		for i := range c.subsets {
 			n += len(c.subsets[i].addresses)
 		}
 	}
-	list := make([]Endpoint, 0, n)
-	for _, c := range s.slices {
+	return n
+}
+
+// candidates appends the endpoints of the port and hostname asked for.
+func (p *part) candidates(list []Endpoint, q Query) []Endpoint {
+	portOf := p.service.portLookup(q.Port)
+	for _, c := range p.slices {
 		for i := range c.subsets {
 			port := portOf(c.subsets[i].ports)
 			if port == 0 {
@@ -128,7 +169,7 @@ func (s *Snapshot) candidates(q Query) []Endpoint {
 			}
 			for _, a := range c.subsets[i].addresses {
 				if q.Hostname == "" || a.Hostname == q.Hostname {
-					list = append(list, Endpoint{netip.AddrPortFrom(a.IP, port), a})
+					list = append(list, Endpoint{netip.AddrPortFrom(a.IP, port), a, p.source})
 				}
 			}
 		}
@@ -233,8 +274,8 @@ func compareEndpoints(a, b Endpoint) int {
 
 // mirror returns where the Service is mirrored from: what the first of its
 // slices says that says anything.
-func (s *Snapshot) mirror() Mirror {
-	for _, c := range s.slices {
+func (p *part) mirror() Mirror {
+	for _, c := range p.slices {
 		if c.slice.TargetCluster == "" {
 			continue
 		}

@@ -5,19 +5,39 @@ import (
 	"slices"
 )
 
-// Snapshot is what was known of one Service at one time: the Service, its
-// slices and the workloads behind them. It never changes.
+// Snapshot is what was known of one Service at one time: the Service, and the slices
+// and workloads of its members. It never changes.
 type Snapshot struct {
 	Key ServiceKey
 	// Service is nil when there is no such Service.
 	Service *Service
 
-	slices []*compiledSlice // sorted by name
-	zoned  bool             // some address has a zone or hints
-	stale  chan struct{}
+	parts []part // one for each member that is known
+	// pending is true when a member is in a cluster that was never synced.
+	pending bool
+	stale   chan struct{}
 
 	catalog *Catalog
 	users   int // guarded by Catalog.snapshotsMu
+}
+
+// part is what a Snapshot has of one member: of the Service itself, unless that is
+// remote or federated.
+type part struct {
+	source  *Source
+	service *Service         // nil when there is no such Service
+	slices  []*compiledSlice // sorted by name
+	zoned   bool             // some address has a zone or hints
+}
+
+// Source is where endpoints come from. It is comparable.
+type Source struct {
+	Service ServiceKey
+	// Cluster is nil for our own.
+	Cluster *Cluster
+	// Mirror describes the remote Service that this one mirrors; its Cluster is empty when
+	// it mirrors none.
+	Mirror Mirror
 }
 
 // Stale returns a channel that is closed when the catalog knows better.
@@ -60,14 +80,29 @@ type compiledSubset struct {
 // snapshot builds the Snapshot of a Service from the current state.
 func (s *state) snapshot(key ServiceKey, o *Options) *Snapshot {
 	snap := &Snapshot{Key: key, Service: s.services[key], stale: make(chan struct{})}
-	entries := s.slicesOf[key]
-	snap.slices = make([]*compiledSlice, 0, len(entries))
-	for _, e := range entries {
-		c := s.compile(e, o)
-		snap.slices = append(snap.slices, c)
-		snap.zoned = snap.zoned || c.zoned
+	members := snap.Service.members(key)
+	snap.parts = make([]part, 0, len(members))
+	for _, member := range members {
+		cluster, usable := s.clusterOf(member)
+		if usable {
+			snap.parts = append(snap.parts, s.part(member, cluster, o))
+		}
+		snap.pending = snap.pending || cluster != nil && !usable
 	}
 	return snap
+}
+
+// part builds the part of a member, whose cluster is nil if it is our own.
+func (s *state) part(key ServiceKey, cluster *Cluster, o *Options) part {
+	entries := s.slicesOf[key]
+	p := part{service: s.services[key], slices: make([]*compiledSlice, 0, len(entries))}
+	for _, e := range entries {
+		c := s.compile(e, o)
+		p.slices = append(p.slices, c)
+		p.zoned = p.zoned || c.zoned
+	}
+	p.source = &Source{Service: key, Cluster: cluster, Mirror: p.mirror()}
+	return p
 }
 
 // compile returns the slice's addresses, computing them if they are out of date.

@@ -20,6 +20,9 @@ type state struct {
 	nodes      map[nodeKey]*NodeState
 	servers    map[ID]*Server
 	profiles   map[ID]*ServiceProfile
+	clusters   map[string]*Cluster
+	forgotten  map[string][]ID // what is still there of clusters that are not
+	imports    importIndex
 	addresses  addressIndex
 	facts      facts
 
@@ -72,6 +75,9 @@ func newState() *state {
 		nodes:       map[nodeKey]*NodeState{},
 		servers:     map[ID]*Server{},
 		profiles:    map[ID]*ServiceProfile{},
+		clusters:    map[string]*Cluster{},
+		forgotten:   map[string][]ID{},
+		imports:     newImportIndex(),
 		addresses:   newAddressIndex(),
 		facts:       newFacts(),
 		unknownNode: newNodeState(""),
@@ -103,11 +109,16 @@ func (s *state) apply(id ID, value Object) {
 	case KindServiceProfile:
 		v, _ := value.(*ServiceProfile)
 		s.setProfile(id, v)
+	case KindCluster:
+		v, _ := value.(*Cluster)
+		s.setCluster(id, v)
 	}
 }
 
 func (s *state) setService(key ServiceKey, v *Service) {
 	s.fileService(s.services[key], false)
+	s.imports.remove(s.services[key])
+	s.imports.add(v)
 	if v == nil {
 		delete(s.services, key)
 	} else {
@@ -115,7 +126,16 @@ func (s *state) setService(key ServiceKey, v *Service) {
 	}
 	s.fileService(v, true)
 	s.facts.changed(fact{object: (&Service{Key: key}).ID()})
+	s.mark(key)
+}
+
+// mark makes the snapshots stale that show the Service: its own, and those of the
+// Services that have it as a member.
+func (s *state) mark(key ServiceKey) {
 	s.dirty[key] = struct{}{}
+	for importer := range s.imports.ofService[key] {
+		s.dirty[importer] = struct{}{}
+	}
 }
 
 func (s *state) setProfile(id ID, v *ServiceProfile) {
@@ -159,7 +179,7 @@ func (s *state) linkSlice(e *sliceEntry) {
 }
 
 func (s *state) slicesChanged(key ServiceKey) {
-	s.dirty[key] = struct{}{}
+	s.mark(key)
 	s.facts.changed(fact{slicesOf: key})
 }
 
@@ -274,7 +294,7 @@ func (s *state) touch(w *workloadEntry) {
 	for _, e := range w.slices {
 		e.previous.Store(e.latest())
 		e.compiled.Store(nil)
-		s.dirty[e.slice.Service] = struct{}{}
+		s.mark(e.slice.Service)
 	}
 }
 

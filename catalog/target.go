@@ -47,10 +47,7 @@ func (s *state) target(w *Workload, o *Options) *Target {
 func (o *Options) parsePorts(w *Workload, annotation, list string, named func(string) []uint16) PortSet {
 	set, bad := ParsePortList(list, named)
 	for _, err := range bad {
-		o.report(Problem{
-			Kind: string(w.Key.Kind), Namespace: w.Key.Namespace, Name: w.Key.Name,
-			Field: "metadata.annotations[" + annotation + "]", Reason: err.Error(),
-		})
+		o.report(w.Key.Problem("metadata.annotations["+annotation+"]", err.Error()))
 	}
 	return set
 }

@@ -21,6 +21,7 @@ const (
 	KindOwner
 	KindServer
 	KindServiceProfile
+	KindCluster
 )
 
 // ID names one object of the catalog. Qualifier tells objects apart that share
@@ -32,7 +33,7 @@ type ID struct {
 }
 
 // Object is a value that can be put into a [Catalog]: one of *Service,
-// *EndpointSlice, *Workload, *Node, *Owner, *Server and *ServiceProfile.
+// *EndpointSlice, *Workload, *Node, *Owner, *Server, *ServiceProfile and *Cluster.
 type Object interface {
 	// ID names the object; two values with the same ID are versions of one object.
 	ID() ID
@@ -86,9 +87,9 @@ type Service struct {
 	// multicluster.linkerd.io/remote-discovery and …/remote-service; each is nil when the
 	// label is absent.
 	RemoteCluster, RemoteService *string
-	// Federated is true when either of the annotations
-	// multicluster.linkerd.io/remote-discovery and …/local-discovery is present.
-	Federated bool
+	// Federation is what the annotations multicluster.linkerd.io/remote-discovery and
+	// …/local-discovery say; nil when neither is present.
+	Federation *Federation
 }
 
 // ServicePort is one entry of a Service's spec.ports.

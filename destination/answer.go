@@ -14,6 +14,12 @@ import (
 type entry struct {
 	endpoint catalog.Endpoint
 	wire     []byte // the encoded WeightedAddr
+	labels   *labels
+}
+
+// labels are what a set of endpoints has in common: those of one source have the same.
+type labels struct {
+	wire []byte // the encoded metric_labels of a WeightedAddrSet
 }
 
 // ringSize is how many steps a stream may fall behind before it gets them merged
@@ -24,8 +30,9 @@ const ringSize = 16
 // frames, which are made when first asked for.
 type answer struct {
 	entries []*entry // sorted by address
-	labels  []byte   // encoded metric_labels of a WeightedAddrSet
 	exists  bool
+	// pending is true when there may be more, so that no entries doesn't mean no endpoints.
+	pending bool
 	kind    catalog.FilterKind
 	at      time.Time
 
@@ -50,10 +57,13 @@ func (a *answer) fullFrames() []*frame {
 			a.full = []*frame{noEndpointsFrame(a.exists)}
 			return
 		}
-		a.full = addFrames(a.entries, a.labels)
+		a.full = addFrames(a.entries)
 	})
 	return a.full
 }
+
+// unknown reports whether there is nothing yet to tell a new stream.
+func (a *answer) unknown() bool { return a.pending && len(a.entries) == 0 }
 
 // since returns the steps that lead from the answer of an earlier version to
 // this one; ok is false when the ring doesn't reach back that far.
@@ -65,38 +75,29 @@ func (a *answer) since(version uint64) (steps []step, ok bool) {
 	return a.steps[uint64(len(a.steps))-behind:], true
 }
 
-// changes returns the messages that make one set of entries the other: at most
-// an add, then at most a remove. Nothing is removed that is in the new set.
-func changes(from, to sent) []*frame {
-	relabelled := !bytes.Equal(from.labels, to.labels)
+// changes returns the messages that make one set of entries the other: the adds, then
+// at most a remove. Nothing is removed that is in the new set.
+func changes(from, to []*entry) []*frame {
 	var added, removed []*entry
 	i, j := 0, 0
-	for i < len(from.entries) || j < len(to.entries) {
-		switch order := compareAt(from.entries, to.entries, i, j); {
+	for i < len(from) || j < len(to) {
+		switch order := compareAt(from, to, i, j); {
 		case order < 0:
-			removed = append(removed, from.entries[i])
+			removed = append(removed, from[i])
 			i++
 		case order > 0:
-			added = append(added, to.entries[j])
+			added = append(added, to[j])
 			j++
 		default:
-			if relabelled || !sameWire(from.entries[i], to.entries[j]) {
-				added = append(added, to.entries[j])
+			if !sameWire(from[i], to[j]) {
+				added = append(added, to[j])
 			}
 			i++
 			j++
 		}
 	}
-	return append(addFrames(added, to.labels), removeFrames(removed)...)
+	return append(addFrames(added), removeFrames(removed)...)
 }
-
-// sent is what a stream has been told: all that a difference depends on.
-type sent struct {
-	entries []*entry
-	labels  []byte
-}
-
-func (a *answer) sent() sent { return sent{a.entries, a.labels} }
 
 func compareAt(from, to []*entry, i, j int) int {
 	switch {
@@ -109,12 +110,18 @@ func compareAt(from, to []*entry, i, j int) int {
 	}
 }
 
-func sameWire(a, b *entry) bool { return a == b || bytes.Equal(a.wire, b.wire) }
+func sameWire(a, b *entry) bool {
+	return a == b || bytes.Equal(a.wire, b.wire) && a.labels.same(b.labels)
+}
+
+func (l *labels) same(other *labels) bool { return l == other || bytes.Equal(l.wire, other.wire) }
 
 // encoder turns endpoint sets into entries.
 type encoder struct {
 	config *Config
 	asked  asked
+	// labels are those of the sources met before, which entries that didn't change have.
+	labels *labelSet
 }
 
 // entries encodes a set, taking over from the previous entries, which are sorted
@@ -139,25 +146,58 @@ func (x encoder) entries(set []catalog.Endpoint, previous []*entry) []*entry {
 }
 
 func (x encoder) entry(e catalog.Endpoint, old *entry) *entry {
-	if old != nil && old.endpoint.Address == e.Address {
+	labels := x.labels.of(e.Source)
+	if old != nil && old.endpoint.Address == e.Address && old.labels == labels {
 		return old
 	}
 	w, err := x.config.weightedAddr(e, x.asked)
 	if err != nil {
-		x.config.report(catalog.Problem{
-			Kind: string(e.Target.Key.Kind), Namespace: e.Target.Key.Namespace, Name: e.Target.Key.Name,
-			Field: "address " + e.Addr.String(), Reason: err.Error(),
-		})
+		x.config.report(e.Target.Key.Problem("address "+e.Addr.String(), err.Error()))
 		return nil
 	}
 	wire := marshal(w)
 	if old != nil && bytes.Equal(old.wire, wire) {
 		wire = old.wire
 	}
-	return &entry{e, wire}
+	return &entry{e, wire, labels}
 }
 
-// labels encodes the metric_labels of a WeightedAddrSet.
+// labelSet has the labels of each source that a subject has endpoints from. Equal
+// sources have the same labels, from one snapshot to the next.
+type labelSet struct {
+	bySource map[catalog.Source]*labels
+	// previous are those of the snapshot before.
+	previous map[catalog.Source]*labels
+	// last and lastLabels are what was asked for last, which is mostly asked for again.
+	last       *catalog.Source
+	lastLabels *labels
+}
+
+// of returns the labels of a source.
+func (s *labelSet) of(source *catalog.Source) *labels {
+	if source == s.last && s.lastLabels != nil {
+		return s.lastLabels
+	}
+	if s.bySource == nil {
+		s.renew()
+	}
+	l := s.bySource[*source]
+	if l == nil {
+		if l = s.previous[*source]; l == nil {
+			l = &labels{encodeLabels(setLabels(source.Service, source.Mirror))}
+		}
+		s.bySource[*source] = l
+	}
+	s.last, s.lastLabels = source, l
+	return l
+}
+
+// renew begins a new snapshot, and forgets the sources that the last one didn't have.
+func (s *labelSet) renew() {
+	*s = labelSet{previous: s.bySource, bySource: map[catalog.Source]*labels{}}
+}
+
+// encodeLabels encodes the metric_labels of a WeightedAddrSet.
 func encodeLabels(labels map[string]string) []byte {
 	return marshal(&pb.WeightedAddrSet{MetricLabels: labels})
 }

@@ -12,12 +12,11 @@ import (
 )
 
 // formsOf returns what a client knows that was told a set.
-func formsOf(t testing.TB, s sent) truth {
+func formsOf(t testing.TB, entries []*entry) truth {
 	known := truth{}
-	if u := add(t, s.entries, s.labels); len(u.GetAdd().GetAddrs()) > 0 {
-		for _, a := range u.GetAdd().GetAddrs() {
-			known[addrPortOf(a.GetAddr())] = wireOf(a, u.GetAdd().GetMetricLabels())
-		}
+	for _, e := range entries {
+		u := add(t, []*entry{e}, e.labels.wire)
+		known[e.endpoint.Addr] = wireOf(u.GetAdd().GetAddrs()[0], u.GetAdd().GetMetricLabels())
 	}
 	return known
 }
@@ -69,8 +68,7 @@ func play(t *rapid.T, tb testing.TB, known, to truth, frames []*frame) {
 // Q14, Q36).
 func TestChanges(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		from := sent{drawEntries().Draw(rt, "from"), drawLabels().Draw(rt, "labels before")}
-		to := sent{drawEntries().Draw(rt, "to"), drawLabels().Draw(rt, "labels after")}
+		from, to := drawEntries().Draw(rt, "from"), drawEntries().Draw(rt, "to")
 		known, want := formsOf(t, from), formsOf(t, to)
 		play(rt, t, known, want, changes(from, to))
 		if diff := cmp.Diff(want, known, cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); diff != "" {
@@ -88,7 +86,7 @@ func TestRing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		next := func() *answer {
 			return &answer{
-				entries: drawEntries().Draw(rt, "entries"), labels: drawLabels().Draw(rt, "labels"), stale: make(chan struct{}),
+				entries: drawEntries().Draw(rt, "entries"), stale: make(chan struct{}),
 				kind: rapid.SampledFrom([]catalog.FilterKind{catalog.FilterNone, catalog.FilterNone, catalog.FilterNone, catalog.FilterZone}).Draw(rt, "kind"),
 			}
 		}
@@ -106,7 +104,7 @@ func TestRing(t *testing.T) {
 			}
 			if published {
 				history = append(history, a)
-			} else if diff := cmp.Diff(formsOf(t, before.sent()), formsOf(t, a.sent())); diff != "" {
+			} else if diff := cmp.Diff(formsOf(t, before.entries), formsOf(t, a.entries)); diff != "" {
 				rt.Fatalf("not published, and says something else (-before +after):\n%s", diff)
 			}
 		}
@@ -135,11 +133,11 @@ func expectSince(rt *rapid.T, t *testing.T, history []*answer) {
 		if !ok {
 			continue
 		}
-		known := formsOf(t, a.sent())
+		known := formsOf(t, a.entries)
 		for j, step := range steps {
-			play(rt, t, known, formsOf(t, history[i+j+1].sent()), step)
+			play(rt, t, known, formsOf(t, history[i+j+1].entries), step)
 		}
-		if diff := cmp.Diff(formsOf(t, current.sent()), known); diff != "" {
+		if diff := cmp.Diff(formsOf(t, current.entries), known); diff != "" {
 			rt.Errorf("%d behind, after %d steps (-want +got):\n%s", last-i, len(steps), diff)
 		}
 	}
@@ -149,7 +147,7 @@ func expectSince(rt *rapid.T, t *testing.T, history []*answer) {
 // would be the same.
 func TestEntriesAreReused(t *testing.T) {
 	config := testConfig()
-	x := encoder{&config, asked{port: 80}}
+	x := encoder{&config, asked{port: 80}, &labelSet{}}
 	endpoints := resolve(t, catalog.Query{Port: 80}, service("web"), pod("a"), pod("b"), pod("c"), slice("s", at("10.0.0.1", podKey("a")), at("10.0.0.2", podKey("b")), at("10.0.0.3", podKey("c"))))
 	first := x.entries(endpoints, nil)
 	if len(first) != 3 {
@@ -178,7 +176,7 @@ func TestUnencodableEndpoint(t *testing.T) {
 	config.Report = func(p catalog.Problem) { reported = append(reported, p) }
 	bare := pod("b", func(w *catalog.Workload) { w.Proxy = nil })
 	endpoints := resolve(t, catalog.Query{Port: 80}, service("web"), pod("a"), bare, slice("s", at("10.0.0.1", podKey("a")), at("10.0.0.2", podKey("b"))))
-	list := encoder{&config, asked{port: 80}}.entries(endpoints, nil)
+	list := encoder{&config, asked{port: 80}, &labelSet{}}.entries(endpoints, nil)
 	if len(list) != 1 || list[0].endpoint.Addr != addrPort("10.0.0.1:8080") {
 		t.Errorf("%d entries, want that of the good pod", len(list))
 	}

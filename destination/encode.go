@@ -132,14 +132,23 @@ func (c *Config) describePod(w *pb.WeightedAddr, e catalog.Endpoint) error {
 		return nil
 	}
 	w.Http2 = c.HTTP2
-	if c.TrustDomain != "" && controlPlane == c.ControllerNamespace {
+	if trust := c.trustDomain(e.Source); trust != "" && controlPlane == c.ControllerNamespace {
 		identity := dnsLike(fmt.Sprintf("%s.%s.serviceaccount.identity.%s.%s",
-			serviceAccount(t), t.Key.Namespace, controlPlane, c.TrustDomain))
+			serviceAccount(t), t.Key.Namespace, controlPlane, trust))
 		w.TlsIdentity = &pb.TlsIdentity{Strategy: identity, ServerName: identity.DnsLikeIdentity}
 	}
 	hint, err := c.podHint(t, e.Addr.Port())
 	w.ProtocolHint = hint
 	return err
+}
+
+// trustDomain returns the suffix of the identities of pods that come from a source;
+// nil is our own cluster.
+func (c *Config) trustDomain(s *catalog.Source) string {
+	if s == nil || s.Cluster == nil {
+		return c.TrustDomain
+	}
+	return s.Cluster.TrustDomain
 }
 
 // podHint returns the protocol hint of a meshed pod for a port that its proxy handles.

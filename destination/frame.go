@@ -1,6 +1,9 @@
 package destination
 
 import (
+	"bytes"
+	"slices"
+
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/proto" // registers the codec that codec embeds
@@ -44,13 +47,15 @@ const (
 	fieldUpdateNoEndpts = protowire.Number(3)
 )
 
-// addFrames returns the Update.add messages for the entries. labels is the
-// encoded metric_labels of the set. There is none for no entries.
-func addFrames(entries []*entry, labels []byte) []*frame {
+// addFrames returns the Update.add messages for the entries, one for each run of equal
+// labels or, when that is large, several. There is none for no entries.
+func addFrames(entries []*entry) []*frame {
+	entries = byLabels(entries)
 	var frames []*frame
 	for len(entries) > 0 {
-		n, size := 0, len(labels)
-		for n < len(entries) && (n == 0 || size+len(entries[n].wire) < maxFrame) {
+		labels := entries[0].labels
+		n, size := 0, len(labels.wire)
+		for n < len(entries) && (n == 0 || size+len(entries[n].wire) < maxFrame) && labels.same(entries[n].labels) {
 			size += protowire.SizeTag(fieldSetAddrs) + protowire.SizeBytes(len(entries[n].wire))
 			n++
 		}
@@ -61,10 +66,21 @@ func addFrames(entries []*entry, labels []byte) []*frame {
 			b = protowire.AppendTag(b, fieldSetAddrs, protowire.BytesType)
 			b = protowire.AppendBytes(b, e.wire)
 		}
-		frames = append(frames, newFrame(append(b, labels...)))
+		frames = append(frames, newFrame(append(b, labels.wire...)))
 		entries = entries[n:]
 	}
 	return frames
+}
+
+// byLabels returns the entries in an order in which those with equal labels are
+// together: the given one, when all have the same.
+func byLabels(entries []*entry) []*entry {
+	if !slices.ContainsFunc(entries, func(e *entry) bool { return !e.labels.same(entries[0].labels) }) {
+		return entries
+	}
+	entries = slices.Clone(entries)
+	slices.SortStableFunc(entries, func(a, b *entry) int { return bytes.Compare(a.labels.wire, b.labels.wire) })
+	return entries
 }
 
 // removeFrames returns the Update.remove messages for the entries.

@@ -21,7 +21,7 @@ import (
 const maxMessage = 4 << 20
 
 func entryOf(a *pb.WeightedAddr) *entry {
-	return &entry{catalog.Endpoint{Addr: addrPortOf(a.GetAddr())}, marshal(a)}
+	return &entry{catalog.Endpoint{Addr: addrPortOf(a.GetAddr())}, marshal(a), &labels{}}
 }
 
 // drawEntries draws a set of few addresses in few forms, sorted by address.
@@ -37,7 +37,9 @@ func drawEntries() *rapid.Generator[[]*entry] {
 				if rapid.Bool().Draw(t, "labelled") {
 					a.MetricLabels = map[string]string{"zone": "east", "pod": "a"}
 				}
-				list = append(list, entryOf(a))
+				e := entryOf(a)
+				e.labels = &labels{drawLabels().Draw(t, "labels")}
+				list = append(list, e)
 			}
 		}
 		return list
@@ -48,6 +50,13 @@ func drawLabels() *rapid.Generator[[]byte] {
 	return rapid.SampledFrom([][]byte{
 		encodeLabels(nil), encodeLabels(map[string]string{"service": "web", "namespace": "ns"}), encodeLabels(map[string]string{"service": "web", "target_cluster": "west"}),
 	})
+}
+
+// labelAll gives the entries the same labels.
+func labelAll(entries []*entry, common []byte) {
+	for _, e := range entries {
+		e.labels = &labels{common}
+	}
 }
 
 func decode(t testing.TB, f *frame) *pb.Update {
@@ -88,12 +97,13 @@ func remove(entries []*entry) *pb.Update {
 // that the protobuf library gives.
 func TestFramesAreMessages(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		entries, labels := drawEntries().Draw(rt, "entries"), drawLabels().Draw(rt, "labels")
+		entries, common := drawEntries().Draw(rt, "entries"), drawLabels().Draw(rt, "labels")
+		labelAll(entries, common)
 		for name, tc := range map[string]struct {
 			got  []*frame
 			want *pb.Update
 		}{
-			"add":    {addFrames(entries, labels), add(t, entries, labels)},
+			"add":    {addFrames(entries), add(t, entries, common)},
 			"remove": {removeFrames(entries), remove(entries)},
 		} {
 			if len(entries) == 0 {
@@ -142,7 +152,7 @@ func padded(n, size int) []*entry {
 // Sets that a proxy would refuse as one message are sent as several; together
 // they say all, in order, and none is empty.
 func TestFramesAreSplit(t *testing.T) {
-	labels := encodeLabels(map[string]string{"service": "web"})
+	common := encodeLabels(map[string]string{"service": "web"})
 	for name, tc := range map[string]struct {
 		entries       []*entry
 		adds, removes int
@@ -156,7 +166,8 @@ func TestFramesAreSplit(t *testing.T) {
 		"many small ones":             {padded(195_000, 0), 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			adds, removes := addFrames(tc.entries, labels), removeFrames(tc.entries)
+			labelAll(tc.entries, common)
+			adds, removes := addFrames(tc.entries), removeFrames(tc.entries)
 			if len(adds) != tc.adds || len(removes) != tc.removes {
 				t.Errorf("%d adds and %d removes, want %d and %d", len(adds), len(removes), tc.adds, tc.removes)
 			}

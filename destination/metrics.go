@@ -65,7 +65,19 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 
 // conflated counts a stream that was sent a merged difference.
 func (m *metrics) conflated(q question) {
-	m.endpointOverflow.WithLabelValues(fmt.Sprintf("%s.%s.svc.%s:%d", q.service.Name, q.service.Namespace, m.server.config.ClusterDomain, q.port)).Inc()
+	m.endpointOverflow.WithLabelValues(m.overflowing(q)).Inc()
+}
+
+// overflowing names what is asked for: of a remote Service, what that is in its cluster (§2.2).
+func (m *metrics) overflowing(q question) string {
+	name, domain := q.service.Name, m.server.config.ClusterDomain
+	s, ok := m.server.catalog.FindService(q.service)
+	if ok && s.Federation == nil && s.RemoteCluster != nil && s.RemoteService != nil {
+		if c := m.server.catalog.Cluster(*s.RemoteCluster); c != nil {
+			name, domain = *s.RemoteService, c.ClusterDomain
+		}
+	}
+	return fmt.Sprintf("%s.%s.svc.%s:%d", name, q.service.Namespace, domain, q.port)
 }
 
 // sample observes the slowest stream's lag until the context ends.

@@ -43,6 +43,8 @@ func TestModel(t *testing.T) {
 // The pools that random objects are drawn from are small, so that names and IPs
 // are used again and again.
 var (
+	poolClusters = []string{"east", "west"}
+	poolServices = []string{"web", "other"}
 	poolPods     = []string{"a", "b", "c"}
 	poolWorkload = []string{"vm", "box"}
 	poolSlices   = []string{"s1", "s2", "s3"}
@@ -66,6 +68,9 @@ func (w *world) chance(percent int) bool { return w.IntN(100) < percent }
 // which is nil for a deletion.
 func (w *world) event() (catalog.ID, catalog.Object) {
 	v := w.object()
+	if w.chance(35) {
+		v = inCluster(v, pick(w, poolClusters))
+	}
 	id := v.ID()
 	if w.chance(25) {
 		delete(w.objects, id)
@@ -77,6 +82,8 @@ func (w *world) event() (catalog.ID, catalog.Object) {
 
 func (w *world) object() catalog.Object {
 	switch n := w.IntN(100); {
+	case n < 8:
+		return &catalog.Cluster{Name: pick(w, poolClusters), TrustDomain: pick(w, poolClusters), Synced: w.chance(75)}
 	case n < 40:
 		return w.slice()
 	case n < 65:
@@ -94,10 +101,19 @@ func (w *world) object() catalog.Object {
 
 func (w *world) service() *catalog.Service {
 	s := &catalog.Service{Key: modelService, LocalTraffic: w.chance(25), ExternalName: w.chance(10)}
+	if w.chance(25) {
+		s.Key.Name = "other"
+	}
 	for _, p := range []catalog.ServicePort{{Name: "http", Port: 80, Protocol: catalog.TCP}, {Name: "dns", Port: 80, Protocol: catalog.UDP}, {Name: "admin", Port: 81}} {
 		if w.chance(70) {
 			s.Ports = append(s.Ports, p)
 		}
+	}
+	switch n := w.IntN(100); {
+	case n < 20:
+		remote(pick(w, poolClusters), pick(w, poolServices))(s)
+	case n < 55:
+		federated(pick(w, append(poolServices, "")), pick(w, poolServices)+"@"+pick(w, poolClusters), "web@west")(s)
 	}
 	w.Shuffle(len(s.Ports), func(i, j int) { s.Ports[i], s.Ports[j] = s.Ports[j], s.Ports[i] })
 	return s
@@ -108,7 +124,7 @@ func (w *world) slice() *catalog.EndpointSlice {
 		Cluster: catalog.LocalCluster, Namespace: "ns", Name: pick(w, poolSlices), Service: modelService,
 		AddressType: pick(w, []catalog.AddressType{catalog.IPv4, catalog.IPv6, ""}),
 	}
-	if w.chance(10) {
+	if w.chance(20) {
 		s.Service.Name = "other"
 	}
 	if w.chance(15) {
@@ -322,11 +338,10 @@ func truthFor(objects map[catalog.ID]catalog.Object, config *Config, c *modelCli
 	snapshot := fresh.Service(c.question.service)
 	filter := snapshot.FilterKind().For(catalog.Client{Node: c.node, Zone: fresh.Node(catalog.LocalCluster, c.node).Zone})
 	set := catalog.Resolve(snapshot, catalog.Query{Port: c.question.port, Hostname: c.question.hostname, Filter: filter, IPv6: config.EnableIPv6})
-	labels := setLabels(c.question.service, set.Mirror)
 	out := truth{}
 	for _, e := range set.Endpoints {
 		if w, err := config.weightedAddr(e, asked{c.question.port, filter.Zone}); err == nil {
-			out[e.Addr] = wireOf(w, labels)
+			out[e.Addr] = wireOf(w, setLabels(e.Source.Service, e.Source.Mirror))
 		}
 	}
 	return out

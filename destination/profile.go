@@ -150,10 +150,7 @@ func (c *Config) endpointProfile(s *catalog.ProfileSnapshot) *pb.DestinationProf
 	}
 	described, err := c.describeWorkload(s)
 	if err != nil {
-		c.report(catalog.Problem{
-			Kind: string(s.Target.Key.Kind), Namespace: s.Target.Key.Namespace, Name: s.Target.Key.Name,
-			Field: "address " + s.Endpoint.String(), Reason: err.Error(),
-		})
+		c.report(s.Target.Key.Problem("address "+s.Endpoint.String(), err.Error()))
 		described = bare
 	}
 	p.Endpoint = described
@@ -162,7 +159,11 @@ func (c *Config) endpointProfile(s *catalog.ProfileSnapshot) *pb.DestinationProf
 
 func (c *Config) describeWorkload(s *catalog.ProfileSnapshot) (*pb.WeightedAddr, error) {
 	w := &pb.WeightedAddr{Addr: tcpAddress(s.Endpoint), Weight: baseWeight}
-	e := catalog.Endpoint{Addr: s.Endpoint, Address: &catalog.Address{IP: s.Endpoint.Addr(), Target: s.Target}}
+	e := catalog.Endpoint{
+		Addr:    s.Endpoint,
+		Address: &catalog.Address{IP: s.Endpoint.Addr(), Target: s.Target},
+		Source:  &catalog.Source{Service: s.Service, Cluster: s.Cluster},
+	}
 	var err error
 	if s.Target.Key.Kind == catalog.Pod {
 		err = c.describePod(w, e)

@@ -219,24 +219,43 @@ func (s *Server) ready(ctx context.Context) bool {
 	}
 }
 
-// servable returns the status error of a Service that Get has no answer for (§2.1).
+// servable returns the status error of a Service that Get has no answer for (§2.1). A
+// federated Service always has one: the members that can be found.
 func (s *Server) servable(key catalog.ServiceKey, path string) error {
 	service, ok := s.catalog.FindService(key)
 	switch {
 	case !ok:
 		return status.Errorf(codes.NotFound, "service %s.%s not found", key.Name, key.Namespace)
-	case service.Federated:
-		return status.Errorf(codes.Unimplemented, "service %s.%s is federated, which this version doesn't serve", key.Name, key.Namespace)
-	case service.RemoteCluster != nil && service.RemoteService == nil:
-		return status.Errorf(codes.FailedPrecondition,
-			"service %s.%s has the label multicluster.linkerd.io/remote-discovery but not multicluster.linkerd.io/remote-service", key.Name, key.Namespace)
+	case service.Federation != nil:
+		return nil
 	case service.RemoteCluster != nil:
-		return status.Errorf(codes.NotFound, "service %s.%s: cluster %q is not linked", key.Name, key.Namespace, *service.RemoteCluster)
+		return s.servableRemote(service, path)
 	case service.ExternalName:
-		return status.Errorf(codes.InvalidArgument, "invalid authority %q: the service is of type ExternalName and has no endpoints", path)
+		return externalName(path)
 	default:
 		return nil
 	}
+}
+
+// servableRemote is servable for a Service that is in another cluster.
+func (s *Server) servableRemote(service *catalog.Service, path string) error {
+	key := service.Key
+	if service.RemoteService == nil {
+		return status.Errorf(codes.FailedPrecondition,
+			"service %s.%s has the label multicluster.linkerd.io/remote-discovery but not multicluster.linkerd.io/remote-service", key.Name, key.Namespace)
+	}
+	if s.catalog.Cluster(*service.RemoteCluster) == nil {
+		return status.Errorf(codes.NotFound, "service %s.%s: cluster %q is not linked", key.Name, key.Namespace, *service.RemoteCluster)
+	}
+	there := catalog.ServiceKey{Cluster: *service.RemoteCluster, Namespace: key.Namespace, Name: *service.RemoteService}
+	if target, ok := s.catalog.FindService(there); ok && target.ExternalName {
+		return externalName(path)
+	}
+	return nil
+}
+
+func externalName(path string) error {
+	return status.Errorf(codes.InvalidArgument, "invalid authority %q: the service is of type ExternalName and has no endpoints", path)
 }
 
 // sendError drops the error of a send that failed because the client left: that

@@ -26,9 +26,12 @@ func TestStatusCodes(t *testing.T) {
 			t, testConfig(),
 			service("web"),
 			service("name", func(s *catalog.Service) { s.ExternalName = true }),
-			service("federated", func(s *catalog.Service) { s.Federated = true }),
+			service("federated", federated("", "web@east")),
 			service("nameless", func(s *catalog.Service) { s.RemoteCluster = text("west") }),
-			service("remote", func(s *catalog.Service) { s.RemoteCluster, s.RemoteService = text("west"), text("web") }),
+			service("remote", remote("west", "web")),
+			service("linked", remote("east", "web")),
+			service("farname", remote("east", "name")),
+			linked("east"), inCluster(service("name", func(s *catalog.Service) { s.ExternalName = true }), "east"),
 		)
 		for path, want := range map[string]string{
 			getPath:                           "open",
@@ -48,8 +51,10 @@ func TestStatusCodes(t *testing.T) {
 			"h.gone.ns.svc.mycluster.local":   "NotFound",
 			"nameless.ns.svc.mycluster.local": "FailedPrecondition",
 			"remote.ns.svc.mycluster.local":   "NotFound",
-			// Not in the contract: there it is served.
-			"federated.ns.svc.mycluster.local": "Unimplemented",
+			"linked.ns.svc.mycluster.local":   "open",
+			"farname.ns.svc.mycluster.local":  "InvalidArgument",
+
+			"federated.ns.svc.mycluster.local": "open",
 		} {
 			c := f.get(path, "")
 			f.rest()

@@ -49,8 +49,8 @@ type sender interface {
 // position is how far a stream has come: what it was sent, and the version of
 // that for the view that it follows.
 type position struct {
-	told    bool
-	sent    sent
+	told    bool // something was sent
+	sent    []*entry
 	version uint64
 }
 
@@ -125,23 +125,25 @@ func (s *stream) bring(a *answer, at *position, fresh bool) error {
 		return err
 	}
 	s.finish()
-	*at = position{told: true, sent: a.sent(), version: a.version}
+	*at = position{told: at.told || !a.unknown(), sent: a.entries, version: a.version}
 	return nil
 }
 
 func (s *stream) sendLacking(a *answer, at *position, fresh bool) error {
-	if !at.told {
+	switch {
+	case !at.told && a.unknown():
+		return nil
+	case !at.told:
 		return s.send(a.fullFrames())
-	}
-	if fresh {
-		return s.send(changes(at.sent, a.sent()))
+	case fresh:
+		return s.send(changes(at.sent, a.entries))
 	}
 	steps, ok := a.since(at.version)
 	if !ok {
 		if a.version-at.version > ringSize {
 			s.server.metrics.conflated(s.subject.question)
 		}
-		return s.send(changes(at.sent, a.sent()))
+		return s.send(changes(at.sent, a.entries))
 	}
 	for _, frames := range steps {
 		if err := s.send(frames); err != nil {

@@ -1,7 +1,6 @@
 package destination
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"sync"
@@ -43,6 +42,7 @@ type subject struct {
 
 	mu       sync.Mutex
 	snapshot *catalog.Snapshot // nil until first needed
+	labels   labelSet
 	views    map[catalog.Filter]*view
 	ended    bool
 }
@@ -91,6 +91,7 @@ func (s *subject) refresh() {
 		s.snapshot.Release()
 	}
 	s.snapshot = s.catalog.Service(s.question.service)
+	s.labels.renew()
 	changed := false
 	for _, v := range s.views {
 		changed = v.publish(s.answer(v.filter, v.entries)) || changed
@@ -152,11 +153,11 @@ func (s *subject) leave(v *view) {
 func (s *subject) answer(f catalog.Filter, previous []*entry) *answer {
 	q := s.question
 	set := catalog.Resolve(s.snapshot, catalog.Query{Port: q.port, Hostname: q.hostname, Filter: f, IPv6: s.config.EnableIPv6})
-	x := encoder{s.config, asked{port: q.port, zone: f.Zone}}
+	x := encoder{s.config, asked{port: q.port, zone: f.Zone}, &s.labels}
 	return &answer{
 		entries: x.entries(set.Endpoints, previous),
-		labels:  encodeLabels(setLabels(q.service, set.Mirror)),
 		exists:  set.Exists,
+		pending: set.Pending,
 		kind:    s.snapshot.FilterKind(),
 		at:      time.Now(),
 		stale:   make(chan struct{}),
@@ -171,8 +172,8 @@ func (s *subject) answer(f catalog.Filter, previous []*entry) *answer {
 func (v *view) publish(next *answer) bool {
 	old := v.current.Load()
 	v.entries = next.entries
-	frames := changes(old.sent(), next.sent())
-	if len(frames) == 0 && old.kind == next.kind && old.exists == next.exists && bytes.Equal(old.labels, next.labels) {
+	frames := changes(old.entries, next.entries)
+	if len(frames) == 0 && old.kind == next.kind && old.exists == next.exists && old.pending == next.pending {
 		return false
 	}
 	next.version = old.version + 1

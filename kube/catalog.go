@@ -18,8 +18,21 @@ const (
 )
 
 // CatalogTables returns tables of all the kinds that a catalog is made of, which
-// feed the sink. This is the table of kinds: one line for each.
+// feed the sink: those of [LinkedTables], and what only our own cluster is asked for. Together
+// they are the table of kinds, one line for each.
 func CatalogTables(sink Sink, from EndpointsFrom) []AnyTable {
+	return append(
+		LinkedTables(sink, from),
+		Nodes().Table(Into[catalog.Node](sink)),
+		Jobs().Table(Into[catalog.Owner](sink)),
+		ServiceProfiles().Table(Into[catalog.ServiceProfile](sink)),
+	)
+}
+
+// LinkedTables returns tables of the kinds that matter of another cluster, which feed
+// the sink: what the endpoints of its Services are made of. The credentials for it may
+// be for less than there is of our own.
+func LinkedTables(sink Sink, from EndpointsFrom) []AnyTable {
 	endpoints := EndpointSlices()
 	if from == FromEndpoints {
 		endpoints = Endpoints()
@@ -28,12 +41,9 @@ func CatalogTables(sink Sink, from EndpointsFrom) []AnyTable {
 		Services().Table(Into[catalog.Service](sink)),
 		endpoints.Table(Into[catalog.EndpointSlice](sink)),
 		Pods().Table(Into[catalog.Workload](sink)),
-		Nodes().Table(Into[catalog.Node](sink)),
 		ReplicaSets().Table(Into[catalog.Owner](sink)),
-		Jobs().Table(Into[catalog.Owner](sink)),
 		ExternalWorkloads().Table(Into[catalog.Workload](sink)),
 		Servers().Table(Into[catalog.Server](sink)),
-		ServiceProfiles().Table(Into[catalog.ServiceProfile](sink)),
 	}
 }
 

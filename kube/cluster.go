@@ -30,12 +30,18 @@ type Options struct {
 	Config *rest.Config
 	// Name is the name of the cluster; empty means [catalog.LocalCluster].
 	Name string
+	// Namespace is the only one that is read, of kinds that have namespaces: for a process that
+	// may not read others. Empty is all.
+	Namespace string
 	// Registerer takes the metrics; nil means that nobody wants them.
 	Registerer prometheus.Registerer
 	// Logger takes one line for each change of state of a resource; nil means slog.Default().
 	Logger *slog.Logger
 	// Report takes the problems of objects; nil means that nobody wants them.
 	Report catalog.Report
+	// Changed is called after each change of state of a resource, from any goroutine; it
+	// must not block. It may be nil.
+	Changed func()
 }
 
 // Cluster fills tables from one API server.
@@ -44,8 +50,14 @@ type Cluster struct {
 	log     *slog.Logger
 	feeds   []*feed
 	metrics *metrics
-	// closeIdle closes the connections that are no longer in use.
-	closeIdle func()
+	// namespace is the only one that is read; empty is all.
+	namespace string
+	config    *rest.Config
+	client    *http.Client
+	// told is called after each change of state.
+	told func()
+	// disconnect closes the connections.
+	disconnect func()
 
 	settled chan struct{}
 	settle  func()
@@ -60,15 +72,19 @@ func New(o Options, tables ...AnyTable) (*Cluster, error) {
 		return nil, errors.New("make cluster: no tables; name the kinds to be read")
 	}
 	o = o.withDefaults()
-	cfg := readerConfig(o.Config)
+	cfg, hangUp := readerConfig(o.Config)
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("make client for cluster %s: %w", o.Name, err)
 	}
 	c := &Cluster{
-		name: o.Name, log: o.Logger.With("cluster", o.Name), settled: make(chan struct{}),
-		metrics:   newMetrics(o.Registerer, o.Name),
-		closeIdle: func() { utilnet.CloseIdleConnectionsFor(client.Transport) },
+		name: o.Name, log: o.Logger.With("cluster", o.Name), told: o.Changed, settled: make(chan struct{}),
+		namespace: o.Namespace, config: cfg, client: client,
+		metrics: newMetrics(o.Registerer, o.Name),
+		disconnect: func() {
+			utilnet.CloseIdleConnectionsFor(client.Transport)
+			hangUp()
+		},
 	}
 	c.settle = sync.OnceFunc(func() { close(c.settled) })
 	if err := c.assemble(o, cfg, client, tables); err != nil {
@@ -91,20 +107,29 @@ func (o Options) withDefaults() Options {
 	if o.Report == nil {
 		o.Report = func(catalog.Problem) {}
 	}
+	if o.Changed == nil {
+		o.Changed = func() {}
+	}
 	return o
 }
 
-// readerConfig returns the configuration for following an API server.
-func readerConfig(cfg *rest.Config) *rest.Config {
+// readerConfig returns the configuration for following an API server, and what closes
+// the connections that are made with it.
+func readerConfig(cfg *rest.Config) (reader *rest.Config, hangUp func()) {
 	cfg = rest.CopyConfig(cfg)
 	// Watches last for minutes, and only a few requests are ever under way.
 	cfg.Timeout, cfg.QPS, cfg.RateLimiter = 0, -1, nil
 	// The API server warns about Endpoints with each watch; nobody can act on it.
 	cfg.WarningHandler, cfg.WarningHandlerWithContext = rest.NoWarnings{}, nil
-	if cfg.Dial == nil && cfg.Transport == nil {
+	if cfg.Transport != nil {
+		return cfg, func() {}
+	}
+	if cfg.Dial == nil {
 		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	}
-	return cfg
+	d := newDialer(cfg.Dial)
+	cfg.Dial = d.DialContext
+	return cfg, d.close
 }
 
 // assemble makes the feeds of the tables.
@@ -120,7 +145,7 @@ func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tab
 	}
 	for _, f := range c.feeds {
 		var err error
-		if f.source, err = newSource(cfg, client, f.resource, f.form); err != nil {
+		if f.source, err = newSource(cfg, client, f.reading, o.Namespace); err != nil {
 			return err
 		}
 		f.source.state = f.state
@@ -165,7 +190,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 		return fmt.Errorf("run cluster %s: it ran before; make a new one", c.name)
 	}
 	defer c.metrics.unregister()
-	defer c.closeIdle()
+	defer c.disconnect()
 	var running sync.WaitGroup
 	for _, f := range c.feeds {
 		running.Go(func() { f.run(ctx) })
@@ -191,6 +216,7 @@ func (c *Cluster) Status() []TableStatus {
 
 // changed is called when a feed has changed its state.
 func (c *Cluster) changed(f *feed) {
+	defer c.told()
 	s := f.status()
 	log := c.log.With("kind", s.Kind, "objects", s.Objects)
 	switch {

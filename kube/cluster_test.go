@@ -59,7 +59,7 @@ func TestClusterFollowsAllKinds(t *testing.T) {
 				slice = "2/web"
 			}
 			want := []string{"1/web", slice, "3/web-ew", "3/web-pod", "5/web-job", "5/web-rs", "6/web-srv", "7/web.a.svc.cluster.local"}
-			kubetest.Eventually(t, 5*time.Second, func() error { return differ(want, before.names(namespace)) })
+			kubetest.Eventually(t, 30*time.Second, func() error { return differ(want, before.names(namespace)) })
 
 			late := run(t, api.Config, after, CatalogTables(after, from)...)
 			settle(t, late)
@@ -85,7 +85,7 @@ func TestClusterFollowsAllKinds(t *testing.T) {
 				t.Fatal(err)
 			}
 			want = slices.DeleteFunc(want, func(s string) bool { return s == "3/web-pod" })
-			kubetest.Eventually(t, 5*time.Second, func() error { return differ(want, before.names(namespace)) })
+			kubetest.Eventually(t, 30*time.Second, func() error { return differ(want, before.names(namespace)) })
 		})
 	}
 }
@@ -134,7 +134,7 @@ func TestClusterSharesLagAndLetsGoOfItsMetrics(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := sampleCount(t, r.registry, "services_informer_lag_seconds")
-			kubetest.Eventually(t, 5*time.Second, func() error { // the times have a resolution of 1s
+			kubetest.Eventually(t, 30*time.Second, func() error { // the times have a resolution of 1s
 				svc.Labels = map[string]string{"at": fmt.Sprint(time.Now().UnixNano())}
 				if svc, err = api.Client.CoreV1().Services(namespace).Update(t.Context(), svc, metav1.UpdateOptions{}); err != nil {
 					t.Fatal(err)
@@ -192,7 +192,7 @@ func TestClusterWaitsForAnUnreachableServer(t *testing.T) {
 		t.Error("the cluster settled without an API server")
 	default:
 	}
-	kubetest.Eventually(t, 5*time.Second, func() error {
+	kubetest.Eventually(t, 30*time.Second, func() error {
 		if got := gauge(t, r, "kube_table_stale_seconds", "cluster=local", "kind=node"); got < 0.5 {
 			return fmt.Errorf("table is stale for %v s", got)
 		}
@@ -275,10 +275,10 @@ func TestClusterCRDAppearsAndBadObjectsCostOnlyThemselves(t *testing.T) {
 	apply("good", "{port: 80, podSelector: {}}")
 	apply("spoiled", "{port: 81, podSelector: {}}")
 	apply("bad", "{port: [], podSelector: wrong}")
-	kubetest.Eventually(t, 5*time.Second, func() error { return differ([]string{"6/good", "6/spoiled"}, r.names(namespace)) })
+	kubetest.Eventually(t, 30*time.Second, func() error { return differ([]string{"6/good", "6/spoiled"}, r.names(namespace)) })
 	apply("spoiled", `{port: {}, podSelector: {}}`)
 	apply("last", "{port: 82}")
-	kubetest.Eventually(t, 5*time.Second, func() error {
+	kubetest.Eventually(t, 30*time.Second, func() error {
 		return differ([]string{"6/good", "6/last", "6/spoiled"}, r.names(namespace))
 	})
 	if s, ok := r.get(server("spoiled")).(*catalog.Server); !ok || s.PortNumber != 81 {

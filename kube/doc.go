@@ -1,15 +1,16 @@
 // Package kube is the only reader of the API server: it keeps tables of each
 // kind of object that somebody wants, in the forms in which they want it.
 //
-// A [Kind] says how objects of one kind are asked for and what is kept of them.
-// [Kind.Table] makes a [Table] of it, with the handlers and indexes of its user.
-// [New] binds tables to one API server, and [Cluster.Run] follows that server until its
-// context ends: one reflector and one goroutine per resource, retrying for ever. The
-// command builds tables and clusters; [CatalogTables] are the ones that feed a catalog.
+// A [Kind] says how objects of one kind are asked for and what is kept of them (what informers
+// call a transform). [Kind.Table] makes a [Table] of it, with the indexes and handlers of its
+// user; nothing can be added later, so that all is in place before [New] binds tables to one
+// API server, and [Cluster.Run] follows that server until its context ends: one reflector and
+// one goroutine per resource, retrying for ever. The command builds tables and clusters.
 //
 // Tables of one resource share its watch: each object is trimmed for every one of them,
 // then table after table, in the order given to New, holds it and tells its handlers.
-// [Retrim], [TrimOf] and [Whole] make further kinds of the ones here.
+// [Retrim], [TrimOf] and [Whole] make further kinds of the ones here. [Unstructured] is the
+// form for kinds that have no Go type.
 //
 // # What a table promises
 //

@@ -43,6 +43,10 @@ type reading struct {
 	resource  schema.GroupVersionResource
 	form      Form
 	optional  bool
+	// clusterWide is true for objects that belong to no namespace.
+	clusterWide bool
+	// selector is one of labels; empty is all objects.
+	selector string
 }
 
 // with returns how to read the objects once for two kinds of one resource.
@@ -50,6 +54,10 @@ func (r reading) with(other reading) (reading, error) {
 	if r.kind != other.kind || r.lag != other.lag {
 		return r, fmt.Errorf("tables of %s have the names %q and %q, and the lags %q and %q; give their kinds the same",
 			r.resource.GroupResource(), r.kind, other.kind, r.lag, other.lag)
+	}
+	if r.selector != other.selector {
+		return r, fmt.Errorf("tables of %s have the selectors %q and %q; give their kinds the same",
+			r.resource.GroupResource(), r.selector, other.selector)
 	}
 	form, err := r.form.with(other.form)
 	if err != nil {
@@ -90,7 +98,7 @@ func (f *feed) add(t AnyTable) error {
 	if len(f.tables) > 0 {
 		observe = func(int64) {}
 	}
-	if err := t.bind(place{scope: f.scope, report: f.report, observeLag: observe, index: len(f.tables)}); err != nil {
+	if err := t.bind(place{scope: f.scope, report: f.report, observeLag: observe, status: f.status, index: len(f.tables)}); err != nil {
 		return err
 	}
 	f.reading, f.tables = joint, append(f.tables, t)

@@ -21,11 +21,13 @@ const (
 )
 
 // Form is how the API server sends the objects of a kind. Make one with
-// [Protobuf], [JSON] or [Metadata].
+// [Protobuf], [JSON], [Metadata] or [Unstructured].
 type Form struct {
 	newList func() runtime.Object
 	// partial is true when objects come without anything but their metadata.
 	partial bool
+	// loose is true when objects have no Go type of their own.
+	loose bool
 	// acceptList and acceptWatch are the Accept headers.
 	acceptList, acceptWatch string
 	serializer              func() (runtime.NegotiatedSerializer, error)
@@ -90,6 +92,10 @@ func (f Form) with(g Form) (Form, error) {
 		return g, nil
 	case g.partial:
 		return f, nil // what it reads is read in any case
+	case f.loose && !g.loose:
+		return g.withLoose(f), nil
+	case g.loose && !f.loose:
+		return f.withLoose(g), nil
 	}
 	list, other := f.newList(), g.newList()
 	if f.acceptList != g.acceptList || reflect.TypeOf(list) != reflect.TypeOf(other) {

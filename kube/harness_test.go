@@ -145,7 +145,7 @@ func status(c *Cluster, kind string) TableStatus {
 // await waits until a table is in a state for a reason.
 func await(t *testing.T, c *Cluster, kind string, want State, reason Reason) {
 	t.Helper()
-	kubetest.Eventually(t, 10*time.Second, func() error {
+	kubetest.Eventually(t, 30*time.Second, func() error {
 		if s := status(c, kind); s.State != want || s.Reason != reason {
 			return fmt.Errorf("%s is %s %q (%s), want %s %q", kind, s.State, s.Reason, s.Detail, want, reason)
 		}

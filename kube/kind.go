@@ -27,6 +27,11 @@ type Kind[T any] struct {
 	// Optional is true for a kind that a cluster may lack or keep to itself. One kind
 	// of a resource that isn't optional makes the others required.
 	Optional bool
+	// ClusterWide is true for objects that belong to no namespace.
+	ClusterWide bool
+	// Selector limits the objects that are asked for to those with some labels, in the form
+	// that kubectl takes; empty is all. All kinds of a resource have the same.
+	Selector string
 	// Trim returns what is kept of an object, and the problems of the parts that
 	// can't be used. It returns nil for an object that can't be used at all.
 	// The object has no managed fields, and is not to be changed. Trim must not keep
@@ -39,7 +44,7 @@ type Kind[T any] struct {
 
 // Retrim returns a kind that keeps something else of the objects of k.
 func Retrim[T, U any](k Kind[T], trim func(Scope, runtime.Object) (*U, []catalog.Problem)) Kind[U] {
-	return Kind[U]{Name: k.Name, Lag: k.Lag, Resource: k.Resource, Form: k.Form, Optional: k.Optional, Trim: trim}
+	return Kind[U]{Name: k.Name, Lag: k.Lag, Resource: k.Resource, Form: k.Form, Optional: k.Optional, ClusterWide: k.ClusterWide, Selector: k.Selector, Trim: trim}
 }
 
 // Whole returns a kind that keeps the objects of k as they are, without their managed
@@ -88,13 +93,17 @@ func TrimOf[K, T any](trim func(Scope, K) (*T, []catalog.Problem)) func(Scope, r
 		if ok {
 			return trim(s, k)
 		}
-		p := catalog.Problem{
-			Kind:   obj.GetObjectKind().GroupVersionKind().Kind,
-			Reason: fmt.Sprintf("the API server sent a %T instead of a %v; check that its version is supported", obj, reflect.TypeFor[K]()),
-		}
-		if m, err := meta.Accessor(obj); err == nil {
-			p.Namespace, p.Name = m.GetNamespace(), m.GetName()
-		}
-		return nil, []catalog.Problem{p}
+		return nil, []catalog.Problem{problemOf(obj, fmt.Sprintf(
+			"the API server sent a %T instead of a %v; check that its version is supported", obj, reflect.TypeFor[K](),
+		))}
 	}
+}
+
+// problemOf returns a problem of a whole object.
+func problemOf(obj runtime.Object, reason string) catalog.Problem {
+	p := catalog.Problem{Kind: obj.GetObjectKind().GroupVersionKind().Kind, Reason: reason}
+	if m, err := meta.Accessor(obj); err == nil {
+		p.Namespace, p.Name = m.GetNamespace(), m.GetName()
+	}
+	return p
 }

@@ -14,6 +14,8 @@ func Nodes() Kind[catalog.Node] {
 		Resource: corev1.SchemeGroupVersion.WithResource("nodes"),
 		Form:     Metadata(),
 		Trim:     TrimOf(trimNode),
+
+		ClusterWide: true,
 	}
 }
 

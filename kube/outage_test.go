@@ -13,10 +13,17 @@ import (
 )
 
 // outage is how long the API server is away in the outage test. The promise is about 60s.
-var outage = flag.Duration("kube.outage", 6*time.Second, "length of the outage of the API server in tests")
+var outage = flag.Duration("kube.outage", shortOutage, "length of the outage of the API server in tests; a long one is measured, and wants a machine that does nothing else")
 
-// backWithin is how soon after an outage a change has to arrive.
-const backWithin = 5 * time.Second
+const shortOutage = 6 * time.Second
+
+// backWithin returns how soon after the outage a change has to arrive.
+func backWithin() time.Duration {
+	if *outage > shortOutage {
+		return 5 * time.Second
+	}
+	return 30 * time.Second
+}
 
 func TestClusterSurvivesAnOutage(t *testing.T) {
 	api := kubetest.StartOwn(t, kubetest.Options{RestartDelay: *outage})
@@ -25,7 +32,7 @@ func TestClusterSurvivesAnOutage(t *testing.T) {
 	c := run(t, api.Config, r, CatalogTables(r, FromEndpointSlices)...)
 	settle(t, c)
 	api.Apply(t, "{apiVersion: v1, kind: Service, metadata: {name: before}, spec: {ports: [{port: 80}]}}", namespace)
-	kubetest.Eventually(t, 5*time.Second, func() error { return differ([]string{"1/before"}, r.names(namespace)) })
+	kubetest.Eventually(t, 30*time.Second, func() error { return differ([]string{"1/before"}, r.names(namespace)) })
 	stale := func() float64 { return gauge(t, r, "kube_table_stale_seconds", "cluster=local", "kind=service") }
 	if s := stale(); s != 0 {
 		t.Errorf("the table is stale for %v s while all is well", s)
@@ -48,9 +55,9 @@ func TestClusterSurvivesAnOutage(t *testing.T) {
 		return err
 	})
 	back := time.Now()
-	kubetest.Eventually(t, backWithin, func() error { return differ([]string{"1/after", "1/before"}, r.names(namespace)) })
+	kubetest.Eventually(t, backWithin(), func() error { return differ([]string{"1/after", "1/before"}, r.names(namespace)) })
 	t.Logf("the change arrived %v after it could be made", time.Since(back))
-	kubetest.Eventually(t, backWithin, func() error {
+	kubetest.Eventually(t, backWithin(), func() error {
 		for _, s := range c.Status() {
 			if s.State != Synced && s.Required {
 				return fmt.Errorf("%s is %s (%s)", s.Kind, s.State, s.Detail)
@@ -72,14 +79,14 @@ func TestClusterNoticesAFrozenServer(t *testing.T) {
 	c := run(t, api.Config, r, Services().Table())
 	settle(t, c)
 	api.Stop(kubetest.APIServer)
-	kubetest.Eventually(t, 10*time.Second, func() error {
+	kubetest.Eventually(t, 30*time.Second, func() error {
 		if s := status(c, "service"); s.Stale == 0 {
 			return fmt.Errorf("not noticed: %+v", s)
 		}
 		return nil
 	})
 	api.Continue(kubetest.APIServer)
-	kubetest.Eventually(t, backWithin, func() error {
+	kubetest.Eventually(t, backWithin(), func() error {
 		if s := status(c, "service"); s.State != Synced || s.Stale != 0 {
 			return fmt.Errorf("not recovered: %+v", s)
 		}

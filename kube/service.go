@@ -9,14 +9,6 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// The labels and annotations of a Service about other clusters. The same key means
-// one cluster as a label, and a federated service as an annotation.
-const (
-	remoteDiscovery = "multicluster.linkerd.io/remote-discovery"
-	remoteService   = "multicluster.linkerd.io/remote-service"
-	localDiscovery  = "multicluster.linkerd.io/local-discovery"
-)
-
 // Services is the kind core/v1 Service.
 func Services() Kind[catalog.Service] {
 	return Kind[catalog.Service]{
@@ -29,15 +21,13 @@ func Services() Kind[catalog.Service] {
 
 func trimService(s Scope, svc *corev1.Service) (*catalog.Service, []catalog.Problem) {
 	p := &problems{kind: "Service", meta: svc}
-	_, remote := svc.Annotations[remoteDiscovery]
-	_, local := svc.Annotations[localDiscovery]
 	trimmed := &catalog.Service{
 		Key:           catalog.ServiceKey{Cluster: s.Cluster, Namespace: s.Intern(svc.Namespace), Name: svc.Name},
 		ExternalName:  svc.Spec.Type == corev1.ServiceTypeExternalName,
 		LocalTraffic:  value(svc.Spec.InternalTrafficPolicy) == corev1.ServiceInternalTrafficPolicyLocal,
 		RemoteCluster: s.copyOf(svc.Labels, remoteDiscovery),
 		RemoteService: s.copyOf(svc.Labels, remoteService),
-		Federated:     remote || local,
+		Federation:    s.federation(svc.Annotations, p),
 		OpaquePorts:   s.copyOf(svc.Annotations, opaquePortsAnnotation),
 		ClusterIPs:    clusterIPs(&svc.Spec, p),
 	}

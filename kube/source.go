@@ -41,11 +41,15 @@ type source struct {
 	negotiator runtime.ClientNegotiator
 	params     runtime.ParameterCodec
 	path       []string
+	selector   string
 	form       Form
 	state      *state
 }
 
-func newSource(cfg *rest.Config, h *http.Client, r schema.GroupVersionResource, f Form) (*source, error) {
+// newSource returns a source of what a feed reads, of one namespace or, when that is empty,
+// of all.
+func newSource(cfg *rest.Config, h *http.Client, what reading, namespace string) (*source, error) {
+	r, f := what.resource, what.form
 	serializer, err := f.serializer()
 	if err != nil {
 		return nil, fmt.Errorf("prepare to read %s: %w", r.Resource, err)
@@ -60,18 +64,26 @@ func newSource(cfg *rest.Config, h *http.Client, r schema.GroupVersionResource, 
 	}
 	options := runtime.NewScheme()
 	metav1.AddToGroupVersion(options, metav1.Unversioned)
-	path := []string{"apis", r.Group, r.Version, r.Resource}
-	if r.Group == "" {
-		path = []string{"api", r.Version, r.Resource}
-	}
 	return &source{
-		client: client, path: path, form: f,
+		client: client, path: resourcePath(r, what.clusterWide, namespace), selector: what.selector, form: f,
 		negotiator: runtime.NewClientNegotiator(serializer, r.GroupVersion()),
 		params:     runtime.NewParameterCodec(options),
 	}, nil
 }
 
+func resourcePath(r schema.GroupVersionResource, clusterWide bool, namespace string) []string {
+	path := []string{"apis", r.Group, r.Version}
+	if r.Group == "" {
+		path = []string{"api", r.Version}
+	}
+	if namespace != "" && !clusterWide {
+		path = append(path, "namespaces", namespace)
+	}
+	return append(path, r.Resource)
+}
+
 func (s *source) request(opts *metav1.ListOptions, accept string) *rest.Request {
+	opts.LabelSelector = s.selector
 	return s.client.Get().AbsPath(s.path...).
 		SetHeader("Accept", accept).
 		SpecificallyVersionedParams(opts, s.params, metav1.Unversioned).

@@ -24,6 +24,8 @@ type Table[T any] struct {
 
 	// version is nil before the first listing.
 	version atomic.Pointer[string]
+	// filled is true once the handlers know the first listing.
+	filled atomic.Bool
 
 	// place is set when the table becomes part of a cluster.
 	place place
@@ -34,6 +36,7 @@ type place struct {
 	scope      Scope
 	report     catalog.Report
 	observeLag func(updated int64)
+	status     func() TableStatus
 	// index says which of an entry's values is for this table.
 	index int
 }
@@ -60,6 +63,11 @@ type change[T any] struct {
 type AnyTable interface {
 	// Len returns the number of objects.
 	Len() int
+	// Filled reports whether the table has held all objects of its kind, whatever has
+	// happened since, and has told its handlers about them.
+	Filled() bool
+	// Status returns the condition of the resource that the table is filled from.
+	Status() TableStatus
 
 	reading() reading
 	// bind makes the table part of a cluster.
@@ -105,7 +113,7 @@ func (k Kind[T]) Table(opts ...TableOption[T]) *Table[T] {
 
 func (t *Table[T]) reading() reading {
 	k := &t.kind
-	return reading{kind: k.Name, lag: k.Lag, resource: k.Resource, form: k.Form, optional: k.Optional}
+	return reading{kind: k.Name, lag: k.Lag, resource: k.Resource, form: k.Form, optional: k.Optional, clusterWide: k.ClusterWide, selector: k.Selector}
 }
 
 func (t *Table[T]) bind(p place) error {
@@ -139,6 +147,17 @@ func (t *Table[T]) Len() int {
 	return len(t.rows)
 }
 
+// Status implements [AnyTable]. Before the table is part of a cluster it is connecting.
+func (t *Table[T]) Status() TableStatus {
+	if t.place.status == nil {
+		return TableStatus{Kind: t.kind.Name, State: Connecting, Required: !t.kind.Optional}
+	}
+	return t.place.status()
+}
+
+// Filled implements [AnyTable].
+func (t *Table[T]) Filled() bool { return t.filled.Load() }
+
 // List returns all objects, in no particular order.
 func (t *Table[T]) List() []*T {
 	t.mu.RLock()
@@ -164,7 +183,12 @@ func (t *Table[T]) ByIndex(name, under string) []*T {
 }
 
 func (t *Table[T]) trim(obj runtime.Object) any {
-	value, problems := t.kind.Trim(t.place.scope, obj)
+	own, err := t.kind.Form.object(obj, t.kind.Resource)
+	if err != nil {
+		t.place.report(problemOf(obj, err.Error()))
+		return (*T)(nil)
+	}
+	value, problems := t.kind.Trim(t.place.scope, own)
 	for _, p := range problems {
 		t.place.report(p)
 	}
@@ -205,6 +229,7 @@ func (t *Table[T]) replace(all []*entry, version string) {
 	for _, c := range changes {
 		t.tell(c)
 	}
+	t.filled.Store(true)
 }
 
 // saw notes that the table reflects every change up to a version.

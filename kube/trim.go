@@ -33,7 +33,7 @@ type problems struct {
 // for the common case: callers look first, and name the field when something is wrong.
 func (p *problems) add(reason, path string, indexes ...any) {
 	p.list = append(p.list, catalog.Problem{
-		Kind: p.kind, Namespace: p.meta.GetNamespace(), Name: p.meta.GetName(),
+		Kind: p.kind, Namespace: p.meta.GetNamespace(), Name: p.meta.GetName(), UID: string(p.meta.GetUID()),
 		Field: fmt.Sprintf(path, indexes...), Reason: reason,
 	})
 }

@@ -150,12 +150,26 @@ spec: {internalTrafficPolicy: Local}
 			want: &catalog.Service{Key: key, LocalTraffic: true, RemoteCluster: text("west"), RemoteService: text("")},
 		},
 		{
-			name: "federated", yaml: `{metadata: {name: x, namespace: ns, annotations: {multicluster.linkerd.io/remote-discovery: ""}}}`,
-			want: &catalog.Service{Key: key, Federated: true},
+			name: "federated without members", yaml: `{metadata: {name: x, namespace: ns, annotations: {multicluster.linkerd.io/remote-discovery: ""}}}`,
+			want: &catalog.Service{Key: key, Federation: &catalog.Federation{}},
 		},
 		{
-			name: "federated here", yaml: `{metadata: {name: x, namespace: ns, annotations: {multicluster.linkerd.io/local-discovery: y}}}`,
-			want: &catalog.Service{Key: key, Federated: true},
+			name: "federated here", yaml: `{metadata: {name: x, namespace: ns, annotations: {multicluster.linkerd.io/local-discovery: "z"}}}`,
+			want: &catalog.Service{Key: key, Federation: &catalog.Federation{Local: "z"}},
+		},
+		{
+			name: "federated, bad fragments", yaml: `
+metadata:
+  name: x
+  namespace: ns
+  annotations: {multicluster.linkerd.io/remote-discovery: "a@west, b@north,c,a@west,d@e@f,@west,g@,h@local,"}
+`,
+			want: &catalog.Service{Key: key, Federation: &catalog.Federation{Remote: []catalog.RemoteMember{{Service: "a", Cluster: "west"}, {Service: "b", Cluster: "north"}}}},
+			problems: []string{
+				"metadata.annotations[multicluster.linkerd.io/remote-discovery][2]", "metadata.annotations[multicluster.linkerd.io/remote-discovery][4]",
+				"metadata.annotations[multicluster.linkerd.io/remote-discovery][5]", "metadata.annotations[multicluster.linkerd.io/remote-discovery][6]",
+				"metadata.annotations[multicluster.linkerd.io/remote-discovery][7]",
+			},
 		},
 	})
 }

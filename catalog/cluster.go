@@ -1,0 +1,224 @@
+package catalog
+
+import "slices"
+
+// Cluster is a linked cluster: one beside our own in which Services can have
+// endpoints. The catalog knows nothing of a cluster that it doesn't have, whatever
+// else was put of it.
+type Cluster struct {
+	Name string
+	// TrustDomain is the suffix of the identities of its pods; ClusterDomain that of the
+	// names of its Services.
+	TrustDomain, ClusterDomain string
+	// Synced is false until everything that the cluster holds has been put for the first
+	// time. Until then it has no part in any answer: what is known could be a fraction.
+	Synced bool
+}
+
+// ID implements [Object].
+func (c *Cluster) ID() ID { return ID{Kind: KindCluster, Cluster: c.Name} }
+
+// Federation is what a federated Service says of its members.
+type Federation struct {
+	// Local is the name of the member in the Service's own cluster and namespace; empty
+	// for none.
+	Local string
+	// Remote are the members in other clusters, as listed, in the Service's namespace.
+	Remote []RemoteMember
+}
+
+// RemoteMember is a member of a federated Service in another cluster.
+type RemoteMember struct {
+	Service, Cluster string
+}
+
+// members returns the Services whose endpoints a Service has: a nil Service, and any
+// that is neither remote nor federated, has its own. Members have no members in turn.
+func (s *Service) members(key ServiceKey) []ServiceKey {
+	switch {
+	case s == nil || s.Key.Cluster != LocalCluster:
+		return []ServiceKey{key}
+	case s.Federation != nil:
+		return s.Federation.members(key)
+	case s.RemoteCluster == nil:
+		return []ServiceKey{key}
+	case s.RemoteService == nil, *s.RemoteCluster == LocalCluster:
+		return nil // no linked cluster has that name
+	default:
+		return []ServiceKey{{*s.RemoteCluster, key.Namespace, *s.RemoteService}}
+	}
+}
+
+// members returns the members of a federated Service, the local one first.
+func (f *Federation) members(key ServiceKey) []ServiceKey {
+	keys := make([]ServiceKey, 0, 1+len(f.Remote))
+	if f.Local != "" {
+		keys = append(keys, ServiceKey{key.Cluster, key.Namespace, f.Local})
+	}
+	for _, m := range f.Remote {
+		if m.Cluster != LocalCluster {
+			keys = append(keys, ServiceKey{m.Cluster, key.Namespace, m.Service})
+		}
+	}
+	return keys
+}
+
+// clusterOf returns the cluster of a Service, nil for our own and for one that is not
+// linked, and whether what is known of it may be used.
+func (s *state) clusterOf(key ServiceKey) (c *Cluster, usable bool) {
+	if key.Cluster == LocalCluster {
+		return nil, true
+	}
+	c = s.clusters[key.Cluster]
+	return c, c != nil && c.Synced
+}
+
+// importIndex leads from a Service, and from a cluster, to the Services that have
+// endpoints there though they are elsewhere.
+type importIndex struct {
+	ofService map[ServiceKey]map[ServiceKey]struct{}
+	ofCluster map[string]map[ServiceKey]struct{}
+}
+
+func newImportIndex() importIndex {
+	return importIndex{ofService: map[ServiceKey]map[ServiceKey]struct{}{}, ofCluster: map[string]map[ServiceKey]struct{}{}}
+}
+
+func (x *importIndex) add(s *Service) {
+	for _, member := range s.imports() {
+		fileUnder(x.ofService, member, s.Key)
+		fileUnder(x.ofCluster, member.Cluster, s.Key)
+	}
+}
+
+func (x *importIndex) remove(s *Service) {
+	for _, member := range s.imports() {
+		takeFrom(x.ofService, member, s.Key)
+		takeFrom(x.ofCluster, member.Cluster, s.Key)
+	}
+}
+
+// imports returns the members of a Service that are not itself.
+func (s *Service) imports() []ServiceKey {
+	if s == nil || s.Federation == nil && s.RemoteCluster == nil {
+		return nil
+	}
+	return s.members(s.Key)
+}
+
+func fileUnder[K comparable](m map[K]map[ServiceKey]struct{}, k K, v ServiceKey) {
+	if m[k] == nil {
+		m[k] = map[ServiceKey]struct{}{}
+	}
+	m[k][v] = struct{}{}
+}
+
+func takeFrom[K comparable](m map[K]map[ServiceKey]struct{}, k K, v ServiceKey) {
+	delete(m[k], v)
+	if len(m[k]) == 0 {
+		delete(m, k)
+	}
+}
+
+func (s *state) setCluster(id ID, v *Cluster) {
+	if v == nil {
+		delete(s.clusters, id.Cluster)
+	} else {
+		s.clusters[id.Cluster] = v
+	}
+	s.facts.changed(fact{object: id})
+	for importer := range s.imports.ofCluster[id.Cluster] {
+		s.dirty[importer] = struct{}{}
+	}
+}
+
+// forgetAtOnce is how many objects of a forgotten cluster go in one step: readers of
+// other clusters wait for a step.
+const forgetAtOnce = 2000
+
+// applyAll applies what a step takes. What is left of a forgotten cluster, which nothing
+// shows any more, goes little by little, unless there is news of that cluster.
+func (s *state) applyAll(b batch) {
+	for id := range b.changes {
+		if len(s.forgotten[id.Cluster]) > 0 {
+			s.forgetObjects(id.Cluster, len(s.forgotten[id.Cluster]))
+		}
+	}
+	for cluster := range b.replaced {
+		ids := s.objectsOf(cluster)
+		if len(b.changes) > 0 {
+			ids = slices.DeleteFunc(ids, func(id ID) bool {
+				_, stays := b.changes[id]
+				return stays
+			})
+		}
+		s.forgotten[cluster] = ids
+		if known := (&Cluster{Name: cluster}).ID(); slices.Contains(ids, known) {
+			s.apply(known, nil)
+		} else {
+			s.forgetObjects(cluster, len(ids))
+		}
+	}
+	for id, v := range b.changes {
+		s.apply(id, v)
+	}
+	for cluster := range s.forgotten {
+		s.forgetObjects(cluster, forgetAtOnce)
+		break
+	}
+}
+
+// forgetObjects deletes some of the objects that are left of a forgotten cluster.
+func (s *state) forgetObjects(cluster string, n int) {
+	ids := s.forgotten[cluster]
+	n = min(n, len(ids))
+	for _, id := range ids[:n] {
+		s.apply(id, nil)
+	}
+	if s.forgotten[cluster] = ids[n:]; len(s.forgotten[cluster]) == 0 {
+		delete(s.forgotten, cluster)
+	}
+}
+
+// objectsOf returns all objects of a cluster. It looks at those of all clusters: what it
+// is for is rare, and another index would cost memory for each object.
+func (s *state) objectsOf(cluster string) []ID {
+	var ids []ID
+	add := func(id ID) {
+		if id.Cluster == cluster {
+			ids = append(ids, id)
+		}
+	}
+	for _, v := range s.clusters {
+		add(v.ID())
+	}
+	for _, v := range s.services {
+		add(v.ID())
+	}
+	for key, ns := range s.namespaces {
+		if key.cluster == cluster {
+			ids = slices.Grow(ids, len(ns.workloads))
+			for _, w := range ns.workloads {
+				if w.workload != nil {
+					add(w.workload.ID())
+				}
+			}
+		}
+	}
+	for key := range s.nodes {
+		add((&Node{Cluster: key.cluster, Name: key.name}).ID())
+	}
+	for id := range s.slices {
+		add(id)
+	}
+	for id := range s.owners {
+		add(id)
+	}
+	for id := range s.servers {
+		add(id)
+	}
+	for id := range s.profiles {
+		add(id)
+	}
+	return ids
+}

@@ -1,0 +1,37 @@
+package kube
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Whatever the annotations say, members have names, none is there twice, and each
+// fragment that is none is a problem.
+func FuzzFederation(f *testing.F) {
+	for _, list := range []string{"", "a@west", "a@west,b@east", "a@west, a@west", "a", "@", "a@b@c", "a@local,,"} {
+		f.Add(list)
+	}
+	f.Fuzz(func(t *testing.T, list string) {
+		p := &problems{kind: "Service", meta: &metav1.ObjectMeta{}}
+		got := Scope{}.federation(map[string]string{remoteDiscovery: list}, p)
+		seen := map[string]bool{}
+		for _, m := range got.Remote {
+			name := m.Service + "@" + m.Cluster
+			if m.Service == "" || m.Cluster == "" || strings.Contains(m.Cluster, "@") || seen[name] || !strings.Contains(list, name) {
+				t.Errorf("%q has the member %+v", list, m)
+			}
+			seen[name] = true
+		}
+		fragments := 0
+		for fragment := range strings.SplitSeq(list, ",") {
+			if strings.TrimSpace(fragment) != "" {
+				fragments++
+			}
+		}
+		if len(got.Remote)+len(p.list) > fragments || fragments > 0 && len(got.Remote)+len(p.list) == 0 {
+			t.Errorf("%q: %d members and %d problems of %d fragments", list, len(got.Remote), len(p.list), fragments)
+		}
+	})
+}

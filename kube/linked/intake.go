@@ -1,0 +1,114 @@
+package linked
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
+)
+
+// Catalog takes what the clusters hold. *catalog.Catalog is one.
+type Catalog interface {
+	kube.Sink
+	// Replace makes the objects everything that is known of a cluster.
+	Replace(cluster string, objects []catalog.Object)
+}
+
+// intake is between the tables of one connection to a cluster and the catalog. A first
+// connection feeds the catalog as objects come: they have no part in any answer until
+// the cluster counts as synced. One that takes the place of another keeps them to itself
+// until they are complete; until then the catalog has what the other one knew.
+type intake struct {
+	catalog Catalog
+
+	mu      sync.Mutex
+	cluster *catalog.Cluster
+	// kept is nil when objects go on to the catalog.
+	kept   map[catalog.ID]catalog.Object
+	closed bool
+}
+
+var _ kube.Sink = (*intake)(nil)
+
+// firstIntake is for a cluster of which the catalog knows no more than that it exists.
+func firstIntake(c Catalog, cluster *catalog.Cluster) *intake {
+	return &intake{catalog: c, cluster: cluster}
+}
+
+// nextIntake is for one that is to replace what the catalog knows.
+func nextIntake(c Catalog, cluster *catalog.Cluster) *intake {
+	return &intake{catalog: c, cluster: cluster, kept: map[catalog.ID]catalog.Object{}}
+}
+
+// Put implements [kube.Sink].
+func (in *intake) Put(v catalog.Object) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case in.closed:
+	case in.kept != nil:
+		in.kept[v.ID()] = v
+	default:
+		in.catalog.Put(v)
+	}
+}
+
+// Delete implements [kube.Sink].
+func (in *intake) Delete(id catalog.ID) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	switch {
+	case in.closed:
+	case in.kept != nil:
+		delete(in.kept, id)
+	default:
+		in.catalog.Delete(id)
+	}
+}
+
+// complete says that everything that the cluster holds has been put.
+func (in *intake) complete() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.closed {
+		return
+	}
+	synced := *in.cluster
+	synced.Synced = true
+	in.cluster = &synced
+	if in.kept == nil {
+		in.catalog.Put(in.cluster)
+		return
+	}
+	in.kept[in.cluster.ID()] = in.cluster
+	in.catalog.Replace(in.cluster.Name, slices.Collect(maps.Values(in.kept)))
+	in.kept = nil
+}
+
+// completed reports whether complete was called.
+func (in *intake) completed() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.cluster.Synced
+}
+
+// rename changes what is said of the cluster, such as its trust domain.
+func (in *intake) rename(cluster *catalog.Cluster) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	renamed := *cluster
+	renamed.Synced = in.cluster.Synced
+	in.cluster = &renamed
+	if in.kept == nil && !in.closed {
+		in.catalog.Put(in.cluster)
+	}
+}
+
+// close makes sure that nothing comes from this connection any more.
+func (in *intake) close() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.closed = true
+}

@@ -1,0 +1,75 @@
+package linked
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// errNotYAML stands for what the decoder says, which may quote credentials.
+var errNotYAML = errors.New("it is no kubeconfig: it can't be decoded as YAML of kind Config")
+
+// loadKubeconfig reads the current context of a kubeconfig. Whoever may write the
+// Secret is not to run programs here, nor to have files of this host sent anywhere: what
+// would do that is refused.
+func loadKubeconfig(text string) (*rest.Config, error) {
+	file, err := clientcmd.Load([]byte(text))
+	if err != nil {
+		return nil, errNotYAML
+	}
+	context := file.Contexts[file.CurrentContext]
+	if context == nil {
+		return nil, fmt.Errorf("its current-context %q is none of its contexts", file.CurrentContext)
+	}
+	if err := checkServer(file.Clusters[context.Cluster]); err != nil {
+		return nil, fmt.Errorf("cluster %q of its current context: %w", context.Cluster, err)
+	}
+	if err := checkUser(file.AuthInfos[context.AuthInfo]); err != nil {
+		return nil, fmt.Errorf("user %q of its current context: %w", context.AuthInfo, err)
+	}
+	config, err := clientcmd.NewDefaultClientConfig(*file, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read its current context: %w", err)
+	}
+	if _, err := rest.HTTPClientFor(config); err != nil {
+		return nil, fmt.Errorf("make a client of its current context: %w", err)
+	}
+	return config, nil
+}
+
+func checkServer(c *api.Cluster) error {
+	if c == nil {
+		return errors.New("there is none of that name")
+	}
+	if c.CertificateAuthority != "" {
+		return errors.New("certificate-authority names a file; use certificate-authority-data")
+	}
+	u, err := url.Parse(c.Server)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return errors.New("server is no URL such as https://192.0.2.1:6443")
+	}
+	return nil
+}
+
+func checkUser(u *api.AuthInfo) error {
+	switch {
+	case u == nil:
+		return errors.New("there is none of that name")
+	case u.Exec != nil:
+		return errors.New("exec would run a program here; use a token or a client certificate")
+	case u.AuthProvider != nil:
+		return errors.New("auth-provider is not supported; use a token or a client certificate")
+	case u.ClientCertificate != "":
+		return errors.New("client-certificate names a file; use client-certificate-data")
+	case u.ClientKey != "":
+		return errors.New("client-key names a file; use client-key-data")
+	case u.TokenFile != "":
+		return errors.New("tokenFile names a file; use token")
+	default:
+		return nil
+	}
+}

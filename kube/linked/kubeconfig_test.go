@@ -1,0 +1,68 @@
+package linked
+
+import (
+	"strings"
+	"testing"
+)
+
+const execKubeconfig = `
+apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: "https://192.0.2.1:6443"}}]
+users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/true, interactiveMode: Never}}}]
+`
+
+func kubeconfigWith(user, cluster string) string {
+	text := strings.Replace(execKubeconfig, `{exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/true, interactiveMode: Never}}`, user, 1)
+	return strings.Replace(text, `{server: "https://192.0.2.1:6443"}`, cluster, 1)
+}
+
+// A kubeconfig is used for what it says itself, and for nothing else.
+func TestLoadKubeconfig(t *testing.T) {
+	const server = `{server: "https://192.0.2.1:6443"}`
+	for name, tc := range map[string]struct{ text, want string }{
+		"token":                 {kubeconfigWith("{token: t}", server), ""},
+		"nobody":                {kubeconfigWith("{}", server), ""},
+		"other users":           {kubeconfigWith("{token: t}}, {name: other, user: {tokenFile: /etc/passwd}", server), ""},
+		"empty":                 {"", "current-context"},
+		"garbage":               {"\x00{", "no kubeconfig"},
+		"secret garbage":        {"token: [hunter2", "no kubeconfig"},
+		"program":               {execKubeconfig, "exec would run a program"},
+		"auth provider":         {kubeconfigWith("{auth-provider: {name: gcp}}", server), "auth-provider"},
+		"token file":            {kubeconfigWith("{tokenFile: /etc/passwd}", server), "tokenFile names a file"},
+		"certificate file":      {kubeconfigWith("{client-certificate: /c, client-key: /k}", server), "client-certificate names a file"},
+		"key file":              {kubeconfigWith("{client-key: /k}", server), "client-key names a file"},
+		"authority file":        {kubeconfigWith("{token: t}", `{server: "https://h", certificate-authority: /ca}`), "certificate-authority names a file"},
+		"no server":             {kubeconfigWith("{token: t}", `{}`), "server is no URL"},
+		"a path":                {kubeconfigWith("{token: t}", `{server: "unix:///run/docker.sock"}`), "server is no URL"},
+		"bad authority":         {kubeconfigWith("{token: t}", `{server: "https://h", certificate-authority-data: Zm9v}`), "make a client"},
+		"context without user":  {strings.Replace(kubeconfigWith("{}", server), "user: u}", "user: x}", 1), `user "x" of its current context: there is none`},
+		"context without place": {strings.Replace(kubeconfigWith("{}", server), "cluster: c,", "cluster: x,", 1), `cluster "x" of its current context: there is none`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config, err := loadKubeconfig(tc.text)
+			switch {
+			case tc.want == "" && (err != nil || config.Host != "https://192.0.2.1:6443"):
+				t.Errorf("%v, %v", config, err)
+			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("error %v, want %q", err, tc.want)
+			case err != nil && strings.Contains(err.Error(), "hunter2"):
+				t.Errorf("the error quotes the kubeconfig: %v", err)
+			}
+		})
+	}
+}
+
+func FuzzLoadKubeconfig(f *testing.F) {
+	f.Add(execKubeconfig)
+	f.Add(kubeconfigWith("{token: t}", `{server: "https://h"}`))
+	f.Fuzz(func(t *testing.T, text string) {
+		config, err := loadKubeconfig(text)
+		if err == nil && (config.ExecProvider != nil || config.AuthProvider != nil || config.BearerTokenFile != "" ||
+			config.CertFile != "" || config.KeyFile != "" || config.CAFile != "") {
+			t.Errorf("%q gives %v", text, config)
+		}
+	})
+}

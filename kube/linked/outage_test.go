@@ -1,0 +1,163 @@
+package linked
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+// outage is how long an API server is away in these tests. The promise is about 60s.
+var outage = flag.Duration("linked.outage", shortOutage, "length of the outage of a linked cluster in tests; a long one is measured, and wants a machine that does nothing else")
+
+const shortOutage = 6 * time.Second
+
+// backWithin returns how soon after the outage a change has to arrive.
+func backWithin() time.Duration {
+	if *outage > shortOutage {
+		return 5 * time.Second
+	}
+	return soon
+}
+
+// A cluster that is down when it is linked, hangs, or dies and comes back costs the
+// others nothing, keeps what was known of it, and is followed again soon after (Q21).
+func TestClusterOutages(t *testing.T) {
+	t.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "1")
+	t.Setenv("HTTP2_PING_TIMEOUT_SECONDS", "1")
+	api := kubetest.Start(t)
+	east := kubetest.StartOwn(t, kubetest.Options{RestartDelay: *outage, CRDs: "../../deploy/crds"})
+	here, there := api.Namespace(t), east.Namespace(t)
+	applyService(t, api, here, "web")
+	applyService(t, east.Cluster, there, "web")
+	f := start(t, api)
+	f.create(linkTo("west", api, t))
+	f.wantCluster(catalog.Cluster{Name: "west", TrustDomain: "west.trust", ClusterDomain: "west.local", Synced: true})
+	others := f.catalog.Service(catalog.ServiceKey{Cluster: "west", Namespace: here, Name: "web"})
+	defer others.Release()
+
+	t.Log("down when it is linked")
+	east.Kill(kubetest.APIServer)
+	f.create(linkTo("east", east.Cluster, t))
+	f.await("east", Connecting, "unreachable")
+	f.wantEvent("cluster-credentials-east", "Warning ClusterUnreadable", "unreachable")
+	f.await("east", Synced, "")
+	f.wantService("east", there, "web")
+
+	t.Log("hangs")
+	east.Stop(kubetest.APIServer)
+	f.await("east", Stale, "")
+	f.wantService("east", there, "web")
+	applyService(t, api, here, "meanwhile")
+	f.wantService("west", here, "meanwhile")
+	f.create(linkTo("north", api, t))
+	f.await("north", Synced, "")
+	east.Continue(kubetest.APIServer)
+	f.await("east", Synced, "")
+
+	t.Log("dies, and comes back")
+	east.Kill(kubetest.APIServer)
+	f.await("east", Stale, "unreachable")
+	f.wantService("east", there, "web")
+	kubetest.Eventually(t, *outage+30*time.Second, func() error {
+		_, err := east.Client.CoreV1().Services(there).Get(t.Context(), "web", metav1.GetOptions{})
+		return err
+	})
+	applyService(t, east.Cluster, there, "after")
+	back := time.Now()
+	kubetest.Eventually(t, backWithin(), func() error {
+		if _, ok := f.catalog.FindService(catalog.ServiceKey{Cluster: "east", Namespace: there, Name: "after"}); !ok {
+			return fmt.Errorf("the change has not arrived: %+v", f.set.Status())
+		}
+		return nil
+	})
+	t.Logf("after %v away, the change arrived %v after it could be made", *outage, time.Since(back))
+
+	select {
+	case <-others.Stale():
+		t.Error("another cluster's Service was touched")
+	default:
+	}
+
+	t.Log("is unlinked while it hangs")
+	east.Stop(kubetest.APIServer)
+	defer east.Continue(kubetest.APIServer)
+	f.remove(linkTo("east", east.Cluster, t))
+	f.wantGone("east")
+	f.create(linkTo("east", api, t))
+	f.await("east", Synced, "")
+}
+
+// New credentials that lead to another API server replace everything in one step, and
+// nothing before the new server was read.
+func TestClusterMoves(t *testing.T) {
+	api := kubetest.Start(t)
+	other := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"})
+	old, moved := api.Namespace(t), other.Namespace(t)
+	applyService(t, api, old, "old")
+	applyService(t, other.Cluster, moved, "moved")
+	f := start(t, api)
+	secret := linkTo("east", api, t)
+	f.create(secret)
+	f.await("east", Synced, "")
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody.Close()
+	secret.Data[kubeconfigKey] = []byte(kubeconfigOf(t, api, func(c *clientcmdapi.Config) {
+		for _, cluster := range c.Clusters {
+			cluster.Server = "https://" + nobody.Addr().String()
+		}
+	}))
+	f.update(secret)
+	f.await("east", Stale, "unreachable")
+	f.wantService("east", old, "old")
+	secret.Data[kubeconfigKey] = []byte(kubeconfigOf(t, other.Cluster, nil))
+	f.update(secret)
+	f.wantService("east", moved, "moved")
+	if _, ok := f.catalog.FindService(catalog.ServiceKey{Cluster: "east", Namespace: old, Name: "old"}); ok {
+		t.Error("a Service of the old API server is still known")
+	}
+}
+
+// A cluster whose credentials allow nothing says which rights are missing, and is used
+// when they come.
+func TestClusterForbids(t *testing.T) {
+	api := kubetest.Start(t)
+	there := api.Namespace(t)
+	applyService(t, api, there, "web")
+	f := start(t, api)
+	user := "linked-" + there
+	kubeconfig := kubeconfigOf(t, api, func(c *clientcmdapi.Config) {
+		for _, u := range c.AuthInfos {
+			u.Impersonate = user
+		}
+	})
+	f.create(secretWith("east", kubeconfig))
+	f.await("east", Connecting, "the credentials lack the rights to list services, watch services, list endpointslices.discovery.k8s.io")
+	f.wantEvent("cluster-credentials-east", "Warning ClusterUnreadable", "list pods")
+	api.Apply(t, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: `+user+`}
+rules:
+- {apiGroups: ["", apps, discovery.k8s.io], resources: [pods, services, replicasets, endpointslices], verbs: [list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: `+user+`}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: `+user+`}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: `+user+`}]
+`, "")
+	// What it may not read of the rest counts as absent.
+	f.await("east", Synced, "")
+	f.wantService("east", there, "web")
+}

@@ -1,0 +1,92 @@
+package linked
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
+)
+
+// What a Secret is recognized by, and what it says.
+const (
+	secretType              = "mirror.linkerd.io/remote-kubeconfig"
+	clusterNameLabel        = "multicluster.linkerd.io/cluster-name"
+	trustDomainAnnotation   = "multicluster.linkerd.io/trust-domain"
+	clusterDomainAnnotation = "multicluster.linkerd.io/cluster-domain"
+	kubeconfigKey           = "kubeconfig"
+)
+
+// secret is what is kept of a Secret that has the label of a link.
+type secret struct {
+	Namespace, Name string
+	UID             types.UID
+	Created         time.Time
+	Type            string
+
+	Cluster, TrustDomain, ClusterDomain string
+	// Kubeconfig has credentials: it must not be shown anywhere.
+	Kubeconfig string
+}
+
+// secrets is the kind of the Secrets that are links. Others never leave the API server.
+func secrets() kube.Kind[secret] {
+	return kube.Kind[secret]{
+		Name:     "secret",
+		Resource: corev1.SchemeGroupVersion.WithResource("secrets"),
+		Form:     kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.SecretList{} }),
+		// A role without the right to read Secrets is one without linked clusters.
+		Optional: true,
+		Selector: clusterNameLabel,
+		Trim:     kube.TrimOf(trimSecret),
+	}
+}
+
+func trimSecret(_ kube.Scope, s *corev1.Secret) (*secret, []catalog.Problem) {
+	return &secret{
+		Namespace: s.Namespace, Name: s.Name, UID: s.UID, Created: s.CreationTimestamp.UTC(), Type: string(s.Type),
+		Cluster: s.Labels[clusterNameLabel], TrustDomain: s.Annotations[trustDomainAnnotation], ClusterDomain: s.Annotations[clusterDomainAnnotation],
+		Kubeconfig: string(s.Data[kubeconfigKey]),
+	}, nil
+}
+
+// link is a Secret that can be used.
+type link struct {
+	*secret
+	config *rest.Config
+}
+
+// newLink returns the link that a Secret is. The error says what to do about the Secret.
+func newLink(s *secret) (*link, error) {
+	missing := func(what string) error { return fmt.Errorf("%s is missing; link the cluster again", what) }
+	switch {
+	case s.Type != secretType:
+		return nil, fmt.Errorf("its type is %s, and that of a link is %s; a type can't be changed, so create it again", s.Type, secretType)
+	case s.Cluster == "":
+		return nil, fmt.Errorf("the label %s is empty; make it the name of the cluster", clusterNameLabel)
+	case s.Cluster == catalog.LocalCluster:
+		return nil, fmt.Errorf("the cluster name %q is that of our own cluster; give the linked one another", s.Cluster)
+	case s.TrustDomain == "":
+		return nil, missing("the annotation " + trustDomainAnnotation)
+	case s.ClusterDomain == "":
+		return nil, missing("the annotation " + clusterDomainAnnotation)
+	case strings.TrimSpace(s.Kubeconfig) == "":
+		return nil, missing("the key " + kubeconfigKey + " of its data")
+	}
+	config, err := loadKubeconfig(s.Kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("its kubeconfig can't be used: %w", err)
+	}
+	return &link{s, config}, nil
+}
+
+// cluster returns what the catalog is to know of the link.
+func (l *link) cluster() *catalog.Cluster {
+	return &catalog.Cluster{Name: l.Cluster, TrustDomain: l.TrustDomain, ClusterDomain: l.ClusterDomain}
+}

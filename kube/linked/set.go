@@ -1,0 +1,249 @@
+package linked
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
+)
+
+// Options are what a [Set] is made from. All but Logger are needed.
+type Options struct {
+	// Config says where the API server of our own cluster is, and Namespace where the
+	// Secrets are.
+	Config    *rest.Config
+	Namespace string
+	Catalog   Catalog
+	// From says what endpoints are read from, as in our own cluster.
+	From       kube.EndpointsFrom
+	Registerer prometheus.Registerer
+	// Report takes the problems of objects, in all clusters.
+	Report catalog.Report
+	// Events takes Events about Secrets. It must not block.
+	Events Events
+	// Logger is slog.Default() when it is nil.
+	Logger *slog.Logger
+}
+
+// Events sends Events to the API server. A record.EventRecorder does.
+type Events interface {
+	Event(object runtime.Object, eventType, reason, message string)
+}
+
+// Set is the linked clusters. Make it with [New].
+type Set struct {
+	options Options
+	log     *slog.Logger
+	secrets *kube.Cluster
+	table   *kube.Table[secret]
+	metrics *metrics
+
+	poked   chan struct{}
+	settled chan struct{}
+	running sync.WaitGroup
+
+	// good and inForce belong to the goroutine of Run. good are the links by the name of
+	// the Secret: those that it is or, if it can't be used now, that it was last. inForce
+	// has the names of those that count, one for each cluster.
+	good    map[string]*link
+	inForce map[string]bool
+
+	mu       sync.Mutex
+	clusters map[string]*cluster // by name
+	bad      map[string]badSecret
+}
+
+// badSecret is a Secret that can't be used.
+type badSecret struct {
+	cluster, reason string
+	since           time.Time
+}
+
+// New returns a set that knows no cluster yet. It doesn't contact the API server. It
+// fails when the Registerer refuses a metric.
+func New(o Options) (*Set, error) {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	s := &Set{
+		options: o, log: o.Logger, poked: make(chan struct{}, 1), settled: make(chan struct{}),
+		clusters: map[string]*cluster{}, bad: map[string]badSecret{}, good: map[string]*link{},
+	}
+	s.table = secrets().Table(kube.WithHandler(func(_, _ *secret) { s.poke() }))
+	var err error
+	// Without a Registerer, because spec/destination.md §7.1 has no metrics for Secrets.
+	s.secrets, err = kube.New(kube.Options{Config: o.Config, Namespace: o.Namespace, Logger: o.Logger, Report: o.Report}, s.table)
+	if err != nil {
+		return nil, fmt.Errorf("read the links of other clusters: %w", err)
+	}
+	s.metrics = newMetrics(s)
+	if err := o.Registerer.Register(s.metrics); err != nil {
+		return nil, fmt.Errorf("register the metrics of linked clusters: %w", err)
+	}
+	return s, nil
+}
+
+// Settled returns a channel that closes once the catalog knows which clusters are
+// linked, or that nobody may tell. It doesn't wait for any of them.
+func (s *Set) Settled() <-chan struct{} { return s.settled }
+
+// Run follows the links and their clusters until ctx ends. What the catalog knows of
+// them stays then. It is called once.
+func (s *Set) Run(ctx context.Context) error {
+	defer s.options.Registerer.Unregister(s.metrics)
+	defer s.running.Wait()
+	s.running.Go(func() {
+		if err := s.secrets.Run(ctx); err != nil {
+			s.log.Error("The links of other clusters can't be followed", "error", err)
+		}
+	})
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.secrets.Settled():
+	}
+	s.reconcile(ctx)
+	close(s.settled)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.poked:
+			s.reconcile(ctx)
+		}
+	}
+}
+
+func (s *Set) poke() { poke(s.poked) }
+
+// reconcile makes the clusters those that the Secrets name.
+func (s *Set) reconcile(ctx context.Context) {
+	wanted := s.review()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, c := range s.clusters {
+		if wanted[name] == nil {
+			c.unlink()
+		}
+		if isDone(c) {
+			delete(s.clusters, name)
+		}
+	}
+	for name, l := range wanted {
+		switch c := s.clusters[name]; {
+		case c == nil:
+			s.clusters[name] = newCluster(ctx, s, l)
+		case !c.unlinked:
+			c.use(l)
+		default:
+			// It is still ending, and pokes when it has.
+		}
+	}
+}
+
+// review returns the links in force, one for each cluster, and tells of the Secrets that
+// are none.
+func (s *Set) review() map[string]*link {
+	all := s.table.List()
+	slices.SortFunc(all, s.before)
+	wanted, good, problems := map[string]*link{}, map[string]*link{}, map[string]string{}
+	for _, secret := range all {
+		l, err := s.linkOf(secret)
+		if err != nil {
+			problems[secret.Name] = err.Error()
+		}
+		if l == nil {
+			continue
+		}
+		good[secret.Name] = l
+		if other := wanted[l.Cluster]; other != nil {
+			problems[secret.Name] = fmt.Sprintf("the cluster %s is linked by the Secret %s already, which is older; delete one of them", l.Cluster, other.Name)
+			continue
+		}
+		wanted[l.Cluster] = l
+	}
+	s.good, s.inForce = good, map[string]bool{}
+	for _, l := range wanted {
+		s.inForce[l.Name] = true
+	}
+	s.tell(all, problems)
+	return wanted
+}
+
+// before orders Secrets so that of several for one cluster the oldest counts. Of those
+// of one second, the one that counts already does.
+func (s *Set) before(a, b *secret) int {
+	inForce := func(x *secret) int {
+		if s.inForce[x.Name] {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(inForce(a), inForce(b)), cmp.Compare(a.Name, b.Name))
+}
+
+// linkOf returns the link that a Secret is, or that it was when it could be used last. The
+// error says what is wrong with it now.
+func (s *Set) linkOf(secret *secret) (*link, error) {
+	last := s.good[secret.Name]
+	if last != nil && *last.secret == *secret {
+		return last, nil
+	}
+	l, err := newLink(secret)
+	if err == nil {
+		return l, nil
+	}
+	if last != nil && last.UID != secret.UID {
+		last = nil // it was deleted, and created again
+	}
+	return last, err
+}
+
+// tell keeps which Secrets can't be used, and says so when it is new.
+func (s *Set) tell(all []*secret, problems map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bad := map[string]badSecret{}
+	for _, secret := range all {
+		reason, isBad := problems[secret.Name]
+		if !isBad {
+			continue
+		}
+		b := badSecret{cluster: secret.Cluster, reason: reason, since: time.Now()}
+		if old, known := s.bad[secret.Name]; known && old.reason == reason {
+			b.since = old.since
+		} else {
+			s.options.Report(catalog.Problem{Kind: "Secret", Namespace: secret.Namespace, Name: secret.Name, Reason: reason})
+			s.event(secret, corev1.EventTypeWarning, "LinkUnusable", "this Secret links no cluster: "+reason)
+		}
+		bad[secret.Name] = b
+	}
+	s.bad = bad
+}
+
+// event sends an Event about a Secret.
+func (s *Set) event(about *secret, eventType, reason, message string) {
+	s.options.Events.Event(&corev1.ObjectReference{
+		APIVersion: "v1", Kind: "Secret", Namespace: about.Namespace, Name: about.Name, UID: about.UID,
+	}, eventType, reason, message)
+}
+
+func isDone(c *cluster) bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
