@@ -1,0 +1,80 @@
+package externaldns
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// DNSEndpoint asks for DNS records.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=dnsendpoints,scope=Namespaced
+// +kubebuilder:metadata:annotations="api-approved.kubernetes.io=https://github.com/kubernetes-sigs/external-dns/pull/2007"
+type DNSEndpoint struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec is which records are asked for.
+	// +optional
+	Spec DNSEndpointSpec `json:"spec"`
+
+	// Status is what became of it.
+	// +optional
+	Status DNSEndpointStatus `json:"status"`
+}
+
+// DNSEndpointList is a list of DNSEndpoints.
+//
+// +kubebuilder:object:root=true
+type DNSEndpointList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// Items are the DNSEndpoints.
+	Items []DNSEndpoint `json:"items"`
+}
+
+// DNSEndpointSpec is which records a DNSEndpoint asks for.
+type DNSEndpointSpec struct {
+	// Endpoints are the record sets.
+	// +optional
+	Endpoints []*Endpoint `json:"endpoints,omitempty"`
+
+	// Problem says why the spec could not be decoded; everything else is then
+	// empty. It is set by decoding, never read from or written to the object.
+	Problem string `json:"-"`
+}
+
+// DNSEndpointStatus is what became of a DNSEndpoint.
+type DNSEndpointStatus struct {
+	// ObservedGeneration is the generation of the object that was last read.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+}
+
+// UnmarshalJSON fills s from data. A spec of the wrong shape is no error: see
+// the Problem field.
+func (s *DNSEndpointSpec) UnmarshalJSON(data []byte) error {
+	type plain DNSEndpointSpec
+	var p plain
+	if err := json.Unmarshal(data, &p); err != nil {
+		p = plain{Problem: fmt.Sprintf("decode spec of DNSEndpoint: %v", err)}
+	}
+	*s = DNSEndpointSpec(p)
+	return nil
+}
+
+// UnmarshalJSON fills s from data. A status of the wrong shape is read as one
+// that says nothing: it is only ever written.
+func (s *DNSEndpointStatus) UnmarshalJSON(data []byte) error {
+	type plain DNSEndpointStatus
+	var p plain
+	if err := json.Unmarshal(data, &p); err != nil {
+		p = plain{}
+	}
+	*s = DNSEndpointStatus(p)
+	return nil
+}

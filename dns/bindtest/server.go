@@ -1,0 +1,280 @@
+package bindtest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"github.com/signpostd/signpost/internal/childprocess"
+)
+
+const (
+	// attempts is how often a server is started: a free port may be taken in the meantime.
+	attempts     = 3
+	readyTimeout = 20 * time.Second
+	stopTimeout  = 10 * time.Second
+	pollInterval = 20 * time.Millisecond
+)
+
+// Server is a running named.
+type Server struct {
+	// Addr is where it listens over UDP and TCP, TLSAddr where over TLS.
+	Addr, TLSAddr netip.AddrPort
+	// CertFile is the certificate for TLS, which is its own authority, as a PEM file.
+	CertFile string
+
+	dir           string
+	id            string
+	port, tlsPort uint16
+	process       *childprocess.Process
+}
+
+// Start starts a server and waits until it answers. It runs until Stop is called, beyond
+// the end of ctx.
+func Start(ctx context.Context, c Config) (*Server, error) {
+	program, err := program()
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for range attempts {
+		s, err := start(ctx, program, c)
+		if err == nil {
+			return s, nil
+		}
+		if errs = append(errs, err); ctx.Err() != nil || !errors.Is(err, errPortTaken) {
+			break
+		}
+	}
+	return nil, fmt.Errorf("start named: %w", errors.Join(errs...))
+}
+
+func program() (string, error) {
+	if path := find("named"); path != "" {
+		return path, nil
+	}
+	return "", errors.New("start named: it isn't installed; run `make deps`, or install BIND 9.18 or later")
+}
+
+// find returns the path of a program, also where servers are that aren't in everybody's PATH;
+// empty if there is none.
+func find(program string) string {
+	for _, dir := range []string{"", "/usr/sbin", "/usr/local/sbin"} {
+		if path, err := exec.LookPath(filepath.Join(dir, program)); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+func start(ctx context.Context, program string, c Config) (*Server, error) {
+	dir, err := os.MkdirTemp("", "bindtest-")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory: %w", err)
+	}
+	s := &Server{dir: dir, id: rand.Text()}
+	err = s.prepare(c)
+	if err == nil {
+		err = s.launch(program, c)
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := s.waitReady(ctx); err != nil {
+		said := s.Log()
+		if strings.Contains(said, "address already in use") {
+			err = errPortTaken
+		}
+		return nil, errors.Join(fmt.Errorf("%w; it said:\n%s", err, lastLines(said)), s.Stop())
+	}
+	return s, nil
+}
+
+// errPortTaken: somebody else was given the port in the meantime.
+var errPortTaken = errors.New("the port is taken")
+
+// lastLines returns the end of a log, behind what named says of itself.
+func lastLines(log string) string {
+	lines := strings.SplitAfter(log, "\n")
+	return strings.Join(lines[max(0, len(lines)-12):], "")
+}
+
+// prepare chooses ports and writes the files.
+func (s *Server) prepare(c Config) error {
+	var err error
+	if s.port, err = freePort(); err != nil {
+		return err
+	}
+	if s.tlsPort, err = freePort(); err != nil {
+		return err
+	}
+	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	s.Addr = netip.AddrPortFrom(loopback, s.port)
+	if c.TLS {
+		s.TLSAddr = netip.AddrPortFrom(loopback, s.tlsPort)
+		s.CertFile = filepath.Join(s.dir, "cert.pem")
+		if err := writeCertificate(loopback, s.CertFile, s.keyFile()); err != nil {
+			return err
+		}
+	}
+	for i, z := range c.Zones {
+		if err := os.WriteFile(zoneFile(s.dir, i), []byte(z.contents()), 0o600); err != nil {
+			return fmt.Errorf("write zone %s: %w", z.Name, err)
+		}
+	}
+	if err := os.WriteFile(s.confFile(), []byte(c.conf(s)), 0o600); err != nil {
+		return fmt.Errorf("write the configuration: %w", err)
+	}
+	return nil
+}
+
+// freePort returns a port that nobody uses over TCP or UDP.
+func freePort() (uint16, error) {
+	var errs []error
+	for range attempts {
+		tcp, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+		if err != nil {
+			return 0, fmt.Errorf("find a free port: %w", err)
+		}
+		port := tcp.Addr().(*net.TCPAddr).AddrPort().Port()
+		udp, err := net.ListenPacket("udp4", "127.0.0.1:"+strconv.Itoa(int(port)))
+		if err == nil {
+			return port, errors.Join(udp.Close(), tcp.Close())
+		}
+		errs = append(errs, err, tcp.Close())
+	}
+	return 0, fmt.Errorf("find a free port: %w", errors.Join(errs...))
+}
+
+// launch starts named, which reads the Kerberos settings of the environment.
+func (s *Server) launch(program string, c Config) error {
+	cmd := exec.Command(program, "-g", "-n", "1", "-c", s.confFile())
+	if c.KDC != nil {
+		// Without a name of its own, the list of tokens that were seen would be one for all of the user.
+		cmd.Env = append(os.Environ(), "KRB5_CONFIG="+c.KDC.ConfFile, "KRB5RCACHENAME=file2:"+filepath.Join(s.dir, "rcache"))
+	}
+	var err error
+	s.process, err = launch(cmd, s.logFile())
+	return err
+}
+
+// waitReady returns when the server answers, and it is this one.
+func (s *Server) waitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for {
+		if log := s.Log(); strings.Contains(log, "not loaded due to errors") {
+			return errors.New("a zone can't be loaded")
+		} else if strings.Contains(log, "all zones loaded") && s.answers(ctx) {
+			return nil
+		}
+		select {
+		case <-s.process.Exited():
+			return errors.New("named ended")
+		case <-ctx.Done():
+			return fmt.Errorf("named doesn't answer: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// answers asks the server for the identity that it was given (RFC 4892).
+func (s *Server) answers(ctx context.Context) bool {
+	query := new(mdns.Msg)
+	query.SetQuestion("id.server.", mdns.TypeTXT)
+	query.Question[0].Qclass = mdns.ClassCHAOS
+	client := &mdns.Client{Net: "tcp", Timeout: time.Second}
+	reply, _, err := client.ExchangeContext(ctx, query, s.Addr.String())
+	if err != nil || len(reply.Answer) != 1 {
+		return false
+	}
+	txt, ok := reply.Answer[0].(*mdns.TXT)
+	return ok && len(txt.Txt) == 1 && txt.Txt[0] == s.id
+}
+
+// Log returns what the server has said so far.
+func (s *Server) Log() string {
+	text, err := os.ReadFile(s.logFile())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// Pause has the server stand still, with its connections open and its ports taken, until
+// Resume. It returns when all threads stand.
+func (s *Server) Pause(ctx context.Context) error {
+	if err := s.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		stands, err := s.stands()
+		if err != nil || stands {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("pause named: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// stands reports whether each thread of the server is stopped (proc(5), state T).
+func (s *Server) stands() (bool, error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.process.Pid()))
+	if err != nil {
+		return false, fmt.Errorf("find the threads of named: %w", err)
+	}
+	for _, file := range threads {
+		stat, err := os.ReadFile(file)
+		if err != nil {
+			return false, fmt.Errorf("see whether named stands: %w", err)
+		}
+		// The state follows the name of the program, which is in parentheses.
+		if _, state, _ := strings.Cut(string(stat), ") "); !strings.HasPrefix(state, "T") {
+			return false, nil
+		}
+	}
+	return len(threads) > 0, nil
+}
+
+// Resume ends a Pause.
+func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) error {
+	if err := s.process.Signal(sig); err != nil {
+		return fmt.Errorf("send %s to named: %w", sig, err)
+	}
+	return nil
+}
+
+// Stop ends the server, also one that is paused, and removes its files.
+func (s *Server) Stop() error {
+	s.process.Stop(stopTimeout)
+	if err := os.RemoveAll(s.dir); err != nil {
+		return fmt.Errorf("remove the files of named: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) confFile() string { return filepath.Join(s.dir, "named.conf") }
+func (s *Server) logFile() string  { return filepath.Join(s.dir, "named.log") }
+func (s *Server) keyFile() string  { return filepath.Join(s.dir, "key.pem") }

@@ -1,0 +1,299 @@
+package configure_test
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+)
+
+// given returns options with flags.
+func given(t *testing.T, args ...string) (*configure.Options, *pflag.FlagSet) {
+	t.Helper()
+	o := configure.New()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	o.Flags(flags)
+	if err := flags.Parse(configure.Negations(flags, args)); err != nil {
+		t.Fatal(err)
+	}
+	return o, flags
+}
+
+func TestEnvironment(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		env  map[string]string
+		// check is an error of FromEnvironment, or what is wrong with what came of it.
+		want string
+		err  string
+	}{
+		"repeated":          {env: map[string]string{"SOURCE": "service\ningress\r\n\nnode\n"}, want: "[service ingress node] [] interval=1m0s events=false"},
+		"flag wins":         {args: []string{"--source=pod"}, env: map[string]string{"SOURCE": "service"}, want: "[pod] [] interval=1m0s events=false"},
+		"replaces defaults": {env: map[string]string{"MANAGED_RECORD_TYPES": "TXT"}, want: "[] [] interval=1m0s events=false types=[TXT]"},
+		"switch 1":          {env: map[string]string{"EVENTS": "1"}, want: "[] [] interval=1m0s events=true"},
+		"switch true":       {env: map[string]string{"EVENTS": "true"}, want: "[] [] interval=1m0s events=true"},
+		"switch false":      {env: map[string]string{"EVENTS": "false"}, want: "[] [] interval=1m0s events=false"},
+		"off wins":          {args: []string{"--no-events"}, env: map[string]string{"EVENTS": "1"}, want: "[] [] interval=1m0s events=false"},
+		"duration":          {env: map[string]string{"INTERVAL": "5m"}, want: "[] [] interval=5m0s events=false"},
+		"flag of a plugin":  {env: map[string]string{"PROVIDER": "inmemory", "INMEMORY_ZONE": "a.test\nb.test"}, want: "[] [inmemory] interval=1m0s events=false"},
+		"empty is nothing":  {env: map[string]string{"INTERVAL": "", "SOURCE": "", "EVENTS": ""}, want: "[] [] interval=1m0s events=false"},
+		"all that is wrong": {
+			env: map[string]string{"INTERVAL": "soon", "EVENTS": "maybe", "AWS_ZONE_TYPE": "public", "GODADDY_API_KEY": "hidden"},
+			err: "EXTERNAL_DNS_AWS_ZONE_TYPE: not supported yet: the provider aws\n" +
+				"EXTERNAL_DNS_EVENTS: strconv.ParseBool: parsing \"maybe\": invalid syntax\n" +
+				"EXTERNAL_DNS_GODADDY_API_KEY: not supported yet: the provider godaddy\n" +
+				"EXTERNAL_DNS_INTERVAL: time: invalid duration \"soon\"",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			o, flags := given(t, tt.args...)
+			err := configure.FromEnvironment(flags, func(name string) (string, bool) {
+				short, ok := strings.CutPrefix(name, "EXTERNAL_DNS_")
+				value, set := tt.env[short]
+				return value, ok && set
+			})
+			if err != nil {
+				if err.Error() != tt.err {
+					t.Errorf("error\n%v\nwant\n%s", err, tt.err)
+				}
+				return
+			}
+			got := strings.Join([]string{show(o.Sources), show(o.Providers), "interval=" + o.Interval.String(), "events=" + flags.Lookup("events").Value.String()}, " ")
+			if flags.Changed("managed-record-types") {
+				got += " types=" + show(o.ManagedTypes)
+			}
+			if got != tt.want || tt.err != "" {
+				t.Errorf("got %s, want %s%s", got, tt.want, tt.err)
+			}
+		})
+	}
+}
+
+func show(list []string) string { return "[" + strings.Join(list, " ") + "]" }
+
+// Each flag has its variable, and the variables of two flags are never the same.
+func TestEveryFlagHasAVariable(t *testing.T) {
+	_, flags := given(t)
+	asked := map[string]int{}
+	if err := configure.FromEnvironment(flags, func(name string) (string, bool) {
+		asked[name]++
+		return "", false
+	}); err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	flags.VisitAll(func(*pflag.Flag) { count++ })
+	if len(asked) != count || asked["EXTERNAL_DNS_TXT_OWNER_ID"] != 1 {
+		t.Errorf("%d variables of %d flags", len(asked), count)
+	}
+}
+
+// Switches can be turned off in both ways.
+func TestNegations(t *testing.T) {
+	_, flags := given(t)
+	switches := 0
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Value.Type() != "bool" {
+			return
+		}
+		switches++
+		o, set := given(t, "--"+f.Name, "--no-"+f.Name)
+		if got := set.Lookup(f.Name).Value.String(); got != "false" || o == nil {
+			t.Errorf("--no-%s: %s", f.Name, got)
+		}
+	})
+	if switches < 20 {
+		t.Errorf("only %d switches", switches)
+	}
+}
+
+// valid are flags that nothing is wrong with.
+var valid = []string{"--source=service", "--provider=inmemory", "--policy=sync"}
+
+// TestValidate: spec/dns.md 5.4.
+func TestValidate(t *testing.T) {
+	rfc2136 := []string{"--provider=rfc2136", "--rfc2136-host=192.0.2.1", "--rfc2136-zone=example.org"}
+	tests := map[string]struct {
+		args []string
+		// without is a flag of valid that is left out.
+		without string
+		err     []string // parts of the error; none is that all is well
+	}{
+		"all is well":            {},
+		"no source":              {without: "--source=service", err: []string{"--source: none given"}},
+		"no provider":            {without: "--provider=inmemory", err: []string{"--provider: none given"}},
+		"no policy":              {without: "--policy=sync", err: []string{"--policy: none given"}},
+		"several are wrong":      {args: []string{"--source=nonesuch", "--provider=aws", "--interval=0s"}, err: []string{"--source=nonesuch: unknown", "--provider=aws: not supported yet", "--interval=0s"}},
+		"unknown policy":         {args: []string{"--policy=none"}, err: []string{"--policy: "}},
+		"minimal TTL":            {args: append(slices.Clone(rfc2136), "--rfc2136-insecure", "--rfc2136-min-ttl=-1s"), err: []string{"--rfc2136-min-ttl"}},
+		"insecure and GSS":       {args: append(slices.Clone(rfc2136), "--rfc2136-insecure", "--rfc2136-gss-tsig"), err: []string{"rfc2136-gss-tsig"}},
+		"GSS without a realm":    {args: append(slices.Clone(rfc2136), "--rfc2136-gss-tsig", "--rfc2136-kerberos-username=u"), err: []string{"rfc2136-kerberos"}},
+		"batch of nothing":       {args: append(slices.Clone(rfc2136), "--rfc2136-insecure", "--rfc2136-batch-change-size=0"), err: []string{"--rfc2136-batch-change-size"}},
+		"ignored annotations":    {args: []string{"--ignore-hostname-annotation"}, err: []string{"--ignore-hostname-annotation"}},
+		"with a template":        {args: []string{"--ignore-hostname-annotation", "--fqdn-template={{.Name}}.example.org"}},
+		"prefix and suffix":      {args: []string{"--txt-prefix=a", "--txt-suffix=b"}, err: []string{"prefix", "suffix"}},
+		"bad label filter":       {args: []string{"--label-filter=a=b=c"}, err: []string{"--label-filter"}},
+		"bad annotation filter":  {args: []string{"--annotation-filter=,,"}, err: []string{"--annotation-filter"}},
+		"empty prefix":           {args: []string{"--annotation-prefix="}, err: []string{"--annotation-prefix"}},
+		"prefix without a slash": {args: []string{"--annotation-prefix=example.org"}, err: []string{"--annotation-prefix"}},
+		"PTR isn't managed":      {args: []string{"--create-ptr"}, err: []string{"--create-ptr", "--managed-record-types=PTR"}},
+		"PTR is managed":         {args: []string{"--create-ptr", "--managed-record-types=PTR"}},
+		"PTR is excluded":        {args: []string{"--create-ptr", "--managed-record-types=PTR", "--exclude-record-types=PTR"}, err: []string{"--create-ptr"}},
+		"short key":              {args: []string{"--txt-encrypt-enabled", "--txt-encrypt-aes-key=short-and-hidden"}, err: []string{"32"}},
+		"no key":                 {args: []string{"--txt-encrypt-enabled"}, err: []string{"key"}},
+		"no owner":               {args: []string{"--txt-owner-id="}, err: []string{"--txt-owner-id"}},
+		"no owner, noop":         {args: []string{"--txt-owner-id=", "--registry=noop"}},
+		"registry to come":       {args: []string{"--registry=aws-sd"}, err: []string{"--registry=aws-sd: not supported yet"}},
+		"unknown registry":       {args: []string{"--registry=nonesuch"}, err: []string{"--registry=nonesuch: unknown"}},
+		"unknown type":           {args: []string{"--managed-record-types=CAA"}, err: []string{"--managed-record-types=CAA: unknown type"}},
+		"bad pattern":            {args: []string{"--regex-domain-filter=("}, err: []string{"--regex-domain-filter"}},
+		"more than all":          {args: []string{"--max-deletions-percent=101"}, err: []string{"--max-deletions-percent"}},
+		"unknown reason":         {args: []string{"--events-emit=nonesuch"}, err: []string{"--events-emit=nonesuch"}},
+		"all reasons":            {args: []string{"--events-emit=RecordReady", "--events-emit=RecordDeleted", "--events-emit=RecordError"}},
+		"crd without a cluster":  {args: []string{"--registry=crd"}, err: []string{"--registry=crd: needs a cluster"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			args := slices.DeleteFunc(slices.Clone(valid), func(flag string) bool {
+				return flag == tt.without || slices.ContainsFunc(tt.args, func(given string) bool {
+					return strings.HasPrefix(given, strings.SplitAfter(flag, "=")[0])
+				})
+			})
+			o, _ := given(t, append(args, tt.args...)...)
+			err := o.Validate()
+			if err == nil {
+				_, err = o.Open(t.Context(), configure.Input{Log: slog.New(slog.DiscardHandler)})
+			}
+			if (err == nil) != (len(tt.err) == 0) {
+				t.Fatalf("error %v, want %v", err, tt.err)
+			}
+			for _, part := range tt.err {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("error %q lacks %q", err, part)
+				}
+			}
+			if err != nil && strings.Contains(err.Error(), "hidden") {
+				t.Errorf("error %q shows a secret", err)
+			}
+		})
+	}
+}
+
+// Flags of ExternalDNS for what isn't here are known, and say so.
+func TestUnsupported(t *testing.T) {
+	for _, arg := range []string{"--azure-resource-group=x", "--google-project=x", "--aws-prefer-cname", "--gateway-name=x", "--pihole-password=hidden"} {
+		o := configure.New()
+		flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+		o.Flags(flags)
+		err := flags.Parse([]string{arg})
+		var invalid *pflag.InvalidValueError
+		if !errors.As(err, &invalid) || !strings.Contains(errors.Unwrap(invalid).Error(), "not supported yet") || strings.Contains(errors.Unwrap(invalid).Error(), "hidden") {
+			t.Errorf("%s: %v", arg, err)
+		}
+	}
+}
+
+func TestShownHidesSecrets(t *testing.T) {
+	_, flags := given(t, "--source=service", "--txt-encrypt-aes-key=hidden", "--rfc2136-tsig-secret=hidden", "--rfc2136-kerberos-password=hidden", "--pdns-api-key=hidden")
+	want := []any{
+		"pdns-api-key", "******", "rfc2136-kerberos-password", "******", "rfc2136-tsig-secret", "******",
+		"source", "[service]", "txt-encrypt-aes-key", "******",
+	}
+	if diff := cmp.Diff(want, configure.Shown(flags)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestResources(t *testing.T) {
+	tests := map[string]struct {
+		args  []string
+		want  []string
+		needs bool
+	}{
+		"nothing":   {args: []string{"--source=empty", "--source=fake", "--source=connector"}},
+		"registry":  {args: []string{"--source=empty", "--registry=crd"}, needs: true},
+		"services":  {args: []string{"--source=node", "--source=service"}, want: []string{"EndpointSlice.discovery.k8s.io", "Node", "Pod", "Service"}, needs: true},
+		"own kinds": {args: []string{"--source=crd", "--crd-source-kind=Record", "--crd-source-apiversion=dns.example.org/v1"}, want: []string{"Record.dns.example.org"}, needs: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			o, _ := given(t, tt.args...)
+			if diff := cmp.Diff(tt.want, o.Resources()); diff != "" || o.NeedsCluster() != tt.needs {
+				t.Errorf("needs a cluster: %v; kinds (-want +got):\n%s", o.NeedsCluster(), diff)
+			}
+		})
+	}
+}
+
+// The provider that is given takes the place of the one that is named.
+func TestOpen(t *testing.T) {
+	o, _ := given(t, append(valid, "--source=service", "--source=node", "--dry-run")...)
+	given := inmemory.New("example.org")
+	opened, err := o.Open(t.Context(), configure.Input{Log: slog.New(slog.DiscardHandler), Provider: given})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if opened.Publisher.Provider != dns.Provider(given) || !opened.Publisher.DryRun {
+		t.Errorf("provider %v, dry run %v", opened.Publisher.Provider, opened.Publisher.DryRun)
+	}
+	if len(opened.Publisher.Sources) != 2 || len(opened.Tables) == 0 {
+		t.Errorf("sources %v, %d tables: a source that is named twice is one", opened.Publisher.Sources, len(opened.Tables))
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestMeasureHTTP(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	wrap, err := configure.MeasureHTTP(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := http.StatusNoContent
+	transport := wrap(roundTripper(func(*http.Request) (*http.Response, error) {
+		if status == 0 {
+			return nil, errors.New("unreachable")
+		}
+		return &http.Response{StatusCode: status}, nil
+	}))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.example.org/v1/records", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := transport.RoundTrip(req); err != nil || resp.StatusCode != status {
+		t.Errorf("%v, %v", resp, err)
+	}
+	status = 0
+	if _, err := transport.RoundTrip(req); err == nil {
+		t.Error("no error")
+	}
+	if n, err := testutil.GatherAndCount(registry, "external_dns_http_request_duration_seconds"); err != nil || n != 2 {
+		t.Errorf("%d samples, %v; want one of the status 204 and one without", n, err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string]string{}
+	for _, l := range families[0].GetMetric()[1].GetLabel() {
+		labels[l.GetName()] = l.GetValue()
+	}
+	want := map[string]string{"handler": "instrumented_http", "scheme": "https", "host": "api.example.org", "path": "records", "method": "POST", "status": "204"}
+	if diff := cmp.Diff(want, labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,87 @@
+package configure
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// envPrefix begins the names of environment variables.
+const envPrefix = "EXTERNAL_DNS_"
+
+// FromEnvironment sets the flags that were not given from the environment, where
+// --some-flag is EXTERNAL_DNS_SOME_FLAG; a flag that may be repeated has its values in lines
+// (spec/dns.md 5.4). It returns an error that has all that is wrong.
+func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+	var wrong []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value, ok := lookup(name)
+		// An empty variable says nothing, as for ExternalDNS: charts set those.
+		if !ok || value == "" || f.Changed {
+			return
+		}
+		values := []string{value}
+		if _, list := f.Value.(pflag.SliceValue); list {
+			values = nil
+			for line := range strings.Lines(value) {
+				if line = strings.TrimRight(line, "\r\n"); line != "" {
+					values = append(values, line)
+				}
+			}
+		}
+		for _, v := range values {
+			if err := flags.Set(f.Name, v); err != nil {
+				wrong = append(wrong, fmt.Sprintf("%s: %v", name, withoutValue(f, err)))
+			}
+		}
+	})
+	if len(wrong) > 0 {
+		return fmt.Errorf("%s", strings.Join(wrong, "\n"))
+	}
+	return nil
+}
+
+// withoutValue returns what is wrong with a flag, without its value if that is a secret.
+func withoutValue(f *pflag.Flag, err error) error {
+	_, known := f.Value.(*notYet)
+	if dns.IsSecret(f) && !known {
+		return errors.New("the value is not valid")
+	}
+	// The library names the flag and the value before.
+	if invalid := new(pflag.InvalidValueError); errors.As(err, &invalid) {
+		return errors.Unwrap(invalid)
+	}
+	return err
+}
+
+// Negations returns arguments in which --no-flag, which ExternalDNS has for each flag that
+// is on or off, is --flag=false. What is the value of the flag before stays as it is.
+func Negations(flags *pflag.FlagSet, args []string) []string {
+	changed := slices.Clone(args)
+	for i := 0; i < len(args); i++ {
+		name, ok := strings.CutPrefix(args[i], "--")
+		if !ok {
+			continue
+		}
+		if name == "" {
+			return changed // only arguments follow
+		}
+		if f := flags.Lookup(name); f != nil {
+			if f.NoOptDefVal == "" {
+				i++
+			}
+			continue
+		}
+		name, ok = strings.CutPrefix(name, "no-")
+		if f := flags.Lookup(name); ok && f != nil && f.NoOptDefVal == "true" {
+			changed[i] = "--" + name + "=false"
+		}
+	}
+	return changed
+}

@@ -1,0 +1,198 @@
+package configure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider/fanout"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// Input is what a publisher is made from beside its options.
+type Input struct {
+	// REST says where the API server is, for the owner crd; nil if there is none.
+	REST *rest.Config
+	// Provider is used in the place of the one of the options, unless it is nil.
+	Provider dns.Provider
+	Log      *slog.Logger
+	// Registerer takes metrics; it may be nil.
+	Registerer prometheus.Registerer
+	// Notify and MayWrite are as in [publisher.Config].
+	Notify   func(publisher.Notice)
+	MayWrite func() error
+	// Wrap goes around the connections of providers that speak HTTP; nil is nothing.
+	Wrap func(http.RoundTripper) http.RoundTripper
+}
+
+// Opened is a publisher with what it needs.
+type Opened struct {
+	Publisher *publisher.Publisher
+	// Tables are what the cluster has to fill, of all sources.
+	Tables []kube.AnyTable
+	// Background are what some sources have to have running beside.
+	Background []func(context.Context) error
+	// Statuses are what to write into objects while the publisher leads.
+	Statuses []StatusWriter
+}
+
+// StatusWriter is the config of a source that writes the status of its objects. Neither
+// method fails because of an object; that is logged.
+type StatusWriter interface {
+	// WriteStatus writes until ctx ends; WriteStatusOnce what there is to write now.
+	WriteStatus(ctx context.Context, client dynamic.Interface) error
+	WriteStatusOnce(ctx context.Context, client dynamic.Interface) error
+}
+
+// Open puts a publisher together. The options are valid. What it opened ends with ctx.
+func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
+	opened := &Opened{}
+	sources, err := o.openSources(in, opened)
+	if err != nil {
+		return nil, err
+	}
+	domains, err := o.domains()
+	if err != nil {
+		return nil, err
+	}
+	own, err := o.openOwner(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	provider := in.Provider
+	if provider == nil {
+		if provider, err = o.OpenProvider(ctx, in); err != nil {
+			return nil, err
+		}
+	}
+	want, err := o.openDesired(in.Log)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := plan.ParsePolicy(o.Policy)
+	if err != nil {
+		return nil, err
+	}
+	opened.Publisher, err = publisher.New(publisher.Config{
+		Name: o.Name, Sources: sources, Desired: want, Owner: own, Provider: provider,
+		Rules: plan.Rules{
+			Policy: policy, Owner: own.ID(), OldOwner: o.Registry.MigrateFrom, Managed: o.ManagedTypes, Excluded: o.ExcludedTypes,
+		},
+		Domains: domains, Interval: o.Interval, Budget: o.Budget, DryRun: o.DryRun,
+		MayWrite: in.MayWrite, Notify: in.Notify, Metrics: publisher.NewMetrics(in.Registerer), Log: in.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return opened, nil
+}
+
+// openSources makes the sources. Their tables call Changed of the publisher, which is
+// there before any table is filled.
+func (o *Options) openSources(in Input, opened *Opened) ([]publisher.NamedSource, error) {
+	settings, err := o.Source.Settings()
+	if err != nil {
+		return nil, err
+	}
+	var sources []publisher.NamedSource
+	var errs []error
+	for _, name := range o.Sources {
+		if slices.ContainsFunc(sources, func(s publisher.NamedSource) bool { return s.Name == name }) {
+			continue
+		}
+		place := len(sources)
+		s, err := o.sourceConfigs[name].Open(source.Input{
+			Settings: settings, Log: in.Log,
+			Changed: publisher.Changed(func() *publisher.Publisher { return opened.Publisher }, place),
+		})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("source %s: %w", name, err))
+			continue
+		}
+		sources = append(sources, publisher.NamedSource{Name: name, Source: s})
+		opened.Tables = append(opened.Tables, s.Tables...)
+		if w, ok := o.sourceConfigs[name].(StatusWriter); ok && !o.DryRun {
+			opened.Statuses = append(opened.Statuses, w)
+		}
+		if s.Run != nil {
+			opened.Background = append(opened.Background, s.Run)
+		}
+	}
+	return sources, errors.Join(errs...)
+}
+
+func (o *Options) openOwner(ctx context.Context, in Input) (owner.Owner, error) {
+	switch r := o.Registry; r.Kind {
+	case registryNone:
+		return owner.None{}, nil
+	case registryTXT:
+		return owner.NewTXT(o.txtOptions(in))
+	case registryDynamoDB:
+		return o.openDynamoDB(ctx, in)
+	case registryCRD:
+		return o.openCRD(in)
+	default:
+		return nil, unknownRegistry(r.Kind)
+	}
+}
+
+// OpenProvider makes the provider, or the one that hands everything to several.
+func (o *Options) OpenProvider(ctx context.Context, in Input) (dns.Provider, error) {
+	domains, err := o.domains()
+	if err != nil {
+		return nil, err
+	}
+	if in.Wrap == nil {
+		in.Wrap = func(rt http.RoundTripper) http.RoundTripper { return rt }
+	}
+	input := dns.ProviderInput{
+		DryRun: o.DryRun, OwnerID: o.Registry.OwnerID, Domains: domains, ZoneIDs: o.ZoneIDs, ZoneNames: o.ZoneNames,
+		CreateOnly: o.Policy == string(plan.CreateOnly), ZonesCacheDuration: o.ZonesCacheDuration,
+		BatchSize: o.BatchSize, BatchInterval: o.BatchInterval, TLS: o.TLS, Wrap: in.Wrap, Log: in.Log, Registerer: in.Registerer,
+	}
+	var providers []dns.Provider
+	for _, name := range o.Providers {
+		plugin, ok := o.provider(name)
+		if !ok {
+			return nil, unknown("provider", name, providerNames(o.providerPlugins))
+		}
+		p, err := o.providerConfigs[plugin.Names[0]].Open(ctx, input)
+		if err != nil {
+			return nil, fmt.Errorf("provider %s: %w", name, err)
+		}
+		providers = append(providers, p)
+	}
+	if len(providers) == 1 {
+		return providers[0], nil
+	}
+	return fanout.New(providers), nil
+}
+
+func (o *Options) openDesired(log *slog.Logger) (*desired.Set, error) {
+	targets, problems := dns.NewTargetFilter(o.TargetNets, o.ExceptNets)
+	for _, p := range problems {
+		log.Error("Ignore a network", "flag", p.Subject, "value", p.Value, "err", p.Reason)
+	}
+	want, err := desired.New(desired.Options{
+		Sources: o.Sources, DefaultTargets: o.DefaultTargets, ForceDefaultTargets: o.ForceDefaultTargets,
+		NAT64: o.NAT64Networks, Targets: targets, ManagedTypes: o.ManagedTypes, CreatePTR: o.CreatePTR,
+		MinTTL: o.MinTTL, PreferAlias: o.PreferAlias, Provider: o.Providers[0],
+	})
+	if err != nil {
+		return nil, err
+	}
+	return want, nil
+}

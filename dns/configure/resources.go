@@ -1,0 +1,32 @@
+package configure
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns/source/crd"
+)
+
+// Resources returns the kinds of object that the sources read, as Kind.group. The options
+// are valid.
+func (o *Options) Resources() []string {
+	var kinds []string
+	for _, p := range o.sourcePlugins {
+		if !slices.Contains(o.Sources, p.Name) {
+			continue
+		}
+		if c, ok := o.sourceConfigs[p.Name].(*crd.Config); ok {
+			group, _, _ := strings.Cut(c.APIVersion, "/")
+			kinds = append(kinds, c.Kind+"."+group)
+			continue
+		}
+		kinds = append(kinds, p.Resources...)
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}
+
+// NeedsCluster reports whether the publisher reads objects, or writes any beside Events.
+func (o *Options) NeedsCluster() bool {
+	return o.Registry.Kind == registryCRD || len(o.Resources()) > 0
+}

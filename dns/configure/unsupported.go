@@ -1,0 +1,84 @@
+package configure
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// unsupported are the flags of ExternalDNS (spec/dns.md 12) for what isn't here yet: they
+// are known, so that the error says so. Those that end in ? take no value.
+var unsupported = map[string]string{
+	"the provider aws": "aws-zone-type aws-zone-tags aws-profile aws-assume-role aws-assume-role-external-id aws-batch-change-size " +
+		"aws-batch-change-size-bytes aws-batch-change-size-values aws-batch-change-interval aws-evaluate-target-health? aws-api-retries " +
+		"aws-prefer-cname? aws-zones-cache-duration aws-zone-match-parent?",
+	"the provider aws-sd": "aws-sd-service-cleanup? aws-sd-create-tag",
+	"the provider azure": "azure-config-file azure-resource-group azure-subscription-id azure-user-assigned-identity-client-id " +
+		"azure-zones-cache-duration azure-maxretries-count",
+	"the provider cloudflare": "cloudflare-proxied? cloudflare-custom-hostnames? cloudflare-custom-hostnames-min-tls-version " +
+		"cloudflare-custom-hostnames-certificate-authority cloudflare-dns-records-per-page cloudflare-regional-services? " +
+		"cloudflare-region-key cloudflare-record-comment",
+	"the provider google":           "google-project google-batch-change-size google-batch-change-interval google-zone-visibility",
+	"the provider alibabacloud":     "alibaba-cloud-config-file alibaba-cloud-zone-type",
+	"the provider exoscale":         "exoscale-apienv exoscale-apizone exoscale-apikey exoscale-apisecret exoscale-zones-cache-duration",
+	"the provider godaddy":          "godaddy-api-key godaddy-api-secret godaddy-api-ttl godaddy-api-ote?",
+	"the provider ns1":              "ns1-endpoint ns1-ignoressl? ns1-min-ttl",
+	"the provider oci":              "oci-config-file oci-compartment-ocid oci-zone-scope oci-auth-instance-principal? oci-zones-cache-duration",
+	"the provider ovh":              "ovh-endpoint ovh-api-rate-limit ovh-enable-cname-relative?",
+	"the provider pihole":           "pihole-server pihole-password pihole-tls-skip-verify?",
+	"the Gateway API":               "gateway-name gateway-namespace gateway-label-filter gateway-listener-sets?",
+	"the source gloo-proxy":         "gloo-namespace",
+	"the source skipper-routegroup": "skipper-routegroup-groupversion",
+	"the source openshift-route":    "openshift-router-name",
+	"the source traefik-proxy":      "traefik-enable-legacy? traefik-disable-new?",
+	"the source unstructured":       "unstructured-resource",
+}
+
+// unsupportedSecrets are those whose values must not be shown, not even to say that they
+// are of no use.
+const unsupportedSecrets = "aws-assume-role-external-id exoscale-apikey exoscale-apisecret godaddy-api-key godaddy-api-secret pihole-password"
+
+// unsupportedNames are the sources and providers of ExternalDNS that aren't here yet.
+var unsupportedNames = map[string][]string{
+	"source": {
+		"gateway-httproute", "gateway-grpcroute", "gateway-tlsroute", "gateway-tcproute", "gateway-udproute", "istio-virtualservice",
+		"unstructured", "ambassador-host", "gloo-proxy", "traefik-proxy", "kong-tcpingress", "openshift-route", "skipper-routegroup",
+		"f5-virtualserver", "f5-transportserver",
+	},
+	"provider": {
+		"alibabacloud", "aws", "aws-sd", "azure", "azure-dns", "azure-private-dns", "civo", "cloudflare", "dnsimple", "exoscale", "godaddy",
+		"google", "linode", "ns1", "oci", "ovh", "pihole", "scaleway",
+	},
+}
+
+// notYet is the value of a flag for something that isn't here yet.
+type notYet struct{ what string }
+
+// String, Set and Type implement pflag.Value.
+func (n *notYet) String() string   { return "" }
+func (n *notYet) Type() string     { return "string" }
+func (n *notYet) Set(string) error { return errors.New("not supported yet: " + n.what) }
+
+func addUnsupported(flags *pflag.FlagSet) {
+	for what, names := range unsupported {
+		for name := range strings.FieldsSeq(names) {
+			name, isSwitch := strings.CutSuffix(name, "?")
+			if flags.Lookup(name) != nil {
+				continue
+			}
+			f := flags.VarPF(&notYet{what: what}, name, "", "not supported yet: "+what)
+			f.Hidden = true
+			if isSwitch {
+				f.NoOptDefVal = "true"
+			}
+		}
+	}
+	for name := range strings.FieldsSeq(unsupportedSecrets) {
+		if f := flags.Lookup(name); f != nil && !dns.IsSecret(f) {
+			dns.Secret(flags, name)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package configure
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+func sourceNames(all []source.Plugin) string {
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+func providerNames(all []dns.ProviderPlugin) string {
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Names...)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// Validate returns an error that has all that is wrong with the options, but for what
+// only sources and providers know.
+func (o *Options) Validate() error {
+	errs := []error{o.checkSources(), o.checkProviders(), o.checkTypes(), o.checkLoop(), o.checkRegistry()}
+	if o.WebhookServer {
+		// Who only serves a provider publishes nothing.
+		errs = []error{o.checkProviders()}
+	}
+	if _, err := o.domains(); err != nil {
+		errs = append(errs, err)
+	}
+	if _, err := o.Source.Settings(); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Options) checkSources() error {
+	var errs []error
+	if len(o.Sources) == 0 {
+		errs = append(errs, fmt.Errorf("--source: none given: use %s", sourceNames(o.sourcePlugins)))
+	}
+	for _, name := range o.Sources {
+		if o.sourceConfigs[name] == nil {
+			errs = append(errs, unknown("source", name, sourceNames(o.sourcePlugins)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Options) checkProviders() error {
+	var errs []error
+	if len(o.Providers) == 0 {
+		errs = append(errs, fmt.Errorf("--provider: none given: use one of %s", providerNames(o.providerPlugins)))
+	}
+	for _, name := range o.Providers {
+		if _, ok := o.provider(name); !ok {
+			errs = append(errs, unknown("provider", name, providerNames(o.providerPlugins)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func unknown(flag, name, known string) error {
+	if slices.Contains(unsupportedNames[flag], name) {
+		return fmt.Errorf("--%s=%s: not supported yet: use one of %s", flag, name, known)
+	}
+	return fmt.Errorf("--%s=%s: unknown: use one of %s", flag, name, known)
+}
+
+// provider returns the plugin that has a name.
+func (o *Options) provider(name string) (dns.ProviderPlugin, bool) {
+	i := slices.IndexFunc(o.providerPlugins, func(p dns.ProviderPlugin) bool { return slices.Contains(p.Names, name) })
+	if i < 0 {
+		return dns.ProviderPlugin{}, false
+	}
+	return o.providerPlugins[i], true
+}
+
+func (o *Options) checkTypes() error {
+	var errs []error
+	all := []string{
+		dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeSRV, dns.TypeNS, dns.TypePTR, dns.TypeMX, dns.TypeNAPTR, dns.TypeDNAME,
+	}
+	for flag, types := range map[string][]string{"managed-record-types": o.ManagedTypes, "exclude-record-types": o.ExcludedTypes} {
+		for _, t := range types {
+			if !slices.Contains(all, t) {
+				errs = append(errs, fmt.Errorf("--%s=%s: unknown type: use some of %s", flag, t, strings.Join(all, ", ")))
+			}
+		}
+	}
+	if o.CreatePTR && (!slices.Contains(o.ManagedTypes, dns.TypePTR) || slices.Contains(o.ExcludedTypes, dns.TypePTR)) {
+		errs = append(errs, errors.New("--create-ptr: PTR records are not managed: add --managed-record-types=PTR"))
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Options) checkLoop() error {
+	var errs []error
+	if o.Policy == "" {
+		errs = append(errs, errors.New("--policy: none given: use sync, upsert-only or create-only (ExternalDNS before 0.22 took sync)"))
+	} else if _, err := plan.ParsePolicy(o.Policy); err != nil {
+		errs = append(errs, fmt.Errorf("--policy: %w", err))
+	}
+	if o.Interval <= 0 {
+		errs = append(errs, fmt.Errorf("--interval=%v: must be more than 0s", o.Interval))
+	}
+	if o.BatchSize < 0 || o.BatchInterval < 0 {
+		errs = append(errs, errors.New("--batch-change-size, --batch-change-interval: must not be negative"))
+	}
+	b := o.Budget
+	if b.Records < 0 || b.Percent < 0 || b.Percent > 100 || b.Window <= 0 {
+		errs = append(errs, errors.New("--max-deletions must not be negative, --max-deletions-percent be from 0 to 100, --deletion-window be more than 0s"))
+	}
+	for _, reason := range o.EventsEmit {
+		if !slices.Contains([]string{publisher.ReasonReady, publisher.ReasonDeleted, publisher.ReasonError, "none"}, reason) {
+			errs = append(errs, fmt.Errorf("--events-emit=%s: use RecordReady, RecordDeleted, RecordError or none", reason))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Options) checkRegistry() error {
+	r := o.Registry
+	if !slices.Contains([]string{registryTXT, registryNone, registryDynamoDB, registryCRD}, r.Kind) {
+		return unknownRegistry(r.Kind)
+	}
+	if r.Kind == registryNone {
+		return nil
+	}
+	if r.OwnerID == "" {
+		return errors.New("--txt-owner-id: empty: give a name that nobody else has who publishes in the same zones")
+	}
+	if r.Kind == registryTXT {
+		_, err := owner.NewTXT(o.txtOptions(Input{}))
+		return err
+	}
+	return nil
+}
+
+func unknownRegistry(kind string) error {
+	if kind == registryAWSSD {
+		return errors.New("--registry=aws-sd: not supported yet: use txt, dynamodb, crd or noop")
+	}
+	return fmt.Errorf("--registry=%s: unknown: use txt, dynamodb, crd or noop", kind)
+}
+
+// rules returns what may be changed, but for whose it has to be.
+func (o *Options) rules() *plan.Rules {
+	return &plan.Rules{Policy: plan.Policy(o.Policy), Managed: o.ManagedTypes, Excluded: o.ExcludedTypes}
+}
+
+// problems returns what takes the problems of owners.
+func (o *Options) problems(in Input) func(dns.Problem) {
+	return func(p dns.Problem) {
+		message := p.Subject + " is " + p.Value + ": " + p.Reason
+		if in.Log != nil {
+			in.Log.Warn("Can't own a record", "problem", message)
+		}
+		if in.Notify != nil {
+			in.Notify(publisher.Notice{Objects: []dns.Object{p.Object}, Action: publisher.ActionFailed, Reason: publisher.ReasonInvalid, Message: message})
+		}
+	}
+}
+
+func (o *Options) txtOptions(in Input) owner.TXTOptions {
+	r := o.Registry
+	return owner.TXTOptions{
+		OwnerID: r.OwnerID, OldOwnerID: r.MigrateFrom, Prefix: r.Prefix, Suffix: r.Suffix, WildcardReplacement: r.Wildcard,
+		EncryptEnabled: r.Encrypt, AESKey: r.AESKey, Managed: o.rules().Manages, Problems: o.problems(in),
+	}
+}
+
+// domains returns the filter of the names that the user wants managed.
+func (o *Options) domains() (*dns.DomainFilter, error) {
+	if o.RegexDomainFilter != "" || o.RegexDomainExcept != "" {
+		f, err := dns.NewRegexFilter(o.RegexDomainFilter, o.RegexDomainExcept)
+		if err != nil {
+			return nil, fmt.Errorf("--regex-domain-filter, --regex-domain-exclusion: %w", err)
+		}
+		return f, nil
+	}
+	return dns.NewDomainFilter(o.DomainFilter, o.ExcludeDomains), nil
+}
+
+// Shown returns the flags with their values for a log: secrets are stars.
+func Shown(flags *pflag.FlagSet) []any {
+	var shown []any
+	flags.Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		if dns.IsSecret(f) {
+			value = "******"
+		}
+		shown = append(shown, f.Name, value)
+	})
+	return shown
+}

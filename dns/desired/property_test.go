@@ -1,0 +1,240 @@
+package desired_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+)
+
+// line draws a record set, which may be invalid.
+func line(t *rapid.T) string {
+	recordType := rapid.SampledFrom([]string{"A", "A", "AAAA", "CNAME", "TXT"}).Draw(t, "type")
+	of := map[string][]string{
+		"A":     {"192.0.2.1", "192.0.2.2", "192.0.2.3", "not-an-address"},
+		"AAAA":  {"2001:db8::1", "2001:DB8:0::1", "64:ff9b::c000:201"},
+		"CNAME": {"x.org", "Y.org."},
+		"TXT":   {"text", "Text"},
+	}
+	targets := rapid.SliceOfN(rapid.SampledFrom(of[recordType]), 0, 3).Draw(t, "targets")
+	if len(targets) == 0 {
+		targets = []string{"-"}
+	}
+	return fmt.Sprintf("%s %s %d %s %s",
+		rapid.SampledFrom([]string{"a.org", "A.org.", "b.org", "*.c.org", "1.2.0.192.in-addr.arpa"}).Draw(t, "name"),
+		recordType,
+		rapid.SampledFrom([]int{0, 0, 30, 60}).Draw(t, "ttl"),
+		strings.Join(targets, ","),
+		rapid.SampledFrom([]string{"", "record-type=ptr", "record-type=no", "aws/x=1", "alias=true"}).Draw(t, "property"))
+}
+
+func drawOptions(t *rapid.T) desired.Options {
+	o := desired.Options{
+		Sources:      rapid.Permutation([]string{"service", "crd"}).Draw(t, "sources"),
+		NAT64:        []string{"64:ff9b::/96"},
+		ManagedTypes: []string{"A", "PTR"},
+		CreatePTR:    rapid.Bool().Draw(t, "PTR"),
+		PreferAlias:  rapid.Bool().Draw(t, "alias"),
+		MinTTL:       rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "TTL"),
+		Provider:     rapid.SampledFrom([]string{"aws", "rfc2136"}).Draw(t, "provider"),
+	}
+	if rapid.Bool().Draw(t, "defaults") {
+		o.DefaultTargets = []string{"192.0.2.9", "lb.org"}
+		o.ForceDefaultTargets = rapid.Bool().Draw(t, "force")
+	}
+	return o
+}
+
+// answers is what each name is to have.
+func answers(s *desired.Set) map[string][]*dns.RecordSet {
+	all := map[string][]*dns.RecordSet{}
+	for name := range s.Names() {
+		all[name] = s.Want(name)
+	}
+	return all
+}
+
+// After any sequence of Puts the answers are those of a Set to which only the last ones were
+// given, in any order; names whose answers changed were dirty, and no others were unless
+// what an object asks for changed; and asking for the same again changes nothing.
+func TestPutProperty(t *testing.T) {
+	paths := []string{"service/d/a", "service/d/b", "crd/d/a", "crd/d/b", "node//n"}
+	rapid.Check(t, func(t *rapid.T) {
+		options := drawOptions(t)
+		s := mustNew(t, options)
+		state := map[string][]string{}
+		before := answers(s)
+		for range rapid.IntRange(1, 8).Draw(t, "steps") {
+			path := rapid.SampledFrom(paths).Draw(t, "by")
+			lines := rapid.SliceOfN(rapid.Custom(line), 0, 4).Draw(t, "lines")
+			dirty, _ := put(s, path, lines...)
+			state[path] = lines
+			if rapid.Bool().Draw(t, "count") {
+				s.Stats()
+			}
+			now := answers(s)
+			wantDirty(t, before, now, dirty)
+			before = now
+			if again, _ := put(s, path, lines...); len(again) > 0 {
+				t.Fatalf("%s asks for the same again, and %q are dirty", path, again)
+			}
+		}
+		fresh := mustNew(t, options)
+		for _, path := range rapid.Permutation(paths).Draw(t, "order") {
+			put(fresh, path, state[path]...)
+		}
+		if diff := cmp.Diff(answers(fresh), before); diff != "" {
+			t.Fatalf("from scratch -, after changes +\n%s", diff)
+		}
+		if diff := cmp.Diff(fresh.Stats(), s.Stats()); diff != "" {
+			t.Fatalf("numbers from scratch -, after changes +\n%s", diff)
+		}
+		wantConsistent(t, s)
+	})
+}
+
+func mustNew(t *rapid.T, o desired.Options) *desired.Set {
+	s, err := desired.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func wantDirty(t *rapid.T, before, now map[string][]*dns.RecordSet, dirty []string) {
+	for name := range before {
+		if now[name] == nil && !slices.Contains(dirty, name) {
+			t.Fatalf("%s is gone, but only %q are dirty", name, dirty)
+		}
+	}
+	for name, sets := range now {
+		if !cmp.Equal(before[name], sets) && !slices.Contains(dirty, name) {
+			t.Fatalf("%s changed, but only %q are dirty", name, dirty)
+		}
+	}
+	if !slices.IsSorted(dirty) || len(slices.Compact(slices.Clone(dirty))) != len(dirty) {
+		t.Fatalf("%q are not sorted, each once", dirty)
+	}
+}
+
+// wantConsistent: a name that is asked for has an answer, which is valid, and the numbers
+// are those of the answers.
+func wantConsistent(t *rapid.T, s *desired.Set) {
+	records := map[string]int{}
+	for name := range s.Names() {
+		sets := s.Want(name)
+		if len(sets) == 0 || len(s.Asks(name)) == 0 {
+			t.Fatalf("%s is asked for by %v, and is to have %v", name, s.Asks(name), sets)
+		}
+		for _, r := range sets {
+			records[r.Type]++
+			if err := r.Check(); err != nil || r.Name != name || r.Normal() != r {
+				t.Fatalf("%s is to have %s: %v", name, format(r), err)
+			}
+		}
+	}
+	if diff := cmp.Diff(records, s.Stats().Records); diff != "" {
+		t.Fatalf("want -, got +\n%s", diff)
+	}
+}
+
+// service is a Service with a name of its own, and what it asks for.
+func service(i int) (desired.Origin, []*dns.RecordSet) {
+	o := desired.Origin{Source: "service", Namespace: "default", Name: fmt.Sprintf("shop-%d", i)}
+	return o, dns.ForHostname(o.Name+".production.example.org", dns.Hostname{
+		Targets: []string{fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&0xff, i&0xff)}, Resource: "service/default/" + o.Name,
+		Objects: []dns.Object{{APIVersion: "v1", Kind: "Service", Namespace: o.Namespace, Name: o.Name, Source: o.Source}},
+	})
+}
+
+// A Set needs this much for each name, with the strings that it keeps of what it was given.
+func TestMemory(t *testing.T) {
+	const names, most = 50_000, 800
+	s := newSet(t, desired.Options{})
+	before := heap()
+	for i := range names {
+		s.Put(service(i))
+	}
+	s.Stats()
+	each := (int64(heap()) - int64(before)) / names
+	if each > most {
+		t.Errorf("%d names need %d bytes each, more than %d", names, each, most)
+	}
+	t.Logf("%d bytes for each name", each)
+	runtime.KeepAlive(s)
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// BenchmarkPut measures an object that changes among many.
+func BenchmarkPut(b *testing.B) {
+	const names = 100_000
+	s, err := desired.New(desired.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range names {
+		s.Put(service(i))
+	}
+	s.Stats()
+	origin, asked := service(7)
+	other := dns.ForHostname(asked[0].Name, dns.Hostname{Targets: []string{"192.0.2.1"}, Resource: "service/default/shop-7"})
+	b.Run("same", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			s.Put(origin, asked)
+		}
+	})
+	b.Run("another", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			if i%2 == 0 {
+				s.Put(origin, other)
+			} else {
+				s.Put(origin, asked)
+			}
+			s.Want(asked[0].Name)
+		}
+	})
+}
+
+// BenchmarkSharedName measures one of many objects with the same name.
+func BenchmarkSharedName(b *testing.B) {
+	const objects = 5000
+	s, err := desired.New(desired.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ask := func(i, address int) []string {
+		o := desired.Origin{Source: "pod", Namespace: "d", Name: fmt.Sprint(i)}
+		dirty, _ := s.Put(o, []*dns.RecordSet{{Name: "all.example.org", Type: "A", Targets: []string{fmt.Sprintf("10.0.%d.%d", address>>8, address&0xff)}}})
+		return dirty
+	}
+	for i := range objects {
+		ask(i, i)
+	}
+	b.Run("put", func(b *testing.B) {
+		for i := 0; b.Loop(); i++ {
+			ask(7, i&0xffff)
+		}
+	})
+	b.Run("want", func(b *testing.B) {
+		for b.Loop() {
+			s.Want("all.example.org")
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package desired
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// pointers returns the PTR records for the addresses of a record set, each with its name as
+// the only target; none if it is not to have any.
+func (t *transform) pointers(r *dns.RecordSet) []record {
+	asked, said := r.Property(dns.PropertyRecordType)
+	address := r.Type == dns.TypeA || r.Type == dns.TypeAAAA
+	if said && !address {
+		t.problems = append(t.problems, dns.Problem{
+			Object: t.object(r), Subject: "property " + dns.PropertyRecordType + " of the " + r.Type + " record set " + r.Name,
+			Value: asked, Reason: "only record sets of the types A and AAAA can have it; it is ignored",
+		})
+	}
+	wanted := t.CreatePTR
+	if said {
+		wanted = strings.EqualFold(asked, dns.TypePTR)
+	}
+	if !t.ptr || !wanted || !address || r.Name == "*" || strings.HasPrefix(r.Name, "*.") {
+		return nil
+	}
+	var made []record
+	for _, target := range r.Targets {
+		addr, err := netip.ParseAddr(target)
+		if err != nil {
+			t.noAddress(r, target, said)
+			continue
+		}
+		made = append(made, record{derived: true, RecordSet: dns.RecordSet{
+			Name: dns.ReverseName(addr), Type: dns.TypePTR, TTL: r.TTL, Targets: []string{r.Name}, Objects: r.Objects,
+		}})
+	}
+	return made
+}
+
+// noAddress reports an alias that is to have a PTR record. Where all record sets are to have
+// them, one that can't is nothing special.
+func (t *transform) noAddress(r *dns.RecordSet, target string, said bool) {
+	if !said {
+		return
+	}
+	t.problems = append(t.problems, dns.Problem{
+		Object: t.object(r), Subject: "target of the " + r.Type + " record set " + r.Name,
+		Value: target, Reason: "not an IP address, so that it can't have the PTR record that is asked for",
+	})
+}
+
+// mergePointers returns the PTR record set of what names ask for about one address: with
+// all of them as targets and the lowest TTL, where none counts as lower.
+func mergePointers(made records) *dns.RecordSet {
+	merged := made[0].set()
+	targets := make([]string, len(made))
+	objects := make([][]dns.Object, len(made))
+	for i, r := range made {
+		targets[i], objects[i] = r.Targets[0], r.Objects
+		merged.TTL = min(merged.TTL, r.TTL)
+	}
+	merged.Targets = dns.UniqueSorted(targets)
+	merged.Objects = dns.JoinObjects(objects...)
+	return merged
+}

@@ -1,0 +1,112 @@
+package desired
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// record is one record set that an object asks for, as small as it can be kept.
+type record struct {
+	// Labels is nil when the label resource is the only one.
+	dns.RecordSet
+	resource string
+	// derived is a PTR record set that was made from an address; it has no labels.
+	derived bool
+}
+
+func newRecord(r *dns.RecordSet) record {
+	kept := record{RecordSet: *r, resource: r.Labels[dns.LabelResource]}
+	if len(r.Labels) == 0 || (len(r.Labels) == 1 && kept.resource != "") {
+		kept.Labels = nil
+	}
+	return kept
+}
+
+// set returns the record set, which the caller may change, though not what it refers to.
+func (r *record) set() *dns.RecordSet {
+	set := r.RecordSet
+	if set.Labels == nil {
+		set.Labels = map[string]string{}
+		if r.resource != "" {
+			set.Labels[dns.LabelResource] = r.resource
+		}
+	}
+	return &set
+}
+
+func sameRecord(a, b record) bool {
+	return a.Name == b.Name && a.Type == b.Type && a.SetIdentifier == b.SetIdentifier && a.TTL == b.TTL &&
+		a.resource == b.resource && a.derived == b.derived &&
+		slices.Equal(a.Targets, b.Targets) && maps.Equal(a.Labels, b.Labels) &&
+		slices.Equal(a.Properties, b.Properties) && slices.Equal(a.Objects, b.Objects)
+}
+
+// records are those of one object, sorted by name.
+type records []record
+
+func (rs records) sort() {
+	slices.SortStableFunc(rs, func(a, b record) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// of returns the records of a name.
+func (rs records) of(name string) records {
+	i, _ := slices.BinarySearchFunc(rs, name, func(r record, name string) int { return cmp.Compare(r.Name, name) })
+	return rs[i : i+rs[i:].run(name)]
+}
+
+// run returns how many of the first records have a name.
+func (rs records) run(name string) int {
+	n := 0
+	for n < len(rs) && rs[n].Name == name {
+		n++
+	}
+	return n
+}
+
+// difference is what two lists of records have under a name, if it isn't the same.
+type difference struct {
+	name     string
+	old, now records
+}
+
+// differences returns the names, sorted, under which two lists differ.
+func differences(old, now records) iter.Seq[difference] {
+	return func(yield func(difference) bool) {
+		for len(old)+len(now) > 0 {
+			name := firstName(old, now)
+			i, j := old.run(name), now.run(name)
+			d := difference{name: name, old: old[:i], now: now[:j]}
+			old, now = old[i:], now[j:]
+			if !slices.EqualFunc(d.old, d.now, sameRecord) && !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+func firstName(a, b records) string {
+	switch {
+	case len(a) == 0:
+		return b[0].Name
+	case len(b) == 0:
+		return a[0].Name
+	default:
+		return min(a[0].Name, b[0].Name)
+	}
+}
+
+// sameKey is equal for record sets of which only one is kept (spec/dns.md 6.13, dedup).
+type sameKey struct {
+	dns.Key
+	targets string
+}
+
+func keyOf(r *dns.RecordSet) sameKey {
+	// A zero byte is in no target.
+	return sameKey{Key: r.Key(), targets: strings.Join(r.Targets, "\x00")}
+}

@@ -1,0 +1,127 @@
+package desired
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Kind is what record sets are counted by when they are dropped.
+type Kind struct {
+	// Type is that of the record set.
+	Type string
+	// Source is the name of the source of its first object, "unknown" if it has none.
+	Source string
+}
+
+// Stats are numbers of record sets (spec/dns.md 10, subsystem source).
+type Stats struct {
+	// Records has those that are wanted, by type.
+	Records map[string]int
+	// Invalid has those that can't be published, Deduplicated those that say what another
+	// one says.
+	Invalid, Deduplicated map[Kind]int
+}
+
+// Stats returns the present numbers, which the caller may keep. It costs what has changed
+// since the last call and wasn't asked for by Want, not what there is.
+func (s *Set) Stats() Stats {
+	for name := range s.stale {
+		s.Want(name)
+	}
+	// A map keeps the size that it once had; the first filling makes a large one.
+	s.stale = map[string]struct{}{}
+	return Stats{
+		Records:      maps.Clone(s.stats.Records),
+		Invalid:      maps.Clone(s.stats.Invalid),
+		Deduplicated: maps.Clone(s.stats.Deduplicated),
+	}
+}
+
+func kindOf(r *dns.RecordSet) Kind {
+	k := Kind{Type: r.Type, Source: "unknown"}
+	if len(r.Objects) > 0 && r.Objects[0].Source != "" {
+		k.Source = r.Objects[0].Source
+	}
+	return k
+}
+
+// outcome is what became of a record set.
+type outcome uint8
+
+const (
+	// wanted ones are counted by type only.
+	wanted outcome = iota
+	invalid
+	duplicate
+)
+
+// count is a number of record sets.
+type count struct {
+	Kind
+	what outcome
+	n    int
+}
+
+// addCount adds a number to a list of them, which is short.
+func addCount(counts []count, c count) []count {
+	for i := range counts {
+		if counts[i].Kind == c.Kind && counts[i].what == c.what {
+			counts[i].n += c.n
+			return counts
+		}
+	}
+	return append(counts, c)
+}
+
+// recount replaces old numbers by new ones.
+func (s *Stats) recount(old, now []count) {
+	if slices.Equal(old, now) {
+		return
+	}
+	for _, c := range old {
+		s.add(c, -c.n)
+	}
+	for _, c := range now {
+		s.add(c, c.n)
+	}
+}
+
+func (s *Stats) add(c count, n int) {
+	switch c.what {
+	case wanted:
+		addTo(s.Records, c.Type, n)
+	case invalid:
+		addTo(s.Invalid, c.Kind, n)
+	case duplicate:
+		addTo(s.Deduplicated, c.Kind, n)
+	}
+}
+
+func addTo[K comparable](numbers map[K]int, key K, n int) {
+	if numbers[key] += n; numbers[key] == 0 {
+		delete(numbers, key)
+	}
+}
+
+// countsOf returns the numbers of what Want returns.
+func (s *Set) countsOf(sets, dropped []*dns.RecordSet) []count {
+	if len(sets) == 1 && len(dropped) == 0 {
+		// Most names are like this, and share what says so.
+		single, ok := s.singles[sets[0].Type]
+		if !ok {
+			single = []count{{Kind: Kind{Type: sets[0].Type}, n: 1}}
+			s.singles[sets[0].Type] = single
+		}
+		return single
+	}
+	var counts []count
+	for _, r := range sets {
+		counts = addCount(counts, count{Kind: Kind{Type: r.Type}, n: 1})
+	}
+	for _, r := range dropped {
+		counts = addCount(counts, count{Kind: kindOf(r), what: duplicate, n: 1})
+	}
+	return slices.Clip(counts)
+}

@@ -1,0 +1,201 @@
+package desired
+
+import (
+	"errors"
+	"net/netip"
+	"slices"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// transform makes of what one object asks for what is to be published.
+type transform struct {
+	*settings
+	origin   Origin
+	problems []dns.Problem
+	// counts has the record sets that were dropped.
+	counts []count
+}
+
+// run returns the records for what an object asks for, in the order of spec/dns.md 6.13.
+// The minimum TTL comes only when names are put together.
+func (t *transform) run(asked []*dns.RecordSet) records {
+	sets := t.defaultTargets(normal(asked))
+	sets = t.deduplicated(t.valid(sets))
+	sets = t.filtered(t.withIPv4(sets))
+	var kept records
+	for _, r := range sets {
+		kept = append(kept, t.pointers(r)...)
+		kept = append(kept, newRecord(t.finished(r)))
+	}
+	kept.sort()
+	return slices.Clip(kept)
+}
+
+func normal(asked []*dns.RecordSet) []*dns.RecordSet {
+	sets := make([]*dns.RecordSet, 0, len(asked))
+	for _, r := range asked {
+		if r != nil {
+			sets = append(sets, r.Normal())
+		}
+	}
+	return sets
+}
+
+// defaultTargets replaces record sets that have no targets, or all if that is the setting.
+func (t *transform) defaultTargets(sets []*dns.RecordSet) []*dns.RecordSet {
+	if len(t.DefaultTargets) == 0 {
+		return sets
+	}
+	var replaced []*dns.RecordSet
+	for _, r := range sets {
+		if len(r.Targets) > 0 && !t.ForceDefaultTargets {
+			replaced = append(replaced, r)
+			continue
+		}
+		defaults := dns.ForHostname(r.Name, dns.Hostname{
+			Targets: t.DefaultTargets, TTL: r.TTL, Properties: r.Properties, SetIdentifier: r.SetIdentifier, Objects: r.Objects,
+		})
+		for _, d := range defaults {
+			d.Labels = r.Labels
+		}
+		replaced = append(replaced, defaults...)
+	}
+	return replaced
+}
+
+// valid returns the record sets that can be published, with targets in order.
+func (t *transform) valid(sets []*dns.RecordSet) []*dns.RecordSet {
+	kept := sets[:0]
+	for _, r := range sets {
+		if err := r.Check(); err != nil {
+			t.invalid(r, err)
+			continue
+		}
+		if targets := dns.UniqueSorted(r.Targets); len(targets) != len(r.Targets) || &targets[0] != &r.Targets[0] {
+			sorted := *r
+			sorted.Targets = targets
+			r = &sorted
+		}
+		kept = append(kept, r)
+	}
+	return kept
+}
+
+func (t *transform) invalid(r *dns.RecordSet, err error) {
+	t.counts = addCount(t.counts, count{Kind: kindOf(r), what: invalid, n: 1})
+	p := dns.Problem{Object: t.object(r), Subject: r.Type + " record set " + r.Name, Reason: err.Error()}
+	if detail := (*dns.InvalidError)(nil); errors.As(err, &detail) {
+		p.Subject = detail.Subject + " of the " + r.Type + " record set " + r.Name
+		p.Value, p.Reason = detail.Value, detail.Reason
+	}
+	t.problems = append(t.problems, p)
+}
+
+// object returns the object that a record set comes from.
+func (t *transform) object(r *dns.RecordSet) dns.Object {
+	if len(r.Objects) > 0 {
+		return r.Objects[0]
+	}
+	return dns.Object{Source: t.origin.Source, Namespace: t.origin.Namespace, Name: t.origin.Name}
+}
+
+// deduplicated leaves out record sets that say what one before them says.
+func (t *transform) deduplicated(sets []*dns.RecordSet) []*dns.RecordSet {
+	kept, dropped := deduplicate(sets)
+	for _, r := range dropped {
+		t.counts = addCount(t.counts, count{Kind: kindOf(r), what: duplicate, n: 1})
+	}
+	return kept
+}
+
+// deduplicate returns the first of the record sets that are alike, with the objects of
+// all, and the others.
+func deduplicate(sets []*dns.RecordSet) (kept, dropped []*dns.RecordSet) {
+	if len(sets) < 2 {
+		return sets, nil
+	}
+	places := make(map[sameKey]int, len(sets))
+	for _, r := range sets {
+		key := keyOf(r)
+		i, ok := places[key]
+		if !ok {
+			places[key] = len(kept)
+			kept = append(kept, r)
+			continue
+		}
+		dropped = append(dropped, r)
+		if objects := dns.JoinObjects(kept[i].Objects, r.Objects); len(objects) > len(kept[i].Objects) {
+			first := *kept[i]
+			first.Objects = objects
+			kept[i] = &first
+		}
+	}
+	return kept, dropped
+}
+
+// nat64Bits is the length of a network of IPv6 addresses that end with an IPv4 address
+// (RFC 6052, 2.2).
+const nat64Bits = 96
+
+// withIPv4 adds A record sets for the AAAA targets that stand for IPv4 addresses.
+func (t *transform) withIPv4(sets []*dns.RecordSet) []*dns.RecordSet {
+	for _, r := range sets {
+		if len(t.nat64) == 0 || r.Type != dns.TypeAAAA {
+			continue
+		}
+		var targets []string
+		for _, target := range r.Targets {
+			if addr, ok := t.embedded(target); ok {
+				targets = append(targets, addr.String())
+			}
+		}
+		if len(targets) > 0 {
+			a := *r
+			a.Type, a.Targets = dns.TypeA, dns.UniqueSorted(targets)
+			sets = append(sets, &a)
+		}
+	}
+	return sets
+}
+
+// embedded returns the IPv4 address that a target stands for.
+func (t *transform) embedded(target string) (netip.Addr, bool) {
+	addr, err := netip.ParseAddr(target)
+	if err != nil || !slices.ContainsFunc(t.nat64, func(p netip.Prefix) bool { return p.Contains(addr) }) {
+		// An alias may have a name here.
+		return netip.Addr{}, false
+	}
+	octets := addr.As16()
+	return netip.AddrFrom4([4]byte(octets[nat64Bits/8:])), true
+}
+
+// filtered drops the targets that don't pass the filter, and the record sets that have
+// none left.
+func (t *transform) filtered(sets []*dns.RecordSet) []*dns.RecordSet {
+	kept := sets[:0]
+	for _, r := range sets {
+		targets := t.Targets.Keep(r.Targets)
+		if len(targets) == 0 {
+			continue
+		}
+		if len(targets) < len(r.Targets) {
+			fewer := *r
+			fewer.Targets = targets
+			r = &fewer
+		}
+		kept = append(kept, r)
+	}
+	return kept
+}
+
+// finished returns a record set with the properties that are to reach the provider.
+func (t *transform) finished(r *dns.RecordSet) *dns.RecordSet {
+	done := *r
+	done.DeleteProperty(dns.PropertyRecordType)
+	if _, said := done.Property(dns.PropertyAlias); t.PreferAlias && !said && done.Type == dns.TypeCNAME {
+		done.SetProperty(dns.PropertyAlias, string(dns.AliasTrue))
+	}
+	done.Properties = dns.RetainProperties(done.Properties, t.Provider)
+	return &done
+}

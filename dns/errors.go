@@ -1,0 +1,49 @@
+package dns
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The errors of providers that say what became of the changes.
+var (
+	// ErrRejected: nothing was changed, because the provider refuses what was asked for.
+	ErrRejected = errors.New("rejected by the provider")
+	// ErrCredentials: nothing was changed, because of who asked.
+	ErrCredentials = errors.New("credentials not accepted")
+	// ErrStale: nothing was changed, because the zone is not as it was when it was listed. It
+	// has to be listed again first.
+	ErrStale = errors.New("the zone has changed since it was listed")
+	// ErrDryRun: nothing was sent, because this is a dry run.
+	ErrDryRun = errors.New("not sent in a dry run")
+)
+
+// ApplyError is an error of [Provider.Apply] that says for each change whether it was made.
+type ApplyError struct {
+	// Errs has an entry for each change, in their order; nil for those that were made.
+	Errs []error
+}
+
+// Error implements error.
+func (e *ApplyError) Error() string {
+	failed, first := 0, error(nil)
+	for _, err := range e.Errs {
+		if err != nil {
+			if failed++; first == nil {
+				first = err
+			}
+		}
+	}
+	return fmt.Sprintf("%d of %d changes failed, the first one: %v", failed, len(e.Errs), first)
+}
+
+// Unwrap returns the errors of the changes that were not made.
+func (e *ApplyError) Unwrap() []error {
+	var errs []error
+	for _, err := range e.Errs {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}

@@ -1,0 +1,118 @@
+package dns
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Merge puts together the record sets that agree in name, type, set identifier and TTL: one
+// with all their targets, each once and sorted, and all their objects, and for the rest
+// as the first of them, by label resource and then by place (spec/dns.md 1.8). Those of the
+// types CNAME and DNAME are never put together, because only one target is allowed, but
+// with the same first target they are one; without targets they are left out. Nor are
+// aliases put together with others, whose targets are addresses. The result is sorted by
+// name, type, set identifier and label; what was given is not changed.
+func Merge(sets []*RecordSet) []*RecordSet {
+	sorted := slices.SortedStableFunc(slices.Values(sets), compareForMerge)
+	groups := make(map[mergeKey]int, len(sorted))
+	merged := make([][]*RecordSet, 0, len(sorted))
+	for _, r := range sorted {
+		key := mergeKey{Key: r.Key(), ttl: r.TTL, alias: r.Alias().For(r.Type)}
+		if oneTarget(r.Type) {
+			if len(r.Targets) == 0 {
+				continue
+			}
+			key.ttl, key.target = 0, strings.ToLower(r.Targets[0])
+		}
+		i, ok := groups[key]
+		if !ok {
+			groups[key] = len(merged)
+			merged = append(merged, []*RecordSet{r})
+			continue
+		}
+		merged[i] = append(merged[i], r)
+	}
+	result := make([]*RecordSet, len(merged))
+	for i, group := range merged {
+		result[i] = mergeGroup(group)
+	}
+	return result
+}
+
+// mergeKey tells apart what is not merged.
+type mergeKey struct {
+	Key
+	ttl    int64
+	target string
+	// alias is for record sets whose targets may be names, which addresses can't be beside.
+	alias bool
+}
+
+// oneTarget reports whether record sets of a type may have one target only.
+func oneTarget(recordType string) bool { return recordType == TypeCNAME || recordType == TypeDNAME }
+
+func compareForMerge(a, b *RecordSet) int {
+	return cmp.Or(
+		cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.Type, b.Type),
+		cmp.Compare(a.SetIdentifier, b.SetIdentifier),
+		cmp.Compare(a.Labels[LabelResource], b.Labels[LabelResource]),
+	)
+}
+
+func mergeGroup(group []*RecordSet) *RecordSet {
+	first := group[0]
+	targets := first.Targets
+	if !oneTarget(first.Type) {
+		targets = mergeTargets(group)
+	}
+	if len(group) == 1 && slices.Equal(targets, first.Targets) {
+		return first
+	}
+	objects := make([][]Object, len(group))
+	for i, r := range group {
+		objects[i] = r.Objects
+	}
+	r := *first
+	r.Targets = targets
+	r.Objects = JoinObjects(objects...)
+	return &r
+}
+
+func mergeTargets(group []*RecordSet) []string {
+	if len(group) == 1 {
+		return UniqueSorted(group[0].Targets)
+	}
+	var targets []string
+	for _, r := range group {
+		targets = append(targets, r.Targets...)
+	}
+	return UniqueSorted(targets)
+}
+
+// JoinObjects returns the objects of several lists, each once, in their order. It
+// doesn't change the lists, but may return one of them.
+func JoinObjects(lists ...[]Object) []Object {
+	var joined []Object
+	var seen map[Object]struct{}
+	for _, list := range lists {
+		if len(joined) == 0 {
+			joined = slices.Clip(list)
+			continue
+		}
+		for _, o := range list {
+			if seen == nil {
+				seen = make(map[Object]struct{}, len(joined)+1)
+				for _, o := range joined {
+					seen[o] = struct{}{}
+				}
+			}
+			if _, ok := seen[o]; !ok {
+				seen[o] = struct{}{}
+				joined = append(joined, o)
+			}
+		}
+	}
+	return joined
+}

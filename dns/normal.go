@@ -1,0 +1,149 @@
+package dns
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// New returns a record set in the form of [RecordSet.Normal], with labels that are empty but
+// not nil. A ttl of zero or less is none. It fails when [CheckName] does; whether the
+// targets fit the type is for [RecordSet.Check] to say.
+func New(name, recordType string, ttl int64, targets ...string) (*RecordSet, error) {
+	r := &RecordSet{Name: name, Type: recordType, TTL: ttl, Targets: slices.Clone(targets), Labels: map[string]string{}}
+	r = r.Normal()
+	if err := CheckName(r.Name); err != nil {
+		return nil, fmt.Errorf("make the %s record set %q: the name: %w", recordType, name, err)
+	}
+	return r, nil
+}
+
+// Normal returns r as it is compared and published: the name canonical, and so in ASCII; the
+// type in upper case; no negative TTL; and targets without a dot at their end, names in
+// them canonical, addresses in their one canonical spelling. Targets of TXT, NAPTR and SRV
+// records stay as they are but for internationalised names. It returns r itself if there is
+// nothing to change.
+func (r *RecordSet) Normal() *RecordSet {
+	n := *r
+	n.Name = Canonical(r.Name)
+	n.Type = strings.ToUpper(strings.TrimSpace(r.Type))
+	n.TTL = max(r.TTL, 0)
+	changed := n.Name != r.Name || n.Type != r.Type || n.TTL != r.TTL
+	for i, t := range r.Targets {
+		normal := normalTarget(n.Type, t)
+		if normal == t {
+			continue
+		}
+		if &n.Targets[0] == &r.Targets[0] {
+			n.Targets = slices.Clone(r.Targets)
+		}
+		n.Targets[i], changed = normal, true
+	}
+	if !changed {
+		return r
+	}
+	return &n
+}
+
+func normalTarget(recordType, target string) string {
+	switch recordType {
+	case TypeTXT, TypeNAPTR:
+		return target
+	case TypeSRV:
+		return asciiHost(target)
+	case TypeMX:
+		target = asciiHost(strings.TrimSpace(target))
+		if strings.HasSuffix(target, " .") {
+			// This one says that there is no mail (RFC 7505).
+			return target
+		}
+		return strings.TrimSuffix(target, ".")
+	case TypeA, TypeAAAA:
+		return normalAddress(Canonical(target))
+	case TypeCNAME, TypeDNAME, TypeNS, TypePTR:
+		return Canonical(target)
+	default:
+		return strings.TrimSuffix(target, ".")
+	}
+}
+
+// asciiHost returns a target whose last field is a host name with that in ASCII.
+func asciiHost(target string) string {
+	if isASCII(target) {
+		return target
+	}
+	i := strings.LastIndexAny(target, " \t") + 1
+	host := Canonical(target[i:])
+	if strings.HasSuffix(target, ".") {
+		host += "."
+	}
+	return target[:i] + host
+}
+
+// normalAddress returns an address in its canonical spelling, and all else as it is.
+func normalAddress(target string) string {
+	addr, err := netip.ParseAddr(target)
+	if err != nil {
+		return target
+	}
+	var buf [64]byte
+	if text := addr.AppendTo(buf[:0]); string(text) != target {
+		return string(text)
+	}
+	return target
+}
+
+// Hostname is what names ask for: targets of any type.
+type Hostname struct {
+	Targets []string
+	// TTL is in seconds; zero is none.
+	TTL           int64
+	Properties    []Property
+	SetIdentifier string
+	// Resource is the value of [LabelResource]; empty is none.
+	Resource string
+	Objects  []Object
+}
+
+// ForHostname returns the record sets that give a name targets: up to three, A, AAAA and
+// CNAME in this order, each with the targets of its type in their order (spec/dns.md 1.3).
+// The record sets are in the form of [RecordSet.Normal]; whoever takes them checks them.
+func ForHostname(name string, h Hostname) []*RecordSet {
+	var sets []*RecordSet
+	for _, recordType := range []string{TypeA, TypeAAAA, TypeCNAME} {
+		var targets []string
+		for _, t := range h.Targets {
+			if t = Canonical(t); TypeOfTarget(t) == recordType {
+				targets = append(targets, t)
+			}
+		}
+		if len(targets) == 0 {
+			continue
+		}
+		r := &RecordSet{
+			Name: name, Type: recordType, TTL: h.TTL, Targets: targets, SetIdentifier: h.SetIdentifier,
+			Properties: slices.Clone(h.Properties), Labels: map[string]string{}, Objects: h.Objects,
+		}
+		if h.Resource != "" {
+			r.Labels[LabelResource] = h.Resource
+		}
+		sets = append(sets, r.Normal())
+	}
+	return sets
+}
+
+// ForHostnames returns the record sets that give each of several names all targets, sorted by
+// name and type; names and targets count once.
+func ForHostnames(names []string, h Hostname) []*RecordSet {
+	h.Targets = UniqueSorted(h.Targets)
+	hosts := make([]string, len(names))
+	for i, name := range names {
+		hosts[i] = Canonical(name)
+	}
+	var sets []*RecordSet
+	for _, host := range UniqueSorted(hosts) {
+		sets = append(sets, ForHostname(host, h)...)
+	}
+	return sets
+}

@@ -1,0 +1,238 @@
+package crd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/api/externaldns"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+)
+
+// Before implements [owner.Owner]: record sets that are created or updated get an object
+// that says so, unless somebody else has it. Of pairs that differ only in labels nothing
+// is left to do afterwards.
+func (o *Owner) Before(ctx context.Context, _ owner.Lookup, changes []dns.Change) (apply, refused []dns.Change, err error) {
+	o.calls.Lock()
+	defer o.calls.Unlock()
+	if err := o.bury(ctx); err != nil {
+		o.log.Warn("Can't delete the objects of deleted records; trying again later", "err", err)
+	}
+	foreign := make([]bool, len(changes))
+	objects := make([]*externaldns.DNSRecord, len(changes))
+	errs := make([]error, len(changes))
+	inParallel(len(changes), func(i int) {
+		if changes[i].New != nil {
+			objects[i], errs[i] = o.announce(ctx, changes[i])
+		}
+		if foreign[i] = errors.Is(errs[i], errForeign); foreign[i] {
+			errs[i] = nil
+		}
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, nil, err
+	}
+	for i, c := range changes {
+		switch {
+		case foreign[i]:
+			refused = append(refused, c)
+			continue
+		case c.New == nil:
+			apply = append(apply, c)
+			continue
+		case labelsOnly(c):
+			o.touch(c.New.Key())
+		default:
+			apply = append(apply, c)
+			o.pending[c.New.Key()] = objects[i]
+		}
+		delete(o.doomed, string(objects[i].UID))
+		o.keep(c.New.Key(), objects[i])
+	}
+	return apply, refused, nil
+}
+
+// announce makes the object of a record set say what it is going to be, and that it isn't
+// yet, or that it is, if only labels change.
+func (o *Owner) announce(ctx context.Context, c dns.Change) (*externaldns.DNSRecord, error) {
+	key, known, ours := c.New.Key(), absent, metav1.ConditionUnknown
+	want := newObject(c.New, o.id)
+	if e := o.entry(key); e != nil {
+		known = present
+		// What a hand gave another name keeps it.
+		want.Name = e.name
+		if c.Old != nil && e.owns(c.Old, o.now()) {
+			ours = metav1.ConditionTrue
+		}
+	}
+	object, err := o.client.put(ctx, want, known, o.owners())
+	if err != nil {
+		return nil, fmt.Errorf("write DNSRecord %s/%s: %w", o.namespace, want.Name, err)
+	}
+	reason := externaldns.ReasonAccepted
+	if labelsOnly(c) {
+		ours, reason = metav1.ConditionTrue, externaldns.ReasonProgrammed
+	}
+	return o.report(ctx, object, finding{owned: ours, reason: reason}), nil
+}
+
+// labelsOnly reports whether the provider has nothing to do for a change.
+func labelsOnly(c dns.Change) bool {
+	return c.Old != nil && c.New != nil && c.Old.Name == c.New.Name && c.Old.TTL == c.New.TTL &&
+		slices.Equal(c.Old.Targets, c.New.Targets) && slices.Equal(c.Old.Properties, c.New.Properties)
+}
+
+// report writes the conditions of an object, and returns it with them. That they can't be
+// written is no failure of the change: the object is as it was before a crash.
+func (o *Owner) report(ctx context.Context, object *externaldns.DNSRecord, f finding) *externaldns.DNSRecord {
+	set := func(live *externaldns.DNSRecord) { setConditions(live, f, o.now()) }
+	made, err := o.client.setStatus(ctx, object, set)
+	if err == nil {
+		return made
+	}
+	if !apierrors.IsNotFound(err) {
+		o.log.Warn("Can't write the status of a DNSRecord", "object", o.namespace+"/"+object.Name, "reason", f.reason, "err", err)
+	}
+	set(object)
+	return object
+}
+
+// After implements [owner.Owner]: the objects of what was created or updated say so, those
+// of what was deleted are deleted.
+func (o *Owner) After(ctx context.Context, applied []dns.Change) error {
+	o.calls.Lock()
+	defer o.calls.Unlock()
+	objects := make([]*externaldns.DNSRecord, len(applied))
+	inParallel(len(applied), func(i int) {
+		if r := applied[i].New; r != nil {
+			objects[i] = o.report(ctx, o.objectOf(r), finding{owned: metav1.ConditionTrue, reason: externaldns.ReasonProgrammed})
+		}
+	})
+	for i, c := range applied {
+		key := c.RecordSet().Key()
+		if e := o.entry(key); c.New == nil && e != nil {
+			o.doomed[e.uid] = e.name
+		}
+		delete(o.pending, key)
+		o.keep(key, objects[i])
+	}
+	o.condemnVoid()
+	return o.bury(ctx)
+}
+
+// objectOf returns the object that Before wrote for a record set.
+func (o *Owner) objectOf(r *dns.RecordSet) *externaldns.DNSRecord {
+	if object := o.pending[r.Key()]; object != nil {
+		return object
+	}
+	return newObject(r, o.id)
+}
+
+// Failed says that what Before returned was not applied, or not surely: it takes what the
+// provider was given, and the error that it returned. The objects of record sets that
+// were to be created or updated say so then. What was to be deleted is as before.
+func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
+	o.calls.Lock()
+	defer o.calls.Unlock()
+	var each *dns.ApplyError
+	certain := errors.Is(cause, dns.ErrRejected) || errors.Is(cause, dns.ErrCredentials)
+	if errors.As(cause, &each) && len(each.Errs) == len(changes) {
+		certain = true
+	} else {
+		each = nil
+	}
+	objects := make([]*externaldns.DNSRecord, len(changes))
+	inParallel(len(changes), func(i int) {
+		err := cause
+		if each != nil {
+			err = each.Errs[i]
+		}
+		if r := changes[i].New; r != nil && err != nil {
+			objects[i] = o.report(ctx, o.objectOf(r), finding{
+				owned: o.ownedAfter(r.Key(), certain), reason: externaldns.ReasonFailed, message: shorten(err.Error()),
+			})
+		}
+	})
+	for i, object := range objects {
+		if object != nil {
+			key := changes[i].New.Key()
+			delete(o.pending, key)
+			o.keep(key, object)
+		}
+	}
+}
+
+// ownedAfter says whose a record is after a failure to write it. What was ours stays so.
+func (o *Owner) ownedAfter(key dns.Key, certain bool) metav1.ConditionStatus {
+	e := o.entry(key)
+	switch {
+	case e != nil && (e.claim == programmed || e.claim == unsettled):
+		return metav1.ConditionTrue
+	case certain:
+		return metav1.ConditionFalse
+	default:
+		return metav1.ConditionUnknown
+	}
+}
+
+// shorten keeps a message readable, and within what a condition can hold.
+func shorten(message string) string {
+	const longest = 1024
+	return strings.ToValidUTF8(message[:min(len(message), longest)], "")
+}
+
+// condemnVoid has objects deleted that speak of records nobody tries to make any more.
+func (o *Owner) condemnVoid() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for key, e := range o.entries {
+		if o.pending[key] == nil && e.void(o.now()) {
+			o.doomed[e.uid] = e.name
+			delete(o.entries, key)
+		}
+	}
+}
+
+// bury deletes the objects that are to be deleted. Those that can't be are tried again.
+func (o *Owner) bury(ctx context.Context) error {
+	uids := slices.Sorted(maps.Keys(o.doomed))
+	errs := make([]error, len(uids))
+	inParallel(len(uids), func(i int) {
+		name := o.doomed[uids[i]]
+		if err := o.client.remove(ctx, name, uids[i]); err != nil {
+			errs[i] = fmt.Errorf("delete DNSRecord %s/%s: %w", o.namespace, name, err)
+		}
+	})
+	for i, uid := range uids {
+		if errs[i] == nil {
+			delete(o.doomed, uid)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// atOnce is how many requests are under way at the same time.
+const atOnce = 8
+
+// inParallel calls f with each index below n, and returns when all have returned.
+func inParallel(n int, f func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, atOnce) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,365 @@
+package crd
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/api/externaldns"
+	"github.com/signpostd/signpost/dns"
+)
+
+// case 93: a record set that is created has an object with a label, which is accepted
+// before and programmed after.
+func TestCreate(t *testing.T) {
+	s := newScene(t)
+	r := record("a.example.com", "192.0.2.1", dns.LabelResource, "service/default/a", dns.LabelOwner, "me")
+	r.TTL, r.Properties = 60, []dns.Property{{Name: "alias", Value: "false"}}
+	create := dns.Change{New: r}
+	s.before(s.Owner, create)
+	s.expect(r, "me 192.0.2.1 False Accepted")
+	s.after(s.Owner, create)
+	s.expect(r, "me 192.0.2.1 True Programmed")
+	want := externaldns.Endpoint{
+		DNSName: "a.example.com", Targets: []string{"192.0.2.1"}, RecordType: "A", RecordTTL: 60, Labels: r.Labels,
+		ProviderSpecific: []externaldns.ProviderSpecificProperty{{Name: "alias", Value: "false"}},
+	}
+	if diff := gocmp.Diff(want, s.object(r).Spec.Endpoint); diff != "" {
+		t.Errorf("endpoint (-want +got):\n%s", diff)
+	}
+	for name, o := range map[string]*Owner{"same process": s.Owner, "next process": s.restart("me", "")} {
+		labels, heal := o.Labels(nil, record("A.Example.com.", "192.0.2.99"))
+		if diff := gocmp.Diff(r.Labels, labels); diff != "" || heal {
+			t.Errorf("%s: heal %t, labels (-want +got):\n%s", name, heal, diff)
+		}
+		s.owned(o, record("b.example.com", "192.0.2.1"), "")
+	}
+	other := s.restart("them", "")
+	s.owned(other, r, "")
+}
+
+// case 93: an error of the provider is in the object, and a second attempt refreshes it.
+func TestFailed(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		cause  error
+		listed string // who has a record that is as ours was going to be
+	}{
+		{"rejected", fmt.Errorf("no: %w", dns.ErrRejected), ""},
+		{"failed by itself", &dns.ApplyError{Errs: []error{errors.New("no")}}, ""},
+		{"nobody knows", errLost, "me heal"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t)
+			first, second := record("a.example.com", "192.0.2.1"), record("a.example.com", "192.0.2.2")
+			s.before(s.Owner, dns.Change{New: first})
+			s.Failed(t.Context(), []dns.Change{{New: first}}, c.cause)
+			s.expect(first, "me 192.0.2.1 False Failed")
+			if ready := meta.FindStatusCondition(s.object(first).Status.Conditions, externaldns.ConditionReady); !strings.Contains(ready.Message, "no") {
+				t.Errorf("message %q doesn't say what is wrong", ready.Message)
+			}
+			for _, o := range []*Owner{s.Owner, s.restart("me", "")} {
+				s.owned(o, first, c.listed)
+				s.owned(o, second, "") // case 95: what failed is not there
+			}
+			s.make(s.Owner, dns.Change{New: second})
+			s.expect(second, "me 192.0.2.2 True Programmed")
+			s.owned(s.Owner, second, "me")
+		})
+	}
+}
+
+// Of a batch, only the changes that failed are noted as such, and what was ours stays so.
+func TestFailedInPart(t *testing.T) {
+	s := newScene(t)
+	a, b, b2, c := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.2"), record("c.example.com", "192.0.2.1")
+	s.make(s.Owner, dns.Change{New: b})
+	s.make(s.Owner, dns.Change{New: c})
+	changes := []dns.Change{{New: a}, {Old: b, New: b2}, {Old: c}}
+	apply, _, err := s.Before(t.Context(), nil, changes)
+	if err != nil || len(apply) != 3 {
+		t.Fatalf("Before returned %d changes, %v", len(apply), err)
+	}
+	no := errors.New("no")
+	s.Failed(t.Context(), apply, &dns.ApplyError{Errs: []error{nil, no, no}})
+	s.after(s.Owner, changes[0])
+	s.expect(a, "me 192.0.2.1 True Programmed")
+	s.expect(b, "me 192.0.2.2 False Failed")
+	s.expect(c, "me 192.0.2.1 True Programmed")
+	s.owned(s.Owner, b, "me heal")
+	s.owned(s.restart("me", ""), b, "me heal")
+	s.owned(s.Owner, c, "me")
+}
+
+// case 93: objects that are gone are no failure of an update or a deletion.
+func TestObjectsGone(t *testing.T) {
+	s := newScene(t)
+	a, b, b2 := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.2")
+	for _, r := range []*dns.RecordSet{a, b} {
+		s.make(s.Owner, dns.Change{New: r})
+		if err := s.client.Delete(t.Context(), ObjectName(r.Key()), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.make(s.Owner, dns.Change{Old: a})
+	s.expect(a, "none")
+	s.make(s.Owner, dns.Change{Old: b, New: b2})
+	s.expect(b2, "me 192.0.2.2 True Programmed")
+
+	// While the provider works, too.
+	b3 := record("b.example.com", "192.0.2.3")
+	s.before(s.Owner, dns.Change{Old: b2, New: b3})
+	if err := s.client.Delete(t.Context(), ObjectName(b3.Key()), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.after(s.Owner, dns.Change{Old: b2, New: b3})
+}
+
+func TestUpdateAndDelete(t *testing.T) {
+	s := newScene(t)
+	a, a2 := record("a.example.com", "192.0.2.1"), record("a.example.com", "192.0.2.2")
+	s.make(s.Owner, dns.Change{New: a})
+	s.before(s.Owner, dns.Change{Old: a, New: a2})
+	s.expect(a2, "me 192.0.2.2 False Accepted")
+	s.owned(s.restart("me", ""), a, "me heal") // a crash here doesn't lose it
+
+	// Somebody else writes the object meanwhile, and keeps what they wrote.
+	live := s.object(a)
+	live.Annotations = map[string]string{"note": "theirs"}
+	if _, err := s.client.Update(t.Context(), live, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.after(s.Owner, dns.Change{Old: a, New: a2})
+	s.expect(a2, "me 192.0.2.2 True Programmed")
+	if s.object(a).Annotations["note"] != "theirs" {
+		t.Error("the annotation of somebody else is gone")
+	}
+	s.before(s.Owner, dns.Change{Old: a2})
+	s.expect(a2, "me 192.0.2.2 True Programmed")
+	s.after(s.Owner, dns.Change{Old: a2})
+	s.expect(a2, "none")
+	s.owned(s.Owner, a2, "")
+}
+
+// case 93: that a status can't be written is not fatal.
+func TestStatusFails(t *testing.T) {
+	s := newScene(t)
+	a := record("a.example.com", "192.0.2.1")
+	s.faults.set(statusWrites)
+	s.make(s.Owner, dns.Change{New: a})
+	s.expect(a, "me 192.0.2.1")
+	s.owned(s.Owner, a, "me")
+	s.owned(s.restart("me", ""), a, "") // nothing says that it was made
+
+	s.faults.set(nil)
+	b := record("b.example.com", "192.0.2.1")
+	s.before(s.Owner, dns.Change{New: b})
+	s.faults.set(statusWrites)
+	s.after(s.Owner, dns.Change{New: b})
+	s.faults.set(nil)
+	s.expect(b, "me 192.0.2.1 False Accepted")
+	s.owned(s.Owner, b, "me")
+	s.owned(s.restart("me", ""), b, "me heal")
+}
+
+// An object that can't be written keeps the change back.
+func TestWriteFails(t *testing.T) {
+	s := newScene(t)
+	s.faults.set(func(r *http.Request) bool { return r.Method == http.MethodPost })
+	_, _, err := s.Before(t.Context(), nil, []dns.Change{{New: record("a.example.com", "192.0.2.1")}})
+	if err == nil || !strings.Contains(err.Error(), "write DNSRecord "+s.namespace+"/a-example-com-") {
+		t.Errorf("Before: %v, want an error that names the object", err)
+	}
+}
+
+// What a crash left open is found out from the zone, and healed.
+func TestCrashWhileCreating(t *testing.T) {
+	s := newScene(t)
+	a := record("a.example.com", "192.0.2.1", dns.LabelResource, "service/default/a")
+	s.before(s.Owner, dns.Change{New: a})
+	next := s.restart("me", "")
+	s.owned(next, record("a.example.com", "192.0.2.2"), "") // case 95
+	s.owned(next, a, "me heal")
+	next.Changed()
+	pair := dns.Change{Old: a, New: a}
+	apply, refused, err := next.Before(t.Context(), nil, []dns.Change{pair})
+	if err != nil || len(apply)+len(refused) != 0 {
+		t.Errorf("Before of markers returned %v, %v, %v, want nothing", apply, refused, err)
+	}
+	s.expect(a, "me 192.0.2.1 True Programmed")
+	s.owned(next, a, "me")
+	if changed := next.Changed(); !slices.Equal(changed, []string{"a.example.com"}) {
+		t.Errorf("changed: %v, want the name that was healed", changed)
+	}
+	if changed := next.Changed(); len(changed) != 0 {
+		t.Errorf("changed again: %v", changed)
+	}
+}
+
+// What was never made, and isn't tried any more, is nobody's after an hour.
+func TestVoid(t *testing.T) {
+	s := newScene(t)
+	a, b := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1")
+	s.before(s.Owner, dns.Change{New: a})
+	next := s.restart("me", "")
+	next.now = func() time.Time { return time.Now().Add(voidAfter + time.Minute) }
+	s.owned(next, a, "")
+	s.make(next, dns.Change{New: b})
+	s.expect(a, "none")
+	s.expect(b, "me 192.0.2.1 True Programmed")
+}
+
+// Objects of somebody else are left alone, and their records too.
+func TestRefused(t *testing.T) {
+	s := newScene(t)
+	them := s.restart("them", "")
+	a, mine := record("a.example.com", "192.0.2.1"), record("a.example.com", "192.0.2.2")
+	s.make(them, dns.Change{New: a})
+	b := record("b.example.com", "192.0.2.1")
+	apply, refused, err := s.Before(t.Context(), nil, []dns.Change{{New: mine}, {New: b}})
+	if err != nil || len(apply) != 1 || apply[0].New != b || len(refused) != 1 || refused[0].New != mine {
+		t.Errorf("Before returned %v, refused %v, %v", apply, refused, err)
+	}
+	s.expect(a, "them 192.0.2.1 True Programmed")
+}
+
+func TestMigration(t *testing.T) {
+	s := newScene(t)
+	a, b, b2 := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.2")
+	s.make(s.Owner, dns.Change{New: a})
+	s.make(s.Owner, dns.Change{New: b})
+	next := s.restart("you", "me")
+	s.owned(next, a, "me")
+	a.Labels[dns.LabelOwner] = "me"
+	moved := a.Clone()
+	moved.Labels[dns.LabelOwner] = "you"
+	apply, _, err := next.Before(t.Context(), nil, []dns.Change{{Old: a, New: moved}})
+	if err != nil || len(apply) != 0 {
+		t.Errorf("Before returned %v, %v, want nothing", apply, err)
+	}
+	s.expect(a, "you 192.0.2.1 True Programmed")
+	s.owned(next, a, "you")
+	s.make(next, dns.Change{Old: b, New: b2})
+	s.expect(b2, "you 192.0.2.2 True Programmed")
+	for id, want := range map[string]string{"you": "you", "me": ""} {
+		s.owned(s.restart(id, ""), a, want)
+	}
+}
+
+// The object of a deleted record that can't be deleted claims nothing, and is deleted later,
+// unless the record is made again.
+func TestDeletionFails(t *testing.T) {
+	s := newScene(t)
+	a, b := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1")
+	s.make(s.Owner, dns.Change{New: a})
+	s.make(s.Owner, dns.Change{New: b})
+	s.faults.set(func(r *http.Request) bool { return r.Method == http.MethodDelete })
+	err := s.After(t.Context(), []dns.Change{{Old: a}, {Old: b}})
+	if err == nil || !strings.Contains(err.Error(), "delete DNSRecord "+s.namespace+"/a-example-com-") {
+		t.Errorf("After: %v, want an error that names the object", err)
+	}
+	s.load(s.Owner)
+	s.owned(s.Owner, a, "")
+	s.before(s.Owner, dns.Change{New: b})
+	s.faults.set(nil)
+	s.after(s.Owner, dns.Change{New: b})
+	s.expect(a, "none")
+	s.expect(b, "me 192.0.2.1 True Programmed")
+}
+
+// What others do to objects is known after Load.
+func TestLoadNoticesOthers(t *testing.T) {
+	s := newScene(t)
+	a, b := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1")
+	s.make(s.Owner, dns.Change{New: a})
+	s.load(s.Owner)
+	s.Changed()
+	s.load(s.Owner)
+	if changed := s.Changed(); len(changed) != 0 {
+		t.Errorf("changed: %v, want none", changed)
+	}
+	if err := s.client.Delete(t.Context(), ObjectName(a.Key()), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.make(s.restart("me", ""), dns.Change{New: b})
+	s.load(s.Owner)
+	if diff := gocmp.Diff([]string{"a.example.com", "b.example.com"}, s.Changed()); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
+	}
+	s.owned(s.Owner, a, "")
+	s.owned(s.Owner, b, "me")
+}
+
+// More objects than fit on a page, in one batch.
+func TestMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some thousand requests")
+	}
+	s := newScene(t)
+	var changes []dns.Change
+	for i := range pageSize + 20 {
+		changes = append(changes, dns.Change{New: record(fmt.Sprintf("host-%d.example.com", i), "192.0.2.1")})
+	}
+	apply, refused, err := s.Before(t.Context(), nil, changes)
+	if err != nil || len(refused) != 0 || len(apply) != len(changes) {
+		t.Fatalf("Before returned %d changes, %d refused, %v", len(apply), len(refused), err)
+	}
+	if err := s.After(t.Context(), apply); err != nil {
+		t.Fatal(err)
+	}
+	next := s.restart("me", "")
+	for _, c := range changes {
+		s.owned(next, c.New, "me")
+	}
+}
+
+// One object that can't be read costs only itself; after an error what was known stays.
+func TestLoadErrors(t *testing.T) {
+	const good = `{"metadata":{"name":"a","labels":{"externaldns.k8s.io/owner":"me"}},
+		"spec":{"endpoint":{"dnsName":"a.example.com","recordType":"A","targets":["192.0.2.1"]}},
+		"status":{"conditions":[{"type":"Ready","status":"True","reason":"Programmed"}]}}`
+	answers := []struct {
+		code int
+		body string
+		want string
+	}{
+		{http.StatusOK, `{"kind":"DNSRecordList","apiVersion":"externaldns.k8s.io/v1alpha1","items":[
+			{"metadata":{"name":"bad"},"spec":{"endpoint":[]}},` + good + `]}`, ""},
+		{http.StatusInternalServerError, "out of order", "list the DNSRecords in namespace default"},
+		{http.StatusNotFound, "no such kind", "apply deploy/crds/externaldns.k8s.io_dnsrecords.yaml"},
+	}
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(answers[asked].code)
+		fmt.Fprint(w, answers[asked].body)
+	}))
+	defer server.Close()
+	o, err := New(Options{Config: &rest.Config{Host: server.URL}, HTTPClient: server.Client(), ID: "me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range answers {
+		asked = i
+		err := o.Load(t.Context())
+		if a.want == "" && err != nil || a.want != "" && (err == nil || !strings.Contains(err.Error(), a.want)) {
+			t.Errorf("Load: %v, want %q", err, a.want)
+		}
+		if labels, heal := o.Labels(nil, record("a.example.com", "192.0.2.1")); labels[dns.LabelOwner] != "me" || heal {
+			t.Errorf("labels %v, heal %t, want those of the good object", labels, heal)
+		}
+		if len(o.entries) != 1 {
+			t.Errorf("%d objects are known, want the good one", len(o.entries))
+		}
+	}
+}

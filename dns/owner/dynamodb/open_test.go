@@ -1,0 +1,97 @@
+package dynamodb
+
+import (
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+type counter struct {
+	http.RoundTripper
+	calls int
+}
+
+func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.calls++
+	return c.RoundTripper.RoundTrip(r)
+}
+
+func TestOpen(t *testing.T) {
+	for _, name := range []string{"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
+		t.Setenv(name, t.TempDir()+"/none")
+	}
+	for name, value := range map[string]string{"AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_PROFILE": "", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key", "AWS_EC2_METADATA_DISABLED": "true", "AWS_CA_BUNDLE": ""} {
+		t.Setenv(name, value)
+	}
+	if _, err := Open(t.Context(), Access{}); err == nil || !strings.Contains(err.Error(), "--dynamodb-region") {
+		t.Errorf("without a region: got error %v", err)
+	}
+	f, direct := newTable(t)
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", *direct.Options().BaseEndpoint)
+	load(t, f)
+	// With certificates of the user's own.
+	server := httptest.NewTLSServer(f)
+	t.Cleanup(server.Close)
+	bundle := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(bundle, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_CA_BUNDLE", bundle)
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", server.URL)
+	load(t, f)
+}
+
+// load reads a table through a client that Open makes.
+func load(t *testing.T, f *table) {
+	t.Helper()
+	sent := &counter{}
+	client, err := Open(t.Context(), Access{Region: "eu-north-1", Retries: 3, Wrap: func(next http.RoundTripper) http.RoundTripper {
+		sent.RoundTripper = next
+		return sent
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := New(client, Options{OwnerID: "me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, "calls", []string{"DescribeTable", "Scan"}, f.take())
+	if sent.calls != 2 {
+		t.Errorf("%d requests were counted, want 2", sent.calls)
+	}
+}
+
+func TestAssumeRole(t *testing.T) {
+	for name, value := range map[string]string{
+		"AWS_CONFIG_FILE": t.TempDir() + "/none", "AWS_SHARED_CREDENTIALS_FILE": t.TempDir() + "/none", "AWS_PROFILE": "", "AWS_CA_BUNDLE": "",
+		"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key", "AWS_EC2_METADATA_DISABLED": "true",
+	} {
+		t.Setenv(name, value)
+	}
+	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("Action") != "AssumeRole" || r.FormValue("RoleArn") != "arn:aws:iam::1:role/dns" || r.FormValue("ExternalId") != "ext" {
+			t.Errorf("request %v", r.Form)
+		}
+		fmt.Fprint(w, `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials><AccessKeyId>assumed</AccessKeyId>`+
+			`<SecretAccessKey>secret</SecretAccessKey><SessionToken>token</SessionToken><Expiration>2999-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>`)
+	}))
+	t.Cleanup(tokens.Close)
+	t.Setenv("AWS_ENDPOINT_URL_STS", tokens.URL)
+	client, err := Open(t.Context(), Access{Region: "eu-north-1", AssumeRole: "arn:aws:iam::1:role/dns", ExternalID: "ext"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := client.Options().Credentials.Retrieve(t.Context())
+	if err != nil || got.AccessKeyID != "assumed" || got.SessionToken != "token" {
+		t.Errorf("got the key %s, error %v", got.AccessKeyID, err)
+	}
+}

@@ -1,0 +1,345 @@
+package dynamodb
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+)
+
+// zone is what a provider lists.
+type zone []*dns.RecordSet
+
+func (z zone) lookup(name string) []*dns.RecordSet {
+	var sets []*dns.RecordSet
+	for _, r := range z {
+		if dns.Canonical(r.Name) == name {
+			sets = append(sets, r)
+		}
+	}
+	return sets
+}
+
+// set is the record set "NAME TYPE TARGET [RESOURCE]".
+func set(line string) *dns.RecordSet {
+	f := strings.Fields(line)
+	r := &dns.RecordSet{Name: f[0], Type: f[1], Targets: []string{f[2]}}
+	if len(f) > 3 {
+		r.Labels = map[string]string{dns.LabelResource: f[3]}
+	}
+	return r
+}
+
+func show(c dns.Change) string {
+	sign := "~"
+	switch {
+	case c.Old == nil:
+		sign = "+"
+	case c.New == nil:
+		sign = "-"
+	}
+	return fmt.Sprintf("%s %s %s", sign, c.RecordSet().Name, c.RecordSet().Type)
+}
+
+func showAll(changes []dns.Change) []string {
+	lines := []string{}
+	for _, c := range changes {
+		lines = append(lines, show(c))
+	}
+	return lines
+}
+
+// newOwner returns an owner "me" that has read its table.
+func newOwner(t *testing.T, o Options, rows map[string]row) (*Table, *table) {
+	t.Helper()
+	f, client := newTable(t)
+	f.rows = rows
+	o.OwnerID = "me"
+	owner, err := New(client, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	owner.Changed()
+	f.take()
+	return owner, f
+}
+
+func labels(resource string) map[string]string {
+	return map[string]string{dns.LabelResource: resource}
+}
+
+// "case 89": a table that isn't as it has to be.
+func TestCheck(t *testing.T) {
+	for _, test := range []struct{ name, description, want string }{
+		{"as it has to be", goodDescription, ""},
+		{"case 89: no k", `{"AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}`, "has no attribute k"},
+		{"case 89: wrong type", `{"AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "N"}], "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}]}`, "attribute k has type N"},
+		{
+			"case 89: wrong hash key",
+			`{"AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}, {"AttributeName": "id", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}`,
+			"has the hash key id",
+		},
+		{
+			"case 89: range key",
+			`{"AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}, {"AttributeName": "o", "KeyType": "RANGE"}]}`,
+			"has the range key o",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f, client := newTable(t)
+			f.description = test.description
+			o, err := New(client, Options{OwnerID: "me"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = o.Load(t.Context())
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("got error %v", err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("got error %v, want one with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestLoad(t *testing.T) {
+	f, client := newTable(t)
+	f.pageSize = 2
+	f.rows = map[string]row{
+		"WWW.z.org#A#":   {"me", labels("svc")},
+		"s.z.org#A#a#b":  {"me", nil},
+		"www.z.org#MX#":  {"owner", nil},
+		"t.z.org#A#":     {"owner", nil},
+		"malformed":      {"me", nil},
+		"u.z.org#CNAME#": {"me", labels("u")},
+	}
+	o, err := New(client, Options{OwnerID: "me", Refresh: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	o.now = func() time.Time { return now }
+	load := func(want ...string) {
+		t.Helper()
+		if err := o.Load(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(want, f.take()); diff != "" {
+			t.Errorf("calls (-want +got):\n%s", diff)
+		}
+	}
+	load("DescribeTable", "Scan", "Scan", "Scan")
+	for line, want := range map[string]map[string]string{
+		"www.Z.org A 1.1.1.1": {"owner": "me", "resource": "svc"},
+		"u.z.org CNAME x.y":   {"owner": "me", "resource": "u"},
+		"s.z.org A 1.1.1.1":   nil,
+		"www.z.org MX mx":     nil,
+		"t.z.org A 1.1.1.1":   nil,
+	} {
+		got, heal := o.Labels(zone{}.lookup, set(line))
+		if diff := cmp.Diff(want, got); diff != "" || heal {
+			t.Errorf("%s: heal %v, labels (-want +got):\n%s", line, heal, diff)
+		}
+	}
+	ided := set("s.z.org A 1.1.1.1")
+	ided.SetIdentifier = "a#b"
+	if got, _ := o.Labels(zone{}.lookup, ided); got["owner"] != "me" {
+		t.Errorf("with a set identifier: got %v", got)
+	}
+	if diff := cmp.Diff([]string{"s.z.org", "u.z.org", "www.z.org"}, o.Changed()); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
+	}
+	load()
+	now = now.Add(time.Hour)
+	f.rows["u.z.org#CNAME#"] = row{"owner", nil}
+	f.pageSize = 100
+	load("Scan")
+	if diff := cmp.Diff([]string{"u.z.org"}, o.Changed()); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
+	}
+	// What was read stays known while the table can't be read.
+	now, f.down = now.Add(time.Hour), true
+	if err := o.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "scan DynamoDB table external-dns") {
+		t.Errorf("got error %v", err)
+	}
+	if got, _ := o.Labels(zone{}.lookup, set("www.z.org A 1.1.1.1")); got["owner"] != "me" {
+		t.Errorf("after an error: got %v", got)
+	}
+	f.down = false
+	load("Scan")
+}
+
+func ownText(id string) string {
+	return `"` + owner.FormatText(map[string]string{dns.LabelOwner: id, dns.LabelResource: "svc"}) + `"`
+}
+
+func newTXT() *owner.TXT {
+	txt, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", OldOwnerID: "old"})
+	if err != nil {
+		panic(err)
+	}
+	return txt
+}
+
+func compare(t *testing.T, what string, want, got []string) {
+	t.Helper()
+	if !slices.Equal(want, got) {
+		t.Errorf("%s (-want +got):\n%s", what, cmp.Diff(want, got))
+	}
+}
+
+// "case 90": 30 items are batches of 25 and 5.
+func TestBatches(t *testing.T) {
+	o, f := newOwner(t, Options{}, map[string]row{})
+	var changes []dns.Change
+	for i := range 30 {
+		changes = append(changes, dns.Change{New: set(fmt.Sprintf("w%d.z.org A 1.1.1.1", i))})
+	}
+	apply, refused, err := o.Before(t.Context(), zone{}.lookup, changes)
+	if err != nil || len(apply) != 30 || len(refused) != 0 {
+		t.Fatalf("got %d changes, %d refused, error %v", len(apply), len(refused), err)
+	}
+	calls := slices.DeleteFunc(f.take(), func(call string) bool { return !strings.HasPrefix(call, "batch") })
+	compare(t, "batches", []string{"batch of 25", "batch of 5"}, calls)
+	if got := len(o.Changed()); got != 30 {
+		t.Errorf("%d names have changed, want 30", got)
+	}
+}
+
+// After an error, and after losing to somebody else, the table is read again.
+func TestReadAgain(t *testing.T) {
+	for name, change := range map[string]func(f *table){
+		"an item fails": func(f *table) { f.fail = map[string]string{"INSERT www.z.org#A#": "ThrottlingError"} },
+		"all fail":      func(f *table) { f.down = true },
+		"lost": func(f *table) {
+			f.rows["www.z.org#A#"] = row{"me", nil}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, f := newOwner(t, Options{}, map[string]row{})
+			change(f)
+			if _, refused, err := o.Before(t.Context(), zone{}.lookup, []dns.Change{{New: set("www.z.org A 1.1.1.1")}}); err == nil && len(refused) == 0 {
+				t.Error("got no error")
+			}
+			f.down, f.fail = false, nil
+			f.take()
+			if err := o.Load(t.Context()); err != nil {
+				t.Error(err)
+			}
+			compare(t, "calls", []string{"Scan"}, f.take())
+			if apply, _, err := o.Before(t.Context(), zone{}.lookup, []dns.Change{{New: set("www.z.org A 1.1.1.1")}}); err != nil || len(apply) != 1 {
+				t.Errorf("again: got %v, error %v", showAll(apply), err)
+			}
+		})
+	}
+}
+
+// "case 91": record sets of TXT records are healed, which takes them over; those of others
+// are others'.
+func TestTakeOver(t *testing.T) {
+	z := zone{
+		set("www.z.org A 1.1.1.1"), set("a-www.z.org TXT " + ownText("me")), set("v.z.org A 1.1.1.1"), set("a-v.z.org TXT " + ownText("owner")),
+		set("u.z.org A 1.1.1.1"), set("a-u.z.org TXT " + ownText("me")),
+	}
+	o, _ := newOwner(t, Options{TXT: newTXT()}, map[string]row{"u.z.org#A#": {"me", labels("table")}})
+	for name, want := range map[string]struct {
+		owner, resource string
+		heal            bool
+	}{"www.z.org": {"me", "svc", true}, "v.z.org": {"owner", "svc", false}, "u.z.org": {"me", "table", false}} {
+		got, heal := o.Labels(z.lookup, z.lookup(name)[0])
+		if got["owner"] != want.owner || got["resource"] != want.resource || heal != want.heal {
+			t.Errorf("%s: got %v, heal %v; want %+v", name, got, heal, want)
+		}
+	}
+	if names, marker := o.Mark(z[1]); !marker || !slices.Equal(names, []string{"www.z.org"}) {
+		t.Errorf("a TXT record: got %v, %v", names, marker)
+	}
+	plain, _ := newOwner(t, Options{}, map[string]row{})
+	if _, marker := plain.Mark(z[1]); marker {
+		t.Error("a TXT record is a marker though nothing is taken over")
+	}
+	if got, heal := plain.Labels(z.lookup, z[0]); got != nil || heal {
+		t.Errorf("nothing is taken over: got %v, heal %v", got, heal)
+	}
+}
+
+func TestNew(t *testing.T) {
+	_, client := newTable(t)
+	if _, err := New(nil, Options{OwnerID: "me"}); err == nil {
+		t.Error("no client: got no error")
+	}
+	for want, o := range map[string]Options{
+		"owner ID must not be empty": {},
+		"can't be taken over":        {OwnerID: "other", TXT: newTXT()},
+		"must not be negative":       {OwnerID: "me", Refresh: -1},
+	} {
+		if _, err := New(client, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: got error %v, want one with %q", o, err, want)
+		}
+	}
+}
+
+// The publisher asks for labels while it has others written.
+func TestConcurrent(t *testing.T) {
+	o, _ := newOwner(t, Options{Refresh: 1}, map[string]row{"www.z.org#A#": {"me", labels("svc")}})
+	z := zone{set("www.z.org A 1.1.1.1")}
+	var group sync.WaitGroup
+	for i := range 4 {
+		group.Go(func() {
+			for j := range 20 {
+				c := dns.Change{New: set(fmt.Sprintf("w%d-%d.z.org A 1.1.1.1", i, j))}
+				apply, _, err := o.Before(t.Context(), z.lookup, []dns.Change{c})
+				if err != nil || len(apply) != 1 {
+					t.Errorf("got %v, error %v", showAll(apply), err)
+				}
+				if err := o.After(t.Context(), apply); err != nil {
+					t.Error(err)
+				}
+				if err := o.Load(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		group.Go(func() {
+			for range 200 {
+				if got, _ := o.Labels(z.lookup, z[0]); got["resource"] != "svc" {
+					t.Errorf("got %v", got)
+				}
+				o.Changed()
+			}
+		})
+	}
+	group.Wait()
+	for i := range 4 {
+		if got, _ := o.Labels(z.lookup, set(fmt.Sprintf("w%d-19.z.org A 1.1.1.1", i))); got["owner"] != "me" {
+			t.Errorf("w%d-19: got %v", i, got)
+		}
+	}
+}
+
+func FuzzKey(f *testing.F) {
+	for _, text := range []string{"www.z.org#A#", "WWW.z.org#A#a#b", "malformed", "#A#", "a##", "x#A"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		key := keyOf(text)
+		if dns.CheckName(key.Name) != nil {
+			return
+		}
+		again := keyOf(textOf(&dns.RecordSet{Name: key.Name, Type: key.Type, SetIdentifier: key.SetIdentifier}))
+		if again != key {
+			t.Errorf("%q is %+v, and that is %+v", text, key, again)
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package owner
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// ErrHeritage says that a text is not one of ownership.
+var ErrHeritage = errors.New("no ownership text: heritage=external-dns is not in it, or another heritage is")
+
+const (
+	heritageKey = "heritage"
+	heritage    = "external-dns"
+	labelPrefix = heritage + "/"
+	// labelNonce is where ExternalDNS keeps the nonce of an encrypted text in memory. It is
+	// never written.
+	labelNonce = "txt-encryption-nonce"
+)
+
+// FormatText returns the ownership text of labels, without quotes: the heritage and then
+// each label in the order of their names (spec/dns.md 4.2.1). Labels that live in memory
+// only are left out, and so are those that would be read back as something else.
+func FormatText(labels map[string]string) string {
+	var b strings.Builder
+	b.WriteString(heritageKey + "=" + heritage)
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		value := labels[key]
+		if transient(key) || strings.ContainsAny(key, `,="`) || strings.ContainsAny(value, `,"`) {
+			continue
+		}
+		b.WriteString("," + labelPrefix + key + "=" + value)
+	}
+	return b.String()
+}
+
+// transient reports whether a label is never written.
+func transient(label string) bool {
+	return label == dns.LabelOwnedRecord || label == labelNonce
+}
+
+// ParseText returns the labels of an ownership text, with or without quotes around it or
+// around parts of it. For any other text the error is [ErrHeritage].
+func ParseText(text string) (map[string]string, error) {
+	// Most texts of a zone may be of another kind: they cost nothing.
+	if !strings.Contains(text, heritageKey+"="+heritage) {
+		return nil, ErrHeritage
+	}
+	text = unquote(text)
+	labels := make(map[string]string, strings.Count(text, ","))
+	found := false
+	for token := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(token, "=")
+		switch {
+		case !ok:
+		case key == heritageKey && value != heritage:
+			return nil, ErrHeritage
+		case key == heritageKey:
+			found = true
+		case strings.HasPrefix(key, heritage):
+			labels[strings.TrimPrefix(key, labelPrefix)] = value
+		}
+	}
+	if !found {
+		return nil, ErrHeritage
+	}
+	return labels, nil
+}
+
+// unquote returns a text without the quotes around it. A text of more than 255 octets is
+// several strings (RFC 1035, 3.3.14), which belong together.
+func unquote(text string) string {
+	return strings.ReplaceAll(strings.Trim(text, `"`), `" "`, "")
+}
+
+// quote returns a text as the target of a record set.
+func quote(text string) string { return `"` + text + `"` }

@@ -1,0 +1,148 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// ruleCases are about policies, managed types, filters and set identifiers.
+var ruleCases = []testCase{
+	{name: "case 11: only a create", wanted: "foo A 1.1.1.1", want: "+ foo A 1.1.1.1"},
+	{name: "case 12: only a delete", current: "foo A 1.1.1.1", want: "- foo A 1.1.1.1"},
+	{
+		name: "case 15: equal ones twice, no type managed", managed: "none",
+		current: "foo CNAME v\nfoo CNAME v", wanted: "foo CNAME v\nfoo CNAME v",
+	},
+	{name: "case 15: with types managed", current: "foo CNAME v\nfoo CNAME v", wanted: "foo CNAME v\nfoo CNAME v"},
+	{name: "one key twice is deleted once", current: "foo A 1.1.1.1\nFOO A 1.1.1.1", want: "- FOO A 1.1.1.1"},
+	{name: "case 25: TXT not managed", current: "foo TXT x", wanted: "foo CNAME v", want: "+ foo CNAME v"},
+	{name: "case 26: TXT managed and excluded", managed: "A TXT", exclude: "TXT", current: "foo TXT x", wanted: "foo TXT y\nbar TXT z"},
+	{name: "case 28: sync", current: "foo A 1.1.1.1\nbar A 1.1.1.1", wanted: "foo A 1.1.1.1", want: "- bar A 1.1.1.1"},
+	{name: "case 29: upsert-only", policy: UpsertOnly, current: "foo A 1.1.1.1\nbar A 1.1.1.1", wanted: "foo A 1.1.1.1"},
+	{
+		name: "case 29: upsert-only creates and updates", policy: UpsertOnly, current: "foo A 1.1.1.1", wanted: "foo A 2.2.2.2\nnew A 1.1.1.1",
+		want: "~ foo A 1.1.1.1 > foo A 2.2.2.2\n+ new A 1.1.1.1",
+	},
+	{
+		name: "case 30: create-only", policy: CreateOnly, current: "foo A 1.1.1.1\nbar A 1.1.1.1", wanted: "foo A 2.2.2.2\nnew A 1.1.1.1",
+		want: "+ new A 1.1.1.1",
+	},
+	{
+		name: "upsert-only: a type change whose first half is forbidden", policy: UpsertOnly, owner: "me",
+		current: "foo CNAME v own=me", wanted: "foo A 1.1.1.1\nfoo AAAA ::1",
+		want: "! foo A 1.1.1.1: foo CNAME v own=me is not deletable under the policy\n" +
+			"! foo AAAA ::1: foo CNAME v own=me is not deletable under the policy",
+	},
+	{
+		name: "create-only: the same to a CNAME, without an owner", policy: CreateOnly,
+		current: "foo A 1.1.1.1\nfoo AAAA ::1", wanted: "foo CNAME v",
+		want: "! foo CNAME v: foo A 1.1.1.1 is not deletable under the policy\n" +
+			"! foo CNAME v: foo AAAA ::1 is not deletable under the policy",
+	},
+	{
+		name: "upsert-only: a further type beside one that stays", policy: UpsertOnly, owner: "me",
+		current: "foo A 1.1.1.1 own=me", wanted: "foo AAAA ::1",
+		want: "+ foo AAAA ::1 own=me",
+	},
+	{
+		name:    "case 32: set identifiers are independent",
+		current: "foo A 1.1.1.1 set=s1\nfoo A 2.2.2.2 set=s2", wanted: "foo A 1.1.1.1 set=s1\nfoo A 2.2.2.2 set=s2",
+	},
+	{
+		name:    "case 33: another set identifier",
+		current: "foo A 1.1.1.1 set=s1", wanted: "foo A 1.1.1.1 set=s2",
+		want: "- foo A 1.1.1.1 set=s1\n+ foo A 1.1.1.1 set=s2",
+	},
+	{
+		name: "a CNAME beside an A that stays under another set identifier", policy: UpsertOnly,
+		current: "foo A 1.1.1.1 set=s1", wanted: "foo CNAME v set=s2",
+		want: "! foo CNAME v set=s2: foo A 1.1.1.1 set=s1 is not deletable under the policy",
+	},
+	{
+		name: "case 34: filter", filter: endings{"domain.tld", "ex.domain.tld"},
+		wanted: "foo.domain.tld A 1.1.1.1\nbar.domain.tld A 1.1.1.1\nfoo.ex.domain.tld A 1.1.1.1",
+		want:   "+ bar.domain.tld A 1.1.1.1\n+ foo.domain.tld A 1.1.1.1",
+	},
+	{
+		name: "case 35: filter, one is there", filter: endings{"domain.tld", "ex.domain.tld"},
+		current: "foo.domain.tld A 1.1.1.1\nother.tld A 1.1.1.1",
+		wanted:  "foo.domain.tld A 1.1.1.1\nbar.domain.tld A 1.1.1.1\nfoo.ex.domain.tld A 1.1.1.1",
+		want:    "+ bar.domain.tld A 1.1.1.1",
+	},
+}
+
+// ownerCases are about what belongs to somebody else (spec/dns.md 3.7, 3.9).
+var ownerCases = []testCase{
+	{name: "no owner: everything may go", current: "foo A 1.1.1.1 own=them", want: "- foo A 1.1.1.1 own=them"},
+	{name: "what is not ours stays", owner: "me", current: "foo A 1.1.1.1 own=them\nbar A 1.1.1.1"},
+	{
+		name: "what is not ours is not updated", owner: "me",
+		current: "bar A 1.1.1.1\nfoo A 1.1.1.1 own=them", wanted: "bar A 2.2.2.2\nfoo A 2.2.2.2",
+		want: "! bar A 2.2.2.2: bar A 1.1.1.1 is not owned\n! foo A 2.2.2.2: foo A 1.1.1.1 own=them is not owned",
+	},
+	{name: "what is not ours but as asked for is no conflict", owner: "me", current: "foo A 1.1.1.1 own=them", wanted: "foo A 1.1.1.1"},
+	{name: "under create-only an update is no conflict", owner: "me", policy: CreateOnly, current: "foo A 1.1.1.1 own=them", wanted: "foo A 2.2.2.2"},
+	{
+		name: "what is created is ours, whatever its labels say", owner: "me", wanted: "foo A 1.1.1.1 own=them res=a",
+		want: "+ foo A 1.1.1.1 own=me res=a",
+	},
+	{
+		name: "case 41: a further type at a name of somebody else", owner: "me",
+		current: "foo.a.b A 1.1.1.1 own=them", wanted: "foo.a.b A 1.1.1.1\nfoo.a.b AAAA ::1",
+		want: "! foo.a.b AAAA ::1: foo.a.b A 1.1.1.1 own=them is not owned",
+	},
+	{
+		name: "a name that is partly ours gets no further type", owner: "me",
+		current: "foo A 1.1.1.1 own=me\nfoo AAAA ::1 own=them", wanted: "foo A 2.2.2.2\nfoo MX m", managed: "A AAAA MX",
+		want: "~ foo A 1.1.1.1 own=me > foo A 2.2.2.2 own=me\n! foo MX m: foo AAAA ::1 own=them is not owned",
+	},
+	{
+		name: "set identifiers share a name among owners", owner: "me",
+		current: "foo A 1.1.1.1 own=them set=a", wanted: "foo A 2.2.2.2 set=b",
+		want: "+ foo A 2.2.2.2 set=b own=me",
+	},
+	{
+		name: "but not a CNAME beside an A", owner: "me",
+		current: "foo A 1.1.1.1 own=them set=a", wanted: "foo CNAME v set=b",
+		want: "! foo CNAME v set=b: foo A 1.1.1.1 set=a own=them is not owned",
+	},
+	{name: "one key twice, one not ours", owner: "me", current: "FOO A 1.1.1.1 own=me\nfoo A 1.1.1.1 own=them"},
+	{
+		name: "case 40: what the old owner has and is asked for changes hands", owner: "bar", old: "foo",
+		current: "a A 1.1.1.1 own=foo res=x ttl=300", wanted: "a A 1.1.1.1 res=y",
+		want: "~ a A 1.1.1.1 ttl=300 own=foo res=x > a A 1.1.1.1 ttl=300 own=bar res=y",
+	},
+	{
+		name: "case 40: and is updated, under upsert-only too", owner: "bar", old: "foo", policy: UpsertOnly,
+		current: "a A 1.1.1.1 own=foo", wanted: "a A 2.2.2.2",
+		want: "~ a A 1.1.1.1 own=foo > a A 2.2.2.2 own=bar",
+	},
+	{name: "case 40: once (better than in ExternalDNS)", owner: "bar", old: "foo", current: "a A 1.1.1.1 own=bar", wanted: "a A 1.1.1.1"},
+	{name: "what the old owner has and is not asked for stays", owner: "bar", old: "foo", current: "a A 1.1.1.1 own=foo\nb AAAA ::1 own=foo"},
+	{name: "nothing changes hands under create-only", owner: "bar", old: "foo", policy: CreateOnly, current: "a A 1.1.1.1 own=foo", wanted: "a A 1.1.1.1"},
+	{name: "what a third one has doesn't change hands", owner: "bar", old: "foo", current: "a A 1.1.1.1 own=baz\nb A 1.1.1.1", wanted: "a A 1.1.1.1\nb A 1.1.1.1"},
+	{
+		name: "a name that changes hands gets a further type at once", owner: "bar", old: "foo",
+		current: "a A 1.1.1.1 own=foo", wanted: "a A 1.1.1.1\na AAAA ::1",
+		want: "~ a A 1.1.1.1 own=foo > a A 1.1.1.1 own=bar\n+ a AAAA ::1 own=bar",
+	},
+	{
+		name: "no type change of what the old owner has", owner: "bar", old: "foo",
+		current: "a CNAME v own=foo", wanted: "a A 1.1.1.1",
+		want: "! a A 1.1.1.1: a CNAME v own=foo is not owned",
+	},
+	{name: "nothing changes hands to nobody", old: "foo", current: "a A 1.1.1.1 own=foo", wanted: "a A 1.1.1.1"},
+}
+
+// Names are the same whatever their case; texts are not.
+func TestCaseOfTargets(t *testing.T) {
+	for recordType, want := range map[string]int{dns.TypeTXT: 1, dns.TypeCNAME: 0} {
+		current := &dns.RecordSet{Name: "a.example", Type: recordType, Targets: []string{"Some.Thing"}}
+		wanted := &dns.RecordSet{Name: "a.example", Type: recordType, Targets: []string{"some.thing"}}
+		out := Name([]Current{{Set: current}}, []*dns.RecordSet{wanted}, &Rules{Policy: Sync, Managed: []string{recordType}})
+		if len(out.Changes) != want {
+			t.Errorf("%s: %d changes, want %d", recordType, len(out.Changes), want)
+		}
+	}
+}

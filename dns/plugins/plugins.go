@@ -1,0 +1,54 @@
+package plugins
+
+import (
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/coredns"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/dns/provider/log"
+	"github.com/signpostd/signpost/dns/provider/pdns"
+	"github.com/signpostd/signpost/dns/provider/rfc2136"
+	"github.com/signpostd/signpost/dns/provider/webhook"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/source/connector"
+	"github.com/signpostd/signpost/dns/source/contourhttpproxy"
+	"github.com/signpostd/signpost/dns/source/contouringressroute"
+	"github.com/signpostd/signpost/dns/source/crd"
+	"github.com/signpostd/signpost/dns/source/empty"
+	"github.com/signpostd/signpost/dns/source/externalworkload"
+	"github.com/signpostd/signpost/dns/source/fake"
+	"github.com/signpostd/signpost/dns/source/ingress"
+	"github.com/signpostd/signpost/dns/source/istiogateway"
+	"github.com/signpostd/signpost/dns/source/node"
+	"github.com/signpostd/signpost/dns/source/pod"
+	"github.com/signpostd/signpost/dns/source/service"
+)
+
+// Sources returns all kinds of source, in the order in which documentation has them.
+func Sources() []source.Plugin {
+	return []source.Plugin{
+		service.Plugin(),
+		ingress.Plugin(),
+		node.Plugin(),
+		pod.Plugin(),
+		externalworkload.Plugin(),
+		istiogateway.Plugin(),
+		contourhttpproxy.Plugin(),
+		contouringressroute.Plugin(),
+		crd.Plugin(),
+		connector.Plugin(),
+		fake.Plugin(),
+		empty.Plugin(),
+	}
+}
+
+// Providers returns all kinds of provider, in the order in which documentation has them.
+func Providers() []dns.ProviderPlugin {
+	return []dns.ProviderPlugin{
+		rfc2136.Plugin(),
+		coredns.Plugin(),
+		pdns.Plugin(),
+		webhook.Plugin(),
+		inmemory.Plugin(),
+		log.Plugin(),
+	}
+}

@@ -1,0 +1,181 @@
+package coredns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+const (
+	// transactionSize is how many operations etcd takes in one transaction, unless it is
+	// told otherwise.
+	transactionSize = 128
+	// parallel is how many names are changed at once: etcd writes what comes together to
+	// its disk in one go.
+	parallel = 16
+	// attempts is how often a transaction is made when somebody else is quicker.
+	attempts = 5
+)
+
+// errContended: nothing was changed.
+var errContended = errors.New("somebody else keeps changing the same entries in etcd")
+
+// errPartly: some transactions of a name were made and some not.
+var errPartly = errors.New("a part of it was made")
+
+// work is the changes that are made together: those of a name and of the ownership records
+// that describe it.
+type work struct {
+	names   []string
+	changes []dns.Change
+	// places are those of the changes in the call.
+	places []int
+}
+
+// Apply implements dns.Provider.
+func (p *provider) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
+	result := &dns.ApplyError{Errs: make([]error, len(changes))}
+	works := divide(changes)
+	errs := make([]error, len(works))
+	var group errgroup.Group
+	group.SetLimit(parallel)
+	for i, w := range works {
+		group.Go(func() error {
+			if err := p.do(ctx, w); err != nil {
+				errs[i] = fmt.Errorf("change %s: %w", describe(w.names), err)
+			}
+			return nil
+		})
+	}
+	// The errors are those of the works.
+	_ = group.Wait()
+	failed := false
+	for i, w := range works {
+		if errs[i] == nil {
+			continue
+		}
+		failed = true
+		if !known(errs[i]) {
+			return errs[i]
+		}
+		for _, place := range w.places {
+			result.Errs[place] = errs[i]
+		}
+	}
+	if !failed {
+		return nil
+	}
+	return result
+}
+
+// known reports whether an error says that nothing was made.
+func known(err error) bool {
+	if errors.Is(err, errPartly) {
+		return false
+	}
+	for _, outcome := range []error{dns.ErrRejected, dns.ErrCredentials, dns.ErrDryRun, errContended} {
+		if errors.Is(err, outcome) {
+			return true
+		}
+	}
+	return false
+}
+
+// divide puts together what is to be made together, in the order of the changes.
+func divide(changes []dns.Change) []*work {
+	var works []*work
+	byName := map[string]*work{}
+	for i, c := range changes {
+		r := c.RecordSet()
+		name := dns.Canonical(r.Name)
+		about := name
+		if owned := dns.Canonical(r.Labels[dns.LabelOwnedRecord]); owned != "" {
+			about = owned
+		}
+		w := byName[about]
+		if w == nil {
+			w = &work{}
+			byName[about] = w
+			works = append(works, w)
+		}
+		if !slices.Contains(w.names, name) {
+			w.names = append(w.names, name)
+		}
+		w.changes = append(w.changes, c)
+		w.places = append(w.places, i)
+	}
+	return works
+}
+
+// describe names what is changed.
+func describe(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return fmt.Sprintf("%s and %d names that go with it", names[0], len(names)-1)
+}
+
+// do makes changes together.
+func (p *provider) do(ctx context.Context, w *work) error {
+	for range attempts {
+		steps, err := p.prepare(ctx, w)
+		if err != nil {
+			return err
+		}
+		done, err := p.make(ctx, steps)
+		if done || err != nil {
+			return err
+		}
+	}
+	return errContended
+}
+
+// prepare reads what is there and works out what to write.
+func (p *provider) prepare(ctx context.Context, w *work) ([]step, error) {
+	e := newEntries(p.layout, p.owner)
+	for _, name := range w.names {
+		from, to := p.rangeOf(name)
+		kvs, err := p.store.read(ctx, from, to)
+		if err != nil {
+			return nil, err
+		}
+		e.add(kvs)
+	}
+	for _, c := range w.changes {
+		if err := e.change(c); err != nil {
+			return nil, err
+		}
+	}
+	return e.steps()
+}
+
+// make writes in one transaction, or in as many as it takes. It reports whether all was
+// written; without an error, false is that nothing was.
+func (p *provider) make(ctx context.Context, steps []step) (bool, error) {
+	first := true
+	for part := range slices.Chunk(steps, transactionSize) {
+		var conditions []clientv3.Cmp
+		var operations []clientv3.Op
+		for _, s := range part {
+			conditions = append(conditions, s.condition)
+			operations = append(operations, s.operation)
+		}
+		switch done, err := p.store.write(ctx, conditions, operations); {
+		case first && (err != nil || !done):
+			return false, err
+		case err != nil:
+			// The error itself would say that nothing was made.
+			return false, fmt.Errorf("%w, then: %v", errPartly, err)
+		case !done:
+			return false, fmt.Errorf("%w, then: %v", errPartly, errContended)
+		}
+		first = false
+	}
+	return true, nil
+}

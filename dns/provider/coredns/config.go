@@ -1,0 +1,143 @@
+package coredns
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+const (
+	defaultPrefix = "/skydns/"
+	defaultURL    = "http://localhost:2379"
+	// operationTimeout ends an operation that etcd doesn't answer.
+	operationTimeout = 5 * time.Second
+)
+
+// Config is what the user says about CoreDNS. The etcd is in environment variables:
+// ETCD_URLS, ETCD_USERNAME, ETCD_PASSWORD, and for TLS ETCD_CA_FILE, ETCD_CERT_FILE,
+// ETCD_KEY_FILE, ETCD_TLS_SERVER_NAME and ETCD_TLS_INSECURE.
+type Config struct {
+	// Prefix is what all keys begin with.
+	Prefix string
+	// StrictlyOwned is true when entries of other owners don't exist for us.
+	StrictlyOwned bool
+}
+
+// Plugin returns the provider of --provider=coredns.
+func Plugin() dns.ProviderPlugin {
+	return dns.ProviderPlugin{
+		Names:   []string{"coredns", "skydns"},
+		Summary: "CoreDNS or SkyDNS, through the etcd that it reads",
+		New:     func() dns.ProviderConfig { return &Config{Prefix: defaultPrefix} },
+	}
+}
+
+// Flags implements dns.ProviderConfig.
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.Prefix, "coredns-prefix", c.Prefix, "Prefix of the keys in etcd; its address and credentials are in the environment variables ETCD_*")
+	flags.BoolVar(&c.StrictlyOwned, "coredns-strictly-owned", c.StrictlyOwned, "Write the owner id into each entry, and leave entries of others alone")
+}
+
+// Open implements dns.ProviderConfig.
+func (c *Config) Open(ctx context.Context, in dns.ProviderInput) (dns.Provider, error) {
+	if c.StrictlyOwned && in.OwnerID == "" {
+		return nil, errors.New("--coredns-strictly-owned: there is no owner id: give one as --txt-owner-id")
+	}
+	prefix := strings.TrimSuffix(c.Prefix, "/") + "/"
+	if !strings.HasPrefix(prefix, "/") {
+		return nil, fmt.Errorf("--coredns-prefix %q: must begin with a slash", c.Prefix)
+	}
+	client, err := clientConfig()
+	if err != nil {
+		return nil, err
+	}
+	client.Context = ctx
+	s := &store{ctx: ctx, config: client, turn: make(chan struct{}, 1)}
+	s.turn <- struct{}{}
+	if in.DryRun {
+		s.wrap = func(kv clientv3.KV) clientv3.KV { return dryRun{KV: kv} }
+	}
+	p := &provider{store: s, layout: layout{prefix: prefix}, log: in.Log}
+	if c.StrictlyOwned {
+		p.owner = in.OwnerID
+	}
+	return p, nil
+}
+
+// clientConfig reads the environment.
+func clientConfig() (clientv3.Config, error) {
+	urls := os.Getenv("ETCD_URLS")
+	if urls == "" {
+		urls = defaultURL
+	}
+	config := clientv3.Config{
+		DialTimeout: operationTimeout,
+		Username:    os.Getenv("ETCD_USERNAME"),
+		Password:    os.Getenv("ETCD_PASSWORD"),
+		// Its errors are those of the operations.
+		Logger: zap.NewNop(),
+	}
+	scheme := ""
+	for text := range strings.SplitSeq(urls, ",") {
+		text = strings.TrimSpace(text)
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return clientv3.Config{}, errors.New("ETCD_URLS: not a list of URLs: give some such as " + defaultURL + ", with commas in between")
+		}
+		if scheme != "" && scheme != u.Scheme {
+			return clientv3.Config{}, errors.New("ETCD_URLS: some begin with http and some with https: make them alike")
+		}
+		scheme = u.Scheme
+		config.Endpoints = append(config.Endpoints, text)
+	}
+	if scheme == "https" {
+		var err error
+		if config.TLS, err = tlsConfig(); err != nil {
+			return clientv3.Config{}, err
+		}
+	}
+	return config, nil
+}
+
+func tlsConfig() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: os.Getenv("ETCD_TLS_SERVER_NAME")}
+	switch strings.ToLower(os.Getenv("ETCD_TLS_INSECURE")) {
+	case "true", "yes", "1":
+		// The user asks for it.
+		config.InsecureSkipVerify = true
+	}
+	if ca := os.Getenv("ETCD_CA_FILE"); ca != "" {
+		text, err := os.ReadFile(ca)
+		if err != nil {
+			return nil, fmt.Errorf("ETCD_CA_FILE: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("ETCD_CA_FILE %s: has no certificate in PEM form", ca)
+		}
+	}
+	cert, key := os.Getenv("ETCD_CERT_FILE"), os.Getenv("ETCD_KEY_FILE")
+	switch {
+	case cert != "" && key != "":
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			return nil, fmt.Errorf("ETCD_CERT_FILE and ETCD_KEY_FILE: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	case cert != key:
+		return nil, errors.New("ETCD_CERT_FILE and ETCD_KEY_FILE: one is missing: give both or neither")
+	}
+	return config, nil
+}

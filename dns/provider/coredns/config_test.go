@@ -1,0 +1,168 @@
+package coredns
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+func TestPlugin(t *testing.T) {
+	plugin := Plugin()
+	if strings.Join(plugin.Names, " ") != "coredns skydns" || plugin.Summary == "" {
+		t.Errorf("plugin %+v", plugin)
+	}
+	config := plugin.New()
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	config.Flags(flags)
+	if got := flags.Lookup("coredns-prefix").DefValue; got != "/skydns/" {
+		t.Errorf("--coredns-prefix is %q by default", got)
+	}
+	if err := flags.Parse([]string{"--coredns-prefix=/other", "--coredns-strictly-owned"}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := config.Open(t.Context(), input("me"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.(*provider); got.layout.prefix != "/other/" || got.owner != "me" {
+		t.Errorf("opened with prefix %q, owner %q", got.layout.prefix, got.owner)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	notPEM := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(notPEM, []byte("nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		config Config
+		owner  string
+		env    map[string]string
+		want   string
+	}{
+		"no owner":        {config: Config{Prefix: "/skydns/", StrictlyOwned: true}, want: "--coredns-strictly-owned"},
+		"relative prefix": {config: Config{Prefix: "skydns"}, want: "--coredns-prefix"},
+		"scheme":          {config: Config{Prefix: "/"}, env: map[string]string{"ETCD_URLS": "etcd://secret@host"}, want: "ETCD_URLS"},
+		"no host":         {config: Config{Prefix: "/"}, env: map[string]string{"ETCD_URLS": "http://a,https://"}, want: "ETCD_URLS"},
+		"two schemes":     {config: Config{Prefix: "/"}, env: map[string]string{"ETCD_URLS": "http://a, https://b"}, want: "ETCD_URLS"},
+		"no CA":           {config: Config{Prefix: "/"}, env: map[string]string{"ETCD_URLS": "https://a", "ETCD_CA_FILE": "missing"}, want: "ETCD_CA_FILE"},
+		"bad CA":          {config: Config{Prefix: "/"}, env: map[string]string{"ETCD_URLS": "https://a", "ETCD_CA_FILE": notPEM}, want: "ETCD_CA_FILE"},
+		"half a pair":     {config: Config{Prefix: "/"}, env: map[string]string{"ETCD_URLS": "https://a", "ETCD_KEY_FILE": notPEM}, want: "ETCD_CERT_FILE"},
+		"bad pair":        {config: Config{Prefix: "/"}, env: map[string]string{"ETCD_URLS": "https://a", "ETCD_KEY_FILE": notPEM, "ETCD_CERT_FILE": notPEM}, want: "ETCD_CERT_FILE"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			for k, v := range tt.env {
+				t.Setenv(k, v)
+			}
+			_, err := tt.config.Open(t.Context(), input(tt.owner))
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("error %v, want one about %s", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestTLSSettings(t *testing.T) {
+	t.Setenv("ETCD_URLS", "https://a:2379,https://b:2379")
+	t.Setenv("ETCD_TLS_SERVER_NAME", "etcd.example.test")
+	for value, want := range map[string]bool{"": false, "no": false, "true": true, "Yes": true, "1": true} {
+		t.Setenv("ETCD_TLS_INSECURE", value)
+		config, err := clientConfig()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(config.Endpoints) != 2 || config.TLS.ServerName != "etcd.example.test" || config.TLS.InsecureSkipVerify != want {
+			t.Errorf("ETCD_TLS_INSECURE=%q: %v, %+v", value, config.Endpoints, config.TLS)
+		}
+	}
+}
+
+// A provider can be opened while its etcd is away: that is an error of the calls.
+func TestEtcdAway(t *testing.T) {
+	t.Setenv("ETCD_URLS", "http://"+freeAddress())
+	for name, password := range map[string]string{"without password": "", "with password": "secret"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("ETCD_USERNAME", "somebody")
+			t.Setenv("ETCD_PASSWORD", password)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			p, err := (&Config{Prefix: "/skydns/"}).Open(ctx, input("me"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.(*provider).store.config.DialTimeout = 1
+			short, cancelShort := context.WithTimeout(ctx, 1)
+			defer cancelShort()
+			if _, err := p.Records(short, dns.Zone{}); err == nil || errors.Is(err, dns.ErrCredentials) {
+				t.Errorf("Records: %v", err)
+			}
+			err = p.Apply(short, dns.Zone{}, []dns.Change{create(set("www.example.test", dns.TypeA, "192.0.2.1"))})
+			if each := (*dns.ApplyError)(nil); err == nil || errors.As(err, &each) {
+				t.Errorf("Apply: %v", err)
+			}
+		})
+	}
+}
+
+// etcd with authentication: who may not write is told so, and nothing is made.
+func TestCredentials(t *testing.T) {
+	e := newEtcd(t)
+	do := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := t.Context()
+	do(e.client.UserAdd(ctx, "root", "rootpass"))
+	do(e.client.RoleAdd(ctx, "root"))
+	do(e.client.UserGrantRole(ctx, "root", "root"))
+	do(e.client.UserAdd(ctx, "reader", "readerpass"))
+	do(e.client.RoleAdd(ctx, "reading"))
+	do(e.client.RoleGrantPermission(ctx, "reading", e.prefix, clientv3.GetPrefixRangeEnd(e.prefix), clientv3.PermissionType(clientv3.PermRead)))
+	do(e.client.UserGrantRole(ctx, "reader", "reading"))
+	do(e.client.AuthEnable(ctx))
+	defer func() {
+		root, err := clientv3.New(clientv3.Config{Endpoints: []string{etcdURL}, Username: "root", Password: "rootpass"})
+		do(nil, err)
+		defer root.Close()
+		do(root.AuthDisable(context.WithoutCancel(ctx)))
+		for _, user := range []string{"root", "reader"} {
+			do(root.UserDelete(ctx, user))
+		}
+		do(root.RoleDelete(ctx, "root"))
+		do(root.RoleDelete(ctx, "reading"))
+	}()
+	tests := map[string]struct {
+		user, password string
+		list, apply    error
+	}{
+		"may read":       {"reader", "readerpass", nil, dns.ErrCredentials},
+		"may all":        {"root", "rootpass", nil, nil},
+		"wrong password": {"root", "wrong-secret", dns.ErrCredentials, dns.ErrCredentials},
+		"nobody":         {"", "", dns.ErrCredentials, dns.ErrCredentials},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("ETCD_USERNAME", tt.user)
+			t.Setenv("ETCD_PASSWORD", tt.password)
+			p := e.open(input("me"))
+			if _, err := p.Records(ctx, dns.Zone{}); !errors.Is(err, tt.list) {
+				t.Errorf("Records: %v, want %v", err, tt.list)
+			}
+			err := p.Apply(ctx, dns.Zone{}, []dns.Change{create(set(strings.ReplaceAll(name, " ", "-")+".example.test", dns.TypeA, "192.0.2.1"))})
+			if !errors.Is(err, tt.apply) || err != nil && strings.Contains(err.Error(), "secret") {
+				t.Errorf("Apply: %v, want %v", err, tt.apply)
+			}
+		})
+	}
+}

@@ -1,0 +1,120 @@
+package coredns
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"github.com/signpostd/signpost/internal/childprocess"
+)
+
+// etcdURL is where the etcd of these tests is.
+var etcdURL string
+
+func TestMain(m *testing.M) {
+	stop, err := startEtcd()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "start etcd:", err)
+		os.Exit(1)
+	}
+	started := goleak.IgnoreCurrent()
+	code := m.Run()
+	if code == 0 {
+		if err := goleak.Find(started); err != nil {
+			fmt.Fprintln(os.Stderr, "leaked:", err)
+			code = 1
+		}
+	}
+	stop()
+	os.Exit(code)
+}
+
+// startEtcd starts the etcd that is in the local cluster's program, with a user.
+func startEtcd() (stop func(), err error) {
+	binary, err := localcluster()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "coredns-test-")
+	if err != nil {
+		return nil, err
+	}
+	client, peer := "http://"+freeAddress(), "http://"+freeAddress()
+	cmd := exec.Command(binary, "etcd", "--data-dir="+dir, "--listen-client-urls="+client, "--advertise-client-urls="+client,
+		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=default="+peer,
+		"--log-level=error", "--unsafe-no-fsync")
+	cmd.Stderr = os.Stderr
+	process, err := childprocess.Start(cmd, syscall.SIGKILL)
+	if err != nil {
+		return nil, err
+	}
+	stop = func() {
+		process.Stop(10 * time.Second)
+		_ = os.RemoveAll(dir)
+	}
+	etcdURL = client
+	if err := reachable(client); err != nil {
+		stop()
+		return nil, err
+	}
+	return stop, nil
+}
+
+func reachable(url string) error {
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}, Logger: zap.NewNop()})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for {
+		try, end := context.WithTimeout(ctx, time.Second)
+		_, err := client.Get(try, "/")
+		end()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+func freeAddress() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// localcluster returns the path of the program.
+func localcluster() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && strings.Contains(string(text), "module github.com/signpostd/signpost\n") {
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no go.mod of the module in a directory above")
+		}
+	}
+	binary := filepath.Join(dir, "bin", "localcluster")
+	if _, err := os.Stat(binary); err != nil {
+		return "", fmt.Errorf("%w: run make build", err)
+	}
+	return binary, nil
+}

@@ -1,0 +1,126 @@
+package coredns
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// propertyGroup is the property for the group of entries, of which CoreDNS answers with one.
+const propertyGroup = "coredns/group"
+
+var (
+	_ dns.Provider = (*provider)(nil)
+	_ dns.Adjuster = (*provider)(nil)
+)
+
+// provider implements dns.Provider and dns.Adjuster.
+type provider struct {
+	store  *store
+	layout layout
+	// owner is whose entries are to be seen and made; empty is everybody's.
+	owner string
+	log   *slog.Logger
+}
+
+// Zones implements dns.Provider: etcd has no zones.
+func (p *provider) Zones(context.Context) ([]dns.Zone, error) { return []dns.Zone{{}}, nil }
+
+// Records implements dns.Provider.
+func (p *provider) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, error) {
+	prefix := p.layout.prefix
+	kvs, err := p.store.read(ctx, prefix, clientv3.GetPrefixRangeEnd(prefix))
+	if err != nil {
+		return nil, err
+	}
+	l := listing{byKey: map[dns.Key]*dns.RecordSet{}}
+	for _, kv := range kvs {
+		var s service
+		if err := json.Unmarshal(kv.Value, &s); err != nil {
+			// CoreDNS can't read it either, so that it is no record.
+			p.log.Debug("An entry in etcd is not what CoreDNS reads", "key", string(kv.Key), "err", err)
+			continue
+		}
+		if name, ok := p.layout.name(string(kv.Key), &s); ok && (p.owner == "" || s.Owner == p.owner) {
+			l.add(name, &s)
+		}
+	}
+	for i, r := range l.sets {
+		l.sets[i] = r.Normal()
+	}
+	return l.sets, nil
+}
+
+// listing gathers record sets of entries.
+type listing struct {
+	sets  []*dns.RecordSet
+	byKey map[dns.Key]*dns.RecordSet
+}
+
+func (l *listing) add(name string, s *service) {
+	if s.Host != "" {
+		l.addTarget(dns.Key{Name: name, Type: hostType(name, s.Host)}, s.Host, s)
+	}
+	if s.Text != "" {
+		l.addTarget(dns.Key{Name: name, Type: dns.TypeTXT}, s.Text, s)
+	}
+}
+
+func (l *listing) addTarget(key dns.Key, target string, s *service) {
+	r := l.byKey[key]
+	if r == nil {
+		r = &dns.RecordSet{Name: key.Name, Type: key.Type, TTL: int64(s.TTL)}
+		l.byKey[key] = r
+		l.sets = append(l.sets, r)
+	}
+	if !slices.Contains(r.Targets, target) {
+		r.Targets = append(r.Targets, target)
+	}
+	if s.Group != "" && r.Properties == nil {
+		r.Properties = []dns.Property{{Name: propertyGroup, Value: s.Group}}
+	}
+}
+
+// Adjust implements dns.Adjuster.
+func (p *provider) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+	adjusted := make([]*dns.RecordSet, 0, len(wanted))
+	for _, r := range wanted {
+		adjusted = append(adjusted, adjust(r))
+	}
+	return adjusted, nil
+}
+
+// adjust returns r as it would be listed, r itself if that is so already.
+func adjust(r *dns.RecordSet) *dns.RecordSet {
+	n := r.Normal()
+	targets := n.Targets
+	if unique := dns.UniqueSorted(targets); len(unique) != len(targets) {
+		targets = unique
+	}
+	if n.Type == dns.TypePTR && len(targets) > 1 {
+		// There is one key for them.
+		targets = targets[:1]
+	}
+	var properties []dns.Property
+	if group, _ := n.Property(propertyGroup); group != "" {
+		properties = []dns.Property{{Name: propertyGroup, Value: group}}
+	}
+	if n == r && len(targets) == len(r.Targets) && slices.Equal(properties, r.Properties) {
+		return r
+	}
+	c := n.Clone()
+	c.Targets, c.Properties = slices.Clone(targets), properties
+	return c
+}
+
+// rangeOf returns the keys that have the entries of a name among them, and those below it.
+func (p *provider) rangeOf(name string) (from, to string) {
+	// A zero is what comes after a slash.
+	from = p.layout.key(name)
+	return from, from + "0"
+}

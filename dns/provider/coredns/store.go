@@ -1,0 +1,162 @@
+package coredns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// pageSize is how many keys are read at once.
+const pageSize = 4096
+
+// store is the keys and values of an etcd. The client is made when it is needed first,
+// because with a password that takes the server.
+type store struct {
+	// ctx is the life of the client.
+	ctx    context.Context
+	config clientv3.Config
+	// wrap may restrict what the client can do; nil is not at all.
+	wrap func(clientv3.KV) clientv3.KV
+
+	// turn has a value while nobody makes the client; who takes it may touch kv.
+	turn chan struct{}
+	kv   clientv3.KV
+}
+
+// open returns the client.
+func (s *store) open(ctx context.Context) (clientv3.KV, error) {
+	select {
+	case <-s.turn:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { s.turn <- struct{}{} }()
+	if s.kv != nil {
+		return s.kv, nil
+	}
+	client, err := clientv3.New(s.config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to etcd: %w", classify(err))
+	}
+	context.AfterFunc(s.ctx, func() {
+		// That its connections didn't close well harms nobody any more.
+		_ = client.Close()
+	})
+	s.kv = client.KV
+	if s.wrap != nil {
+		s.kv = s.wrap(s.kv)
+	}
+	return s.kv, nil
+}
+
+// read returns the keys from one to before another, sorted, as they are at one moment.
+func (s *store) read(ctx context.Context, from, to string) ([]*mvccpb.KeyValue, error) {
+	kv, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []*mvccpb.KeyValue
+	options := []clientv3.OpOption{clientv3.WithRange(to), clientv3.WithLimit(pageSize), clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend)}
+	for {
+		page, err := get(ctx, kv, from, options)
+		if err != nil {
+			return nil, fmt.Errorf("read %s from etcd: %w", from, classify(err))
+		}
+		all = append(all, page.Kvs...)
+		if !page.More || len(page.Kvs) == 0 {
+			return all, nil
+		}
+		if len(options) == 3 {
+			options = append(options, clientv3.WithRev(page.Header.Revision))
+		}
+		from = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
+	}
+}
+
+func get(ctx context.Context, kv clientv3.KV, key string, options []clientv3.OpOption) (*clientv3.GetResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	return kv.Get(ctx, key, options...)
+}
+
+// write does all of some operations if all conditions hold, and reports whether they did.
+func (s *store) write(ctx context.Context, conditions []clientv3.Cmp, operations []clientv3.Op) (bool, error) {
+	kv, err := s.open(ctx)
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	done, err := kv.Txn(ctx).If(conditions...).Then(operations...).Commit()
+	if err != nil {
+		return false, fmt.Errorf("write to etcd: %w", classify(err))
+	}
+	return done.Succeeded, nil
+}
+
+// classify says of errors of etcd what became of a write, where they tell.
+func classify(err error) error {
+	for _, refusal := range []error{
+		rpctypes.ErrAuthFailed, rpctypes.ErrPermissionDenied, rpctypes.ErrInvalidAuthToken,
+		rpctypes.ErrUserEmpty, rpctypes.ErrUserNotFound, rpctypes.ErrInvalidAuthMgmt,
+	} {
+		if errors.Is(err, refusal) {
+			return fmt.Errorf("%w: %w: look at ETCD_USERNAME and ETCD_PASSWORD, and at what the user may do", dns.ErrCredentials, err)
+		}
+	}
+	for _, refusal := range []error{rpctypes.ErrTooManyOps, rpctypes.ErrRequestTooLarge, rpctypes.ErrDuplicateKey, rpctypes.ErrEmptyKey} {
+		if errors.Is(err, refusal) {
+			return fmt.Errorf("%w: %w", dns.ErrRejected, err)
+		}
+	}
+	return err
+}
+
+// dryRun is a client that only reads.
+type dryRun struct{ clientv3.KV }
+
+// Put refuses to write.
+func (dryRun) Put(context.Context, string, string, ...clientv3.OpOption) (*clientv3.PutResponse, error) {
+	return nil, dns.ErrDryRun
+}
+
+// Delete refuses to write.
+func (dryRun) Delete(context.Context, string, ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
+	return nil, dns.ErrDryRun
+}
+
+// Compact refuses to forget.
+func (dryRun) Compact(context.Context, int64, ...clientv3.CompactOption) (*clientv3.CompactResponse, error) {
+	return nil, dns.ErrDryRun
+}
+
+// Do refuses all but reading.
+func (d dryRun) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
+	if op.IsGet() {
+		return d.KV.Do(ctx, op)
+	}
+	return clientv3.OpResponse{}, dns.ErrDryRun
+}
+
+// Txn returns a transaction that refuses to be made.
+func (dryRun) Txn(context.Context) clientv3.Txn { return dryTxn{} }
+
+type dryTxn struct{}
+
+// If implements clientv3.Txn.
+func (t dryTxn) If(...clientv3.Cmp) clientv3.Txn { return t }
+
+// Then implements clientv3.Txn.
+func (t dryTxn) Then(...clientv3.Op) clientv3.Txn { return t }
+
+// Else implements clientv3.Txn.
+func (t dryTxn) Else(...clientv3.Op) clientv3.Txn { return t }
+
+// Commit refuses.
+func (dryTxn) Commit() (*clientv3.TxnResponse, error) { return nil, dns.ErrDryRun }

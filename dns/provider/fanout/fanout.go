@@ -1,0 +1,227 @@
+package fanout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Unfinished is the property of a listed record set whose last change was not made by
+// every provider.
+const Unfinished = "fanout/unfinished"
+
+// Provider hands changes to several providers.
+type Provider struct {
+	members []dns.Provider
+
+	mu sync.Mutex
+	// zones are by name.
+	zones map[string]*zone
+}
+
+// zone is a zone and those that it is in.
+type zone struct {
+	dns.Zone
+	// parts has the zone of each provider.
+	parts []dns.Zone
+
+	mu sync.Mutex
+	// has is, of each provider, what it has in the zone; nil when that is not known.
+	has []map[dns.Key]*dns.RecordSet
+	// unfinished are the keys of which some providers have made the last change and some not.
+	unfinished map[dns.Key]bool
+}
+
+var (
+	_ dns.Provider       = (*Provider)(nil)
+	_ dns.Adjuster       = (*Provider)(nil)
+	_ dns.Batcher        = (*Provider)(nil)
+	_ dns.DomainFilterer = (*Provider)(nil)
+)
+
+// New returns a provider that hands changes to all of the members, of which there is one
+// at least.
+func New(members []dns.Provider) *Provider {
+	return &Provider{members: slices.Clone(members), zones: map[string]*zone{}}
+}
+
+// each calls a function for each provider, for all at once, and returns their errors.
+func (p *Provider) each(call func(i int, member dns.Provider) error) []error {
+	errs := make([]error, len(p.members))
+	var group sync.WaitGroup
+	for i, member := range p.members {
+		group.Go(func() { errs[i] = call(i, member) })
+	}
+	group.Wait()
+	return errs
+}
+
+// named returns the errors of providers as one, nil if there are none.
+func named(errs []error) error {
+	var list []error
+	for i, err := range errs {
+		if err != nil {
+			list = append(list, fmt.Errorf("provider %d: %w", i+1, err))
+		}
+	}
+	return errors.Join(list...)
+}
+
+// Zones implements [dns.Provider].
+func (p *Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
+	lists := make([][]dns.Zone, len(p.members))
+	err := named(p.each(func(i int, member dns.Provider) (err error) {
+		lists[i], err = member.Zones(ctx)
+		return err
+	}))
+	if err != nil {
+		return nil, err
+	}
+	found, err := common(lists)
+	if err != nil {
+		return nil, err
+	}
+	return p.adopt(found), nil
+}
+
+// adopt replaces the zones, and keeps what is known of those that stay as they are.
+func (p *Provider) adopt(found []*zone) []dns.Zone {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.zones
+	p.zones = map[string]*zone{}
+	list := make([]dns.Zone, len(found))
+	for i, z := range found {
+		if same := before[z.Name]; same != nil && slices.Equal(same.parts, z.parts) {
+			z = same
+		}
+		p.zones[z.Name] = z
+		list[i] = z.Zone
+	}
+	return list
+}
+
+// common returns the zones that are in all lists, ordered by name.
+func common(lists [][]dns.Zone) ([]*zone, error) {
+	names := map[string]bool{}
+	for _, list := range lists {
+		for _, z := range list {
+			names[dns.Canonical(z.Name)] = true
+		}
+	}
+	var found []*zone
+	for name := range names {
+		z := &zone{
+			Zone: dns.Zone{ID: name, Name: name, Private: true}, unfinished: map[dns.Key]bool{},
+			has: make([]map[dns.Key]*dns.RecordSet, len(lists)),
+		}
+		for _, list := range lists {
+			part, n := around(list, name)
+			if n > 1 {
+				return nil, fmt.Errorf("a provider has %d zones named %s, of which only one can be combined with those of others; name it by its id", n, part.Name)
+			}
+			if n == 1 {
+				z.parts = append(z.parts, part)
+				z.Private = z.Private && part.Private
+			}
+		}
+		if len(z.parts) == len(lists) {
+			found = append(found, z)
+		}
+	}
+	slices.SortFunc(found, func(a, b *zone) int { return strings.Compare(a.Name, b.Name) })
+	return found, nil
+}
+
+// around returns the closest zone that a name is in, and how many there are of its name.
+func around(list []dns.Zone, name string) (closest dns.Zone, n int) {
+	for at := name; ; {
+		for _, z := range list {
+			if dns.Canonical(z.Name) == at {
+				closest = z
+				n++
+			}
+		}
+		if n > 0 || at == "" {
+			return closest, n
+		}
+		_, at, _ = strings.Cut(at, ".")
+	}
+}
+
+// Adjust implements [dns.Adjuster]: the record sets go through all providers in turn, and
+// once more, because each has to find what it would store itself.
+func (p *Provider) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+	for range 2 {
+		for i, member := range p.members {
+			adjuster, ok := member.(dns.Adjuster)
+			if !ok {
+				continue
+			}
+			var err error
+			if wanted, err = adjuster.Adjust(ctx, wanted); err != nil {
+				return nil, fmt.Errorf("provider %d: %w", i+1, err)
+			}
+		}
+	}
+	return wanted, nil
+}
+
+// Batch implements [dns.Batcher]: the smallest size and the longest interval of all.
+func (p *Provider) Batch() (size int, interval time.Duration) {
+	for _, member := range p.members {
+		if b, ok := member.(dns.Batcher); ok {
+			n, pause := b.Batch()
+			if n > 0 && (size == 0 || n < size) {
+				size = n
+			}
+			interval = max(interval, pause)
+		}
+	}
+	return size, interval
+}
+
+// DomainFilter implements [dns.DomainFilterer]: names have to pass those of all.
+func (p *Provider) DomainFilter(ctx context.Context) dns.Filter {
+	var all filters
+	for _, member := range p.members {
+		if f, ok := member.(dns.DomainFilterer); ok {
+			all = append(all, f.DomainFilter(ctx))
+		}
+	}
+	return all
+}
+
+type filters []dns.Filter
+
+// Match implements [dns.Filter].
+func (f filters) Match(name string) bool {
+	return !slices.ContainsFunc(f, func(one dns.Filter) bool { return !one.Match(name) })
+}
+
+func (p *Provider) find(name string) (*zone, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if z := p.zones[dns.Canonical(name)]; z != nil {
+		return z, nil
+	}
+	return nil, fmt.Errorf("%w: %q is not a zone of all providers", dns.ErrRejected, name)
+}
+
+// closest returns the name of the zone that a name is in, and whether there is one.
+func (p *Provider) closest(name string) (string, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for at := dns.Canonical(name); ; {
+		if _, ok := p.zones[at]; ok || at == "" {
+			return at, ok
+		}
+		_, at, _ = strings.Cut(at, ".")
+	}
+}

@@ -1,0 +1,350 @@
+package fanout_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/fanout"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/dns/providertest"
+)
+
+const zoneName = "example.test"
+
+var zone = dns.Zone{ID: zoneName, Name: zoneName}
+
+func TestConformance(t *testing.T) {
+	providertest.Run(t, providertest.Options{
+		Open: func(t *testing.T, in dns.ProviderInput) providertest.Fixture {
+			var members []dns.Provider
+			for _, zones := range [][]string{{zoneName, "2.0.192.in-addr.arpa"}, {zoneName, "192.in-addr.arpa", "other.test"}} {
+				p, err := (&inmemory.Config{Zones: zones}).Open(t.Context(), in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				members = append(members, p)
+			}
+			return providertest.Fixture{Provider: fanout.New(members), Zone: zoneName, Reverse: "2.0.192.in-addr.arpa"}
+		},
+		Types: []string{
+			dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeSRV, dns.TypeMX, dns.TypeNS, dns.TypePTR, dns.TypeNAPTR, dns.TypeDNAME,
+		},
+		Rejects: func(zone string) []*dns.RecordSet {
+			return []*dns.RecordSet{record("before", "192.0.2.7"), {Name: "before." + zone, Type: "CNAME", Targets: []string{"lb.example.net"}}}
+		},
+	})
+}
+
+func record(name string, targets ...string) *dns.RecordSet {
+	return &dns.RecordSet{Name: name + "." + zoneName, Type: "A", Targets: targets, TTL: 300}
+}
+
+// pair is a fanout over two providers.
+type pair struct {
+	*fanout.Provider
+	t    *testing.T
+	a, b *inmemory.Provider
+}
+
+func newPair(t *testing.T) pair {
+	t.Helper()
+	p := pair{t: t, a: inmemory.New(zoneName), b: inmemory.New(zoneName)}
+	p.Provider = fanout.New([]dns.Provider{p.a, p.b})
+	if _, err := p.Zones(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p pair) listed() string {
+	p.t.Helper()
+	list, err := p.Records(p.t.Context(), zone)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return lines(list)
+}
+
+func lines(list []*dns.RecordSet) string {
+	var all []string
+	for _, r := range list {
+		line := fmt.Sprint(strings.TrimSuffix(r.Name, "."+zoneName), " ", r.TTL, " ", strings.Join(r.Targets, ","))
+		for _, property := range r.Properties {
+			line += " " + property.Name
+		}
+		all = append(all, line)
+	}
+	slices.Sort(all)
+	return strings.Join(all, "; ")
+}
+
+// get returns the record set with the name www as the fanout lists it.
+func (p pair) get() *dns.RecordSet {
+	p.t.Helper()
+	list, err := p.Records(p.t.Context(), zone)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, r := range list {
+		if r.Name == "www."+zoneName {
+			return r
+		}
+	}
+	return nil
+}
+
+// expect checks what is listed, and what each provider has.
+func (p pair) expect(listed, a, b string) {
+	p.t.Helper()
+	got := []string{p.listed()}
+	for _, member := range []*inmemory.Provider{p.a, p.b} {
+		list, err := member.All(zoneName)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		got = append(got, lines(list))
+	}
+	if want := []string{listed, a, b}; !slices.Equal(got, want) {
+		p.t.Fatalf("got %q, want %q", got, want)
+	}
+}
+
+func (p pair) put(member *inmemory.Provider, r *dns.RecordSet) {
+	p.t.Helper()
+	if err := member.Put(r); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p pair) apply(changes ...dns.Change) error {
+	return p.Apply(p.t.Context(), zone, changes)
+}
+
+func fail(member *inmemory.Provider, err error) {
+	member.SetHooks(inmemory.Hooks{Before: func(_ context.Context, call inmemory.Call) error {
+		if call.Operation == inmemory.Apply {
+			return err
+		}
+		return nil
+	}})
+}
+
+// Only what all have is present; creating what one lacks completes it.
+func TestPresentInAll(t *testing.T) {
+	p := newPair(t)
+	for _, member := range []*inmemory.Provider{p.a, p.b} {
+		p.put(member, record("both", "192.0.2.1", "192.0.2.2"))
+	}
+	p.put(p.a, record("www", "192.0.2.1"))
+	p.expect("both 300 192.0.2.1,192.0.2.2", "both 300 192.0.2.1,192.0.2.2; www 300 192.0.2.1", "both 300 192.0.2.1,192.0.2.2")
+	if err := p.apply(dns.Change{New: record("www", "192.0.2.1")}); err != nil {
+		t.Fatal(err)
+	}
+	all := "both 300 192.0.2.1,192.0.2.2; www 300 192.0.2.1"
+	p.expect(all, all, all)
+}
+
+// Another TTL somewhere is one that differs from any.
+func TestTTL(t *testing.T) {
+	p := newPair(t)
+	low := record("www", "192.0.2.1")
+	low.TTL = 60
+	p.put(p.a, record("www", "192.0.2.1"))
+	p.put(p.b, low)
+	p.expect("www 0 192.0.2.1", "www 300 192.0.2.1", "www 60 192.0.2.1")
+	if err := p.apply(dns.Change{Old: p.get(), New: record("www", "192.0.2.1")}); err != nil {
+		t.Fatal(err)
+	}
+	p.expect("www 300 192.0.2.1", "www 300 192.0.2.1", "www 300 192.0.2.1")
+}
+
+// What was not listed belongs to somebody else.
+func TestNothingIsOverwritten(t *testing.T) {
+	p := newPair(t)
+	p.put(p.b, record("www", "192.0.2.66"))
+	p.expect("", "", "www 300 192.0.2.66")
+	err := p.apply(dns.Change{New: record("www", "192.0.2.1")}, dns.Change{New: record("api", "192.0.2.1")})
+	var applyError *dns.ApplyError
+	if !errors.As(err, &applyError) || !errors.Is(applyError.Errs[0], dns.ErrRejected) || applyError.Errs[1] != nil {
+		t.Fatalf("got %v", err)
+	}
+	p.expect("api 300 192.0.2.1", "api 300 192.0.2.1", "api 300 192.0.2.1; www 300 192.0.2.66")
+}
+
+// What one provider made and the other didn't is listed until it is the same again,
+// whether it was rejected or nobody knows, and whether it is still wanted or not.
+func TestUnfinished(t *testing.T) {
+	old, updated := record("www", "192.0.2.1"), record("www", "192.0.2.2")
+	down := errors.New("down")
+	for _, test := range []struct {
+		name   string
+		there  *dns.RecordSet
+		change dns.Change
+		err    error
+		listed string
+		then   *dns.RecordSet
+		want   string
+	}{
+		{name: "created", change: dns.Change{New: old}, err: down, listed: "www 300 192.0.2.1 fanout/unfinished", then: old, want: "www 300 192.0.2.1"},
+		{name: "created, not wanted any more", change: dns.Change{New: old}, err: dns.ErrRejected, listed: "www 300 192.0.2.1 fanout/unfinished"},
+		{
+			name: "replaced", there: old, change: dns.Change{Old: old, New: updated}, err: dns.ErrRejected,
+			listed: "www 300 192.0.2.2 fanout/unfinished", then: updated, want: "www 300 192.0.2.2",
+		},
+		{
+			name: "replaced, wanted otherwise by now", there: old, change: dns.Change{Old: old, New: updated}, err: down,
+			listed: "www 300 192.0.2.2 fanout/unfinished", then: record("www", "192.0.2.3"), want: "www 300 192.0.2.3",
+		},
+		{name: "deleted", there: old, change: dns.Change{Old: old}, err: dns.ErrCredentials, listed: "www 300 192.0.2.1 fanout/unfinished"},
+		{
+			name: "deleted, wanted again", there: old, change: dns.Change{Old: old}, err: down,
+			listed: "www 300 192.0.2.1 fanout/unfinished", then: old, want: "www 300 192.0.2.1",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := newPair(t)
+			if test.there != nil {
+				p.put(p.a, test.there)
+				p.put(p.b, test.there)
+			}
+			p.get()
+			fail(p.b, test.err)
+			err := p.apply(test.change)
+			var applyError *dns.ApplyError
+			if known := errors.As(err, &applyError); !errors.Is(err, test.err) || known == (test.err == down) {
+				t.Fatalf("got %v", err)
+			}
+			fail(p.b, nil)
+			if got := p.listed(); got != test.listed {
+				t.Fatalf("listed %q, want %q", got, test.listed)
+			}
+			if err := p.apply(dns.Change{Old: p.get(), New: test.then}); err != nil {
+				t.Fatal(err)
+			}
+			p.expect(test.want, test.want, test.want)
+		})
+	}
+}
+
+// An answer that was lost is looked into before the next change, listing or not.
+func TestAnswerLost(t *testing.T) {
+	p := newPair(t)
+	p.get()
+	lost := errors.New("lost")
+	p.b.SetHooks(inmemory.Hooks{After: func(_ context.Context, call inmemory.Call, err error) error {
+		if call.Operation == inmemory.Apply {
+			return lost
+		}
+		return err
+	}})
+	if err := p.apply(dns.Change{New: record("www", "192.0.2.1")}); !errors.Is(err, lost) {
+		t.Fatalf("got %v", err)
+	}
+	p.b.SetHooks(inmemory.Hooks{})
+	if err := p.apply(dns.Change{New: record("www", "192.0.2.2")}); err != nil {
+		t.Fatal(err)
+	}
+	p.expect("www 300 192.0.2.2", "www 300 192.0.2.2", "www 300 192.0.2.2")
+}
+
+func TestErrors(t *testing.T) {
+	p := newPair(t)
+	fail(p.a, dns.ErrCredentials)
+	fail(p.b, dns.ErrCredentials)
+	err := p.apply(dns.Change{New: record("www", "192.0.2.1")})
+	var applyError *dns.ApplyError
+	if !errors.Is(err, dns.ErrCredentials) || errors.As(err, &applyError) {
+		t.Errorf("nobody is let in: %v", err)
+	}
+	p.b.SetHooks(inmemory.Hooks{Before: func(context.Context, inmemory.Call) error { return errors.New("down") }})
+	if list, err := p.Records(t.Context(), zone); err == nil || list != nil {
+		t.Errorf("Records: %v, %v", list, err)
+	}
+	if list, err := p.Zones(t.Context()); err == nil || list != nil {
+		t.Errorf("Zones: %v, %v", list, err)
+	}
+}
+
+// zoned has zones, and otherwise does nothing.
+type zoned struct {
+	dns.Provider
+	zones []dns.Zone
+}
+
+func (z zoned) Zones(context.Context) ([]dns.Zone, error) { return z.zones, nil }
+
+func TestZones(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		lists [][]string
+		want  string
+	}{
+		{"the same", [][]string{{"a.test", "b.test"}, {"b.test", "a.test"}}, `["a.test" "b.test"]`},
+		{"one lacks one", [][]string{{"a.test", "b.test"}, {"a.test"}}, `["a.test"]`},
+		{"one has none", [][]string{{"a.test"}, {""}}, `["a.test"]`},
+		{"both have none", [][]string{{""}, {""}}, `[""]`},
+		{"one has a smaller one", [][]string{{"a.test"}, {"sub.a.test", "b.test"}}, `["sub.a.test"]`},
+		{"names that only end alike", [][]string{{"a.test"}, {"aa.test"}}, "[]"},
+	} {
+		var members []dns.Provider
+		for _, list := range test.lists {
+			var zones []dns.Zone
+			for _, name := range list {
+				zones = append(zones, dns.Zone{ID: "id of " + name, Name: name})
+			}
+			members = append(members, zoned{zones: zones})
+		}
+		var got []string
+		zones, err := fanout.New(members).Zones(t.Context())
+		for _, z := range zones {
+			got = append(got, z.Name)
+		}
+		if fmt.Sprintf("%q", got) != test.want || err != nil {
+			t.Errorf("%s: got %q, %v", test.name, got, err)
+		}
+	}
+	twins := zoned{zones: []dns.Zone{{ID: "1", Name: "a.test"}, {ID: "2", Name: "a.test", Private: true}}}
+	if zones, err := fanout.New([]dns.Provider{twins, twins}).Zones(t.Context()); err == nil {
+		t.Errorf("two zones of one name: %v", zones)
+	}
+}
+
+// adjusting has limits of its own.
+type adjusting struct {
+	dns.Provider
+	minTTL, size int64
+}
+
+func (a adjusting) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+	var list []*dns.RecordSet
+	for _, r := range wanted {
+		c := r.Clone()
+		c.TTL = max(c.TTL, a.minTTL)
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+func (a adjusting) Batch() (int, time.Duration) {
+	return int(a.size), time.Duration(a.size) * time.Second
+}
+
+func TestLimitsOfAll(t *testing.T) {
+	p := fanout.New([]dns.Provider{adjusting{minTTL: 600}, inmemory.New(), adjusting{minTTL: 900, size: 50}, adjusting{size: 20}})
+	list, err := p.Adjust(t.Context(), []*dns.RecordSet{record("www", "192.0.2.1")})
+	if err != nil || list[0].TTL != 900 {
+		t.Errorf("Adjust: %v, %v", list, err)
+	}
+	if size, interval := p.Batch(); size != 20 || interval != 50*time.Second {
+		t.Errorf("Batch: %d, %s", size, interval)
+	}
+	if !p.DomainFilter(t.Context()).Match("www.example.test") {
+		t.Error("nobody has a filter, and a name doesn't pass")
+	}
+}

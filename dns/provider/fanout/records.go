@@ -1,0 +1,123 @@
+package fanout
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Records implements [dns.Provider].
+func (p *Provider) Records(ctx context.Context, dnsZone dns.Zone) ([]*dns.RecordSet, error) {
+	z, err := p.find(dnsZone.Name)
+	if err != nil {
+		return nil, err
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	clear(z.has)
+	if err := p.read(ctx, z); err != nil {
+		return nil, fmt.Errorf("list zone %s: %w", z.Name, err)
+	}
+	return z.list(), nil
+}
+
+// read lists the zone at those providers of which it isn't known what they have.
+func (p *Provider) read(ctx context.Context, z *zone) error {
+	return named(p.each(func(i int, member dns.Provider) error {
+		if z.has[i] != nil {
+			return nil
+		}
+		list, err := member.Records(ctx, z.parts[i])
+		if err != nil {
+			return err
+		}
+		has := make(map[dns.Key]*dns.RecordSet, len(list))
+		for _, r := range list {
+			// The zone of the provider may be a greater one, or have smaller ones in it.
+			if name, ok := p.closest(r.Name); ok && name == z.Name {
+				has[r.Key()] = r
+			}
+		}
+		z.has[i] = has
+		return nil
+	}))
+}
+
+// list returns what counts as present.
+func (z *zone) list() []*dns.RecordSet {
+	keys := map[dns.Key]bool{}
+	for _, has := range z.has {
+		for k := range has {
+			keys[k] = true
+		}
+	}
+	// What is nowhere any more is finished.
+	maps.DeleteFunc(z.unfinished, func(k dns.Key, _ bool) bool { return !keys[k] })
+	var list []*dns.RecordSet
+	for k := range keys {
+		if r := z.combine(k); r != nil {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// combine returns the record set with a key as all providers have it; nil if they don't.
+func (z *zone) combine(key dns.Key) *dns.RecordSet {
+	var first *dns.RecordSet
+	agree, sameTTL, sameProperties := true, true, true
+	for _, has := range z.has {
+		r := has[key]
+		switch {
+		case r == nil:
+			agree = false
+		case first == nil:
+			first = r
+		default:
+			agree = agree && sameTargets(first, r)
+			sameTTL = sameTTL && first.TTL == r.TTL
+			sameProperties = sameProperties && slices.Equal(first.Properties, r.Properties)
+		}
+	}
+	switch {
+	case agree:
+		delete(z.unfinished, key)
+	case !z.unfinished[key]:
+		return nil
+	}
+	if agree && sameTTL && sameProperties {
+		return first
+	}
+	combined := *first
+	if !sameTTL {
+		// Zero is what no wish for a TTL is satisfied with.
+		combined.TTL = 0
+	}
+	if !sameProperties {
+		combined.Properties = nil
+	}
+	if !agree {
+		combined.Properties = append(slices.Clone(combined.Properties), dns.Property{Name: Unfinished, Value: "true"})
+	}
+	return &combined
+}
+
+// sameTargets disregards order and, but for texts, the case of letters.
+func sameTargets(a, b *dns.RecordSet) bool {
+	return slices.Equal(folded(a), folded(b))
+}
+
+func folded(r *dns.RecordSet) []string {
+	targets := slices.Clone(r.Targets)
+	if r.Type != dns.TypeTXT && r.Type != dns.TypeNAPTR {
+		for i := range targets {
+			targets[i] = strings.ToLower(targets[i])
+		}
+	}
+	slices.Sort(targets)
+	return targets
+}

@@ -1,0 +1,98 @@
+package inmemory
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// What is wrong with a change (spec/dns.md 8.1).
+var (
+	// ErrExists: a record set was to be created that is there.
+	ErrExists = errors.New("record already exists")
+	// ErrNotFound: a record set was to be replaced or deleted that isn't as Old says.
+	ErrNotFound = errors.New("record not found")
+	// ErrInvalidBatch: one key occurs in two changes.
+	ErrInvalidBatch = errors.New("invalid batch request")
+	// ErrConflict: a CNAME would get company (RFC 1034 3.6.2).
+	ErrConflict = errors.New("a CNAME is alone under its name")
+	// ErrOutside: the name isn't in the zone, or is in a zone below it.
+	ErrOutside = errors.New("the name is not in the zone")
+)
+
+// batch is the changes of one call, made on copies of what there is under their names.
+type batch struct {
+	zone    *zone
+	closest func(name string) *zone
+	names   map[string][]*dns.RecordSet
+	seen    map[dns.Key]bool
+}
+
+// add makes one change.
+func (b *batch) add(c dns.Change) error {
+	key := c.RecordSet().Key()
+	if b.closest(key.Name) != b.zone {
+		return fmt.Errorf("%s: %w", key.Name, ErrOutside)
+	}
+	if b.seen[key] {
+		return fmt.Errorf("%s %s: %w", key.Name, key.Type, ErrInvalidBatch)
+	}
+	b.seen[key] = true
+	sets, changed := b.names[key.Name]
+	if !changed {
+		sets = b.zone.byName[key.Name]
+	}
+	after, err := replace(sets, c, key)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", key.Name, key.Type, err)
+	}
+	b.names[key.Name] = after
+	return nil
+}
+
+// replace returns a copy of the record sets of a name with a change made.
+func replace(sets []*dns.RecordSet, c dns.Change, key dns.Key) ([]*dns.RecordSet, error) {
+	there := find(sets, key)
+	switch {
+	case c.Old == nil && there != nil:
+		return nil, ErrExists
+	case c.Old != nil && (there == nil || c.Old.Key() != key || !sameTargets(there, c.Old)):
+		return nil, ErrNotFound
+	}
+	after := without(sets, key)
+	if c.New == nil {
+		return after, nil
+	}
+	for _, other := range after {
+		if (other.Type == dns.TypeCNAME) != (c.New.Type == dns.TypeCNAME) {
+			return nil, fmt.Errorf("%w, and there is a %s", ErrConflict, other.Type)
+		}
+	}
+	return append(after, bare(c.New)), nil
+}
+
+func find(sets []*dns.RecordSet, key dns.Key) *dns.RecordSet {
+	for _, r := range sets {
+		if r.Type == key.Type && r.SetIdentifier == key.SetIdentifier {
+			return r
+		}
+	}
+	return nil
+}
+
+// without returns a copy of the record sets of a name that lacks the one with a key.
+func without(sets []*dns.RecordSet, key dns.Key) []*dns.RecordSet {
+	after := make([]*dns.RecordSet, 0, len(sets)+1)
+	for _, r := range sets {
+		if r.Type != key.Type || r.SetIdentifier != key.SetIdentifier {
+			after = append(after, r)
+		}
+	}
+	return after
+}
+
+func sameTargets(a, b *dns.RecordSet) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a.Targets)), slices.Sorted(slices.Values(b.Targets)))
+}

@@ -1,0 +1,53 @@
+package inmemory
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Plugin returns the kind of provider.
+func Plugin() dns.ProviderPlugin {
+	return dns.ProviderPlugin{
+		Names:   []string{"inmemory"},
+		Summary: "keeps zones in memory, to try things out",
+		New:     func() dns.ProviderConfig { return &Config{} },
+	}
+}
+
+// Config is the settings of the provider.
+type Config struct {
+	// Zones are the names of the zones that there are.
+	Zones []string
+}
+
+// Flags implements [dns.ProviderConfig].
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&c.Zones, "inmemory-zone", c.Zones, "A zone of the in-memory provider; may be given several times")
+}
+
+// Open implements [dns.ProviderConfig].
+func (c *Config) Open(_ context.Context, in dns.ProviderInput) (dns.Provider, error) {
+	p := New()
+	p.dryRun = in.DryRun
+	for _, name := range c.Zones {
+		if !endsWithAny(name, in.ZoneIDs) || !endsWithAny(name, in.ZoneNames) {
+			continue
+		}
+		if err := p.CreateZone(name); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// endsWithAny reports whether a name has one of the endings, or there are none.
+func endsWithAny(name string, endings []string) bool {
+	return len(endings) == 0 || slices.ContainsFunc(endings, func(ending string) bool {
+		return strings.HasSuffix(dns.Canonical(name), dns.Canonical(ending))
+	})
+}

@@ -1,0 +1,236 @@
+package inmemory
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Provider has zones in memory.
+type Provider struct {
+	dryRun bool
+	hooks  atomic.Pointer[Hooks]
+
+	mu    sync.Mutex
+	zones map[string]*zone
+}
+
+// zone has the record sets of a zone, of which nobody changes one: changes replace them.
+type zone struct {
+	dns.Zone
+	byName map[string][]*dns.RecordSet
+	// sorted has all in the order of listings; nil after a change.
+	sorted []*dns.RecordSet
+}
+
+var _ dns.Provider = (*Provider)(nil)
+
+// New returns a provider with empty zones. A name that occurs twice is one zone.
+func New(zones ...string) *Provider {
+	p := &Provider{zones: map[string]*zone{}}
+	for _, name := range zones {
+		// That there is such a zone already does no harm here.
+		_ = p.CreateZone(name)
+	}
+	return p
+}
+
+// SetHooks has calls that begin from now on run the hooks.
+func (p *Provider) SetHooks(h Hooks) { p.hooks.Store(&h) }
+
+// CreateZone adds an empty zone. It fails if there is one of the name.
+func (p *Provider) CreateZone(name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	canonical := dns.Canonical(name)
+	if p.zones[canonical] != nil {
+		return fmt.Errorf("create zone %s: it exists already", canonical)
+	}
+	p.zones[canonical] = &zone{
+		Zone:   dns.Zone{ID: canonical, Name: canonical},
+		byName: map[string][]*dns.RecordSet{},
+	}
+	return nil
+}
+
+// Zones implements [dns.Provider].
+func (p *Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
+	hooks, call := p.hooks.Load(), Call{Operation: Zones}
+	if err := hooks.before(ctx, call); err != nil {
+		return nil, err
+	}
+	zones := p.list()
+	if err := hooks.after(ctx, call, nil); err != nil {
+		return nil, err
+	}
+	return zones, nil
+}
+
+func (p *Provider) list() []dns.Zone {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	zones := make([]dns.Zone, 0, len(p.zones))
+	for _, z := range p.zones {
+		zones = append(zones, z.Zone)
+	}
+	slices.SortFunc(zones, func(a, b dns.Zone) int { return cmp.Compare(a.Name, b.Name) })
+	return zones
+}
+
+// Records implements [dns.Provider].
+func (p *Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	hooks, call := p.hooks.Load(), Call{Operation: Records, Zone: zone}
+	if err := hooks.before(ctx, call); err != nil {
+		return nil, err
+	}
+	list, err := p.All(zone.Name)
+	if err := hooks.after(ctx, call, err); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// Apply implements [dns.Provider]. It makes all changes or none.
+func (p *Provider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+	if p.dryRun {
+		return dns.ErrDryRun
+	}
+	hooks, call := p.hooks.Load(), Call{Operation: Apply, Zone: zone, Changes: changes}
+	err := hooks.before(ctx, call)
+	var interrupted *Interrupted
+	switch {
+	case errors.As(err, &interrupted):
+		if err := p.apply(zone, changes[:min(interrupted.Made, len(changes))]); err != nil {
+			return err
+		}
+		return interrupted.Err
+	case err != nil:
+		return err
+	}
+	return hooks.after(ctx, call, p.apply(zone, changes))
+}
+
+func (p *Provider) apply(zone dns.Zone, changes []dns.Change) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	z, err := p.find(zone.Name)
+	if err != nil {
+		return err
+	}
+	b := batch{zone: z, closest: p.closest, names: map[string][]*dns.RecordSet{}, seen: make(map[dns.Key]bool, len(changes))}
+	for _, c := range changes {
+		if err := b.add(c); err != nil {
+			return fmt.Errorf("change zone %s: %w: %w", z.Name, dns.ErrRejected, err)
+		}
+	}
+	z.store(b.names)
+	return nil
+}
+
+// store replaces what there is under some names.
+func (z *zone) store(names map[string][]*dns.RecordSet) {
+	for name, sets := range names {
+		if len(sets) == 0 {
+			delete(z.byName, name)
+		} else {
+			z.byName[name] = sets
+		}
+	}
+	z.sorted = nil
+}
+
+func (p *Provider) find(name string) (*zone, error) {
+	z := p.zones[dns.Canonical(name)]
+	if z == nil {
+		return nil, fmt.Errorf("%w: there is no zone %q; add it with --inmemory-zone", dns.ErrRejected, name)
+	}
+	return z, nil
+}
+
+// closest returns the zone that a name is in, the one with the longest name; nil for none.
+func (p *Provider) closest(name string) *zone {
+	for at := dns.Canonical(name); ; {
+		if z := p.zones[at]; z != nil || at == "" {
+			return z
+		}
+		_, at, _ = strings.Cut(at, ".")
+	}
+}
+
+// All returns the record sets of a zone, past the hooks.
+func (p *Provider) All(zone string) ([]*dns.RecordSet, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	z, err := p.find(zone)
+	if err != nil {
+		return nil, err
+	}
+	if z.sorted == nil {
+		z.sort()
+	}
+	list := make([]*dns.RecordSet, len(z.sorted))
+	for i, r := range z.sorted {
+		list[i] = bare(r)
+	}
+	return list, nil
+}
+
+func (z *zone) sort() {
+	z.sorted = make([]*dns.RecordSet, 0, len(z.byName))
+	for _, sets := range z.byName {
+		z.sorted = append(z.sorted, sets...)
+	}
+	slices.SortFunc(z.sorted, func(a, b *dns.RecordSet) int {
+		ka, kb := a.Key(), b.Key()
+		return cmp.Or(cmp.Compare(ka.Name, kb.Name), cmp.Compare(ka.Type, kb.Type), cmp.Compare(ka.SetIdentifier, kb.SetIdentifier))
+	})
+}
+
+// Put makes a record set, in place of one with its key, past the hooks and the checks. It
+// fails if the name is in no zone.
+func (p *Provider) Put(r *dns.RecordSet) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key, z := r.Key(), p.closest(r.Name)
+	if z == nil {
+		return fmt.Errorf("put %s: it is in no zone", key.Name)
+	}
+	z.store(map[string][]*dns.RecordSet{key.Name: append(without(z.byName[key.Name], key), bare(r))})
+	return nil
+}
+
+// Delete deletes the record set with a key, if there is one, past the hooks and checks.
+func (p *Provider) Delete(key dns.Key) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if z := p.closest(key.Name); z != nil {
+		z.store(map[string][]*dns.RecordSet{key.Name: without(z.byName[key.Name], key)})
+	}
+}
+
+// Get returns the record set with a key, nil if there is none, past the hooks.
+func (p *Provider) Get(key dns.Key) *dns.RecordSet {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if z := p.closest(key.Name); z != nil {
+		if r := find(z.byName[key.Name], key); r != nil {
+			return bare(r)
+		}
+	}
+	return nil
+}
+
+// bare returns a copy of what a DNS server keeps of a record set.
+func bare(r *dns.RecordSet) *dns.RecordSet {
+	return &dns.RecordSet{
+		Name: r.Name, Type: r.Type, SetIdentifier: r.SetIdentifier, TTL: r.TTL,
+		Targets: slices.Clone(r.Targets), Properties: slices.Clone(r.Properties),
+	}
+}

@@ -1,0 +1,138 @@
+package log
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Plugin returns the kind of provider.
+func Plugin() dns.ProviderPlugin {
+	return dns.ProviderPlugin{
+		Names:   []string{"log", "stdout"},
+		Summary: "prints each change as a line to the standard output",
+		New:     func() dns.ProviderConfig { return config{} },
+	}
+}
+
+type config struct{}
+
+// Flags adds none: there is nothing to set.
+func (config) Flags(*pflag.FlagSet) {}
+
+// Open implements [dns.ProviderConfig].
+func (config) Open(_ context.Context, in dns.ProviderInput) (dns.Provider, error) {
+	p := New(os.Stdout)
+	p.dryRun = in.DryRun
+	return p, nil
+}
+
+// Provider prints changes. It has one zone, without a name, and so every name.
+type Provider struct {
+	dryRun bool
+
+	mu   sync.Mutex
+	out  io.Writer
+	sets map[dns.Key]*dns.RecordSet
+}
+
+// New returns a provider that prints to out, one Write for each call of Apply.
+func New(out io.Writer) *Provider {
+	return &Provider{out: out, sets: map[dns.Key]*dns.RecordSet{}}
+}
+
+// Zones implements [dns.Provider].
+func (p *Provider) Zones(context.Context) ([]dns.Zone, error) { return []dns.Zone{{}}, nil }
+
+// Records implements [dns.Provider].
+func (p *Provider) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("list records: %w", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := make([]*dns.RecordSet, 0, len(p.sets))
+	for _, r := range p.sets {
+		list = append(list, r)
+	}
+	return list, nil
+}
+
+// Apply implements [dns.Provider]. When the lines can't be written, the changes are as
+// if they had not been made, and are tried again.
+func (p *Provider) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
+	if p.dryRun {
+		return dns.ErrDryRun
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("print changes: %w", err)
+	}
+	var lines strings.Builder
+	for _, c := range changes {
+		lines.WriteString(line(c))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, err := io.WriteString(p.out, lines.String()); err != nil {
+		return fmt.Errorf("print changes: %w", err)
+	}
+	for _, c := range changes {
+		p.store(c)
+	}
+	return nil
+}
+
+func (p *Provider) store(c dns.Change) {
+	if c.Old != nil {
+		delete(p.sets, c.Old.Key())
+	}
+	if c.New != nil {
+		// What a DNS server keeps: no labels, no objects.
+		kept := c.New.Clone()
+		kept.Labels, kept.Objects = nil, nil
+		p.sets[c.New.Key()] = kept
+	}
+}
+
+func line(c dns.Change) string {
+	name := plain(dns.Canonical(c.RecordSet().Name))
+	switch {
+	case c.Old == nil:
+		return fmt.Sprintf("create %s %s\n", name, describe(c.New))
+	case c.New == nil:
+		return fmt.Sprintf("delete %s %s\n", name, describe(c.Old))
+	default:
+		return fmt.Sprintf("update %s %s => %s\n", name, describe(c.Old), describe(c.New))
+	}
+}
+
+func describe(r *dns.RecordSet) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d %s", max(r.TTL, 0), plain(r.Type))
+	for _, t := range r.Targets {
+		b.WriteString(" " + unbroken(t))
+	}
+	if r.SetIdentifier != "" {
+		fmt.Fprintf(&b, " [%s]", plain(r.SetIdentifier))
+	}
+	return b.String()
+}
+
+// unbroken returns a text that fits on a line. Quotes, which texts have around them, stay.
+func unbroken(text string) string {
+	quoted := strconv.QuoteToGraphic(text)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
+
+// plain returns a text that is one word of a line.
+func plain(text string) string {
+	return strings.ReplaceAll(unbroken(text), " ", `\x20`)
+}

@@ -1,0 +1,292 @@
+package pdns
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+func TestPlugin(t *testing.T) {
+	plugin := Plugin()
+	if !cmp.Equal(plugin.Names, []string{"pdns"}) || plugin.Summary == "" {
+		t.Errorf("plugin %+v", plugin)
+	}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	plugin.New().Flags(flags)
+	got := map[string]string{}
+	flags.VisitAll(func(f *pflag.Flag) { got[f.Name] = f.DefValue })
+	want := map[string]string{
+		"pdns-server": "http://localhost:8081", "pdns-server-id": "localhost", "pdns-api-key": "", "pdns-skip-tls-verify": "false",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("flags (-want +got):\n%s", diff)
+	}
+	if !dns.IsSecret(flags.Lookup("pdns-api-key")) {
+		t.Error("--pdns-api-key is not a secret")
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	good := Config{Server: "http://localhost:8081", ServerID: "localhost", APIKey: "the-secret"}
+	notPEM := filepath.Join(t.TempDir(), "x.pem")
+	if err := os.WriteFile(notPEM, []byte("nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		change func(*Config, *dns.ProviderInput)
+		want   string
+	}{
+		"no key":        {func(c *Config, _ *dns.ProviderInput) { c.APIKey = "" }, "--pdns-api-key"},
+		"no URL":        {func(c *Config, _ *dns.ProviderInput) { c.Server = "http://u:the-secret@h:port" }, "--pdns-server"},
+		"scheme":        {func(c *Config, _ *dns.ProviderInput) { c.Server = "localhost:8081" }, "--pdns-server"},
+		"no server":     {func(c *Config, _ *dns.ProviderInput) { c.ServerID = "" }, "--pdns-server-id"},
+		"missing CA":    {func(_ *Config, in *dns.ProviderInput) { in.TLS.CA = "missing" }, "--tls-ca"},
+		"bad CA":        {func(_ *Config, in *dns.ProviderInput) { in.TLS.CA = notPEM }, "--tls-ca"},
+		"half a pair":   {func(_ *Config, in *dns.ProviderInput) { in.TLS.Cert = notPEM }, "--tls-client-cert"},
+		"not a pair":    {func(_ *Config, in *dns.ProviderInput) { in.TLS.Cert, in.TLS.Key = notPEM, notPEM }, "--tls-client-cert"},
+		"nothing wrong": {func(*Config, *dns.ProviderInput) {}, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, in := good, input()
+			tt.change(&c, &in)
+			_, err := c.Open(t.Context(), in)
+			if tt.want == "" && err == nil {
+				return
+			}
+			if err == nil || tt.want == "" || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "the-secret") {
+				t.Errorf("error %v, want one about %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// script is a transport that answers in turn with statuses, -1 being no answer, and
+// remembers when it was asked and for what.
+type script struct {
+	statuses []int
+	times    []time.Duration
+	requests []string
+	start    time.Time
+}
+
+func (s *script) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := req.Context().Err(); err != nil {
+		return nil, err
+	}
+	if s.start.IsZero() {
+		s.start = time.Now()
+	}
+	s.times = append(s.times, time.Since(s.start))
+	s.requests = append(s.requests, req.Method+" "+req.URL.String()+" "+req.Header.Get("X-API-Key"))
+	status := s.statuses[0]
+	if len(s.statuses) > 1 {
+		s.statuses = s.statuses[1:]
+	}
+	if status < 0 {
+		return nil, errors.New("connection refused")
+	}
+	body := `{"error":"what PowerDNS says"}`
+	if status == http.StatusOK {
+		body = `[{"id":"example.test.","name":"example.test."}]`
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{"Location": {"http://elsewhere/"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+}
+
+func scripted(t *testing.T, in dns.ProviderInput, statuses ...int) (*provider, *script) {
+	t.Helper()
+	s := &script{statuses: statuses}
+	in.Wrap = func(http.RoundTripper) http.RoundTripper { return s }
+	p, err := (&Config{Server: "http://proxy.test/pdns/", ServerID: "local/host", APIKey: apiKey}).Open(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.(*provider), s
+}
+
+func TestTries(t *testing.T) {
+	const ms = time.Millisecond
+	three := []time.Duration{0, 250 * ms, 750 * ms}
+	tests := map[string]struct {
+		statuses []int
+		times    []time.Duration
+		ok       bool
+		is       error
+	}{
+		"at once":           {[]int{200}, three[:1], true, nil},
+		"second try":        {[]int{500, 200}, three[:2], true, nil},
+		"third try":         {[]int{-1, 503, 200}, three, true, nil},
+		"never":             {[]int{500}, three, false, nil},
+		"no answer":         {[]int{-1}, three, false, nil},
+		"too many requests": {[]int{429, 200}, three[:2], true, nil},
+		"not found":         {[]int{404}, three[:1], false, nil},
+		"redirection":       {[]int{301}, three[:1], false, nil},
+		"key":               {[]int{401}, three[:1], false, dns.ErrCredentials},
+		"forbidden":         {[]int{403}, three[:1], false, dns.ErrCredentials},
+		"unprocessable":     {[]int{422}, three[:1], false, dns.ErrRejected},
+		"bad request":       {[]int{400}, three[:1], false, dns.ErrRejected},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, s := scripted(t, input(), tt.statuses...)
+				zones, err := p.Zones(t.Context())
+				if (err == nil) != tt.ok || tt.ok && len(zones) != 1 {
+					t.Errorf("zones %v, error %v", zones, err)
+				}
+				for _, class := range []error{dns.ErrCredentials, dns.ErrRejected} {
+					if errors.Is(err, class) != (class == tt.is) {
+						t.Errorf("error %v is %v: %v", err, class, !(class == tt.is))
+					}
+				}
+				if diff := cmp.Diff(tt.times, s.times); diff != "" {
+					t.Errorf("asked at (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// The path of a proxy stays, ids are escaped, and a change that may not have arrived is
+// sent again.
+func TestRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, s := scripted(t, input(), 200, 502, 204)
+		if _, err := p.Zones(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		err := p.Apply(t.Context(), dns.Zone{ID: "example.test.", Name: "example.test"}, []dns.Change{{Old: set("www.example.test", dns.TypeA, "192.0.2.1")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const base = "http://proxy.test/pdns/api/v1/servers/local%2Fhost/zones"
+		want := []string{"GET " + base + " " + apiKey, "PATCH " + base + "/example.test. " + apiKey, "PATCH " + base + "/example.test. " + apiKey}
+		if diff := cmp.Diff(want, s.requests); diff != "" {
+			t.Errorf("requests (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestTriesEndWithContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, s := scripted(t, input(), 500)
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		_, err := p.Zones(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "what PowerDNS says") {
+			t.Errorf("error %v", err)
+		}
+		if len(s.times) != 2 || time.Since(start) != 300*time.Millisecond {
+			t.Errorf("asked at %v, ended after %v", s.times, time.Since(start))
+		}
+	})
+}
+
+func TestUnknownZones(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := scripted(t, input(), 500)
+		if p.DomainFilter(t.Context()).Match("www.example.test") {
+			t.Error("a name passes although no zone is known")
+		}
+		if _, err := p.Adjust(t.Context(), nil); err == nil {
+			t.Error("Adjust knows what Records will return although no zone is known")
+		}
+	})
+}
+
+func TestDryRunTransport(t *testing.T) {
+	in := input()
+	in.DryRun = true
+	p, s := scripted(t, in, 200)
+	if _, err := p.Zones(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := p.api.patch(t.Context(), "example.test.", []rrset{{Name: "www.example.test.", Type: "A", ChangeType: changeDelete}})
+	if !errors.Is(err, dns.ErrDryRun) || len(s.requests) != 1 {
+		t.Errorf("error %v, requests %v", err, s.requests)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	secure := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("[]"))
+	}))
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
+	if err := os.WriteFile(ca, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		ca   string
+		skip bool
+		ok   bool
+	}{
+		"CA": {ca: ca, ok: true}, "skip": {skip: true, ok: true}, "unknown": {},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			in := input()
+			in.TLS.CA = tt.ca
+			p, err := (&Config{Server: secure.URL, ServerID: "localhost", APIKey: apiKey, SkipTLSVerify: tt.skip}).Open(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = p.Zones(t.Context())
+			var unknown x509.UnknownAuthorityError
+			if (err == nil) != tt.ok || !tt.ok && !errors.As(err, &unknown) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// Whatever a server answers, it is an error or a listing without nonsense in it.
+func FuzzZone(f *testing.F) {
+	f.Add([]byte(`{"rrsets":[{"name":"a.test.","type":"ALIAS","ttl":1,"records":[{"content":"b.test.","disabled":false}]}]}`))
+	f.Add([]byte(`{"rrsets":[{"name":"","type":"TXT","records":[{"content":"\"x"},null]}]}`))
+	f.Add([]byte(`{"rrsets":[null,{}]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		in := input()
+		in.Wrap = func(http.RoundTripper) http.RoundTripper { return answer(body) }
+		p, err := (&Config{Server: "http://pdns.test", ServerID: "localhost", APIKey: apiKey}).Open(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listed, err := p.Records(t.Context(), dns.Zone{ID: "test.", Name: "test"})
+		if err != nil {
+			return
+		}
+		for _, r := range listed {
+			if len(r.Targets) == 0 || r.Type == typeAlias || r.TTL < 0 {
+				t.Errorf("listed %+v", r)
+			}
+		}
+	})
+}
+
+type answer []byte
+
+func (a answer) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(a)), Request: req}, nil
+}

@@ -1,0 +1,57 @@
+package pdns
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// typeAlias is PowerDNS's own type for a name that the server resolves.
+const typeAlias = "ALIAS"
+
+// content returns a target of a record set in normal form as PowerDNS takes it: as it would
+// print it itself, because it refuses much else, with names that end with a dot.
+func content(recordType, target string) string {
+	switch recordType {
+	case dns.TypeCNAME, dns.TypeDNAME, dns.TypeNS, dns.TypePTR, typeAlias:
+		return absolute(target)
+	case dns.TypeMX, dns.TypeSRV:
+		fields := strings.Fields(target)
+		if len(fields) == 0 {
+			return target
+		}
+		last := len(fields) - 1
+		fields[last] = absolute(fields[last])
+		return strings.Join(fields, " ")
+	case dns.TypeTXT:
+		return textContent(target)
+	}
+	return target
+}
+
+func absolute(name string) string { return strings.TrimSuffix(name, ".") + "." }
+
+// normal returns a record set as it is listed, r itself if it is so already.
+func normal(r *dns.RecordSet) *dns.RecordSet {
+	n := r.Normal()
+	var one func(string) string
+	switch n.Type {
+	case dns.TypeTXT:
+		one = textTarget
+	case dns.TypeMX, dns.TypeSRV:
+		one = func(t string) string { return strings.Join(strings.Fields(t), " ") }
+	default:
+		return n
+	}
+	targets := make([]string, len(n.Targets))
+	for i, t := range n.Targets {
+		targets[i] = one(t)
+	}
+	if slices.Equal(targets, n.Targets) {
+		return n
+	}
+	c := *n
+	c.Targets = targets
+	return &c
+}

@@ -1,0 +1,197 @@
+package pdns
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+const (
+	// defaultTTL is that of record sets that ask for none, in seconds.
+	defaultTTL = 300
+
+	changeReplace = "REPLACE"
+	changeDelete  = "DELETE"
+)
+
+// handled are the types of record sets that are listed, beside ALIAS.
+var handled = []string{
+	dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeNS, dns.TypeMX,
+	dns.TypePTR, dns.TypeSRV, dns.TypeNAPTR, dns.TypeTXT, dns.TypeDNAME,
+}
+
+var (
+	_ dns.Provider       = (*provider)(nil)
+	_ dns.Adjuster       = (*provider)(nil)
+	_ dns.DomainFilterer = (*provider)(nil)
+)
+
+// provider implements dns.Provider, dns.Adjuster and dns.DomainFilterer.
+type provider struct {
+	api       *api
+	domains   dns.Filter
+	zoneIDs   dns.ZoneIDFilter
+	zoneNames *dns.DomainFilter
+
+	mu sync.Mutex
+	// parts are the zones as they were last; nil before the first time.
+	parts *partition
+}
+
+// Records implements dns.Provider.
+func (p *provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	info, err := p.api.zone(ctx, zone.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read zone %s of PowerDNS: %w", zone.Name, err)
+	}
+	sets := make([]*dns.RecordSet, 0, len(info.RRSets))
+	for _, s := range info.RRSets {
+		if r := s.recordSet(); r != nil {
+			sets = append(sets, r)
+		}
+	}
+	return sets, nil
+}
+
+// recordSet returns what is to be seen of s; nil is nothing.
+func (s rrset) recordSet() *dns.RecordSet {
+	r := &dns.RecordSet{Name: s.Name, Type: s.Type, TTL: s.TTL}
+	if s.Type == typeAlias {
+		r.Type = dns.TypeCNAME
+		r.Properties = aliasProperty()
+	}
+	if !slices.Contains(handled, r.Type) {
+		return nil
+	}
+	for _, one := range s.Records {
+		if !one.Disabled {
+			r.Targets = append(r.Targets, one.Content)
+		}
+	}
+	if len(r.Targets) == 0 {
+		return nil
+	}
+	return normal(r)
+}
+
+// aliasProperty returns the properties of a record set that is stored as an ALIAS.
+func aliasProperty() []dns.Property {
+	return []dns.Property{{Name: dns.PropertyAlias, Value: string(dns.AliasTrue)}}
+}
+
+// Adjust implements dns.Adjuster.
+func (p *provider) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+	parts, err := p.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	adjusted := make([]*dns.RecordSet, 0, len(wanted))
+	for _, r := range wanted {
+		zone, _ := parts.all.Find(r.Name)
+		adjusted = append(adjusted, adjust(zone, r))
+	}
+	return adjusted, nil
+}
+
+// adjust returns r as it would be listed, r itself if that is so already. PowerDNS refuses
+// a record that is there twice.
+func adjust(zone dns.Zone, r *dns.RecordSet) *dns.RecordSet {
+	n := normal(r)
+	targets := dns.UniqueSorted(n.Targets)
+	if len(targets) == len(n.Targets) {
+		targets = n.Targets
+	}
+	var properties []dns.Property
+	if storedType(zone, n) == typeAlias {
+		properties = aliasProperty()
+	}
+	if n == r && len(targets) == len(r.Targets) && slices.Equal(properties, r.Properties) {
+		return r
+	}
+	c := n.Clone()
+	c.Targets, c.Properties = slices.Clone(targets), properties
+	return c
+}
+
+// storedType returns the type of a record set at PowerDNS. A CNAME can't be at the apex.
+func storedType(zone dns.Zone, r *dns.RecordSet) string {
+	if r.Type != dns.TypeCNAME {
+		return r.Type
+	}
+	if r.Alias() == dns.AliasTrue || zone.Name != "" && dns.Canonical(r.Name) == zone.Name {
+		return typeAlias
+	}
+	return r.Type
+}
+
+// Apply implements dns.Provider. PowerDNS makes all changes or none.
+func (p *provider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	parts, err := p.known(ctx)
+	if err != nil {
+		return err
+	}
+	var deletes, replaces []rrset
+	for _, c := range changes {
+		name := c.RecordSet().Name
+		if found, ok := parts.all.Find(name); !ok || found.ID != zone.ID {
+			return fmt.Errorf("change %s in zone %s: %w: the zone of the name is %q", name, zone.Name, dns.ErrRejected, found.Name)
+		}
+		gone, come, err := rrsets(zone, c)
+		if err != nil {
+			return fmt.Errorf("change %s in zone %s: %w", name, zone.Name, err)
+		}
+		deletes, replaces = append(deletes, gone...), append(replaces, come...)
+	}
+	if err := p.api.patch(ctx, zone.ID, inOrder(deletes, replaces)); err != nil {
+		return fmt.Errorf("make %d changes in zone %s of PowerDNS: %w", len(changes), zone.Name, err)
+	}
+	return nil
+}
+
+// inOrder returns deletions before replacements. PowerDNS refuses a record set that is
+// mentioned twice, and one that is replaced need not be deleted.
+func inOrder(deletes, replaces []rrset) []rrset {
+	type key struct{ name, recordType string }
+	replaced := make(map[key]bool, len(replaces))
+	for _, r := range replaces {
+		replaced[key{r.Name, r.Type}] = true
+	}
+	deletes = slices.DeleteFunc(deletes, func(d rrset) bool { return replaced[key{d.Name, d.Type}] })
+	return append(deletes, replaces...)
+}
+
+// rrsets returns what is to go and what is to come for a change.
+func rrsets(zone dns.Zone, c dns.Change) (gone, come []rrset, err error) {
+	if c.Old != nil {
+		oldType := storedType(zone, c.Old)
+		if c.New == nil || storedType(zone, c.New) != oldType {
+			gone = []rrset{{Name: apiName(c.Old), Type: oldType, ChangeType: changeDelete}}
+		}
+	}
+	if c.New == nil {
+		return gone, nil, nil
+	}
+	r := normal(c.New)
+	ttl := r.TTL
+	if ttl == 0 {
+		ttl = defaultTTL
+	}
+	if ttl > math.MaxInt32 {
+		return nil, nil, fmt.Errorf("%w: a TTL of %d s is too much: it must be at most %d", dns.ErrRejected, ttl, math.MaxInt32)
+	}
+	set := rrset{Name: apiName(r), Type: storedType(zone, r), TTL: ttl, ChangeType: changeReplace}
+	for _, t := range r.Targets {
+		set.Records = append(set.Records, record{Content: content(set.Type, t)})
+	}
+	return gone, append(come, set), nil
+}
+
+// apiName returns the name of a record set as the API has it.
+func apiName(r *dns.RecordSet) string { return dns.Canonical(r.Name) + "." }

@@ -1,0 +1,233 @@
+package rfc2136
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// maxMessage leaves room for a signature in a message of 65,535 octets.
+const maxMessage = 60_000
+
+// errPending stands for the outcome of a change that hasn't been sent.
+var errPending = errors.New("not sent")
+
+// Apply implements [dns.Provider]. What a server refuses is tried in smaller parts, down
+// to the changes of one name and its ownership records, so that one doesn't stop the rest.
+func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Change) error {
+	z, err := p.find(dnsZone)
+	switch {
+	case p.dialer.dryRun:
+		return dns.ErrDryRun
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return fmt.Errorf("update zone %s: %w", z.full, ctx.Err())
+	}
+	a := attempt{provider: p, zone: z, outcomes: make([]error, len(changes))}
+	for _, g := range p.groups(z, changes) {
+		switch {
+		case g.err != nil:
+			a.settle(g, g.err)
+		case !g.changesNothing():
+			a.settle(g, errPending)
+			a.groups = append(a.groups, g)
+		}
+	}
+	if len(a.groups) > 0 {
+		if err := a.somewhere(ctx); err != nil {
+			return fmt.Errorf("update zone %s: %w", z.full, err)
+		}
+	}
+	return a.result()
+}
+
+// attempt is one call of Apply.
+type attempt struct {
+	provider *Provider
+	zone     *zone
+	groups   []*group
+	// outcomes has an entry for each change.
+	outcomes []error
+}
+
+// settle notes what became of the changes of a group.
+func (a *attempt) settle(g *group, err error) {
+	for _, e := range g.edits {
+		a.outcomes[e.index] = err
+	}
+}
+
+// somewhere sends the updates to the first server that takes them. As long as nothing
+// was changed for sure, the next server is asked. It fails when nobody knows.
+func (a *attempt) somewhere(ctx context.Context) error {
+	p := a.provider
+	var unreachable []error
+	for _, server := range p.servers.order(&p.updating, time.Now()) {
+		reached, err := a.at(ctx, server)
+		if ctx.Err() == nil {
+			p.servers.report(server, err, time.Now())
+		}
+		switch {
+		case err == nil:
+			return nil
+		case reached && !a.nobodyIsLetIn() || ctx.Err() != nil:
+			return fmt.Errorf("%s: %w", server, err)
+		case !reached:
+			unreachable = append(unreachable, fmt.Errorf("%s: %w", server, err))
+		}
+	}
+	if a.nobodyIsLetIn() {
+		return nil
+	}
+	return errors.Join(unreachable...)
+}
+
+// nobodyIsLetIn reports whether everything that was sent was refused because of who asks.
+func (a *attempt) nobodyIsLetIn() bool {
+	return !slices.ContainsFunc(a.groups, func(g *group) bool {
+		return !errors.Is(a.outcomes[g.edits[0].index], dns.ErrCredentials)
+	})
+}
+
+// at sends the updates to one server. It fails when the server isn't reached, when nobody
+// knows what was made, and when nobody is let in.
+func (a *attempt) at(ctx context.Context, server string) (reached bool, err error) {
+	s, err := a.provider.dialer.update(ctx, server)
+	if err != nil {
+		return false, err
+	}
+	defer s.close()
+	a.zone.forget()
+	for _, g := range a.groups {
+		a.settle(g, errPending)
+	}
+	for first := 0; first < len(a.groups); {
+		end := a.batch(first)
+		if err := a.send(ctx, s, a.groups[first:end]); err != nil {
+			return true, err
+		}
+		first = end
+	}
+	if a.nobodyIsLetIn() {
+		return true, a.outcomes[a.groups[0].edits[0].index]
+	}
+	return true, nil
+}
+
+// batch returns the end of the groups that fit into one message, at least one.
+func (a *attempt) batch(first int) int {
+	end, edits, size := first, 0, 0
+	for ; end < len(a.groups); end++ {
+		edits += len(a.groups[end].edits)
+		size += a.groups[end].size()
+		if end > first && (edits > a.provider.batch || size > maxMessage) {
+			break
+		}
+	}
+	return end
+}
+
+// send sends groups in one message, or in two halves if the server refuses it. It fails
+// when nobody knows what became of them.
+func (a *attempt) send(ctx context.Context, s *session, groups []*group) error {
+	err := s.update(ctx, newMessage(a.zone, groups, a.provider.axfr))
+	switch {
+	case err == nil:
+		return a.made(ctx, s, groups)
+	case !certain(err):
+		return err
+	case len(groups) == 1 || errors.Is(err, dns.ErrCredentials) && !errors.Is(err, errRefused):
+		for _, g := range groups {
+			a.settle(g, err)
+		}
+		return nil
+	}
+	middle := len(groups) / 2
+	if err := a.send(ctx, s, groups[:middle]); err != nil {
+		return err
+	}
+	return a.send(ctx, s, groups[middle:])
+}
+
+// update sends an update and returns the error that the answer stands for.
+func (s *session) update(ctx context.Context, m *mdns.Msg) error {
+	reply, err := s.exchange(ctx, m)
+	if err != nil {
+		return err
+	}
+	return codeError(reply.Rcode)
+}
+
+// made notes that the server has taken some groups, but for CNAMEs that it ignored.
+func (a *attempt) made(ctx context.Context, s *session, groups []*group) error {
+	for _, g := range groups {
+		a.settle(g, nil)
+		for _, e := range g.aliases() {
+			there, err := s.hasAlias(ctx, e.new[0].(*mdns.CNAME))
+			if err != nil {
+				return unsure("see what became of "+e.name, err)
+			}
+			if !there {
+				a.outcomes[e.index] = fmt.Errorf("%w: the server ignored the CNAME %s: something else is under this name", dns.ErrRejected, e.name)
+			}
+		}
+	}
+	return nil
+}
+
+// unsure returns an error that doesn't say that nothing was changed.
+func unsure(operation string, err error) error {
+	if certain(err) {
+		return fmt.Errorf("%s: %s", operation, err)
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}
+
+// hasAlias asks for a CNAME that was just made. A server that doesn't answer questions
+// is believed.
+func (s *session) hasAlias(ctx context.Context, want *mdns.CNAME) (bool, error) {
+	query := new(mdns.Msg)
+	query.SetQuestion(want.Hdr.Name, mdns.TypeCNAME)
+	query.RecursionDesired = false
+	reply, err := s.exchange(ctx, query)
+	if err != nil || reply.Rcode != mdns.RcodeSuccess && reply.Rcode != mdns.RcodeNameError {
+		return err == nil, err
+	}
+	return slices.ContainsFunc(reply.Answer, func(rr mdns.RR) bool {
+		cname, ok := rr.(*mdns.CNAME)
+		return ok && strings.EqualFold(cname.Target, want.Target)
+	}), nil
+}
+
+// result returns what Apply returns when it is known for each change what became of it.
+func (a *attempt) result() error {
+	made, letIn := 0, false
+	for _, err := range a.outcomes {
+		if err == nil {
+			made++
+		}
+		letIn = letIn || !errors.Is(err, dns.ErrCredentials)
+	}
+	switch {
+	case made == len(a.outcomes):
+		return nil
+	case !letIn:
+		return fmt.Errorf("update zone %s: %w", a.zone.full, a.outcomes[0])
+	}
+	errs := slices.Clone(a.outcomes)
+	for i, err := range errs {
+		if made > 0 && errors.Is(err, dns.ErrCredentials) {
+			// Others were let in, so that it is about what was asked for.
+			errs[i] = fmt.Errorf("%w: not with this key: %s", dns.ErrRejected, err)
+		}
+	}
+	return &dns.ApplyError{Errs: errs}
+}

@@ -1,0 +1,336 @@
+package rfc2136
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/bindtest"
+)
+
+func created(r *dns.RecordSet) dns.Change       { return dns.Change{New: r} }
+func deleted(r *dns.RecordSet) dns.Change       { return dns.Change{Old: r} }
+func replaced(old, r *dns.RecordSet) dns.Change { return dns.Change{Old: old, New: r} }
+
+func describing(name string, r *dns.RecordSet) *dns.RecordSet {
+	r.Labels = map[string]string{dns.LabelOwnedRecord: name + "." + zoneName}
+	return r
+}
+
+// What somebody else did since the listing is never overwritten, and neither is a CNAME or
+// what is beside it lost without a word (spec/dns.md 17, RFC 2136 3.4.2.2). Other names
+// are not held up.
+func TestZoneIsNotAsListed(t *testing.T) {
+	www, alias := record("www", "A", "192.0.2.1"), record("www", "CNAME", "lb.example.net")
+	for _, test := range []struct {
+		name    string
+		there   []string
+		changes []dns.Change
+		want    []string
+		// harmless is true when it doesn't matter.
+		harmless bool
+	}{
+		{
+			name: "an address appeared that is to be created", there: []string{"www 300 A 192.0.2.66"},
+			changes: []dns.Change{created(www)}, want: []string{"www 300 A 192.0.2.66"},
+		},
+		{
+			name: "another type appeared", there: []string{`www 300 TXT "x"`},
+			changes: []dns.Change{created(www)}, want: []string{"www 300 A 192.0.2.1", `www 300 TXT "x"`}, harmless: true,
+		},
+		{
+			name: "an address was added", there: []string{"www 300 A 192.0.2.1", "www 300 A 192.0.2.66"},
+			changes: []dns.Change{deleted(www)}, want: []string{"www 300 A 192.0.2.1 | 192.0.2.66"},
+		},
+		{
+			name: "an address was replaced", there: []string{"www 300 A 192.0.2.66"},
+			changes: []dns.Change{replaced(www, record("www", "A", "192.0.2.2"))}, want: []string{"www 300 A 192.0.2.66"},
+		},
+		{
+			name:    "an address was deleted",
+			changes: []dns.Change{replaced(www, record("www", "A", "192.0.2.2"))},
+		},
+		{
+			name: "only the TTL is another", there: []string{"www 60 A 192.0.2.1"},
+			changes: []dns.Change{deleted(www)}, harmless: true,
+		},
+		{
+			name: "an address appeared beside a CNAME that is to be created", there: []string{"www 300 A 192.0.2.66"},
+			changes: []dns.Change{created(alias)}, want: []string{"www 300 A 192.0.2.66"},
+		},
+		{
+			name: "a CNAME appeared beside an address that is to be created", there: []string{"www 300 CNAME other.example.net."},
+			changes: []dns.Change{created(www)}, want: []string{"www 300 CNAME other.example.net"},
+		},
+		{
+			name: "a text appeared during a type change", there: []string{"www 300 A 192.0.2.1", `www 300 TXT "x"`},
+			changes: []dns.Change{deleted(www), created(alias)}, want: []string{"www 300 A 192.0.2.1", `www 300 TXT "x"`},
+		},
+		{
+			name: "certificates are restricted under the name", there: []string{`www 300 CAA 0 issue "ca.example.net"`},
+			changes: []dns.Change{created(alias)},
+		},
+		{
+			name: "a type that no list has is under the name", there: []string{"www 300 OPENPGPKEY AQID"},
+			changes: []dns.Change{created(alias)},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := oneZone(t, "")
+			p := provider(t, settings(s))
+			somebodyElse(t, s, test.there, nil)
+			changes := slices.Concat([]dns.Change{created(record("aaa", "A", "192.0.2.1"))}, test.changes, []dns.Change{created(record("zzz", "A", "192.0.2.1"))})
+			err := apply(t, p, changes...)
+			checkRefused(t, err, len(changes), !test.harmless)
+			want := slices.Concat([]string{"aaa 300 A 192.0.2.1"}, test.want, []string{"zzz 300 A 192.0.2.1"})
+			expect(t, p, want...)
+		})
+	}
+}
+
+// checkRefused checks that an error is about all of n changes but the first and the last
+// one, if they were refused.
+func checkRefused(t *testing.T, err error, n int, refused bool) {
+	t.Helper()
+	var applyError *dns.ApplyError
+	switch {
+	case !refused && err == nil:
+	case !errors.As(err, &applyError) || len(applyError.Errs) != n:
+		t.Fatalf("got %v", err)
+	default:
+		for i, e := range applyError.Errs {
+			if want := refused && i > 0 && i < n-1; (e != nil) != want {
+				t.Errorf("change %d: %v", i, e)
+			}
+		}
+	}
+}
+
+// An ownership record is made with its record or not at all, wherever they are in the list.
+func TestOwnershipStaysTogether(t *testing.T) {
+	s := oneZone(t, "")
+	p := provider(t, settings(s, func(c *Config) { c.BatchChangeSize = 1 }))
+	somebodyElse(t, s, []string{"www 300 A 192.0.2.66"}, nil)
+	changes := []dns.Change{
+		created(record("www", "A", "192.0.2.1")),
+		created(record("api", "A", "bad")),
+		created(record("ok", "A", "192.0.2.3")),
+		created(describing("www", record("a-www", "TXT", `"heritage=external-dns"`))),
+		created(describing("api", record("a-api", "TXT", `"heritage=external-dns"`))),
+		created(describing("ok", record("a-ok", "TXT", `"heritage=external-dns"`))),
+	}
+	var applyError *dns.ApplyError
+	if err := apply(t, p, changes...); !errors.As(err, &applyError) {
+		t.Fatalf("got %v", err)
+	}
+	for i, want := range []error{dns.ErrStale, dns.ErrRejected, nil, dns.ErrStale, dns.ErrRejected, nil} {
+		if got := applyError.Errs[i]; !errors.Is(got, want) {
+			t.Errorf("change %d: got %v, want %v", i, got, want)
+		}
+	}
+	expect(t, p, `a-ok 300 TXT "heritage=external-dns"`, "ok 300 A 192.0.2.3", "www 300 A 192.0.2.66")
+}
+
+func TestGroups(t *testing.T) {
+	p := provider(t, settings(nil))
+	z := p.zones[zoneName]
+	changes := []dns.Change{
+		created(record("a", "A", "192.0.2.1")),
+		created(record("b", "A", "192.0.2.1")),
+		created(describing("a", record("txt", "TXT", `"1"`))),
+		created(record("c", "A", "192.0.2.1")),
+		// One name holds the ownership records of two others: all are one group.
+		created(describing("b", record("TXT", "PTR", "x.example.net"))),
+	}
+	var got []string
+	for _, g := range p.groups(z, changes) {
+		var indices []string
+		for _, e := range g.edits {
+			indices = append(indices, fmt.Sprint(e.index))
+		}
+		slices.Sort(indices)
+		got = append(got, strings.Join(indices, " "))
+	}
+	if want := []string{"0 1 2 4", "3"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A plan never asks for it; if it did, a server would ignore the one or the other.
+func TestCNAMEInCompany(t *testing.T) {
+	p := provider(t, settings(nil))
+	changes := []dns.Change{created(record("a", "A", "192.0.2.1")), created(record("a", "CNAME", "b.example.net"))}
+	for range 2 {
+		for _, g := range p.groups(p.zones[zoneName], changes) {
+			if !errors.Is(g.err, dns.ErrRejected) {
+				t.Errorf("got %v", g.err)
+			}
+		}
+		slices.Reverse(changes)
+	}
+}
+
+// The name servers of the zone itself can be replaced at once, although a server ignores
+// the deletion of the last one; without any there is no zone.
+func TestApexNameServers(t *testing.T) {
+	s := oneZone(t, "")
+	p := provider(t, settings(s))
+	first := record("", "NS", "ns.invalid")
+	mustApply(t, p, replaced(first, record("", "NS", "ns1.example.net", "ns2.example.net")))
+	expect(t, p, " 300 NS ns1.example.net | ns2.example.net")
+	second := record("", "NS", "ns1.example.net", "ns2.example.net")
+	third := record("", "NS", "ns3.example.net")
+	third.TTL = 60
+	mustApply(t, p, replaced(second, third))
+	expect(t, p, " 60 NS ns3.example.net")
+	if err := apply(t, p, deleted(third)); !errors.Is(err, dns.ErrRejected) {
+		t.Errorf("deletion: %v", err)
+	}
+}
+
+// A change of TTL alone is one of every record of the set.
+func TestTTLOfAll(t *testing.T) {
+	s := oneZone(t, "")
+	p := provider(t, settings(s, func(c *Config) { c.MinTTL = 2 * time.Minute }))
+	old := record("www", "A", "192.0.2.1", "192.0.2.2", "192.0.2.3")
+	mustApply(t, p, created(old))
+	low := old.Clone()
+	low.TTL = 60
+	mustApply(t, p, replaced(old, low))
+	expect(t, p, "www 120 A 192.0.2.1 | 192.0.2.2 | 192.0.2.3")
+}
+
+// More than fits into a message of 65,535 octets, and a name that doesn't fit by itself.
+func TestGreatMessages(t *testing.T) {
+	s := oneZone(t, "")
+	p := provider(t, settings(s))
+	text := strings.Repeat("0123456789", 300)
+	var changes []dns.Change
+	for i := range 45 {
+		changes = append(changes, created(record(fmt.Sprintf("text%02d", i), "TXT", `"`+text+`"`)))
+	}
+	mustApply(t, p, changes...)
+	if got := contents(t, p); len(got) != len(changes) || got[0] != `text00 300 TXT "`+text+`"` {
+		t.Fatalf("%d of %d are there", len(got), len(changes))
+	}
+	great := record("great", "TXT")
+	for i := range 40 {
+		great.Targets = append(great.Targets, fmt.Sprintf(`"%d%s"`, i, text))
+	}
+	err := apply(t, p, created(record("other", "A", "192.0.2.1")), created(great))
+	var applyError *dns.ApplyError
+	if !errors.As(err, &applyError) || applyError.Errs[0] != nil || !errors.Is(applyError.Errs[1], dns.ErrRejected) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A text that somebody cut in another way is listed as it is, and can be deleted.
+func TestForeignTexts(t *testing.T) {
+	s := oneZone(t, "")
+	p := provider(t, settings(s))
+	somebodyElse(t, s, []string{`a 300 TXT "one" "two"`, `b 300 TXT "b\195\188cher" ""`, `c 300 TXT ""`}, nil)
+	expect(t, p, `a 300 TXT "one" "two"`, `b 300 TXT "b\195\188cher" ""`, `c 300 TXT ""`)
+	list, err := p.Records(t.Context(), testZone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var changes []dns.Change
+	for _, r := range list {
+		if r.Type == "TXT" {
+			changes = append(changes, deleted(r))
+		}
+	}
+	mustApply(t, p, changes...)
+	expect(t, p)
+}
+
+// Who asks: nothing is changed, and the error says so.
+func TestCredentials(t *testing.T) {
+	s := bind(t, bindtest.Config{
+		Zones: []bindtest.Zone{{Name: zoneName}, {Name: "other.test", Key: "other-key"}},
+		Keys:  []bindtest.Key{{Name: "other-key", Algorithm: "hmac-sha512", Secret: keySecret}},
+	})
+	for name, edit := range map[string]func(*Config){
+		"unknown key":     func(c *Config) { c.TSIGKeyName = "nobody" },
+		"wrong secret":    func(c *Config) { c.TSIGSecret = "d3Jvbmctd3Jvbmctd3Jvbmctd3Jvbmc=" },
+		"wrong algorithm": func(c *Config) { c.TSIGAlgorithm = "hmac-sha1" },
+		"not the key of the zone": func(c *Config) {
+			c.TSIGKeyName, c.TSIGAlgorithm = "other-key", "HMAC-SHA512."
+		},
+		"no key":                     func(c *Config) { c.Insecure = true },
+		"not a zone of the server's": func(c *Config) { c.Zones = []string{"sub.example.test"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := settings(s, edit)
+			p, zone := provider(t, c), c.Zones[0]
+			changes := []dns.Change{
+				created(&dns.RecordSet{Name: "a." + zone, Type: "A", Targets: []string{"192.0.2.1"}}),
+				created(&dns.RecordSet{Name: "b." + zone, Type: "A", Targets: []string{"192.0.2.1"}}),
+			}
+			err := p.Apply(t.Context(), dns.Zone{Name: zone}, changes)
+			var applyError *dns.ApplyError
+			if !errors.Is(err, dns.ErrCredentials) || errors.As(err, &applyError) {
+				t.Errorf("Apply: %v", err)
+			}
+			if _, err := p.Records(t.Context(), dns.Zone{Name: zone}); !errors.Is(err, dns.ErrCredentials) {
+				t.Errorf("Records: %v", err)
+			}
+			if strings.Contains(err.Error(), c.TSIGSecret) {
+				t.Errorf("the error has the secret: %v", err)
+			}
+		})
+	}
+	expect(t, provider(t, settings(s)))
+}
+
+// A key that may change some names only: the others are refused, for what they are.
+func TestPolicy(t *testing.T) {
+	s := bind(t, bindtest.Config{Zones: []bindtest.Zone{{
+		Name: zoneName, Policy: fmt.Sprintf("grant %s subdomain apps.%s ANY;", keyName, zoneName),
+	}}})
+	p := provider(t, settings(s))
+	var changes []dns.Change
+	for i := range 7 {
+		changes = append(changes, created(record(fmt.Sprintf("n%d.apps", i), "A", "192.0.2.1")))
+	}
+	changes = append(changes, created(record("n", "A", "192.0.2.1")), created(record("n7.apps", "A", "192.0.2.1")))
+	var applyError *dns.ApplyError
+	if err := apply(t, p, changes...); !errors.As(err, &applyError) {
+		t.Fatalf("got %v", err)
+	}
+	for i, err := range applyError.Errs {
+		if forbidden := i == 7; errors.Is(err, dns.ErrRejected) != forbidden || errors.Is(err, dns.ErrCredentials) || (err != nil) != forbidden {
+			t.Errorf("change %d: %v", i, err)
+		}
+	}
+	if got := contents(t, p); len(got) != 8 {
+		t.Errorf("the zone has %q", got)
+	}
+	if err := apply(t, p, created(record("m", "A", "192.0.2.1"))); !errors.Is(err, dns.ErrCredentials) {
+		t.Errorf("only what is forbidden: %v", err)
+	}
+}
+
+// Every algorithm of the specification is one that BIND takes.
+func TestAlgorithms(t *testing.T) {
+	c := bindtest.Config{}
+	for _, a := range algorithms() {
+		c.Keys = append(c.Keys, bindtest.Key{Name: a + ".key", Algorithm: a, Secret: keySecret})
+		c.Zones = append(c.Zones, bindtest.Zone{Name: a + ".test", Key: a + ".key"})
+	}
+	s := bind(t, c)
+	for _, a := range algorithms() {
+		p := provider(t, settings(s, func(c *Config) { c.Zones, c.TSIGKeyName, c.TSIGAlgorithm = []string{a + ".test"}, a+".key", a }))
+		zone := dns.Zone{Name: a + ".test"}
+		if err := p.Apply(t.Context(), zone, []dns.Change{created(&dns.RecordSet{Name: "www." + zone.Name, Type: "A", Targets: []string{"192.0.2.1"}})}); err != nil {
+			t.Errorf("%s: %v", a, err)
+		}
+		if list, err := p.Records(t.Context(), zone); err != nil || len(list) != 2 {
+			t.Errorf("%s: %v, %v", a, list, err)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package rfc2136
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/dns/providertest"
+)
+
+func TestConformance(t *testing.T) {
+	const fixtures = 80
+	var zones []bindtest.Zone
+	for i := range fixtures {
+		zones = append(zones, bindtest.Zone{Name: fmt.Sprintf("k%d.test", i)}, bindtest.Zone{Name: fmt.Sprintf("%d.168.192.in-addr.arpa", i)})
+	}
+	server := bind(t, bindtest.Config{Zones: zones})
+	next := 0
+	providertest.Run(t, providertest.Options{
+		Open: func(t *testing.T, in dns.ProviderInput) providertest.Fixture {
+			f := providertest.Fixture{
+				Zone: zones[2*next].Name, Reverse: zones[2*next+1].Name, Lookup: providertest.DNS(server.Addr.String()),
+			}
+			next++
+			c := settings(server, func(c *Config) { c.Zones = []string{f.Zone, f.Reverse} })
+			f.Provider = providerWith(t, c, in)
+			f.Reopen = func(t *testing.T) dns.Provider { return providerWith(t, c, in) }
+			return f
+		},
+		Types: slices.Sorted(maps.Keys(rrTypes)),
+		Rejects: func(zone string) []*dns.RecordSet {
+			at := func(recordType string, targets ...string) *dns.RecordSet {
+				return &dns.RecordSet{Name: "bad." + zone, Type: recordType, Targets: targets}
+			}
+			return []*dns.RecordSet{
+				at("A", "not-an-address"), at("A", "2001:db8::1"), at("AAAA", "192.0.2.1"), at("AAAA", "fe80::1%eth0"), at("A"),
+				at("CNAME", "a.example.net", "b.example.net"), at("CNAME", ""), at("CNAME", "two..dots"),
+				at("MX", "mail.example.net"), at("MX", "65536 mail.example.net"), at("SRV", "1 2 host.example.net."),
+				at("TXT", `"open`), at("TXT", `"a" b`), at("TXT", `"\256"`), at("NAPTR", `1 2 "U" "S" .`),
+				at("CAA", `0 issue "ca.example.net"`), at("SOA", "a. b. 1 2 3 4 5"),
+				{Name: "ttl." + zone, Type: "A", Targets: []string{"192.0.2.1"}, TTL: maxTTL + 1},
+				{Name: "bad..name." + zone, Type: "A", Targets: []string{"192.0.2.1"}},
+			}
+		},
+	})
+}

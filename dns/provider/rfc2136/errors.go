@@ -1,0 +1,59 @@
+package rfc2136
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/bodgit/tsig"
+	mdns "github.com/miekg/dns"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// errRefused is a refusal that may be about a name, or about everything.
+var errRefused = fmt.Errorf("%w: the server refuses it", dns.ErrCredentials)
+
+// codeError returns what a response code means for changes (RFC 2136 3.8): with those that are
+// about the message, or about who sent it, nothing was changed. With any other, SERVFAIL
+// above all, nobody knows.
+func codeError(code int) error {
+	name := mdns.RcodeToString[code]
+	switch code {
+	case mdns.RcodeSuccess:
+		return nil
+	case mdns.RcodeRefused:
+		return fmt.Errorf("%w (%s)", errRefused, name)
+	case mdns.RcodeNotAuth:
+		return fmt.Errorf("%w: the server is not authoritative for the zone, or doesn't accept the key (%s)", dns.ErrCredentials, name)
+	case mdns.RcodeYXDomain, mdns.RcodeYXRrset, mdns.RcodeNXRrset, mdns.RcodeNameError:
+		return fmt.Errorf("%w (%s)", dns.ErrStale, name)
+	case mdns.RcodeNotZone:
+		return fmt.Errorf("%w: a name is not in the zone (%s)", dns.ErrRejected, name)
+	case mdns.RcodeFormatError, mdns.RcodeNotImplemented:
+		return fmt.Errorf("%w: the server doesn't understand it (%s)", dns.ErrRejected, name)
+	}
+	return fmt.Errorf("the server failed (%s)", name)
+}
+
+// refused returns what the error in a signature means (RFC 8945 5.2).
+func (s *signer) refused(code uint16) error {
+	keyFlags, secretFlags := "check --rfc2136-tsig-keyname and -secret-alg", "check --rfc2136-tsig-secret and -secret-alg"
+	if s.algorithm == tsig.GSS {
+		keyFlags = "it was negotiated with Kerberos, and has expired or the server was restarted"
+		secretFlags = "it was made with Kerberos"
+	}
+	switch int(code) {
+	case mdns.RcodeBadKey:
+		return fmt.Errorf("%w: the server doesn't know the key (BADKEY); %s", dns.ErrCredentials, keyFlags)
+	case mdns.RcodeBadSig:
+		return fmt.Errorf("%w: the signature is wrong (BADSIG); %s", dns.ErrCredentials, secretFlags)
+	case mdns.RcodeBadTime:
+		return fmt.Errorf("%w: the clock differs from the server's by more than five minutes (BADTIME)", dns.ErrCredentials)
+	}
+	return codeError(mdns.RcodeNotAuth)
+}
+
+// certain reports whether nothing was changed when err is the answer to an update.
+func certain(err error) bool {
+	return errors.Is(err, dns.ErrRejected) || errors.Is(err, dns.ErrCredentials) || errors.Is(err, dns.ErrStale)
+}

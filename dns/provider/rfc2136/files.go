@@ -1,0 +1,162 @@
+package rfc2136
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	mdns "github.com/miekg/dns"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Files has zones as master files have them (RFC 1035 5), such as zone transfers that were
+// stored. It lists them as [Provider] would, and changes nothing.
+type Files struct {
+	sets map[string][]*dns.RecordSet // by the canonical name of the zone
+}
+
+var (
+	_ dns.Provider = (*Files)(nil)
+	_ dns.Adjuster = (*Files)(nil)
+)
+
+// OpenFiles reads master files, one for each zone. The zone is named by the SOA record, or
+// else by the first $ORIGIN, or else by the name of the file: example.org, example.org.zone
+// or db.example.org. Types that Provider doesn't list are left out.
+func OpenFiles(paths []string) (*Files, error) {
+	zones := Provider{zones: map[string]*zone{}}
+	read := map[*zone][]mdns.RR{}
+	for _, path := range paths {
+		name, rrs, err := readFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read zone file %s: %w", path, err)
+		}
+		canonical := dns.Canonical(name)
+		if zones.zones[canonical] != nil {
+			return nil, fmt.Errorf("read zone file %s: another file has the zone %q too: leave one out", path, canonical)
+		}
+		z := &zone{Zone: dns.Zone{ID: canonical, Name: canonical}}
+		zones.zones[canonical], read[z] = z, rrs
+	}
+	f := &Files{sets: map[string][]*dns.RecordSet{}}
+	for z, rrs := range read {
+		c := collector{zone: z, closest: zones.closest, byKey: map[dns.Key]*dns.RecordSet{}}
+		for _, rr := range rrs {
+			if err := c.add(rr); err != nil {
+				return nil, fmt.Errorf("read zone %s: %w", z.Name, err)
+			}
+		}
+		for _, r := range c.sets {
+			r.Targets = dns.UniqueSorted(r.Targets)
+		}
+		f.sets[z.Name] = c.sets
+	}
+	return f, nil
+}
+
+// readFile returns the name of a zone and its records.
+func readFile(path string) (name string, rrs []mdns.RR, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", nil, err
+	}
+	name = mdns.Fqdn(cmp.Or(firstOrigin(strings.NewReader(string(text))), zoneOfFile(path)))
+	if _, ok := mdns.IsDomainName(name); !ok {
+		return "", nil, fmt.Errorf("%q is not a domain name: name the zone with $ORIGIN", name)
+	}
+	p := mdns.NewZoneParser(strings.NewReader(string(text)), name, filepath.Base(path))
+	// Only what is relative to a TTL that nobody gave would need another.
+	p.SetDefaultTTL(3600)
+	apex := ""
+	for rr, ok := p.Next(); ok; rr, ok = p.Next() {
+		if rr.Header().Rrtype != mdns.TypeSOA {
+			rrs = append(rrs, rr)
+			continue
+		}
+		if apex != "" && !strings.EqualFold(apex, rr.Header().Name) {
+			return "", nil, fmt.Errorf("it has SOA records of %s and of %s: a file has one zone", apex, rr.Header().Name)
+		}
+		apex = rr.Header().Name
+	}
+	if err := p.Err(); err != nil {
+		return "", nil, err
+	}
+	name = cmp.Or(apex, name)
+	for _, rr := range rrs {
+		if !mdns.IsSubDomain(name, rr.Header().Name) {
+			return "", nil, fmt.Errorf("%s is not in the zone %s: name the zone with $ORIGIN", rr.Header().Name, name)
+		}
+	}
+	return name, rrs, nil
+}
+
+// firstOrigin returns the name of the first $ORIGIN, empty if there is none.
+func firstOrigin(text io.Reader) string {
+	lines := bufio.NewScanner(text)
+	for lines.Scan() {
+		if fields := strings.Fields(lines.Text()); len(fields) > 1 && strings.EqualFold(fields[0], "$ORIGIN") {
+			return fields[1]
+		}
+	}
+	return ""
+}
+
+// zoneOfFile returns the zone that a file is named after.
+func zoneOfFile(path string) string {
+	name := filepath.Base(path)
+	for _, suffix := range []string{".zone", ".db", ".txt"} {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	return strings.TrimPrefix(name, "db.")
+}
+
+// Keep leaves the zones whose names have one of the endings, if there are any: those of
+// --zone-name-filter and --zone-id-filter.
+func (f *Files) Keep(endings []string) {
+	for name := range f.sets {
+		if !endsWithAny(name, endings) {
+			delete(f.sets, name)
+		}
+	}
+}
+
+// Zones implements [dns.Provider].
+func (f *Files) Zones(context.Context) ([]dns.Zone, error) {
+	var zones []dns.Zone
+	for name := range f.sets {
+		zones = append(zones, dns.Zone{ID: name, Name: name})
+	}
+	slices.SortFunc(zones, func(a, b dns.Zone) int { return cmp.Compare(a.Name, b.Name) })
+	return zones, nil
+}
+
+// Records implements [dns.Provider].
+func (f *Files) Records(_ context.Context, z dns.Zone) ([]*dns.RecordSet, error) {
+	sets, ok := f.sets[z.Name]
+	if !ok {
+		return nil, fmt.Errorf("list zone %s: there is no file of it", z.Name)
+	}
+	list := make([]*dns.RecordSet, len(sets))
+	for i, r := range sets {
+		list[i] = r.Clone()
+	}
+	return list, nil
+}
+
+// Adjust implements [dns.Adjuster], as [Provider.Adjust] without a minimal TTL does.
+func (f *Files) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+	return (&Provider{}).Adjust(ctx, wanted)
+}
+
+// Apply implements [dns.Provider]: it refuses, with an error that wraps [dns.ErrDryRun].
+func (f *Files) Apply(_ context.Context, z dns.Zone, _ []dns.Change) error {
+	return fmt.Errorf("change zone %s: %w", z.Name, errors.Join(dns.ErrDryRun, dns.ErrRejected))
+}

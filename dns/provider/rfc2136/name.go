@@ -1,0 +1,71 @@
+package rfc2136
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	mdns "github.com/miekg/dns"
+	"golang.org/x/net/idna"
+)
+
+// lookup turns labels with other than ASCII characters into what is looked up for
+// them (spec/dns.md 1.10).
+var lookup = idna.New(idna.MapForLookup(), idna.Transitional(true), idna.StrictDomainName(false))
+
+// domainName returns a name as miekg/dns has it after it came over the wire: in ASCII,
+// with what is special escaped, and with a dot at its end.
+func domainName(name string) (string, error) {
+	ascii := name
+	if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e }) {
+		var err error
+		if ascii, err = lookup.ToASCII(name); err != nil {
+			return "", fmt.Errorf("%q is not a domain name: %w", name, err)
+		}
+	}
+	var wire [256]byte
+	end, err := mdns.PackDomainName(mdns.Fqdn(ascii), wire[:], 0, nil, false)
+	if err != nil {
+		return "", notDomainName(name, err)
+	}
+	// A name has at most 255 octets (RFC 1035 2.3.4), which packing doesn't check.
+	if end > 255 {
+		return "", fmt.Errorf("%q is not a domain name: it is longer than 255 octets", name)
+	}
+	full, _, err := mdns.UnpackDomainName(wire[:end], 0)
+	if err != nil {
+		return "", notDomainName(name, err)
+	}
+	return full, nil
+}
+
+func notDomainName(name string, err error) error {
+	for label := range strings.SplitSeq(name, ".") {
+		if len(label) > 63 {
+			return fmt.Errorf("%q is not a domain name: a label is longer than 63 octets", name)
+		}
+	}
+	return fmt.Errorf("%q is not a domain name: %w", name, err)
+}
+
+// ownerName returns the name of a record set as a domain name in lower case.
+func ownerName(name string) (string, error) {
+	full, err := domainName(name)
+	return strings.ToLower(full), err
+}
+
+// targetName returns a name that is a target as a domain name.
+func targetName(name string) (string, error) {
+	if name == "" {
+		return "", errors.New("the name is empty")
+	}
+	return domainName(name)
+}
+
+// withoutDot returns a domain name in the form that targets have; the root stays a dot.
+func withoutDot(full string) string {
+	if full == "." {
+		return full
+	}
+	return strings.TrimSuffix(full, ".")
+}

@@ -1,0 +1,74 @@
+package rfc2136
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Provider reads and writes zones of DNS servers.
+type Provider struct {
+	// zones are by canonical name.
+	zones   map[string]*zone
+	servers *servers
+	// listing and updating are the turns of the two kinds of requests.
+	listing, updating turn
+	dialer            dialer
+	axfr              bool
+	minTTL            int64
+	batch             int
+	log               *slog.Logger
+}
+
+var (
+	_ dns.Provider = (*Provider)(nil)
+	_ dns.Adjuster = (*Provider)(nil)
+	_ dns.Batcher  = (*Provider)(nil)
+)
+
+// Zones implements [dns.Provider]: the zones are those of the settings.
+func (p *Provider) Zones(context.Context) ([]dns.Zone, error) {
+	zones := make([]dns.Zone, 0, len(p.zones))
+	for _, z := range p.zones {
+		zones = append(zones, z.Zone)
+	}
+	slices.SortFunc(zones, func(a, b dns.Zone) int { return cmp.Compare(a.Name, b.Name) })
+	return zones, nil
+}
+
+// Adjust implements [dns.Adjuster]: names and targets get the form that DNS servers
+// return, TTLs are at least the minimum, and what DNS has no place for is dropped.
+func (p *Provider) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+	list := make([]*dns.RecordSet, len(wanted))
+	for i, r := range wanted {
+		list[i] = adjusted(r, p.minTTL)
+	}
+	return list, nil
+}
+
+// Batch implements [dns.Batcher].
+func (p *Provider) Batch() (size int, interval time.Duration) { return p.batch, 0 }
+
+func (p *Provider) find(z dns.Zone) (*zone, error) {
+	found := p.zones[dns.Canonical(z.Name)]
+	if found == nil {
+		return nil, fmt.Errorf("%w: %q is not one of the zones of --rfc2136-zone", dns.ErrRejected, z.Name)
+	}
+	return found, nil
+}
+
+// closest returns the zone that a name is in, the one with the longest name; nil for none.
+func (p *Provider) closest(name string) *zone {
+	for at := dns.Canonical(name); ; {
+		if z := p.zones[at]; z != nil || at == "" {
+			return z
+		}
+		_, at, _ = strings.Cut(at, ".")
+	}
+}

@@ -1,0 +1,183 @@
+package rfc2136
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Records implements [dns.Provider]. Without --rfc2136-axfr zones seem to be empty. With
+// it, the first server that has the zone complete is believed.
+func (p *Provider) Records(ctx context.Context, dnsZone dns.Zone) ([]*dns.RecordSet, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("list zone %s: %w", dnsZone.Name, err)
+	}
+	z, err := p.find(dnsZone)
+	if err != nil || !p.axfr {
+		return nil, err
+	}
+	var errs []error
+	for _, server := range p.servers.order(&p.listing, time.Now()) {
+		sets, err := p.recordsFrom(ctx, server, z)
+		if ctx.Err() == nil {
+			p.servers.report(server, err, time.Now())
+		}
+		if err == nil {
+			return slices.Clone(sets), nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", server, err))
+	}
+	return nil, fmt.Errorf("list zone %s: %w", z.full, errors.Join(errs...))
+}
+
+func (p *Provider) recordsFrom(ctx context.Context, server string, z *zone) ([]*dns.RecordSet, error) {
+	sent := z.sent()
+	s, err := p.dialer.list(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	if last := z.remembered(server, time.Now()); last != nil && s.serial(ctx, z.full) == last.serial {
+		return last.sets, nil
+	}
+	fresh := collector{zone: z, closest: p.closest, byKey: map[dns.Key]*dns.RecordSet{}}
+	serial, err := p.transfer(ctx, s, server, z, fresh.add)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range fresh.sets {
+		slices.Sort(r.Targets)
+	}
+	z.remember(&listing{server: server, serial: serial, at: time.Now(), sets: fresh.sets}, sent)
+	return fresh.sets, nil
+}
+
+// transfer is that of a session. With Kerberos it is signed only when a server refuses it
+// otherwise: many go by addresses.
+func (p *Provider) transfer(ctx context.Context, s *session, server string, z *zone, add func(mdns.RR) error) (serial uint32, err error) {
+	serial, err = s.transfer(ctx, z.full, add)
+	if p.dialer.kerberos == nil || !errors.Is(err, errRefused) {
+		return serial, err
+	}
+	if signErr := p.dialer.kerberos.negotiate(ctx, s, server); signErr != nil {
+		return 0, fmt.Errorf("%w; to sign it: %w", err, signErr)
+	}
+	return s.transfer(ctx, z.full, add)
+}
+
+// serial returns the serial number of a zone. It is zero, which is nobody's (RFC 1982
+// leaves it out of use), when the server doesn't say: then a transfer says more.
+func (s *session) serial(ctx context.Context, zone string) uint32 {
+	query := new(mdns.Msg)
+	query.SetQuestion(zone, mdns.TypeSOA)
+	query.RecursionDesired = false
+	reply, err := s.exchange(ctx, query)
+	if err != nil || reply.Rcode != mdns.RcodeSuccess || !reply.Authoritative || len(reply.Answer) == 0 {
+		return 0
+	}
+	soa, ok := reply.Answer[0].(*mdns.SOA)
+	if !ok {
+		return 0
+	}
+	return soa.Serial
+}
+
+// transfer calls add for each record of a zone but the SOA at its begin and end, and returns
+// the serial number. After an error what was added is only a part.
+func (s *session) transfer(ctx context.Context, zone string, add func(mdns.RR) error) (serial uint32, err error) {
+	query := new(mdns.Msg)
+	query.SetAxfr(zone)
+	mac, err := s.send(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	t := transfer{zone: zone, add: add}
+	for last := (signature{mac: mac}); !t.complete; {
+		var reply *mdns.Msg
+		if reply, last, err = s.receive(ctx, query, last); err != nil {
+			return 0, fmt.Errorf("transfer: %w", err)
+		}
+		if err := codeError(reply.Rcode); err != nil {
+			return 0, fmt.Errorf("transfer: %w; the server has to allow transfers to this key or address", err)
+		}
+		if err := t.take(reply); err != nil {
+			return 0, fmt.Errorf("transfer: %w", err)
+		}
+	}
+	return t.first.Serial, nil
+}
+
+// transfer is a zone transfer on its way.
+type transfer struct {
+	zone     string
+	add      func(mdns.RR) error
+	first    *mdns.SOA
+	complete bool
+}
+
+// take goes through one message (RFC 5936 2.2).
+func (t *transfer) take(reply *mdns.Msg) error {
+	if len(reply.Answer) == 0 {
+		return errors.New("a message without records")
+	}
+	for _, rr := range reply.Answer {
+		soa, isSOA := rr.(*mdns.SOA)
+		switch {
+		case t.complete:
+			return errors.New("there is something behind the SOA at the end")
+		case t.first == nil && (!isSOA || !strings.EqualFold(soa.Hdr.Name, t.zone)):
+			return fmt.Errorf("it begins with %s instead of the SOA of %s", rr.Header().Name, t.zone)
+		case t.first == nil:
+			t.first = soa
+		case isSOA && soa.Serial != t.first.Serial:
+			return fmt.Errorf("the serial number changed from %d to %d in its midst", t.first.Serial, soa.Serial)
+		case isSOA:
+			t.complete = true
+		default:
+			if err := t.add(rr); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// collector makes record sets of records.
+type collector struct {
+	zone    *zone
+	closest func(name string) *zone
+	byKey   map[dns.Key]*dns.RecordSet
+	sets    []*dns.RecordSet
+}
+
+// add adds a record, if its type is supported and its name isn't in a zone of its own.
+func (c *collector) add(rr mdns.RR) error {
+	h := rr.Header()
+	name := mdns.TypeToString[h.Rrtype]
+	if _, known := rrTypes[name]; !known || h.Class != mdns.ClassINET {
+		return nil
+	}
+	target, err := targetOf(rr)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", h.Name, name, err)
+	}
+	key := dns.Key{Name: strings.ToLower(withoutDot(h.Name)), Type: name}
+	set := c.byKey[key]
+	if set == nil {
+		if c.closest(key.Name) != c.zone {
+			return nil
+		}
+		set = &dns.RecordSet{Name: key.Name, Type: name, TTL: int64(h.Ttl)}
+		c.byKey[key] = set
+		c.sets = append(c.sets, set)
+	}
+	set.Targets = append(set.Targets, target)
+	return nil
+}

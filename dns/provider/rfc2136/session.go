@@ -1,0 +1,197 @@
+package rfc2136
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+const (
+	dialTimeout = 5 * time.Second
+	// answerTimeout is for one message. A server writes an update to its disk before it
+	// answers.
+	answerTimeout = 10 * time.Second
+	// fudge is by how much clocks may differ (RFC 8945 10).
+	fudge = 300
+)
+
+// dialer opens connections.
+type dialer struct {
+	tls *tls.Config
+	// key signs everything; kerberos signs updates, and transfers to servers that ask for it;
+	// both are nil for no signatures.
+	key                        *signer
+	kerberos                   *kerberos
+	dryRun                     bool
+	dialTimeout, answerTimeout time.Duration
+}
+
+// signer is a key that is in force.
+type signer struct {
+	name, algorithm string
+	provider        mdns.TsigProvider
+}
+
+// session is a connection to a server, for one call after the other.
+type session struct {
+	conn    *mdns.Conn
+	signer  *signer
+	dryRun  bool
+	timeout time.Duration
+	// closers are called at the end, the last one first.
+	closers []func()
+}
+
+// list opens a connection for questions and transfers, which Kerberos doesn't sign at first.
+func (d *dialer) list(ctx context.Context, address string) (*session, error) {
+	s, err := d.connect(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	s.signer = d.key
+	return s, nil
+}
+
+// update opens a connection for updates.
+func (d *dialer) update(ctx context.Context, address string) (*session, error) {
+	s, err := d.list(ctx, address)
+	if err != nil || d.kerberos == nil || d.dryRun {
+		return s, err
+	}
+	if err := d.kerberos.negotiate(ctx, s, address); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (d *dialer) connect(ctx context.Context, address string) (*session, error) {
+	dialContext, cancel := context.WithTimeout(ctx, d.dialTimeout)
+	defer cancel()
+	var conn net.Conn
+	var err error
+	if d.tls == nil {
+		conn, err = new(net.Dialer).DialContext(dialContext, "tcp", address)
+	} else {
+		// The name to verify is the host of the address.
+		conn, err = (&tls.Dialer{Config: d.tls}).DialContext(dialContext, "tcp", address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", address, cause(ctx, err))
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	return &session{
+		conn: &mdns.Conn{Conn: conn}, dryRun: d.dryRun, timeout: d.answerTimeout,
+		closers: []func(){func() { stop(); conn.Close() }},
+	}, nil
+}
+
+// cause returns the end of ctx in place of what came of it.
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+func (s *session) close() {
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		s.closers[i]()
+	}
+}
+
+// exchange sends a message and returns the answer, whatever its response code. It sends
+// no update in a dry run.
+func (s *session) exchange(ctx context.Context, m *mdns.Msg) (*mdns.Msg, error) {
+	mac, err := s.send(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	reply, _, err := s.receive(ctx, m, signature{mac: mac})
+	return reply, err
+}
+
+// signature is the one that the next signature goes on from (RFC 8945 5.3).
+type signature struct {
+	mac string
+	// timersOnly is true behind the first message of an answer.
+	timersOnly bool
+}
+
+func (s *session) send(ctx context.Context, m *mdns.Msg) (mac string, err error) {
+	if s.dryRun && m.Opcode == mdns.OpcodeUpdate {
+		return "", dns.ErrDryRun
+	}
+	packed, mac, err := s.pack(m)
+	if err != nil {
+		return "", fmt.Errorf("%w: encode the message: %w", dns.ErrRejected, err)
+	}
+	if len(packed) > mdns.MaxMsgSize {
+		return "", fmt.Errorf("%w: the message has %d octets, which is more than %d", dns.ErrRejected, len(packed), mdns.MaxMsgSize)
+	}
+	if err := s.conn.SetDeadline(time.Now().Add(s.timeout)); err != nil {
+		return "", cause(ctx, err)
+	}
+	if _, err := s.conn.Write(packed); err != nil {
+		return "", fmt.Errorf("send: %w", cause(ctx, err))
+	}
+	return mac, nil
+}
+
+func (s *session) pack(m *mdns.Msg) (packed []byte, mac string, err error) {
+	if s.signer == nil {
+		packed, err = m.Pack()
+		return packed, "", err
+	}
+	m.SetTsig(s.signer.name, s.signer.algorithm, fudge, time.Now().Unix())
+	return mdns.TsigGenerateWithProvider(m, s.signer.provider, "", false)
+}
+
+// receive returns the next message of the answer to m.
+func (s *session) receive(ctx context.Context, m *mdns.Msg, last signature) (*mdns.Msg, signature, error) {
+	if err := s.conn.SetDeadline(time.Now().Add(s.timeout)); err != nil {
+		return nil, last, cause(ctx, err)
+	}
+	raw, err := s.conn.ReadMsgHeader(nil)
+	if err != nil {
+		return nil, last, fmt.Errorf("receive the answer: %w", cause(ctx, err))
+	}
+	reply := new(mdns.Msg)
+	if err := reply.Unpack(raw); err != nil {
+		return nil, last, fmt.Errorf("decode the answer: %w", err)
+	}
+	if reply.Id != m.Id || !reply.Response || reply.Opcode != m.Opcode {
+		return nil, last, errors.New("the answer is to another question")
+	}
+	next, err := s.verify(raw, reply, last)
+	return reply, next, err
+}
+
+// verify checks the signature of an answer. One that says that nothing was done needs none:
+// a server that doesn't know the key can't sign (RFC 8945 5.2).
+func (s *session) verify(raw []byte, reply *mdns.Msg, last signature) (signature, error) {
+	if s.signer == nil {
+		return last, nil
+	}
+	t := reply.IsTsig()
+	switch {
+	case reply.Rcode == mdns.RcodeNotAuth && t != nil:
+		return last, s.signer.refused(t.Error)
+	case reply.Rcode != mdns.RcodeSuccess && t == nil:
+		return last, nil
+	case t == nil:
+		return last, errors.New("the answer isn't signed")
+	}
+	// Verifying writes into the message, which is no longer needed.
+	if err := mdns.TsigVerifyWithProvider(raw, s.signer.provider, last.mac, last.timersOnly); err != nil {
+		return last, fmt.Errorf("verify the signature of the answer: %w", err)
+	}
+	return signature{mac: t.MAC, timersOnly: true}, nil
+}

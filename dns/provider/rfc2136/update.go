@@ -1,0 +1,253 @@
+package rfc2136
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	mdns "github.com/miekg/dns"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// edit is a change in the form that goes into a message.
+type edit struct {
+	// index is that of the change.
+	index int
+	// name is the full name, in lower case.
+	name     string
+	rrtype   uint16
+	old, new []mdns.RR
+	// gone are the records to delete, fresh those to add.
+	gone, fresh []mdns.RR
+}
+
+// group is the edits that are made together: those of a name, and of the ownership
+// records that describe it.
+type group struct {
+	edits []*edit
+	// err is why the group can't be sent.
+	err error
+}
+
+// newEdit checks a change and works out what it comes to.
+func (p *Provider) newEdit(z *zone, index int, c dns.Change) (*edit, error) {
+	r := c.RecordSet()
+	e := &edit{index: index, rrtype: rrTypes[r.Type]}
+	var err error
+	if e.name, err = ownerName(r.Name); err != nil {
+		return nil, err
+	}
+	if p.closest(withoutDot(e.name)) != z {
+		return nil, fmt.Errorf("%s is not in the zone %s", e.name, z.full)
+	}
+	if c.Old != nil {
+		// Records that are to go are named without a TTL (RFC 2136 2.4.2 and 2.5.4).
+		if e.old, err = newRRs(c.Old, mdns.RR_Header{}); err != nil {
+			return nil, err
+		}
+	}
+	if c.New == nil && e.rrtype == mdns.TypeNS && e.name == z.full {
+		return nil, errors.New("servers ignore the deletion of the name servers of a zone (RFC 2136 3.4.2.3)")
+	}
+	ttl := p.minTTL
+	if c.New != nil {
+		if ttl = max(ttl, c.New.TTL); ttl > maxTTL {
+			return nil, fmt.Errorf("the TTL %d is greater than %d", ttl, maxTTL)
+		}
+		if e.new, err = newRRs(c.New, mdns.RR_Header{Class: mdns.ClassINET, Ttl: uint32(ttl)}); err != nil {
+			return nil, err
+		}
+	}
+	e.gone = minus(e.old, e.new)
+	if e.fresh = e.new; c.Old != nil && c.Old.TTL == ttl {
+		e.fresh = minus(e.new, e.old)
+	}
+	return e, nil
+}
+
+// minus returns the records of a that aren't in b.
+func minus(a, b []mdns.RR) []mdns.RR {
+	return slices.DeleteFunc(slices.Clone(a), func(rr mdns.RR) bool {
+		id, err := identity(rr)
+		return err == nil && slices.ContainsFunc(b, func(other mdns.RR) bool {
+			otherID, err := identity(other)
+			return err == nil && id == otherID
+		})
+	})
+}
+
+// groups returns the changes as groups, in their order. A group of which one change is
+// impossible has an error: an ownership record without its record would be a lie.
+func (p *Provider) groups(z *zone, changes []dns.Change) []*group {
+	var all []*group
+	byName := map[string]*group{}
+	for i, c := range changes {
+		name := dns.Canonical(c.RecordSet().Name)
+		subject := name
+		if owned := c.RecordSet().Labels[dns.LabelOwnedRecord]; owned != "" {
+			subject = dns.Canonical(owned)
+		}
+		g := join(byName, &all, name, subject)
+		e, err := p.newEdit(z, i, c)
+		if err != nil {
+			g.err = errors.Join(g.err, fmt.Errorf("%w: %s %s: %w", dns.ErrRejected, name, c.RecordSet().Type, err))
+			e = &edit{index: i}
+		}
+		g.edits = append(g.edits, e)
+	}
+	all = slices.DeleteFunc(all, func(g *group) bool { return len(g.edits) == 0 })
+	for _, g := range all {
+		g.err = cmp.Or(g.err, g.company())
+	}
+	return all
+}
+
+// company returns an error when a CNAME is to be made beside something else.
+func (g *group) company() error {
+	made := map[string]uint16{}
+	for _, e := range g.edits {
+		if e.new == nil {
+			continue
+		}
+		other, taken := made[e.name]
+		if taken && (e.rrtype == mdns.TypeCNAME || other == mdns.TypeCNAME) {
+			return fmt.Errorf("%w: %s is to have a CNAME, which must be alone, and something else", dns.ErrRejected, e.name)
+		}
+		made[e.name] = e.rrtype
+	}
+	return nil
+}
+
+// join returns the group that two names are in together.
+func join(byName map[string]*group, all *[]*group, name, subject string) *group {
+	a, b := byName[name], byName[subject]
+	switch {
+	case a == nil && b == nil:
+		a = &group{}
+		*all = append(*all, a)
+	case a == nil:
+		a = b
+	case b != nil && a != b:
+		a.edits, a.err = append(a.edits, b.edits...), errors.Join(a.err, b.err)
+		b.edits = nil
+		for other, g := range byName {
+			if g == b {
+				byName[other] = a
+			}
+		}
+	}
+	byName[name], byName[subject] = a, a
+	return a
+}
+
+// changesNothing reports whether the zone has already what the group asks for.
+func (g *group) changesNothing() bool {
+	return !slices.ContainsFunc(g.edits, func(e *edit) bool { return len(e.gone)+len(e.fresh) > 0 })
+}
+
+// emptyRR is the size of a record without its name and RDATA.
+const emptyRR = 11
+
+// size is about what the group takes in a message, in octets.
+func (g *group) size() int {
+	size := 0
+	for _, e := range g.edits {
+		absent := 2
+		if e.rrtype == mdns.TypeCNAME {
+			absent += len(alone)
+		}
+		size += absent * (len(e.name) + emptyRR)
+		for _, rr := range slices.Concat(e.old, e.gone, e.fresh) {
+			size += mdns.Len(rr)
+		}
+	}
+	return size
+}
+
+// aliases returns the CNAMEs that the group adds.
+func (g *group) aliases() []*edit {
+	return slices.DeleteFunc(slices.Clone(g.edits), func(e *edit) bool {
+		return e.rrtype != mdns.TypeCNAME || len(e.fresh) == 0
+	})
+}
+
+// newMessage returns the update for some groups.
+func newMessage(z *zone, groups []*group, listed bool) *mdns.Msg {
+	m := new(mdns.Msg)
+	m.SetUpdate(z.full)
+	for _, g := range groups {
+		g.require(m, listed)
+		var gone, fresh []mdns.RR
+		for _, e := range g.edits {
+			if apex := e.rrtype == mdns.TypeNS && e.name == z.full; apex {
+				// A server ignores the deletion of the last name server, so there must be another.
+				m.Insert(e.fresh)
+				m.Remove(e.gone)
+				continue
+			}
+			gone, fresh = append(gone, e.gone...), append(fresh, e.fresh...)
+		}
+		m.Remove(gone)
+		m.Insert(fresh)
+	}
+	return m
+}
+
+// alone are the types that a CNAME is not to get into the company of. Others exist: what
+// becomes of a CNAME is asked for afterwards.
+var alone = []uint16{
+	mdns.TypeA, mdns.TypeAAAA, mdns.TypeTXT, mdns.TypeMX, mdns.TypeSRV, mdns.TypeNS, mdns.TypePTR, mdns.TypeNAPTR, mdns.TypeDNAME,
+	mdns.TypeCAA, mdns.TypeHTTPS, mdns.TypeSVCB, mdns.TypeTLSA, mdns.TypeSSHFP, mdns.TypeDS, mdns.TypeURI, mdns.TypeLOC, mdns.TypeHINFO, mdns.TypeRP, mdns.TypeSPF,
+}
+
+// require adds what the group relies on: that the zone is as it was listed, if it was,
+// and that no server has to ignore anything (RFC 2136 3.4.2.2).
+func (g *group) require(m *mdns.Msg, listed bool) {
+	absent := map[string][]uint16{}
+	for _, e := range g.edits {
+		switch {
+		case e.old != nil:
+			m.Used(copies(e.old))
+		case listed:
+			absent[e.name] = append(absent[e.name], e.rrtype)
+		}
+		switch {
+		case len(e.fresh) == 0:
+		case e.rrtype == mdns.TypeCNAME:
+			absent[e.name] = append(absent[e.name], alone...)
+		default:
+			absent[e.name] = append(absent[e.name], mdns.TypeCNAME)
+		}
+	}
+	for _, e := range g.edits {
+		// What the group itself changes is spoken for above.
+		absent[e.name] = slices.DeleteFunc(absent[e.name], func(t uint16) bool { return t == e.rrtype && (e.old != nil || !listed) })
+	}
+	for _, name := range sortedKeys(absent) {
+		slices.Sort(absent[name])
+		for _, t := range slices.Compact(absent[name]) {
+			m.RRsetNotUsed([]mdns.RR{&mdns.ANY{Hdr: mdns.RR_Header{Name: name, Rrtype: t}}})
+		}
+	}
+}
+
+// copies returns records that a message may write its classes into.
+func copies(list []mdns.RR) []mdns.RR {
+	copied := make([]mdns.RR, len(list))
+	for i, rr := range list {
+		copied[i] = mdns.Copy(rr)
+	}
+	return copied
+}
+
+func sortedKeys(m map[string][]uint16) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, strings.Compare)
+	return names
+}

@@ -1,0 +1,64 @@
+package rfc2136
+
+import (
+	"sync"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// trust is how long a serial number may take the place of a transfer.
+const trust = 10 * time.Minute
+
+// zone is a zone and what is known of it.
+type zone struct {
+	dns.Zone
+	// full is the name with a dot at its end.
+	full string
+
+	mu sync.Mutex
+	// updates counts what was sent.
+	updates int
+	last    *listing
+}
+
+// listing is the outcome of a transfer.
+type listing struct {
+	server string
+	serial uint32
+	at     time.Time
+	sets   []*dns.RecordSet
+}
+
+// remembered returns the last listing from a server that still may be of use, or nil.
+func (z *zone) remembered(server string, now time.Time) *listing {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.last == nil || z.last.server != server || now.Sub(z.last.at) >= trust {
+		return nil
+	}
+	return z.last
+}
+
+// forget is called before an update is sent.
+func (z *zone) forget() {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.updates++
+	z.last = nil
+}
+
+func (z *zone) sent() int {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.updates
+}
+
+// remember keeps a listing, unless an update was sent since its transfer began.
+func (z *zone) remember(l *listing, sent int) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.updates == sent {
+		z.last = l
+	}
+}

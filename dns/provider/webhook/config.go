@@ -1,0 +1,109 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// MediaType is that of every message of the protocol.
+const MediaType = "application/external.dns.webhook+json;version=1"
+
+// The settings that [Plugin] begins with.
+const (
+	DefaultURL               = "http://localhost:8888"
+	DefaultReadTimeout       = 5 * time.Second
+	DefaultWriteTimeout      = 10 * time.Second
+	DefaultReadHeaderTimeout = 5 * time.Second
+	DefaultIdleTimeout       = 30 * time.Second
+	DefaultMaxBodySize       = 32 << 20
+)
+
+// Config is what the user says about the webhook provider, and about the webhook server,
+// for which --webhook-provider-* is named too.
+type Config struct {
+	// URL is the base of the provider's URLs.
+	URL string
+	// ReadTimeout and WriteTimeout are, added up, how long a call may take. For the server
+	// they are what their names say, as are the other two.
+	ReadTimeout, WriteTimeout, ReadHeaderTimeout, IdleTimeout time.Duration
+	// MaxBodySize is the number of bytes that a message may have; zero is any number.
+	MaxBodySize int64
+}
+
+// Plugin returns the provider of --provider=webhook.
+func Plugin() dns.ProviderPlugin {
+	return dns.ProviderPlugin{
+		Names:   []string{"webhook"},
+		Summary: "A provider of somebody else, spoken to over HTTP in the webhook protocol of ExternalDNS",
+		New: func() dns.ProviderConfig {
+			return &Config{
+				URL:         DefaultURL,
+				ReadTimeout: DefaultReadTimeout, WriteTimeout: DefaultWriteTimeout,
+				ReadHeaderTimeout: DefaultReadHeaderTimeout, IdleTimeout: DefaultIdleTimeout,
+				MaxBodySize: DefaultMaxBodySize,
+			}
+		},
+	}
+}
+
+// Flags implements dns.ProviderConfig.
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.URL, "webhook-provider-url", c.URL, "URL of the webhook provider")
+	flags.DurationVar(&c.ReadTimeout, "webhook-provider-read-timeout", c.ReadTimeout, "Time to read a message; with the write timeout, how long a call to the webhook provider may take")
+	flags.DurationVar(&c.WriteTimeout, "webhook-provider-write-timeout", c.WriteTimeout, "Time to write a message; with the read timeout, how long a call to the webhook provider may take")
+	flags.DurationVar(&c.ReadHeaderTimeout, "webhook-provider-read-header-timeout", c.ReadHeaderTimeout, "Time that --webhook-server takes to read the header of a request")
+	flags.DurationVar(&c.IdleTimeout, "webhook-provider-idle-timeout", c.IdleTimeout, "Time after which --webhook-server closes a connection that is not used")
+	flags.Int64Var(&c.MaxBodySize, "webhook-provider-max-body-size", c.MaxBodySize, "Most bytes in a message of a webhook provider or to --webhook-server, 0 for any number")
+}
+
+// Open implements dns.ProviderConfig.
+func (c *Config) Open(ctx context.Context, in dns.ProviderInput) (dns.Provider, error) {
+	base, err := c.check()
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMetrics(in.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	context.AfterFunc(ctx, transport.CloseIdleConnections)
+	sender := in.Wrap(transport)
+	if in.DryRun {
+		sender = dryRun{next: sender}
+	}
+	return &provider{
+		base:        base,
+		client:      &http.Client{Transport: sender, CheckRedirect: followReads},
+		timeout:     c.ReadTimeout + c.WriteTimeout,
+		maxBody:     c.MaxBodySize,
+		metrics:     m,
+		negotiation: newNegotiation(),
+	}, nil
+}
+
+func (c *Config) check() (*url.URL, error) {
+	base, err := url.Parse(c.URL)
+	if err != nil {
+		// What url.Parse says repeats the text, which may have a password in it.
+		return nil, errors.New("--webhook-provider-url: not a URL: give one such as " + DefaultURL)
+	}
+	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return nil, fmt.Errorf("--webhook-provider-url %s: give one that begins with http:// or https:// and names a host", base.Redacted())
+	}
+	if c.ReadTimeout < 0 || c.WriteTimeout < 0 || c.ReadTimeout+c.WriteTimeout == 0 {
+		return nil, fmt.Errorf("--webhook-provider-read-timeout %v and -write-timeout %v: must be positive", c.ReadTimeout, c.WriteTimeout)
+	}
+	if c.MaxBodySize < 0 {
+		return nil, fmt.Errorf("--webhook-provider-max-body-size %d: must not be negative", c.MaxBodySize)
+	}
+	return base, nil
+}

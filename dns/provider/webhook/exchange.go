@@ -1,0 +1,206 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+const (
+	// drainSize is how much of an answer is read for nothing, so that its connection can
+	// be used again.
+	drainSize = 1 << 20
+	// saidSize is how much of what the provider says of an error is repeated.
+	saidSize = 512
+	// maxRedirects is how many are followed from one question.
+	maxRedirects = 10
+)
+
+// ErrBodyTooLarge is what an answer leads to that has more bytes than
+// --webhook-provider-max-body-size allows.
+var ErrBodyTooLarge = errors.New("the answer has more bytes than --webhook-provider-max-body-size allows")
+
+// exchange is one request of the protocol and the answer to it.
+type exchange struct {
+	method string
+	// path is what to add to the base.
+	path string
+	// message is what to send; nil is nothing.
+	message any
+	// accepts reports whether a status is that of success.
+	accepts func(status int) bool
+	// typed is true when the answer's media type matters.
+	typed bool
+	// answer is a pointer to where the answer goes; nil when there is none.
+	answer any
+}
+
+// is returns a function that accepts one status.
+func is(want int) func(int) bool { return func(status int) bool { return status == want } }
+
+// do makes an exchange. Errors are those of [dns.Provider.Apply], or wrap
+// [ErrBodyTooLarge] or a *url.Error, the latter when no answer came.
+func (p *provider) do(ctx context.Context, e exchange) error {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	req, err := e.request(ctx, p.base)
+	if err != nil {
+		return err
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_, _ = io.CopyN(io.Discard, resp.Body, drainSize)
+		_ = resp.Body.Close()
+	}()
+	if err := e.read(resp, p.maxBody); err != nil {
+		return fmt.Errorf("%s %s: %w", req.Method, req.URL.Redacted(), err)
+	}
+	return nil
+}
+
+func (e exchange) request(ctx context.Context, base *url.URL) (*http.Request, error) {
+	target := base
+	if e.path != "" {
+		target = base.JoinPath(e.path)
+	}
+	var body io.Reader
+	if e.message != nil {
+		text, err := json.Marshal(e.message)
+		if err != nil {
+			return nil, fmt.Errorf("encode for %s: %w", target.Redacted(), err)
+		}
+		body = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, e.method, target.String(), body)
+	if err != nil {
+		return nil, fmt.Errorf("make a request to %s: %w", target.Redacted(), err)
+	}
+	if e.message != nil {
+		req.Header.Set("Content-Type", MediaType)
+	}
+	if e.answer != nil {
+		req.Header.Set("Accept", MediaType)
+	}
+	return req, nil
+}
+
+func (e exchange) read(resp *http.Response, maxBody int64) error {
+	if !e.accepts(resp.StatusCode) {
+		return newStatusError(resp)
+	}
+	if got := resp.Header.Get("Content-Type"); e.typed && got != MediaType {
+		return fmt.Errorf("media type %q, want %q: the program there doesn't speak version 1 of the webhook protocol", got, MediaType)
+	}
+	if e.answer == nil {
+		return nil
+	}
+	var body io.Reader = resp.Body
+	if maxBody > 0 {
+		body = &cappedReader{next: body, left: maxBody}
+	}
+	decoder := json.NewDecoder(body)
+	if err := decoder.Decode(e.answer); err != nil {
+		return fmt.Errorf("decode the answer: %w", err)
+	}
+	// Something after the value means that the value is not what it seems.
+	switch _, err := decoder.Token(); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case errors.Is(err, ErrBodyTooLarge):
+		return fmt.Errorf("decode the answer: %w", err)
+	default:
+		return errors.New("decode the answer: there is something behind its end")
+	}
+}
+
+// cappedReader fails when there is more to read than is left.
+type cappedReader struct {
+	next io.Reader
+	left int64
+}
+
+// Read implements io.Reader.
+func (r *cappedReader) Read(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	if r.left == 0 {
+		n, err := r.next.Read(b[:1])
+		if n > 0 {
+			return 0, ErrBodyTooLarge
+		}
+		return 0, err
+	}
+	n, err := r.next.Read(b[:min(int64(len(b)), r.left)])
+	r.left -= int64(n)
+	return n, err
+}
+
+// statusError is a status that is not that of success.
+type statusError struct {
+	status int
+	said   string
+}
+
+func newStatusError(resp *http.Response) error {
+	// Without what it says the status has to do.
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, saidSize))
+	return &statusError{status: resp.StatusCode, said: string(said)}
+}
+
+// Error implements error.
+func (e *statusError) Error() string {
+	text := fmt.Sprintf("the webhook provider answered with status %d", e.status)
+	if e.said != "" {
+		text += fmt.Sprintf(" and %q", e.said)
+	}
+	return text
+}
+
+// Unwrap says what became of changes: nothing, as far as the status tells.
+func (e *statusError) Unwrap() error {
+	switch e.status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return dns.ErrCredentials
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		// These are about the moment, not about what was asked for.
+		return nil
+	}
+	if e.status/100 == 4 {
+		return dns.ErrRejected
+	}
+	return nil
+}
+
+// followReads follows redirections of questions only: what is sent must not arrive
+// anywhere else, nor become a question.
+func followReads(_ *http.Request, via []*http.Request) error {
+	if via[0].Method != http.MethodGet || len(via) > maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// dryRun is a transport that lets nothing pass that changes something.
+type dryRun struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (d dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodGet || req.Method == http.MethodPost && isAdjust(req.URL) {
+		return d.next.RoundTrip(req)
+	}
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+	return nil, dns.ErrDryRun
+}

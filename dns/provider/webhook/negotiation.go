@@ -1,0 +1,137 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+const (
+	// tries is how often one negotiation asks, with firstPause and then twice as long each
+	// time in between.
+	tries      = 5
+	firstPause = 500 * time.Millisecond
+)
+
+// negotiation is what is known of the names that the provider can have.
+type negotiation struct {
+	// turn has a value while nobody negotiates.
+	turn chan struct{}
+
+	mu sync.Mutex
+	// filter is the last one that the provider named; fresh is false when it has to be asked
+	// again because it may have been started anew.
+	filter dns.Filter
+	fresh  bool
+}
+
+func newNegotiation() *negotiation {
+	n := &negotiation{turn: make(chan struct{}, 1)}
+	n.turn <- struct{}{}
+	return n
+}
+
+func (n *negotiation) get() (filter dns.Filter, fresh bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.filter, n.fresh
+}
+
+func (n *negotiation) set(filter dns.Filter) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.filter, n.fresh = filter, true
+}
+
+func (n *negotiation) expire() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.fresh = false
+}
+
+// negotiate finds out which names the provider can have, unless that is known.
+func (p *provider) negotiate(ctx context.Context) (dns.Filter, error) {
+	if filter, fresh := p.negotiation.get(); fresh {
+		return filter, nil
+	}
+	select {
+	case <-p.negotiation.turn:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for the negotiation with the webhook provider: %w", ctx.Err())
+	}
+	defer func() { p.negotiation.turn <- struct{}{} }()
+	if filter, fresh := p.negotiation.get(); fresh {
+		return filter, nil
+	}
+	filter, err := p.ask(ctx)
+	if errors.Is(err, dns.ErrRejected) {
+		// What is rejected is the question, and not the changes that wait for the answer.
+		err = errors.New(err.Error())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("negotiate with the webhook provider: %w: look whether it runs, and at --webhook-provider-url", err)
+	}
+	p.negotiation.set(filter)
+	return filter, nil
+}
+
+// ask asks until there is an answer, or a reason not to go on.
+func (p *provider) ask(ctx context.Context) (dns.Filter, error) {
+	pause := firstPause
+	for try := 1; ; try++ {
+		filter, err := p.askOnce(ctx)
+		if err == nil {
+			return filter, nil
+		}
+		if try == tries || !passing(err) {
+			return nil, err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, fmt.Errorf("%w, after %w", ctx.Err(), err)
+		}
+		pause *= 2
+	}
+}
+
+func (p *provider) askOnce(ctx context.Context) (dns.Filter, error) {
+	var filter dns.DomainFilter
+	err := p.do(ctx, exchange{
+		method: http.MethodGet, typed: true, answer: &filter,
+		accepts: func(status int) bool { return status/100 == 2 },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &filter, nil
+}
+
+// passing reports whether asking again may help.
+func passing(err error) bool {
+	var status *statusError
+	if errors.As(err, &status) {
+		return status.status >= 500
+	}
+	return unreachable(err)
+}
+
+// unreachable reports whether no answer came.
+func unreachable(err error) bool {
+	var transport *url.Error
+	return errors.As(err, &transport) && !errors.Is(err, dns.ErrDryRun)
+}
+
+// noName is the filter of a provider of which nothing is known yet.
+type noName struct{}
+
+// Match implements dns.Filter.
+func (noName) Match(string) bool { return false }

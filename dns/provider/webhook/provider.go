@@ -1,0 +1,167 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// The paths below the base.
+const (
+	recordsPath = "records"
+	adjustPath  = "adjustendpoints"
+)
+
+var (
+	_ dns.Provider       = (*provider)(nil)
+	_ dns.Adjuster       = (*provider)(nil)
+	_ dns.DomainFilterer = (*provider)(nil)
+)
+
+// provider implements dns.Provider, dns.Adjuster and dns.DomainFilterer.
+type provider struct {
+	base        *url.URL
+	client      *http.Client
+	timeout     time.Duration
+	maxBody     int64
+	metrics     *metrics
+	negotiation *negotiation
+}
+
+// Zones implements dns.Provider: the protocol has no zones.
+func (p *provider) Zones(ctx context.Context) ([]dns.Zone, error) {
+	if _, err := p.negotiate(ctx); err != nil {
+		return nil, err
+	}
+	return []dns.Zone{{}}, nil
+}
+
+// DomainFilter implements dns.DomainFilterer. Before the first negotiation has succeeded no
+// name passes: then there is no listing either.
+func (p *provider) DomainFilter(ctx context.Context) dns.Filter {
+	// The error is that of the calls that need an answer.
+	if filter, err := p.negotiate(ctx); err == nil {
+		return filter
+	}
+	if filter, _ := p.negotiation.get(); filter != nil {
+		return filter
+	}
+	return noName{}
+}
+
+// Records implements dns.Provider.
+func (p *provider) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, error) {
+	var listed []*dns.RecordSet
+	err := p.call(ctx, p.metrics.records, exchange{
+		method: http.MethodGet, path: recordsPath, accepts: is(http.StatusOK), answer: &listed,
+	})
+	if err == nil {
+		err = tidy(listed)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the records of the webhook provider: %w", err)
+	}
+	return listed, nil
+}
+
+// Adjust implements dns.Adjuster.
+func (p *provider) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	var adjusted []*dns.RecordSet
+	err := p.call(ctx, p.metrics.adjust, exchange{
+		method: http.MethodPost, path: adjustPath, message: wanted, accepts: is(http.StatusOK), answer: &adjusted,
+	})
+	if err == nil {
+		err = tidy(adjusted)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("have the webhook provider adjust %d record sets: %w", len(wanted), err)
+	}
+	restore(adjusted, wanted)
+	return adjusted, nil
+}
+
+// Apply implements dns.Provider.
+func (p *provider) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
+	real := slices.DeleteFunc(slices.Clone(changes), func(c dns.Change) bool {
+		return c.Old != nil && c.New != nil && sameSet(c.Old, c.New)
+	})
+	if len(real) == 0 {
+		return nil
+	}
+	err := p.call(ctx, p.metrics.apply, exchange{
+		method: http.MethodPost, path: recordsPath, message: dns.Lists(real), accepts: is(http.StatusNoContent),
+	})
+	if err != nil {
+		return fmt.Errorf("send %d changes to the webhook provider: %w", len(real), err)
+	}
+	return nil
+}
+
+// call makes an exchange with a provider that has been asked for its filter.
+func (p *provider) call(ctx context.Context, m counters, e exchange) error {
+	if _, err := p.negotiate(ctx); err != nil {
+		return err
+	}
+	m.requests.Inc()
+	err := p.do(ctx, e)
+	if err == nil {
+		return nil
+	}
+	m.errors.Inc()
+	if unreachable(err) {
+		p.negotiation.expire()
+	}
+	return err
+}
+
+// isAdjust reports whether a URL is that of adjusting.
+func isAdjust(u *url.URL) bool { return strings.HasSuffix(u.Path, "/"+adjustPath) }
+
+// tidy makes what a provider sent conform to what a RecordSet promises.
+func tidy(sets []*dns.RecordSet) error {
+	for i, r := range sets {
+		if r == nil {
+			return fmt.Errorf("decode the answer: record set number %d is null", i+1)
+		}
+		if r.Name == "" || r.Type == "" {
+			return fmt.Errorf("decode the answer: record set number %d (%q, %q) lacks a name or a type", i+1, r.Name, r.Type)
+		}
+		r.Name = strings.TrimSuffix(r.Name, ".")
+	}
+	return nil
+}
+
+// restore gives adjusted record sets what got lost on the way: the objects, which are not
+// sent, and the labels if the provider doesn't know labels.
+func restore(adjusted, wanted []*dns.RecordSet) {
+	byKey := make(map[dns.Key]*dns.RecordSet, len(wanted))
+	for _, r := range wanted {
+		byKey[r.Key()] = r
+	}
+	for _, r := range adjusted {
+		from := byKey[r.Key()]
+		if from == nil {
+			continue
+		}
+		r.Objects = slices.Clone(from.Objects)
+		if r.Labels == nil {
+			r.Labels = maps.Clone(from.Labels)
+		}
+	}
+}
+
+// sameSet reports whether two record sets say the same, wherever they come from.
+func sameSet(a, b *dns.RecordSet) bool {
+	return a.Name == b.Name && a.Type == b.Type && a.SetIdentifier == b.SetIdentifier && a.TTL == b.TTL &&
+		slices.Equal(a.Targets, b.Targets) && slices.Equal(a.Properties, b.Properties) && maps.Equal(a.Labels, b.Labels)
+}

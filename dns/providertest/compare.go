@@ -1,0 +1,63 @@
+package providertest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+const lookupTimeout = 10 * time.Second
+
+// difference says in what two record sets of one key differ for a plan, the second one
+// being wanted; it is empty when they don't.
+func difference(got, want *dns.RecordSet) string {
+	switch {
+	case !sameTargets(got, want):
+		return fmt.Sprintf("the targets are %q, not %q", got.Targets, want.Targets)
+	case want.TTL > 0 && got.TTL != want.TTL:
+		return fmt.Sprintf("the TTL is %d, not %d", got.TTL, want.TTL)
+	case !slices.Equal(byName(got.Properties), byName(want.Properties)):
+		return fmt.Sprintf("the properties are %v, not %v", got.Properties, want.Properties)
+	}
+	return ""
+}
+
+func byName(properties []dns.Property) []dns.Property {
+	return slices.SortedFunc(slices.Values(properties), func(a, b dns.Property) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
+}
+
+// sameTargets compares names without regard to case, as DNS does, and texts exactly.
+func sameTargets(a, b *dns.RecordSet) bool {
+	fold := func(r *dns.RecordSet) []string {
+		targets := slices.Clone(r.Targets)
+		for i := range targets {
+			if r.Type != dns.TypeTXT {
+				targets[i] = strings.ToLower(targets[i])
+			}
+		}
+		slices.Sort(targets)
+		return targets
+	}
+	return slices.Equal(fold(a), fold(b))
+}
+
+func show(r *dns.RecordSet) string {
+	if r == nil {
+		return "nothing"
+	}
+	return fmt.Sprintf("%s %d %s %q", r.Name, r.TTL, r.Type, r.Targets)
+}
+
+func showChanges(changes []dns.Change) string {
+	var b strings.Builder
+	for _, c := range changes {
+		fmt.Fprintf(&b, "\n\t%s => %s", show(c.Old), show(c.New))
+	}
+	return b.String() + "\n"
+}

@@ -1,0 +1,174 @@
+package providertest_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/dns/providertest"
+)
+
+// mutant is a provider with a fault; the functions that are nil do as they should.
+type mutant struct {
+	*inmemory.Provider
+	records func([]*dns.RecordSet) []*dns.RecordSet
+	apply   func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error
+	adjust  func(wanted []*dns.RecordSet) []*dns.RecordSet
+	// found is the check that has to find the fault.
+	found string
+}
+
+func (m *mutant) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	list, err := m.Provider.Records(ctx, zone)
+	if m.records != nil && err == nil {
+		list = m.records(list)
+	}
+	return list, err
+}
+
+func (m *mutant) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+	if m.apply != nil {
+		return m.apply(m.Provider, ctx, zone, changes)
+	}
+	return m.Provider.Apply(ctx, zone, changes)
+}
+
+func (m *mutant) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+	if m.adjust != nil {
+		wanted = m.adjust(wanted)
+	}
+	return wanted, nil
+}
+
+// edited returns an Apply that makes other changes than it is given.
+func edited(edit func([]dns.Change) []dns.Change) func(*inmemory.Provider, context.Context, dns.Zone, []dns.Change) error {
+	return func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+		return p.Apply(ctx, zone, edit(slices.Clone(changes)))
+	}
+}
+
+// stored returns an Apply that stores something else than it is given.
+func stored(edit func(*dns.RecordSet)) func(*inmemory.Provider, context.Context, dns.Zone, []dns.Change) error {
+	return edited(func(changes []dns.Change) []dns.Change {
+		for i, c := range changes {
+			if c.New != nil {
+				changes[i].New = c.New.Clone()
+				edit(changes[i].New)
+			}
+		}
+		return changes
+	})
+}
+
+func dropped(drop func(dns.Change) bool) func(*inmemory.Provider, context.Context, dns.Zone, []dns.Change) error {
+	return edited(func(changes []dns.Change) []dns.Change { return slices.DeleteFunc(changes, drop) })
+}
+
+// mutants have a fault each that the kit has to find.
+var mutants = map[string]mutant{
+	"ignores deletions":    {found: "A", apply: dropped(func(c dns.Change) bool { return c.New == nil })},
+	"ignores updates":      {found: "A", apply: dropped(func(c dns.Change) bool { return c.Old != nil && c.New != nil })},
+	"ignores wildcards":    {found: "wildcard", apply: dropped(func(c dns.Change) bool { return strings.HasPrefix(c.RecordSet().Name, "*") })},
+	"ignores TTLs":         {found: "TTL", apply: stored(func(r *dns.RecordSet) { r.TTL = 77 })},
+	"keeps one target":     {found: "several targets", apply: stored(func(r *dns.RecordSet) { r.Targets = r.Targets[:1] })},
+	"cuts texts":           {found: "TXT that is long", apply: stored(func(r *dns.RecordSet) { r.Targets[0] = r.Targets[0][:min(len(r.Targets[0]), 255)] })},
+	"takes quotes off":     {found: "TXT", apply: stored(func(r *dns.RecordSet) { r.Targets[0] = strings.Trim(r.Targets[0], `"`) })},
+	"lower case in texts":  {found: "TXT of several values", apply: stored(func(r *dns.RecordSet) { r.Targets[0] = strings.ToLower(r.Targets[0]) })},
+	"lists things twice":   {found: "A", records: func(list []*dns.RecordSet) []*dns.RecordSet { return append(list, list...) }},
+	"lists no texts":       {found: "TXT", records: func(list []*dns.RecordSet) []*dns.RecordSet { return slices.DeleteFunc(list, isText) }},
+	"adjusts what it gets": {found: "A", adjust: func(wanted []*dns.RecordSet) []*dns.RecordSet { return adjustInPlace(wanted) }},
+	"creates before it deletes": {found: "type change", apply: edited(func(changes []dns.Change) []dns.Change {
+		slices.Reverse(changes)
+		return changes
+	})},
+	"sends in dry runs": {found: "dry run", apply: func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+		if err := p.Apply(ctx, zone, changes); !errors.Is(err, dns.ErrDryRun) {
+			return err
+		}
+		return nil
+	}},
+	"says that a rejected change was made": {found: "rejected record sets", apply: func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+		if err := p.Apply(ctx, zone, changes); !errors.Is(err, inmemory.ErrConflict) {
+			return err
+		}
+		return nil
+	}},
+	"doesn't say what it has made": {found: "rejected record sets", apply: func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+		err := p.Apply(ctx, zone, changes)
+		if errors.Is(err, inmemory.ErrConflict) {
+			return errors.Join(p.Apply(ctx, zone, changes[:1]), dns.ErrRejected)
+		}
+		return err
+	}},
+	"takes any zone": {found: "unknown zone", apply: func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+		if zone.Name == "nowhere.invalid" {
+			return nil
+		}
+		return p.Apply(ctx, zone, changes)
+	}},
+	"takes any name": {found: "outside of the zone", apply: dropped(func(c dns.Change) bool {
+		return !strings.HasSuffix(c.RecordSet().Name, ".example.test") && c.RecordSet().Name != "example.test" && !strings.HasSuffix(c.RecordSet().Name, "arpa")
+	})},
+	"works on when told to stop": {found: "cancelled context", apply: func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+		return p.Apply(context.WithoutCancel(ctx), zone, changes)
+	}},
+}
+
+func isText(r *dns.RecordSet) bool { return r.Type == dns.TypeTXT }
+
+func adjustInPlace(wanted []*dns.RecordSet) []*dns.RecordSet {
+	for _, r := range wanted {
+		r.TTL = 1234
+	}
+	return wanted
+}
+
+const mutantVariable = "SIGNPOST_TEST_MUTANT"
+
+// TestMutant runs the kit over the mutant that the environment names, in a process of its own.
+func TestMutant(t *testing.T) {
+	name := os.Getenv(mutantVariable)
+	if name == "" {
+		name = "none"
+	}
+	m := mutants[name]
+	providertest.Run(t, providertest.Options{
+		Open: func(t *testing.T, in dns.ProviderInput) providertest.Fixture {
+			config := inmemory.Config{Zones: []string{"example.test", "2.0.192.in-addr.arpa"}}
+			p, err := config.Open(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mine := m
+			mine.Provider = p.(*inmemory.Provider)
+			return providertest.Fixture{Provider: &mine, Zone: "example.test", Reverse: "2.0.192.in-addr.arpa"}
+		},
+		Rejects: func(zone string) []*dns.RecordSet {
+			return []*dns.RecordSet{{Name: "before." + zone, Type: dns.TypeCNAME, Targets: []string{"lb.example.net"}}}
+		},
+	})
+}
+
+// Each fault is found by the check that is about it. Without a fault nothing is: that is
+// TestMutant itself.
+func TestFaultsAreFound(t *testing.T) {
+	if os.Getenv(mutantVariable) != "" {
+		return
+	}
+	for name, m := range mutants {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMutant$", "-test.v")
+			cmd.Env = append(os.Environ(), mutantVariable+"="+name)
+			out, err := cmd.CombinedOutput()
+			if want := "--- FAIL: TestMutant/" + strings.ReplaceAll(m.found, " ", "_") + " "; err == nil || !strings.Contains(string(out), want) {
+				t.Errorf("%v; want %q in\n%s", err, want, out)
+			}
+		})
+	}
+}

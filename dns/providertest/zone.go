@@ -1,0 +1,227 @@
+package providertest
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// zone is the zone that a check works on.
+type zone struct {
+	t       *testing.T
+	fixture Fixture
+	// p is the provider, and name the name that those of the records end with.
+	p    dns.Provider
+	zone dns.Zone
+	name string
+	// background is what was in the zone before, which has to stay as it is.
+	background map[dns.Key]*dns.RecordSet
+}
+
+// open opens a provider and finds the zone of a name that the fixture has.
+func open(t *testing.T, o Options, name func(Fixture) string) *zone {
+	t.Helper()
+	f := o.Open(t, input())
+	z := &zone{t: t, fixture: f, p: f.Provider, name: name(f)}
+	z.zone = z.find()
+	z.background = z.records(z.p)
+	return z
+}
+
+func forward(f Fixture) string { return f.Zone }
+func reverse(f Fixture) string { return f.Reverse }
+
+// find returns the zone that the provider has for the name.
+func (z *zone) find() dns.Zone {
+	z.t.Helper()
+	zones, err := z.p.Zones(z.t.Context())
+	if err != nil {
+		z.t.Fatalf("Zones: %v", err)
+	}
+	for _, found := range zones {
+		if found.Name == "" || dns.Canonical(found.Name) == dns.Canonical(z.name) {
+			return found
+		}
+	}
+	z.t.Fatalf("Zones returned %v, none of them is %s", zones, z.name)
+	return dns.Zone{}
+}
+
+// input is what the providers of the kit are opened with.
+func input() dns.ProviderInput {
+	return dns.ProviderInput{
+		OwnerID: "kit",
+		Domains: everything{},
+		Wrap:    func(rt http.RoundTripper) http.RoundTripper { return rt },
+		Log:     slog.New(slog.DiscardHandler),
+	}
+}
+
+type everything struct{}
+
+func (everything) Match(string) bool { return true }
+
+// records lists the zone and fails the test when a key occurs twice.
+func (z *zone) records(p dns.Provider) map[dns.Key]*dns.RecordSet {
+	z.t.Helper()
+	list, err := p.Records(z.t.Context(), z.zone)
+	if err != nil {
+		z.t.Fatalf("Records: %v", err)
+	}
+	byKey := make(map[dns.Key]*dns.RecordSet, len(list))
+	for _, r := range list {
+		if _, twice := byKey[r.Key()]; twice {
+			z.t.Fatalf("Records returned %v twice", r.Key())
+		}
+		byKey[r.Key()] = r
+	}
+	return byKey
+}
+
+// current returns what is in the zone beyond the background.
+func (z *zone) current() map[dns.Key]*dns.RecordSet {
+	z.t.Helper()
+	current := z.records(z.p)
+	maps.DeleteFunc(current, func(k dns.Key, _ *dns.RecordSet) bool { return z.background[k] != nil })
+	return current
+}
+
+// adjust returns what the zone is to be like once the wanted record sets are made.
+func (z *zone) adjust(wanted []*dns.RecordSet) []*dns.RecordSet {
+	z.t.Helper()
+	a, ok := z.p.(dns.Adjuster)
+	if !ok {
+		return wanted
+	}
+	before := make([]*dns.RecordSet, len(wanted))
+	for i, r := range wanted {
+		before[i] = r.Clone()
+	}
+	adjusted, err := a.Adjust(z.t.Context(), wanted)
+	if err != nil {
+		z.t.Fatalf("Adjust: %v", err)
+	}
+	for i, r := range wanted {
+		if difference(before[i], r) != "" {
+			z.t.Fatalf("Adjust changed the %s that it was given", show(before[i]))
+		}
+	}
+	return adjusted
+}
+
+// changes works out how to get from what is there to what is wanted.
+func (z *zone) changes(adjusted []*dns.RecordSet) []dns.Change {
+	z.t.Helper()
+	current := z.current()
+	var removed, replaced, added []dns.Change
+	for _, r := range adjusted {
+		old := current[r.Key()]
+		delete(current, r.Key())
+		switch {
+		case old == nil:
+			added = append(added, dns.Change{New: r})
+		case difference(old, r) != "":
+			replaced = append(replaced, dns.Change{Old: old, New: r})
+		}
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(current), compareKeys) {
+		removed = append(removed, dns.Change{Old: current[k]})
+	}
+	return inOrder(slices.Concat(removed, replaced, added))
+}
+
+// inOrder puts the changes of a name next to each other, deletions first.
+func inOrder(changes []dns.Change) []dns.Change {
+	slices.SortStableFunc(changes, func(a, b dns.Change) int {
+		return strings.Compare(dns.Canonical(a.RecordSet().Name), dns.Canonical(b.RecordSet().Name))
+	})
+	return changes
+}
+
+func compareKeys(a, b dns.Key) int {
+	return strings.Compare(a.Name+" "+a.Type+" "+a.SetIdentifier, b.Name+" "+b.Type+" "+b.SetIdentifier)
+}
+
+// become brings the zone to a state in one call of Apply, and checks that it is in it.
+func (z *zone) become(wanted []*dns.RecordSet) {
+	z.t.Helper()
+	adjusted := z.adjust(wanted)
+	changes := z.changes(adjusted)
+	if err := z.p.Apply(z.t.Context(), z.zone, changes); err != nil {
+		z.t.Fatalf("Apply %s: %v", showChanges(changes), err)
+	}
+	z.expect(adjusted)
+}
+
+// expect checks that the zone has exactly what was adjusted, and that a plan would find
+// nothing to do: neither at once, nor later, nor in another process.
+func (z *zone) expect(adjusted []*dns.RecordSet) {
+	z.t.Helper()
+	for range 2 {
+		z.compare("Records", z.records(z.p), adjusted)
+	}
+	if z.fixture.Reopen != nil {
+		z.compare("Records of another provider", z.records(z.fixture.Reopen(z.t)), adjusted)
+	}
+}
+
+func (z *zone) compare(what string, listed map[dns.Key]*dns.RecordSet, adjusted []*dns.RecordSet) {
+	z.t.Helper()
+	for k, r := range z.background {
+		if now := listed[k]; now == nil || difference(r, now) != "" {
+			z.t.Errorf("%s: %s is %s now, although nobody asked for it", what, show(r), show(now))
+		}
+		delete(listed, k)
+	}
+	for _, want := range adjusted {
+		got := listed[want.Key()]
+		delete(listed, want.Key())
+		if got == nil {
+			z.t.Errorf("%s: no %s", what, show(want))
+		} else if d := difference(got, want); d != "" {
+			z.t.Errorf("%s: got %s, want %s: %s", what, show(got), show(want), d)
+		}
+	}
+	for _, r := range listed {
+		z.t.Errorf("%s: got %s, which should not be there", what, show(r))
+	}
+	if z.t.Failed() {
+		z.t.FailNow()
+	}
+}
+
+// seen checks what clients see of a record set, if there is a way to know.
+func (z *zone) seen(name, recordType string, want Answer) {
+	z.t.Helper()
+	if z.fixture.Lookup == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(z.t.Context(), lookupTimeout)
+	defer cancel()
+	got, err := z.fixture.Lookup(ctx, name, recordType)
+	if err != nil {
+		z.t.Fatalf("look up %s %s: %v", name, recordType, err)
+	}
+	fold := func(values []string) []string {
+		folded := slices.Clone(values)
+		for i := range folded {
+			if recordType != dns.TypeTXT {
+				folded[i] = strings.ToLower(folded[i])
+			}
+		}
+		slices.Sort(folded)
+		return folded
+	}
+	if !slices.Equal(fold(got.Values), fold(want.Values)) {
+		z.t.Fatalf("look up %s %s: got %q, want %q", name, recordType, got.Values, want.Values)
+	}
+	if want.TTL > 0 && len(want.Values) > 0 && got.TTL != want.TTL {
+		z.t.Fatalf("look up %s %s: got the TTL %d, want %d", name, recordType, got.TTL, want.TTL)
+	}
+}

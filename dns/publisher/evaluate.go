@@ -1,0 +1,323 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// readObjects evaluates what came in, at most once in a while unless a source has just been
+// filled, and notes which sources have been read completely.
+func (p *Publisher) readObjects(now time.Time) {
+	// Asked before what came in is taken: what was told by then is complete.
+	filled := p.newlyFilled()
+	if len(filled) == 0 && (!p.waiting || now.Sub(p.pass) < quiet) {
+		return
+	}
+	p.waiting, p.pass = false, now
+	p.evaluate(p.intake.take())
+	for _, i := range filled {
+		p.sources[i].read = true
+	}
+	if len(filled) > 0 && p.complete() {
+		p.release()
+	}
+}
+
+// newlyFilled returns the places of the sources whose tables have been filled meanwhile.
+func (p *Publisher) newlyFilled() []int {
+	var filled []int
+	for i := range p.sources {
+		if p.Sources[i].Poll == nil && !p.sources[i].read && allFilled(p.Sources[i].Source) {
+			filled = append(filled, i)
+		}
+	}
+	return filled
+}
+
+// statusEvery is how often it is looked whether tables can be read.
+const statusEvery = 5 * time.Second
+
+// watchTables reports sources whose tables can't be read, and those that can be again.
+func (p *Publisher) watchTables(now time.Time) {
+	if now.Before(p.statusAt) {
+		return
+	}
+	p.statusAt = now.Add(statusEvery)
+	defer p.depart(now)
+	for i := range p.sources {
+		s, src := &p.sources[i], &p.Sources[i]
+		if src.Poll != nil {
+			continue
+		}
+		err := unreadable(src.Source)
+		if err != nil {
+			s.steady = time.Time{}
+		} else if s.steady.IsZero() {
+			s.steady = now
+		}
+		switch {
+		case err != nil:
+			p.sourceFailed(s, src.Name, err)
+		case s.err != nil:
+			p.sourceRead(s, src.Name)
+		}
+	}
+}
+
+// farewell is how long an object of a kind that a cluster may lack has to be gone, while the
+// kind can be read, until its records are. When a kind is removed from a cluster its objects
+// are deleted first, and then it can't be read: nothing is to derive from that.
+const farewell = 5 * time.Second
+
+// departs reports whether an object has just left that may only seem to be gone, and notes it.
+func (p *Publisher) departs(i int, origin desired.Origin, records []*dns.RecordSet) bool {
+	if len(records) > 0 || !p.Desired.Has(origin) || !lackable(p.Sources[i].Source) {
+		delete(p.departing, origin)
+		return false
+	}
+	if _, known := p.departing[origin]; !known {
+		p.departing[origin] = time.Now()
+	}
+	return true
+}
+
+// lackable reports whether a source reads a kind that a cluster may lack.
+func lackable(s source.Source) bool {
+	return slices.ContainsFunc(s.Tables, func(t kube.AnyTable) bool { return !t.Status().Required })
+}
+
+// depart takes leave of the objects that are gone for good.
+func (p *Publisher) depart(now time.Time) {
+	for origin, since := range p.departing {
+		i := slices.IndexFunc(p.Sources, func(s NamedSource) bool { return s.Name == origin.Source })
+		steady := p.sources[i].steady
+		if steady.IsZero() || now.Sub(steady) < farewell || now.Sub(since) < farewell {
+			continue
+		}
+		delete(p.departing, origin)
+		p.put(origin, nil)
+	}
+}
+
+// unreadable returns why a table of a source can't be read at present, nil if all can.
+func unreadable(s source.Source) error {
+	for _, t := range s.Tables {
+		if status := t.Status(); status.State == kube.Waiting {
+			return fmt.Errorf("%s can't be read: %s: %s", status.Kind, status.Reason, status.Detail)
+		}
+	}
+	return nil
+}
+
+// pollSources starts the polls that are due.
+func (p *Publisher) pollSources(ctx context.Context, now time.Time) {
+	for i := range p.sources {
+		if s := &p.sources[i]; p.Sources[i].Poll != nil && !s.polling && !now.Before(s.pollAt) {
+			p.poll(ctx, i)
+		}
+	}
+}
+
+func allFilled(s source.Source) bool {
+	for _, t := range s.Tables {
+		if !t.Filled() {
+			return false
+		}
+	}
+	return true
+}
+
+// complete reports whether all sources have been read, so that what nobody asks for is
+// really not wanted.
+func (p *Publisher) complete() bool {
+	for i := range p.sources {
+		if !p.sources[i].read {
+			return false
+		}
+	}
+	return true
+}
+
+// release has names planned again that were held back for lack of a source.
+func (p *Publisher) release() {
+	for _, z := range p.land.all() {
+		for name := range z.gated {
+			z.touch(name)
+		}
+		clear(z.gated)
+	}
+}
+
+// poll asks a source for everything.
+func (p *Publisher) poll(ctx context.Context, i int) {
+	s, src := &p.sources[i], p.Sources[i]
+	s.polling = true
+	p.start(func() func() {
+		ctx, cancel := context.WithTimeout(ctx, p.Interval)
+		defer cancel()
+		records, err := src.Poll(ctx)
+		return func() { p.polled(i, records, err) }
+	})
+}
+
+func (p *Publisher) polled(i int, records []*dns.RecordSet, err error) {
+	s, src := &p.sources[i], p.Sources[i]
+	s.polling, s.pollAt = false, time.Now().Add(p.Interval)
+	if err != nil {
+		if p.once != nil {
+			p.once.fail(err)
+		}
+		p.sourceFailed(s, src.Name, err)
+		return
+	}
+	s.read = true
+	p.sourceRead(s, src.Name)
+	p.put(desired.Origin{Source: src.Name}, records)
+	if p.complete() {
+		p.release()
+	}
+}
+
+// sourceRead notes that a source can be read.
+func (p *Publisher) sourceRead(s *sourceState, name string) {
+	if s.err != nil {
+		p.Log.Info("Source is read again", "source", name)
+		s.err = nil
+	}
+	p.Metrics.sourceFailing(name, false)
+}
+
+func (p *Publisher) sourceFailed(s *sourceState, name string, err error) {
+	p.Metrics.sourceErrors.Inc()
+	p.Metrics.sourceFailing(name, true)
+	// The details of an error change, such as the port that a connection came from.
+	if s.err == nil {
+		p.Log.Error("Read a source; what it said before stays", "source", name, "err", err)
+		p.Notify(Notice{Action: ActionFailed, Reason: ReasonSource, Message: "source " + name + ": " + err.Error() + "; what it said before stays"})
+	}
+	s.err = err
+}
+
+// evaluate evaluates objects, source after source in a fixed order.
+func (p *Publisher) evaluate(dirty map[int]map[source.Key]struct{}) {
+	for _, i := range slices.Sorted(maps.Keys(dirty)) {
+		for key := range dirty[i] {
+			p.evaluateObject(i, key)
+		}
+	}
+	p.uncounted = true
+}
+
+func (p *Publisher) evaluateObject(i int, key source.Key) {
+	src := p.Sources[i]
+	origin := desired.Origin{Source: src.Name, Namespace: key.Namespace, Name: key.Name}
+	result := src.Evaluate(key)
+	for _, problem := range result.Problems {
+		p.problem(problem)
+	}
+	if result.Err != nil {
+		p.evaluationFailed(origin, result)
+		return
+	}
+	if p.departs(i, origin, result.Records) {
+		return
+	}
+	if _, failed := p.unresolved[origin]; failed {
+		delete(p.unresolved, origin)
+		p.release()
+	}
+	p.put(origin, result.Records)
+}
+
+func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result) {
+	message := result.Err.Error()
+	var later interface{ Pending() bool }
+	if errors.As(result.Err, &later) && later.Pending() {
+		// It is being found out, and the object is evaluated again then.
+		if !p.Desired.Has(origin) {
+			p.unresolved[origin] = ""
+		}
+		p.Log.Debug("Wait for what an object refers to", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
+		return
+	}
+	p.Metrics.sourceErrors.Inc()
+	if !p.Desired.Has(origin) {
+		if p.unresolved[origin] == message {
+			return
+		}
+		p.unresolved[origin] = message
+	}
+	p.Log.Warn("Evaluate an object; its records stay as they are", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
+	objects := []dns.Object{{Source: origin.Source, Namespace: origin.Namespace, Name: origin.Name}}
+	for _, problem := range result.Problems {
+		objects[0] = problem.Object
+	}
+	p.Notify(Notice{Objects: objects, Action: ActionFailed, Reason: ReasonInvalid, Message: message + "; its records stay as they are"})
+}
+
+// put takes what an origin asks for now.
+func (p *Publisher) put(origin desired.Origin, records []*dns.RecordSet) {
+	names, problems := p.Desired.Put(origin, records)
+	for _, problem := range problems {
+		p.problem(problem)
+	}
+	for _, name := range names {
+		p.touch(name)
+	}
+	p.unverified = p.unverified || len(names) > 0
+}
+
+func (p *Publisher) problem(problem dns.Problem) {
+	p.Metrics.problems.Inc()
+	message := problem.Subject + " is " + quote(problem.Value) + ": " + problem.Reason
+	p.Log.Warn("Skip what an object asks for", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)
+	p.Notify(Notice{Objects: []dns.Object{problem.Object}, Action: ActionFailed, Reason: ReasonInvalid, Message: message})
+}
+
+// quote quotes a value of an object, and shortens one that is too long to be read.
+func quote(value string) string {
+	const most = 100
+	if len(value) > most {
+		value = strings.ToValidUTF8(value[:most], "") + "…"
+	}
+	return `"` + value + `"`
+}
+
+// held says why a change may not be made as long as not everything is known, or "".
+func (p *Publisher) held(c dns.Change) string {
+	if c.Old == nil || (c.New != nil && holdsAll(c.New.Targets, c.Old.Targets)) {
+		return ""
+	}
+	for i := range p.sources {
+		if !p.sources[i].read {
+			return "source " + p.Sources[i].Name + " has not been read yet"
+		}
+	}
+	resource := c.Old.Labels[dns.LabelResource]
+	for origin := range p.unresolved {
+		if strings.HasSuffix(resource, "/"+origin.Namespace+"/"+origin.Name) || (origin.Namespace == "" && strings.HasSuffix(resource, "/"+origin.Name)) {
+			return resource + " can't be evaluated"
+		}
+	}
+	return ""
+}
+
+// holdsAll reports whether all of some targets are among others.
+func holdsAll(targets, some []string) bool {
+	for _, t := range some {
+		if !slices.ContainsFunc(targets, func(o string) bool { return strings.EqualFold(o, t) }) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,258 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const zoneName = "shop.test"
+
+// objects are what a source of the tests has: record sets by object.
+type objects struct {
+	mu      sync.Mutex
+	records map[source.Key][]*dns.RecordSet
+	errs    map[source.Key]error
+	changed func(source.Key)
+	name    string
+}
+
+func newObjects(name string) *objects {
+	return &objects{name: name, records: map[source.Key][]*dns.RecordSet{}, errs: map[source.Key]error{}}
+}
+
+// set has an object ask for records; none is that it is gone.
+func (o *objects) set(name string, records ...*dns.RecordSet) {
+	key := source.Key{Namespace: "default", Name: name}
+	o.mu.Lock()
+	delete(o.errs, key)
+	if len(records) == 0 {
+		delete(o.records, key)
+	} else {
+		o.records[key] = records
+	}
+	o.mu.Unlock()
+	o.tell(key)
+}
+
+func (o *objects) fail(name string, err error) {
+	key := source.Key{Namespace: "default", Name: name}
+	o.mu.Lock()
+	o.errs[key] = err
+	o.mu.Unlock()
+	o.tell(key)
+}
+
+func (o *objects) tell(key source.Key) {
+	o.mu.Lock()
+	changed := o.changed
+	o.mu.Unlock()
+	if changed != nil {
+		changed(key)
+	}
+}
+
+// listen has a publisher told of everything there is, and of each change.
+func (o *objects) listen(changed func(source.Key)) {
+	o.mu.Lock()
+	o.changed = changed
+	keys := slices.Collect(maps.Keys(o.records))
+	keys = append(keys, slices.Collect(maps.Keys(o.errs))...)
+	o.mu.Unlock()
+	for _, key := range keys {
+		changed(key)
+	}
+}
+
+func (o *objects) evaluate(key source.Key) source.Result {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.errs[key]; err != nil {
+		return source.Result{Err: err}
+	}
+	return source.Result{Records: o.records[key]}
+}
+
+// record returns a record set as the object of a name asks for it.
+func record(t testing.TB, object, name, recordType string, targets ...string) *dns.RecordSet {
+	t.Helper()
+	r, err := dns.New(name, recordType, 0, targets...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Labels = map[string]string{dns.LabelResource: "service/default/" + object}
+	r.Objects = []dns.Object{{APIVersion: "v1", Kind: "Service", Namespace: "default", Name: object, Source: "service"}}
+	return r
+}
+
+// world is a publisher in a test, over a zone in memory.
+type world struct {
+	t        testing.TB
+	provider dns.Provider
+	zones    *inmemory.Provider
+	objects  *objects
+	change   func(*Config)
+
+	publisher *Publisher
+	stop      func()
+
+	mu      sync.Mutex
+	notices []Notice
+}
+
+func newWorld(t testing.TB) *world {
+	zones := inmemory.New(zoneName)
+	return &world{t: t, zones: zones, provider: zones, objects: newObjects("service")}
+}
+
+// start starts a publisher; change may change its config.
+func (w *world) start() {
+	w.t.Helper()
+	p := w.make()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := p.Run(ctx); err != nil {
+			w.t.Error(err)
+		}
+	})
+	running.Go(func() {
+		if err := p.Lead(ctx); err != nil {
+			w.t.Error(err)
+		}
+	})
+	w.stop = func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+func (w *world) make() *Publisher {
+	w.t.Helper()
+	want, err := desired.New(desired.Options{Sources: []string{"service"}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", Prefix: "own-"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c := Config{
+		Sources: []NamedSource{{Name: "service", Source: source.Source{Evaluate: w.objects.evaluate}}},
+		Desired: want, Owner: o, Provider: w.provider,
+		Rules:  plan.Rules{Policy: plan.Sync, Owner: "me", Managed: plan.DefaultManaged()},
+		Budget: DefaultBudget(),
+		Notify: w.notice,
+		Log:    slog.New(slog.NewTextHandler(w.t.Output(), nil)),
+	}
+	if w.change != nil {
+		w.change(&c)
+	}
+	p, err := New(c)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.publisher = p
+	w.objects.listen(Changed(func() *Publisher { return p }, 0))
+	return p
+}
+
+func (w *world) notice(n Notice) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notices = append(w.notices, n)
+}
+
+// said returns the reasons of the notices since the last call, with their messages.
+func (w *world) said() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var said []string
+	for _, n := range w.notices {
+		name := ""
+		if n.Record != nil {
+			name = n.Record.Name + " " + n.Record.Type
+		}
+		said = append(said, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", n.Reason, n.Action, name, n.Message)))
+	}
+	w.notices = nil
+	return said
+}
+
+// zone returns what is in the zone, without markers: "name TYPE targets".
+func (w *world) zone() []string {
+	w.t.Helper()
+	var lines []string
+	for _, r := range w.listing() {
+		if r.Type != dns.TypeTXT {
+			lines = append(lines, line(r))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func (w *world) listing() []*dns.RecordSet {
+	w.t.Helper()
+	zones, err := w.zones.Zones(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var all []*dns.RecordSet
+	for _, z := range zones {
+		records, err := w.zones.Records(w.t.Context(), z)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		all = append(all, records...)
+	}
+	return all
+}
+
+func line(r *dns.RecordSet) string {
+	return fmt.Sprintf("%s %s %s", r.Name, r.Type, strings.Join(slices.Sorted(slices.Values(r.Targets)), ","))
+}
+
+// change makes a change in the zone as a human would.
+func (w *world) byHand(changes ...dns.Change) {
+	w.t.Helper()
+	zones, err := w.zones.Zones(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.zones.Apply(w.t.Context(), zones[0], changes); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// rest lets time pass until nothing happens for a moment, far less than an interval.
+func rest() {
+	time.Sleep(2 * quiet)
+	synctest.Wait()
+}
+
+func (w *world) expectZone(want ...string) {
+	w.t.Helper()
+	slices.Sort(want)
+	if got := w.zone(); !slices.Equal(got, want) {
+		w.t.Errorf("zone:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}

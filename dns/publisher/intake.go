@@ -1,0 +1,44 @@
+package publisher
+
+import (
+	"sync"
+
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// intake collects the objects that have to be evaluated, from any goroutine.
+type intake struct {
+	mu    sync.Mutex
+	dirty map[int]map[source.Key]struct{} // by index of the source
+	// wake has room for one: somebody who waits finds all that came in meanwhile.
+	wake chan struct{}
+}
+
+func newIntake() *intake {
+	return &intake{dirty: map[int]map[source.Key]struct{}{}, wake: make(chan struct{}, 1)}
+}
+
+// add notes that an object of a source has to be evaluated.
+func (in *intake) add(src int, key source.Key) {
+	in.mu.Lock()
+	keys := in.dirty[src]
+	if keys == nil {
+		keys = map[source.Key]struct{}{}
+		in.dirty[src] = keys
+	}
+	keys[key] = struct{}{}
+	in.mu.Unlock()
+	select {
+	case in.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what came in since the last call.
+func (in *intake) take() map[int]map[source.Key]struct{} {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	taken := in.dirty
+	in.dirty = make(map[int]map[source.Key]struct{}, len(taken))
+	return taken
+}

@@ -1,0 +1,175 @@
+package publisher
+
+import (
+	"context"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+)
+
+// listZones finds out which zones there are, when that is due.
+func (p *Publisher) listZones(now time.Time) {
+	l := &p.zoneList
+	if l.busy || now.Before(l.due) {
+		return
+	}
+	l.busy = true
+	p.startWrite(listTimeout, func(ctx context.Context) func() {
+		zones, err := p.Provider.Zones(ctx)
+		var filter dns.Filter
+		if f, ok := p.Provider.(dns.DomainFilterer); ok && err == nil {
+			filter = f.DomainFilter(ctx)
+		}
+		return func() { p.listedZones(zones, filter, err) }
+	})
+}
+
+func (p *Publisher) listedZones(zones []dns.Zone, filter dns.Filter, err error) {
+	l := &p.zoneList
+	l.busy = false
+	defer func() { p.Metrics.zoneList(l) }()
+	if err != nil {
+		p.troubled(&l.trouble, "list the zones", err)
+		l.due = l.retryAt
+		return
+	}
+	p.untroubled(&l.trouble, "list the zones")
+	l.due = time.Now().Add(p.Interval)
+	old := p.land.all()
+	next := make(map[zoneKey]*zone, len(zones))
+	same := p.land != nil && len(zones) == len(old)
+	for _, z := range zones {
+		kept := old[keyOf(z)]
+		if kept == nil {
+			same = false
+			kept = newZone(z)
+		}
+		next[keyOf(z)] = kept
+	}
+	if same {
+		p.land = &territory{finder: p.land.finder, zones: next, filter: filter}
+		return
+	}
+	p.land = &territory{finder: dns.NewZoneFinder(zones), zones: next, filter: filter}
+	clear(p.homeless)
+	for name := range p.Desired.Names() {
+		p.touch(name)
+	}
+}
+
+// listRecords reads a zone.
+func (p *Publisher) listRecords(z *zone) {
+	z.busy = true
+	p.startWrite(listTimeout, func(ctx context.Context) func() {
+		err := p.Owner.Load(ctx)
+		var records []*dns.RecordSet
+		if err == nil {
+			records, err = p.Provider.Records(ctx, z.Zone)
+		}
+		known := p.knownAnew()
+		return func() {
+			p.listedRecords(z, records, err)
+			p.relabel(known)
+		}
+	})
+}
+
+func (p *Publisher) listedRecords(z *zone, records []*dns.RecordSet, err error) {
+	z.busy = false
+	p.Metrics.lastReconcile.SetToCurrentTime()
+	if err != nil {
+		p.troubled(&z.reading, "read zone "+z.Name, err)
+		p.Metrics.zone(z)
+		return
+	}
+	before := z.mirror.relist(records)
+	first := !z.listed
+	z.known, z.listed, z.fresh = true, true, true
+	z.verifyAt = time.Now().Add(p.Interval)
+	p.untroubled(&z.reading, "read zone "+z.Name)
+	z.countOrphans()
+	p.refresh(z, before)
+	p.disown(z)
+	if first {
+		// Records that nobody asks for are found here only.
+		for name := range z.mirror.names {
+			z.dirty[name] = struct{}{}
+		}
+	}
+	for name := range z.proposed {
+		z.touch(name)
+	}
+	clear(z.proposed)
+	p.Metrics.zone(z)
+}
+
+// refresh works out whom the records belong to under names where something changed, and
+// under those that markers there describe, and has them planned.
+func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
+	type place struct {
+		z    *zone
+		name string
+	}
+	affected := map[place]struct{}{}
+	for name, gone := range before {
+		affected[place{z, name}] = struct{}{}
+		come := z.mirror.lookup(name)
+		for described, m := range p.described(gone, come) {
+			if other := p.land.zoneOf(described); other != nil {
+				other.mirror.mark(described, m.gone, m.come)
+				affected[place{other, described}] = struct{}{}
+			}
+		}
+	}
+	p.unverified = p.unverified || len(affected) > 0
+	id := p.Owner.ID()
+	for a := range affected {
+		a.z.mirror.count(a.name, id, -1)
+		a.z.mirror.label(a.name, p.Owner, p.land.lookup)
+		a.z.mirror.count(a.name, id, +1)
+		a.z.touch(a.name)
+	}
+}
+
+// knownAnew returns the names of which an owner knows something else than before.
+func (p *Publisher) knownAnew() []string {
+	if o, ok := p.Owner.(owner.Outside); ok {
+		return o.Changed()
+	}
+	return nil
+}
+
+// relabel works out again whom the records under some names belong to.
+func (p *Publisher) relabel(names []string) {
+	for _, name := range names {
+		if z := p.land.zoneOf(name); z != nil {
+			p.refresh(z, map[string][]*dns.RecordSet{name: z.mirror.lookup(name)})
+		}
+	}
+}
+
+// markers are the markers of a name that have gone and come.
+type markers struct{ gone, come []*dns.RecordSet }
+
+// described returns the names that markers describe.
+func (p *Publisher) described(gone, come []*dns.RecordSet) map[string]markers {
+	found := map[string]markers{}
+	for _, r := range gone {
+		names, _ := p.Owner.Mark(r)
+		for _, name := range names {
+			m := found[name]
+			m.gone = append(m.gone, r)
+			found[name] = m
+		}
+	}
+	for _, r := range come {
+		names, _ := p.Owner.Mark(r)
+		for _, name := range names {
+			m := found[name]
+			m.come = append(m.come, r)
+			found[name] = m
+		}
+	}
+	return found
+}

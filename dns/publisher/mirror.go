@@ -1,0 +1,203 @@
+package publisher
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/plan"
+)
+
+// mirror is our copy of a zone. Only the loop writes; lookups come from any goroutine.
+type mirror struct {
+	mu sync.RWMutex
+	// names has what is under each name, in canonical form.
+	names map[string]*node
+	// listed is the last listing, by which an equal one is known without a look at it.
+	listed []*dns.RecordSet
+	// records counts the ordinary record sets by type, owned those of them that are ours.
+	records map[string]int
+	owned   int
+}
+
+// node is what is under one name. A node in the map is not changed but replaced.
+type node struct {
+	// raw is as the provider lists it; current are those of it that are no markers.
+	raw     []*dns.RecordSet
+	current []plan.Current
+	// markers describe record sets of this name, from anywhere.
+	markers []*dns.RecordSet
+}
+
+func newMirror() *mirror { return &mirror{names: map[string]*node{}, records: map[string]int{}} }
+
+// lookup returns what the provider lists under a canonical name.
+func (m *mirror) lookup(name string) []*dns.RecordSet {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if n := m.names[name]; n != nil {
+		return n.raw
+	}
+	return nil
+}
+
+// node returns what is under a name, which may be nothing.
+func (m *mirror) node(name string) node {
+	if n := m.names[name]; n != nil {
+		return *n
+	}
+	return node{}
+}
+
+// relist makes the mirror hold a listing. It returns the names under which something is
+// different, and for each the record sets that were there before.
+func (m *mirror) relist(sets []*dns.RecordSet) map[string][]*dns.RecordSet {
+	if len(sets) > 0 && len(sets) == len(m.listed) && &sets[0] == &m.listed[0] {
+		return nil
+	}
+	m.listed = sets
+	byName := make(map[string][]*dns.RecordSet, len(m.names))
+	for _, r := range sets {
+		name := dns.Canonical(r.Name)
+		byName[name] = append(byName[name], r)
+	}
+	before := map[string][]*dns.RecordSet{}
+	for name, n := range m.names {
+		if len(n.raw) > 0 && byName[name] == nil {
+			before[name] = n.raw
+		}
+	}
+	for name, raw := range byName {
+		if old := m.node(name).raw; !sameSets(old, raw) {
+			before[name] = old
+		}
+	}
+	for name := range before {
+		m.setRaw(name, byName[name])
+	}
+	return before
+}
+
+// write makes the mirror show a change that was applied, and returns what was under
+// the name before.
+func (m *mirror) write(c dns.Change) (name string, before []*dns.RecordSet) {
+	key := c.RecordSet().Key()
+	before = m.node(key.Name).raw
+	raw := slices.DeleteFunc(slices.Clone(before), func(r *dns.RecordSet) bool { return r.Key() == key })
+	if c.New != nil {
+		// Labels are the owner's business: they are worked out from what is in the zone.
+		listed := *c.New
+		listed.Labels = nil
+		raw = append(raw, &listed)
+	}
+	// The listing that it was taken from isn't what the zone has any more.
+	m.listed = nil
+	m.setRaw(key.Name, raw)
+	return key.Name, before
+}
+
+func (m *mirror) setRaw(name string, raw []*dns.RecordSet) {
+	n := m.node(name)
+	n.raw = raw
+	m.set(name, n)
+}
+
+func (m *mirror) set(name string, n node) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	// What was current is needed until the name has been counted anew.
+	if len(n.raw) == 0 && len(n.markers) == 0 && len(n.current) == 0 {
+		delete(m.names, name)
+		return
+	}
+	m.names[name] = &n
+}
+
+// mark makes the markers under a name known to the names that they describe, as far as
+// those are in this mirror.
+func (m *mirror) mark(describes string, gone, come []*dns.RecordSet) {
+	n := m.node(describes)
+	markers := make([]*dns.RecordSet, 0, len(n.markers)+len(come))
+	for _, r := range n.markers {
+		if !slices.Contains(gone, r) && !slices.Contains(come, r) {
+			markers = append(markers, r)
+		}
+	}
+	n.markers = append(markers, come...)
+	m.set(describes, n)
+}
+
+// label works out again to whom the record sets of a name belong.
+func (m *mirror) label(name string, o owner.Owner, look owner.Lookup) {
+	n, known := m.names[name]
+	if !known {
+		return
+	}
+	current := make([]plan.Current, 0, len(n.raw))
+	for _, r := range n.raw {
+		if _, marker := o.Mark(r); marker {
+			continue
+		}
+		labels, heal := o.Labels(look, r)
+		current = append(current, plan.Current{Set: withLabels(r, labels), Heal: heal})
+	}
+	fresh := *n
+	fresh.current = slices.Clip(current)
+	m.set(name, fresh)
+}
+
+// count adds the record sets of a name to the counters, or takes them away.
+func (m *mirror) count(name, ownerID string, sign int) {
+	for _, c := range m.node(name).current {
+		m.records[c.Set.Type] += sign
+		if ownerID == "" || c.Set.Labels[dns.LabelOwner] == ownerID {
+			m.owned += sign
+		}
+	}
+}
+
+// withLabels returns r with the labels of its owner over those that it came with.
+func withLabels(r *dns.RecordSet, labels map[string]string) *dns.RecordSet {
+	if len(labels) == 0 {
+		return r
+	}
+	labelled := *r
+	if len(r.Labels) > 0 {
+		merged := maps.Clone(r.Labels)
+		maps.Copy(merged, labels)
+		labels = merged
+	}
+	labelled.Labels = labels
+	return &labelled
+}
+
+// sameSets reports whether two lists of the record sets of a name say the same.
+func sameSets(a, b []*dns.RecordSet) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for _, r := range a {
+		key := r.Key()
+		i := slices.IndexFunc(b, func(o *dns.RecordSet) bool { return o.Key() == key })
+		if i < 0 || !sameSet(r, b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameSet(a, b *dns.RecordSet) bool {
+	return a.Name == b.Name && a.TTL == b.TTL && sameTexts(a.Targets, b.Targets) &&
+		maps.Equal(a.Labels, b.Labels) && dns.SameProperties(a.Properties, b.Properties)
+}
+
+// sameTexts compares without regard to order, to the letter: an owner that has to
+// delete a text needs it as it is.
+func sameTexts(a, b []string) bool {
+	if slices.Equal(a, b) {
+		return true
+	}
+	return len(a) == len(b) && slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}

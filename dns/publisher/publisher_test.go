@@ -1,0 +1,429 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// Case 187: one pass with a create, an update and a delete of A and AAAA does just those.
+func TestPublish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start()
+		defer w.stop()
+		w.objects.set("old", record(t, "old", "old.shop.test", "A", "192.0.2.1"), record(t, "old", "old.shop.test", "AAAA", "2001:db8::1"))
+		w.objects.set("same", record(t, "same", "same.shop.test", "A", "192.0.2.1"), record(t, "same", "same.shop.test", "AAAA", "2001:db8::1"))
+		rest()
+		w.expectZone("old.shop.test A 192.0.2.1", "old.shop.test AAAA 2001:db8::1", "same.shop.test A 192.0.2.1", "same.shop.test AAAA 2001:db8::1")
+		w.said()
+		w.objects.set("old")
+		w.objects.set("same", record(t, "same", "same.shop.test", "A", "192.0.2.2"), record(t, "same", "same.shop.test", "AAAA", "2001:db8::2"))
+		w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.3"), record(t, "new", "new.shop.test", "AAAA", "2001:db8::3"))
+		rest()
+		w.expectZone("new.shop.test A 192.0.2.3", "new.shop.test AAAA 2001:db8::3", "same.shop.test A 192.0.2.2", "same.shop.test AAAA 2001:db8::2")
+		want := []string{
+			"RecordDeleted Deleted old.shop.test A", "RecordDeleted Deleted old.shop.test AAAA",
+			"RecordReady Created new.shop.test A", "RecordReady Created new.shop.test AAAA",
+			"RecordReady Updated same.shop.test A", "RecordReady Updated same.shop.test AAAA",
+		}
+		if got := w.said(); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+			t.Errorf("case 195, notices: %q, want %q", got, want)
+		}
+		if left := len(w.listing()); left != 8 {
+			t.Errorf("%d record sets with their markers, want 8", left)
+		}
+	})
+}
+
+// A lone change waits for nothing; a burst is one batch or two.
+func TestLatency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var applies atomic.Int32
+		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+			if c.Operation == inmemory.Apply {
+				applies.Add(1)
+			}
+			return nil
+		}})
+		w.start()
+		defer w.stop()
+		rest()
+		w.objects.set("lone", record(t, "lone", "lone.shop.test", "A", "192.0.2.1"))
+		synctest.Wait()
+		if applies.Load() != 1 {
+			t.Errorf("%d batches for a lone change, before any time has passed; want 1", applies.Load())
+		}
+		for i := range 100 {
+			w.objects.set(fmt.Sprint("burst", i), record(t, "burst", fmt.Sprintf("burst%d.shop.test", i), "A", "192.0.2.1"))
+			time.Sleep(time.Millisecond / 2)
+		}
+		rest()
+		if applies.Load() > 3 {
+			t.Errorf("%d batches for a lone change and a burst, want 3 at most", applies.Load())
+		}
+		if got := len(w.zone()); got != 101 {
+			t.Errorf("%d records, want 101", got)
+		}
+	})
+}
+
+// Case 191: without changes nothing is applied, and between verifications nothing is asked.
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		var mu sync.Mutex
+		calls := map[inmemory.Operation]int{}
+		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+			mu.Lock()
+			defer mu.Unlock()
+			calls[c.Operation]++
+			return nil
+		}})
+		time.Sleep(5*DefaultInterval + time.Second)
+		synctest.Wait()
+		if calls[inmemory.Apply] != 0 || calls[inmemory.Records] != 5 || calls[inmemory.Zones] != 5 {
+			t.Errorf("calls in five intervals: %v, want 5 listings of records and zones", calls)
+		}
+	})
+}
+
+// What somebody changes by hand is put right at the next verification; what is somebody
+// else's stays as it is.
+func TestDrift(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		foreign, _ := dns.New("foreign.shop.test", "A", 300, "192.0.2.9")
+		w.byHand(dns.Change{New: foreign})
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.objects.set("f", record(t, "f", "foreign.shop.test", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.1", "foreign.shop.test A 192.0.2.9")
+		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "RecordConflict FailedSync foreign.shop.test A") {
+			t.Errorf("nothing says whose foreign.shop.test is:\n%s", said)
+		}
+		for _, r := range w.listing() {
+			if r.Name == "a.shop.test" {
+				w.byHand(dns.Change{Old: r})
+			}
+		}
+		w.expectZone("foreign.shop.test A 192.0.2.9")
+		time.Sleep(DefaultInterval)
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.1", "foreign.shop.test A 192.0.2.9")
+	})
+}
+
+// One record that the provider rejects keeps no other from being published.
+func TestBisect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var bad atomic.Bool
+		bad.Store(true)
+		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+			for _, change := range c.Changes {
+				if bad.Load() && strings.HasPrefix(change.RecordSet().Name, "bad") {
+					return fmt.Errorf("no such name: %w", dns.ErrRejected)
+				}
+			}
+			return nil
+		}})
+		for i := range 200 {
+			w.objects.set(fmt.Sprint("good", i), record(t, "good", fmt.Sprintf("good%d.shop.test", i), "A", "192.0.2.1"))
+		}
+		w.objects.set("bad", record(t, "bad", "bad.shop.test", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		if got := len(w.zone()); got != 200 {
+			t.Errorf("%d records, want the 200 good ones", got)
+		}
+		said := slices.DeleteFunc(w.said(), func(s string) bool { return strings.HasPrefix(s, ReasonReady) })
+		if len(said) != 1 || !strings.HasPrefix(said[0], "RecordError FailedSync bad.shop.test A") {
+			t.Errorf("notices: %q, want one about bad.shop.test", said)
+		}
+		bad.Store(false)
+		time.Sleep(2 * DefaultInterval)
+		rest()
+		if got := len(w.zone()); got != 201 {
+			t.Errorf("%d records after the provider takes it, want 201", got)
+		}
+	})
+}
+
+// batches is a provider that takes a few changes at a time.
+type batches struct{ dns.Provider }
+
+func (batches) Batch() (int, time.Duration) { return 14, 50 * time.Millisecond }
+
+// More deletions than the budget allows wait, and the records come back, or are approved.
+func TestBudget(t *testing.T) {
+	fill := func(w *world) {
+		for i := range 100 {
+			w.objects.set(fmt.Sprint("o", i), record(t, "o", fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
+		}
+	}
+	empty := func(w *world, n int) {
+		for i := range n {
+			w.objects.set(fmt.Sprint("o", i))
+		}
+	}
+	hash := ""
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		fill(w)
+		w.start()
+		rest()
+		w.said()
+		empty(w, 20)
+		rest()
+		if got := len(w.zone()); got != 80 {
+			t.Errorf("%d records, want 80: a fifth may go", got)
+		}
+		synctest.Wait()
+		for _, z := range w.publisher.land.all() {
+			if z.mirror.owned != 80 || z.mirror.records["A"] != 80 {
+				t.Errorf("%d owned of %v, want all 80", z.mirror.owned, z.mirror.records)
+			}
+		}
+		w.said()
+		empty(w, 21)
+		rest()
+		if got := len(w.zone()); got != 80 {
+			t.Errorf("%d records, want 80: no more within the window", got)
+		}
+		fill(w)
+		rest()
+		if got := len(w.zone()); got != 100 {
+			t.Errorf("%d records, want 100: all came back", got)
+		}
+		time.Sleep(DefaultBudget().Window)
+		w.said()
+		// After any change, those of the next tenth of a second are looked at together; without
+		// one, the first deletion could be looked at alone, and go.
+		w.objects.set("nobody")
+		synctest.Wait()
+		empty(w, 100)
+		rest()
+		if got := len(w.zone()); got != 100 {
+			t.Errorf("%d records, want 100: nothing goes when all would", got)
+		}
+		said := strings.Join(w.said(), "\n")
+		if _, after, ok := strings.Cut(said, "--approve-plan="); ok {
+			hash = after[:12]
+		} else {
+			t.Fatalf("nothing says how to approve:\n%s", said)
+		}
+		w.stop()
+		w.change = func(c *Config) { c.Budget.Approved = hash }
+		w.provider = batches{w.zones}
+		w.start()
+		defer w.stop()
+		time.Sleep(5 * time.Second)
+		w.expectZone()
+		if left := w.listing(); len(left) != 0 {
+			t.Errorf("%d record sets are left", len(left))
+		}
+	})
+}
+
+// While a source has not been read, nothing is taken away; the same for an object that
+// can't be evaluated.
+func TestNothingIsDeletedForWhatIsNotKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
+		w.objects.set("gone", record(t, "gone", "gone.shop.test", "A", "192.0.2.1"))
+		w.start()
+		rest()
+		w.stop()
+		w.objects.fail("a", errors.New("template: no field Spc"))
+		w.objects.set("gone")
+		var away atomic.Bool
+		away.Store(true)
+		w.change = func(c *Config) {
+			c.Sources = append(c.Sources, NamedSource{Name: "connector", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) {
+				if away.Load() {
+					return nil, errors.New("connection refused")
+				}
+				return nil, nil
+			}}})
+		}
+		w.start()
+		defer w.stop()
+		w.objects.set("c", record(t, "c", "c.shop.test", "A", "192.0.2.1"))
+		time.Sleep(3 * DefaultInterval)
+		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1", "gone.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.1")
+		said := strings.Join(w.said(), "\n")
+		for _, want := range []string{"SourceNotRead", "connection refused", "no field Spc"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("no notice has %q:\n%s", want, said)
+			}
+		}
+		away.Store(false)
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.1")
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.2"))
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.2", "b.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.1")
+	})
+}
+
+// Case 192, 193: names outside of the filter of the user, or of the zones, are let alone.
+func TestDomains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.change = func(c *Config) { c.Domains = dns.NewDomainFilter([]string{"in.shop.test"}, nil) }
+		w.objects.set("in", record(t, "in", "a.in.shop.test", "A", "192.0.2.1"))
+		w.objects.set("out", record(t, "out", "a.out.shop.test", "A", "192.0.2.1"))
+		w.objects.set("elsewhere", record(t, "elsewhere", "a.in.shop.test.example", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		w.expectZone("a.in.shop.test A 192.0.2.1")
+	})
+}
+
+// Case 29, 30 in the loop: a policy without deletions leaves what nobody asks for.
+func TestUpsertOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.change = func(c *Config) { c.Rules.Policy = plan.UpsertOnly }
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		w.objects.set("a")
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.1")
+	})
+}
+
+// Case 197: once applies what there is to be done and ends; in a dry run it only says so.
+func TestOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		settled := make(chan struct{})
+		close(settled)
+		w := newWorld(t)
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.change = func(c *Config) { c.DryRun = true }
+		plans, err := w.make().Once(t.Context(), settled)
+		if err != nil || len(plans) != 1 || len(plans[0].Changes) != 1 {
+			t.Errorf("dry run: %+v, %v; want one change", plans, err)
+		}
+		w.expectZone()
+		w.change = nil
+		if _, err := w.make().Once(t.Context(), settled); err != nil {
+			t.Error(err)
+		}
+		w.expectZone("a.shop.test A 192.0.2.1")
+		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+			if c.Operation == inmemory.Records {
+				return dns.ErrCredentials
+			}
+			return nil
+		}})
+		if _, err := w.make().Once(t.Context(), settled); !errors.Is(err, dns.ErrCredentials) {
+			t.Errorf("wrong credentials: %v", err)
+		}
+	})
+}
+
+// Wrong credentials change nothing, are said once, and the publisher goes on trying.
+func TestCredentials(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var refuse atomic.Bool
+		refuse.Store(true)
+		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+			if refuse.Load() && c.Operation == inmemory.Apply {
+				return fmt.Errorf("key unknown: %w", dns.ErrCredentials)
+			}
+			return nil
+		}})
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		time.Sleep(3 * DefaultInterval)
+		said := w.said()
+		if len(said) == 0 || !strings.HasPrefix(said[0], ReasonProvider) || len(said) > 2 {
+			t.Errorf("notices: %q, want one about the credentials", said)
+		}
+		refuse.Store(false)
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone("a.shop.test A 192.0.2.1")
+	})
+}
+
+// Metrics say how things stand, also when nothing is to be done.
+func TestMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		registry := prometheus.NewRegistry()
+		w.change = func(c *Config) { c.Metrics = NewMetrics(registry) }
+		var away atomic.Bool
+		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+			if away.Load() && c.Operation != inmemory.Apply {
+				return errors.New("no route to host")
+			}
+			return nil
+		}})
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		time.Sleep(DefaultInterval + time.Second)
+		away.Store(true)
+		time.Sleep(DefaultInterval)
+		synctest.Wait()
+		got := map[string]float64{}
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				got[f.GetName()] += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+			}
+		}
+		start := float64(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Unix())
+		for name, want := range map[string]float64{
+			"external_dns_controller_last_sync_timestamp_seconds": start + 60,
+			"external_dns_controller_no_op_runs_total":            1,
+			"external_dns_controller_verified_records":            1,
+			"external_dns_registry_endpoints_total":               1,
+			"external_dns_registry_records":                       1,
+			"external_dns_source_records":                         1,
+			"signpost_dns_provider_failing":                       1,
+			"signpost_dns_zone_failing":                           1,
+		} {
+			if got[name] != want {
+				t.Errorf("%s is %v, want %v", name, got[name], want)
+			}
+		}
+		if got["external_dns_controller_consecutive_soft_errors"] < 2 || got["external_dns_registry_errors_total"] < 2 {
+			t.Errorf("errors: %v in a row, %v in all; want some of both", got["external_dns_controller_consecutive_soft_errors"], got["external_dns_registry_errors_total"])
+		}
+	})
+}

@@ -1,0 +1,253 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+)
+
+// ownedBy has a world use another owner.
+func ownedBy(t *testing.T, o owner.TXTOptions) func(*Config) {
+	return func(c *Config) {
+		txt, err := owner.NewTXT(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Owner = txt
+	}
+}
+
+// A record whose marker would be outside of all zones isn't created: nobody would own it.
+func TestMarkerOutside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.change = ownedBy(t, owner.TXTOptions{OwnerID: "me"})
+		w.objects.set("apex", record(t, "apex", zoneName, "A", "192.0.2.1"))
+		w.objects.set("web", record(t, "web", "web."+zoneName, "A", "192.0.2.1"))
+		w.start()
+		rest()
+		w.expectZone("web.shop.test A 192.0.2.1")
+		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "RecordError FailedSync shop.test A") || !strings.Contains(said, "%{record_type}") {
+			t.Errorf("nothing says what to do about the apex:\n%s", said)
+		}
+		w.stop()
+		w.change = ownedBy(t, owner.TXTOptions{OwnerID: "me", Prefix: "%{record_type}-."})
+		w.objects.set("web")
+		w.start()
+		defer w.stop()
+		rest()
+		if got := w.zone(); len(got) != 2 {
+			t.Errorf("zone: %v, want the apex, and what has a marker of another format", got)
+		}
+	})
+}
+
+// Names go into the most specific zone; the marker of an apex may be in the zone above.
+func TestZones(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		if err := w.zones.CreateZone("eu.shop.test"); err != nil {
+			t.Fatal(err)
+		}
+		w.change = ownedBy(t, owner.TXTOptions{OwnerID: "me"})
+		w.objects.set("a", record(t, "a", "a.eu.shop.test", "A", "192.0.2.1"))
+		w.objects.set("apex", record(t, "apex", "eu.shop.test", "A", "192.0.2.1"))
+		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		want := map[string][]string{
+			"eu.shop.test": {"a-a.eu.shop.test", "a.eu.shop.test", "eu.shop.test"},
+			"shop.test":    {"a-b.shop.test", "a-eu.shop.test", "b.shop.test"},
+		}
+		check := func() {
+			t.Helper()
+			for zone, names := range want {
+				records, err := w.zones.Records(t.Context(), dns.Zone{ID: zone, Name: zone})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, r := range records {
+					got = append(got, r.Name)
+				}
+				if strings.Join(got, " ") != strings.Join(names, " ") {
+					t.Errorf("zone %s has %v, want %v", zone, got, names)
+				}
+			}
+		}
+		check()
+		time.Sleep(2 * DefaultInterval)
+		check()
+		w.objects.set("apex", record(t, "apex", "eu.shop.test", "A", "192.0.2.2"))
+		rest()
+		w.expectZone("a.eu.shop.test A 192.0.2.1", "eu.shop.test A 192.0.2.2", "b.shop.test A 192.0.2.1")
+		w.objects.set("apex")
+		want = map[string][]string{"eu.shop.test": {"a-a.eu.shop.test", "a.eu.shop.test"}, "shop.test": {"a-b.shop.test", "b.shop.test"}}
+		rest()
+		check()
+	})
+}
+
+// hanging is a provider that doesn't answer about one zone.
+type hanging struct {
+	dns.Provider
+	hangs atomic.Bool
+}
+
+func (h *hanging) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	if h.hangs.Load() && zone.Name == zoneName {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.Provider.Records(ctx, zone)
+}
+
+// A zone that can't be read or written keeps no other from being kept.
+func TestZonesAreApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		if err := w.zones.CreateZone("other.test"); err != nil {
+			t.Fatal(err)
+		}
+		provider := &hanging{Provider: w.zones}
+		provider.hangs.Store(true)
+		w.provider = provider
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.objects.set("b", record(t, "b", "b.other.test", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		w.expectZone("b.other.test A 192.0.2.1")
+		provider.hangs.Store(false)
+		time.Sleep(listTimeout + 2*DefaultInterval)
+		w.expectZone("a.shop.test A 192.0.2.1", "b.other.test A 192.0.2.1")
+	})
+}
+
+// rounding is a provider that stores TTLs of whole minutes only.
+type rounding struct {
+	dns.Provider
+	calls atomic.Int32
+}
+
+func (r *rounding) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+	if r.calls.Add(1) == 1 {
+		return nil, errors.New("not yet")
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(10 * time.Millisecond):
+	}
+	var adjusted []*dns.RecordSet
+	for _, w := range wanted {
+		a := w.Clone()
+		a.TTL = (w.TTL + 59) / 60 * 60
+		adjusted = append(adjusted, a)
+	}
+	return adjusted, nil
+}
+
+// What a provider can't store as it is asked for doesn't flap, and what changes while the
+// provider is asked isn't lost.
+func TestAdjust(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		adjusts := &rounding{Provider: w.zones}
+		w.provider = adjusts
+		var applies atomic.Int32
+		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+			if c.Operation == inmemory.Apply {
+				applies.Add(1)
+			}
+			return nil
+		}})
+		a := record(t, "a", "a.shop.test", "A", "192.0.2.1")
+		a.TTL = 61
+		w.objects.set("a", a)
+		w.start()
+		defer w.stop()
+		time.Sleep(5 * DefaultInterval)
+		if n := applies.Load(); n != 1 {
+			t.Errorf("%d batches, want 1", n)
+		}
+		for i := range 20 {
+			w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2."+string(rune('1'+i%9))))
+			time.Sleep(7 * time.Millisecond)
+		}
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.2")
+	})
+}
+
+// Who comes to lead reads the zones again; who no longer leads changes nothing.
+func TestTerms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		p := w.make()
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() {
+			if err := p.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		rest()
+		w.expectZone()
+		for range 3 {
+			term, end := context.WithCancel(ctx)
+			running.Go(func() {
+				if err := p.Lead(term); err != nil {
+					t.Error(err)
+				}
+			})
+			rest()
+			w.expectZone("a.shop.test A 192.0.2.1")
+			end()
+			rest()
+			for _, r := range w.listing() {
+				w.byHand(dns.Change{Old: r})
+			}
+			time.Sleep(3 * DefaultInterval)
+			w.expectZone()
+		}
+		cancel()
+		running.Wait()
+	})
+}
+
+// When no write may begin any more, none does.
+func TestFence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var lost atomic.Bool
+		lost.Store(true)
+		w.change = func(c *Config) {
+			c.MayWrite = func() error {
+				if lost.Load() {
+					return errors.New("the lease is lost")
+				}
+				return nil
+			}
+		}
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		time.Sleep(3 * DefaultInterval)
+		w.expectZone()
+		lost.Store(false)
+		time.Sleep(DefaultInterval)
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.1")
+	})
+}

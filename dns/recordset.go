@@ -1,0 +1,108 @@
+package dns
+
+import (
+	"maps"
+	"slices"
+)
+
+// The types of record sets that Signpost knows, in the order in which the parts of a
+// name are tried as a type (spec/dns.md 4.2.3).
+const (
+	TypeA     = "A"
+	TypeAAAA  = "AAAA"
+	TypeCNAME = "CNAME"
+	TypeNS    = "NS"
+	TypeMX    = "MX"
+	TypePTR   = "PTR"
+	TypeSRV   = "SRV"
+	TypeNAPTR = "NAPTR"
+	TypeTXT   = "TXT"
+	TypeDNAME = "DNAME"
+)
+
+// The labels with a fixed meaning (spec/dns.md 1.7).
+const (
+	// LabelOwner is the owner who manages the record set.
+	LabelOwner = "owner"
+	// LabelResource is the object that it comes from, such as service/default/shop.
+	LabelResource = "resource"
+	// LabelOwnedRecord is, on an ownership record, the name of the record set that it
+	// describes. It is never written into a zone.
+	LabelOwnedRecord = "ownedRecord"
+)
+
+// The properties that are not a provider's own (spec/dns.md 1.6).
+const (
+	// PropertyAlias says whether a name is an alias of its target at the provider.
+	PropertyAlias = "alias"
+	// PropertyRecordType asks for a further record set: "ptr".
+	PropertyRecordType = "record-type"
+)
+
+// RecordSet is the records of one name and type (RFC 9499, "RRset"), or the part of them
+// that a set identifier names. As JSON it is an ExternalDNS endpoint (spec/dns.md 1.1).
+type RecordSet struct {
+	// Name is the owner name, without a dot at its end.
+	Name string `json:"dnsName,omitempty"`
+	// Targets are the values in their presentation form.
+	Targets []string `json:"targets,omitempty"`
+	// Type is in upper case.
+	Type string `json:"recordType,omitempty"`
+	// SetIdentifier tells apart record sets of one name and type at providers that have
+	// routing policies.
+	SetIdentifier string `json:"setIdentifier,omitempty"`
+	// TTL is in seconds; zero or less means that none is asked for.
+	TTL int64 `json:"recordTTL,omitempty"`
+	// Labels are what the owner keeps about the record set. It may be nil.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Properties are for the provider, each name once.
+	Properties []Property `json:"providerSpecific,omitempty"`
+	// Objects are those that the record set comes from.
+	Objects []Object `json:"-"`
+}
+
+// Property is a setting of a record set that only its provider understands.
+type Property struct {
+	Name  string `json:"name,omitempty"`
+	Value string `json:"value,omitempty"`
+}
+
+// Object is the Kubernetes object that a record set comes from.
+type Object struct {
+	APIVersion, Kind, Namespace, Name, UID string
+	// Source is the name of the source that read it.
+	Source string
+}
+
+// Key tells the record sets of a zone apart. Its name is canonical.
+type Key struct {
+	Name, Type, SetIdentifier string
+}
+
+// Key returns the key of r.
+func (r *RecordSet) Key() Key {
+	return Key{Name: Canonical(r.Name), Type: r.Type, SetIdentifier: r.SetIdentifier}
+}
+
+// Clone returns a copy that shares nothing with r. The labels of the copy are not nil.
+func (r *RecordSet) Clone() *RecordSet {
+	c := *r
+	c.Targets = slices.Clone(r.Targets)
+	c.Labels = maps.Clone(r.Labels)
+	if c.Labels == nil {
+		c.Labels = map[string]string{}
+	}
+	c.Properties = slices.Clone(r.Properties)
+	c.Objects = slices.Clone(r.Objects)
+	return &c
+}
+
+// Property returns the value of a property, and whether there is one.
+func (r *RecordSet) Property(name string) (string, bool) {
+	for _, p := range r.Properties {
+		if p.Name == name {
+			return p.Value, true
+		}
+	}
+	return "", false
+}

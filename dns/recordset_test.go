@@ -1,0 +1,170 @@
+package dns_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+func TestNew(t *testing.T) {
+	tests := map[string]struct {
+		name, recordType string
+		ttl              int64
+		targets          []string
+		want             dns.RecordSet
+		err              string
+	}{
+		"case 118: dots": {
+			name: "example.org.", recordType: "CNAME", targets: []string{"foo.com."},
+			want: dns.RecordSet{Name: "example.org", Type: "CNAME", Targets: []string{"foo.com"}},
+		},
+		"case 118: TXT": {
+			name: "example.org", recordType: "TXT", ttl: 5, targets: []string{"v=spf1 include:Foo.com. -all."},
+			want: dns.RecordSet{Name: "example.org", Type: "TXT", TTL: 5, Targets: []string{"v=spf1 include:Foo.com. -all."}},
+		},
+		"case 119: label of 64 characters": {
+			name: strings.Repeat("a", 64) + ".example.org", recordType: "A", targets: []string{"1.2.3.4"}, err: "64 bytes long",
+		},
+		"label too long in ASCII": {
+			name: strings.Repeat("ü", 70) + ".example.org", recordType: "A", err: "a label may have 63",
+		},
+		"empty label":   {name: "no..label", recordType: "A", err: `make the A record set "no..label": the name: a label is empty`},
+		"no name":       {recordType: "A", err: "empty"},
+		"type and case": {name: "WWW.example.org", recordType: "a", ttl: -1, want: dns.RecordSet{Name: "www.example.org", Type: "A"}},
+		"internationalised": {
+			name: "bücher.example.org", recordType: "CNAME", targets: []string{"Ähren.example.org."},
+			want: dns.RecordSet{Name: "xn--bcher-kva.example.org", Type: "CNAME", Targets: []string{"xn--hren-koa.example.org"}},
+		},
+		"spellings of addresses": {
+			name: "a.org", recordType: "AAAA", targets: []string{"2001:DB8:0:0::1", "::ffff:1.2.3.4", "2001:db8::2."},
+			want: dns.RecordSet{Name: "a.org", Type: "AAAA", Targets: []string{"2001:db8::1", "::ffff:1.2.3.4", "2001:db8::2"}},
+		},
+		"alias": {
+			name: "a.org", recordType: "A", targets: []string{" LB.example.org. "},
+			want: dns.RecordSet{Name: "a.org", Type: "A", Targets: []string{"lb.example.org"}},
+		},
+		"MX": {
+			name: "a.org", recordType: "MX", targets: []string{"10 Mail.a.org.", "0 .", "10 bücher.de."},
+			want: dns.RecordSet{Name: "a.org", Type: "MX", Targets: []string{"10 Mail.a.org", "0 .", "10 xn--bcher-kva.de"}},
+		},
+		"SRV": {
+			name: "_a._tcp.a.org", recordType: "SRV", targets: []string{"0 50 80 A.org.", "0 50 80 bücher.de."},
+			want: dns.RecordSet{Name: "_a._tcp.a.org", Type: "SRV", Targets: []string{"0 50 80 A.org.", "0 50 80 xn--bcher-kva.de."}},
+		},
+		"NAPTR": {
+			name: "a.org", recordType: "NAPTR", targets: []string{`10 20 "s" "SIP+D2U" "" _sip._udp.a.org.`},
+			want: dns.RecordSet{Name: "a.org", Type: "NAPTR", Targets: []string{`10 20 "s" "SIP+D2U" "" _sip._udp.a.org.`}},
+		},
+		"another type": {
+			name: "a.org", recordType: "CAA", targets: []string{`0 issue "CA.org"`},
+			want: dns.RecordSet{Name: "a.org", Type: "CAA", Targets: []string{`0 issue "CA.org"`}},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			given := slices.Clone(test.targets)
+			got, err := dns.New(test.name, test.recordType, test.ttl, given...)
+			wantError(t, err, test.err)
+			if test.err != "" {
+				if got != nil {
+					t.Errorf("got %v beside the error", got)
+				}
+				return
+			}
+			test.want.Labels = map[string]string{}
+			if diff := cmp.Diff(&test.want, got); diff != "" {
+				t.Errorf("want -, got +\n%s", diff)
+			}
+			if !slices.Equal(given, test.targets) {
+				t.Errorf("the targets were changed to %q", given)
+			}
+			if got.Normal() != got {
+				t.Error("Normal changes it once more")
+			}
+		})
+	}
+}
+
+// What somebody else has is not changed.
+func TestNormalCopies(t *testing.T) {
+	r := &dns.RecordSet{Name: "A.org", Type: "CNAME", Targets: []string{"b.org", "C.org."}}
+	before := r.Clone()
+	before.Labels = nil
+	if got, want := r.Normal().Targets, []string{"b.org", "c.org"}; !slices.Equal(got, want) {
+		t.Errorf("the targets are %q, want %q", got, want)
+	}
+	if diff := cmp.Diff(before, r); diff != "" {
+		t.Errorf("the argument was changed: -, +\n%s", diff)
+	}
+}
+
+// The format is that of ExternalDNS (spec/dns.md 1.1), and empty fields aren't there.
+func TestRecordSetJSON(t *testing.T) {
+	full := dns.RecordSet{
+		Name: "a.org", Targets: []string{"1.2.3.4"}, Type: "A", SetIdentifier: "blue", TTL: 60,
+		Labels: map[string]string{"owner": "me"}, Properties: []dns.Property{{Name: "alias", Value: "false"}},
+		Objects: []dns.Object{{Name: "not written"}},
+	}
+	tests := map[string]dns.RecordSet{
+		`{}`: {},
+		`{"dnsName":"a.org","targets":["1.2.3.4"],"recordType":"A","setIdentifier":"blue","recordTTL":60,` +
+			`"labels":{"owner":"me"},"providerSpecific":[{"name":"alias","value":"false"}]}`: full,
+	}
+	for want, r := range tests {
+		got, err := json.Marshal(r)
+		if err != nil || string(got) != want {
+			t.Errorf("got %s, %v, want %s", got, err, want)
+		}
+	}
+}
+
+func TestTypeOfTarget(t *testing.T) {
+	for target, want := range map[string]string{
+		"1.2.3.4": "A", "::1": "AAAA", "::ffff:1.2.3.4": "AAAA", "1.2.3": "CNAME", "01.2.3.4": "CNAME", "lb.example.org": "CNAME", "": "CNAME",
+	} {
+		if got := dns.TypeOfTarget(target); got != want {
+			t.Errorf("TypeOfTarget(%q) = %s, want %s", target, got, want)
+		}
+	}
+}
+
+func TestForHostname(t *testing.T) {
+	objects := []dns.Object{{Kind: "Service", Name: "shop"}}
+	properties := []dns.Property{{Name: "aws/weight", Value: "1"}}
+	set := func(recordType string, targets ...string) *dns.RecordSet {
+		return &dns.RecordSet{
+			Name: "shop.example.org", Type: recordType, TTL: 60, Targets: targets, SetIdentifier: "blue", Properties: properties,
+			Labels: map[string]string{"resource": "service/default/shop"}, Objects: objects,
+		}
+	}
+	got := dns.ForHostname("Shop.example.org.", dns.Hostname{
+		Targets: []string{"lb.example.org.", "2001:db8::1", "192.0.2.2", "192.0.2.1", "::ffff:1.2.3.4"},
+		TTL:     60, Properties: properties, SetIdentifier: "blue", Resource: "service/default/shop", Objects: objects,
+	})
+	want := []*dns.RecordSet{
+		set("A", "192.0.2.2", "192.0.2.1"), set("AAAA", "2001:db8::1", "::ffff:1.2.3.4"), set("CNAME", "lb.example.org"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
+	}
+	if got := dns.ForHostname("a.org", dns.Hostname{}); len(got) != 0 {
+		t.Errorf("got %v for no targets", got)
+	}
+}
+
+func TestForHostnames(t *testing.T) {
+	got := dns.ForHostnames([]string{"b.org", "a.org", "B.org."}, dns.Hostname{Targets: []string{"b.net", "1.2.3.5", "1.2.3.4", "1.2.3.5"}})
+	var lines []string
+	for _, r := range got {
+		lines = append(lines, r.Name+" "+r.Type+" "+strings.Join(r.Targets, ";"))
+	}
+	want := []string{"a.org A 1.2.3.4;1.2.3.5", "a.org CNAME b.net", "b.org A 1.2.3.4;1.2.3.5", "b.org CNAME b.net"}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("want -, got +\n%s", diff)
+	}
+}

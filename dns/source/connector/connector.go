@@ -1,0 +1,69 @@
+package connector
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// timeout bounds the dialing, and then the reading of everything that the server sends.
+const timeout = 30 * time.Second
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: "connector", Summary: "Records that a server of your own sends over TCP, encoded as gob", Category: "special",
+		New: func() source.Config { return NewConfig() },
+	}
+}
+
+// Config is what the user says about the source. Make one with [NewConfig].
+type Config struct {
+	// Server is the host and port to dial.
+	Server string
+
+	timeout time.Duration
+}
+
+// NewConfig returns a config with the defaults.
+func NewConfig() *Config { return &Config{Server: "localhost:8080", timeout: timeout} }
+
+// Flags implements [source.Config].
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.Server, "connector-source-server", c.Server, "host:port of the server that sends the records of the source connector")
+}
+
+// Open implements [source.Config].
+func (c *Config) Open(source.Input) (source.Source, error) {
+	if _, _, err := net.SplitHostPort(c.Server); err != nil {
+		return source.Source{}, fmt.Errorf("--connector-source-server %q: %w; use host:port", c.Server, err)
+	}
+	return source.Source{Poll: c.poll}, nil
+}
+
+func (c *Config) poll(ctx context.Context) ([]*dns.RecordSet, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", c.Server)
+	if err != nil {
+		return nil, fmt.Errorf("dial the server of the source connector: %w; check --connector-source-server", err)
+	}
+	defer conn.Close()
+	// The end of the context ends the reading, whether the time is over or the process.
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })
+	defer stop()
+	if err := conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
+		return nil, fmt.Errorf("read records from %s: %w", c.Server, err)
+	}
+	records, err := Decode(conn)
+	if err != nil {
+		return nil, fmt.Errorf("read records from %s: %w", c.Server, err)
+	}
+	return records, nil
+}

@@ -1,0 +1,85 @@
+package connector
+
+import (
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// sizeLimit is how many bytes a server may send: some hundred thousand records.
+const sizeLimit = 64 << 20
+
+// errTooLarge is what reading more than that returns.
+var errTooLarge = fmt.Errorf("more than %d MiB were sent; split the records over several servers", sizeLimit>>20)
+
+// endpoint is a record set as it is sent. Gob goes by the names of the fields.
+type endpoint struct {
+	DNSName          string
+	Targets          []string
+	RecordType       string
+	SetIdentifier    string
+	RecordTTL        int64
+	Labels           map[string]string
+	ProviderSpecific []property
+}
+
+type property struct {
+	Name, Value string
+}
+
+// Decode reads one list of record sets, and merges them. What comes after it is not
+// looked at. The list is not nil unless there is an error.
+func Decode(r io.Reader) ([]*dns.RecordSet, error) {
+	var sent []endpoint
+	limited := &limitedReader{from: r, left: sizeLimit}
+	if err := gob.NewDecoder(limited).Decode(&sent); err != nil {
+		if limited.left < 0 {
+			err = errTooLarge
+		}
+		if errors.Is(err, io.EOF) {
+			err = errors.New("nothing was sent; send one gob value, which may be an empty list")
+		}
+		return nil, fmt.Errorf("decode a list of endpoints: %w", err)
+	}
+	records := make([]*dns.RecordSet, len(sent))
+	for i := range sent {
+		records[i] = sent[i].recordSet()
+	}
+	return dns.Merge(records), nil
+}
+
+func (e *endpoint) recordSet() *dns.RecordSet {
+	r := &dns.RecordSet{
+		Name: e.DNSName, Type: e.RecordType, SetIdentifier: e.SetIdentifier, TTL: e.RecordTTL,
+		Targets: e.Targets, Labels: e.Labels,
+	}
+	if r.Labels == nil {
+		r.Labels = map[string]string{}
+	}
+	for _, p := range e.ProviderSpecific {
+		r.SetProperty(p.Name, p.Value)
+	}
+	return r.Normal()
+}
+
+// limitedReader returns errTooLarge where io.LimitReader would have the data end, which
+// looks like a server that broke off. Its left is negative then.
+type limitedReader struct {
+	from io.Reader
+	left int
+}
+
+// Read implements io.Reader.
+func (l *limitedReader) Read(p []byte) (int, error) {
+	if l.left < 0 {
+		return 0, errTooLarge
+	}
+	n, err := l.from.Read(p)
+	if l.left -= n; l.left < 0 {
+		return 0, errTooLarge
+	}
+	return n, err
+}

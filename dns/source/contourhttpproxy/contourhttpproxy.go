@@ -1,0 +1,117 @@
+package contourhttpproxy
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const name = "contour-httpproxy"
+
+var proxyKind = schema.GroupVersionKind{Group: "projectcontour.io", Version: "v1", Kind: "HTTPProxy"}
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "The virtual hosts of Contour HTTPProxies, at the addresses of their load balancers", Category: "ingress controllers",
+		Resources: []string{"HTTPProxy.projectcontour.io"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single",
+		Templates: true, Properties: true,
+		New: func() source.Config { return Config{} },
+	}
+}
+
+// Config is what the user says about the source: nothing.
+type Config struct{ source.NoFlags }
+
+// Open implements [source.Config].
+func (Config) Open(in source.Input) (source.Source, error) {
+	s := &proxies{settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
+		Source: name, Kind: proxyKind, Label: "HTTPProxy", Properties: true,
+	})}
+	s.table = s.kind().Table(source.Notify[proxy](in.Changed))
+	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate}, nil
+}
+
+// proxies is the source.
+type proxies struct {
+	settings source.Settings
+	reader   *source.Reader
+	table    *kube.Table[proxy]
+}
+
+// proxy is what is kept of an HTTPProxy.
+type proxy struct {
+	source.Object
+	// host is empty for a proxy that others include.
+	host string
+	// addresses are those of the load balancer: addresses and names.
+	addresses []string
+}
+
+// fields are those of an HTTPProxy that count.
+type fields struct {
+	Spec struct {
+		VirtualHost struct {
+			FQDN string `json:"fqdn"`
+		} `json:"virtualhost"`
+	} `json:"spec"`
+	Status struct {
+		LoadBalancer struct {
+			Ingress []struct {
+				IP       string `json:"ip"`
+				Hostname string `json:"hostname"`
+			} `json:"ingress"`
+		} `json:"loadBalancer"`
+	} `json:"status"`
+}
+
+func (s *proxies) kind() kube.Kind[proxy] {
+	return kube.Kind[proxy]{
+		Name: "httpproxy", Resource: proxyKind.GroupVersion().WithResource("httpproxies"), Optional: true,
+		Form: kube.Unstructured(),
+		Trim: kube.TrimOf(s.trim),
+	}
+}
+
+func (s *proxies) trim(scope kube.Scope, obj *unstructured.Unstructured) (*proxy, []catalog.Problem) {
+	var f fields
+	kept := &proxy{Object: s.reader.ReadFields(scope, obj, &f)}
+	if kept.Unreadable != "" {
+		return kept, nil
+	}
+	kept.host = f.Spec.VirtualHost.FQDN
+	for _, entry := range f.Status.LoadBalancer.Ingress {
+		kept.addresses = source.AppendSet(kept.addresses, entry.IP, entry.Hostname)
+	}
+	return kept, nil
+}
+
+func (s *proxies) evaluate(key source.Key) source.Result {
+	p := s.table.Get(key.Namespace, key.Name)
+	if p == nil || !p.Selected {
+		return source.Result{}
+	}
+	targets := p.Annotations.Targets
+	if len(targets) == 0 {
+		targets = p.addresses
+	}
+	origin := s.reader.Origin(&p.Object)
+	records := origin.All(s.hosts(p), targets)
+	records, err := s.reader.Templates.AddNames(records, &p.Object, origin, targets)
+	return s.reader.Result(&p.Object, records, err)
+}
+
+// hosts returns the names that a proxy asks for without templates.
+func (s *proxies) hosts(p *proxy) []string {
+	var hosts []string
+	if p.host != "" {
+		hosts = append(hosts, p.host)
+	}
+	if !s.settings.IgnoreHostnameAnnotation {
+		hosts = append(hosts, p.Annotations.Hostnames...)
+	}
+	return hosts
+}

@@ -1,0 +1,185 @@
+package contouringressroute
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const name = "contour-ingressroute"
+
+var routeKind = schema.GroupVersionKind{Group: "contour.heptio.com", Version: "v1beta1", Kind: "IngressRoute"}
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "The virtual hosts of Contour IngressRoutes, at the addresses of Contour's Service", Category: "ingress controllers",
+		Resources: []string{"IngressRoute.contour.heptio.com", "Service"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single",
+		Templates: true, Properties: true,
+		New: func() source.Config { return NewConfig() },
+	}
+}
+
+// Config is what the user says about the source. Make one with [NewConfig].
+type Config struct {
+	// LoadBalancer is the Service that has the addresses, as namespace/name.
+	LoadBalancer string
+}
+
+// NewConfig returns a config with the defaults.
+func NewConfig() *Config { return &Config{LoadBalancer: "heptio-contour/contour"} }
+
+const loadBalancerFlag = "contour-load-balancer"
+
+// Flags implements [source.Config].
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.LoadBalancer, loadBalancerFlag, c.LoadBalancer, "namespace/name of the Service of Contour, which has the targets of IngressRoutes")
+}
+
+// Open implements [source.Config].
+func (c *Config) Open(in source.Input) (source.Source, error) {
+	namespace, service, _ := strings.Cut(c.LoadBalancer, "/")
+	if namespace == "" || service == "" || strings.Contains(service, "/") {
+		return source.Source{}, fmt.Errorf("--%s %q: use namespace/name of a Service, such as %s", loadBalancerFlag, c.LoadBalancer, NewConfig().LoadBalancer)
+	}
+	s := &routes{
+		settings: in.Settings, service: source.Key{Namespace: namespace, Name: service},
+		reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true}),
+	}
+	s.table = s.kind().Table(source.Notify[route](in.Changed), kube.WithIndex(following, followKeys))
+	s.services = s.serviceKind().Table(kube.WithHandler(func(_, _ *balancer) {
+		source.NotifyAll(in.Changed, s.table.ByIndex(following, ""))
+	}))
+	return source.Source{Tables: []kube.AnyTable{s.table, s.services}, Evaluate: s.evaluate}, nil
+}
+
+// routes is the source.
+type routes struct {
+	settings source.Settings
+	service  source.Key
+	reader   *source.Reader
+	table    *kube.Table[route]
+	services *kube.Table[balancer]
+}
+
+// following is the index of the IngressRoutes that point to the Service, under one key.
+const following = "following"
+
+func followKeys(r *route) []string {
+	if !r.Selected || len(r.Annotations.Targets) > 0 {
+		return nil
+	}
+	return []string{""}
+}
+
+// route is what is kept of an IngressRoute: of one that isn't valid what is kept of one
+// that isn't selected.
+type route struct {
+	source.Object
+	host string
+}
+
+// fields are those of an IngressRoute that count.
+type fields struct {
+	Spec struct {
+		VirtualHost struct {
+			FQDN string `json:"fqdn"`
+		} `json:"virtualhost"`
+	} `json:"spec"`
+	Status struct {
+		CurrentStatus string `json:"currentStatus"`
+	} `json:"status"`
+}
+
+func (s *routes) kind() kube.Kind[route] {
+	return kube.Kind[route]{
+		Name: "ingressroute", Resource: routeKind.GroupVersion().WithResource("ingressroutes"), Optional: true,
+		Form: kube.Unstructured(),
+		Trim: kube.TrimOf(s.trim),
+	}
+}
+
+func (s *routes) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route, []catalog.Problem) {
+	var f fields
+	kept := &route{Object: s.reader.ReadFields(scope, obj, &f)}
+	if kept.Unreadable != "" {
+		return kept, nil
+	}
+	if f.Status.CurrentStatus != "valid" {
+		return &route{Object: source.Object{Key: kept.Key}}, nil
+	}
+	kept.host = f.Spec.VirtualHost.FQDN
+	return kept, nil
+}
+
+// balancer is what is kept of Contour's Service: the addresses of its load balancer.
+type balancer struct {
+	addresses []string
+}
+
+// serviceKind is core/v1 Service, of which nothing is kept but one.
+func (s *routes) serviceKind() kube.Kind[balancer] {
+	return kube.Retrim(kube.Services(), kube.TrimOf(func(_ kube.Scope, svc *corev1.Service) (*balancer, []catalog.Problem) {
+		if svc.Namespace != s.service.Namespace || svc.Name != s.service.Name {
+			return nil, nil
+		}
+		kept := &balancer{}
+		for _, entry := range svc.Status.LoadBalancer.Ingress {
+			kept.addresses = source.AppendSet(kept.addresses, entry.IP, entry.Hostname)
+		}
+		return kept, nil
+	}))
+}
+
+func (s *routes) evaluate(key source.Key) source.Result {
+	r := s.table.Get(key.Namespace, key.Name)
+	if r == nil || !r.Selected {
+		return source.Result{}
+	}
+	if r.Unreadable != "" {
+		return s.reader.Result(&r.Object, nil, nil)
+	}
+	targets, problems := s.targets(r)
+	origin := s.reader.Origin(&r.Object)
+	records := origin.All(s.hosts(r), targets)
+	records, err := s.reader.Templates.AddNames(records, &r.Object, origin, targets)
+	result := s.reader.Result(&r.Object, records, err)
+	result.Problems = append(result.Problems, problems...)
+	return result
+}
+
+// targets returns what the hosts of a route point to.
+func (s *routes) targets(r *route) ([]string, []dns.Problem) {
+	if len(r.Annotations.Targets) > 0 {
+		return r.Annotations.Targets, nil
+	}
+	service := s.services.Get(s.service.Namespace, s.service.Name)
+	if service == nil {
+		return nil, []dns.Problem{{
+			Object: s.reader.Ref(&r.Object), Subject: "--" + loadBalancerFlag, Value: s.service.String(),
+			Reason: "there is no such Service, so there are no targets; name the one of Contour",
+		}}
+	}
+	return service.addresses, nil
+}
+
+// hosts returns the names that a route asks for without templates.
+func (s *routes) hosts(r *route) []string {
+	var hosts []string
+	if r.host != "" {
+		hosts = append(hosts, r.host)
+	}
+	if !s.settings.IgnoreHostnameAnnotation {
+		hosts = append(hosts, r.Annotations.Hostnames...)
+	}
+	return hosts
+}

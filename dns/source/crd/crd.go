@@ -1,0 +1,116 @@
+package crd
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/api/externaldns"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const name = "crd"
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "The record sets that DNSEndpoints ask for", Category: "special",
+		Resources: []string{"DNSEndpoint." + externaldns.SchemeGroupVersion.Group},
+		Filters:   []string{"annotation", "label"}, Namespaces: "all,single",
+		New: func() source.Config { return NewConfig() },
+	}
+}
+
+// Config is what the user says about the source. Make one with [NewConfig].
+type Config struct {
+	// APIVersion and Kind are those of the objects, which have the fields of a DNSEndpoint.
+	APIVersion, Kind string
+
+	// opened is set by Open.
+	opened *endpoints
+}
+
+// NewConfig returns a config with the defaults.
+func NewConfig() *Config {
+	return &Config{APIVersion: externaldns.SchemeGroupVersion.String(), Kind: "DNSEndpoint"}
+}
+
+// Flags implements [source.Config].
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.APIVersion, "crd-source-apiversion", c.APIVersion, "group/version of the objects of the source crd")
+	flags.StringVar(&c.Kind, "crd-source-kind", c.Kind, "kind of the objects of the source crd, which have the fields of a DNSEndpoint")
+}
+
+// Open implements [source.Config].
+func (c *Config) Open(in source.Input) (source.Source, error) {
+	kind, err := c.kind()
+	if err != nil {
+		return source.Source{}, err
+	}
+	settings := in.Settings
+	// No annotation of an object means anything, and no template is used.
+	settings.Prefixes, settings.Templates = nil, nil
+	s := &endpoints{
+		kind: kind, log: in.Log,
+		reader: source.NewReader(settings, source.Subject{Source: name, Kind: kind, Label: name}),
+	}
+	s.table = s.tableKind().Table(
+		source.Notify[endpoint](in.Changed),
+		kube.WithHandler(func(_, new *endpoint) { s.status.note(new) }),
+	)
+	c.opened = s
+	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate}, nil
+}
+
+var kindName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
+
+// kind returns the kind of the objects.
+func (c *Config) kind() (schema.GroupVersionKind, error) {
+	group, version, _ := strings.Cut(c.APIVersion, "/")
+	var errs []error
+	if group == "" || version == "" || strings.Contains(version, "/") {
+		errs = append(errs, fmt.Errorf("--crd-source-apiversion %q: use group/version, such as %s", c.APIVersion, externaldns.SchemeGroupVersion))
+	}
+	if !kindName.MatchString(c.Kind) {
+		errs = append(errs, fmt.Errorf("--crd-source-kind %q: use the name of a kind, such as DNSEndpoint", c.Kind))
+	}
+	return schema.GroupVersionKind{Group: group, Version: version, Kind: c.Kind}, errors.Join(errs...)
+}
+
+// resource returns where the API server has the objects: the name of the kind in the
+// plural, as it nearly always is.
+func (s *endpoints) resource() schema.GroupVersionResource {
+	plural := strings.ToLower(s.kind.Kind)
+	switch {
+	case strings.HasSuffix(plural, "s"):
+		plural += "es"
+	case strings.HasSuffix(plural, "y") && !strings.HasSuffix(plural, "ay"):
+		plural = strings.TrimSuffix(plural, "y") + "ies"
+	default:
+		plural += "s"
+	}
+	return s.kind.GroupVersion().WithResource(plural)
+}
+
+func (s *endpoints) tableKind() kube.Kind[endpoint] {
+	list := s.kind
+	list.Kind += "List"
+	addToScheme := func(scheme *runtime.Scheme) error {
+		scheme.AddKnownTypeWithName(s.kind, &externaldns.DNSEndpoint{})
+		scheme.AddKnownTypeWithName(list, &externaldns.DNSEndpointList{})
+		metav1.AddToGroupVersion(scheme, s.kind.GroupVersion())
+		return nil
+	}
+	return kube.Kind[endpoint]{
+		Name: strings.ToLower(s.kind.Kind), Resource: s.resource(), Optional: true,
+		Form: kube.JSON(addToScheme, func() runtime.Object { return &externaldns.DNSEndpointList{} }),
+		Trim: kube.TrimOf(s.trim),
+	}
+}

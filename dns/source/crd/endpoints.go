@@ -1,0 +1,163 @@
+package crd
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/api/externaldns"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// endpoints is the source.
+type endpoints struct {
+	kind   schema.GroupVersionKind
+	log    *slog.Logger
+	reader *source.Reader
+	table  *kube.Table[endpoint]
+	status status
+}
+
+// endpoint is what is kept of a DNSEndpoint.
+type endpoint struct {
+	source.Object
+	// generation is that of the object, observed the one in its status.
+	generation, observed int64
+	records              []*dns.RecordSet
+	problems             []dns.Problem
+	// unreadable is why the spec can't be read; there are no records then.
+	unreadable string
+}
+
+func (s *endpoints) trim(scope kube.Scope, obj *externaldns.DNSEndpoint) (*endpoint, []catalog.Problem) {
+	kept := &endpoint{Object: s.reader.Read(scope, obj)}
+	if !kept.Selected {
+		return kept, nil
+	}
+	kept.generation, kept.observed = obj.Generation, obj.Status.ObservedGeneration
+	if kept.unreadable = obj.Spec.Problem; kept.unreadable != "" {
+		return kept, nil
+	}
+	origin := s.reader.Origin(&kept.Object)
+	var records []*dns.RecordSet
+	for i, e := range obj.Spec.Endpoints {
+		if e == nil {
+			continue
+		}
+		record, fault := recordSet(e, origin)
+		if record == nil {
+			fault.Object, fault.Subject = origin.Object, strings.TrimSuffix(fmt.Sprintf("spec.endpoints[%d].%s", i, fault.Subject), ".")
+			kept.problems = append(kept.problems, fault)
+			continue
+		}
+		records = append(records, record)
+	}
+	if len(records) > 0 {
+		kept.records = dns.Merge(records)
+	}
+	return kept, nil
+}
+
+// recordSet returns the record set that an endpoint asks for, or what is wrong with it. What
+// can't be published must not be merged with what can. Without targets there may be default
+// ones. The record set shares nothing with the endpoint but strings.
+func recordSet(e *externaldns.Endpoint, origin source.Origin) (*dns.RecordSet, dns.Problem) {
+	if e.Problem != "" {
+		return nil, dns.Problem{Reason: e.Problem}
+	}
+	if fault := spelling(e); fault.Reason != "" {
+		return nil, fault
+	}
+	record := translate(e, origin)
+	checked := record
+	if len(record.Targets) == 0 {
+		// A record set that has everything but its name in order.
+		checked = &dns.RecordSet{Name: record.Name, Type: dns.TypeTXT, Targets: []string{"x"}}
+	}
+	invalid := &dns.InvalidError{}
+	if errors.As(checked.Check(), &invalid) {
+		return nil, dns.Problem{Subject: field(invalid.Subject), Value: invalid.Value, Reason: invalid.Reason}
+	}
+	return record, dns.Problem{}
+}
+
+// field returns the field of an endpoint that the subject of a [dns.InvalidError] is about.
+func field(subject string) string {
+	switch subject {
+	case "name":
+		return "dnsName"
+	case "type":
+		return "recordType"
+	case "target":
+		return "targets"
+	default:
+		return subject
+	}
+}
+
+// spelling returns what is wrong with dots at the ends of targets; it has a reason if anything
+// is.
+func spelling(e *externaldns.Endpoint) dns.Problem {
+	for i, target := range e.Targets {
+		fault := dns.Problem{Subject: fmt.Sprintf("targets[%d]", i), Value: target}
+		dot := strings.HasSuffix(target, ".")
+		switch recordType := recordTypeOf(e); recordType {
+		case dns.TypeCNAME, dns.TypeDNAME, dns.TypeTXT, dns.TypeMX, dns.TypeSRV:
+		case dns.TypeNAPTR:
+			if !dot {
+				fault.Reason = fmt.Sprintf("the target of a NAPTR record ends with a dot; write %q", target+".")
+				return fault
+			}
+		default:
+			if dot {
+				fault.Reason = fmt.Sprintf("the target of a record of type %s doesn't end with a dot; write %q", recordType, strings.TrimRight(target, "."))
+				return fault
+			}
+		}
+	}
+	return dns.Problem{}
+}
+
+func recordTypeOf(e *externaldns.Endpoint) string {
+	return strings.ToUpper(strings.TrimSpace(e.RecordType))
+}
+
+func translate(e *externaldns.Endpoint, origin source.Origin) *dns.RecordSet {
+	r := &dns.RecordSet{
+		Name: e.DNSName, Type: e.RecordType, Targets: slices.Clone(e.Targets), SetIdentifier: e.SetIdentifier, TTL: e.RecordTTL,
+		Labels: maps.Clone(e.Labels), Objects: []dns.Object{origin.Object},
+	}
+	if r.Labels == nil {
+		r.Labels = map[string]string{}
+	}
+	r.Labels[dns.LabelResource] = origin.Resource
+	for _, p := range e.ProviderSpecific {
+		r.SetProperty(p.Name, p.Value)
+	}
+	if recordTypeOf(e) == dns.TypeSRV {
+		// These may be written without a dot, but aren't published so.
+		for i, target := range r.Targets {
+			r.Targets[i] = strings.TrimSuffix(target, ".") + "."
+		}
+	}
+	return r.Normal()
+}
+
+func (s *endpoints) evaluate(key source.Key) source.Result {
+	e := s.table.Get(key.Namespace, key.Name)
+	if e == nil || !e.Selected {
+		return source.Result{}
+	}
+	if e.unreadable != "" {
+		return source.Result{Err: fmt.Errorf("read %s %s: %s; correct its spec", s.kind.Kind, key, e.unreadable)}
+	}
+	return source.Result{Records: e.records, Problems: e.problems}
+}

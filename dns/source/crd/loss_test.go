@@ -1,0 +1,120 @@
+package crd_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/source/crd"
+	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/kube"
+)
+
+const someEndpoints = `
+{apiVersion: externaldns.k8s.io/v1alpha1, kind: DNSEndpoint, metadata: {name: one}, spec: {endpoints: [{dnsName: one.shop.test, recordType: A, targets: [192.0.2.1]}]}}
+---
+{apiVersion: externaldns.k8s.io/v1alpha1, kind: DNSEndpoint, metadata: {name: two}, spec: {endpoints: [{dnsName: two.shop.test, recordType: A, targets: [192.0.2.2]}]}}
+`
+
+// Somebody removes the CustomResourceDefinition: the API server deletes all DNSEndpoints and
+// then knows the kind no more. Their records stay. (Issue 5: a source that loses its CRD.)
+func TestRecordsOutliveTheKind(t *testing.T) {
+	api := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../../deploy/crds"})
+	namespace := api.Namespace(t)
+	api.Apply(t, someEndpoints, namespace)
+	zones := inmemory.New("shop.test")
+	table := publish(t, api.Cluster, zones)
+	addresses := func(want int) error {
+		records, err := zones.Records(t.Context(), dns.Zone{ID: "shop.test", Name: "shop.test"})
+		if err != nil {
+			return err
+		}
+		got := 0
+		for _, r := range records {
+			if r.Type == dns.TypeA {
+				got++
+			}
+		}
+		if got != want {
+			return fmt.Errorf("%d records, want %d", got, want)
+		}
+		return nil
+	}
+	kubetest.Eventually(t, 20*time.Second, func() error { return addresses(2) })
+	client, err := dynamic.NewForConfig(api.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	definitions := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	if err := client.Resource(definitions).Delete(t.Context(), "dnsendpoints.externaldns.k8s.io", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	kubetest.Eventually(t, 60*time.Second, func() error {
+		if table.Len() > 0 {
+			return fmt.Errorf("the table has %d objects", table.Len())
+		}
+		if s := table.Status(); s.State != kube.Waiting || s.Reason != kube.NotFound {
+			return fmt.Errorf("the table is %s %s", s.State, s.Reason)
+		}
+		if err := addresses(2); err != nil {
+			return err
+		}
+		// Longer than objects that are really gone take to go.
+		if time.Since(begun) < 20*time.Second {
+			return errors.New("too early to tell")
+		}
+		return nil
+	})
+}
+
+// publish publishes all DNSEndpoints, and returns the table of them.
+func publish(t *testing.T, api *kubetest.Cluster, zones dns.Provider) kube.AnyTable {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	var p *publisher.Publisher
+	s, err := crd.Plugin().New().Open(source.Input{
+		Settings: source.Settings{Prefixes: source.DefaultPrefixes}, Log: log,
+		Changed: publisher.Changed(func() *publisher.Publisher { return p }, 0),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := desired.New(desired.Options{Sources: []string{"crd"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	txt, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = publisher.New(publisher.Config{
+		Sources: []publisher.NamedSource{{Name: "crd", Source: s}}, Desired: want, Owner: txt, Provider: zones,
+		Rules:  plan.Rules{Policy: plan.Sync, Owner: "me", Managed: plan.DefaultManaged()},
+		Budget: publisher.DefaultBudget(), Log: log,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := kube.New(kube.Options{Config: api.Config, Logger: log}, s.Tables...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, cluster.Run)
+	start(t, p.Run)
+	start(t, p.Lead)
+	return s.Tables[0]
+}

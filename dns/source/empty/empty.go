@@ -1,0 +1,24 @@
+package empty
+
+import (
+	"context"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: "empty", Summary: "No records at all, so that those that are owned are removed", Category: "testing",
+		New: func() source.Config { return Config{} },
+	}
+}
+
+// Config is what the user says about the source: nothing.
+type Config struct{ source.NoFlags }
+
+// Open implements [source.Config].
+func (Config) Open(source.Input) (source.Source, error) {
+	return source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return []*dns.RecordSet{}, nil }}, nil
+}

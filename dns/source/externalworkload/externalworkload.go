@@ -1,0 +1,104 @@
+package externalworkload
+
+import (
+	"net/netip"
+
+	"github.com/signpostd/signpost/api/workload"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const name = "externalworkload"
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "Names from the annotations of ExternalWorkloads, at their addresses", Category: "linkerd",
+		Resources: []string{"ExternalWorkload.workload.linkerd.io"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single",
+		Templates: true, Properties: true,
+		New: func() source.Config { return &Config{} },
+	}
+}
+
+// Config is what the user says about the source: nothing of its own.
+type Config struct{ source.NoFlags }
+
+// Open implements [source.Config].
+func (*Config) Open(in source.Input) (source.Source, error) {
+	s := &workloads{settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
+		Source: name, Kind: workload.SchemeGroupVersion.WithKind("ExternalWorkload"), Label: name, Properties: true,
+	})}
+	s.table = kube.Retrim(kube.ExternalWorkloads(), kube.TrimOf(s.trim)).Table(source.Notify[machine](in.Changed))
+	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate}, nil
+}
+
+// workloads is the source.
+type workloads struct {
+	settings source.Settings
+	reader   *source.Reader
+	table    *kube.Table[machine]
+}
+
+// machine is what is kept of an ExternalWorkload.
+type machine struct {
+	source.Object
+	// ips are addresses; faults are the texts in their place that are none.
+	ips, faults []string
+}
+
+func (s *workloads) trim(scope kube.Scope, obj *workload.ExternalWorkload) (*machine, []catalog.Problem) {
+	kept := &machine{Object: s.reader.Read(scope, obj)}
+	switch {
+	case !kept.Selected:
+		return kept, nil
+	case obj.Spec.Problem != "":
+		return nil, []catalog.Problem{{
+			Kind: "ExternalWorkload", Namespace: obj.Namespace, Name: obj.Name,
+			Field: "spec", Reason: obj.Spec.Problem + "; the last good version stays in use",
+		}}
+	}
+	for _, ip := range obj.Spec.WorkloadIPs {
+		// A name, which would make a CNAME, is no address of a machine.
+		if a, err := netip.ParseAddr(ip.IP); err != nil || a.Zone() != "" {
+			kept.faults = append(kept.faults, ip.IP)
+			continue
+		}
+		kept.ips = append(kept.ips, ip.IP)
+	}
+	return kept, nil
+}
+
+func (s *workloads) evaluate(key source.Key) source.Result {
+	obj := s.table.Get(key.Namespace, key.Name)
+	if obj == nil || !obj.Selected {
+		return source.Result{}
+	}
+	records, err := s.records(obj)
+	result := s.reader.Result(&obj.Object, records, err)
+	for _, fault := range obj.faults {
+		result.Problems = append(result.Problems, dns.Problem{
+			Object: s.reader.Ref(&obj.Object), Subject: "spec.workloadIPs", Value: fault,
+			Reason: "not an IP address; use one like 10.0.0.1 or 2001:db8::1",
+		})
+	}
+	return result
+}
+
+func (s *workloads) records(obj *machine) ([]*dns.RecordSet, error) {
+	origin, templates := s.reader.Origin(&obj.Object), s.reader.Templates
+	targets := obj.Annotations.Targets
+	if len(targets) == 0 {
+		targets = obj.ips
+	}
+	var found []*dns.RecordSet
+	if !s.settings.IgnoreHostnameAnnotation {
+		found = origin.All(obj.Annotations.Hostnames, targets)
+	}
+	found, err := templates.AddPairs(found, &obj.Object, origin)
+	if err != nil {
+		return nil, err
+	}
+	return templates.AddNames(found, &obj.Object, origin, targets)
+}

@@ -1,0 +1,70 @@
+package source
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"text/template"
+)
+
+// sourceNames are the names that isSource knows: those of ExternalDNS, of which a
+// template may ask here too, and ours.
+var sourceNames = []string{
+	"service", "ingress", "node", "pod",
+	"gateway-httproute", "gateway-grpcroute", "gateway-tlsroute", "gateway-tcproute", "gateway-udproute",
+	"istio-gateway", "istio-virtualservice", "contour-httpproxy", "crd", "connector", "fake", "empty", "unstructured",
+	"ambassador-host", "gloo-proxy", "traefik-proxy", "kong-tcpingress", "openshift-route", "skipper-routegroup",
+	"f5-virtualserver", "f5-transportserver", "externalworkload",
+}
+
+// functions returns the functions that templates have beside Go's own (spec/dns.md 6.12).
+func functions(source string) template.FuncMap {
+	return template.FuncMap{
+		"contains":   strings.Contains,
+		"trimPrefix": strings.TrimPrefix,
+		"trimSuffix": strings.TrimSuffix,
+		"trim":       strings.TrimSpace,
+		"toLower":    strings.ToLower,
+		"replace":    func(old, new, s string) string { return strings.ReplaceAll(s, old, new) },
+		"isIPv4":     func(s string) bool { return isAddress(s, netip.Addr.Is4) },
+		"isIPv6":     func(s string) bool { return isAddress(s, netip.Addr.Is6) },
+		"hasKey":     hasKey,
+		"fromJson":   fromJSON,
+		"isSource": func(name string) (bool, error) {
+			name = strings.ToLower(name)
+			if name != source && !slices.Contains(sourceNames, name) {
+				return false, fmt.Errorf("no source has the name %q; use one that --source takes", name)
+			}
+			return name == source, nil
+		},
+	}
+}
+
+func isAddress(text string, family func(netip.Addr) bool) bool {
+	a, err := netip.ParseAddr(text)
+	return err == nil && a.Zone() == "" && family(a)
+}
+
+// hasKey reports whether a map has a key; no value is a map without any.
+func hasKey(m any, key string) (bool, error) {
+	v := reflect.ValueOf(m)
+	if !v.IsValid() {
+		return false, nil
+	}
+	if v.Kind() != reflect.Map || v.Type().Key().Kind() != reflect.String {
+		return false, fmt.Errorf("hasKey of a %T; give it a map with names", m)
+	}
+	return v.MapIndex(reflect.ValueOf(key).Convert(v.Type().Key())).IsValid(), nil
+}
+
+// fromJSON returns nil for what isn't JSON.
+func fromJSON(text string) any {
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return nil
+	}
+	return v
+}

@@ -1,0 +1,161 @@
+package ingress
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/pflag"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const name = "ingress"
+
+// classAnnotation is how an Ingress named its class before it had a field for that.
+const classAnnotation = "kubernetes.io/ingress.class"
+
+// The values of the annotation ingress-hostname-source, in lower case.
+const (
+	definedHostsOnly = "defined-hosts-only"
+	annotationOnly   = "annotation-only"
+)
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "The hosts of Ingresses, at the addresses of their load balancers", Category: "kubernetes core",
+		Resources: []string{"Ingress.networking.k8s.io"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single",
+		Templates: true, Properties: true,
+		New: func() source.Config { return &Config{} },
+	}
+}
+
+// Config is what the user says about the source.
+type Config struct {
+	// Classes are the only classes of Ingress that are used; none is all.
+	Classes []string
+	// IgnoreRules and IgnoreTLS leave out the hosts of spec.rules and of spec.tls.
+	IgnoreRules, IgnoreTLS bool
+}
+
+// Flags implements [source.Config].
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&c.Classes, "ingress-class", c.Classes, "use Ingresses of this class only; may be repeated")
+	flags.BoolVar(&c.IgnoreRules, "ignore-ingress-rules-spec", c.IgnoreRules, "don't use the hosts in spec.rules of Ingresses")
+	flags.BoolVar(&c.IgnoreTLS, "ignore-ingress-tls-spec", c.IgnoreTLS, "don't use the hosts in spec.tls of Ingresses")
+}
+
+// Open implements [source.Config].
+func (c *Config) Open(in source.Input) (source.Source, error) {
+	if err := c.check(in.Settings); err != nil {
+		return source.Source{}, err
+	}
+	s := &ingresses{config: *c, settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
+		Source: name, Kind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Label: name, Properties: true,
+	})}
+	s.table = s.kind().Table(source.Notify[ingress](in.Changed))
+	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate}, nil
+}
+
+// check returns an error when two settings select by class.
+func (c *Config) check(settings source.Settings) error {
+	if len(c.Classes) == 0 || settings.Annotations == nil {
+		return nil
+	}
+	requirements, _ := settings.Annotations.Requirements()
+	for _, r := range requirements {
+		if r.Key() == classAnnotation {
+			return fmt.Errorf("--ingress-class and --annotation-filter both select by the class of Ingresses (%s); use --ingress-class alone", r.String())
+		}
+	}
+	return nil
+}
+
+// ingresses is the source.
+type ingresses struct {
+	config   Config
+	settings source.Settings
+	reader   *source.Reader
+	table    *kube.Table[ingress]
+}
+
+// ingress is what is kept of an Ingress.
+type ingress struct {
+	source.Object
+	// rules and tls are hosts, empty ones left out.
+	rules, tls []string
+	// addresses are those of the load balancer: addresses and names.
+	addresses []string
+}
+
+func (s *ingresses) kind() kube.Kind[ingress] {
+	return kube.Kind[ingress]{
+		Name: name, Resource: networkingv1.SchemeGroupVersion.WithResource("ingresses"),
+		Form: kube.Protobuf(networkingv1.AddToScheme, func() runtime.Object { return &networkingv1.IngressList{} }),
+		Trim: kube.TrimOf(s.trim),
+	}
+}
+
+func (s *ingresses) trim(scope kube.Scope, obj *networkingv1.Ingress) (*ingress, []catalog.Problem) {
+	kept := &ingress{Object: s.reader.Read(scope, obj)}
+	if !kept.Selected || !s.ofClass(obj) {
+		return &ingress{Object: source.Object{Key: kept.Key}}, nil
+	}
+	for _, rule := range obj.Spec.Rules {
+		kept.rules = source.AppendSet(kept.rules, rule.Host)
+	}
+	for _, tls := range obj.Spec.TLS {
+		kept.tls = source.AppendSet(kept.tls, tls.Hosts...)
+	}
+	for _, address := range obj.Status.LoadBalancer.Ingress {
+		kept.addresses = source.AppendSet(kept.addresses, address.IP, address.Hostname)
+	}
+	return kept, nil
+}
+
+// ofClass reports whether an Ingress is of one of the classes. The annotation counts only
+// where the field is empty.
+func (s *ingresses) ofClass(obj *networkingv1.Ingress) bool {
+	class := obj.Annotations[classAnnotation]
+	if field := obj.Spec.IngressClassName; field != nil && *field != "" {
+		class = *field
+	}
+	return len(s.config.Classes) == 0 || slices.Contains(s.config.Classes, class)
+}
+
+func (s *ingresses) evaluate(key source.Key) source.Result {
+	obj := s.table.Get(key.Namespace, key.Name)
+	if obj == nil || !obj.Selected {
+		return source.Result{}
+	}
+	targets := obj.Annotations.Targets
+	if len(targets) == 0 {
+		targets = obj.addresses
+	}
+	origin := s.reader.Origin(&obj.Object)
+	records := origin.All(s.hosts(obj), targets)
+	records, err := s.reader.Templates.AddNames(records, &obj.Object, origin, targets)
+	return s.reader.Result(&obj.Object, records, err)
+}
+
+// hosts returns the names that an Ingress asks for without templates.
+func (s *ingresses) hosts(obj *ingress) []string {
+	var hosts []string
+	from := obj.Annotations.HostnameSource
+	if from == "" || from == definedHostsOnly {
+		if !s.config.IgnoreRules {
+			hosts = append(hosts, obj.rules...)
+		}
+		if !s.config.IgnoreTLS {
+			hosts = append(hosts, obj.tls...)
+		}
+	}
+	if (from == "" || from == annotationOnly) && !s.settings.IgnoreHostnameAnnotation {
+		hosts = append(hosts, obj.Annotations.Hostnames...)
+	}
+	return hosts
+}

@@ -1,0 +1,185 @@
+package istiogateway
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const name = "istio-gateway"
+
+var gatewayKind = schema.GroupVersionKind{Group: "networking.istio.io", Version: "v1", Kind: "Gateway"}
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "The hosts of Istio Gateways, at the addresses of the Services that they select", Category: "service mesh",
+		Resources: []string{"Gateway.networking.istio.io", "Service", "Ingress.networking.k8s.io"},
+		Filters:   []string{"annotation", "label"}, Namespaces: "all,single", Templates: true, Properties: true,
+		New: func() source.Config { return Config{} },
+	}
+}
+
+// Config is what the user says about the source: nothing.
+type Config struct{ source.NoFlags }
+
+// Open implements [source.Config].
+func (Config) Open(in source.Input) (source.Source, error) {
+	s := &gateways{settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
+		Source: name, Kind: gatewayKind, Label: "gateway", Properties: true,
+	})}
+	s.table = s.kind().Table(
+		source.Notify[gateway](in.Changed),
+		kube.WithIndex(bySelector, selectorKeys),
+		kube.WithIndex(byIngress, ingressKeys),
+	)
+	s.services = serviceKind(in.Settings.Namespace).Table(
+		kube.WithIndex(byLabel, func(svc *service) []string { return source.LabelKeys("", svc.selector) }),
+		kube.WithHandler(func(old, new *service) {
+			s.serviceChanged(old, in.Changed)
+			s.serviceChanged(new, in.Changed)
+		}),
+	)
+	s.ingresses = ingressKind().Table(kube.WithHandler(func(old, new *ingress) {
+		if old == nil {
+			old = new
+		}
+		source.NotifyAll(in.Changed, s.table.ByIndex(byIngress, old.key.String()))
+	}))
+	return source.Source{Tables: []kube.AnyTable{s.table, s.services, s.ingresses}, Evaluate: s.evaluate}, nil
+}
+
+// gateways is the source.
+type gateways struct {
+	settings  source.Settings
+	reader    *source.Reader
+	table     *kube.Table[gateway]
+	services  *kube.Table[service]
+	ingresses *kube.Table[ingress]
+}
+
+// The indexes: of Gateways by what they get their targets from, and of Services by what
+// they select.
+const (
+	bySelector = "selector"
+	byIngress  = "ingress"
+	byLabel    = "label"
+)
+
+// everyService is where the Gateways are in the index by selector that have none, and so
+// get the addresses of all Services. No other key of that index is empty.
+const everyService = ""
+
+// selectorKeys says which Services a Gateway gets its targets from, if it does.
+func selectorKeys(g *gateway) []string {
+	switch {
+	case !g.Selected || g.Unreadable != "" || len(g.Annotations.Targets) > 0 || g.Annotations.Ingress != "":
+		return nil
+	case len(g.selector) == 0:
+		return []string{everyService}
+	}
+	return source.SelectorKeys("", g.selector)
+}
+
+// ingressKeys says which Ingress a Gateway gets its targets from, if it does.
+func ingressKeys(g *gateway) []string {
+	if !g.Selected || len(g.Annotations.Targets) > 0 || g.Annotations.Ingress == "" {
+		return nil
+	}
+	key, err := g.ingress()
+	if err != nil {
+		return nil
+	}
+	return []string{key.String()}
+}
+
+// serviceChanged calls changed for the Gateways that select a Service.
+func (s *gateways) serviceChanged(svc *service, changed func(source.Key)) {
+	if svc == nil || len(svc.addresses) == 0 {
+		return
+	}
+	for _, key := range append(source.LabelKeys("", svc.selector), everyService) {
+		selecting := slices.DeleteFunc(s.table.ByIndex(bySelector, key), func(g *gateway) bool { return !g.selects(svc) })
+		source.NotifyAll(changed, selecting)
+	}
+}
+
+func (s *gateways) evaluate(key source.Key) source.Result {
+	g := s.table.Get(key.Namespace, key.Name)
+	if g == nil || !g.Selected {
+		return source.Result{}
+	}
+	if g.Unreadable != "" {
+		return s.reader.Result(&g.Object, nil, nil)
+	}
+	targets, err := s.targets(g)
+	if err != nil {
+		return s.reader.Result(&g.Object, nil, err)
+	}
+	hosts := g.hosts
+	if !s.settings.IgnoreHostnameAnnotation {
+		hosts = slices.Concat(hosts, g.Annotations.Hostnames)
+	}
+	origin := s.reader.Origin(&g.Object)
+	records, err := s.reader.Templates.AddNames(origin.All(hosts, targets), &g.Object, origin, targets)
+	return s.reader.Result(&g.Object, records, err)
+}
+
+// targets returns what the hosts of a Gateway point to.
+func (s *gateways) targets(g *gateway) ([]string, error) {
+	switch {
+	case len(g.Annotations.Targets) > 0:
+		return g.Annotations.Targets, nil
+	case g.Annotations.Ingress == "":
+		return s.addresses(g), nil
+	}
+	key, err := g.ingress()
+	if err != nil {
+		return nil, err
+	}
+	named := s.ingresses.Get(key.Namespace, key.Name)
+	if named == nil {
+		return nil, fmt.Errorf("targets of Gateway %s: there is no Ingress %s; create it, or change the annotation ingress", g.Key, key)
+	}
+	return named.addresses, nil
+}
+
+// addresses returns those of the Services that a Gateway selects, sorted.
+func (s *gateways) addresses(g *gateway) []string {
+	services := s.services.List
+	if keys := source.SelectorKeys("", g.selector); len(keys) > 0 {
+		services = func() []*service { return s.services.ByIndex(byLabel, keys[0]) }
+	}
+	var addresses []string
+	for _, svc := range services() {
+		if g.selects(svc) {
+			addresses = append(addresses, svc.addresses...)
+		}
+	}
+	slices.Sort(addresses)
+	return slices.Compact(addresses)
+}
+
+// selects reports whether a Gateway gets the addresses of a Service. A Gateway without a
+// selector gets those of all.
+func (g *gateway) selects(svc *service) bool {
+	return len(g.selector) == 0 || source.Selects(g.selector, svc.selector)
+}
+
+// ingress returns the Ingress that the annotation of that name is about.
+func (g *gateway) ingress() (source.Key, error) {
+	namespace, ingress, qualified := strings.Cut(g.Annotations.Ingress, "/")
+	if !qualified {
+		namespace, ingress = g.Key.Namespace, g.Annotations.Ingress
+	}
+	if namespace == "" || ingress == "" || strings.Contains(ingress, "/") {
+		return source.Key{}, fmt.Errorf("targets of Gateway %s: the annotation ingress is %q; use the name of an Ingress, or namespace/name",
+			g.Key, g.Annotations.Ingress)
+	}
+	return source.Key{Namespace: namespace, Name: ingress}, nil
+}

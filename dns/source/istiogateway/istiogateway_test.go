@@ -1,0 +1,21 @@
+package istiogateway_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/dns/source/istiogateway"
+	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("testdata/crds")))
+}
+
+func TestScenarios(t *testing.T) { sourcetest.Run(t, istiogateway.Plugin()) }
+
+func TestRealAPIServer(t *testing.T) {
+	sourcetest.RunReal(t, istiogateway.Plugin(), kubetest.Start(t), "lifecycle")
+}

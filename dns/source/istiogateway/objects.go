@@ -1,0 +1,128 @@
+package istiogateway
+
+import (
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// gateway is what is kept of a Gateway.
+type gateway struct {
+	source.Object
+	// hosts are those of all servers, without namespaces.
+	hosts    []string
+	selector map[string]string
+}
+
+// fields are those of a Gateway that count.
+type fields struct {
+	Spec struct {
+		Selector map[string]string `json:"selector"`
+		Servers  []struct {
+			Hosts []string `json:"hosts"`
+		} `json:"servers"`
+	} `json:"spec"`
+}
+
+func (s *gateways) kind() kube.Kind[gateway] {
+	return kube.Kind[gateway]{
+		Name: "istiogateway", Resource: gatewayKind.GroupVersion().WithResource("gateways"), Optional: true,
+		Form: kube.Unstructured(),
+		Trim: kube.TrimOf(s.trim),
+	}
+}
+
+func (s *gateways) trim(scope kube.Scope, obj *unstructured.Unstructured) (*gateway, []catalog.Problem) {
+	var f fields
+	kept := &gateway{Object: s.reader.ReadFields(scope, obj, &f)}
+	if kept.Unreadable != "" {
+		return kept, nil
+	}
+	kept.selector = f.Spec.Selector
+	for _, server := range f.Spec.Servers {
+		for _, host := range server.Hosts {
+			if _, name, qualified := strings.Cut(host, "/"); qualified {
+				host = name
+			}
+			if host != "" && host != "*" {
+				kept.hosts = append(kept.hosts, host)
+			}
+		}
+	}
+	return kept, nil
+}
+
+// service is what is kept of a Service: nothing of one without addresses.
+type service struct {
+	key       source.Key
+	selector  map[string]string
+	addresses []string
+}
+
+// serviceKind is core/v1 Service. Those of other namespaces than the one given, if one is,
+// count as Services without addresses.
+func serviceKind(namespace string) kube.Kind[service] {
+	return kube.Retrim(kube.Services(), kube.TrimOf(func(s kube.Scope, svc *corev1.Service) (*service, []catalog.Problem) {
+		kept := &service{key: source.Key{Namespace: s.Intern(svc.Namespace), Name: svc.Name}}
+		if namespace != "" && svc.Namespace != namespace {
+			return kept, nil
+		}
+		if kept.addresses = addressesOf(svc); len(kept.addresses) > 0 {
+			kept.selector = maps.Clone(svc.Spec.Selector)
+		}
+		return kept, nil
+	}))
+}
+
+// addressesOf returns the external IPs of a Service; those of its load balancer if it has
+// none.
+func addressesOf(svc *corev1.Service) []string {
+	if len(svc.Spec.ExternalIPs) > 0 {
+		return append([]string(nil), svc.Spec.ExternalIPs...)
+	}
+	var addresses []string
+	for _, entry := range svc.Status.LoadBalancer.Ingress {
+		addresses = appendAddress(addresses, entry.IP, entry.Hostname)
+	}
+	return addresses
+}
+
+// ingress is what is kept of an Ingress.
+type ingress struct {
+	key       source.Key
+	addresses []string
+}
+
+// ingressKind is networking.k8s.io/v1 Ingress.
+func ingressKind() kube.Kind[ingress] {
+	return kube.Kind[ingress]{
+		Name: "ingress", Resource: networkingv1.SchemeGroupVersion.WithResource("ingresses"),
+		Form: kube.Protobuf(networkingv1.AddToScheme, func() runtime.Object { return &networkingv1.IngressList{} }),
+		Trim: kube.TrimOf(func(s kube.Scope, obj *networkingv1.Ingress) (*ingress, []catalog.Problem) {
+			kept := &ingress{key: source.Key{Namespace: s.Intern(obj.Namespace), Name: obj.Name}}
+			for _, entry := range obj.Status.LoadBalancer.Ingress {
+				kept.addresses = appendAddress(kept.addresses, entry.IP, entry.Hostname)
+			}
+			return kept, nil
+		}),
+	}
+}
+
+// appendAddress appends the address of a load balancer: its IP, or else its name.
+func appendAddress(list []string, ip, hostname string) []string {
+	switch {
+	case ip != "":
+		return append(list, ip)
+	case hostname != "":
+		return append(list, hostname)
+	}
+	return list
+}

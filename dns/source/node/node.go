@@ -1,0 +1,93 @@
+package node
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const name = "node"
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "The names of Nodes, or those of a template, at their addresses", Category: "kubernetes core",
+		Resources: []string{"Node"}, Filters: []string{"annotation", "label"}, Namespaces: "all", Templates: true,
+		New: func() source.Config { return &Config{} },
+	}
+}
+
+// Config is what the user says about the source: nothing of its own.
+type Config struct{ source.NoFlags }
+
+// Open implements [source.Config].
+func (*Config) Open(in source.Input) (source.Source, error) {
+	s := &nodes{settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
+		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Node"), Label: name, AnyNamespace: true,
+	})}
+	s.table = s.kind().Table(source.Notify[node](in.Changed))
+	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate}, nil
+}
+
+// nodes is the source.
+type nodes struct {
+	settings source.Settings
+	reader   *source.Reader
+	table    *kube.Table[node]
+}
+
+// node is what is kept of a Node.
+type node struct {
+	source.Object
+	addresses     source.NodeAddresses
+	unschedulable bool
+}
+
+func (s *nodes) kind() kube.Kind[node] {
+	kind := kube.Retrim(kube.Nodes(), kube.TrimOf(s.trim))
+	kind.Form = source.NodeForm(s.reader.Templates)
+	return kind
+}
+
+func (s *nodes) trim(scope kube.Scope, obj *corev1.Node) (*node, []catalog.Problem) {
+	kept := &node{Object: s.reader.Read(scope, obj)}
+	if kept.Selected {
+		kept.addresses, kept.unschedulable = source.AddressesOf(obj), obj.Spec.Unschedulable
+	}
+	return kept, nil
+}
+
+func (s *nodes) evaluate(key source.Key) source.Result {
+	obj := s.table.Get(key.Namespace, key.Name)
+	if obj == nil || !obj.Selected || obj.unschedulable && s.settings.ExcludeUnschedulable {
+		return source.Result{}
+	}
+	targets := obj.Annotations.Targets
+	if len(targets) == 0 {
+		targets = obj.addresses.Public(s.settings.ExposeInternalIPv6)
+	}
+	records, err := s.records(obj, targets)
+	result := s.reader.Result(&obj.Object, records, err)
+	if len(targets) == 0 {
+		result.Problems = append(result.Problems, dns.Problem{
+			Object: s.reader.Ref(&obj.Object), Subject: "status.addresses",
+			Reason: "the node has neither an ExternalIP nor an InternalIP, so it gets no record; give it one, or the annotation target",
+		})
+	}
+	return result
+}
+
+func (s *nodes) records(obj *node, targets []string) ([]*dns.RecordSet, error) {
+	origin, templates := s.reader.Origin(&obj.Object), s.reader.Templates
+	if !templates.HasNames() && !templates.HasPairs() {
+		return origin.Records(obj.Key.Name, targets), nil
+	}
+	records, err := templates.AddPairs(nil, &obj.Object, origin)
+	if err != nil {
+		return nil, err
+	}
+	return templates.AddNames(records, &obj.Object, origin, targets)
+}

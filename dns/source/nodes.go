@@ -1,0 +1,68 @@
+package source
+
+import (
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/kube"
+)
+
+// NodeAddresses are the addresses of a Node, in the order of its status.
+type NodeAddresses struct {
+	// External and Internal are those of the types ExternalIP and InternalIP.
+	External, Internal []string
+}
+
+// AddressesOf returns the addresses of a Node.
+func AddressesOf(node *corev1.Node) NodeAddresses {
+	var a NodeAddresses
+	for _, address := range node.Status.Addresses {
+		switch {
+		case address.Address == "":
+		case address.Type == corev1.NodeExternalIP:
+			a.External = append(a.External, address.Address)
+		case address.Type == corev1.NodeInternalIP:
+			a.Internal = append(a.Internal, address.Address)
+		}
+	}
+	return a
+}
+
+// Public returns the external addresses; together with the internal ones of IPv6, if
+// those are exposed; the internal ones when no address is external.
+func (a NodeAddresses) Public(exposeInternalIPv6 bool) []string {
+	switch {
+	case len(a.External) == 0:
+		return a.Internal
+	case exposeInternalIPv6:
+		return slices.Concat(a.External, a.InternalIPv6())
+	default:
+		return a.External
+	}
+}
+
+// InternalIPv6 returns the internal addresses that are of IPv6: those are often reached
+// from everywhere.
+func (a NodeAddresses) InternalIPv6() []string {
+	var list []string
+	for _, text := range a.Internal {
+		if ip, err := netip.ParseAddr(text); err == nil && ip.Is6() {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// NodeForm is the form for tables of Nodes with addresses. With templates it has all
+// that a Node has.
+func NodeForm(templates *Templates) kube.Form {
+	form := kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NodeList{} })
+	if templates != nil {
+		return form
+	}
+	return form.Without("status.images", "status.volumesInUse", "status.volumesAttached", "status.nodeInfo",
+		"status.conditions.reason", "status.conditions.message", "status.conditions.lastHeartbeatTime")
+}

@@ -1,0 +1,160 @@
+package source
+
+import (
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/kube"
+)
+
+// Subject says what the objects of a source's own kind are.
+type Subject struct {
+	// Source is the name of the source.
+	Source string
+	// Kind is that of the objects.
+	Kind schema.GroupVersionKind
+	// Label is the first part of the label resource, such as "ingress"; without it the
+	// records have no such label (spec/dns.md 6.2).
+	Label string
+	// Properties is true when the set identifier and the annotations for providers count.
+	Properties bool
+	// AnyNamespace is true when --namespace doesn't apply.
+	AnyNamespace bool
+}
+
+// Reader reads what the objects of a source's own kind have in common. It may be used
+// from any goroutine.
+type Reader struct {
+	// Templates are those of the settings, for the source; nil when there are none.
+	Templates *Templates
+
+	settings Settings
+	subject  Subject
+}
+
+// NewReader returns a reader for a source.
+func NewReader(settings Settings, subject Subject) *Reader {
+	if subject.AnyNamespace {
+		settings.Namespace = ""
+	}
+	return &Reader{Templates: settings.Templates.For(subject.Source), settings: settings, subject: subject}
+}
+
+// Object is what is kept of each object of a source's own kind; a source embeds it in
+// the struct that has the rest.
+type Object struct {
+	Key Key
+	UID types.UID
+	// Selected is false when the settings exclude the object; there is nothing else then, and
+	// it asks for nothing.
+	Selected bool
+	// Annotations is not nil when Selected is true.
+	Annotations *Annotations
+	// Unreadable says why the fields of the object can't be read; empty when they can. An
+	// object that is unreadable asks for nothing, and has no other fields.
+	Unreadable string
+	// Whole is the object with its kind and API version, when templates need it; otherwise nil.
+	Whole runtime.Object
+}
+
+// lastApplied is an annotation that is as large as the object, and of no use to templates.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// Read returns what is kept of an object. It is for a kube.Kind's Trim: without
+// templates, nothing of the object but strings is kept.
+func (r *Reader) Read(s kube.Scope, obj interface {
+	metav1.Object
+	runtime.Object
+},
+) Object {
+	key := Key{Namespace: s.Intern(obj.GetNamespace()), Name: obj.GetName()}
+	if !r.settings.Selects(obj) {
+		return Object{Key: key}
+	}
+	read := Object{
+		Key: key, UID: obj.GetUID(), Selected: true,
+		Annotations: ReadAnnotations(obj.GetAnnotations(), r.settings.Prefixes),
+	}
+	if r.Templates != nil {
+		read.Whole = r.whole(obj)
+	}
+	return read
+}
+
+// ReadFields does what Read does for an object of a kind that has no Go type, and fills the
+// struct fields with what its fields name, as [kube.Fields] does. The struct stays empty
+// when the settings exclude the object.
+func (r *Reader) ReadFields(s kube.Scope, obj *unstructured.Unstructured, fields any) Object {
+	read := r.Read(s, obj)
+	if !read.Selected {
+		return read
+	}
+	if err := kube.Fields(obj, fields); err != nil {
+		read.Unreadable = err.Error()
+	}
+	return read
+}
+
+// whole returns a copy of an object for templates. The API server leaves out the kind
+// of each object.
+func (r *Reader) whole(obj runtime.Object) runtime.Object {
+	whole := obj.DeepCopyObject()
+	whole.GetObjectKind().SetGroupVersionKind(r.subject.Kind)
+	if m, ok := whole.(metav1.Object); ok && m.GetAnnotations()[lastApplied] != "" {
+		annotations := m.GetAnnotations()
+		delete(annotations, lastApplied)
+		m.SetAnnotations(annotations)
+	}
+	return whole
+}
+
+// Ref returns the reference to an object that its records and problems have.
+func (r *Reader) Ref(o *Object) dns.Object {
+	return dns.Object{
+		APIVersion: r.subject.Kind.GroupVersion().String(), Kind: r.subject.Kind.Kind,
+		Namespace: o.Key.Namespace, Name: o.Key.Name, UID: string(o.UID), Source: r.subject.Source,
+	}
+}
+
+// Origin returns what the records of an object have in common.
+func (r *Reader) Origin(o *Object) Origin {
+	origin := Origin{Object: r.Ref(o), TTL: o.Annotations.TTL}
+	if r.subject.Label != "" {
+		origin.Resource = r.subject.Label + "/" + o.Key.String()
+	}
+	if r.subject.Properties {
+		origin.SetIdentifier, origin.Properties = o.Annotations.SetIdentifier, o.Annotations.Properties
+	}
+	return origin
+}
+
+// Result returns what came of evaluating an object, with what is wrong with its
+// annotations. It merges records. Of an unreadable object that is the reason.
+func (r *Reader) Result(o *Object, records []*dns.RecordSet, err error) Result {
+	if o.Unreadable != "" {
+		err = errors.New(o.Unreadable)
+	}
+	result := Result{Err: err}
+	if err == nil && len(records) > 0 {
+		result.Records = dns.Merge(records)
+	}
+	for _, p := range o.Annotations.Problems {
+		p.Object = r.Ref(o)
+		result.Problems = append(result.Problems, p)
+	}
+	return result
+}
+
+// String returns "namespace/name", or the name alone.
+func (k Key) String() string {
+	if k.Namespace == "" {
+		return k.Name
+	}
+	return k.Namespace + "/" + k.Name
+}

@@ -1,0 +1,90 @@
+package pod
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// The annotations that count with --compatibility=kops-dns-controller.
+const (
+	kopsExternal = "dns.alpha.kubernetes.io/external"
+	kopsInternal = "dns.alpha.kubernetes.io/internal"
+)
+
+// pod is what is kept of a Pod.
+type pod struct {
+	source.Object
+	node string
+	// ip is status.podIP and ips are status.podIPs.
+	ip  string
+	ips []string
+	// kopsInternal and kopsExternal are names, if those annotations count.
+	kopsInternal, kopsExternal []string
+}
+
+// own returns the address of a pod, if it has one.
+func (p *pod) own() []string {
+	if p.ip == "" {
+		return nil
+	}
+	return []string{p.ip}
+}
+
+// atNode reports whether a pod has names that point to its node.
+func (p *pod) atNode() bool {
+	return p.node != "" && (len(p.kopsExternal) > 0 || p.Selected && len(p.Annotations.Hostnames) > 0 && len(p.Annotations.Targets) == 0)
+}
+
+func (s *pods) podKind() kube.Kind[pod] {
+	kind := kube.Retrim(kube.Pods(), kube.TrimOf(s.trim))
+	if s.reader.Templates != nil {
+		kind.Form = kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.PodList{} })
+	}
+	return kind
+}
+
+func (s *pods) trim(scope kube.Scope, obj *corev1.Pod) (*pod, []catalog.Problem) {
+	kept := &pod{Object: s.reader.Read(scope, obj)}
+	finished := obj.Status.Phase == corev1.PodSucceeded || obj.Status.Phase == corev1.PodFailed
+	if !kept.Selected || finished || s.config.HostNetworkOnly && !obj.Spec.HostNetwork {
+		return &pod{Object: source.Object{Key: kept.Key}}, nil
+	}
+	if s.settings.Compatibility == source.Kops {
+		kept.kopsInternal = source.SplitList(obj.Annotations[kopsInternal])
+		kept.kopsExternal = source.SplitList(obj.Annotations[kopsExternal])
+	}
+	if s.asksNothing(kept) {
+		return &pod{Object: source.Object{Key: kept.Key}}, nil
+	}
+	kept.node, kept.ip = scope.Intern(obj.Spec.NodeName), obj.Status.PodIP
+	for _, ip := range obj.Status.PodIPs {
+		kept.ips = append(kept.ips, ip.IP)
+	}
+	return kept, nil
+}
+
+// asksNothing reports whether no record can come of a pod, whatever its addresses are:
+// most pods have no annotation of ours.
+func (s *pods) asksNothing(p *pod) bool {
+	a := p.Annotations
+	return s.config.Domain == "" && s.reader.Templates == nil &&
+		len(a.Hostnames)+len(a.InternalHostnames)+len(a.Problems)+len(p.kopsInternal)+len(p.kopsExternal) == 0
+}
+
+// node is what is kept of a Node.
+type node struct {
+	name      string
+	addresses source.NodeAddresses
+}
+
+func nodeKind() kube.Kind[node] {
+	kind := kube.Retrim(kube.Nodes(), kube.TrimOf(func(scope kube.Scope, obj *corev1.Node) (*node, []catalog.Problem) {
+		return &node{name: scope.Intern(obj.Name), addresses: source.AddressesOf(obj)}, nil
+	}))
+	kind.Form = source.NodeForm(nil)
+	return kind
+}

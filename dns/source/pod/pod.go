@@ -1,0 +1,116 @@
+package pod
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const name = "pod"
+
+// byNode is the index of the pods that depend on their node, by its name.
+const byNode = "node"
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "Names from the annotations of Pods, at their addresses or those of their nodes", Category: "kubernetes core",
+		Resources: []string{"Pod", "Node"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single", Templates: true,
+		New: func() source.Config { return &Config{} },
+	}
+}
+
+// Config is what the user says about the source.
+type Config struct {
+	// Domain is what each pod gets a name in; empty is none.
+	Domain string
+	// HostNetworkOnly leaves out pods that have a network of their own.
+	HostNetworkOnly bool
+}
+
+// Flags implements [source.Config].
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.Domain, "pod-source-domain", c.Domain, "domain in which each Pod gets the name <pod>.<domain>")
+	flags.BoolVar(&c.HostNetworkOnly, "ignore-non-host-network-pods", c.HostNetworkOnly, "leave out Pods that don't use the network of their node")
+}
+
+// Open implements [source.Config].
+func (c *Config) Open(in source.Input) (source.Source, error) {
+	s := &pods{config: *c, settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
+		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Pod"),
+	})}
+	s.table = s.podKind().Table(source.Notify[pod](in.Changed), kube.WithIndex(byNode, func(p *pod) []string {
+		if !p.atNode() {
+			return nil
+		}
+		return []string{p.node}
+	}))
+	s.nodes = nodeKind().Table(kube.WithHandler(func(old, new *node) {
+		changed := new
+		if changed == nil {
+			changed = old
+		}
+		source.NotifyAll(in.Changed, s.table.ByIndex(byNode, changed.name))
+	}))
+	return source.Source{Tables: []kube.AnyTable{s.table, s.nodes}, Evaluate: s.evaluate}, nil
+}
+
+// pods is the source.
+type pods struct {
+	config   Config
+	settings source.Settings
+	reader   *source.Reader
+	table    *kube.Table[pod]
+	nodes    *kube.Table[node]
+}
+
+func (s *pods) evaluate(key source.Key) source.Result {
+	obj := s.table.Get(key.Namespace, key.Name)
+	if obj == nil || !obj.Selected {
+		return source.Result{}
+	}
+	records, err := s.records(obj)
+	return s.reader.Result(&obj.Object, records, err)
+}
+
+func (s *pods) records(obj *pod) ([]*dns.RecordSet, error) {
+	origin := s.reader.Origin(&obj.Object)
+	own, nodes := obj.own(), s.nodeAddresses(obj)
+	found := slices.Concat(
+		origin.All(obj.Annotations.InternalHostnames, orElse(obj.Annotations.Targets, own)),
+		origin.All(obj.Annotations.Hostnames, orElse(obj.Annotations.Targets, nodes)),
+		origin.All(obj.kopsInternal, own),
+		origin.All(obj.kopsExternal, nodes),
+	)
+	if domain := strings.Trim(s.config.Domain, "."); domain != "" {
+		found = append(found, origin.Records(obj.Key.Name+"."+domain, orElse(obj.Annotations.Targets, own))...)
+	}
+	found, err := s.reader.Templates.AddPairs(found, &obj.Object, origin)
+	if err != nil {
+		return nil, err
+	}
+	return s.reader.Templates.AddNames(found, &obj.Object, origin, obj.ips)
+}
+
+// nodeAddresses returns the addresses that a pod's node is reached at from outside of the
+// cluster; none when there is no such node.
+func (s *pods) nodeAddresses(obj *pod) []string {
+	on := s.nodes.Get("", obj.node)
+	if on == nil {
+		return nil
+	}
+	return slices.Concat(on.addresses.External, on.addresses.InternalIPv6())
+}
+
+func orElse(targets, others []string) []string {
+	if len(targets) > 0 {
+		return targets
+	}
+	return others
+}

@@ -1,0 +1,89 @@
+package source
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Origin is what the record sets of one object have in common.
+type Origin struct {
+	Object dns.Object
+	// Resource is the label resource; empty is none.
+	Resource      string
+	TTL           int64
+	SetIdentifier string
+	Properties    []dns.Property
+}
+
+// Records returns the record sets of a name: A, AAAA and CNAME, in this order, those of
+// which there are targets (spec/dns.md 1.3). Targets keep their order; one that is there
+// twice counts once.
+func (o Origin) Records(name string, targets []string) []*dns.RecordSet {
+	return dns.ForHostname(name, dns.Hostname{
+		Targets: unique(targets), TTL: o.TTL, Properties: o.Properties, SetIdentifier: o.SetIdentifier,
+		Resource: o.Resource, Objects: []dns.Object{o.Object},
+	})
+}
+
+// RecordSet returns a record set of any type with these targets, as they are.
+func (o Origin) RecordSet(name, recordType string, targets []string) *dns.RecordSet {
+	r := &dns.RecordSet{
+		Name: strings.TrimSuffix(name, "."), Type: recordType, Targets: targets, TTL: o.TTL,
+		SetIdentifier: o.SetIdentifier, Properties: slices.Clone(o.Properties),
+		Labels: map[string]string{}, Objects: []dns.Object{o.Object},
+	}
+	if o.Resource != "" {
+		r.Labels[dns.LabelResource] = o.Resource
+	}
+	return r.Normal()
+}
+
+// All returns the record sets of several names that have the same targets.
+func (o Origin) All(names, targets []string) []*dns.RecordSet {
+	if len(targets) == 0 {
+		return nil
+	}
+	var sets []*dns.RecordSet
+	for _, name := range unique(names) {
+		sets = append(sets, o.Records(name, targets)...)
+	}
+	return sets
+}
+
+// Pairs returns the record sets of pairs: targets of one name are together.
+func (o Origin) Pairs(pairs []Pair) []*dns.RecordSet {
+	var names []string
+	targets := map[string][]string{}
+	for _, p := range pairs {
+		names, targets[p.Name] = append(names, p.Name), append(targets[p.Name], p.Target)
+	}
+	var sets []*dns.RecordSet
+	for _, name := range unique(names) {
+		sets = append(sets, o.Records(name, targets[name])...)
+	}
+	return sets
+}
+
+// AppendSet appends those of more that aren't empty: the hosts of an object, or the
+// address and the name of a load balancer, of which an entry has one or both.
+func AppendSet(list []string, more ...string) []string {
+	for _, text := range more {
+		if text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// unique returns the texts that aren't empty in their order, each once.
+func unique(texts []string) []string {
+	var list []string
+	for _, text := range texts {
+		if text != "" && !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
+}

@@ -1,0 +1,107 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const name = "service"
+
+// allTypes are the values of --service-type-filter.
+var allTypes = []corev1.ServiceType{
+	corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName,
+}
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "Names from the annotations of Services, at what the Services are reached at", Category: "kubernetes core",
+		Resources: []string{"Service", "EndpointSlice.discovery.k8s.io", "Pod", "Node"},
+		Filters:   []string{"annotation", "label"}, Namespaces: "all,single", Templates: true, Properties: true,
+		New: func() source.Config { return NewConfig() },
+	}
+}
+
+// Config is what the user says about the source. Make one with [NewConfig].
+type Config struct {
+	// Types are the types of Service to use; none, or an empty one among them, is all.
+	Types []string
+	// PublishNotReady has headless Services publish pods that aren't ready.
+	PublishNotReady bool
+	// PublishInternal gives the names of ClusterIP Services that are not headless the
+	// virtual address.
+	PublishInternal bool
+	// PublishHostIP has headless Services publish the addresses of the hosts of pods.
+	PublishHostIP bool
+	// ResolveHostnames replaces the name of a load balancer by its addresses.
+	ResolveHostnames bool
+	// ListenEndpointEvents is accepted; endpoints are followed in any case.
+	ListenEndpointEvents bool
+
+	resolver resolver
+}
+
+// NewConfig returns a config with the defaults.
+func NewConfig() *Config { return &Config{resolver: net.DefaultResolver} }
+
+// Flags implements [source.Config].
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&c.Types, "service-type-filter", c.Types,
+		"use Services of this type only: ClusterIP, NodePort, LoadBalancer or ExternalName; may be repeated (default all)")
+	flags.BoolVar(&c.PublishNotReady, "always-publish-not-ready-addresses", c.PublishNotReady,
+		"publish pods of headless Services also when they are not ready")
+	flags.BoolVar(&c.PublishInternal, "publish-internal-services", c.PublishInternal, "publish the cluster IP of ClusterIP Services")
+	flags.BoolVar(&c.PublishHostIP, "publish-host-ip", c.PublishHostIP, "publish the addresses of the hosts of pods for headless Services")
+	flags.BoolVar(&c.ResolveHostnames, "resolve-service-load-balancer-hostname", c.ResolveHostnames,
+		"publish the addresses of load balancers that have a name, instead of the name")
+	flags.BoolVar(&c.ListenEndpointEvents, "listen-endpoint-events", c.ListenEndpointEvents,
+		"has no effect: changes of the endpoints of headless Services are always followed")
+}
+
+// Open implements [source.Config].
+func (c *Config) Open(in source.Input) (source.Source, error) {
+	types, err := c.types()
+	if err != nil {
+		return source.Source{}, err
+	}
+	s := newServices(*c, in, types)
+	opened := source.Source{Evaluate: s.evaluate, Tables: []kube.AnyTable{s.table}}
+	if s.slices != nil {
+		opened.Tables = append(opened.Tables, s.slices)
+	}
+	if s.pods != nil {
+		opened.Tables = append(opened.Tables, s.pods)
+	}
+	if s.nodes != nil {
+		opened.Tables = append(opened.Tables, s.nodes)
+	}
+	if s.hosts != nil {
+		opened.Run = func(ctx context.Context) error {
+			s.hosts.run(ctx)
+			return nil
+		}
+	}
+	return opened, nil
+}
+
+// types returns the types of Service to use.
+func (c *Config) types() ([]corev1.ServiceType, error) {
+	if len(c.Types) == 0 || slices.Contains(c.Types, "") {
+		return allTypes, nil
+	}
+	types := make([]corev1.ServiceType, len(c.Types))
+	for i, text := range c.Types {
+		if types[i] = corev1.ServiceType(text); !slices.Contains(allTypes, types[i]) {
+			return nil, fmt.Errorf("--service-type-filter %q: no type of Service; use ClusterIP, NodePort, LoadBalancer or ExternalName", text)
+		}
+	}
+	return types, nil
+}

@@ -1,0 +1,81 @@
+package service
+
+import (
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// serviceChanged has the names looked up that a Service now depends on.
+func (s *services) serviceChanged(_, svc *service) {
+	if svc == nil {
+		return
+	}
+	for _, host := range svc.lookedUp {
+		s.hosts.want(host)
+	}
+}
+
+// sliceChanged is about a headless Service only. One that isn't known yet will be evaluated
+// when it is.
+func (s *services) sliceChanged(before, now *slice) {
+	for _, sl := range distinct(before, now) {
+		if svc := s.table.Get(sl.service.Namespace, sl.service.Name); svc != nil && svc.publishesPods() {
+			s.changed(svc.Key)
+		}
+	}
+}
+
+// distinct returns the values of a slice that belong to a Service, one for each Service.
+func distinct(before, now *slice) []*slice {
+	var list []*slice
+	for _, sl := range []*slice{before, now} {
+		if sl != nil && sl != unused && (len(list) == 0 || list[0].service != sl.service) {
+			list = append(list, sl)
+		}
+	}
+	return list
+}
+
+// podChanged is about the Services that select the pod, or did: headless ones if something
+// changed that they publish, NodePort ones if something changed that decides about nodes.
+func (s *services) podChanged(before, now *pod) {
+	endpoint := before.asEndpoint() != now.asEndpoint()
+	backend := before.asBackend() != now.asBackend()
+	concerns := func(svc *service) bool {
+		return endpoint && svc.publishesPods() || backend && svc.followsPodsOfNodes()
+	}
+	if !endpoint && !backend {
+		return
+	}
+	if before != nil {
+		s.notifySelecting(before, concerns)
+	}
+	if now != nil && (before == nil || before.labels != now.labels || before.namespace != now.namespace) {
+		s.notifySelecting(now, concerns)
+	}
+}
+
+// notifySelecting calls changed for the Services that select a pod and that it concerns.
+func (s *services) notifySelecting(p *pod, concerns func(*service) bool) {
+	p.eachLabel(func(label string) bool {
+		for _, svc := range s.table.ByIndex(bySelector, p.namespace+label) {
+			if concerns(svc) && svc.selector.selects(p) {
+				s.changed(svc.Key)
+			}
+		}
+		return true
+	})
+}
+
+// nodeChanged is about all Services that nodes matter to: what they publish of nodes may
+// depend on whether any node has an external address.
+func (s *services) nodeChanged(_, _ *node) {
+	source.NotifyAll(s.changed, s.table.ByIndex(byNodes, anyNode))
+}
+
+// hostInUse reports whether the addresses of a name matter to a Service.
+func (s *services) hostInUse(host string) bool { return len(s.table.ByIndex(byHost, host)) > 0 }
+
+// hostChanged is about the Services whose load balancer has a name.
+func (s *services) hostChanged(host string) {
+	source.NotifyAll(s.changed, s.table.ByIndex(byHost, host))
+}

@@ -1,0 +1,187 @@
+package service
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+func (s *services) evaluate(key source.Key) source.Result {
+	svc := s.table.Get(key.Namespace, key.Name)
+	if svc == nil || !svc.Selected {
+		return source.Result{}
+	}
+	e := &evaluation{services: s, svc: svc, origin: s.reader.Origin(&svc.Object)}
+	e.outside = sync.OnceValues(e.answerOutside)
+	records, err := e.records()
+	result := s.reader.Result(&svc.Object, records, err)
+	result.Problems = append(result.Problems, e.problems...)
+	return result
+}
+
+// evaluation is one evaluation of a Service.
+type evaluation struct {
+	*services
+	svc    *service
+	origin source.Origin
+	// outside is answerOutside, which is the same for each name.
+	outside  func() (answer, error)
+	problems []dns.Problem
+}
+
+// answer is what one name of a Service stands for. It doesn't depend on the name.
+type answer struct {
+	// targets are those of the name itself.
+	targets []string
+	// below are those of names below it, by their first label.
+	below map[string][]string
+	// ports are published as SRV records under the name of the service.
+	ports   []nodePort
+	service string
+}
+
+func (e *evaluation) records() ([]*dns.RecordSet, error) {
+	found, err := e.annotated()
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		found = e.legacy()
+	}
+	templates := e.reader.Templates
+	if found, err = templates.AddPairs(found, &e.svc.Object, e.origin); err != nil || !templates.HasNames() {
+		return found, err
+	}
+	return templates.Combine(found, e.named)
+}
+
+// annotated returns the record sets of the names in annotations.
+func (e *evaluation) annotated() ([]*dns.RecordSet, error) {
+	if e.settings.IgnoreHostnameAnnotation {
+		return nil, nil
+	}
+	found, err := e.recordsOf(e.svc.Annotations.Hostnames)
+	if err != nil || len(e.svc.Annotations.InternalHostnames) == 0 {
+		return found, err
+	}
+	inside, err := e.answerInside()
+	for _, hostname := range e.svc.Annotations.InternalHostnames {
+		found = append(found, inside.records(e.origin, hostname)...)
+	}
+	return found, err
+}
+
+// named returns the record sets of the names of --fqdn-template.
+func (e *evaluation) named() ([]*dns.RecordSet, error) {
+	names, err := e.reader.Templates.Names(e.svc.Whole)
+	if err != nil {
+		return nil, err
+	}
+	return e.recordsOf(names)
+}
+
+// recordsOf returns the record sets of names that the Service has outside of the cluster.
+func (e *evaluation) recordsOf(names []string) ([]*dns.RecordSet, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	outside, err := e.outside()
+	var found []*dns.RecordSet
+	for _, hostname := range names {
+		found = append(found, outside.records(e.origin, hostname)...)
+	}
+	return found, err
+}
+
+// answerOutside returns what the names of the annotation hostname and of templates stand
+// for; its error is that this isn't known.
+func (e *evaluation) answerOutside() (answer, error) {
+	svc := e.svc
+	if targets := svc.Annotations.Targets; len(targets) > 0 {
+		return answer{targets: targets}, nil
+	}
+	switch svc.of {
+	case corev1.ServiceTypeLoadBalancer:
+		return e.loadBalancer()
+	case corev1.ServiceTypeNodePort:
+		return answer{targets: e.nodeTargets(), ports: svc.ports, service: svc.Key.Name}, nil
+	case corev1.ServiceTypeExternalName:
+		if len(svc.externalIPs) > 0 {
+			return answer{targets: svc.externalIPs}, nil
+		}
+		return answer{targets: listOf(svc.externalName)}, nil
+	}
+	switch {
+	case svc.headless:
+		return e.headless(), nil
+	case e.config.PublishInternal:
+		return answer{targets: listOf(svc.clusterIP)}, nil
+	}
+	return answer{}, nil
+}
+
+// answerInside returns what the names of the annotation internal-hostname stand for.
+func (e *evaluation) answerInside() (answer, error) {
+	virtual := e.svc.of == corev1.ServiceTypeLoadBalancer || e.svc.of == corev1.ServiceTypeClusterIP && !e.svc.headless
+	if virtual && len(e.svc.Annotations.Targets) == 0 {
+		return answer{targets: listOf(e.svc.clusterIP)}, nil
+	}
+	return e.outside()
+}
+
+// loadBalancer returns the addresses and names of a load balancer.
+func (e *evaluation) loadBalancer() (answer, error) {
+	svc := e.svc
+	switch {
+	case len(svc.externalIPs) > 0:
+		return answer{targets: svc.externalIPs}, nil
+	case len(svc.lookedUp) == 0:
+		return answer{targets: slices.Concat(svc.addresses, svc.hostnames)}, nil
+	}
+	targets := slices.Clone(svc.addresses)
+	for _, host := range svc.lookedUp {
+		addresses, err := e.hosts.get(host)
+		if err != nil && !notFound(err) {
+			return answer{}, err
+		}
+		if err != nil {
+			e.problem("status.loadBalancer.ingress.hostname", host, err.Error())
+		}
+		targets = append(targets, addresses...)
+	}
+	return answer{targets: targets}, nil
+}
+
+// problem notes that a part of the Service can't be used. A reason is given once for each
+// subject, with the first value.
+func (e *evaluation) problem(subject, value, reason string) {
+	for _, p := range e.problems {
+		if p.Subject == subject && p.Reason == reason {
+			return
+		}
+	}
+	e.problems = append(e.problems, dns.Problem{Object: e.origin.Object, Subject: subject, Value: value, Reason: reason})
+}
+
+// records returns the record sets of a name.
+func (a answer) records(o source.Origin, hostname string) []*dns.RecordSet {
+	hostname = strings.TrimSuffix(hostname, ".")
+	sets := o.Records(hostname, a.targets)
+	for label, targets := range a.below {
+		sets = append(sets, o.Records(label+"."+hostname, targets)...)
+	}
+	return append(sets, a.srv(o, hostname)...)
+}
+
+// listOf returns a list of a text that isn't empty.
+func listOf(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}

@@ -1,0 +1,121 @@
+package service
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// headless returns the targets of a headless Service: what its pods are reached at, for
+// the name itself and, of pods with a hostname, for a name below it.
+func (e *evaluation) headless() answer {
+	a := answer{below: map[string][]string{}}
+	list := e.slices.ByIndex(byService, e.svc.Key.String())
+	slices.SortFunc(list, func(a, b *slice) int { return strings.Compare(a.name, b.name) })
+	if len(list) > 0 && len(e.svc.selector) == 0 {
+		e.problem("spec.selector", "", "a headless Service publishes the pods that it selects; give it a selector, or the annotation target")
+		return a
+	}
+	for _, sl := range list {
+		if !sl.addresses && e.published() == podIP {
+			continue
+		}
+		for i := range sl.endpoints {
+			e.addEndpoint(&a, sl, &sl.endpoints[i])
+		}
+	}
+	a.targets = sorted(a.targets)
+	for label, targets := range a.below {
+		a.below[label] = sorted(targets)
+	}
+	return a
+}
+
+// podIP is published unless an annotation or a flag says otherwise.
+const podIP = "PodIP"
+
+// published returns what is published of a pod: podIP, hostIP or nodeExternalIP.
+func (e *evaluation) published() string {
+	switch {
+	case e.svc.Annotations.EndpointsType == nodeExternalIP:
+		return nodeExternalIP
+	case e.svc.Annotations.EndpointsType == hostIP, e.config.PublishHostIP:
+		return hostIP
+	default:
+		return podIP
+	}
+}
+
+// addEndpoint adds the targets of an endpoint, if it is one that counts.
+func (e *evaluation) addEndpoint(a *answer, sl *slice, end *endpoint) {
+	if end.notReady && !e.svc.notReady && !e.config.PublishNotReady {
+		return
+	}
+	if end.pod == "" {
+		e.problem("an endpoint of EndpointSlice "+sl.name, addressText(end), "it doesn't refer to a Pod of the namespace, so it is left out; set its targetRef")
+		return
+	}
+	p := e.pods.Get(e.svc.Key.Namespace, end.pod)
+	if p == nil || !e.svc.selector.selects(p) {
+		if !sl.managed {
+			e.problem("an endpoint of EndpointSlice "+sl.name, end.pod, "the Service selects no pod of this name, so it is left out; check its targetRef")
+		}
+		return
+	}
+	targets := e.podTargets(p, end)
+	a.targets = append(a.targets, targets...)
+	if hostname := p.hostname(); hostname != "" {
+		a.below[hostname] = append(a.below[hostname], targets...)
+	}
+}
+
+// podTargets returns what a pod is reached at.
+func (e *evaluation) podTargets(p *pod, end *endpoint) []string {
+	if targets := p.targets(); len(targets) > 0 {
+		return targets
+	}
+	switch e.published() {
+	case nodeExternalIP:
+		return e.externalAddresses(p.node)
+	case hostIP:
+		return listOf(p.hostIP)
+	}
+	return listOf(addressText(end))
+}
+
+// addressText returns the address of an endpoint; "" when it has none.
+func addressText(end *endpoint) string {
+	if !end.address.IsValid() {
+		return ""
+	}
+	return end.address.String()
+}
+
+// externalAddresses returns the external addresses of a node, and those of IPv6 that count
+// as such.
+func (e *evaluation) externalAddresses(of string) []string {
+	if e.nodes == nil {
+		e.problem("the annotation endpoints-type", nodeExternalIP, "nodes are read only if --service-type-filter has NodePort; add it")
+		return nil
+	}
+	on := e.nodes.Get("", of)
+	if on == nil {
+		return nil
+	}
+	return e.public(on.addresses)
+}
+
+// public returns addresses that are reached from outside of the cluster.
+func (e *evaluation) public(a source.NodeAddresses) []string {
+	if !e.settings.ExposeInternalIPv6 {
+		return a.External
+	}
+	return slices.Concat(a.External, a.InternalIPv6())
+}
+
+// sorted returns targets in an order that doesn't depend on that of slices, each once.
+func sorted(targets []string) []string {
+	slices.Sort(targets)
+	return slices.Compact(targets)
+}

@@ -1,0 +1,64 @@
+package service
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// What the programs of --compatibility read (spec/dns.md 6.1).
+const (
+	mateAnnotation     = "zalando.org/dnsname"
+	moleculeLabel      = "dns"
+	moleculeValue      = "route53"
+	moleculeAnnotation = "domainName"
+	kopsExternal       = "dns.alpha.kubernetes.io/external"
+	kopsInternal       = "dns.alpha.kubernetes.io/internal"
+)
+
+// legacyNames are the names that an older program would give a Service.
+type legacyNames struct {
+	external, internal []string
+}
+
+func (n legacyNames) none() bool { return len(n.external)+len(n.internal) == 0 }
+
+func (s *services) legacyNamesOf(obj *corev1.Service) legacyNames {
+	switch s.settings.Compatibility {
+	case source.Mate:
+		return legacyNames{external: source.SplitList(obj.Annotations[mateAnnotation])}
+	case source.Molecule:
+		if obj.Labels[moleculeLabel] == moleculeValue {
+			return legacyNames{external: source.SplitList(obj.Annotations[moleculeAnnotation])}
+		}
+	case source.Kops:
+		return legacyNames{
+			external: source.SplitList(obj.Annotations[kopsExternal]), internal: source.SplitList(obj.Annotations[kopsInternal]),
+		}
+	}
+	return legacyNames{}
+}
+
+// legacy returns the record sets of the names that an older program would give the
+// Service: at its load balancer and, as kOps does, at nodes.
+func (e *evaluation) legacy() []*dns.RecordSet {
+	svc, names := e.svc, e.svc.legacy
+	if svc.of != corev1.ServiceTypeNodePort {
+		targets := slices.Concat(svc.addresses, svc.hostnames)
+		return e.origin.All(slices.Concat(names.external, names.internal), targets)
+	}
+	if e.settings.Compatibility != source.Kops || len(names.external) > 0 && len(names.internal) > 0 {
+		return nil
+	}
+	var external, internal []string
+	for _, n := range e.nodes.List() {
+		if n.hasRole {
+			external = append(external, e.public(n.addresses)...)
+			internal = append(internal, n.addresses.Internal...)
+		}
+	}
+	return slices.Concat(e.origin.All(names.external, sorted(external)), e.origin.All(names.internal, sorted(internal)))
+}

@@ -1,0 +1,91 @@
+package service
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// nodeTargets returns the addresses of the nodes that a NodePort Service is reached at.
+func (e *evaluation) nodeTargets() []string {
+	nodes := e.nodes.List
+	if e.svc.local {
+		nodes = e.nodesWithPods
+	}
+	var all source.NodeAddresses
+	for _, n := range nodes() {
+		if n.unschedulable && e.settings.ExcludeUnschedulable {
+			continue
+		}
+		all.External = append(all.External, n.addresses.External...)
+		all.Internal = append(all.Internal, n.addresses.Internal...)
+	}
+	return sorted(slices.Clone(e.accessible(all)))
+}
+
+// accessible returns the addresses that the annotation access asks for; without it, and
+// for other values, the external ones if there are any.
+func (e *evaluation) accessible(a source.NodeAddresses) []string {
+	switch access := e.svc.Annotations.Access; {
+	case access == "private":
+		return a.Internal
+	case access == "public", len(a.External) > 0:
+		return e.public(a)
+	default:
+		return a.Internal
+	}
+}
+
+// nodesWithPods returns the nodes that have pods of the Service, of the best tier that any
+// of its pods is in.
+func (e *evaluation) nodesWithPods() []*node {
+	best := runningNotReady
+	on := map[string]*node{}
+	for _, p := range e.pods.ByIndex(byNamespace, e.svc.Key.Namespace) {
+		if p.tier < best || !e.svc.selector.selects(p) {
+			continue
+		}
+		if p.tier > best {
+			best = p.tier
+			clear(on)
+		}
+		if n := e.nodes.Get("", p.node); n != nil {
+			on[p.node] = n
+		}
+	}
+	nodes := make([]*node, 0, len(on))
+	for _, n := range on {
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+func protocolOf(port corev1.ServicePort) string {
+	if port.Protocol == "" {
+		return "tcp"
+	}
+	return strings.ToLower(string(port.Protocol))
+}
+
+// srv returns the record sets that say on which ports of the nodes a Service is, one for
+// each protocol (RFC 2782).
+func (a answer) srv(o source.Origin, hostname string) []*dns.RecordSet {
+	var protocols []string
+	targets := map[string][]string{}
+	for _, port := range a.ports {
+		if !slices.Contains(protocols, port.protocol) {
+			protocols = append(protocols, port.protocol)
+		}
+		targets[port.protocol] = append(targets[port.protocol], fmt.Sprintf("0 50 %d %s.", port.number, hostname))
+	}
+	sets := make([]*dns.RecordSet, len(protocols))
+	for i, protocol := range protocols {
+		sets[i] = o.RecordSet("_"+a.service+"._"+protocol+"."+hostname, dns.TypeSRV, targets[protocol])
+	}
+	return sets
+}

@@ -1,0 +1,324 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+// zone is a resolver that knows what it is told. It answers when open is closed.
+type zone struct {
+	open chan struct{}
+
+	mu      sync.Mutex
+	answers map[string][]string
+	errs    map[string]error
+	asked   map[string]int
+	// under is how many lookups are under way, and most how many were at once.
+	under, most int
+}
+
+func newZone() *zone {
+	z := &zone{open: make(chan struct{}), answers: map[string][]string{}, errs: map[string]error{}, asked: map[string]int{}}
+	close(z.open)
+	return z
+}
+
+// LookupNetIP implements resolver.
+func (z *zone) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	z.mu.Lock()
+	z.asked[host]++
+	z.under++
+	z.most = max(z.most, z.under)
+	z.mu.Unlock()
+	defer func() {
+		z.mu.Lock()
+		z.under--
+		z.mu.Unlock()
+	}()
+	select {
+	case <-z.open:
+	case <-ctx.Done():
+		return nil, &net.DNSError{Err: ctx.Err().Error(), Name: host, IsTimeout: true}
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	switch {
+	case network != "ip":
+		return nil, fmt.Errorf("asked for %s", network)
+	case z.errs[host] != nil:
+		return nil, z.errs[host]
+	case z.answers[host] == nil:
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	var list []netip.Addr
+	for _, text := range z.answers[host] {
+		list = append(list, netip.MustParseAddr(text))
+	}
+	return list, nil
+}
+
+func (z *zone) set(host string, err error, addresses ...string) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.errs[host], z.answers[host] = err, addresses
+}
+
+func (z *zone) times(host string) int {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.asked[host]
+}
+
+// inquiry is lookups under test, in a bubble.
+type inquiry struct {
+	*lookups
+	mu   sync.Mutex
+	used map[string]bool
+	told []string
+}
+
+func newInquiry(z *zone) *inquiry {
+	q := &inquiry{used: map[string]bool{}}
+	q.lookups = newLookups(z, func(host string) bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return q.used[host]
+	}, func(host string) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.told = append(q.told, host)
+	})
+	return q
+}
+
+// interest says whether a name is in use.
+func (q *inquiry) interest(host string, used bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.used[host] = used
+}
+
+// takeTold returns whom changed was called with since, sorted.
+func (q *inquiry) takeTold() []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	told := q.told
+	q.told = nil
+	slices.Sort(told)
+	return told
+}
+
+// begin runs lookups until the test ends.
+func begin(t *testing.T, z *zone) *inquiry {
+	q := newInquiry(z)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		q.run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return q
+}
+
+// expect lets time pass and checks what get returns then, and whom changed was called with.
+func (q *inquiry) expect(t *testing.T, after time.Duration, host, want string, told ...string) {
+	t.Helper()
+	time.Sleep(after)
+	synctest.Wait()
+	addresses, err := q.get(host)
+	got := strings.Join(addresses, " ")
+	if err != nil {
+		got = err.Error()
+	}
+	if !strings.Contains(got, want) || want == "" && got != "" {
+		t.Errorf("%s is %q, want %q", host, got, want)
+	}
+	if got := q.takeTold(); !slices.Equal(got, told) {
+		t.Errorf("changed was called with %v, want %v", got, told)
+	}
+}
+
+func TestLookups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := newZone()
+		z.set("lb", nil, "192.0.2.2", "192.0.2.1", "::ffff:192.0.2.1")
+		q := begin(t, z)
+		q.interest("lb", true)
+		q.expect(t, 0, "lb", "not done yet")
+		q.want("lb")
+		q.expect(t, 0, "lb", "192.0.2.1 192.0.2.2", "lb")
+		q.want("lb")
+		q.expect(t, lookupRefresh-time.Millisecond, "lb", "192.0.2.1 192.0.2.2")
+		if n := z.times("lb"); n != 1 {
+			t.Errorf("asked %d times in a minute, want once", n)
+		}
+		z.set("lb", nil, "192.0.2.2", "192.0.2.1")
+		q.expect(t, lookupRefresh, "lb", "192.0.2.1 192.0.2.2") // the same in another order
+		z.set("lb", nil, "192.0.2.3")
+		q.expect(t, lookupRefresh, "lb", "192.0.2.3", "lb")
+		// The last answer stays, whatever the failure is.
+		z.set("lb", errors.New("server misbehaving"))
+		q.expect(t, lookupRefresh, "lb", "192.0.2.3")
+		z.set("lb", nil)
+		q.expect(t, lookupRefresh, "lb", "192.0.2.3")
+		z.set("lb", nil, "192.0.2.4")
+		q.expect(t, lookupRetry, "lb", "192.0.2.4", "lb")
+		// Nobody is interested any more.
+		q.interest("lb", false)
+		q.expect(t, 2*lookupRefresh, "lb", "not done yet")
+		n := z.times("lb")
+		q.expect(t, 2*lookupRefresh, "lb", "not done yet")
+		if z.times("lb") != n {
+			t.Error("a name that nobody uses is still looked up")
+		}
+	})
+}
+
+func TestLookupsThatFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := newZone()
+		z.set("lb", errors.New("server misbehaving"))
+		q := begin(t, z)
+		q.interest("lb", true)
+		q.want("lb")
+		q.expect(t, 0, "lb", "server misbehaving", "lb")
+		if _, err := q.get("lb"); notFound(err) {
+			t.Error("a failure of the server says that the name doesn't exist")
+		}
+		q.expect(t, lookupRetry, "lb", "server misbehaving")
+		z.set("lb", nil)
+		q.expect(t, lookupRetry, "lb", "no such host", "lb")
+		if _, err := q.get("lb"); !notFound(err) {
+			t.Errorf("%v doesn't say that the name doesn't exist", err)
+		}
+		z.set("lb", nil, []string{}...)
+		q.expect(t, lookupRetry, "lb", "it has no address", "lb")
+		z.set("lb", nil, "192.0.2.1")
+		q.expect(t, lookupRetry, "lb", "192.0.2.1", "lb")
+	})
+}
+
+// Names that nobody answers for delay others for a bounded time, and there are never
+// more lookups than allowed.
+func TestLookupsAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := newZone()
+		z.open = make(chan struct{})
+		q := begin(t, z)
+		hosts := make([]string, 3*lookupLimit)
+		for i := range hosts {
+			hosts[i] = fmt.Sprintf("lb-%02d", i)
+			q.interest(hosts[i], true)
+			z.set(hosts[i], nil, "192.0.2.1")
+			q.want(hosts[i])
+		}
+		time.Sleep(lookupTimeout + time.Millisecond)
+		synctest.Wait()
+		if n := len(q.takeTold()); n != lookupLimit {
+			t.Errorf("%d lookups have timed out, want %d", n, lookupLimit)
+		}
+		close(z.open)
+		synctest.Wait()
+		if n := len(q.takeTold()); n != 2*lookupLimit {
+			t.Errorf("%d names have been looked up, want %d", n, 2*lookupLimit)
+		}
+		if z.most != lookupLimit {
+			t.Errorf("%d lookups at once, want %d", z.most, lookupLimit)
+		}
+	})
+}
+
+// The end of the context ends lookups that are under way, and they say nothing.
+func TestLookupsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		z := newZone()
+		z.open = make(chan struct{})
+		q := newInquiry(z)
+		q.interest("lb", true)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			q.run(ctx)
+		}()
+		q.want("lb")
+		synctest.Wait()
+		cancel()
+		<-done
+		q.expect(t, 0, "lb", "not done yet")
+		if q.busy != 0 {
+			t.Errorf("%d lookups are still under way", q.busy)
+		}
+	})
+}
+
+// resolving returns the plugin with a resolver.
+func resolving(z *zone) source.Plugin {
+	plugin := Plugin()
+	plugin.New = func() source.Config {
+		c := NewConfig()
+		c.resolver = z
+		return c
+	}
+	return plugin
+}
+
+// case 133: the names of load balancers are looked up.
+func TestResolveLoadBalancers(t *testing.T) {
+	const flag = "--resolve-service-load-balancer-hostname"
+	named := func(name, host string) string {
+		return strings.ReplaceAll(loadBalancer("P/hostname: foo.example.org", "{ip: 1.2.3.4}, {hostname: "+host+"}"), "foo", name) + "---\n"
+	}
+	z := newZone()
+	z.open = make(chan struct{})
+	z.set("known.example.com", nil, "2001:db8::1", "192.0.2.1")
+	z.set("broken.example.com", errors.New("server misbehaving"))
+	scene := sourcetest.MustOpen(t, resolving(z), named("foo", "known.example.com")+named("gone", "gone.example.com")+named("broken", "broken.example.com")+
+		strings.ReplaceAll(loadBalancer("P/hostname: t.example.org, P/target: 8.8.8.8", "{hostname: unasked.example.com}"), "foo", "targeted"), flag)
+	before := scene.Records()
+	if want := fooKey + "  error look up known.example.com: not done yet\n"; !strings.Contains(before, want) {
+		t.Errorf("case 133: before the lookup:\n%swant among it\n%s", before, want)
+	}
+	scene.Changed()
+	told := map[string]bool{}
+	close(z.open)
+	kubetest.Eventually(t, 30*time.Second, func() error {
+		for key := range strings.Lines(scene.Changed()) {
+			told[key] = true
+		}
+		if len(told) != 3 {
+			return fmt.Errorf("told of %v, want three Services", told)
+		}
+		return nil
+	})
+	want := "testing/broken\n  error look up the load balancer: server misbehaving; check the name and the resolver\n" +
+		fooKey + "  foo.example.org A 1.2.3.4 192.0.2.1" + foo + "  foo.example.org AAAA 2001:db8::1" + foo +
+		"testing/gone\n  gone.example.org A 1.2.3.4 resource=service/testing/gone\n" +
+		"  problem status.loadBalancer.ingress.hostname \"gone.example.com\": look up the load balancer: lookup gone.example.com: no such host; check the name and the resolver\n" +
+		"testing/targeted\n  t.example.org A 8.8.8.8 resource=service/testing/targeted\n"
+	if diff := cmp.Diff(want, scene.Records()); diff != "" {
+		t.Errorf("case 133: records (-want +got):\n%s", diff)
+	}
+	if z.times("unasked.example.com") != 0 {
+		t.Error("a name was looked up that nobody needs")
+	}
+}

@@ -1,0 +1,136 @@
+package service
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// The values of the annotation endpoints-type.
+const (
+	nodeExternalIP = "NodeExternalIP"
+	hostIP         = "HostIP"
+)
+
+// service is what is kept of a Service that may be given a name. Of others nothing but
+// their own name is.
+type service struct {
+	source.Object
+	of corev1.ServiceType
+	// clusterIP is empty when there is none, such as for a headless Service.
+	clusterIP string
+	headless  bool
+	// local is true when only nodes with a pod of the Service take its traffic.
+	local bool
+	// notReady is true when pods are to be published that aren't ready.
+	notReady bool
+	// selector selects pods; an empty one selects none.
+	selector     selector
+	externalIPs  []string
+	externalName string
+	// addresses and hostnames are those of the load balancer; lookedUp are the hostnames
+	// when their addresses count instead.
+	addresses, hostnames, lookedUp []string
+	ports                          []nodePort
+	legacy                         legacyNames
+}
+
+// nodePort is a port on each node. The protocol is in lower case.
+type nodePort struct {
+	protocol string
+	number   int32
+}
+
+func (s *services) trimService(scope kube.Scope, obj *corev1.Service) (*service, []catalog.Problem) {
+	kept := &service{of: obj.Spec.Type}
+	if kept.of == "" {
+		kept.of = corev1.ServiceTypeClusterIP
+	}
+	ignored := &service{Object: source.Object{Key: source.Key{Namespace: scope.Intern(obj.Namespace), Name: obj.Name}}}
+	if !slices.Contains(s.types, kept.of) {
+		return ignored, nil
+	}
+	if kept.Object = s.reader.Read(scope, obj); !kept.Selected {
+		return kept, nil
+	}
+	kept.legacy = s.legacyNamesOf(obj)
+	if s.asksNothing(kept) {
+		return ignored, nil
+	}
+	kept.readSpec(&obj.Spec)
+	kept.readLoadBalancer(&obj.Status.LoadBalancer)
+	if s.hosts != nil && kept.of == corev1.ServiceTypeLoadBalancer && len(kept.Annotations.Targets)+len(kept.externalIPs) == 0 {
+		kept.lookedUp = kept.hostnames
+	}
+	return kept, nil
+}
+
+// asksNothing reports whether no record can come of a Service, whatever its addresses are:
+// most Services have no annotation of ours.
+func (s *services) asksNothing(svc *service) bool {
+	a, templates := svc.Annotations, s.reader.Templates
+	named := !s.settings.IgnoreHostnameAnnotation && len(a.Hostnames)+len(a.InternalHostnames) > 0
+	return !named && !templates.HasNames() && !templates.HasPairs() && svc.legacy.none() && len(a.Problems) == 0
+}
+
+func (svc *service) readSpec(spec *corev1.ServiceSpec) {
+	if svc.headless = svc.of == corev1.ServiceTypeClusterIP && spec.ClusterIP == corev1.ClusterIPNone; spec.ClusterIP != corev1.ClusterIPNone {
+		svc.clusterIP = spec.ClusterIP
+	}
+	svc.local = spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
+	svc.notReady = spec.PublishNotReadyAddresses
+	svc.externalIPs, svc.externalName = slices.Clone(spec.ExternalIPs), spec.ExternalName
+	svc.selector = newSelector(spec.Selector)
+	for _, port := range spec.Ports {
+		if port.NodePort > 0 {
+			svc.ports = append(svc.ports, nodePort{protocol: protocolOf(port), number: port.NodePort})
+		}
+	}
+}
+
+func (svc *service) readLoadBalancer(status *corev1.LoadBalancerStatus) {
+	for _, ingress := range status.Ingress {
+		if ingress.IP != "" {
+			svc.addresses = append(svc.addresses, ingress.IP)
+		}
+		if ingress.Hostname != "" {
+			svc.hostnames = append(svc.hostnames, ingress.Hostname)
+		}
+	}
+}
+
+// publishesPods reports whether the records of a Service come from pods.
+func (svc *service) publishesPods() bool {
+	return svc.Selected && svc.headless && len(svc.Annotations.Targets) == 0
+}
+
+// publishesNodes reports whether they come from nodes.
+func (svc *service) publishesNodes() bool {
+	return svc.Selected && svc.of == corev1.ServiceTypeNodePort && len(svc.Annotations.Targets) == 0
+}
+
+// followsPodsOfNodes reports whether they come from the nodes that have certain pods.
+func (svc *service) followsPodsOfNodes() bool { return svc.publishesNodes() && svc.local }
+
+// selectorKeys is for the index bySelector.
+func (svc *service) selectorKeys() []string {
+	if len(svc.selector) == 0 || !svc.publishesPods() && !svc.followsPodsOfNodes() {
+		return nil
+	}
+	return []string{svc.Key.Namespace + svc.selector[0]}
+}
+
+// nodeKeys is for the index byNodes. What kOps publishes doesn't mind the annotation target.
+func (svc *service) nodeKeys() []string {
+	switch {
+	case svc.publishesNodes(),
+		svc.publishesPods() && svc.Annotations.EndpointsType == nodeExternalIP,
+		svc.of == corev1.ServiceTypeNodePort && !svc.legacy.none():
+		return []string{anyNode}
+	}
+	return nil
+}

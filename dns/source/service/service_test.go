@@ -1,0 +1,354 @@
+package service
+
+import (
+	"flag"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+// histories is how many histories the property is tried with, unless -rapid.checks says
+// otherwise: each takes a third of a second, and waits most of the time, as all tests do.
+const histories = "20"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	unlessGiven("rapid.checks", histories)
+	unlessGiven("test.parallel", "8")
+	goleak.VerifyTestMain(kubetest.Wrap(m))
+}
+
+// unlessGiven sets a flag that isn't on the command line.
+func unlessGiven(name, value string) {
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	if given {
+		return
+	}
+	if err := flag.Set(name, value); err != nil {
+		panic(err)
+	}
+}
+
+// sceneCase is objects and what comes of them.
+type sceneCase struct {
+	name  string
+	flags []string
+	// objects are YAML; P stands for the usual prefix of annotations.
+	objects string
+	// want is what [sourcetest.Scene.Records] returns.
+	want string
+}
+
+func runCases(t *testing.T, cases []sceneCase) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			scene := sourcetest.MustOpen(t, Plugin(), withPrefix(c.objects), c.flags...)
+			if diff := cmp.Diff(c.want, scene.Records()); diff != "" {
+				t.Errorf("records (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func withPrefix(text string) string {
+	return strings.ReplaceAll(text, "P/", "external-dns.kubernetes.io/")
+}
+
+// The Services of the tables. Their namespace is testing, their name foo.
+func loadBalancer(annotations, ingress string) string {
+	return withPrefix(`
+apiVersion: v1
+kind: Service
+metadata: {namespace: testing, name: foo, annotations: {` + annotations + `}}
+spec: {type: LoadBalancer, clusterIP: 10.0.0.10}
+status: {loadBalancer: {ingress: [` + ingress + `]}}
+`)
+}
+
+func specified(annotations, spec string) string {
+	return withPrefix(`
+apiVersion: v1
+kind: Service
+metadata: {namespace: testing, name: foo, annotations: {` + annotations + `}}
+spec: {` + spec + `}
+`)
+}
+
+// foo is what the records of the Service foo end with; fooKey comes before them.
+const (
+	foo    = " resource=service/testing/foo\n"
+	fooKey = "testing/foo\n"
+)
+
+func TestHostnames(t *testing.T) {
+	ip := `{ip: 1.2.3.4}`
+	runCases(t, []sceneCase{
+		{name: "case 128: no annotation", objects: loadBalancer("", ip)},
+		{
+			name: "case 129: a hostname and the address of a load balancer", objects: loadBalancer("P/hostname: foo.example.org.", ip),
+			want: fooKey + "  foo.example.org A 1.2.3.4" + foo,
+		},
+		{
+			name: "case 130: a load balancer with a name", objects: loadBalancer("P/hostname: foo.example.org.", `{hostname: lb.example.com}`),
+			want: fooKey + "  foo.example.org CNAME lb.example.com" + foo,
+		},
+		{
+			name:    "a load balancer with both in one entry",
+			objects: loadBalancer("P/hostname: foo.example.org.", `{ip: 1.2.3.4, hostname: lb.example.com}`),
+			want:    fooKey + "  foo.example.org A 1.2.3.4" + foo + "  foo.example.org CNAME lb.example.com" + foo,
+		},
+		{
+			name: "case 131: two hostnames", objects: loadBalancer(`P/hostname: "foo.example.org., bar.example.org"`, ip),
+			want: fooKey + "  bar.example.org A 1.2.3.4" + foo + "  foo.example.org A 1.2.3.4" + foo,
+		},
+		{
+			name: "case 132: no dot at the end", objects: loadBalancer("P/hostname: foo.example.org", ip),
+			want: fooKey + "  foo.example.org A 1.2.3.4" + foo,
+		},
+		{
+			name: "an empty hostname", objects: loadBalancer(`P/hostname: " , "`, ip),
+		},
+		{
+			name: "case 134: annotations ignored, the template still used", objects: loadBalancer("P/hostname: foo.example.org, P/internal-hostname: in.example.org", ip),
+			flags: []string{"--ignore-hostname-annotation", "--fqdn-template={{.Name}}.example.net"},
+			want:  fooKey + "  foo.example.net A 1.2.3.4" + foo,
+		},
+		{
+			name: "case 137: our own controller", objects: loadBalancer("P/hostname: foo.example.org, P/controller: dns-controller", ip),
+			want: fooKey + "  foo.example.org A 1.2.3.4" + foo,
+		},
+		{
+			name: "case 137: another controller, even with a template", objects: loadBalancer("P/hostname: foo.example.org, P/controller: other", ip),
+			flags: []string{"--fqdn-template={{.Name}}.example.net"},
+		},
+		{
+			name: "case 138: namespace included", objects: loadBalancer("P/hostname: foo.example.org", ip), flags: []string{"--namespace=testing"},
+			want: fooKey + "  foo.example.org A 1.2.3.4" + foo,
+		},
+		{
+			name: "case 138: namespace excluded", objects: loadBalancer("P/hostname: foo.example.org", ip), flags: []string{"--namespace=other"},
+		},
+		{
+			name: "case 139: annotation filter with an expression", flags: []string{"--annotation-filter=class in (alb, nginx)"},
+			objects: loadBalancer("P/hostname: foo.example.org, class: nginx", ip), want: fooKey + "  foo.example.org A 1.2.3.4" + foo,
+		},
+		{
+			name: "case 139: annotation filter with an equality that doesn't match", flags: []string{"--annotation-filter=class=alb"},
+			objects: loadBalancer("P/hostname: foo.example.org, class: nginx", ip),
+		},
+		{
+			name: "case 139: label filter that doesn't match", flags: []string{"--label-filter=app=shop"},
+			objects: loadBalancer("P/hostname: foo.example.org", ip),
+		},
+		{
+			name: "case 139: label filter that matches", flags: []string{"--label-filter=app=shop"},
+			objects: strings.Replace(loadBalancer("P/hostname: foo.example.org", ip), "name: foo", "name: foo, labels: {app: shop}", 1),
+			want:    fooKey + "  foo.example.org A 1.2.3.4" + foo,
+		},
+		{
+			name: "case 152: a label that is too long", objects: loadBalancer("P/hostname: "+strings.Repeat("a", 64)+".example.org", ip),
+			// Whoever takes records checks them: dns/desired drops this one and says so.
+			want: fooKey + "  " + strings.Repeat("a", 64) + ".example.org A 1.2.3.4" + foo,
+		},
+	})
+}
+
+func TestLoadBalancer(t *testing.T) {
+	hostname := "P/hostname: foo.example.org"
+	runCases(t, []sceneCase{
+		{name: "case 140: no status", objects: loadBalancer(hostname, "")},
+		{
+			name: "case 141: external IPs beat the status", want: fooKey + "  foo.example.org A 10.2.3.4 11.2.3.4" + foo,
+			objects: specified(hostname, `type: LoadBalancer, externalIPs: [10.2.3.4, 11.2.3.4]`) + "status: {loadBalancer: {ingress: [{ip: 1.2.3.4}]}}",
+		},
+		{
+			name: "case 142: two addresses", objects: loadBalancer(hostname, `{ip: 8.8.8.8}, {ip: 1.2.3.4}`),
+			want: fooKey + "  foo.example.org A 1.2.3.4 8.8.8.8" + foo,
+		},
+		{
+			name: "case 149: dual stack", objects: loadBalancer(hostname, `{ip: 1.2.3.4}, {ip: "2001:db8::1"}`),
+			want: fooKey + "  foo.example.org A 1.2.3.4" + foo + "  foo.example.org AAAA 2001:db8::1" + foo,
+		},
+		{
+			name: "case 149: IPv6 only", objects: loadBalancer(hostname, `{ip: "2001:db8::1"}`),
+			want: fooKey + "  foo.example.org AAAA 2001:db8::1" + foo,
+		},
+		{
+			name: "case 136: an internal hostname", objects: loadBalancer("P/internal-hostname: in.example.org", `{ip: 1.2.3.4}`),
+			want: fooKey + "  in.example.org A 10.0.0.10" + foo,
+		},
+		{
+			name: "case 136: both", objects: loadBalancer(hostname+", P/internal-hostname: in.example.org", `{ip: 1.2.3.4}`),
+			want: fooKey + "  foo.example.org A 1.2.3.4" + foo + "  in.example.org A 10.0.0.10" + foo,
+		},
+		{
+			name: "case 136: no cluster IP", objects: specified("P/internal-hostname: in.example.org", "type: LoadBalancer, clusterIP: None"),
+		},
+		{name: "case 147: ttl 10", objects: loadBalancer(hostname+`, P/ttl: "10"`, `{ip: 1.2.3.4}`), want: fooKey + "  foo.example.org A 1.2.3.4 ttl=10" + foo},
+		{name: "case 147: ttl 1m", objects: loadBalancer(hostname+`, P/ttl: 1m`, `{ip: 1.2.3.4}`), want: fooKey + "  foo.example.org A 1.2.3.4 ttl=60" + foo},
+		{
+			name: "case 150: a property and a set identifier", objects: loadBalancer(hostname+`, P/aws-weight: "10", P/set-identifier: one`, `{ip: 1.2.3.4}`),
+			want: fooKey + "  foo.example.org A 1.2.3.4 set=one aws/weight=10" + foo,
+		},
+		{
+			name: "case 148: the filter has the type", objects: loadBalancer(hostname, `{ip: 1.2.3.4}`), flags: []string{"--service-type-filter=LoadBalancer"},
+			want: fooKey + "  foo.example.org A 1.2.3.4" + foo,
+		},
+		{name: "case 148: the filter doesn't have the type", objects: loadBalancer(hostname, `{ip: 1.2.3.4}`), flags: []string{"--service-type-filter=ClusterIP"}},
+		{
+			name: "an empty filter is none", objects: loadBalancer(hostname, `{ip: 1.2.3.4}`), flags: []string{"--service-type-filter=ClusterIP", "--service-type-filter="},
+			want: fooKey + "  foo.example.org A 1.2.3.4" + foo,
+		},
+	})
+}
+
+// case 147: a TTL that is none is reported and not used.
+func TestUnusableTTL(t *testing.T) {
+	for _, ttl := range []string{"foo", "-10"} {
+		scene := sourcetest.MustOpen(t, Plugin(), loadBalancer(`P/hostname: foo.example.org, P/ttl: "`+ttl+`"`, `{ip: 1.2.3.4}`))
+		want := fooKey + "  foo.example.org A 1.2.3.4" + foo + `  problem external-dns.kubernetes.io/ttl "` + ttl + `": `
+		if got := scene.Records(); !strings.HasPrefix(got, want) {
+			t.Errorf("case 147: ttl %s: got\n%swant it to begin with\n%s", ttl, got, want)
+		}
+	}
+}
+
+// case 148: an unknown type.
+func TestUnknownType(t *testing.T) {
+	_, err := sourcetest.Open(t, Plugin(), "--service-type-filter=ClusterIP", "--service-type-filter=Unknown")
+	if err == nil || !strings.Contains(err.Error(), `--service-type-filter "Unknown"`) {
+		t.Errorf("case 148: got %v, want an error that names the flag and the type", err)
+	}
+}
+
+func TestOtherTypes(t *testing.T) {
+	hostname := "P/hostname: foo.example.org"
+	clusterIP := `type: ClusterIP, clusterIP: 10.0.0.10`
+	runCases(t, []sceneCase{
+		{name: "case 135: a cluster IP isn't published", objects: specified(hostname, clusterIP)},
+		{
+			name: "a Service that nobody gave a type", objects: specified(hostname, "clusterIP: 10.0.0.10"), flags: []string{"--publish-internal-services"},
+			want: fooKey + "  foo.example.org A 10.0.0.10" + foo,
+		},
+		{
+			name: "case 135: unless a flag says so", objects: specified(hostname, clusterIP), flags: []string{"--publish-internal-services"},
+			want: fooKey + "  foo.example.org A 10.0.0.10" + foo,
+		},
+		{
+			name: "case 136: an internal hostname of a ClusterIP", objects: specified("P/internal-hostname: in.example.org", clusterIP),
+			want: fooKey + "  in.example.org A 10.0.0.10" + foo,
+		},
+		{name: "case 151: target IPv4", objects: specified(hostname+", P/target: 1.2.3.4", clusterIP), want: fooKey + "  foo.example.org A 1.2.3.4" + foo},
+		{name: "case 151: target IPv6", objects: specified(hostname+`, P/target: "2001:db8::1"`, clusterIP), want: fooKey + "  foo.example.org AAAA 2001:db8::1" + foo},
+		{name: "case 151: target name", objects: specified(hostname+", P/target: lb.example.com.", clusterIP), want: fooKey + "  foo.example.org CNAME lb.example.com" + foo},
+		{
+			name:    "case 151: several targets, also for the internal hostname",
+			objects: specified(hostname+`, P/internal-hostname: in.example.org, P/target: "1.2.3.4, lb.example.com, 2001:db8::1, 4.3.2.1"`, clusterIP),
+			want: fooKey + "  foo.example.org A 1.2.3.4 4.3.2.1" + foo + "  foo.example.org AAAA 2001:db8::1" + foo + "  foo.example.org CNAME lb.example.com" + foo +
+				"  in.example.org A 1.2.3.4 4.3.2.1" + foo + "  in.example.org AAAA 2001:db8::1" + foo + "  in.example.org CNAME lb.example.com" + foo,
+		},
+		{
+			name: "case 171: ExternalName", objects: specified(hostname, "type: ExternalName, externalName: remote.example.com"),
+			want: fooKey + "  foo.example.org CNAME remote.example.com" + foo,
+		},
+		{
+			name: "case 171: ExternalName that is an IPv4 address", objects: specified(hostname, "type: ExternalName, externalName: 111.111.111.111"),
+			want: fooKey + "  foo.example.org A 111.111.111.111" + foo,
+		},
+		{
+			name: "case 171: ExternalName that is an IPv6 address", objects: specified(hostname, `type: ExternalName, externalName: "2001:db8::111"`),
+			want: fooKey + "  foo.example.org AAAA 2001:db8::111" + foo,
+		},
+		{
+			name:    "case 171: external IPs win, dual stack",
+			objects: specified(hostname, `type: ExternalName, externalName: remote.example.com, externalIPs: [10.2.3.4, "2001:db8::1"]`),
+			want:    fooKey + "  foo.example.org A 10.2.3.4" + foo + "  foo.example.org AAAA 2001:db8::1" + foo,
+		},
+		{
+			name: "case 171: excluded by its type", objects: specified(hostname, "type: ExternalName, externalName: remote.example.com"),
+			flags: []string{"--service-type-filter=LoadBalancer"},
+		},
+	})
+}
+
+func TestTemplates(t *testing.T) {
+	ip, named := `{ip: 1.2.3.4}`, "--fqdn-template={{.Name}}.fqdn.org,{{.Name}}.fqdn.com"
+	hostname := "P/hostname: foo.example.org"
+	runCases(t, []sceneCase{
+		{
+			name: "cases 144, 146: two names of a template", objects: loadBalancer("", ip), flags: []string{named},
+			want: fooKey + "  foo.fqdn.com A 1.2.3.4" + foo + "  foo.fqdn.org A 1.2.3.4" + foo,
+		},
+		{
+			name: "case 144: an annotation wins", objects: loadBalancer(hostname, ip), flags: []string{named},
+			want: fooKey + "  foo.example.org A 1.2.3.4" + foo,
+		},
+		{
+			name: "case 144: both", objects: loadBalancer(hostname, ip), flags: []string{"--fqdn-template={{.Name}}.fqdn.org", "--combine-fqdn-annotation"},
+			want: fooKey + "  foo.example.org A 1.2.3.4" + foo + "  foo.fqdn.org A 1.2.3.4" + foo,
+		},
+		{
+			name: "case 173: pairs", objects: loadBalancer("", ""),
+			flags: []string{`--fqdn-target-template=a.example.org:1.2.3.4,b.example.org:lb.example.com,{{.Name}}.example.org:2001:db8::1,missing`},
+			want:  fooKey + "  a.example.org A 1.2.3.4" + foo + "  b.example.org CNAME lb.example.com" + foo + "  foo.example.org AAAA 2001:db8::1" + foo,
+		},
+		{
+			name: "case 173: pairs are ignored with an annotation", objects: loadBalancer(hostname, ip), flags: []string{"--fqdn-target-template=a.example.org:1.2.3.4"},
+			want: fooKey + "  foo.example.org A 1.2.3.4" + foo,
+		},
+		{
+			name: "case 173: pairs come before names", objects: loadBalancer("", ip), flags: []string{"--fqdn-target-template=a.example.org:9.9.9.9", named},
+			want: fooKey + "  a.example.org A 9.9.9.9" + foo,
+		},
+		{
+			name: "case 173: unless combined", objects: loadBalancer(hostname, ip),
+			flags: []string{"--fqdn-target-template=a.example.org:9.9.9.9", "--fqdn-template=b.example.org", "--combine-fqdn-annotation"},
+			want:  fooKey + "  a.example.org A 9.9.9.9" + foo + "  b.example.org A 1.2.3.4" + foo + "  foo.example.org A 1.2.3.4" + foo,
+		},
+	})
+}
+
+// case 145: an unknown field of a template.
+func TestTemplateFails(t *testing.T) {
+	scene := sourcetest.MustOpen(t, Plugin(), loadBalancer("", `{ip: 1.2.3.4}`), "--fqdn-template={{.Calibre}}.example.org")
+	if got := scene.Records(); !strings.Contains(got, "error execute --fqdn-template for Service testing/foo") {
+		t.Errorf("case 145: got\n%swant an error of the Service", got)
+	}
+}
+
+func TestCompatibility(t *testing.T) {
+	entries := `{ip: 1.2.3.4}, {hostname: lb.example.com}, {ip: "2001:db8::1"}`
+	all := func(name string) string {
+		return "  " + name + " A 1.2.3.4" + foo + "  " + name + " AAAA 2001:db8::1" + foo + "  " + name + " CNAME lb.example.com" + foo
+	}
+	mate := loadBalancer("zalando.org/dnsname: mate.example.org.", entries)
+	molecule := strings.Replace(loadBalancer(`domainName: "m1.example.org, m2.example.org"`, entries), "name: foo", "name: foo, labels: {dns: route53}", 1)
+	kops := loadBalancer("dns.alpha.kubernetes.io/external: out.example.org, dns.alpha.kubernetes.io/internal: in.example.org", entries)
+	runCases(t, []sceneCase{
+		{name: "case 143: mate", objects: mate, flags: []string{"--compatibility=mate"}, want: fooKey + all("mate.example.org")},
+		{name: "case 143: mate without the mode", objects: mate},
+		{name: "case 143: molecule", objects: molecule, flags: []string{"--compatibility=molecule"}, want: fooKey + all("m1.example.org") + all("m2.example.org")},
+		{
+			name: "case 143: molecule without the label", flags: []string{"--compatibility=molecule"},
+			objects: strings.Replace(molecule, "dns: route53", "dns: other", 1),
+		},
+		{name: "case 143: kops", objects: kops, flags: []string{"--compatibility=kops-dns-controller"}, want: fooKey + all("in.example.org") + all("out.example.org")},
+		{name: "case 143: kops annotations in another mode", objects: kops, flags: []string{"--compatibility=mate"}},
+		{
+			name: "case 143: our own annotation comes first", flags: []string{"--compatibility=mate"},
+			objects: strings.Replace(mate, "zalando", "external-dns.kubernetes.io/hostname: foo.example.org, zalando", 1), want: fooKey + all("foo.example.org"),
+		},
+		{
+			name: "case 143: suppresses the template", objects: mate, flags: []string{"--compatibility=mate", "--fqdn-template=t.example.org"},
+			want: fooKey + all("mate.example.org"),
+		},
+	})
+}

@@ -1,0 +1,93 @@
+package service
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// services is the source.
+type services struct {
+	config   Config
+	settings source.Settings
+	reader   *source.Reader
+	changed  func(source.Key)
+	types    []corev1.ServiceType
+
+	table *kube.Table[service]
+	// slices, pods and nodes are nil when no Service of an admitted type needs them.
+	slices *kube.Table[slice]
+	pods   *kube.Table[pod]
+	nodes  *kube.Table[node]
+	// hosts is nil when names of load balancers are not looked up.
+	hosts *lookups
+}
+
+// The indexes of Services: by one of the labels that they select pods by, those that
+// depend on nodes, and by the names that are looked up for them. Slices are indexed by
+// their Service, and pods that may be behind a NodePort by their namespace.
+const (
+	bySelector  = "selector"
+	byNodes     = "nodes"
+	byHost      = "host"
+	byService   = "service"
+	byNamespace = "namespace"
+)
+
+// anyNode is the one key in the index byNodes.
+const anyNode = "any"
+
+func newServices(c Config, in source.Input, types []corev1.ServiceType) *services {
+	s := &services{config: c, settings: in.Settings, changed: in.Changed, types: types}
+	s.reader = source.NewReader(in.Settings, source.Subject{
+		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Service"), Label: name, Properties: true,
+	})
+	headless := slices.Contains(types, corev1.ServiceTypeClusterIP)
+	nodePort := slices.Contains(types, corev1.ServiceTypeNodePort)
+	if c.ResolveHostnames {
+		s.hosts = newLookups(c.resolver, s.hostInUse, s.hostChanged)
+	}
+	s.table = s.serviceTable()
+	if headless {
+		s.slices = s.sliceTable()
+	}
+	if headless || nodePort {
+		s.pods = s.podTable()
+	}
+	if nodePort {
+		s.nodes = s.nodeTable()
+	}
+	return s
+}
+
+func (s *services) serviceTable() *kube.Table[service] {
+	return kube.Retrim(kube.Services(), kube.TrimOf(s.trimService)).Table(
+		kube.WithIndex(bySelector, (*service).selectorKeys),
+		kube.WithIndex(byNodes, (*service).nodeKeys),
+		kube.WithIndex(byHost, func(svc *service) []string { return svc.lookedUp }),
+		kube.WithHandler(s.serviceChanged),
+		source.Notify[service](s.changed),
+	)
+}
+
+func (s *services) sliceTable() *kube.Table[slice] {
+	return kube.Retrim(kube.EndpointSlices(), kube.TrimOf(s.trimSlice)).Table(
+		kube.WithIndex(byService, (*slice).serviceKeys), kube.WithHandler(s.sliceChanged),
+	)
+}
+
+func (s *services) podTable() *kube.Table[pod] {
+	kind := kube.Retrim(kube.Pods(), kube.TrimOf(s.trimPod))
+	kind.Form = kind.Form.Without("spec.containers", "spec.initContainers")
+	kind.Same = func(a, b *pod) bool { return *a == *b }
+	return kind.Table(kube.WithIndex(byNamespace, (*pod).namespaceKeys), kube.WithHandler(s.podChanged))
+}
+
+func (s *services) nodeTable() *kube.Table[node] {
+	kind := kube.Retrim(kube.Nodes(), kube.TrimOf(trimNode))
+	kind.Form = source.NodeForm(nil)
+	return kind.Table(kube.WithHandler(s.nodeChanged))
+}

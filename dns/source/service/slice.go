@@ -1,0 +1,82 @@
+package service
+
+import (
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// sliceController is what the label managed-by says on slices that are written for the
+// selector of a Service.
+const sliceController = "endpointslice-controller.k8s.io"
+
+// slice is what is kept of an EndpointSlice of a Service that may be headless. Of others
+// the zero value is.
+type slice struct {
+	service source.Key
+	name    string
+	// managed is true when pods are found by the selector of the Service, so that an unknown
+	// pod is one that we will know soon.
+	managed bool
+	// addresses is true when there are addresses, and false when there are names.
+	addresses bool
+	endpoints []endpoint
+}
+
+// endpoint is one of a slice.
+type endpoint struct {
+	// pod is the name of a pod in the same namespace; empty when the endpoint is none.
+	pod string
+	// address is the first one; not valid when the slice has none.
+	address  netip.Addr
+	notReady bool
+}
+
+// unused is kept of slices that don't count; they share it.
+var unused = &slice{}
+
+func (s *services) trimSlice(scope kube.Scope, obj *discoveryv1.EndpointSlice) (*slice, []catalog.Problem) {
+	of := obj.Labels[discoveryv1.LabelServiceName]
+	managed := obj.Labels[discoveryv1.LabelManagedBy] == sliceController
+	// Most slices are of Services that aren't headless, and say so.
+	_, headless := obj.Labels[corev1.IsHeadlessService]
+	if of == "" || managed && !headless || s.elsewhere(obj.Namespace) {
+		return unused, nil
+	}
+	kept := &slice{
+		service: source.Key{Namespace: scope.Intern(obj.Namespace), Name: scope.Intern(of)}, name: obj.Name, managed: managed,
+		addresses: obj.AddressType == discoveryv1.AddressTypeIPv4 || obj.AddressType == discoveryv1.AddressTypeIPv6,
+	}
+	if n := len(obj.Endpoints); n > 0 {
+		kept.endpoints = make([]endpoint, n)
+	}
+	for i := range obj.Endpoints {
+		kept.endpoints[i] = endpointOf(&obj.Endpoints[i], obj.Namespace)
+	}
+	return kept, nil
+}
+
+func endpointOf(e *discoveryv1.Endpoint, namespace string) endpoint {
+	kept := endpoint{notReady: e.Conditions.Ready != nil && !*e.Conditions.Ready}
+	if ref := e.TargetRef; ref != nil && ref.Kind == "Pod" && ref.APIVersion == "" && (ref.Namespace == "" || ref.Namespace == namespace) {
+		kept.pod = ref.Name
+	}
+	if len(e.Addresses) > 0 {
+		// What is no address is left invalid: slices of names have only such.
+		kept.address, _ = netip.ParseAddr(e.Addresses[0])
+	}
+	return kept
+}
+
+// serviceKeys is for the index byService.
+func (sl *slice) serviceKeys() []string {
+	if sl.service == (source.Key{}) {
+		return nil
+	}
+	return []string{sl.service.String()}
+}

@@ -1,0 +1,160 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// DefaultPrefixes are the prefixes of annotations that are read, the newest first
+// (spec/dns.md 6.1): where an annotation is there under several, the first one counts.
+var DefaultPrefixes = []string{"external-dns.kubernetes.io/", "external-dns.alpha.kubernetes.io/"}
+
+// The values of --compatibility: programs whose annotations are read too.
+const (
+	Mate     = "mate"
+	Molecule = "molecule"
+	Kops     = "kops-dns-controller"
+)
+
+// Settings are those that several kinds of source read (spec/dns.md 12). The zero value
+// but for the prefixes is the default of ExternalDNS, where it is not said otherwise.
+// [Options.Settings] makes it of flags.
+type Settings struct {
+	// Namespace is the only one whose objects are used; empty is all.
+	Namespace string
+	// Annotations and Labels select the objects; nil is all.
+	Annotations, Labels labels.Selector
+	// Prefixes are those of the annotations to read, in the order in which they count.
+	Prefixes []string
+	// Templates are those of --fqdn-template, --target-template and --fqdn-target-template;
+	// nil when there is none.
+	Templates *Templates
+	// Compatibility is empty, [Mate], [Molecule] or [Kops].
+	Compatibility string
+
+	IgnoreHostnameAnnotation bool
+	ExposeInternalIPv6       bool
+	// ExcludeUnschedulable is true by default.
+	ExcludeUnschedulable bool
+}
+
+// Selects reports whether the settings let an object of a source's own kind be used: by
+// its namespace, annotations and labels, and by the annotation controller, with which an
+// object is left to another program.
+func (s Settings) Selects(obj metav1.Object) bool {
+	annotations := obj.GetAnnotations()
+	switch {
+	case s.Namespace != "" && obj.GetNamespace() != s.Namespace:
+		return false
+	case s.Annotations != nil && !s.Annotations.Matches(labels.Set(annotations)):
+		return false
+	case s.Labels != nil && !s.Labels.Matches(labels.Set(obj.GetLabels())):
+		return false
+	}
+	for _, prefix := range s.Prefixes {
+		if controller, ok := annotations[prefix+"controller"]; ok {
+			return controller == "dns-controller"
+		}
+	}
+	return true
+}
+
+// Options are the flags that several kinds of source read, as the user wrote them. Make
+// them with [NewOptions].
+type Options struct {
+	Namespace                     string
+	AnnotationFilter, LabelFilter string
+	AnnotationPrefixes            []string
+	Compatibility                 string
+
+	FQDNTemplates, TargetTemplates, FQDNTargetTemplates []string
+	CombineFQDNAnnotation                               bool
+
+	IgnoreHostnameAnnotation bool
+	ExposeInternalIPv6       bool
+	ExcludeUnschedulable     bool
+}
+
+// NewOptions returns options with the defaults.
+func NewOptions() *Options {
+	return &Options{AnnotationPrefixes: slices.Clone(DefaultPrefixes), ExcludeUnschedulable: true}
+}
+
+// Flags adds the flags, under the names that ExternalDNS has for them.
+func (o *Options) Flags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Namespace, "namespace", o.Namespace, "the only namespace whose objects are used (default all)")
+	flags.StringVar(&o.AnnotationFilter, "annotation-filter", o.AnnotationFilter, "use objects whose annotations match this label selector only")
+	flags.StringVar(&o.LabelFilter, "label-filter", o.LabelFilter, "use objects whose labels match this label selector only")
+	flags.StringArrayVar(&o.AnnotationPrefixes, "annotation-prefix", o.AnnotationPrefixes,
+		"prefix of the annotations to read; where several prefixes have an annotation, the one named first counts")
+	flags.StringVar(&o.Compatibility, "compatibility", o.Compatibility,
+		"also read the annotations of another program: mate, molecule or kops-dns-controller")
+	flags.StringArrayVar(&o.FQDNTemplates, "fqdn-template", nil, "template for the names of objects, separated by commas")
+	flags.StringArrayVar(&o.TargetTemplates, "target-template", nil, "template for the targets of the names of --fqdn-template, separated by commas")
+	flags.StringArrayVar(&o.FQDNTargetTemplates, "fqdn-target-template", nil, "template for pairs name:target, separated by commas")
+	flags.BoolVar(&o.CombineFQDNAnnotation, "combine-fqdn-annotation", o.CombineFQDNAnnotation,
+		"use templates also for objects that have names without")
+	flags.BoolVar(&o.IgnoreHostnameAnnotation, "ignore-hostname-annotation", o.IgnoreHostnameAnnotation,
+		"don't read names from annotations; needs --fqdn-template")
+	flags.BoolVar(&o.ExposeInternalIPv6, "expose-internal-ipv6", o.ExposeInternalIPv6, "publish internal IPv6 addresses of nodes beside the external ones")
+	flags.BoolVar(&o.ExcludeUnschedulable, "exclude-unschedulable", o.ExcludeUnschedulable, "leave out nodes that are unschedulable")
+}
+
+// Settings checks the options and returns what they mean. The error has all that is
+// wrong (spec/dns.md 5.4), each under the name of its flag.
+func (o *Options) Settings() (Settings, error) {
+	s := Settings{
+		Namespace: o.Namespace, Prefixes: o.AnnotationPrefixes, Compatibility: o.Compatibility,
+		IgnoreHostnameAnnotation: o.IgnoreHostnameAnnotation,
+		ExposeInternalIPv6:       o.ExposeInternalIPv6,
+		ExcludeUnschedulable:     o.ExcludeUnschedulable,
+	}
+	var annotations, labels, templates error
+	s.Annotations, annotations = parseSelector("annotation-filter", o.AnnotationFilter)
+	s.Labels, labels = parseSelector("label-filter", o.LabelFilter)
+	s.Templates, templates = ParseTemplates(TemplateOptions{
+		FQDN: o.FQDNTemplates, Target: o.TargetTemplates, FQDNTarget: o.FQDNTargetTemplates, Combine: o.CombineFQDNAnnotation,
+	})
+	err := errors.Join(annotations, labels, templates, o.check())
+	if err != nil {
+		return Settings{}, err
+	}
+	return s, nil
+}
+
+func (o *Options) check() error {
+	var errs []error
+	if len(o.AnnotationPrefixes) == 0 {
+		errs = append(errs, errors.New("--annotation-prefix: none; name one that ends with a slash"))
+	}
+	for _, prefix := range o.AnnotationPrefixes {
+		if len(prefix) < 2 || !strings.HasSuffix(prefix, "/") {
+			errs = append(errs, fmt.Errorf("--annotation-prefix %q: use one that ends with a slash, such as %s", prefix, DefaultPrefixes[0]))
+		}
+	}
+	if !slices.Contains([]string{"", Mate, Molecule, Kops}, o.Compatibility) {
+		errs = append(errs, fmt.Errorf("--compatibility %q: use %s, %s or %s", o.Compatibility, Mate, Molecule, Kops))
+	}
+	if o.IgnoreHostnameAnnotation && !hasTemplate(o.FQDNTemplates) && !hasTemplate(o.FQDNTargetTemplates) {
+		errs = append(errs, errors.New("--ignore-hostname-annotation: no object would have a name; use --fqdn-template too"))
+	}
+	return errors.Join(errs...)
+}
+
+// parseSelector returns nil for an empty text.
+func parseSelector(flag, text string) (labels.Selector, error) {
+	if text == "" {
+		return nil, nil
+	}
+	selector, err := labels.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("--%s %q: %w; use a label selector, such as app=shop,tier in (a,b)", flag, text, err)
+	}
+	return selector, nil
+}

@@ -1,0 +1,238 @@
+package source_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/kube"
+)
+
+// TestRead: case 216 for what ExternalDNS calls transformers: an object is cut down
+// when it arrives, to the same again when it arrives again, and isn't changed.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+	object := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "a", Name: "shop", UID: "u", Labels: map[string]string{"x": "y"},
+			Annotations: map[string]string{lastApplied: "{}", "other": "o", source.DefaultPrefixes[0] + "hostname": "h.example", source.DefaultPrefixes[0] + "ttl": "x"},
+		},
+		Status: corev1.ServiceStatus{Conditions: []metav1.Condition{{Type: "Ready"}}},
+	}
+	before := object.DeepCopy()
+	subject := source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("Service"), Label: "toy"}
+
+	s, err := settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := source.NewReader(s, subject)
+	read := reader.Read(kube.Scope{}, object)
+	if text, err := json.Marshal(read); err != nil || strings.Contains(string(text), `"o"`) || read.Whole != nil {
+		t.Errorf("case 216: what is kept has more than it needs: %s, %v", text, err)
+	}
+	if diff := cmp.Diff(read, reader.Read(kube.Scope{}, object)); diff != "" {
+		t.Errorf("case 216: reading again gives something else:\n%s", diff)
+	}
+	ref := dns.Object{APIVersion: "v1", Kind: "Service", Namespace: "a", Name: "shop", UID: "u", Source: "toy"}
+	got := reader.Result(&read, reader.Origin(&read).All(read.Annotations.Hostnames, []string{"192.0.2.1", "192.0.2.1"}), nil)
+	want := []*dns.RecordSet{{
+		Name: "h.example", Type: dns.TypeA, Targets: []string{"192.0.2.1"},
+		Labels: map[string]string{dns.LabelResource: "toy/a/shop"}, Objects: []dns.Object{ref},
+	}}
+	if diff := cmp.Diff(want, got.Records); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	if len(got.Problems) != 1 || got.Problems[0].Object != ref {
+		t.Errorf("problems are %+v, want one of %+v", got.Problems, ref)
+	}
+
+	s, err = settings("--fqdn-template=x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, ok := source.NewReader(s, subject).Read(kube.Scope{}, object).Whole.(*corev1.Service)
+	if !ok || whole.Kind != "Service" || whole.APIVersion != "v1" || whole.Annotations[lastApplied] != "" || whole.Annotations["other"] != "o" {
+		t.Errorf("case 216: templates see %+v, want the object with its kind, without %s", whole, lastApplied)
+	}
+	if diff := cmp.Diff(before, object); diff != "" {
+		t.Errorf("case 216: the object was changed:\n%s", diff)
+	}
+
+	s.Namespace = "b"
+	excluded := source.NewReader(s, subject).Read(kube.Scope{}, object)
+	if diff := cmp.Diff(source.Object{Key: source.Key{Namespace: "a", Name: "shop"}}, excluded); diff != "" {
+		t.Errorf("case 216: of an object that isn't selected is kept (-want +got):\n%s", diff)
+	}
+	subject.AnyNamespace = true
+	if !source.NewReader(s, subject).Read(kube.Scope{}, object).Selected {
+		t.Error("the namespace counts for a kind to which it doesn't apply")
+	}
+}
+
+// indexed is what the source of [TestIndexes] keeps of a Service.
+type indexed struct {
+	source.Object
+	team string
+}
+
+// TestIndexes: case 216 for indexes: objects that aren't selected aren't found, nor are those
+// that are gone; an index may be by a label.
+func TestIndexes(t *testing.T) {
+	t.Parallel()
+	var table *kube.Table[indexed]
+	plugin := source.Plugin{Name: "indexed", Resources: []string{"Service"}, New: func() source.Config {
+		return opener(func(in source.Input) source.Source {
+			reader := source.NewReader(in.Settings, source.Subject{Source: "indexed", Kind: corev1.SchemeGroupVersion.WithKind("Service")})
+			kind := kube.Retrim(kube.Services(), kube.TrimOf(func(scope kube.Scope, obj *corev1.Service) (*indexed, []catalog.Problem) {
+				return &indexed{Object: reader.Read(scope, obj), team: obj.Labels["team"]}, nil
+			}))
+			table = kind.Table(source.Notify[indexed](in.Changed), kube.WithIndex("team", func(o *indexed) []string {
+				if !o.Selected || o.team == "" {
+					return nil
+				}
+				return []string{o.team}
+			}))
+			return source.Source{Tables: []kube.AnyTable{table}, Evaluate: func(source.Key) source.Result { return source.Result{} }}
+		})
+	}}
+	s := sourcetest.MustOpen(t, plugin, `
+{apiVersion: v1, kind: Service, metadata: {name: a, labels: {team: blue}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: b, labels: {team: blue}, annotations: {external-dns.kubernetes.io/controller: other}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: c}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: d, labels: {team: red}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: e, labels: {team: blue}}}
+`)
+	found := func(team string) []string {
+		var names []string
+		for _, o := range table.ByIndex("team", team) {
+			names = append(names, o.Key.String())
+		}
+		slices.Sort(names)
+		return names
+	}
+	if got, want := found("blue"), []string{"default/a", "default/e"}; !slices.Equal(got, want) {
+		t.Errorf("case 216: the index has %q, want %q", got, want)
+	}
+	if got, want := s.Changed(), "default/a\ndefault/c\ndefault/d\ndefault/e\n"; got != want {
+		t.Errorf("the handler told of %q, want %q: the objects that are selected", got, want)
+	}
+	s.Delete("Service", source.Key{Namespace: "default", Name: "a"})
+	s.Delete("Service", source.Key{Namespace: "default", Name: "b"})
+	s.Apply(`{apiVersion: v1, kind: Service, metadata: {name: e, labels: {team: red}}}`)
+	if got, want := found("red"), []string{"default/d", "default/e"}; len(found("blue")) != 0 || !slices.Equal(got, want) {
+		t.Errorf("case 216: after deletion and a change the index has %q and %q, want nothing and %q", found("blue"), got, want)
+	}
+	if got, want := s.Changed(), "default/a\ndefault/e\n"; got != want {
+		t.Errorf("the handler told of %q, want %q", got, want)
+	}
+	// A table can't get options once it is part of a cluster, nor be part of another one.
+	if _, err := kube.New(kube.Options{Config: &rest.Config{Host: "http://localhost"}, Logger: slog.New(slog.DiscardHandler)}, table); err == nil {
+		t.Error("case 216: a table may be part of two clusters")
+	}
+}
+
+// opener is a Config that is a function.
+type opener func(source.Input) source.Source
+
+func (opener) Flags(*pflag.FlagSet) {}
+
+func (o opener) Open(in source.Input) (source.Source, error) { return o(in), nil }
+
+func TestSelectors(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name             string
+		selector, labels map[string]string
+		want             bool
+	}{
+		{name: "empty selects nothing", labels: map[string]string{"a": "1"}},
+		{name: "equal", selector: map[string]string{"a": "1"}, labels: map[string]string{"a": "1"}, want: true},
+		{name: "superset", selector: map[string]string{"b": "2", "a": "1"}, labels: map[string]string{"a": "1", "b": "2", "c": "3"}, want: true},
+		{name: "subset", selector: map[string]string{"a": "1", "b": "2"}, labels: map[string]string{"a": "1"}},
+		{name: "another value", selector: map[string]string{"a": "1"}, labels: map[string]string{"a": "2"}},
+		{name: "an empty value isn't absent", selector: map[string]string{"a": ""}, labels: map[string]string{"b": ""}},
+	}
+	for _, test := range tests {
+		if got := source.Selects(test.selector, test.labels); got != test.want {
+			t.Errorf("%s: Selects is %v, want %v", test.name, got, test.want)
+		}
+		under := source.SelectorKeys("ns", test.selector)
+		shared := slices.ContainsFunc(source.LabelKeys("ns", test.labels), func(k string) bool { return slices.Contains(under, k) })
+		if test.want && !shared {
+			t.Errorf("%s: what selects isn't found in an index", test.name)
+		}
+		if elsewhere := source.LabelKeys("other", test.labels); slices.ContainsFunc(elsewhere, func(k string) bool { return slices.Contains(under, k) }) {
+			t.Errorf("%s: it is found from another namespace", test.name)
+		}
+	}
+}
+
+func TestNodeAddresses(t *testing.T) {
+	t.Parallel()
+	addresses := source.AddressesOf(&corev1.Node{Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{
+		{Type: corev1.NodeInternalIP, Address: "10.0.0.1"},
+		{Type: corev1.NodeHostName, Address: "host"},
+		{Type: corev1.NodeInternalIP, Address: "2001:db8::1"},
+		{Type: corev1.NodeExternalIP, Address: "192.0.2.1"},
+		{Type: corev1.NodeExternalIP},
+	}}})
+	want := source.NodeAddresses{External: []string{"192.0.2.1"}, Internal: []string{"10.0.0.1", "2001:db8::1"}}
+	if diff := cmp.Diff(want, addresses); diff != "" {
+		t.Errorf("addresses (-want +got):\n%s", diff)
+	}
+	if got := addresses.Public(false); !slices.Equal(got, []string{"192.0.2.1"}) {
+		t.Errorf("public addresses are %q", got)
+	}
+	if got := addresses.Public(true); !slices.Equal(got, []string{"192.0.2.1", "2001:db8::1"}) {
+		t.Errorf("with internal ones of IPv6 they are %q", got)
+	}
+	addresses.External = nil
+	if got := addresses.Public(true); !slices.Equal(got, addresses.Internal) {
+		t.Errorf("without external ones they are %q", got)
+	}
+}
+
+func TestRecordSets(t *testing.T) {
+	t.Parallel()
+	origin := source.Origin{
+		Object: dns.Object{Kind: "Service", Name: "x"}, Resource: "service/x", TTL: 5, SetIdentifier: "s",
+		Properties: []dns.Property{{Name: "a", Value: "b"}},
+	}
+	got := origin.RecordSet("_http._tcp.x.example.", dns.TypeSRV, []string{"0 50 80 x.example."})
+	want := &dns.RecordSet{
+		Name: "_http._tcp.x.example", Type: dns.TypeSRV, Targets: []string{"0 50 80 x.example."}, TTL: 5, SetIdentifier: "s",
+		Properties: origin.Properties, Labels: map[string]string{dns.LabelResource: "service/x"}, Objects: []dns.Object{origin.Object},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("record set (-want +got):\n%s", diff)
+	}
+	sets := origin.All([]string{"b.example.", "a.example", "b.example."}, []string{"lb.example.", "::ffff:1.2.3.4", "192.0.2.1", "192.0.2.1", ""})
+	wanted := []string{
+		"b.example A 192.0.2.1", "b.example AAAA ::ffff:1.2.3.4", "b.example CNAME lb.example",
+		"a.example A 192.0.2.1", "a.example AAAA ::ffff:1.2.3.4", "a.example CNAME lb.example",
+	}
+	if diff := cmp.Diff(wanted, texts(sets)); diff != "" {
+		t.Errorf("record sets (-want +got):\n%s", diff)
+	}
+	if got := (source.Origin{}).All([]string{"a"}, nil); got != nil {
+		t.Errorf("a name without targets gives %+v", got)
+	}
+}

@@ -1,0 +1,235 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Templates are the templates for names and targets (spec/dns.md 6.12). A nil one has
+// no template at all. They may be used from any goroutine.
+type Templates struct {
+	names, targets, pairs *templateText
+	combine               bool
+}
+
+// TemplateOptions are the flags for templates. The texts of a list count as one, joined
+// with commas.
+type TemplateOptions struct {
+	// FQDN, Target and FQDNTarget are --fqdn-template, --target-template and
+	// --fqdn-target-template.
+	FQDN, Target, FQDNTarget []string
+	// Combine is --combine-fqdn-annotation.
+	Combine bool
+}
+
+// Pair is a name and a target that a template has named together.
+type Pair struct {
+	Name, Target string
+}
+
+// ParseTemplates returns nil when there is no template. Its error names the flag and, for
+// several values of one, the first one that is at fault.
+func ParseTemplates(o TemplateOptions) (*Templates, error) {
+	t := &Templates{combine: o.Combine}
+	var names, targets, pairs error
+	t.names, names = parseTemplate("fqdn-template", o.FQDN)
+	t.targets, targets = parseTemplate("target-template", o.Target)
+	t.pairs, pairs = parseTemplate("fqdn-target-template", o.FQDNTarget)
+	if err := errors.Join(names, targets, pairs); err != nil {
+		return nil, err
+	}
+	if t.names == nil && t.targets == nil && t.pairs == nil {
+		return nil, nil
+	}
+	return t, nil
+}
+
+// For returns the templates as a source uses them: isSource is about that source.
+func (t *Templates) For(source string) *Templates {
+	if t == nil {
+		return nil
+	}
+	return &Templates{
+		names: t.names.forSource(source), targets: t.targets.forSource(source), pairs: t.pairs.forSource(source),
+		combine: t.combine,
+	}
+}
+
+// HasNames reports whether there is a --fqdn-template.
+func (t *Templates) HasNames() bool { return t != nil && t.names != nil }
+
+// HasTargets reports whether there is a --target-template.
+func (t *Templates) HasTargets() bool { return t != nil && t.targets != nil }
+
+// HasPairs reports whether there is a --fqdn-target-template.
+func (t *Templates) HasPairs() bool { return t != nil && t.pairs != nil }
+
+// Names returns the names that --fqdn-template makes of an object, sorted.
+func (t *Templates) Names(obj runtime.Object) ([]string, error) {
+	if !t.HasNames() {
+		return nil, nil
+	}
+	return t.names.list(obj)
+}
+
+// Targets returns the targets that --target-template makes of an object, sorted.
+func (t *Templates) Targets(obj runtime.Object) ([]string, error) {
+	if !t.HasTargets() {
+		return nil, nil
+	}
+	return t.targets.list(obj)
+}
+
+// Pairs returns the pairs that --fqdn-target-template makes of an object, sorted. The
+// first colon is between name and target; where one of them is missing, the pair is.
+func (t *Templates) Pairs(obj runtime.Object) ([]Pair, error) {
+	if !t.HasPairs() {
+		return nil, nil
+	}
+	list, err := t.pairs.list(obj)
+	if err != nil {
+		return nil, err
+	}
+	var pairs []Pair
+	for _, text := range list {
+		name, target, _ := strings.Cut(text, ":")
+		name, target = strings.TrimSpace(name), strings.TrimSpace(target)
+		if name != "" && target != "" {
+			pairs = append(pairs, Pair{Name: strings.TrimSuffix(name, "."), Target: target})
+		}
+	}
+	return pairs, nil
+}
+
+// AddNames adds to found the record sets of the names of --fqdn-template with these
+// targets, by [Templates.Combine].
+func (t *Templates) AddNames(found []*dns.RecordSet, o *Object, origin Origin, targets []string) ([]*dns.RecordSet, error) {
+	if !t.HasNames() {
+		return found, nil
+	}
+	return t.Combine(found, func() ([]*dns.RecordSet, error) {
+		names, err := t.Names(o.Whole)
+		return origin.All(names, targets), err
+	})
+}
+
+// AddPairs adds to found the record sets of --fqdn-target-template, by [Templates.Combine].
+func (t *Templates) AddPairs(found []*dns.RecordSet, o *Object, origin Origin) ([]*dns.RecordSet, error) {
+	if !t.HasPairs() {
+		return found, nil
+	}
+	return t.Combine(found, func() ([]*dns.RecordSet, error) {
+		pairs, err := t.Pairs(o.Whole)
+		return origin.Pairs(pairs), err
+	})
+}
+
+// Combine adds to what was found for an object what a template makes of it: when nothing
+// was found, or with --combine-fqdn-annotation. Otherwise it doesn't call made.
+func (t *Templates) Combine(found []*dns.RecordSet, made func() ([]*dns.RecordSet, error)) ([]*dns.RecordSet, error) {
+	if t == nil || len(found) > 0 && !t.combine {
+		return found, nil
+	}
+	more, err := made()
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(found, more), nil
+}
+
+// templateText is one template. It is executed on the object as Go knows it and, where
+// that fails, on the object as it is written, when every field has to be there.
+type templateText struct {
+	flag          string
+	typed, strict *template.Template
+}
+
+// hasTemplate reports whether one of the values of a flag isn't empty.
+func hasTemplate(texts []string) bool {
+	return slices.ContainsFunc(texts, func(s string) bool { return strings.TrimSpace(s) != "" })
+}
+
+// parseTemplate returns nil when there is nothing to parse.
+func parseTemplate(flag string, texts []string) (*templateText, error) {
+	if !hasTemplate(texts) {
+		return nil, nil
+	}
+	t := &templateText{flag: flag}
+	for i := range texts {
+		// What is wrong with a text may be that it doesn't go with those before it.
+		text := strings.Join(texts[:i+1], ",")
+		var err error
+		if t.typed, err = template.New(flag).Funcs(functions("")).Parse(text); err != nil {
+			return nil, fmt.Errorf("--%s[%d] %q: %w", flag, i, texts[i], err)
+		}
+	}
+	var err error
+	if t.strict, err = strictly(t.typed); err != nil {
+		return nil, fmt.Errorf("--%s: %w", flag, err)
+	}
+	return t, nil
+}
+
+// strictly returns a copy of a template to which a missing key is an error.
+func strictly(t *template.Template) (*template.Template, error) {
+	clone, err := t.Clone()
+	if err != nil {
+		return nil, err
+	}
+	return clone.Option("missingkey=error"), nil
+}
+
+func (t *templateText) forSource(source string) *templateText {
+	if t == nil {
+		return nil
+	}
+	bind := func(from *template.Template) *template.Template {
+		// Nothing was executed yet, so that it can be cloned.
+		return template.Must(from.Clone()).Funcs(functions(source))
+	}
+	return &templateText{flag: t.flag, typed: bind(t.typed), strict: bind(t.strict)}
+}
+
+// list returns the elements of what the template writes, sorted, each once.
+func (t *templateText) list(obj runtime.Object) ([]string, error) {
+	text, err := t.execute(obj)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for element := range strings.SplitSeq(text, ",") {
+		if element = strings.TrimSuffix(strings.TrimSpace(element), "."); element != "" {
+			list = append(list, element)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+func (t *templateText) execute(obj runtime.Object) (string, error) {
+	var out strings.Builder
+	typedErr := t.typed.Execute(&out, obj)
+	if typedErr == nil {
+		return out.String(), nil
+	}
+	view, err := viewOf(obj)
+	if err == nil {
+		out.Reset()
+		if err = t.strict.Execute(&out, view); err == nil {
+			return out.String(), nil
+		}
+	}
+	kind, name := obj.GetObjectKind().GroupVersionKind().Kind, ""
+	if m, ok := obj.(metav1.Object); ok {
+		name = Key{Namespace: m.GetNamespace(), Name: m.GetName()}.String()
+	}
+	return "", fmt.Errorf("execute --%s for %s %s: %w; as written: %w", t.flag, kind, name, typedErr, err)
+}

@@ -1,0 +1,217 @@
+package source_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// shop is an object for templates.
+func shop() *corev1.Service {
+	return &corev1.Service{
+		TypeMeta: metav1.TypeMeta{Kind: "Service", APIVersion: "v1"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "a", Name: "shop", Labels: map[string]string{"app": "Web"},
+			Annotations: map[string]string{"json": `{"host":"j.example"}`},
+		},
+		Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.0.0.1", ExternalName: "ext.example.com",
+			ClusterIPs: []string{"10.0.0.1", "2001:db8::1"}, Ports: []corev1.ServicePort{{Name: "http", Port: 80}, {Name: "dns", Port: 53}},
+		},
+	}
+}
+
+func TestTemplateNames(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name      string
+		templates []string
+		want      []string
+		err       string
+	}{
+		{name: "a field", templates: []string{"{{.Name}}.{{.Namespace}}.example"}, want: []string{"shop.a.example"}},
+		{name: "case 146: several names", templates: []string{" b.example. , a.example ,, b.example"}, want: []string{"a.example", "b.example"}},
+		{name: "several templates", templates: []string{"{{.Name}}.b", "{{.Name}}.a"}, want: []string{"shop.a", "shop.b"}},
+		{name: "a template in another", templates: []string{`{{define "n"}}{{.Name}}{{end}}`, `{{template "n" .}}.x`}, want: []string{"shop.x"}},
+		{name: "kind and version", templates: []string{"{{.Kind}}.{{.APIVersion}}"}, want: []string{"Service.v1"}},
+		{name: "a range", templates: []string{"{{range .Spec.Ports}}{{.Name}}.example,{{end}}"}, want: []string{"dns.example", "http.example"}},
+		{name: "nothing", templates: []string{"{{if eq .Name `x`}}a{{end}}"}},
+		{name: "contains", templates: []string{`{{contains .Name "ho"}}`}, want: []string{"true"}},
+		{name: "trimPrefix", templates: []string{`{{trimPrefix .Name "s"}}`}, want: []string{"hop"}},
+		{name: "trimSuffix", templates: []string{`{{trimSuffix .Name "p"}}`}, want: []string{"sho"}},
+		{name: "trim and toLower", templates: []string{`{{trim "  A " | toLower}}`}, want: []string{"a"}},
+		{name: "replace", templates: []string{`{{.Name | replace "s" "c"}}`}, want: []string{"chop"}},
+		{name: "isIPv4", templates: []string{`{{isIPv4 "1.2.3.4"}}{{isIPv4 "::ffff:1.2.3.4"}}{{isIPv4 "x"}}`}, want: []string{"truefalsefalse"}},
+		{name: "isIPv6", templates: []string{`{{isIPv6 "1.2.3.4"}}{{isIPv6 "::ffff:1.2.3.4"}}{{isIPv6 "fe80::1%eth0"}}`}, want: []string{"falsetruefalse"}},
+		{name: "hasKey", templates: []string{`{{hasKey .Labels "app"}}{{hasKey .Labels "x"}}{{hasKey nil "x"}}`}, want: []string{"truefalsefalse"}},
+		{name: "hasKey of no map", templates: []string{`{{hasKey .Name "app"}}`}, err: "hasKey"},
+		{name: "fromJson", templates: []string{`{{(fromJson .Annotations.json).host}}{{with fromJson "{"}}x{{end}}`}, want: []string{"j.example"}},
+		{name: "isSource", templates: []string{`{{isSource "Service"}}{{isSource "gloo-proxy"}}`}, want: []string{"truefalse"}},
+		{name: "isSource of an unknown one", templates: []string{`{{isSource "serviec"}}`}, err: "serviec"},
+		{name: "the keys of JSON", templates: []string{"{{.Spec.externalName}}"}, want: []string{"ext.example.com"}},
+		{name: "the names of Go over JSON", templates: []string{"{{.Spec.ClusterIPs}}{{.Spec.externalName}}{{.Spec.ExternalName}}"}, want: []string{"[10.0.0.1 2001:db8::1]ext.example.comext.example.com"}},
+		{name: "the object of JSON", templates: []string{"{{.Object.spec.clusterIP}}.{{.Metadata.name}}.{{.Kind}}.{{.Name}}"}, want: []string{"10.0.0.1.shop.Service.shop"}},
+		{name: "case 145: no such field", templates: []string{"{{.Nope}}"}, err: "Service a/shop"},
+		{name: "no such key of JSON", templates: []string{"{{.Spec.nope}}"}, err: "nope"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			templates, err := source.ParseTemplates(source.TemplateOptions{FQDN: test.templates})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := templates.For("service").Names(shop())
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) || !strings.Contains(err.Error(), "--fqdn-template") {
+					t.Errorf("the error is %v, want one of --fqdn-template that says %q", err, test.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("names (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTemplateView: top level keys of spec and status have the names of Go, too
+// (spec/dns.md 6.11).
+func TestTemplateView(t *testing.T) {
+	t.Parallel()
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Thing", "metadata": map[string]any{"name": "x", "labels": map[string]any{"a": "b"}},
+		"spec":   map[string]any{"hostnames": "h", "dnsNames": "d", "url": "u", "podIP": "p", "fqdn": "f", "Url": "kept", "userId": "i", "ümlaut": "ü"},
+		"status": "none",
+	}}
+	const template = "{{.Spec.Hostnames}}{{.Spec.DNSNames}}{{.Spec.URL}}{{.Spec.PodIP}}{{.Spec.Fqdn}}{{.Spec.Url}}{{.Spec.UserID}}{{.Spec.Ümlaut}}{{.Labels.a}}{{len .Status}}{{.APIVersion}}"
+	templates, err := source.ParseTemplates(source.TemplateOptions{FQDN: []string{template}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := templates.Names(object)
+	if want := []string{"hdupfkeptiüb0example.com/v1"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("names are %q, %v; want %q", got, err, want)
+	}
+}
+
+// TestTemplatePairs: case 173, pairs of a name and a target.
+func TestTemplatePairs(t *testing.T) {
+	t.Parallel()
+	templates, err := source.ParseTemplates(source.TemplateOptions{FQDNTarget: []string{
+		"h.example:192.0.2.1, h.example : 192.0.2.2,v6.example:2001:db8::1,n.example.:lb.example.com.", "none,:x,y:,:",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs, err := templates.Pairs(shop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"h.example A 192.0.2.1 192.0.2.2", "n.example CNAME lb.example.com", "v6.example AAAA 2001:db8::1"}
+	if diff := cmp.Diff(want, texts(dns.Merge(source.Origin{}.Pairs(pairs)))); diff != "" {
+		t.Errorf("case 173: record sets (-want +got):\n%s", diff)
+	}
+}
+
+func texts(sets []*dns.RecordSet) []string {
+	var list []string
+	for _, r := range sets {
+		list = append(list, r.Name+" "+r.Type+" "+strings.Join(r.Targets, " "))
+	}
+	return list
+}
+
+// TestCombine: the rule of 6.12, case 144.
+func TestCombine(t *testing.T) {
+	t.Parallel()
+	found, made := source.Origin{}.Records("found.example", []string{"192.0.2.1"}), source.Origin{}.Records("made.example", []string{"192.0.2.1"})
+	tests := []struct {
+		name    string
+		options source.TemplateOptions
+		found   []*dns.RecordSet
+		want    int
+	}{
+		{name: "no template", found: found, want: 1},
+		{name: "no template, nothing found"},
+		{name: "nothing found", options: source.TemplateOptions{FQDN: []string{"x"}}, want: 1},
+		{name: "something found", options: source.TemplateOptions{FQDN: []string{"x"}}, found: found, want: 1},
+		{name: "both", options: source.TemplateOptions{FQDN: []string{"x"}, Combine: true}, found: found, want: 2},
+	}
+	for _, test := range tests {
+		templates, err := source.ParseTemplates(test.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		called := false
+		got, err := templates.Combine(test.found, func() ([]*dns.RecordSet, error) {
+			called = true
+			return made, nil
+		})
+		if err != nil || len(got) != test.want || called != (templates != nil && (len(test.found) == 0 || test.options.Combine)) {
+			t.Errorf("case 144: %s: %d record sets, %v, called %v; want %d", test.name, len(got), err, called, test.want)
+		}
+	}
+}
+
+func TestTemplateTargets(t *testing.T) {
+	t.Parallel()
+	templates, err := source.ParseTemplates(source.TemplateOptions{Target: []string{`{{range .Spec.ClusterIPs}}{{.}},{{end}}`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := templates.For("service").Targets(shop())
+	if want := []string{"10.0.0.1", "2001:db8::1"}; err != nil || !slices.Equal(got, want) || templates.HasNames() || templates.HasPairs() || !templates.HasTargets() {
+		t.Errorf("targets are %q, %v; want %q", got, err, want)
+	}
+	if names, err := (*source.Templates)(nil).For("x").Names(shop()); names != nil || err != nil {
+		t.Errorf("without templates the names are %q, %v", names, err)
+	}
+}
+
+func FuzzTemplates(f *testing.F) {
+	for _, text := range []string{
+		"{{.Name}}.example", "{{range .Spec.Ports}}{{.Name}},{{end}}", "{{index .Spec.Ports 3}}", "{{hasKey .Labels 1}}", "{{fromJson .Name}}",
+		"{{.Spec.x.y}}", "{{isSource .Name}}", "a:b,c:d:e,:", "{{define \"x\"}}{{template \"x\"}}{{end}}{{template \"x\"}}", "{{printf \"%d\" .}}",
+	} {
+		f.Add(text)
+	}
+	long := regexp.MustCompile("[0-9_]{4}|[0-9][xXbBoOeEpP]")
+	f.Fuzz(func(t *testing.T, text string) {
+		if long.MatchString(text) && strings.Contains(text, "{{") {
+			t.Skip("a loop or a text as long as that number says would take its time")
+		}
+		options := source.TemplateOptions{FQDN: []string{text}, FQDNTarget: []string{text}}
+		templates, err := source.ParseTemplates(options)
+		if err != nil || templates == nil {
+			return
+		}
+		templates = templates.For("service")
+		object := shop()
+		names, err := templates.Names(object)
+		if err == nil && (!slices.IsSorted(names) || slices.Contains(names, "")) {
+			t.Errorf("%q gives the names %q", text, names)
+		}
+		pairs, err := templates.Pairs(object)
+		for _, p := range pairs {
+			if err != nil || p.Name == "" || p.Target == "" {
+				t.Errorf("%q gives the pairs %q, %v", text, pairs, err)
+			}
+		}
+		if diff := cmp.Diff(shop(), object); diff != "" {
+			t.Errorf("%q changes the object:\n%s", text, diff)
+		}
+	})
+}

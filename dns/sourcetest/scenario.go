@@ -1,0 +1,192 @@
+package sourcetest
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+var update = flag.Bool("update", false, "write what the scenarios of sources turn out to give")
+
+// Run runs each scenario in testdata as a test of its own, and checks of the source what
+// is asked of all. The first of the plugin's Resources is the source's own kind.
+func Run(t *testing.T, plugin source.Plugin) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no testdata/*.txtar (%v): a source has scenarios", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			runScenario(t, plugin, path)
+		})
+	}
+}
+
+// RunReal runs testdata/<name>.txtar against a real API server. Its objects are in
+// the default namespace of the scenario, or in none; "changed" is not compared, because it
+// isn't known when the source has seen what was done.
+func RunReal(t *testing.T, plugin source.Plugin, cluster *kubetest.Cluster, name string) {
+	t.Helper()
+	archive := parse(t, filepath.Join("testdata", name+".txtar"))
+	run := &scenario{t: t, plugin: plugin, world: newRealWorld(t, cluster), archive: archive, real: true}
+	run.play()
+}
+
+func runScenario(t *testing.T, plugin source.Plugin, path string) {
+	t.Helper()
+	archive, world := parse(t, path), newMemoryWorld(plugin)
+	run := &scenario{t: t, plugin: plugin, world: world, archive: archive}
+	run.play()
+	if *update && !t.Failed() {
+		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if run.scene != nil && run.scene.source.Poll == nil {
+		run.scene.End()
+	}
+}
+
+func parse(t *testing.T, path string) *txtar.Archive {
+	t.Helper()
+	archive, err := txtar.ParseFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive
+}
+
+// scenario is one that is being played.
+type scenario struct {
+	t       *testing.T
+	plugin  source.Plugin
+	world   world
+	archive *txtar.Archive
+	real    bool
+
+	flags []string
+	scene *Scene
+}
+
+func (s *scenario) play() {
+	s.t.Helper()
+	for i := range s.archive.Files {
+		file := &s.archive.Files[i]
+		if err := s.do(file); err != nil {
+			s.t.Fatalf("-- %s --: %v", file.Name, err)
+		}
+	}
+}
+
+// do does what a section says.
+func (s *scenario) do(file *txtar.File) error {
+	s.t.Helper()
+	word, _, _ := strings.Cut(file.Name, " ")
+	switch {
+	case word == "flags":
+		s.flags = lines(file.Data)
+		return nil
+	case word == "apply" && s.scene == nil:
+		// These objects are there when the source begins.
+		return s.world.apply(string(file.Data))
+	case word == "error":
+		_, err := open(s.t, s.plugin, s.world, s.flags)
+		if err == nil {
+			return errors.New("Open gave no error")
+		}
+		s.compare(file, err.Error()+"\n")
+		return nil
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	switch word {
+	case "apply":
+		s.scene.Apply(string(file.Data))
+	case "delete":
+		return s.delete(file)
+	case "changed":
+		if changed := s.scene.Changed(); !s.real {
+			s.compare(file, changed)
+		}
+	case "records":
+		s.records(file)
+	default:
+		return errors.New("no such section; see the documentation of sourcetest")
+	}
+	return nil
+}
+
+// begin opens the source unless it is open.
+func (s *scenario) begin() (err error) {
+	s.t.Helper()
+	if s.scene == nil {
+		s.scene, err = open(s.t, s.plugin, s.world, s.flags)
+	}
+	return err
+}
+
+func (s *scenario) delete(file *txtar.File) error {
+	s.t.Helper()
+	for _, line := range lines(file.Data) {
+		kind, name, ok := strings.Cut(line, " ")
+		if !ok {
+			return fmt.Errorf("%q: write the kind and the name", line)
+		}
+		key := source.Key{Name: name}
+		if namespace, name, ok := strings.Cut(name, "/"); ok {
+			key = source.Key{Namespace: namespace, Name: name}
+		}
+		s.scene.Delete(kind, key)
+	}
+	return nil
+}
+
+func (s *scenario) records(file *txtar.File) {
+	s.t.Helper()
+	if s.real {
+		kubetest.Eventually(s.t, patience, func() error {
+			if diff := cmp.Diff(string(file.Data), s.scene.Records()); diff != "" {
+				return fmt.Errorf("%s (-want +got):\n%s", file.Name, diff)
+			}
+			return nil
+		})
+		return
+	}
+	s.compare(file, s.scene.Records())
+}
+
+// compare compares a section with what it has turned out to be, which it becomes with -update.
+func (s *scenario) compare(file *txtar.File, got string) {
+	s.t.Helper()
+	if *update && !s.real {
+		file.Data = []byte(got)
+		return
+	}
+	if diff := cmp.Diff(string(file.Data), got); diff != "" {
+		s.t.Errorf("-- %s -- (-want +got):\n%s", file.Name, diff)
+	}
+}
+
+// lines returns the lines that aren't empty.
+func lines(data []byte) []string {
+	var list []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" {
+			list = append(list, line)
+		}
+	}
+	return list
+}

@@ -1,0 +1,267 @@
+package sourcetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// patience bounds the wait for a source to have seen what has happened.
+const patience = 10 * time.Second
+
+// Scene is a source at work.
+type Scene struct {
+	t      testing.TB
+	source source.Source
+	world  world
+	// versions return how far each table of the source has come.
+	versions []func() string
+
+	mu sync.Mutex
+	// told has the keys that Changed was called with since they were last asked for, unchecked
+	// those since the last step, and ever all of them.
+	told, unchecked, ever map[source.Key]bool
+
+	// asked is what each object asked for after the last step.
+	asked map[source.Key]string
+}
+
+// Open opens a source, without any objects, with flags, among them those that several kinds of source read, and
+// runs it until the test ends. The error is that of the flags or of [source.Config].
+func Open(t testing.TB, plugin source.Plugin, flags ...string) (*Scene, error) {
+	t.Helper()
+	return open(t, plugin, newMemoryWorld(plugin), flags)
+}
+
+// MustOpen is [Open] with objects that are there from the beginning; an error fails the test.
+func MustOpen(t testing.TB, plugin source.Plugin, manifests string, flags ...string) *Scene {
+	t.Helper()
+	w := newMemoryWorld(plugin)
+	if err := w.apply(manifests); err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(t, plugin, w, flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func open(t testing.TB, plugin source.Plugin, w world, flags []string) (*Scene, error) {
+	t.Helper()
+	s := &Scene{t: t, world: w, told: map[source.Key]bool{}, unchecked: map[source.Key]bool{}, ever: map[source.Key]bool{}}
+	config, options := plugin.New(), source.NewOptions()
+	set := pflag.NewFlagSet(plugin.Name, pflag.ContinueOnError)
+	options.Flags(set)
+	config.Flags(set)
+	if err := set.Parse(flags); err != nil {
+		return nil, err
+	}
+	settings, err := options.Settings()
+	if err != nil {
+		return nil, err
+	}
+	log := slog.New(slog.NewTextHandler(t.Output(), nil))
+	if s.source, err = config.Open(source.Input{Settings: settings, Changed: s.changed, Log: log}); err != nil {
+		return nil, err
+	}
+	if run := s.source.Run; run != nil {
+		s.background(run)
+	}
+	if len(s.source.Tables) > 0 {
+		s.run(log)
+		s.check()
+	}
+	return s, nil
+}
+
+// run fills the tables of the source until the test ends.
+func (s *Scene) run(log *slog.Logger) {
+	s.t.Helper()
+	cluster, err := kube.New(kube.Options{Config: s.world.config(), Logger: log}, s.source.Tables...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, table := range s.source.Tables {
+		s.versions = append(s.versions, table.(interface{ ResourceVersion() string }).ResourceVersion)
+	}
+	s.background(cluster.Run)
+	select {
+	case <-cluster.Settled():
+	case <-time.After(patience):
+		s.t.Fatalf("the tables were not filled within %s: %+v", patience, cluster.Status())
+	}
+}
+
+// background runs f until the test ends.
+func (s *Scene) background(f func(context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- f(ctx) }()
+	s.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			s.t.Error(err)
+		}
+	})
+}
+
+func (s *Scene) changed(k source.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told[k], s.unchecked[k], s.ever[k] = true, true, true
+}
+
+// Apply creates objects, or replaces them, and returns when the source has seen that.
+func (s *Scene) Apply(manifests string) {
+	s.t.Helper()
+	if err := s.world.apply(manifests); err != nil {
+		s.t.Fatal(err)
+	}
+	s.check()
+}
+
+// Delete deletes an object of a kind such as Service or Gateway.networking.istio.io, and
+// returns when the source has seen that.
+func (s *Scene) Delete(kind string, key source.Key) {
+	s.t.Helper()
+	if err := s.world.delete(kind, key); err != nil {
+		s.t.Fatal(err)
+	}
+	s.check()
+}
+
+// check settles, and checks that the source was told of each object that has come to ask
+// for something else since check was last called.
+func (s *Scene) check() {
+	s.t.Helper()
+	s.world.settle(s)
+	s.mu.Lock()
+	told := s.unchecked
+	s.unchecked = map[source.Key]bool{}
+	s.mu.Unlock()
+	asks := map[source.Key]string{}
+	for _, key := range s.world.own() {
+		asks[key] = show(s.Evaluate(key), "")
+	}
+	for key := range s.asked {
+		if _, exists := asks[key]; !exists {
+			asks[key] = show(s.Evaluate(key), "")
+		}
+	}
+	for key, now := range asks {
+		if before := s.asked[key]; before != now && !told[key] {
+			s.t.Errorf("Changed was not called with %s, which asked for\n%sand now asks for\n%s", key, before, now)
+		}
+	}
+	s.asked = asks
+}
+
+// Changed returns the keys that the source was told of since Changed was last called,
+// sorted, a line each.
+func (s *Scene) Changed() string {
+	s.world.settle(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lines []string
+	for k := range s.told {
+		lines = append(lines, k.String()+"\n")
+	}
+	clear(s.told)
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}
+
+// Evaluate evaluates an object, twice, and checks that both results are the same. The real
+// API server may send changes in between, so there is no check then.
+func (s *Scene) Evaluate(key source.Key) source.Result {
+	s.t.Helper()
+	if !s.world.still() {
+		return s.source.Evaluate(key)
+	}
+	first, second := s.source.Evaluate(key), s.source.Evaluate(key)
+	first.Err, second.Err = plain(first.Err), plain(second.Err)
+	if diff := cmp.Diff(first, second, cmp.Comparer(sameError)); diff != "" {
+		s.t.Errorf("evaluating %s again gives something else (-first +second):\n%s", key, diff)
+	}
+	return first
+}
+
+// plain hides what an error is made of.
+func plain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return plainError(err.Error())
+}
+
+type plainError string
+
+// Error implements error.
+func (e plainError) Error() string { return string(e) }
+
+func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
+
+// Records returns what all objects that Changed was ever called with ask for now, or what
+// Poll returns. Each record set is a line, after the key of its object, which the names of
+// its properties, its label and the object's problems follow:
+//
+//	default/shop
+//	  shop.example.org A 192.0.2.1 192.0.2.2 ttl=60 resource=service/default/shop
+//	  problem external-dns.kubernetes.io/ttl "soon": …
+//	  error …
+//
+// Objects that ask for nothing are left out.
+func (s *Scene) Records() string {
+	s.t.Helper()
+	s.world.settle(s)
+	if s.source.Poll != nil {
+		records, err := s.source.Poll(s.t.Context())
+		return show(source.Result{Records: records, Err: err}, "")
+	}
+	var blocks []string
+	for _, key := range s.keys() {
+		if text := show(s.Evaluate(key), "  "); text != "" {
+			blocks = append(blocks, key.String()+"\n"+text)
+		}
+	}
+	slices.Sort(blocks)
+	return s.world.written(strings.Join(blocks, ""))
+}
+
+// keys returns the keys that Changed was ever called with and that are of the scene.
+func (s *Scene) keys() []source.Key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Collect(maps.Keys(s.ever)), func(k source.Key) bool { return !s.world.has(k) })
+}
+
+// End checks that an unknown object asks for nothing, then deletes all objects, one after
+// the other, and checks that nothing is left. [Run] does it after each scenario.
+func (s *Scene) End() {
+	s.t.Helper()
+	for _, key := range []source.Key{{Namespace: defaultNamespace, Name: "nobody-has-this-name"}, {}} {
+		if text := show(s.Evaluate(key), ""); text != "" {
+			s.t.Errorf("the object %q, which doesn't exist, asks for\n%s", key, text)
+		}
+	}
+	for _, object := range s.world.all() {
+		s.Delete(object.Kind.String(), source.Key(object.NamespacedName))
+	}
+	if left := s.Records(); left != "" {
+		s.t.Errorf("all objects are deleted, and these records are left:\n%s", left)
+	}
+}

@@ -1,0 +1,53 @@
+package sourcetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// show writes a result, each line after the margin.
+func show(r source.Result, margin string) string {
+	var out strings.Builder
+	for _, set := range r.Records {
+		fmt.Fprintf(&out, "%s%s\n", margin, showRecord(set))
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintf(&out, "%sproblem %s %q: %s\n", margin, p.Subject, p.Value, p.Reason)
+	}
+	if r.Err != nil {
+		fmt.Fprintf(&out, "%serror %s\n", margin, strings.ReplaceAll(r.Err.Error(), "\n", "; "))
+	}
+	return out.String()
+}
+
+func showRecord(r *dns.RecordSet) string {
+	words := []string{r.Name, r.Type}
+	for _, target := range r.Targets {
+		if strings.ContainsAny(target, " \t\n\"") {
+			target = fmt.Sprintf("%q", target)
+		}
+		words = append(words, target)
+	}
+	if r.TTL != 0 {
+		words = append(words, fmt.Sprintf("ttl=%d", r.TTL))
+	}
+	if r.SetIdentifier != "" {
+		words = append(words, "set="+r.SetIdentifier)
+	}
+	for _, p := range r.Properties {
+		words = append(words, p.Name+"="+p.Value)
+	}
+	names := make([]string, 0, len(r.Labels))
+	for name := range r.Labels {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		words = append(words, name+"="+r.Labels[name])
+	}
+	return strings.Join(words, " ")
+}

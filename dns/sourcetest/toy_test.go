@@ -1,0 +1,119 @@
+package sourcetest_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// toy is a source of names that are in ConfigMaps: each points to the external address of
+// the Services of its namespace that have all labels in its data. The fields make it
+// misbehave.
+type toy struct {
+	// deaf to changes of Services, or of ConfigMaps.
+	deafToServices, deafToOwn bool
+	// forgetful is a source that gives something else each time.
+	forgetful bool
+	// sticky is one that remembers what was deleted.
+	sticky bool
+
+	refuse string
+}
+
+func (c *toy) plugin() source.Plugin {
+	return source.Plugin{Name: "toy", Resources: []string{"ConfigMap", "Service", "Thing.toys.example.com"}, New: func() source.Config {
+		own := *c
+		return &own
+	}}
+}
+
+func (c *toy) Flags(flags *pflag.FlagSet) { flags.StringVar(&c.refuse, "refuse", "", "") }
+
+const bySelector = "selector"
+
+type configMap struct {
+	source.Object
+	selector map[string]string
+}
+
+type service struct {
+	namespace, ip string
+	labels        map[string]string
+}
+
+func (c *toy) Open(in source.Input) (source.Source, error) {
+	if c.refuse != "" {
+		return source.Source{}, errors.New(c.refuse)
+	}
+	reader := source.NewReader(in.Settings, source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Label: "toy"})
+	changed := in.Changed
+	if c.deafToOwn {
+		changed = func(source.Key) {}
+	}
+	maps := configMaps(reader).Table(source.Notify[configMap](changed), kube.WithIndex(bySelector, func(m *configMap) []string {
+		return source.SelectorKeys(m.Key.Namespace, m.selector)
+	}))
+	services := services().Table(kube.WithHandler(func(old, new *service) {
+		for _, s := range []*service{old, new} {
+			if s == nil || c.deafToServices {
+				continue
+			}
+			for _, under := range source.LabelKeys(s.namespace, s.labels) {
+				source.NotifyAll(in.Changed, maps.ByIndex(bySelector, under))
+			}
+		}
+	}))
+	calls, last := 0, map[source.Key]source.Result{}
+	evaluate := func(key source.Key) source.Result {
+		m := maps.Get(key.Namespace, key.Name)
+		if m == nil || !m.Selected {
+			if c.sticky {
+				return last[key]
+			}
+			return source.Result{}
+		}
+		var targets []string
+		for _, s := range services.List() {
+			if s.namespace == m.Key.Namespace && source.Selects(m.selector, s.labels) {
+				targets = append(targets, s.ip)
+			}
+		}
+		if calls++; c.forgetful {
+			targets = []string{fmt.Sprintf("name%d.example.com", calls)}
+		}
+		result := reader.Result(&m.Object, reader.Origin(&m.Object).All(m.Annotations.Hostnames, targets), nil)
+		if len(result.Records) > 0 {
+			last[key] = result
+		}
+		return result
+	}
+	return source.Source{Tables: []kube.AnyTable{maps, services}, Evaluate: evaluate}, nil
+}
+
+func configMaps(reader *source.Reader) kube.Kind[configMap] {
+	return kube.Kind[configMap]{
+		Name: "configmap", Resource: corev1.SchemeGroupVersion.WithResource("configmaps"),
+		Form: kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.ConfigMapList{} }),
+		Trim: kube.TrimOf(func(scope kube.Scope, obj *corev1.ConfigMap) (*configMap, []catalog.Problem) {
+			m := &configMap{Object: reader.Read(scope, obj)}
+			if m.Selected {
+				m.selector = obj.Data
+			}
+			return m, nil
+		}),
+	}
+}
+
+func services() kube.Kind[service] {
+	return kube.Retrim(kube.Services(), kube.TrimOf(func(_ kube.Scope, obj *corev1.Service) (*service, []catalog.Problem) {
+		return &service{namespace: obj.Namespace, ip: strings.Join(obj.Spec.ExternalIPs, ""), labels: obj.Labels}, nil
+	}))
+}

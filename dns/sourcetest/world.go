@@ -1,0 +1,230 @@
+package sourcetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/internal/manifest"
+	"github.com/signpostd/signpost/internal/objectserver"
+)
+
+// world is where the objects of a scene are.
+type world interface {
+	config() *rest.Config
+	apply(manifests string) error
+	delete(kind string, key source.Key) error
+	// settle returns when the tables have seen all that was done, if that can be known.
+	settle(*Scene)
+	// still reports whether nothing changes after settle but by what the test does.
+	still() bool
+	// own returns the keys of all objects of the source's own kind, if that can be known.
+	own() []source.Key
+	// all returns all objects, if they can be known.
+	all() []objectserver.Object
+	// has reports whether an object is of the scene.
+	has(source.Key) bool
+	// written returns a text in which names are those of the scene.
+	written(text string) string
+}
+
+// defaultNamespace is where objects go that don't say where they belong.
+const defaultNamespace = objectserver.DefaultNamespace
+
+// memoryWorld is a world of this package.
+type memoryWorld struct {
+	server *objectserver.Server
+	// kind is the source's own.
+	kind schema.GroupKind
+}
+
+func newMemoryWorld(plugin source.Plugin) *memoryWorld {
+	m := &memoryWorld{}
+	var kinds []schema.GroupKind
+	for _, r := range plugin.Resources {
+		kinds = append(kinds, schema.ParseGroupKind(r))
+	}
+	if len(kinds) > 0 {
+		m.kind = kinds[0]
+	}
+	m.server = objectserver.New(kinds...)
+	return m
+}
+
+func (m *memoryWorld) config() *rest.Config { return m.server.Config() }
+
+func (m *memoryWorld) apply(manifests string) error {
+	objects, err := manifest.Decode(strings.NewReader(manifests))
+	if err != nil {
+		return err
+	}
+	for _, obj := range objects {
+		if !m.server.Serves(obj.GroupVersionKind()) {
+			return fmt.Errorf("apply %s %s: name the kind in Plugin.Resources", obj.GetKind(), obj.GetName())
+		}
+		if err := checkFields(obj); err != nil {
+			return err
+		}
+		if err := m.server.Put(obj); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFields finds fields that the Go type of an object doesn't have: a test with such a
+// field doesn't test what it seems to.
+func checkFields(obj *unstructured.Unstructured) error {
+	typed, err := scheme.Scheme.New(obj.GroupVersionKind())
+	if err != nil {
+		return nil // a kind without a type
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(obj.Object, typed, true); err != nil {
+		return fmt.Errorf("apply %s %s: %w", obj.GetKind(), obj.GetName(), err)
+	}
+	return nil
+}
+
+func (m *memoryWorld) delete(kind string, key source.Key) error {
+	if !m.server.Delete(objectserver.Object{Kind: schema.ParseGroupKind(kind), NamespacedName: types.NamespacedName(key)}) {
+		return fmt.Errorf("delete %s %s: there is none", kind, key)
+	}
+	return nil
+}
+
+// settle sends bookmarks and waits until every table has come to them: its handlers have
+// then been told of everything before.
+func (m *memoryWorld) settle(s *Scene) {
+	s.t.Helper()
+	if len(s.versions) == 0 {
+		return
+	}
+	version := m.server.Bookmark()
+	kubetest.Eventually(s.t, patience, func() error {
+		for i, at := range s.versions {
+			if at() != version {
+				return fmt.Errorf("table %d of the source is at version %s, not %s", i, at(), version)
+			}
+		}
+		return nil
+	})
+}
+
+func (m *memoryWorld) still() bool { return true }
+
+func (m *memoryWorld) own() []source.Key {
+	var keys []source.Key
+	for _, o := range m.server.Objects() {
+		if o.Kind == m.kind {
+			keys = append(keys, source.Key(o.NamespacedName))
+		}
+	}
+	return keys
+}
+
+func (m *memoryWorld) all() []objectserver.Object { return m.server.Objects() }
+
+func (m *memoryWorld) has(source.Key) bool        { return true }
+func (m *memoryWorld) written(text string) string { return text }
+
+// realWorld is a namespace of a real API server. It says nothing about when tables have seen
+// what was done.
+type realWorld struct {
+	t         testing.TB
+	cluster   *kubetest.Cluster
+	namespace string
+	// global are the names of the objects that belong to no namespace.
+	global map[string]bool
+}
+
+func newRealWorld(t testing.TB, cluster *kubetest.Cluster) *realWorld {
+	return &realWorld{t: t, cluster: cluster, namespace: cluster.Namespace(t), global: map[string]bool{}}
+}
+
+func (r *realWorld) config() *rest.Config { return r.cluster.Config }
+
+func (r *realWorld) apply(manifests string) error {
+	objects, err := manifest.Decode(strings.NewReader(manifests))
+	if err != nil {
+		return err
+	}
+	for _, obj := range objects {
+		if objectserver.ClusterScoped(obj.GetKind()) {
+			r.adopt(obj)
+		}
+	}
+	r.cluster.Apply(r.t, manifests, r.namespace)
+	return nil
+}
+
+// adopt has an object deleted at the end of the test: it isn't in the namespace.
+func (r *realWorld) adopt(obj *unstructured.Unstructured) {
+	if r.global[obj.GetName()] {
+		return
+	}
+	r.global[obj.GetName()] = true
+	r.t.Cleanup(func() {
+		err := r.delete(obj.GroupVersionKind().GroupKind().String(), source.Key{Name: obj.GetName()})
+		if err != nil && !apierrors.IsNotFound(err) {
+			r.t.Error(err)
+		}
+	})
+}
+
+func (r *realWorld) delete(kind string, key source.Key) error {
+	resource, err := r.resource(schema.ParseGroupKind(kind))
+	if err != nil {
+		return err
+	}
+	client := r.cluster.Dynamic.Resource(resource)
+	now := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
+	if key.Namespace == "" {
+		return client.Delete(context.Background(), key.Name, now)
+	}
+	return client.Namespace(r.namespace).Delete(context.Background(), key.Name, now)
+}
+
+// resource returns where the API server has the objects of a kind.
+func (r *realWorld) resource(kind schema.GroupKind) (schema.GroupVersionResource, error) {
+	lists, err := r.cluster.Client.Discovery().ServerPreferredResources()
+	if err != nil {
+		return schema.GroupVersionResource{}, err
+	}
+	for _, list := range lists {
+		group, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil || group.Group != kind.Group {
+			continue
+		}
+		for _, resource := range list.APIResources {
+			if resource.Kind == kind.Kind {
+				return group.WithResource(resource.Name), nil
+			}
+		}
+	}
+	return schema.GroupVersionResource{}, fmt.Errorf("the API server has no %s", kind)
+}
+
+func (r *realWorld) settle(*Scene)              {}
+func (r *realWorld) still() bool                { return false }
+func (r *realWorld) own() []source.Key          { return nil }
+func (r *realWorld) all() []objectserver.Object { return nil }
+
+func (r *realWorld) has(k source.Key) bool {
+	return k.Namespace == r.namespace || k.Namespace == "" && r.global[k.Name]
+}
+
+func (r *realWorld) written(text string) string {
+	return strings.ReplaceAll(text, r.namespace, defaultNamespace)
+}

@@ -1,0 +1,65 @@
+package dns
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+)
+
+// TargetFilter says which targets are to be published, by networks (spec/dns.md 2.6). A nil
+// one, and the zero value, pass every target.
+type TargetFilter struct {
+	include, exclude []netip.Prefix
+}
+
+// NewTargetFilter returns a filter that passes targets in one of the networks to include, or
+// any if there are none, but not those in one of the networks to exclude. What is no network
+// is left out, with a problem for each.
+func NewTargetFilter(include, exclude []string) (*TargetFilter, []Problem) {
+	var f TargetFilter
+	var problems, more []Problem
+	f.include, problems = parseNetworks("--target-net-filter", include)
+	f.exclude, more = parseNetworks("--exclude-target-net", exclude)
+	return &f, append(problems, more...)
+}
+
+func parseNetworks(flag string, values []string) (networks []netip.Prefix, problems []Problem) {
+	for _, value := range values {
+		p, err := parseNetwork(value)
+		if err != nil {
+			problems = append(problems, Problem{Subject: flag, Value: value, Reason: fmt.Sprintf("not a network: %v", err)})
+			continue
+		}
+		networks = append(networks, p.Masked())
+	}
+	return networks, problems
+}
+
+// Configured reports whether there are targets that could be kept from passing.
+func (f *TargetFilter) Configured() bool { return f != nil && len(f.include)+len(f.exclude) > 0 }
+
+// Match reports whether a target passes. A name is in no network.
+func (f *TargetFilter) Match(target string) bool {
+	if !f.Configured() {
+		return true
+	}
+	addr, err := netip.ParseAddr(target)
+	if err != nil {
+		return len(f.include) == 0
+	}
+	addr = addr.Unmap().WithZone("")
+	holds := func(p netip.Prefix) bool { return p.Contains(addr) }
+	return (len(f.include) == 0 || slices.ContainsFunc(f.include, holds)) && !slices.ContainsFunc(f.exclude, holds)
+}
+
+// Keep returns the targets that pass: the argument itself if all do. It doesn't change it.
+func (f *TargetFilter) Keep(targets []string) []string {
+	if !f.Configured() {
+		return targets
+	}
+	drop := func(t string) bool { return !f.Match(t) }
+	if !slices.ContainsFunc(targets, drop) {
+		return targets
+	}
+	return slices.DeleteFunc(slices.Clone(targets), drop)
+}

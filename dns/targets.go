@@ -1,0 +1,141 @@
+package dns
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// TypeOfTarget returns the type of the record set that a target belongs in: A for an IPv4
+// address, AAAA for an IPv6 address, that of IPv4 in IPv6 too, and CNAME for all else.
+func TypeOfTarget(target string) string {
+	addr, err := netip.ParseAddr(target)
+	switch {
+	case err != nil:
+		return TypeCNAME
+	case addr.Is4():
+		return TypeA
+	default:
+		return TypeAAAA
+	}
+}
+
+// SameTargets reports whether two lists hold the same targets, whatever their order. Names
+// are equal in upper and lower case, addresses in every spelling.
+func SameTargets(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	if slices.EqualFunc(a, b, sameTarget) {
+		return true
+	}
+	if len(a) > pairwise {
+		key := func(t string) string { return strings.ToLower(sortKey(t)) }
+		return slices.Equal(sortedKeys(a, key), sortedKeys(b, key))
+	}
+	// Each target of a takes one of b; as equality is transitive, any equal one will do.
+	var taken [pairwise]bool
+next:
+	for _, t := range a {
+		for i, u := range b {
+			if !taken[i] && sameTarget(t, u) {
+				taken[i] = true
+				continue next
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// pairwise is up to how many targets are compared each with each, which needs no memory.
+const pairwise = 16
+
+func sortedKeys(targets []string, key func(string) string) []string {
+	keys := make([]string, len(targets))
+	for i, t := range targets {
+		keys[i] = key(t)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func sameTarget(a, b string) bool {
+	if strings.EqualFold(a, b) {
+		return true
+	}
+	if !strings.Contains(a, ":") || !strings.Contains(b, ":") {
+		// Only IPv6 addresses have more than one spelling.
+		return false
+	}
+	x, err := netip.ParseAddr(a)
+	if err != nil {
+		return false
+	}
+	y, err := netip.ParseAddr(b)
+	return err == nil && x == y
+}
+
+// sortKey is what a target is sorted by: addresses by their canonical text, names whatever
+// their case.
+func sortKey(target string) string {
+	if !strings.Contains(target, ":") {
+		return strings.ToLower(target)
+	}
+	if addr, err := netip.ParseAddr(target); err == nil {
+		return addr.String()
+	}
+	return strings.ToLower(target)
+}
+
+// Less orders lists of targets: the shorter one is less; of two with the same length, the
+// one that is less where they first differ when sorted. Addresses come before names, by
+// their value; names by their letters (spec/dns.md 1.4).
+func Less(a, b []string) bool {
+	if len(a) != len(b) {
+		return len(a) < len(b)
+	}
+	a, b = sortedTargets(a), sortedTargets(b)
+	for i := range a {
+		if a[i] != b[i] && !sameTarget(a[i], b[i]) {
+			return compareTargets(a[i], b[i]) < 0
+		}
+	}
+	return false
+}
+
+// sortedTargets returns targets as they are if they are sorted, and else a sorted copy.
+func sortedTargets(targets []string) []string {
+	byKey := func(a, b string) int { return cmp.Compare(sortKey(a), sortKey(b)) }
+	if slices.IsSortedFunc(targets, byKey) {
+		return targets
+	}
+	return slices.SortedFunc(slices.Values(targets), byKey)
+}
+
+func compareTargets(a, b string) int {
+	x, errX := netip.ParseAddr(a)
+	y, errY := netip.ParseAddr(b)
+	switch {
+	case errX == nil && errY == nil:
+		return x.Compare(y)
+	case errX == nil:
+		return -1
+	case errY == nil:
+		return 1
+	default:
+		return cmp.Compare(strings.ToLower(a), strings.ToLower(b))
+	}
+}
+
+// UniqueSorted returns targets sorted by their letters, each once. It returns the argument
+// itself if that is what it is, and doesn't change it.
+func UniqueSorted(targets []string) []string {
+	for i := 1; i < len(targets); i++ {
+		if targets[i-1] >= targets[i] {
+			return slices.Compact(slices.Sorted(slices.Values(targets)))
+		}
+	}
+	return targets
+}

@@ -1,0 +1,28 @@
+package dns
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ParseTTL parses the value of the annotation ttl: a whole number of seconds, or a duration
+// such as 1h30m, whose fraction of a second is dropped. The result is in seconds, from 1
+// to 2147483647 (RFC 2181, 8); it is 0, which is none, with an error.
+func ParseTTL(value string) (int64, error) {
+	value = strings.TrimSpace(value)
+	seconds, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		duration, err := time.ParseDuration(value)
+		if err != nil {
+			return 0, fmt.Errorf("parse the TTL %q: write seconds such as 300, or a duration such as 5m", value)
+		}
+		seconds = int64(duration / time.Second)
+	}
+	if seconds < 1 || seconds > math.MaxInt32 {
+		return 0, fmt.Errorf("parse the TTL %q: it must be from 1 to %d seconds", value, math.MaxInt32)
+	}
+	return seconds, nil
+}

@@ -1,0 +1,138 @@
+package webhookserver_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/dns/provider/webhook"
+	"github.com/signpostd/signpost/dns/providertest"
+	"github.com/signpostd/signpost/dns/webhookserver"
+)
+
+// serveVariable has the test binary be a webhook provider for the zones that it names.
+const serveVariable = "SIGNPOST_TEST_WEBHOOK_ZONES"
+
+func TestMain(m *testing.M) {
+	if zones := os.Getenv(serveVariable); zones != "" {
+		if err := serve(strings.Split(zones, ",")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// serve is a process that serves zones in memory until it is told to stop. It says where.
+func serve(zones []string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	p, err := (&inmemory.Config{Zones: zones}).Open(ctx, dns.ProviderInput{})
+	if err != nil {
+		return err
+	}
+	fmt.Println("http://" + l.Addr().String())
+	return webhookserver.New(webhookserver.DefaultConfig(p)).Run(ctx, l)
+}
+
+// startProcess starts this binary as a webhook provider, and returns its URL.
+func startProcess(t *testing.T, zones ...string) string {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	// With the race detector a process takes a second to end, unless it is told not to.
+	cmd.Env = append(os.Environ(), serveVariable+"="+strings.Join(zones, ","), "GORACE=atexit_sleep_ms=0")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the webhook provider: %v", err)
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// startHere starts a webhook provider in this process.
+func startHere(t *testing.T, zones ...string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := (&inmemory.Config{Zones: zones}).Open(t.Context(), dns.ProviderInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- webhookserver.New(webhookserver.DefaultConfig(p)).Run(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return "http://" + l.Addr().String()
+}
+
+func client(t *testing.T, url string, in dns.ProviderInput) dns.Provider {
+	t.Helper()
+	c := webhook.Plugin().New().(*webhook.Config)
+	c.URL = url
+	// Cleanups run after the test's context has ended: the connections are closed by then.
+	p, err := c.Open(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Our client and our server together are a provider like any other.
+func TestConformance(t *testing.T) {
+	const zone, sub, reverse = "example.test", "sub.example.test", "2.0.192.in-addr.arpa"
+	for name, start := range map[string]func(*testing.T, ...string) string{"one process": startHere, "two processes": startProcess} {
+		t.Run(name, func(t *testing.T) {
+			providertest.Run(t, providertest.Options{
+				Types: []string{
+					dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeNS, dns.TypeMX,
+					dns.TypePTR, dns.TypeSRV, dns.TypeNAPTR, dns.TypeDNAME,
+				},
+				// The protocol doesn't tell whether the provider behind made a part of the changes.
+				Rejects: func(string) []*dns.RecordSet { return nil },
+				Open: func(t *testing.T, in dns.ProviderInput) providertest.Fixture {
+					url := start(t, zone, sub, reverse)
+					return providertest.Fixture{
+						Provider: client(t, url, in), Zone: zone, Reverse: reverse,
+						Reopen: func(t *testing.T) dns.Provider { return client(t, url, in) },
+					}
+				},
+			})
+		})
+	}
+}

@@ -1,0 +1,104 @@
+package webhookserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/signpostd/signpost/dns/provider/webhook"
+)
+
+// operation answers a request. The answer is sent as JSON; nil is that there is none.
+type operation func(ctx context.Context, body io.Reader) (answer any, err error)
+
+// requestError is an error that is the client's fault.
+type requestError struct{ err error }
+
+// Error implements error.
+func (e requestError) Error() string { return e.err.Error() }
+
+// Unwrap returns what is wrong with the request.
+func (e requestError) Unwrap() error { return e.err }
+
+// handle returns a handler for the operations of a path, which are known by their methods.
+func (s *Server) handle(operations map[string]operation) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		run := operations[r.Method]
+		if run == nil {
+			http.Error(w, fmt.Sprintf("%s is not a method of %s", r.Method, r.URL.Path), http.StatusBadRequest)
+			return
+		}
+		body := r.Body
+		if s.config.MaxBodySize > 0 {
+			body = http.MaxBytesReader(w, body, s.config.MaxBodySize)
+		}
+		answer, err := s.call(r.Context(), run, body)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.answer(w, r, answer)
+	}
+}
+
+// call runs an operation when it is its turn.
+func (s *Server) call(ctx context.Context, run operation, body io.Reader) (any, error) {
+	select {
+	case <-s.turn:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for another request: %w", ctx.Err())
+	}
+	defer func() { s.turn <- struct{}{} }()
+	return run(ctx, body)
+}
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, answer any) {
+	if answer == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		s.fail(w, r, fmt.Errorf("encode the answer: %w", err))
+		return
+	}
+	w.Header().Set("Content-Type", webhook.MediaType)
+	// A client that went away is no concern of ours.
+	_, _ = w.Write(text)
+}
+
+// fail answers with an error, whose text is that of the provider.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status := http.StatusInternalServerError
+	var large *http.MaxBytesError
+	var request requestError
+	switch {
+	case errors.As(err, &large):
+		status = http.StatusRequestEntityTooLarge
+	case errors.As(err, &request):
+		status = http.StatusBadRequest
+	default:
+		s.config.Log.Error("A webhook request failed", "method", r.Method, "path", r.URL.Path, "err", err)
+	}
+	http.Error(w, err.Error(), status)
+}
+
+// decode reads the body of a request.
+func decode(body io.Reader, into any) error {
+	decoder := json.NewDecoder(body)
+	if err := decoder.Decode(into); err != nil {
+		return requestError{err: fmt.Errorf("decode the request: %w", err)}
+	}
+	// Something after the value means that the value is not what it seems.
+	switch _, err := decoder.Token(); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return requestError{err: fmt.Errorf("decode the request: behind its end: %w", err)}
+	default:
+		return requestError{err: errors.New("decode the request: there is something behind its end")}
+	}
+}

@@ -1,0 +1,205 @@
+package webhookserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// negotiate answers with the names that the provider can have: those in its zones, or for a
+// provider without zones what its filter says. That a listing failed is an error, because
+// clients keep the answer as long as they live.
+func (s *Server) negotiate(ctx context.Context, _ io.Reader) (any, error) {
+	zones, err := s.config.Provider.Zones(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the zones: %w", err)
+	}
+	if len(zones) == 0 {
+		return nil, errors.New("list the zones: the provider has none: create one, or look at the zone filters")
+	}
+	names := make([]string, 0, 2*len(zones))
+	for _, z := range zones {
+		if z.Name == "" {
+			return s.filter(ctx), nil
+		}
+		names = append(names, z.Name, "."+z.Name)
+	}
+	return dns.NewDomainFilter(names, nil), nil
+}
+
+// filter returns the provider's own filter, if it has one that can be written down.
+func (s *Server) filter(ctx context.Context) any {
+	if f, ok := s.config.Provider.(dns.DomainFilterer); ok {
+		if m, ok := f.DomainFilter(ctx).(json.Marshaler); ok {
+			return m
+		}
+	}
+	return dns.NewDomainFilter(nil, nil)
+}
+
+// list answers with the record sets of all zones.
+func (s *Server) list(ctx context.Context, _ io.Reader) (any, error) {
+	zones, err := s.config.Provider.Zones(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the zones: %w", err)
+	}
+	all := []*dns.RecordSet{}
+	for _, z := range zones {
+		sets, err := s.config.Provider.Records(ctx, z)
+		if err != nil {
+			return nil, fmt.Errorf("list the records of zone %q: %w", z.Name, err)
+		}
+		all = append(all, sets...)
+	}
+	return all, nil
+}
+
+// adjust answers with what the provider makes of record sets.
+func (s *Server) adjust(ctx context.Context, body io.Reader) (any, error) {
+	var wanted []*dns.RecordSet
+	if err := decode(body, &wanted); err != nil {
+		return nil, err
+	}
+	if i := slices.Index(wanted, nil); i >= 0 {
+		return nil, requestError{err: fmt.Errorf("decode the request: record set %d is null", i)}
+	}
+	adjusted := wanted
+	if a, ok := s.config.Provider.(dns.Adjuster); ok && len(wanted) > 0 {
+		var err error
+		if adjusted, err = a.Adjust(ctx, wanted); err != nil {
+			return nil, fmt.Errorf("adjust %d record sets: %w", len(wanted), err)
+		}
+	}
+	if adjusted == nil {
+		// A list without anything in it is not null in JSON.
+		adjusted = []*dns.RecordSet{}
+	}
+	return adjusted, nil
+}
+
+// apply makes changes, those of each zone by themselves.
+func (s *Server) apply(ctx context.Context, body io.Reader) (any, error) {
+	var lists dns.ChangeLists
+	if err := decode(body, &lists); err != nil {
+		return nil, err
+	}
+	changes, err := readChanges(lists)
+	if err != nil {
+		return nil, requestError{err: err}
+	}
+	if len(changes) == 0 {
+		return nil, nil
+	}
+	zones, err := s.config.Provider.Zones(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the zones: %w", err)
+	}
+	return nil, s.route(ctx, zones, changes)
+}
+
+// readChanges returns the changes of lists. A pair whose halves have different keys is a
+// deletion and a creation.
+func readChanges(lists dns.ChangeLists) ([]dns.Change, error) {
+	listed, err := lists.Changes()
+	if err != nil {
+		return nil, err
+	}
+	var gone, changes []dns.Change
+	for _, c := range listed {
+		if c.Old != nil && c.New != nil && c.Old.Key() != c.New.Key() {
+			gone = append(gone, dns.Change{Old: c.Old})
+			c.Old = nil
+		}
+		changes = append(changes, c)
+	}
+	return append(gone, changes...), nil
+}
+
+// route gives each zone its changes. What fails in one zone leaves the others alone.
+func (s *Server) route(ctx context.Context, zones []dns.Zone, changes []dns.Change) error {
+	finder := dns.NewZoneFinder(zones)
+	byZone := map[dns.Zone][]dns.Change{}
+	var errs []error
+	for _, c := range changes {
+		found := finder.FindAll(c.RecordSet().Name)
+		if len(found) == 0 {
+			errs = append(errs, fmt.Errorf("change %s: it is in no zone of the provider", c.RecordSet().Name))
+		}
+		// Of a public and a private zone with one name, both have the record sets.
+		for _, z := range found {
+			byZone[z] = append(byZone[z], c)
+		}
+	}
+	for _, z := range zones {
+		errs = append(errs, s.applyIn(ctx, z, byZone[z]))
+	}
+	return errors.Join(errs...)
+}
+
+// applyIn gives a zone its changes in the numbers that the provider wants.
+func (s *Server) applyIn(ctx context.Context, z dns.Zone, changes []dns.Change) error {
+	size, pause := 0, time.Duration(0)
+	if b, ok := s.config.Provider.(dns.Batcher); ok {
+		size, pause = b.Batch()
+	}
+	var errs []error
+	for _, batch := range batches(changes, size) {
+		if err := wait(ctx, time.Until(s.applied.Add(pause))); err != nil {
+			return errors.Join(append(errs, fmt.Errorf("wait before the next changes in zone %q: %w", z.Name, err))...)
+		}
+		if err := s.config.Provider.Apply(ctx, z, batch); err != nil {
+			errs = append(errs, fmt.Errorf("make %d changes in zone %q: %w", len(batch), z.Name, err))
+		}
+		s.applied = time.Now()
+	}
+	return errors.Join(errs...)
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// batches divides changes into lists of at most size, zero being any number. Those of one
+// name stay together, also when they are more.
+func batches(changes []dns.Change, size int) [][]dns.Change {
+	if len(changes) == 0 {
+		return nil
+	}
+	if size <= 0 || len(changes) <= size {
+		return [][]dns.Change{changes}
+	}
+	var names []string
+	byName := map[string][]dns.Change{}
+	for _, c := range changes {
+		name := c.RecordSet().Key().Name
+		if byName[name] == nil {
+			names = append(names, name)
+		}
+		byName[name] = append(byName[name], c)
+	}
+	var all [][]dns.Change
+	var batch []dns.Change
+	for _, name := range names {
+		if group := byName[name]; len(batch) > 0 && len(batch)+len(group) > size {
+			all, batch = append(all, batch), nil
+		}
+		batch = append(batch, byName[name]...)
+	}
+	return append(all, batch)
+}

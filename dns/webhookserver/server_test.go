@@ -1,0 +1,381 @@
+package webhookserver_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/dns/provider/webhook"
+	"github.com/signpostd/signpost/dns/webhookserver"
+)
+
+// backend is a provider that does as it is told.
+type backend struct {
+	zones    []dns.Zone
+	zonesErr error
+	records  map[string][]*dns.RecordSet
+	listErr  error
+	// applyErr are errors by the names of zones.
+	applyErr map[string]error
+	batch    int
+	pause    time.Duration
+
+	mu      sync.Mutex
+	applied []string
+	at      []time.Time
+}
+
+func (b *backend) Zones(context.Context) ([]dns.Zone, error) { return b.zones, b.zonesErr }
+
+func (b *backend) Records(_ context.Context, z dns.Zone) ([]*dns.RecordSet, error) {
+	return b.records[z.ID], b.listErr
+}
+
+func (b *backend) Batch() (int, time.Duration) { return b.batch, b.pause }
+
+func (b *backend) Apply(_ context.Context, z dns.Zone, changes []dns.Change) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.at = append(b.at, time.Now())
+	line := z.ID + ":"
+	for _, c := range changes {
+		switch {
+		case c.Old == nil:
+			line += " +" + c.New.Name
+		case c.New == nil:
+			line += " -" + c.Old.Name
+		default:
+			line += " =" + c.New.Name
+		}
+	}
+	b.applied = append(b.applied, line)
+	return b.applyErr[z.Name]
+}
+
+// adjusting is a backend that adjusts.
+type adjusting struct {
+	*backend
+	answer []*dns.RecordSet
+	err    error
+}
+
+func (a adjusting) Adjust(context.Context, []*dns.RecordSet) ([]*dns.RecordSet, error) {
+	return a.answer, a.err
+}
+
+// filtering is a backend that has a filter.
+type filtering struct {
+	*backend
+	filter dns.Filter
+}
+
+func (f filtering) DomainFilter(context.Context) dns.Filter { return f.filter }
+
+type everyName struct{}
+
+func (everyName) Match(string) bool { return true }
+
+func one(name string) *backend {
+	return &backend{zones: []dns.Zone{{ID: "1", Name: name}}}
+}
+
+// ask sends a request to a server for a provider.
+func ask(p dns.Provider, method, path, body string) *httptest.ResponseRecorder {
+	c := webhookserver.DefaultConfig(p)
+	c.MaxBodySize = 4096
+	w := httptest.NewRecorder()
+	webhookserver.New(c).Handler().ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+	return w
+}
+
+func TestStatuses(t *testing.T) {
+	broken := errors.New("the API is down")
+	tests := map[string]struct {
+		provider           dns.Provider
+		method, path, body string
+		status             int
+		answer             string
+	}{
+		"negotiate":                {one("example.test"), "GET", "/", "", 200, `{"include":[".example.test","example.test"]}`},
+		"negotiate anywhere":       {one("example.test"), "GET", "/any/path", "", 200, `{"include":[".example.test","example.test"]}`},
+		"negotiate by POST":        {one("example.test"), "POST", "/", "", 400, ""},
+		"zones fail":               {&backend{zonesErr: broken}, "GET", "/", "", 500, ""},
+		"no zones":                 {&backend{}, "GET", "/", "", 500, ""},
+		"without names":            {one(""), "GET", "/", "", 200, `{}`},
+		"filter":                   {filtering{one(""), dns.NewDomainFilter([]string{"b.test"}, []string{"a.b.test"})}, "GET", "/", "", 200, `{"include":["b.test"],"exclude":["a.b.test"]}`},
+		"filter that is code":      {filtering{one(""), everyName{}}, "GET", "/", "", 200, `{}`},
+		"list nothing":             {one("example.test"), "GET", "/records", "", 200, `[]`},
+		"list":                     {&backend{zones: []dns.Zone{{ID: "1"}, {ID: "2"}}, records: map[string][]*dns.RecordSet{"1": {{Name: "a", Type: "A"}}, "2": {{Name: "b", Type: "A"}}}}, "GET", "/records", "", 200, `[{"dnsName":"a","recordType":"A"},{"dnsName":"b","recordType":"A"}]`},
+		"list without zones":       {&backend{zonesErr: broken}, "GET", "/records", "", 500, ""},
+		"list fails":               {&backend{zones: []dns.Zone{{}}, listErr: broken}, "GET", "/records", "", 500, ""},
+		"wrong method for records": {one("example.test"), "PUT", "/records", "", 400, ""},
+		"wrong method to adjust":   {one("example.test"), "GET", "/adjustendpoints", "", 400, ""},
+		"adjust without adjuster":  {one("example.test"), "POST", "/adjustendpoints", `[{"dnsName":"a"}]`, 200, `[{"dnsName":"a"}]`},
+		"adjust nothing":           {one("example.test"), "POST", "/adjustendpoints", `null`, 200, `[]`},
+		"adjust":                   {adjusting{one("example.test"), []*dns.RecordSet{{Name: "b"}}, nil}, "POST", "/adjustendpoints", `[{"dnsName":"a"}]`, 200, `[{"dnsName":"b"}]`},
+		"adjust to nothing":        {adjusting{one("example.test"), nil, nil}, "POST", "/adjustendpoints", `[{"dnsName":"a"}]`, 200, `[]`},
+		"adjust fails":             {adjusting{one("example.test"), nil, broken}, "POST", "/adjustendpoints", `[{"dnsName":"a"}]`, 500, ""},
+		"adjust null":              {one("example.test"), "POST", "/adjustendpoints", `[null]`, 400, ""},
+		"adjust nonsense":          {one("example.test"), "POST", "/adjustendpoints", `{}`, 400, ""},
+		"adjust no body":           {one("example.test"), "POST", "/adjustendpoints", ``, 400, ""},
+		"adjust two values":        {one("example.test"), "POST", "/adjustendpoints", `[][]`, 400, ""},
+		"case 215: 413":            {one("example.test"), "POST", "/adjustendpoints", `[{"dnsName":"` + strings.Repeat("a", 5000) + `"}]`, 413, ""},
+		"413 behind the end":       {one("example.test"), "POST", "/records", `{}` + strings.Repeat(" ", 5000), 413, ""},
+		"apply nothing":            {one("example.test"), "POST", "/records", `{}`, 204, ""},
+		"apply":                    {one("example.test"), "POST", "/records", `{"create":[{"dnsName":"a.example.test"}]}`, 204, ""},
+		"apply in old spelling":    {one("example.test"), "POST", "/records", `{"Create":[{"dnsName":"a.example.test"}],"Delete":null}`, 204, ""},
+		"apply in no zone":         {one("example.test"), "POST", "/records", `{"create":[{"dnsName":"a.other.test"}]}`, 500, ""},
+		"apply halves of pairs":    {one("example.test"), "POST", "/records", `{"updateOld":[{"dnsName":"a.example.test"}]}`, 400, ""},
+		"apply null":               {one("example.test"), "POST", "/records", `{"delete":[null]}`, 400, ""},
+		"apply nonsense":           {one("example.test"), "POST", "/records", `[`, 400, ""},
+		"apply without zones":      {&backend{zonesErr: broken}, "POST", "/records", `{"create":[{"dnsName":"a.example.test"}]}`, 500, ""},
+		"apply fails":              {&backend{zones: []dns.Zone{{}}, applyErr: map[string]error{"": dns.ErrRejected}}, "POST", "/records", `{"create":[{"dnsName":"a.example.test"}]}`, 500, ""},
+		"path of old":              {one("example.test"), "POST", "/applychanges", `{}`, 400, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := ask(tt.provider, tt.method, tt.path, tt.body)
+			if w.Code != tt.status {
+				t.Errorf("status %d and %q, want %d", w.Code, w.Body, tt.status)
+			}
+			if tt.status/100 == 2 && w.Body.String() != tt.answer {
+				t.Errorf("answer %s, want %s", w.Body, tt.answer)
+			}
+			if got := w.Header().Get("Content-Type"); tt.status == 200 && got != webhook.MediaType {
+				t.Errorf("media type %s", got)
+			}
+		})
+	}
+}
+
+func TestRouting(t *testing.T) {
+	b := &backend{
+		zones:    []dns.Zone{{ID: "apex", Name: "example.test"}, {ID: "sub", Name: "sub.example.test"}, {ID: "inside", Name: "sub.example.test", Private: true}, {ID: "bad", Name: "bad.test"}},
+		applyErr: map[string]error{"bad.test": errors.New("it is bad")},
+	}
+	w := ask(b, "POST", "/records", `{
+		"create":[{"dnsName":"www.bad.test","recordType":"A"},{"dnsName":"A.Sub.Example.test","recordType":"A"},{"dnsName":"x.example.test","recordType":"A"},{"dnsName":"nowhere.test"}],
+		"updateOld":[{"dnsName":"u.example.test","recordType":"A"},{"dnsName":"t.example.test","recordType":"A"}],
+		"updateNew":[{"dnsName":"u.example.test","recordType":"A"},{"dnsName":"t.example.test","recordType":"CNAME"}],
+		"delete":[{"dnsName":"x.example.test","recordType":"CNAME"}]}`)
+	want := []string{
+		"apex: -t.example.test -x.example.test =u.example.test +t.example.test +x.example.test",
+		"sub: +A.Sub.Example.test", "inside: +A.Sub.Example.test", "bad: +www.bad.test",
+	}
+	if diff := cmp.Diff(want, b.applied); diff != "" {
+		t.Errorf("applied (-want +got):\n%s", diff)
+	}
+	if text := w.Body.String(); w.Code != 500 || !strings.Contains(text, "it is bad") || !strings.Contains(text, "nowhere.test") {
+		t.Errorf("status %d, %s", w.Code, text)
+	}
+}
+
+func TestBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := one("example.test")
+		b.batch, b.pause = 2, 3*time.Second
+		s := webhookserver.New(webhookserver.DefaultConfig(b))
+		send := func() {
+			t.Helper()
+			const body = `{"create":[{"dnsName":"a.example.test","recordType":"A"},{"dnsName":"b.example.test","recordType":"A"},{"dnsName":"c.example.test","recordType":"A"},
+				{"dnsName":"b.example.test","recordType":"AAAA"}],"delete":[{"dnsName":"b.example.test","recordType":"CNAME"}]}`
+			w := httptest.NewRecorder()
+			s.Handler().ServeHTTP(w, httptest.NewRequest("POST", "/records", strings.NewReader(body)))
+			if w.Code != 204 {
+				t.Fatalf("status %d, %s", w.Code, w.Body)
+			}
+		}
+		send()
+		want := []string{"1: -b.example.test +b.example.test +b.example.test", "1: +a.example.test +c.example.test"}
+		if diff := cmp.Diff(want, b.applied); diff != "" {
+			t.Errorf("applied (-want +got):\n%s", diff)
+		}
+		send()
+		for i := 1; i < len(b.at); i++ {
+			if pause := b.at[i].Sub(b.at[i-1]); pause != b.pause {
+				t.Errorf("batch %d came %v after the one before", i, pause)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, "POST", "/records", strings.NewReader(`{"create":[{"dnsName":"a.example.test"}]}`)))
+		if w.Code != 500 || len(b.applied) != 4 {
+			t.Errorf("a client that went away: status %d, applied %v", w.Code, b.applied)
+		}
+	})
+}
+
+// exclusive is a provider that minds two calls at once.
+type exclusive struct {
+	*backend
+	busy sync.Mutex
+	t    *testing.T
+	hold chan struct{}
+}
+
+func (e *exclusive) Records(context.Context, dns.Zone) ([]*dns.RecordSet, error) {
+	if !e.busy.TryLock() {
+		e.t.Error("two calls at once")
+	} else {
+		defer e.busy.Unlock()
+	}
+	<-e.hold
+	return nil, nil
+}
+
+func TestOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &exclusive{backend: one("example.test"), t: t, hold: make(chan struct{})}
+		s := webhookserver.New(webhookserver.DefaultConfig(e))
+		done := make(chan int)
+		request := func(ctx context.Context) {
+			w := httptest.NewRecorder()
+			s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/records", nil))
+			done <- w.Code
+		}
+		for range 3 {
+			go request(t.Context())
+		}
+		synctest.Wait()
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		go request(gone)
+		if code := <-done; code != 500 {
+			t.Errorf("a client that went away while it waited: status %d", code)
+		}
+		close(e.hold)
+		for range 3 {
+			if code := <-done; code != 200 {
+				t.Errorf("status %d", code)
+			}
+		}
+	})
+}
+
+func TestErrorsAreLogged(t *testing.T) {
+	var out bytes.Buffer
+	c := webhookserver.DefaultConfig(&backend{zonesErr: errors.New("the API is down")})
+	c.Log = slog.New(slog.NewTextHandler(&out, nil))
+	h := webhookserver.New(c).Handler()
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/records", nil))
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/records", strings.NewReader("<")))
+	if text := out.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "the API is down") {
+		t.Errorf("log %s", text)
+	}
+}
+
+func TestRun(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := inmemory.New()
+	if err := p.CreateZone("example.test"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- webhookserver.New(webhookserver.DefaultConfig(p)).Run(ctx, l) }()
+	transport := &http.Transport{}
+	resp, err := (&http.Client{Transport: transport}).Get("http://" + l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err != nil || resp.StatusCode != 200 {
+		t.Errorf("status %d, %s, %v", resp.StatusCode, body, err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+	transport.CloseIdleConnections()
+	// The listener is closed by now.
+	if err := webhookserver.New(webhookserver.DefaultConfig(p)).Run(t.Context(), l); err == nil {
+		t.Error("serving on a closed listener is no error")
+	}
+}
+
+// A client that sends nothing doesn't keep the server from ending its request.
+func TestHeaderTimeout(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := webhookserver.DefaultConfig(one("example.test"))
+	c.ReadHeaderTimeout = 20 * time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- webhookserver.New(c).Run(ctx, l) }()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write([]byte("GET / HTTP/1.1\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+	if text, err := io.ReadAll(conn); err != nil {
+		t.Errorf("the connection stays open: %q, %v", text, err)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever a client sends, it gets a status of the protocol, and what it had adjusted or
+// changed is what it sent.
+func FuzzBodies(f *testing.F) {
+	for _, seed := range []string{`[]`, `{}`, `[null]`, `{"create":[{"dnsName":"a.example.test"}]}`, `{"updateOld":[{}],"updateNew":[null]}`, `{"delete":[{"dnsName":"\u0000"}]}`, ``} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		b := one("example.test")
+		if w := ask(b, "POST", "/records", string(body)); !slices.Contains([]int{204, 400, 413, 500}, w.Code) {
+			t.Errorf("changes %q: status %d", body, w.Code)
+		}
+		w := ask(b, "POST", "/adjustendpoints", string(body))
+		if !slices.Contains([]int{200, 400, 413}, w.Code) {
+			t.Errorf("adjust %q: status %d", body, w.Code)
+		}
+		if w.Code != 200 {
+			return
+		}
+		var sent, got []*dns.RecordSet
+		if json.Unmarshal(body, &sent) != nil || json.Unmarshal(w.Body.Bytes(), &got) != nil || !cmp.Equal(marshal(t, sent), marshal(t, got)) {
+			t.Errorf("%q was adjusted to %q", body, w.Body)
+		}
+	})
+}
+
+func marshal(t *testing.T, sets []*dns.RecordSet) string {
+	t.Helper()
+	if sets == nil {
+		sets = []*dns.RecordSet{}
+	}
+	text, err := json.Marshal(sets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

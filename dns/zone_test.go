@@ -1,0 +1,150 @@
+package dns_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+func TestZoneIDFilter(t *testing.T) {
+	tests := []struct {
+		filter  dns.ZoneIDFilter
+		yes, no string
+	}{
+		{yes: "/hostedzone/ABC x"},
+		{filter: dns.ZoneIDFilter{""}, yes: "/hostedzone/ABC x"},
+		{filter: dns.ZoneIDFilter{"ABC", "/hostedzone/D"}, yes: "/hostedzone/ABC ABC /hostedzone/D", no: "/hostedzone/AB D"},
+	}
+	for _, test := range tests {
+		t.Run(strings.Join(test.filter, " "), func(t *testing.T) { wantMatches(t, test.filter, test.yes, test.no) })
+	}
+}
+
+func TestZoneTypeFilter(t *testing.T) {
+	tests := map[string]struct{ public, private bool }{"": {true, true}, "public": {public: true}, "private": {private: true}}
+	for value, want := range tests {
+		f, err := dns.NewZoneTypeFilter(value)
+		wantError(t, err, "")
+		if got := f.Match(dns.Zone{}); got != want.public {
+			t.Errorf("%q passes public zones: %v", value, got)
+		}
+		if got := f.Match(dns.Zone{Private: true}); got != want.private {
+			t.Errorf("%q passes private zones: %v", value, got)
+		}
+	}
+	_, err := dns.NewZoneTypeFilter("secret")
+	wantError(t, err, `type of zones "secret": say public`)
+}
+
+func TestZoneTagFilter(t *testing.T) {
+	tags := map[string]string{"team": "shop", "stage": "production"}
+	tests := map[string]bool{
+		"": true, "team": true, " team = shop ": true, "team=other": false, "owner": false, "team,stage=production": true, "team,owner": false,
+		"=shop": true, "team=": false,
+	}
+	for entries, want := range tests {
+		f := dns.NewZoneTagFilter(strings.Split(entries, ","))
+		if got := f.Match(tags); got != want {
+			t.Errorf("%q: got %v", entries, got)
+		}
+		if f.Configured() != (entries != "" && entries != "=shop") {
+			t.Errorf("%q: Configured is %v", entries, f.Configured())
+		}
+	}
+}
+
+func TestZoneNameFilter(t *testing.T) {
+	wantMatches(t, dns.NewZoneNameFilter([]string{"example.org"}), "example.org a.example.org", "anexample.org org")
+	wantMatches(t, dns.NewZoneNameFilter(nil), "example.org", "")
+}
+
+func TestZoneFinder(t *testing.T) {
+	// Case 214.
+	zones := []dns.Zone{
+		{ID: "org", Name: "example.org"},
+		{ID: "sub", Name: "sub.example.org."},
+		{ID: "private", Name: "Sub.example.org", Private: true},
+		{ID: "idn", Name: "æøå.org"},
+		{ID: "puny", Name: "xn--bcher-kva.de"},
+		{ID: "under", Name: "_tcp.example.net"},
+	}
+	tests := map[string]string{
+		"www.example.org":         "org",
+		"example.org":             "org",
+		"anexample.org":           "",
+		"org":                     "",
+		"sub.example.org":         "sub",
+		"a.b.sub.example.org.":    "sub",
+		"xsub.example.org":        "org",
+		"_sip._tcp.example.org":   "org",
+		"_sip._tcp.example.net":   "under",
+		"a.æøå.org":               "idn",
+		"a.xn--5cab8c.org":        "idn",
+		"_srv.bücher.de":          "puny",
+		"example.com":             "",
+		"":                        "",
+		"SUB.EXAMPLE.ORG":         "sub",
+		"*.sub.example.org":       "sub",
+		"sub.example.org.example": "",
+	}
+	finder := dns.NewZoneFinder(zones)
+	all := dns.NewZoneFinder(append(zones, dns.Zone{ID: "all"}))
+	for name, want := range tests {
+		got, ok := finder.Find(name)
+		if got.ID != want || ok != (want != "") {
+			t.Errorf("Find(%q) = %v, %v, want %q", name, got, ok, want)
+		}
+		if got, ok := all.Find(name); !ok || (got.ID != want && (want != "" || got.ID != "all")) {
+			t.Errorf("with a zone of all, Find(%q) = %v, %v", name, got, ok)
+		}
+	}
+	if got := finder.FindAll("a.sub.example.org"); len(got) != 2 || got[0].ID != "sub" || got[1].ID != "private" {
+		t.Errorf("FindAll = %v, want both zones with the name", got)
+	}
+}
+
+func TestZoneCache(t *testing.T) {
+	// Case 213.
+	synctest.Test(t, func(t *testing.T) {
+		off := dns.NewZoneCache[[]string](0)
+		if off.Reset([]string{"a"}); !off.Expired() || off.Get() != nil {
+			t.Errorf("one that is off has %q, expired %v", off.Get(), off.Expired())
+		}
+		c := dns.NewZoneCache[[]string](time.Minute)
+		if !c.Expired() || c.Get() != nil {
+			t.Errorf("a new one has %q, expired %v", c.Get(), c.Expired())
+		}
+		c.Reset([]string{"a"})
+		time.Sleep(time.Minute)
+		if c.Expired() || c.Get()[0] != "a" {
+			t.Errorf("after its time it has %q, expired %v", c.Get(), c.Expired())
+		}
+		time.Sleep(time.Nanosecond)
+		if !c.Expired() || c.Get()[0] != "a" {
+			t.Errorf("later it has %q, expired %v; old zones are better than none", c.Get(), c.Expired())
+		}
+		if c.Reset(nil); c.Expired() {
+			t.Error("an empty listing isn't used")
+		}
+	})
+}
+
+// The race detector looks at this one.
+func TestZoneCacheFromManyGoroutines(t *testing.T) {
+	c := dns.NewZoneCache[int](time.Hour)
+	var done sync.WaitGroup
+	for i := range 8 {
+		done.Go(func() {
+			for range 100 {
+				if c.Reset(i + 1); c.Expired() || c.Get() == 0 {
+					t.Error("what was just stored isn't there")
+				}
+			}
+		})
+	}
+	done.Wait()
+}
