@@ -15,7 +15,7 @@ have = $(wildcard $(1)/*.go)
 
 .PHONY: help
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: bin/signpost bin/localcluster ## Build bin/signpost and bin/localcluster
@@ -23,6 +23,10 @@ build: bin/signpost bin/localcluster ## Build bin/signpost and bin/localcluster
 .PHONY: demo
 demo: build ## Show Signpost at work on a local cluster
 	@go run ./dev/demo
+
+.PHONY: demo-multicluster
+demo-multicluster: build ## Show a federated Service gain and lose a cluster
+	@go run ./dev/demo --multicluster
 
 .PHONY: test
 test: deps ## Set up, then lint, verify and test everything (what CI runs)
@@ -49,6 +53,12 @@ generate: bin/tools/.installed ## Write generated code, resource definitions and
 .PHONY: verify
 verify: bin/tools/.installed ## Fail when something generated is stale
 	@dev/verify.sh
+
+# The references of the DNS role, which "generate" writes too.
+DNSREFERENCES = generate-sources-documentation generate-providers-documentation generate-flags-documentation generate-metrics-documentation
+.PHONY: $(DNSREFERENCES)
+$(DNSREFERENCES): generate-%-documentation:
+	@go test ./cmd/signpost -run '^TestReferenceOfDNS$$/^$*$$' -update
 
 ##@ Longer
 

@@ -5,11 +5,17 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/signpostd/signpost/dns/configure"
 )
 
 // dropIn marks a command that takes the place of a program whose flags follow Go's
-// flag package: one dash or two.
-const dropIn = "signpost.dev/drop-in"
+// flag package: one dash or two. negations marks one that takes the place of ExternalDNS,
+// which has --no-flag for each flag that is on or off.
+const (
+	dropIn    = "signpost.dev/drop-in"
+	negations = "signpost.dev/negations"
+)
 
 // dropInArgs returns the arguments of the process, with those of a drop-in command as
 // the flag library here wants them.
@@ -18,7 +24,13 @@ func dropInArgs(root *cobra.Command, args []string) []string {
 		return args
 	}
 	for _, c := range root.Commands() {
-		if _, ok := c.Annotations[dropIn]; !ok || c.Name() != args[0] {
+		if c.Name() != args[0] {
+			continue
+		}
+		if _, ok := c.Annotations[negations]; ok {
+			return slices.Concat(args[:1], configure.Negations(c.Flags(), args[1:]))
+		}
+		if _, ok := c.Annotations[dropIn]; !ok {
 			continue
 		}
 		takesValue := func(name string) bool {

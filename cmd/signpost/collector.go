@@ -7,9 +7,9 @@ import (
 
 // writerGarbage is by how many percent the heap of a process that writes may grow
 // before garbage is collected; the runtime's own figure is 100. A collection delays the writes
-// that fall into it, and those are the slowest ones: half as many of them are worth a quarter
-// more memory.
-const writerGarbage = 200
+// that fall into it, and those are the slowest ones: with fewer of them, a process takes
+// a little more memory.
+const writerGarbage = 150
 
 // relaxCollector has garbage collected less often, unless the environment says how often.
 func relaxCollector() {

@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/kube"
 )
 
 const (
@@ -25,9 +28,15 @@ type config struct {
 	Process     processOptions
 	Destination destinationOptions
 	Controllers controllersOptions
-	// RunsDestination and RunsControllers are true when the file has the section of the
+	DNS         dnsOptions
+	// Server is the address of the API server, in the place of that of the kubeconfig.
+	Server string
+	// MetricsFlag is the flag for the address of the admin server, where that is not
+	// metrics-addr.
+	MetricsFlag string
+	// RunsDestination, RunsControllers and RunsDNS are true when the file has the section of the
 	// role, be it empty. The settings of other roles are of no interest.
-	RunsDestination, RunsControllers bool
+	RunsDestination, RunsControllers, RunsDNS bool
 	// Remarks are what to log about settings that are not used as given.
 	Remarks []remark
 }
@@ -35,6 +44,7 @@ type config struct {
 func defaultConfig() config {
 	return config{
 		Process: defaultProcessOptions(), Destination: defaultDestinationOptions(), Controllers: defaultControllersOptions(),
+		DNS: defaultDNSOptions(),
 	}
 }
 
@@ -43,7 +53,7 @@ func defaultConfig() config {
 func decodeConfig(name string, text []byte) (config, error) {
 	c := defaultConfig()
 	d := &configDecoder{name: name, settings: map[string]setting{}, found: map[string]*yaml.Node{}}
-	for _, part := range []section{&c.Process, &c.Destination, &c.Controllers} {
+	for _, part := range []section{&c.Process, &c.Destination, &c.Controllers, &c.DNS} {
 		for _, s := range part.settings() {
 			d.settings[s.path] = s
 		}
@@ -56,6 +66,10 @@ func decodeConfig(name string, text []byte) (config, error) {
 		d.mapping("", root)
 		_, c.RunsDestination = d.found[destinationSection]
 		_, c.RunsControllers = d.found[controllersSection]
+		_, c.RunsDNS = d.found[dnsSection]
+		if c.RunsDNS && d.found["dns.publishers"] == nil {
+			d.fail(d.found[dnsSection], "dns.publishers", "is missing: say what to publish where")
+		}
 		for _, part := range c.sections() {
 			c.Remarks = append(c.Remarks, d.checkOptions(part)...)
 		}
@@ -78,6 +92,9 @@ func (c *config) sections() []section {
 	if c.RunsControllers {
 		parts = append(parts, &c.Controllers)
 	}
+	if c.RunsDNS {
+		parts = append(parts, &c.DNS)
+	}
 	return parts
 }
 
@@ -88,6 +105,15 @@ func (c *config) settings() []setting {
 		all = append(all, part.settings()...)
 	}
 	return all
+}
+
+// restConfig says where the API server is.
+func (c *config) restConfig() (*rest.Config, error) {
+	cfg, err := kube.LoadConfig(c.Process.Kubeconfig)
+	if err == nil && c.Server != "" {
+		cfg.Host = c.Server
+	}
+	return cfg, err
 }
 
 // configDecoder walks the nodes of a config file and sets the settings that it finds.
@@ -104,6 +130,16 @@ type configError struct {
 	line         int
 	path, reason string
 }
+
+// nodeError is what is wrong somewhere within the value of a setting.
+type nodeError struct {
+	node *yaml.Node
+	// field is the place within the value, such as [0].policy.
+	field, reason string
+}
+
+// Error implements error.
+func (e *nodeError) Error() string { return e.field + ": " + e.reason }
 
 func (d *configDecoder) fail(n *yaml.Node, path, format string, args ...any) {
 	d.wrong = append(d.wrong, configError{line: n.Line, path: path, reason: fmt.Sprintf(format, args...)})
@@ -207,7 +243,11 @@ func (d *configDecoder) field(path string, key, value *yaml.Node) {
 	}
 	if s, ok := d.settings[path]; ok {
 		d.found[path] = key
-		if err := s.value.decode(value); err != nil {
+		for _, err := range leaves(s.value.decode(value)) {
+			if at := new(nodeError); errors.As(err, &at) {
+				d.fail(at.node, path+at.field, "%s", at.reason)
+				continue
+			}
 			d.fail(value, path, "%v", err)
 		}
 		return

@@ -78,11 +78,19 @@ func describeConfig(source string) string {
 		text = "destination\n"
 	case c.RunsControllers:
 		text = "controllers\n"
+	case c.RunsDNS:
+		text = "dns\n"
 	default:
 		text = "process\n"
 	}
+	if c.RunsDNS {
+		for _, p := range c.DNS.Publishers {
+			text += fmt.Sprintf("publisher %q: %v to %v, %s, every %v\n", p.Name, p.Sources, p.Providers, p.Policy, p.Interval)
+		}
+	}
 	plain := defaultConfig()
-	plain.RunsDestination, plain.RunsControllers = c.RunsDestination, c.RunsControllers
+	plain.RunsDestination, plain.RunsControllers, plain.RunsDNS = c.RunsDestination, c.RunsControllers, c.RunsDNS
+	plain.DNS.Publishers = c.DNS.Publishers
 	defaults := plain.settings()
 	for i, s := range c.settings() {
 		if got := s.value.String(); got != defaults[i].value.String() {

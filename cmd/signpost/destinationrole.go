@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"os"
+	"time"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/linked"
 )
 
 // newDestinationRole makes the role that serves the Destination API from the catalog.
@@ -24,6 +27,10 @@ func newDestinationRole(in roleInput, o destinationOptions) (role, error) {
 		from = kube.FromEndpoints
 	}
 	server := destination.NewServer(known, config, in.Registerer, in.Log)
+	links, err := newLinks(in, linked.Options{Namespace: o.ControllerNamespace, Catalog: known, From: from})
+	if err != nil {
+		return role{}, err
+	}
 	return role{
 		Tables:        kube.CatalogTables(known, from),
 		ServerOptions: server.ServerOptions(),
@@ -31,11 +38,14 @@ func newDestinationRole(in roleInput, o destinationOptions) (role, error) {
 		Actors: func(settled <-chan struct{}) []run.Actor {
 			return []run.Actor{
 				{Name: "catalog", Run: known.Run},
-				{Name: "first sync", Run: func(ctx context.Context) error { return markSynced(ctx, settled, known) }},
+				{Name: "linked clusters", Run: links.run},
+				{Name: "first sync", Run: func(ctx context.Context) error { return markSynced(ctx, known, settled, links.set.Settled()) }},
 				{Name: "destination", Run: server.Run},
 			}
 		},
-		Ready: func() bool { return isClosed(known.Synced()) },
+		Ready:    func() bool { return isClosed(known.Synced()) },
+		Handlers: map[string]http.Handler{clustersPath: links.handler()},
+		Report:   links.report,
 	}, nil
 }
 
@@ -56,15 +66,29 @@ func (o *destinationOptions) destinationConfig(report catalog.Report) (destinati
 	}, err
 }
 
+// linksWait is how long what is known of our own cluster may wait for the links of
+// others: an API server that can't give Secrets out is not to keep the rest from being
+// served.
+const linksWait = 5 * time.Second
+
 // markSynced tells the catalog once it has been given everything, and then waits
 // for the end: an actor that returns stops the process.
-func markSynced(ctx context.Context, settled <-chan struct{}, known *catalog.Catalog) error {
+func markSynced(ctx context.Context, known *catalog.Catalog, settled, links <-chan struct{}) error {
 	select {
 	case <-settled:
-		known.MarkSynced()
-		<-ctx.Done()
 	case <-ctx.Done():
+		return nil
 	}
+	limit := time.NewTimer(linksWait)
+	defer limit.Stop()
+	select {
+	case <-links:
+	case <-limit.C:
+	case <-ctx.Done():
+		return nil
+	}
+	known.MarkSynced()
+	<-ctx.Done()
 	return nil
 }
 

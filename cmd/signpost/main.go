@@ -12,7 +12,8 @@
 // takes the place of a program with flags of one dash accepts one dash or two.
 //
 // The exit code is 0 for success, 1 for a failure, 2 when what was asked for can't be
-// understood: a flag, an argument or the config file.
+// understood: a flag, an argument or the config file. `signpost plan` is different: 2 is
+// that something would be changed, and every failure is 1.
 //
 // # Concurrency
 //
@@ -68,14 +69,18 @@ type streams struct {
 func execute(ctx context.Context, args []string, s streams) int {
 	root := newRootCommand(s)
 	root.SetArgs(dropInArgs(root, args))
-	err := root.ExecuteContext(ctx)
-	if err == nil {
+	cmd, err := root.ExecuteContextC(ctx)
+	switch {
+	case err == nil:
 		return exitOK
+	case errors.Is(err, errDiffers):
+		return exitDiffers
 	}
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintln(s.err, "signpost:", strings.TrimSuffix(line, "\n"))
 	}
-	if usage := new(usageError); errors.As(err, &usage) {
+	_, fails := cmd.Annotations[usageFails]
+	if usage := new(usageError); errors.As(err, &usage) && !fails {
 		return exitUsage
 	}
 	return exitFailure

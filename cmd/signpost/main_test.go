@@ -56,7 +56,7 @@ func TestExecute(t *testing.T) {
 		out, err string
 	}{
 		"nothing":                  {code: 2, err: "no command given: name one of those above"},
-		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of completion, controllers, destination, get, profile, run, version`},
+		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of clusters, completion, controllers, destination, dns, get, plan, profile, run, version`},
 		"start of a command":       {args: "dest", code: 2, err: `unknown command "dest": did you mean "destination"?`},
 		"nearly a command":         {args: "destinatoin", code: 2, err: `unknown command "destinatoin": did you mean "destination"?`},
 		"version":                  {args: "version", out: "dev"},
@@ -82,7 +82,7 @@ func TestExecute(t *testing.T) {
 		"bad float":                {args: "controllers --kube-api-qps=many", code: 2, err: "--kube-api-qps=many: must be a number"},
 		"run without a file":       {args: "run", code: 2, err: "--config: a path is missing: name a config file"},
 		"run with a missing file":  {args: "run --config testdata/config/nonesuch.yaml", code: 2, err: "read the config file: open testdata/config/nonesuch.yaml: no such file or directory"},
-		"run without a role":       {args: "run --config testdata/config/norole.good.yaml", code: 2, err: "testdata/config/norole.good.yaml:1: no role to run: add the section destination or controllers"},
+		"run without a role":       {args: "run --config testdata/config/norole.good.yaml", code: 2, err: "testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers or dns"},
 		"get nothing":              {args: "get", code: 2, err: "no authority given: name one, such as web.emojivoto.svc.cluster.local:80"},
 		"get two":                  {args: "get a b", code: 2, err: `unexpected argument "b": get takes one authority`},
 		"profile nothing":          {args: "profile", code: 2, err: "no authority given: name one, such as web.emojivoto.svc.cluster.local:80"},

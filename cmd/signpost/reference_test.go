@@ -167,7 +167,7 @@ func registeredMetrics(t *testing.T, c config) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := newProcess(c, log, registry, reporter.Report)
+	p, err := newProcess(t.Context(), c, log, registry, reporter.Report)
 	if err != nil {
 		t.Fatal(err)
 	}

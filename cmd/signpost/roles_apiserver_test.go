@@ -79,6 +79,7 @@ func TestRolesOnAPIServer(t *testing.T) {
 	t.Run("rights of controllers", api.testControllersRights)
 	t.Run("destination writes", api.testDestinationWrites)
 	t.Run("destination without rights", api.testDestinationRights)
+	t.Run("links", api.testLinksRights)
 	t.Run("both roles", api.testBothRoles)
 }
 
@@ -204,9 +205,13 @@ func (api roleServer) testDestinationWrites(t *testing.T) {
 	if got, err := api.addresses(ns, "web", endpointsOfPods); len(got) > 0 || err != nil {
 		t.Errorf("slices of pods: %v, %v", got, err)
 	}
-	if code, body := s.fetch(t, "/ready"); code != 200 || body != "ok\n" {
-		t.Errorf("/ready: %d, %q", code, body)
-	}
+	// The API server may fail for a moment with kinds that are optional.
+	kubetest.Eventually(t, deliveryTimeout, func() error {
+		if code, body := s.fetch(t, "/ready"); code != 200 || body != "ok\n" {
+			return fmt.Errorf("/ready: %d, %q", code, body)
+		}
+		return nil
+	})
 	s.wantMetrics(t, `workqueue_depth{name="endpoints_controller_workqueue"} 0`)
 	s.stop(t)
 }
@@ -245,6 +250,30 @@ func (api roleServer) testDestinationRights(t *testing.T) {
 	api.await(t, ns, "legacy", ofMachines)
 	s.stop(t)
 	api.wantReleased(t, ns, "linkerd-destination-endpoint-write")
+}
+
+// With the role for links, links are followed and Events tell of them.
+func (api roleServer) testLinksRights(t *testing.T) {
+	ns := api.Namespace(t)
+	c := api.destinationConfig(ns)
+	c.Process.Kubeconfig = api.kubeconfigOf(t, ns, "destination", "signpost-destination", "signpost-destination-links")
+	s := serveConfig(t, c)
+	s.awaitReady(t, "ok\n")
+	api.Apply(t, `
+apiVersion: v1
+kind: Service
+metadata: {name: federated, annotations: {multicluster.linkerd.io/remote-discovery: "web@east,nonsense"}}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: to-east, labels: {multicluster.linkerd.io/cluster-name: east}}
+type: mirror.linkerd.io/remote-kubeconfig
+`, ns)
+	api.awaitEvent(t, ns, "LinkUnusable")
+	api.awaitEvent(t, ns, "MemberUnusable")
+	s.wantMetrics(t, `linked_cluster_secret_unusable{secret="to-east"} 1`)
+	s.stop(t)
 }
 
 // Both roles have one cluster, and only one of them writes slices of ExternalWorkloads.

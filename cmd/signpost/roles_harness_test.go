@@ -122,15 +122,19 @@ func (s served) awaitReady(t *testing.T, detail string) {
 	})
 }
 
-// wantMetrics checks that there are samples of these names and labels.
+// wantMetrics waits until there are samples of these names and labels: a request is counted
+// after what it does can be seen.
 func (s served) wantMetrics(t *testing.T, samples ...string) {
 	t.Helper()
-	_, text := s.fetch(t, "/metrics")
-	for _, want := range samples {
-		if !strings.Contains(text, "\n"+want) {
-			t.Errorf("/metrics lacks %s", want)
+	kubetest.Eventually(t, deliveryTimeout, func() error {
+		_, text := s.fetch(t, "/metrics")
+		for _, want := range samples {
+			if !strings.Contains(text, "\n"+want) {
+				return fmt.Errorf("/metrics lacks %s", want)
+			}
 		}
-	}
+		return nil
+	})
 }
 
 func (api roleServer) awaitEvent(t *testing.T, namespace, reason string) {
@@ -145,7 +149,7 @@ func (api roleServer) awaitEvent(t *testing.T, namespace, reason string) {
 }
 
 // kubeconfigOf returns the path of a kubeconfig of a user who has roles of a file in
-// deploy/rbac: those about leases in the namespace, the others everywhere.
+// deploy/rbac: those about leases and links in the namespace, the others everywhere.
 func (api roleServer) kubeconfigOf(t *testing.T, namespace, file string, roles ...string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../deploy/rbac/" + file + ".yaml")
@@ -156,7 +160,7 @@ func (api roleServer) kubeconfigOf(t *testing.T, namespace, file string, roles .
 	objects := string(text)
 	for _, role := range roles {
 		kind := "ClusterRoleBinding"
-		if strings.HasSuffix(role, "-lease") {
+		if strings.HasSuffix(role, "-lease") || strings.HasSuffix(role, "-links") {
 			kind = "RoleBinding"
 		}
 		objects += fmt.Sprintf(`---

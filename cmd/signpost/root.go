@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
 )
 
 const rootHelp = `Signpost watches a Kubernetes cluster once and tells every caller where a service
@@ -17,11 +19,20 @@ whose place it takes:
   signpost run --config signpost.yaml
   signpost destination --cluster-domain=cluster.local
   signpost controllers --controllers=endpoints,endpointslices
+  signpost dns --source=service --provider=rfc2136 --policy=sync
 
 From anywhere, ask a Destination server what it answers:
 
   signpost get web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086 --watch
-  signpost profile web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086`
+  signpost profile web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086
+
+or what would be changed in DNS:
+
+  signpost plan --source=service --provider=rfc2136 --policy=sync
+
+and how the clusters are that it is linked with:
+
+  signpost clusters --addr 127.0.0.1:9996`
 
 func newRootCommand(s streams) *cobra.Command {
 	root := &cobra.Command{
@@ -44,7 +55,7 @@ func newRootCommand(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(explainFlagError)
-	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newGetCommand(s), newProfileCommand(s), newVersionCommand(s))
+	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s), newPlanCommand(s), newGetCommand(s), newProfileCommand(s), newClustersCommand(s), newVersionCommand(s))
 	return root
 }
 
@@ -82,6 +93,9 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
+		if dns.IsSecret(invalid.GetFlag()) {
+			return usagef("--%s: %w", invalid.GetFlag().Name, errors.Unwrap(invalid))
+		}
 		return usagef("--%s=%s: %w", invalid.GetFlag().Name, invalid.GetValue(), errors.Unwrap(invalid))
 	}
 	var missing *pflag.ValueRequiredError

@@ -20,7 +20,7 @@ The file begins with
   kind: ` + configKind + `
 
 and has the sections kubeconfig, log, admin, shutdownGrace and one for each role:
-destination, controllers. A role runs when its section is there, be it empty.`,
+destination, controllers, dns. A role runs when its section is there, be it empty.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runConfig(cmd.Context(), file, s)
@@ -42,8 +42,8 @@ func runConfig(ctx context.Context, file string, s streams) error {
 	if err != nil {
 		return err
 	}
-	if !c.RunsDestination && !c.RunsControllers {
-		return usagef("%s:1: no role to run: add the section %s or %s", file, destinationSection, controllersSection)
+	if !c.RunsDestination && !c.RunsControllers && !c.RunsDNS {
+		return usagef("%s:1: no role to run: add the section %s, %s or %s", file, destinationSection, controllersSection, dnsSection)
 	}
 	return runRoles(ctx, c, s)
 }

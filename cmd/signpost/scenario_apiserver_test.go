@@ -20,7 +20,7 @@ import (
 )
 
 // deliveryTimeout bounds how long a change may take from the API server to a catalog.
-const deliveryTimeout = 10 * time.Second
+const deliveryTimeout = 30 * time.Second
 
 // TestScenariosOnAPIServer plays the scenarios with a real API server, in two ways.
 func TestScenariosOnAPIServer(t *testing.T) {

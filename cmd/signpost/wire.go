@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -24,7 +26,9 @@ import (
 // roleInput is what roles are made from.
 type roleInput struct {
 	// REST says where the API server is.
-	REST       *rest.Config
+	REST *rest.Config
+	// Namespace is the only one that is read; empty is all.
+	Namespace  string
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 	// Report takes the problems of objects.
@@ -49,6 +53,10 @@ type role struct {
 	Ready func() bool
 	// Details are lines for /ready about what the role does; nil is none.
 	Details func() []string
+	// Handlers are more paths of the admin server.
+	Handlers map[string]http.Handler
+	// Report also takes the problems of objects; nil is when nobody wants them.
+	Report catalog.Report
 }
 
 // process is what runs: the roles, over one cluster.
@@ -58,16 +66,18 @@ type process struct {
 	Actors        []run.Actor
 	// Ready is what /ready answers.
 	Ready func() (ready bool, details []string)
+	// Handlers are more paths of the admin server.
+	Handlers map[string]http.Handler
 }
 
 // newProcess makes the roles that a config has. It starts nothing and doesn't wait for
-// the API server.
-func newProcess(c config, log *slog.Logger, registerer prometheus.Registerer, report catalog.Report) (process, error) {
-	restConfig, err := kube.LoadConfig(c.Process.Kubeconfig)
-	if err != nil {
+// the API server. What roles open lives until ctx ends.
+func newProcess(ctx context.Context, c config, log *slog.Logger, registerer prometheus.Registerer, report catalog.Report) (process, error) {
+	restConfig, err := c.restConfig()
+	if err != nil && c.needsCluster() {
 		return process{}, err
 	}
-	in := roleInput{REST: restConfig, Log: log, Registerer: registerer, Report: report}
+	in := roleInput{REST: restConfig, Namespace: c.onlyNamespace(), Log: log, Registerer: registerer, Report: report}
 	writer := c.destinationWrites()
 	if writer || c.RunsControllers {
 		var queues prometheus.Registerer
@@ -98,6 +108,13 @@ func newProcess(c config, log *slog.Logger, registerer prometheus.Registerer, re
 		}
 		roles = append(roles, r)
 	}
+	if c.RunsDNS {
+		r, err := newDNSRole(ctx, in, c.DNS)
+		if err != nil {
+			return process{}, err
+		}
+		roles = append(roles, r.role())
+	}
 	return joinRoles(in, roles)
 }
 
@@ -111,8 +128,14 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 		if r.Register != nil {
 			p.Register = r.Register
 		}
+		if r.Handlers != nil {
+			p.Handlers = r.Handlers
+		}
 	}
-	cluster, err := kube.New(kube.Options{Config: in.REST, Registerer: in.Registerer, Logger: in.Log, Report: in.Report}, tables...)
+	if len(tables) == 0 {
+		return p.withoutCluster(roles), nil
+	}
+	cluster, err := kube.New(kube.Options{Config: in.REST, Namespace: in.Namespace, Registerer: in.Registerer, Logger: in.Log, Report: reportTo(in.Report, roles)}, tables...)
 	if err != nil {
 		return process{}, err
 	}
@@ -122,6 +145,36 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	}
 	p.Ready = func() (bool, []string) { return readiness(cluster, roles) }
 	return p, nil
+}
+
+// withoutCluster is for roles that read no objects, such as DNS records from elsewhere.
+func (p process) withoutCluster(roles []role) process {
+	for _, r := range roles {
+		p.Actors = append(p.Actors, r.Actors(closed())...)
+	}
+	p.Ready = func() (ready bool, details []string) {
+		ready = true
+		for _, r := range roles {
+			ready = ready && (r.Ready == nil || r.Ready())
+			if r.Details != nil {
+				details = append(details, r.Details()...)
+			}
+		}
+		return ready, details
+	}
+	return p
+}
+
+// reportTo returns what tells of problems to all who want them.
+func reportTo(first catalog.Report, roles []role) catalog.Report {
+	return func(p catalog.Problem) {
+		first(p)
+		for _, r := range roles {
+			if r.Report != nil {
+				r.Report(p)
+			}
+		}
+	}
 }
 
 // readiness answers /ready: whether all roles do their work, and which kinds of object
@@ -153,27 +206,35 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
+// newProcessRegistry returns a registry with the metrics of the runtime and the process.
+func newProcessRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return registry
+}
+
 // serveRoles runs the roles of a config until ctx ends.
 func serveRoles(ctx context.Context, c config, log *slog.Logger) error {
 	if c.RunsControllers {
 		relaxCollector()
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry := newProcessRegistry()
 	reporter, err := report.New(report.Config{Registerer: registry, Log: log})
 	if err != nil {
 		return err
 	}
-	p, err := newProcess(c, log, registry, reporter.Report)
+	p, err := newProcess(ctx, c, log, registry, reporter.Report)
 	if err != nil {
 		return err
 	}
-	return serveProcess(ctx, p, serving{options: c.Process, addr: c.Destination.Addr, log: log, registry: registry})
+	return serveProcess(ctx, p, serving{options: c.Process, metricsFlag: c.MetricsFlag, addr: c.Destination.Addr, log: log, registry: registry})
 }
 
 // serving is what a process is served with.
 type serving struct {
 	options processOptions
+	// metricsFlag is as in [config].
+	metricsFlag string
 	// addr is where the gRPC server listens, if there is one.
 	addr     string
 	log      *slog.Logger
@@ -198,7 +259,7 @@ func serveProcess(ctx context.Context, p process, s serving) error {
 		grpcAddr = l.Addr()
 		servers = append(servers, newGRPCActor(p, s, l))
 	}
-	l, err := listen(ctx, "metrics-addr", s.options.MetricsAddr)
+	l, err := listen(ctx, cmp.Or(s.metricsFlag, "metrics-addr"), s.options.MetricsAddr)
 	if err != nil {
 		return err
 	}
@@ -208,6 +269,7 @@ func serveProcess(ctx context.Context, p process, s serving) error {
 		Gatherer:   s.registry,
 		Registerer: s.registry,
 		Ready:      p.Ready,
+		Handlers:   p.Handlers,
 		PProf:      s.options.EnablePProf,
 		Log:        s.log,
 	})

@@ -41,7 +41,7 @@ func serveConfig(t *testing.T, c config) served {
 func serveConfigWith(t *testing.T, c config, log *slog.Logger) served {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	p, err := newProcess(c, log, registry, func(catalog.Problem) {})
+	p, err := newProcess(t.Context(), c, log, registry, func(catalog.Problem) {})
 	if err != nil {
 		t.Fatal(err)
 	}

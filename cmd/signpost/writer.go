@@ -89,16 +89,19 @@ func (w *writer) run(ctx context.Context, settled <-chan struct{}) error {
 }
 
 // details says, for /ready, who writes.
-func (w *writer) details() []string {
-	if w.elector == nil {
+func (w *writer) details() []string { return leadership(w.elector, w.lease) }
+
+// leadership says who holds a lease; the elector is nil without election.
+func leadership(elector *leader.Elector, lease string) []string {
+	if elector == nil {
 		return []string{"leader: this process, without election"}
 	}
-	switch holder := w.elector.Leader(); {
-	case w.elector.Fence().Check() == nil:
-		return []string{fmt.Sprintf("leader: this process, %s, by lease %s", w.elector.Identity(), w.lease)}
-	case holder == "" || holder == w.elector.Identity():
-		return []string{fmt.Sprintf("leader: none that is known, by lease %s", w.lease)}
+	switch holder := elector.Leader(); {
+	case elector.Fence().Check() == nil:
+		return []string{fmt.Sprintf("leader: this process, %s, by lease %s", elector.Identity(), lease)}
+	case holder == "" || holder == elector.Identity():
+		return []string{fmt.Sprintf("leader: none that is known, by lease %s", lease)}
 	default:
-		return []string{fmt.Sprintf("leader: %s, by lease %s", holder, w.lease)}
+		return []string{fmt.Sprintf("leader: %s, by lease %s", holder, lease)}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -26,6 +27,7 @@ const (
 
 // clientConfig says how to talk to the API server.
 type clientConfig struct {
+	// timeout bounds each request; zero is no bound.
 	timeout time.Duration
 	// qps and burst limit the requests. Zero qps is no limit, and zero burst is what may
 	// be sent within a second.
@@ -56,6 +58,22 @@ func (c *connections) client(base *rest.Config, o clientConfig) (*kubernetes.Cli
 	return client, nil
 }
 
+// dynamic is client for kinds that aren't built into Kubernetes.
+func (c *connections) dynamic(base *rest.Config, o clientConfig) (*dynamic.DynamicClient, error) {
+	cfg := o.restConfig(base)
+	cfg.ContentType, cfg.AcceptContentTypes = jsonType, jsonType
+	httpClient, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("make client for writing: %w", err)
+	}
+	c.transports = append(c.transports, httpClient.Transport)
+	client, err := dynamic.NewForConfigAndClient(cfg, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("make client for writing: %w", err)
+	}
+	return client, nil
+}
+
 func (c *connections) closeIdle() {
 	for _, t := range c.transports {
 		utilnet.CloseIdleConnectionsFor(t)
@@ -65,7 +83,7 @@ func (c *connections) closeIdle() {
 func (o clientConfig) restConfig(base *rest.Config) *rest.Config {
 	cfg := rest.CopyConfig(base)
 	cfg.ContentType, cfg.AcceptContentTypes = protobufType, protobufType+","+jsonType
-	cfg.Timeout = o.timeout
+	cfg.Timeout = 0
 	// A few short requests at a time cost a fifth less without HTTP/2, and a connection
 	// that has gone dead holds up one of them only.
 	cfg.NextProtos = []string{"http/1.1"}
@@ -83,6 +101,9 @@ func (o clientConfig) restConfig(base *rest.Config) *rest.Config {
 	}
 	if o.wrap != nil {
 		cfg.Wrap(o.wrap)
+	}
+	if o.timeout > 0 {
+		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bounded{next, o.timeout} })
 	}
 	return cfg
 }

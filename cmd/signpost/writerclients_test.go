@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -44,11 +45,19 @@ func TestClientWrites(t *testing.T) {
 	var got http.Header
 	slow := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got = r.Header
-		if r.Method == http.MethodDelete {
+		switch r.Method {
+		case http.MethodDelete:
 			<-slow
+		case http.MethodGet:
+			w.WriteHeader(http.StatusOK)
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				t.Error(err)
+			}
+			<-slow
+		default:
+			got = r.Header
+			w.WriteHeader(http.StatusConflict)
 		}
-		w.WriteHeader(http.StatusConflict)
 	}))
 	defer server.Close()
 	defer close(slow)
@@ -74,11 +83,13 @@ func TestClientWrites(t *testing.T) {
 	if accept := got.Get("Accept"); got.Get("Content-Type") != protobufType || accept != protobufType+","+jsonType {
 		t.Errorf("Content-Type %s, Accept %s", got.Get("Content-Type"), accept)
 	}
-	var late interface{ Timeout() bool }
-	if err := endpointSlices.Delete(t.Context(), "a", metav1.DeleteOptions{}); !errors.As(err, &late) || !late.Timeout() {
+	if err := endpointSlices.Delete(t.Context(), "a", metav1.DeleteOptions{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a request without an answer: %v", err)
 	}
-	if wrapped != 2 {
+	if _, err := endpointSlices.Get(t.Context(), "a", metav1.GetOptions{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a request with half an answer: %v", err)
+	}
+	if wrapped != 3 {
 		t.Errorf("%d requests were wrapped", wrapped)
 	}
 }

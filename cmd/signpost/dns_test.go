@@ -1,0 +1,196 @@
+package main
+
+import (
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/dns/configure"
+)
+
+// What a run without a cluster needs.
+const emptyRun = "dns --source=empty --provider=inmemory --policy=sync --once --dry-run"
+
+// TestDNSCommand: case 197: `--once --dry-run` with inmemory ends well; an unknown provider,
+// a missing policy, a bad log format, a failing source don't.
+func TestDNSCommand(t *testing.T) {
+	t.Setenv("KUBECONFIG", "nonesuch")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	tests := map[string]struct {
+		args string // separated by spaces
+		code int
+		err  string // the last line of the errors, without its prefix
+	}{
+		"case 197":                    {args: emptyRun + " --inmemory-zone=example.org"},
+		"case 197: fake records":      {args: "dns --source=fake --provider=inmemory --inmemory-zone=example.com --policy=sync --once --dry-run --log-level=error"},
+		"case 197: unknown provider":  {args: "dns --source=empty --provider=nonesuch --policy=sync --once", code: 2, err: "--provider=nonesuch: unknown: use one of coredns, inmemory, log, pdns, rfc2136, skydns, stdout, webhook"},
+		"case 197: no policy":         {args: "dns --source=empty --provider=inmemory --once", code: 2, err: "--policy: none given: use sync, upsert-only or create-only (ExternalDNS before 0.22 took sync)"},
+		"case 197: bad log format":    {args: emptyRun + " --log-format=xml", code: 2, err: "--log-format=xml: must be text or json"},
+		"case 197: failing source":    {args: "dns --source=connector --connector-source-server=127.0.0.1:1 --provider=inmemory --policy=sync --once --dry-run", code: 1},
+		"no cluster":                  {args: "dns --source=service --provider=inmemory --policy=sync --once", code: 1},
+		"no cluster for a lease":      {args: "dns --source=empty --provider=inmemory --policy=sync --leader-elect", code: 1},
+		"once with a lease":           {args: emptyRun + " --leader-elect", code: 2, err: "--once, --leader-elect: a process that does its work once doesn't wait for a Lease: leave one of them out"},
+		"provider of another time":    {args: "dns --source=empty --provider=aws --policy=sync --once", code: 2, err: "--provider=aws: not supported yet: use one of coredns, inmemory, log, pdns, rfc2136, skydns, stdout, webhook"},
+		"flag of another time":        {args: emptyRun + " --aws-zone-type=public", code: 2, err: "--aws-zone-type=public: not supported yet: the provider aws"},
+		"switch of another time":      {args: emptyRun + " --cloudflare-proxied", code: 2, err: "--cloudflare-proxied=true: not supported yet: the provider cloudflare"},
+		"secret of another time":      {args: emptyRun + " --godaddy-api-key=hidden", code: 2, err: "--godaddy-api-key: not supported yet: the provider godaddy"},
+		"settings of the provider":    {args: "dns --source=empty --provider=rfc2136 --policy=sync --once --rfc2136-gss-tsig --rfc2136-insecure", code: 2},
+		"unknown flag":                {args: emptyRun + " --polcy=sync", code: 2, err: "unknown flag --polcy: did you mean --policy?"},
+		"rates":                       {args: emptyRun + " --kube-api-qps=0", code: 2, err: "--kube-api-qps, --kube-api-burst: must be more than 0"},
+		"negations":                   {args: emptyRun + " --no-events --no-exclude-unschedulable --no-txt-encrypt-enabled"},
+		"negation of what isn't bool": {args: emptyRun + " --no-policy", code: 2, err: "unknown flag --no-policy: did you mean --policy?"},
+		"version":                     {args: "dns --version"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			code, _, errText := runCommand(t.Context(), strings.Fields(tt.args)...)
+			got := strings.TrimPrefix(lastLine(errText), "signpost: ")
+			if code != tt.code || (tt.err != "" && got != tt.err) || (code != 0 && got == "") {
+				t.Errorf("status %d, error %q; want %d, %q", code, got, tt.code, tt.err)
+			}
+		})
+	}
+}
+
+// Switches can be turned off as ExternalDNS has it, on the whole command line.
+func TestDropInNegations(t *testing.T) {
+	tests := map[string]struct{ args, want string }{
+		"switch":          {args: "dns --no-events --source a", want: "dns --events=false --source a"},
+		"plan":            {args: "plan --no-exclude-unschedulable", want: "plan --exclude-unschedulable=false"},
+		"value of a flag": {args: "dns --txt-prefix --no-events --no-once", want: "dns --txt-prefix --no-events --once=false"},
+		"other commands":  {args: "run --no-events", want: "run --no-events"},
+		"unknown":         {args: "dns --no-nonesuch", want: "dns --no-nonesuch"},
+		"not a switch":    {args: "dns --no-policy", want: "dns --no-policy"},
+		"after the end":   {args: "dns -- --no-events", want: "dns -- --no-events"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := dropInArgs(newRootCommand(streams{}), strings.Fields(tt.args))
+			if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The environment reaches the command; flags that are given win.
+func TestDNSEnvironment(t *testing.T) {
+	t.Setenv("EXTERNAL_DNS_SOURCE", "empty\nempty")
+	t.Setenv("EXTERNAL_DNS_PROVIDER", "inmemory")
+	t.Setenv("EXTERNAL_DNS_POLICY", "nonesuch")
+	t.Setenv("EXTERNAL_DNS_ONCE", "1")
+	t.Setenv("EXTERNAL_DNS_INTERVAL", "")
+	if code, _, errText := runCommand(t.Context(), "dns", "--policy=sync"); code != 0 {
+		t.Errorf("status %d:\n%s", code, errText)
+	}
+	code, _, errText := runCommand(t.Context(), "dns")
+	if want := "--policy: "; code != exitUsage || !strings.Contains(errText, want) {
+		t.Errorf("status %d:\n%s", code, errText)
+	}
+}
+
+// specMetrics are those of spec/dns.md 10, but for caches that aren't there: zones are
+// kept in mirrors.
+const specMetrics = `external_dns_build_info
+external_dns_controller_consecutive_soft_errors
+external_dns_controller_last_reconcile_timestamp_seconds
+external_dns_controller_last_sync_timestamp_seconds
+external_dns_controller_no_op_runs_total
+external_dns_controller_verified_records
+external_dns_http_request_duration_seconds
+external_dns_registry_endpoints_total
+external_dns_registry_errors_total
+external_dns_registry_records
+external_dns_registry_skipped_records_owner_mismatch_per_sync
+external_dns_source_deduplicated_endpoints
+external_dns_source_endpoints_total
+external_dns_source_errors_total
+external_dns_source_invalid_endpoints
+external_dns_source_records
+external_dns_webhook_provider_adjustendpoints_errors_total
+external_dns_webhook_provider_adjustendpoints_requests_total
+external_dns_webhook_provider_applychanges_errors_total
+external_dns_webhook_provider_applychanges_requests_total
+external_dns_webhook_provider_records_errors_total
+external_dns_webhook_provider_records_requests_total`
+
+// registeredNames collects the names of metrics as they are registered.
+type registeredNames struct {
+	prometheus.Registerer
+	names []string
+}
+
+func (d *registeredNames) Register(c prometheus.Collector) error {
+	descriptions := make(chan *prometheus.Desc, 100)
+	c.Describe(descriptions)
+	close(descriptions)
+	for desc := range descriptions {
+		_, name, _ := strings.Cut(desc.String(), `fqName: "`)
+		name, _, _ = strings.Cut(name, `"`)
+		d.names = append(d.names, name)
+	}
+	return d.Registerer.Register(c)
+}
+
+func (d *registeredNames) MustRegister(all ...prometheus.Collector) {
+	for _, c := range all {
+		if err := d.Register(c); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// The metrics of ExternalDNS are there, and no others with such a name; /healthz answers
+// as its does.
+func TestDNSMetrics(t *testing.T) {
+	c := newDNSFlags()
+	o := c.publisher
+	o.Sources, o.Providers, o.Policy = []string{"service"}, []string{"webhook"}, "sync"
+	withoutAPIServer(t, &c.config)
+	known := &registeredNames{Registerer: prometheus.NewRegistry()}
+	p, err := newProcess(t.Context(), c.config, slog.New(slog.DiscardHandler), known, func(catalog.Problem) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, name := range known.names {
+		if strings.HasPrefix(name, "external_dns_") {
+			got = append(got, name)
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(strings.Split(specMetrics, "\n"), slices.Compact(got)); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+	if p.Register != nil {
+		t.Error("there is a gRPC server")
+	}
+}
+
+// serveDNS serves a publisher without a cluster.
+func serveDNS(t *testing.T, change func(*configure.Options)) served {
+	t.Helper()
+	t.Setenv("KUBECONFIG", "nonesuch")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	c := newDNSFlags()
+	o := c.publisher
+	o.Sources, o.Providers, o.Policy = []string{"empty"}, []string{"inmemory"}, "sync"
+	change(o)
+	return serveConfig(t, c.config)
+}
+
+func TestDNSAdmin(t *testing.T) {
+	s := serveDNS(t, func(*configure.Options) {})
+	if code, body := s.fetch(t, "/healthz"); code != http.StatusOK || body != "OK" {
+		t.Errorf("/healthz: %d %q", code, body)
+	}
+	s.awaitReady(t, "leader: this process, without election")
+	s.wantMetrics(t, "external_dns_registry_endpoints_total ", "external_dns_source_endpoints_total ")
+	s.stop(t)
+}
