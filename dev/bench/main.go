@@ -3,10 +3,11 @@
 //
 //	go run ./dev/bench                 everything (what `make bench` does)
 //	go run ./dev/bench --only stall    one part: fanout, stall, outage, profiles, proxies,
-//	                                   controllers, failover
+//	                                   controllers, failover, dns
 //	go run ./dev/bench --only controllers:cold --scale 0.05
 //	                                   one half of a part (the others are controllers:flips,
-//	                                   failover:kills and failover:pause), with fewer objects
+//	                                   failover:kills, failover:pause, dns:publish, dns:idle
+//	                                   and dns:plan), with fewer objects
 //	go run ./dev/bench floor …         the yardstick server, started by the rest
 //
 // Each part starts an API server of its own from bin/localcluster and the servers
@@ -44,11 +45,12 @@ var parts = []part{
 	{"proxies", whole(measureProxies)},
 	{"controllers", measureControllers},
 	{"failover", measureFailover},
+	{"dns", measureDNS},
 }
 
 // choice is what the command line asks of a part that has a choice.
 type choice struct {
-	// half is the half of the part to measure; both if empty.
+	// half is the half of the part to measure; all if empty.
 	half string
 	// scale is the share of the objects and repetitions; less than 1 is for trying things out.
 	scale float64
@@ -77,7 +79,7 @@ func main() {
 	}
 	var c choice
 	only := flag.String("only", "", "comma separated parts, or halves of parts, to measure; all if empty")
-	flag.Float64Var(&c.scale, "scale", 1, "share of the objects and repetitions in controllers and failover; the limits are for 1")
+	flag.Float64Var(&c.scale, "scale", 1, "share of the objects and repetitions in controllers, failover and dns; the limits are for 1")
 	flag.IntVar(&c.rounds, "rounds", rounds, "rounds of controllers")
 	flag.BoolVar(&c.rehearse, "rehearse", false, "in controllers and failover, let the Kubernetes controllers take Signpost's place")
 	flag.Parse()

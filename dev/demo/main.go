@@ -1,13 +1,15 @@
 // Command demo shows Signpost at work: in a real Kubernetes cluster without endpoint
 // controllers of its own, Signpost writes the EndpointSlices while a Deployment rolls
 // out and a machine outside of the cluster joins, and a real client of the Destination
-// API is told, live, where the endpoints are, and how to treat the traffic to them.
+// API is told, live, where the endpoints are, and how to treat the traffic to them. In the
+// end a Service asks for a name, which a real DNS server then answers for.
 //
 //	make demo                          about 15 seconds, after the first build
 //	go run ./dev/demo --stay           stays open until Ctrl-C, to play with
+//	make demo-multicluster             two clusters, and a federated Service of both
 //
-// It starts bin/localcluster and bin/signpost in a temporary directory on
-// 127.0.0.1, and leaves nothing behind, also when it is interrupted. Each step is
+// It starts bin/localcluster, bin/signpost and, if it is installed, BIND in temporary
+// directories on 127.0.0.1, and leaves nothing behind, also when it is interrupted. Each step is
 // checked: the demo fails when what it shows isn't what it says. One goroutine tells the
 // story; one more copies what each child process prints.
 package main
@@ -24,10 +26,15 @@ import (
 
 func main() {
 	stay := flag.Bool("stay", false, "stay open until Ctrl-C instead of ending")
+	clusters := flag.Bool("multicluster", false, "show a federated Service that gains and loses a cluster")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := demo(ctx, *stay)
+	story := (*stage).oneCluster
+	if *clusters {
+		story = (*stage).twoClusters
+	}
+	err := demo(ctx, story, *stay)
 	switch {
 	case err == nil:
 	case errors.Is(err, context.Canceled):
@@ -39,8 +46,8 @@ func main() {
 	}
 }
 
-// demo sets the stage, tells the story and cleans up.
-func demo(ctx context.Context, stay bool) error {
+// demo tells a story and cleans up.
+func demo(ctx context.Context, story func(*stage, context.Context) error, stay bool) error {
 	dir, err := os.MkdirTemp("", "signpost-demo-")
 	if err != nil {
 		return err
@@ -48,10 +55,7 @@ func demo(ctx context.Context, stay bool) error {
 	defer os.RemoveAll(dir)
 	s := &stage{dir: dir}
 	defer s.strike()
-	if err := s.set(ctx); err != nil {
-		return err
-	}
-	if err := s.play(ctx); err != nil {
+	if err := story(s, ctx); err != nil {
 		return err
 	}
 	if stay {
@@ -59,6 +63,14 @@ func demo(ctx context.Context, stay bool) error {
 		<-ctx.Done()
 		return nil
 	}
-	fmt.Println("\nThat was Signpost: EndpointSlices written, and the proxies told of endpoints and profiles. Cleaning up.")
+	fmt.Println("\nThat was Signpost. Cleaning up.")
 	return nil
+}
+
+// oneCluster sets the stage and tells the story of one cluster.
+func (s *stage) oneCluster(ctx context.Context) error {
+	if err := s.set(ctx); err != nil {
+		return err
+	}
+	return s.play(ctx)
 }

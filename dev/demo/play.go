@@ -30,7 +30,7 @@ func (s *stage) play(ctx context.Context) error {
 	if err := s.start(s.stream.print, "bin/signpost", "get", authority, "--addr", s.grpc, "--token", token, "--watch"); err != nil {
 		return err
 	}
-	for _, act := range []func(context.Context) error{s.opening, s.scale, s.restart, s.machine, s.profiles} {
+	for _, act := range []func(context.Context) error{s.opening, s.scale, s.restart, s.machine, s.profiles, s.names} {
 		if err := act(ctx); err != nil {
 			return err
 		}

@@ -71,6 +71,18 @@ func (p *process) tail() string {
 	return "  " + strings.Join(lines[max(0, len(lines)-8):], "\n  ")
 }
 
+// lines returns the lines of the log with these words.
+func (p *process) lines(words string) []string {
+	text, _ := os.ReadFile(p.log)
+	var found []string
+	for line := range strings.Lines(string(text)) {
+		if strings.HasSuffix(line, "\n") && strings.Contains(line, words) {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	return found
+}
+
 // stop ends the process and waits for it, killing it if it takes too long.
 func (p *process) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
@@ -82,9 +94,19 @@ func (p *process) stop() {
 
 // waitFor polls until the condition holds. It gives up when a process ends.
 func (s *stage) waitFor(ctx context.Context, what string, limit time.Duration, holds func() (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("waited %s in vain for %s", limit, what))
+	return s.poll(ctx, wait{what: what, limit: limit, every: 50 * time.Millisecond}, holds)
+}
+
+// wait says what is waited for, for how long, and how often it is looked at.
+type wait struct {
+	what         string
+	limit, every time.Duration
+}
+
+func (s *stage) poll(ctx context.Context, w wait, holds func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, w.limit, fmt.Errorf("waited %s in vain for %s", w.limit, w.what))
 	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(w.every)
 	defer tick.Stop()
 	for {
 		ok, err := holds()
@@ -93,7 +115,7 @@ func (s *stage) waitFor(ctx context.Context, what string, limit time.Duration, h
 		}
 		for _, p := range s.processes {
 			if ended := p.alive(); ended != nil {
-				return fmt.Errorf("waiting for %s: %w", what, ended)
+				return fmt.Errorf("waiting for %s: %w", w.what, ended)
 			}
 		}
 		select {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/signpostd/signpost/dns/bindtest"
 	"github.com/signpostd/signpost/internal/manifest"
 )
 
@@ -34,8 +35,10 @@ type stage struct {
 	processes  []*process
 	stream     stream
 	profile    transcript
+	bind       *bindtest.Server // nil where it can't be had
+	dnsFlags   []string         // of signpost dns
 
-	controllersAdmin, destinationAdmin string // addresses of metrics and health
+	controllersAdmin, destinationAdmin, dnsAdmin string // addresses of metrics and health
 }
 
 // set starts everything.
@@ -168,18 +171,31 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// strike ends everything, the last started first.
+// strike ends everything, the last started first, and BIND when nobody needs it any more.
 func (s *stage) strike() {
 	for i := len(s.processes) - 1; i >= 0; i-- {
 		s.processes[i].stop()
+	}
+	if s.bind == nil {
+		return
+	}
+	if err := s.bind.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "demo:", err)
 	}
 }
 
 // invite says what to do while the stage stays open.
 func (s *stage) invite() {
 	say("Everything stays open until Ctrl-C. In another terminal:")
-	fmt.Printf("  export KUBECONFIG=%s\n  kubectl -n shop get pods\n  bin/signpost get %s --addr %s\n  curl http://%s/metrics\n  curl http://%s/metrics\n",
-		s.kubeconfig, authority, s.grpc, s.controllersAdmin, s.destinationAdmin)
+	fmt.Printf("  export KUBECONFIG=%s\n  kubectl -n shop get pods\n  bin/signpost get %s --addr %s\n", s.kubeconfig, authority, s.grpc)
+	for _, admin := range []string{s.controllersAdmin, s.destinationAdmin, s.dnsAdmin} {
+		if admin != "" {
+			fmt.Printf("  curl http://%s/metrics\n", admin)
+		}
+	}
+	if s.bind != nil {
+		fmt.Printf("  kubectl -n shop annotate service web %s=%s\n  %s\n", hostnameOf, hostname, nameServer{addr: s.bind.Addr}.digCommand(hostname, "A"))
+	}
 }
 
 func say(format string, args ...any) { fmt.Printf("\n▸ "+format+"\n", args...) }

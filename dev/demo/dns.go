@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/signpostd/signpost/dns/bindtest"
+)
+
+//go:embed dns.yaml
+var webOpens []byte
+
+// What dns.yaml asks for, and where it is written that the record is Signpost's.
+const (
+	shopZone   = "shop.example"
+	hostname   = "www.shop.example"
+	markerName = "a-www.shop.example"
+	webAddress = "203.0.113.80"
+	hostnameOf = "external-dns.alpha.kubernetes.io/hostname"
+)
+
+// published is looked at so often because the time that it takes is shown.
+var published = wait{what: "Signpost to publish it", limit: time.Minute, every: 2 * time.Millisecond}
+
+// names shows how a name comes and goes with the Service that asks for it.
+func (s *stage) names(ctx context.Context) error {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails
+	key := bindtest.Key{Name: "signpost", Algorithm: "hmac-sha256", Secret: base64.StdEncoding.EncodeToString(secret)}
+	say("Starting BIND, a DNS server, with the zone %s, which the key %s may change", shopZone, key.Name)
+	var err error
+	s.bind, err = bindtest.Start(ctx, bindtest.Config{Zones: []bindtest.Zone{{Name: shopZone, Key: key.Name}}, Keys: []bindtest.Key{key}})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		fmt.Printf("  It can't be had here, so Signpost keeps the records in memory: %v\n", err)
+		return s.namesInMemory(ctx)
+	default:
+		return s.namesInBIND(ctx, key)
+	}
+}
+
+func (s *stage) namesInBIND(ctx context.Context, key bindtest.Key) error {
+	addr := s.bind.Addr
+	fmt.Printf("  it listens on %s\n", addr)
+	where := []string{"--provider=rfc2136", "--rfc2136-host=" + addr.Addr().String(), fmt.Sprintf("--rfc2136-port=%d", addr.Port()), "--rfc2136-zone=" + shopZone}
+	say("Starting Signpost in place of ExternalDNS: signpost dns --source=service --policy=sync %s …", strings.Join(where[:2], " "))
+	args := append(where, "--rfc2136-axfr", "--rfc2136-tsig-keyname="+key.Name, "--rfc2136-tsig-secret-alg="+key.Algorithm, "--rfc2136-tsig-secret="+key.Secret)
+	if err := s.startDNS(ctx, args...); err != nil {
+		return err
+	}
+	server := nameServer{addr: addr}
+	if err := server.dig(ctx, hostname, "A", ""); err != nil {
+		return err
+	}
+	took, err := s.openDoor(ctx, func() (bool, error) { return server.answers(ctx, hostname, webAddress) })
+	if err != nil {
+		return err
+	}
+	fmt.Printf("  BIND answers with it %d ms after the request to write that into the status\n", took.Milliseconds())
+	if err := server.dig(ctx, hostname, "A", webAddress); err != nil {
+		return err
+	}
+	// By this other programs, ExternalDNS among them, know whose the record is.
+	if err := server.dig(ctx, markerName, "TXT", "heritage=external-dns,external-dns/owner=default"); err != nil {
+		return err
+	}
+	if err := s.nothingToChange(ctx); err != nil {
+		return err
+	}
+	took, err = s.closeDoor(ctx, func() (bool, error) { return server.answers(ctx, hostname, "") })
+	if err != nil {
+		return err
+	}
+	fmt.Printf("  BIND doesn't know the name any more, %d ms later\n", took.Milliseconds())
+	if err := server.dig(ctx, hostname, "A", ""); err != nil {
+		return err
+	}
+	return server.dig(ctx, markerName, "TXT", "")
+}
+
+// namesInMemory shows the same without a DNS server, by what Signpost logs.
+func (s *stage) namesInMemory(ctx context.Context) error {
+	say("Starting Signpost in place of ExternalDNS: signpost dns --source=service --policy=sync --provider=inmemory …")
+	if err := s.startDNS(ctx, "--provider=inmemory", "--inmemory-zone="+shopZone); err != nil {
+		return err
+	}
+	log := s.processes[len(s.processes)-1]
+	changes := 0
+	changed := func() (bool, error) {
+		for _, line := range log.lines("Changed a record")[changes:] {
+			changes++
+			fmt.Println("  " + line)
+			if strings.Contains(line, hostname) && strings.Contains(line, webAddress) {
+				return true, nil
+			}
+		}
+		return false, fmt.Errorf("its log doesn't tell of a change of %s", hostname)
+	}
+	if _, err := s.openDoor(ctx, changed); err != nil {
+		return err
+	}
+	_, err := s.closeDoor(ctx, changed)
+	return err
+}
+
+// startDNS starts the publisher of records with what its provider needs.
+func (s *stage) startDNS(ctx context.Context, provider ...string) error {
+	var err error
+	if s.dnsAdmin, err = freeAddress(); err != nil {
+		return err
+	}
+	s.dnsFlags = append([]string{"--kubeconfig", s.kubeconfig, "--source=service", "--policy=sync", "--txt-prefix=%{record_type}-"}, provider...)
+	if err := s.start(show("  "), "bin/signpost", append([]string{"dns", "--metrics-address", s.dnsAdmin}, s.dnsFlags...)...); err != nil {
+		return err
+	}
+	_, err = s.ready(ctx, s.dnsAdmin, "ok")
+	return err
+}
+
+// nothingToChange shows that the zone is as the objects of the cluster ask for.
+func (s *stage) nothingToChange(ctx context.Context) error {
+	say("What would be changed? signpost plan, with the same flags")
+	out, err := exec.CommandContext(ctx, "bin/signpost", append([]string{"plan"}, s.dnsFlags...)...).CombinedOutput()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for line := range strings.Lines(string(out)) {
+		fmt.Println("  " + strings.TrimSuffix(line, "\n"))
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("signpost plan: %w", err)
+	case !strings.HasPrefix(string(out), "Nothing to change"):
+		return errors.New("signpost plan: want nothing to change")
+	}
+	return nil
+}
+
+// openDoor gives the Service web a name and then an address, and returns how long it took
+// from there until it shows.
+func (s *stage) openDoor(ctx context.Context, shows func() (bool, error)) (time.Duration, error) {
+	say("kubectl apply -f dev/demo/dns.yaml: the Service web asks for an address, and for the name %s", hostname)
+	if err := s.manifests.ApplyAll(ctx, bytes.NewReader(webOpens), "shop"); err != nil {
+		return 0, err
+	}
+	say("The cloud has an address for it, %s", webAddress)
+	begun := time.Now()
+	status := fmt.Sprintf(`{"status":{"loadBalancer":{"ingress":[{"ip":%q}]}}}`, webAddress)
+	if _, err := s.client.CoreV1().Services("shop").Patch(ctx, "web", types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status"); err != nil {
+		return 0, fmt.Errorf("write the status of service web: %w", err)
+	}
+	err := s.poll(ctx, published, shows)
+	return time.Since(begun), err
+}
+
+// closeDoor takes the name from the Service, and returns how long it took to show.
+func (s *stage) closeDoor(ctx context.Context, shows func() (bool, error)) (time.Duration, error) {
+	say("kubectl -n shop annotate service web %s-", hostnameOf)
+	begun := time.Now()
+	without := fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, hostnameOf)
+	if _, err := s.client.CoreV1().Services("shop").Patch(ctx, "web", types.MergePatchType, []byte(without), metav1.PatchOptions{}); err != nil {
+		return 0, fmt.Errorf("annotate service web: %w", err)
+	}
+	err := s.poll(ctx, published, shows)
+	return time.Since(begun), err
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	mdns "github.com/miekg/dns"
+)
+
+// nameServer is a DNS server to ask.
+type nameServer struct{ addr netip.AddrPort }
+
+// ask returns what dig +short would print, line by line.
+func (n nameServer) ask(ctx context.Context, name, recordType string) ([]string, error) {
+	query := new(mdns.Msg)
+	query.SetQuestion(mdns.Fqdn(name), mdns.StringToType[recordType])
+	client := &mdns.Client{Timeout: time.Second}
+	reply, _, err := client.ExchangeContext(ctx, query, n.addr.String())
+	if err != nil {
+		return nil, fmt.Errorf("ask for %s: %w", name, err)
+	}
+	var lines []string
+	for _, rr := range reply.Answer {
+		lines = append(lines, strings.TrimPrefix(rr.String(), rr.Header().String()))
+	}
+	return lines, nil
+}
+
+// answers reports whether the addresses of a name are the wanted one; none if it is empty.
+func (n nameServer) answers(ctx context.Context, name, want string) (bool, error) {
+	lines, err := n.ask(ctx, name, "A")
+	if err != nil {
+		return false, err
+	}
+	return slices.Equal(lines, wantedLines(want)), fmt.Errorf("%s answers %q for %s, want %q", n.addr, lines, name, want)
+}
+
+func wantedLines(want string) []string {
+	if want == "" {
+		return nil
+	}
+	return []string{want}
+}
+
+// digCommand is what to type to ask for a name.
+func (n nameServer) digCommand(name, recordType string) string {
+	return fmt.Sprintf("dig +short @%s -p %d %s %s", n.addr.Addr(), n.addr.Port(), name, recordType)
+}
+
+// dig asks with the program of that name, if it is installed, and shows the answer. It has
+// to be one line that has want in it; no line if that is empty.
+func (n nameServer) dig(ctx context.Context, name, recordType, want string) error {
+	command := n.digCommand(name, recordType)
+	say("%s", command)
+	args := strings.Fields(command)
+	out, err := exec.CommandContext(ctx, args[0], args[1:]...).Output()
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if lines[0] == "" {
+		lines = nil
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		lines, err = n.ask(ctx, name, recordType)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("%s: %w", command, err)
+	}
+	for _, line := range lines {
+		fmt.Println("  " + line)
+	}
+	if want == "" && len(lines) == 0 {
+		fmt.Println("  (no answer: there is no such name)")
+		return nil
+	}
+	if want == "" || len(lines) != 1 || !strings.Contains(lines[0], want) {
+		return fmt.Errorf("%s: the answer is %q, want %q", command, lines, want)
+	}
+	return nil
+}
