@@ -18,7 +18,7 @@ import (
 	"github.com/signpostd/signpost/internal/kubetest"
 )
 
-const soon = 20 * time.Second
+const soon = 30 * time.Second
 
 // process is an elector on the API server, and a writer that writes as often as it can.
 type process struct {
@@ -46,7 +46,8 @@ func (c *cable) RoundTrip(request *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(request)
 }
 
-func startProcess(t *testing.T, cluster *kubetest.Cluster, namespace, identity string) *process {
+// startProcess starts a candidate, for a lease of this duration.
+func startProcess(t *testing.T, cluster *kubetest.Cluster, namespace, identity string, lease time.Duration) *process {
 	p := &process{leads: make(chan context.Context, 9), done: make(chan error, 1)}
 	client := newClient(t, cluster.Config, func(next http.RoundTripper) http.RoundTripper {
 		return &cable{next: next, cut: &p.cut}
@@ -54,7 +55,7 @@ func startProcess(t *testing.T, cluster *kubetest.Cluster, namespace, identity s
 	var err error
 	p.Elector, err = New(Config{
 		Client: client.CoordinationV1(), Namespace: namespace, Name: "a", Identity: identity,
-		LeaseDuration: 4 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 200 * time.Millisecond,
+		LeaseDuration: lease, RenewDeadline: lease / 2, RetryPeriod: 200 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -119,11 +120,12 @@ func (p *process) end(t *testing.T) {
 }
 
 func TestAPIServerHandOver(t *testing.T) {
+	const lease = 2 * soon
 	cluster := kubetest.Start(t)
 	namespace := cluster.Namespace(t)
-	a := startProcess(t, cluster, namespace, "a")
+	a := startProcess(t, cluster, namespace, "a", lease)
 	receive(t, soon, a.leads)
-	b := startProcess(t, cluster, namespace, "b")
+	b := startProcess(t, cluster, namespace, "b", lease)
 	kubetest.Eventually(t, soon, func() error {
 		if b.Leader() != "a" {
 			return fmt.Errorf("b sees %q", b.Leader())
@@ -132,21 +134,18 @@ func TestAPIServerHandOver(t *testing.T) {
 	})
 	a.end(t)
 	released := time.Now()
-	receive(t, soon, b.leads)
-	// Otherwise the lease of 4 s would have to run out.
-	if after := time.Since(released); after > 3500*time.Millisecond {
-		t.Errorf("b leads %v after a released the lease", after)
-	}
+	receive(t, soon, b.leads) // otherwise the lease would have to run out
 	wantNoWriteSince(t, a, released)
 	b.end(t)
 }
 
 func TestAPIServerCutOff(t *testing.T) {
+	const lease = 4 * time.Second
 	cluster := kubetest.Start(t)
 	namespace := cluster.Namespace(t)
-	a := startProcess(t, cluster, namespace, "a")
+	a := startProcess(t, cluster, namespace, "a", lease)
 	term := receive(t, soon, a.leads)
-	b := startProcess(t, cluster, namespace, "b")
+	b := startProcess(t, cluster, namespace, "b", lease)
 	a.cut.Store(true)
 	receive(t, soon, b.leads)
 	began := time.Now()
@@ -158,9 +157,7 @@ func TestAPIServerCutOff(t *testing.T) {
 	a.cut.Store(false)
 	b.end(t)
 	receive(t, soon, a.leads)
-	if err := a.Fence().Check(); err != nil {
-		t.Errorf("a leads again: %v", err)
-	}
+	kubetest.Eventually(t, soon, a.Fence().Check)
 	a.end(t)
 }
 
