@@ -29,6 +29,8 @@ type events struct {
 	object reflect.Type
 	// unread are the fields of objects that nobody reads.
 	unread unread
+	// spares are objects to decode into.
+	spares *spares
 	// other decodes what is no such object: the status that ends a watch.
 	other runtime.Decoder
 
@@ -55,7 +57,7 @@ func newEvents(body io.ReadCloser, form Form, other runtime.Decoder) (*events, e
 		return nil, fmt.Errorf("%s can't be decoded from protobuf", object)
 	}
 	fields, err := unreadOf(object, form.unread)
-	return &events{body: body, object: object, unread: fields, other: other}, err
+	return &events{body: body, object: object, unread: fields, spares: form.spares, other: other}, err
 }
 
 // Close implements watch.Decoder.
@@ -107,7 +109,10 @@ func (e *events) open(kind watch.EventType, encoded []byte) (runtime.Object, err
 	if raw, err = e.unread.prune(raw); err != nil {
 		return nil, err
 	}
-	object := reflect.New(e.object).Interface().(unmarshaler)
+	object := e.spares.take()
+	if object == nil {
+		object = reflect.New(e.object).Interface().(unmarshaler)
+	}
 	return object, object.Unmarshal(raw)
 }
 

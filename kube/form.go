@@ -33,6 +33,8 @@ type Form struct {
 	serializer              func() (runtime.NegotiatedSerializer, error)
 	// unread are the paths of fields that nobody reads.
 	unread []string
+	// spares are nil when objects are not recycled.
+	spares *spares
 }
 
 // managedFields are the parts of the managed fields that nobody reads.
@@ -87,6 +89,9 @@ func (f Form) protobuf() bool { return strings.HasPrefix(f.acceptWatch, protobuf
 // with returns the form that serves the kinds of both: whole objects, if one of them
 // needs those.
 func (f Form) with(g Form) (Form, error) {
+	if f.spares == nil || g.spares == nil {
+		f.spares, g.spares = nil, nil
+	}
 	switch {
 	case f.partial:
 		return g, nil

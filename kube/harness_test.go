@@ -98,8 +98,8 @@ func run(t *testing.T, cfg *rest.Config, r *recorder, tables ...AnyTable) *Clust
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(time.Second):
-			t.Error("the cluster did not stop within 1s")
+		case <-time.After(30 * time.Second):
+			t.Error("the cluster did not stop within 30s")
 		}
 	})
 	return c
@@ -128,7 +128,7 @@ func settle(t *testing.T, c *Cluster) {
 	t.Helper()
 	select {
 	case <-c.Settled():
-	case <-time.After(20 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatalf("the cluster did not settle: %+v", c.Status())
 	}
 }

@@ -35,7 +35,8 @@ type Kind[T any] struct {
 	// Trim returns what is kept of an object, and the problems of the parts that
 	// can't be used. It returns nil for an object that can't be used at all.
 	// The object has no managed fields, and is not to be changed. Trim must not keep
-	// it nor anything that it points to but strings, unless the kind keeps [Whole] objects.
+	// it nor anything that it points to but strings, unless the kind keeps [Whole] objects:
+	// its memory may be used again ([Form.Recycled]).
 	Trim func(Scope, runtime.Object) (*T, []catalog.Problem)
 	// Same reports whether nobody has to be told of a change from a to b, two values of
 	// one object; nil means that reflect.DeepEqual does.
@@ -55,6 +56,7 @@ func Whole[U any, P interface {
 	metav1.Object
 }, T any](k Kind[T]) Kind[U] {
 	whole := Retrim(k, TrimOf(func(_ Scope, obj P) (*U, []catalog.Problem) { return obj, nil }))
+	whole.Form.spares = nil
 	whole.Same = func(a, b *U) bool { return P(a).GetResourceVersion() == P(b).GetResourceVersion() }
 	return whole
 }

@@ -18,7 +18,7 @@ func Pods() Kind[catalog.Workload] {
 	return Kind[catalog.Workload]{
 		Name: "pod", Lag: "pods",
 		Resource: corev1.SchemeGroupVersion.WithResource("pods"),
-		Form:     Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.PodList{} }).Without(unreadOfPods()...),
+		Form:     Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.PodList{} }).Without(unreadOfPods()...).Recycled(emptyPod),
 		Trim:     TrimOf(trimPod),
 	}
 }
@@ -42,6 +42,20 @@ func unreadOfPods() []string {
 		paths = append(paths, "spec.containers."+field, "spec.initContainers."+field)
 	}
 	return paths
+}
+
+// emptyPod leaves a pod the memory that most pods need: it is the most common of all kinds,
+// and a large one.
+func emptyPod(object runtime.Object) {
+	pod := object.(*corev1.Pod)
+	labels, annotations := pod.Labels, pod.Annotations
+	containers, ips, hostIPs, conditions := pod.Spec.Containers, pod.Status.PodIPs, pod.Status.HostIPs, pod.Status.Conditions
+	clear(labels)
+	clear(annotations)
+	*pod = corev1.Pod{}
+	pod.Labels, pod.Annotations = labels, annotations
+	pod.Spec.Containers = containers[:0]
+	pod.Status.PodIPs, pod.Status.HostIPs, pod.Status.Conditions = ips[:0], hostIPs[:0], conditions[:0]
 }
 
 func trimPod(s Scope, pod *corev1.Pod) (*catalog.Workload, []catalog.Problem) {

@@ -51,12 +51,14 @@ func (s *store) Update(obj any) error {
 	if err != nil {
 		return fmt.Errorf("update tables of %s: %w", s.feed.kind, err)
 	}
+	version := m.GetResourceVersion()
 	e, err := s.entryOf(obj)
 	if err != nil {
 		return err
 	}
+	s.feed.form.spares.give(obj)
 	for _, t := range s.feed.tables {
-		t.put(e, m.GetResourceVersion())
+		t.put(e, version)
 	}
 	return nil
 }
@@ -67,8 +69,10 @@ func (s *store) Delete(obj any) error {
 	if err != nil {
 		return fmt.Errorf("delete from tables of %s: %w", s.feed.kind, err)
 	}
+	gone, version := key{m.GetNamespace(), m.GetName()}, m.GetResourceVersion()
+	s.feed.form.spares.give(obj)
 	for _, t := range s.feed.tables {
-		t.remove(key{m.GetNamespace(), m.GetName()}, m.GetResourceVersion())
+		t.remove(gone, version)
 	}
 	return nil
 }
@@ -105,7 +109,14 @@ func (s *store) Bookmark(version string) error {
 
 // Transformer implements cache.TransformingStore.
 func (s *store) Transformer() cache.TransformFunc {
-	return func(obj any) (any, error) { return s.entryOf(obj) }
+	return func(obj any) (any, error) {
+		e, err := s.entryOf(obj)
+		if err != nil {
+			return nil, err
+		}
+		s.feed.form.spares.give(obj)
+		return e, nil
+	}
 }
 
 // entryOf trims an object for each table, unless that was done already.

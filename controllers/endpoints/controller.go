@@ -138,15 +138,17 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	if !selects(service) {
 		return nil
 	}
-	pods := watched.Objects(members)
-	cause := c.triggers.ComputeEndpointLastChangeTriggerTime(key.Namespace, service, pods)
-	err := c.apply(ctx, service, pods, cause)
-	if reconcile.IsConflict(err) {
-		// Somebody else wrote the Endpoints, and the table doesn't know it yet.
-		if err = c.refresh(ctx, key); err == nil {
-			err = c.apply(ctx, service, pods, cause)
+	err := watched.WithObjects(members, func(pods []*corev1.Pod) error {
+		cause := c.triggers.ComputeEndpointLastChangeTriggerTime(key.Namespace, service, pods)
+		err := c.apply(ctx, service, pods, cause)
+		if reconcile.IsConflict(err) {
+			// Somebody else wrote the Endpoints, and the table doesn't know it yet.
+			if err = c.refresh(ctx, key); err == nil {
+				err = c.apply(ctx, service, pods, cause)
+			}
 		}
-	}
+		return err
+	})
 	c.announce(key, err)
 	return err
 }

@@ -203,15 +203,17 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	if service.Spec.Type == corev1.ServiceTypeExternalName || service.Spec.Selector == nil {
 		return nil
 	}
-	pods := watched.Objects(members)
-	cause := c.triggers.ComputeEndpointLastChangeTriggerTime(key.Namespace, service, pods)
-	err := c.reconcile(key, service, pods, cause)
-	if reconcile.IsConflict(err) {
-		// Somebody else wrote a slice, and the table doesn't know it yet.
-		if err = c.store.Refresh(ctx, key); err == nil {
-			err = c.reconcile(key, service, pods, cause)
+	err := watched.WithObjects(members, func(pods []*corev1.Pod) error {
+		cause := c.triggers.ComputeEndpointLastChangeTriggerTime(key.Namespace, service, pods)
+		err := c.reconcile(key, service, pods, cause)
+		if reconcile.IsConflict(err) {
+			// Somebody else wrote a slice, and the table doesn't know it yet.
+			if err = c.store.Refresh(ctx, key); err == nil {
+				err = c.reconcile(key, service, pods, cause)
+			}
 		}
-	}
+		return err
+	})
 	c.announce(service, key, err)
 	return err
 }

@@ -93,6 +93,7 @@ type sliceWriter struct {
 
 // Create implements discoveryclient.EndpointSliceInterface.
 func (s sliceWriter) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
+	detach(e)
 	key, _ := watched.ServiceOf(e)
 	made, err := s.writer.store.Create(ctx, key, e)
 	if !reconcile.IsNamespaceTerminating(err) {
@@ -103,10 +104,25 @@ func (s sliceWriter) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _
 
 // Update implements discoveryclient.EndpointSliceInterface.
 func (s sliceWriter) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
+	detach(e)
 	key, _ := watched.ServiceOf(e)
 	made, err := s.writer.store.Update(ctx, key, e)
 	s.writer.note(key, err)
 	return made, err
+}
+
+// detach makes a slice of the library's own one that can be kept: the library has it point
+// into the objects of the pods, whose memory is used again after the sync.
+func detach(e *discoveryv1.EndpointSlice) {
+	for i := range e.Endpoints {
+		endpoint := &e.Endpoints[i]
+		for _, text := range []**string{&endpoint.NodeName, &endpoint.Hostname, &endpoint.Zone} {
+			if *text != nil {
+				copied := **text
+				*text = &copied
+			}
+		}
+	}
 }
 
 // Delete implements discoveryclient.EndpointSliceInterface.

@@ -1,7 +1,7 @@
 // Package watched says what the controllers keep of the objects that they follow.
 //
-// Pods and nodes are kept as compact records ([Pod], [Node]), of which Object makes
-// as much of the API object as endpoints depend on. Services, Endpoints and
+// Pods and nodes are kept as compact records ([Pod], [Node]), of which [WithObjects] and
+// [Node.Object] make as much of the API object as endpoints depend on. Services, Endpoints and
 // EndpointSlices are kept whole, because they are what is written again.
 //
 // Package controllers makes tables of these kinds and gives them to kube.New. All

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/kube"
@@ -96,57 +94,4 @@ func (p *Pod) SameBesidesLabels(o *Pod) bool {
 		slices.Equal(p.Ports, o.Ports) && slices.Equal(p.SidecarPorts, o.SidecarPorts) &&
 		p.Finished == o.Finished && p.Terminating == o.Terminating &&
 		p.Ready == o.Ready
-}
-
-// deleted stands for the moment at which a pod began to terminate: endpoints
-// depend on there being one only.
-var deleted = metav1.Unix(1, 0)
-
-// Object returns as much of the API object as endpoints depend on, as a new value.
-func (p *Pod) Object() *corev1.Pod {
-	pod := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID)},
-		Spec:       corev1.PodSpec{NodeName: p.Node, Hostname: p.Hostname, Subdomain: p.Subdomain},
-		Status:     corev1.PodStatus{PodIP: p.IP},
-	}
-	if p.Terminating {
-		pod.DeletionTimestamp = &deleted
-	}
-	if p.Finished {
-		pod.Status.Phase = corev1.PodFailed
-	}
-	if len(p.IPs) > 0 {
-		pod.Status.PodIPs = make([]corev1.PodIP, len(p.IPs))
-	}
-	for i, ip := range p.IPs {
-		pod.Status.PodIPs[i].IP = ip
-	}
-	if len(p.Ports) > 0 {
-		pod.Spec.Containers = []corev1.Container{{Ports: containerPorts(p.Ports)}}
-	}
-	if len(p.SidecarPorts) > 0 {
-		always := corev1.ContainerRestartPolicyAlways
-		pod.Spec.InitContainers = []corev1.Container{{Ports: containerPorts(p.SidecarPorts), RestartPolicy: &always}}
-	}
-	if p.Ready != "" {
-		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: p.Ready, LastTransitionTime: metav1.Time{Time: p.ReadySince}}}
-	}
-	return pod
-}
-
-func containerPorts(ports []ContainerPort) []corev1.ContainerPort {
-	list := make([]corev1.ContainerPort, len(ports))
-	for i, p := range ports {
-		list[i] = corev1.ContainerPort{Name: p.Name, ContainerPort: p.Number, Protocol: p.Protocol}
-	}
-	return list
-}
-
-// Objects returns the objects of pods, in the same order.
-func Objects(pods []*Pod) []*corev1.Pod {
-	list := make([]*corev1.Pod, len(pods))
-	for i, p := range pods {
-		list[i] = p.Object()
-	}
-	return list
 }
