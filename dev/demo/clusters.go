@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/signpostd/signpost/internal/childprocess"
 	"github.com/signpostd/signpost/internal/manifest"
 )
 
@@ -130,7 +131,7 @@ func (s *stage) found(ctx context.Context, name, nodeA, nodeB string) (*town, er
 	if err := t.manifests.ApplyAll(ctx, strings.NewReader(objects), "shop"); err != nil {
 		return nil, err
 	}
-	admin, err := freeAddress()
+	admin, err := childprocess.Address()
 	if err != nil {
 		return nil, err
 	}

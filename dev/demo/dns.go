@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/internal/childprocess"
 )
 
 //go:embed dns.yaml
@@ -119,7 +120,7 @@ func (s *stage) namesInMemory(ctx context.Context) error {
 // startDNS starts the publisher of records with what its provider needs.
 func (s *stage) startDNS(ctx context.Context, provider ...string) error {
 	var err error
-	if s.dnsAdmin, err = freeAddress(); err != nil {
+	if s.dnsAdmin, err = childprocess.Address(); err != nil {
 		return err
 	}
 	s.dnsFlags = append([]string{"--kubeconfig", s.kubeconfig, "--source=service", "--policy=sync", "--txt-prefix=%{record_type}-"}, provider...)

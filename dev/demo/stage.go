@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/internal/childprocess"
 	"github.com/signpostd/signpost/internal/manifest"
 )
 
@@ -95,7 +95,7 @@ func (s *stage) startControllers(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if s.controllersAdmin, err = freeAddress(); err != nil {
+	if s.controllersAdmin, err = childprocess.Address(); err != nil {
 		return err
 	}
 	say("Starting Signpost in place of the controllers that are missing: signpost controllers")
@@ -118,10 +118,10 @@ func (s *stage) startControllers(ctx context.Context) error {
 
 func (s *stage) startDestination(ctx context.Context) error {
 	var err error
-	if s.grpc, err = freeAddress(); err != nil {
+	if s.grpc, err = childprocess.Address(); err != nil {
 		return err
 	}
-	if s.destinationAdmin, err = freeAddress(); err != nil {
+	if s.destinationAdmin, err = childprocess.Address(); err != nil {
 		return err
 	}
 	say("Starting Signpost in place of Linkerd's destination controller: signpost destination -addr %s", s.grpc)
@@ -160,15 +160,6 @@ func (s *stage) ready(ctx context.Context, admin, beginning string) (line string
 		return false, fmt.Errorf("it says %q, want %q", body, beginning)
 	})
 	return line, err
-}
-
-// freeAddress returns an address that was free a moment ago.
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }
 
 // strike ends everything, the last started first, and BIND when nobody needs it any more.

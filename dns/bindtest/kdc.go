@@ -104,7 +104,7 @@ func startKDC(ctx context.Context, programs kdcPrograms, c KDCConfig) (*KDC, err
 
 // prepare chooses a port, writes the files and makes the database.
 func (k *KDC) prepare(ctx context.Context) error {
-	port, err := freePort()
+	port, err := childprocess.Port()
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -115,10 +113,10 @@ func lastLines(log string) string {
 // prepare chooses ports and writes the files.
 func (s *Server) prepare(c Config) error {
 	var err error
-	if s.port, err = freePort(); err != nil {
+	if s.port, err = childprocess.Port(); err != nil {
 		return err
 	}
-	if s.tlsPort, err = freePort(); err != nil {
+	if s.tlsPort, err = childprocess.Port(); err != nil {
 		return err
 	}
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
@@ -139,24 +137,6 @@ func (s *Server) prepare(c Config) error {
 		return fmt.Errorf("write the configuration: %w", err)
 	}
 	return nil
-}
-
-// freePort returns a port that nobody uses over TCP or UDP.
-func freePort() (uint16, error) {
-	var errs []error
-	for range attempts {
-		tcp, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-		if err != nil {
-			return 0, fmt.Errorf("find a free port: %w", err)
-		}
-		port := tcp.Addr().(*net.TCPAddr).AddrPort().Port()
-		udp, err := net.ListenPacket("udp4", "127.0.0.1:"+strconv.Itoa(int(port)))
-		if err == nil {
-			return port, errors.Join(udp.Close(), tcp.Close())
-		}
-		errs = append(errs, err, tcp.Close())
-	}
-	return 0, fmt.Errorf("find a free port: %w", errors.Join(errs...))
 }
 
 // launch starts named, which reads the Kerberos settings of the environment.

@@ -1,8 +1,8 @@
 // Package childprocess runs the servers that tests start: processes that live as long as
 // somebody wants them, and no longer than the process that started them.
 //
-// Packages kubetest and bindtest start theirs with it, and the tests of DNS providers.
-// The methods of a [Process] may be called from any goroutine.
+// Packages kubetest and bindtest start theirs with it, and the tests of DNS providers; the
+// demo takes its ports from [Port]. Everything here may be called from any goroutine.
 package childprocess
 
 import (

@@ -3,7 +3,6 @@ package linked
 import (
 	"flag"
 	"fmt"
-	"net"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/childprocess"
 	"github.com/signpostd/signpost/internal/kubetest"
 )
 
@@ -107,14 +107,13 @@ func TestClusterMoves(t *testing.T) {
 	secret := linkTo("east", api, t)
 	f.create(secret)
 	f.await("east", Synced, "")
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	nobody, err := childprocess.Address()
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody.Close()
 	secret.Data[kubeconfigKey] = []byte(kubeconfigOf(t, api, func(c *clientcmdapi.Config) {
 		for _, cluster := range c.Clusters {
-			cluster.Server = "https://" + nobody.Addr().String()
+			cluster.Server = "https://" + nobody
 		}
 	}))
 	f.update(secret)

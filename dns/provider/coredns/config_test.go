@@ -12,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/internal/childprocess"
 )
 
 func TestPlugin(t *testing.T) {
@@ -88,7 +89,11 @@ func TestTLSSettings(t *testing.T) {
 
 // A provider can be opened while its etcd is away: that is an error of the calls.
 func TestEtcdAway(t *testing.T) {
-	t.Setenv("ETCD_URLS", "http://"+freeAddress())
+	address, err := childprocess.Address()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("ETCD_URLS", "http://"+address)
 	for name, password := range map[string]string{"without password": "", "with password": "secret"} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("ETCD_USERNAME", "somebody")

@@ -3,7 +3,6 @@ package coredns
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,7 +49,15 @@ func startEtcd() (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	client, peer := "http://"+freeAddress(), "http://"+freeAddress()
+	clientAddress, err := childprocess.Address()
+	if err != nil {
+		return nil, err
+	}
+	peerAddress, err := childprocess.Address()
+	if err != nil {
+		return nil, err
+	}
+	client, peer := "http://"+clientAddress, "http://"+peerAddress
 	cmd := exec.Command(binary, "etcd", "--data-dir="+dir, "--listen-client-urls="+client, "--advertise-client-urls="+client,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=default="+peer,
 		"--log-level=error", "--unsafe-no-fsync")
@@ -87,15 +94,6 @@ func reachable(url string) error {
 			return err
 		}
 	}
-}
-
-func freeAddress() string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // localcluster returns the path of the program.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -57,7 +56,14 @@ func startServer() (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	apiPort, dnsPort := freePort(), freePort()
+	apiPort, err := childprocess.Port()
+	if err != nil {
+		return nil, err
+	}
+	dnsPort, err := childprocess.Port()
+	if err != nil {
+		return nil, err
+	}
 	server.api, server.dns = fmt.Sprintf("http://127.0.0.1:%d", apiPort), fmt.Sprintf("127.0.0.1:%d", dnsPort)
 	config := fmt.Sprintf(`launch=lmdb
 lmdb-filename=%[1]s/zones
@@ -131,15 +137,6 @@ func answers() error {
 			return errors.New("the API doesn't answer")
 		}
 	}
-}
-
-func freePort() int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // request asks the API without our code.

@@ -1,0 +1,71 @@
+package childprocess
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"sync"
+)
+
+// Ports are taken from below the range that the kernel uses for outgoing connections and
+// for who asks for any port: from that range, a port may be somebody else's by the time
+// the server starts. Local clusters have the ports above these.
+const (
+	lowestPort  = 10000
+	highestPort = 19999
+	attempts    = 200
+)
+
+// reserved keeps ports from other processes: each lock is a Unix socket in the abstract
+// name space, which the kernel frees when this process ends.
+var reserved struct {
+	sync.Mutex
+	locks []net.Listener
+}
+
+// Port returns a port of the loopback interface for a server that is about to start:
+// nobody uses it, over TCP or UDP, and Port returns it to nobody else on this machine for as
+// long as this process lives.
+func Port() (uint16, error) {
+	for range attempts {
+		port := uint16(lowestPort + rand.IntN(highestPort-lowestPort+1))
+		lock, err := net.Listen("unix", fmt.Sprintf("@signpost-port-%d", port))
+		if err != nil {
+			continue
+		}
+		if !free(port) {
+			_ = lock.Close()
+			continue
+		}
+		reserved.Lock()
+		defer reserved.Unlock()
+		reserved.locks = append(reserved.locks, lock)
+		return port, nil
+	}
+	return 0, fmt.Errorf("find a free port between %d and %d: none in %d attempts", lowestPort, highestPort, attempts)
+}
+
+// free reports whether nobody listens on a port.
+func free(port uint16) bool {
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port)))
+	tcp, err := net.Listen("tcp", address)
+	if err != nil {
+		return false
+	}
+	defer tcp.Close()
+	udp, err := net.ListenPacket("udp", address)
+	if err != nil {
+		return false
+	}
+	return udp.Close() == nil
+}
+
+// Address returns 127.0.0.1 with a [Port].
+func Address() (string, error) {
+	port, err := Port()
+	if err != nil {
+		return "", err
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))), nil
+}
