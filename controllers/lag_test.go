@@ -237,6 +237,7 @@ func TestAD13NamespaceGoesAway(t *testing.T) {
 	s.service("web")
 	s.workload("vm-0", "web", []string{"10.0.0.9"})
 	s.pod("web-0", "web", "10.0.0.1")
+	s.catchUp("services") // a workload that comes later is a reason to try again
 	since := s.journal.now()
 	s.must(s.client.CoreV1().Namespaces().Delete(t.Context(), s.ns, metav1.DeleteOptions{}))
 	t.Cleanup(s.emptyNamespace)
