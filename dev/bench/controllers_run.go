@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -12,6 +11,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/signpostd/signpost/internal/childprocess"
 )
 
 const (
@@ -45,36 +46,25 @@ func competitors(c choice) [2]startControllers {
 }
 
 func startKubernetesControllers(ctx context.Context, k *cluster, writers []writer) (*process, error) {
-	port, err := freePort(ctx)
+	port, err := childprocess.Port()
 	if err != nil {
 		return nil, err
 	}
 	return start(ctx, k.dir, localclusterBinary, "kube-controller-manager",
 		"--kubeconfig", k.kubeconfig, "--authentication-kubeconfig", k.kubeconfig, "--authorization-kubeconfig", k.kubeconfig,
-		"--bind-address", "127.0.0.1", "--secure-port", port, "--leader-elect=false",
+		"--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(port), "--leader-elect=false",
 		"--kube-api-qps", unlimited, "--kube-api-burst", unlimited,
 		"--controllers", join(writers, func(w writer) string { return w.kubernetes }))
 }
 
 func startSignpostControllers(ctx context.Context, k *cluster, writers []writer) (*process, error) {
-	port, err := freePort(ctx)
+	metrics, err := childprocess.Address()
 	if err != nil {
 		return nil, err
 	}
 	return start(ctx, k.dir, signpostBinary, "controllers",
-		"--kubeconfig", k.kubeconfig, "--metrics-addr", "127.0.0.1:"+port, "--leader-elect=false", "--kube-api-qps=0",
+		"--kubeconfig", k.kubeconfig, "--metrics-addr", metrics, "--leader-elect=false", "--kube-api-qps=0",
 		"--controllers", join(writers, func(w writer) string { return w.signpost }))
-}
-
-// freePort returns a port of the loopback interface that nobody listens on.
-func freePort(ctx context.Context) (string, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
 }
 
 func join(writers []writer, of func(writer) string) string {

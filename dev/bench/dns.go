@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/signpostd/signpost/internal/childprocess"
 )
 
 const (
@@ -107,13 +109,13 @@ func (d *dnsRun) close() {
 
 // start starts the publisher.
 func (d *dnsRun) start(ctx context.Context) error {
-	port, err := freePort(ctx)
+	metrics, err := childprocess.Address()
 	if err != nil {
 		return err
 	}
 	addr := d.server.bind.Addr
 	d.process, err = start(ctx, d.cluster.dir, signpostBinary, "dns",
-		"--kubeconfig", d.cluster.kubeconfig, "--metrics-address", "127.0.0.1:"+port, "--interval", dnsInterval.String(),
+		"--kubeconfig", d.cluster.kubeconfig, "--metrics-address", metrics, "--interval", dnsInterval.String(),
 		"--source=service", "--policy=sync", "--txt-prefix=%{record_type}-",
 		"--provider=rfc2136", "--rfc2136-host="+addr.Addr().String(), fmt.Sprintf("--rfc2136-port=%d", addr.Port()),
 		"--rfc2136-zone="+dnsZone, "--rfc2136-axfr", "--rfc2136-tsig-keyname="+d.server.key.Name,

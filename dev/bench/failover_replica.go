@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/signpostd/signpost/internal/childprocess"
 )
 
 // replica is one of the two processes, with the proxy before it.
@@ -29,19 +31,19 @@ func startReplicaOf(c choice) startReplica {
 }
 
 func startSignpostReplica(ctx context.Context, r *replica, lease leaseTimes) (*process, error) {
-	port, err := freePort(ctx)
+	metrics, err := childprocess.Address()
 	if err != nil {
 		return nil, err
 	}
 	return start(ctx, r.dir, signpostBinary, append([]string{
 		"controllers",
 		"--controllers", slicesWriter.signpost, "--kubeconfig", r.kubeconfig, "--kube-api-qps=0",
-		"--metrics-addr", "127.0.0.1:" + port,
+		"--metrics-addr", metrics,
 	}, lease.flags()...)...)
 }
 
 func startKubernetesReplica(ctx context.Context, r *replica, lease leaseTimes) (*process, error) {
-	port, err := freePort(ctx)
+	port, err := childprocess.Port()
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +52,7 @@ func startKubernetesReplica(ctx context.Context, r *replica, lease leaseTimes) (
 		"--controllers", slicesWriter.kubernetes,
 		"--kubeconfig", r.kubeconfig, "--authentication-kubeconfig", r.kubeconfig, "--authorization-kubeconfig", r.kubeconfig,
 		"--kube-api-qps", unlimited, "--kube-api-burst", unlimited,
-		"--bind-address", "127.0.0.1", "--secure-port", port,
+		"--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(port),
 	}, lease.flags()...)...)
 }
 

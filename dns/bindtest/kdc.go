@@ -58,17 +58,11 @@ func StartKDC(ctx context.Context, c KDCConfig) (*KDC, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a KDC: %w", err)
 	}
-	var errs []error
-	for range attempts {
-		k, err := startKDC(ctx, programs, c)
-		if err == nil {
-			return k, nil
-		}
-		if errs = append(errs, err); ctx.Err() != nil || !errors.Is(err, errPortTaken) {
-			break
-		}
+	k, err := onFreePorts(ctx, func() (*KDC, error) { return startKDC(ctx, programs, c) })
+	if err != nil {
+		return nil, fmt.Errorf("start a KDC: %w", err)
 	}
-	return nil, fmt.Errorf("start a KDC: %w", errors.Join(errs...))
+	return k, nil
 }
 
 func findKDC() (p kdcPrograms, err error) {

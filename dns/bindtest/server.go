@@ -47,17 +47,11 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	var errs []error
-	for range attempts {
-		s, err := start(ctx, program, c)
-		if err == nil {
-			return s, nil
-		}
-		if errs = append(errs, err); ctx.Err() != nil || !errors.Is(err, errPortTaken) {
-			break
-		}
+	s, err := onFreePorts(ctx, func() (*Server, error) { return start(ctx, program, c) })
+	if err != nil {
+		return nil, fmt.Errorf("start named: %w", err)
 	}
-	return nil, fmt.Errorf("start named: %w", errors.Join(errs...))
+	return s, nil
 }
 
 func program() (string, error) {
@@ -103,6 +97,20 @@ func start(ctx context.Context, program string, c Config) (*Server, error) {
 
 // errPortTaken: somebody else was given the port in the meantime.
 var errPortTaken = errors.New("the port is taken")
+
+// onFreePorts starts something, on other ports when those that it chose are taken.
+func onFreePorts[T any](ctx context.Context, start func() (T, error)) (started T, err error) {
+	var errs []error
+	for range attempts {
+		if started, err = start(); err == nil {
+			return started, nil
+		}
+		if errs = append(errs, err); ctx.Err() != nil || !errors.Is(err, errPortTaken) {
+			break
+		}
+	}
+	return started, errors.Join(errs...)
+}
 
 // lastLines returns the end of a log, behind what named says of itself.
 func lastLines(log string) string {

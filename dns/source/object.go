@@ -134,6 +134,16 @@ func (r *Reader) Origin(o *Object) Origin {
 	return origin
 }
 
+// Hosts returns the names that an object asks for without templates: those in its fields
+// that aren't empty, and those of its annotation, unless the settings ignore that.
+func (r *Reader) Hosts(o *Object, fields ...string) []string {
+	hosts := AppendSet(nil, fields...)
+	if !r.settings.IgnoreHostnameAnnotation {
+		hosts = append(hosts, o.Annotations.Hostnames...)
+	}
+	return hosts
+}
+
 // Result returns what came of evaluating an object, with what is wrong with its
 // annotations. It merges records. Of an unreadable object that is the reason.
 func (r *Reader) Result(o *Object, records []*dns.RecordSet, err error) Result {

@@ -14,8 +14,8 @@ import (
 
 const rootModule = "github.com/signpostd/signpost"
 
-// findBinary returns the path of localcluster, and builds it if it is not there.
-func findBinary() (string, error) {
+// Localcluster returns the path of the program localcluster, and builds it if it is not there.
+func Localcluster() (string, error) {
 	root, err := repositoryRoot()
 	if err != nil {
 		return "", err

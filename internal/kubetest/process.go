@@ -28,7 +28,7 @@ type process struct {
 
 // launch starts localcluster and waits until its cluster is ready.
 func launch(options Options) (*process, error) {
-	binary, err := findBinary()
+	binary, err := Localcluster()
 	if err != nil {
 		return nil, err
 	}

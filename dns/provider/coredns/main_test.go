@@ -2,46 +2,28 @@ package coredns
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
+	"github.com/signpostd/signpost/dns/providertest"
 	"github.com/signpostd/signpost/internal/childprocess"
+	"github.com/signpostd/signpost/internal/kubetest"
 )
 
 // etcdURL is where the etcd of these tests is.
 var etcdURL string
 
-func TestMain(m *testing.M) {
-	stop, err := startEtcd()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "start etcd:", err)
-		os.Exit(1)
-	}
-	started := goleak.IgnoreCurrent()
-	code := m.Run()
-	if code == 0 {
-		if err := goleak.Find(started); err != nil {
-			fmt.Fprintln(os.Stderr, "leaked:", err)
-			code = 1
-		}
-	}
-	stop()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { providertest.Main(m, "etcd", startEtcd) }
 
 // startEtcd starts the etcd that is in the local cluster's program, with a user.
 func startEtcd() (stop func(), err error) {
-	binary, err := localcluster()
+	binary, err := kubetest.Localcluster()
 	if err != nil {
 		return nil, err
 	}
@@ -94,25 +76,4 @@ func reachable(url string) error {
 			return err
 		}
 	}
-}
-
-// localcluster returns the path of the program.
-func localcluster() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && strings.Contains(string(text), "module github.com/signpostd/signpost\n") {
-			break
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no go.mod of the module in a directory above")
-		}
-	}
-	binary := filepath.Join(dir, "bin", "localcluster")
-	if _, err := os.Stat(binary); err != nil {
-		return "", fmt.Errorf("%w: run make build", err)
-	}
-	return binary, nil
 }

@@ -16,9 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/providertest"
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
@@ -27,24 +26,7 @@ const apiKey = "key-of-the-test"
 // server is the PowerDNS of these tests.
 var server struct{ api, dns string }
 
-func TestMain(m *testing.M) {
-	stop, err := startServer()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "start PowerDNS:", err)
-		os.Exit(1)
-	}
-	started := goleak.IgnoreCurrent()
-	code := m.Run()
-	http.DefaultClient.CloseIdleConnections()
-	if code == 0 {
-		if err := goleak.Find(started); err != nil {
-			fmt.Fprintln(os.Stderr, "leaked:", err)
-			code = 1
-		}
-	}
-	stop()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { providertest.Main(m, "PowerDNS", startServer) }
 
 // startServer starts PowerDNS with zones in files of its own.
 func startServer() (stop func(), err error) {

@@ -28,7 +28,7 @@ type Config struct{ source.NoFlags }
 
 // Open implements [source.Config].
 func (Config) Open(in source.Input) (source.Source, error) {
-	s := &proxies{settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
+	s := &proxies{reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: proxyKind, Label: "HTTPProxy", Properties: true,
 	})}
 	s.table = s.kind().Table(source.Notify[proxy](in.Changed))
@@ -37,9 +37,8 @@ func (Config) Open(in source.Input) (source.Source, error) {
 
 // proxies is the source.
 type proxies struct {
-	settings source.Settings
-	reader   *source.Reader
-	table    *kube.Table[proxy]
+	reader *source.Reader
+	table  *kube.Table[proxy]
 }
 
 // proxy is what is kept of an HTTPProxy.
@@ -99,19 +98,7 @@ func (s *proxies) evaluate(key source.Key) source.Result {
 		targets = p.addresses
 	}
 	origin := s.reader.Origin(&p.Object)
-	records := origin.All(s.hosts(p), targets)
+	records := origin.All(s.reader.Hosts(&p.Object, p.host), targets)
 	records, err := s.reader.Templates.AddNames(records, &p.Object, origin, targets)
 	return s.reader.Result(&p.Object, records, err)
-}
-
-// hosts returns the names that a proxy asks for without templates.
-func (s *proxies) hosts(p *proxy) []string {
-	var hosts []string
-	if p.host != "" {
-		hosts = append(hosts, p.host)
-	}
-	if !s.settings.IgnoreHostnameAnnotation {
-		hosts = append(hosts, p.Annotations.Hostnames...)
-	}
-	return hosts
 }

@@ -52,8 +52,8 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, fmt.Errorf("--%s %q: use namespace/name of a Service, such as %s", loadBalancerFlag, c.LoadBalancer, NewConfig().LoadBalancer)
 	}
 	s := &routes{
-		settings: in.Settings, service: source.Key{Namespace: namespace, Name: service},
-		reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true}),
+		service: source.Key{Namespace: namespace, Name: service},
+		reader:  source.NewReader(in.Settings, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true}),
 	}
 	s.table = s.kind().Table(source.Notify[route](in.Changed), kube.WithIndex(following, followKeys))
 	s.services = s.serviceKind().Table(kube.WithHandler(func(_, _ *balancer) {
@@ -64,7 +64,6 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 
 // routes is the source.
 type routes struct {
-	settings source.Settings
 	service  source.Key
 	reader   *source.Reader
 	table    *kube.Table[route]
@@ -150,7 +149,7 @@ func (s *routes) evaluate(key source.Key) source.Result {
 	}
 	targets, problems := s.targets(r)
 	origin := s.reader.Origin(&r.Object)
-	records := origin.All(s.hosts(r), targets)
+	records := origin.All(s.reader.Hosts(&r.Object, r.host), targets)
 	records, err := s.reader.Templates.AddNames(records, &r.Object, origin, targets)
 	result := s.reader.Result(&r.Object, records, err)
 	result.Problems = append(result.Problems, problems...)
@@ -170,16 +169,4 @@ func (s *routes) targets(r *route) ([]string, []dns.Problem) {
 		}}
 	}
 	return service.addresses, nil
-}
-
-// hosts returns the names that a route asks for without templates.
-func (s *routes) hosts(r *route) []string {
-	var hosts []string
-	if r.host != "" {
-		hosts = append(hosts, r.host)
-	}
-	if !s.settings.IgnoreHostnameAnnotation {
-		hosts = append(hosts, r.Annotations.Hostnames...)
-	}
-	return hosts
 }

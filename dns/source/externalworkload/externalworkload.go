@@ -27,7 +27,7 @@ type Config struct{ source.NoFlags }
 
 // Open implements [source.Config].
 func (*Config) Open(in source.Input) (source.Source, error) {
-	s := &workloads{settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
+	s := &workloads{reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: workload.SchemeGroupVersion.WithKind("ExternalWorkload"), Label: name, Properties: true,
 	})}
 	s.table = kube.Retrim(kube.ExternalWorkloads(), kube.TrimOf(s.trim)).Table(source.Notify[machine](in.Changed))
@@ -36,9 +36,8 @@ func (*Config) Open(in source.Input) (source.Source, error) {
 
 // workloads is the source.
 type workloads struct {
-	settings source.Settings
-	reader   *source.Reader
-	table    *kube.Table[machine]
+	reader *source.Reader
+	table  *kube.Table[machine]
 }
 
 // machine is what is kept of an ExternalWorkload.
@@ -92,11 +91,7 @@ func (s *workloads) records(obj *machine) ([]*dns.RecordSet, error) {
 	if len(targets) == 0 {
 		targets = obj.ips
 	}
-	var found []*dns.RecordSet
-	if !s.settings.IgnoreHostnameAnnotation {
-		found = origin.All(obj.Annotations.Hostnames, targets)
-	}
-	found, err := templates.AddPairs(found, &obj.Object, origin)
+	found, err := templates.AddPairs(origin.All(s.reader.Hosts(&obj.Object), targets), &obj.Object, origin)
 	if err != nil {
 		return nil, err
 	}

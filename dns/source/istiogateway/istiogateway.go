@@ -30,7 +30,7 @@ type Config struct{ source.NoFlags }
 
 // Open implements [source.Config].
 func (Config) Open(in source.Input) (source.Source, error) {
-	s := &gateways{settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
+	s := &gateways{reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: gatewayKind, Label: "gateway", Properties: true,
 	})}
 	s.table = s.kind().Table(
@@ -56,7 +56,6 @@ func (Config) Open(in source.Input) (source.Source, error) {
 
 // gateways is the source.
 type gateways struct {
-	settings  source.Settings
 	reader    *source.Reader
 	table     *kube.Table[gateway]
 	services  *kube.Table[service]
@@ -121,12 +120,8 @@ func (s *gateways) evaluate(key source.Key) source.Result {
 	if err != nil {
 		return s.reader.Result(&g.Object, nil, err)
 	}
-	hosts := g.hosts
-	if !s.settings.IgnoreHostnameAnnotation {
-		hosts = slices.Concat(hosts, g.Annotations.Hostnames)
-	}
 	origin := s.reader.Origin(&g.Object)
-	records, err := s.reader.Templates.AddNames(origin.All(hosts, targets), &g.Object, origin, targets)
+	records, err := s.reader.Templates.AddNames(origin.All(s.reader.Hosts(&g.Object, g.hosts...), targets), &g.Object, origin, targets)
 	return s.reader.Result(&g.Object, records, err)
 }
 

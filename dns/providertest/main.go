@@ -1,0 +1,33 @@
+package providertest
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// Main runs the tests of a provider beside a server: it starts the server, checks that the
+// tests leave no goroutine behind, stops the server and ends the process. It is what
+// TestMain calls.
+func Main(m *testing.M, server string, start func() (stop func(), err error)) {
+	stop, err := start()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "start %s: %v\n", server, err)
+		os.Exit(1)
+	}
+	started := goleak.IgnoreCurrent()
+	code := m.Run()
+	// Tests ask the server without our code, too.
+	http.DefaultClient.CloseIdleConnections()
+	if code == 0 {
+		if err := goleak.Find(started); err != nil {
+			fmt.Fprintln(os.Stderr, "leaked:", err)
+			code = 1
+		}
+	}
+	stop()
+	os.Exit(code)
+}
