@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -25,9 +26,17 @@ var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Ver
 // one given. A status in a document is applied too, through the status subresource where there is one.
 func (c *Cluster) Apply(t testing.TB, manifests, namespace string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout+establishTimeout)
 	defer cancel()
-	if err := c.manifests.ApplyAll(ctx, strings.NewReader(manifests), namespace); err != nil {
+	var err error
+	// The API server serves a kind that was just defined a moment before its discovery tells of it.
+	_ = poll(establishTimeout, func() error {
+		if err = c.manifests.ApplyAll(ctx, strings.NewReader(manifests), namespace); meta.IsNoMatchError(err) {
+			return err
+		}
+		return nil
+	})
+	if err != nil {
 		t.Fatalf("kubetest: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -259,9 +260,18 @@ func TestCustomGroup(t *testing.T) {
 	api.Apply(t, customCRD, "")
 	t.Cleanup(func() {
 		crds := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
-		if err := api.Dynamic.Resource(crds).Delete(context.Background(), "nameentries.records.example.com", metav1.DeleteOptions{}); err != nil {
+		const name = "nameentries.records.example.com"
+		if err := api.Dynamic.Resource(crds).Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
+		// Until it is gone, applying it again would change what is about to go.
+		kubetest.Eventually(t, 20*time.Second, func() error {
+			_, err := api.Dynamic.Resource(crds).Get(context.Background(), name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return nil
+			}
+			return fmt.Errorf("the definition is still there, or: %v", err)
+		})
 	})
 	kubetest.Eventually(t, 20*time.Second, func() error {
 		if !o.source.Tables[0].Filled() {
