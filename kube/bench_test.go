@@ -50,7 +50,7 @@ func BenchmarkTrimPod(b *testing.B) {
 	for i := range pods {
 		pods[i] = typicalPod(i)
 	}
-	scope := Scope{Cluster: catalog.LocalCluster, strings: newInterner(internLimit)}
+	scope := newScope(catalog.LocalCluster)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if w, problems := trimPod(scope, pods[i%len(pods)]); w == nil || problems != nil {
@@ -66,7 +66,7 @@ func BenchmarkPodMemory(b *testing.B) {
 		before := heap()
 		table := Pods().Table()
 		store := storeOf(b, binding{
-			scope:  Scope{Cluster: catalog.LocalCluster, strings: newInterner(internLimit)},
+			scope:  newScope(catalog.LocalCluster),
 			report: func(p catalog.Problem) { b.Fatal(p) },
 		}, table)
 		for i := range pods {

@@ -148,7 +148,7 @@ func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tab
 		if f.source, err = newSource(cfg, client, f.reading, o.Namespace); err != nil {
 			return err
 		}
-		f.source.state = f.state
+		f.source.state, f.source.entries = f.state, newEntries(f)
 		f.state.changed = func() { c.changed(f) }
 		if err := c.metrics.register(f); err != nil {
 			return err
@@ -169,7 +169,7 @@ func (c *Cluster) feedFor(r reading, o Options) (*feed, error) {
 		}
 	}
 	f, err := newFeed(r, binding{
-		scope:  Scope{Cluster: o.Name, strings: newInterner(internLimit)},
+		scope:  newScope(o.Name),
 		report: o.Report,
 		now:    time.Now,
 		lagObserver: func(kind string) (func(int64), error) {

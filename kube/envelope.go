@@ -2,36 +2,29 @@ package kube
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
-	"reflect"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/signpostd/signpost/internal/wire"
 )
 
 // frameLimit is the greatest size of a frame that is believed. Objects are smaller than
 // 2 MB, because etcd takes no larger ones.
 const frameLimit = 16 << 20
 
-// protobufPrefix begins each object that Kubernetes encodes as protobuf; what follows is a
-// runtime.Unknown (k8s.io/apimachinery/pkg/runtime/generated.proto).
-const protobufPrefix = "k8s\x00"
-
 // events reads the events of a watch in protobuf: frames of a metav1.WatchEvent each,
-// preceded by their length. It does what client-go's decoder does, but opens the two
-// envelopes around an object in place, where client-go copies the object twice.
+// preceded by their length. It opens the two envelopes around an object in place, where
+// client-go copies the object twice, and makes an [entry] of the object at once, so that
+// only what tables keep leaves it.
 type events struct {
-	body io.ReadCloser
-	// object is the Go type of the objects of the watch.
-	object reflect.Type
-	// unread are the fields of objects that nobody reads.
-	unread unread
-	// spares are objects to decode into.
-	spares *spares
-	// other decodes what is no such object: the status that ends a watch.
+	body    io.ReadCloser
+	entries *entries
+	// objects decodes the objects that a table wants as such.
+	objects *objects
+	// other decodes what is no object of a table: the status that ends a watch.
 	other runtime.Decoder
 
 	frame []byte // the last one
@@ -39,25 +32,10 @@ type events struct {
 
 var _ watch.Decoder = (*events)(nil)
 
-// unmarshaler is what each generated API type has.
-type unmarshaler interface {
-	runtime.Object
-	Unmarshal([]byte) error
-}
-
-// newEvents returns the events in a body, whose objects have the form.
-func newEvents(body io.ReadCloser, form Form, other runtime.Decoder) (*events, error) {
-	list := form.newList()
-	items, ok := reflect.TypeOf(list).Elem().FieldByName("Items")
-	if !ok {
-		return nil, fmt.Errorf("%T is no list: it has no Items", list)
-	}
-	object := items.Type.Elem()
-	if _, ok := reflect.New(object).Interface().(unmarshaler); !ok {
-		return nil, fmt.Errorf("%s can't be decoded from protobuf", object)
-	}
-	fields, err := unreadOf(object, form.unread)
-	return &events{body: body, object: object, unread: fields, spares: form.spares, other: other}, err
+// newEvents returns the events in a body.
+func newEvents(body io.ReadCloser, e *entries, other runtime.Decoder) (*events, error) {
+	objects, err := newObjects(e.feed.form)
+	return &events{body: body, entries: e, objects: objects, other: other}, err
 }
 
 // Close implements watch.Decoder.
@@ -72,11 +50,11 @@ func (e *events) Decode() (watch.EventType, runtime.Object, error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("decode watch event: %w", err)
 	}
-	object, err := e.open(watch.EventType(kind), encoded)
+	object, err := e.open(kind, encoded)
 	if err != nil {
 		return "", nil, fmt.Errorf("decode object of watch event %s: %w", kind, err)
 	}
-	return watch.EventType(kind), object, nil
+	return kind, object, nil
 }
 
 // next reads the next frame.
@@ -97,87 +75,61 @@ func (e *events) next() error {
 	return err
 }
 
-// open decodes the object of an event, which keeps nothing of the frame.
+// open returns what an event is about, which keeps nothing of the frame.
 func (e *events) open(kind watch.EventType, encoded []byte) (runtime.Object, error) {
 	if kind != watch.Added && kind != watch.Modified && kind != watch.Deleted && kind != watch.Bookmark {
 		return runtime.Decode(e.other, encoded)
 	}
-	raw, err := openUnknown(encoded)
-	if err != nil {
+	message, err := wire.Unknown(encoded)
+	switch {
+	case err != nil:
 		return nil, err
+	case kind == watch.Bookmark:
+		return e.objects.decode(message)
 	}
-	if raw, err = e.unread.prune(raw); err != nil {
-		return nil, err
-	}
-	object := e.spares.take()
-	if object == nil {
-		object = reflect.New(e.object).Interface().(unmarshaler)
-	}
-	return object, object.Unmarshal(raw)
+	return e.entries.read(message, kind == watch.Deleted, e.objects)
 }
 
-var errTruncated = errors.New("the protobuf is cut off or malformed")
+// The numbers of fields of a metav1.WatchEvent, and of the runtime.RawExtension that has
+// its object.
+const (
+	eventType   = 1
+	eventObject = 2
+
+	extensionRaw = 1
+)
+
+var (
+	eventFields     = wire.Fields{Bytes: 1<<eventType | 1<<eventObject}
+	extensionFields = wire.Fields{Bytes: 1 << extensionRaw}
+)
 
 // openEvent returns the type and the object in an encoded metav1.WatchEvent.
-func openEvent(message []byte) (kind string, object []byte, err error) {
-	err = eachField(message, func(number protowire.Number, value []byte) error {
-		switch number {
-		case 1:
-			kind = string(value)
-		case 2: // a runtime.RawExtension
-			return eachField(value, func(number protowire.Number, value []byte) error {
-				if number == 1 {
-					object = value
-				}
-				return nil
-			})
-		}
-		return nil
-	})
-	return kind, object, err
-}
-
-// openUnknown returns the object in an encoded runtime.Unknown.
-func openUnknown(message []byte) (object []byte, err error) {
-	if len(message) < len(protobufPrefix) || string(message[:len(protobufPrefix)]) != protobufPrefix {
-		return nil, errors.New("this is no Kubernetes protobuf")
-	}
-	err = eachField(message[len(protobufPrefix):], func(number protowire.Number, value []byte) error {
-		switch {
-		case number == 2:
-			object = value
-		case number == 3 && len(value) > 0:
-			return fmt.Errorf("unknown content encoding %q", value)
-		}
-		return nil
-	})
-	return object, err
-}
-
-// eachField calls f with each field of a message that has a length; all that the envelopes
-// have are of that kind.
-func eachField(message []byte, f func(protowire.Number, []byte) error) error {
-	for len(message) > 0 {
-		number, wireType, n := protowire.ConsumeTag(message)
-		if n < 0 {
-			return errTruncated
-		}
-		message = message[n:]
-		if wireType != protowire.BytesType {
-			if n = protowire.ConsumeFieldValue(number, wireType, message); n < 0 {
-				return errTruncated
+func openEvent(message []byte) (kind watch.EventType, object []byte, err error) {
+	r := wire.Read(message)
+	for r.Next(eventFields) {
+		switch r.Number {
+		case eventType:
+			kind = kindOf(r.Bytes())
+		case eventObject:
+			extension := wire.Read(r.Bytes())
+			for extension.Next(extensionFields) {
+				object = extension.Bytes()
 			}
-			message = message[n:]
-			continue
+			if err := extension.Err(); err != nil {
+				return "", nil, err
+			}
 		}
-		value, n := protowire.ConsumeBytes(message)
-		if n < 0 {
-			return errTruncated
-		}
-		if err := f(number, value); err != nil {
-			return err
-		}
-		message = message[n:]
 	}
-	return nil
+	return kind, object, r.Err()
+}
+
+// kindOf returns a constant for the usual types.
+func kindOf(text []byte) watch.EventType {
+	for _, kind := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted, watch.Bookmark} {
+		if string(text) == string(kind) {
+			return kind
+		}
+	}
+	return watch.EventType(text)
 }

@@ -65,10 +65,10 @@ func TrimRecycled[T any](k Kind[T], object, next Marshaler) (*T, Marshaler, erro
 		return nil, nil, err
 	}
 	kept, _ := k.Trim(Scope{}, decoded)
-	if k.Form.spares == nil {
+	if k.Form.empty == nil {
 		return nil, nil, errors.New("the kind is not recycled")
 	}
-	k.Form.spares.empty(decoded)
+	k.Form.empty(decoded)
 	if message, err = next.Marshal(); err != nil {
 		return nil, nil, err
 	}
@@ -78,5 +78,5 @@ func TrimRecycled[T any](k Kind[T], object, next Marshaler) (*T, Marshaler, erro
 // Recycles reports whether a watch recycles the objects that it has for two forms.
 func Recycles(f, g Form) bool {
 	joint, err := f.with(g)
-	return err == nil && joint.spares != nil
+	return err == nil && joint.empty != nil
 }

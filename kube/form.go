@@ -33,19 +33,16 @@ type Form struct {
 	serializer              func() (runtime.NegotiatedSerializer, error)
 	// unread are the paths of fields that nobody reads.
 	unread []string
-	// spares are nil when objects are not recycled.
-	spares *spares
+	// empty is nil when objects are not recycled.
+	empty func(runtime.Object)
 }
 
-// managedFields are the parts of the managed fields that nobody reads.
-var managedFields = []string{
-	"metadata.managedFields.manager", "metadata.managedFields.apiVersion", "metadata.managedFields.fieldsType",
-	"metadata.managedFields.fieldsV1", "metadata.managedFields.subresource",
-}
+// managedFields are read before an object is decoded, if at all.
+var managedFields = []string{"metadata.managedFields"}
 
 // Without returns the form for kinds whose Trim doesn't read some fields, by path, such
 // as "spec.containers.image": they may be missing then. It is for a Form that is made by
-// [Protobuf], and no field of the metadata but the managed fields may be among them.
+// [Protobuf], and no field of the metadata may be among them.
 func (f Form) Without(paths ...string) Form {
 	f.unread = slices.Concat(f.unread, paths)
 	return f
@@ -89,8 +86,8 @@ func (f Form) protobuf() bool { return strings.HasPrefix(f.acceptWatch, protobuf
 // with returns the form that serves the kinds of both: whole objects, if one of them
 // needs those.
 func (f Form) with(g Form) (Form, error) {
-	if f.spares == nil || g.spares == nil {
-		f.spares, g.spares = nil, nil
+	if f.empty == nil || g.empty == nil {
+		f.empty, g.empty = nil, nil
 	}
 	switch {
 	case f.partial:

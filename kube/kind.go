@@ -38,6 +38,12 @@ type Kind[T any] struct {
 	// it nor anything that it points to but strings, unless the kind keeps [Whole] objects:
 	// its memory may be used again ([Form.Recycled]).
 	Trim func(Scope, runtime.Object) (*T, []catalog.Problem)
+	// Read, if it isn't nil, returns what Trim returns for an object that comes in protobuf,
+	// from the message itself: decoding all of an object costs more than the little that
+	// is read of it. The message is as the API server sent it, with managed fields and
+	// all, and is valid until Read returns. One that makes no sense is an error. Tables that share
+	// a watch need not all have it.
+	Read func(s Scope, message []byte) (*T, []catalog.Problem, error)
 	// Same reports whether nobody has to be told of a change from a to b, two values of
 	// one object; nil means that reflect.DeepEqual does.
 	Same func(a, b *T) bool
@@ -56,7 +62,7 @@ func Whole[U any, P interface {
 	metav1.Object
 }, T any](k Kind[T]) Kind[U] {
 	whole := Retrim(k, TrimOf(func(_ Scope, obj P) (*U, []catalog.Problem) { return obj, nil }))
-	whole.Form.spares = nil
+	whole.Form.empty = nil
 	whole.Same = func(a, b *U) bool { return P(a).GetResourceVersion() == P(b).GetResourceVersion() }
 	return whole
 }
@@ -67,6 +73,21 @@ type Scope struct {
 	Cluster string
 
 	strings *interner
+	labels  *labelSets
+}
+
+// InternBytes is Intern for bytes, which are not kept.
+func (s Scope) InternBytes(text []byte) string {
+	if s.strings == nil {
+		return string(text)
+	}
+	return s.strings.internBytes(text)
+}
+
+// newScope returns the scope of the objects of a resource.
+func newScope(cluster string) Scope {
+	strings := newInterner(internLimit)
+	return Scope{Cluster: cluster, strings: strings, labels: newLabelSets(strings, labelSetsLimit)}
 }
 
 // Intern returns a string equal to s that shares its memory with those returned
@@ -76,15 +97,6 @@ func (s Scope) Intern(text string) string {
 		return text
 	}
 	return s.strings.intern(text)
-}
-
-// Labels returns the labels of an object, with strings that are shared as by Intern.
-func (s Scope) Labels(m map[string]string) catalog.Labels {
-	l := catalog.NewLabels(m)
-	for i := range l {
-		l[i] = catalog.Label{Key: s.Intern(l[i].Key), Value: s.Intern(l[i].Value)}
-	}
-	return l
 }
 
 // TrimOf makes a [Kind.Trim] of a function that trims a K: the Go type of the objects, or

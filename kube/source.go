@@ -44,6 +44,7 @@ type source struct {
 	selector   string
 	form       Form
 	state      *state
+	entries    *entries
 }
 
 // newSource returns a source of what a feed reads, of one namespace or, when that is empty,
@@ -157,7 +158,7 @@ func (s *source) decoder(stream io.ReadCloser) (watch.Decoder, error) {
 		return nil, err
 	}
 	if s.form.protobuf() {
-		return newEvents(buffered, s.form, object)
+		return newEvents(buffered, s.entries, object)
 	}
 	return restwatch.NewDecoder(streaming.NewDecoder(framer.NewFrameReader(buffered), serializer), object), nil
 }

@@ -72,8 +72,11 @@ type AnyTable interface {
 	reading() reading
 	// bind makes the table part of a cluster.
 	bind(place) error
-	// trim returns what is kept of an object for an entry.
+	// trim returns what is kept of an object for an entry, read what is kept of one in
+	// protobuf, if the table reads those.
 	trim(runtime.Object) any
+	reads() bool
+	read(message []byte) (any, error)
 	// The others bring the table, and then its handlers, up to a version.
 	put(e *entry, version string)
 	remove(k key, version string)
@@ -193,6 +196,19 @@ func (t *Table[T]) trim(obj runtime.Object) any {
 		t.place.report(p)
 	}
 	return value
+}
+
+func (t *Table[T]) reads() bool { return t.kind.Read != nil }
+
+func (t *Table[T]) read(message []byte) (any, error) {
+	value, problems, err := t.kind.Read(t.place.scope, message)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range problems {
+		t.place.report(p)
+	}
+	return value, nil
 }
 
 func (t *Table[T]) put(e *entry, version string) {
