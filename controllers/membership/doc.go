@@ -6,5 +6,9 @@
 // in package controllers ask it which Services a change concerns and what a Service
 // consists of.
 //
+// Workloads that share their labels in memory, as the pods of a Deployment do, make a
+// group: which Services select them is found out once, and each of them costs the index
+// its name and its place in the group.
+//
 // All methods of an Index may be called from any goroutine.
 package membership

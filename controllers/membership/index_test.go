@@ -20,12 +20,18 @@ import (
 type thing struct {
 	namespace, name string
 	labels          map[string]string
-	version         int
+	// shared are the labels when they are to be the same in memory as those of others.
+	shared  catalog.Labels
+	version int
 }
 
 func newIndex() *Index[thing] {
 	return New(func(t thing) (types.NamespacedName, catalog.Labels) {
-		return types.NamespacedName{Namespace: t.namespace, Name: t.name}, catalog.NewLabels(t.labels)
+		name := types.NamespacedName{Namespace: t.namespace, Name: t.name}
+		if t.shared != nil {
+			return name, t.shared
+		}
+		return name, catalog.NewLabels(t.labels)
 	})
 }
 
@@ -47,10 +53,8 @@ func members(x *Index[thing], service string) []string {
 	return names
 }
 
-func sorted(list []string) []string {
-	slices.Sort(list)
-	return list
-}
+// sorted leaves the list as it is, which may be that of the index.
+func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
 // PH-06: pods find exactly the Services that select them.
 func TestPodFindsItsServices(t *testing.T) {
@@ -129,6 +133,32 @@ func TestNilAndEmptySelectors(t *testing.T) {
 type model struct {
 	services map[string]map[string]string
 	things   map[string]thing
+	// shared are the labels that things share.
+	shared map[string]catalog.Labels
+	// handed are lists that the index gave away, and what they were.
+	handed, copies [][]string
+}
+
+func newModel() *model {
+	return &model{
+		services: map[string]map[string]string{}, things: map[string]thing{}, shared: map[string]catalog.Labels{},
+	}
+}
+
+// share has a thing share its labels with the others of the same ones.
+func (m *model) share(t thing) thing {
+	text := fmt.Sprint(t.labels)
+	if _, ok := m.shared[text]; !ok {
+		m.shared[text] = catalog.NewLabels(t.labels)
+	}
+	t.shared = m.shared[text]
+	return t
+}
+
+// keep returns a list of the index sorted, and remembers that it must stay what it is.
+func (m *model) keep(list []string) []string {
+	m.handed, m.copies = append(m.handed, list), append(m.copies, slices.Clone(list))
+	return sorted(list)
 }
 
 func (m *model) selected(t thing) []string {
@@ -156,7 +186,7 @@ func TestIndexAgainstModel(t *testing.T) {
 	labels := rapid.MapOfN(rapid.SampledFrom([]string{"app", "tier", "zone"}), rapid.SampledFrom([]string{"x", "y"}), 0, 3)
 	names := rapid.SampledFrom([]string{"a", "b", "c", "d"})
 	rapid.Check(t, func(t *rapid.T) {
-		x, m := newIndex(), &model{services: map[string]map[string]string{}, things: map[string]thing{}}
+		x, m := newIndex(), newModel()
 		version := 0
 		t.Repeat(map[string]func(*rapid.T){
 			"put service": func(t *rapid.T) {
@@ -175,6 +205,9 @@ func TestIndexAgainstModel(t *testing.T) {
 			"put": func(t *rapid.T) {
 				version++
 				now := thing{namespace: "ns", name: names.Draw(t, "name"), labels: labels.Draw(t, "labels"), version: version}
+				if rapid.Bool().Draw(t, "shared") {
+					now = m.share(now)
+				}
 				content := rapid.Bool().Draw(t, "content")
 				old, known := m.things[now.name]
 				m.things[now.name] = now
@@ -184,7 +217,7 @@ func TestIndexAgainstModel(t *testing.T) {
 				} else if known {
 					want = nil
 				}
-				if got := sorted(x.Put(now, content)); !slices.Equal(got, want) {
+				if got := m.keep(x.Put(now, content)); !slices.Equal(got, want) {
 					t.Fatalf("put concerns %q, want %q", got, want)
 				}
 			},
@@ -195,7 +228,7 @@ func TestIndexAgainstModel(t *testing.T) {
 					want = m.selected(old)
 				}
 				delete(m.things, name)
-				if got := sorted(x.Delete(key(name))); !slices.Equal(got, want) {
+				if got := m.keep(x.Delete(key(name))); !slices.Equal(got, want) {
 					t.Fatalf("delete concerns %q, want %q", got, want)
 				}
 			},
@@ -242,12 +275,46 @@ func (m *model) check(t *rapid.T, x *Index[thing]) {
 		}
 	}
 	for name, w := range m.things {
-		if got, want := sorted(x.SelectedBy(key(name))), m.selected(w); !slices.Equal(got, want) {
+		if got, want := m.keep(x.SelectedBy(key(name))), m.selected(w); !slices.Equal(got, want) {
 			t.Fatalf("%s is selected by %q, want %q", name, got, want)
 		}
 	}
 	if got, want := len(x.Services()), len(selecting(m.services)); got != want {
 		t.Fatalf("%d Services select something, want %d", got, want)
+	}
+	if !slices.EqualFunc(m.handed, m.copies, slices.Equal) {
+		t.Fatal("a list that was handed out has been changed")
+	}
+	if ns := x.namespaces["ns"]; ns != nil {
+		checkLeftovers(t, ns)
+	}
+}
+
+// checkLeftovers fails when a namespace keeps what is gone.
+func checkLeftovers(t *rapid.T, ns *namespace[thing]) {
+	workloads := 0
+	for _, g := range ns.groups {
+		workloads += len(g.workloads)
+		for _, w := range g.workloads[len(g.workloads):cap(g.workloads)] {
+			if w.name != "" {
+				t.Fatalf("a group keeps %s, which has left it", w.name)
+			}
+		}
+	}
+	if workloads != len(ns.workloads) {
+		t.Fatalf("groups have %d workloads of %d", workloads, len(ns.workloads))
+	}
+	var filed []*group[thing]
+	for _, s := range ns.services {
+		filed = slices.AppendSeq(filed, s.groups.all())
+	}
+	for _, groups := range ns.byLabel {
+		filed = slices.AppendSeq(filed, groups.all())
+	}
+	for _, g := range filed {
+		if len(g.workloads) == 0 || ns.groups[identityOf(g.labels)] != g {
+			t.Fatalf("a group of labels %v is filed and has ended", g.labels)
+		}
 	}
 }
 

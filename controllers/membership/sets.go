@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -9,48 +10,100 @@ import (
 
 func sameSelector(a, b map[string]string) bool { return (a == nil) == (b == nil) && maps.Equal(a, b) }
 
-func equal(a, b catalog.Labels) bool { return slices.Equal(a, b) }
+// equal compares what the labels are only when they are not the same in memory.
+func equal(a, b catalog.Labels) bool {
+	return identityOf(a) == identityOf(b) || slices.Equal(a, b)
+}
 
-// concerned returns the names of the Services in either list, or, unless content
-// changed too, of those in one list only.
-func concerned[W any](old, now []*service[W], content bool) []string {
-	list := names(now)
-	for _, s := range old {
-		i := slices.Index(list, s.object.Name)
-		switch {
-		case i < 0:
-			list = append(list, s.object.Name)
-		case !content:
-			list = slices.Delete(list, i, i+1)
+// concerned returns the names that are in either list, or, unless content changed too,
+// those that are in one list only. The list is a new one.
+func concerned(old, now []string, content bool) []string {
+	var list []string
+	for _, name := range now {
+		if content || !slices.Contains(old, name) {
+			list = append(list, name)
+		}
+	}
+	for _, name := range old {
+		if !slices.Contains(now, name) {
+			list = append(list, name)
 		}
 	}
 	return list
 }
 
-func names[W any](services []*service[W]) []string {
-	if len(services) == 0 {
-		return nil
-	}
-	list := make([]string, len(services))
-	for i, s := range services {
-		list[i] = s.object.Name
-	}
-	return list
+// set is a set of pointers that costs nothing more than itself while it has one value, as
+// most sets have. The zero value is an empty set.
+type set[T any] struct {
+	// one is one of the values, or nil.
+	one *T
+	// others are the other values. There may be some while there is not the one.
+	others map[*T]struct{}
 }
 
-func add[T comparable](sets map[catalog.Label]map[T]struct{}, under catalog.Label, value T) {
-	set := sets[under]
-	if set == nil {
-		set = map[T]struct{}{}
-		sets[under] = set
+func (s *set[T]) add(value *T) {
+	_, known := s.others[value]
+	switch {
+	case known || s.one == value:
+	case s.one == nil:
+		s.one = value
+	case s.others == nil:
+		s.others = map[*T]struct{}{value: {}}
+	default:
+		s.others[value] = struct{}{}
 	}
-	set[value] = struct{}{}
 }
 
-func remove[T comparable](sets map[catalog.Label]map[T]struct{}, under catalog.Label, value T) {
-	set := sets[under]
-	delete(set, value)
-	if len(set) == 0 {
-		delete(sets, under)
+// remove does nothing if the value is not in the set.
+func (s *set[T]) remove(value *T) {
+	if s.one == value {
+		s.one = nil
+		return
 	}
+	delete(s.others, value)
+	if len(s.others) == 0 {
+		s.others = nil
+	}
+}
+
+func (s set[T]) size() int {
+	if s.one == nil {
+		return len(s.others)
+	}
+	return 1 + len(s.others)
+}
+
+// all returns the values, in no particular order.
+func (s set[T]) all() iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		if s.one != nil && !yield(s.one) {
+			return
+		}
+		for v := range s.others {
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// add puts a value into the set of a label.
+func add[T any](sets map[catalog.Label]set[T], label catalog.Label, value *T) {
+	s := sets[label]
+	s.add(value)
+	sets[label] = s
+}
+
+// remove undoes add. There is no set of a label of which nothing is left.
+func remove[T any](sets map[catalog.Label]set[T], label catalog.Label, value *T) {
+	s, ok := sets[label]
+	if !ok {
+		return
+	}
+	s.remove(value)
+	if s.size() == 0 {
+		delete(sets, label)
+		return
+	}
+	sets[label] = s
 }

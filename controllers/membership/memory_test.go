@@ -1,0 +1,90 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// Where labels are in memory may say that they are equal, and never that they differ; nor
+// does it say so of some that are the beginning of others.
+func TestLabelsInMemory(t *testing.T) {
+	x := newIndex()
+	for _, s := range []string{"a", "b"} {
+		x.PutService(serviceOf(s, map[string]string{s: "yes"}))
+	}
+	long, again := catalog.NewLabels(letters("ab")), catalog.NewLabels(letters("ab"))
+	for _, test := range []struct {
+		name      string
+		labels    catalog.Labels
+		concerned string
+	}{
+		{"one", long, "ab"},
+		{"two", long[:1], "a"},
+		{"three", again, "ab"},
+		{"one", again, ""},
+		{"one", long[:1], "b"},
+		{"three", long[:2], ""},
+		{"two", again[:2], "b"},
+		{"one", long[:0], "a"},
+	} {
+		if got := sorted(x.Put(thing{namespace: "ns", name: test.name, shared: test.labels}, false)); strings.Join(got, "") != test.concerned {
+			t.Errorf("labels %v of %s concern %q, want %q", test.labels, test.name, got, test.concerned)
+		}
+	}
+	for service, want := range map[string]string{"a": "three two", "b": "three two"} {
+		if got := strings.Join(members(x, service), " "); got != want {
+			t.Errorf("%s selects %q, want %q", service, got, want)
+		}
+	}
+}
+
+// The index keeps the name of a workload in the memory of the latest one.
+func TestNamesInMemory(t *testing.T) {
+	x := newIndex()
+	name := strings.Clone("pod")
+	x.Put(thing{namespace: "ns", name: "pod"}, true)
+	x.Put(thing{namespace: "ns", name: name, version: 1}, true)
+	for kept := range x.namespaces["ns"].workloads {
+		if unsafe.StringData(kept) != unsafe.StringData(name) {
+			t.Error("the name is where it was with the old workload")
+		}
+	}
+}
+
+// Lists may be read while the index changes; the race detector says so.
+func TestListsAreNotWrittenTo(t *testing.T) {
+	x := newIndex()
+	shared := catalog.NewLabels(letters("ab"))
+	read := func(lists ...[]string) {
+		for _, name := range slices.Concat(lists...) {
+			if !strings.Contains("ab", name) {
+				t.Errorf("a list has %q", name)
+			}
+		}
+	}
+	var running sync.WaitGroup
+	for i := range 4 {
+		running.Go(func() {
+			name, other := fmt.Sprint("pod-", i), fmt.Sprint("pod-", (i+1)%4)
+			for range 200 {
+				put := x.Put(thing{namespace: "ns", name: name, shared: shared}, true)
+				service := string("ab"[i%2])
+				x.PutService(serviceOf(service, map[string]string{service: "yes"}))
+				selected, moved := x.SelectedBy(key(other)), x.Put(thing{namespace: "ns", name: name, shared: shared[:1]}, true)
+				x.DeleteService(key(service))
+				read(put, selected, moved, x.Delete(key(name)))
+				members(x, "a")
+			}
+		})
+	}
+	running.Wait()
+	if len(x.namespaces) != 0 {
+		t.Error("something is left of what is gone")
+	}
+}
