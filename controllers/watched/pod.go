@@ -42,7 +42,11 @@ type ContainerPort struct {
 }
 
 // Pods is the kind core/v1 Pod.
-func Pods() kube.Kind[Pod] { return kube.Retrim(kube.Pods(), kube.TrimOf(trimPod)) }
+func Pods() kube.Kind[Pod] {
+	kind := kube.Retrim(kube.Pods(), kube.TrimOf(trimPod))
+	kind.Read = readPod
+	return kind
+}
 
 func trimPod(s kube.Scope, pod *corev1.Pod) (*Pod, []catalog.Problem) {
 	trimmed := &Pod{

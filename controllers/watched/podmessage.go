@@ -1,0 +1,393 @@
+package watched
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/wire"
+	"github.com/signpostd/signpost/kube"
+)
+
+// The numbers of fields of a corev1.Pod, besides metadata.
+const (
+	podSpec   = 2
+	podStatus = 3
+)
+
+// The numbers of fields of a corev1.PodSpec.
+const (
+	specContainers     = 2
+	specNodeName       = 10
+	specHostname       = 16
+	specSubdomain      = 17
+	specInitContainers = 20
+)
+
+// The numbers of fields of a corev1.Container.
+const (
+	containerPorts         = 6
+	containerRestartPolicy = 24
+)
+
+// The numbers of fields of a corev1.ContainerPort.
+const (
+	portName          = 1
+	portContainerPort = 3
+	portProtocol      = 4
+)
+
+// The numbers of fields of a corev1.PodStatus.
+const (
+	statusPhase      = 1
+	statusConditions = 2
+	statusPodIP      = 6
+	statusPodIPs     = 12
+)
+
+// The numbers of fields of a corev1.PodCondition.
+const (
+	conditionType               = 1
+	conditionStatus             = 2
+	conditionLastTransitionTime = 4
+)
+
+// The numbers of a field of a corev1.PodIP, and of one of a metav1.Timestamp: as which a
+// metav1.Time is encoded, and read without the nanoseconds.
+const (
+	podIPIP     = 1
+	timeSeconds = 1
+)
+
+// The fields that are read of each message: of a container those of its ports, and of an
+// init container first the one that makes it a sidecar.
+var (
+	podFields           = wire.Fields{Bytes: 1<<metadata | 1<<podSpec | 1<<podStatus}
+	metadataFields      = wire.Fields{Bytes: 1<<metadataName | 1<<metadataNamespace | 1<<metadataUID | 1<<metadataDeletionTimestamp | 1<<metadataLabels}
+	specFields          = wire.Fields{Bytes: 1<<specContainers | 1<<specNodeName | 1<<specHostname | 1<<specSubdomain | 1<<specInitContainers}
+	containerFields     = wire.Fields{Bytes: 1 << containerPorts}
+	initContainerFields = wire.Fields{Bytes: 1 << containerRestartPolicy}
+	portFields          = wire.Fields{Bytes: 1<<portName | 1<<portProtocol, Varints: 1 << portContainerPort}
+	statusFields        = wire.Fields{Bytes: 1<<statusPhase | 1<<statusConditions | 1<<statusPodIP | 1<<statusPodIPs}
+	conditionFields     = wire.Fields{Bytes: 1<<conditionType | 1<<conditionStatus | 1<<conditionLastTransitionTime}
+	podIPFields         = wire.Fields{Bytes: 1 << podIPIP}
+	timeFields          = wire.Fields{Varints: 1 << timeSeconds}
+)
+
+// readPod returns what trimPod returns for the corev1.Pod in a message.
+func readPod(s kube.Scope, message []byte) (*Pod, []catalog.Problem, error) {
+	var m podMessage
+	if err := m.read(s, message); err != nil {
+		return nil, nil, fmt.Errorf("pod: %w", err)
+	}
+	labels, err := s.EncodedLabels(m.labels)
+	if err != nil {
+		return nil, nil, fmt.Errorf("pod: labels: %w", err)
+	}
+	return m.pod(s, labels), nil, nil
+}
+
+// podMessage is what was found of a Pod. Its bytes are parts of the message, and become
+// strings when all of it is read: a field may come again. Then the last one counts of a
+// string or a time, messages are merged and lists go on.
+type podMessage struct {
+	name, namespace, uid []byte
+	// labels are the fields labels, each with its tag.
+	labels      []byte
+	terminating bool
+
+	node, hostname, subdomain []byte
+	ports, sidecarPorts       list[ContainerPort]
+
+	phase, ip  []byte
+	ips        list[[]byte]
+	hasReady   bool
+	ready      []byte
+	readySince time.Time
+}
+
+func (m *podMessage) read(s kube.Scope, message []byte) error {
+	r := wire.Read(message)
+	for r.Next(podFields) {
+		switch r.Number {
+		case metadata:
+			if err := m.readMetadata(r.Bytes()); err != nil {
+				return fmt.Errorf("metadata: %w", err)
+			}
+		case podSpec:
+			if err := m.readSpec(s, r.Bytes()); err != nil {
+				return fmt.Errorf("spec: %w", err)
+			}
+		case podStatus:
+			if err := m.readStatus(r.Bytes()); err != nil {
+				return fmt.Errorf("status: %w", err)
+			}
+		}
+	}
+	return r.Err()
+}
+
+func (m *podMessage) readMetadata(message []byte) error {
+	begin, end := 0, 0 // of labels one after the other
+	r := wire.Read(message)
+	for r.Next(metadataFields) {
+		switch r.Number {
+		case metadataName:
+			m.name = r.Bytes()
+		case metadataNamespace:
+			m.namespace = r.Bytes()
+		case metadataUID:
+			m.uid = r.Bytes()
+		case metadataDeletionTimestamp:
+			m.terminating = true
+		case metadataLabels:
+			if r.Start() != end {
+				m.addLabels(message[begin:end:end])
+				begin = r.Start()
+			}
+			end = r.End()
+		}
+	}
+	m.addLabels(message[begin:end:end])
+	return r.Err()
+}
+
+// addLabels adds fields to those that came before. The API server sends them together, so
+// that nothing has to be copied.
+func (m *podMessage) addLabels(fields []byte) {
+	if len(m.labels) == 0 {
+		m.labels = fields
+	} else {
+		m.labels = append(m.labels, fields...)
+	}
+}
+
+func (m *podMessage) readSpec(s kube.Scope, message []byte) error {
+	r := wire.Read(message)
+	for r.Next(specFields) {
+		switch r.Number {
+		case specContainers:
+			if err := readPorts(s, &m.ports, r.Bytes()); err != nil {
+				return err
+			}
+		case specInitContainers:
+			if err := m.readInitContainer(s, r.Bytes()); err != nil {
+				return err
+			}
+		case specNodeName:
+			m.node = r.Bytes()
+		case specHostname:
+			m.hostname = r.Bytes()
+		case specSubdomain:
+			m.subdomain = r.Bytes()
+		}
+	}
+	return r.Err()
+}
+
+// readInitContainer reads a corev1.Container of which the ports count if it is a sidecar.
+func (m *podMessage) readInitContainer(s kube.Scope, message []byte) error {
+	var restart []byte
+	r := wire.Read(message)
+	for r.Next(initContainerFields) {
+		restart = r.Bytes()
+	}
+	if err := r.Err(); err != nil || string(restart) != string(corev1.ContainerRestartPolicyAlways) {
+		return err
+	}
+	return readPorts(s, &m.sidecarPorts, message)
+}
+
+// readPorts adds the ports of a corev1.Container.
+func readPorts(s kube.Scope, ports *list[ContainerPort], message []byte) error {
+	r := wire.Read(message)
+	for r.Next(containerFields) {
+		if err := readPort(s, ports, r.Bytes()); err != nil {
+			return err
+		}
+	}
+	return r.Err()
+}
+
+// readPort adds a corev1.ContainerPort, if it has a name.
+func readPort(s kube.Scope, ports *list[ContainerPort], message []byte) error {
+	var name, protocol []byte
+	var number int32
+	r := wire.Read(message)
+	for r.Next(portFields) {
+		switch r.Number {
+		case portName:
+			name = r.Bytes()
+		case portProtocol:
+			protocol = r.Bytes()
+		case portContainerPort:
+			number = int32(r.Varint)
+		}
+	}
+	if len(name) > 0 {
+		ports.add(ContainerPort{s.InternBytes(name), number, oneOf(s, protocol, corev1.ProtocolTCP, corev1.ProtocolUDP)})
+	}
+	return r.Err()
+}
+
+func (m *podMessage) readStatus(message []byte) error {
+	r := wire.Read(message)
+	for r.Next(statusFields) {
+		switch r.Number {
+		case statusPhase:
+			m.phase = r.Bytes()
+		case statusConditions:
+			if err := m.readCondition(r.Bytes()); err != nil {
+				return err
+			}
+		case statusPodIP:
+			m.ip = r.Bytes()
+		case statusPodIPs:
+			if err := m.readPodIP(r.Bytes()); err != nil {
+				return err
+			}
+		}
+	}
+	return r.Err()
+}
+
+// readCondition reads a corev1.PodCondition. The first one counts that is of type Ready.
+func (m *podMessage) readCondition(message []byte) (err error) {
+	if m.hasReady {
+		return nil
+	}
+	var kind, status, since []byte
+	r := wire.Read(message)
+	for r.Next(conditionFields) {
+		switch r.Number {
+		case conditionType:
+			kind = r.Bytes()
+		case conditionStatus:
+			status = r.Bytes()
+		case conditionLastTransitionTime:
+			since = r.Bytes()
+		}
+	}
+	if err := r.Err(); err != nil || string(kind) != string(corev1.PodReady) {
+		return err
+	}
+	m.hasReady, m.ready = true, status
+	m.readySince, err = readTime(since)
+	return err
+}
+
+// readTime returns the time in a metav1.Time, which is empty for the zero time.
+func readTime(message []byte) (time.Time, error) {
+	if len(message) == 0 {
+		return time.Time{}, nil
+	}
+	var seconds int64
+	r := wire.Read(message)
+	for r.Next(timeFields) {
+		seconds = int64(r.Varint)
+	}
+	return time.Unix(seconds, 0), r.Err()
+}
+
+// readPodIP reads a corev1.PodIP.
+func (m *podMessage) readPodIP(message []byte) error {
+	var ip []byte
+	r := wire.Read(message)
+	for r.Next(podIPFields) {
+		ip = r.Bytes()
+	}
+	m.ips.add(ip)
+	return r.Err()
+}
+
+// pod returns the Pod, which has these labels.
+func (m *podMessage) pod(s kube.Scope, labels catalog.Labels) *Pod {
+	p := &Pod{
+		Namespace: interned(s, m.namespace), Labels: labels,
+		Node: interned(s, m.node), Hostname: interned(s, m.hostname), Subdomain: interned(s, m.subdomain),
+		Ports: m.ports.slice(), SidecarPorts: m.sidecarPorts.slice(),
+		Finished:    string(m.phase) == string(corev1.PodSucceeded) || string(m.phase) == string(corev1.PodFailed),
+		Terminating: m.terminating,
+		Ready:       oneOf(s, m.ready, corev1.ConditionTrue, corev1.ConditionFalse), ReadySince: m.readySince,
+	}
+	m.copyStrings(p)
+	return p
+}
+
+// copyStrings sets the strings that no other pod has. They are parts of one, so that
+// there is one thing to allocate.
+func (m *podMessage) copyStrings(p *Pod) {
+	var all strings.Builder
+	all.Grow(len(m.name) + len(m.uid) + len(m.ip))
+	all.Write(m.name)
+	all.Write(m.uid)
+	all.Write(m.ip)
+	uid, ip := len(m.name), len(m.name)+len(m.uid)
+	p.Name, p.UID, p.IP = all.String()[:uid], all.String()[uid:ip], all.String()[ip:]
+	if n := m.ips.len(); n > 0 {
+		p.IPs = make([]string, n)
+	}
+	for i := range p.IPs {
+		p.IPs[i] = p.IP
+		if ip := m.ips.at(i); string(ip) != p.IP {
+			p.IPs[i] = string(ip)
+		}
+	}
+}
+
+// interned returns a string that other pods have, too.
+func interned(s kube.Scope, text []byte) string {
+	if len(text) == 0 {
+		return ""
+	}
+	return s.InternBytes(text)
+}
+
+// oneOf returns a string that is nearly always one of some constants: those are part of the
+// program, and need not be interned.
+func oneOf[T ~string](s kube.Scope, text []byte, constants ...T) T {
+	for _, c := range constants {
+		if string(text) == string(c) {
+			return c
+		}
+	}
+	return T(interned(s, text))
+}
+
+// list is a list that is nearly always short, and allocates nothing as long as it is.
+type list[T any] struct {
+	first [4]T
+	n     int
+	rest  []T
+}
+
+func (l *list[T]) add(v T) {
+	if l.n == len(l.first) {
+		l.rest = append(l.rest, v)
+		return
+	}
+	l.first[l.n] = v
+	l.n++
+}
+
+func (l *list[T]) len() int { return l.n + len(l.rest) }
+
+func (l *list[T]) at(i int) T {
+	if i < l.n {
+		return l.first[i]
+	}
+	return l.rest[i-l.n]
+}
+
+// slice returns the list in memory of just its size; nil when it is empty.
+func (l *list[T]) slice() []T {
+	if l.n == 0 {
+		return nil
+	}
+	all := make([]T, l.len())
+	copy(all[copy(all, l.first[:l.n]):], l.rest)
+	return all
+}
