@@ -2,7 +2,6 @@ package controllers_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // journal notes the requests that the controllers write with. A request is noted before
@@ -108,16 +111,17 @@ func describe(r *http.Request) (entry, error) {
 		return e, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	var object struct {
-		Metadata, InvolvedObject struct{ Name string }
-		Reason                   string
-	}
-	if err := json.Unmarshal(body, &object); err != nil {
+	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil) // JSON or protobuf
+	if err != nil {
 		return e, err
 	}
-	e.name, e.reason = object.Metadata.Name, object.Reason
-	if e.reason != "" {
-		e.name = object.InvolvedObject.Name + " "
+	named, err := meta.Accessor(object)
+	if err != nil {
+		return e, err
+	}
+	e.name = named.GetName()
+	if event, ok := object.(*corev1.Event); ok {
+		e.name, e.reason = event.InvolvedObject.Name+" ", event.Reason
 	}
 	return e, nil
 }

@@ -13,33 +13,118 @@ package frugal
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/internal/wire"
+)
+
+const protobufType = runtime.ContentTypeProtobuf
+
+// The kinds that are written.
+var (
+	sliceKind     = discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice")
+	endpointsKind = corev1.SchemeGroupVersion.WithKind("Endpoints")
 )
 
 // metadataOnly is the Accept header; JSON is for servers that have no protobuf.
-const metadataOnly = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
+const metadataOnly = protobufType + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
 	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-// write sends an object and returns it with the metadata of what became of it.
-func write[T any, P interface {
+// encoder encodes objects that say of which kind they are.
+var encoder = protobuf.NewSerializer(nil, nil)
+
+// message is an io.Writer that keeps the bytes of the only call, which are the caller's to
+// keep: what is encoded is not copied once more.
+type message []byte
+
+// Write implements io.Writer.
+func (m *message) Write(encoded []byte) (int, error) {
+	*m = encoded
+	return len(encoded), nil
+}
+
+// object is a pointer to an API type.
+type object[T any] interface {
 	*T
 	runtime.Object
 	metav1.ObjectMetaAccessor
-}](ctx context.Context, request *rest.Request, object P) (P, error) {
-	var answer metav1.PartialObjectMetadata
-	if err := request.SetHeader("Accept", metadataOnly).Body(object).Do(ctx).Into(&answer); err != nil {
+}
+
+// write sends an object and returns it with the metadata of what became of it, without
+// the managed fields.
+func write[T any, P object[T]](ctx context.Context, request *rest.Request, kind schema.GroupVersionKind, what P) (P, error) {
+	sent := *what
+	P(&sent).GetObjectKind().SetGroupVersionKind(kind)
+	var body message
+	if err := encoder.EncodeWithAllocator(P(&sent), &body, &runtime.SimpleAllocator{}); err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	result := request.SetHeader("Accept", metadataOnly).SetHeader("Content-Type", protobufType).Body([]byte(body)).Do(ctx)
+	made := *what
+	if err := readMetadata(result, P(&made).GetObjectMeta().(*metav1.ObjectMeta)); err != nil {
 		return nil, err
 	}
-	made := *object
-	*P(&made).GetObjectMeta().(*metav1.ObjectMeta) = answer.ObjectMeta
 	return &made, nil
+}
+
+// readMetadata reads the metadata of an answer. The managed fields, which are most of it, are
+// left out, where a decoder would decode them first.
+func readMetadata(result rest.Result, into *metav1.ObjectMeta) error {
+	body, err := result.Raw()
+	if err != nil {
+		return result.Error() // it says more
+	}
+	if !wire.IsKubernetes(body) {
+		var answer metav1.PartialObjectMetadata
+		err := result.Into(&answer)
+		*into = answer.ObjectMeta
+		into.ManagedFields = nil
+		return err
+	}
+	fields, err := metadataFields(body)
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	*into = metav1.ObjectMeta{}
+	return into.Unmarshal(fields)
+}
+
+// The numbers of fields of a metav1.PartialObjectMetadata and of a metav1.ObjectMeta.
+const (
+	metadataField      = 1
+	managedFieldsField = 17
+)
+
+// metadataFields returns the metadata of an object in protobuf without its managed fields.
+func metadataFields(encoded []byte) ([]byte, error) {
+	message, err := wire.Unknown(encoded)
+	if err != nil {
+		return nil, err
+	}
+	var kept []byte
+	var f wire.Field
+	for len(message) > 0 {
+		if f, message, err = wire.Next(message); err != nil {
+			return nil, err
+		}
+		if f.Number != metadataField {
+			continue
+		}
+		if kept, err = wire.AppendWithout(kept, f.Bytes, managedFieldsField); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
 }
 
 // Slices returns a client of EndpointSlices that does what c does.
@@ -64,12 +149,12 @@ type sliceClient struct {
 
 // Create implements discoveryclient.EndpointSliceInterface. The options are not used.
 func (c sliceClient) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
-	return write(ctx, c.rest.Post().Namespace(c.namespace).Resource("endpointslices"), e)
+	return write(ctx, c.rest.Post().Namespace(c.namespace).Resource("endpointslices"), sliceKind, e)
 }
 
 // Update implements discoveryclient.EndpointSliceInterface. The options are not used.
 func (c sliceClient) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
-	return write(ctx, c.rest.Put().Namespace(c.namespace).Resource("endpointslices").Name(e.Name), e)
+	return write(ctx, c.rest.Put().Namespace(c.namespace).Resource("endpointslices").Name(e.Name), sliceKind, e)
 }
 
 // Endpoints returns a client of Endpoints that does what c does.
@@ -94,10 +179,10 @@ type endpointsClient struct {
 
 // Create implements corev1client.EndpointsInterface. The options are not used.
 func (c endpointsClient) Create(ctx context.Context, e *corev1.Endpoints, _ metav1.CreateOptions) (*corev1.Endpoints, error) {
-	return write(ctx, c.rest.Post().Namespace(c.namespace).Resource("endpoints"), e)
+	return write(ctx, c.rest.Post().Namespace(c.namespace).Resource("endpoints"), endpointsKind, e)
 }
 
 // Update implements corev1client.EndpointsInterface. The options are not used.
 func (c endpointsClient) Update(ctx context.Context, e *corev1.Endpoints, _ metav1.UpdateOptions) (*corev1.Endpoints, error) {
-	return write(ctx, c.rest.Put().Namespace(c.namespace).Resource("endpoints").Name(e.Name), e)
+	return write(ctx, c.rest.Put().Namespace(c.namespace).Resource("endpoints").Name(e.Name), endpointsKind, e)
 }
