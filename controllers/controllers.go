@@ -12,7 +12,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
@@ -87,8 +86,8 @@ type Set struct {
 	services   *kube.Table[corev1.Service]
 	pods       *kube.Table[watched.Pod]
 	nodes      *kube.Table[watched.Node]
-	endpoints  *kube.Table[corev1.Endpoints]
-	slices     *kube.Table[discoveryv1.EndpointSlice]
+	endpoints  *kube.Table[watched.EncodedEndpoints]
+	slices     *kube.Table[watched.Slice]
 	workloads  *kube.Table[externalworkloads.Workload]
 	podIndex   *membership.Index[*watched.Pod]
 	otherIndex *membership.Index[*externalworkloads.Workload]

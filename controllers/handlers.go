@@ -4,7 +4,6 @@ package controllers
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/signpostd/signpost/controllers/externalworkloads"
@@ -80,7 +79,7 @@ func (s *Set) workloadChanged(old, current *externalworkloads.Workload) {
 
 func (s *Set) nodeChanged(old, current *watched.Node) { s.slicesController.NodeChanged(old, current) }
 
-func (s *Set) endpointsChanged(old, current *corev1.Endpoints) {
+func (s *Set) endpointsChanged(old, current *watched.EncodedEndpoints) {
 	if s.endpointsController != nil {
 		s.endpointsController.EndpointsChanged(old, current)
 	}
@@ -89,7 +88,7 @@ func (s *Set) endpointsChanged(old, current *corev1.Endpoints) {
 	}
 }
 
-func (s *Set) sliceChanged(old, current *discoveryv1.EndpointSlice) {
+func (s *Set) sliceChanged(old, current *watched.Slice) {
 	if s.slicesController != nil {
 		s.slicesController.SliceChanged(old, current)
 	}

@@ -8,7 +8,6 @@ import (
 	"maps"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/controllers/externalworkloads"
@@ -20,8 +19,8 @@ import (
 type seen struct {
 	services  *kube.Table[corev1.Service]
 	pods      *kube.Table[watched.Pod]
-	endpoints *kube.Table[corev1.Endpoints]
-	slices    *kube.Table[discoveryv1.EndpointSlice]
+	endpoints *kube.Table[watched.EncodedEndpoints]
+	slices    *kube.Table[watched.Slice]
 	workloads *kube.Table[externalworkloads.Workload]
 }
 
@@ -92,7 +91,7 @@ func (s *scene) unseen(ctx context.Context) map[string]error {
 }
 
 // signs returns the versions of the objects of the namespace, by name.
-func (s *scene) signs(list []metav1.Object) map[string]string {
+func (s *scene) signs(list []object) map[string]string {
 	signs := map[string]string{}
 	for _, o := range list {
 		if o.GetNamespace() == s.ns {
@@ -105,16 +104,23 @@ func (s *scene) signs(list []metav1.Object) map[string]string {
 func pointers[T any, P interface {
 	*T
 	metav1.Object
-}](items []T) []metav1.Object {
-	var list []metav1.Object
+}](items []T) []object {
+	var list []object
 	for i := range items {
 		list = append(list, P(&items[i]))
 	}
 	return list
 }
 
-func objects[T metav1.Object](items []T) []metav1.Object {
-	var list []metav1.Object
+// object is what the signs of an object are made of.
+type object interface {
+	GetNamespace() string
+	GetName() string
+	GetResourceVersion() string
+}
+
+func objects[T object](items []T) []object {
+	var list []object
 	for _, o := range items {
 		list = append(list, o)
 	}

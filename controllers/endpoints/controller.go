@@ -41,7 +41,7 @@ type Options struct {
 	// Services is asked when a Service seems to be gone.
 	Services    corev1client.ServicesGetter
 	Pods        *membership.Index[*watched.Pod]
-	Endpoints   *kube.Table[corev1.Endpoints]
+	Endpoints   *kube.Table[watched.EncodedEndpoints]
 	Workers     int
 	BatchPeriod time.Duration
 	Recorder    record.EventRecorder
@@ -85,15 +85,15 @@ func (c *Controller) leftovers() []reconcile.Key {
 		if c.o.Pods.Get(key) != nil {
 			continue
 		}
-		if _, locked := ep.Annotations[leaderAnnotation]; !locked {
+		if _, locked := ep.Object().Annotations[leaderAnnotation]; !locked {
 			keys = append(keys, key)
 		}
 	}
 	return keys
 }
 
-func keyOf(ep *corev1.Endpoints) reconcile.Key {
-	return reconcile.Key{Namespace: ep.Namespace, Name: ep.Name}
+func keyOf(ep *watched.EncodedEndpoints) reconcile.Key {
+	return reconcile.Key{Namespace: ep.GetNamespace(), Name: ep.GetName()}
 }
 
 // ServiceChanged is to be called after a Service has come, changed or gone.
@@ -107,7 +107,7 @@ func (c *Controller) PodsChanged(namespace string, services []string) {
 // EndpointsChanged is to be called after Endpoints have come, changed or gone. Those of
 // a Service that selects pods are put right when somebody else has changed them; the
 // Kubernetes controller waits for another reason (spec/endpoints.md §4.5).
-func (c *Controller) EndpointsChanged(old, now *corev1.Endpoints) {
+func (c *Controller) EndpointsChanged(old, now *watched.EncodedEndpoints) {
 	if !c.loop.Running() {
 		return
 	}
@@ -157,7 +157,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 func (c *Controller) of(key reconcile.Key) *corev1.Endpoints {
 	stored := c.overlay.Merge(key, func() []*corev1.Endpoints {
 		if ep := c.o.Endpoints.Get(key.Namespace, key.Name); ep != nil {
-			return []*corev1.Endpoints{ep}
+			return []*corev1.Endpoints{ep.Object()}
 		}
 		return nil
 	})

@@ -45,7 +45,7 @@ type Options struct {
 	// slices are made from. Slices has the index [watched.ByService].
 	PodTable *kube.Table[watched.Pod]
 	Nodes    *kube.Table[watched.Node]
-	Slices   *kube.Table[discoveryv1.EndpointSlice]
+	Slices   *kube.Table[watched.Slice]
 	// MaxEndpointsPerSlice is from 1 to 1000.
 	MaxEndpointsPerSlice int
 	Workers              int
@@ -121,7 +121,7 @@ func (c *Controller) PodsChanged(namespace string, services []string) {
 }
 
 // SliceChanged is to be called after a slice has come, changed or gone.
-func (c *Controller) SliceChanged(old, current *discoveryv1.EndpointSlice) {
+func (c *Controller) SliceChanged(old, current *watched.Slice) {
 	c.store.Changed(old, current)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/controllers/membership"
 	"github.com/signpostd/signpost/controllers/reconcile"
 	slicestore "github.com/signpostd/signpost/controllers/slices"
+	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -37,7 +38,7 @@ type Options struct {
 	Client    discoveryclient.EndpointSlicesGetter
 	Workloads *membership.Index[*Workload]
 	// Slices has the index watched.ByService.
-	Slices   *kube.Table[discoveryv1.EndpointSlice]
+	Slices   *kube.Table[watched.Slice]
 	Workers  int
 	Recorder record.EventRecorder
 	Metrics  *reconcile.Metrics
@@ -81,7 +82,7 @@ func (c *Controller) WorkloadsChanged(namespace string, services []string) {
 }
 
 // SliceChanged is to be called after a slice has come, changed or gone.
-func (c *Controller) SliceChanged(old, current *discoveryv1.EndpointSlice) {
+func (c *Controller) SliceChanged(old, current *watched.Slice) {
 	c.store.Changed(old, current)
 }
 

@@ -42,9 +42,9 @@ const (
 type Options struct {
 	Client    discoveryclient.EndpointSlicesGetter
 	Services  *kube.Table[corev1.Service]
-	Endpoints *kube.Table[corev1.Endpoints]
+	Endpoints *kube.Table[watched.EncodedEndpoints]
 	// Slices has the index [watched.ByService].
-	Slices *kube.Table[discoveryv1.EndpointSlice]
+	Slices *kube.Table[watched.Slice]
 	// MaxEndpointsPerSubset is from 1 to 1000.
 	MaxEndpointsPerSubset int
 	Workers               int
@@ -97,17 +97,25 @@ func (c *Controller) Run(ctx context.Context) {
 func (c *Controller) all() []reconcile.Key {
 	var keys []reconcile.Key
 	for _, endpoints := range c.o.Endpoints.List() {
-		key := reconcile.Key{Namespace: endpoints.Namespace, Name: endpoints.Name}
-		if isMirrored(endpoints, c.service(key)) {
+		key := reconcile.Key{Namespace: endpoints.GetNamespace(), Name: endpoints.GetName()}
+		if service := c.service(key); isBare(service) && isMirrored(endpoints.Object(), service) {
 			keys = append(keys, key)
 		}
 	}
 	for _, s := range c.o.Slices.List() {
-		if key, ok := watched.ServiceOf(s); ok && isOf(s, key) {
+		if key, ok := s.Key(); ok && s.ManagedBy == ManagedBy {
 			keys = append(keys, key)
 		}
 	}
 	return keys
+}
+
+// endpoints returns Endpoints, or nil when there are none of that name.
+func (c *Controller) endpoints(key reconcile.Key) *corev1.Endpoints {
+	if encoded := c.o.Endpoints.Get(key.Namespace, key.Name); encoded != nil {
+		return encoded.Object()
+	}
+	return nil
 }
 
 func (c *Controller) service(key reconcile.Key) *corev1.Service {
@@ -132,7 +140,7 @@ func isBare(service *corev1.Service) bool { return service != nil && !selects(se
 // EndpointsChanged is to be called after Endpoints have come, changed or gone. Most
 // belong to Services that select pods, and change often; they are none of our business,
 // because ServiceChanged has seen to their slices when the selector came.
-func (c *Controller) EndpointsChanged(old, current *corev1.Endpoints) {
+func (c *Controller) EndpointsChanged(old, current *watched.EncodedEndpoints) {
 	if !c.loop.Running() {
 		return
 	}
@@ -140,24 +148,24 @@ func (c *Controller) EndpointsChanged(old, current *corev1.Endpoints) {
 	if some == nil {
 		some = old
 	}
-	key := reconcile.Key{Namespace: some.Namespace, Name: some.Name}
+	key := reconcile.Key{Namespace: some.GetNamespace(), Name: some.GetName()}
 	if service := c.service(key); service != nil && selects(service) {
 		return
 	}
-	if old != nil && isWanted(old) || current != nil && isWanted(current) {
+	if old != nil && isWanted(old.Object()) || current != nil && isWanted(current.Object()) {
 		c.loop.AddBatched(key.Namespace, key.Name)
 	}
 }
 
 // SliceChanged is to be called after a slice has come, changed or gone.
-func (c *Controller) SliceChanged(old, current *discoveryv1.EndpointSlice) {
+func (c *Controller) SliceChanged(old, current *watched.Slice) {
 	c.store.Changed(old, current)
 }
 
 // sync makes the slices of Endpoints what they have to be.
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	begun := time.Now()
-	endpoints, service := c.o.Endpoints.Get(key.Namespace, key.Name), c.service(key)
+	endpoints, service := c.endpoints(key), c.service(key)
 	var plan Plan
 	var err error
 	for attempt := 1; ; attempt++ {

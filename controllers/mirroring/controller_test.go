@@ -75,9 +75,9 @@ func newRig(t *testing.T) *rig {
 		events: record.NewFakeRecorder(100), before: func(string) error { return nil },
 	}
 	services := watched.Services().Table(kube.WithHandler(func(old, now *corev1.Service) { r.ServiceChanged(old, now) }))
-	endpoints := watched.Endpoints().Table(kube.WithHandler(func(old, now *corev1.Endpoints) { r.EndpointsChanged(old, now) }))
+	endpoints := watched.Endpoints().Table(kube.WithHandler(func(old, now *watched.EncodedEndpoints) { r.EndpointsChanged(old, now) }))
 	slices := watched.EndpointSlices(ManagedBy).Table(kube.WithIndex(watched.ByService, watched.ServiceKeys),
-		kube.WithHandler(func(old, now *discoveryv1.EndpointSlice) { r.SliceChanged(old, now) }))
+		kube.WithHandler(func(old, now *watched.Slice) { r.SliceChanged(old, now) }))
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	r.Controller = New(Options{
 		Client: r, Services: services, Endpoints: endpoints, Slices: slices, MaxEndpointsPerSubset: 2, Workers: 1,
@@ -128,7 +128,7 @@ func (r *rig) write(t *testing.T, subsets ...corev1.EndpointSubset) {
 		t.Fatal(err)
 	}
 	kubetest.Eventually(t, patience, func() error {
-		if seen := r.o.Endpoints.Get(r.key.Namespace, r.key.Name); seen == nil || seen.ResourceVersion != made.ResourceVersion {
+		if seen := r.o.Endpoints.Get(r.key.Namespace, r.key.Name); seen == nil || seen.GetResourceVersion() != made.ResourceVersion {
 			return fmt.Errorf("the table has %+v, not version %s", seen, made.ResourceVersion)
 		}
 		return nil

@@ -39,6 +39,13 @@ type write[T metav1.Object] struct {
 	lost     types.UID
 }
 
+// Version is what an [Overlay] has to know of a version of an object.
+type Version interface {
+	GetName() string
+	GetUID() types.UID
+	GetResourceVersion() string
+}
+
 // NewOverlay returns an empty overlay over the table whose version the function
 // returns.
 func NewOverlay[T metav1.Object](version func() string) *Overlay[T] {
@@ -161,7 +168,7 @@ func (o *Overlay[T]) unseen(service Key) map[string]write[T] {
 // Arrived is to be called with each version of an object that the table gets, and
 // reports whether that is due to somebody else. While a write is under way that can't be
 // told, and the end of the write does.
-func (o *Overlay[T]) Arrived(service Key, object T) (foreign bool) {
+func (o *Overlay[T]) Arrived(service Key, object Version) (foreign bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w := o.writes[service][object.GetName()]
@@ -186,7 +193,7 @@ func (o *Overlay[T]) Arrived(service Key, object T) (foreign bool) {
 
 // Gone is to be called with each object that the table loses, and reports whether
 // that is due to somebody else. While a write is under way it is as with Arrived.
-func (o *Overlay[T]) Gone(service Key, object T) (foreign bool) {
+func (o *Overlay[T]) Gone(service Key, object Version) (foreign bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w := o.writes[service][object.GetName()]

@@ -25,7 +25,7 @@ type Options struct {
 	Controller, ManagedBy string
 	Client                discoveryclient.EndpointSlicesGetter
 	// Table has the index [watched.ByService].
-	Table *kube.Table[discoveryv1.EndpointSlice]
+	Table *kube.Table[watched.Slice]
 	// Loop syncs the Services whose slices somebody else changed.
 	Loop    *reconcile.Loop
 	Metrics *reconcile.Metrics
@@ -43,26 +43,37 @@ func NewStore(o Options) *Store {
 }
 
 // Of returns the slices of a Service that the controller manages, without those that
-// are being deleted, by name. They are shared and must not be changed.
+// are being deleted, by name. They must not be changed, because some are what the store keeps.
 func (s *Store) Of(service reconcile.Key) []*discoveryv1.EndpointSlice {
-	list := slices.DeleteFunc(s.All(service), func(e *discoveryv1.EndpointSlice) bool {
-		return !s.manages(e) || e.DeletionTimestamp != nil
+	list := s.merge(service, func(e *watched.Slice) bool { return s.manages(e) && !e.Terminating })
+	list = slices.DeleteFunc(list, func(e *discoveryv1.EndpointSlice) bool {
+		return e.Labels[discoveryv1.LabelManagedBy] != s.o.ManagedBy || e.DeletionTimestamp != nil
 	})
 	slices.SortFunc(list, byName)
 	return list
 }
 
-// All returns all slices of a Service, whoever manages them, in no particular order.
-// They are shared and must not be changed.
+// All returns all slices of a Service, whoever manages them, in no particular order: of
+// those of others only the metadata. They must not be changed, because some are what the store keeps.
 func (s *Store) All(service reconcile.Key) []*discoveryv1.EndpointSlice {
+	return s.merge(service, func(*watched.Slice) bool { return true })
+}
+
+// merge returns those slices of a Service that wanted picks from the table, and, on top of
+// them, what the overlay has.
+func (s *Store) merge(service reconcile.Key, wanted func(*watched.Slice) bool) []*discoveryv1.EndpointSlice {
 	return s.overlay.Merge(service, func() []*discoveryv1.EndpointSlice {
-		return s.o.Table.ByIndex(watched.ByService, service.String())
+		var list []*discoveryv1.EndpointSlice
+		for _, e := range s.o.Table.ByIndex(watched.ByService, service.String()) {
+			if wanted(e) {
+				list = append(list, e.Object())
+			}
+		}
+		return list
 	})
 }
 
-func (s *Store) manages(e *discoveryv1.EndpointSlice) bool {
-	return e.Labels[discoveryv1.LabelManagedBy] == s.o.ManagedBy
-}
+func (s *Store) manages(e *watched.Slice) bool { return e.ManagedBy == s.o.ManagedBy }
 
 // Create creates a slice, under its name or, when it has none, under one made of its
 // generateName. A slice that exists already is read and returned with the error.
@@ -210,12 +221,12 @@ func (s *Store) Forget() { s.overlay.Forget() }
 
 // Changed is the handler of the table: it has the Services synced whose slices
 // somebody else changed (spec/endpoints.md §13.4).
-func (s *Store) Changed(old, current *discoveryv1.EndpointSlice) {
+func (s *Store) Changed(old, current *watched.Slice) {
 	switch {
 	case !s.o.Loop.Running():
 	case current == nil:
 		s.lost(old)
-	case old != nil && old.UID != current.UID:
+	case old != nil && old.GetUID() != current.GetUID():
 		s.lost(old)
 		s.arrived(nil, current)
 	default:
@@ -223,17 +234,17 @@ func (s *Store) Changed(old, current *discoveryv1.EndpointSlice) {
 	}
 }
 
-func (s *Store) lost(e *discoveryv1.EndpointSlice) {
-	key, ok := watched.ServiceOf(e)
+func (s *Store) lost(e *watched.Slice) {
+	key, ok := e.Key()
 	if ok && s.manages(e) && s.overlay.Gone(key, e) {
 		s.sync(key)
 	}
 }
 
-func (s *Store) arrived(old, current *discoveryv1.EndpointSlice) {
-	key, ok := watched.ServiceOf(current)
+func (s *Store) arrived(old, current *watched.Slice) {
+	key, ok := current.Key()
 	if old != nil && s.manages(old) {
-		if before, had := watched.ServiceOf(old); had && (before != key || !s.manages(current)) {
+		if before, had := old.Key(); had && (before != key || !s.manages(current)) {
 			s.sync(before)
 		}
 	}

@@ -35,7 +35,7 @@ type shelf struct {
 	cluster  *kubetest.Cluster
 	ns       string
 	service  reconcile.Key
-	table    *kube.Table[discoveryv1.EndpointSlice]
+	table    *kube.Table[watched.Slice]
 	registry *prometheus.Registry
 
 	mu     sync.Mutex
@@ -60,7 +60,7 @@ func (s *shelf) again() *shelf {
 	loop := reconcile.New(reconcile.Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, Metrics: metrics, Sync: another.sync})
 	another.table = watched.EndpointSlices(us).Table(
 		kube.WithIndex(watched.ByService, watched.ServiceKeys),
-		kube.WithHandler(func(old, now *discoveryv1.EndpointSlice) { another.Changed(old, now) }),
+		kube.WithHandler(func(old, now *watched.Slice) { another.Changed(old, now) }),
 	)
 	another.Store = store.NewStore(store.Options{
 		Controller: "test", ManagedBy: us, Client: s.cluster.Client.DiscoveryV1(), Table: another.table, Loop: loop, Metrics: metrics,

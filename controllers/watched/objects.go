@@ -3,14 +3,17 @@ package watched
 //lint:file-ignore SA1019 Endpoints are deprecated, and what one of the controllers writes.
 
 import (
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/wire"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -19,26 +22,89 @@ func Services() kube.Kind[corev1.Service] {
 	return kube.Whole[corev1.Service](kube.Services())
 }
 
-// Endpoints is the kind core/v1 Endpoints, kept whole.
-func Endpoints() kube.Kind[corev1.Endpoints] {
-	return kube.Whole[corev1.Endpoints](kube.Endpoints())
+// EncodedEndpoints are core/v1 Endpoints.
+type EncodedEndpoints = Encoded[corev1.Endpoints, *corev1.Endpoints]
+
+// Endpoints is the kind core/v1 Endpoints. Each new version of an object is a change.
+func Endpoints() kube.Kind[EncodedEndpoints] {
+	read := func(s kube.Scope, message []byte) (*EncodedEndpoints, []catalog.Problem, error) {
+		e := &EncodedEndpoints{}
+		return e, nil, e.read(s, message, func(wire.Field) error { return nil })
+	}
+	kind := kube.Retrim(kube.Endpoints(), trimBy[*corev1.Endpoints](read))
+	kind.Read, kind.Same = read, (*EncodedEndpoints).sameVersion
+	return kind
+}
+
+// Slice is a discovery.k8s.io/v1 EndpointSlice.
+type Slice struct {
+	Encoded[discoveryv1.EndpointSlice, *discoveryv1.EndpointSlice]
+	// Service and ManagedBy are the values of the labels kubernetes.io/service-name and
+	// endpointslice.kubernetes.io/managed-by; empty when there are none.
+	Service, ManagedBy string
+	// Terminating is true once the slice is being deleted.
+	Terminating bool
 }
 
 // EndpointSlices is the kind discovery.k8s.io/v1 EndpointSlice. The slices that one of
 // the given writers manages, by the label endpointslice.kubernetes.io/managed-by, are kept
-// whole; of others only the name, the versions and the labels.
-func EndpointSlices(writers ...string) kube.Kind[discoveryv1.EndpointSlice] {
-	kind := kube.Whole[discoveryv1.EndpointSlice](kube.EndpointSlices())
-	kind.Trim = kube.TrimOf(func(_ kube.Scope, s *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, []catalog.Problem) {
-		if slices.Contains(writers, s.Labels[discoveryv1.LabelManagedBy]) {
-			return s, nil
+// whole, of others only the metadata. Each new version of an object is a change.
+func EndpointSlices(writers ...string) kube.Kind[Slice] {
+	read := func(s kube.Scope, message []byte) (*Slice, []catalog.Problem, error) {
+		slice := &Slice{}
+		err := slice.read(s, message, func(f wire.Field) error { return slice.visit(s, f) })
+		if err == nil && !slices.Contains(writers, slice.ManagedBy) {
+			slice.forget()
 		}
-		return &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{
-			Namespace: s.Namespace, Name: s.Name, UID: s.UID, Labels: s.Labels,
-			ResourceVersion: s.ResourceVersion, Generation: s.Generation, DeletionTimestamp: s.DeletionTimestamp,
-		}}, nil
-	})
+		return slice, nil, err
+	}
+	kind := kube.Retrim(kube.EndpointSlices(), trimBy[*discoveryv1.EndpointSlice](read))
+	kind.Read = read
+	kind.Same = func(a, b *Slice) bool { return a.sameVersion(&b.Encoded) }
 	return kind
+}
+
+// visit takes what it wants from a field of the metadata.
+func (e *Slice) visit(s kube.Scope, f wire.Field) error {
+	switch f.Number {
+	case metadataDeletionTimestamp:
+		e.Terminating = true
+	case metadataLabels:
+		key, value, err := wire.Entry(f.Bytes)
+		if err != nil {
+			return err
+		}
+		switch string(key) {
+		case discoveryv1.LabelServiceName:
+			e.Service = s.InternBytes(value)
+		case discoveryv1.LabelManagedBy:
+			e.ManagedBy = s.InternBytes(value)
+		}
+	}
+	return nil
+}
+
+// trimBy makes a [kube.Kind.Trim] of a [kube.Kind.Read], for objects that don't come as
+// messages.
+func trimBy[P encodable[O], T, O any](read func(kube.Scope, []byte) (*T, []catalog.Problem, error)) func(kube.Scope, runtime.Object) (*T, []catalog.Problem) {
+	return kube.TrimOf(func(s kube.Scope, object P) (*T, []catalog.Problem) {
+		message, err := object.Marshal()
+		if err != nil {
+			return nil, []catalog.Problem{unkept(object, err)}
+		}
+		kept, problems, err := read(s, message)
+		if err != nil {
+			return nil, []catalog.Problem{unkept(object, err)}
+		}
+		return kept, problems
+	})
+}
+
+func unkept(object metav1.Object, err error) catalog.Problem {
+	return catalog.Problem{
+		Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID()),
+		Reason: fmt.Sprintf("the object can't be kept: %v", err),
+	}
 }
 
 // ByService is the name of the index of a table of EndpointSlices that files slices
@@ -52,9 +118,14 @@ func ServiceOf(s *discoveryv1.EndpointSlice) (types.NamespacedName, bool) {
 	return types.NamespacedName{Namespace: s.Namespace, Name: name}, name != ""
 }
 
+// Key returns the Service that a slice is made for. It returns false for a slice without one.
+func (e *Slice) Key() (types.NamespacedName, bool) {
+	return types.NamespacedName{Namespace: e.GetNamespace(), Name: e.Service}, e.Service != ""
+}
+
 // ServiceKeys returns what [ByService] files a slice under.
-func ServiceKeys(s *discoveryv1.EndpointSlice) []string {
-	key, ok := ServiceOf(s)
+func ServiceKeys(e *Slice) []string {
+	key, ok := e.Key()
 	if !ok {
 		return nil
 	}
