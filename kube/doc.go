@@ -7,8 +7,9 @@
 // API server, and [Cluster.Run] follows that server until its context ends: one reflector and
 // one goroutine per resource, retrying for ever. The command builds tables and clusters.
 //
-// Tables of one resource share its watch: each object is trimmed for every one of them,
-// then table after table, in the order given to New, holds it and tells its handlers.
+// Tables of one resource share its watch: each object is trimmed for every one of them, or
+// read in protobuf; then table after table, in the order given to New, holds what is kept and
+// tells its handlers.
 // [Retrim], [TrimOf] and [Whole] make further kinds of the ones here. [Unstructured] is the
 // form for kinds that have no Go type.
 //
@@ -26,5 +27,6 @@
 //
 // The readers of a Table and of a Cluster may be called from any goroutine, also
 // from handlers. Values are shared and must not be changed. The handlers of a table
-// are called from the one goroutine of its reflector and must not block.
+// are called from the one goroutine of its reflector and must not block. The functions of a
+// Kind are called from any goroutine: objects of a watch are trimmed by that of the watch.
 package kube

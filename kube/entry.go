@@ -23,6 +23,8 @@ type entry struct {
 	// in the entry of an object that is gone.
 	values  []any
 	updated int64
+
+	one [1]any // the memory of values for one table, as most feeds have
 }
 
 // GetNamespace implements metav1.Object.
@@ -52,6 +54,14 @@ func (m *entries) entry(namespace, name, version string, updated int64) *entry {
 	return &entry{Object: m.blank, key: key{namespace, name}, version: version, updated: updated}
 }
 
+func (m *entries) makeValues(e *entry) {
+	if len(m.feed.tables) == 1 {
+		e.values = e.one[:]
+		return
+	}
+	e.values = make([]any, len(m.feed.tables))
+}
+
 // of returns the entry of an object, which may be one already.
 func (m *entries) of(obj any) (*entry, error) {
 	if e, ok := obj.(*entry); ok {
@@ -72,7 +82,7 @@ func (m *entries) of(obj any) (*entry, error) {
 	// Nothing else is read from the managed fields, and a kind that keeps whole
 	// objects is not to keep these: they are often the larger part.
 	o.SetManagedFields(nil)
-	e.values = make([]any, len(m.feed.tables))
+	m.makeValues(e)
 	for i, t := range m.feed.tables {
 		e.values[i] = t.trim(whole)
 	}
@@ -90,7 +100,7 @@ func (m *entries) read(message []byte, gone bool, objects *objects) (*entry, err
 	if gone {
 		return e, nil
 	}
-	e.values = make([]any, len(m.feed.tables))
+	m.makeValues(e)
 	decode := false
 	for i, t := range m.feed.tables {
 		if !t.reads() {

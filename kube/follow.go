@@ -54,14 +54,27 @@ func (f *followed) run() {
 		if err != nil {
 			event = watch.Event{Type: watch.Error, Object: undecodable.AsObject(err)}
 		}
-		select {
-		case f.events <- event:
-		case <-f.stopped:
+		if !f.send(event) {
 			return
 		}
 		if err != nil {
 			return
 		}
+	}
+}
+
+// send hands over an event, and returns false when nobody wants it any more.
+func (f *followed) send(event watch.Event) bool {
+	select {
+	case f.events <- event: // there is room, most often, and this costs a third
+		return true
+	default:
+	}
+	select {
+	case f.events <- event:
+		return true
+	case <-f.stopped:
+		return false
 	}
 }
 

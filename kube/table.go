@@ -231,21 +231,47 @@ func (t *Table[T]) replace(all []*entry, version string) {
 			changes = append(changes, c)
 		}
 	}
-	listed := make(map[key]struct{}, len(all))
+	gone := t.without(all)
+	t.makeRoom(len(all))
 	for _, e := range all {
-		listed[e.key] = struct{}{}
 		note(t.store(e))
 	}
-	for k := range t.rows {
-		if _, ok := listed[k]; !ok {
-			note(t.drop(k))
-		}
+	for _, k := range gone {
+		note(t.drop(k))
 	}
 	t.saw(version)
 	for _, c := range changes {
 		t.tell(c)
 	}
 	t.filled.Store(true)
+}
+
+// without returns what the table holds besides these objects.
+func (t *Table[T]) without(all []*entry) (others []key) {
+	if len(t.rows) == 0 {
+		return nil
+	}
+	listed := make(map[key]struct{}, len(all))
+	for _, e := range all {
+		listed[e.key] = struct{}{}
+	}
+	for k := range t.rows {
+		if _, ok := listed[k]; !ok {
+			others = append(others, k)
+		}
+	}
+	return others
+}
+
+// makeRoom is for a table that is filled for the first time: one that grows bit by bit is
+// copied again and again.
+func (t *Table[T]) makeRoom(rows int) {
+	if len(t.rows) > 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rows = make(map[key]row[T], rows)
 }
 
 // saw notes that the table reflects every change up to a version.

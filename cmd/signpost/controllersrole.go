@@ -45,7 +45,10 @@ func newControllersRole(in roleInput, o controllersOptions) (role, error) {
 	return role{
 		Tables: w.set.Tables(),
 		Actors: func(settled <-chan struct{}) []run.Actor {
-			return []run.Actor{{Name: "controllers", Run: func(ctx context.Context) error { return w.run(ctx, settled) }}}
+			return []run.Actor{
+				{Name: "controllers", Run: func(ctx context.Context) error { return w.run(ctx, settled) }},
+				collectorActor(settled),
+			}
 		},
 		Details: w.details,
 	}, nil

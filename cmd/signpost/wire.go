@@ -215,9 +215,7 @@ func newProcessRegistry() *prometheus.Registry {
 
 // serveRoles runs the roles of a config until ctx ends.
 func serveRoles(ctx context.Context, c config, log *slog.Logger) error {
-	if c.RunsControllers {
-		relaxCollector()
-	}
+	defer beFrugal(c)()
 	registry := newProcessRegistry()
 	reporter, err := report.New(report.Config{Registerer: registry, Log: log})
 	if err != nil {

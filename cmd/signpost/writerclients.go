@@ -94,8 +94,7 @@ func (o clientConfig) restConfig(base *rest.Config) *rest.Config {
 	if o.qps > 0 && o.burst == 0 {
 		cfg.Burst = int(min(math.Ceil(o.qps), math.MaxInt32))
 	}
-	// The API server warns about Endpoints with each write; nobody can act on it.
-	cfg.WarningHandler, cfg.WarningHandlerWithContext = rest.NoWarnings{}, nil
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return unwarned{next} })
 	if cfg.Dial == nil && cfg.Transport == nil {
 		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	}

@@ -114,12 +114,13 @@ func (s sliceWriter) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _
 // detach makes a slice of the library's own one that can be kept: the library has it point
 // into the objects of the pods, whose memory is used again after the sync.
 func detach(e *discoveryv1.EndpointSlice) {
+	copies := make([]string, 0, 3*len(e.Endpoints)) // of one piece: there may be a thousand endpoints
 	for i := range e.Endpoints {
 		endpoint := &e.Endpoints[i]
 		for _, text := range []**string{&endpoint.NodeName, &endpoint.Hostname, &endpoint.Zone} {
 			if *text != nil {
-				copied := **text
-				*text = &copied
+				copies = append(copies, **text)
+				*text = &copies[len(copies)-1]
 			}
 		}
 	}

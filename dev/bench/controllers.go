@@ -34,6 +34,9 @@ const (
 	// bothPerOne is what both writers in one process may spend, beside the dearer one alone.
 	bothPerOne = 1.3
 
+	// startsPerRound is how often each competitor starts: it takes a few seconds only.
+	startsPerRound = 2
+
 	flipRate = 50 // a second
 	flipFor  = 20 * time.Second
 
@@ -102,21 +105,24 @@ func (s sides[T]) figures(of func(T) float64, limit float64) figures {
 	return figures{median(s[0], of), median(s[1], of), limit}
 }
 
-// measureCold measures from nothing to complete objects.
+// measureCold measures from nothing to complete objects: each writer alone, and both. They
+// take turns, because what else the machine does changes from minute to minute.
 func (run *controllersRun) measureCold(ctx context.Context, r *report) error {
 	var alone [2]sides[coldFigures]
-	for i, w := range allWriters {
-		var err error
-		if alone[i], err = run.coldRounds(ctx, w); err != nil {
+	var both sides[coldFigures]
+	starts := run.choice.rounds * startsPerRound
+	for range starts {
+		for i, w := range allWriters {
+			if err := run.coldRound(ctx, &alone[i], w); err != nil {
+				return err
+			}
+		}
+		if err := run.coldRound(ctx, &both, allWriters...); err != nil {
 			return err
 		}
 	}
-	both, err := run.coldRounds(ctx, allWriters...)
-	if err != nil {
-		return err
-	}
 	must := run.must
-	r.titleBeside("kubernetes", "Cold start, %s, medians of %d", run, run.choice.rounds)
+	r.titleBeside("kubernetes", "Cold start, %s, medians of %d", run, starts)
 	for i, w := range allWriters {
 		r.ratio(w.name+": CPU until all are complete", "s", alone[i].figures(coldCPU, must.cold))
 		r.ratio(w.name+": until all are complete", "s", alone[i].figures(coldTook, 0))
@@ -130,18 +136,16 @@ func (run *controllersRun) measureCold(ctx context.Context, r *report) error {
 	return nil
 }
 
-func (run *controllersRun) coldRounds(ctx context.Context, writers ...writer) (sides[coldFigures], error) {
-	var all sides[coldFigures]
-	for range run.choice.rounds {
-		for i, start := range run.competitors {
-			f, err := run.cold(ctx, start, writers)
-			if err != nil {
-				return all, err
-			}
-			all[i] = append(all[i], f)
+// coldRound adds a start of each competitor.
+func (run *controllersRun) coldRound(ctx context.Context, all *sides[coldFigures], writers ...writer) error {
+	for i, start := range run.competitors {
+		f, err := run.cold(ctx, start, writers)
+		if err != nil {
+			return err
 		}
+		all[i] = append(all[i], f)
 	}
-	return all, nil
+	return nil
 }
 
 // measureFlips measures a start with nothing to do, and then changes of pods.

@@ -87,7 +87,8 @@ func median[T any](list []T, of func(T) float64) float64 {
 		values[i] = of(f)
 	}
 	slices.Sort(values)
-	return values[len(values)/2]
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
 // server is a Destination server that is being measured.

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -81,19 +82,28 @@ type usage struct {
 	rss float64
 }
 
-// usage reads /proc. CPU time is counted in steps of 10 ms there.
+// usage reads the CPU clock of the process, which counts nanoseconds where /proc counts
+// hundredths of a second, and its memory.
 func (p *process) usage() (usage, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	if err != nil {
-		return usage{}, fmt.Errorf("read the usage of %s: %w: see %s", p.name, err, p.log)
+	pid := p.cmd.Process.Pid
+	var cpu unix.Timespec
+	if err := unix.ClockGettime(cpuClock(pid), &cpu); err != nil {
+		return usage{}, fmt.Errorf("read the CPU clock of %s: %w: see %s", p.name, err, p.log)
 	}
-	_, rest, _ := strings.Cut(string(b), ") ")
-	f := strings.Fields(rest)
-	user, _ := strconv.Atoi(f[11])
-	system, _ := strconv.Atoi(f[12])
-	pages, _ := strconv.Atoi(f[21])
-	return usage{time.Duration(user+system) * 10 * time.Millisecond, float64(pages) * float64(os.Getpagesize())}, nil
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return usage{}, fmt.Errorf("read the memory of %s: %w: see %s", p.name, err, p.log)
+	}
+	f := strings.Fields(string(b))
+	if len(f) < 2 {
+		return usage{}, fmt.Errorf("read the memory of %s: %q has no second number", p.name, b)
+	}
+	pages, err := strconv.Atoi(f[1])
+	return usage{time.Duration(cpu.Nano()), float64(pages) * float64(os.Getpagesize())}, err
 }
+
+// cpuClock returns the clock of all threads of a process, as clock_getcpuclockid(3) makes it.
+func cpuClock(pid int) int32 { return int32(^pid)<<3 | 2 }
 
 // cluster is an API server with its own etcd.
 type cluster struct {

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/signpostd/signpost/internal/run"
+)
+
+// writerGarbage is by how many percent the heap of a process that writes may grow
+// before garbage is collected; the runtime's own figure is 100. A collection delays the writes
+// that fall into it, and those are the slowest ones: with fewer of them, a process takes
+// a little more memory.
+const writerGarbage = 150
+
+// loadingGarbage is the same until the tables are filled for the first time: what is
+// read then is mostly kept, so that there is little to collect, and a heap that begins small
+// would be looked through again and again. What is garbage after it is less than
+// writerGarbage allows.
+const loadingGarbage = 1000
+
+// writerCores is how many cores a process uses that does nothing but write. It waits for
+// the API server most of the time, and what wakes one thread after the other on several cores
+// costs more than it gains.
+const writerCores = 1
+
+// beFrugal makes the runtime take less CPU in a process that writes, and least in one that
+// does nothing else, as far as the environment doesn't say otherwise. The function that
+// it returns undoes that.
+func beFrugal(c config) (undo func()) {
+	if !c.RunsControllers {
+		return func() {}
+	}
+	garbage := setGarbage(loadingGarbage)
+	_, set := os.LookupEnv("GOMAXPROCS")
+	if set || c.RunsDestination || c.RunsDNS || runtime.GOMAXPROCS(0) <= writerCores {
+		return func() { setGarbage(garbage) }
+	}
+	cores := runtime.GOMAXPROCS(writerCores)
+	return func() {
+		setGarbage(garbage)
+		runtime.GOMAXPROCS(cores)
+	}
+}
+
+// setGarbage says by how many percent the heap may grow, unless the environment does. It
+// returns what held before.
+func setGarbage(percent int) (before int) {
+	if _, set := os.LookupEnv("GOGC"); set {
+		return percent
+	}
+	return debug.SetGCPercent(percent)
+}
+
+// collectorActor has garbage collected as a writer needs it once the tables are filled.
+func collectorActor(settled <-chan struct{}) run.Actor {
+	return run.Actor{Name: "garbage collector", Run: func(ctx context.Context) error {
+		select {
+		case <-settled:
+			setGarbage(writerGarbage)
+			<-ctx.Done()
+		case <-ctx.Done():
+		}
+		return nil
+	}}
+}
