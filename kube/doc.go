@@ -26,7 +26,6 @@
 // # Concurrency
 //
 // The readers of a Table and of a Cluster may be called from any goroutine, also
-// from handlers. Values are shared and must not be changed. The handlers of a table
-// are called from the one goroutine of its reflector and must not block. The functions of a
-// Kind are called from any goroutine: objects of a watch are trimmed by that of the watch.
+// from handlers. Values are shared and must not be changed. The handlers of a table are called
+// from the one goroutine of its reflector and must not block; the functions of a Kind from any.
 package kube

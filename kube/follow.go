@@ -63,10 +63,16 @@ func (f *followed) run() {
 	}
 }
 
-// send hands over an event, and returns false when nobody wants it any more.
+// send hands over an event, and returns false when nobody wants it any more. There is room,
+// most often, and to find that out costs a third of waiting for one of two things.
 func (f *followed) send(event watch.Event) bool {
 	select {
-	case f.events <- event: // there is room, most often, and this costs a third
+	case <-f.stopped:
+		return false
+	default:
+	}
+	select {
+	case f.events <- event:
 		return true
 	default:
 	}
