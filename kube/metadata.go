@@ -8,15 +8,12 @@ import (
 	"github.com/signpostd/signpost/internal/wire"
 )
 
-// The numbers of fields of a metav1.ObjectMeta, which is field 1 of each object, of a
-// metav1.ManagedFieldsEntry and of a metav1.Timestamp, as which times are encoded.
+// The numbers of fields of a metav1.ObjectMeta, of a metav1.ManagedFieldsEntry and of a
+// metav1.Timestamp, as which times are encoded.
 const (
-	metadataField = 1
-
 	nameField            = 1
 	namespaceField       = 3
 	resourceVersionField = 6
-	managedFieldsField   = 17
 
 	operationField = 2
 	timeField      = 4
@@ -27,9 +24,9 @@ const (
 // The fields that are read of an object, of its metadata, with and without the managed
 // fields, and of those.
 var (
-	objectFields   = wire.Fields{Bytes: 1 << metadataField}
+	objectFields   = wire.Fields{Bytes: 1 << wire.Metadata}
 	metadataFields = wire.Fields{Bytes: 1<<nameField | 1<<namespaceField | 1<<resourceVersionField}
-	updatedFields  = wire.Fields{Bytes: metadataFields.Bytes | 1<<managedFieldsField}
+	updatedFields  = wire.Fields{Bytes: metadataFields.Bytes | 1<<wire.ManagedFields}
 	entryFields    = wire.Fields{Bytes: 1<<operationField | 1<<timeField}
 	timeFields     = wire.Fields{Varints: 1 << secondsField}
 )
@@ -67,7 +64,7 @@ func (m *messageMeta) read(fields []byte, want wire.Fields) error {
 			m.namespace = r.Bytes()
 		case resourceVersionField:
 			m.version = r.Bytes()
-		case managedFieldsField:
+		case wire.ManagedFields:
 			updated, err := updateOf(r.Bytes())
 			if err != nil {
 				return fmt.Errorf("managed fields: %w", err)

@@ -99,32 +99,13 @@ func readMetadata(result rest.Result, into *metav1.ObjectMeta) error {
 	return into.Unmarshal(fields)
 }
 
-// The numbers of fields of a metav1.PartialObjectMetadata and of a metav1.ObjectMeta.
-const (
-	metadataField      = 1
-	managedFieldsField = 17
-)
-
 // metadataFields returns the metadata of an object in protobuf without its managed fields.
 func metadataFields(encoded []byte) ([]byte, error) {
 	message, err := wire.Unknown(encoded)
 	if err != nil {
 		return nil, err
 	}
-	var kept []byte
-	var f wire.Field
-	for len(message) > 0 {
-		if f, message, err = wire.Next(message); err != nil {
-			return nil, err
-		}
-		if f.Number != metadataField {
-			continue
-		}
-		if kept, err = wire.AppendWithout(kept, f.Bytes, managedFieldsField); err != nil {
-			return nil, err
-		}
-	}
-	return kept, nil
+	return wire.AppendMetadata(nil, message)
 }
 
 // Slices returns a client of EndpointSlices that does what c does.

@@ -11,17 +11,14 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// The numbers of fields of a metav1.ObjectMeta, which is field 1 of each object.
+// The numbers of fields of a metav1.ObjectMeta.
 const (
-	metadata = 1
-
 	metadataName              = 1
 	metadataNamespace         = 3
 	metadataUID               = 5
 	metadataResourceVersion   = 6
 	metadataDeletionTimestamp = 9
 	metadataLabels            = 11
-	metadataManagedFields     = 17
 )
 
 // Encoded is an object, an O, as the API server sent it, without managed fields. Most of
@@ -85,23 +82,14 @@ func (e *Encoded[O, P]) forget() { e.fields = append([]byte(nil), e.fields[:e.n]
 // read reads an object in protobuf. The function visit is called with each field of the
 // metadata.
 func (e *Encoded[O, P]) read(s kube.Scope, message []byte, visit func(wire.Field) error) (err error) {
-	e.fields = make([]byte, 0, len(message))
-	for rest := message; len(rest) > 0; {
-		var f wire.Field
-		if f, rest, err = wire.Next(rest); err != nil {
-			return err
-		}
-		if f.Number == metadata {
-			if e.fields, err = wire.AppendWithout(e.fields, f.Bytes, metadataManagedFields); err != nil {
-				return fmt.Errorf("metadata: %w", err)
-			}
-		}
+	if e.fields, err = wire.AppendMetadata(make([]byte, 0, len(message)), message); err != nil {
+		return fmt.Errorf("metadata: %w", err)
 	}
 	e.n = len(e.fields)
 	if err := e.readMetadata(s, visit); err != nil {
 		return fmt.Errorf("metadata: %w", err)
 	}
-	e.fields, err = wire.AppendWithout(e.fields, message, metadata)
+	e.fields, err = wire.AppendWithout(e.fields, message, wire.Metadata)
 	return err
 }
 

@@ -65,7 +65,7 @@ const (
 // The fields that are read of each message: of a container those of its ports, and of an
 // init container first the one that makes it a sidecar.
 var (
-	podFields           = wire.Fields{Bytes: 1<<metadata | 1<<podSpec | 1<<podStatus}
+	podFields           = wire.Fields{Bytes: 1<<wire.Metadata | 1<<podSpec | 1<<podStatus}
 	metadataFields      = wire.Fields{Bytes: 1<<metadataName | 1<<metadataNamespace | 1<<metadataUID | 1<<metadataDeletionTimestamp | 1<<metadataLabels}
 	specFields          = wire.Fields{Bytes: 1<<specContainers | 1<<specNodeName | 1<<specHostname | 1<<specSubdomain | 1<<specInitContainers}
 	containerFields     = wire.Fields{Bytes: 1 << containerPorts}
@@ -113,7 +113,7 @@ func (m *podMessage) read(s kube.Scope, message []byte) error {
 	r := wire.Read(message)
 	for r.Next(podFields) {
 		switch r.Number {
-		case metadata:
+		case wire.Metadata:
 			if err := m.readMetadata(r.Bytes()); err != nil {
 				return fmt.Errorf("metadata: %w", err)
 			}

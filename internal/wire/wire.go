@@ -1,5 +1,6 @@
 // Package wire walks through messages in protobuf without decoding them, for those who
-// read few of the fields of many objects: packages kube and controllers/watched.
+// read few of the fields of many objects: packages kube, controllers/watched and
+// controllers/frugal.
 //
 // A [Reader] goes to the fields that are wanted and skips the others, which takes two or
 // three nanoseconds each. [Next] returns one field after the other, and is for those who want
