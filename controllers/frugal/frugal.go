@@ -1,10 +1,12 @@
 // Package frugal makes clients of Endpoints and EndpointSlices whose creates and
 // updates are answered with metadata only.
 //
-// What the API server makes of an object is known but for its metadata, and an answer
-// is as large as the object: reading it is a good part of what a write costs. Package
-// controllers wraps its clients with [Slices] and [Endpoints]. A webhook that changes
-// the rest of an object goes unnoticed until the table has the object.
+// What the API server makes of an object is known but for a few fields of its metadata, and
+// an answer is as large as the object: reading it is a good part of what a write costs, and
+// so is what client-go does besides sending a request. Package controllers wraps its clients
+// with [Slices] and [Endpoints]; requests go over the connections of those clients, with
+// their credentials and limits. A webhook that changes the rest of an object goes unnoticed
+// until the table has the object.
 //
 // The clients may be used from any goroutine.
 package frugal
@@ -13,7 +15,10 @@ package frugal
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -21,24 +26,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/internal/wire"
 )
-
-const protobufType = runtime.ContentTypeProtobuf
 
 // The kinds that are written.
 var (
 	sliceKind     = discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice")
 	endpointsKind = corev1.SchemeGroupVersion.WithKind("Endpoints")
 )
-
-// metadataOnly is the Accept header; JSON is for servers that have no protobuf.
-const metadataOnly = protobufType + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
-	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 // encoder encodes objects that say of which kind they are.
 var encoder = protobuf.NewSerializer(nil, nil)
@@ -60,110 +59,156 @@ type object[T any] interface {
 	metav1.ObjectMetaAccessor
 }
 
-// write sends an object and returns it with the metadata of what became of it, without
-// the managed fields.
-func write[T any, P object[T]](ctx context.Context, request *rest.Request, kind schema.GroupVersionKind, what P) (P, error) {
+// write sends an object to where its name is in the path, unless it is to be created. It
+// returns the object with the metadata of what became of it, as far as the API server makes it.
+func write[T any, P object[T]](ctx context.Context, r *requests, method, namespace, name string, kind schema.GroupVersionKind, what P) (P, error) {
 	sent := *what
 	P(&sent).GetObjectKind().SetGroupVersionKind(kind)
 	var body message
 	if err := encoder.EncodeWithAllocator(P(&sent), &body, &runtime.SimpleAllocator{}); err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
-	result := request.SetHeader("Accept", metadataOnly).SetHeader("Content-Type", protobufType).Body([]byte(body)).Do(ctx)
-	made := *what
-	if err := readMetadata(result, P(&made).GetObjectMeta().(*metav1.ObjectMeta)); err != nil {
+	answer, err := r.send(ctx, method, namespace, name, body)
+	if err != nil {
 		return nil, err
+	}
+	made := *what
+	metadata := P(&made).GetObjectMeta().(*metav1.ObjectMeta)
+	metadata.Namespace, metadata.UID, metadata.ResourceVersion = namespace, "", ""
+	if err := readAnswer(answer, metadata); err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
+	if metadata.UID == "" || metadata.ResourceVersion == "" {
+		return nil, errors.New("read the answer: it is no object, for it has no UID or no resource version")
 	}
 	return &made, nil
 }
 
-// readMetadata reads the metadata of an answer. The managed fields, which are most of it, are
-// left out, where a decoder would decode them first.
-func readMetadata(result rest.Result, into *metav1.ObjectMeta) error {
-	body, err := result.Raw()
-	if err != nil {
-		return result.Error() // it says more
-	}
-	if !wire.IsKubernetes(body) {
-		var answer metav1.PartialObjectMetadata
-		err := result.Into(&answer)
-		*into = answer.ObjectMeta
-		into.ManagedFields = nil
-		return err
-	}
-	fields, err := metadataFields(body)
-	if err != nil {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	*into = metav1.ObjectMeta{}
-	return into.Unmarshal(fields)
+// The numbers of the fields of a metav1.ObjectMeta that the API server makes.
+const (
+	metadataUID               = 5
+	metadataResourceVersion   = 6
+	metadataGeneration        = 7
+	metadataCreationTimestamp = 8
+	metadataDeletionTimestamp = 9
+)
+
+var metadataFields = wire.Fields{
+	Bytes:   1<<metadataUID | 1<<metadataResourceVersion | 1<<metadataCreationTimestamp | 1<<metadataDeletionTimestamp,
+	Varints: 1 << metadataGeneration,
 }
 
-// metadataFields returns the metadata of an object in protobuf without its managed fields.
-func metadataFields(encoded []byte) ([]byte, error) {
-	message, err := wire.Unknown(encoded)
-	if err != nil {
-		return nil, err
+// readAnswer reads those fields of the metadata in an answer that the API server makes. The
+// others, most of all the managed fields, are not looked at.
+func readAnswer(answer []byte, into *metav1.ObjectMeta) error {
+	if !wire.IsKubernetes(answer) {
+		var object metav1.PartialObjectMetadata
+		if err := json.Unmarshal(answer, &object); err != nil {
+			return err
+		}
+		into.UID, into.ResourceVersion, into.Generation = object.UID, object.ResourceVersion, object.Generation
+		into.CreationTimestamp, into.DeletionTimestamp = object.CreationTimestamp, object.DeletionTimestamp
+		return nil
 	}
-	return wire.AppendMetadata(nil, message)
+	object, err := wire.Unknown(answer)
+	if err != nil {
+		return err
+	}
+	r := wire.Read(object)
+	for r.Next(wire.Fields{Bytes: 1 << wire.Metadata}) {
+		if err := readMetadata(r.Bytes(), into); err != nil {
+			return err
+		}
+	}
+	return r.Err()
+}
+
+func readMetadata(fields []byte, into *metav1.ObjectMeta) (err error) {
+	r := wire.Read(fields)
+	for err == nil && r.Next(metadataFields) {
+		switch r.Number {
+		case metadataUID:
+			into.UID = types.UID(r.Bytes())
+		case metadataResourceVersion:
+			into.ResourceVersion = string(r.Bytes())
+		case metadataGeneration:
+			into.Generation = int64(r.Varint)
+		case metadataCreationTimestamp:
+			err = into.CreationTimestamp.Unmarshal(r.Bytes())
+		case metadataDeletionTimestamp:
+			into.DeletionTimestamp = &metav1.Time{}
+			err = into.DeletionTimestamp.Unmarshal(r.Bytes())
+		}
+	}
+	return errors.Join(err, r.Err())
 }
 
 // Slices returns a client of EndpointSlices that does what c does.
 func Slices(c discoveryclient.DiscoveryV1Interface) discoveryclient.EndpointSlicesGetter {
-	return slicesGetter{c}
+	r, ok := newRequests(c.RESTClient(), discoveryv1.Resource("endpointslices"))
+	if !ok {
+		return c
+	}
+	return slicesGetter{c, &r}
 }
 
 type slicesGetter struct {
-	client discoveryclient.DiscoveryV1Interface
+	client   discoveryclient.DiscoveryV1Interface
+	requests *requests
 }
 
 // EndpointSlices implements discoveryclient.EndpointSlicesGetter.
 func (g slicesGetter) EndpointSlices(namespace string) discoveryclient.EndpointSliceInterface {
-	return sliceClient{g.client.EndpointSlices(namespace), g.client.RESTClient(), namespace}
+	return sliceClient{g.client.EndpointSlices(namespace), g.requests, namespace}
 }
 
 type sliceClient struct {
 	discoveryclient.EndpointSliceInterface
-	rest      rest.Interface
+	requests  *requests
 	namespace string
 }
 
 // Create implements discoveryclient.EndpointSliceInterface. The options are not used.
 func (c sliceClient) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
-	return write(ctx, c.rest.Post().Namespace(c.namespace).Resource("endpointslices"), sliceKind, e)
+	return write(ctx, c.requests, http.MethodPost, c.namespace, "", sliceKind, e)
 }
 
 // Update implements discoveryclient.EndpointSliceInterface. The options are not used.
 func (c sliceClient) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
-	return write(ctx, c.rest.Put().Namespace(c.namespace).Resource("endpointslices").Name(e.Name), sliceKind, e)
+	return write(ctx, c.requests, http.MethodPut, c.namespace, e.Name, sliceKind, e)
 }
 
 // Endpoints returns a client of Endpoints that does what c does.
 func Endpoints(c corev1client.CoreV1Interface) corev1client.EndpointsGetter {
-	return endpointsGetter{c}
+	r, ok := newRequests(c.RESTClient(), corev1.Resource("endpoints"))
+	if !ok {
+		return c
+	}
+	return endpointsGetter{c, &r}
 }
 
 type endpointsGetter struct {
-	client corev1client.CoreV1Interface
+	client   corev1client.CoreV1Interface
+	requests *requests
 }
 
 // Endpoints implements corev1client.EndpointsGetter.
 func (g endpointsGetter) Endpoints(namespace string) corev1client.EndpointsInterface {
-	return endpointsClient{g.client.Endpoints(namespace), g.client.RESTClient(), namespace}
+	return endpointsClient{g.client.Endpoints(namespace), g.requests, namespace}
 }
 
 type endpointsClient struct {
 	corev1client.EndpointsInterface
-	rest      rest.Interface
+	requests  *requests
 	namespace string
 }
 
 // Create implements corev1client.EndpointsInterface. The options are not used.
 func (c endpointsClient) Create(ctx context.Context, e *corev1.Endpoints, _ metav1.CreateOptions) (*corev1.Endpoints, error) {
-	return write(ctx, c.rest.Post().Namespace(c.namespace).Resource("endpoints"), endpointsKind, e)
+	return write(ctx, c.requests, http.MethodPost, c.namespace, "", endpointsKind, e)
 }
 
 // Update implements corev1client.EndpointsInterface. The options are not used.
 func (c endpointsClient) Update(ctx context.Context, e *corev1.Endpoints, _ metav1.UpdateOptions) (*corev1.Endpoints, error) {
-	return write(ctx, c.rest.Put().Namespace(c.namespace).Resource("endpoints").Name(e.Name), endpointsKind, e)
+	return write(ctx, c.requests, http.MethodPut, c.namespace, e.Name, endpointsKind, e)
 }

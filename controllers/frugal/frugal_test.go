@@ -3,12 +3,15 @@ package frugal
 //lint:file-ignore SA1019 Endpoints are deprecated, and what one of the controllers writes.
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/internal/kubetest"
@@ -115,48 +119,65 @@ func TestRefusedWrites(t *testing.T) {
 	}
 }
 
-// answering returns a client of a server that answers each request like this.
-func answering(t *testing.T, contentType string, body []byte) *kubernetes.Clientset {
+// answering returns a client of a server that answers each request by this.
+func answering(t *testing.T, config rest.Config, answer http.HandlerFunc) *kubernetes.Clientset {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", contentType)
-		_, _ = w.Write(body)
+		answer(w, r)
 	}))
 	t.Cleanup(server.Close)
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	config.Host = server.URL
+	client, err := kubernetes.NewForConfig(&config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return client
 }
 
+// create creates the slice "web" with a client.
+func create(ctx context.Context, client *kubernetes.Clientset) (*discoveryv1.EndpointSlice, error) {
+	return Slices(client.DiscoveryV1()).EndpointSlices("ns").Create(ctx, slice("ns"), metav1.CreateOptions{})
+}
+
+func encoded(t *testing.T, object runtime.Object) []byte {
+	var b message
+	if err := protobuf.NewSerializer(nil, nil).EncodeWithAllocator(object, &b, &runtime.SimpleAllocator{}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // An API server, or a proxy before it, may answer in JSON, or make no sense.
 func TestAnswers(t *testing.T) {
+	created := metav1.Unix(1_700_000_000, 0)
 	answer := &metav1.PartialObjectMetadata{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"},
-		ObjectMeta: metav1.ObjectMeta{Name: "web", ResourceVersion: "7", ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}},
+		TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "web", UID: "u", ResourceVersion: "7", Generation: 2, CreationTimestamp: created, DeletionTimestamp: &created,
+			Labels: map[string]string{"from": "a webhook"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}},
+		},
 	}
 	inJSON, err := json.Marshal(answer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var inProtobuf message
-	if err := protobuf.NewSerializer(nil, nil).EncodeWithAllocator(answer, &inProtobuf, &runtime.SimpleAllocator{}); err != nil {
-		t.Fatal(err)
-	}
+	inProtobuf := encoded(t, answer)
 	for name, test := range map[string]struct {
-		contentType string
-		body        []byte
-		want        string
+		body []byte
+		want string
 	}{
-		"JSON":             {"application/json", inJSON, ""},
-		"protobuf":         {protobufType, inProtobuf, ""},
-		"protobuf cut off": {protobufType, inProtobuf[:len(inProtobuf)-9], "read the answer: the protobuf is cut off"},
-		"metadata cut off": {protobufType, []byte("k8s\x00\x12\x04\x0a\x02\x0a\x09"), "read the answer: the protobuf is cut off"},
-		"nothing":          {protobufType, nil, "0-length response"},
+		"JSON":             {inJSON, ""},
+		"protobuf":         {inProtobuf, ""},
+		"JSON cut off":     {inJSON[:len(inJSON)-9], "read the answer: unexpected end of JSON"},
+		"protobuf cut off": {inProtobuf[:len(inProtobuf)-9], "read the answer: the protobuf is cut off"},
+		"metadata cut off": {[]byte("k8s\x00\x12\x04\x0a\x02\x0a\x09"), "read the answer: the protobuf is cut off"},
+		"nothing":          {nil, "read the answer: unexpected end of JSON"},
+		"no object":        {[]byte("{}"), "read the answer: it is no object"},
+		"no message":       {[]byte("k8s\x00"), "read the answer: it is no object"},
+		"too much":         {make([]byte, mostAnswer+1), "/apis/discovery.k8s.io/v1/namespaces/ns/endpointslices: it is larger than 16777216 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			made, err := Slices(answering(t, test.contentType, test.body).DiscoveryV1()).EndpointSlices("ns").Create(t.Context(), slice("ns"), metav1.CreateOptions{})
+			made, err := create(t.Context(), answering(t, rest.Config{}, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(test.body) }))
 			if test.want != "" {
 				if err == nil || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("error %v, want %q", err, test.want)
@@ -164,10 +185,108 @@ func TestAnswers(t *testing.T) {
 				return
 			}
 			want := slice("ns")
-			want.ObjectMeta = metav1.ObjectMeta{Name: "web", ResourceVersion: "7"}
+			want.UID, want.ResourceVersion, want.Generation = "u", "7", 2
+			want.CreationTimestamp, want.DeletionTimestamp = created, &created
 			if diff := cmp.Diff(want, made); diff != "" || err != nil {
 				t.Errorf("error %v (-want +got):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// What fails is told apart, whoever answers.
+func TestFailures(t *testing.T) {
+	busy := encoded(t, &metav1.Status{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Message: "no room", Code: http.StatusTooManyRequests,
+		Reason: metav1.StatusReasonTooManyRequests, Details: &metav1.StatusDetails{RetryAfterSeconds: 3},
+	})
+	for name, test := range map[string]struct {
+		code       int
+		retryAfter string
+		body       []byte
+		want       string
+		reason     metav1.StatusReason
+		after      int
+	}{
+		"status in protobuf": {http.StatusTooManyRequests, "", busy, "no room", metav1.StatusReasonTooManyRequests, 3},
+		"status in JSON": {
+			http.StatusConflict, "", []byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"too late","reason":"Conflict","code":409}`),
+			"too late", metav1.StatusReasonConflict, 0,
+		},
+		"text of the API server": {http.StatusTooManyRequests, "1", []byte("try again later"), "try again later", metav1.StatusReasonTooManyRequests, 1},
+		"a proxy":                {http.StatusBadGateway, "", []byte("<html>"), "<html>", metav1.StatusReasonInternalError, 0},
+		"a redirect":             {http.StatusFound, "", nil, "web", metav1.StatusReasonUnknown, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := answering(t, rest.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+				if test.retryAfter != "" {
+					w.Header().Set("Retry-After", test.retryAfter)
+				}
+				w.WriteHeader(test.code)
+				_, _ = w.Write(test.body)
+			})
+			_, err := Slices(client.DiscoveryV1()).EndpointSlices("ns").Update(t.Context(), slice("ns"), metav1.UpdateOptions{})
+			var status apierrors.APIStatus
+			if !errors.As(err, &status) || int(status.Status().Code) != test.code || apierrors.ReasonForError(err) != test.reason || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v for the reason %q, want code %d, %q and the reason %q", err, apierrors.ReasonForError(err), test.code, test.want, test.reason)
+			}
+			if after, _ := apierrors.SuggestsClientDelay(err); after != test.after {
+				t.Errorf("to be tried again after %d s, want %d", after, test.after)
+			}
+		})
+	}
+}
+
+// Requests end with their context, and are limited as those of the client are.
+func TestContexts(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	client := answering(t, rest.Config{QPS: 0.001, Burst: 1}, func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	})
+	_, err := create(ctx, client)
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "POST http://127.0.0.1") {
+		t.Errorf("error %v, want that the request was canceled", err)
+	}
+	bounded, stop := context.WithTimeout(t.Context(), time.Second) // the limiter sees that it would take longer
+	defer stop()
+	if _, err = create(bounded, client); err == nil || !strings.Contains(err.Error(), "wait for the limit of requests") {
+		t.Errorf("error %v, want that the limit is reached", err)
+	}
+}
+
+// A base path, as proxies have, comes before the paths of the API.
+func TestPaths(t *testing.T) {
+	var paths []string
+	client := answering(t, rest.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		paths = append(paths, r.Method+" "+r.URL.Path)
+		_, _ = w.Write([]byte(`{"metadata":{"uid":"u","resourceVersion":"1"}}`))
+	})
+	behind, err := kubernetes.NewForConfig(&rest.Config{Host: "http://" + client.DiscoveryV1().RESTClient().Get().URL().Host + "/clusters/a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	_, err1 := Slices(client.DiscoveryV1()).EndpointSlices("ns").Create(ctx, slice("ns"), metav1.CreateOptions{})
+	_, err2 := Slices(behind.DiscoveryV1()).EndpointSlices("ns").Update(ctx, slice("ns"), metav1.UpdateOptions{})
+	_, err3 := Endpoints(behind.CoreV1()).Endpoints("ns").Create(ctx, endpoints("ns"), metav1.CreateOptions{})
+	want := []string{
+		"POST /apis/discovery.k8s.io/v1/namespaces/ns/endpointslices",
+		"PUT /clusters/a/apis/discovery.k8s.io/v1/namespaces/ns/endpointslices/web",
+		"POST /clusters/a/api/v1/namespaces/ns/endpoints",
+	}
+	if diff := cmp.Diff(want, paths); diff != "" || errors.Join(err1, err2, err3) != nil {
+		t.Errorf("errors %v, %v, %v; paths (-want +got):\n%s", err1, err2, err3, diff)
+	}
+}
+
+// A client whose connections aren't known is used as it is.
+func TestOtherClients(t *testing.T) {
+	client := fake.NewClientset()
+	if _, err := Slices(client.DiscoveryV1()).EndpointSlices("ns").Create(t.Context(), slice("ns"), metav1.CreateOptions{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := Endpoints(client.CoreV1()).Endpoints("ns").Create(t.Context(), endpoints("ns"), metav1.CreateOptions{}); err != nil {
+		t.Error(err)
 	}
 }
