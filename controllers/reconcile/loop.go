@@ -22,6 +22,8 @@ const (
 	// The delays between attempts while the API server can't be reached: no Service is to
 	// wait for longer once it is back.
 	awayFirst, awayLimit = 100 * time.Millisecond, 4 * time.Second
+	// askedLimit bounds the delay that an answer asks for.
+	askedLimit = 10 * time.Second
 	// Failed syncs of all Services together are tried again this often at most
 	// (spec/endpoints.md §2).
 	retriesPerSecond, retryBurst = 10, 100
@@ -156,7 +158,7 @@ func (l *Loop) next(ctx context.Context, q *queue) bool {
 func (l *Loop) failed(q *queue, key Key, err error) {
 	if unreachable(err) {
 		l.o.Logger.Debug("sync failed, the API server can't be reached", "service", key.String(), "error", err)
-		q.AddAfter(key, q.away.When(key))
+		q.AddAfter(key, max(q.away.When(key), asked(err)))
 		return
 	}
 	q.AddRateLimited(key)
@@ -169,6 +171,12 @@ func (l *Loop) failed(q *queue, key Key, err error) {
 	case failures < persistent:
 		log.Warn("sync of the service failed, trying again")
 	}
+}
+
+// asked returns the delay that the API server asks for, as it does when it is overloaded.
+func asked(err error) time.Duration {
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	return min(time.Duration(seconds)*time.Second, askedLimit)
 }
 
 // unreachable reports whether a request failed for no reason of its own.

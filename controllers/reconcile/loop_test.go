@@ -264,3 +264,22 @@ func TestWhatErrorsMean(t *testing.T) {
 		})
 	}
 }
+
+// Who is overloaded says when to come back (RFC 9110 §10.2.3), and is believed within limits.
+func TestAskedDelays(t *testing.T) {
+	for seconds, want := range map[int][]time.Duration{
+		0: times(0, 0.1, 0.3, 0.7, 1.5, 3.1), 2: times(0, 2, 4), 3600: times(0),
+	} {
+		t.Run(fmt.Sprint(seconds), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := syncs{fail: func(string, int) error {
+					return fmt.Errorf("create slice: %w", apierrors.NewTooManyRequests("busy", seconds))
+				}}
+				s.term(t, Options{}, 5*time.Second, []Key{web}, nil)
+				if diff := cmp.Diff(want, s.at["web"]); diff != "" {
+					t.Errorf("syncs (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
