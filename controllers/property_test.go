@@ -157,7 +157,7 @@ func (m *podsModel) sync(t *rapid.T, name string) {
 		delete(m.endpoints, name)
 		return
 	}
-	action, ep := plan(service, members, m.endpoints[name], time.Unix(int64(m.made), 0))
+	action, ep := endpoints.Plan(service, members, m.endpoints[name], time.Unix(int64(m.made), 0))
 	switch action {
 	case endpoints.Create:
 		if m.endpoints[name] != nil {
@@ -175,15 +175,6 @@ func (m *podsModel) sync(t *rapid.T, name string) {
 	m.endpoints[name] = ep
 }
 
-// plan plans with objects whose memory is used again, as by the controller.
-func plan(service *corev1.Service, members []*watched.Pod, current *corev1.Endpoints, trigger time.Time) (action endpoints.Action, ep *corev1.Endpoints) {
-	_ = watched.WithObjects(members, func(pods []*corev1.Pod) error {
-		action, ep = endpoints.Plan(service, pods, current, trigger)
-		return nil
-	})
-	return action, ep
-}
-
 // check compares with what comes of nothing.
 func (m *podsModel) check(t *rapid.T) {
 	fresh := membership.New(describePod)
@@ -193,7 +184,7 @@ func (m *podsModel) check(t *rapid.T) {
 	for name, service := range m.services {
 		fresh.PutService(service)
 		_, members := fresh.Service(keyOf(name))
-		action, want := plan(service, members, nil, time.Time{})
+		action, want := endpoints.Plan(service, members, nil, time.Time{})
 		if action == endpoints.None {
 			continue
 		}

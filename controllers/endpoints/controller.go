@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
-	"k8s.io/endpointslice/util"
 
 	"github.com/signpostd/signpost/controllers/membership"
 	"github.com/signpostd/signpost/controllers/reconcile"
@@ -56,7 +55,7 @@ type Controller struct {
 	overlay *reconcile.Overlay[*corev1.Endpoints]
 	told    reconcile.Told[string]
 	// triggers is new for each term.
-	triggers *util.TriggerTimeTracker
+	triggers *triggers
 }
 
 // New returns a controller that doesn't run yet.
@@ -73,7 +72,7 @@ func New(o Options) *Controller {
 // all Endpoints that a Service may have left behind.
 func (c *Controller) Run(ctx context.Context) {
 	c.overlay.Forget()
-	c.triggers = util.NewTriggerTimeTracker()
+	c.triggers = newTriggers()
 	c.loop.Run(ctx, func() []reconcile.Key { return append(c.o.Pods.Services(), c.leftovers()...) })
 }
 
@@ -129,26 +128,23 @@ func (c *Controller) EndpointsChanged(old, now *watched.EncodedEndpoints) {
 
 // sync makes the Endpoints of a Service what they have to be (spec/endpoints.md §5, §8).
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
-	service, members := c.o.Pods.Service(key)
+	service, pods := c.o.Pods.Service(key)
 	if service == nil {
-		c.triggers.DeleteService(key.Namespace, key.Name)
+		c.triggers.forget(key)
 		c.told.News(key)
 		return c.deleteLeftover(ctx, key)
 	}
 	if !selects(service) {
 		return nil
 	}
-	err := watched.WithObjects(members, func(pods []*corev1.Pod) error {
-		cause := c.triggers.ComputeEndpointLastChangeTriggerTime(key.Namespace, service, pods)
-		err := c.apply(ctx, service, pods, cause)
-		if reconcile.IsConflict(err) {
-			// Somebody else wrote the Endpoints, and the table doesn't know it yet.
-			if err = c.refresh(ctx, key); err == nil {
-				err = c.apply(ctx, service, pods, cause)
-			}
+	cause := c.triggers.next(service, pods)
+	err := c.apply(ctx, service, pods, cause)
+	if reconcile.IsConflict(err) {
+		// Somebody else wrote the Endpoints, and the table doesn't know it yet.
+		if err = c.refresh(ctx, key); err == nil {
+			err = c.apply(ctx, service, pods, cause)
 		}
-		return err
-	})
+	}
 	c.announce(key, err)
 	return err
 }
@@ -168,7 +164,7 @@ func (c *Controller) of(key reconcile.Key) *corev1.Endpoints {
 }
 
 // apply plans and writes.
-func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []*corev1.Pod, cause time.Time) error {
+func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []*watched.Pod, cause time.Time) error {
 	key := reconcile.Key{Namespace: service.Namespace, Name: service.Name}
 	action, wanted := Plan(service, pods, c.of(key), cause)
 	if action == None {
@@ -183,7 +179,7 @@ func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []
 	} else {
 		made, err = client.Update(ctx, wanted, metav1.UpdateOptions{})
 	}
-	c.o.Metrics.Wrote(queueName, action.String(), reconcile.Cause(wanted), err)
+	c.o.Metrics.Wrote(queueName, action.String(), cause, err)
 	if err == nil {
 		made.ManagedFields = nil
 		if c.overlay.Wrote(key, made) {

@@ -6,24 +6,26 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/endpointslice"
-	"k8s.io/endpointslice/util"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/signpostd/signpost/controllers/watched"
 )
 
 // groups returns the addresses of pods in one subset for each outcome of looking
 // up the ports of the Service in a pod (spec/endpoints.md §6.4), which is one
 // subset unless ports have names. They still have to be packed and put in order.
-func groups(service *corev1.Service, pods []*corev1.Pod) []corev1.EndpointSubset {
+func groups(service *corev1.Service, pods []*watched.Pod) []corev1.EndpointSubset {
 	if len(service.Spec.Ports) == 0 && !isHeadless(service) {
 		return nil
 	}
 	g := grouping{
 		service: service,
+		family:  familyOf(service),
 		ports:   make([]lookup, len(service.Spec.Ports)),
-		targets: make([]target, 0, len(pods)),
+		refs:    make([]corev1.ObjectReference, 0, len(pods)),
 	}
 	for _, pod := range pods {
-		if util.ShouldPodBeInEndpoints(pod, service.Spec.PublishNotReadyAddresses) {
+		if included(service, pod) {
 			g.add(pod, len(pods))
 		}
 	}
@@ -33,10 +35,11 @@ func groups(service *corev1.Service, pods []*corev1.Pod) []corev1.EndpointSubset
 // grouping collects the groups of a Service.
 type grouping struct {
 	service *corev1.Service
+	family  family
 	groups  []corev1.EndpointSubset
-	found   [][]lookup // for each group
-	ports   []lookup   // of the pod at hand
-	targets []target
+	found   [][]lookup               // for each group
+	ports   []lookup                 // of the pod at hand
+	refs    []corev1.ObjectReference // of one piece, for all pods
 }
 
 // lookup is the outcome of looking up a port of the Service in a pod.
@@ -45,23 +48,16 @@ type lookup struct {
 	ok     bool
 }
 
-// target is what addresses point to: one allocation for all pods, in place of
-// two for each.
-type target struct {
-	ref  corev1.ObjectReference
-	node string
-}
-
 // add adds a pod to its group, unless it has no address or none of the ports
 // (§5.4, §5.6). It makes room for so many addresses in a new group.
-func (g *grouping) add(pod *corev1.Pod, room int) {
-	ip, ok := podIP(g.service, pod)
+func (g *grouping) add(pod *watched.Pod, room int) {
+	ip, ok := g.family.ip(pod)
 	if !ok || !g.lookUp(pod) {
 		return
 	}
 	group := g.group(room)
 	address := g.address(pod, ip)
-	if g.service.Spec.PublishNotReadyAddresses || util.IsPodReady(pod) {
+	if ready(g.service, pod) {
 		group.Addresses = append(group.Addresses, address)
 	} else {
 		group.NotReadyAddresses = append(group.NotReadyAddresses, address)
@@ -70,12 +66,12 @@ func (g *grouping) add(pod *corev1.Pod, room int) {
 
 // lookUp finds the ports of the Service in a pod. It returns false when there are
 // ports, and the pod has none of them.
-func (g *grouping) lookUp(pod *corev1.Pod) bool {
+func (g *grouping) lookUp(pod *watched.Pod) bool {
 	some := len(g.ports) == 0
 	for i := range g.ports {
-		number, err := endpointslice.FindPort(pod, &g.service.Spec.Ports[i])
-		g.ports[i] = lookup{number: int32(number), ok: err == nil}
-		some = some || err == nil
+		number, ok := target(pod, &g.service.Spec.Ports[i])
+		g.ports[i] = lookup{number, ok}
+		some = some || ok
 	}
 	return some
 }
@@ -121,19 +117,14 @@ func clone(text *string) *string {
 }
 
 // address returns the address of a pod (§5.5).
-func (g *grouping) address(pod *corev1.Pod, ip string) corev1.EndpointAddress {
-	g.targets = append(g.targets, target{
-		ref:  corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
-		node: pod.Spec.NodeName,
+func (g *grouping) address(pod *watched.Pod, ip string) corev1.EndpointAddress {
+	g.refs = append(g.refs, corev1.ObjectReference{
+		Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: types.UID(pod.UID),
 	})
-	t := &g.targets[len(g.targets)-1]
-	address := corev1.EndpointAddress{IP: ip, TargetRef: &t.ref}
-	if t.node != "" {
+	address := corev1.EndpointAddress{IP: ip, Hostname: hostname(g.service, pod), TargetRef: &g.refs[len(g.refs)-1]}
+	if pod.Node != "" {
 		// The API server refuses an empty name (§21 C1).
-		address.NodeName = &t.node
-	}
-	if util.ShouldSetHostname(pod, g.service) {
-		address.Hostname = pod.Spec.Hostname
+		address.NodeName = &pod.Node
 	}
 	return address
 }

@@ -14,6 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/kube"
 )
 
 func pointer[T any](v T) *T { return &v }
@@ -94,7 +97,11 @@ func crowd(n int, edits ...func(*corev1.Pod)) []*corev1.Pod {
 
 func pods(list ...*corev1.Pod) []*corev1.Pod { return list }
 
-func notReady(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }
+func notReady(p *corev1.Pod) {
+	for i := range p.Status.Conditions {
+		p.Status.Conditions[i].Status = corev1.ConditionFalse
+	}
+}
 
 func terminating(p *corev1.Pod) {
 	p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
@@ -225,22 +232,30 @@ type failing interface {
 	Errorf(format string, args ...any)
 }
 
+// kept returns what the table of pods keeps of these.
+func kept(list []*corev1.Pod) []*watched.Pod {
+	trim := watched.Pods().Trim
+	var all []*watched.Pod
+	for _, p := range list {
+		k, _ := trim(kube.Scope{}, p)
+		all = append(all, k)
+	}
+	return all
+}
+
 // planned plans, looks whether something was changed that shouldn't be, and
 // whether planning again finds something left to do.
 func planned(t failing, service *corev1.Service, list []*corev1.Pod, current *corev1.Endpoints, trigger time.Time) plan {
-	before := struct {
+	type arguments struct {
 		Service   *corev1.Service
 		Endpoints *corev1.Endpoints
-		Pods      []*corev1.Pod
-	}{service.DeepCopy(), current.DeepCopy(), nil}
-	for _, p := range list {
-		before.Pods = append(before.Pods, p.DeepCopy())
+		Pods      []*watched.Pod
 	}
-	after := before
-	after.Service, after.Endpoints, after.Pods = service, current, list
+	pods := kept(list)
+	before := arguments{service.DeepCopy(), current.DeepCopy(), kept(list)}
 	var got plan
-	got.Action, got.Endpoints = Plan(service, list, current, trigger)
-	if diff := cmp.Diff(before, after); diff != "" {
+	got.Action, got.Endpoints = Plan(service, pods, current, trigger)
+	if diff := cmp.Diff(before, arguments{service, current, pods}); diff != "" {
 		t.Errorf("arguments (-before +after):\n%s", diff)
 	}
 	if (got.Action == None) != (got.Endpoints == nil) {
@@ -249,7 +264,7 @@ func planned(t failing, service *corev1.Service, list []*corev1.Pod, current *co
 	if got.Endpoints != nil {
 		again := got.Endpoints.DeepCopy()
 		again.ResourceVersion = "2"
-		if action, ep := Plan(service, list, again, trigger); action != None {
+		if action, ep := Plan(service, pods, again, trigger); action != None {
 			t.Errorf("planning again gives %v of %v", action, ep)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/controllers/subsets"
+	"github.com/signpostd/signpost/controllers/watched"
 )
 
 // Action is what to do with Endpoints.
@@ -45,11 +46,11 @@ func (a Action) String() string {
 // it is written with other changes, and is none itself.
 //
 // The Endpoints that come with [Create] and [Update] are the body of the
-// request; with [None] they are nil.
+// request; with [None] they are nil. They point to the nodes' names in the pods.
 //
 // Where the Kubernetes controller would write without need or write what the API
 // server refuses, Plan does not (§11 K5, K6, K12–K14, §21 C1).
-func Plan(service *corev1.Service, pods []*corev1.Pod, current *corev1.Endpoints, trigger time.Time) (Action, *corev1.Endpoints) {
+func Plan(service *corev1.Service, pods []*watched.Pod, current *corev1.Endpoints, trigger time.Time) (Action, *corev1.Endpoints) {
 	if !selects(service) {
 		// What was written before stays (K3).
 		return None, nil

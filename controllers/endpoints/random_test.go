@@ -60,7 +60,7 @@ func TestPlanIsAFunctionOfTheSetOfPods(t *testing.T) {
 		if diff := cmp.Diff(first, planned(rt, service, shuffled, nil, later)); diff != "" {
 			rt.Errorf("another order of pods (-first +second):\n%s", diff)
 		}
-		_, current := Plan(drawService().Draw(rt, "service before"), drawPods(6).Draw(rt, "pods before"), nil, later)
+		_, current := Plan(drawService().Draw(rt, "service before"), kept(drawPods(6).Draw(rt, "pods before")), nil, later)
 		current.ResourceVersion, current.UID = "1", types.UID("uid")
 		second := planned(rt, service, list, current, later)
 		if second.Action == None {

@@ -1,0 +1,43 @@
+package endpoints
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/signpostd/signpost/controllers/watched"
+)
+
+// included reports whether the Endpoints of a Service have a pod that it selects
+// (spec/endpoints.md §5.3).
+func included(service *corev1.Service, pod *watched.Pod) bool {
+	return !pod.Finished && (pod.IP != "" || len(pod.IPs) > 0) &&
+		(!pod.Terminating || service.Spec.PublishNotReadyAddresses)
+}
+
+// ready reports whether a pod is among the ready ones (§5.7).
+func ready(service *corev1.Service, pod *watched.Pod) bool {
+	return service.Spec.PublishNotReadyAddresses || pod.Ready == corev1.ConditionTrue
+}
+
+// hostname returns the hostname of a pod in the Endpoints of a Service (§5.5).
+func hostname(service *corev1.Service, pod *watched.Pod) string {
+	if pod.Subdomain == service.Name && pod.Namespace == service.Namespace {
+		return pod.Hostname
+	}
+	return ""
+}
+
+// target returns the port of a pod that a port of the Service leads to (§5.6).
+func target(pod *watched.Pod, port *corev1.ServicePort) (number int32, ok bool) {
+	if port.TargetPort.Type == intstr.Int {
+		return port.TargetPort.IntVal, true
+	}
+	for _, ports := range [...][]watched.ContainerPort{pod.Ports, pod.SidecarPorts} {
+		for _, p := range ports {
+			if p.Name == port.TargetPort.StrVal && p.Protocol == port.Protocol {
+				return p.Number, true
+			}
+		}
+	}
+	return 0, false
+}
