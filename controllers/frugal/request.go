@@ -32,8 +32,8 @@ var headers = http.Header{"Accept": {metadataOnly}, "Content-Type": {protobufTyp
 const mostAnswer = 16 << 20
 
 // requests sends requests about the objects of a kind over the connections of a client. A
-// rest.Request does the same, but joins and cleans the path, logs and measures at a price that
-// is a third of a small request.
+// rest.Request does the same, but joins and cleans the path, logs and measures, which is a
+// fifth of what a small request costs.
 type requests struct {
 	transport http.RoundTripper
 	limiter   flowcontrol.RateLimiter // nil for none
