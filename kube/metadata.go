@@ -8,13 +8,9 @@ import (
 	"github.com/signpostd/signpost/internal/wire"
 )
 
-// The numbers of fields of a metav1.ObjectMeta, of a metav1.ManagedFieldsEntry and of a
-// metav1.Timestamp, as which times are encoded.
+// The numbers of fields of a metav1.ManagedFieldsEntry and of a metav1.Timestamp, as which
+// times are encoded.
 const (
-	nameField            = 1
-	namespaceField       = 3
-	resourceVersionField = 6
-
 	operationField = 2
 	timeField      = 4
 
@@ -25,8 +21,8 @@ const (
 // fields, and of those.
 var (
 	objectFields   = wire.Fields{Bytes: 1 << wire.Metadata}
-	metadataFields = wire.Fields{Bytes: 1<<nameField | 1<<namespaceField | 1<<resourceVersionField}
-	updatedFields  = wire.Fields{Bytes: metadataFields.Bytes | 1<<wire.ManagedFields}
+	metadataFields = wire.Fields{Bytes: 1<<wire.MetadataName | 1<<wire.MetadataNamespace | 1<<wire.MetadataResourceVersion}
+	updatedFields  = wire.Fields{Bytes: metadataFields.Bytes | 1<<wire.MetadataManagedFields}
 	entryFields    = wire.Fields{Bytes: 1<<operationField | 1<<timeField}
 	timeFields     = wire.Fields{Varints: 1 << secondsField}
 )
@@ -58,13 +54,13 @@ func (m *messageMeta) read(fields []byte, want wire.Fields) error {
 	r := wire.Read(fields)
 	for r.Next(want) {
 		switch r.Number {
-		case nameField:
+		case wire.MetadataName:
 			m.name = r.Bytes()
-		case namespaceField:
+		case wire.MetadataNamespace:
 			m.namespace = r.Bytes()
-		case resourceVersionField:
+		case wire.MetadataResourceVersion:
 			m.version = r.Bytes()
-		case wire.ManagedFields:
+		case wire.MetadataManagedFields:
 			updated, err := updateOf(r.Bytes())
 			if err != nil {
 				return fmt.Errorf("managed fields: %w", err)

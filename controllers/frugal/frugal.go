@@ -84,18 +84,10 @@ func write[T any, P object[T]](ctx context.Context, r *requests, method, namespa
 	return &made, nil
 }
 
-// The numbers of the fields of a metav1.ObjectMeta that the API server makes.
-const (
-	metadataUID               = 5
-	metadataResourceVersion   = 6
-	metadataGeneration        = 7
-	metadataCreationTimestamp = 8
-	metadataDeletionTimestamp = 9
-)
-
+// metadataFields are those that the API server makes.
 var metadataFields = wire.Fields{
-	Bytes:   1<<metadataUID | 1<<metadataResourceVersion | 1<<metadataCreationTimestamp | 1<<metadataDeletionTimestamp,
-	Varints: 1 << metadataGeneration,
+	Bytes:   1<<wire.MetadataUID | 1<<wire.MetadataResourceVersion | 1<<wire.MetadataCreationTimestamp | 1<<wire.MetadataDeletionTimestamp,
+	Varints: 1 << wire.MetadataGeneration,
 }
 
 // readAnswer reads those fields of the metadata in an answer that the API server makes. The
@@ -127,15 +119,15 @@ func readMetadata(fields []byte, into *metav1.ObjectMeta) (err error) {
 	r := wire.Read(fields)
 	for err == nil && r.Next(metadataFields) {
 		switch r.Number {
-		case metadataUID:
+		case wire.MetadataUID:
 			into.UID = types.UID(r.Bytes())
-		case metadataResourceVersion:
+		case wire.MetadataResourceVersion:
 			into.ResourceVersion = string(r.Bytes())
-		case metadataGeneration:
+		case wire.MetadataGeneration:
 			into.Generation = int64(r.Varint)
-		case metadataCreationTimestamp:
+		case wire.MetadataCreationTimestamp:
 			err = into.CreationTimestamp.Unmarshal(r.Bytes())
-		case metadataDeletionTimestamp:
+		case wire.MetadataDeletionTimestamp:
 			into.DeletionTimestamp = &metav1.Time{}
 			err = into.DeletionTimestamp.Unmarshal(r.Bytes())
 		}

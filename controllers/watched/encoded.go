@@ -11,16 +11,6 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// The numbers of fields of a metav1.ObjectMeta.
-const (
-	metadataName              = 1
-	metadataNamespace         = 3
-	metadataUID               = 5
-	metadataResourceVersion   = 6
-	metadataDeletionTimestamp = 9
-	metadataLabels            = 11
-)
-
 // Encoded is an object, an O, as the API server sent it, without managed fields. Most of
 // those that a controller writes come back as it wrote them and are never looked at, and a
 // decoded one takes five times the memory. It doesn't change.
@@ -101,13 +91,13 @@ func (e *Encoded[O, P]) readMetadata(s kube.Scope, visit func(wire.Field) error)
 			return err
 		}
 		switch f.Number {
-		case metadataNamespace:
+		case wire.MetadataNamespace:
 			e.namespace = s.InternBytes(f.Bytes)
-		case metadataName:
+		case wire.MetadataName:
 			e.name = string(f.Bytes)
-		case metadataUID:
+		case wire.MetadataUID:
 			e.uid = types.UID(f.Bytes)
-		case metadataResourceVersion:
+		case wire.MetadataResourceVersion:
 			e.version = string(f.Bytes)
 		}
 		if err := visit(f); err != nil {

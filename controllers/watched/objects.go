@@ -67,9 +67,9 @@ func EndpointSlices(writers ...string) kube.Kind[Slice] {
 // visit takes what it wants from a field of the metadata.
 func (e *Slice) visit(s kube.Scope, f wire.Field) error {
 	switch f.Number {
-	case metadataDeletionTimestamp:
+	case wire.MetadataDeletionTimestamp:
 		e.Terminating = true
-	case metadataLabels:
+	case wire.MetadataLabels:
 		key, value, err := wire.Entry(f.Bytes)
 		if err != nil {
 			return err

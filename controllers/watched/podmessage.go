@@ -66,7 +66,7 @@ const (
 // init container first the one that makes it a sidecar.
 var (
 	podFields           = wire.Fields{Bytes: 1<<wire.Metadata | 1<<podSpec | 1<<podStatus}
-	metadataFields      = wire.Fields{Bytes: 1<<metadataName | 1<<metadataNamespace | 1<<metadataUID | 1<<metadataDeletionTimestamp | 1<<metadataLabels}
+	metadataFields      = wire.Fields{Bytes: 1<<wire.MetadataName | 1<<wire.MetadataNamespace | 1<<wire.MetadataUID | 1<<wire.MetadataDeletionTimestamp | 1<<wire.MetadataLabels}
 	specFields          = wire.Fields{Bytes: 1<<specContainers | 1<<specNodeName | 1<<specHostname | 1<<specSubdomain | 1<<specInitContainers}
 	containerFields     = wire.Fields{Bytes: 1 << containerPorts}
 	initContainerFields = wire.Fields{Bytes: 1 << containerRestartPolicy}
@@ -135,15 +135,15 @@ func (m *podMessage) readMetadata(message []byte) error {
 	r := wire.Read(message)
 	for r.Next(metadataFields) {
 		switch r.Number {
-		case metadataName:
+		case wire.MetadataName:
 			m.name = r.Bytes()
-		case metadataNamespace:
+		case wire.MetadataNamespace:
 			m.namespace = r.Bytes()
-		case metadataUID:
+		case wire.MetadataUID:
 			m.uid = r.Bytes()
-		case metadataDeletionTimestamp:
+		case wire.MetadataDeletionTimestamp:
 			m.terminating = true
-		case metadataLabels:
+		case wire.MetadataLabels:
 			if r.Start() != end {
 				m.addLabels(message[begin:end:end])
 				begin = r.Start()

@@ -1,9 +1,20 @@
 package wire
 
-// The numbers of the metadata of an API object, and of a field of a metav1.ObjectMeta.
+// Metadata is the number of the metadata of an API object.
+const Metadata = 1
+
+// The numbers of fields of a metav1.ObjectMeta
+// (k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto).
 const (
-	Metadata      = 1
-	ManagedFields = 17
+	MetadataName              = 1
+	MetadataNamespace         = 3
+	MetadataUID               = 5
+	MetadataResourceVersion   = 6
+	MetadataGeneration        = 7
+	MetadataCreationTimestamp = 8
+	MetadataDeletionTimestamp = 9
+	MetadataLabels            = 11
+	MetadataManagedFields     = 17
 )
 
 // AppendMetadata appends the fields of the metadata of an API object to b, but for its
@@ -12,7 +23,7 @@ func AppendMetadata(b, object []byte) ([]byte, error) {
 	r := Read(object)
 	for r.Next(Fields{Bytes: 1 << Metadata}) {
 		var err error
-		if b, err = AppendWithout(b, r.Bytes(), ManagedFields); err != nil {
+		if b, err = AppendWithout(b, r.Bytes(), MetadataManagedFields); err != nil {
 			return nil, err
 		}
 	}
