@@ -94,7 +94,8 @@ func (o clientConfig) restConfig(base *rest.Config) *rest.Config {
 	if o.qps > 0 && o.burst == 0 {
 		cfg.Burst = int(min(math.Ceil(o.qps), math.MaxInt32))
 	}
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return unwarned{next} })
+	// The API server warns about Endpoints; nobody can act on it.
+	cfg.WarningHandler, cfg.WarningHandlerWithContext = rest.NoWarnings{}, nil
 	if cfg.Dial == nil && cfg.Transport == nil {
 		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	}

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
 
@@ -97,3 +99,35 @@ func TestClientWrites(t *testing.T) {
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// warnings are those that reached client-go's handler.
+type warnings []string
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (w *warnings) HandleWarningHeader(_ int, _, text string) { *w = append(*w, text) }
+
+func TestWarningsAreDropped(t *testing.T) {
+	var heard warnings
+	rest.SetDefaultWarningHandler(&heard)
+	t.Cleanup(func() { rest.SetDefaultWarningHandler(rest.WarningLogger{}) })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Warning", `299 - "v1 Endpoints is deprecated"`)
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	t.Cleanup(server.Close)
+	for name, want := range map[string]int{"signpost": 0, "client-go": 1} {
+		base := &rest.Config{Host: server.URL}
+		config := base
+		if name == "signpost" {
+			config = clientConfig{}.restConfig(base)
+		}
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard = nil
+		if _, err := client.CoreV1().Services("ns").Get(t.Context(), "web", metav1.GetOptions{}); !apierrors.IsNotFound(err) || len(heard) != want {
+			t.Errorf("%s: error %v, warnings %q, want %d", name, err, heard, want)
+		}
+	}
+}
