@@ -9,43 +9,29 @@ import (
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
-// family is which IPs the Endpoints of a Service have.
-type family int
-
-const (
-	ofPod family = iota // that of the pod's first IP
-	ipv4
-	ipv6
-)
-
-// familyOf returns the family that a Service says (spec/endpoints.md §5.4). Services that
-// watch events deliver may lack the families that reading them would show.
-func familyOf(service *corev1.Service) family {
-	six := false
-	switch {
-	case len(service.Spec.IPFamilies) > 0:
-		six = service.Spec.IPFamilies[0] == corev1.IPv6Protocol
-	case service.Spec.ClusterIP != "" && !isHeadless(service):
-		six = isIPv6(service.Spec.ClusterIP)
-	default:
-		return ofPod
-	}
-	if six {
-		return ipv6
-	}
-	return ipv4
-}
-
-// ip returns the first IP of a pod that is of the family, in normal form. One that can't be
-// read is passed over (K14).
-func (f family) ip(pod *watched.Pod) (string, bool) {
-	six := f == ipv6 || f == ofPod && isIPv6(pod.IP)
+// podIP returns the first IP of a pod that is of the family of the Service, in
+// normal form (spec/endpoints.md §5.4). One that can't be read is passed over (K14).
+func podIP(service *corev1.Service, pod *watched.Pod) (string, bool) {
+	v6 := wantsIPv6(service, pod)
 	for _, text := range pod.IPs {
-		if ip, ok := subsets.ParseIP(text); ok && ip.Is6() == six {
+		if ip, ok := subsets.ParseIP(text); ok && ip.Is6() == v6 {
 			return normal(ip, text), true
 		}
 	}
 	return "", false
+}
+
+// wantsIPv6 returns the family that addresses must have. Services that watch
+// events deliver may lack the families that reading them would show.
+func wantsIPv6(service *corev1.Service, pod *watched.Pod) bool {
+	switch {
+	case len(service.Spec.IPFamilies) > 0:
+		return service.Spec.IPFamilies[0] == corev1.IPv6Protocol
+	case service.Spec.ClusterIP != "" && !isHeadless(service):
+		return isIPv6(service.Spec.ClusterIP)
+	default:
+		return isIPv6(pod.IP)
+	}
 }
 
 func isIPv6(text string) bool {

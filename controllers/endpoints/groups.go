@@ -20,7 +20,6 @@ func groups(service *corev1.Service, pods []*watched.Pod) []corev1.EndpointSubse
 	}
 	g := grouping{
 		service: service,
-		family:  familyOf(service),
 		ports:   make([]lookup, len(service.Spec.Ports)),
 		refs:    make([]corev1.ObjectReference, 0, len(pods)),
 	}
@@ -35,7 +34,6 @@ func groups(service *corev1.Service, pods []*watched.Pod) []corev1.EndpointSubse
 // grouping collects the groups of a Service.
 type grouping struct {
 	service *corev1.Service
-	family  family
 	groups  []corev1.EndpointSubset
 	found   [][]lookup               // for each group
 	ports   []lookup                 // of the pod at hand
@@ -51,7 +49,7 @@ type lookup struct {
 // add adds a pod to its group, unless it has no address or none of the ports
 // (§5.4, §5.6). It makes room for so many addresses in a new group.
 func (g *grouping) add(pod *watched.Pod, room int) {
-	ip, ok := g.family.ip(pod)
+	ip, ok := podIP(g.service, pod)
 	if !ok || !g.lookUp(pod) {
 		return
 	}
