@@ -44,7 +44,7 @@ type ContainerPort struct {
 // Pods is the kind core/v1 Pod.
 func Pods() kube.Kind[Pod] {
 	kind := kube.Retrim(kube.Pods(), kube.TrimOf(trimPod))
-	kind.Read = readPod
+	kind.Read = new(podReader).read
 	return kind
 }
 

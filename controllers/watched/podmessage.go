@@ -2,7 +2,9 @@ package watched
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -77,8 +79,13 @@ var (
 	timeFields          = wire.Fields{Varints: 1 << timeSeconds}
 )
 
-// readPod returns what trimPod returns for the corev1.Pod in a message.
-func readPod(s kube.Scope, message []byte) (*Pod, []catalog.Problem, error) {
+// podReader reads pods. It may do so from any goroutine.
+type podReader struct {
+	ports, sidecarPorts lastList[ContainerPort]
+}
+
+// read returns what trimPod returns for the corev1.Pod in a message.
+func (r *podReader) read(s kube.Scope, message []byte) (*Pod, []catalog.Problem, error) {
 	var m podMessage
 	if err := m.read(s, message); err != nil {
 		return nil, nil, fmt.Errorf("pod: %w", err)
@@ -87,7 +94,10 @@ func readPod(s kube.Scope, message []byte) (*Pod, []catalog.Problem, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("pod: labels: %w", err)
 	}
-	return m.pod(s, labels), nil, nil
+	p := m.pod(s)
+	p.Labels = labels
+	p.Ports, p.SidecarPorts = r.ports.slice(&m.ports), r.sidecarPorts.slice(&m.sidecarPorts)
+	return p, nil, nil
 }
 
 // podMessage is what was found of a Pod. Its bytes are parts of the message, and become
@@ -303,22 +313,34 @@ func (m *podMessage) readPodIP(message []byte) error {
 	return r.Err()
 }
 
-// pod returns the Pod, which has these labels.
-func (m *podMessage) pod(s kube.Scope, labels catalog.Labels) *Pod {
-	p := &Pod{
-		Namespace: interned(s, m.namespace), Labels: labels,
-		Node: interned(s, m.node), Hostname: interned(s, m.hostname), Subdomain: interned(s, m.subdomain),
-		Ports: m.ports.slice(), SidecarPorts: m.sidecarPorts.slice(),
+// podWithIP is a pod with the one IP that nearly all pods have: one thing to allocate, and
+// to be found in the caches of the processor.
+type podWithIP struct {
+	Pod
+	ip [1]string
+}
+
+// pod returns the Pod without labels and ports.
+func (m *podMessage) pod(s kube.Scope) *Pod {
+	p := &podWithIP{}
+	p.Pod = Pod{
+		Namespace: interned(s, m.namespace),
+		Node:      interned(s, m.node), Hostname: interned(s, m.hostname), Subdomain: interned(s, m.subdomain),
 		Finished:    string(m.phase) == string(corev1.PodSucceeded) || string(m.phase) == string(corev1.PodFailed),
 		Terminating: m.terminating,
 		Ready:       oneOf(s, m.ready, corev1.ConditionTrue, corev1.ConditionFalse), ReadySince: m.readySince,
 	}
-	m.copyStrings(p)
-	return p
+	if n := m.ips.len(); n == 1 {
+		p.IPs = p.ip[:]
+	} else if n > 1 {
+		p.IPs = make([]string, n)
+	}
+	m.copyStrings(&p.Pod)
+	return &p.Pod
 }
 
-// copyStrings sets the strings that no other pod has. They are parts of one, so that
-// there is one thing to allocate.
+// copyStrings sets the strings that no other pod has, and as many IPs as there is room for.
+// They are parts of one string, so that there is one thing to allocate.
 func (m *podMessage) copyStrings(p *Pod) {
 	var all strings.Builder
 	all.Grow(len(m.name) + len(m.uid) + len(m.ip))
@@ -327,9 +349,6 @@ func (m *podMessage) copyStrings(p *Pod) {
 	all.Write(m.ip)
 	uid, ip := len(m.name), len(m.name)+len(m.uid)
 	p.Name, p.UID, p.IP = all.String()[:uid], all.String()[uid:ip], all.String()[ip:]
-	if n := m.ips.len(); n > 0 {
-		p.IPs = make([]string, n)
-	}
 	for i := range p.IPs {
 		p.IPs[i] = p.IP
 		if ip := m.ips.at(i); string(ip) != p.IP {
@@ -390,4 +409,25 @@ func (l *list[T]) slice() []T {
 	all := make([]T, l.len())
 	copy(all[copy(all, l.first[:l.n]):], l.rest)
 	return all
+}
+
+// lastList is the list that was read last. The API server lists the pods of a workload
+// one after the other, and all have the same ports.
+type lastList[T comparable] struct{ last atomic.Pointer[[]T] }
+
+// slice returns a list in memory that others have, too; nil when it is empty.
+func (s *lastList[T]) slice(l *list[T]) []T {
+	if l.n == 0 {
+		return nil
+	}
+	if last := s.last.Load(); last != nil && same(l, *last) {
+		return *last
+	}
+	all := l.slice()
+	s.last.Store(&all)
+	return all
+}
+
+func same[T comparable](l *list[T], all []T) bool {
+	return l.len() == len(all) && slices.Equal(l.first[:l.n], all[:l.n]) && slices.Equal(l.rest, all[l.n:])
 }

@@ -52,7 +52,7 @@ func join(t failer, a, b *corev1.Pod) (message []byte) {
 	return field(message, 3, append(encode(t, &a.Status), encode(t, &b.Status)...))
 }
 
-// decode returns what readPod is to return.
+// decode returns what reader is to return.
 func decode(message []byte) (*Pod, error) {
 	pod := &corev1.Pod{}
 	if err := pod.Unmarshal(message); err != nil {
@@ -62,13 +62,16 @@ func decode(message []byte) (*Pod, error) {
 	return trimmed, nil
 }
 
-// checkPod compares what readPod makes of a message with what decode does, if both can read
+// reader is one for all tests, so that each list of ports comes after other lists.
+var reader podReader
+
+// checkPod compares what reader makes of a message with what decode does, if both can read
 // it. It returns the errors of both.
 func checkPod(t failer, message []byte) (err, decodeErr error) {
 	t.Helper()
 	want, decodeErr := decode(message)
 	read := bytes.Clone(message)
-	got, problems, err := readPod(kube.Scope{}, read)
+	got, problems, err := reader.read(kube.Scope{}, read)
 	if !bytes.Equal(read, message) {
 		t.Fatalf("the message was changed from\n%x to\n%x", message, read)
 	}
@@ -177,6 +180,51 @@ func oddMessages() map[string][]byte {
 	}
 }
 
+// Pods that are read one after the other share lists of ports that are the same, of any
+// length, and what was read before stays as it is.
+func TestReadPodSharesPorts(t *testing.T) {
+	exposing := func(names ...string) []byte {
+		var c corev1.Container
+		for _, name := range names {
+			c.Ports = append(c.Ports, corev1.ContainerPort{Name: name, ContainerPort: 80})
+		}
+		sidecar := c
+		sidecar.RestartPolicy = &always
+		return encode(t, &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{c}, InitContainers: []corev1.Container{sidecar}}})
+	}
+	many := []string{"a", "b", "c", "d", "e", "f"}
+	for name, tt := range map[string]struct {
+		first, second []string
+		shared        bool
+	}{
+		"the same":        {many[:2], many[:2], true},
+		"the same, many":  {many, many, true},
+		"one more":        {many[:3], many[:4], false},
+		"one less":        {many[:4], many[:3], false},
+		"another":         {many[:2], many[1:3], false},
+		"another at last": {many, append(slices.Clone(many[:5]), "g"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r podReader
+			var pods [2]*Pod
+			for i, names := range [][]string{tt.first, tt.second} {
+				var err error
+				if pods[i], _, err = r.read(kube.Scope{}, exposing(names...)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, names := range [][]string{tt.first, tt.second} {
+				if want, err := decode(exposing(names...)); err != nil || !reflect.DeepEqual(pods[i], want) {
+					t.Errorf("pod %d: read %+v, want %+v (%v)", i, pods[i], want, err)
+				}
+			}
+			if &pods[0].Ports[0] == &pods[1].Ports[0] != tt.shared || &pods[0].SidecarPorts[0] == &pods[1].SidecarPorts[0] != tt.shared {
+				t.Errorf("shared: %v, want %v", !tt.shared, tt.shared)
+			}
+		})
+	}
+}
+
 func TestReadOddPod(t *testing.T) {
 	for name, message := range oddMessages() {
 		t.Run(name, func(t *testing.T) { checkReadable(t, message) })
@@ -192,7 +240,7 @@ func TestReadMalformedPod(t *testing.T) {
 		"pod: spec: ":       field(nil, 2, field(nil, 2, field(nil, 6, cutOff))),
 		"pod: status: ":     field(nil, 3, field(nil, 2, cutOff)),
 	} {
-		_, _, err := readPod(kube.Scope{}, message)
+		_, _, err := reader.read(kube.Scope{}, message)
 		if !errors.Is(err, wire.ErrMalformed) || !strings.HasPrefix(err.Error(), part) {
 			t.Errorf("error %q, want %q and the like", err, part)
 		}
@@ -354,7 +402,7 @@ func BenchmarkReadPod(b *testing.B) {
 	messages := benchMessages(b)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if _, _, err := readPod(kube.Scope{}, messages[i%len(messages)]); err != nil {
+		if _, _, err := reader.read(kube.Scope{}, messages[i%len(messages)]); err != nil {
 			b.Fatal(err)
 		}
 	}
