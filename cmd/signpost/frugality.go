@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 
 	"github.com/signpostd/signpost/internal/run"
 )
@@ -13,13 +14,16 @@ import (
 // before garbage is collected; the runtime's own figure is 100. A collection delays the writes
 // that fall into it, and those are the slowest ones: with fewer of them, a process takes
 // a little more memory.
-const writerGarbage = 150
+const writerGarbage = 200
 
 // loadingGarbage is the same until the tables are filled for the first time: what is
 // read then is mostly kept, so that there is little to collect, and a heap that begins small
-// would be looked through again and again. What is garbage after it is less than
-// writerGarbage allows.
+// would be looked through again and again.
 const loadingGarbage = 1000
+
+// loadedGarbage is by how many percent the heap may grow beyond what it is when the tables are
+// filled, until garbage is collected for the first time.
+const loadedGarbage = 75
 
 // writerCores is how many cores a process uses that does nothing but write. It waits for
 // the API server most of the time, and what wakes one thread after the other on several cores
@@ -57,12 +61,42 @@ func setGarbage(percent int) (before int) {
 // collectorActor has garbage collected as a writer needs it once the tables are filled.
 func collectorActor(settled <-chan struct{}) run.Actor {
 	return run.Actor{Name: "garbage collector", Run: func(ctx context.Context) error {
-		select {
-		case <-settled:
-			setGarbage(writerGarbage)
-			<-ctx.Done()
-		case <-ctx.Done():
+		var collected <-chan struct{}
+		for {
+			select {
+			case <-settled:
+				settled, collected = nil, nextCollection()
+				setGarbage(loadedPercent(heap()))
+			case <-collected:
+				collected = nil
+				setGarbage(writerGarbage)
+			case <-ctx.Done():
+				return nil
+			}
 		}
-		return nil
 	}}
+}
+
+// nextCollection returns a channel that is closed once garbage has been collected.
+func nextCollection() <-chan struct{} {
+	collected := make(chan struct{})
+	runtime.AddCleanup(new([64]byte), func(c chan struct{}) { close(c) }, collected)
+	return collected
+}
+
+// heap returns the size of what was found to live when garbage was collected last, and that of
+// all that is there now, in bytes.
+func heap() (live, all uint64) {
+	sizes := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sizes)
+	return sizes[0].Value.Uint64(), sizes[1].Value.Uint64()
+}
+
+// loadedPercent returns loadedGarbage as the runtime understands it: in percent of what was
+// found to live, which was before most was read.
+func loadedPercent(live, all uint64) int {
+	if live == 0 {
+		return writerGarbage // nothing was collected yet
+	}
+	return int(max(all, live)*(100+loadedGarbage)/live) - 100
 }

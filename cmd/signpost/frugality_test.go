@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"runtime/debug"
+	"runtime/metrics"
 	"testing"
 	"time"
 
@@ -48,45 +48,88 @@ func TestWritersUseOneCore(t *testing.T) {
 	}
 }
 
-// What is read first is hardly collected; from then on, garbage is, unless the environment says how often.
+// What is read first is hardly collected, and what was read not before the heap has grown by a
+// part of it; from then on garbage is, unless the environment says how often.
 func TestGarbageIsCollectedOnceTablesAreFilled(t *testing.T) {
-	inForce := func() int {
-		percent := debug.SetGCPercent(100)
-		debug.SetGCPercent(percent)
-		return percent
+	t.Run("by itself", func(t *testing.T) {
+		t.Setenv("GOGC", "") // which is put back
+		os.Unsetenv("GOGC")
+		before := runtimeSays(t, "/gc/gogc:percent")
+		undo := beFrugal(config{RunsControllers: true})
+		eventually(t, "/gc/gogc:percent", loadingGarbage, loadingGarbage)
+		runtime.GC()
+		read := make([]byte, 16<<20) // not enough to have garbage collected
+		settled, end := startCollector(t)
+		close(settled)
+		all := runtimeSays(t, "/memory/classes/heap/objects:bytes")
+		eventually(t, "/gc/heap/goal:bytes", all*3/2, all*2)
+		runtime.GC()
+		eventually(t, "/gc/gogc:percent", writerGarbage, writerGarbage)
+		runtime.KeepAlive(read)
+		end()
+		undo()
+		eventually(t, "/gc/gogc:percent", before, before)
+	})
+	t.Run("as the user says", func(t *testing.T) {
+		t.Setenv("GOGC", "100")
+		says := runtimeSays(t, "/gc/gogc:percent")
+		undo := beFrugal(config{RunsControllers: true})
+		settled, end := startCollector(t)
+		close(settled)
+		end()
+		undo()
+		eventually(t, "/gc/gogc:percent", says, says)
+	})
+}
+
+// startCollector runs the actor until the function that it returns is called.
+func startCollector(t *testing.T) (settled chan struct{}, end func()) {
+	settled = make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- collectorActor(settled).Run(ctx) }()
+	return settled, func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}
-	for environment, want := range map[string]struct{ loading, loaded int }{
-		"":    {loadingGarbage, writerGarbage},
-		"100": {inForce(), inForce()},
+}
+
+// runtimeSays returns a figure of runtime/metrics.
+func runtimeSays(t *testing.T, name string) uint64 {
+	t.Helper()
+	sample := []metrics.Sample{{Name: name}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		t.Fatalf("the runtime has no metric %s", name)
+	}
+	return sample[0].Value.Uint64()
+}
+
+// eventually waits for a figure of runtime/metrics.
+func eventually(t *testing.T, name string, atLeast, atMost uint64) {
+	t.Helper()
+	kubetest.Eventually(t, 10*time.Second, func() error {
+		if got := runtimeSays(t, name); got < atLeast || got > atMost {
+			return fmt.Errorf("%s is %d, want %d to %d", name, got, atLeast, atMost)
+		}
+		return nil
+	})
+}
+
+// The heap may grow by a part of all that is there, whatever little was there before.
+func TestLoadedPercent(t *testing.T) {
+	for _, test := range []struct {
+		live, all uint64
+		want      int
+	}{
+		{live: 100, all: 100, want: loadedGarbage},
+		{live: 4 << 20, all: 40 << 20, want: 10*(100+loadedGarbage) - 100},
+		{live: 0, all: 3 << 20, want: writerGarbage},
 	} {
-		t.Run("GOGC="+environment, func(t *testing.T) {
-			t.Setenv("GOGC", environment) // which is put back
-			if environment == "" {
-				os.Unsetenv("GOGC")
-			}
-			before := inForce()
-			undo := beFrugal(config{RunsControllers: true})
-			if got := inForce(); got != want.loading {
-				t.Errorf("while tables are filled, the heap may grow by %d %%, want %d", got, want.loading)
-			}
-			settled := make(chan struct{})
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := make(chan error)
-			go func() { ended <- collectorActor(settled).Run(ctx) }()
-			close(settled)
-			kubetest.Eventually(t, time.Minute, func() error {
-				if got := inForce(); got != want.loaded {
-					return fmt.Errorf("the heap may grow by %d %%, want %d", got, want.loaded)
-				}
-				return nil
-			})
-			cancel()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-			if undo(); inForce() != before {
-				t.Errorf("the heap may grow by %d %% in the end, want %d as before", inForce(), before)
-			}
-		})
+		if got := loadedPercent(test.live, test.all); got != test.want {
+			t.Errorf("%d of %d bytes are known to live: %d %%, want %d", test.live, test.all, got, test.want)
+		}
 	}
 }
