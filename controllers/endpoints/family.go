@@ -14,6 +14,9 @@ import (
 func podIP(service *corev1.Service, pod *watched.Pod) (string, bool) {
 	v6 := wantsIPv6(service, pod)
 	for _, text := range pod.IPs {
+		if ip, err := netip.ParseAddr(text); !v6 && err == nil && ip.Is4() {
+			return text, true // it takes no other form of IPv4
+		}
 		if ip, ok := subsets.ParseIP(text); ok && ip.Is6() == v6 {
 			return normal(ip, text), true
 		}

@@ -22,6 +22,9 @@ import (
 // A port that is no port number, and the absence of ports, keep their addresses
 // in a subset but aren't listed in it. Empty lists are nil.
 func Canonical(list []corev1.EndpointSubset) []corev1.EndpointSubset {
+	if packed, ok := sorted(list); ok {
+		return packed
+	}
 	p := &packer{portIDs: map[port]int{}, classIDs: map[string]int{}}
 	members := p.members(list)
 	slices.SortFunc(members, compareMembers)
@@ -31,6 +34,31 @@ func Canonical(list []corev1.EndpointSubset) []corev1.EndpointSubset {
 	}
 	sortByDigest(packed)
 	return packed
+}
+
+// sorted returns a list that is nothing to pack, only to sort, as those of most Services are: one
+// subset with one port in which no address is twice. For others it returns false.
+func sorted(list []corev1.EndpointSubset) ([]corev1.EndpointSubset, bool) {
+	ready, notReady := count(list)
+	if len(list) != 1 || len(list[0].Ports) != 1 || list[0].Ports[0].Port <= 0 || ready+notReady == 0 {
+		return nil, false
+	}
+	members := appendMembers(make([]member, 0, ready+notReady), &list[0], 0)
+	slices.SortFunc(members, compareMembers)
+	for i := 1; i < len(members); i++ {
+		if sameAddress(members[i-1].address, members[i].address) {
+			return nil, false
+		}
+	}
+	packed := corev1.EndpointSubset{
+		Ports:             slices.Clone(list[0].Ports),
+		Addresses:         slices.Grow([]corev1.EndpointAddress(nil), ready),
+		NotReadyAddresses: slices.Grow([]corev1.EndpointAddress(nil), notReady),
+	}
+	for _, m := range members {
+		m.appendTo(&packed)
+	}
+	return []corev1.EndpointSubset{packed}, true
 }
 
 // packer packs without looking at what addresses are at each port, which would
@@ -77,16 +105,29 @@ func (p *packer) members(list []corev1.EndpointSubset) []member {
 	ready, notReady := count(list)
 	members := make([]member, 0, ready+notReady)
 	for i := range list {
-		s := &list[i]
-		c := p.class(p.portSet(s.Ports))
-		for j := range s.Addresses {
-			members = append(members, member{&s.Addresses[j], c, len(members), true})
-		}
-		for j := range s.NotReadyAddresses {
-			members = append(members, member{&s.NotReadyAddresses[j], c, len(members), false})
-		}
+		members = appendMembers(members, &list[i], p.class(p.portSet(list[i].Ports)))
 	}
 	return members
+}
+
+// appendMembers appends the addresses of a subset, as those of a class.
+func appendMembers(members []member, s *corev1.EndpointSubset, class int) []member {
+	for i := range s.Addresses {
+		members = append(members, member{&s.Addresses[i], class, len(members), true})
+	}
+	for i := range s.NotReadyAddresses {
+		members = append(members, member{&s.NotReadyAddresses[i], class, len(members), false})
+	}
+	return members
+}
+
+// appendTo appends the address to a subset.
+func (m member) appendTo(s *corev1.EndpointSubset) {
+	if m.ready {
+		s.Addresses = append(s.Addresses, *m.address)
+	} else {
+		s.NotReadyAddresses = append(s.NotReadyAddresses, *m.address)
+	}
 }
 
 // portSet returns the indexes of ports.
@@ -230,12 +271,7 @@ func (p *packer) pack(members []member) []corev1.EndpointSubset {
 	packed := p.share()
 	for _, m := range members {
 		for _, i := range p.classes[m.class].subsets {
-			s := &packed[i]
-			if m.ready {
-				s.Addresses = append(s.Addresses, *m.address)
-			} else {
-				s.NotReadyAddresses = append(s.NotReadyAddresses, *m.address)
-			}
+			m.appendTo(&packed[i])
 		}
 	}
 	return packed
