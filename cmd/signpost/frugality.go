@@ -80,6 +80,7 @@ func collectorActor(settled <-chan struct{}) run.Actor {
 // nextCollection returns a channel that is closed once garbage has been collected.
 func nextCollection() <-chan struct{} {
 	collected := make(chan struct{})
+	// Something smaller might share its memory with what is kept.
 	runtime.AddCleanup(new([64]byte), func(c chan struct{}) { close(c) }, collected)
 	return collected
 }

@@ -75,8 +75,9 @@ func TestGarbageIsCollectedOnceTablesAreFilled(t *testing.T) {
 		says := runtimeSays(t, "/gc/gogc:percent")
 		undo := beFrugal(config{RunsControllers: true})
 		settled, end := startCollector(t)
-		close(settled)
+		settled <- struct{}{} // it ends no sooner than it has dealt with this
 		end()
+		eventually(t, "/gc/gogc:percent", says, says)
 		undo()
 		eventually(t, "/gc/gogc:percent", says, says)
 	})

@@ -14,8 +14,8 @@ import (
 func podIP(service *corev1.Service, pod *watched.Pod) (string, bool) {
 	v6 := wantsIPv6(service, pod)
 	for _, text := range pod.IPs {
-		if ip, err := netip.ParseAddr(text); !v6 && err == nil && ip.Is4() {
-			return text, true // it takes no other form of IPv4
+		if !v6 && isNormalIPv4(text) {
+			return text, true
 		}
 		if ip, ok := subsets.ParseIP(text); ok && ip.Is6() == v6 {
 			return normal(ip, text), true
@@ -40,6 +40,13 @@ func wantsIPv6(service *corev1.Service, pod *watched.Pod) bool {
 func isIPv6(text string) bool {
 	ip, ok := subsets.ParseIP(text)
 	return ok && ip.Is6()
+}
+
+// isNormalIPv4 reports whether a text is an IPv4 address in normal form, the only one that
+// netip takes. Nearly all IPs are, and need not be written anew to find out.
+func isNormalIPv4(text string) bool {
+	ip, err := netip.ParseAddr(text)
+	return err == nil && ip.Is4()
 }
 
 // normal returns the text of an IP, which is the text it was read from as a rule.

@@ -36,8 +36,8 @@ func Canonical(list []corev1.EndpointSubset) []corev1.EndpointSubset {
 	return packed
 }
 
-// sorted returns a list that is nothing to pack, only to sort, as those of most Services are: one
-// subset with one port in which no address is twice. For others it returns false.
+// sorted returns what a list becomes that needs no packing, only sorting, as those of most
+// Services do: one subset with one port, in which no address is twice. For others it returns false.
 func sorted(list []corev1.EndpointSubset) ([]corev1.EndpointSubset, bool) {
 	ready, notReady := count(list)
 	if len(list) != 1 || len(list[0].Ports) != 1 || list[0].Ports[0].Port <= 0 || ready+notReady == 0 {
