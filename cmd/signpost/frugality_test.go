@@ -74,6 +74,7 @@ func TestGarbageIsCollectedOnceTablesAreFilled(t *testing.T) {
 		t.Setenv("GOGC", "100")
 		says := runtimeSays(t, "/gc/gogc:percent")
 		undo := beFrugal(config{RunsControllers: true})
+		eventually(t, "/gc/gogc:percent", says, says)
 		settled, end := startCollector(t)
 		settled <- struct{}{} // it ends no sooner than it has dealt with this
 		end()
