@@ -5,6 +5,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/signpostd/signpost/internal/object"
 )
 
 // Changes that come within quietDelay of the step before are collected until
@@ -20,10 +22,10 @@ type Options struct {
 	// DefaultOpaquePorts apply to workloads without the opaque-ports annotation.
 	DefaultOpaquePorts PortSet
 	// Report takes the problems found in annotations; nil drops them.
-	Report Report
+	Report object.Report
 }
 
-func (o *Options) report(p Problem) {
+func (o *Options) report(p object.Problem) {
 	if o.Report != nil {
 		o.Report(p)
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/internal/object"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -57,12 +59,12 @@ func labelled(labels ...string) func(*Workload) {
 }
 
 // labelsOf takes keys and values in turn.
-func labelsOf(pairs ...string) Labels {
+func labelsOf(pairs ...string) object.Labels {
 	m := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
 		m[pairs[i]] = pairs[i+1]
 	}
-	return NewLabels(m)
+	return object.NewLabels(m)
 }
 
 func owned(kind, name string) func(*Workload) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"github.com/signpostd/signpost/internal/object"
 )
 
 // ProfileQuery asks how to treat traffic to an address:port, or to a port of a
@@ -296,7 +298,7 @@ func (o *Options) serviceOpaque(s *Service) PortSet {
 	}
 	set, bad := ParsePortList(*s.OpaquePorts, s.portNamed)
 	for _, err := range bad {
-		o.report(Problem{
+		o.report(object.Problem{
 			Kind: "Service", Namespace: s.Key.Namespace, Name: s.Key.Name,
 			Field: "metadata.annotations[config.linkerd.io/opaque-ports]", Reason: err.Error(),
 		})

@@ -3,6 +3,8 @@ package catalog
 import (
 	"iter"
 	"slices"
+
+	"github.com/signpostd/signpost/internal/object"
 )
 
 // selects reports whether the Server selects the workload, whatever its port.
@@ -48,7 +50,7 @@ type serverIndex struct {
 
 type serverLabel struct {
 	kind WorkloadKind
-	Label
+	object.Label
 }
 
 func (x *serverIndex) add(s *Server) {

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/signpostd/signpost/internal/object"
 )
 
 var aDeployment, aCronJob = OwnerRef{"Deployment", "web"}, OwnerRef{"CronJob", "nightly"}
@@ -136,7 +138,7 @@ func (tc targetCase) run(t *testing.T) {
 	var problems []string
 	o := &Options{
 		DefaultOpaquePorts: append(make(PortSet, 0, 8), PortRange{25, 25}, PortRange{3306, 3306}),
-		Report:             func(p Problem) { problems = append(problems, p.Field) },
+		Report:             func(p object.Problem) { problems = append(problems, p.Field) },
 	}
 	got := stateOf(tc.servers...).target(tc.workload, o)
 	checkPorts(t, "Opaque", got.Opaque, tc.opaque, tc.not)

@@ -3,6 +3,8 @@ package catalog
 import (
 	"net/netip"
 	"time"
+
+	"github.com/signpostd/signpost/internal/object"
 )
 
 // LocalCluster is the name of the cluster that Signpost itself serves, as the
@@ -167,7 +169,7 @@ type UID uint64
 type Workload struct {
 	Key     WorkloadKey
 	UID     UID
-	Labels  Labels
+	Labels  object.Labels
 	Created time.Time
 	// OpaquePorts is the annotation config.linkerd.io/opaque-ports; nil when it is
 	// absent, which is not the same as empty.

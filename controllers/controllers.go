@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/controllers/endpoints"
 	"github.com/signpostd/signpost/controllers/endpointslices"
 	"github.com/signpostd/signpost/controllers/externalworkloads"
@@ -24,6 +23,7 @@ import (
 	"github.com/signpostd/signpost/controllers/mirroring"
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -171,7 +171,7 @@ func (s *Set) makeTables(c Config) {
 	}
 	s.services = watched.Services().Table(kube.WithHandler(s.serviceChanged))
 	if runs(Endpoints, EndpointSlices) {
-		s.podIndex = membership.New(func(p *watched.Pod) (types.NamespacedName, catalog.Labels) {
+		s.podIndex = membership.New(func(p *watched.Pod) (types.NamespacedName, object.Labels) {
 			return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p.Labels
 		})
 		s.pods = watched.Pods().Table(kube.WithHandler(s.podChanged))
@@ -191,7 +191,7 @@ func (s *Set) makeTables(c Config) {
 	}
 	if runs(ExternalWorkloads) {
 		writers = append(writers, externalworkloads.ManagedBy)
-		s.otherIndex = membership.New(func(w *externalworkloads.Workload) (types.NamespacedName, catalog.Labels) {
+		s.otherIndex = membership.New(func(w *externalworkloads.Workload) (types.NamespacedName, object.Labels) {
 			return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, w.Labels
 		})
 		s.workloads = externalworkloads.Workloads().Table(kube.WithHandler(s.workloadChanged))

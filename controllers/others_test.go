@@ -12,12 +12,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/signpostd/signpost/api/workload"
-	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // external returns the client of ExternalWorkloads.
 func (s *scene) external() dynamic.ResourceInterface {
-	return s.cluster.Dynamic.Resource(kube.ExternalWorkloads().Resource).Namespace(s.ns)
+	return s.cluster.Dynamic.Resource(kinds.ExternalWorkloads().Resource).Namespace(s.ns)
 }
 
 // workload creates an ExternalWorkload with the label app that is ready and serves

@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/controllers/endpoints"
 	"github.com/signpostd/signpost/controllers/membership"
 	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/internal/object"
 )
 
 // The properties of this file are what spec/endpoints.md §12 asks for: whatever happens, in
@@ -100,7 +100,7 @@ type podsModel struct {
 	endpoints map[string]*corev1.Endpoints
 }
 
-func describePod(p *watched.Pod) (types.NamespacedName, catalog.Labels) {
+func describePod(p *watched.Pod) (types.NamespacedName, object.Labels) {
 	return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p.Labels
 }
 
@@ -112,7 +112,7 @@ func (m *podsModel) putPod(t *rapid.T) {
 	name := drawnNames.Draw(t, "pod")
 	old := m.pods[name]
 	pod := &watched.Pod{
-		Namespace: "ns", Name: name, UID: string(m.uid()), Labels: catalog.NewLabels(drawnLabels.Draw(t, "labels")),
+		Namespace: "ns", Name: name, UID: string(m.uid()), Labels: object.NewLabels(drawnLabels.Draw(t, "labels")),
 		Node: rapid.SampledFrom([]string{"", "n"}).Draw(t, "node"), IPs: drawnIPs.Draw(t, "IPs"),
 		Finished: seldom(t), Terminating: seldom(t),
 		Ready: rapid.SampledFrom([]corev1.ConditionStatus{"", corev1.ConditionTrue, corev1.ConditionFalse}).Draw(t, "ready"),

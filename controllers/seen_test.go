@@ -91,7 +91,7 @@ func (s *scene) unseen(ctx context.Context) map[string]error {
 }
 
 // signs returns the versions of the objects of the namespace, by name.
-func (s *scene) signs(list []object) map[string]string {
+func (s *scene) signs(list []signed) map[string]string {
 	signs := map[string]string{}
 	for _, o := range list {
 		if o.GetNamespace() == s.ns {
@@ -104,23 +104,23 @@ func (s *scene) signs(list []object) map[string]string {
 func pointers[T any, P interface {
 	*T
 	metav1.Object
-}](items []T) []object {
-	var list []object
+}](items []T) []signed {
+	var list []signed
 	for i := range items {
 		list = append(list, P(&items[i]))
 	}
 	return list
 }
 
-// object is what the signs of an object are made of.
-type object interface {
+// signed is what the signs of an object are made of.
+type signed interface {
 	GetNamespace() string
 	GetName() string
 	GetResourceVersion() string
 }
 
-func objects[T object](items []T) []object {
-	var list []object
+func objects[T signed](items []T) []signed {
+	var list []signed
 	for _, o := range items {
 		list = append(list, o)
 	}

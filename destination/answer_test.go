@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 )
 
 // formsOf returns what a client knows that was told a set.
@@ -172,15 +173,15 @@ func TestEntriesAreReused(t *testing.T) {
 // An endpoint that can't be encoded costs only itself, and is reported.
 func TestUnencodableEndpoint(t *testing.T) {
 	config := testConfig()
-	var reported []catalog.Problem
-	config.Report = func(p catalog.Problem) { reported = append(reported, p) }
+	var reported []object.Problem
+	config.Report = func(p object.Problem) { reported = append(reported, p) }
 	bare := pod("b", func(w *catalog.Workload) { w.Proxy = nil })
 	endpoints := resolve(t, catalog.Query{Port: 80}, service("web"), pod("a"), bare, slice("s", at("10.0.0.1", podKey("a")), at("10.0.0.2", podKey("b"))))
 	list := encoder{&config, asked{port: 80}, &labelSet{}}.entries(endpoints, nil)
 	if len(list) != 1 || list[0].endpoint.Addr != addrPort("10.0.0.1:8080") {
 		t.Errorf("%d entries, want that of the good pod", len(list))
 	}
-	want := []catalog.Problem{{
+	want := []object.Problem{{
 		Kind: "Pod", Namespace: "ns", Name: "b", Field: "address 10.0.0.2:8080",
 		Reason: "the pod is labelled as meshed but has no container named linkerd-proxy",
 	}}

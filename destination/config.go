@@ -3,7 +3,7 @@ package destination
 import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 
-	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 )
 
 // Config is what the answers depend on beside the cluster's state. The names in
@@ -32,10 +32,10 @@ type Config struct {
 	// NodeMetrics puts the node of each client into the endpoint metrics.
 	NodeMetrics bool
 	// Report takes the endpoints that can't be encoded; nil drops them.
-	Report catalog.Report
+	Report object.Report
 }
 
-func (c *Config) report(p catalog.Problem) {
+func (c *Config) report(p object.Problem) {
 	if c.Report != nil {
 		c.Report(p)
 	}

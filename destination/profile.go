@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 )
 
 // The retry budget of a Service that has no other (§3.5).
@@ -62,7 +63,7 @@ func (c *Config) defaultProfile(q catalog.ProfileQuery, s *catalog.ProfileSnapsh
 }
 
 func (c *Config) reportProfile(sp *catalog.ServiceProfile, field, reason string) {
-	c.report(catalog.Problem{Kind: "ServiceProfile", Namespace: sp.Namespace, Name: sp.Name, Field: field, Reason: reason})
+	c.report(object.Problem{Kind: "ServiceProfile", Namespace: sp.Namespace, Name: sp.Name, Field: field, Reason: reason})
 }
 
 func resource(r *metapb.Resource) *metapb.Metadata {

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 )
 
 // profileServer is a server with real streams, inside a bubble where "nothing
@@ -35,7 +36,7 @@ type profileServer struct {
 	stop context.CancelFunc
 
 	mu       sync.Mutex
-	problems []catalog.Problem
+	problems []object.Problem
 }
 
 var profileHTTP2 = &pb.Http2ClientParams{KeepAlive: &pb.Http2ClientParams_KeepAlive{WhileIdle: true}}
@@ -99,13 +100,13 @@ func profileSettle() {
 	synctest.Wait()
 }
 
-func (s *profileServer) report(p catalog.Problem) {
+func (s *profileServer) report(p object.Problem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.problems = append(s.problems, p)
 }
 
-func (s *profileServer) reported() []catalog.Problem {
+func (s *profileServer) reported() []object.Problem {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.problems
@@ -246,7 +247,7 @@ func profilePod(name, ip string, edits ...func(*catalog.Workload)) *catalog.Work
 
 // meshed gives a pod a proxy.
 func meshed(w *catalog.Workload) {
-	w.Labels = catalog.NewLabels(map[string]string{controlPlaneLabel: "linkerd"})
+	w.Labels = object.NewLabels(map[string]string{controlPlaneLabel: "linkerd"})
 	w.Proxy = &catalog.ProxyListeners{Inbound: "0.0.0.0:4143", Admin: "0.0.0.0:4191", Control: "0.0.0.0:4190"}
 	w.Ports = append(w.Ports, catalog.WorkloadPort{Name: "linkerd-admin", Port: 4191})
 }

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 )
 
 func TestGetProfileLiveService(t *testing.T) {
@@ -62,7 +63,7 @@ func TestGetProfileLiveAddress(t *testing.T) {
 	podA := profilePod("a", "10.0.0.1", meshed)
 	pending := profilePod("a", "10.0.0.1", meshed, profilePending)
 	relabelled := profilePod("a", "10.0.0.1", meshed)
-	relabelled.Labels = catalog.NewLabels(map[string]string{controlPlaneLabel: "linkerd", "version": "2"})
+	relabelled.Labels = object.NewLabels(map[string]string{controlPlaneLabel: "linkerd", "version": "2"})
 	relabelled.Node = "n2"
 	dying := profilePod("a", "10.0.0.1", meshed, func(w *catalog.Workload) { w.Terminating = true })
 	first, second := profilePod("a", "10.0.0.1", mapsPort), profilePod("b", "10.0.0.2", mapsPort)
@@ -142,7 +143,7 @@ func TestGetProfileReportsOnce(t *testing.T) {
 		for range 3 {
 			open = append(open, s.ask(webPath, ""))
 		}
-		want := []catalog.Problem{{Kind: "ServiceProfile", Namespace: "ns", Name: "web.ns.svc.cluster.local", Field: "spec"}}
+		want := []object.Problem{{Kind: "ServiceProfile", Namespace: "ns", Name: "web.ns.svc.cluster.local", Field: "spec"}}
 		for i := range 2 {
 			got := s.reported()
 			if len(got) != i+1 {

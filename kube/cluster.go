@@ -14,8 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
-
-	"github.com/signpostd/signpost/catalog"
 )
 
 // dialTimeout bounds the attempt to reach the API server. Lost packets are sent
@@ -23,12 +21,15 @@ import (
 // starting over.
 const dialTimeout = 4 * time.Second
 
+// DefaultName is the name of a cluster that isn't given one.
+const DefaultName = "local"
+
 // Options are what a [Cluster] is made from.
 type Options struct {
 	// Config says where the API server is and how to talk to it. Its rate limits
 	// don't apply: each resource has at most one request under way.
 	Config *rest.Config
-	// Name is the name of the cluster; empty means [catalog.LocalCluster].
+	// Name is the name of the cluster; empty means [DefaultName].
 	Name string
 	// Namespace is the only one that is read, of kinds that have namespaces: for a process that
 	// may not read others. Empty is all.
@@ -38,7 +39,7 @@ type Options struct {
 	// Logger takes one line for each change of state of a resource; nil means slog.Default().
 	Logger *slog.Logger
 	// Report takes the problems of objects; nil means that nobody wants them.
-	Report catalog.Report
+	Report Report
 	// Changed is called after each change of state of a resource, from any goroutine; it
 	// must not block. It may be nil.
 	Changed func()
@@ -96,7 +97,7 @@ func New(o Options, tables ...AnyTable) (*Cluster, error) {
 
 func (o Options) withDefaults() Options {
 	if o.Name == "" {
-		o.Name = catalog.LocalCluster
+		o.Name = DefaultName
 	}
 	if o.Registerer == nil {
 		o.Registerer = prometheus.NewRegistry()
@@ -105,7 +106,7 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.Default()
 	}
 	if o.Report == nil {
-		o.Report = func(catalog.Problem) {}
+		o.Report = func(Of, Problem) {}
 	}
 	if o.Changed == nil {
 		o.Changed = func() {}
@@ -169,7 +170,7 @@ func (c *Cluster) feedFor(r reading, o Options) (*feed, error) {
 		}
 	}
 	f, err := newFeed(r, binding{
-		scope:  newScope(o.Name),
+		scope:  NewScope(o.Name),
 		report: o.Report,
 		now:    time.Now,
 		lagObserver: func(kind string) (func(int64), error) {

@@ -89,16 +89,24 @@ func (m *entries) of(obj any) (*entry, error) {
 	return e, nil
 }
 
+// named returns the entry of an object in protobuf, with its name and version only: all that
+// matters of one that is gone.
+func (m *entries) named(message []byte) (*entry, messageMeta, error) {
+	meta, err := readMetadata(message)
+	return m.entry(m.feed.scope.InternBytes(meta.namespace), string(meta.name), string(meta.version), 0), meta, err
+}
+
 // read returns the entry of an object in protobuf, and spoils the message. The object is
 // decoded if a table wants it as such.
-func (m *entries) read(message []byte, gone bool, objects *objects) (*entry, error) {
-	meta, err := readMetadata(message, m.feed.lag != "" && !gone)
+func (m *entries) read(message []byte, objects *objects) (*entry, error) {
+	e, meta, err := m.named(message)
 	if err != nil {
 		return nil, fmt.Errorf("metadata: %w", err)
 	}
-	e := m.entry(m.feed.scope.InternBytes(meta.namespace), string(meta.name), string(meta.version), meta.updated)
-	if gone {
-		return e, nil
+	if m.feed.lag != "" {
+		if e.updated, err = meta.newestUpdate(); err != nil {
+			return nil, fmt.Errorf("metadata: %w", err)
+		}
 	}
 	m.makeValues(e)
 	decode := false

@@ -5,10 +5,9 @@ import (
 	"fmt"
 	"io"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-
-	"github.com/signpostd/signpost/internal/wire"
 )
 
 // frameLimit is the greatest size of a frame that is believed. Objects are smaller than
@@ -80,14 +79,19 @@ func (e *events) open(kind watch.EventType, encoded []byte) (runtime.Object, err
 	if kind != watch.Added && kind != watch.Modified && kind != watch.Deleted && kind != watch.Bookmark {
 		return runtime.Decode(e.other, encoded)
 	}
-	message, err := wire.Unknown(encoded)
-	switch {
-	case err != nil:
+	message, err := Unwrap(encoded)
+	if err != nil {
 		return nil, err
-	case kind == watch.Bookmark:
-		return e.objects.decode(message)
 	}
-	return e.entries.read(message, kind == watch.Deleted, e.objects)
+	switch kind {
+	case watch.Bookmark:
+		return e.objects.decode(message)
+	case watch.Deleted:
+		gone, _, err := e.entries.named(message)
+		return gone, err
+	default:
+		return e.entries.read(message, e.objects)
+	}
 }
 
 // The numbers of fields of a metav1.WatchEvent, and of the runtime.RawExtension that has
@@ -99,29 +103,26 @@ const (
 	extensionRaw = 1
 )
 
-var (
-	eventFields     = wire.Fields{Bytes: 1<<eventType | 1<<eventObject}
-	extensionFields = wire.Fields{Bytes: 1 << extensionRaw}
-)
-
 // openEvent returns the type and the object in an encoded metav1.WatchEvent.
 func openEvent(message []byte) (kind watch.EventType, object []byte, err error) {
-	r := wire.Read(message)
-	for r.Next(eventFields) {
-		switch r.Number {
+	event := fields{rest: message}
+	for event.next(protowire.BytesType) {
+		switch event.number {
 		case eventType:
-			kind = kindOf(r.Bytes())
+			kind = kindOf(event.bytes)
 		case eventObject:
-			extension := wire.Read(r.Bytes())
-			for extension.Next(extensionFields) {
-				object = extension.Bytes()
+			extension := fields{rest: event.bytes}
+			for extension.next(protowire.BytesType) {
+				if extension.number == extensionRaw {
+					object = extension.bytes
+				}
 			}
-			if err := extension.Err(); err != nil {
-				return "", nil, err
+			if extension.err != nil {
+				return "", nil, extension.err
 			}
 		}
 	}
-	return kind, object, r.Err()
+	return kind, object, event.err
 }
 
 // kindOf returns a constant for the usual types.

@@ -5,8 +5,6 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/signpostd/signpost/catalog"
 )
 
 // Marshaler is what each generated API type is.
@@ -16,7 +14,7 @@ type Marshaler interface {
 }
 
 // TrimWhole returns what a kind keeps of an object that came with all of its fields.
-func TrimWhole[T any](k Kind[T], object Marshaler) (*T, []catalog.Problem, error) {
+func TrimWhole[T any](k Kind[T], object Marshaler) (*T, []Problem, error) {
 	message, err := object.Marshal()
 	if err != nil {
 		return nil, nil, err
@@ -25,7 +23,7 @@ func TrimWhole[T any](k Kind[T], object Marshaler) (*T, []catalog.Problem, error
 }
 
 // TrimPruned does so for one that came without the fields that the kind doesn't read.
-func TrimPruned[T any](k Kind[T], object Marshaler) (*T, []catalog.Problem, error) {
+func TrimPruned[T any](k Kind[T], object Marshaler) (*T, []Problem, error) {
 	fields, err := unreadOf(reflect.TypeOf(object), k.Form.unread)
 	if err != nil {
 		return nil, nil, err
@@ -44,7 +42,7 @@ func TrimPruned[T any](k Kind[T], object Marshaler) (*T, []catalog.Problem, erro
 	return trimEncoded(k, object, message)
 }
 
-func trimEncoded[T any](k Kind[T], like Marshaler, message []byte) (*T, []catalog.Problem, error) {
+func trimEncoded[T any](k Kind[T], like Marshaler, message []byte) (*T, []Problem, error) {
 	object := reflect.New(reflect.TypeOf(like).Elem()).Interface().(unmarshaler)
 	if err := object.Unmarshal(message); err != nil {
 		return nil, nil, err

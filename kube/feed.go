@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/signpostd/signpost/catalog"
 )
 
 const (
@@ -31,7 +29,7 @@ const (
 // binding is what a feed gets from its cluster.
 type binding struct {
 	scope  Scope
-	report catalog.Report
+	report Report
 	now    func() time.Time
 	// lagObserver returns what takes the times of updates of a kind, in Unix seconds.
 	lagObserver func(kind string) (func(updated int64), error)
@@ -72,7 +70,7 @@ type feed struct {
 	reading
 	tables []AnyTable
 	scope  Scope
-	report catalog.Report
+	report Report
 	// observeLag takes what the first table knows; the others know the same.
 	observeLag func(updated int64)
 	state      *state

@@ -80,6 +80,16 @@ func Metadata() Form {
 	}
 }
 
+// item returns the Go type of the objects.
+func (f Form) item() (reflect.Type, error) {
+	list := f.newList()
+	items, ok := reflect.TypeOf(list).Elem().FieldByName("Items")
+	if !ok {
+		return nil, fmt.Errorf("%T is no list: it has no Items", list)
+	}
+	return items.Type.Elem(), nil
+}
+
 // protobuf reports whether watches come as protobuf.
 func (f Form) protobuf() bool { return strings.HasPrefix(f.acceptWatch, protobufType) }
 

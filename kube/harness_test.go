@@ -46,10 +46,10 @@ func (r *recorder) Delete(id catalog.ID) {
 	delete(r.objects, id)
 }
 
-func (r *recorder) report(p catalog.Problem) {
+func (r *recorder) report(of Of, p Problem) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.problems = append(r.problems, p.Kind+" "+p.Name+" "+p.Field)
+	r.problems = append(r.problems, of.Kind+" "+of.Name+" "+p.Field)
 }
 
 func (r *recorder) get(id catalog.ID) catalog.Object {

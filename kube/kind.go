@@ -3,13 +3,11 @@ package kube
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/signpostd/signpost/catalog"
 )
 
 // Kind says how objects of one kind are read and what is kept of each, a T. Several
@@ -37,20 +35,20 @@ type Kind[T any] struct {
 	// The object has no managed fields, and is not to be changed. Trim must not keep
 	// it nor anything that it points to but strings, unless the kind keeps [Whole] objects:
 	// its memory may be used again ([Form.Recycled]).
-	Trim func(Scope, runtime.Object) (*T, []catalog.Problem)
+	Trim func(Scope, runtime.Object) (*T, []Problem)
 	// Read, if it isn't nil, returns what Trim returns for an object that comes in protobuf,
 	// from the message itself: decoding all of an object costs more than the little that
 	// is read of it. The message is as the API server sent it, with managed fields and
 	// all, and is valid until Read returns. One that makes no sense is an error. Tables that share
 	// a watch need not all have it.
-	Read func(s Scope, message []byte) (*T, []catalog.Problem, error)
+	Read func(s Scope, message []byte) (*T, []Problem, error)
 	// Same reports whether nobody has to be told of a change from a to b, two values of
 	// one object; nil means that reflect.DeepEqual does.
 	Same func(a, b *T) bool
 }
 
 // Retrim returns a kind that keeps something else of the objects of k.
-func Retrim[T, U any](k Kind[T], trim func(Scope, runtime.Object) (*U, []catalog.Problem)) Kind[U] {
+func Retrim[T, U any](k Kind[T], trim func(Scope, runtime.Object) (*U, []Problem)) Kind[U] {
 	return Kind[U]{Name: k.Name, Lag: k.Lag, Resource: k.Resource, Form: k.Form, Optional: k.Optional, ClusterWide: k.ClusterWide, Selector: k.Selector, Trim: trim}
 }
 
@@ -61,7 +59,7 @@ func Whole[U any, P interface {
 	*U
 	metav1.Object
 }, T any](k Kind[T]) Kind[U] {
-	whole := Retrim(k, TrimOf(func(_ Scope, obj P) (*U, []catalog.Problem) { return obj, nil }))
+	whole := Retrim(k, TrimOf(func(_ Scope, obj P) (*U, []Problem) { return obj, nil }))
 	whole.Form.empty = nil
 	whole.Same = func(a, b *U) bool { return P(a).GetResourceVersion() == P(b).GetResourceVersion() }
 	return whole
@@ -72,52 +70,69 @@ type Scope struct {
 	// Cluster is the name of the cluster that the objects are from.
 	Cluster string
 
-	strings *interner
-	labels  *labelSets
+	strings *recent[string]
+	shared  *recent[any]
+}
+
+// NewScope returns the scope of the objects of a resource of a cluster. Those who fill no table need
+// one for tests.
+func NewScope(cluster string) Scope {
+	return Scope{Cluster: cluster, strings: newRecent[string](stringsLimit), shared: newRecent[any](sharedLimit)}
+}
+
+// Intern returns a string equal to text that shares its memory with those returned
+// before. It is meant for strings that many objects repeat.
+func (s Scope) Intern(text string) string {
+	if s.strings == nil || text == "" {
+		return text
+	}
+	if known, ok := s.strings.get(text); ok {
+		return known
+	}
+	text = strings.Clone(text) // it may be a part of something large
+	return s.strings.add(text, text)
 }
 
 // InternBytes is Intern for bytes, which are not kept.
 func (s Scope) InternBytes(text []byte) string {
-	if s.strings == nil {
+	if s.strings == nil || len(text) == 0 {
 		return string(text)
 	}
-	return s.strings.internBytes(text)
-}
-
-// newScope returns the scope of the objects of a resource.
-func newScope(cluster string) Scope {
-	strings := newInterner(internLimit)
-	return Scope{Cluster: cluster, strings: strings, labels: newLabelSets(strings, labelSetsLimit)}
-}
-
-// Intern returns a string equal to s that shares its memory with those returned
-// before. It is meant for strings that many objects repeat.
-func (s Scope) Intern(text string) string {
-	if s.strings == nil {
-		return text
+	if known, ok := s.strings.getBytes(text); ok {
+		return known
 	}
-	return s.strings.intern(text)
+	kept := string(text)
+	return s.strings.add(kept, kept)
+}
+
+// Shared returns the value that was given to [Scope.Share] for a key, unless it has been
+// forgotten. Keys of different meanings have to differ, by their first byte, say.
+func (s Scope) Shared(key []byte) (value any, known bool) {
+	if s.shared == nil {
+		return nil, false
+	}
+	return s.shared.getBytes(key)
+}
+
+// Share keeps a value that many objects repeat for [Scope.Shared]. It returns the one
+// that is kept already, if somebody was faster. Nobody may change the value.
+func (s Scope) Share(key []byte, value any) any {
+	if s.shared == nil {
+		return value
+	}
+	return s.shared.add(string(key), value)
 }
 
 // TrimOf makes a [Kind.Trim] of a function that trims a K: the Go type of the objects, or
 // an interface that it has. An object that is no K is a problem.
-func TrimOf[K, T any](trim func(Scope, K) (*T, []catalog.Problem)) func(Scope, runtime.Object) (*T, []catalog.Problem) {
-	return func(s Scope, obj runtime.Object) (*T, []catalog.Problem) {
+func TrimOf[K, T any](trim func(Scope, K) (*T, []Problem)) func(Scope, runtime.Object) (*T, []Problem) {
+	return func(s Scope, obj runtime.Object) (*T, []Problem) {
 		k, ok := obj.(K)
 		if ok {
 			return trim(s, k)
 		}
-		return nil, []catalog.Problem{problemOf(obj, fmt.Sprintf(
+		return nil, []Problem{{Reason: fmt.Sprintf(
 			"the API server sent a %T instead of a %v; check that its version is supported", obj, reflect.TypeFor[K](),
-		))}
+		)}}
 	}
-}
-
-// problemOf returns a problem of a whole object.
-func problemOf(obj runtime.Object, reason string) catalog.Problem {
-	p := catalog.Problem{Kind: obj.GetObjectKind().GroupVersionKind().Kind, Reason: reason}
-	if m, err := meta.Accessor(obj); err == nil {
-		p.Namespace, p.Name = m.GetNamespace(), m.GetName()
-	}
-	return p
 }

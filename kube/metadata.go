@@ -3,93 +3,104 @@ package kube
 import (
 	"fmt"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/signpostd/signpost/internal/wire"
 )
 
-// The numbers of fields of a metav1.ManagedFieldsEntry and of a metav1.Timestamp, as which
-// times are encoded.
+// The numbers of fields of an API object, of a metav1.ObjectMeta, of a
+// metav1.ManagedFieldsEntry and of a metav1.Timestamp, as which times are encoded
+// (k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto).
 const (
+	metadataField = 1
+
+	nameField            = 1
+	namespaceField       = 3
+	uidField             = 5
+	resourceVersionField = 6
+	managedFieldsField   = 17
+
 	operationField = 2
 	timeField      = 4
 
 	secondsField = 1
 )
 
-// The fields that are read of an object, of its metadata, with and without the managed
-// fields, and of those.
-var (
-	objectFields   = wire.Fields{Bytes: 1 << wire.Metadata}
-	metadataFields = wire.Fields{Bytes: 1<<wire.MetadataName | 1<<wire.MetadataNamespace | 1<<wire.MetadataResourceVersion}
-	updatedFields  = wire.Fields{Bytes: metadataFields.Bytes | 1<<wire.MetadataManagedFields}
-	entryFields    = wire.Fields{Bytes: 1<<operationField | 1<<timeField}
-	timeFields     = wire.Fields{Varints: 1 << secondsField}
-)
-
 // messageMeta is what every object in protobuf is asked for. It points into the message.
 type messageMeta struct {
-	namespace, name, version []byte
-	// updated is what the function newestUpdate returns for the object.
-	updated int64
+	namespace, name, uid, version []byte
+	// metadata is the message that they are from.
+	metadata []byte
 }
 
-// readMetadata reads an object in protobuf. When it was updated is left out unless it is
-// wanted.
-func readMetadata(object []byte, wantUpdated bool) (m messageMeta, err error) {
-	want := metadataFields
-	if wantUpdated {
-		want = updatedFields
-	}
-	r := wire.Read(object)
-	for r.Next(objectFields) {
-		if err := m.read(r.Bytes(), want); err != nil {
+// readMetadata reads an object in protobuf.
+func readMetadata(object []byte) (m messageMeta, err error) {
+	f := fields{rest: object}
+	for f.next(protowire.BytesType) {
+		if f.number != metadataField {
+			continue
+		}
+		if err := m.read(f.bytes); err != nil {
 			return m, err
 		}
 	}
-	return m, r.Err()
+	return m, f.err
 }
 
-func (m *messageMeta) read(fields []byte, want wire.Fields) error {
-	r := wire.Read(fields)
-	for r.Next(want) {
-		switch r.Number {
-		case wire.MetadataName:
-			m.name = r.Bytes()
-		case wire.MetadataNamespace:
-			m.namespace = r.Bytes()
-		case wire.MetadataResourceVersion:
-			m.version = r.Bytes()
-		case wire.MetadataManagedFields:
-			updated, err := updateOf(r.Bytes())
-			if err != nil {
-				return fmt.Errorf("managed fields: %w", err)
-			}
-			m.updated = max(m.updated, updated)
+func (m *messageMeta) read(metadata []byte) error {
+	m.metadata = metadata
+	f := fields{rest: metadata}
+	for f.next(protowire.BytesType) {
+		switch f.number {
+		case nameField:
+			m.name = f.bytes
+		case namespaceField:
+			m.namespace = f.bytes
+		case uidField:
+			m.uid = f.bytes
+		case resourceVersionField:
+			m.version = f.bytes
 		}
 	}
-	return r.Err()
+	return f.err
+}
+
+// newestUpdate returns what the function of that name returns for the object.
+func (m *messageMeta) newestUpdate() (newest int64, err error) {
+	f := fields{rest: m.metadata}
+	for f.next(protowire.BytesType) {
+		if f.number != managedFieldsField {
+			continue
+		}
+		updated, err := updateOf(f.bytes)
+		if err != nil {
+			return 0, fmt.Errorf("managed fields: %w", err)
+		}
+		newest = max(newest, updated)
+	}
+	return newest, f.err
 }
 
 // updateOf returns when an entry of the managed fields says that the object was updated, in
 // Unix seconds; zero for other operations.
 func updateOf(entry []byte) (updated int64, err error) {
 	var operation, time []byte
-	r := wire.Read(entry)
-	for r.Next(entryFields) {
-		switch r.Number {
+	f := fields{rest: entry}
+	for f.next(protowire.BytesType) {
+		switch f.number {
 		case operationField:
-			operation = r.Bytes()
+			operation = f.bytes
 		case timeField:
-			time = r.Bytes()
+			time = f.bytes
 		}
 	}
-	if err := r.Err(); err != nil || string(operation) != string(metav1.ManagedFieldsOperationUpdate) {
-		return 0, err
+	if f.err != nil || string(operation) != string(metav1.ManagedFieldsOperationUpdate) {
+		return 0, f.err
 	}
-	t := wire.Read(time)
-	for t.Next(timeFields) {
-		updated = int64(t.Varint)
+	t := fields{rest: time}
+	for t.next(protowire.VarintType) {
+		if t.number == secondsField {
+			updated = int64(t.varint)
+		}
 	}
-	return updated, t.Err()
+	return updated, t.err
 }

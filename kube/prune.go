@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/signpostd/signpost/internal/wire"
 )
 
 // unread says which fields of a protobuf message nobody reads; its index is the number of a
@@ -83,11 +81,11 @@ func (u unread) prune(message []byte) ([]byte, error) {
 	for len(message) > 0 {
 		number, wireType, n := protowire.ConsumeTag(message)
 		if n < 0 {
-			return nil, wire.ErrMalformed
+			return nil, errMalformed
 		}
 		m := protowire.ConsumeFieldValue(number, wireType, message[n:])
 		if m < 0 {
-			return nil, wire.ErrMalformed
+			return nil, errMalformed
 		}
 		field := message[:n+m]
 		message = message[n+m:]
@@ -97,7 +95,7 @@ func (u unread) prune(message []byte) ([]byte, error) {
 		case of.below == nil:
 			kept = append(kept, field...)
 		case wireType != protowire.BytesType:
-			return nil, wire.ErrMalformed
+			return nil, errMalformed
 		default:
 			value, _ := protowire.ConsumeBytes(field[n:])
 			value, err := of.below.prune(value)

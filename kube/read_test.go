@@ -13,9 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-
-	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/internal/wire"
 )
 
 // size is what the kind of these tests reads: how long the message of an object is.
@@ -23,12 +20,12 @@ type size struct{ bytes int }
 
 // sizes keeps nothing of an object that doesn't come as a message. It reports each message.
 func sizes() Kind[size] {
-	kind := Retrim(Pods(), func(Scope, runtime.Object) (*size, []catalog.Problem) { return nil, nil })
-	kind.Read = func(_ Scope, message []byte) (*size, []catalog.Problem, error) {
+	kind := Retrim(Pods(), func(Scope, runtime.Object) (*size, []Problem) { return nil, nil })
+	kind.Read = func(_ Scope, message []byte) (*size, []Problem, error) {
 		if len(message) == 0 {
 			return nil, nil, errors.New("empty")
 		}
-		return &size{len(message)}, []catalog.Problem{{Reason: fmt.Sprint(len(message), " bytes")}}, nil
+		return &size{len(message)}, []Problem{{Reason: fmt.Sprint(len(message), " bytes")}}, nil
 	}
 	return kind
 }
@@ -50,7 +47,7 @@ func TestTablesThatReadMessages(t *testing.T) {
 			table := sizes().Table()
 			tables := append(append([]AnyTable{}, others...), table)
 			reported := 0
-			store := storeOf(t, binding{scope: newScope("local"), report: func(catalog.Problem) { reported++ }}, tables...)
+			store := storeOf(t, binding{scope: NewScope("local"), report: func(Of, Problem) { reported++ }}, tables...)
 			e, err := newEvents(io.NopCloser(bytes.NewReader(body)), store.entries, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -95,14 +92,14 @@ func TestTablesThatReadMessages(t *testing.T) {
 }
 
 func TestUnreadableMessage(t *testing.T) {
-	store := storeOf(t, binding{scope: newScope("local"), report: func(catalog.Problem) {}}, sizes().Table())
+	store := storeOf(t, binding{scope: NewScope("local"), report: func(Of, Problem) {}}, sizes().Table())
 	e, err := newEvents(io.NopCloser(bytes.NewReader(frameOf(t, watch.Added, &corev1.Pod{}))), store.entries, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, message := range [][]byte{{0x0a, 0x05}, {0x0a, 0x02, 0x0a, 0x09}, {0x0a, 0x04, 0x8a, 0x01, 0x01, 0x80}} {
-		if _, err := store.entries.read(message, false, e.objects); !errors.Is(err, wire.ErrMalformed) {
-			t.Errorf("%x: error %v, want %v", message, err, wire.ErrMalformed)
+		if _, err := store.entries.read(message, e.objects); !errors.Is(err, errMalformed) {
+			t.Errorf("%x: error %v, want %v", message, err, errMalformed)
 		}
 	}
 }
@@ -128,8 +125,12 @@ func TestNewestUpdate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		meta, err := readMetadata(message, true)
-		if diff := cmp.Diff([]int64{want, want}, []int64{newestUpdate(pod), meta.updated}); diff != "" || err != nil {
+		meta, err := readMetadata(message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		updated, err := meta.newestUpdate()
+		if diff := cmp.Diff([]int64{want, want}, []int64{newestUpdate(pod), updated}); diff != "" || err != nil {
 			t.Errorf("newest update in object and message (-want +got), error %v:\n%s", err, diff)
 		}
 	}

@@ -35,12 +35,10 @@ type objects struct {
 }
 
 func newObjects(f Form) (*objects, error) {
-	list := f.newList()
-	items, ok := reflect.TypeOf(list).Elem().FieldByName("Items")
-	if !ok {
-		return nil, fmt.Errorf("%T is no list: it has no Items", list)
+	object, err := f.item()
+	if err != nil {
+		return nil, err
 	}
-	object := items.Type.Elem()
 	if _, ok := reflect.New(object).Interface().(unmarshaler); !ok {
 		return nil, fmt.Errorf("%s can't be decoded from protobuf", object)
 	}

@@ -11,12 +11,13 @@ import (
 
 	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // What is kept of an object stays as it is when the memory of the object holds another
 // one, and that one has nothing of the first.
 func TestRecycledObjects(t *testing.T) {
-	t.Run("pods of the catalog", func(t *testing.T) { recycles(t, kube.Pods()) })
+	t.Run("pods of the catalog", func(t *testing.T) { recycles(t, kinds.Pods()) })
 	t.Run("pods of the controllers", func(t *testing.T) { recycles(t, watched.Pods()) })
 }
 
@@ -54,16 +55,16 @@ func recycles[T any](t *testing.T, k kube.Kind[T]) {
 
 // Whoever shares a watch with a kind that keeps whole objects gets objects that last.
 func TestWholeObjectsAreNotRecycled(t *testing.T) {
-	whole := kube.Whole[corev1.Pod](kube.Pods())
+	whole := kube.Whole[corev1.Pod](kinds.Pods())
 	if _, _, err := kube.TrimRecycled(whole, fullPod(), fullPod()); err == nil {
 		t.Error("whole pods are recycled")
 	}
 	for name, form := range map[string]kube.Form{"whole pods": whole.Form, "metadata": kube.Metadata(), "unstructured pods": kube.Unstructured()} {
-		if kube.Recycles(kube.Pods().Form, form) || kube.Recycles(form, kube.Pods().Form) {
+		if kube.Recycles(kinds.Pods().Form, form) || kube.Recycles(form, kinds.Pods().Form) {
 			t.Errorf("pods that share a watch with %s are recycled", name)
 		}
 	}
-	if !kube.Recycles(kube.Pods().Form, watched.Pods().Form) {
+	if !kube.Recycles(kinds.Pods().Form, watched.Pods().Form) {
 		t.Error("pods of the catalog and of the controllers, from one watch, are not recycled")
 	}
 }

@@ -13,13 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/kubetest"
 )
 
 // everyZone is zones without objects that can't be used. It counts how often it trims.
 func everyZone(trims *int) Kind[zoneOf] {
-	return Retrim(zones(), TrimOf(func(_ Scope, m metav1.Object) (*zoneOf, []catalog.Problem) {
+	return Retrim(zones(), TrimOf(func(_ Scope, m metav1.Object) (*zoneOf, []Problem) {
 		*trims++
 		return &zoneOf{m.GetNamespace(), m.GetName(), m.GetLabels()["zone"]}, nil
 	}))
@@ -47,16 +46,18 @@ func TestTablesShareAFeed(t *testing.T) {
 		trims int
 	}{
 		{
-			"stream", func() error { return streamed(object("n", "a", "x"), object("n", "b", "x"), object("n", "c", "bad")) },
+			"stream", func() error {
+				return streamed(partialOf("n", "a", "x"), partialOf("n", "b", "x"), partialOf("n", "c", "bad"))
+			},
 			[]string{"- > n/a=x", "- > n/b=x", "2: - > n/a=x", "2: - > n/b=x", "2: - > n/c=bad"},
 			3,
 		},
-		{"add", func() error { return f.Add(object("n", "d", "x")) }, []string{"- > n/d=x", "2: - > n/d=x"}, 4},
-		{"unusable for one", func() error { return f.Update(object("n", "d", "bad")) }, []string{"2: n/d=x > n/d=bad"}, 5},
-		{"usable again", func() error { return f.Update(object("n", "d", "x")) }, []string{"2: n/d=bad > n/d=x"}, 6},
-		{"delete", func() error { return f.Delete(object("n", "a", "x")) }, []string{"n/a=x > -", "2: n/a=x > -"}, 6},
+		{"add", func() error { return f.Add(partialOf("n", "d", "x")) }, []string{"- > n/d=x", "2: - > n/d=x"}, 4},
+		{"unusable for one", func() error { return f.Update(partialOf("n", "d", "bad")) }, []string{"2: n/d=x > n/d=bad"}, 5},
+		{"usable again", func() error { return f.Update(partialOf("n", "d", "x")) }, []string{"2: n/d=bad > n/d=x"}, 6},
+		{"delete", func() error { return f.Delete(partialOf("n", "a", "x")) }, []string{"n/a=x > -", "2: n/a=x > -"}, 6},
 		{
-			"listing without b and c", func() error { return f.Replace([]any{object("n", "d", "y")}, "2") },
+			"listing without b and c", func() error { return f.Replace([]any{partialOf("n", "d", "y")}, "2") },
 			[]string{"n/d=x > n/d=y", "n/b=x > -", "2: n/d=x > n/d=y", "2: n/b=x > -", "2: n/c=bad > -"},
 			7,
 		},
@@ -84,7 +85,7 @@ func TestSharedFeedObservesLagOnce(t *testing.T) {
 	f := newFixture(t)
 	f.share(t, everyZone(new(int)).Table())
 	for _, at := range []int64{1000, 1004} {
-		o := object("n", "a", "x")
+		o := partialOf("n", "a", "x")
 		when := metav1.NewTime(time.Unix(at, 0))
 		o.ManagedFields = []metav1.ManagedFieldsEntry{{Operation: metav1.ManagedFieldsOperationUpdate, Time: &when}}
 		if err := f.Update(o); err != nil {
@@ -135,7 +136,7 @@ func TestResourceVersion(t *testing.T) {
 	second := everyZone(new(int)).Table()
 	f.share(t, second)
 	at := func(zone, version string) *metav1.PartialObjectMetadata {
-		o := object("n", "a", zone)
+		o := partialOf("n", "a", zone)
 		o.ResourceVersion = version
 		return o
 	}
@@ -147,7 +148,7 @@ func TestResourceVersion(t *testing.T) {
 		told []string
 	}{
 		{"streaming", func() (err error) { streamed, err = f.Transformer()(at("x", "3")); return err }, "", nil},
-		{"streamed", func() error { return f.Replace([]any{streamed, object("n", "b", "x")}, "5") }, "5", []string{"5 of 2", "5 of 2"}},
+		{"streamed", func() error { return f.Replace([]any{streamed, partialOf("n", "b", "x")}, "5") }, "5", []string{"5 of 2", "5 of 2"}},
 		{"update", func() error { return f.Update(at("y", "6")) }, "6", []string{"6 of 2"}},
 		{"equal", func() error { return f.Update(at("y", "7")) }, "7", nil},
 		{"unusable", func() error { return f.Update(at("bad", "8")) }, "8", nil},

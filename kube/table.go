@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/signpostd/signpost/catalog"
 )
 
 // Table holds what is kept of all objects of one kind in one cluster.
@@ -34,7 +32,7 @@ type Table[T any] struct {
 // place is what a table gets from the feed that fills it.
 type place struct {
 	scope      Scope
-	report     catalog.Report
+	report     Report
 	observeLag func(updated int64)
 	status     func() TableStatus
 	// index says which of an entry's values is for this table.
@@ -132,7 +130,10 @@ func (t *Table[T]) bind(p place) error {
 // first listing. It moves on after the objects did and before the handlers are told, so
 // a handler, and whoever it wakes, finds the version of the change at least.
 func (t *Table[T]) ResourceVersion() string {
-	return value(t.version.Load())
+	if version := t.version.Load(); version != nil {
+		return *version
+	}
+	return ""
 }
 
 // Get returns an object, or nil when there is none of that name. The namespace is
@@ -188,12 +189,12 @@ func (t *Table[T]) ByIndex(name, under string) []*T {
 func (t *Table[T]) trim(obj runtime.Object) any {
 	own, err := t.kind.Form.object(obj, t.kind.Resource)
 	if err != nil {
-		t.place.report(problemOf(obj, err.Error()))
+		t.place.report(objectOf(obj), Problem{Reason: err.Error()})
 		return (*T)(nil)
 	}
 	value, problems := t.kind.Trim(t.place.scope, own)
 	for _, p := range problems {
-		t.place.report(p)
+		t.place.report(objectOf(own), p)
 	}
 	return value
 }
@@ -206,7 +207,7 @@ func (t *Table[T]) read(message []byte) (any, error) {
 		return nil, err
 	}
 	for _, p := range problems {
-		t.place.report(p)
+		t.place.report(messageOf(t.kind.Form, message), p)
 	}
 	return value, nil
 }

@@ -5,14 +5,13 @@ import (
 	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
-
-	"github.com/signpostd/signpost/catalog"
 )
 
 // zoneOf is what the kind of these tests keeps of an object: its zone. An object
@@ -22,16 +21,16 @@ type zoneOf struct{ namespace, name, zone string }
 func zones() Kind[zoneOf] {
 	return Kind[zoneOf]{
 		Name: "zone", Lag: "zones", Form: Metadata(),
-		Trim: TrimOf(func(s Scope, m *metav1.PartialObjectMetadata) (*zoneOf, []catalog.Problem) {
+		Trim: TrimOf(func(s Scope, m *metav1.PartialObjectMetadata) (*zoneOf, []Problem) {
 			if m.Labels["zone"] == "bad" {
-				return nil, []catalog.Problem{{Kind: "Zone", Namespace: m.Namespace, Name: m.Name, Reason: "bad"}}
+				return nil, []Problem{{Reason: "bad"}}
 			}
 			return &zoneOf{m.Namespace, m.Name, m.Labels["zone"]}, nil
 		}),
 	}
 }
 
-func object(namespace, name, zone string) *metav1.PartialObjectMetadata {
+func partialOf(namespace, name, zone string) *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Namespace: namespace, Name: name, Labels: map[string]string{"zone": zone},
 	}}
@@ -42,7 +41,7 @@ type fixture struct {
 	*store
 	table    *Table[zoneOf]
 	events   []string
-	problems []catalog.Problem
+	problems []Problem
 	registry *prometheus.Registry
 }
 
@@ -59,7 +58,7 @@ func newFixture(t *testing.T, opts ...TableOption[zoneOf]) *fixture {
 	f.table = zones().Table(append([]TableOption[zoneOf]{f.record("")}, opts...)...)
 	m := newMetrics(f.registry, "local")
 	f.store = storeOf(t, binding{
-		report: func(p catalog.Problem) { f.problems = append(f.problems, p) },
+		report: func(_ Of, p Problem) { f.problems = append(f.problems, p) },
 		lagObserver: func(kind string) (func(int64), error) {
 			return m.lagObserver(kind, func() time.Time { return time.Unix(1007, 0) })
 		},
@@ -100,14 +99,14 @@ func TestTableTellsEachChangeOnce(t *testing.T) {
 		do   func() error
 		want []string
 	}{
-		{"add", func() error { return f.Add(object("n", "a", "x")) }, []string{"- > n/a=x"}},
-		{"equal", func() error { return f.Update(object("n", "a", "x")) }, nil},
-		{"update", func() error { return f.Update(object("n", "a", "y")) }, []string{"n/a=x > n/a=y"}},
-		{"unusable", func() error { return f.Update(object("n", "a", "bad")) }, nil},
-		{"unusable and unknown", func() error { return f.Add(object("n", "b", "bad")) }, nil},
-		{"delete", func() error { return f.Delete(object("n", "a", "z")) }, []string{"n/a=y > -"}},
-		{"delete again", func() error { return f.Delete(object("n", "a", "z")) }, nil},
-		{"delete unusable", func() error { return f.Delete(object("n", "b", "bad")) }, nil},
+		{"add", func() error { return f.Add(partialOf("n", "a", "x")) }, []string{"- > n/a=x"}},
+		{"equal", func() error { return f.Update(partialOf("n", "a", "x")) }, nil},
+		{"update", func() error { return f.Update(partialOf("n", "a", "y")) }, []string{"n/a=x > n/a=y"}},
+		{"unusable", func() error { return f.Update(partialOf("n", "a", "bad")) }, nil},
+		{"unusable and unknown", func() error { return f.Add(partialOf("n", "b", "bad")) }, nil},
+		{"delete", func() error { return f.Delete(partialOf("n", "a", "z")) }, []string{"n/a=y > -"}},
+		{"delete again", func() error { return f.Delete(partialOf("n", "a", "z")) }, nil},
+		{"delete unusable", func() error { return f.Delete(partialOf("n", "b", "bad")) }, nil},
 	}
 	for _, s := range steps {
 		if err := s.do(); err != nil {
@@ -127,13 +126,13 @@ func TestTableTellsEachChangeOnce(t *testing.T) {
 
 func TestTableReplaceTellsTheDifference(t *testing.T) {
 	f := newFixture(t)
-	f.replace(t, object("n", "a", "x"), object("n", "b", "x"), object("n", "c", "x"), object("n", "d", "x"))
+	f.replace(t, partialOf("n", "a", "x"), partialOf("n", "b", "x"), partialOf("n", "c", "x"), partialOf("n", "d", "x"))
 	f.take()
-	entry, err := f.Transformer()(object("n", "e", "x")) // as a stream would deliver it
+	entry, err := f.Transformer()(partialOf("n", "e", "x")) // as a stream would deliver it
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.replace(t, object("n", "a", "x"), object("n", "b", "y"), object("n", "d", "bad"), entry)
+	f.replace(t, partialOf("n", "a", "x"), partialOf("n", "b", "y"), partialOf("n", "d", "bad"), entry)
 	want := []string{"n/b=x > n/b=y", "- > n/e=x", "n/c=x > -"}
 	if diff := cmp.Diff(want, f.take()); diff != "" {
 		t.Errorf("handler was told (-want +got):\n%s", diff)
@@ -153,7 +152,7 @@ func TestTableHandlersRunInOrderAfterTheChange(t *testing.T) {
 	}
 	f := newFixture(t, seen("first"), seen("second"), WithIndex("zone", func(z *zoneOf) []string { return []string{z.zone} }))
 	table = f.table
-	f.replace(t, object("n", "a", "x"))
+	f.replace(t, partialOf("n", "a", "x"))
 	f.replace(t)
 	want := []string{"first1 1", "second1 1", "first0 0", "second0 0"}
 	if diff := cmp.Diff(want, order); diff != "" {
@@ -164,7 +163,7 @@ func TestTableHandlersRunInOrderAfterTheChange(t *testing.T) {
 func TestTableLag(t *testing.T) {
 	f := newFixture(t)
 	at := func(seconds int64, op metav1.ManagedFieldsOperationType) *metav1.PartialObjectMetadata {
-		o := object("n", "a", "x")
+		o := partialOf("n", "a", "x")
 		when := metav1.NewTime(time.Unix(seconds, 0))
 		o.ManagedFields = []metav1.ManagedFieldsEntry{{Operation: metav1.ManagedFieldsOperationUpdate}, {Operation: op, Time: &when}}
 		return o
@@ -261,12 +260,12 @@ func TestTableModel(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"update": func(rt *rapid.T) {
 				n, z := name.Draw(rt, "name"), zone.Draw(rt, "zone")
-				_ = f.Update(object("n", n, z))
+				_ = f.Update(partialOf("n", n, z))
 				put(n, z)
 			},
 			"delete": func(rt *rapid.T) {
 				n := name.Draw(rt, "name")
-				_ = f.Delete(object("n", n, "x"))
+				_ = f.Delete(partialOf("n", n, "x"))
 				delete(want, n)
 			},
 			"replace": func(rt *rapid.T) {
@@ -278,7 +277,7 @@ func TestTableModel(t *testing.T) {
 					}
 				}
 				for n, z := range all {
-					objs = append(objs, object("n", n, z))
+					objs = append(objs, partialOf("n", n, z))
 					put(n, z)
 				}
 				_ = f.Replace(objs, "")
@@ -310,19 +309,45 @@ func compare(rt *rapid.T, table *Table[zoneOf], told, want map[string]string) {
 	}
 }
 
-func TestInternerShares(t *testing.T) {
-	n := newInterner(2)
-	if n.intern("") != "" {
-		t.Error("the empty string changed")
-	}
+// A scope remembers what is asked for often, and no more than two generations of the rest.
+func TestRecent(t *testing.T) {
+	r := newRecent[string](2)
+	r.add("often", "first")
 	for i := range 100 {
-		for _, s := range []string{"often", fmt.Sprint("once", i)} {
-			if got := n.intern(s); got != s {
-				t.Fatalf("intern(%q) = %q", s, got)
+		once := fmt.Sprint("once", i)
+		if got := r.add(once, once); got != once {
+			t.Fatalf("add(%q) = %q", once, got)
+		}
+		if got, known := r.get("often"); !known || got != "first" {
+			t.Fatalf("what is asked for often is %q, %v", got, known)
+		}
+		if got := r.add("often", "second"); got != "first" {
+			t.Fatalf("add replaced what was there by %q", got)
+		}
+		if len(r.young)+len(r.old) > 4 {
+			t.Fatalf("%d values are held, want 4 at most", len(r.young)+len(r.old))
+		}
+	}
+	if _, known := r.getBytes([]byte("once1")); known {
+		t.Error("what nobody asked for is still held")
+	}
+}
+
+func TestScopeSharesStrings(t *testing.T) {
+	for _, s := range []Scope{{}, NewScope("local")} {
+		for _, text := range []string{"", "a", "a"} {
+			if got, bytes := s.Intern(text), s.InternBytes([]byte(text)); got != text || bytes != text {
+				t.Errorf("%q became %q and %q", text, got, bytes)
 			}
 		}
-		if len(n.young)+len(n.old) > 4 {
-			t.Fatalf("the interner holds %d strings, want 4 at most", len(n.young)+len(n.old))
-		}
+	}
+	s := NewScope("local")
+	long := "a string that is a part of a message"
+	part := s.Intern(long[:8])
+	if unsafe.StringData(part) == unsafe.StringData(long) {
+		t.Error("a part of a message was kept")
+	}
+	if unsafe.StringData(s.InternBytes([]byte(long[:8]))) != unsafe.StringData(part) {
+		t.Error("equal strings don't share their memory")
 	}
 }

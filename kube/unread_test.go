@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // fill sets every field to something, and every list to two elements.
@@ -85,7 +86,7 @@ func TestTrimDoesWithoutUnreadFields(t *testing.T) {
 	fill(reflect.ValueOf(node).Elem(), 0)
 	node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
 	node.Status.Conditions[1].Type = corev1.NodeReady
-	t.Run("pods of the catalog", func(t *testing.T) { sameTrim(t, kube.Pods(), fullPod()) })
+	t.Run("pods of the catalog", func(t *testing.T) { sameTrim(t, kinds.Pods(), fullPod()) })
 	t.Run("pods of the controllers", func(t *testing.T) { sameTrim(t, watched.Pods(), fullPod()) })
 	t.Run("nodes of the controllers", func(t *testing.T) { sameTrim(t, watched.Nodes(), node) })
 }

@@ -92,14 +92,13 @@ func (f Form) object(obj runtime.Object, r schema.GroupVersionResource) (runtime
 
 // typed returns an object as the Go type of the form.
 func (f Form) typed(u *unstructured.Unstructured) (runtime.Object, error) {
-	list := f.newList()
-	items, ok := reflect.TypeOf(list).Elem().FieldByName("Items")
-	if !ok {
-		return nil, fmt.Errorf("%T is no list: it has no Items", list)
+	item, err := f.item()
+	if err != nil {
+		return nil, err
 	}
-	obj, ok := reflect.New(items.Type.Elem()).Interface().(runtime.Object)
+	obj, ok := reflect.New(item).Interface().(runtime.Object)
 	if !ok {
-		return nil, fmt.Errorf("%s is no API object", items.Type.Elem())
+		return nil, fmt.Errorf("%s is no API object", item)
 	}
 	return obj, Fields(u, obj)
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/destination"
+	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/internal/run"
-	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 	"github.com/signpostd/signpost/kube/linked"
 )
 
@@ -22,9 +23,9 @@ func newDestinationRole(in roleInput, o destinationOptions) (role, error) {
 	}
 	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts, nil) // checked with the options
 	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque, Report: in.Report})
-	from := kube.FromEndpointSlices
+	from := kinds.FromEndpointSlices
 	if !o.EnableEndpointSlices {
-		from = kube.FromEndpoints
+		from = kinds.FromEndpoints
 	}
 	server := destination.NewServer(known, config, in.Registerer, in.Log)
 	links, err := newLinks(in, linked.Options{Namespace: o.ControllerNamespace, Catalog: known, From: from})
@@ -32,7 +33,7 @@ func newDestinationRole(in roleInput, o destinationOptions) (role, error) {
 		return role{}, err
 	}
 	return role{
-		Tables:        kube.CatalogTables(known, from),
+		Tables:        kinds.CatalogTables(known, from),
 		ServerOptions: server.ServerOptions(),
 		Register:      server.Register,
 		Actors: func(settled <-chan struct{}) []run.Actor {
@@ -50,7 +51,7 @@ func newDestinationRole(in roleInput, o destinationOptions) (role, error) {
 }
 
 // destinationConfig returns what answers depend on.
-func (o *destinationOptions) destinationConfig(report catalog.Report) (destination.Config, error) {
+func (o *destinationOptions) destinationConfig(report object.Report) (destination.Config, error) {
 	http2, err := parseHTTP2Params(o.MeshedHTTP2ClientParams)
 	return destination.Config{
 		ControllerNamespace:  o.ControllerNamespace,

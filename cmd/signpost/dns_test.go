@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/internal/object"
 )
 
 // What a run without a cluster needs.
@@ -154,7 +154,7 @@ func TestDNSMetrics(t *testing.T) {
 	o.Sources, o.Providers, o.Policy = []string{"service"}, []string{"webhook"}, "sync"
 	withoutAPIServer(t, &c.config)
 	known := &registeredNames{Registerer: prometheus.NewRegistry()}
-	p, err := newProcess(t.Context(), c.config, slog.New(slog.DiscardHandler), known, func(catalog.Problem) {})
+	p, err := newProcess(t.Context(), c.config, slog.New(slog.DiscardHandler), known, func(object.Problem) {})
 	if err != nil {
 		t.Fatal(err)
 	}

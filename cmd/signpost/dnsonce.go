@@ -9,10 +9,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // flushTime is how long the Events of a run may take that ends.
@@ -27,7 +28,7 @@ func runOnce(ctx context.Context, c config, log *slog.Logger) ([]publisher.ZoneP
 	if err != nil && c.needsCluster() {
 		return nil, err
 	}
-	in := roleInput{REST: restConfig, Log: log, Registerer: prometheus.NewRegistry(), Report: func(p catalog.Problem) {
+	in := roleInput{REST: restConfig, Log: log, Registerer: prometheus.NewRegistry(), Report: func(p object.Problem) {
 		log.Warn("Problem of an object", "kind", p.Kind, "namespace", p.Namespace, "name", p.Name, "field", p.Field, "reason", p.Reason)
 	}}
 	r, err := newDNSRole(ctx, in, c.DNS)
@@ -40,7 +41,7 @@ func runOnce(ctx context.Context, c config, log *slog.Logger) ([]publisher.ZoneP
 		sending.Go(func() error { return r.sender.Run(ctx) })
 	}
 	plans, err := publishOnce(ctx, r.opened[0], kube.Options{
-		Config: restConfig, Namespace: c.onlyNamespace(), Registerer: in.Registerer, Logger: log, Report: in.Report,
+		Config: restConfig, Namespace: c.onlyNamespace(), Registerer: in.Registerer, Logger: log, Report: kinds.ReportTo(in.Report, ""),
 	})
 	if err == nil {
 		err = r.writeStatusOnce(ctx)

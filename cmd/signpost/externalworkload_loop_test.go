@@ -23,8 +23,8 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	workloads "github.com/signpostd/signpost/api/workload"
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/internal/object"
 )
 
 var machineLoops = flag.Int("externalworkload.loops", 30, "lives of ExternalWorkloads in TestExternalWorkloadLoops")
@@ -55,7 +55,7 @@ func TestExternalWorkloadLoops(t *testing.T) {
 		lanes[l.service.Name] = l
 	}
 	registry, log := prometheus.NewRegistry(), &lockedText{}
-	p, err := newProcess(t.Context(), api.machineConfig(ns), slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError})), registry, func(catalog.Problem) {})
+	p, err := newProcess(t.Context(), api.machineConfig(ns), slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError})), registry, func(object.Problem) {})
 	if err != nil {
 		t.Fatal(err)
 	}

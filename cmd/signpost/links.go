@@ -15,7 +15,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
-	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/kube/linked"
 )
 
@@ -64,7 +64,7 @@ func (l *links) Event(object runtime.Object, eventType, reason, message string) 
 }
 
 // report sends an Event when a federated Service has a member that can't be read.
-func (l *links) report(p catalog.Problem) {
+func (l *links) report(p object.Problem) {
 	if p.Kind != "Service" || !strings.Contains(p.Field, "[multicluster.linkerd.io/") {
 		return
 	}

@@ -16,7 +16,9 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // deliveryTimeout bounds how long a change may take from the API server to a catalog.
@@ -32,8 +34,8 @@ func TestScenariosOnAPIServer(t *testing.T) {
 // scenariosFromTables plays the scenarios with objects that the API server has accepted
 // and completed, as the tables of package kube deliver them.
 func scenariosFromTables(t *testing.T, api *kubetest.Cluster) {
-	backends := map[kube.EndpointsFrom]*apiServer{}
-	for _, from := range []kube.EndpointsFrom{kube.FromEndpointSlices, kube.FromEndpoints} {
+	backends := map[kinds.EndpointsFrom]*apiServer{}
+	for _, from := range []kinds.EndpointsFrom{kinds.FromEndpointSlices, kinds.FromEndpoints} {
 		backends[from] = startAPIServer(t, api, from)
 	}
 	for _, s := range readScenarios(t) {
@@ -88,19 +90,19 @@ func (w objectWriter) afterwards(t *testing.T, n objectName, erase func()) {
 // apiServer is the backend with a real API server.
 type apiServer struct {
 	objectWriter
-	from kube.EndpointsFrom
+	from kinds.EndpointsFrom
 	recorder
 }
 
 // startAPIServer follows the API server until the test ends.
-func startAPIServer(t *testing.T, api *kubetest.Cluster, from kube.EndpointsFrom) *apiServer {
+func startAPIServer(t *testing.T, api *kubetest.Cluster, from kinds.EndpointsFrom) *apiServer {
 	t.Helper()
 	a := &apiServer{
 		objectWriter: objectWriter{api}, from: from,
 		recorder: recorder{objects: map[catalog.ID]catalog.Object{}, changed: make(chan struct{})},
 	}
-	cluster, err := kube.New(kube.Options{Config: api.Config, Logger: slog.New(slog.DiscardHandler), Report: a.report},
-		kube.CatalogTables(&a.recorder, from)...)
+	cluster, err := kube.New(kube.Options{Config: api.Config, Logger: slog.New(slog.DiscardHandler), Report: kinds.ReportTo(a.report, "")},
+		kinds.CatalogTables(&a.recorder, from)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +177,7 @@ type recorder struct {
 	// all that were reported since.
 	id       catalog.ID
 	change   *event
-	problems []catalog.Problem
+	problems []object.Problem
 }
 
 // Put implements kube.Sink.
@@ -194,7 +196,7 @@ func (r *recorder) take(e event) {
 	r.wake()
 }
 
-func (r *recorder) report(p catalog.Problem) {
+func (r *recorder) report(p object.Problem) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.problems = append(r.problems, p)
@@ -235,8 +237,8 @@ func (r *recorder) holds(o catalog.Object) bool {
 	return o == nil || reflect.DeepEqual(r.objects[o.ID()], o)
 }
 
-func (r *recorder) reported(problems []catalog.Problem) bool {
-	return !slices.ContainsFunc(problems, func(p catalog.Problem) bool { return !slices.Contains(r.problems, p) })
+func (r *recorder) reported(problems []object.Problem) bool {
+	return !slices.ContainsFunc(problems, func(p object.Problem) bool { return !slices.Contains(r.problems, p) })
 }
 
 // await returns when the condition holds.

@@ -21,7 +21,9 @@ import (
 	"github.com/signpostd/signpost/api/policy"
 	workloads "github.com/signpostd/signpost/api/workload"
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // event is one change of one object, as a catalog takes it. The object is nil for a
@@ -34,7 +36,7 @@ type event struct {
 // changes is what the objects of a section come to.
 type changes struct {
 	events   []event
-	problems []catalog.Problem
+	problems []object.Problem
 }
 
 // backend turns the objects of scenarios into the events that a catalog gets.
@@ -77,16 +79,16 @@ type objectKind struct {
 	resource schema.GroupVersionResource
 	global   bool
 	// trim decodes an object and returns what is kept of it, nil for nothing.
-	trim func(text []byte) (catalog.Object, []catalog.Problem, error)
+	trim func(text []byte) (catalog.Object, []object.Problem, error)
 }
 
 // readWith reports whether the kind is read under that setting.
-func (k objectKind) readWith(from kube.EndpointsFrom) bool {
+func (k objectKind) readWith(from kinds.EndpointsFrom) bool {
 	switch k.name {
 	case "EndpointSlice":
-		return from == kube.FromEndpointSlices
+		return from == kinds.FromEndpointSlices
 	case "Endpoints":
-		return from == kube.FromEndpoints
+		return from == kinds.FromEndpoints
 	default:
 		return true
 	}
@@ -94,17 +96,17 @@ func (k objectKind) readWith(from kube.EndpointsFrom) bool {
 
 // objectKinds are all kinds that scenarios may use.
 var objectKinds = []objectKind{
-	kindFrom("Service", kube.Services(), &corev1.Service{}),
-	kindFrom("EndpointSlice", kube.EndpointSlices(), &discoveryv1.EndpointSlice{}),
+	kindFrom("Service", kinds.Services(), &corev1.Service{}),
+	kindFrom("EndpointSlice", kinds.EndpointSlices(), &discoveryv1.EndpointSlice{}),
 	//lint:ignore SA1019 Endpoints are deprecated, and still served.
-	kindFrom("Endpoints", kube.Endpoints(), &corev1.Endpoints{}),
-	kindFrom("Pod", kube.Pods(), &corev1.Pod{}),
-	kindFrom("Node", kube.Nodes(), &metav1.PartialObjectMetadata{}),
-	kindFrom("ReplicaSet", kube.ReplicaSets(), &metav1.PartialObjectMetadata{}),
-	kindFrom("Job", kube.Jobs(), &metav1.PartialObjectMetadata{}),
-	kindFrom("ExternalWorkload", kube.ExternalWorkloads(), &workloads.ExternalWorkload{}),
-	kindFrom("Server", kube.Servers(), &policy.Server{}),
-	kindFrom("ServiceProfile", kube.ServiceProfiles(), &linkerd.ServiceProfile{}),
+	kindFrom("Endpoints", kinds.Endpoints(), &corev1.Endpoints{}),
+	kindFrom("Pod", kinds.Pods(), &corev1.Pod{}),
+	kindFrom("Node", kinds.Nodes(), &metav1.PartialObjectMetadata{}),
+	kindFrom("ReplicaSet", kinds.ReplicaSets(), &metav1.PartialObjectMetadata{}),
+	kindFrom("Job", kinds.Jobs(), &metav1.PartialObjectMetadata{}),
+	kindFrom("ExternalWorkload", kinds.ExternalWorkloads(), &workloads.ExternalWorkload{}),
+	kindFrom("Server", kinds.Servers(), &policy.Server{}),
+	kindFrom("ServiceProfile", kinds.ServiceProfiles(), &linkerd.ServiceProfile{}),
 }
 
 func kindFrom[T any, P interface {
@@ -117,17 +119,27 @@ func kindFrom[T any, P interface {
 	if metadataOnly {
 		decode = json.Unmarshal
 	}
-	return objectKind{name: name, resource: k.Resource, global: name == "Node", trim: func(text []byte) (catalog.Object, []catalog.Problem, error) {
-		object := empty.DeepCopyObject()
-		if err := decode(text, object); err != nil {
+	return objectKind{name: name, resource: k.Resource, global: name == "Node", trim: func(text []byte) (catalog.Object, []object.Problem, error) {
+		read := empty.DeepCopyObject()
+		if err := decode(text, read); err != nil {
 			return nil, nil, err
 		}
-		kept, problems := k.Trim(kube.Scope{Cluster: catalog.LocalCluster}, object)
+		kept, problems := k.Trim(kube.Scope{Cluster: catalog.LocalCluster}, read)
 		if kept == nil {
-			return nil, problems, nil
+			return nil, problemsOf(name, read, problems), nil
 		}
-		return P(kept), problems, nil
+		return P(kept), problemsOf(name, read, problems), nil
 	}}
+}
+
+// problemsOf returns the problems of an object as a cluster reports them.
+func problemsOf(kind string, read runtime.Object, problems []kube.Problem) (reported []object.Problem) {
+	m := read.(metav1.Object)
+	report := kinds.ReportTo(func(p object.Problem) { reported = append(reported, p) }, "")
+	for _, p := range problems {
+		report(kube.Of{Kind: kind, Namespace: m.GetNamespace(), Name: m.GetName(), UID: string(m.GetUID())}, p)
+	}
+	return reported
 }
 
 func kindNamed(name string) (objectKind, error) {
@@ -191,11 +203,11 @@ func namesOf(text, namespace string) ([]objectName, error) {
 // memory is the backend without an API server: what objects come to by the trim
 // functions alone.
 type memory struct {
-	from  kube.EndpointsFrom
+	from  kinds.EndpointsFrom
 	there map[string]bool
 }
 
-func newMemory(from kube.EndpointsFrom) *memory { return &memory{from, map[string]bool{}} }
+func newMemory(from kinds.EndpointsFrom) *memory { return &memory{from, map[string]bool{}} }
 
 func (m *memory) apply(t *testing.T, objects []manifest) changes {
 	t.Helper()

@@ -20,15 +20,16 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/destination"
-	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // endpointsFrom says which kind the options read endpoints from.
-func (o *destinationOptions) endpointsFrom() kube.EndpointsFrom {
+func (o *destinationOptions) endpointsFrom() kinds.EndpointsFrom {
 	if o.EnableEndpointSlices {
-		return kube.FromEndpointSlices
+		return kinds.FromEndpointSlices
 	}
-	return kube.FromEndpoints
+	return kinds.FromEndpoints
 }
 
 // scenarioNames are the real names of a scenario's namespaces.
@@ -160,7 +161,7 @@ func settle() {
 	synctest.Wait()
 }
 
-func (p *player) report(problem catalog.Problem) {
+func (p *player) report(problem object.Problem) {
 	text := fmt.Sprintf("problem %s %s/%s %s: %s\n", problem.Kind, problem.Namespace, problem.Name, problem.Field, problem.Reason)
 	p.mu.Lock()
 	defer p.mu.Unlock()

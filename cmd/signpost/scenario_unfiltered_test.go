@@ -10,7 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // Three pods and an address without a workload under internalTrafficPolicy Local, and the
@@ -70,7 +70,7 @@ func TestUnfiltered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, e := range newMemory(kube.FromEndpointSlices).apply(t, objects).events {
+			for _, e := range newMemory(kinds.FromEndpointSlices).apply(t, objects).events {
 				known.Put(e.object)
 			}
 			known.MarkSynced()

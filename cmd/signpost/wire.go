@@ -15,12 +15,13 @@ import (
 	"google.golang.org/grpc"
 	"k8s.io/client-go/rest"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/internal/admin"
+	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/internal/report"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // roleInput is what roles are made from.
@@ -32,7 +33,7 @@ type roleInput struct {
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 	// Report takes the problems of objects.
-	Report catalog.Report
+	Report object.Report
 	// Metrics are those of all controllers of the process; nil when none runs.
 	Metrics *reconcile.Metrics
 }
@@ -56,7 +57,7 @@ type role struct {
 	// Handlers are more paths of the admin server.
 	Handlers map[string]http.Handler
 	// Report also takes the problems of objects; nil is when nobody wants them.
-	Report catalog.Report
+	Report object.Report
 }
 
 // process is what runs: the roles, over one cluster.
@@ -72,7 +73,7 @@ type process struct {
 
 // newProcess makes the roles that a config has. It starts nothing and doesn't wait for
 // the API server. What roles open lives until ctx ends.
-func newProcess(ctx context.Context, c config, log *slog.Logger, registerer prometheus.Registerer, report catalog.Report) (process, error) {
+func newProcess(ctx context.Context, c config, log *slog.Logger, registerer prometheus.Registerer, report object.Report) (process, error) {
 	restConfig, err := c.restConfig()
 	if err != nil && c.needsCluster() {
 		return process{}, err
@@ -135,7 +136,7 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	if len(tables) == 0 {
 		return p.withoutCluster(roles), nil
 	}
-	cluster, err := kube.New(kube.Options{Config: in.REST, Namespace: in.Namespace, Registerer: in.Registerer, Logger: in.Log, Report: reportTo(in.Report, roles)}, tables...)
+	cluster, err := kube.New(kube.Options{Config: in.REST, Namespace: in.Namespace, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), "")}, tables...)
 	if err != nil {
 		return process{}, err
 	}
@@ -166,8 +167,8 @@ func (p process) withoutCluster(roles []role) process {
 }
 
 // reportTo returns what tells of problems to all who want them.
-func reportTo(first catalog.Report, roles []role) catalog.Report {
-	return func(p catalog.Problem) {
+func reportTo(first object.Report, roles []role) object.Report {
+	return func(p object.Problem) {
 		first(p)
 		for _, r := range roles {
 			if r.Report != nil {

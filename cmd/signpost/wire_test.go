@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/internal/run"
 )
 
@@ -41,7 +41,7 @@ func serveConfig(t *testing.T, c config) served {
 func serveConfigWith(t *testing.T, c config, log *slog.Logger) served {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	p, err := newProcess(t.Context(), c, log, registry, func(catalog.Problem) {})
+	p, err := newProcess(t.Context(), c, log, registry, func(object.Problem) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,29 +6,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/api/workload"
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // Workloads is the kind workload.linkerd.io/v1beta1 ExternalWorkload, as far as
 // slices are made of it.
 func Workloads() kube.Kind[Workload] {
-	k := kube.Retrim(kube.ExternalWorkloads(), kube.TrimOf(trim))
+	k := kube.Retrim(kinds.ExternalWorkloads(), kube.TrimOf(trim))
 	k.Same = (*Workload).Equal
 	return k
 }
 
-func trim(s kube.Scope, w *workload.ExternalWorkload) (*Workload, []catalog.Problem) {
+func trim(s kube.Scope, w *workload.ExternalWorkload) (*Workload, []kube.Problem) {
 	if w.Spec.Problem != "" {
-		return nil, []catalog.Problem{unreadable(w, "spec", w.Spec.Problem+"; the last good version stays in use")}
+		return nil, []kube.Problem{{Field: "spec", Reason: w.Spec.Problem + "; the last good version stays in use"}}
 	}
 	trimmed := &Workload{
 		Namespace: s.Intern(w.Namespace), Name: w.Name, UID: string(w.UID),
-		Labels: s.Labels(w.Labels), Ready: ready(w),
+		Labels: kinds.Labels(s, w.Labels), Ready: ready(w),
 	}
-	var problems []catalog.Problem
+	var problems []kube.Problem
 	if w.Status.Problem != "" {
-		problems = append(problems, unreadable(w, "status", w.Status.Problem+"; the workload counts as not ready"))
+		problems = append(problems, kube.Problem{Field: "status", Reason: w.Status.Problem + "; the workload counts as not ready"})
 	}
 	// What is wrong with an address is told by the plans, on the workload itself.
 	for _, ip := range w.Spec.WorkloadIPs {
@@ -36,8 +36,9 @@ func trim(s kube.Scope, w *workload.ExternalWorkload) (*Workload, []catalog.Prob
 	}
 	for i, p := range w.Spec.Ports {
 		if p.Port < 1 || p.Port > 65535 {
-			problems = append(problems, unreadable(w, fmt.Sprintf("spec.ports[%d].port", i),
-				fmt.Sprintf("%d is no port; use a number from 1 to 65535", p.Port)))
+			problems = append(problems, kube.Problem{
+				Field: fmt.Sprintf("spec.ports[%d].port", i), Reason: fmt.Sprintf("%d is no port; use a number from 1 to 65535", p.Port),
+			})
 			continue
 		}
 		trimmed.Ports = append(trimmed.Ports, Port{Name: s.Intern(p.Name), Number: p.Port, Protocol: p.Protocol})
@@ -53,8 +54,4 @@ func ready(w *workload.ExternalWorkload) bool {
 		}
 	}
 	return false
-}
-
-func unreadable(w *workload.ExternalWorkload, field, reason string) catalog.Problem {
-	return catalog.Problem{Kind: workloadKind, Namespace: w.Namespace, Name: w.Name, Field: field, Reason: reason}
 }

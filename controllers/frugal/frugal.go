@@ -31,6 +31,7 @@ import (
 	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
 
 	"github.com/signpostd/signpost/internal/wire"
+	"github.com/signpostd/signpost/kube"
 )
 
 // The kinds that are written.
@@ -93,7 +94,7 @@ var metadataFields = wire.Fields{
 // readAnswer reads those fields of the metadata in an answer that the API server makes. The
 // others, most of all the managed fields, are not looked at.
 func readAnswer(answer []byte, into *metav1.ObjectMeta) error {
-	if !wire.IsKubernetes(answer) {
+	if !kube.IsProtobuf(answer) {
 		var object metav1.PartialObjectMetadata
 		if err := json.Unmarshal(answer, &object); err != nil {
 			return err
@@ -102,7 +103,7 @@ func readAnswer(answer []byte, into *metav1.ObjectMeta) error {
 		into.CreationTimestamp, into.DeletionTimestamp = object.CreationTimestamp, object.DeletionTimestamp
 		return nil
 	}
-	object, err := wire.Unknown(answer)
+	object, err := kube.Unwrap(answer)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 )
 
 // thing is a workload as these tests have them.
@@ -21,17 +21,17 @@ type thing struct {
 	namespace, name string
 	labels          map[string]string
 	// shared are the labels when they are to be the same in memory as those of others.
-	shared  catalog.Labels
+	shared  object.Labels
 	version int
 }
 
 func newIndex() *Index[thing] {
-	return New(func(t thing) (types.NamespacedName, catalog.Labels) {
+	return New(func(t thing) (types.NamespacedName, object.Labels) {
 		name := types.NamespacedName{Namespace: t.namespace, Name: t.name}
 		if t.shared != nil {
 			return name, t.shared
 		}
-		return name, catalog.NewLabels(t.labels)
+		return name, object.NewLabels(t.labels)
 	})
 }
 
@@ -134,14 +134,14 @@ type model struct {
 	services map[string]map[string]string
 	things   map[string]thing
 	// shared are the labels that things share.
-	shared map[string]catalog.Labels
+	shared map[string]object.Labels
 	// handed are lists that the index gave away, and what they were.
 	handed, copies [][]string
 }
 
 func newModel() *model {
 	return &model{
-		services: map[string]map[string]string{}, things: map[string]thing{}, shared: map[string]catalog.Labels{},
+		services: map[string]map[string]string{}, things: map[string]thing{}, shared: map[string]object.Labels{},
 	}
 }
 
@@ -149,7 +149,7 @@ func newModel() *model {
 func (m *model) share(t thing) thing {
 	text := fmt.Sprint(t.labels)
 	if _, ok := m.shared[text]; !ok {
-		m.shared[text] = catalog.NewLabels(t.labels)
+		m.shared[text] = object.NewLabels(t.labels)
 	}
 	t.shared = m.shared[text]
 	return t

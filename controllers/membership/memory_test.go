@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 )
 
 // Where labels are in memory may say that they are equal, and never that they differ; nor
@@ -18,10 +18,10 @@ func TestLabelsInMemory(t *testing.T) {
 	for _, s := range []string{"a", "b"} {
 		x.PutService(serviceOf(s, map[string]string{s: "yes"}))
 	}
-	long, again := catalog.NewLabels(letters("ab")), catalog.NewLabels(letters("ab"))
+	long, again := object.NewLabels(letters("ab")), object.NewLabels(letters("ab"))
 	for _, test := range []struct {
 		name      string
-		labels    catalog.Labels
+		labels    object.Labels
 		concerned string
 	}{
 		{"one", long, "ab"},
@@ -60,7 +60,7 @@ func TestNamesInMemory(t *testing.T) {
 // Lists may be read while the index changes; the race detector says so.
 func TestListsAreNotWrittenTo(t *testing.T) {
 	x := newIndex()
-	shared := catalog.NewLabels(letters("ab"))
+	shared := object.NewLabels(letters("ab"))
 	read := func(lists ...[]string) {
 		for _, name := range slices.Concat(lists...) {
 			if !strings.Contains("ab", name) {

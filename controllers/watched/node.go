@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // The labels that keep a node out of the distribution of endpoints over zones
@@ -33,7 +33,7 @@ type Node struct {
 
 // Nodes is the kind core/v1 Node.
 func Nodes() kube.Kind[Node] {
-	kind := kube.Retrim(kube.Nodes(), kube.TrimOf(trimNode))
+	kind := kube.Retrim(kinds.Nodes(), kube.TrimOf(trimNode))
 	// The status, which has what a node can allocate, is not part of the metadata.
 	kind.Form = kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NodeList{} }).
 		Without("status.images", "status.volumesInUse", "status.volumesAttached", "status.addresses", "status.nodeInfo",
@@ -41,7 +41,7 @@ func Nodes() kube.Kind[Node] {
 	return kind
 }
 
-func trimNode(s kube.Scope, node *corev1.Node) (*Node, []catalog.Problem) {
+func trimNode(s kube.Scope, node *corev1.Node) (*Node, []kube.Problem) {
 	trimmed := &Node{Name: s.Intern(node.Name), Zone: s.Intern(node.Labels[corev1.LabelTopologyZone])}
 	_, controlPlane := node.Labels[controlPlaneLabel]
 	_, master := node.Labels[masterLabel]

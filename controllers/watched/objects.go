@@ -8,18 +8,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/wire"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // Services is the kind core/v1 Service, kept whole.
 func Services() kube.Kind[corev1.Service] {
-	return kube.Whole[corev1.Service](kube.Services())
+	return kube.Whole[corev1.Service](kinds.Services())
 }
 
 // EncodedEndpoints are core/v1 Endpoints.
@@ -27,11 +26,11 @@ type EncodedEndpoints = Encoded[corev1.Endpoints, *corev1.Endpoints]
 
 // Endpoints is the kind core/v1 Endpoints. Each new version of an object is a change.
 func Endpoints() kube.Kind[EncodedEndpoints] {
-	read := func(s kube.Scope, message []byte) (*EncodedEndpoints, []catalog.Problem, error) {
+	read := func(s kube.Scope, message []byte) (*EncodedEndpoints, []kube.Problem, error) {
 		e := &EncodedEndpoints{}
 		return e, nil, e.read(s, message, func(wire.Field) error { return nil })
 	}
-	kind := kube.Retrim(kube.Endpoints(), trimBy[*corev1.Endpoints](read))
+	kind := kube.Retrim(kinds.Endpoints(), trimBy[*corev1.Endpoints](read))
 	kind.Read, kind.Same = read, (*EncodedEndpoints).sameVersion
 	return kind
 }
@@ -50,7 +49,7 @@ type Slice struct {
 // the given writers manages, by the label endpointslice.kubernetes.io/managed-by, are kept
 // whole, of others only the metadata. Each new version of an object is a change.
 func EndpointSlices(writers ...string) kube.Kind[Slice] {
-	read := func(s kube.Scope, message []byte) (*Slice, []catalog.Problem, error) {
+	read := func(s kube.Scope, message []byte) (*Slice, []kube.Problem, error) {
 		slice := &Slice{}
 		err := slice.read(s, message, func(f wire.Field) error { return slice.visit(s, f) })
 		if err == nil && !slices.Contains(writers, slice.ManagedBy) {
@@ -58,7 +57,7 @@ func EndpointSlices(writers ...string) kube.Kind[Slice] {
 		}
 		return slice, nil, err
 	}
-	kind := kube.Retrim(kube.EndpointSlices(), trimBy[*discoveryv1.EndpointSlice](read))
+	kind := kube.Retrim(kinds.EndpointSlices(), trimBy[*discoveryv1.EndpointSlice](read))
 	kind.Read = read
 	kind.Same = func(a, b *Slice) bool { return a.sameVersion(&b.Encoded) }
 	return kind
@@ -86,25 +85,22 @@ func (e *Slice) visit(s kube.Scope, f wire.Field) error {
 
 // trimBy makes a [kube.Kind.Trim] of a [kube.Kind.Read], for objects that don't come as
 // messages.
-func trimBy[P encodable[O], T, O any](read func(kube.Scope, []byte) (*T, []catalog.Problem, error)) func(kube.Scope, runtime.Object) (*T, []catalog.Problem) {
-	return kube.TrimOf(func(s kube.Scope, object P) (*T, []catalog.Problem) {
+func trimBy[P encodable[O], T, O any](read func(kube.Scope, []byte) (*T, []kube.Problem, error)) func(kube.Scope, runtime.Object) (*T, []kube.Problem) {
+	return kube.TrimOf(func(s kube.Scope, object P) (*T, []kube.Problem) {
 		message, err := object.Marshal()
 		if err != nil {
-			return nil, []catalog.Problem{unkept(object, err)}
+			return nil, []kube.Problem{unkept(err)}
 		}
 		kept, problems, err := read(s, message)
 		if err != nil {
-			return nil, []catalog.Problem{unkept(object, err)}
+			return nil, []kube.Problem{unkept(err)}
 		}
 		return kept, problems
 	})
 }
 
-func unkept(object metav1.Object, err error) catalog.Problem {
-	return catalog.Problem{
-		Namespace: object.GetNamespace(), Name: object.GetName(), UID: string(object.GetUID()),
-		Reason: fmt.Sprintf("the object can't be kept: %v", err),
-	}
+func unkept(err error) kube.Problem {
+	return kube.Problem{Reason: fmt.Sprintf("the object can't be kept: %v", err)}
 }
 
 // ByService is the name of the index of a table of EndpointSlices that files slices

@@ -6,15 +6,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // Pod is what the endpoints of Services depend on in a core/v1 Pod
 // (spec/endpoints.md §5.3–5.7, §5.13).
 type Pod struct {
 	Namespace, Name, UID string
-	Labels               catalog.Labels
+	Labels               object.Labels
 
 	// Node, Hostname and Subdomain are the fields of spec.
 	Node, Hostname, Subdomain string
@@ -43,15 +44,15 @@ type ContainerPort struct {
 
 // Pods is the kind core/v1 Pod.
 func Pods() kube.Kind[Pod] {
-	kind := kube.Retrim(kube.Pods(), kube.TrimOf(trimPod))
+	kind := kube.Retrim(kinds.Pods(), kube.TrimOf(trimPod))
 	kind.Read = new(podReader).read
 	return kind
 }
 
-func trimPod(s kube.Scope, pod *corev1.Pod) (*Pod, []catalog.Problem) {
+func trimPod(s kube.Scope, pod *corev1.Pod) (*Pod, []kube.Problem) {
 	trimmed := &Pod{
 		Namespace: s.Intern(pod.Namespace), Name: pod.Name, UID: string(pod.UID),
-		Labels: s.Labels(pod.Labels),
+		Labels: kinds.Labels(s, pod.Labels),
 		Node:   s.Intern(pod.Spec.NodeName), Hostname: s.Intern(pod.Spec.Hostname), Subdomain: s.Intern(pod.Spec.Subdomain),
 		IP:          pod.Status.PodIP,
 		Finished:    pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,

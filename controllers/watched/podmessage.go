@@ -9,9 +9,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/wire"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // The numbers of fields of a corev1.Pod, besides metadata.
@@ -85,12 +85,12 @@ type podReader struct {
 }
 
 // read returns what trimPod returns for the corev1.Pod in a message.
-func (r *podReader) read(s kube.Scope, message []byte) (*Pod, []catalog.Problem, error) {
+func (r *podReader) read(s kube.Scope, message []byte) (*Pod, []kube.Problem, error) {
 	var m podMessage
 	if err := m.read(s, message); err != nil {
 		return nil, nil, fmt.Errorf("pod: %w", err)
 	}
-	labels, err := s.EncodedLabels(m.labels)
+	labels, err := kinds.EncodedLabels(s, m.labels)
 	if err != nil {
 		return nil, nil, fmt.Errorf("pod: labels: %w", err)
 	}

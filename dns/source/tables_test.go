@@ -13,11 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/sourcetest"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // TestRead: case 216 for what ExternalDNS calls transformers: an object is cut down
@@ -97,7 +97,7 @@ func TestIndexes(t *testing.T) {
 	plugin := source.Plugin{Name: "indexed", Resources: []string{"Service"}, New: func() source.Config {
 		return opener(func(in source.Input) source.Source {
 			reader := source.NewReader(in.Settings, source.Subject{Source: "indexed", Kind: corev1.SchemeGroupVersion.WithKind("Service")})
-			kind := kube.Retrim(kube.Services(), kube.TrimOf(func(scope kube.Scope, obj *corev1.Service) (*indexed, []catalog.Problem) {
+			kind := kube.Retrim(kinds.Services(), kube.TrimOf(func(scope kube.Scope, obj *corev1.Service) (*indexed, []kube.Problem) {
 				return &indexed{Object: reader.Read(scope, obj), team: obj.Labels["team"]}, nil
 			}))
 			table = kind.Table(source.Notify[indexed](in.Changed), kube.WithIndex("team", func(o *indexed) []string {

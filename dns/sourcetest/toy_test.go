@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // toy is a source of names that are in ConfigMaps: each points to the external address of
@@ -102,7 +102,7 @@ func configMaps(reader *source.Reader) kube.Kind[configMap] {
 	return kube.Kind[configMap]{
 		Name: "configmap", Resource: corev1.SchemeGroupVersion.WithResource("configmaps"),
 		Form: kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.ConfigMapList{} }),
-		Trim: kube.TrimOf(func(scope kube.Scope, obj *corev1.ConfigMap) (*configMap, []catalog.Problem) {
+		Trim: kube.TrimOf(func(scope kube.Scope, obj *corev1.ConfigMap) (*configMap, []kube.Problem) {
 			m := &configMap{Object: reader.Read(scope, obj)}
 			if m.Selected {
 				m.selector = obj.Data
@@ -113,7 +113,7 @@ func configMaps(reader *source.Reader) kube.Kind[configMap] {
 }
 
 func services() kube.Kind[service] {
-	return kube.Retrim(kube.Services(), kube.TrimOf(func(_ kube.Scope, obj *corev1.Service) (*service, []catalog.Problem) {
+	return kube.Retrim(kinds.Services(), kube.TrimOf(func(_ kube.Scope, obj *corev1.Service) (*service, []kube.Problem) {
 		return &service{namespace: obj.Namespace, ip: strings.Join(obj.Spec.ExternalIPs, ""), labels: obj.Labels}, nil
 	}))
 }

@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -73,12 +73,12 @@ func TestTables(t *testing.T) {
 }
 
 func testTables(t *testing.T, s *Server, cfg *rest.Config) {
-	services := kube.Services().Table()
-	pods := kube.Pods().Table()
+	services := kinds.Services().Table()
+	pods := kinds.Pods().Table()
 	gateways := kube.Kind[string]{
 		Name: "gateway", Resource: schema.GroupVersionResource{Group: "networking.istio.io", Version: "v1", Resource: "gateways"},
 		Form: kube.Unstructured(),
-		Trim: kube.TrimOf(func(_ kube.Scope, u *unstructured.Unstructured) (*string, []catalog.Problem) {
+		Trim: kube.TrimOf(func(_ kube.Scope, u *unstructured.Unstructured) (*string, []kube.Problem) {
 			name := u.GetNamespace() + "/" + u.GetName()
 			return &name, nil
 		}),

@@ -28,7 +28,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 )
 
 // DefaultCapacity is how many problems are remembered when a [Config] doesn't say.
@@ -84,7 +84,7 @@ func New(c Config) (*Reporter, error) {
 }
 
 // Report is a catalog.Report: it counts and logs p unless it did so lately.
-func (r *Reporter) Report(p catalog.Problem) {
+func (r *Reporter) Report(p object.Problem) {
 	if !r.remember(maphash.Comparable(r.seed, p)) {
 		return
 	}

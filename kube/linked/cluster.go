@@ -10,8 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // reviewTimeout bounds the questions about rights.
@@ -159,8 +159,8 @@ func (c *cluster) connect(ctx context.Context, old *connection, by change) *conn
 	o := c.set.options
 	tables, err := kube.New(kube.Options{
 		Config: by.to.config, Name: c.name, Registerer: o.Registerer, Logger: c.set.log, Changed: func() { poke(c.poked) },
-		Report: func(p catalog.Problem) { p.Cluster = c.name; o.Report(p) },
-	}, kube.LinkedTables(conn.intake, o.From)...)
+		Report: kinds.ReportTo(o.Report, c.name),
+	}, kinds.LinkedTables(conn.intake, o.From)...)
 	if err != nil {
 		c.set.log.Error("Cluster can't be followed", "cluster", c.name, "error", err)
 		c.connected(nil)

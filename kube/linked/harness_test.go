@@ -21,7 +21,8 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/kubetest"
-	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 func TestMain(m *testing.M) {
@@ -49,10 +50,10 @@ type fixture struct {
 
 func start(t *testing.T, api *kubetest.Cluster) *fixture {
 	t.Helper()
-	return startFrom(t, api, kube.FromEndpointSlices)
+	return startFrom(t, api, kinds.FromEndpointSlices)
 }
 
-func startFrom(t *testing.T, api *kubetest.Cluster, from kube.EndpointsFrom) *fixture {
+func startFrom(t *testing.T, api *kubetest.Cluster, from kinds.EndpointsFrom) *fixture {
 	t.Helper()
 	f := &fixture{t: t, api: api, namespace: api.Namespace(t), catalog: catalog.New(catalog.Options{}), registry: prometheus.NewRegistry()}
 	var err error
@@ -110,7 +111,7 @@ func (f *fixture) Event(about runtime.Object, eventType, reason, message string)
 	f.events = append(f.events, fmt.Sprint(about.(*corev1.ObjectReference).Name, " ", eventType, " ", reason, " ", message))
 }
 
-func (f *fixture) report(p catalog.Problem) {
+func (f *fixture) report(p object.Problem) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.problems = append(f.problems, p.Kind+" "+p.Name+" "+p.Reason)

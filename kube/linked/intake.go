@@ -6,12 +6,12 @@ import (
 	"sync"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // Catalog takes what the clusters hold. *catalog.Catalog is one.
 type Catalog interface {
-	kube.Sink
+	kinds.Sink
 	// Replace makes the objects everything that is known of a cluster.
 	Replace(cluster string, objects []catalog.Object)
 }
@@ -30,7 +30,7 @@ type intake struct {
 	closed bool
 }
 
-var _ kube.Sink = (*intake)(nil)
+var _ kinds.Sink = (*intake)(nil)
 
 // firstIntake is for a cluster of which the catalog knows no more than that it exists.
 func firstIntake(c Catalog, cluster *catalog.Cluster) *intake {

@@ -48,7 +48,7 @@ func secrets() kube.Kind[secret] {
 	}
 }
 
-func trimSecret(_ kube.Scope, s *corev1.Secret) (*secret, []catalog.Problem) {
+func trimSecret(_ kube.Scope, s *corev1.Secret) (*secret, []kube.Problem) {
 	return &secret{
 		Namespace: s.Namespace, Name: s.Name, UID: s.UID, Created: s.CreationTimestamp.UTC(), Type: string(s.Type),
 		Cluster: s.Labels[clusterNameLabel], TrustDomain: s.Annotations[trustDomainAnnotation], ClusterDomain: s.Annotations[clusterDomainAnnotation],

@@ -14,8 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
-	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // Options are what a [Set] is made from. All but Logger are needed.
@@ -26,10 +27,10 @@ type Options struct {
 	Namespace string
 	Catalog   Catalog
 	// From says what endpoints are read from, as in our own cluster.
-	From       kube.EndpointsFrom
+	From       kinds.EndpointsFrom
 	Registerer prometheus.Registerer
 	// Report takes the problems of objects, in all clusters.
-	Report catalog.Report
+	Report object.Report
 	// Events takes Events about Secrets. It must not block.
 	Events Events
 	// Logger is slog.Default() when it is nil.
@@ -83,7 +84,7 @@ func New(o Options) (*Set, error) {
 	s.table = secrets().Table(kube.WithHandler(func(_, _ *secret) { s.poke() }))
 	var err error
 	// Without a Registerer, because spec/destination.md §7.1 has no metrics for Secrets.
-	s.secrets, err = kube.New(kube.Options{Config: o.Config, Namespace: o.Namespace, Logger: o.Logger, Report: o.Report}, s.table)
+	s.secrets, err = kube.New(kube.Options{Config: o.Config, Namespace: o.Namespace, Logger: o.Logger, Report: kinds.ReportTo(o.Report, "")}, s.table)
 	if err != nil {
 		return nil, fmt.Errorf("read the links of other clusters: %w", err)
 	}
@@ -224,7 +225,7 @@ func (s *Set) tell(all []*secret, problems map[string]string) {
 		if old, known := s.bad[secret.Name]; known && old.reason == reason {
 			b.since = old.since
 		} else {
-			s.options.Report(catalog.Problem{Kind: "Secret", Namespace: secret.Namespace, Name: secret.Name, Reason: reason})
+			s.options.Report(object.Problem{Kind: "Secret", Namespace: secret.Namespace, Name: secret.Name, Reason: reason})
 			s.event(secret, corev1.EventTypeWarning, "LinkUnusable", "this Secret links no cluster: "+reason)
 		}
 		bad[secret.Name] = b

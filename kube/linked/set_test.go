@@ -9,18 +9,18 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/kubetest"
-	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // K1: a valid Secret is a cluster with its domains; when it goes, so does the cluster.
 // K2: two Secrets are two clusters; removing one leaves the other.
 func TestLinksComeAndGo(t *testing.T) {
-	for _, from := range []kube.EndpointsFrom{kube.FromEndpointSlices, kube.FromEndpoints} {
+	for _, from := range []kinds.EndpointsFrom{kinds.FromEndpointSlices, kinds.FromEndpoints} {
 		t.Run(string(from), func(t *testing.T) { linksComeAndGo(t, from) })
 	}
 }
 
-func linksComeAndGo(t *testing.T, from kube.EndpointsFrom) {
+func linksComeAndGo(t *testing.T, from kinds.EndpointsFrom) {
 	api := kubetest.Start(t)
 	there := api.Namespace(t)
 	applyService(t, api, there, "web")

@@ -4,7 +4,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
 )
@@ -75,7 +74,7 @@ func (s *proxies) kind() kube.Kind[proxy] {
 	}
 }
 
-func (s *proxies) trim(scope kube.Scope, obj *unstructured.Unstructured) (*proxy, []catalog.Problem) {
+func (s *proxies) trim(scope kube.Scope, obj *unstructured.Unstructured) (*proxy, []kube.Problem) {
 	var f fields
 	kept := &proxy{Object: s.reader.ReadFields(scope, obj, &f)}
 	if kept.Unreadable != "" {

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 const name = "contour-ingressroute"
@@ -107,7 +107,7 @@ func (s *routes) kind() kube.Kind[route] {
 	}
 }
 
-func (s *routes) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route, []catalog.Problem) {
+func (s *routes) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route, []kube.Problem) {
 	var f fields
 	kept := &route{Object: s.reader.ReadFields(scope, obj, &f)}
 	if kept.Unreadable != "" {
@@ -127,7 +127,7 @@ type balancer struct {
 
 // serviceKind is core/v1 Service, of which nothing is kept but one.
 func (s *routes) serviceKind() kube.Kind[balancer] {
-	return kube.Retrim(kube.Services(), kube.TrimOf(func(_ kube.Scope, svc *corev1.Service) (*balancer, []catalog.Problem) {
+	return kube.Retrim(kinds.Services(), kube.TrimOf(func(_ kube.Scope, svc *corev1.Service) (*balancer, []kube.Problem) {
 		if svc.Namespace != s.service.Namespace || svc.Name != s.service.Name {
 			return nil, nil
 		}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/signpostd/signpost/api/externaldns"
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
@@ -37,7 +36,7 @@ type endpoint struct {
 	unreadable string
 }
 
-func (s *endpoints) trim(scope kube.Scope, obj *externaldns.DNSEndpoint) (*endpoint, []catalog.Problem) {
+func (s *endpoints) trim(scope kube.Scope, obj *externaldns.DNSEndpoint) (*endpoint, []kube.Problem) {
 	kept := &endpoint{Object: s.reader.Read(scope, obj)}
 	if !kept.Selected {
 		return kept, nil

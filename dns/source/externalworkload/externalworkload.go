@@ -4,10 +4,10 @@ import (
 	"net/netip"
 
 	"github.com/signpostd/signpost/api/workload"
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 const name = "externalworkload"
@@ -30,7 +30,7 @@ func (*Config) Open(in source.Input) (source.Source, error) {
 	s := &workloads{reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: workload.SchemeGroupVersion.WithKind("ExternalWorkload"), Label: name, Properties: true,
 	})}
-	s.table = kube.Retrim(kube.ExternalWorkloads(), kube.TrimOf(s.trim)).Table(source.Notify[machine](in.Changed))
+	s.table = kube.Retrim(kinds.ExternalWorkloads(), kube.TrimOf(s.trim)).Table(source.Notify[machine](in.Changed))
 	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate}, nil
 }
 
@@ -47,16 +47,13 @@ type machine struct {
 	ips, faults []string
 }
 
-func (s *workloads) trim(scope kube.Scope, obj *workload.ExternalWorkload) (*machine, []catalog.Problem) {
+func (s *workloads) trim(scope kube.Scope, obj *workload.ExternalWorkload) (*machine, []kube.Problem) {
 	kept := &machine{Object: s.reader.Read(scope, obj)}
 	switch {
 	case !kept.Selected:
 		return kept, nil
 	case obj.Spec.Problem != "":
-		return nil, []catalog.Problem{{
-			Kind: "ExternalWorkload", Namespace: obj.Namespace, Name: obj.Name,
-			Field: "spec", Reason: obj.Spec.Problem + "; the last good version stays in use",
-		}}
+		return nil, []kube.Problem{{Field: "spec", Reason: obj.Spec.Problem + "; the last good version stays in use"}}
 	}
 	for _, ip := range obj.Spec.WorkloadIPs {
 		// A name, which would make a CNAME, is no address of a machine.

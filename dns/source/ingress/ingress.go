@@ -8,7 +8,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
 )
@@ -100,7 +99,7 @@ func (s *ingresses) kind() kube.Kind[ingress] {
 	}
 }
 
-func (s *ingresses) trim(scope kube.Scope, obj *networkingv1.Ingress) (*ingress, []catalog.Problem) {
+func (s *ingresses) trim(scope kube.Scope, obj *networkingv1.Ingress) (*ingress, []kube.Problem) {
 	kept := &ingress{Object: s.reader.Read(scope, obj)}
 	if !kept.Selected || !s.ofClass(obj) {
 		return &ingress{Object: source.Object{Key: kept.Key}}, nil

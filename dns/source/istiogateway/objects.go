@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // gateway is what is kept of a Gateway.
@@ -40,7 +40,7 @@ func (s *gateways) kind() kube.Kind[gateway] {
 	}
 }
 
-func (s *gateways) trim(scope kube.Scope, obj *unstructured.Unstructured) (*gateway, []catalog.Problem) {
+func (s *gateways) trim(scope kube.Scope, obj *unstructured.Unstructured) (*gateway, []kube.Problem) {
 	var f fields
 	kept := &gateway{Object: s.reader.ReadFields(scope, obj, &f)}
 	if kept.Unreadable != "" {
@@ -70,7 +70,7 @@ type service struct {
 // serviceKind is core/v1 Service. Those of other namespaces than the one given, if one is,
 // count as Services without addresses.
 func serviceKind(namespace string) kube.Kind[service] {
-	return kube.Retrim(kube.Services(), kube.TrimOf(func(s kube.Scope, svc *corev1.Service) (*service, []catalog.Problem) {
+	return kube.Retrim(kinds.Services(), kube.TrimOf(func(s kube.Scope, svc *corev1.Service) (*service, []kube.Problem) {
 		kept := &service{key: source.Key{Namespace: s.Intern(svc.Namespace), Name: svc.Name}}
 		if namespace != "" && svc.Namespace != namespace {
 			return kept, nil
@@ -106,7 +106,7 @@ func ingressKind() kube.Kind[ingress] {
 	return kube.Kind[ingress]{
 		Name: "ingress", Resource: networkingv1.SchemeGroupVersion.WithResource("ingresses"),
 		Form: kube.Protobuf(networkingv1.AddToScheme, func() runtime.Object { return &networkingv1.IngressList{} }),
-		Trim: kube.TrimOf(func(s kube.Scope, obj *networkingv1.Ingress) (*ingress, []catalog.Problem) {
+		Trim: kube.TrimOf(func(s kube.Scope, obj *networkingv1.Ingress) (*ingress, []kube.Problem) {
 			kept := &ingress{key: source.Key{Namespace: s.Intern(obj.Namespace), Name: obj.Name}}
 			for _, entry := range obj.Status.LoadBalancer.Ingress {
 				kept.addresses = appendAddress(kept.addresses, entry.IP, entry.Hostname)

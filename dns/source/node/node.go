@@ -3,10 +3,10 @@ package node
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 const name = "node"
@@ -47,12 +47,12 @@ type node struct {
 }
 
 func (s *nodes) kind() kube.Kind[node] {
-	kind := kube.Retrim(kube.Nodes(), kube.TrimOf(s.trim))
+	kind := kube.Retrim(kinds.Nodes(), kube.TrimOf(s.trim))
 	kind.Form = source.NodeForm(s.reader.Templates)
 	return kind
 }
 
-func (s *nodes) trim(scope kube.Scope, obj *corev1.Node) (*node, []catalog.Problem) {
+func (s *nodes) trim(scope kube.Scope, obj *corev1.Node) (*node, []kube.Problem) {
 	kept := &node{Object: s.reader.Read(scope, obj)}
 	if kept.Selected {
 		kept.addresses, kept.unschedulable = source.AddressesOf(obj), obj.Spec.Unschedulable

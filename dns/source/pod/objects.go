@@ -4,9 +4,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // The annotations that count with --compatibility=kops-dns-controller.
@@ -40,14 +40,14 @@ func (p *pod) atNode() bool {
 }
 
 func (s *pods) podKind() kube.Kind[pod] {
-	kind := kube.Retrim(kube.Pods(), kube.TrimOf(s.trim))
+	kind := kube.Retrim(kinds.Pods(), kube.TrimOf(s.trim))
 	if s.reader.Templates != nil {
 		kind.Form = kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.PodList{} })
 	}
 	return kind
 }
 
-func (s *pods) trim(scope kube.Scope, obj *corev1.Pod) (*pod, []catalog.Problem) {
+func (s *pods) trim(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 	kept := &pod{Object: s.reader.Read(scope, obj)}
 	finished := obj.Status.Phase == corev1.PodSucceeded || obj.Status.Phase == corev1.PodFailed
 	if !kept.Selected || finished || s.config.HostNetworkOnly && !obj.Spec.HostNetwork {
@@ -82,7 +82,7 @@ type node struct {
 }
 
 func nodeKind() kube.Kind[node] {
-	kind := kube.Retrim(kube.Nodes(), kube.TrimOf(func(scope kube.Scope, obj *corev1.Node) (*node, []catalog.Problem) {
+	kind := kube.Retrim(kinds.Nodes(), kube.TrimOf(func(scope kube.Scope, obj *corev1.Node) (*node, []kube.Problem) {
 		return &node{name: scope.Intern(obj.Name), addresses: source.AddressesOf(obj)}, nil
 	}))
 	kind.Form = source.NodeForm(nil)

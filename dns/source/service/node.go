@@ -3,7 +3,6 @@ package service
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
 )
@@ -19,7 +18,7 @@ type node struct {
 	hasRole bool
 }
 
-func trimNode(_ kube.Scope, obj *corev1.Node) (*node, []catalog.Problem) {
+func trimNode(_ kube.Scope, obj *corev1.Node) (*node, []kube.Problem) {
 	_, hasRole := obj.Labels[roleLabel]
 	return &node{addresses: source.AddressesOf(obj), unschedulable: obj.Spec.Unschedulable, hasRole: hasRole}, nil
 }

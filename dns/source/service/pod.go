@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
 )
@@ -42,7 +41,7 @@ type podExtra struct {
 	hostname, targets string
 }
 
-func (s *services) trimPod(scope kube.Scope, obj *corev1.Pod) (*pod, []catalog.Problem) {
+func (s *services) trimPod(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 	finished := obj.Status.Phase == corev1.PodSucceeded || obj.Status.Phase == corev1.PodFailed
 	if finished || s.elsewhere(obj.Namespace) {
 		return nothing, nil

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
 )
@@ -45,7 +44,7 @@ type nodePort struct {
 	number   int32
 }
 
-func (s *services) trimService(scope kube.Scope, obj *corev1.Service) (*service, []catalog.Problem) {
+func (s *services) trimService(scope kube.Scope, obj *corev1.Service) (*service, []kube.Problem) {
 	kept := &service{of: obj.Spec.Type}
 	if kept.of == "" {
 		kept.of = corev1.ServiceTypeClusterIP

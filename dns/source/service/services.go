@@ -7,6 +7,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // services is the source.
@@ -64,7 +65,7 @@ func newServices(c Config, in source.Input, types []corev1.ServiceType) *service
 }
 
 func (s *services) serviceTable() *kube.Table[service] {
-	return kube.Retrim(kube.Services(), kube.TrimOf(s.trimService)).Table(
+	return kube.Retrim(kinds.Services(), kube.TrimOf(s.trimService)).Table(
 		kube.WithIndex(bySelector, (*service).selectorKeys),
 		kube.WithIndex(byNodes, (*service).nodeKeys),
 		kube.WithIndex(byHost, func(svc *service) []string { return svc.lookedUp }),
@@ -74,20 +75,20 @@ func (s *services) serviceTable() *kube.Table[service] {
 }
 
 func (s *services) sliceTable() *kube.Table[slice] {
-	return kube.Retrim(kube.EndpointSlices(), kube.TrimOf(s.trimSlice)).Table(
+	return kube.Retrim(kinds.EndpointSlices(), kube.TrimOf(s.trimSlice)).Table(
 		kube.WithIndex(byService, (*slice).serviceKeys), kube.WithHandler(s.sliceChanged),
 	)
 }
 
 func (s *services) podTable() *kube.Table[pod] {
-	kind := kube.Retrim(kube.Pods(), kube.TrimOf(s.trimPod))
+	kind := kube.Retrim(kinds.Pods(), kube.TrimOf(s.trimPod))
 	kind.Form = kind.Form.Without("spec.containers", "spec.initContainers")
 	kind.Same = func(a, b *pod) bool { return *a == *b }
 	return kind.Table(kube.WithIndex(byNamespace, (*pod).namespaceKeys), kube.WithHandler(s.podChanged))
 }
 
 func (s *services) nodeTable() *kube.Table[node] {
-	kind := kube.Retrim(kube.Nodes(), kube.TrimOf(trimNode))
+	kind := kube.Retrim(kinds.Nodes(), kube.TrimOf(trimNode))
 	kind.Form = source.NodeForm(nil)
 	return kind.Table(kube.WithHandler(s.nodeChanged))
 }

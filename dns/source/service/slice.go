@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
-	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
 )
@@ -40,7 +39,7 @@ type endpoint struct {
 // unused is kept of slices that don't count; they share it.
 var unused = &slice{}
 
-func (s *services) trimSlice(scope kube.Scope, obj *discoveryv1.EndpointSlice) (*slice, []catalog.Problem) {
+func (s *services) trimSlice(scope kube.Scope, obj *discoveryv1.EndpointSlice) (*slice, []kube.Problem) {
 	of := obj.Labels[discoveryv1.LabelServiceName]
 	managed := obj.Labels[discoveryv1.LabelManagedBy] == sliceController
 	// Most slices are of Services that aren't headless, and say so.

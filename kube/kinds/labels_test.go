@@ -1,4 +1,4 @@
-package kube
+package kinds
 
 import (
 	"errors"
@@ -10,8 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
-	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/internal/wire"
+	"github.com/signpostd/signpost/kube"
 )
 
 // encodedLabels returns the fields "labels" of metadata that has these labels only.
@@ -26,7 +27,7 @@ func encodedLabels(t interface{ Fatal(...any) }, labels map[string]string) []byt
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Number == labelsField {
+		if f.Number == wire.MetadataLabels {
 			fields = append(fields, message[:len(message)-len(rest)]...)
 		}
 		message = rest
@@ -36,24 +37,21 @@ func encodedLabels(t interface{ Fatal(...any) }, labels map[string]string) []byt
 
 // Labels are those of the object, however they come and whatever was asked for before.
 func TestLabels(t *testing.T) {
-	scopes := []Scope{{}, newScope("local"), {strings: newInterner(2), labels: newLabelSets(newInterner(2), 2)}}
+	scopes := []kube.Scope{{}, kube.NewScope("local")}
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SampledFrom([]string{"", "a", "b", "app", "web", "a longer one that has more than a few letters, so that its length is a number of two bytes: it goes on for a hundred and thirty"})
 		labels := rapid.MapOfN(texts, texts, 0, 4).Draw(t, "labels")
-		want := catalog.NewLabels(labels)
+		want := object.NewLabels(labels)
 		for i, s := range scopes {
-			if diff := cmp.Diff(want, s.Labels(labels)); diff != "" {
+			if diff := cmp.Diff(want, Labels(s, labels)); diff != "" {
 				t.Fatalf("scope %d, from an object (-want +got):\n%s", i, diff)
 			}
-			got, err := s.EncodedLabels(encodedLabels(t, labels))
+			got, err := EncodedLabels(s, encodedLabels(t, labels))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("scope %d, from a message (-want +got):\n%s", i, diff)
-			}
-			if s.labels != nil && len(s.labels.young)+len(s.labels.old) > max(4, 2*s.labels.limit) {
-				t.Fatalf("scope %d holds %d sets", i, len(s.labels.young)+len(s.labels.old))
 			}
 		}
 	})
@@ -62,20 +60,20 @@ func TestLabels(t *testing.T) {
 // Objects with the same labels share them, those that came in a message and those that
 // came as objects.
 func TestLabelsAreShared(t *testing.T) {
-	s := newScope("local")
+	s := kube.NewScope("local")
 	labels := map[string]string{"app": "web", "pod-template-hash": "6d4cf56db6", "tier": ""}
-	first := s.Labels(labels)
+	first := Labels(s, labels)
 	encoded := encodedLabels(t, labels)
 	for range 2 {
-		got, err := s.EncodedLabels(encoded)
+		got, err := EncodedLabels(s, encoded)
 		if err != nil || &got[0] != &first[0] {
 			t.Errorf("labels from a message (error %v) are not those from an object", err)
 		}
-		if again := s.Labels(labels); &again[0] != &first[0] {
+		if again := Labels(s, labels); &again[0] != &first[0] {
 			t.Error("labels from a second object are not those from the first")
 		}
 	}
-	if allocs := testing.AllocsPerRun(100, func() { _, _ = s.EncodedLabels(encoded) }); allocs > 0 {
+	if allocs := testing.AllocsPerRun(100, func() { _, _ = EncodedLabels(s, encoded) }); allocs > 0 {
 		t.Errorf("known labels take %v allocations, want none", allocs)
 	}
 }
@@ -83,8 +81,8 @@ func TestLabelsAreShared(t *testing.T) {
 func TestMalformedLabels(t *testing.T) {
 	good := encodedLabels(t, map[string]string{"app": "web"})
 	for _, fields := range [][]byte{good[:len(good)-1], {0x5a}, {0x5a, 2, 0x0a, 9}} {
-		for _, s := range []Scope{{}, newScope("local")} {
-			if l, err := s.EncodedLabels(fields); !errors.Is(err, wire.ErrMalformed) {
+		for _, s := range []kube.Scope{{}, kube.NewScope("local")} {
+			if l, err := EncodedLabels(s, fields); !errors.Is(err, wire.ErrMalformed) {
 				t.Errorf("%x: %v and error %v, want %v", fields, l, err, wire.ErrMalformed)
 			}
 		}
@@ -93,13 +91,13 @@ func TestMalformedLabels(t *testing.T) {
 
 // A scope is asked by the goroutine of a watch, and by that of a reflector that lists.
 func TestScopeFromManyGoroutines(t *testing.T) {
-	s := newScope("local")
+	s := kube.NewScope("local")
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
 			for i := range 500 {
 				text := fmt.Sprint(i % 50)
-				if got := s.Labels(map[string]string{"app": s.Intern(text)}); got[0].Value != s.InternBytes([]byte(text)) {
+				if got := Labels(s, map[string]string{"app": s.Intern(text)}); got[0].Value != s.InternBytes([]byte(text)) {
 					t.Errorf("labels are %v, want the value %s", got, text)
 				}
 			}

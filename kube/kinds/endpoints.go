@@ -1,4 +1,4 @@
-package kube
+package kinds
 
 //lint:file-ignore SA1019 Endpoints are deprecated, and all there is when EndpointSlices are switched off.
 
@@ -10,30 +10,31 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
 )
 
 // Endpoints is the kind core/v1 Endpoints, for clusters without EndpointSlices.
-func Endpoints() Kind[catalog.EndpointSlice] {
-	return Kind[catalog.EndpointSlice]{
+func Endpoints() kube.Kind[catalog.EndpointSlice] {
+	return kube.Kind[catalog.EndpointSlice]{
 		Name: "endpoints", Lag: "endpoints",
 		Resource: corev1.SchemeGroupVersion.WithResource("endpoints"),
-		Form:     Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.EndpointsList{} }),
-		Trim:     TrimOf(trimEndpoints),
+		Form:     kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.EndpointsList{} }),
+		Trim:     kube.TrimOf(trimEndpoints),
 	}
 }
 
-func trimEndpoints(s Scope, ep *corev1.Endpoints) (*catalog.EndpointSlice, []catalog.Problem) {
-	p := &problems{kind: "Endpoints", meta: ep}
-	trimmed := s.slice(ep)
+func trimEndpoints(s kube.Scope, ep *corev1.Endpoints) (*catalog.EndpointSlice, []kube.Problem) {
+	p := &problems{namespace: ep.Namespace}
+	trimmed := sliceOf(s, ep)
 	trimmed.Service = catalog.ServiceKey{Cluster: s.Cluster, Namespace: trimmed.Namespace, Name: trimmed.Name}
 	for i := range ep.Subsets {
-		trimmed.Subsets = append(trimmed.Subsets, s.subset(&ep.Subsets[i], i, p))
+		trimmed.Subsets = append(trimmed.Subsets, subset(s, &ep.Subsets[i], i, p))
 	}
 	return trimmed, p.list
 }
 
 // subset returns what is kept of the subset of an index.
-func (s Scope) subset(from *corev1.EndpointSubset, index int, p *problems) catalog.Subset {
+func subset(s kube.Scope, from *corev1.EndpointSubset, index int, p *problems) catalog.Subset {
 	var kept catalog.Subset
 	for i, port := range from.Ports {
 		number, ok := portNumber(port.Port)
@@ -44,11 +45,11 @@ func (s Scope) subset(from *corev1.EndpointSubset, index int, p *problems) catal
 		kept.Ports = append(kept.Ports, catalog.SubsetPort{Name: s.Intern(port.Name), Port: number})
 	}
 	for i := range from.Addresses {
-		s.appendAddress(&kept, &from.Addresses[i], fmt.Sprintf("subsets[%d].addresses[%d]", index, i), p)
+		appendAddress(s, &kept, &from.Addresses[i], fmt.Sprintf("subsets[%d].addresses[%d]", index, i), p)
 	}
 	ready := len(kept.Endpoints)
 	for i := range from.NotReadyAddresses {
-		s.appendAddress(&kept, &from.NotReadyAddresses[i], fmt.Sprintf("subsets[%d].notReadyAddresses[%d]", index, i), p)
+		appendAddress(s, &kept, &from.NotReadyAddresses[i], fmt.Sprintf("subsets[%d].notReadyAddresses[%d]", index, i), p)
 	}
 	for i := range kept.Endpoints[ready:] {
 		kept.Endpoints[ready+i].NotReady = true
@@ -57,8 +58,8 @@ func (s Scope) subset(from *corev1.EndpointSubset, index int, p *problems) catal
 }
 
 // appendAddress adds an endpoint for an address, unless that can't be used.
-func (s Scope) appendAddress(to *catalog.Subset, a *corev1.EndpointAddress, field string, p *problems) {
-	target, known := s.target(a.TargetRef, p.meta.GetNamespace(), catalog.Pod)
+func appendAddress(s kube.Scope, to *catalog.Subset, a *corev1.EndpointAddress, field string, p *problems) {
+	target, known := targetOf(s, a.TargetRef, p.namespace, catalog.Pod)
 	ip, ok := address(a.IP)
 	switch {
 	case !known:

@@ -1,4 +1,4 @@
-package kube
+package kinds
 
 import (
 	"slices"
@@ -11,28 +11,29 @@ import (
 
 	"github.com/signpostd/signpost/api/policy"
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
 )
 
 // Servers is the kind policy.linkerd.io/v1beta3 Server.
-func Servers() Kind[catalog.Server] {
-	return Kind[catalog.Server]{
+func Servers() kube.Kind[catalog.Server] {
+	return kube.Kind[catalog.Server]{
 		Name: "server", Lag: "servers", Optional: true,
 		Resource: policy.SchemeGroupVersion.WithResource("servers"),
-		Form:     JSON(policy.AddToScheme, func() runtime.Object { return &policy.ServerList{} }),
-		Trim:     TrimOf(trimServer),
+		Form:     kube.JSON(policy.AddToScheme, func() runtime.Object { return &policy.ServerList{} }),
+		Trim:     kube.TrimOf(trimServer),
 	}
 }
 
-func trimServer(s Scope, srv *policy.Server) (*catalog.Server, []catalog.Problem) {
-	p := &problems{kind: "Server", meta: srv}
+func trimServer(s kube.Scope, srv *policy.Server) (*catalog.Server, []kube.Problem) {
+	p := &problems{}
 	if srv.Spec.Problem != "" {
 		p.add(srv.Spec.Problem+"; the last good version stays in use", "spec")
 		return nil, p.list
 	}
 	trimmed := &catalog.Server{
 		Cluster: s.Cluster, Namespace: s.Intern(srv.Namespace), Name: srv.Name,
-		Pods:              s.selector(srv.Spec.PodSelector, "spec.podSelector", p),
-		ExternalWorkloads: s.selector(srv.Spec.ExternalWorkloadSelector, "spec.externalWorkloadSelector", p),
+		Pods:              selector(s, srv.Spec.PodSelector, "spec.podSelector", p),
+		ExternalWorkloads: selector(s, srv.Spec.ExternalWorkloadSelector, "spec.externalWorkloadSelector", p),
 		Opaque:            srv.Spec.ProxyProtocol == policy.ProxyProtocolOpaque,
 	}
 	if port := srv.Spec.Port; port.Type == intstr.String {
@@ -47,7 +48,7 @@ func trimServer(s Scope, srv *policy.Server) (*catalog.Server, []catalog.Problem
 
 // selector returns nil for no selector, and after adding a problem also for one that
 // doesn't parse: it selects nothing.
-func (s Scope) selector(from *metav1.LabelSelector, field string, p *problems) *catalog.Selector {
+func selector(s kube.Scope, from *metav1.LabelSelector, field string, p *problems) *catalog.Selector {
 	if from == nil {
 		return nil
 	}
@@ -59,12 +60,12 @@ func (s Scope) selector(from *metav1.LabelSelector, field string, p *problems) *
 	requirements, _ := parsed.Requirements()
 	selector := &catalog.Selector{}
 	for _, r := range requirements {
-		selector.Requirements = append(selector.Requirements, s.requirement(r))
+		selector.Requirements = append(selector.Requirements, requirement(s, r))
 	}
 	return selector
 }
 
-func (s Scope) requirement(r labels.Requirement) catalog.Requirement {
+func requirement(s kube.Scope, r labels.Requirement) catalog.Requirement {
 	req := catalog.Requirement{Key: s.Intern(r.Key())}
 	switch r.Operator() {
 	case selection.Exists:

@@ -1,6 +1,9 @@
-package kube
+package kinds
 
-import "github.com/signpostd/signpost/catalog"
+import (
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
+)
 
 // Sink takes the objects that a catalog is made of. *catalog.Catalog is one.
 type Sink interface {
@@ -20,7 +23,7 @@ const (
 // CatalogTables returns tables of all the kinds that a catalog is made of, which
 // feed the sink: those of [LinkedTables], and what only our own cluster is asked for. Together
 // they are the table of kinds, one line for each.
-func CatalogTables(sink Sink, from EndpointsFrom) []AnyTable {
+func CatalogTables(sink Sink, from EndpointsFrom) []kube.AnyTable {
 	return append(
 		LinkedTables(sink, from),
 		Nodes().Table(Into[catalog.Node](sink)),
@@ -32,12 +35,12 @@ func CatalogTables(sink Sink, from EndpointsFrom) []AnyTable {
 // LinkedTables returns tables of the kinds that matter of another cluster, which feed
 // the sink: what the endpoints of its Services are made of. The credentials for it may
 // be for less than there is of our own.
-func LinkedTables(sink Sink, from EndpointsFrom) []AnyTable {
+func LinkedTables(sink Sink, from EndpointsFrom) []kube.AnyTable {
 	endpoints := EndpointSlices()
 	if from == FromEndpoints {
 		endpoints = Endpoints()
 	}
-	return []AnyTable{
+	return []kube.AnyTable{
 		Services().Table(Into[catalog.Service](sink)),
 		endpoints.Table(Into[catalog.EndpointSlice](sink)),
 		Pods().Table(Into[catalog.Workload](sink)),
@@ -51,8 +54,8 @@ func LinkedTables(sink Sink, from EndpointsFrom) []AnyTable {
 func Into[T any, P interface {
 	*T
 	catalog.Object
-}](sink Sink) TableOption[T] {
-	return WithHandler(func(old, new *T) {
+}](sink Sink) kube.TableOption[T] {
+	return kube.WithHandler(func(old, new *T) {
 		if new == nil {
 			sink.Delete(P(old).ID())
 			return

@@ -1,4 +1,4 @@
-package kube
+package kinds
 
 import (
 	"net/netip"
@@ -7,28 +7,29 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
 )
 
 // Services is the kind core/v1 Service.
-func Services() Kind[catalog.Service] {
-	return Kind[catalog.Service]{
+func Services() kube.Kind[catalog.Service] {
+	return kube.Kind[catalog.Service]{
 		Name: "service", Lag: "services",
 		Resource: corev1.SchemeGroupVersion.WithResource("services"),
-		Form:     Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.ServiceList{} }),
-		Trim:     TrimOf(trimService),
+		Form:     kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.ServiceList{} }),
+		Trim:     kube.TrimOf(trimService),
 	}
 }
 
-func trimService(s Scope, svc *corev1.Service) (*catalog.Service, []catalog.Problem) {
-	p := &problems{kind: "Service", meta: svc}
+func trimService(s kube.Scope, svc *corev1.Service) (*catalog.Service, []kube.Problem) {
+	p := &problems{}
 	trimmed := &catalog.Service{
 		Key:           catalog.ServiceKey{Cluster: s.Cluster, Namespace: s.Intern(svc.Namespace), Name: svc.Name},
 		ExternalName:  svc.Spec.Type == corev1.ServiceTypeExternalName,
 		LocalTraffic:  value(svc.Spec.InternalTrafficPolicy) == corev1.ServiceInternalTrafficPolicyLocal,
-		RemoteCluster: s.copyOf(svc.Labels, remoteDiscovery),
-		RemoteService: s.copyOf(svc.Labels, remoteService),
-		Federation:    s.federation(svc.Annotations, p),
-		OpaquePorts:   s.copyOf(svc.Annotations, opaquePortsAnnotation),
+		RemoteCluster: copyOf(s, svc.Labels, remoteDiscovery),
+		RemoteService: copyOf(s, svc.Labels, remoteService),
+		Federation:    federation(s, svc.Annotations, p),
+		OpaquePorts:   copyOf(s, svc.Annotations, opaquePortsAnnotation),
 		ClusterIPs:    clusterIPs(&svc.Spec, p),
 	}
 	for i, port := range svc.Spec.Ports {

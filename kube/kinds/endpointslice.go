@@ -1,4 +1,4 @@
-package kube
+package kinds
 
 import (
 	"net/netip"
@@ -9,21 +9,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
 )
 
 // EndpointSlices is the kind discovery.k8s.io/v1 EndpointSlice.
-func EndpointSlices() Kind[catalog.EndpointSlice] {
-	return Kind[catalog.EndpointSlice]{
+func EndpointSlices() kube.Kind[catalog.EndpointSlice] {
+	return kube.Kind[catalog.EndpointSlice]{
 		Name: "endpointslices", Lag: "endpointslices",
 		Resource: discoveryv1.SchemeGroupVersion.WithResource("endpointslices"),
-		Form:     Protobuf(discoveryv1.AddToScheme, func() runtime.Object { return &discoveryv1.EndpointSliceList{} }),
-		Trim:     TrimOf(trimEndpointSlice),
+		Form:     kube.Protobuf(discoveryv1.AddToScheme, func() runtime.Object { return &discoveryv1.EndpointSliceList{} }),
+		Trim:     kube.TrimOf(trimEndpointSlice),
 	}
 }
 
-func trimEndpointSlice(s Scope, slice *discoveryv1.EndpointSlice) (*catalog.EndpointSlice, []catalog.Problem) {
-	p := &problems{kind: "EndpointSlice", meta: slice}
-	trimmed := s.slice(slice)
+func trimEndpointSlice(s kube.Scope, slice *discoveryv1.EndpointSlice) (*catalog.EndpointSlice, []kube.Problem) {
+	p := &problems{namespace: slice.Namespace}
+	trimmed := sliceOf(s, slice)
 	trimmed.AddressType = catalog.AddressType(s.Intern(string(slice.AddressType)))
 	if name := serviceOf(slice); name != "" {
 		trimmed.Service = catalog.ServiceKey{Cluster: s.Cluster, Namespace: trimmed.Namespace, Name: s.Intern(name)}
@@ -33,12 +34,12 @@ func trimEndpointSlice(s Scope, slice *discoveryv1.EndpointSlice) (*catalog.Endp
 	if slice.AddressType == discoveryv1.AddressTypeFQDN {
 		return trimmed, p.list
 	}
-	subset := catalog.Subset{Ports: s.slicePorts(slice.Ports, p)}
+	subset := catalog.Subset{Ports: slicePorts(s, slice.Ports, p)}
 	if n := len(slice.Endpoints); n > 0 {
 		subset.Endpoints = make([]catalog.SliceEndpoint, 0, n)
 	}
 	for i := range slice.Endpoints {
-		if e, ok := s.sliceEndpoint(&slice.Endpoints[i], i, p); ok {
+		if e, ok := sliceEndpoint(s, &slice.Endpoints[i], i, p); ok {
 			subset.Endpoints = append(subset.Endpoints, e)
 		}
 	}
@@ -46,8 +47,8 @@ func trimEndpointSlice(s Scope, slice *discoveryv1.EndpointSlice) (*catalog.Endp
 	return trimmed, p.list
 }
 
-// slice returns what EndpointSlices and Endpoints objects have in common.
-func (s Scope) slice(m metav1.Object) *catalog.EndpointSlice {
+// sliceOf returns what EndpointSlices and Endpoints objects have in common.
+func sliceOf(s kube.Scope, m metav1.Object) *catalog.EndpointSlice {
 	return &catalog.EndpointSlice{
 		Cluster: s.Cluster, Namespace: s.Intern(m.GetNamespace()), Name: m.GetName(),
 		GatewayIdentity: s.Intern(m.GetAnnotations()[gatewayIdentityAnnotation]),
@@ -69,7 +70,7 @@ func serviceOf(slice *discoveryv1.EndpointSlice) string {
 	return ""
 }
 
-func (s Scope) slicePorts(ports []discoveryv1.EndpointPort, p *problems) []catalog.SubsetPort {
+func slicePorts(s kube.Scope, ports []discoveryv1.EndpointPort, p *problems) []catalog.SubsetPort {
 	var kept []catalog.SubsetPort
 	for i, port := range ports {
 		if port.Port == nil {
@@ -87,8 +88,8 @@ func (s Scope) slicePorts(ports []discoveryv1.EndpointPort, p *problems) []catal
 }
 
 // sliceEndpoint returns false for an endpoint that can't be used.
-func (s Scope) sliceEndpoint(e *discoveryv1.Endpoint, index int, p *problems) (catalog.SliceEndpoint, bool) {
-	target, ok := s.target(e.TargetRef, p.meta.GetNamespace(), catalog.Pod, catalog.ExternalWorkload)
+func sliceEndpoint(s kube.Scope, e *discoveryv1.Endpoint, index int, p *problems) (catalog.SliceEndpoint, bool) {
+	target, ok := targetOf(s, e.TargetRef, p.namespace, catalog.Pod, catalog.ExternalWorkload)
 	if !ok {
 		p.add(notTarget(e.TargetRef, "a Pod or an ExternalWorkload"), "endpoints[%d].targetRef", index)
 		return catalog.SliceEndpoint{}, false
@@ -107,13 +108,13 @@ func (s Scope) sliceEndpoint(e *discoveryv1.Endpoint, index int, p *problems) (c
 		Addresses: addresses,
 		Hostname:  value(e.Hostname),
 		Zone:      s.Intern(value(e.Zone)),
-		HintZones: s.hintZones(e.Hints),
+		HintZones: hintZones(s, e.Hints),
 		Target:    target,
 		TargetUID: targetUID(e.TargetRef),
 	}, len(addresses) > 0
 }
 
-func (s Scope) hintZones(hints *discoveryv1.EndpointHints) []string {
+func hintZones(s kube.Scope, hints *discoveryv1.EndpointHints) []string {
 	if hints == nil || len(hints.ForZones) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package catalog
+package object
 
 // Problem says that part of an object can't be used. It costs only what it
 // names: an address, a port, a selector; the rest of the object stays in use.
@@ -18,12 +18,3 @@ type Problem struct {
 // Report takes the problems that are found. It is called from many goroutines
 // and repeatedly for the same problem, and must not block.
 type Report func(Problem)
-
-// Problem returns a problem of the workload.
-func (k WorkloadKey) Problem(field, reason string) Problem {
-	p := Problem{Kind: string(k.Kind), Namespace: k.Namespace, Name: k.Name, Field: field, Reason: reason}
-	if k.Cluster != LocalCluster {
-		p.Cluster = k.Cluster
-	}
-	return p
-}

@@ -1,4 +1,4 @@
-package kube
+package kinds
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
 )
 
 // The labels and annotations that say something about endpoints.
@@ -22,20 +23,16 @@ const (
 	targetClusterLabel         = "mirror.linkerd.io/cluster-name"
 )
 
-// problems collects what is wrong with one object.
+// problems collects what is wrong with one object, of a namespace.
 type problems struct {
-	kind string
-	meta metav1.Object
-	list []catalog.Problem
+	namespace string
+	list      []kube.Problem
 }
 
 // add adds a problem of a field, whose path is a format with indexes. It is not
 // for the common case: callers look first, and name the field when something is wrong.
 func (p *problems) add(reason, path string, indexes ...any) {
-	p.list = append(p.list, catalog.Problem{
-		Kind: p.kind, Namespace: p.meta.GetNamespace(), Name: p.meta.GetName(), UID: string(p.meta.GetUID()),
-		Field: fmt.Sprintf(path, indexes...), Reason: reason,
-	})
+	p.list = append(p.list, kube.Problem{Field: fmt.Sprintf(path, indexes...), Reason: reason})
 }
 
 // portNumber returns false for a number that is no port.
@@ -84,7 +81,7 @@ func value[T any](p *T) T {
 }
 
 // copyOf returns the entry of a map as an optional value.
-func (s Scope) copyOf(m map[string]string, name string) *string {
+func copyOf(s kube.Scope, m map[string]string, name string) *string {
 	text, ok := m[name]
 	if !ok {
 		return nil
@@ -94,7 +91,7 @@ func (s Scope) copyOf(m map[string]string, name string) *string {
 }
 
 // owner returns the only owner; the zero value when there is none or several.
-func (s Scope) owner(m metav1.Object) catalog.OwnerRef {
+func owner(s kube.Scope, m metav1.Object) catalog.OwnerRef {
 	refs := m.GetOwnerReferences()
 	if len(refs) != 1 {
 		return catalog.OwnerRef{}
@@ -102,9 +99,9 @@ func (s Scope) owner(m metav1.Object) catalog.OwnerRef {
 	return catalog.OwnerRef{Kind: s.Intern(refs[0].Kind), Name: s.Intern(refs[0].Name)}
 }
 
-// target returns the workload that a reference in an object of this namespace
+// targetOf returns the workload that a reference in an object of this namespace
 // names. It returns false for a reference to anything but one of these kinds.
-func (s Scope) target(ref *corev1.ObjectReference, namespace string, kinds ...catalog.WorkloadKind) (catalog.WorkloadKey, bool) {
+func targetOf(s kube.Scope, ref *corev1.ObjectReference, namespace string, kinds ...catalog.WorkloadKind) (catalog.WorkloadKey, bool) {
 	if ref == nil {
 		return catalog.WorkloadKey{}, true
 	}

@@ -1,10 +1,10 @@
-package kube
+package kinds
 
 import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/signpostd/signpost/kube"
 )
 
 // Whatever the annotations say, members have names, none is there twice, and each
@@ -14,8 +14,8 @@ func FuzzFederation(f *testing.F) {
 		f.Add(list)
 	}
 	f.Fuzz(func(t *testing.T, list string) {
-		p := &problems{kind: "Service", meta: &metav1.ObjectMeta{}}
-		got := Scope{}.federation(map[string]string{remoteDiscovery: list}, p)
+		p := &problems{}
+		got := federation(kube.Scope{}, map[string]string{remoteDiscovery: list}, p)
 		seen := map[string]bool{}
 		for _, m := range got.Remote {
 			name := m.Service + "@" + m.Cluster

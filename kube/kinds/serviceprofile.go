@@ -1,24 +1,25 @@
-package kube
+package kinds
 
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/api/linkerd"
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
 )
 
 // ServiceProfiles is the kind linkerd.io/v1alpha2 ServiceProfile.
-func ServiceProfiles() Kind[catalog.ServiceProfile] {
-	return Kind[catalog.ServiceProfile]{
+func ServiceProfiles() kube.Kind[catalog.ServiceProfile] {
+	return kube.Kind[catalog.ServiceProfile]{
 		Name: "serviceprofile", Lag: "serviceprofiles", Optional: true,
 		Resource: linkerd.SchemeGroupVersion.WithResource("serviceprofiles"),
-		Form:     JSON(linkerd.AddToScheme, func() runtime.Object { return &linkerd.ServiceProfileList{} }),
-		Trim:     TrimOf(trimServiceProfile),
+		Form:     kube.JSON(linkerd.AddToScheme, func() runtime.Object { return &linkerd.ServiceProfileList{} }),
+		Trim:     kube.TrimOf(trimServiceProfile),
 	}
 }
 
-func trimServiceProfile(s Scope, sp *linkerd.ServiceProfile) (*catalog.ServiceProfile, []catalog.Problem) {
-	p := &problems{kind: "ServiceProfile", meta: sp}
+func trimServiceProfile(s kube.Scope, sp *linkerd.ServiceProfile) (*catalog.ServiceProfile, []kube.Problem) {
+	p := &problems{}
 	if sp.Spec.Problem != "" {
 		p.add(sp.Spec.Problem+"; the last good version stays in use", "spec")
 		return nil, p.list

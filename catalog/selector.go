@@ -2,38 +2,9 @@ package catalog
 
 import (
 	"slices"
-	"strings"
+
+	"github.com/signpostd/signpost/internal/object"
 )
-
-// Label is one label of an object.
-type Label struct {
-	Key, Value string
-}
-
-// Labels are the labels of an object, sorted by key. Build them with [NewLabels].
-type Labels []Label
-
-// NewLabels returns the labels of m.
-func NewLabels(m map[string]string) Labels {
-	if len(m) == 0 {
-		return nil
-	}
-	l := make(Labels, 0, len(m))
-	for k, v := range m {
-		l = append(l, Label{k, v})
-	}
-	slices.SortFunc(l, func(a, b Label) int { return strings.Compare(a.Key, b.Key) })
-	return l
-}
-
-// Get returns the value of the label, and whether there is one.
-func (l Labels) Get(key string) (string, bool) {
-	i, ok := slices.BinarySearchFunc(l, key, func(a Label, k string) int { return strings.Compare(a.Key, k) })
-	if !ok {
-		return "", false
-	}
-	return l[i].Value, true
-}
 
 // Operator is what a [Requirement] asks of a label, spelled as in
 // metav1.LabelSelectorOperator.
@@ -62,7 +33,7 @@ type Selector struct {
 }
 
 // Matches reports whether the selector selects an object with these labels.
-func (s *Selector) Matches(l Labels) bool {
+func (s *Selector) Matches(l object.Labels) bool {
 	if s == nil {
 		return false
 	}
@@ -74,7 +45,7 @@ func (s *Selector) Matches(l Labels) bool {
 	return true
 }
 
-func (r Requirement) matches(l Labels) bool {
+func (r Requirement) matches(l object.Labels) bool {
 	v, ok := l.Get(r.Key)
 	switch r.Operator {
 	case In:
@@ -93,14 +64,14 @@ func (r Requirement) matches(l Labels) bool {
 
 // pivot returns a label that every selected object has, when the selector
 // implies one: the indexes file selectors under it.
-func (s *Selector) pivot() (Label, bool) {
+func (s *Selector) pivot() (object.Label, bool) {
 	if s == nil {
-		return Label{}, false
+		return object.Label{}, false
 	}
 	for _, r := range s.Requirements {
 		if r.Operator == In && len(r.Values) == 1 {
-			return Label{r.Key, r.Values[0]}, true
+			return object.Label{Key: r.Key, Value: r.Values[0]}, true
 		}
 	}
-	return Label{}, false
+	return object.Label{}, false
 }

@@ -1,4 +1,4 @@
-package kube
+package kinds
 
 import (
 	"net/netip"
@@ -8,18 +8,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
 )
 
 // proxyContainer is the name of the container that the proxy runs in.
 const proxyContainer = "linkerd-proxy"
 
 // Pods is the kind core/v1 Pod.
-func Pods() Kind[catalog.Workload] {
-	return Kind[catalog.Workload]{
+func Pods() kube.Kind[catalog.Workload] {
+	return kube.Kind[catalog.Workload]{
 		Name: "pod", Lag: "pods",
 		Resource: corev1.SchemeGroupVersion.WithResource("pods"),
-		Form:     Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.PodList{} }).Without(unreadOfPods()...).Recycled(emptyPod),
-		Trim:     TrimOf(trimPod),
+		Form:     kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.PodList{} }).Without(unreadOfPods()...).Recycled(emptyPod),
+		Trim:     kube.TrimOf(trimPod),
 	}
 }
 
@@ -58,19 +59,19 @@ func emptyPod(object runtime.Object) {
 	pod.Status.PodIPs, pod.Status.HostIPs, pod.Status.Conditions = ips[:0], hostIPs[:0], conditions[:0]
 }
 
-func trimPod(s Scope, pod *corev1.Pod) (*catalog.Workload, []catalog.Problem) {
-	p := &problems{kind: "Pod", meta: pod}
-	ports := s.containerPorts(&pod.Spec, p)
+func trimPod(s kube.Scope, pod *corev1.Pod) (*catalog.Workload, []kube.Problem) {
+	p := &problems{}
+	ports := containerPorts(s, &pod.Spec, p)
 	return &catalog.Workload{
 		Key: catalog.WorkloadKey{
 			Kind: catalog.Pod, Cluster: s.Cluster, Namespace: s.Intern(pod.Namespace), Name: pod.Name,
 		},
 		UID:              uid(pod.UID),
-		Labels:           s.Labels(pod.Labels),
+		Labels:           Labels(s, pod.Labels),
 		Created:          pod.CreationTimestamp.UTC(),
-		OpaquePorts:      s.copyOf(pod.Annotations, opaquePortsAnnotation),
+		OpaquePorts:      copyOf(s, pod.Annotations, opaquePortsAnnotation),
 		Ports:            ports,
-		Owner:            s.owner(pod),
+		Owner:            owner(s, pod),
 		IPs:              podIPs(&pod.Status, p),
 		HostIPs:          hostIPs(&pod.Status, ports, p),
 		HostNetwork:      pod.Spec.HostNetwork,
@@ -80,7 +81,7 @@ func trimPod(s Scope, pod *corev1.Pod) (*catalog.Workload, []catalog.Problem) {
 		Node:             s.Intern(pod.Spec.NodeName),
 		ServiceAccount:   s.Intern(pod.Spec.ServiceAccountName),
 		SkipInboundPorts: s.Intern(pod.Annotations[skipInboundPortsAnnotation]),
-		Proxy:            s.proxyListeners(&pod.Spec),
+		Proxy:            proxyListeners(s, &pod.Spec),
 	}, p.list
 }
 
@@ -112,7 +113,7 @@ func hostIPs(status *corev1.PodStatus, ports []catalog.WorkloadPort, p *problems
 }
 
 // containerPorts returns the ports of all containers, then of all init containers.
-func (s Scope) containerPorts(spec *corev1.PodSpec, p *problems) []catalog.WorkloadPort {
+func containerPorts(s kube.Scope, spec *corev1.PodSpec, p *problems) []catalog.WorkloadPort {
 	n := 0
 	for _, c := range spec.Containers {
 		n += len(c.Ports)
@@ -125,15 +126,15 @@ func (s Scope) containerPorts(spec *corev1.PodSpec, p *problems) []catalog.Workl
 	}
 	ports := make([]catalog.WorkloadPort, 0, n)
 	for i := range spec.Containers {
-		ports = s.appendPorts(ports, &spec.Containers[i], p, "containers")
+		ports = appendPorts(s, ports, &spec.Containers[i], p, "containers")
 	}
 	for i := range spec.InitContainers {
-		ports = s.appendPorts(ports, &spec.InitContainers[i], p, "initContainers")
+		ports = appendPorts(s, ports, &spec.InitContainers[i], p, "initContainers")
 	}
 	return ports
 }
 
-func (s Scope) appendPorts(ports []catalog.WorkloadPort, from *corev1.Container, p *problems, list string) []catalog.WorkloadPort {
+func appendPorts(s kube.Scope, ports []catalog.WorkloadPort, from *corev1.Container, p *problems, list string) []catalog.WorkloadPort {
 	for i, c := range from.Ports {
 		number, ok := portNumber(c.ContainerPort)
 		if !ok {
@@ -153,18 +154,18 @@ func (s Scope) appendPorts(ports []catalog.WorkloadPort, from *corev1.Container,
 
 // proxyListeners returns the listeners of the proxy, which is an init container
 // when it runs as a native sidecar; nil when the pod has none.
-func (s Scope) proxyListeners(spec *corev1.PodSpec) *catalog.ProxyListeners {
+func proxyListeners(s kube.Scope, spec *corev1.PodSpec) *catalog.ProxyListeners {
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
 		for i := range containers {
 			if containers[i].Name == proxyContainer {
-				return s.listeners(containers[i].Env)
+				return listeners(s, containers[i].Env)
 			}
 		}
 	}
 	return nil
 }
 
-func (s Scope) listeners(env []corev1.EnvVar) *catalog.ProxyListeners {
+func listeners(s kube.Scope, env []corev1.EnvVar) *catalog.ProxyListeners {
 	l := &catalog.ProxyListeners{}
 	for _, v := range env {
 		switch v.Name {

@@ -1,25 +1,26 @@
-package kube
+package kinds
 
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
 )
 
 // Nodes is the kind core/v1 Node.
-func Nodes() Kind[catalog.Node] {
-	return Kind[catalog.Node]{
+func Nodes() kube.Kind[catalog.Node] {
+	return kube.Kind[catalog.Node]{
 		Name:     "node",
 		Resource: corev1.SchemeGroupVersion.WithResource("nodes"),
-		Form:     Metadata(),
-		Trim:     TrimOf(trimNode),
+		Form:     kube.Metadata(),
+		Trim:     kube.TrimOf(trimNode),
 
 		ClusterWide: true,
 	}
 }
 
-func trimNode(s Scope, node metav1.Object) (*catalog.Node, []catalog.Problem) {
+func trimNode(s kube.Scope, node metav1.Object) (*catalog.Node, []kube.Problem) {
 	return &catalog.Node{
 		Cluster: s.Cluster,
 		Name:    s.Intern(node.GetName()),

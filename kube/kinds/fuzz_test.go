@@ -1,4 +1,4 @@
-package kube
+package kinds
 
 //lint:file-ignore SA1019 Endpoints are deprecated, and read all the same.
 
@@ -18,10 +18,11 @@ import (
 	"github.com/signpostd/signpost/api/policy"
 	"github.com/signpostd/signpost/api/workload"
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
 )
 
 // FuzzTrim feeds any JSON to all trim functions, which must neither panic nor hand
-// out what the catalog must never get, nor depend on the interner.
+// out what the catalog must never get, nor depend on what a scope shares.
 func FuzzTrim(f *testing.F) {
 	for _, seed := range []string{
 		`{"metadata":{"name":"x","ownerReferences":[{"kind":"Service"}]},"ports":[{"port":null}],"endpoints":[{"addresses":["1.1.1.1"],"targetRef":{}}]}`,
@@ -48,17 +49,17 @@ func FuzzTrim(f *testing.F) {
 }
 
 // partial makes a trim function of metadata one of objects that have nothing else.
-func partial[T any](trim func(Scope, metav1.Object) (*T, []catalog.Problem)) func(Scope, *metav1.PartialObjectMetadata) (*T, []catalog.Problem) {
-	return func(s Scope, m *metav1.PartialObjectMetadata) (*T, []catalog.Problem) { return trim(s, m) }
+func partial[T any](trim func(kube.Scope, metav1.Object) (*T, []kube.Problem)) func(kube.Scope, *metav1.PartialObjectMetadata) (*T, []kube.Problem) {
+	return func(s kube.Scope, m *metav1.PartialObjectMetadata) (*T, []kube.Problem) { return trim(s, m) }
 }
 
-func fuzzTrim[K runtime.Object, T any](t *testing.T, data []byte, trim func(Scope, K) (*T, []catalog.Problem), obj K) *T {
+func fuzzTrim[K runtime.Object, T any](t *testing.T, data []byte, trim func(kube.Scope, K) (*T, []kube.Problem), obj K) *T {
 	t.Helper()
 	if yaml.Unmarshal(data, obj) != nil {
 		return nil
 	}
-	got, problems := trim(Scope{}, obj)
-	again, _ := trim(Scope{strings: newInterner(3)}, obj)
+	got, problems := trim(kube.Scope{}, obj)
+	again, _ := trim(kube.NewScope(""), obj)
 	if diff := cmp.Diff(got, again, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 		t.Errorf("interning changed the value:\n%s", diff)
 	}

@@ -1,4 +1,4 @@
-package kube
+package kinds
 
 import (
 	"net/netip"
@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/kube"
 )
 
 // trimCase is an object as a user would write it, and what is kept of it.
@@ -22,7 +24,7 @@ type trimCase[T any] struct {
 	problems []string
 }
 
-func runTrim[K any, T any](t *testing.T, trim func(Scope, *K) (*T, []catalog.Problem), cases []trimCase[T]) {
+func runTrim[K any, T any](t *testing.T, trim func(kube.Scope, *K) (*T, []kube.Problem), cases []trimCase[T]) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -30,12 +32,12 @@ func runTrim[K any, T any](t *testing.T, trim func(Scope, *K) (*T, []catalog.Pro
 			if err := yaml.UnmarshalStrict([]byte(c.yaml), obj); err != nil {
 				t.Fatal(err)
 			}
-			for _, scope := range []Scope{{Cluster: "east"}, {Cluster: "east", strings: newInterner(10)}} {
+			for _, scope := range []kube.Scope{{Cluster: "east"}, kube.NewScope("east")} {
 				got, problems := trim(scope, obj)
 				if diff := cmp.Diff(c.want, got, cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 					t.Errorf("trimmed (-want +got):\n%s", diff)
 				}
-				if diff := cmp.Diff(c.problems, fields(t, problems), cmpopts.EquateEmpty()); diff != "" {
+				if diff := cmp.Diff(c.problems, fieldsOf(t, problems), cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("fields with problems (-want +got):\n%s", diff)
 				}
 			}
@@ -43,12 +45,12 @@ func runTrim[K any, T any](t *testing.T, trim func(Scope, *K) (*T, []catalog.Pro
 	}
 }
 
-// fields returns what the problems are about, after checking that they say more.
-func fields(t *testing.T, problems []catalog.Problem) []string {
+// fieldsOf returns what the problems are about, after checking that they say more.
+func fieldsOf(t *testing.T, problems []kube.Problem) []string {
 	t.Helper()
 	var all []string
 	for _, p := range problems {
-		if p.Kind == "" || p.Name != "x" || p.Reason == "" || strings.HasSuffix(p.Reason, ".") {
+		if p.Reason == "" || strings.HasSuffix(p.Reason, ".") {
 			t.Errorf("problem %+v is incomplete", p)
 		}
 		all = append(all, p.Field)
@@ -94,7 +96,7 @@ spec:
 `,
 			want: &catalog.Workload{
 				Key:         key1(catalog.Pod, "ns", "x"),
-				Labels:      catalog.Labels{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}},
+				Labels:      object.Labels{{Key: "a", Value: "1"}, {Key: "b", Value: "2"}},
 				Created:     time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 				OpaquePorts: text(""),
 				Ports: []catalog.WorkloadPort{
@@ -180,7 +182,7 @@ func TestTrimNodesAndOwners(t *testing.T) {
 		{name: "no zone", yaml: `{metadata: {name: x}}`, want: &catalog.Node{Cluster: "east", Name: "x"}},
 	}
 	runTrim(t, partial(trimNode), nodes)
-	runTrim(t, func(s Scope, node *corev1.Node) (*catalog.Node, []catalog.Problem) { return trimNode(s, node) }, nodes)
+	runTrim(t, func(s kube.Scope, node *corev1.Node) (*catalog.Node, []kube.Problem) { return trimNode(s, node) }, nodes)
 	job := catalog.OwnerRef{Kind: "Job", Name: "x"}
 	runTrim(t, partial(trimOwner("Job")), []trimCase[catalog.Owner]{
 		{
@@ -211,7 +213,7 @@ spec:
 `,
 			want: &catalog.Workload{
 				Key:    key1(catalog.ExternalWorkload, "ns", "x"),
-				Labels: catalog.Labels{{Key: "app", Value: "a"}}, OpaquePorts: text("80"),
+				Labels: object.Labels{{Key: "app", Value: "a"}}, OpaquePorts: text("80"),
 				Ports:   []catalog.WorkloadPort{{Name: "http", Port: 80}},
 				Owner:   catalog.OwnerRef{Kind: "Group", Name: "g"},
 				IPs:     addrs("192.0.2.1"),

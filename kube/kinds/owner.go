@@ -1,38 +1,39 @@
-package kube
+package kinds
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
 )
 
 // ReplicaSets is the kind apps/v1 ReplicaSet.
-func ReplicaSets() Kind[catalog.Owner] {
-	return Kind[catalog.Owner]{
+func ReplicaSets() kube.Kind[catalog.Owner] {
+	return kube.Kind[catalog.Owner]{
 		Name:     "replicaset",
 		Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"},
-		Form:     Metadata(),
-		Trim:     TrimOf(trimOwner("ReplicaSet")),
+		Form:     kube.Metadata(),
+		Trim:     kube.TrimOf(trimOwner("ReplicaSet")),
 	}
 }
 
 // Jobs is the kind batch/v1 Job.
-func Jobs() Kind[catalog.Owner] {
-	return Kind[catalog.Owner]{
+func Jobs() kube.Kind[catalog.Owner] {
+	return kube.Kind[catalog.Owner]{
 		Name:     "job",
 		Resource: schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"},
-		Form:     Metadata(),
-		Trim:     TrimOf(trimOwner("Job")),
+		Form:     kube.Metadata(),
+		Trim:     kube.TrimOf(trimOwner("Job")),
 	}
 }
 
-func trimOwner(kind string) func(Scope, metav1.Object) (*catalog.Owner, []catalog.Problem) {
-	return func(s Scope, m metav1.Object) (*catalog.Owner, []catalog.Problem) {
+func trimOwner(kind string) func(kube.Scope, metav1.Object) (*catalog.Owner, []kube.Problem) {
+	return func(s kube.Scope, m metav1.Object) (*catalog.Owner, []kube.Problem) {
 		return &catalog.Owner{
 			Cluster: s.Cluster, Namespace: s.Intern(m.GetNamespace()),
 			OwnerRef: catalog.OwnerRef{Kind: kind, Name: m.GetName()},
-			Parent:   s.owner(m),
+			Parent:   owner(s, m),
 		}, nil
 	}
 }

@@ -1,10 +1,11 @@
-package kube
+package kinds
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
 )
 
 // The labels and annotations of a Service about other clusters. The same key means
@@ -17,7 +18,7 @@ const (
 
 // federation reads the annotations of a federated Service; nil when it is none. A
 // fragment that names no member is a problem, and left out.
-func (s Scope) federation(annotations map[string]string, p *problems) *catalog.Federation {
+func federation(s kube.Scope, annotations map[string]string, p *problems) *catalog.Federation {
 	list, remote := annotations[remoteDiscovery]
 	here, local := annotations[localDiscovery]
 	if !remote && !local {
@@ -31,7 +32,7 @@ func (s Scope) federation(annotations map[string]string, p *problems) *catalog.F
 		if fragment == "" {
 			continue
 		}
-		m, reason := s.remoteMember(fragment)
+		m, reason := remoteMember(s, fragment)
 		if reason != "" {
 			p.add(reason, "metadata.annotations[%s][%d]", remoteDiscovery, i)
 			continue
@@ -44,7 +45,7 @@ func (s Scope) federation(annotations map[string]string, p *problems) *catalog.F
 }
 
 // remoteMember reads a fragment, or says what is wrong with it.
-func (s Scope) remoteMember(fragment string) (m catalog.RemoteMember, reason string) {
+func remoteMember(s kube.Scope, fragment string) (m catalog.RemoteMember, reason string) {
 	service, cluster, _ := strings.Cut(fragment, "@")
 	switch {
 	case service == "" || cluster == "" || strings.Contains(cluster, "@"):

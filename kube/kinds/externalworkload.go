@@ -1,24 +1,25 @@
-package kube
+package kinds
 
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/api/workload"
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
 )
 
 // ExternalWorkloads is the kind workload.linkerd.io/v1beta1 ExternalWorkload.
-func ExternalWorkloads() Kind[catalog.Workload] {
-	return Kind[catalog.Workload]{
+func ExternalWorkloads() kube.Kind[catalog.Workload] {
+	return kube.Kind[catalog.Workload]{
 		Name: "externalworkload", Lag: "externalworkload", Optional: true,
 		Resource: workload.SchemeGroupVersion.WithResource("externalworkloads"),
-		Form:     JSON(workload.AddToScheme, func() runtime.Object { return &workload.ExternalWorkloadList{} }),
-		Trim:     TrimOf(trimExternalWorkload),
+		Form:     kube.JSON(workload.AddToScheme, func() runtime.Object { return &workload.ExternalWorkloadList{} }),
+		Trim:     kube.TrimOf(trimExternalWorkload),
 	}
 }
 
-func trimExternalWorkload(s Scope, w *workload.ExternalWorkload) (*catalog.Workload, []catalog.Problem) {
-	p := &problems{kind: "ExternalWorkload", meta: w}
+func trimExternalWorkload(s kube.Scope, w *workload.ExternalWorkload) (*catalog.Workload, []kube.Problem) {
+	p := &problems{}
 	if w.Spec.Problem != "" {
 		p.add(w.Spec.Problem+"; the last good version stays in use", "spec")
 		return nil, p.list
@@ -28,10 +29,10 @@ func trimExternalWorkload(s Scope, w *workload.ExternalWorkload) (*catalog.Workl
 			Kind: catalog.ExternalWorkload, Cluster: s.Cluster, Namespace: s.Intern(w.Namespace), Name: w.Name,
 		},
 		UID:         uid(w.UID),
-		Labels:      s.Labels(w.Labels),
+		Labels:      Labels(s, w.Labels),
 		Created:     w.CreationTimestamp.UTC(),
-		OpaquePorts: s.copyOf(w.Annotations, opaquePortsAnnotation),
-		Owner:       s.owner(w),
+		OpaquePorts: copyOf(s, w.Annotations, opaquePortsAnnotation),
+		Owner:       owner(s, w),
 		MeshTLS: catalog.MeshTLS{
 			Identity: s.Intern(w.Spec.MeshTLS.Identity), ServerName: s.Intern(w.Spec.MeshTLS.ServerName),
 		},
