@@ -1,6 +1,6 @@
 // Package dns is the vocabulary of the records that Signpost publishes: what a
-// [RecordSet], a [Zone] and a [Change] are, how names are compared, which names and
-// targets a user wants managed, and what a [Provider] has to do.
+// [RecordSet], a [Zone] and a [Change] are, how names are compared, and which names and
+// targets a user wants managed.
 //
 // Everything is a plain value. The sources (dns/source) make record sets of objects,
 // dns/plan compares them with what is there, dns/owner says who may touch a name, the

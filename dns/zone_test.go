@@ -2,10 +2,7 @@ package dns_test
 
 import (
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/signpostd/signpost/dns"
 )
@@ -105,46 +102,4 @@ func TestZoneFinder(t *testing.T) {
 	if got := finder.FindAll("a.sub.example.org"); len(got) != 2 || got[0].ID != "sub" || got[1].ID != "private" {
 		t.Errorf("FindAll = %v, want both zones with the name", got)
 	}
-}
-
-func TestZoneCache(t *testing.T) {
-	// Case 213.
-	synctest.Test(t, func(t *testing.T) {
-		off := dns.NewZoneCache[[]string](0)
-		if off.Reset([]string{"a"}); !off.Expired() || off.Get() != nil {
-			t.Errorf("one that is off has %q, expired %v", off.Get(), off.Expired())
-		}
-		c := dns.NewZoneCache[[]string](time.Minute)
-		if !c.Expired() || c.Get() != nil {
-			t.Errorf("a new one has %q, expired %v", c.Get(), c.Expired())
-		}
-		c.Reset([]string{"a"})
-		time.Sleep(time.Minute)
-		if c.Expired() || c.Get()[0] != "a" {
-			t.Errorf("after its time it has %q, expired %v", c.Get(), c.Expired())
-		}
-		time.Sleep(time.Nanosecond)
-		if !c.Expired() || c.Get()[0] != "a" {
-			t.Errorf("later it has %q, expired %v; old zones are better than none", c.Get(), c.Expired())
-		}
-		if c.Reset(nil); c.Expired() {
-			t.Error("an empty listing isn't used")
-		}
-	})
-}
-
-// The race detector looks at this one.
-func TestZoneCacheFromManyGoroutines(t *testing.T) {
-	c := dns.NewZoneCache[int](time.Hour)
-	var done sync.WaitGroup
-	for i := range 8 {
-		done.Go(func() {
-			for range 100 {
-				if c.Reset(i + 1); c.Expired() || c.Get() == 0 {
-					t.Error("what was just stored isn't there")
-				}
-			}
-		})
-	}
-	done.Wait()
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/webhookserver"
 	"github.com/signpostd/signpost/internal/run"
 )
@@ -45,7 +45,7 @@ func (c *dnsCommand) serveWebhook(ctx context.Context, flags *pflag.FlagSet, log
 }
 
 // webhookConfig returns what the flags say about the server.
-func webhookConfig(provider dns.Provider, flags *pflag.FlagSet) (webhookserver.Config, error) {
+func webhookConfig(provider provider.Provider, flags *pflag.FlagSet) (webhookserver.Config, error) {
 	c := webhookserver.DefaultConfig(provider)
 	var err error
 	for flag, target := range map[string]*time.Duration{

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // TestPlan runs `signpost plan` as testdata/plan/*.txtar say. The section args has the
@@ -130,9 +131,9 @@ func TestPlanShowsNoSecrets(t *testing.T) {
 	var secrets, refused []string
 	newDNSCommand(streams{}).Flags().VisitAll(func(f *pflag.Flag) {
 		switch {
-		case dns.IsSecret(f) && strings.HasPrefix(f.Usage, "not supported"):
+		case provider.IsSecret(f) && strings.HasPrefix(f.Usage, "not supported"):
 			refused = append(refused, f.Name)
-		case dns.IsSecret(f):
+		case provider.IsSecret(f):
 			secrets = append(secrets, f.Name)
 		}
 	})

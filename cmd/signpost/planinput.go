@@ -15,6 +15,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/rfc2136"
 	manifests "github.com/signpostd/signpost/internal/manifest"
 	"github.com/signpostd/signpost/internal/objectserver"
@@ -112,15 +113,15 @@ func readManifest(path string) ([]*unstructured.Unstructured, error) {
 // the provider does that is named on the command line.
 type zoneFiles struct {
 	*rfc2136.Files
-	adjuster dns.Adjuster
+	adjuster provider.Adjuster
 }
 
-// Adjust implements [dns.Adjuster].
+// Adjust implements [provider.Adjuster].
 func (z zoneFiles) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
 	return z.adjuster.Adjust(ctx, wanted)
 }
 
-func (c *planCommand) openZoneFiles(ctx context.Context, in configure.Input) (dns.Provider, error) {
+func (c *planCommand) openZoneFiles(ctx context.Context, in configure.Input) (provider.Provider, error) {
 	files, err := rfc2136.OpenFiles(c.zoneFiles)
 	if err != nil {
 		return nil, fmt.Errorf("--zone-file: %w", err)
@@ -128,11 +129,11 @@ func (c *planCommand) openZoneFiles(ctx context.Context, in configure.Input) (dn
 	files.Keep(c.publisher.ZoneIDs)
 	files.Keep(c.publisher.ZoneNames)
 	z := zoneFiles{Files: files, adjuster: files}
-	provider, err := c.publisher.OpenProvider(ctx, in)
+	opened, err := c.publisher.OpenProvider(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	if adjuster, ok := provider.(dns.Adjuster); ok {
+	if adjuster, ok := opened.(provider.Adjuster); ok {
 		z.adjuster = adjuster
 	}
 	return z, nil

@@ -17,9 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/plugins"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/source"
 )
 
@@ -153,8 +153,8 @@ func checkSource(p source.Plugin) error {
 	return nil
 }
 
-func describeProviders(all []dns.ProviderPlugin) (string, error) {
-	all = slices.SortedFunc(slices.Values(all), func(a, b dns.ProviderPlugin) int { return strings.Compare(a.Names[0], b.Names[0]) })
+func describeProviders(all []provider.Plugin) (string, error) {
+	all = slices.SortedFunc(slices.Values(all), func(a, b provider.Plugin) int { return strings.Compare(a.Names[0], b.Names[0]) })
 	rows := [][]string{{"Provider Name", "Other Names", "Summary"}}
 	var sections strings.Builder
 	for _, p := range all {
@@ -219,7 +219,7 @@ func flagRows(flags *pflag.FlagSet, admits func(*pflag.Flag) bool) [][]string {
 		if preset != "" {
 			preset = "`" + preset + "`"
 		}
-		if dns.IsSecret(f) {
+		if provider.IsSecret(f) {
 			secret = "secret"
 		}
 		rows = append(rows, []string{"`--" + f.Name + "`", "`" + variable(f.Name) + "`", preset, repeatable, secret, upperFirst(usage)})

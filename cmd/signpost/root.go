@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 const rootHelp = `Signpost watches a Kubernetes cluster once and tells every caller where a service
@@ -93,7 +93,7 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
-		if dns.IsSecret(invalid.GetFlag()) {
+		if provider.IsSecret(invalid.GetFlag()) {
 			return usagef("--%s: %w", invalid.GetFlag().Name, errors.Unwrap(invalid))
 		}
 		return usagef("--%s=%s: %w", invalid.GetFlag().Name, invalid.GetValue(), errors.Unwrap(invalid))

@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/spf13/pflag"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
 
@@ -245,7 +245,7 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if opened.Publisher.Provider != dns.Provider(given) || !opened.Publisher.DryRun {
+	if opened.Publisher.Provider != provider.Provider(given) || !opened.Publisher.DryRun {
 		t.Errorf("provider %v, dry run %v", opened.Publisher.Provider, opened.Publisher.DryRun)
 	}
 	if len(opened.Publisher.Sources) != 2 || len(opened.Tables) == 0 {

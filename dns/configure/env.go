@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // envPrefix begins the names of environment variables.
@@ -50,7 +50,7 @@ func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 // withoutValue returns what is wrong with a flag, without its value if that is a secret.
 func withoutValue(f *pflag.Flag, err error) error {
 	_, known := f.Value.(*notYet)
-	if dns.IsSecret(f) && !known {
+	if provider.IsSecret(f) && !known {
 		return errors.New("the value is not valid")
 	}
 	// The library names the flag and the value before.

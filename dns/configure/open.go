@@ -16,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/fanout"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
@@ -27,7 +28,7 @@ type Input struct {
 	// REST says where the API server is, for the owner crd; nil if there is none.
 	REST *rest.Config
 	// Provider is used in the place of the one of the options, unless it is nil.
-	Provider dns.Provider
+	Provider provider.Provider
 	Log      *slog.Logger
 	// Registerer takes metrics; it may be nil.
 	Registerer prometheus.Registerer
@@ -150,7 +151,7 @@ func (o *Options) openOwner(ctx context.Context, in Input) (owner.Owner, error) 
 }
 
 // OpenProvider makes the provider, or the one that hands everything to several.
-func (o *Options) OpenProvider(ctx context.Context, in Input) (dns.Provider, error) {
+func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider, error) {
 	domains, err := o.domains()
 	if err != nil {
 		return nil, err
@@ -158,12 +159,12 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (dns.Provider, err
 	if in.Wrap == nil {
 		in.Wrap = func(rt http.RoundTripper) http.RoundTripper { return rt }
 	}
-	input := dns.ProviderInput{
+	input := provider.Input{
 		DryRun: o.DryRun, OwnerID: o.Registry.OwnerID, Domains: domains, ZoneIDs: o.ZoneIDs, ZoneNames: o.ZoneNames,
 		CreateOnly: o.Policy == string(plan.CreateOnly), ZonesCacheDuration: o.ZonesCacheDuration,
 		BatchSize: o.BatchSize, BatchInterval: o.BatchInterval, TLS: o.TLS, Wrap: in.Wrap, Log: in.Log, Registerer: in.Registerer,
 	}
-	var providers []dns.Provider
+	var providers []provider.Provider
 	for _, name := range o.Providers {
 		plugin, ok := o.provider(name)
 		if !ok {

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/plugins"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
 )
@@ -50,14 +50,14 @@ type Options struct {
 	ZonesCacheDuration     time.Duration
 	BatchSize              int
 	BatchInterval          time.Duration
-	TLS                    dns.TLSFiles
+	TLS                    provider.TLSFiles
 	Budget                 publisher.Budget
 	WebhookServer          bool
 	Source                 *source.Options
 	sourceConfigs          map[string]source.Config
-	providerConfigs        map[string]dns.ProviderConfig
+	providerConfigs        map[string]provider.Config
 	sourcePlugins          []source.Plugin
-	providerPlugins        []dns.ProviderPlugin
+	providerPlugins        []provider.Plugin
 }
 
 // Registry are the settings of ownership.
@@ -82,7 +82,7 @@ func New() *Options {
 		BatchInterval: time.Second,
 		Budget:        publisher.DefaultBudget(),
 		Source:        source.NewOptions(),
-		sourceConfigs: map[string]source.Config{}, providerConfigs: map[string]dns.ProviderConfig{},
+		sourceConfigs: map[string]source.Config{}, providerConfigs: map[string]provider.Config{},
 		sourcePlugins: plugins.Sources(), providerPlugins: plugins.Providers(),
 		// Events are sent unless somebody names others, or none.
 		EventsEmit: []string{publisher.ReasonReady, publisher.ReasonDeleted, publisher.ReasonError},
@@ -165,7 +165,7 @@ func (o *Options) registryFlags(f *pflag.FlagSet) {
 	f.StringVar(&r.DynamoDBRegion, "dynamodb-region", r.DynamoDBRegion, "`region` of the table of the registry dynamodb")
 	f.StringVar(&r.DynamoTable, "dynamodb-table", r.DynamoTable, "`name` of the table of the registry dynamodb")
 	f.StringVar(&r.CRDNamespace, "crd-registry-namespace", r.CRDNamespace, "`namespace` of the DNSRecords of the registry crd (default the one of this process)")
-	dns.Secret(f, "txt-encrypt-aes-key")
+	provider.Secret(f, "txt-encrypt-aes-key")
 }
 
 func (o *Options) providerFlags(f *pflag.FlagSet) {

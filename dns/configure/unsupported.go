@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // unsupported are the flags of ExternalDNS (spec/dns.md 12) for what isn't here yet: they
@@ -77,8 +77,8 @@ func addUnsupported(flags *pflag.FlagSet) {
 		}
 	}
 	for name := range strings.FieldsSeq(unsupportedSecrets) {
-		if f := flags.Lookup(name); f != nil && !dns.IsSecret(f) {
-			dns.Secret(flags, name)
+		if f := flags.Lookup(name); f != nil && !provider.IsSecret(f) {
+			provider.Secret(flags, name)
 		}
 	}
 }

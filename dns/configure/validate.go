@@ -11,6 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
 )
@@ -24,7 +25,7 @@ func sourceNames(all []source.Plugin) string {
 	return strings.Join(names, ", ")
 }
 
-func providerNames(all []dns.ProviderPlugin) string {
+func providerNames(all []provider.Plugin) string {
 	var names []string
 	for _, p := range all {
 		names = append(names, p.Names...)
@@ -84,10 +85,10 @@ func unknown(flag, name, known string) error {
 }
 
 // provider returns the plugin that has a name.
-func (o *Options) provider(name string) (dns.ProviderPlugin, bool) {
-	i := slices.IndexFunc(o.providerPlugins, func(p dns.ProviderPlugin) bool { return slices.Contains(p.Names, name) })
+func (o *Options) provider(name string) (provider.Plugin, bool) {
+	i := slices.IndexFunc(o.providerPlugins, func(p provider.Plugin) bool { return slices.Contains(p.Names, name) })
 	if i < 0 {
-		return dns.ProviderPlugin{}, false
+		return provider.Plugin{}, false
 	}
 	return o.providerPlugins[i], true
 }
@@ -203,7 +204,7 @@ func Shown(flags *pflag.FlagSet) []any {
 	var shown []any
 	flags.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
-		if dns.IsSecret(f) {
+		if provider.IsSecret(f) {
 			value = "******"
 		}
 		shown = append(shown, f.Name, value)

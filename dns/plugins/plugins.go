@@ -1,7 +1,7 @@
 package plugins
 
 import (
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/coredns"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/provider/log"
@@ -42,8 +42,8 @@ func Sources() []source.Plugin {
 }
 
 // Providers returns all kinds of provider, in the order in which documentation has them.
-func Providers() []dns.ProviderPlugin {
-	return []dns.ProviderPlugin{
+func Providers() []provider.Plugin {
+	return []provider.Plugin{
 		rfc2136.Plugin(),
 		coredns.Plugin(),
 		pdns.Plugin(),

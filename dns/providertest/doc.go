@@ -1,5 +1,5 @@
 // Package providertest is the conformance kit of the providers of records: [Run] checks
-// that a provider does what [dns.Provider] promises. The test of each provider calls it,
+// that a provider does what [provider.Provider] promises. The test of each provider calls it,
 // against the real server where there is one.
 //
 // Most checks are lists of states that a zone is to have one after the other. For each

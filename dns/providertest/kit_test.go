@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/providertest"
 )
@@ -88,7 +89,7 @@ var mutants = map[string]mutant{
 		return changes
 	})},
 	"sends in dry runs": {found: "dry run", apply: func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error {
-		if err := p.Apply(ctx, zone, changes); !errors.Is(err, dns.ErrDryRun) {
+		if err := p.Apply(ctx, zone, changes); !errors.Is(err, provider.ErrDryRun) {
 			return err
 		}
 		return nil
@@ -102,7 +103,7 @@ var mutants = map[string]mutant{
 	"doesn't say what it has made": {found: "rejected record sets", apply: func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 		err := p.Apply(ctx, zone, changes)
 		if errors.Is(err, inmemory.ErrConflict) {
-			return errors.Join(p.Apply(ctx, zone, changes[:1]), dns.ErrRejected)
+			return errors.Join(p.Apply(ctx, zone, changes[:1]), provider.ErrRejected)
 		}
 		return err
 	}},
@@ -139,7 +140,7 @@ func TestMutant(t *testing.T) {
 	}
 	m := mutants[name]
 	providertest.Run(t, providertest.Options{
-		Open: func(t *testing.T, in dns.ProviderInput) providertest.Fixture {
+		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
 			config := inmemory.Config{Zones: []string{"example.test", "2.0.192.in-addr.arpa"}}
 			p, err := config.Open(t.Context(), in)
 			if err != nil {

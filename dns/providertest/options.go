@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // Options say what [Run] is to check.
@@ -12,7 +13,7 @@ type Options struct {
 	// Open returns a provider over a zone of its own, which has nothing in it but what its
 	// server puts there. It is called for each check; in has everything that a provider
 	// may ask for, and says whether this is a dry run.
-	Open func(t *testing.T, in dns.ProviderInput) Fixture
+	Open func(t *testing.T, in provider.Input) Fixture
 	// Types are the types of record sets that the provider can handle; A, AAAA, CNAME and
 	// TXT if there are none. Checks that need others are not run.
 	Types []string
@@ -26,7 +27,7 @@ type Options struct {
 
 // Fixture is a provider over a zone that nobody else changes.
 type Fixture struct {
-	Provider dns.Provider
+	Provider provider.Provider
 	// Zone is the name of the zone, or any name if the provider has no zones.
 	Zone string
 	// Reverse is the name of a zone for PTR records, one below in-addr.arpa; it may be empty
@@ -36,7 +37,7 @@ type Fixture struct {
 	Lookup Lookup
 	// Reopen returns another provider over the same zone, as a new process has it; nil if
 	// the zone doesn't outlive the provider.
-	Reopen func(t *testing.T) dns.Provider
+	Reopen func(t *testing.T) provider.Provider
 }
 
 // Lookup reads the records of one name and type, in the way that clients of the zone do.

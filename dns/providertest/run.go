@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // check is a check that isn't a list of states.
@@ -108,7 +109,7 @@ func (z *zone) refused(changes []dns.Change, bad int) {
 	if made[bad] {
 		z.t.Fatalf("Apply %s: %v: says that it made what can't be", showChanges(changes), err)
 	}
-	if apply := (*dns.ApplyError)(nil); errors.As(err, &apply) && !errors.Is(apply.Errs[bad], dns.ErrRejected) {
+	if apply := (*provider.ApplyError)(nil); errors.As(err, &apply) && !errors.Is(apply.Errs[bad], provider.ErrRejected) {
 		z.t.Fatalf("the error of %s is %v, which isn't ErrRejected", show(changes[bad].New), apply.Errs[bad])
 	}
 	var there []*dns.RecordSet
@@ -123,7 +124,7 @@ func (z *zone) refused(changes []dns.Change, bad int) {
 // outcome returns which of n changes were made according to an error of Apply.
 func outcome(err error, n int) (made []bool, known bool) {
 	made = make([]bool, n)
-	var apply *dns.ApplyError
+	var apply *provider.ApplyError
 	switch {
 	case err == nil:
 		for i := range made {
@@ -136,7 +137,7 @@ func outcome(err error, n int) (made []bool, known bool) {
 		for i, e := range apply.Errs {
 			made[i] = e == nil
 		}
-	case !errors.Is(err, dns.ErrRejected) && !errors.Is(err, dns.ErrCredentials) && !errors.Is(err, dns.ErrDryRun):
+	case !errors.Is(err, provider.ErrRejected) && !errors.Is(err, provider.ErrCredentials) && !errors.Is(err, provider.ErrDryRun):
 		return nil, false
 	}
 	return made, true
@@ -183,7 +184,7 @@ func dryRun(t *testing.T, o Options) {
 	z.background = z.records(z.p)
 	www := address("www", "192.0.2.1")
 	err := z.p.Apply(t.Context(), z.zone, []dns.Change{{New: www.recordSet(z.name)}})
-	if !errors.Is(err, dns.ErrDryRun) {
+	if !errors.Is(err, provider.ErrDryRun) {
 		t.Errorf("Apply in a dry run: %v", err)
 	}
 	if made, known := outcome(err, 1); !known || made[0] {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // zone is the zone that a check works on.
@@ -17,7 +18,7 @@ type zone struct {
 	t       *testing.T
 	fixture Fixture
 	// p is the provider, and name the name that those of the records end with.
-	p    dns.Provider
+	p    provider.Provider
 	zone dns.Zone
 	name string
 	// background is what was in the zone before, which has to stay as it is.
@@ -54,8 +55,8 @@ func (z *zone) find() dns.Zone {
 }
 
 // input is what the providers of the kit are opened with.
-func input() dns.ProviderInput {
-	return dns.ProviderInput{
+func input() provider.Input {
+	return provider.Input{
 		OwnerID: "kit",
 		Domains: everything{},
 		Wrap:    func(rt http.RoundTripper) http.RoundTripper { return rt },
@@ -68,7 +69,7 @@ type everything struct{}
 func (everything) Match(string) bool { return true }
 
 // records lists the zone and fails the test when a key occurs twice.
-func (z *zone) records(p dns.Provider) map[dns.Key]*dns.RecordSet {
+func (z *zone) records(p provider.Provider) map[dns.Key]*dns.RecordSet {
 	z.t.Helper()
 	list, err := p.Records(z.t.Context(), z.zone)
 	if err != nil {
@@ -95,7 +96,7 @@ func (z *zone) current() map[dns.Key]*dns.RecordSet {
 // adjust returns what the zone is to be like once the wanted record sets are made.
 func (z *zone) adjust(wanted []*dns.RecordSet) []*dns.RecordSet {
 	z.t.Helper()
-	a, ok := z.p.(dns.Adjuster)
+	a, ok := z.p.(provider.Adjuster)
 	if !ok {
 		return wanted
 	}

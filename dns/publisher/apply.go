@@ -9,6 +9,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // patience is how often in a row a batch may fail until its last name is taken to be the cause.
@@ -42,7 +43,7 @@ type part struct {
 // apply starts to apply the head of the queue.
 func (p *Publisher) apply(z *zone) {
 	size, interval := defaultBatch, time.Duration(0)
-	if b, ok := p.Provider.(dns.Batcher); ok {
+	if b, ok := p.Provider.(provider.Batcher); ok {
 		size, interval = b.Batch()
 	}
 	groups := z.queue.take(z.limit, size)
@@ -131,7 +132,7 @@ func (p *Publisher) applyPart(ctx context.Context, b *batch, part *part) {
 	if o, ok := p.Owner.(owner.Told); ok && err != nil {
 		o.Failed(ctx, part.changes, err)
 	}
-	var each *dns.ApplyError
+	var each *provider.ApplyError
 	switch {
 	case err == nil:
 		b.applied = append(b.applied, part.changes...)
@@ -166,12 +167,12 @@ func (p *Publisher) applied(z *zone, b *batch) {
 			}
 		}
 		p.conclude(z, b)
-	case errors.Is(b.err, dns.ErrRejected):
+	case errors.Is(b.err, provider.ErrRejected):
 		p.conclude(z, b)
 		p.halve(z, b)
 	default:
 		p.doubt(z, b)
-		if len(b.groups) == 1 && z.writing.failures >= patience && !errors.Is(b.err, dns.ErrCredentials) {
+		if len(b.groups) == 1 && z.writing.failures >= patience && !errors.Is(b.err, provider.ErrCredentials) {
 			p.imprison(z, b.groups[0], b.err)
 		} else {
 			p.again(z, b)
@@ -184,7 +185,7 @@ func (p *Publisher) applied(z *zone, b *batch) {
 // doubt has zones read before anything else is done, when nobody knows what was applied. The
 // next batch is smaller, in case it is one record that the provider can't cope with.
 func (p *Publisher) doubt(z *zone, b *batch) {
-	if errors.Is(b.err, dns.ErrCredentials) {
+	if errors.Is(b.err, provider.ErrCredentials) {
 		return
 	}
 	z.known = false
@@ -293,7 +294,7 @@ func (p *Publisher) imprison(z *zone, g group, err error) {
 		z.jail[g.name] = j
 	}
 	j.until = time.Now().Add(backoff(j.failures, p.Interval))
-	if errors.Is(err, dns.ErrStale) {
+	if errors.Is(err, provider.ErrStale) {
 		z.known = false
 	}
 	if j.failures++; j.failures == 1 {

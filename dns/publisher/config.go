@@ -11,6 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/source"
 )
 
@@ -41,7 +42,7 @@ type Config struct {
 	// Desired takes what they ask for; the publisher owns it from now on.
 	Desired  *desired.Set
 	Owner    owner.Owner
-	Provider dns.Provider
+	Provider provider.Provider
 	Rules    plan.Rules
 	// Domains are the names that the user wants managed.
 	Domains dns.Filter

@@ -12,11 +12,12 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // faulty is a provider that goes wrong, and that watches what its user does.
 type faulty struct {
-	dns.Provider
+	provider.Provider
 	t    *testing.T
 	id   string
 	seen *world
@@ -115,7 +116,7 @@ func (f *faulty) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change)
 		}
 		return errReset
 	case 3:
-		return fmt.Errorf("not today: %w", dns.ErrRejected)
+		return fmt.Errorf("not today: %w", provider.ErrRejected)
 	default:
 		// Some were made when the connection broke.
 		if f.claims(zone, changes[:some%(len(changes)+1)]) {

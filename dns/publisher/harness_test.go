@@ -18,6 +18,7 @@ import (
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/source"
 )
@@ -106,7 +107,7 @@ func record(t testing.TB, object, name, recordType string, targets ...string) *d
 // world is a publisher in a test, over a zone in memory.
 type world struct {
 	t        testing.TB
-	provider dns.Provider
+	provider provider.Provider
 	zones    *inmemory.Provider
 	objects  *objects
 	change   func(*Config)

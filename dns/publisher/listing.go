@@ -6,6 +6,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // listZones finds out which zones there are, when that is due.
@@ -18,7 +19,7 @@ func (p *Publisher) listZones(now time.Time) {
 	p.startWrite(listTimeout, func(ctx context.Context) func() {
 		zones, err := p.Provider.Zones(ctx)
 		var filter dns.Filter
-		if f, ok := p.Provider.(dns.DomainFilterer); ok && err == nil {
+		if f, ok := p.Provider.(provider.DomainFilterer); ok && err == nil {
 			filter = f.DomainFilter(ctx)
 		}
 		return func() { p.listedZones(zones, filter, err) }

@@ -10,12 +10,13 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // adjust asks a provider that can't store everything what it makes of what is asked for
 // under the dirty names, and reports whether that is under way now.
 func (p *Publisher) adjust(z *zone) bool {
-	adjuster, ok := p.Provider.(dns.Adjuster)
+	adjuster, ok := p.Provider.(provider.Adjuster)
 	if !ok {
 		return false
 	}
@@ -101,7 +102,7 @@ func (p *Publisher) admits(name string) bool {
 
 // planDirty plans the dirty names of a zone, and queues what is to be changed.
 func (p *Publisher) planDirty(z *zone, now time.Time) {
-	_, adjusts := p.Provider.(dns.Adjuster)
+	_, adjusts := p.Provider.(provider.Adjuster)
 	names := slices.Sorted(maps.Keys(z.dirty))
 	for _, name := range names {
 		wanted, ok := z.wanted[name]

@@ -16,6 +16,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/source"
 )
@@ -144,7 +145,7 @@ func TestBisect(t *testing.T) {
 		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
 			for _, change := range c.Changes {
 				if bad.Load() && strings.HasPrefix(change.RecordSet().Name, "bad") {
-					return fmt.Errorf("no such name: %w", dns.ErrRejected)
+					return fmt.Errorf("no such name: %w", provider.ErrRejected)
 				}
 			}
 			return nil
@@ -173,7 +174,7 @@ func TestBisect(t *testing.T) {
 }
 
 // batches is a provider that takes a few changes at a time.
-type batches struct{ dns.Provider }
+type batches struct{ provider.Provider }
 
 func (batches) Batch() (int, time.Duration) { return 14, 50 * time.Millisecond }
 
@@ -341,11 +342,11 @@ func TestOnce(t *testing.T) {
 		w.expectZone("a.shop.test A 192.0.2.1")
 		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
 			if c.Operation == inmemory.Records {
-				return dns.ErrCredentials
+				return provider.ErrCredentials
 			}
 			return nil
 		}})
-		if _, err := w.make().Once(t.Context(), settled); !errors.Is(err, dns.ErrCredentials) {
+		if _, err := w.make().Once(t.Context(), settled); !errors.Is(err, provider.ErrCredentials) {
 			t.Errorf("wrong credentials: %v", err)
 		}
 	})
@@ -359,7 +360,7 @@ func TestCredentials(t *testing.T) {
 		refuse.Store(true)
 		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
 			if refuse.Load() && c.Operation == inmemory.Apply {
-				return fmt.Errorf("key unknown: %w", dns.ErrCredentials)
+				return fmt.Errorf("key unknown: %w", provider.ErrCredentials)
 			}
 			return nil
 		}})

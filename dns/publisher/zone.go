@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // zoneKey tells zones apart: providers differ in which of the two is unique.
@@ -28,7 +29,7 @@ type zone struct {
 	dirty map[string]struct{}
 	queue queue
 	// wanted is what the provider makes of what is asked for, under names that are dirty; empty
-	// for a provider that isn't a dns.Adjuster.
+	// for a provider that isn't a provider.Adjuster.
 	wanted map[string][]*dns.RecordSet
 	// gated are the names of which something is held back because not everything is known;
 	// jail are those whose changes failed.
@@ -232,7 +233,7 @@ func (p *Publisher) providerFailed(last *error, operation string, err error) {
 	}
 	if *last == nil || (*last).Error() != err.Error() {
 		message := operation + ": " + err.Error()
-		if errors.Is(err, dns.ErrCredentials) {
+		if errors.Is(err, provider.ErrCredentials) {
 			message += ": check the credentials of the provider"
 		}
 		p.Log.Error("Provider failed; trying again", "operation", operation, "err", err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
 
@@ -100,7 +101,7 @@ func TestZones(t *testing.T) {
 
 // hanging is a provider that doesn't answer about one zone.
 type hanging struct {
-	dns.Provider
+	provider.Provider
 	hangs atomic.Bool
 }
 
@@ -136,7 +137,7 @@ func TestZonesAreApart(t *testing.T) {
 
 // rounding is a provider that stores TTLs of whole minutes only.
 type rounding struct {
-	dns.Provider
+	provider.Provider
 	calls atomic.Int32
 }
 

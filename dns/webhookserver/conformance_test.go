@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/provider/webhook"
 	"github.com/signpostd/signpost/dns/providertest"
@@ -43,7 +44,7 @@ func serve(zones []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := (&inmemory.Config{Zones: zones}).Open(ctx, dns.ProviderInput{})
+	p, err := (&inmemory.Config{Zones: zones}).Open(ctx, provider.Input{})
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func startHere(t *testing.T, zones ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := (&inmemory.Config{Zones: zones}).Open(t.Context(), dns.ProviderInput{})
+	p, err := (&inmemory.Config{Zones: zones}).Open(t.Context(), provider.Input{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func startHere(t *testing.T, zones ...string) string {
 	return "http://" + l.Addr().String()
 }
 
-func client(t *testing.T, url string, in dns.ProviderInput) dns.Provider {
+func client(t *testing.T, url string, in provider.Input) provider.Provider {
 	t.Helper()
 	c := webhook.Plugin().New().(*webhook.Config)
 	c.URL = url
@@ -125,11 +126,11 @@ func TestConformance(t *testing.T) {
 				},
 				// The protocol doesn't tell whether the provider behind made a part of the changes.
 				Rejects: func(string) []*dns.RecordSet { return nil },
-				Open: func(t *testing.T, in dns.ProviderInput) providertest.Fixture {
+				Open: func(t *testing.T, in provider.Input) providertest.Fixture {
 					url := start(t, zone, sub, reverse)
 					return providertest.Fixture{
 						Provider: client(t, url, in), Zone: zone, Reverse: reverse,
-						Reopen: func(t *testing.T) dns.Provider { return client(t, url, in) },
+						Reopen: func(t *testing.T) provider.Provider { return client(t, url, in) },
 					}
 				},
 			})

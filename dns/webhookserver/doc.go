@@ -12,7 +12,7 @@
 // its text. An error of some changes leaves the others made.
 //
 // Package main serves the provider of --webhook-server with it. Programs of others can
-// import it to be a provider for Signpost or ExternalDNS: all they need is a [dns.Provider].
+// import it to be a provider for Signpost or ExternalDNS: all they need is a [provider.Provider].
 //
 // # Concurrency
 //

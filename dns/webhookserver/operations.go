@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // negotiate answers with the names that the provider can have: those in its zones, or for a
@@ -35,7 +36,7 @@ func (s *Server) negotiate(ctx context.Context, _ io.Reader) (any, error) {
 
 // filter returns the provider's own filter, if it has one that can be written down.
 func (s *Server) filter(ctx context.Context) any {
-	if f, ok := s.config.Provider.(dns.DomainFilterer); ok {
+	if f, ok := s.config.Provider.(provider.DomainFilterer); ok {
 		if m, ok := f.DomainFilter(ctx).(json.Marshaler); ok {
 			return m
 		}
@@ -70,7 +71,7 @@ func (s *Server) adjust(ctx context.Context, body io.Reader) (any, error) {
 		return nil, requestError{err: fmt.Errorf("decode the request: record set %d is null", i)}
 	}
 	adjusted := wanted
-	if a, ok := s.config.Provider.(dns.Adjuster); ok && len(wanted) > 0 {
+	if a, ok := s.config.Provider.(provider.Adjuster); ok && len(wanted) > 0 {
 		var err error
 		if adjusted, err = a.Adjust(ctx, wanted); err != nil {
 			return nil, fmt.Errorf("adjust %d record sets: %w", len(wanted), err)
@@ -145,7 +146,7 @@ func (s *Server) route(ctx context.Context, zones []dns.Zone, changes []dns.Chan
 // applyIn gives a zone its changes in the numbers that the provider wants.
 func (s *Server) applyIn(ctx context.Context, z dns.Zone, changes []dns.Change) error {
 	size, pause := 0, time.Duration(0)
-	if b, ok := s.config.Provider.(dns.Batcher); ok {
+	if b, ok := s.config.Provider.(provider.Batcher); ok {
 		size, pause = b.Batch()
 	}
 	var errs []error

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/webhook"
 )
 
@@ -22,7 +22,7 @@ const stopTimeout = 5 * time.Second
 
 // Config says what a [Server] serves, and how.
 type Config struct {
-	Provider dns.Provider
+	Provider provider.Provider
 	// The times that a request may take; zero is any. [DefaultConfig] has those of the
 	// protocol.
 	ReadTimeout, WriteTimeout, ReadHeaderTimeout, IdleTimeout time.Duration
@@ -34,7 +34,7 @@ type Config struct {
 }
 
 // DefaultConfig returns a config with the times and sizes of the protocol.
-func DefaultConfig(p dns.Provider) Config {
+func DefaultConfig(p provider.Provider) Config {
 	return Config{
 		Provider:    p,
 		ReadTimeout: webhook.DefaultReadTimeout, WriteTimeout: webhook.DefaultWriteTimeout,

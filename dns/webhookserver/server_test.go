@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/provider/webhook"
 	"github.com/signpostd/signpost/dns/webhookserver"
@@ -96,7 +97,7 @@ func one(name string) *backend {
 }
 
 // ask sends a request to a server for a provider.
-func ask(p dns.Provider, method, path, body string) *httptest.ResponseRecorder {
+func ask(p provider.Provider, method, path, body string) *httptest.ResponseRecorder {
 	c := webhookserver.DefaultConfig(p)
 	c.MaxBodySize = 4096
 	w := httptest.NewRecorder()
@@ -107,7 +108,7 @@ func ask(p dns.Provider, method, path, body string) *httptest.ResponseRecorder {
 func TestStatuses(t *testing.T) {
 	broken := errors.New("the API is down")
 	tests := map[string]struct {
-		provider           dns.Provider
+		provider           provider.Provider
 		method, path, body string
 		status             int
 		answer             string
@@ -145,7 +146,7 @@ func TestStatuses(t *testing.T) {
 		"apply null":               {one("example.test"), "POST", "/records", `{"delete":[null]}`, 400, ""},
 		"apply nonsense":           {one("example.test"), "POST", "/records", `[`, 400, ""},
 		"apply without zones":      {&backend{zonesErr: broken}, "POST", "/records", `{"create":[{"dnsName":"a.example.test"}]}`, 500, ""},
-		"apply fails":              {&backend{zones: []dns.Zone{{}}, applyErr: map[string]error{"": dns.ErrRejected}}, "POST", "/records", `{"create":[{"dnsName":"a.example.test"}]}`, 500, ""},
+		"apply fails":              {&backend{zones: []dns.Zone{{}}, applyErr: map[string]error{"": provider.ErrRejected}}, "POST", "/records", `{"create":[{"dnsName":"a.example.test"}]}`, 500, ""},
 		"path of old":              {one("example.test"), "POST", "/applychanges", `{}`, 400, ""},
 	}
 	for name, tt := range tests {

@@ -16,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // Before implements [owner.Owner]: record sets that are created or updated get an object
@@ -143,8 +144,8 @@ func (o *Owner) objectOf(r *dns.RecordSet) *externaldns.DNSRecord {
 func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 	o.calls.Lock()
 	defer o.calls.Unlock()
-	var each *dns.ApplyError
-	certain := errors.Is(cause, dns.ErrRejected) || errors.Is(cause, dns.ErrCredentials)
+	var each *provider.ApplyError
+	certain := errors.Is(cause, provider.ErrRejected) || errors.Is(cause, provider.ErrCredentials)
 	if errors.As(cause, &each) && len(each.Errs) == len(changes) {
 		certain = true
 	} else {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // case 93: a record set that is created has an object with a label, which is accepted
@@ -55,8 +56,8 @@ func TestFailed(t *testing.T) {
 		cause  error
 		listed string // who has a record that is as ours was going to be
 	}{
-		{"rejected", fmt.Errorf("no: %w", dns.ErrRejected), ""},
-		{"failed by itself", &dns.ApplyError{Errs: []error{errors.New("no")}}, ""},
+		{"rejected", fmt.Errorf("no: %w", provider.ErrRejected), ""},
+		{"failed by itself", &provider.ApplyError{Errs: []error{errors.New("no")}}, ""},
 		{"nobody knows", errLost, "me heal"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -91,7 +92,7 @@ func TestFailedInPart(t *testing.T) {
 		t.Fatalf("Before returned %d changes, %v", len(apply), err)
 	}
 	no := errors.New("no")
-	s.Failed(t.Context(), apply, &dns.ApplyError{Errs: []error{nil, no, no}})
+	s.Failed(t.Context(), apply, &provider.ApplyError{Errs: []error{nil, no, no}})
 	s.after(s.Owner, changes[0])
 	s.expect(a, "me 192.0.2.1 True Programmed")
 	s.expect(b, "me 192.0.2.2 False Failed")

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 const (
@@ -38,9 +39,9 @@ type work struct {
 	places []int
 }
 
-// Apply implements dns.Provider.
-func (p *provider) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
-	result := &dns.ApplyError{Errs: make([]error, len(changes))}
+// Apply implements provider.Provider.
+func (p *coreDNS) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
+	result := &provider.ApplyError{Errs: make([]error, len(changes))}
 	works := divide(changes)
 	errs := make([]error, len(works))
 	var group errgroup.Group
@@ -79,7 +80,7 @@ func known(err error) bool {
 	if errors.Is(err, errPartly) {
 		return false
 	}
-	for _, outcome := range []error{dns.ErrRejected, dns.ErrCredentials, dns.ErrDryRun, errContended} {
+	for _, outcome := range []error{provider.ErrRejected, provider.ErrCredentials, provider.ErrDryRun, errContended} {
 		if errors.Is(err, outcome) {
 			return true
 		}
@@ -122,7 +123,7 @@ func describe(names []string) string {
 }
 
 // do makes changes together.
-func (p *provider) do(ctx context.Context, w *work) error {
+func (p *coreDNS) do(ctx context.Context, w *work) error {
 	for range attempts {
 		steps, err := p.prepare(ctx, w)
 		if err != nil {
@@ -137,7 +138,7 @@ func (p *provider) do(ctx context.Context, w *work) error {
 }
 
 // prepare reads what is there and works out what to write.
-func (p *provider) prepare(ctx context.Context, w *work) ([]step, error) {
+func (p *coreDNS) prepare(ctx context.Context, w *work) ([]step, error) {
 	e := newEntries(p.layout, p.owner)
 	for _, name := range w.names {
 		from, to := p.rangeOf(name)
@@ -157,7 +158,7 @@ func (p *provider) prepare(ctx context.Context, w *work) ([]step, error) {
 
 // make writes in one transaction, or in as many as it takes. It reports whether all was
 // written; without an error, false is that nothing was.
-func (p *provider) make(ctx context.Context, steps []step) (bool, error) {
+func (p *coreDNS) make(ctx context.Context, steps []step) (bool, error) {
 	first := true
 	for part := range slices.Chunk(steps, transactionSize) {
 		var conditions []clientv3.Cmp

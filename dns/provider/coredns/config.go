@@ -15,7 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 const (
@@ -36,22 +36,22 @@ type Config struct {
 }
 
 // Plugin returns the provider of --provider=coredns.
-func Plugin() dns.ProviderPlugin {
-	return dns.ProviderPlugin{
+func Plugin() provider.Plugin {
+	return provider.Plugin{
 		Names:   []string{"coredns", "skydns"},
 		Summary: "CoreDNS or SkyDNS, through the etcd that it reads",
-		New:     func() dns.ProviderConfig { return &Config{Prefix: defaultPrefix} },
+		New:     func() provider.Config { return &Config{Prefix: defaultPrefix} },
 	}
 }
 
-// Flags implements dns.ProviderConfig.
+// Flags implements provider.Config.
 func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Prefix, "coredns-prefix", c.Prefix, "Prefix of the keys in etcd; its address and credentials are in the environment variables ETCD_*")
 	flags.BoolVar(&c.StrictlyOwned, "coredns-strictly-owned", c.StrictlyOwned, "Write the owner id into each entry, and leave entries of others alone")
 }
 
-// Open implements dns.ProviderConfig.
-func (c *Config) Open(ctx context.Context, in dns.ProviderInput) (dns.Provider, error) {
+// Open implements provider.Config.
+func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider, error) {
 	if c.StrictlyOwned && in.OwnerID == "" {
 		return nil, errors.New("--coredns-strictly-owned: there is no owner id: give one as --txt-owner-id")
 	}
@@ -69,7 +69,7 @@ func (c *Config) Open(ctx context.Context, in dns.ProviderInput) (dns.Provider, 
 	if in.DryRun {
 		s.wrap = func(kv clientv3.KV) clientv3.KV { return dryRun{KV: kv} }
 	}
-	p := &provider{store: s, layout: layout{prefix: prefix}, log: in.Log}
+	p := &coreDNS{store: s, layout: layout{prefix: prefix}, log: in.Log}
 	if c.StrictlyOwned {
 		p.owner = in.OwnerID
 	}

@@ -12,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
@@ -33,7 +34,7 @@ func TestPlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := p.(*provider); got.layout.prefix != "/other/" || got.owner != "me" {
+	if got := p.(*coreDNS); got.layout.prefix != "/other/" || got.owner != "me" {
 		t.Errorf("opened with prefix %q, owner %q", got.layout.prefix, got.owner)
 	}
 }
@@ -104,14 +105,14 @@ func TestEtcdAway(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.(*provider).store.config.DialTimeout = 1
+			p.(*coreDNS).store.config.DialTimeout = 1
 			short, cancelShort := context.WithTimeout(ctx, 1)
 			defer cancelShort()
-			if _, err := p.Records(short, dns.Zone{}); err == nil || errors.Is(err, dns.ErrCredentials) {
+			if _, err := p.Records(short, dns.Zone{}); err == nil || errors.Is(err, provider.ErrCredentials) {
 				t.Errorf("Records: %v", err)
 			}
 			err = p.Apply(short, dns.Zone{}, []dns.Change{create(set("www.example.test", dns.TypeA, "192.0.2.1"))})
-			if each := (*dns.ApplyError)(nil); err == nil || errors.As(err, &each) {
+			if each := (*provider.ApplyError)(nil); err == nil || errors.As(err, &each) {
 				t.Errorf("Apply: %v", err)
 			}
 		})
@@ -151,10 +152,10 @@ func TestCredentials(t *testing.T) {
 		user, password string
 		list, apply    error
 	}{
-		"may read":       {"reader", "readerpass", nil, dns.ErrCredentials},
+		"may read":       {"reader", "readerpass", nil, provider.ErrCredentials},
 		"may all":        {"root", "rootpass", nil, nil},
-		"wrong password": {"root", "wrong-secret", dns.ErrCredentials, dns.ErrCredentials},
-		"nobody":         {"", "", dns.ErrCredentials, dns.ErrCredentials},
+		"wrong password": {"root", "wrong-secret", provider.ErrCredentials, provider.ErrCredentials},
+		"nobody":         {"", "", provider.ErrCredentials, provider.ErrCredentials},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

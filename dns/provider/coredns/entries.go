@@ -12,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // entry is a key of etcd with what it has, and what it is to have.
@@ -70,7 +71,7 @@ func (e *entries) change(c dns.Change) error {
 	}
 	r := c.New.Normal()
 	if err := storable(r); err != nil {
-		return fmt.Errorf("%w: %w", dns.ErrRejected, err)
+		return fmt.Errorf("%w: %w", provider.ErrRejected, err)
 	}
 	return e.set(r)
 }
@@ -189,9 +190,9 @@ func (e *entries) insert(r *dns.RecordSet, target string) error {
 		one = &entry{key: key, name: r.Name, service: service{Owner: e.owner}}
 		e.byKey[key] = one
 	case one.name == "":
-		return fmt.Errorf("%w: %w: %s", dns.ErrRejected, errForeign, key)
+		return fmt.Errorf("%w: %w: %s", provider.ErrRejected, errForeign, key)
 	case one.service.Host != "":
-		return fmt.Errorf("%w: a PTR record has one target, not %q too", dns.ErrRejected, target)
+		return fmt.Errorf("%w: a PTR record has one target, not %q too", provider.ErrRejected, target)
 	}
 	one.fill(r, target)
 	return nil

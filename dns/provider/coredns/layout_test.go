@@ -9,6 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 func TestNames(t *testing.T) {
@@ -78,7 +79,7 @@ func TestDryRunClientOnlyReads(t *testing.T) {
 	_, done := kv.Do(ctx, clientv3.OpPut(key, "1"))
 	_, committed := kv.Txn(ctx).If().Then(clientv3.OpPut(key, "1")).Else(clientv3.OpPut(key, "2")).Commit()
 	for name, err := range map[string]error{"Put": put, "Delete": deleted, "Compact": compacted, "Do": done, "Commit": committed} {
-		if !errors.Is(err, dns.ErrDryRun) {
+		if !errors.Is(err, provider.ErrDryRun) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

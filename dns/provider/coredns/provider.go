@@ -9,18 +9,19 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // propertyGroup is the property for the group of entries, of which CoreDNS answers with one.
 const propertyGroup = "coredns/group"
 
 var (
-	_ dns.Provider = (*provider)(nil)
-	_ dns.Adjuster = (*provider)(nil)
+	_ provider.Provider = (*coreDNS)(nil)
+	_ provider.Adjuster = (*coreDNS)(nil)
 )
 
-// provider implements dns.Provider and dns.Adjuster.
-type provider struct {
+// coreDNS implements provider.Provider and provider.Adjuster.
+type coreDNS struct {
 	store  *store
 	layout layout
 	// owner is whose entries are to be seen and made; empty is everybody's.
@@ -28,11 +29,11 @@ type provider struct {
 	log   *slog.Logger
 }
 
-// Zones implements dns.Provider: etcd has no zones.
-func (p *provider) Zones(context.Context) ([]dns.Zone, error) { return []dns.Zone{{}}, nil }
+// Zones implements provider.Provider: etcd has no zones.
+func (p *coreDNS) Zones(context.Context) ([]dns.Zone, error) { return []dns.Zone{{}}, nil }
 
-// Records implements dns.Provider.
-func (p *provider) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, error) {
+// Records implements provider.Provider.
+func (p *coreDNS) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, error) {
 	prefix := p.layout.prefix
 	kvs, err := p.store.read(ctx, prefix, clientv3.GetPrefixRangeEnd(prefix))
 	if err != nil {
@@ -86,8 +87,8 @@ func (l *listing) addTarget(key dns.Key, target string, s *service) {
 	}
 }
 
-// Adjust implements dns.Adjuster.
-func (p *provider) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+// Adjust implements provider.Adjuster.
+func (p *coreDNS) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
 	adjusted := make([]*dns.RecordSet, 0, len(wanted))
 	for _, r := range wanted {
 		adjusted = append(adjusted, adjust(r))
@@ -119,7 +120,7 @@ func adjust(r *dns.RecordSet) *dns.RecordSet {
 }
 
 // rangeOf returns the keys that have the entries of a name among them, and those below it.
-func (p *provider) rangeOf(name string) (from, to string) {
+func (p *coreDNS) rangeOf(name string) (from, to string) {
 	// A zero is what comes after a slash.
 	from = p.layout.key(name)
 	return from, from + "0"

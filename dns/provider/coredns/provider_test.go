@@ -14,6 +14,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/providertest"
 )
 
@@ -22,11 +23,11 @@ func TestConformance(t *testing.T) {
 		t.Run(fmt.Sprintf("strictly owned %v", strict), func(t *testing.T) {
 			providertest.Run(t, providertest.Options{
 				Types: []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypePTR},
-				Open: func(t *testing.T, in dns.ProviderInput) providertest.Fixture {
+				Open: func(t *testing.T, in provider.Input) providertest.Fixture {
 					e := newEtcd(t)
 					return providertest.Fixture{
 						Provider: e.open(in, strict), Zone: "example.test", Reverse: "2.0.192.in-addr.arpa", Lookup: e.lookup,
-						Reopen: func(*testing.T) dns.Provider { return e.open(in, strict) },
+						Reopen: func(*testing.T) provider.Provider { return e.open(in, strict) },
 					}
 				},
 			})
@@ -50,7 +51,7 @@ func create(r *dns.RecordSet) dns.Change      { return dns.Change{New: r} }
 func remove(r *dns.RecordSet) dns.Change      { return dns.Change{Old: r} }
 func update(old, r *dns.RecordSet) dns.Change { return dns.Change{Old: old, New: r} }
 
-func apply(t *testing.T, p *provider, changes ...dns.Change) {
+func apply(t *testing.T, p *coreDNS, changes ...dns.Change) {
 	t.Helper()
 	if err := p.Apply(t.Context(), dns.Zone{}, changes); err != nil {
 		t.Fatal(err)
@@ -235,7 +236,7 @@ func TestStrictlyOwned(t *testing.T) {
 	}
 	for _, name := range []string{"1.2.0.192.in-addr.arpa", "2.2.0.192.in-addr.arpa"} {
 		err := p.Apply(t.Context(), dns.Zone{}, []dns.Change{create(set(name, dns.TypePTR, "mine.example.test"))})
-		if !errors.Is(err, dns.ErrRejected) {
+		if !errors.Is(err, provider.ErrRejected) {
 			t.Errorf("writing over %s: %v", name, err)
 		}
 	}
@@ -261,11 +262,11 @@ func TestRejected(t *testing.T) {
 	for _, r := range bad {
 		good := set("good.example.test", dns.TypeA, "192.0.2.1")
 		err := p.Apply(t.Context(), dns.Zone{}, []dns.Change{create(r), create(marker(r.Name, "x")), create(good)})
-		var each *dns.ApplyError
+		var each *provider.ApplyError
 		if !errors.As(err, &each) {
 			t.Fatalf("%v: %v", r, err)
 		}
-		if !errors.Is(each.Errs[0], dns.ErrRejected) || !errors.Is(each.Errs[1], dns.ErrRejected) || each.Errs[2] != nil {
+		if !errors.Is(each.Errs[0], provider.ErrRejected) || !errors.Is(each.Errs[1], provider.ErrRejected) || each.Errs[2] != nil {
 			t.Errorf("%v: %v", r, each.Errs)
 		}
 		apply(t, p, remove(good))
@@ -377,7 +378,7 @@ func TestConcurrentWriter(t *testing.T) {
 		e.put(key, fmt.Sprintf(`{"host":"192.0.2.1","priority":%d,"targetstrip":1}`, times))
 	}}
 	err := p.Apply(t.Context(), dns.Zone{}, []dns.Change{remove(longer)})
-	if each := (*dns.ApplyError)(nil); !errors.As(err, &each) || !errors.Is(each.Errs[0], errContended) {
+	if each := (*provider.ApplyError)(nil); !errors.As(err, &each) || !errors.Is(each.Errs[0], errContended) {
 		t.Errorf("against a writer without end: %v", err)
 	}
 }

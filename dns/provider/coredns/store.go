@@ -9,7 +9,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // pageSize is how many keys are read at once.
@@ -107,12 +107,12 @@ func classify(err error) error {
 		rpctypes.ErrUserEmpty, rpctypes.ErrUserNotFound, rpctypes.ErrInvalidAuthMgmt,
 	} {
 		if errors.Is(err, refusal) {
-			return fmt.Errorf("%w: %w: look at ETCD_USERNAME and ETCD_PASSWORD, and at what the user may do", dns.ErrCredentials, err)
+			return fmt.Errorf("%w: %w: look at ETCD_USERNAME and ETCD_PASSWORD, and at what the user may do", provider.ErrCredentials, err)
 		}
 	}
 	for _, refusal := range []error{rpctypes.ErrTooManyOps, rpctypes.ErrRequestTooLarge, rpctypes.ErrDuplicateKey, rpctypes.ErrEmptyKey} {
 		if errors.Is(err, refusal) {
-			return fmt.Errorf("%w: %w", dns.ErrRejected, err)
+			return fmt.Errorf("%w: %w", provider.ErrRejected, err)
 		}
 	}
 	return err
@@ -123,17 +123,17 @@ type dryRun struct{ clientv3.KV }
 
 // Put refuses to write.
 func (dryRun) Put(context.Context, string, string, ...clientv3.OpOption) (*clientv3.PutResponse, error) {
-	return nil, dns.ErrDryRun
+	return nil, provider.ErrDryRun
 }
 
 // Delete refuses to write.
 func (dryRun) Delete(context.Context, string, ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
-	return nil, dns.ErrDryRun
+	return nil, provider.ErrDryRun
 }
 
 // Compact refuses to forget.
 func (dryRun) Compact(context.Context, int64, ...clientv3.CompactOption) (*clientv3.CompactResponse, error) {
-	return nil, dns.ErrDryRun
+	return nil, provider.ErrDryRun
 }
 
 // Do refuses all but reading.
@@ -141,7 +141,7 @@ func (d dryRun) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, er
 	if op.IsGet() {
 		return d.KV.Do(ctx, op)
 	}
-	return clientv3.OpResponse{}, dns.ErrDryRun
+	return clientv3.OpResponse{}, provider.ErrDryRun
 }
 
 // Txn returns a transaction that refuses to be made.
@@ -159,4 +159,4 @@ func (t dryTxn) Then(...clientv3.Op) clientv3.Txn { return t }
 func (t dryTxn) Else(...clientv3.Op) clientv3.Txn { return t }
 
 // Commit refuses.
-func (dryTxn) Commit() (*clientv3.TxnResponse, error) { return nil, dns.ErrDryRun }
+func (dryTxn) Commit() (*clientv3.TxnResponse, error) { return nil, provider.ErrDryRun }

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/providertest"
 )
 
@@ -66,22 +67,22 @@ func (e *etcd) all() map[string]string {
 	return all
 }
 
-func input(owner string) dns.ProviderInput {
-	return dns.ProviderInput{
+func input(owner string) provider.Input {
+	return provider.Input{
 		OwnerID: owner, Domains: dns.NewDomainFilter(nil, nil), Log: slog.New(slog.DiscardHandler),
 		Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt },
 	}
 }
 
 // open returns a provider over the part of the etcd.
-func (e *etcd) open(in dns.ProviderInput, strict ...bool) *provider {
+func (e *etcd) open(in provider.Input, strict ...bool) *coreDNS {
 	e.t.Helper()
 	e.t.Setenv("ETCD_URLS", etcdURL)
 	p, err := (&Config{Prefix: e.prefix, StrictlyOwned: slices.Contains(strict, true)}).Open(e.t.Context(), in)
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	return p.(*provider)
+	return p.(*coreDNS)
 }
 
 // lookup reads the records of a name as CoreDNS does, without our code.

@@ -7,9 +7,10 @@ import (
 	"slices"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Apply implements [dns.Provider]. The error of one provider doesn't keep changes from the
+// Apply implements [provider.Provider]. The error of one provider doesn't keep changes from the
 // others; a change was made when all have made it.
 func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Change) error {
 	z, err := p.find(dnsZone.Name)
@@ -30,7 +31,7 @@ func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Ch
 	for i := range shares {
 		shares[i] = newShare(z, i, changes, refused)
 	}
-	p.each(func(i int, member dns.Provider) error {
+	p.each(func(i int, member provider.Provider) error {
 		shares[i].apply(ctx, member, z.parts[i])
 		return nil
 	})
@@ -59,11 +60,11 @@ type share struct {
 func (p *Provider) refuse(z *zone, c dns.Change) error {
 	key := c.RecordSet().Key()
 	if name, ok := p.closest(key.Name); !ok || name != z.Name {
-		return fmt.Errorf("%w: %s is not in the zone %s", dns.ErrRejected, key.Name, z.Name)
+		return fmt.Errorf("%w: %s is not in the zone %s", provider.ErrRejected, key.Name, z.Name)
 	}
 	for i, has := range z.has {
 		if r := has[key]; !z.unfinished[key] && !expected(r, c) {
-			return fmt.Errorf("%w: provider %d has the targets %q under %s %s, which others don't have", dns.ErrRejected, i+1, r.Targets, key.Name, key.Type)
+			return fmt.Errorf("%w: provider %d has the targets %q under %s %s, which others don't have", provider.ErrRejected, i+1, r.Targets, key.Name, key.Type)
 		}
 	}
 	return nil
@@ -99,18 +100,18 @@ func idle(c dns.Change) bool {
 }
 
 // apply has the provider do its share.
-func (s *share) apply(ctx context.Context, member dns.Provider, part dns.Zone) {
+func (s *share) apply(ctx context.Context, member provider.Provider, part dns.Zone) {
 	if len(s.changes) == 0 {
 		return
 	}
 	err := member.Apply(ctx, part, s.changes)
-	var applyError *dns.ApplyError
+	var applyError *provider.ApplyError
 	switch {
 	case err == nil:
 	case errors.As(err, &applyError):
 		s.take(applyError)
-	case errors.Is(err, dns.ErrRejected), errors.Is(err, dns.ErrCredentials), errors.Is(err, dns.ErrDryRun):
-		s.dry = errors.Is(err, dns.ErrDryRun)
+	case errors.Is(err, provider.ErrRejected), errors.Is(err, provider.ErrCredentials), errors.Is(err, provider.ErrDryRun):
+		s.dry = errors.Is(err, provider.ErrDryRun)
 		for _, i := range s.index {
 			s.outcomes[i] = err
 		}
@@ -120,7 +121,7 @@ func (s *share) apply(ctx context.Context, member dns.Provider, part dns.Zone) {
 }
 
 // take notes an error that is about each change.
-func (s *share) take(err *dns.ApplyError) {
+func (s *share) take(err *provider.ApplyError) {
 	if len(err.Errs) != len(s.changes) {
 		s.unknown = fmt.Errorf("provider %d: %d outcomes of %d changes: %s", s.member+1, len(err.Errs), len(s.changes), err)
 		return
@@ -152,7 +153,7 @@ func (z *zone) merge(shares []*share, changes []dns.Change, refused []error) err
 	var unknown error
 	for _, s := range shares {
 		if s.dry {
-			return dns.ErrDryRun
+			return provider.ErrDryRun
 		}
 		unknown = errors.Join(unknown, s.unknown)
 	}
@@ -166,7 +167,7 @@ func (z *zone) merge(shares []*share, changes []dns.Change, refused []error) err
 		if errs[i] = errors.Join(refused[i], err); errs[i] != nil {
 			failed++
 		}
-		letIn = letIn || made || !errors.Is(errs[i], dns.ErrCredentials)
+		letIn = letIn || made || !errors.Is(errs[i], provider.ErrCredentials)
 	}
 	switch {
 	case unknown != nil:
@@ -176,7 +177,7 @@ func (z *zone) merge(shares []*share, changes []dns.Change, refused []error) err
 	case !letIn:
 		return fmt.Errorf("change zone %s: %w", z.Name, errs[0])
 	}
-	return &dns.ApplyError{Errs: errs}
+	return &provider.ApplyError{Errs: errs}
 }
 
 // outcome returns whether any provider may have made a change, and the errors of all.

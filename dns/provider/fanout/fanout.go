@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // Unfinished is the property of a listed record set whose last change was not made by
@@ -18,7 +19,7 @@ const Unfinished = "fanout/unfinished"
 
 // Provider hands changes to several providers.
 type Provider struct {
-	members []dns.Provider
+	members []provider.Provider
 
 	mu sync.Mutex
 	// zones are by name.
@@ -39,20 +40,20 @@ type zone struct {
 }
 
 var (
-	_ dns.Provider       = (*Provider)(nil)
-	_ dns.Adjuster       = (*Provider)(nil)
-	_ dns.Batcher        = (*Provider)(nil)
-	_ dns.DomainFilterer = (*Provider)(nil)
+	_ provider.Provider       = (*Provider)(nil)
+	_ provider.Adjuster       = (*Provider)(nil)
+	_ provider.Batcher        = (*Provider)(nil)
+	_ provider.DomainFilterer = (*Provider)(nil)
 )
 
 // New returns a provider that hands changes to all of the members, of which there is one
 // at least.
-func New(members []dns.Provider) *Provider {
+func New(members []provider.Provider) *Provider {
 	return &Provider{members: slices.Clone(members), zones: map[string]*zone{}}
 }
 
 // each calls a function for each provider, for all at once, and returns their errors.
-func (p *Provider) each(call func(i int, member dns.Provider) error) []error {
+func (p *Provider) each(call func(i int, member provider.Provider) error) []error {
 	errs := make([]error, len(p.members))
 	var group sync.WaitGroup
 	for i, member := range p.members {
@@ -73,10 +74,10 @@ func named(errs []error) error {
 	return errors.Join(list...)
 }
 
-// Zones implements [dns.Provider].
+// Zones implements [provider.Provider].
 func (p *Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	lists := make([][]dns.Zone, len(p.members))
-	err := named(p.each(func(i int, member dns.Provider) (err error) {
+	err := named(p.each(func(i int, member provider.Provider) (err error) {
 		lists[i], err = member.Zones(ctx)
 		return err
 	}))
@@ -155,12 +156,12 @@ func around(list []dns.Zone, name string) (closest dns.Zone, n int) {
 	}
 }
 
-// Adjust implements [dns.Adjuster]: the record sets go through all providers in turn, and
+// Adjust implements [provider.Adjuster]: the record sets go through all providers in turn, and
 // once more, because each has to find what it would store itself.
 func (p *Provider) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
 	for range 2 {
 		for i, member := range p.members {
-			adjuster, ok := member.(dns.Adjuster)
+			adjuster, ok := member.(provider.Adjuster)
 			if !ok {
 				continue
 			}
@@ -173,10 +174,10 @@ func (p *Provider) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.
 	return wanted, nil
 }
 
-// Batch implements [dns.Batcher]: the smallest size and the longest interval of all.
+// Batch implements [provider.Batcher]: the smallest size and the longest interval of all.
 func (p *Provider) Batch() (size int, interval time.Duration) {
 	for _, member := range p.members {
-		if b, ok := member.(dns.Batcher); ok {
+		if b, ok := member.(provider.Batcher); ok {
 			n, pause := b.Batch()
 			if n > 0 && (size == 0 || n < size) {
 				size = n
@@ -187,11 +188,11 @@ func (p *Provider) Batch() (size int, interval time.Duration) {
 	return size, interval
 }
 
-// DomainFilter implements [dns.DomainFilterer]: names have to pass those of all.
+// DomainFilter implements [provider.DomainFilterer]: names have to pass those of all.
 func (p *Provider) DomainFilter(ctx context.Context) dns.Filter {
 	var all filters
 	for _, member := range p.members {
-		if f, ok := member.(dns.DomainFilterer); ok {
+		if f, ok := member.(provider.DomainFilterer); ok {
 			all = append(all, f.DomainFilter(ctx))
 		}
 	}
@@ -211,7 +212,7 @@ func (p *Provider) find(name string) (*zone, error) {
 	if z := p.zones[dns.Canonical(name)]; z != nil {
 		return z, nil
 	}
-	return nil, fmt.Errorf("%w: %q is not a zone of all providers", dns.ErrRejected, name)
+	return nil, fmt.Errorf("%w: %q is not a zone of all providers", provider.ErrRejected, name)
 }
 
 // closest returns the name of the zone that a name is in, and whether there is one.

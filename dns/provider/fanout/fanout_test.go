@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/fanout"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/providertest"
@@ -21,8 +22,8 @@ var zone = dns.Zone{ID: zoneName, Name: zoneName}
 
 func TestConformance(t *testing.T) {
 	providertest.Run(t, providertest.Options{
-		Open: func(t *testing.T, in dns.ProviderInput) providertest.Fixture {
-			var members []dns.Provider
+		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
+			var members []provider.Provider
 			for _, zones := range [][]string{{zoneName, "2.0.192.in-addr.arpa"}, {zoneName, "192.in-addr.arpa", "other.test"}} {
 				p, err := (&inmemory.Config{Zones: zones}).Open(t.Context(), in)
 				if err != nil {
@@ -55,7 +56,7 @@ type pair struct {
 func newPair(t *testing.T) pair {
 	t.Helper()
 	p := pair{t: t, a: inmemory.New(zoneName), b: inmemory.New(zoneName)}
-	p.Provider = fanout.New([]dns.Provider{p.a, p.b})
+	p.Provider = fanout.New([]provider.Provider{p.a, p.b})
 	if _, err := p.Zones(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -170,8 +171,8 @@ func TestNothingIsOverwritten(t *testing.T) {
 	p.put(p.b, record("www", "192.0.2.66"))
 	p.expect("", "", "www 300 192.0.2.66")
 	err := p.apply(dns.Change{New: record("www", "192.0.2.1")}, dns.Change{New: record("api", "192.0.2.1")})
-	var applyError *dns.ApplyError
-	if !errors.As(err, &applyError) || !errors.Is(applyError.Errs[0], dns.ErrRejected) || applyError.Errs[1] != nil {
+	var applyError *provider.ApplyError
+	if !errors.As(err, &applyError) || !errors.Is(applyError.Errs[0], provider.ErrRejected) || applyError.Errs[1] != nil {
 		t.Fatalf("got %v", err)
 	}
 	p.expect("api 300 192.0.2.1", "api 300 192.0.2.1", "api 300 192.0.2.1; www 300 192.0.2.66")
@@ -192,16 +193,16 @@ func TestUnfinished(t *testing.T) {
 		want   string
 	}{
 		{name: "created", change: dns.Change{New: old}, err: down, listed: "www 300 192.0.2.1 fanout/unfinished", then: old, want: "www 300 192.0.2.1"},
-		{name: "created, not wanted any more", change: dns.Change{New: old}, err: dns.ErrRejected, listed: "www 300 192.0.2.1 fanout/unfinished"},
+		{name: "created, not wanted any more", change: dns.Change{New: old}, err: provider.ErrRejected, listed: "www 300 192.0.2.1 fanout/unfinished"},
 		{
-			name: "replaced", there: old, change: dns.Change{Old: old, New: updated}, err: dns.ErrRejected,
+			name: "replaced", there: old, change: dns.Change{Old: old, New: updated}, err: provider.ErrRejected,
 			listed: "www 300 192.0.2.2 fanout/unfinished", then: updated, want: "www 300 192.0.2.2",
 		},
 		{
 			name: "replaced, wanted otherwise by now", there: old, change: dns.Change{Old: old, New: updated}, err: down,
 			listed: "www 300 192.0.2.2 fanout/unfinished", then: record("www", "192.0.2.3"), want: "www 300 192.0.2.3",
 		},
-		{name: "deleted", there: old, change: dns.Change{Old: old}, err: dns.ErrCredentials, listed: "www 300 192.0.2.1 fanout/unfinished"},
+		{name: "deleted", there: old, change: dns.Change{Old: old}, err: provider.ErrCredentials, listed: "www 300 192.0.2.1 fanout/unfinished"},
 		{
 			name: "deleted, wanted again", there: old, change: dns.Change{Old: old}, err: down,
 			listed: "www 300 192.0.2.1 fanout/unfinished", then: old, want: "www 300 192.0.2.1",
@@ -216,7 +217,7 @@ func TestUnfinished(t *testing.T) {
 			p.get()
 			fail(p.b, test.err)
 			err := p.apply(test.change)
-			var applyError *dns.ApplyError
+			var applyError *provider.ApplyError
 			if known := errors.As(err, &applyError); !errors.Is(err, test.err) || known == (test.err == down) {
 				t.Fatalf("got %v", err)
 			}
@@ -255,11 +256,11 @@ func TestAnswerLost(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	p := newPair(t)
-	fail(p.a, dns.ErrCredentials)
-	fail(p.b, dns.ErrCredentials)
+	fail(p.a, provider.ErrCredentials)
+	fail(p.b, provider.ErrCredentials)
 	err := p.apply(dns.Change{New: record("www", "192.0.2.1")})
-	var applyError *dns.ApplyError
-	if !errors.Is(err, dns.ErrCredentials) || errors.As(err, &applyError) {
+	var applyError *provider.ApplyError
+	if !errors.Is(err, provider.ErrCredentials) || errors.As(err, &applyError) {
 		t.Errorf("nobody is let in: %v", err)
 	}
 	p.b.SetHooks(inmemory.Hooks{Before: func(context.Context, inmemory.Call) error { return errors.New("down") }})
@@ -273,7 +274,7 @@ func TestErrors(t *testing.T) {
 
 // zoned has zones, and otherwise does nothing.
 type zoned struct {
-	dns.Provider
+	provider.Provider
 	zones []dns.Zone
 }
 
@@ -292,7 +293,7 @@ func TestZones(t *testing.T) {
 		{"one has a smaller one", [][]string{{"a.test"}, {"sub.a.test", "b.test"}}, `["sub.a.test"]`},
 		{"names that only end alike", [][]string{{"a.test"}, {"aa.test"}}, "[]"},
 	} {
-		var members []dns.Provider
+		var members []provider.Provider
 		for _, list := range test.lists {
 			var zones []dns.Zone
 			for _, name := range list {
@@ -310,14 +311,14 @@ func TestZones(t *testing.T) {
 		}
 	}
 	twins := zoned{zones: []dns.Zone{{ID: "1", Name: "a.test"}, {ID: "2", Name: "a.test", Private: true}}}
-	if zones, err := fanout.New([]dns.Provider{twins, twins}).Zones(t.Context()); err == nil {
+	if zones, err := fanout.New([]provider.Provider{twins, twins}).Zones(t.Context()); err == nil {
 		t.Errorf("two zones of one name: %v", zones)
 	}
 }
 
 // adjusting has limits of its own.
 type adjusting struct {
-	dns.Provider
+	provider.Provider
 	minTTL, size int64
 }
 
@@ -336,7 +337,7 @@ func (a adjusting) Batch() (int, time.Duration) {
 }
 
 func TestLimitsOfAll(t *testing.T) {
-	p := fanout.New([]dns.Provider{adjusting{minTTL: 600}, inmemory.New(), adjusting{minTTL: 900, size: 50}, adjusting{size: 20}})
+	p := fanout.New([]provider.Provider{adjusting{minTTL: 600}, inmemory.New(), adjusting{minTTL: 900, size: 50}, adjusting{size: 20}})
 	list, err := p.Adjust(t.Context(), []*dns.RecordSet{record("www", "192.0.2.1")})
 	if err != nil || list[0].TTL != 900 {
 		t.Errorf("Adjust: %v, %v", list, err)

@@ -8,9 +8,10 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Records implements [dns.Provider].
+// Records implements [provider.Provider].
 func (p *Provider) Records(ctx context.Context, dnsZone dns.Zone) ([]*dns.RecordSet, error) {
 	z, err := p.find(dnsZone.Name)
 	if err != nil {
@@ -27,7 +28,7 @@ func (p *Provider) Records(ctx context.Context, dnsZone dns.Zone) ([]*dns.Record
 
 // read lists the zone at those providers of which it isn't known what they have.
 func (p *Provider) read(ctx context.Context, z *zone) error {
-	return named(p.each(func(i int, member dns.Provider) error {
+	return named(p.each(func(i int, member provider.Provider) error {
 		if z.has[i] != nil {
 			return nil
 		}

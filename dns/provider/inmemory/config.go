@@ -8,14 +8,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // Plugin returns the kind of provider.
-func Plugin() dns.ProviderPlugin {
-	return dns.ProviderPlugin{
+func Plugin() provider.Plugin {
+	return provider.Plugin{
 		Names:   []string{"inmemory"},
 		Summary: "keeps zones in memory, to try things out",
-		New:     func() dns.ProviderConfig { return &Config{} },
+		New:     func() provider.Config { return &Config{} },
 	}
 }
 
@@ -25,13 +26,13 @@ type Config struct {
 	Zones []string
 }
 
-// Flags implements [dns.ProviderConfig].
+// Flags implements [provider.Config].
 func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&c.Zones, "inmemory-zone", c.Zones, "A zone of the in-memory provider; may be given several times")
 }
 
-// Open implements [dns.ProviderConfig].
-func (c *Config) Open(_ context.Context, in dns.ProviderInput) (dns.Provider, error) {
+// Open implements [provider.Config].
+func (c *Config) Open(_ context.Context, in provider.Input) (provider.Provider, error) {
 	p := New()
 	p.dryRun = in.DryRun
 	for _, name := range c.Zones {

@@ -7,7 +7,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Operation is a method of [dns.Provider].
+// Operation is a method of [provider.Provider].
 type Operation string
 
 // The operations.

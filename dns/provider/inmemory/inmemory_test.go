@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/providertest"
 )
@@ -20,7 +21,7 @@ var zone = dns.Zone{ID: zoneName, Name: zoneName}
 
 func TestConformance(t *testing.T) {
 	providertest.Run(t, providertest.Options{
-		Open: func(t *testing.T, in dns.ProviderInput) providertest.Fixture {
+		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
 			config := inmemory.Plugin().New()
 			flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 			config.Flags(flags)
@@ -84,7 +85,7 @@ func TestApplyIsStrict(t *testing.T) {
 				t.Fatalf("got %v, want %v", err, test.want)
 			}
 			first := p.Get(dns.Key{Name: "first.example.test", Type: "A"})
-			if rejected := errors.Is(err, dns.ErrRejected); rejected != (test.want != nil) || rejected != (first == nil) {
+			if rejected := errors.Is(err, provider.ErrRejected); rejected != (test.want != nil) || rejected != (first == nil) {
 				t.Errorf("rejected: %v, the change before was made: %v", rejected, first != nil)
 			}
 		})
@@ -201,7 +202,7 @@ func TestZones(t *testing.T) {
 		t.Error("a record set was put outside of the zones")
 	}
 	config := &inmemory.Config{Zones: []string{"a.test", "b.test", "ab.test"}}
-	p, err := config.Open(t.Context(), dns.ProviderInput{ZoneIDs: []string{"b.test"}})
+	p, err := config.Open(t.Context(), provider.Input{ZoneIDs: []string{"b.test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +211,7 @@ func TestZones(t *testing.T) {
 	if d := cmp.Diff(want, zones); d != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, d)
 	}
-	if _, err := (&inmemory.Config{Zones: []string{"a.test", "A.test"}}).Open(t.Context(), dns.ProviderInput{}); err == nil {
+	if _, err := (&inmemory.Config{Zones: []string{"a.test", "A.test"}}).Open(t.Context(), provider.Input{}); err == nil {
 		t.Error("opened with one zone twice")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // Provider has zones in memory.
@@ -30,7 +31,7 @@ type zone struct {
 	sorted []*dns.RecordSet
 }
 
-var _ dns.Provider = (*Provider)(nil)
+var _ provider.Provider = (*Provider)(nil)
 
 // New returns a provider with empty zones. A name that occurs twice is one zone.
 func New(zones ...string) *Provider {
@@ -60,7 +61,7 @@ func (p *Provider) CreateZone(name string) error {
 	return nil
 }
 
-// Zones implements [dns.Provider].
+// Zones implements [provider.Provider].
 func (p *Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	hooks, call := p.hooks.Load(), Call{Operation: Zones}
 	if err := hooks.before(ctx, call); err != nil {
@@ -84,7 +85,7 @@ func (p *Provider) list() []dns.Zone {
 	return zones
 }
 
-// Records implements [dns.Provider].
+// Records implements [provider.Provider].
 func (p *Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
 	hooks, call := p.hooks.Load(), Call{Operation: Records, Zone: zone}
 	if err := hooks.before(ctx, call); err != nil {
@@ -97,10 +98,10 @@ func (p *Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet
 	return list, nil
 }
 
-// Apply implements [dns.Provider]. It makes all changes or none.
+// Apply implements [provider.Provider]. It makes all changes or none.
 func (p *Provider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if p.dryRun {
-		return dns.ErrDryRun
+		return provider.ErrDryRun
 	}
 	hooks, call := p.hooks.Load(), Call{Operation: Apply, Zone: zone, Changes: changes}
 	err := hooks.before(ctx, call)
@@ -127,7 +128,7 @@ func (p *Provider) apply(zone dns.Zone, changes []dns.Change) error {
 	b := batch{zone: z, closest: p.closest, names: map[string][]*dns.RecordSet{}, seen: make(map[dns.Key]bool, len(changes))}
 	for _, c := range changes {
 		if err := b.add(c); err != nil {
-			return fmt.Errorf("change zone %s: %w: %w", z.Name, dns.ErrRejected, err)
+			return fmt.Errorf("change zone %s: %w: %w", z.Name, provider.ErrRejected, err)
 		}
 	}
 	z.store(b.names)
@@ -149,7 +150,7 @@ func (z *zone) store(names map[string][]*dns.RecordSet) {
 func (p *Provider) find(name string) (*zone, error) {
 	z := p.zones[dns.Canonical(name)]
 	if z == nil {
-		return nil, fmt.Errorf("%w: there is no zone %q; add it with --inmemory-zone", dns.ErrRejected, name)
+		return nil, fmt.Errorf("%w: there is no zone %q; add it with --inmemory-zone", provider.ErrRejected, name)
 	}
 	return z, nil
 }

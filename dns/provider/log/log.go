@@ -12,14 +12,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // Plugin returns the kind of provider.
-func Plugin() dns.ProviderPlugin {
-	return dns.ProviderPlugin{
+func Plugin() provider.Plugin {
+	return provider.Plugin{
 		Names:   []string{"log", "stdout"},
 		Summary: "prints each change as a line to the standard output",
-		New:     func() dns.ProviderConfig { return config{} },
+		New:     func() provider.Config { return config{} },
 	}
 }
 
@@ -28,8 +29,8 @@ type config struct{}
 // Flags adds none: there is nothing to set.
 func (config) Flags(*pflag.FlagSet) {}
 
-// Open implements [dns.ProviderConfig].
-func (config) Open(_ context.Context, in dns.ProviderInput) (dns.Provider, error) {
+// Open implements [provider.Config].
+func (config) Open(_ context.Context, in provider.Input) (provider.Provider, error) {
 	p := New(os.Stdout)
 	p.dryRun = in.DryRun
 	return p, nil
@@ -49,10 +50,10 @@ func New(out io.Writer) *Provider {
 	return &Provider{out: out, sets: map[dns.Key]*dns.RecordSet{}}
 }
 
-// Zones implements [dns.Provider].
+// Zones implements [provider.Provider].
 func (p *Provider) Zones(context.Context) ([]dns.Zone, error) { return []dns.Zone{{}}, nil }
 
-// Records implements [dns.Provider].
+// Records implements [provider.Provider].
 func (p *Provider) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("list records: %w", err)
@@ -66,11 +67,11 @@ func (p *Provider) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, e
 	return list, nil
 }
 
-// Apply implements [dns.Provider]. When the lines can't be written, the changes are as
+// Apply implements [provider.Provider]. When the lines can't be written, the changes are as
 // if they had not been made, and are tried again.
 func (p *Provider) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
 	if p.dryRun {
-		return dns.ErrDryRun
+		return provider.ErrDryRun
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("print changes: %w", err)

@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/providertest"
 )
 
 func TestConformance(t *testing.T) {
 	providertest.Run(t, providertest.Options{
-		Open: func(_ *testing.T, in dns.ProviderInput) providertest.Fixture {
+		Open: func(_ *testing.T, in provider.Input) providertest.Fixture {
 			p := New(io.Discard)
 			p.dryRun = in.DryRun
 			return providertest.Fixture{Provider: p, Zone: "example.test", Reverse: "2.0.192.in-addr.arpa"}
@@ -60,11 +61,11 @@ func TestWriteFails(t *testing.T) {
 }
 
 func TestPlugin(t *testing.T) {
-	p, err := Plugin().New().Open(t.Context(), dns.ProviderInput{DryRun: true})
+	p, err := Plugin().New().Open(t.Context(), provider.Input{DryRun: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Apply(t.Context(), dns.Zone{}, []dns.Change{{New: &dns.RecordSet{Name: "www"}}}); !errors.Is(err, dns.ErrDryRun) {
+	if err := p.Apply(t.Context(), dns.Zone{}, []dns.Change{{New: &dns.RecordSet{Name: "www"}}}); !errors.Is(err, provider.ErrDryRun) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 const (
@@ -174,9 +174,9 @@ func (e *statusError) advice() string {
 func (e *statusError) Unwrap() error {
 	switch e.status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return dns.ErrCredentials
+		return provider.ErrCredentials
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
-		return dns.ErrRejected
+		return provider.ErrRejected
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func passing(err error) bool {
 		return status.status >= 500 || status.status == http.StatusTooManyRequests
 	}
 	var certificate *tls.CertificateVerificationError
-	if errors.Is(err, dns.ErrDryRun) || errors.As(err, &certificate) {
+	if errors.Is(err, provider.ErrDryRun) || errors.As(err, &certificate) {
 		return false
 	}
 	var transport *url.Error
@@ -209,5 +209,5 @@ func (d dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		_ = req.Body.Close()
 	}
-	return nil, dns.ErrDryRun
+	return nil, provider.ErrDryRun
 }

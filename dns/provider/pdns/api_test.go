@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 func TestPlugin(t *testing.T) {
@@ -38,7 +39,7 @@ func TestPlugin(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("flags (-want +got):\n%s", diff)
 	}
-	if !dns.IsSecret(flags.Lookup("pdns-api-key")) {
+	if !provider.IsSecret(flags.Lookup("pdns-api-key")) {
 		t.Error("--pdns-api-key is not a secret")
 	}
 }
@@ -50,18 +51,18 @@ func TestOpenErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := map[string]struct {
-		change func(*Config, *dns.ProviderInput)
+		change func(*Config, *provider.Input)
 		want   string
 	}{
-		"no key":        {func(c *Config, _ *dns.ProviderInput) { c.APIKey = "" }, "--pdns-api-key"},
-		"no URL":        {func(c *Config, _ *dns.ProviderInput) { c.Server = "http://u:the-secret@h:port" }, "--pdns-server"},
-		"scheme":        {func(c *Config, _ *dns.ProviderInput) { c.Server = "localhost:8081" }, "--pdns-server"},
-		"no server":     {func(c *Config, _ *dns.ProviderInput) { c.ServerID = "" }, "--pdns-server-id"},
-		"missing CA":    {func(_ *Config, in *dns.ProviderInput) { in.TLS.CA = "missing" }, "--tls-ca"},
-		"bad CA":        {func(_ *Config, in *dns.ProviderInput) { in.TLS.CA = notPEM }, "--tls-ca"},
-		"half a pair":   {func(_ *Config, in *dns.ProviderInput) { in.TLS.Cert = notPEM }, "--tls-client-cert"},
-		"not a pair":    {func(_ *Config, in *dns.ProviderInput) { in.TLS.Cert, in.TLS.Key = notPEM, notPEM }, "--tls-client-cert"},
-		"nothing wrong": {func(*Config, *dns.ProviderInput) {}, ""},
+		"no key":        {func(c *Config, _ *provider.Input) { c.APIKey = "" }, "--pdns-api-key"},
+		"no URL":        {func(c *Config, _ *provider.Input) { c.Server = "http://u:the-secret@h:port" }, "--pdns-server"},
+		"scheme":        {func(c *Config, _ *provider.Input) { c.Server = "localhost:8081" }, "--pdns-server"},
+		"no server":     {func(c *Config, _ *provider.Input) { c.ServerID = "" }, "--pdns-server-id"},
+		"missing CA":    {func(_ *Config, in *provider.Input) { in.TLS.CA = "missing" }, "--tls-ca"},
+		"bad CA":        {func(_ *Config, in *provider.Input) { in.TLS.CA = notPEM }, "--tls-ca"},
+		"half a pair":   {func(_ *Config, in *provider.Input) { in.TLS.Cert = notPEM }, "--tls-client-cert"},
+		"not a pair":    {func(_ *Config, in *provider.Input) { in.TLS.Cert, in.TLS.Key = notPEM, notPEM }, "--tls-client-cert"},
+		"nothing wrong": {func(*Config, *provider.Input) {}, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +111,7 @@ func (s *script) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{"Location": {"http://elsewhere/"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
 }
 
-func scripted(t *testing.T, in dns.ProviderInput, statuses ...int) (*provider, *script) {
+func scripted(t *testing.T, in provider.Input, statuses ...int) (*powerDNS, *script) {
 	t.Helper()
 	s := &script{statuses: statuses}
 	in.Wrap = func(http.RoundTripper) http.RoundTripper { return s }
@@ -118,7 +119,7 @@ func scripted(t *testing.T, in dns.ProviderInput, statuses ...int) (*provider, *
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.(*provider), s
+	return p.(*powerDNS), s
 }
 
 func TestTries(t *testing.T) {
@@ -138,10 +139,10 @@ func TestTries(t *testing.T) {
 		"too many requests": {[]int{429, 200}, three[:2], true, nil},
 		"not found":         {[]int{404}, three[:1], false, nil},
 		"redirection":       {[]int{301}, three[:1], false, nil},
-		"key":               {[]int{401}, three[:1], false, dns.ErrCredentials},
-		"forbidden":         {[]int{403}, three[:1], false, dns.ErrCredentials},
-		"unprocessable":     {[]int{422}, three[:1], false, dns.ErrRejected},
-		"bad request":       {[]int{400}, three[:1], false, dns.ErrRejected},
+		"key":               {[]int{401}, three[:1], false, provider.ErrCredentials},
+		"forbidden":         {[]int{403}, three[:1], false, provider.ErrCredentials},
+		"unprocessable":     {[]int{422}, three[:1], false, provider.ErrRejected},
+		"bad request":       {[]int{400}, three[:1], false, provider.ErrRejected},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +152,7 @@ func TestTries(t *testing.T) {
 				if (err == nil) != tt.ok || tt.ok && len(zones) != 1 {
 					t.Errorf("zones %v, error %v", zones, err)
 				}
-				for _, class := range []error{dns.ErrCredentials, dns.ErrRejected} {
+				for _, class := range []error{provider.ErrCredentials, provider.ErrRejected} {
 					if errors.Is(err, class) != (class == tt.is) {
 						t.Errorf("error %v is %v: %v", err, class, !(class == tt.is))
 					}
@@ -220,7 +221,7 @@ func TestDryRunTransport(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := p.api.patch(t.Context(), "example.test.", []rrset{{Name: "www.example.test.", Type: "A", ChangeType: changeDelete}})
-	if !errors.Is(err, dns.ErrDryRun) || len(s.requests) != 1 {
+	if !errors.Is(err, provider.ErrDryRun) || len(s.requests) != 1 {
 		t.Errorf("error %v, requests %v", err, s.requests)
 	}
 }

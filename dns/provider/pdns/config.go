@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // Config is what the user says about PowerDNS.
@@ -27,25 +28,25 @@ type Config struct {
 }
 
 // Plugin returns the provider of --provider=pdns.
-func Plugin() dns.ProviderPlugin {
-	return dns.ProviderPlugin{
+func Plugin() provider.Plugin {
+	return provider.Plugin{
 		Names:   []string{"pdns"},
 		Summary: "PowerDNS Authoritative Server, through its HTTP API",
-		New:     func() dns.ProviderConfig { return &Config{Server: "http://localhost:8081", ServerID: "localhost"} },
+		New:     func() provider.Config { return &Config{Server: "http://localhost:8081", ServerID: "localhost"} },
 	}
 }
 
-// Flags implements dns.ProviderConfig.
+// Flags implements provider.Config.
 func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Server, "pdns-server", c.Server, "URL of the PowerDNS API, without /api/v1")
 	flags.StringVar(&c.ServerID, "pdns-server-id", c.ServerID, "Name of the server in the PowerDNS API")
 	flags.StringVar(&c.APIKey, "pdns-api-key", c.APIKey, "Key for the PowerDNS API (required with --provider=pdns)")
-	dns.Secret(flags, "pdns-api-key")
+	provider.Secret(flags, "pdns-api-key")
 	flags.BoolVar(&c.SkipTLSVerify, "pdns-skip-tls-verify", c.SkipTLSVerify, "Don't verify the certificate of the PowerDNS API")
 }
 
-// Open implements dns.ProviderConfig.
-func (c *Config) Open(ctx context.Context, in dns.ProviderInput) (dns.Provider, error) {
+// Open implements provider.Config.
+func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider, error) {
 	if c.APIKey == "" {
 		return nil, errors.New("--pdns-api-key: is missing: give the api-key of pdns.conf")
 	}
@@ -71,7 +72,7 @@ func (c *Config) Open(ctx context.Context, in dns.ProviderInput) (dns.Provider, 
 	if in.DryRun {
 		sender = dryRun{next: sender}
 	}
-	return &provider{
+	return &powerDNS{
 		api: &api{
 			base:   server.JoinPath("api", "v1", "servers", url.PathEscape(c.ServerID)),
 			key:    c.APIKey,
@@ -82,7 +83,7 @@ func (c *Config) Open(ctx context.Context, in dns.ProviderInput) (dns.Provider, 
 }
 
 // tls reads the files that are given.
-func (c *Config) tls(files dns.TLSFiles) (*tls.Config, error) {
+func (c *Config) tls(files provider.TLSFiles) (*tls.Config, error) {
 	// The user may ask for it, for a server with a certificate of its own making.
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.SkipTLSVerify}
 	if files.CA != "" {

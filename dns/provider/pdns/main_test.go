@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/providertest"
 	"github.com/signpostd/signpost/internal/childprocess"
 )
@@ -168,18 +169,18 @@ func freshZone(t *testing.T) dns.Zone {
 	return newZone(t, fmt.Sprintf("z%d.example.test", zones.Add(1)))
 }
 
-func input() dns.ProviderInput {
-	return dns.ProviderInput{
+func input() provider.Input {
+	return provider.Input{
 		Domains: dns.NewDomainFilter(nil, nil), Log: slog.New(slog.DiscardHandler),
 		Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt },
 	}
 }
 
-func open(t *testing.T, in dns.ProviderInput) *provider {
+func open(t *testing.T, in provider.Input) *powerDNS {
 	t.Helper()
 	p, err := (&Config{Server: server.api, ServerID: "localhost", APIKey: apiKey}).Open(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.(*provider)
+	return p.(*powerDNS)
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 const (
@@ -25,13 +26,13 @@ var handled = []string{
 }
 
 var (
-	_ dns.Provider       = (*provider)(nil)
-	_ dns.Adjuster       = (*provider)(nil)
-	_ dns.DomainFilterer = (*provider)(nil)
+	_ provider.Provider       = (*powerDNS)(nil)
+	_ provider.Adjuster       = (*powerDNS)(nil)
+	_ provider.DomainFilterer = (*powerDNS)(nil)
 )
 
-// provider implements dns.Provider, dns.Adjuster and dns.DomainFilterer.
-type provider struct {
+// provider implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
+type powerDNS struct {
 	api       *api
 	domains   dns.Filter
 	zoneIDs   dns.ZoneIDFilter
@@ -42,8 +43,8 @@ type provider struct {
 	parts *partition
 }
 
-// Records implements dns.Provider.
-func (p *provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+// Records implements provider.Provider.
+func (p *powerDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
 	info, err := p.api.zone(ctx, zone.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read zone %s of PowerDNS: %w", zone.Name, err)
@@ -83,8 +84,8 @@ func aliasProperty() []dns.Property {
 	return []dns.Property{{Name: dns.PropertyAlias, Value: string(dns.AliasTrue)}}
 }
 
-// Adjust implements dns.Adjuster.
-func (p *provider) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+// Adjust implements provider.Adjuster.
+func (p *powerDNS) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
 	parts, err := p.known(ctx)
 	if err != nil {
 		return nil, err
@@ -128,8 +129,8 @@ func storedType(zone dns.Zone, r *dns.RecordSet) string {
 	return r.Type
 }
 
-// Apply implements dns.Provider. PowerDNS makes all changes or none.
-func (p *provider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+// Apply implements provider.Provider. PowerDNS makes all changes or none.
+func (p *powerDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -141,7 +142,7 @@ func (p *provider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	for _, c := range changes {
 		name := c.RecordSet().Name
 		if found, ok := parts.all.Find(name); !ok || found.ID != zone.ID {
-			return fmt.Errorf("change %s in zone %s: %w: the zone of the name is %q", name, zone.Name, dns.ErrRejected, found.Name)
+			return fmt.Errorf("change %s in zone %s: %w: the zone of the name is %q", name, zone.Name, provider.ErrRejected, found.Name)
 		}
 		gone, come, err := rrsets(zone, c)
 		if err != nil {
@@ -184,7 +185,7 @@ func rrsets(zone dns.Zone, c dns.Change) (gone, come []rrset, err error) {
 		ttl = defaultTTL
 	}
 	if ttl > math.MaxInt32 {
-		return nil, nil, fmt.Errorf("%w: a TTL of %d s is too much: it must be at most %d", dns.ErrRejected, ttl, math.MaxInt32)
+		return nil, nil, fmt.Errorf("%w: a TTL of %d s is too much: it must be at most %d", provider.ErrRejected, ttl, math.MaxInt32)
 	}
 	set := rrset{Name: apiName(r), Type: storedType(zone, r), TTL: ttl, ChangeType: changeReplace}
 	for _, t := range r.Targets {

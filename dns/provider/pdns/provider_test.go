@@ -11,18 +11,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/providertest"
 )
 
 func TestConformance(t *testing.T) {
 	providertest.Run(t, providertest.Options{
 		Types: handled,
-		Open: func(t *testing.T, in dns.ProviderInput) providertest.Fixture {
+		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
 			zone := freshZone(t)
 			reverse := newZone(t, fmt.Sprintf("%d.10.in-addr.arpa", zones.Add(1)))
 			return providertest.Fixture{
 				Provider: open(t, in), Zone: zone.Name, Reverse: reverse.Name, Lookup: providertest.DNS(server.dns),
-				Reopen: func(t *testing.T) dns.Provider { return open(t, in) },
+				Reopen: func(t *testing.T) provider.Provider { return open(t, in) },
 			}
 		},
 	})
@@ -38,7 +39,7 @@ func aliased(r *dns.RecordSet) *dns.RecordSet {
 }
 
 // stored returns what the API has in a zone but SOA and NS, as "type name targets".
-func stored(t *testing.T, p *provider, zone dns.Zone) []string {
+func stored(t *testing.T, p *powerDNS, zone dns.Zone) []string {
 	t.Helper()
 	info, err := p.api.zone(t.Context(), zone.ID)
 	if err != nil {
@@ -190,7 +191,7 @@ func TestZonesAndResidualZones(t *testing.T) {
 		}
 	}
 	err = p.Apply(t.Context(), apex, []dns.Change{{New: set("www."+child.Name, dns.TypeA, "192.0.2.1")}})
-	if !errors.Is(err, dns.ErrRejected) {
+	if !errors.Is(err, provider.ErrRejected) {
 		t.Errorf("a name of another zone: %v", err)
 	}
 }
@@ -232,7 +233,7 @@ func TestRejected(t *testing.T) {
 		{{New: twice}, {New: twice}},
 	} {
 		changes := append([]dns.Change{{New: set("good."+zone.Name, dns.TypeA, "192.0.2.1")}}, bad...)
-		if err := p.Apply(t.Context(), zone, changes); !errors.Is(err, dns.ErrRejected) {
+		if err := p.Apply(t.Context(), zone, changes); !errors.Is(err, provider.ErrRejected) {
 			t.Errorf("%v: %v", bad[0].New, err)
 		}
 		if rest := stored(t, p, zone); rest != nil {
@@ -251,7 +252,7 @@ func TestWrongKey(t *testing.T) {
 	_, recordsErr := p.Records(t.Context(), zone)
 	applyErr := p.Apply(t.Context(), zone, []dns.Change{{New: set("www."+zone.Name, dns.TypeA, "192.0.2.1")}})
 	for _, err := range []error{zonesErr, recordsErr, applyErr} {
-		if !errors.Is(err, dns.ErrCredentials) || strings.Contains(err.Error(), "secret") {
+		if !errors.Is(err, provider.ErrCredentials) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("error %v", err)
 		}
 	}

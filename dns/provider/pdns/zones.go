@@ -16,8 +16,8 @@ type partition struct {
 	admits map[string]bool
 }
 
-// Zones implements dns.Provider.
-func (p *provider) Zones(ctx context.Context) ([]dns.Zone, error) {
+// Zones implements provider.Provider.
+func (p *powerDNS) Zones(ctx context.Context) ([]dns.Zone, error) {
 	parts, err := p.divide(ctx)
 	if err != nil {
 		return nil, err
@@ -25,9 +25,9 @@ func (p *provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return parts.managed, nil
 }
 
-// DomainFilter implements dns.DomainFilterer: names in a zone of the server that is not to
+// DomainFilter implements provider.DomainFilterer: names in a zone of the server that is not to
 // be managed can't be had in a zone above it.
-func (p *provider) DomainFilter(ctx context.Context) dns.Filter {
+func (p *powerDNS) DomainFilter(ctx context.Context) dns.Filter {
 	parts, err := p.known(ctx)
 	if err != nil {
 		// The error is that of Zones. Nothing can be had of zones that are not known.
@@ -37,7 +37,7 @@ func (p *provider) DomainFilter(ctx context.Context) dns.Filter {
 }
 
 // divide asks the server for its zones.
-func (p *provider) divide(ctx context.Context) (*partition, error) {
+func (p *powerDNS) divide(ctx context.Context) (*partition, error) {
 	infos, err := p.api.zones(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the zones of PowerDNS: %w", err)
@@ -60,7 +60,7 @@ func (p *provider) divide(ctx context.Context) (*partition, error) {
 }
 
 // known returns the zones as they were last, and asks for them if they never were.
-func (p *provider) known(ctx context.Context) (*partition, error) {
+func (p *powerDNS) known(ctx context.Context) (*partition, error) {
 	p.mu.Lock()
 	parts := p.parts
 	p.mu.Unlock()
@@ -72,7 +72,7 @@ func (p *provider) known(ctx context.Context) (*partition, error) {
 
 // admits reports whether a zone is to be managed. The dot at the end of an id may be left
 // out in the filter.
-func (p *provider) admits(zone dns.Zone) bool {
+func (p *powerDNS) admits(zone dns.Zone) bool {
 	return p.domains.Match(zone.Name) && p.zoneNames.Match(zone.Name) &&
 		(p.zoneIDs.Match(zone.ID) || p.zoneIDs.Match(strings.TrimSuffix(zone.ID, ".")))
 }

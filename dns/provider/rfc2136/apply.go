@@ -11,6 +11,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // maxMessage leaves room for a signature in a message of 65,535 octets.
@@ -19,13 +20,13 @@ const maxMessage = 60_000
 // errPending stands for the outcome of a change that hasn't been sent.
 var errPending = errors.New("not sent")
 
-// Apply implements [dns.Provider]. What a server refuses is tried in smaller parts, down
+// Apply implements [provider.Provider]. What a server refuses is tried in smaller parts, down
 // to the changes of one name and its ownership records, so that one doesn't stop the rest.
 func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Change) error {
 	z, err := p.find(dnsZone)
 	switch {
 	case p.dialer.dryRun:
-		return dns.ErrDryRun
+		return provider.ErrDryRun
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
@@ -93,7 +94,7 @@ func (a *attempt) somewhere(ctx context.Context) error {
 // nobodyIsLetIn reports whether everything that was sent was refused because of who asks.
 func (a *attempt) nobodyIsLetIn() bool {
 	return !slices.ContainsFunc(a.groups, func(g *group) bool {
-		return !errors.Is(a.outcomes[g.edits[0].index], dns.ErrCredentials)
+		return !errors.Is(a.outcomes[g.edits[0].index], provider.ErrCredentials)
 	})
 }
 
@@ -144,7 +145,7 @@ func (a *attempt) send(ctx context.Context, s *session, groups []*group) error {
 		return a.made(ctx, s, groups)
 	case !certain(err):
 		return err
-	case len(groups) == 1 || errors.Is(err, dns.ErrCredentials) && !errors.Is(err, errRefused):
+	case len(groups) == 1 || errors.Is(err, provider.ErrCredentials) && !errors.Is(err, errRefused):
 		for _, g := range groups {
 			a.settle(g, err)
 		}
@@ -176,7 +177,7 @@ func (a *attempt) made(ctx context.Context, s *session, groups []*group) error {
 				return unsure("see what became of "+e.name, err)
 			}
 			if !there {
-				a.outcomes[e.index] = fmt.Errorf("%w: the server ignored the CNAME %s: something else is under this name", dns.ErrRejected, e.name)
+				a.outcomes[e.index] = fmt.Errorf("%w: the server ignored the CNAME %s: something else is under this name", provider.ErrRejected, e.name)
 			}
 		}
 	}
@@ -214,7 +215,7 @@ func (a *attempt) result() error {
 		if err == nil {
 			made++
 		}
-		letIn = letIn || !errors.Is(err, dns.ErrCredentials)
+		letIn = letIn || !errors.Is(err, provider.ErrCredentials)
 	}
 	switch {
 	case made == len(a.outcomes):
@@ -224,10 +225,10 @@ func (a *attempt) result() error {
 	}
 	errs := slices.Clone(a.outcomes)
 	for i, err := range errs {
-		if made > 0 && errors.Is(err, dns.ErrCredentials) {
+		if made > 0 && errors.Is(err, provider.ErrCredentials) {
 			// Others were let in, so that it is about what was asked for.
-			errs[i] = fmt.Errorf("%w: not with this key: %s", dns.ErrRejected, err)
+			errs[i] = fmt.Errorf("%w: not with this key: %s", provider.ErrRejected, err)
 		}
 	}
-	return &dns.ApplyError{Errs: errs}
+	return &provider.ApplyError{Errs: errs}
 }

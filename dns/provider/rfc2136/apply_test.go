@@ -10,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 func created(r *dns.RecordSet) dns.Change       { return dns.Change{New: r} }
@@ -81,7 +82,7 @@ func TestZoneIsNotAsListed(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := oneZone(t, "")
-			p := provider(t, settings(s))
+			p := open(t, settings(s))
 			somebodyElse(t, s, test.there, nil)
 			changes := slices.Concat([]dns.Change{created(record("aaa", "A", "192.0.2.1"))}, test.changes, []dns.Change{created(record("zzz", "A", "192.0.2.1"))})
 			err := apply(t, p, changes...)
@@ -96,7 +97,7 @@ func TestZoneIsNotAsListed(t *testing.T) {
 // one, if they were refused.
 func checkRefused(t *testing.T, err error, n int, refused bool) {
 	t.Helper()
-	var applyError *dns.ApplyError
+	var applyError *provider.ApplyError
 	switch {
 	case !refused && err == nil:
 	case !errors.As(err, &applyError) || len(applyError.Errs) != n:
@@ -113,7 +114,7 @@ func checkRefused(t *testing.T, err error, n int, refused bool) {
 // An ownership record is made with its record or not at all, wherever they are in the list.
 func TestOwnershipStaysTogether(t *testing.T) {
 	s := oneZone(t, "")
-	p := provider(t, settings(s, func(c *Config) { c.BatchChangeSize = 1 }))
+	p := open(t, settings(s, func(c *Config) { c.BatchChangeSize = 1 }))
 	somebodyElse(t, s, []string{"www 300 A 192.0.2.66"}, nil)
 	changes := []dns.Change{
 		created(record("www", "A", "192.0.2.1")),
@@ -123,11 +124,11 @@ func TestOwnershipStaysTogether(t *testing.T) {
 		created(describing("api", record("a-api", "TXT", `"heritage=external-dns"`))),
 		created(describing("ok", record("a-ok", "TXT", `"heritage=external-dns"`))),
 	}
-	var applyError *dns.ApplyError
+	var applyError *provider.ApplyError
 	if err := apply(t, p, changes...); !errors.As(err, &applyError) {
 		t.Fatalf("got %v", err)
 	}
-	for i, want := range []error{dns.ErrStale, dns.ErrRejected, nil, dns.ErrStale, dns.ErrRejected, nil} {
+	for i, want := range []error{provider.ErrStale, provider.ErrRejected, nil, provider.ErrStale, provider.ErrRejected, nil} {
 		if got := applyError.Errs[i]; !errors.Is(got, want) {
 			t.Errorf("change %d: got %v, want %v", i, got, want)
 		}
@@ -136,7 +137,7 @@ func TestOwnershipStaysTogether(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
-	p := provider(t, settings(nil))
+	p := open(t, settings(nil))
 	z := p.zones[zoneName]
 	changes := []dns.Change{
 		created(record("a", "A", "192.0.2.1")),
@@ -162,11 +163,11 @@ func TestGroups(t *testing.T) {
 
 // A plan never asks for it; if it did, a server would ignore the one or the other.
 func TestCNAMEInCompany(t *testing.T) {
-	p := provider(t, settings(nil))
+	p := open(t, settings(nil))
 	changes := []dns.Change{created(record("a", "A", "192.0.2.1")), created(record("a", "CNAME", "b.example.net"))}
 	for range 2 {
 		for _, g := range p.groups(p.zones[zoneName], changes) {
-			if !errors.Is(g.err, dns.ErrRejected) {
+			if !errors.Is(g.err, provider.ErrRejected) {
 				t.Errorf("got %v", g.err)
 			}
 		}
@@ -178,7 +179,7 @@ func TestCNAMEInCompany(t *testing.T) {
 // the deletion of the last one; without any there is no zone.
 func TestApexNameServers(t *testing.T) {
 	s := oneZone(t, "")
-	p := provider(t, settings(s))
+	p := open(t, settings(s))
 	first := record("", "NS", "ns.invalid")
 	mustApply(t, p, replaced(first, record("", "NS", "ns1.example.net", "ns2.example.net")))
 	expect(t, p, " 300 NS ns1.example.net | ns2.example.net")
@@ -187,7 +188,7 @@ func TestApexNameServers(t *testing.T) {
 	third.TTL = 60
 	mustApply(t, p, replaced(second, third))
 	expect(t, p, " 60 NS ns3.example.net")
-	if err := apply(t, p, deleted(third)); !errors.Is(err, dns.ErrRejected) {
+	if err := apply(t, p, deleted(third)); !errors.Is(err, provider.ErrRejected) {
 		t.Errorf("deletion: %v", err)
 	}
 }
@@ -195,7 +196,7 @@ func TestApexNameServers(t *testing.T) {
 // A change of TTL alone is one of every record of the set.
 func TestTTLOfAll(t *testing.T) {
 	s := oneZone(t, "")
-	p := provider(t, settings(s, func(c *Config) { c.MinTTL = 2 * time.Minute }))
+	p := open(t, settings(s, func(c *Config) { c.MinTTL = 2 * time.Minute }))
 	old := record("www", "A", "192.0.2.1", "192.0.2.2", "192.0.2.3")
 	mustApply(t, p, created(old))
 	low := old.Clone()
@@ -207,7 +208,7 @@ func TestTTLOfAll(t *testing.T) {
 // More than fits into a message of 65,535 octets, and a name that doesn't fit by itself.
 func TestGreatMessages(t *testing.T) {
 	s := oneZone(t, "")
-	p := provider(t, settings(s))
+	p := open(t, settings(s))
 	text := strings.Repeat("0123456789", 300)
 	var changes []dns.Change
 	for i := range 45 {
@@ -222,8 +223,8 @@ func TestGreatMessages(t *testing.T) {
 		great.Targets = append(great.Targets, fmt.Sprintf(`"%d%s"`, i, text))
 	}
 	err := apply(t, p, created(record("other", "A", "192.0.2.1")), created(great))
-	var applyError *dns.ApplyError
-	if !errors.As(err, &applyError) || applyError.Errs[0] != nil || !errors.Is(applyError.Errs[1], dns.ErrRejected) {
+	var applyError *provider.ApplyError
+	if !errors.As(err, &applyError) || applyError.Errs[0] != nil || !errors.Is(applyError.Errs[1], provider.ErrRejected) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -231,7 +232,7 @@ func TestGreatMessages(t *testing.T) {
 // A text that somebody cut in another way is listed as it is, and can be deleted.
 func TestForeignTexts(t *testing.T) {
 	s := oneZone(t, "")
-	p := provider(t, settings(s))
+	p := open(t, settings(s))
 	somebodyElse(t, s, []string{`a 300 TXT "one" "two"`, `b 300 TXT "b\195\188cher" ""`, `c 300 TXT ""`}, nil)
 	expect(t, p, `a 300 TXT "one" "two"`, `b 300 TXT "b\195\188cher" ""`, `c 300 TXT ""`)
 	list, err := p.Records(t.Context(), testZone)
@@ -266,17 +267,17 @@ func TestCredentials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := settings(s, edit)
-			p, zone := provider(t, c), c.Zones[0]
+			p, zone := open(t, c), c.Zones[0]
 			changes := []dns.Change{
 				created(&dns.RecordSet{Name: "a." + zone, Type: "A", Targets: []string{"192.0.2.1"}}),
 				created(&dns.RecordSet{Name: "b." + zone, Type: "A", Targets: []string{"192.0.2.1"}}),
 			}
 			err := p.Apply(t.Context(), dns.Zone{Name: zone}, changes)
-			var applyError *dns.ApplyError
-			if !errors.Is(err, dns.ErrCredentials) || errors.As(err, &applyError) {
+			var applyError *provider.ApplyError
+			if !errors.Is(err, provider.ErrCredentials) || errors.As(err, &applyError) {
 				t.Errorf("Apply: %v", err)
 			}
-			if _, err := p.Records(t.Context(), dns.Zone{Name: zone}); !errors.Is(err, dns.ErrCredentials) {
+			if _, err := p.Records(t.Context(), dns.Zone{Name: zone}); !errors.Is(err, provider.ErrCredentials) {
 				t.Errorf("Records: %v", err)
 			}
 			if strings.Contains(err.Error(), c.TSIGSecret) {
@@ -284,7 +285,7 @@ func TestCredentials(t *testing.T) {
 			}
 		})
 	}
-	expect(t, provider(t, settings(s)))
+	expect(t, open(t, settings(s)))
 }
 
 // A key that may change some names only: the others are refused, for what they are.
@@ -292,25 +293,25 @@ func TestPolicy(t *testing.T) {
 	s := bind(t, bindtest.Config{Zones: []bindtest.Zone{{
 		Name: zoneName, Policy: fmt.Sprintf("grant %s subdomain apps.%s ANY;", keyName, zoneName),
 	}}})
-	p := provider(t, settings(s))
+	p := open(t, settings(s))
 	var changes []dns.Change
 	for i := range 7 {
 		changes = append(changes, created(record(fmt.Sprintf("n%d.apps", i), "A", "192.0.2.1")))
 	}
 	changes = append(changes, created(record("n", "A", "192.0.2.1")), created(record("n7.apps", "A", "192.0.2.1")))
-	var applyError *dns.ApplyError
+	var applyError *provider.ApplyError
 	if err := apply(t, p, changes...); !errors.As(err, &applyError) {
 		t.Fatalf("got %v", err)
 	}
 	for i, err := range applyError.Errs {
-		if forbidden := i == 7; errors.Is(err, dns.ErrRejected) != forbidden || errors.Is(err, dns.ErrCredentials) || (err != nil) != forbidden {
+		if forbidden := i == 7; errors.Is(err, provider.ErrRejected) != forbidden || errors.Is(err, provider.ErrCredentials) || (err != nil) != forbidden {
 			t.Errorf("change %d: %v", i, err)
 		}
 	}
 	if got := contents(t, p); len(got) != 8 {
 		t.Errorf("the zone has %q", got)
 	}
-	if err := apply(t, p, created(record("m", "A", "192.0.2.1"))); !errors.Is(err, dns.ErrCredentials) {
+	if err := apply(t, p, created(record("m", "A", "192.0.2.1"))); !errors.Is(err, provider.ErrCredentials) {
 		t.Errorf("only what is forbidden: %v", err)
 	}
 }
@@ -324,7 +325,7 @@ func TestAlgorithms(t *testing.T) {
 	}
 	s := bind(t, c)
 	for _, a := range algorithms() {
-		p := provider(t, settings(s, func(c *Config) { c.Zones, c.TSIGKeyName, c.TSIGAlgorithm = []string{a + ".test"}, a+".key", a }))
+		p := open(t, settings(s, func(c *Config) { c.Zones, c.TSIGKeyName, c.TSIGAlgorithm = []string{a + ".test"}, a+".key", a }))
 		zone := dns.Zone{Name: a + ".test"}
 		if err := p.Apply(t.Context(), zone, []dns.Change{created(&dns.RecordSet{Name: "www." + zone.Name, Type: "A", Targets: []string{"192.0.2.1"}})}); err != nil {
 			t.Errorf("%s: %v", a, err)

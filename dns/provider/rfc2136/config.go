@@ -20,14 +20,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // Plugin returns the kind of provider.
-func Plugin() dns.ProviderPlugin {
-	return dns.ProviderPlugin{
+func Plugin() provider.Plugin {
+	return provider.Plugin{
 		Names:   []string{"rfc2136"},
 		Summary: "sends dynamic updates to a DNS server such as BIND",
-		New:     func() dns.ProviderConfig { return &Config{BatchChangeSize: 50, Strategy: disabled} },
+		New:     func() provider.Config { return &Config{BatchChangeSize: 50, Strategy: disabled} },
 	}
 }
 
@@ -57,7 +58,7 @@ type Config struct {
 	Strategy string
 }
 
-// Flags implements [dns.ProviderConfig].
+// Flags implements [provider.Config].
 func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&c.Hosts, "rfc2136-host", c.Hosts, "The name or address of a DNS server; may be given several times")
 	flags.IntVar(&c.Port, "rfc2136-port", c.Port, "The port of the DNS servers; 0 is 53, or 853 with TLS")
@@ -65,7 +66,7 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.Insecure, "rfc2136-insecure", c.Insecure, "Send without signatures")
 	flags.StringVar(&c.TSIGKeyName, "rfc2136-tsig-keyname", c.TSIGKeyName, "The name of the TSIG key to sign with")
 	flags.StringVar(&c.TSIGSecret, "rfc2136-tsig-secret", c.TSIGSecret, "The secret of the TSIG key, in base64")
-	dns.Secret(flags, "rfc2136-tsig-secret")
+	provider.Secret(flags, "rfc2136-tsig-secret")
 	flags.StringVar(&c.TSIGAlgorithm, "rfc2136-tsig-secret-alg", c.TSIGAlgorithm, "The algorithm of the TSIG key: "+strings.Join(algorithms(), ", "))
 	flags.BoolVar(&c.AXFR, "rfc2136-axfr", c.AXFR, "List zones by transfer; without it nothing is ever updated or deleted")
 	flags.BoolVar(&c.AXFR, "rfc2136-tsig-axfr", c.AXFR, "The same as --rfc2136-axfr")
@@ -76,7 +77,7 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.KerberosRealm, "rfc2136-kerberos-realm", c.KerberosRealm, "The Kerberos realm of the user")
 	flags.StringVar(&c.KerberosUsername, "rfc2136-kerberos-username", c.KerberosUsername, "The Kerberos user")
 	flags.StringVar(&c.KerberosPassword, "rfc2136-kerberos-password", c.KerberosPassword, "The password of the Kerberos user")
-	dns.Secret(flags, "rfc2136-kerberos-password")
+	provider.Secret(flags, "rfc2136-kerberos-password")
 	flags.IntVar(&c.BatchChangeSize, "rfc2136-batch-change-size", c.BatchChangeSize, "The most changes to send in one message")
 	flags.BoolVar(&c.UseTLS, "rfc2136-use-tls", c.UseTLS, "Send over TLS")
 	flags.BoolVar(&c.SkipTLSVerify, "rfc2136-skip-tls-verify", c.SkipTLSVerify, "Accept any certificate of the DNS servers")
@@ -93,8 +94,8 @@ func algorithms() []string {
 	return []string{"hmac-sha1", "hmac-sha224", "hmac-sha256", "hmac-sha384", "hmac-sha512"}
 }
 
-// Open implements [dns.ProviderConfig].
-func (c *Config) Open(_ context.Context, in dns.ProviderInput) (dns.Provider, error) {
+// Open implements [provider.Config].
+func (c *Config) Open(_ context.Context, in provider.Input) (provider.Provider, error) {
 	problems := []error{c.check(), c.checkSigning()}
 	tlsConfig, err := c.tlsConfig(in.TLS)
 	zones, zonesErr := c.zones(in)
@@ -189,7 +190,7 @@ func (c *Config) addresses() []string {
 
 // tlsConfig returns what RFC 7858 and RFC 9103 ask for, without the name of a server; nil
 // without TLS.
-func (c *Config) tlsConfig(files dns.TLSFiles) (*tls.Config, error) {
+func (c *Config) tlsConfig(files provider.TLSFiles) (*tls.Config, error) {
 	if !c.UseTLS {
 		return nil, nil
 	}
@@ -215,7 +216,7 @@ func (c *Config) tlsConfig(files dns.TLSFiles) (*tls.Config, error) {
 }
 
 // zones returns the zones by their canonical names.
-func (c *Config) zones(in dns.ProviderInput) (map[string]*zone, error) {
+func (c *Config) zones(in provider.Input) (map[string]*zone, error) {
 	names := c.Zones
 	if len(names) == 0 {
 		names = []string{"."}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 func TestFlags(t *testing.T) {
@@ -42,7 +43,7 @@ func TestFlags(t *testing.T) {
 	}
 	var secrets []string
 	flags.VisitAll(func(f *pflag.Flag) {
-		if dns.IsSecret(f) {
+		if provider.IsSecret(f) {
 			secrets = append(secrets, f.Name)
 		}
 	})
@@ -99,7 +100,7 @@ func TestTLSFiles(t *testing.T) {
 	if err := os.WriteFile(garbage, []byte("garbage"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for want, files := range map[string]dns.TLSFiles{
+	for want, files := range map[string]provider.TLSFiles{
 		"no certificate":    {CA: garbage},
 		"--tls-ca":          {CA: garbage + "x"},
 		"--tls-client-cert": {Cert: garbage, Key: garbage},
@@ -131,7 +132,7 @@ func TestAddresses(t *testing.T) {
 func TestZoneFilters(t *testing.T) {
 	in := input()
 	in.ZoneIDs, in.ZoneNames = []string{"b.test"}, []string{"test"}
-	p := providerWith(t, settings(nil, func(c *Config) { c.Zones = []string{"a.test", "B.test.", "c.b.test"} }), in)
+	p := openWith(t, settings(nil, func(c *Config) { c.Zones = []string{"a.test", "B.test.", "c.b.test"} }), in)
 	zones, err := p.Zones(t.Context())
 	if want := []dns.Zone{{ID: "b.test", Name: "b.test"}, {ID: "c.b.test", Name: "c.b.test"}}; err != nil || !slices.Equal(zones, want) {
 		t.Errorf("got %v, %v", zones, err)
@@ -145,8 +146,8 @@ func TestZoneFilters(t *testing.T) {
 func TestWarning(t *testing.T) {
 	for _, test := range []struct{ axfr, createOnly, want bool }{{false, false, true}, {true, false, false}, {false, true, false}} {
 		var out bytes.Buffer
-		in := dns.ProviderInput{Log: slog.New(slog.NewTextHandler(&out, nil)), CreateOnly: test.createOnly}
-		providerWith(t, settings(nil, func(c *Config) { c.AXFR = test.axfr }), in)
+		in := provider.Input{Log: slog.New(slog.NewTextHandler(&out, nil)), CreateOnly: test.createOnly}
+		openWith(t, settings(nil, func(c *Config) { c.AXFR = test.axfr }), in)
 		if got := strings.Contains(out.String(), "--rfc2136-axfr"); got != test.want {
 			t.Errorf("%+v: %s", test, &out)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/providertest"
 )
 
@@ -20,14 +21,14 @@ func TestConformance(t *testing.T) {
 	server := bind(t, bindtest.Config{Zones: zones})
 	next := 0
 	providertest.Run(t, providertest.Options{
-		Open: func(t *testing.T, in dns.ProviderInput) providertest.Fixture {
+		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
 			f := providertest.Fixture{
 				Zone: zones[2*next].Name, Reverse: zones[2*next+1].Name, Lookup: providertest.DNS(server.Addr.String()),
 			}
 			next++
 			c := settings(server, func(c *Config) { c.Zones = []string{f.Zone, f.Reverse} })
-			f.Provider = providerWith(t, c, in)
-			f.Reopen = func(t *testing.T) dns.Provider { return providerWith(t, c, in) }
+			f.Provider = openWith(t, c, in)
+			f.Reopen = func(t *testing.T) provider.Provider { return openWith(t, c, in) }
 			return f
 		},
 		Types: slices.Sorted(maps.Keys(rrTypes)),

@@ -7,11 +7,11 @@ import (
 	"github.com/bodgit/tsig"
 	mdns "github.com/miekg/dns"
 
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // errRefused is a refusal that may be about a name, or about everything.
-var errRefused = fmt.Errorf("%w: the server refuses it", dns.ErrCredentials)
+var errRefused = fmt.Errorf("%w: the server refuses it", provider.ErrCredentials)
 
 // codeError returns what a response code means for changes (RFC 2136 3.8): with those that are
 // about the message, or about who sent it, nothing was changed. With any other, SERVFAIL
@@ -24,13 +24,13 @@ func codeError(code int) error {
 	case mdns.RcodeRefused:
 		return fmt.Errorf("%w (%s)", errRefused, name)
 	case mdns.RcodeNotAuth:
-		return fmt.Errorf("%w: the server is not authoritative for the zone, or doesn't accept the key (%s)", dns.ErrCredentials, name)
+		return fmt.Errorf("%w: the server is not authoritative for the zone, or doesn't accept the key (%s)", provider.ErrCredentials, name)
 	case mdns.RcodeYXDomain, mdns.RcodeYXRrset, mdns.RcodeNXRrset, mdns.RcodeNameError:
-		return fmt.Errorf("%w (%s)", dns.ErrStale, name)
+		return fmt.Errorf("%w (%s)", provider.ErrStale, name)
 	case mdns.RcodeNotZone:
-		return fmt.Errorf("%w: a name is not in the zone (%s)", dns.ErrRejected, name)
+		return fmt.Errorf("%w: a name is not in the zone (%s)", provider.ErrRejected, name)
 	case mdns.RcodeFormatError, mdns.RcodeNotImplemented:
-		return fmt.Errorf("%w: the server doesn't understand it (%s)", dns.ErrRejected, name)
+		return fmt.Errorf("%w: the server doesn't understand it (%s)", provider.ErrRejected, name)
 	}
 	return fmt.Errorf("the server failed (%s)", name)
 }
@@ -44,16 +44,16 @@ func (s *signer) refused(code uint16) error {
 	}
 	switch int(code) {
 	case mdns.RcodeBadKey:
-		return fmt.Errorf("%w: the server doesn't know the key (BADKEY); %s", dns.ErrCredentials, keyFlags)
+		return fmt.Errorf("%w: the server doesn't know the key (BADKEY); %s", provider.ErrCredentials, keyFlags)
 	case mdns.RcodeBadSig:
-		return fmt.Errorf("%w: the signature is wrong (BADSIG); %s", dns.ErrCredentials, secretFlags)
+		return fmt.Errorf("%w: the signature is wrong (BADSIG); %s", provider.ErrCredentials, secretFlags)
 	case mdns.RcodeBadTime:
-		return fmt.Errorf("%w: the clock differs from the server's by more than five minutes (BADTIME)", dns.ErrCredentials)
+		return fmt.Errorf("%w: the clock differs from the server's by more than five minutes (BADTIME)", provider.ErrCredentials)
 	}
 	return codeError(mdns.RcodeNotAuth)
 }
 
 // certain reports whether nothing was changed when err is the answer to an update.
 func certain(err error) bool {
-	return errors.Is(err, dns.ErrRejected) || errors.Is(err, dns.ErrCredentials) || errors.Is(err, dns.ErrStale)
+	return errors.Is(err, provider.ErrRejected) || errors.Is(err, provider.ErrCredentials) || errors.Is(err, provider.ErrStale)
 }

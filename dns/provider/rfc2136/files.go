@@ -15,6 +15,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // Files has zones as master files have them (RFC 1035 5), such as zone transfers that were
@@ -24,8 +25,8 @@ type Files struct {
 }
 
 var (
-	_ dns.Provider = (*Files)(nil)
-	_ dns.Adjuster = (*Files)(nil)
+	_ provider.Provider = (*Files)(nil)
+	_ provider.Adjuster = (*Files)(nil)
 )
 
 // OpenFiles reads master files, one for each zone. The zone is named by the SOA record, or
@@ -128,7 +129,7 @@ func (f *Files) Keep(endings []string) {
 	}
 }
 
-// Zones implements [dns.Provider].
+// Zones implements [provider.Provider].
 func (f *Files) Zones(context.Context) ([]dns.Zone, error) {
 	var zones []dns.Zone
 	for name := range f.sets {
@@ -138,7 +139,7 @@ func (f *Files) Zones(context.Context) ([]dns.Zone, error) {
 	return zones, nil
 }
 
-// Records implements [dns.Provider].
+// Records implements [provider.Provider].
 func (f *Files) Records(_ context.Context, z dns.Zone) ([]*dns.RecordSet, error) {
 	sets, ok := f.sets[z.Name]
 	if !ok {
@@ -151,12 +152,12 @@ func (f *Files) Records(_ context.Context, z dns.Zone) ([]*dns.RecordSet, error)
 	return list, nil
 }
 
-// Adjust implements [dns.Adjuster], as [Provider.Adjust] without a minimal TTL does.
+// Adjust implements [provider.Adjuster], as [Provider.Adjust] without a minimal TTL does.
 func (f *Files) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
 	return (&Provider{}).Adjust(ctx, wanted)
 }
 
-// Apply implements [dns.Provider]: it refuses, with an error that wraps [dns.ErrDryRun].
+// Apply implements [provider.Provider]: it refuses, with an error that wraps [provider.ErrDryRun].
 func (f *Files) Apply(_ context.Context, z dns.Zone, _ []dns.Change) error {
-	return fmt.Errorf("change zone %s: %w", z.Name, errors.Join(dns.ErrDryRun, dns.ErrRejected))
+	return fmt.Errorf("change zone %s: %w", z.Name, errors.Join(provider.ErrDryRun, provider.ErrRejected))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 func writeZones(t *testing.T, files map[string]string) (paths []string) {
@@ -89,7 +90,7 @@ func TestFilesChangeNothing(t *testing.T) {
 	}
 	z := dns.Zone{ID: "example.org", Name: "example.org"}
 	record := &dns.RecordSet{Name: "X.example.org", Type: "TXT", Targets: []string{"a text"}, SetIdentifier: "x"}
-	if err := f.Apply(t.Context(), z, []dns.Change{{New: record}}); !errors.Is(err, dns.ErrDryRun) {
+	if err := f.Apply(t.Context(), z, []dns.Change{{New: record}}); !errors.Is(err, provider.ErrDryRun) {
 		t.Errorf("Apply: %v", err)
 	}
 	if list, err := f.Records(t.Context(), dns.Zone{Name: "example.com"}); err == nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 const (
@@ -70,7 +71,7 @@ func kerberized(t *testing.T, k *bindtest.KDC) *bindtest.Server {
 // as are the settings for a user, by the flags.
 func as(t *testing.T, s *bindtest.Server, host string, user bindtest.User, edits ...func(*Config)) *Provider {
 	t.Helper()
-	return provider(t, settings(s, append(edits, func(c *Config) {
+	return open(t, settings(s, append(edits, func(c *Config) {
 		c.TSIGKeyName, c.TSIGSecret, c.TSIGAlgorithm = "", "", ""
 		c.Hosts, c.Zones = []string{host}, []string{zoneName, bigZone}
 		// A realm is given in lower case, too.
@@ -90,7 +91,7 @@ func TestGSS(t *testing.T) {
 	t.Run("the server has forgotten the key", func(t *testing.T) { gssForgotten(t, s, p) })
 	t.Run("another user", func(t *testing.T) {
 		p := as(t, s, "localhost", mallory)
-		checkLetIn(t, p, mallory.Password, dns.ErrCredentials, "REFUSED")
+		checkLetIn(t, p, mallory.Password, provider.ErrCredentials, "REFUSED")
 	})
 	for _, test := range []struct {
 		name, host string
@@ -98,9 +99,9 @@ func TestGSS(t *testing.T) {
 		want       error
 		says       string
 	}{
-		{"wrong password", "localhost", bindtest.User{Name: "alice", Password: "close-sesame"}, dns.ErrCredentials, "--rfc2136-kerberos-username, -password"},
-		{"wrong password without preauthentication", "localhost", bindtest.User{Name: "mallory", Password: "close-sesame"}, dns.ErrCredentials, "--rfc2136-kerberos-username, -password"},
-		{"unknown user", "localhost", bindtest.User{Name: "nobody", Password: "close-sesame"}, dns.ErrCredentials, "nobody@" + realm},
+		{"wrong password", "localhost", bindtest.User{Name: "alice", Password: "close-sesame"}, provider.ErrCredentials, "--rfc2136-kerberos-username, -password"},
+		{"wrong password without preauthentication", "localhost", bindtest.User{Name: "mallory", Password: "close-sesame"}, provider.ErrCredentials, "--rfc2136-kerberos-username, -password"},
+		{"unknown user", "localhost", bindtest.User{Name: "nobody", Password: "close-sesame"}, provider.ErrCredentials, "nobody@" + realm},
 		{"unknown service", "127.0.0.1", alice, nil, "--rfc2136-host must be the name"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -122,7 +123,7 @@ func checkLetIn(t *testing.T, p *Provider, password string, want error, says str
 			t.Errorf("the error has the password: %v", err)
 		}
 	}
-	if want == nil && errors.Is(applyErr, dns.ErrCredentials) {
+	if want == nil && errors.Is(applyErr, provider.ErrCredentials) {
 		t.Errorf("the error blames the credentials: %v", applyErr)
 	}
 }
@@ -135,8 +136,8 @@ func gssChanges(t *testing.T, s *bindtest.Server, p *Provider) {
 	better := record("api", "A", "192.0.2.3")
 	mustApply(t, p, replaced(api, better))
 	expect(t, p, "alias 300 CNAME www.example.test", "api 300 A 192.0.2.3", "www 300 A 192.0.2.1")
-	var applyError *dns.ApplyError
-	if err := apply(t, p, deleted(api)); !errors.As(err, &applyError) || !errors.Is(applyError.Errs[0], dns.ErrStale) {
+	var applyError *provider.ApplyError
+	if err := apply(t, p, deleted(api)); !errors.As(err, &applyError) || !errors.Is(applyError.Errs[0], provider.ErrStale) {
 		t.Errorf("deletion of what isn't there: %v", err)
 	}
 	mustApply(t, p, deleted(better), deleted(alias))
@@ -185,7 +186,7 @@ func gssForgotten(t *testing.T, s *bindtest.Server, p *Provider) {
 	r := record("late", "A", "192.0.2.1")
 	m := newMessage(p.zones[zoneName], p.groups(p.zones[zoneName], []dns.Change{created(r)}), true)
 	err = session.update(t.Context(), m)
-	if !errors.Is(err, dns.ErrCredentials) || !strings.Contains(err.Error(), "BADKEY") || strings.Contains(err.Error(), "--rfc2136-tsig") {
+	if !errors.Is(err, provider.ErrCredentials) || !strings.Contains(err.Error(), "BADKEY") || strings.Contains(err.Error(), "--rfc2136-tsig") {
 		t.Errorf("got %v", err)
 	}
 	mustApply(t, p, created(r))
@@ -215,7 +216,7 @@ func TestGSSNotAccepted(t *testing.T) {
 	without := oneZone(t, "")
 	startKDC(t)
 	t.Run("the keytab has other keys", func(t *testing.T) {
-		checkLetIn(t, as(t, stale, "localhost", alice), alice.Password, dns.ErrCredentials, "keytab may be out of date")
+		checkLetIn(t, as(t, stale, "localhost", alice), alice.Password, provider.ErrCredentials, "keytab may be out of date")
 	})
 	t.Run("no keytab", func(t *testing.T) {
 		checkLetIn(t, as(t, without, "localhost", alice), alice.Password, nil, "tkey-gssapi-keytab")

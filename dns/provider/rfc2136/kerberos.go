@@ -17,7 +17,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
 	mdns "github.com/miekg/dns"
 
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // kerberos is who signs with GSS-TSIG (RFC 3645).
@@ -114,7 +114,7 @@ func ticketError(err error) error {
 	says := func(code int32) bool { return strings.Contains(text, errorcode.Lookup(code)) }
 	switch {
 	case slices.ContainsFunc(aboutUser, says) || strings.Contains(text, "client password/keytab incorrect"):
-		return fmt.Errorf("%w: check --rfc2136-kerberos-username, -password and -realm: %w", dns.ErrCredentials, err)
+		return fmt.Errorf("%w: check --rfc2136-kerberos-username, -password and -realm: %w", provider.ErrCredentials, err)
 	case says(errorcode.KDC_ERR_S_PRINCIPAL_UNKNOWN):
 		return fmt.Errorf("the realm has no such service: --rfc2136-host must be the name that the server has in Kerberos: %w", err)
 	}
@@ -153,7 +153,7 @@ func answeredToken(reply *mdns.Msg, name string) ([]byte, error) {
 		return nil, errors.New("the server answers with another key")
 	case tkey.Error != mdns.RcodeSuccess:
 		return nil, fmt.Errorf("%w: the server doesn't accept the ticket (%s): its keytab may be out of date, or its clock differs",
-			dns.ErrCredentials, mdns.RcodeToString[int(tkey.Error)])
+			provider.ErrCredentials, mdns.RcodeToString[int(tkey.Error)])
 	}
 	token, err := hex.DecodeString(tkey.Key)
 	if err != nil {

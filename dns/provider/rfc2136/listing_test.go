@@ -14,7 +14,7 @@ import (
 // Listing a zone that nobody changed costs a question, not a transfer.
 func TestSerial(t *testing.T) {
 	s := oneZone(t, "www A 192.0.2.1")
-	p := provider(t, settings(s))
+	p := open(t, settings(s))
 	list := func(wantTransfers int, want ...string) {
 		t.Helper()
 		expect(t, p, want...)
@@ -66,7 +66,7 @@ func TestUpdateDuringTransfer(t *testing.T) {
 func TestNestedZones(t *testing.T) {
 	const glue = "sub NS ns.sub\nns.sub A 192.0.2.53\nwww A 192.0.2.1\nwww.notsub A 192.0.2.2"
 	s := bind(t, bindtest.Config{Zones: []bindtest.Zone{{Name: zoneName, Records: glue}, {Name: "sub." + zoneName, Records: "x A 192.0.2.3"}}})
-	p := provider(t, settings(s, func(c *Config) { c.Zones = []string{zoneName, "Sub.Example.test."} }))
+	p := open(t, settings(s, func(c *Config) { c.Zones = []string{zoneName, "Sub.Example.test."} }))
 	expect(t, p, "www 300 A 192.0.2.1", "www.notsub 300 A 192.0.2.2")
 	sub := dns.Zone{Name: "sub." + zoneName}
 	list, err := p.Records(t.Context(), sub)
@@ -85,7 +85,7 @@ func TestNestedZones(t *testing.T) {
 // Without --rfc2136-zone the zone is the root.
 func TestRoot(t *testing.T) {
 	s := bind(t, bindtest.Config{Zones: []bindtest.Zone{{Name: "", Records: "www.example.test. A 192.0.2.1"}}})
-	p := provider(t, settings(s, func(c *Config) { c.Zones = nil }))
+	p := open(t, settings(s, func(c *Config) { c.Zones = nil }))
 	root := dns.Zone{}
 	www := record("www", "A", "192.0.2.1")
 	if err := p.Apply(t.Context(), root, []dns.Change{replaced(www, record("www", "A", "192.0.2.2"))}); err != nil {
@@ -100,7 +100,7 @@ func TestRoot(t *testing.T) {
 // Without AXFR zones seem to be empty; creating what is there again does no harm.
 func TestWithoutTransfers(t *testing.T) {
 	s := oneZone(t, "there A 192.0.2.1\nalias CNAME other.example.net.")
-	p := provider(t, settings(s, func(c *Config) { c.AXFR = false }))
+	p := open(t, settings(s, func(c *Config) { c.AXFR = false }))
 	if list, err := p.Records(t.Context(), testZone); err != nil || list != nil {
 		t.Errorf("Records: %v, %v", list, err)
 	}
@@ -112,7 +112,7 @@ func TestWithoutTransfers(t *testing.T) {
 			t.Errorf("%v was accepted", bad)
 		}
 	}
-	expect(t, provider(t, settings(s)), "alias 300 CNAME other.example.net", "there 300 A 192.0.2.1", "www 300 CNAME lb.example.net")
+	expect(t, open(t, settings(s)), "alias 300 CNAME other.example.net", "there 300 A 192.0.2.1", "www 300 CNAME lb.example.net")
 	if n := transfers(s); n != 1 {
 		t.Errorf("%d transfers", n)
 	}
@@ -126,7 +126,7 @@ func TestGreatZone(t *testing.T) {
 		fmt.Fprintf(&records, "n%d A 192.0.2.%d\n", i, i%250)
 	}
 	s := oneZone(t, records.String())
-	if got := contents(t, provider(t, settings(s))); len(got) != n {
+	if got := contents(t, open(t, settings(s))); len(got) != n {
 		t.Errorf("%d record sets", len(got))
 	}
 }
@@ -134,5 +134,5 @@ func TestGreatZone(t *testing.T) {
 // Types that can't be managed are not listed, and do no harm.
 func TestOtherTypes(t *testing.T) {
 	s := oneZone(t, "www A 192.0.2.1\nwww CAA 0 issue \"ca.example.net\"\nwww HTTPS 1 . alpn=h2\nwww TYPE65400 \\# 2 0102\nfoo\\.bar TXT x")
-	expect(t, provider(t, settings(s)), `foo\.bar 300 TXT "x"`, "www 300 A 192.0.2.1")
+	expect(t, open(t, settings(s)), `foo\.bar 300 TXT "x"`, "www 300 A 192.0.2.1")
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -71,16 +72,16 @@ func settings(s *bindtest.Server, edits ...func(*Config)) *Config {
 	return c
 }
 
-func input() dns.ProviderInput {
-	return dns.ProviderInput{Log: slog.New(slog.DiscardHandler)}
+func input() provider.Input {
+	return provider.Input{Log: slog.New(slog.DiscardHandler)}
 }
 
-func provider(t *testing.T, c *Config) *Provider {
+func open(t *testing.T, c *Config) *Provider {
 	t.Helper()
-	return providerWith(t, c, input())
+	return openWith(t, c, input())
 }
 
-func providerWith(t *testing.T, c *Config, in dns.ProviderInput) *Provider {
+func openWith(t *testing.T, c *Config, in provider.Input) *Provider {
 	t.Helper()
 	p, err := c.Open(t.Context(), in)
 	if err != nil {

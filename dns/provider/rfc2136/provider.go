@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // Provider reads and writes zones of DNS servers.
@@ -27,12 +28,12 @@ type Provider struct {
 }
 
 var (
-	_ dns.Provider = (*Provider)(nil)
-	_ dns.Adjuster = (*Provider)(nil)
-	_ dns.Batcher  = (*Provider)(nil)
+	_ provider.Provider = (*Provider)(nil)
+	_ provider.Adjuster = (*Provider)(nil)
+	_ provider.Batcher  = (*Provider)(nil)
 )
 
-// Zones implements [dns.Provider]: the zones are those of the settings.
+// Zones implements [provider.Provider]: the zones are those of the settings.
 func (p *Provider) Zones(context.Context) ([]dns.Zone, error) {
 	zones := make([]dns.Zone, 0, len(p.zones))
 	for _, z := range p.zones {
@@ -42,7 +43,7 @@ func (p *Provider) Zones(context.Context) ([]dns.Zone, error) {
 	return zones, nil
 }
 
-// Adjust implements [dns.Adjuster]: names and targets get the form that DNS servers
+// Adjust implements [provider.Adjuster]: names and targets get the form that DNS servers
 // return, TTLs are at least the minimum, and what DNS has no place for is dropped.
 func (p *Provider) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
 	list := make([]*dns.RecordSet, len(wanted))
@@ -52,13 +53,13 @@ func (p *Provider) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.Re
 	return list, nil
 }
 
-// Batch implements [dns.Batcher].
+// Batch implements [provider.Batcher].
 func (p *Provider) Batch() (size int, interval time.Duration) { return p.batch, 0 }
 
 func (p *Provider) find(z dns.Zone) (*zone, error) {
 	found := p.zones[dns.Canonical(z.Name)]
 	if found == nil {
-		return nil, fmt.Errorf("%w: %q is not one of the zones of --rfc2136-zone", dns.ErrRejected, z.Name)
+		return nil, fmt.Errorf("%w: %q is not one of the zones of --rfc2136-zone", provider.ErrRejected, z.Name)
 	}
 	return found, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Records implements [dns.Provider]. Without --rfc2136-axfr zones seem to be empty. With
+// Records implements [provider.Provider]. Without --rfc2136-axfr zones seem to be empty. With
 // it, the first server that has the zone complete is believed.
 func (p *Provider) Records(ctx context.Context, dnsZone dns.Zone) ([]*dns.RecordSet, error) {
 	if err := ctx.Err(); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	mdns "github.com/miekg/dns"
 
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 const (
@@ -127,14 +127,14 @@ type signature struct {
 
 func (s *session) send(ctx context.Context, m *mdns.Msg) (mac string, err error) {
 	if s.dryRun && m.Opcode == mdns.OpcodeUpdate {
-		return "", dns.ErrDryRun
+		return "", provider.ErrDryRun
 	}
 	packed, mac, err := s.pack(m)
 	if err != nil {
-		return "", fmt.Errorf("%w: encode the message: %w", dns.ErrRejected, err)
+		return "", fmt.Errorf("%w: encode the message: %w", provider.ErrRejected, err)
 	}
 	if len(packed) > mdns.MaxMsgSize {
-		return "", fmt.Errorf("%w: the message has %d octets, which is more than %d", dns.ErrRejected, len(packed), mdns.MaxMsgSize)
+		return "", fmt.Errorf("%w: the message has %d octets, which is more than %d", provider.ErrRejected, len(packed), mdns.MaxMsgSize)
 	}
 	if err := s.conn.SetDeadline(time.Now().Add(s.timeout)); err != nil {
 		return "", cause(ctx, err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // at has the provider ask servers at addresses in place of those of its settings.
@@ -47,7 +48,7 @@ func TestFailover(t *testing.T) {
 	for name, other := range map[string]string{"dead": dead(t), "deaf": listen(t, deaf), "stranger": stranger.Addr.String()} {
 		for _, strategy := range strategies {
 			for _, addresses := range [][]string{{other, good.Addr.String()}, {good.Addr.String(), other}} {
-				p := provider(t, settings(nil)).at(strategy, addresses...)
+				p := open(t, settings(nil)).at(strategy, addresses...)
 				if name == "deaf" {
 					p.dialer.answerTimeout = impatience
 				}
@@ -66,14 +67,14 @@ func TestFailover(t *testing.T) {
 
 func TestNobodyThere(t *testing.T) {
 	first, second := dead(t), dead(t)
-	p := provider(t, settings(nil)).at(disabled, first, second)
+	p := open(t, settings(nil)).at(disabled, first, second)
 	_, err := p.Records(t.Context(), testZone)
 	applyErr := apply(t, p, created(record("www", "A", "192.0.2.1")))
 	for _, err := range []error{err, applyErr} {
 		if err == nil || !strings.Contains(err.Error(), first) || !strings.Contains(err.Error(), second) {
 			t.Errorf("got %v", err)
 		}
-		if errors.Is(err, dns.ErrRejected) || errors.Is(err, dns.ErrCredentials) {
+		if errors.Is(err, provider.ErrRejected) || errors.Is(err, provider.ErrCredentials) {
 			t.Errorf("the error says more than is known: %v", err)
 		}
 	}
@@ -84,7 +85,7 @@ func TestNobodyThere(t *testing.T) {
 func TestAnswerLost(t *testing.T) {
 	s := oneZone(t, "")
 	lossy, lost := proxy(t, s.Addr.String())
-	p := provider(t, settings(nil)).at(disabled, lossy, s.Addr.String())
+	p := open(t, settings(nil)).at(disabled, lossy, s.Addr.String())
 	expect(t, p)
 	p.dialer.answerTimeout = impatience
 	err := apply(t, p, created(record("www", "A", "192.0.2.1")))
@@ -101,7 +102,7 @@ func TestAnswerLost(t *testing.T) {
 // A server that stands still fails a listing in time.
 func TestPaused(t *testing.T) {
 	s := oneZone(t, "")
-	p := provider(t, settings(nil)).at(disabled, s.Addr.String())
+	p := open(t, settings(nil)).at(disabled, s.Addr.String())
 	if err := s.Pause(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestContextEnds(t *testing.T) {
 		asked <- struct{}{}
 		deaf(conn)
 	})
-	p := provider(t, settings(nil)).at(disabled, address)
+	p := open(t, settings(nil)).at(disabled, address)
 	p.dialer.answerTimeout = time.Hour
 	for name, call := range map[string]func(context.Context) error{
 		"Records": func(ctx context.Context) error { _, err := p.Records(ctx, testZone); return err },
@@ -213,7 +214,7 @@ func TestBrokenTransfers(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			insecure := func(c *Config) { c.Insecure = true }
-			p := provider(t, settings(nil, insecure)).at(disabled, listen(t, scripted(test.answers...)))
+			p := open(t, settings(nil, insecure)).at(disabled, listen(t, scripted(test.answers...)))
 			list, err := p.Records(t.Context(), testZone)
 			if test.good {
 				if got := lines(list); err != nil || !slices.Equal(got, []string{"www 60 A 192.0.2.1"}) {
@@ -230,14 +231,14 @@ func TestBrokenTransfers(t *testing.T) {
 // asked to, which only matters when it claims to have done something.
 func TestCodes(t *testing.T) {
 	for code, want := range map[int]error{
-		mdns.RcodeRefused: dns.ErrCredentials, mdns.RcodeNotAuth: dns.ErrCredentials,
-		mdns.RcodeFormatError: dns.ErrRejected, mdns.RcodeNotZone: dns.ErrRejected, mdns.RcodeNotImplemented: dns.ErrRejected,
-		mdns.RcodeYXDomain: dns.ErrStale, mdns.RcodeYXRrset: dns.ErrStale, mdns.RcodeNXRrset: dns.ErrStale, mdns.RcodeNameError: dns.ErrStale,
+		mdns.RcodeRefused: provider.ErrCredentials, mdns.RcodeNotAuth: provider.ErrCredentials,
+		mdns.RcodeFormatError: provider.ErrRejected, mdns.RcodeNotZone: provider.ErrRejected, mdns.RcodeNotImplemented: provider.ErrRejected,
+		mdns.RcodeYXDomain: provider.ErrStale, mdns.RcodeYXRrset: provider.ErrStale, mdns.RcodeNXRrset: provider.ErrStale, mdns.RcodeNameError: provider.ErrStale,
 		mdns.RcodeServerFailure: nil, mdns.RcodeSuccess: nil, 15: nil,
 	} {
 		t.Run(mdns.RcodeToString[code]+strconv.Itoa(code), func(t *testing.T) {
 			address := listen(t, scripted(func(m *mdns.Msg) { m.Rcode = code }))
-			p := provider(t, settings(nil)).at(disabled, address)
+			p := open(t, settings(nil)).at(disabled, address)
 			err := apply(t, p, created(record("www", "A", "192.0.2.1")))
 			if err == nil || want != nil && !errors.Is(err, want) || want == nil && certain(err) {
 				t.Errorf("got %v, want %v", err, want)
@@ -252,19 +253,19 @@ func TestTLS(t *testing.T) {
 	overTLS := func(c *Config) { c.UseTLS, c.Port = true, int(s.TLSAddr.Port()) }
 	in := input()
 	in.TLS.CA = s.CertFile
-	p := providerWith(t, settings(s, overTLS), in)
+	p := openWith(t, settings(s, overTLS), in)
 	mustApply(t, p, created(record("www", "A", "192.0.2.1")))
 	expect(t, p, "www 300 A 192.0.2.1")
-	expect(t, provider(t, settings(s, overTLS, func(c *Config) { c.SkipTLSVerify = true })), "www 300 A 192.0.2.1")
+	expect(t, open(t, settings(s, overTLS, func(c *Config) { c.SkipTLSVerify = true })), "www 300 A 192.0.2.1")
 
 	wrong := input()
 	wrong.TLS.CA = other.CertFile
 	named := func(c *Config) { c.Hosts = []string{"localhost"} }
 	for name, p := range map[string]*Provider{
-		"wrong authority": providerWith(t, settings(s, overTLS), wrong),
-		"the system's":    provider(t, settings(s, overTLS)),
-		"wrong name":      providerWith(t, settings(s, overTLS, named), in),
-		"no TLS there":    providerWith(t, settings(s, overTLS, func(c *Config) { c.Port = int(s.Addr.Port()) }), in),
+		"wrong authority": openWith(t, settings(s, overTLS), wrong),
+		"the system's":    open(t, settings(s, overTLS)),
+		"wrong name":      openWith(t, settings(s, overTLS, named), in),
+		"no TLS there":    openWith(t, settings(s, overTLS, func(c *Config) { c.Port = int(s.Addr.Port()) }), in),
 	} {
 		p.dialer.dialTimeout = time.Second
 		if _, err := p.Records(withTimeout(t, 10*time.Second), testZone); err == nil {
@@ -295,7 +296,7 @@ func TestKerberos(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("KRB5_CONFIG", nobody)
-	p := provider(t, settings(s, func(c *Config) {
+	p := open(t, settings(s, func(c *Config) {
 		c.GSSTSIG, c.KerberosRealm, c.KerberosUsername, c.KerberosPassword = true, "example.test", "alice", "open-sesame"
 	}))
 	expect(t, p, "www 300 A 192.0.2.1")
@@ -314,14 +315,14 @@ func TestDryRunBelow(t *testing.T) {
 	s := oneZone(t, "")
 	in := input()
 	in.DryRun = true
-	p := providerWith(t, settings(s), in)
+	p := openWith(t, settings(s), in)
 	session, err := p.dialer.update(t.Context(), s.Addr.String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer session.close()
 	m := newMessage(p.zones[zoneName], p.groups(p.zones[zoneName], []dns.Change{created(record("www", "A", "192.0.2.1"))}), true)
-	if err := session.update(t.Context(), m); !errors.Is(err, dns.ErrDryRun) {
+	if err := session.update(t.Context(), m); !errors.Is(err, provider.ErrDryRun) {
 		t.Errorf("got %v", err)
 	}
 	expect(t, p)

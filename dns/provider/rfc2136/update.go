@@ -10,6 +10,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // edit is a change in the form that goes into a message.
@@ -93,7 +94,7 @@ func (p *Provider) groups(z *zone, changes []dns.Change) []*group {
 		g := join(byName, &all, name, subject)
 		e, err := p.newEdit(z, i, c)
 		if err != nil {
-			g.err = errors.Join(g.err, fmt.Errorf("%w: %s %s: %w", dns.ErrRejected, name, c.RecordSet().Type, err))
+			g.err = errors.Join(g.err, fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, name, c.RecordSet().Type, err))
 			e = &edit{index: i}
 		}
 		g.edits = append(g.edits, e)
@@ -114,7 +115,7 @@ func (g *group) company() error {
 		}
 		other, taken := made[e.name]
 		if taken && (e.rrtype == mdns.TypeCNAME || other == mdns.TypeCNAME) {
-			return fmt.Errorf("%w: %s is to have a CNAME, which must be alone, and something else", dns.ErrRejected, e.name)
+			return fmt.Errorf("%w: %s is to have a CNAME, which must be alone, and something else", provider.ErrRejected, e.name)
 		}
 		made[e.name] = e.rrtype
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 func TestRecords(t *testing.T) {
@@ -29,9 +30,9 @@ func TestRecords(t *testing.T) {
 		"media type is free":       {reply: reply{status: 200, body: `[]`, media: "text/plain"}, want: []*dns.RecordSet{}},
 		"keys in any case":         {reply: reply{status: 200, body: `[{"DNSName":"a.test.","recordtype":"A","Targets":["192.0.2.1"]}]`}, want: []*dns.RecordSet{{Name: "a.test", Type: "A", Targets: []string{"192.0.2.1"}}}},
 		"case 215: 500 is passing": {reply: reply{status: 500, body: "oops"}, fails: true},
-		"case 215: 404":            {reply: reply{status: 404}, fails: true, is: dns.ErrRejected},
-		"401":                      {reply: reply{status: 401}, fails: true, is: dns.ErrCredentials},
-		"403":                      {reply: reply{status: 403}, fails: true, is: dns.ErrCredentials},
+		"case 215: 404":            {reply: reply{status: 404}, fails: true, is: provider.ErrRejected},
+		"401":                      {reply: reply{status: 401}, fails: true, is: provider.ErrCredentials},
+		"403":                      {reply: reply{status: 403}, fails: true, is: provider.ErrCredentials},
 		"429":                      {reply: reply{status: 429}, fails: true},
 		"another success":          {reply: reply{status: 206, body: `[]`}, fails: true},
 		"null inside":              {reply: reply{status: 200, body: `[null]`}, fails: true},
@@ -51,7 +52,7 @@ func TestRecords(t *testing.T) {
 			if (err != nil) != tt.fails || err != nil && got != nil {
 				t.Fatalf("listed %v, error %v", got, err)
 			}
-			for _, class := range []error{dns.ErrCredentials, dns.ErrRejected} {
+			for _, class := range []error{provider.ErrCredentials, provider.ErrRejected} {
 				if errors.Is(err, class) != (class == tt.is) {
 					t.Errorf("error %v is %v: %v", err, class, !(class == tt.is))
 				}
@@ -110,8 +111,8 @@ func TestApply(t *testing.T) {
 		"equal pair and another":            {changes: []dns.Change{{Old: a, New: a}, {New: b}}, status: 204, sent: `{"create":[` + bJSON + `]}`},
 		"labels differ":                     {changes: []dns.Change{{Old: a, New: relabelled}}, status: 204, sent: `{"updateOld":[` + aJSON + `],"updateNew":[` + strings.TrimSuffix(aJSON, "}") + `,"labels":{"owner":"me"}}]}`},
 		"case 215: 200 instead of 204":      {changes: []dns.Change{{New: a}}, status: 200, sent: `{"create":[` + aJSON + `]}`, fails: true},
-		"413":                               {changes: []dns.Change{{New: a}}, status: 413, sent: `{"create":[` + aJSON + `]}`, fails: true, is: dns.ErrRejected},
-		"401":                               {changes: []dns.Change{{New: a}}, status: 401, sent: `{"create":[` + aJSON + `]}`, fails: true, is: dns.ErrCredentials},
+		"413":                               {changes: []dns.Change{{New: a}}, status: 413, sent: `{"create":[` + aJSON + `]}`, fails: true, is: provider.ErrRejected},
+		"401":                               {changes: []dns.Change{{New: a}}, status: 401, sent: `{"create":[` + aJSON + `]}`, fails: true, is: provider.ErrCredentials},
 		"500":                               {changes: []dns.Change{{New: a}}, status: 500, sent: `{"create":[` + aJSON + `]}`, fails: true},
 		"307 is not followed with a change": {changes: []dns.Change{{New: a}}, status: 307, sent: `{"create":[` + aJSON + `]}`, fails: true},
 		"302 is not followed with a change": {changes: []dns.Change{{New: a}}, status: 302, sent: `{"create":[` + aJSON + `]}`, fails: true},
@@ -124,7 +125,7 @@ func TestApply(t *testing.T) {
 			if (err != nil) != tt.fails {
 				t.Fatalf("error %v", err)
 			}
-			for _, class := range []error{dns.ErrCredentials, dns.ErrRejected} {
+			for _, class := range []error{provider.ErrCredentials, provider.ErrRejected} {
 				if errors.Is(err, class) != (class == tt.is) {
 					t.Errorf("error %v is %v: %v", err, class, !(class == tt.is))
 				}
@@ -224,7 +225,7 @@ func TestDryRun(t *testing.T) {
 	in := input(sidecar)
 	in.DryRun = true
 	p := open(t, in)
-	if err := p.Apply(t.Context(), dns.Zone{}, []dns.Change{{New: set("a.test", "A", "192.0.2.1")}}); !errors.Is(err, dns.ErrDryRun) {
+	if err := p.Apply(t.Context(), dns.Zone{}, []dns.Change{{New: set("a.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
 		t.Errorf("Apply: %v", err)
 	}
 	if _, err := p.Adjust(t.Context(), []*dns.RecordSet{set("a.test", "A", "192.0.2.1")}); err != nil {
@@ -239,7 +240,7 @@ func TestDryRun(t *testing.T) {
 	}
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		err := p.do(t.Context(), exchange{method: method, path: "anything", message: struct{}{}, accepts: is(204)})
-		if !errors.Is(err, dns.ErrDryRun) {
+		if !errors.Is(err, provider.ErrDryRun) {
 			t.Errorf("%s: %v", method, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // MediaType is that of every message of the protocol.
@@ -39,11 +39,11 @@ type Config struct {
 }
 
 // Plugin returns the provider of --provider=webhook.
-func Plugin() dns.ProviderPlugin {
-	return dns.ProviderPlugin{
+func Plugin() provider.Plugin {
+	return provider.Plugin{
 		Names:   []string{"webhook"},
 		Summary: "A provider of somebody else, spoken to over HTTP in the webhook protocol of ExternalDNS",
-		New: func() dns.ProviderConfig {
+		New: func() provider.Config {
 			return &Config{
 				URL:         DefaultURL,
 				ReadTimeout: DefaultReadTimeout, WriteTimeout: DefaultWriteTimeout,
@@ -54,7 +54,7 @@ func Plugin() dns.ProviderPlugin {
 	}
 }
 
-// Flags implements dns.ProviderConfig.
+// Flags implements provider.Config.
 func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.URL, "webhook-provider-url", c.URL, "URL of the webhook provider")
 	flags.DurationVar(&c.ReadTimeout, "webhook-provider-read-timeout", c.ReadTimeout, "Time to read a message; with the write timeout, how long a call to the webhook provider may take")
@@ -64,8 +64,8 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.Int64Var(&c.MaxBodySize, "webhook-provider-max-body-size", c.MaxBodySize, "Most bytes in a message of a webhook provider or to --webhook-server, 0 for any number")
 }
 
-// Open implements dns.ProviderConfig.
-func (c *Config) Open(ctx context.Context, in dns.ProviderInput) (dns.Provider, error) {
+// Open implements provider.Config.
+func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider, error) {
 	base, err := c.check()
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (c *Config) Open(ctx context.Context, in dns.ProviderInput) (dns.Provider, 
 	if in.DryRun {
 		sender = dryRun{next: sender}
 	}
-	return &provider{
+	return &remote{
 		base:        base,
 		client:      &http.Client{Transport: sender, CheckRedirect: followReads},
 		timeout:     c.ReadTimeout + c.WriteTimeout,

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 const (
@@ -45,9 +45,9 @@ type exchange struct {
 // is returns a function that accepts one status.
 func is(want int) func(int) bool { return func(status int) bool { return status == want } }
 
-// do makes an exchange. Errors are those of [dns.Provider.Apply], or wrap
+// do makes an exchange. Errors are those of [provider.Provider.Apply], or wrap
 // [ErrBodyTooLarge] or a *url.Error, the latter when no answer came.
-func (p *provider) do(ctx context.Context, e exchange) error {
+func (p *remote) do(ctx context.Context, e exchange) error {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	req, err := e.request(ctx, p.base)
@@ -171,13 +171,13 @@ func (e *statusError) Error() string {
 func (e *statusError) Unwrap() error {
 	switch e.status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return dns.ErrCredentials
+		return provider.ErrCredentials
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		// These are about the moment, not about what was asked for.
 		return nil
 	}
 	if e.status/100 == 4 {
-		return dns.ErrRejected
+		return provider.ErrRejected
 	}
 	return nil
 }
@@ -202,5 +202,5 @@ func (d dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		_ = req.Body.Close()
 	}
-	return nil, dns.ErrDryRun
+	return nil, provider.ErrDryRun
 }

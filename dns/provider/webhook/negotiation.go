@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 const (
@@ -56,7 +57,7 @@ func (n *negotiation) expire() {
 }
 
 // negotiate finds out which names the provider can have, unless that is known.
-func (p *provider) negotiate(ctx context.Context) (dns.Filter, error) {
+func (p *remote) negotiate(ctx context.Context) (dns.Filter, error) {
 	if filter, fresh := p.negotiation.get(); fresh {
 		return filter, nil
 	}
@@ -70,7 +71,7 @@ func (p *provider) negotiate(ctx context.Context) (dns.Filter, error) {
 		return filter, nil
 	}
 	filter, err := p.ask(ctx)
-	if errors.Is(err, dns.ErrRejected) {
+	if errors.Is(err, provider.ErrRejected) {
 		// What is rejected is the question, and not the changes that wait for the answer.
 		err = errors.New(err.Error())
 	}
@@ -82,7 +83,7 @@ func (p *provider) negotiate(ctx context.Context) (dns.Filter, error) {
 }
 
 // ask asks until there is an answer, or a reason not to go on.
-func (p *provider) ask(ctx context.Context) (dns.Filter, error) {
+func (p *remote) ask(ctx context.Context) (dns.Filter, error) {
 	pause := firstPause
 	for try := 1; ; try++ {
 		filter, err := p.askOnce(ctx)
@@ -103,7 +104,7 @@ func (p *provider) ask(ctx context.Context) (dns.Filter, error) {
 	}
 }
 
-func (p *provider) askOnce(ctx context.Context) (dns.Filter, error) {
+func (p *remote) askOnce(ctx context.Context) (dns.Filter, error) {
 	var filter dns.DomainFilter
 	err := p.do(ctx, exchange{
 		method: http.MethodGet, typed: true, answer: &filter,
@@ -127,7 +128,7 @@ func passing(err error) bool {
 // unreachable reports whether no answer came.
 func unreachable(err error) bool {
 	var transport *url.Error
-	return errors.As(err, &transport) && !errors.Is(err, dns.ErrDryRun)
+	return errors.As(err, &transport) && !errors.Is(err, provider.ErrDryRun)
 }
 
 // noName is the filter of a provider of which nothing is known yet.

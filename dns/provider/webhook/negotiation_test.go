@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 func TestCase215Negotiation(t *testing.T) {
@@ -54,7 +55,7 @@ func TestCase215Negotiation(t *testing.T) {
 				if diff := cmp.Diff(tt.asked, at); diff != "" {
 					t.Errorf("asked at (-want +got):\n%s", diff)
 				}
-				if errors.Is(err, dns.ErrRejected) {
+				if errors.Is(err, provider.ErrRejected) {
 					t.Errorf("error %v is about changes", err)
 				}
 				if got := sidecar.asked[0].header.Get("Accept"); got != MediaType {

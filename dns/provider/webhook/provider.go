@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // The paths below the base.
@@ -20,13 +21,13 @@ const (
 )
 
 var (
-	_ dns.Provider       = (*provider)(nil)
-	_ dns.Adjuster       = (*provider)(nil)
-	_ dns.DomainFilterer = (*provider)(nil)
+	_ provider.Provider       = (*remote)(nil)
+	_ provider.Adjuster       = (*remote)(nil)
+	_ provider.DomainFilterer = (*remote)(nil)
 )
 
-// provider implements dns.Provider, dns.Adjuster and dns.DomainFilterer.
-type provider struct {
+// provider implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
+type remote struct {
 	base        *url.URL
 	client      *http.Client
 	timeout     time.Duration
@@ -35,17 +36,17 @@ type provider struct {
 	negotiation *negotiation
 }
 
-// Zones implements dns.Provider: the protocol has no zones.
-func (p *provider) Zones(ctx context.Context) ([]dns.Zone, error) {
+// Zones implements provider.Provider: the protocol has no zones.
+func (p *remote) Zones(ctx context.Context) ([]dns.Zone, error) {
 	if _, err := p.negotiate(ctx); err != nil {
 		return nil, err
 	}
 	return []dns.Zone{{}}, nil
 }
 
-// DomainFilter implements dns.DomainFilterer. Before the first negotiation has succeeded no
+// DomainFilter implements provider.DomainFilterer. Before the first negotiation has succeeded no
 // name passes: then there is no listing either.
-func (p *provider) DomainFilter(ctx context.Context) dns.Filter {
+func (p *remote) DomainFilter(ctx context.Context) dns.Filter {
 	// The error is that of the calls that need an answer.
 	if filter, err := p.negotiate(ctx); err == nil {
 		return filter
@@ -56,8 +57,8 @@ func (p *provider) DomainFilter(ctx context.Context) dns.Filter {
 	return noName{}
 }
 
-// Records implements dns.Provider.
-func (p *provider) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, error) {
+// Records implements provider.Provider.
+func (p *remote) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, error) {
 	var listed []*dns.RecordSet
 	err := p.call(ctx, p.metrics.records, exchange{
 		method: http.MethodGet, path: recordsPath, accepts: is(http.StatusOK), answer: &listed,
@@ -71,8 +72,8 @@ func (p *provider) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, e
 	return listed, nil
 }
 
-// Adjust implements dns.Adjuster.
-func (p *provider) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+// Adjust implements provider.Adjuster.
+func (p *remote) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
 	if len(wanted) == 0 {
 		return nil, nil
 	}
@@ -90,8 +91,8 @@ func (p *provider) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.
 	return adjusted, nil
 }
 
-// Apply implements dns.Provider.
-func (p *provider) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
+// Apply implements provider.Provider.
+func (p *remote) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
 	real := slices.DeleteFunc(slices.Clone(changes), func(c dns.Change) bool {
 		return c.Old != nil && c.New != nil && sameSet(c.Old, c.New)
 	})
@@ -108,7 +109,7 @@ func (p *provider) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) 
 }
 
 // call makes an exchange with a provider that has been asked for its filter.
-func (p *provider) call(ctx context.Context, m counters, e exchange) error {
+func (p *remote) call(ctx context.Context, m counters, e exchange) error {
 	if _, err := p.negotiate(ctx); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -120,14 +121,14 @@ func (p *program) requests() []string {
 	return all
 }
 
-func input(p *program) dns.ProviderInput {
-	return dns.ProviderInput{
+func input(p *program) provider.Input {
+	return provider.Input{
 		Domains: dns.NewDomainFilter(nil, nil), Log: slog.New(slog.DiscardHandler),
 		Wrap: func(http.RoundTripper) http.RoundTripper { return p },
 	}
 }
 
-func open(t *testing.T, in dns.ProviderInput, change ...func(*Config)) *provider {
+func open(t *testing.T, in provider.Input, change ...func(*Config)) *remote {
 	t.Helper()
 	c := Plugin().New().(*Config)
 	for _, f := range change {
@@ -137,7 +138,7 @@ func open(t *testing.T, in dns.ProviderInput, change ...func(*Config)) *provider
 	if err != nil {
 		t.Fatal(err)
 	}
-	return opened.(*provider)
+	return opened.(*remote)
 }
 
 func set(name, recordType string, targets ...string) *dns.RecordSet {

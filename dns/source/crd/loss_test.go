@@ -16,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
@@ -83,7 +84,7 @@ func TestRecordsOutliveTheKind(t *testing.T) {
 }
 
 // publish publishes all DNSEndpoints, and returns the table of them.
-func publish(t *testing.T, api *kubetest.Cluster, zones dns.Provider) kube.AnyTable {
+func publish(t *testing.T, api *kubetest.Cluster, zones provider.Provider) kube.AnyTable {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	var p *publisher.Publisher

@@ -1,4 +1,4 @@
-package dns
+package provider
 
 import (
 	"context"
@@ -8,29 +8,20 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
-)
 
-// Zone is a part of the name space that a provider serves.
-type Zone struct {
-	// ID is the provider's own name for the zone.
-	ID string
-	// Name is the name of its apex, without a dot at its end. It is empty for a provider
-	// that has no zones, or the root.
-	Name string
-	// Private is true for a zone that only some networks see.
-	Private bool
-}
+	"github.com/signpostd/signpost/dns"
+)
 
 // Provider reads and writes the zones of a DNS server or of a DNS API. The publisher
 // calls it from one goroutine for each zone.
 type Provider interface {
-	// Zones returns the zones there are, those only that the filters of [ProviderInput]
+	// Zones returns the zones there are, those only that the filters of [Input]
 	// admit. A provider without zones returns the zone with an empty name. After an error
 	// the publisher goes on with the zones that it knows.
-	Zones(ctx context.Context) ([]Zone, error)
+	Zones(ctx context.Context) ([]dns.Zone, error)
 	// Records returns all record sets of a zone, of every type that the provider can handle,
 	// ownership records included. It never returns a part of them without an error.
-	Records(ctx context.Context, zone Zone) ([]*RecordSet, error)
+	Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error)
 	// Apply makes changes in a zone. They are in an order in which they can be made one
 	// after the other; a provider may make them together, or several at once. All changes
 	// of a name are in one call, and Old is what Records last returned.
@@ -39,14 +30,14 @@ type Provider interface {
 	// it was made; one that wraps [ErrRejected] when none was made because of what they
 	// are; one that wraps [ErrCredentials] when none was made because of who asks.
 	// After any other error nobody knows what was made.
-	Apply(ctx context.Context, zone Zone, changes []Change) error
+	Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error
 }
 
 // Adjuster is a [Provider] that can't store each record set as it is asked for.
 type Adjuster interface {
 	// Adjust returns what Records will return once the wanted record sets have been made.
 	// It returns new values for those that it changes.
-	Adjust(ctx context.Context, wanted []*RecordSet) ([]*RecordSet, error)
+	Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error)
 }
 
 // Batcher is a [Provider] that wants changes in limited numbers.
@@ -59,33 +50,33 @@ type Batcher interface {
 // DomainFilterer is a [Provider] that knows which names it can have beyond its Zones.
 type DomainFilterer interface {
 	// DomainFilter returns a filter that the names of record sets have to pass.
-	DomainFilter(ctx context.Context) Filter
+	DomainFilter(ctx context.Context) dns.Filter
 }
 
-// ProviderConfig is what the user says about a provider: the settings of one kind of
+// Config is what the user says about a provider: the settings of one kind of
 // provider, with their defaults. Each kind has a package in dns/provider and a line in
 // dns/plugins.
-type ProviderConfig interface {
+type Config interface {
 	// Flags adds the settings of this kind of provider, under the names that ExternalDNS has
 	// for them, with targets in this value. [Secret] marks those that are secrets.
 	Flags(flags *pflag.FlagSet)
 	// Open returns a provider. It reports what is wrong with the settings; it doesn't have to
 	// reach the server. The provider lives until ctx ends.
-	Open(ctx context.Context, in ProviderInput) (Provider, error)
+	Open(ctx context.Context, in Input) (Provider, error)
 }
 
-// ProviderPlugin is one kind of provider.
-type ProviderPlugin struct {
+// Plugin is one kind of provider.
+type Plugin struct {
 	// Names are what --provider calls it; the first one is the usual one.
 	Names []string
 	// Summary says in one sentence what it is for, without a full stop.
 	Summary string
 	// New returns a config with the defaults.
-	New func() ProviderConfig
+	New func() Config
 }
 
-// ProviderInput is what providers of every kind are made from.
-type ProviderInput struct {
+// Input is what providers of every kind are made from.
+type Input struct {
 	// DryRun is true when nothing may be changed. The publisher doesn't call Apply then;
 	// a provider also has to make sure below, where it sends, that it can't.
 	DryRun bool
@@ -93,7 +84,7 @@ type ProviderInput struct {
 	OwnerID string
 	// Domains are the names that the user wants managed, never nil; ZoneIDs and ZoneNames
 	// are endings of the zones', empty when any will do.
-	Domains            Filter
+	Domains            dns.Filter
 	ZoneIDs, ZoneNames []string
 	// CreateOnly is true when the policy is to create record sets only.
 	CreateOnly bool
