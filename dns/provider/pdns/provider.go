@@ -31,7 +31,7 @@ var (
 	_ provider.DomainFilterer = (*powerDNS)(nil)
 )
 
-// provider implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
+// powerDNS implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
 type powerDNS struct {
 	api       *api
 	domains   dns.Filter

@@ -26,7 +26,7 @@ var (
 	_ provider.DomainFilterer = (*remote)(nil)
 )
 
-// provider implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
+// remote implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
 type remote struct {
 	base        *url.URL
 	client      *http.Client
