@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ZoneCache keeps a listing of zones for some time (spec/dns.md 8.0). Callers ask whether it
+// ZoneCache keeps a listing of zones for some time (spec/dns.md §8.0). Callers ask whether it
 // is expired, and if so Reset it; what Get returns is there also when a new listing can't
 // be had. It may be used from any goroutine.
 type ZoneCache[T any] struct {
