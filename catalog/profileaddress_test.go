@@ -123,7 +123,7 @@ func TestProfileOfExternalWorkload(t *testing.T) {
 		"§3.6 two have it":           {ask, []profileStep{now("conflict", vm("vm", "10.1.0.1"), vm("box", "10.1.0.1")), gone(own, vm("box", "10.1.0.1"))}},
 		"§3.6 two, different ports":  {ask, []profileStep{now(own, vm("vm", "10.1.0.1"), workload(externalKey("box"), runs("10.1.0.1"), declares("x", 81)))}},
 		"§3.6 the IP changes":        {ask, []profileStep{now(own, vm("vm", "10.1.0.1")), now(bare, vm("vm", "10.1.0.2"))}},
-		"A.4 an owner of its own":    {ask, []profileStep{now(own+" group/g", vm("vm", "10.1.0.1", owned("Group", "g")))}},
+		"§A.4 an owner of its own":   {ask, []profileStep{now(own+" group/g", vm("vm", "10.1.0.1", owned("Group", "g")))}},
 		"a Service's cluster IP too": {ask, []profileStep{now("service web", vm("vm", "10.1.0.1"), service("web", clusterIPs("10.1.0.1")))}},
 	})
 }

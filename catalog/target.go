@@ -10,7 +10,7 @@ import (
 type Target struct {
 	*Workload
 	// OwnerKind and OwnerName are the workload's topmost known owner
-	// (spec/destination.md appendix A.4), the kind in lower case. A pod without a single
+	// (spec/destination.md §A.4), the kind in lower case. A pod without a single
 	// owner is its own owner, of kind "pod"; an ExternalWorkload without one has none.
 	OwnerKind, OwnerName string
 

@@ -69,7 +69,7 @@ var rootOwnerCases = map[string]struct {
 	},
 }
 
-// Case T26 and the rest of appendix A.4.
+// Case T26 and the rest of §A.4.
 func TestRootOwner(t *testing.T) {
 	for name, tc := range rootOwnerCases {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// The weights of §2.8 and appendix C.
+// The weights of §2.8 and §C.
 const (
 	baseWeight      = 10000
 	localMultiplier = 10

@@ -98,7 +98,7 @@ func startUnsynced(t *testing.T, config Config, objects ...catalog.Object) *fixt
 	return f
 }
 
-// dial connects with the windows of a proxy (appendix B.2).
+// dial connects with the windows of a proxy (§B.2).
 func dial(t *testing.T, dialer func(context.Context, string) (net.Conn, error)) *grpc.ClientConn {
 	t.Helper()
 	conn, err := grpc.NewClient("passthrough:///signpost", grpc.WithContextDialer(dialer), grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -246,7 +246,7 @@ func transcript(updates []*pb.Update) []string {
 	return lines
 }
 
-// knowledge is what a proxy has learnt from messages (appendix B.2): addresses in
+// knowledge is what a proxy has learnt from messages (§B.2): addresses in
 // the form in which they were sent.
 func knowledge(updates []*pb.Update) truth {
 	known := truth{}

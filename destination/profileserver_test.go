@@ -135,7 +135,7 @@ func TestGetProfileOfAddress(t *testing.T) {
 		"P8 a pod's IP":           first("10.0.0.1:80", wantAddress("10.0.0.1:80", wantPod("a"), wantMeshed), profilePod("a", "10.0.0.1", meshed)),
 		"P9 its second IP":        first("[fd00::1]:80", wantAddress("[fd00::1]:80", wantPod("a"), wantMeshed), profilePod("a", "10.0.0.1", meshed, func(w *catalog.Workload) { w.IPs = profileIPs("10.0.0.1", "fd00::1") })),
 		"P12 an ExternalWorkload": first("10.1.0.1:80", wantAddress("10.1.0.1:80", wantVM("vm")), profileVM("vm", "10.1.0.1")),
-		"P12 A.4 with an owner": first("10.1.0.1:80", wantAddress("10.1.0.1:80", wantVM("vm"), wantLabel("WorkloadGroup", "g")),
+		"P12 §A.4 with an owner": first("10.1.0.1:80", wantAddress("10.1.0.1:80", wantVM("vm"), wantLabel("WorkloadGroup", "g")),
 			profileVM("vm", "10.1.0.1", func(w *catalog.Workload) { w.Owner = catalog.OwnerRef{Kind: "WorkloadGroup", Name: "g"} })),
 		"P13 an unknown IP":        first("10.9.9.9:80", wantAddress("10.9.9.9:80")),
 		"P14 opaque by default":    first("10.0.0.1:3306", db, profilePod("a", "10.0.0.1"), profilePod("b", "10.0.0.1", over), profilePod("c", "10.0.0.1", dying)),

@@ -2,7 +2,7 @@ package dns
 
 import "fmt"
 
-// ChangeLists are changes as ExternalDNS writes them in JSON (spec/dns.md 3.8): UpdateOld
+// ChangeLists are changes as ExternalDNS writes them in JSON (spec/dns.md §3.8): UpdateOld
 // and UpdateNew belong together place by place. Keys are read in any case.
 type ChangeLists struct {
 	Create    []*RecordSet `json:"create,omitempty"`

@@ -27,7 +27,7 @@ func (e *InvalidError) Error() string {
 
 // Check returns an [InvalidError] that says the first thing for which a record set in the
 // form of [RecordSet.Normal] can't be published, nil if there is none: a bad name, no
-// targets, or targets that don't fit the type (spec/dns.md 1.9, 17).
+// targets, or targets that don't fit the type (spec/dns.md §1.9, §17).
 func (r *RecordSet) Check() error {
 	if err := CheckName(r.Name); err != nil {
 		return r.invalid("name", r.Name, err.Error())

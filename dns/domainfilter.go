@@ -19,7 +19,7 @@ type DomainFilter struct {
 
 // NewDomainFilter returns a filter that passes the names in one of the domains to include, or
 // in any if there are none, but not in one of those to exclude. A domain is itself and all
-// below; one with a dot at its beginning is only what is below (spec/dns.md 2.1). Empty
+// below; one with a dot at its beginning is only what is below (spec/dns.md §2.1). Empty
 // ones don't count.
 func NewDomainFilter(include, exclude []string) *DomainFilter {
 	return &DomainFilter{include: newDomainList(include), exclude: newDomainList(exclude)}
@@ -28,7 +28,7 @@ func NewDomainFilter(include, exclude []string) *DomainFilter {
 // NewRegexFilter returns a filter that passes the names that a regular expression (RE2)
 // matches, or any if it is empty, but not those that the other one matches, unless that
 // is empty. They see names in Unicode and in lower case, and may match a part of
-// them (spec/dns.md 2.2).
+// them (spec/dns.md §2.2).
 func NewRegexFilter(include, exclude string) (*DomainFilter, error) {
 	var f DomainFilter
 	var err error
@@ -93,7 +93,7 @@ func (f *DomainFilter) Match(name string) bool {
 
 // MatchParent reports whether a zone is to be looked at because a wanted domain may be
 // delegated from it: the zone is above one of the domains to include, or there are none,
-// and it is not excluded (spec/dns.md 2.3). Regular expressions, and domains with a dot at
+// and it is not excluded (spec/dns.md §2.3). Regular expressions, and domains with a dot at
 // their beginning, don't count.
 func (f *DomainFilter) MatchParent(zone string) bool {
 	if f == nil || f.isRegex() {
@@ -106,7 +106,7 @@ func (f *DomainFilter) MatchParent(zone string) bool {
 	return len(f.include.names) == 0 || f.include.above(zone)
 }
 
-// MarshalJSON implements [json.Marshaler] (spec/dns.md 2.5). A nil filter is {}, but
+// MarshalJSON implements [json.Marshaler] (spec/dns.md §2.5). A nil filter is {}, but
 // [json.Marshal] itself makes null of a nil pointer.
 func (f *DomainFilter) MarshalJSON() ([]byte, error) {
 	var c DomainFilterConfig

@@ -7,7 +7,7 @@ type Filter interface {
 }
 
 // MatchAll returns a filter that passes the names that pass all of some. Those that are nil
-// count for nothing; without any, all names pass (spec/dns.md 2.4).
+// count for nothing; without any, all names pass (spec/dns.md §2.4).
 func MatchAll(filters ...Filter) Filter {
 	all := make(allOf, 0, len(filters))
 	for _, f := range filters {
@@ -31,7 +31,7 @@ func (all allOf) Match(name string) bool {
 }
 
 // ZoneFilter returns a filter that passes the names in some zones. It passes all names if there
-// are no zones, as after an error (spec/dns.md 8.0), or if one of them is everything.
+// are no zones, as after an error (spec/dns.md §8.0), or if one of them is everything.
 func ZoneFilter(zones []Zone) *DomainFilter {
 	names := make([]string, 0, 2*len(zones))
 	for _, z := range zones {

@@ -8,7 +8,7 @@ import (
 
 // Merge puts together the record sets that agree in name, type, set identifier and TTL: one
 // with all their targets, each once and sorted, and all their objects, and for the rest
-// as the first of them, by label resource and then by place (spec/dns.md 1.8). Those of the
+// as the first of them, by label resource and then by place (spec/dns.md §1.8). Those of the
 // types CNAME and DNAME are never put together, because only one target is allowed, but
 // with the same first target they are one; without targets they are left out. Nor are
 // aliases put together with others, whose targets are addresses. The result is sorted by

@@ -20,12 +20,12 @@ const (
 // acePrefix begins a label that stands for an internationalised one (RFC 5890, 2.3.2.1).
 const acePrefix = "xn--"
 
-// lookup is the profile of spec/dns.md 1.10. Underscores and asterisks pass.
+// lookup is the profile of spec/dns.md §1.10. Underscores and asterisks pass.
 var lookup = idna.New(idna.MapForLookup(), idna.Transitional(true), idna.StrictDomainName(false))
 
 // Canonical returns the form of a name in which two spellings of it are equal: in lower
 // case, internationalised labels in their ASCII form, without spaces around it and
-// without a dot at its end (spec/dns.md 1.10). What isn't a valid name stays as it is, in
+// without a dot at its end (spec/dns.md §1.10). What isn't a valid name stays as it is, in
 // lower case; [CheckName] says what is wrong with it. It allocates nothing for a name that
 // is canonical but for a dot and spaces.
 func Canonical(name string) string {

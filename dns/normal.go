@@ -107,7 +107,7 @@ type Hostname struct {
 }
 
 // ForHostname returns the record sets that give a name targets: up to three, A, AAAA and
-// CNAME in this order, each with the targets of its type in their order (spec/dns.md 1.3).
+// CNAME in this order, each with the targets of its type in their order (spec/dns.md §1.3).
 // The record sets are in the form of [RecordSet.Normal]; whoever takes them checks them.
 func ForHostname(name string, h Hostname) []*RecordSet {
 	var sets []*RecordSet

@@ -7,7 +7,7 @@ import (
 )
 
 // Alias says for which types of address a record set is to be an alias of its target at
-// the provider (spec/dns.md 1.6).
+// the provider (spec/dns.md §1.6).
 type Alias string
 
 // The values of the property alias. Others count as none.
@@ -111,7 +111,7 @@ func RetainProperties(properties []Property, provider string) []Property {
 }
 
 // propertyPrefix returns what the properties of a provider begin with. Some providers have
-// several names, or another one in annotations (spec/dns.md 6.1).
+// several names, or another one in annotations (spec/dns.md §6.1).
 func propertyPrefix(provider string) string {
 	switch provider {
 	case "azure-dns", "azure-private-dns":

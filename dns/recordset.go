@@ -6,7 +6,7 @@ import (
 )
 
 // The types of record sets that Signpost knows, in the order in which the parts of a
-// name are tried as a type (spec/dns.md 4.2.3).
+// name are tried as a type (spec/dns.md §4.2.3).
 const (
 	TypeA     = "A"
 	TypeAAAA  = "AAAA"
@@ -20,7 +20,7 @@ const (
 	TypeDNAME = "DNAME"
 )
 
-// The labels with a fixed meaning (spec/dns.md 1.7).
+// The labels with a fixed meaning (spec/dns.md §1.7).
 const (
 	// LabelOwner is the owner who manages the record set.
 	LabelOwner = "owner"
@@ -31,7 +31,7 @@ const (
 	LabelOwnedRecord = "ownedRecord"
 )
 
-// The properties that are not a provider's own (spec/dns.md 1.6).
+// The properties that are not a provider's own (spec/dns.md §1.6).
 const (
 	// PropertyAlias says whether a name is an alias of its target at the provider.
 	PropertyAlias = "alias"
@@ -40,7 +40,7 @@ const (
 )
 
 // RecordSet is the records of one name and type (RFC 9499, "RRset"), or the part of them
-// that a set identifier names. As JSON it is an ExternalDNS endpoint (spec/dns.md 1.1).
+// that a set identifier names. As JSON it is an ExternalDNS endpoint (spec/dns.md §1.1).
 type RecordSet struct {
 	// Name is the owner name, without a dot at its end.
 	Name string `json:"dnsName,omitempty"`

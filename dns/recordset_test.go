@@ -103,7 +103,7 @@ func TestNormalCopies(t *testing.T) {
 	}
 }
 
-// The format is that of ExternalDNS (spec/dns.md 1.1), and empty fields aren't there.
+// The format is that of ExternalDNS (spec/dns.md §1.1), and empty fields aren't there.
 func TestRecordSetJSON(t *testing.T) {
 	full := dns.RecordSet{
 		Name: "a.org", Targets: []string{"1.2.3.4"}, Type: "A", SetIdentifier: "blue", TTL: 60,

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// TargetFilter says which targets are to be published, by networks (spec/dns.md 2.6). A nil
+// TargetFilter says which targets are to be published, by networks (spec/dns.md §2.6). A nil
 // one, and the zero value, pass every target.
 type TargetFilter struct {
 	include, exclude []netip.Prefix

@@ -91,7 +91,7 @@ func sortKey(target string) string {
 
 // Less orders lists of targets: the shorter one is less; of two with the same length, the
 // one that is less where they first differ when sorted. Addresses come before names, by
-// their value; names by their letters (spec/dns.md 1.4).
+// their value; names by their letters (spec/dns.md §1.4).
 func Less(a, b []string) bool {
 	if len(a) != len(b) {
 		return len(a) < len(b)

@@ -17,7 +17,7 @@ func NewZoneFinder(zones []Zone) *ZoneFinder {
 }
 
 // Find returns the zone with the longest name that a name is equal to or below, and whether
-// there is one; of several with this name, the first (spec/dns.md 2.8).
+// there is one; of several with this name, the first (spec/dns.md §2.8).
 func (f *ZoneFinder) Find(name string) (Zone, bool) {
 	if zones := f.FindAll(name); len(zones) > 0 {
 		return zones[0], true

@@ -95,7 +95,7 @@ func TestDNSEnvironment(t *testing.T) {
 	}
 }
 
-// specMetrics are those of spec/dns.md 10, but for caches that aren't there: zones are
+// specMetrics are those of spec/dns.md §10, but for caches that aren't there: zones are
 // kept in mirrors.
 const specMetrics = `external_dns_build_info
 external_dns_controller_consecutive_soft_errors

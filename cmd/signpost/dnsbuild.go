@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// registerBuild exports what ExternalDNS says about its program, about this one (spec/dns.md 10).
+// registerBuild exports what ExternalDNS says about its program, about this one (spec/dns.md §10).
 func registerBuild(r prometheus.Registerer) error {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "external_dns_build_info", Help: "The program: always 1.",

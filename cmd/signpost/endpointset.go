@@ -41,7 +41,7 @@ type endpointSet struct {
 	initial bool
 }
 
-// apply changes the set as a proxy does (spec/destination.md appendix B), and says how.
+// apply changes the set as a proxy does (spec/destination.md §B), and says how.
 func (s *endpointSet) apply(u *pb.Update) []change {
 	if s.endpoints == nil {
 		s.endpoints = map[netip.AddrPort]*pb.WeightedAddr{}

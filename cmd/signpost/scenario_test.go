@@ -30,7 +30,7 @@ func (s *scenario) playInMemory(t *testing.T) []outcome {
 // elsewhere are the acceptance cases of spec/destination.md §9.1 to §9.6, and the quirks
 // of §12 about Get and GetProfile in one cluster, that no scenario has, and where they are tested.
 var elsewhere = map[string]string{
-	"G11": "remote clusters are not served yet",
+	"G11": "TestClustersOnAPIServers; package destination's TestRemoteEndpoints",
 	"Q8":  "TestUnfiltered",
 	"E20": "the race detector, in all tests; package destination's TestModel",
 }

@@ -24,13 +24,13 @@ const (
 	// Component is the source of the events.
 	Component = "external-workload-endpoints-controller"
 
-	queueName = "endpoints_controller_workqueue" // spec §7.2
+	queueName = "endpoints_controller_workqueue" // spec/destination.md §7.2
 	// attempts is how often a plan is made anew within one sync, because the slices were
 	// not what they were taken for.
 	attempts = 3
 )
 
-// The delays between failures (spec §8.6).
+// The delays between failures (spec/destination.md §8.6).
 const retryFirst, retryLimit = 5 * time.Millisecond, 1000 * time.Second
 
 // Options are what a [Controller] is made from.
@@ -86,7 +86,7 @@ func (c *Controller) SliceChanged(old, current *watched.Slice) {
 	c.store.Changed(old, current)
 }
 
-// sync makes the slices of a Service what they have to be (spec §8.3).
+// sync makes the slices of a Service what they have to be (spec/destination.md §8.3).
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	service, workloads := c.o.Workloads.Service(key)
 	if service == nil {
@@ -129,7 +129,7 @@ func join(existing, foreign []*discoveryv1.EndpointSlice) []*discoveryv1.Endpoin
 }
 
 // planWriter carries out a plan. An address type whose writes fail doesn't hinder the
-// other (spec §8.4.8).
+// other (spec/destination.md §8.4.8).
 type planWriter struct {
 	controller *Controller
 	key        reconcile.Key

@@ -91,7 +91,7 @@ func address(text string) (netip.Addr, bool) {
 	return a, err == nil && a.Zone() == "" && !local
 }
 
-// portsOf returns the ports of the Service that the workload serves (spec §8.4.4).
+// portsOf returns the ports of the Service that the workload serves (spec/destination.md §8.4.4).
 func portsOf(service *corev1.Service, w *Workload) []port {
 	ports := make([]port, 0, len(service.Spec.Ports))
 	for _, p := range service.Spec.Ports {
@@ -110,7 +110,7 @@ type group struct {
 	endpoints []discoveryv1.Endpoint
 }
 
-// groupsOf returns the endpoints of an address type by their ports (spec §8.4.5), in
+// groupsOf returns the endpoints of an address type by their ports (spec/destination.md §8.4.5), in
 // the order of the port sets, and in each in the order of the workloads.
 func groupsOf(family discoveryv1.AddressType, candidates []candidate, headless bool) []*group {
 	groups := map[portSet]*group{}
@@ -141,7 +141,7 @@ func (c *candidate) of(family discoveryv1.AddressType) []string {
 	return list
 }
 
-// endpoint returns the endpoint of a workload (spec §8.4.3).
+// endpoint returns the endpoint of a workload (spec/destination.md §8.4.3).
 func (c *candidate) endpoint(addresses []string, headless bool) discoveryv1.Endpoint {
 	ready, serving, terminating := c.Ready, c.Ready, false
 	e := discoveryv1.Endpoint{

@@ -7,8 +7,8 @@
 // give the same plan, and once a plan is carried out the next one is empty. [Workloads]
 // says how workloads are read, and the [Controller] carries plans out.
 //
-// The slices are those that Linkerd's controller writes (spec/destination.md §8, which
-// "spec" means in this package), so taking over from it costs no writes. On purpose
+// The slices are those that Linkerd's controller writes (spec/destination.md §8; a
+// section alone is of that document here), so taking over from it costs no writes. On purpose
 // different: labels removed from a Service leave its slices; names are computed, so that
 // two writers that create the same slice meet as AlreadyExists; and an address or
 // hostname that the API server would refuse costs only itself, not the slice it is in.

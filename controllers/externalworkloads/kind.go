@@ -46,7 +46,7 @@ func trim(s kube.Scope, w *workload.ExternalWorkload) (*Workload, []kube.Problem
 	return trimmed, problems
 }
 
-// ready says what the condition Ready says (spec §8.2).
+// ready says what the condition Ready says (spec/destination.md §8.2).
 func ready(w *workload.ExternalWorkload) bool {
 	for _, c := range w.Status.Conditions {
 		if c.Type == workload.ConditionReady && c.Status == metav1.ConditionTrue {

@@ -20,7 +20,7 @@ type bin struct {
 }
 
 // pack distributes the endpoints of a group over the slices that have its ports and
-// over new ones (spec §8.4.6). It aims at few writes, not at full slices. Slices that
+// over new ones (spec/destination.md §8.4.6). It aims at few writes, not at full slices. Slices that
 // nothing stays in have no bin.
 func (p *planner) pack(g *group, existing []*discoveryv1.EndpointSlice) []*bin {
 	left := make(map[slicestore.Identity]*discoveryv1.Endpoint, len(g.endpoints))

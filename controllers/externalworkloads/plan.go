@@ -8,10 +8,10 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// DefaultMaxPerSlice is how many endpoints go into one slice (spec §8.4.6).
+// DefaultMaxPerSlice is how many endpoints go into one slice (spec/destination.md §8.4.6).
 const DefaultMaxPerSlice = 100
 
-// Plan is what has to be written to make the slices of a Service right (spec §8.4). Create,
+// Plan is what has to be written to make the slices of a Service right (spec/destination.md §8.4). Create,
 // Update and Delete are carried out in this order, so that no endpoint is ever missing.
 type Plan struct {
 	// Create has slices with computed names. AlreadyExists means that somebody else
@@ -31,7 +31,7 @@ type Plan struct {
 // Empty reports whether there is nothing to write.
 func (p *Plan) Empty() bool { return len(p.Create)+len(p.Update)+len(p.Delete) == 0 }
 
-// Compute returns what to write for a Service (spec §8.3, §8.4). Workloads that the
+// Compute returns what to write for a Service (spec/destination.md §8.3, §8.4). Workloads that the
 // Service doesn't select may be among the workloads; no two have the same name. Slices
 // of other Services and other writers may be among the existing ones: they stay as they are,
 // and their names are avoided. A maxPerSlice below 1 means [DefaultMaxPerSlice].
@@ -60,7 +60,7 @@ func Compute(service *corev1.Service, workloads []*Workload, existing []*discove
 	return p.plan
 }
 
-// familiesOf returns the address types that a Service has slices of (spec §8.4.1).
+// familiesOf returns the address types that a Service has slices of (spec/destination.md §8.4.1).
 func familiesOf(service *corev1.Service) []discoveryv1.AddressType {
 	if len(service.Spec.IPFamilies) == 0 {
 		return []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6}
@@ -82,7 +82,7 @@ type planner struct {
 }
 
 // adopt returns the slices that can be kept, by address type and in the order of
-// their names. It plans to delete ours that can't (spec §8.4.1, §8.4.2).
+// their names. It plans to delete ours that can't (spec/destination.md §8.4.1, §8.4.2).
 func (p *planner) adopt(
 	service *corev1.Service, existing []*discoveryv1.EndpointSlice, families []discoveryv1.AddressType,
 ) map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice {
@@ -107,7 +107,7 @@ func sortByName(list []*discoveryv1.EndpointSlice) {
 	slices.SortFunc(list, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// family plans the slices of one address type (spec §8.4.5 to §8.4.7).
+// family plans the slices of one address type (spec/destination.md §8.4.5 to §8.4.7).
 func (p *planner) family(family discoveryv1.AddressType, candidates []candidate, current []*discoveryv1.EndpointSlice) {
 	byPorts := map[portSet][]*discoveryv1.EndpointSlice{}
 	for _, s := range current {
@@ -128,7 +128,7 @@ func (p *planner) family(family discoveryv1.AddressType, candidates []candidate,
 }
 
 // write adds bins to the plan. Those without a slice take over the slices that nothing
-// needs any more: one update instead of a create and a delete (spec §8.4.7).
+// needs any more: one update instead of a create and a delete (spec/destination.md §8.4.7).
 func (p *planner) write(bins []*bin, unneeded []*discoveryv1.EndpointSlice) {
 	m := movesOf(bins)
 	for _, b := range bins {

@@ -13,17 +13,17 @@ import (
 )
 
 // ManagedBy is the value of the label endpointslice.kubernetes.io/managed-by of
-// our slices, which is that of Linkerd's controller (spec §8.5).
+// our slices, which is that of Linkerd's controller (spec/destination.md §8.5).
 const ManagedBy = "linkerd-external-workloads-controller"
 
 // namePrefix is what the names of our slices begin with, followed by the name of
-// the Service (spec §8.5).
+// the Service (spec/destination.md §8.5).
 const namePrefix = "linkerd-external-"
 
 // reserved are the labels of slices that are not copied from the Service.
 var reserved = []string{discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy, corev1.IsHeadlessService}
 
-// template makes the slices of one Service (spec §8.5).
+// template makes the slices of one Service (spec/destination.md §8.5).
 type template struct {
 	service  *corev1.Service
 	headless bool

@@ -11,7 +11,7 @@ import (
 )
 
 // Workload is what the writer needs of a workload.linkerd.io/v1beta1
-// ExternalWorkload (spec §8.4).
+// ExternalWorkload (spec/destination.md §8.4).
 type Workload struct {
 	Namespace, Name, UID string
 	Labels               object.Labels
@@ -38,7 +38,7 @@ func (w *Workload) Zone() string {
 }
 
 // Equal reports whether two workloads lead to the same slices, whatever the Service
-// (spec §8.2, "relevant change", and the labels).
+// (spec/destination.md §8.2, "relevant change", and the labels).
 func (w *Workload) Equal(o *Workload) bool {
 	return w.Namespace == o.Namespace && slices.Equal(w.Labels, o.Labels) && w.SameEndpoint(o)
 }
@@ -66,7 +66,7 @@ func (w *Workload) number(target intstr.IntOrString, protocol corev1.Protocol) (
 
 func orTCP(p corev1.Protocol) corev1.Protocol { return cmp.Or(p, corev1.ProtocolTCP) }
 
-// selects reports whether the Service selects the workload (spec §8.3). Services without
+// selects reports whether the Service selects the workload (spec/destination.md §8.3). Services without
 // a selector and those of type ExternalName select nothing.
 func selects(service *corev1.Service, w *Workload) bool {
 	if !selective(service) || w.Namespace != service.Namespace {

@@ -87,7 +87,7 @@ func (m *Metrics) Wrote(controller, operation string, cause time.Time, err error
 	}
 }
 
-// queueMetrics are those of the queues (spec/destination.md §7.2, endpoints.md §9).
+// queueMetrics are those of the queues (spec/destination.md §7.2, spec/endpoints.md §9).
 type queueMetrics struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec

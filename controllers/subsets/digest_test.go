@@ -33,7 +33,7 @@ var digestVectors = map[string]struct {
 	"a":                        {readPort("a:8675"), "1e1353c2…72f64f"},
 	"b":                        {readPort("b:309"), "3cb03d23…42b5a4"},
 	"application protocol":     {withAppProtocol(readPort("http:80/TCP"), "http"), "d076f4fe2056195b8bf843571ce8e176"},
-	"subset with 111":          {read("1.2.3.4 ; 111")[0], "0237c533…20b958"}, // §6.3 misprints one digit
+	"subset with 111":          {read("1.2.3.4 ; 111")[0], "0237c533…20b958"},
 	"subset with 222":          {read("5.6.7.8 ; 222")[0], "675404f2…acec1"},
 	"subset without any ports": {read("1.2.3.4 ;")[0], "d847665f363d652e8eefb5704ac6c6d5"},
 }

@@ -122,7 +122,7 @@ func TestNegations(t *testing.T) {
 // valid are flags that nothing is wrong with.
 var valid = []string{"--source=service", "--provider=inmemory", "--policy=sync"}
 
-// TestValidate: spec/dns.md 5.4.
+// TestValidate: spec/dns.md §5.4.
 func TestValidate(t *testing.T) {
 	rfc2136 := []string{"--provider=rfc2136", "--rfc2136-host=192.0.2.1", "--rfc2136-zone=example.org"}
 	tests := map[string]struct {

@@ -1,5 +1,5 @@
 // Package configure makes publishers of what a user says: of the flags of ExternalDNS
-// (spec/dns.md 12), of its environment variables, or of a section of a config file that
+// (spec/dns.md §12), of its environment variables, or of a section of a config file that
 // has the same names.
 //
 // [Options] are the settings of one publisher. Those that only one kind of source or

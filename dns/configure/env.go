@@ -16,7 +16,7 @@ const envPrefix = "EXTERNAL_DNS_"
 
 // FromEnvironment sets the flags that were not given from the environment, where
 // --some-flag is EXTERNAL_DNS_SOME_FLAG; a flag that may be repeated has its values in lines
-// (spec/dns.md 5.4). It returns an error that has all that is wrong.
+// (spec/dns.md §5.4). It returns an error that has all that is wrong.
 func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var wrong []string
 	flags.VisitAll(func(f *pflag.Flag) {

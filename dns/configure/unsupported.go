@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// unsupported are the flags of ExternalDNS (spec/dns.md 12) for what isn't here yet: they
+// unsupported are the flags of ExternalDNS (spec/dns.md §12) for what isn't here yet: they
 // are known, so that the error says so. Those that end in ? take no value.
 var unsupported = map[string]string{
 	"the provider aws": "aws-zone-type aws-zone-tags aws-profile aws-assume-role aws-assume-role-external-id aws-batch-change-size " +

@@ -4,7 +4,7 @@
 // dns/publisher evaluates an object with its source and hands the outcome to [Set.Put],
 // under the [Origin] that names source and object. Put makes of it what is to be
 // published (default targets, checks, NAT64, the target filter, PTR record sets,
-// properties; spec/dns.md 6.13), keeps that, and returns the names whose answer may have
+// properties; spec/dns.md §6.13), keeps that, and returns the names whose answer may have
 // changed, none when the object asks for what it asked for before. For each of them
 // dns/plan compares what [Set.Want] returns with what is there.
 //

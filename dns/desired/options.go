@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Options are the settings that concern the records of all sources (spec/dns.md 6.13, 12).
+// Options are the settings that concern the records of all sources (spec/dns.md §6.13, §12).
 // The zero value is their defaults.
 type Options struct {
 	// Sources are the names of the sources in the order in which they count. Others come

@@ -100,7 +100,7 @@ func firstName(a, b records) string {
 	}
 }
 
-// sameKey is equal for record sets of which only one is kept (spec/dns.md 6.13, dedup).
+// sameKey is equal for record sets of which only one is kept (spec/dns.md §6.13, dedup).
 type sameKey struct {
 	dns.Key
 	targets string

@@ -15,7 +15,7 @@ type Kind struct {
 	Source string
 }
 
-// Stats are numbers of record sets (spec/dns.md 10, subsystem source).
+// Stats are numbers of record sets (spec/dns.md §10, subsystem source).
 type Stats struct {
 	// Records has those that are wanted, by type.
 	Records map[string]int

@@ -17,7 +17,7 @@ type transform struct {
 	counts []count
 }
 
-// run returns the records for what an object asks for, in the order of spec/dns.md 6.13.
+// run returns the records for what an object asks for, in the order of spec/dns.md §6.13.
 // The minimum TTL comes only when names are put together.
 func (t *transform) run(asked []*dns.RecordSet) records {
 	sets := t.defaultTargets(normal(asked))

@@ -75,7 +75,7 @@ func mergeSource(source string, asked []*dns.RecordSet) []*dns.RecordSet {
 }
 
 // alignTTLs gives record sets of one type and set identifier the TTL of the first by
-// resource, so that Services with different ones share a name (spec/dns.md 6.3).
+// resource, so that Services with different ones share a name (spec/dns.md §6.3).
 func alignTTLs(asked []*dns.RecordSet) {
 	slices.SortStableFunc(asked, func(a, b *dns.RecordSet) int {
 		return cmp.Compare(a.Labels[dns.LabelResource], b.Labels[dns.LabelResource])

@@ -1,5 +1,5 @@
 // Package events sends what happens to records as Kubernetes Events about the objects that
-// asked for them, in the form of ExternalDNS (spec/dns.md 11): events.k8s.io/v1, one for
+// asked for them, in the form of ExternalDNS (spec/dns.md §11): events.k8s.io/v1, one for
 // each object.
 //
 // A [Sender] takes the notices of publishers and sends them one after the other, in the

@@ -103,7 +103,7 @@ func ready(objects ...dns.Object) publisher.Notice {
 	}
 }
 
-// TestEvent: the fields of spec/dns.md 11.
+// TestEvent: the fields of spec/dns.md §11.
 func TestEvent(t *testing.T) {
 	a := &api{}
 	s := newSender(t, a, nil)

@@ -159,11 +159,11 @@ var updates = []beforeTest{
 		changes: []string{"~ a.z.org A 1.1.1.1 => a.z.org A 1.1.1.1"}, want: []string{},
 	},
 	{
-		name: "two texts of ours (spec/dns.md 17)", zone: []string{"a.z.org A 1.1.1.1", "a-a.z.org TXT @me/b|random|@me/a|@owner"},
+		name: "two texts of ours (spec/dns.md §17)", zone: []string{"a.z.org A 1.1.1.1", "a-a.z.org TXT @me/b|random|@me/a|@owner"},
 		changes: []string{"~ a.z.org A 1.1.1.1 => a.z.org A 1.1.1.1 res=c"}, want: []string{"~ a-a.z.org TXT random|@owner|@me/c for a.z.org"},
 	},
 	{
-		name: "case 87: from the old owner (spec/dns.md 17: no two texts)", options: TXTOptions{OldOwnerID: "old"},
+		name: "case 87: from the old owner (spec/dns.md §17: no two texts)", options: TXTOptions{OldOwnerID: "old"},
 		zone:    []string{"a.z.org A 1.1.1.1", "a-a.z.org TXT @old/svc", "b.z.org A 1.1.1.1", "b.z.org TXT @old", "c.z.org A 1.1.1.1", "a-c.z.org TXT @old|@me"},
 		changes: []string{"~ a.z.org A 1.1.1.1 => a.z.org A 1.1.1.1 res=svc", "~ b.z.org A 1.1.1.1 => b.z.org A 2.2.2.2", "~ c.z.org A 1.1.1.1 => c.z.org A 1.1.1.1"},
 		want:    []string{"~ a-a.z.org TXT @me/svc for a.z.org", "~ b.z.org A 2.2.2.2", "+ a-b.z.org TXT @me for b.z.org", "~ a-c.z.org TXT @me for c.z.org"},
@@ -184,7 +184,7 @@ var deletes = []beforeTest{
 		changes: []string{"- a.z.org A 1.1.1.1", "- b.z.org A 1.1.1.1 own=me"}, want: []string{"! - a.z.org A 1.1.1.1", "! - b.z.org A 1.1.1.1"},
 	},
 	{
-		name: "the text as it is listed (spec/dns.md 17)", zone: []string{"a.z.org A 1.1.1.1", "a-a.z.org TXT external-dns/owner=me,x=y,heritage=external-dns"},
+		name: "the text as it is listed (spec/dns.md §17)", zone: []string{"a.z.org A 1.1.1.1", "a-a.z.org TXT external-dns/owner=me,x=y,heritage=external-dns"},
 		changes: []string{"- a.z.org A 1.1.1.1"},
 		want:    []string{"- a.z.org A 1.1.1.1", "- a-a.z.org TXT external-dns/owner=me,x=y,heritage=external-dns for a.z.org"},
 	},
@@ -245,7 +245,7 @@ var deletes = []beforeTest{
 		changes: []string{"- a.z.org A 1.1.1.1"}, want: []string{"! - a.z.org A 1.1.1.1"},
 	},
 	{
-		name: "capital letters (spec/dns.md 17)", zone: []string{"Www.z.org A 1.1.1.1", "a-www.z.org TXT @me"},
+		name: "capital letters (spec/dns.md §17)", zone: []string{"Www.z.org A 1.1.1.1", "a-www.z.org TXT @me"},
 		changes: []string{"- Www.z.org A 1.1.1.1"}, want: []string{"- Www.z.org A 1.1.1.1", "- a-www.z.org TXT @me for Www.z.org"},
 	},
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // LabelDescription is the label in which a provider for AWS Cloud Map hands over the
-// description of a service, and takes it (spec/dns.md 4.4).
+// description of a service, and takes it (spec/dns.md §4.4).
 const LabelDescription = "aws-sd-description"
 
 // CloudMap is the [Owner] of --registry=aws-sd: the description of a service of AWS Cloud

@@ -1,5 +1,5 @@
 // Package owner says who may touch a record set: an [Owner] is what ExternalDNS calls a
-// registry (spec/dns.md 4). [None] owns nothing and so everything; [TXT] keeps ownership
+// registry (spec/dns.md §4). [None] owns nothing and so everything; [TXT] keeps ownership
 // in TXT records beside the records; [CloudMap] keeps it in the records' own descriptions;
 // further kinds are in packages of their own below.
 //

@@ -36,7 +36,7 @@ type subject struct{ name, recordType string }
 // what comes directly after it.
 type pattern struct{ lead, trail string }
 
-// names says how markers are called (spec/dns.md 4.2.3). All names are canonical.
+// names says how markers are called (spec/dns.md §4.2.3). All names are canonical.
 type names struct {
 	prefix, suffix, wildcard string
 	// templated is true when an affix tells the type, so that nothing else has to.

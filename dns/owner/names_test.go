@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// "case 56": the rows of spec/dns.md 4.2.3, in both directions.
+// "case 56": the rows of spec/dns.md §4.2.3, in both directions.
 func TestNames(t *testing.T) {
 	for _, test := range []struct {
 		prefix, suffix, wildcard string

@@ -7,7 +7,7 @@ import (
 )
 
 // None is the [Owner] of --registry=noop: nothing is marked, and so every record set of
-// the managed types may be changed (spec/dns.md 4.1).
+// the managed types may be changed (spec/dns.md §4.1).
 type None struct{}
 
 var _ Owner = None{}

@@ -20,7 +20,7 @@ const (
 	maxText = 1 << 20
 )
 
-// sealer encrypts ownership texts and reads them (spec/dns.md 4.2.2). Its methods may be
+// sealer encrypts ownership texts and reads them (spec/dns.md §4.2.2). Its methods may be
 // called from any goroutine.
 type sealer struct {
 	aead cipher.AEAD

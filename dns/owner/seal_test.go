@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The known answer of spec/dns.md 4.2.2.
+// The known answer of spec/dns.md §4.2.2.
 const (
 	knownKey    = ")K_Fy|?Z.64#UuHm`}[d!GC%WJM_fs{_"
 	knownSealed = "+lvP8q9KHJ6BS6O81i2Q6DLNdf2JSKy8j/gbZKviTZlGYj7q+yDoYMgkQ1hPn6urtGllM5bfFMcaaHto52otQtiOYrX8990J3kQqg4s47m3bH3Ejl8RSxSSuWJM3HJtPghQzYg0/LSOsdQ0="

@@ -22,7 +22,7 @@ const (
 )
 
 // FormatText returns the ownership text of labels, without quotes: the heritage and then
-// each label in the order of their names (spec/dns.md 4.2.1). Labels that live in memory
+// each label in the order of their names (spec/dns.md §4.2.1). Labels that live in memory
 // only are left out, and so are those that would be read back as something else.
 func FormatText(labels map[string]string) string {
 	var b strings.Builder

@@ -34,7 +34,7 @@ type TXTOptions struct {
 }
 
 // TXT keeps ownership in TXT record sets beside the record sets that they describe, in
-// the format of ExternalDNS (spec/dns.md 4.2), which can be exchanged with it at any time.
+// the format of ExternalDNS (spec/dns.md §4.2), which can be exchanged with it at any time.
 // Such a set is a marker here. All its methods may be called from any goroutine.
 //
 // A marker may have several texts, of several owners and of no owner at all. Only those
@@ -126,7 +126,7 @@ func (t *TXT) Mark(r *dns.RecordSet) (describes []string, marker bool) {
 }
 
 // Labels implements [Owner]: those of the marker in today's format, or else in one of the
-// historic ones (spec/dns.md 4.2.4, 4.2.6). A record set of the old owner has that one: it
+// historic ones (spec/dns.md §4.2.4, §4.2.6). A record set of the old owner has that one: it
 // becomes ours when something asks for it, which the plan knows.
 //
 // Heal is true for record sets of ours, of managed types, that lack a marker of today's

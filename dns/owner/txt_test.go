@@ -127,7 +127,7 @@ func TestLabels(t *testing.T) {
 			[]string{strings.Repeat("x", 62) + ".z.org A @me"},
 		},
 		{
-			"two texts of ours are healed (spec/dns.md 17)",
+			"two texts of ours are healed (spec/dns.md §17)",
 			TXTOptions{OldOwnerID: "old"},
 			[]string{"a.z.org A 1.1.1.1", "a-a.z.org TXT @me|@old", "b.z.org A 1.1.1.1", "a-b.z.org TXT @me/b|@me/a", "c.z.org A 1.1.1.1", "a-c.z.org TXT @me|@owner"},
 			[]string{"a.z.org A @me heal", "b.z.org A @me/a heal", "c.z.org A @me"},
@@ -148,7 +148,7 @@ func TestLabels(t *testing.T) {
 			[]string{"www.z.org A @old/svc"},
 		},
 		{
-			"capital letters (spec/dns.md 17)",
+			"capital letters (spec/dns.md §17)",
 			TXTOptions{},
 			[]string{"WWW.Z.org A 1.1.1.1", "A-www.z.ORG TXT @me"},
 			[]string{"www.z.org A @me"},

@@ -41,7 +41,7 @@ func planned(o Owner, rules *plan.Rules, w world, wanted []*dns.RecordSet) []dns
 	return changes
 }
 
-// A zone that ExternalDNS has made, written by hand in the format of spec/dns.md 4.2, is
+// A zone that ExternalDNS has made, written by hand in the format of spec/dns.md §4.2, is
 // taken over as it is: all of it is ours, and there is nothing to do.
 func TestDropIn(t *testing.T) {
 	nonce := bytes.Repeat([]byte{9}, nonceSize)

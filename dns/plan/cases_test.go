@@ -1,6 +1,6 @@
 package plan
 
-// choiceCases are about several wishes for one record set (spec/dns.md 3.4).
+// choiceCases are about several wishes for one record set (spec/dns.md §3.4).
 var choiceCases = []testCase{
 	{
 		name:   "case 1: of new ones the least target is created",
@@ -100,7 +100,7 @@ var choiceCases = []testCase{
 	},
 }
 
-// differenceCases are about what is different enough for an update (spec/dns.md 3.5).
+// differenceCases are about what is different enough for an update (spec/dns.md §3.5).
 var differenceCases = []testCase{
 	{
 		name:    "case 4: a TTL is asked for",
@@ -168,7 +168,7 @@ var differenceCases = []testCase{
 	},
 }
 
-// typeCases are about record sets of several types at one name (spec/dns.md 3.3).
+// typeCases are about record sets of several types at one name (spec/dns.md §3.3).
 var typeCases = []testCase{
 	{
 		name: "case 16: CNAME becomes A", owner: "me",

@@ -10,7 +10,7 @@ import (
 )
 
 // satisfies reports whether a record set that is there is as one that is asked for
-// (spec/dns.md 3.5).
+// (spec/dns.md §3.5).
 func satisfies(current, wanted *dns.RecordSet) bool {
 	if wanted.TTL > 0 && wanted.TTL != current.TTL {
 		return false
@@ -27,7 +27,7 @@ func sameTargets(current, wanted *dns.RecordSet) bool {
 }
 
 // prefer orders record sets of one key, the better one first: by their targets
-// (spec/dns.md 3.4), and where those are equal by anything else, so that the order in which
+// (spec/dns.md §3.4), and where those are equal by anything else, so that the order in which
 // they are given decides nothing.
 func prefer(a, b *dns.RecordSet) int {
 	if a == b {

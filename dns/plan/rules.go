@@ -11,7 +11,7 @@ import (
 // Policy says what kinds of changes may be made. The zero value isn't one.
 type Policy string
 
-// The policies (spec/dns.md 3.6).
+// The policies (spec/dns.md §3.6).
 const (
 	// Sync allows all changes.
 	Sync Policy = "sync"
@@ -43,7 +43,7 @@ type Rules struct {
 	// changed, whoever it belongs to.
 	Owner string
 	// OldOwner is whose record sets become those of Owner where they are asked for
-	// (spec/dns.md 3.9). Empty is nobody.
+	// (spec/dns.md §3.9). Empty is nobody.
 	OldOwner string
 	// Managed are the types of record sets that are looked at, Excluded those of them that
 	// are not. Other types are as if they weren't there.

@@ -92,7 +92,7 @@ type Notice struct {
 	Message string
 }
 
-// The reasons and actions of notices (spec/dns.md 11 has the first three).
+// The reasons and actions of notices (spec/dns.md §11 has the first three).
 const (
 	ReasonReady    = "RecordReady"
 	ReasonDeleted  = "RecordDeleted"

@@ -12,7 +12,7 @@ import (
 )
 
 // Metrics are those of one publisher: the ones of ExternalDNS under their names (spec/dns.md
-// 10), and some of our own that begin with signpost_dns.
+// §10), and some of our own that begin with signpost_dns.
 type Metrics struct {
 	lastReconcile, lastSync prometheus.Gauge
 	consecutiveErrors       prometheus.Gauge

@@ -8,7 +8,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Annotations are what the annotations of an object say about records (spec/dns.md 6.1).
+// Annotations are what the annotations of an object say about records (spec/dns.md §6.1).
 // Values are shared and must not be changed.
 type Annotations struct {
 	// Hostnames and InternalHostnames are names as written, without spaces; they may end with a dot.
@@ -119,7 +119,7 @@ var cloudflareNames = []string{
 func propertyOf(a annotation) (dns.Property, bool) {
 	switch {
 	case a.name == dns.PropertyAlias:
-		// Any other value is as good as none (spec/dns.md 1.6).
+		// Any other value is as good as none (spec/dns.md §1.6).
 		known := []dns.Alias{dns.AliasTrue, dns.AliasA, dns.AliasAAAA}
 		return dns.Property{Name: a.name, Value: a.value}, slices.Contains(known, dns.Alias(a.value))
 	case a.name == dns.PropertyRecordType:

@@ -11,7 +11,7 @@
 // its tables call [Notify] and [NotifyAll]; its Evaluate makes records with an [Origin] and
 // [Templates]. Packages ingress (nothing else to look at) and pod (an index) are examples.
 //
-// The patterns of informers of ExternalDNS (spec/dns.md 7) are those of kube: trimming,
+// The patterns of informers of ExternalDNS (spec/dns.md §7) are those of kube: trimming,
 // indexes and handlers are options of a table, which is complete before it is filled.
 //
 // # Concurrency

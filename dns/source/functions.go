@@ -20,7 +20,7 @@ var sourceNames = []string{
 	"f5-virtualserver", "f5-transportserver", "externalworkload",
 }
 
-// functions returns the functions that templates have beside Go's own (spec/dns.md 6.12).
+// functions returns the functions that templates have beside Go's own (spec/dns.md §6.12).
 func functions(source string) template.FuncMap {
 	return template.FuncMap{
 		"contains":   strings.Contains,

@@ -20,7 +20,7 @@ type Subject struct {
 	// Kind is that of the objects.
 	Kind schema.GroupVersionKind
 	// Label is the first part of the label resource, such as "ingress"; without it the
-	// records have no such label (spec/dns.md 6.2).
+	// records have no such label (spec/dns.md §6.2).
 	Label string
 	// Properties is true when the set identifier and the annotations for providers count.
 	Properties bool

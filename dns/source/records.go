@@ -18,7 +18,7 @@ type Origin struct {
 }
 
 // Records returns the record sets of a name: A, AAAA and CNAME, in this order, those of
-// which there are targets (spec/dns.md 1.3). Targets keep their order; one that is there
+// which there are targets (spec/dns.md §1.3). Targets keep their order; one that is there
 // twice counts once.
 func (o Origin) Records(name string, targets []string) []*dns.RecordSet {
 	return dns.ForHostname(name, dns.Hostname{

@@ -12,7 +12,7 @@ import (
 )
 
 // DefaultPrefixes are the prefixes of annotations that are read, the newest first
-// (spec/dns.md 6.1): where an annotation is there under several, the first one counts.
+// (spec/dns.md §6.1): where an annotation is there under several, the first one counts.
 var DefaultPrefixes = []string{"external-dns.kubernetes.io/", "external-dns.alpha.kubernetes.io/"}
 
 // The values of --compatibility: programs whose annotations are read too.
@@ -22,7 +22,7 @@ const (
 	Kops     = "kops-dns-controller"
 )
 
-// Settings are those that several kinds of source read (spec/dns.md 12). The zero value
+// Settings are those that several kinds of source read (spec/dns.md §12). The zero value
 // but for the prefixes is the default of ExternalDNS, where it is not said otherwise.
 // [Options.Settings] makes it of flags.
 type Settings struct {
@@ -107,7 +107,7 @@ func (o *Options) Flags(flags *pflag.FlagSet) {
 }
 
 // Settings checks the options and returns what they mean. The error has all that is
-// wrong (spec/dns.md 5.4), each under the name of its flag.
+// wrong (spec/dns.md §5.4), each under the name of its flag.
 func (o *Options) Settings() (Settings, error) {
 	s := Settings{
 		Namespace: o.Namespace, Prefixes: o.AnnotationPrefixes, Compatibility: o.Compatibility,

@@ -42,7 +42,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestSettingsErrors: the rules of spec/dns.md 5.4 that are about sources.
+// TestSettingsErrors: the rules of spec/dns.md §5.4 that are about sources.
 func TestSettingsErrors(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -33,9 +33,9 @@ type Source struct {
 
 // Result is what one object asks for.
 type Result struct {
-	// Records have the label [dns.LabelResource] where spec/dns.md 6.2 has one, and the
+	// Records have the label [dns.LabelResource] where spec/dns.md §6.2 has one, and the
 	// object in Objects. Names and targets are as found but for dots and spaces
-	// (spec/dns.md 1.3); whoever takes them checks them.
+	// (spec/dns.md §1.3); whoever takes them checks them.
 	Records []*dns.RecordSet
 	// Problems are parts of the object that can't be used, which cost only themselves.
 	Problems []dns.Problem

@@ -13,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Templates are the templates for names and targets (spec/dns.md 6.12). A nil one has
+// Templates are the templates for names and targets (spec/dns.md §6.12). A nil one has
 // no template at all. They may be used from any goroutine.
 type Templates struct {
 	names, targets, pairs *templateText

@@ -88,7 +88,7 @@ func TestTemplateNames(t *testing.T) {
 }
 
 // TestTemplateView: top level keys of spec and status have the names of Go, too
-// (spec/dns.md 6.11).
+// (spec/dns.md §6.11).
 func TestTemplateView(t *testing.T) {
 	t.Parallel()
 	object := &unstructured.Unstructured{Object: map[string]any{

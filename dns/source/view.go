@@ -13,7 +13,7 @@ import (
 )
 
 // viewOf returns an object as templates see it for which the object's Go type won't do:
-// spec and status with the keys of JSON, and on top with the names of Go (spec/dns.md 6.11).
+// spec and status with the keys of JSON, and on top with the names of Go (spec/dns.md §6.11).
 func viewOf(obj runtime.Object) (map[string]any, error) {
 	content, err := contentOf(obj)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package webhookserver serves a provider of records to other programs: it is the server of
-// the webhook protocol of ExternalDNS, version 1 (spec/dns.md 8.9).
+// the webhook protocol of ExternalDNS, version 1 (spec/dns.md §8.9).
 //
 //	GET  /                 the names that the provider can have, and any other path
 //	GET  /records          all record sets of all zones

@@ -1,5 +1,5 @@
 // Package crd keeps ownership in the cluster: for each record set that is ours there is an
-// object of the kind DNSRecord, and the zone holds nothing but records (spec/dns.md 4.5).
+// object of the kind DNSRecord, and the zone holds nothing but records (spec/dns.md §4.5).
 // An [Owner] is made by the command for --registry=crd and called by the publisher.
 //
 // What an object says is what happened to its record: that it is about to be written

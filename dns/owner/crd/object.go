@@ -20,7 +20,7 @@ import (
 const ConditionOwned = "Owned"
 
 // ObjectName returns the name of the DNSRecord of a record set, which is the one that
-// ExternalDNS gives it (spec/dns.md 4.5).
+// ExternalDNS gives it (spec/dns.md §4.5).
 func ObjectName(key dns.Key) string {
 	const hashed = 4
 	sum := sha256.Sum256([]byte(key.Name + "/" + strings.ToUpper(key.Type) + "/" + key.SetIdentifier))

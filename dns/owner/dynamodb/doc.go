@@ -1,5 +1,5 @@
 // Package dynamodb keeps the ownership of record sets in a table of Amazon DynamoDB, in the
-// format of ExternalDNS (spec/dns.md 4.3), so that zones hold nothing but records.
+// format of ExternalDNS (spec/dns.md §4.3), so that zones hold nothing but records.
 //
 // The table has an item for each record set that somebody owns: its key, the owner and the
 // labels. [Table] reads those of one owner, and keeps them in memory. A record set is

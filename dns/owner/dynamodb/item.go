@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// The attributes of an item (spec/dns.md 4.3).
+// The attributes of an item (spec/dns.md §4.3).
 const (
 	attributeKey    = "k"
 	attributeOwner  = "o"

@@ -1,5 +1,5 @@
 // Package coredns is the provider for CoreDNS and SkyDNS, which read records from etcd
-// (spec/dns.md 8.8).
+// (spec/dns.md §8.8).
 //
 // Each target has a key, made of the labels of its name in reverse and one more, and a JSON
 // value:

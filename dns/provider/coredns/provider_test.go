@@ -68,7 +68,7 @@ func masked(all map[string]string) []string {
 	return lines
 }
 
-// The bytes in etcd are what CoreDNS reads, and what spec/dns.md 8.8 says.
+// The bytes in etcd are what CoreDNS reads, and what spec/dns.md §8.8 says.
 func TestBytes(t *testing.T) {
 	e := newEtcd(t)
 	p := e.open(input("me"))

@@ -8,7 +8,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// What is wrong with a change (spec/dns.md 8.1).
+// What is wrong with a change (spec/dns.md §8.1).
 var (
 	// ErrExists: a record set was to be created that is there.
 	ErrExists = errors.New("record already exists")

@@ -3,7 +3,7 @@
 //
 // In tests it takes the place of a DNS server. It is strict: it takes changes only in an
 // order in which a DNS server could make them one after the other, with Old as it
-// listed it, and refuses the whole call otherwise (spec/dns.md 8.1). [Hooks] make calls
+// listed it, and refuses the whole call otherwise (spec/dns.md §8.1). [Hooks] make calls
 // fail before or after, or in the midst of what they do, and Put and Delete change a
 // zone behind the publisher's back.
 //

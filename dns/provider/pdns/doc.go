@@ -1,5 +1,5 @@
 // Package pdns is the provider for the PowerDNS Authoritative Server, which it speaks to
-// over its HTTP API, version 1 (spec/dns.md 8.7).
+// over its HTTP API, version 1 (spec/dns.md §8.7).
 //
 // A zone is read with one request and changed with one: PowerDNS makes all changes of a
 // PATCH in one transaction, so that either all are made or none. In it deletions come

@@ -23,7 +23,7 @@ func describing(name string, r *dns.RecordSet) *dns.RecordSet {
 }
 
 // What somebody else did since the listing is never overwritten, and neither is a CNAME or
-// what is beside it lost without a word (spec/dns.md 17, RFC 2136 3.4.2.2). Other names
+// what is beside it lost without a word (spec/dns.md §17, RFC 2136 3.4.2.2). Other names
 // are not held up.
 func TestZoneIsNotAsListed(t *testing.T) {
 	www, alias := record("www", "A", "192.0.2.1"), record("www", "CNAME", "lb.example.net")

@@ -52,7 +52,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// spec/dns.md 5.4 and 8.6.
+// spec/dns.md §5.4 and §8.6.
 func TestSettings(t *testing.T) {
 	gss := func(c *Config) {
 		c.GSSTSIG, c.KerberosRealm, c.KerberosUsername, c.KerberosPassword = true, "r", "u", "p"

@@ -1,6 +1,6 @@
 // Package rfc2136 is the provider for DNS servers that take dynamic updates (RFC 2136):
 // BIND, Knot, PowerDNS, Windows and others. It lists zones by transfer (RFC 5936) and
-// signs what it sends (TSIG, RFC 8945, or GSS-TSIG, RFC 3645); spec/dns.md 8.6.
+// signs what it sends (TSIG, RFC 8945, or GSS-TSIG, RFC 3645); spec/dns.md §8.6.
 //
 // All changes of a name, and those of its ownership record, go out in one message, which
 // a server makes as a whole or not at all. A message says what it relies on: that a

@@ -10,7 +10,7 @@ import (
 )
 
 // lookup turns labels with other than ASCII characters into what is looked up for
-// them (spec/dns.md 1.10).
+// them (spec/dns.md §1.10).
 var lookup = idna.New(idna.MapForLookup(), idna.Transitional(true), idna.StrictDomainName(false))
 
 // domainName returns a name as miekg/dns has it after it came over the wire: in ASCII,

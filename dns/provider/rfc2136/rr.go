@@ -162,7 +162,7 @@ func targetOf(rr mdns.RR) (string, error) {
 }
 
 // nameIn returns the name that a record ends with, and what the target is like around it.
-// SRV and NAPTR keep the dot (spec/dns.md 1.3).
+// SRV and NAPTR keep the dot (spec/dns.md §1.3).
 func nameIn(rr mdns.RR) (name, format string) {
 	switch rr := rr.(type) {
 	case *mdns.CNAME:

@@ -41,7 +41,7 @@ func dead(t *testing.T) string {
 }
 
 // A server that is gone, stands still, or has no such zone does no harm as long as there
-// is another, whichever comes first (spec/dns.md 17).
+// is another, whichever comes first (spec/dns.md §17).
 func TestFailover(t *testing.T) {
 	good := oneZone(t, "www A 192.0.2.1")
 	stranger := bind(t, bindtest.Config{Zones: []bindtest.Zone{{Name: "other.test"}}})

@@ -1,5 +1,5 @@
 // Package webhook is the provider that is a program of somebody else: a client of the
-// webhook protocol of ExternalDNS, version 1 (spec/dns.md 8.9).
+// webhook protocol of ExternalDNS, version 1 (spec/dns.md §8.9).
 //
 //	GET  <base>                  which names the program can have (negotiation)
 //	GET  <base>/records          what there is

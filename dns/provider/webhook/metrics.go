@@ -8,7 +8,7 @@ import (
 )
 
 // counters count the calls of one kind. They are gauges because those of ExternalDNS are
-// (spec/dns.md 10).
+// (spec/dns.md §10).
 type counters struct{ requests, errors prometheus.Gauge }
 
 type metrics struct{ records, apply, adjust counters }

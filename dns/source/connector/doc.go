@@ -1,5 +1,5 @@
 // Package connector is the source "connector": records that a program of the user's
-// sends over TCP (spec/dns.md 6.9).
+// sends over TCP (spec/dns.md §6.9).
 //
 // Each time that records are verified, the source dials the server and reads one value
 // in the encoding of package encoding/gob: a slice of structs with the fields DNSName,

@@ -1,5 +1,5 @@
 // Package contourhttpproxy is the source "contour-httpproxy": records for the virtual
-// hosts of projectcontour.io/v1 HTTPProxy objects (spec/dns.md 6.7).
+// hosts of projectcontour.io/v1 HTTPProxy objects (spec/dns.md §6.7).
 //
 // The names are spec.virtualhost.fqdn, which only the proxies have that aren't included
 // by others, and those in the annotation hostname; they point to the addresses in the

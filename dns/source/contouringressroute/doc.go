@@ -1,6 +1,6 @@
 // Package contouringressroute is the source "contour-ingressroute": records for the
 // virtual hosts of contour.heptio.com/v1beta1 IngressRoute objects, which Contour had
-// before HTTPProxies (spec/dns.md 6.7).
+// before HTTPProxies (spec/dns.md §6.7).
 //
 // The names are spec.virtualhost.fqdn and those in the annotation hostname, of objects
 // that Contour holds to be valid. They point to the addresses of the load balancer of one

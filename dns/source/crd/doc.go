@@ -1,5 +1,5 @@
 // Package crd is the source "crd": the record sets that DNSEndpoint objects ask for
-// (spec/dns.md 6.8), of the group externaldns.k8s.io or, by flags, of another.
+// (spec/dns.md §6.8), of the group externaldns.k8s.io or, by flags, of another.
 //
 // An object has its record sets in spec.endpoints. One of them that can't be used costs
 // only itself. No annotation means anything, not even the one that leaves an object to

@@ -1,5 +1,5 @@
 // Package fake is the source "fake": made-up records for trying out a provider
-// (spec/dns.md 6.10).
+// (spec/dns.md §6.10).
 //
 // Each time that records are verified it makes new ones: for each base name one record
 // set of each type that there is. The base names are those that the FQDN template gives

@@ -1,5 +1,5 @@
 // Package ingress is the source "ingress": records for the hosts of
-// networking.k8s.io/v1 Ingress objects (spec/dns.md 6.4).
+// networking.k8s.io/v1 Ingress objects (spec/dns.md §6.4).
 //
 // The hosts are those of the rules and of the TLS section, and those in the annotation
 // hostname; they point to the addresses in the status, or to those in the annotation

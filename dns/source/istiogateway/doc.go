@@ -1,5 +1,5 @@
 // Package istiogateway is the source "istio-gateway": records for the hosts of
-// networking.istio.io/v1 Gateway objects (spec/dns.md 6.6).
+// networking.istio.io/v1 Gateway objects (spec/dns.md §6.6).
 //
 // The hosts are those of the servers, without their namespaces, and those in the
 // annotation hostname. They point to the addresses of the Services whose selector has all

@@ -1,4 +1,4 @@
-// Package node is the source "node": records for core/v1 Nodes (spec/dns.md 6.11).
+// Package node is the source "node": records for core/v1 Nodes (spec/dns.md §6.11).
 //
 // The name is that of the Node, unless a template gives others; it points to the external
 // addresses of the Node, else to the internal ones, or to those in the annotation target.

@@ -1,4 +1,4 @@
-// Package pod is the source "pod": records for core/v1 Pods (spec/dns.md 6.11).
+// Package pod is the source "pod": records for core/v1 Pods (spec/dns.md §6.11).
 //
 // The names in the annotation hostname point to the addresses of the node that the pod
 // runs on, those in internal-hostname and those of --pod-source-domain to the address of

@@ -1,4 +1,4 @@
-// Package service is the source "service": records for core/v1 Services (spec/dns.md 6.3).
+// Package service is the source "service": records for core/v1 Services (spec/dns.md §6.3).
 //
 // The names in the annotations hostname and internal-hostname, those of templates, and with
 // --compatibility those of older programs point to what a Service of their type is reached

@@ -1,0 +1,49 @@
+package specrefs
+
+import "strings"
+
+// The documents.
+const (
+	destination = "destination.md"
+	endpoints   = "endpoints.md"
+	dns         = "dns.md"
+)
+
+// A tree is a directory, or a file, whose citations need not name their
+// document.
+type tree struct {
+	path string
+	// section is the document of a section that is cited without one; "" if it
+	// has to be named.
+	section string
+	// cases are the documents whose cases may be cited by their names, in the
+	// order in which a name is looked for.
+	cases []string
+}
+
+// trees are searched from the top: what is inside of another one is before it.
+var trees = []tree{
+	{path: "catalog", section: destination, cases: []string{destination, endpoints}},
+	{path: "destination", section: destination, cases: []string{destination, endpoints}},
+	{path: "kube", section: destination, cases: []string{destination, endpoints}},
+	{path: "cmd/signpost/testdata/script", section: destination, cases: []string{destination}},
+	{path: "controllers/externalworkloads", section: destination, cases: []string{destination, endpoints}},
+	{path: "controllers", section: endpoints, cases: []string{endpoints, destination}},
+	{path: "dns", section: dns, cases: []string{dns}},
+	{path: "cmd/signpost/testdata/plan", section: dns, cases: []string{dns}},
+	{path: "docs/dns", section: dns, cases: []string{dns}},
+	{path: "docs/dns.md", section: dns, cases: []string{dns}},
+	{path: "docs/spec/destination.md", section: destination, cases: []string{destination, endpoints}},
+	{path: "docs/spec/endpoints.md", section: endpoints, cases: []string{endpoints, destination}},
+	{path: "docs/spec/dns.md", section: dns, cases: []string{dns}},
+}
+
+// treeOf returns the tree that a file is in, if it is in one.
+func treeOf(path string) (t tree, known bool) {
+	for _, t := range trees {
+		if path == t.path || strings.HasPrefix(path, t.path+"/") {
+			return t, true
+		}
+	}
+	return tree{}, false
+}
