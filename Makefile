@@ -79,7 +79,7 @@ deps: ## Install what is missing on this machine, or say what it is
 FORCE:
 
 bin/signpost: FORCE
-	$(if $(call have,cmd/signpost),@go build -ldflags "-X main.version=$(VERSION)" -o $@ ./cmd/signpost,@echo "cmd/signpost does not exist yet")
+	$(if $(call have,cmd/signpost),@go build -ldflags "-X github.com/signpostd/signpost/internal/version.Version=$(VERSION)" -o $@ ./cmd/signpost,@echo "cmd/signpost does not exist yet")
 
 bin/localcluster: FORCE
 	@test -e $@ || echo "building the local cluster: takes about four minutes the first time"

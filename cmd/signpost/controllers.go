@@ -2,10 +2,12 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/signpostd/signpost/internal/settings"
 )
 
 func newControllersCommand(s streams) *cobra.Command {
-	c := defaultConfig()
+	c := settings.Default()
 	c.RunsControllers = true
 	cmd := &cobra.Command{
 		Use:   "controllers",
@@ -29,6 +31,6 @@ and the names of the controller manager are understood, too.`,
 			return runFlags(cmd.Context(), c, s)
 		},
 	}
-	addFlags(cmd.Flags(), c.settings())
+	settings.AddFlags(cmd.Flags(), c.Settings())
 	return cmd
 }

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"context"
-	"time"
-
-	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"github.com/spf13/cobra"
+
+	"github.com/signpostd/signpost/internal/ask"
 )
 
 func newGetCommand(s streams) *cobra.Command {
-	var o askOptions
+	var o ask.Options
 	cmd := &cobra.Command{
 		Use:   "get AUTHORITY",
 		Short: "Show the endpoints that a Destination server answers with",
@@ -21,30 +19,12 @@ change as it arrives (+ added, - removed, ~ changed), and connects again when th
 stream ends.`,
 		Example: `  signpost get web.emojivoto.svc.cluster.local:80
   signpost get web.emojivoto.svc.cluster.local:80 --watch --token '{"nodeName":"node-1"}'`,
-		Args: oneAuthority,
+		Args: ask.OneAuthority,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Authority = args[0]
-			return runGet(cmd.Context(), o, s)
+			return ask.Get(cmd.Context(), o, s.out, s.err)
 		},
 	}
-	o.addFlags(cmd.Flags())
+	o.AddFlags(cmd.Flags())
 	return cmd
-}
-
-func runGet(ctx context.Context, o askOptions, s streams) error {
-	conn, err := o.connect()
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	a := &asker[pb.Update]{
-		askOptions: o,
-		command:    "get",
-		call:       pb.NewDestinationClient(conn).Get,
-		printer:    newGetPrinter(o, s.out, time.Now),
-		err:        s.err,
-		quiet:      100 * time.Millisecond,
-		backoff:    reconnectDelay,
-	}
-	return a.run(ctx)
 }

@@ -25,15 +25,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
-)
 
-// version is set by the linker.
-var version = "dev"
+	"github.com/signpostd/signpost/internal/settings"
+)
 
 const (
 	exitOK      = 0
@@ -60,11 +58,6 @@ func main() {
 	os.Exit(code)
 }
 
-// streams are what a command writes to.
-type streams struct {
-	out, err io.Writer
-}
-
 // execute runs the command line and returns the exit code.
 func execute(ctx context.Context, args []string, s streams) int {
 	root := newRootCommand(s)
@@ -80,23 +73,8 @@ func execute(ctx context.Context, args []string, s streams) int {
 		fmt.Fprintln(s.err, "signpost:", strings.TrimSuffix(line, "\n"))
 	}
 	_, fails := cmd.Annotations[usageFails]
-	if usage := new(usageError); errors.As(err, &usage) && !fails {
+	if usage := new(settings.UsageError); errors.As(err, &usage) && !fails {
 		return exitUsage
 	}
 	return exitFailure
-}
-
-// usageError is an error in what was asked for, as opposed to in doing it.
-type usageError struct {
-	err error
-}
-
-// Error implements error.
-func (e *usageError) Error() string { return e.err.Error() }
-
-// Unwrap returns the error that was marked.
-func (e *usageError) Unwrap() error { return e.err }
-
-func usagef(format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...)}
 }

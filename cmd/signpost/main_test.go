@@ -2,43 +2,28 @@ package main
 
 import (
 	"bytes"
-	"cmp"
+	stdcmp "cmp"
 	"context"
-	"flag"
+	"io"
+	"net"
 	"os"
-	"path/filepath"
+	"os/exec"
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"go.uber.org/goleak"
-)
+	"google.golang.org/grpc"
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+	"github.com/signpostd/signpost/internal/golden"
+)
 
 func TestMain(m *testing.M) {
 	if os.Getenv("SIGNPOST_TEST_AS_COMMAND") != "" {
 		main()
 	}
 	goleak.VerifyTestMain(m)
-}
-
-// golden compares with a file of testdata, which -update rewrites.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := gocmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
 }
 
 // runCommand returns the exit code, standard output and standard error.
@@ -82,7 +67,7 @@ func TestExecute(t *testing.T) {
 		"bad float":                {args: "controllers --kube-api-qps=many", code: 2, err: "--kube-api-qps=many: must be a number"},
 		"run without a file":       {args: "run", code: 2, err: "--config: a path is missing: name a config file"},
 		"run with a missing file":  {args: "run --config testdata/config/nonesuch.yaml", code: 2, err: "read the config file: open testdata/config/nonesuch.yaml: no such file or directory"},
-		"run without a role":       {args: "run --config testdata/config/norole.good.yaml", code: 2, err: "testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers or dns"},
+		"run without a role":       {args: "run --config ../../internal/settings/testdata/config/norole.good.yaml", code: 2, err: "../../internal/settings/testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers or dns"},
 		"get nothing":              {args: "get", code: 2, err: "no authority given: name one, such as web.emojivoto.svc.cluster.local:80"},
 		"get two":                  {args: "get a b", code: 2, err: `unexpected argument "b": get takes one authority`},
 		"profile nothing":          {args: "profile", code: 2, err: "no authority given: name one, such as web.emojivoto.svc.cluster.local:80"},
@@ -124,7 +109,7 @@ func TestHelpGolden(t *testing.T) {
 	for _, command := range []string{"", "controllers", "destination", "run", "get", "profile"} {
 		t.Run("help "+command, func(t *testing.T) {
 			_, out, _ := runCommand(t.Context(), append([]string{"help"}, strings.Fields(command)...)...)
-			golden(t, "help/"+cmp.Or(command, "signpost")+".txt", out)
+			golden.Check(t, "help/"+stdcmp.Or(command, "signpost")+".txt", out)
 		})
 	}
 }
@@ -140,5 +125,80 @@ func TestVersionJSON(t *testing.T) {
 	_, out, _ := runCommand(t.Context(), "version", "-o", "json")
 	if !strings.HasPrefix(out, `{"version":"dev","go":"go1.`) {
 		t.Errorf("version -o json: %s", out)
+	}
+}
+
+func TestDropInArgs(t *testing.T) {
+	tests := map[string]struct{ args, want string }{
+		"nothing":        {},
+		"drop-in":        {args: "destination -addr :1 -enable-ipv6", want: "destination --addr :1 --enable-ipv6"},
+		"not a drop-in":  {args: "get a -o json", want: "get a -o json"},
+		"not a command":  {args: "nonesuch -o json", want: "nonesuch -o json"},
+		"flag at first":  {args: "-h destination", want: "-h destination"},
+		"the completion": {args: "__complete destination -a", want: "__complete destination -a"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := dropInArgs(newRootCommand(streams{}), strings.Fields(tt.args))
+			if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("dropInArgs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// endless is a Destination server whose streams bring one message and go on.
+type endless struct {
+	pb.UnimplementedDestinationServer
+}
+
+// Get implements pb.DestinationServer.
+func (endless) Get(_ *pb.GetDestination, stream grpc.ServerStreamingServer[pb.Update]) error {
+	none := &pb.Update{Update: &pb.Update_NoEndpoints{NoEndpoints: &pb.NoEndpoints{}}}
+	if err := stream.Send(none); err != nil {
+		return err
+	}
+	<-stream.Context().Done()
+	return nil
+}
+
+// The command as a process: the first interrupt ends it, with success.
+func TestGetEndsOnInterrupt(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	pb.RegisterDestinationServer(server, endless{})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	t.Cleanup(func() {
+		server.Stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "get", "web.emoji.svc.cluster.local", "--watch", "--addr", l.Addr().String())
+	cmd.Env = append(os.Environ(), "SIGNPOST_TEST_AS_COMMAND=1")
+	var errText bytes.Buffer
+	cmd.Stderr = &errText
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, out); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after an interrupt: %v, %s", err, &errText)
 	}
 }

@@ -1,22 +1,15 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
 
-	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/configure"
-	"github.com/signpostd/signpost/dns/publisher"
-	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/internal/preview"
+	"github.com/signpostd/signpost/internal/process"
+	"github.com/signpostd/signpost/internal/settings"
 )
 
 // exitDiffers is the status of `signpost plan` when something would be changed. Its errors
@@ -31,11 +24,9 @@ const usageFails = "signpost.dev/usage-fails"
 
 // planCommand is the flags of `signpost plan`.
 type planCommand struct {
-	*dnsCommand
-	// manifests and zoneFiles are paths, of what takes the place of a cluster and of a provider.
-	manifests, zoneFiles []string
-	output               string
-	stdin                io.Reader
+	*settings.DNSFlags
+	inputs preview.Inputs
+	output string
 }
 
 const planHelp = `Show what signpost dns would change with the same flags, and change nothing: no
@@ -67,9 +58,9 @@ With -o json the output is one object:
 Fields are added, but not renamed nor removed. Ownership records are not shown.`
 
 func newPlanCommand(s streams) *cobra.Command {
-	c := &planCommand{dnsCommand: newDNSFlags(), output: outputTable}
+	c := &planCommand{DNSFlags: settings.NewDNSFlags(), output: settings.OutputTable}
 	// What is wrong is shown in the plan; the log is for finding out more.
-	c.config.Process.LogLevel = "fatal"
+	c.Config.Process.LogLevel = "fatal"
 	cmd := &cobra.Command{
 		Use:         "plan",
 		Short:       "Show what signpost dns would change",
@@ -78,13 +69,13 @@ func newPlanCommand(s streams) *cobra.Command {
 		Annotations: map[string]string{usageFails: "", negations: ""},
 		Args:        noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c.stdin = cmd.InOrStdin()
+			c.inputs.Stdin = cmd.InOrStdin()
 			return c.run(cmd, s)
 		},
 	}
 	flags := cmd.Flags()
-	c.add(flags)
-	c.addProcess(flags)
+	c.Add(flags)
+	c.AddProcess(flags)
 	// So that the flags of signpost dns can be given as they are.
 	for _, name := range []string{
 		"metrics-address", "enable-pprof", "shutdown-grace", "kube-api-request-timeout", "request-timeout", "kube-api-qps", "kube-api-burst",
@@ -93,34 +84,34 @@ func newPlanCommand(s streams) *cobra.Command {
 	} {
 		flags.Lookup(name).Hidden = true
 	}
-	flags.StringArrayVarP(&c.manifests, "filename", "f", nil, "`path` of manifests, in the place of a cluster; - is standard input; may be repeated")
-	flags.StringArrayVar(&c.zoneFiles, "zone-file", nil, "`path` of a master file of a zone, in the place of the provider; may be repeated")
-	flags.VarP(&choiceValue{&c.output, []string{outputTable, outputJSON}}, "output", "o", "`format`: table or json")
+	flags.StringArrayVarP(&c.inputs.Manifests, "filename", "f", nil, "`path` of manifests, in the place of a cluster; - is standard input; may be repeated")
+	flags.StringArrayVar(&c.inputs.ZoneFiles, "zone-file", nil, "`path` of a master file of a zone, in the place of the provider; may be repeated")
+	flags.VarP(settings.Choice(&c.output, settings.OutputTable, settings.OutputJSON), "output", "o", "`format`: table or json")
 	return cmd
 }
 
 func (c *planCommand) run(cmd *cobra.Command, s streams) error {
-	if len(c.zoneFiles) > 0 && len(c.publisher.Providers) == 0 {
-		c.publisher.Providers = []string{"inmemory"}
+	if len(c.inputs.ZoneFiles) > 0 && len(c.Publisher.Providers) == 0 {
+		c.Publisher.Providers = []string{"inmemory"}
 	}
-	if err := c.settle(cmd.Flags()); err != nil {
+	if err := c.Settle(cmd.Flags()); err != nil {
 		return err
 	}
-	if err := c.checkInputs(); err != nil {
-		return &usageError{err}
+	if err := c.inputs.Check(c.Publisher); err != nil {
+		return err
 	}
-	log, err := startLog(c.config.Process, s.err)
+	log, err := process.StartLog(c.Config.Process, s.err)
 	if err != nil {
 		return fmt.Errorf("start the log: %w", err)
 	}
-	p, err := c.plan(cmd.Context(), log)
+	p, err := preview.Make(cmd.Context(), c.DNSFlags, c.inputs, log)
 	if err != nil {
 		return err
 	}
-	if c.output == outputJSON {
-		err = p.writeJSON(s.out)
+	if c.output == settings.OutputJSON {
+		err = p.WriteJSON(s.out)
 	} else {
-		err = p.writeTable(s.out)
+		err = p.WriteTable(s.out)
 	}
 	switch {
 	case err != nil:
@@ -131,71 +122,4 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 		return errDiffers
 	}
 	return nil
-}
-
-// plan finds out what would be changed.
-func (c *planCommand) plan(ctx context.Context, log *slog.Logger) (*planResult, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	o := c.publisher
-	o.DryRun = true
-	remarks := &planRemarks{}
-	in := configure.Input{Log: log, Notify: remarks.add}
-	objects, err := c.openObjects()
-	if err != nil {
-		return nil, err
-	}
-	if len(c.manifests) == 0 {
-		in.REST = objects
-	}
-	if len(c.zoneFiles) > 0 {
-		if in.Provider, err = c.openZoneFiles(ctx, in); err != nil {
-			return nil, &usageError{err}
-		}
-	}
-	opened, err := o.Open(ctx, in)
-	if err != nil {
-		return nil, &usageError{err}
-	}
-	zones, err := publishOnce(ctx, opened, kube.Options{Config: objects, Namespace: c.config.onlyNamespace(), Logger: log})
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return newPlanResult(zones, remarks.list, err), nil
-}
-
-// openObjects says where the objects are; nil if the sources don't need any.
-func (c *planCommand) openObjects() (*rest.Config, error) {
-	if len(c.manifests) > 0 {
-		return c.readManifests()
-	}
-	objects, err := c.config.restConfig()
-	if err != nil && !c.config.needsCluster() {
-		return nil, nil
-	}
-	return objects, err
-}
-
-// planRemarks collects what a publisher says about records.
-type planRemarks struct {
-	mu   sync.Mutex
-	list []publisher.Notice
-}
-
-func (r *planRemarks) add(n publisher.Notice) {
-	// The others are in the zones of the plan, or among its errors.
-	if !slices.Contains([]string{publisher.ReasonInvalid, publisher.ReasonConflict, publisher.ReasonError}, n.Reason) {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.list = append(r.list, n)
-}
-
-// nameOf returns the name of the record set that a notice is about, empty for none.
-func nameOf(n publisher.Notice) string {
-	if n.Record == nil {
-		return ""
-	}
-	return dns.Canonical(n.Record.Name)
 }

@@ -17,6 +17,8 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/golden"
+	"github.com/signpostd/signpost/internal/preview"
 )
 
 // TestPlan runs `signpost plan` as testdata/plan/*.txtar say. The section args has the
@@ -65,13 +67,13 @@ func playPlan(t *testing.T, path string) {
 			archive.Files = append(archive.Files, txtar.File{Name: name})
 			f = &archive.Files[len(archive.Files)-1]
 		}
-		if *update {
+		if golden.Update() {
 			f.Data = []byte(text)
 		} else if diff := cmp.Diff(string(f.Data), text); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if *update {
+	if golden.Update() {
 		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -170,9 +172,9 @@ func TestPlanHash(t *testing.T) {
 	writeFile(t, "objects.yaml", []byte(planObjects1))
 	writeFile(t, "example.org.zone", []byte(planZone1))
 	args := []string{"plan", "--source=service", "--policy=sync", "-f", "objects.yaml", "--zone-file=example.org.zone", "--max-deletions=1", "-o", "json"}
-	hash := func(more ...string) (string, planResult) {
+	hash := func(more ...string) (string, preview.Plan) {
 		code, out, errText := runCommand(t.Context(), append(slices.Clone(args), more...)...)
-		var p planResult
+		var p preview.Plan
 		if err := json.Unmarshal([]byte(out), &p); err != nil || code != exitDiffers || len(p.Zones) != 1 {
 			t.Fatalf("status %d, %v:\n%s%s", code, err, out, errText)
 		}
@@ -198,12 +200,12 @@ func TestPlanHash(t *testing.T) {
 
 // The fields of the JSON output are those that the help describes.
 func TestPlanJSONIsDocumented(t *testing.T) {
-	full := planResult{
-		Zones: []planZone{{
-			Held:    &planHeld{Deletions: []planChange{}},
-			Changes: []planChange{{SetIdentifier: "x", Old: &planRecord{}, New: &planRecord{TTL: 1, Properties: []dns.Property{{}}, Owner: "x", Resource: "x"}, Objects: []planObject{{Namespace: "x", Source: "x"}}}},
+	full := preview.Plan{
+		Zones: []preview.Zone{{
+			Held:    &preview.Held{Deletions: []preview.Change{}},
+			Changes: []preview.Change{{SetIdentifier: "x", Old: &preview.Record{}, New: &preview.Record{TTL: 1, Properties: []dns.Property{{}}, Owner: "x", Resource: "x"}, Objects: []preview.Object{{Namespace: "x", Source: "x"}}}},
 		}},
-		Problems: []planProblem{{Zone: "x", Name: "x"}},
+		Problems: []preview.Problem{{Zone: "x", Name: "x"}},
 	}
 	text, err := json.Marshal(full)
 	if err != nil {

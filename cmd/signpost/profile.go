@@ -1,15 +1,13 @@
 package main
 
 import (
-	"context"
-	"time"
-
-	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"github.com/spf13/cobra"
+
+	"github.com/signpostd/signpost/internal/ask"
 )
 
 func newProfileCommand(s streams) *cobra.Command {
-	var o askOptions
+	var o ask.Options
 	cmd := &cobra.Command{
 		Use:   "profile AUTHORITY",
 		Short: "Show the profile that a Destination server answers with",
@@ -24,29 +22,12 @@ arrives, after the time and what is different from the one before (+ added, - re
 		Example: `  signpost profile web.emojivoto.svc.cluster.local:80
   signpost profile 10.42.0.17:8080 --watch
   signpost profile web.emojivoto.svc.cluster.local:80 --token '{"ns":"emojivoto"}' -o json`,
-		Args: oneAuthority,
+		Args: ask.OneAuthority,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Authority = args[0]
-			return runProfile(cmd.Context(), o, s)
+			return ask.Profile(cmd.Context(), o, s.out, s.err)
 		},
 	}
-	o.addFlags(cmd.Flags())
+	o.AddFlags(cmd.Flags())
 	return cmd
-}
-
-func runProfile(ctx context.Context, o askOptions, s streams) error {
-	conn, err := o.connect()
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	a := &asker[pb.DestinationProfile]{
-		askOptions: o,
-		command:    "profile",
-		call:       pb.NewDestinationClient(conn).GetProfile,
-		printer:    newProfilePrinter(o, s.out, time.Now),
-		err:        s.err,
-		backoff:    reconnectDelay,
-	}
-	return a.run(ctx)
 }

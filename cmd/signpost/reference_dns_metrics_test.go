@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,26 +16,43 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/signpostd/signpost/dns/plugins"
+	"github.com/signpostd/signpost/internal/process"
 	"github.com/signpostd/signpost/internal/report"
+	"github.com/signpostd/signpost/internal/settings"
 )
+
+// kubeconfigOfNobody returns the path of a kubeconfig of an API server that nobody runs.
+func kubeconfigOfNobody(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	text := `{apiVersion: v1, kind: Config, current-context: a,
+  clusters: [{name: a, cluster: {server: "http://127.0.0.1:1"}}], contexts: [{name: a, context: {cluster: a}}]}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// ofLibraries are the metrics of the runtime and of the metrics handler.
+var ofLibraries = regexp.MustCompile(`^(go|process|promhttp)_`)
 
 // describeMetrics describes what the role registers with all sources and a lease.
 func describeMetrics(t *testing.T) (string, error) {
-	c := newDNSFlags()
+	c := settings.NewDNSFlags()
 	for _, p := range plugins.Sources() {
-		c.publisher.Sources = append(c.publisher.Sources, p.Name)
+		c.Publisher.Sources = append(c.Publisher.Sources, p.Name)
 	}
 	// The only provider that has metrics.
-	c.publisher.Providers, c.publisher.Policy = []string{"webhook"}, "sync"
-	c.config.DNS.Leader.Elect = true
-	withoutAPIServer(t, &c.config)
+	c.Publisher.Providers, c.Publisher.Policy = []string{"webhook"}, "sync"
+	c.Config.DNS.Leader.Elect = true
+	c.Config.Process.Kubeconfig = kubeconfigOfNobody(t)
 	registry := prometheus.NewRegistry()
 	known := &knownMetrics{Registerer: registry, rows: map[string][]string{}}
 	reporter, err := report.New(report.Config{Registerer: known})
 	if err != nil {
 		return "", err
 	}
-	if _, err := newProcess(t.Context(), c.config, slog.New(slog.DiscardHandler), known, reporter.Report); err != nil {
+	if _, err := process.New(t.Context(), c.Config, slog.New(slog.DiscardHandler), known, reporter.Report); err != nil {
 		return "", err
 	}
 	families, err := registry.Gather()
@@ -89,7 +108,7 @@ var descParts = regexp.MustCompile(`^Desc\{fqName: "(.*)", help: (".*"), constLa
 
 func (k *knownMetrics) add(d *prometheus.Desc, c prometheus.Collector) {
 	parts := descParts.FindStringSubmatch(d.String())
-	if parts == nil || others.MatchString(parts[1]) {
+	if parts == nil || ofLibraries.MatchString(parts[1]) {
 		return
 	}
 	help, err := strconv.Unquote(parts[2])

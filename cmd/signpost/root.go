@@ -2,12 +2,15 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/settings"
 )
 
 const rootHelp = `Signpost watches a Kubernetes cluster once and tells every caller where a service
@@ -49,7 +52,7 @@ func newRootCommand(s streams) *cobra.Command {
 			if err := cmd.Help(); err != nil {
 				return err
 			}
-			return usagef("no command given: name one of those above")
+			return settings.Usagef("no command given: name one of those above")
 		},
 	}
 	root.SetOut(s.out)
@@ -71,10 +74,10 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	if near, ok := nearest(args[0], names); ok {
-		return usagef("unknown command %q: did you mean %q?", args[0], near)
+	if near, ok := settings.Nearest(args[0], names); ok {
+		return settings.Usagef("unknown command %q: did you mean %q?", args[0], near)
 	}
-	return usagef("unknown command %q: use one of %s", args[0], strings.Join(names, ", "))
+	return settings.Usagef("unknown command %q: use one of %s", args[0], strings.Join(names, ", "))
 }
 
 // noArguments refuses arguments that are not flags.
@@ -82,7 +85,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usagef("unexpected argument %q: %q takes flags only; the value of a boolean flag follows an equals sign, as in --flag=false", args[0], cmd.CommandPath())
+	return settings.Usagef("unexpected argument %q: %q takes flags only; the value of a boolean flag follows an equals sign, as in --flag=false", args[0], cmd.CommandPath())
 }
 
 // explainFlagError says which flag is wrong and what to do about it.
@@ -94,26 +97,59 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		if provider.IsSecret(invalid.GetFlag()) {
-			return usagef("--%s: %w", invalid.GetFlag().Name, errors.Unwrap(invalid))
+			return settings.Usagef("--%s: %w", invalid.GetFlag().Name, errors.Unwrap(invalid))
 		}
-		return usagef("--%s=%s: %w", invalid.GetFlag().Name, invalid.GetValue(), errors.Unwrap(invalid))
+		return settings.Usagef("--%s=%s: %w", invalid.GetFlag().Name, invalid.GetValue(), errors.Unwrap(invalid))
 	}
 	var missing *pflag.ValueRequiredError
 	if errors.As(err, &missing) {
 		_, usage := pflag.UnquoteUsage(missing.GetFlag())
-		return usagef("--%s: a value is missing: %s", missing.GetFlag().Name, usage)
+		return settings.Usagef("--%s: a value is missing: %s", missing.GetFlag().Name, usage)
 	}
-	return &usageError{err}
+	return settings.AsUsage(err)
 }
 
 func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	if letters := err.GetSpecifiedShortnames(); letters != "" {
-		return usagef("unknown flag -%s: see %q", letters, cmd.CommandPath()+" --help")
+		return settings.Usagef("unknown flag -%s: see %q", letters, cmd.CommandPath()+" --help")
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near, ok := nearest(err.GetSpecifiedName(), names); ok {
-		return usagef("unknown flag --%s: did you mean --%s?", err.GetSpecifiedName(), near)
+	if near, ok := settings.Nearest(err.GetSpecifiedName(), names); ok {
+		return settings.Usagef("unknown flag --%s: did you mean --%s?", err.GetSpecifiedName(), near)
 	}
-	return usagef("unknown flag --%s: see %q", err.GetSpecifiedName(), cmd.CommandPath()+" --help")
+	return settings.Usagef("unknown flag --%s: see %q", err.GetSpecifiedName(), cmd.CommandPath()+" --help")
+}
+
+// dropIn marks a command that takes the place of a program whose flags follow Go's
+// flag package: one dash or two. negations marks one that takes the place of ExternalDNS,
+// which has --no-flag for each flag that is on or off.
+const (
+	dropIn    = "signpost.dev/drop-in"
+	negations = "signpost.dev/negations"
+)
+
+// dropInArgs returns the arguments of the process, with those of a drop-in command as
+// the flag library here wants them.
+func dropInArgs(root *cobra.Command, args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	for _, c := range root.Commands() {
+		if c.Name() != args[0] {
+			continue
+		}
+		if _, ok := c.Annotations[negations]; ok {
+			return slices.Concat(args[:1], configure.Negations(c.Flags(), args[1:]))
+		}
+		if _, ok := c.Annotations[dropIn]; !ok {
+			continue
+		}
+		takesValue := func(name string) bool {
+			f := c.Flags().Lookup(name)
+			return f != nil && f.NoOptDefVal == ""
+		}
+		return slices.Concat(args[:1], settings.TwoDashes(args[1:], takesValue))
+	}
+	return args
 }

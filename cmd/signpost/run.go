@@ -5,6 +5,9 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/signpostd/signpost/internal/process"
+	"github.com/signpostd/signpost/internal/settings"
 )
 
 func newRunCommand(s streams) *cobra.Command {
@@ -16,8 +19,8 @@ func newRunCommand(s streams) *cobra.Command {
 
 The file begins with
 
-  apiVersion: ` + configVersion + `
-  kind: ` + configKind + `
+  apiVersion: ` + settings.APIVersion + `
+  kind: ` + settings.Kind + `
 
 and has the sections kubeconfig, log, admin, shutdownGrace and one for each role:
 destination, controllers, dns. A role runs when its section is there, be it empty.`,
@@ -32,18 +35,28 @@ destination, controllers, dns. A role runs when its section is there, be it empt
 
 func runConfig(ctx context.Context, file string, s streams) error {
 	if file == "" {
-		return usagef("--config: a path is missing: name a config file")
+		return settings.Usagef("--config: a path is missing: name a config file")
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return usagef("read the config file: %w", err)
+		return settings.Usagef("read the config file: %w", err)
 	}
-	c, err := decodeConfig(file, text)
+	c, err := settings.Decode(file, text)
 	if err != nil {
 		return err
 	}
 	if !c.RunsDestination && !c.RunsControllers && !c.RunsDNS {
-		return usagef("%s:1: no role to run: add the section %s, %s or %s", file, destinationSection, controllersSection, dnsSection)
+		return settings.Usagef("%s:1: no role to run: add the section %s, %s or %s", file, settings.DestinationSection, settings.ControllersSection, settings.DNSSection)
 	}
-	return runRoles(ctx, c, s)
+	return process.Run(ctx, c, s.err)
+}
+
+// runFlags runs the roles of a command line.
+func runFlags(ctx context.Context, c settings.Config, s streams) error {
+	var err error
+	if c.Remarks, err = settings.CheckFlags(c.Sections()...); err != nil {
+		return err
+	}
+	c.Destination = c.Destination.Settled()
+	return process.Run(ctx, c, s.err)
 }

@@ -7,6 +7,9 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/internal/version"
 )
 
 // versionInfo is what `signpost version -o json` prints.
@@ -17,7 +20,7 @@ type versionInfo struct {
 }
 
 func newVersionCommand(s streams) *cobra.Command {
-	output := outputText
+	output := settings.OutputText
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
@@ -26,18 +29,18 @@ func newVersionCommand(s streams) *cobra.Command {
 			return printVersion(s.out, output)
 		},
 	}
-	cmd.Flags().VarP(&choiceValue{target: &output, allowed: []string{outputText, outputJSON}}, "output", "o", "`format`: text or json")
+	cmd.Flags().VarP(settings.Choice(&output, settings.OutputText, settings.OutputJSON), "output", "o", "`format`: text or json")
 	return cmd
 }
 
 func printVersion(w io.Writer, output string) error {
-	if output == outputJSON {
+	if output == settings.OutputJSON {
 		return json.NewEncoder(w).Encode(versionInfo{
-			Version:  version,
+			Version:  version.Version,
 			Go:       runtime.Version(),
 			Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		})
 	}
-	_, err := fmt.Fprintln(w, version)
+	_, err := fmt.Fprintln(w, version.Version)
 	return err
 }

@@ -152,7 +152,7 @@ func relative(path string) (string, bool) {
 func sameTree(patterns []string, path, target string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		top, ok := tree(pattern, path)
-		return ok && within(target, top)
+		return ok && strings.HasSuffix(pattern, "...") && within(target, top)
 	})
 }
 

@@ -20,13 +20,22 @@ type rule struct {
 	why string
 }
 
+// rooms are the packages that cmd/signpost is made of.
+var rooms = []string{"./internal/ask", "./internal/preview", "./internal/process", "./internal/settings"}
+
 // rules has one entry for each line of "Who may import whom".
 var rules = []rule{
 	{
-		from:  []string{"catalog/..."},
+		from:  []string{"internal/object/..."},
 		only:  []string{},
 		never: []string{anyModule},
-		why:   "catalog imports the standard library only",
+		why:   "what is said of any object is for everybody: it imports the standard library only",
+	},
+	{
+		from:  []string{"catalog/..."},
+		only:  []string{"internal/object"},
+		never: []string{anyModule},
+		why:   "catalog imports internal/object and the standard library only",
 	},
 	{
 		from: []string{"api/..."},
@@ -34,9 +43,14 @@ var rules = []rule{
 		why:  "api is types: it imports nothing of ours",
 	},
 	{
-		from: []string{"kube/..."},
-		only: []string{"catalog/...", "api/...", "internal/..."},
-		why:  "kube imports catalog and api",
+		from:  []string{"kube"},
+		never: []string{"./"},
+		why:   "kube is an engine, which can be understood and used alone: it imports nothing of ours",
+	},
+	{
+		from: []string{"kube/*/..."},
+		only: []string{"kube", "kube/kinds", "catalog/...", "api/...", "internal/..."},
+		why:  "what stands on the engine imports it, its kinds, catalog and api",
 	},
 	{
 		from:  []string{"destination/..."},
@@ -46,9 +60,14 @@ var rules = []rule{
 	},
 	{
 		from:  []string{"controllers/..."},
-		only:  []string{"kube/...", "catalog/...", "api/...", "internal/..."},
+		only:  []string{"kube/...", "api/...", "internal/..."},
 		never: []string{"./destination", "./dns"},
-		why:   "controllers import kube, catalog and api, and none of the other ways out",
+		why:   "controllers import kube and api, not the catalog, and none of the other ways out",
+	},
+	{
+		from:  []string{"dns"},
+		never: []string{"./", "k8s.io", "github.com/spf13/pflag", "github.com/prometheus", "net/http"},
+		why:   "dns is values: no flags, no metrics, no HTTP, and nothing of ours",
 	},
 	{
 		from:  []string{"dns/..."},
@@ -57,14 +76,30 @@ var rules = []rule{
 	},
 	{
 		from: []string{"dns/source/*/..."},
-		only: []string{"dns", "dns/source", "kube/...", "catalog", "api/...", "internal/..."},
-		why:  "a source imports dns, kube and what those are made of, and no other source",
+		only: []string{"dns", "dns/source", "kube/...", "api/...", "internal/..."},
+		why:  "a source imports dns, kube and what those are made of, not the catalog and no other source",
+	},
+	{
+		from:  []string{"dns/provider"},
+		only:  []string{"dns", "internal/..."},
+		never: []string{"k8s.io"},
+		why:   "the contract of providers imports dns: no Kubernetes, no provider",
 	},
 	{
 		from:  []string{"dns/provider/*/..."},
-		only:  []string{"dns", "internal/..."},
+		only:  []string{"dns", "dns/provider", "internal/..."},
 		never: []string{"k8s.io"},
-		why:   "a provider imports dns and its SDK: no Kubernetes, no other provider",
+		why:   "a provider imports its contract, dns and its SDK: no Kubernetes, no other provider",
+	},
+	{
+		from:  []string{"api/...", "catalog/...", "controllers/...", "destination/...", "dns/...", "kube/..."},
+		never: rooms,
+		why:   "the rooms of the command know the roles, and no role knows them",
+	},
+	{
+		from:  []string{"internal/ask/...", "internal/preview/...", "internal/settings/..."},
+		never: []string{"./internal/process"},
+		why:   "what is set, asked for and previewed needs no process that runs",
 	},
 	{
 		from:  []string{"cmd/..."},

@@ -10,6 +10,9 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
+// StatusPath is where the admin server tells of the links: as JSON, a list of [Status].
+const StatusPath = "/clusters"
+
 // State is what has become of a link.
 type State string
 

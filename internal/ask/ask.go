@@ -1,0 +1,104 @@
+package ask
+
+import (
+	"context"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/signpostd/signpost/internal/settings"
+)
+
+// clock is the form of the times in tables.
+const clock = "15:04:05.000"
+
+// Options are the arguments and flags of the commands that ask a Destination server.
+type Options struct {
+	Authority, Addr, Token, Output string
+	Watch                          bool
+	Timeout                        time.Duration
+}
+
+// AddFlags adds the flags, with their defaults.
+func (o *Options) AddFlags(flags *pflag.FlagSet) {
+	o.Output = settings.OutputTable
+	flags.StringVar(&o.Addr, "addr", "127.0.0.1:8086", "`address` of the server")
+	flags.StringVar(&o.Token, "token", "", "context token to send, such as `JSON` with ns, nodeName and pod")
+	flags.BoolVarP(&o.Watch, "watch", "w", false, "print changes until interrupted")
+	flags.VarP(settings.Choice(&o.Output, settings.OutputTable, settings.OutputJSON), "output", "o", "`format`: table or json (a line for each message)")
+	flags.DurationVar(&o.Timeout, "timeout", 5*time.Second, "how long to wait for the first answer, without --watch")
+}
+
+// OneAuthority checks that the arguments of a command are one authority.
+func OneAuthority(cmd *cobra.Command, args []string) error {
+	const example = "such as web.emojivoto.svc.cluster.local:80"
+	switch {
+	case len(args) == 0:
+		return settings.Usagef("no authority given: name one, %s", example)
+	case len(args) > 1:
+		return settings.Usagef("unexpected argument %q: %s takes one authority", args[1], cmd.Name())
+	case strings.TrimSpace(args[0]) == "":
+		return settings.Usagef("the authority is empty: name one, %s", example)
+	}
+	return nil
+}
+
+// connect returns a client, which is to be closed. The server is asked directly, as
+// proxies do, and answers of any size are taken.
+func (o *Options) connect() (*grpc.ClientConn, error) {
+	if o.Timeout <= 0 {
+		return nil, settings.Usagef("--timeout=%v: must be more than 0s", o.Timeout)
+	}
+	conn, err := grpc.NewClient(o.Addr,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithNoProxy(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32)))
+	if err != nil {
+		return nil, settings.Usagef("--addr=%s: %w", o.Addr, err)
+	}
+	return conn, nil
+}
+
+// asker asks a method, which answers with a stream of Ms, about one authority.
+type asker[M any] struct {
+	Options
+	// command is the name of the command, for errors.
+	command string
+	call    func(context.Context, *pb.GetDestination, ...grpc.CallOption) (grpc.ServerStreamingClient[M], error)
+	printer printer[M]
+	err     io.Writer
+	// quiet is how long nothing may have come for the first answer to be whole, if a
+	// server may send it in several messages. Zero means that it never does.
+	quiet time.Duration
+	// backoff is how long to wait before connecting again, after so many failures in a row.
+	backoff func(failures int) time.Duration
+}
+
+// printer prints what streams bring, in the form that was asked for. It is called by
+// one goroutine.
+type printer[M any] interface {
+	// restart is called before the first message of each watched stream.
+	restart()
+	message(m *M) error
+	// done is called after the last message, unless the stream is watched.
+	done() error
+}
+
+func (a *asker[M]) run(ctx context.Context) error {
+	if a.Watch {
+		return a.watch(ctx)
+	}
+	return a.once(ctx)
+}
+
+// reconnectDelay grows from half a second to ten.
+func reconnectDelay(failures int) time.Duration {
+	return min(500*time.Millisecond<<min(failures, 5), 10*time.Second)
+}

@@ -1,0 +1,46 @@
+package ask
+
+import (
+	"context"
+	"io"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+)
+
+// Get asks for the endpoints of an authority, and shows them.
+func Get(ctx context.Context, o Options, out, errOut io.Writer) error {
+	conn, err := o.connect()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	a := &asker[pb.Update]{
+		Options: o,
+		command: "get",
+		call:    pb.NewDestinationClient(conn).Get,
+		printer: newGetPrinter(o, out, time.Now),
+		err:     errOut,
+		quiet:   100 * time.Millisecond,
+		backoff: reconnectDelay,
+	}
+	return a.run(ctx)
+}
+
+// Profile asks for the profile of an authority, and shows it.
+func Profile(ctx context.Context, o Options, out, errOut io.Writer) error {
+	conn, err := o.connect()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	a := &asker[pb.DestinationProfile]{
+		Options: o,
+		command: "profile",
+		call:    pb.NewDestinationClient(conn).GetProfile,
+		printer: newProfilePrinter(o, out, time.Now),
+		err:     errOut,
+		backoff: reconnectDelay,
+	}
+	return a.run(ctx)
+}

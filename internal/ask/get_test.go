@@ -1,0 +1,192 @@
+package ask
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/prototext"
+
+	"github.com/signpostd/signpost/internal/golden"
+)
+
+func updates(t *testing.T, texts ...string) []*pb.Update {
+	t.Helper()
+	var all []*pb.Update
+	for _, text := range texts {
+		u := new(pb.Update)
+		if err := prototext.Unmarshal([]byte(text), u); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, u)
+	}
+	return all
+}
+
+const (
+	// 10.1.0.1:8080 to 10.1.0.3:8080 and [fd00::4]:8080.
+	addTwo = `add { metric_labels { key: "service" value: "web" }
+		addrs { addr { ip { ipv4: 167837698 } port: 8080 } weight: 10000
+			metric_labels { key: "pod" value: "web-6d9f7c5b4d-x2x7k" } metric_labels { key: "zone" value: "east-1a" } metric_labels { key: "zone_locality" value: "local" }
+			tls_identity { dns_like_identity { name: "web.emoji.serviceaccount.identity.linkerd.cluster.local" } }
+			protocol_hint { h2 {} } }
+		addrs { addr { ip { ipv4: 167837697 } port: 8080 } weight: 10000 } }`
+	addWorkload = `add { addrs { addr { ip { ipv4: 167837699 } port: 8080 } weight: 100000
+			metric_labels { key: "external_workload" value: "vm-1" } metric_labels { key: "zone" value: "" } metric_labels { key: "zone_locality" value: "unknown" }
+			tls_identity { uri_like_identity { uri: "spiffe://root.test/vm-1" } server_name { name: "vm-1.test" } }
+			protocol_hint { opaque {} opaque_transport { inbound_port: 4143 } } } }`
+	addIPv6 = `add { addrs { addr { ip { ipv6 { first: 18230571291595767808 last: 4 } } port: 8080 } weight: 10000
+			authority_override { authority_override: "web.west.test:80" } protocol_hint {} } }`
+	changeFirst = `add { addrs { addr { ip { ipv4: 167837697 } port: 8080 } weight: 5 } }`
+	removeTwo   = `remove { addrs { ip { ipv4: 167837698 } port: 8080 } addrs { ip { ipv4: 3221225985 } port: 1 } }`
+	noEndpoints = `no_endpoints { exists: true }`
+	noService   = `no_endpoints { exists: false }`
+)
+
+func TestGetOnce(t *testing.T) {
+	tests := map[string]struct {
+		script script
+		output string
+		err    string
+	}{
+		"table":              {script: script{updates: updates(t, addTwo, addWorkload, addIPv6)}},
+		"table-of-the-rest":  {script: script{updates: updates(t, addTwo, addWorkload, removeTwo, changeFirst)}},
+		"json":               {script: script{updates: updates(t, addTwo, addIPv6, removeTwo, noEndpoints)}, output: "json"},
+		"no-endpoints":       {script: script{updates: updates(t, noEndpoints)}},
+		"no-service":         {script: script{updates: updates(t, noService)}},
+		"removed-again":      {script: script{updates: updates(t, addTwo, noService, noEndpoints)}},
+		"cut-off":            {script: script{updates: updates(t, addTwo), end: status.Error(codes.Unavailable, "going away")}},
+		"ended-at-once":      {err: "get web.emoji.svc.cluster.local:80 from SERVER: the server ended the stream"},
+		"not-found":          {script: script{end: status.Error(codes.NotFound, "Service web.emoji\n not found")}, err: "get web.emoji.svc.cluster.local:80 from SERVER: NotFound: Service web.emoji not found"},
+		"unavailable":        {script: script{end: status.Error(codes.Unavailable, "not synced")}, err: "get web.emoji.svc.cluster.local:80 from SERVER: Unavailable: not synced: check that a Destination server listens there"},
+		"plain-server-error": {script: script{end: errors.New("odd")}, err: "get web.emoji.svc.cluster.local:80 from SERVER: Unknown: odd"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := &scripted{scripts: []script{tt.script}}
+			var out bytes.Buffer
+			// The scripts end the stream, so that the quiet time plays no part.
+			q := question{Options: Options{Output: tt.output, Token: `{"ns":"x"}`, Timeout: time.Minute}, quiet: time.Minute, out: &out}
+			_, err := q.ask(t.Context(), t, s.serve(t))
+			if got := messageOf(err); got != tt.err {
+				t.Errorf("error %q, want %q", got, tt.err)
+			}
+			if tt.err == "" {
+				golden.Check(t, "get/"+name+".txt", out.String())
+			} else if out.Len() > 0 {
+				t.Errorf("printed %q besides the error", &out)
+			}
+			asked := s.questions()
+			if len(asked) != 1 || asked[0].GetPath() != "web.emoji.svc.cluster.local:80" || asked[0].GetContextToken() != `{"ns":"x"}` || asked[0].GetScheme() != "k8s" {
+				t.Errorf("asked %v", asked)
+			}
+		})
+	}
+}
+
+func TestGetOnceFromOpenStream(t *testing.T) {
+	s := &scripted{scripts: []script{{updates: updates(t, addTwo), holds: true}}}
+	var out bytes.Buffer
+	q := question{Options: Options{Timeout: time.Minute}, quiet: time.Millisecond, out: &out}
+	if _, err := q.ask(t.Context(), t, s.serve(t)); err != nil {
+		t.Error(err)
+	}
+	golden.Check(t, "get/open-stream.txt", out.String())
+}
+
+func TestGetOnceTimesOut(t *testing.T) {
+	s := &scripted{scripts: []script{{holds: true}}}
+	q := question{Options: Options{Timeout: 20 * time.Millisecond}, quiet: time.Minute, out: io.Discard}
+	_, err := q.ask(t.Context(), t, s.serve(t))
+	want := "get web.emoji.svc.cluster.local:80 from SERVER: DeadlineExceeded: no answer within 20ms: check the address, or give it a longer --timeout"
+	if got := messageOf(err); got != want {
+		t.Errorf("error %q, want %q", got, want)
+	}
+}
+
+func TestGetOnceInterrupted(t *testing.T) {
+	s := &scripted{scripts: []script{{holds: true}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	q := question{Options: Options{Timeout: time.Minute}, quiet: time.Minute, out: io.Discard}
+	if _, err := q.ask(ctx, t, s.serve(t)); err != nil {
+		t.Errorf("interrupted: %v, want no error", err)
+	}
+}
+
+func TestGetWatch(t *testing.T) {
+	goingAway := status.Error(codes.Unavailable, "going away")
+	invalid := status.Error(codes.InvalidArgument, "no such port")
+	all := updates(t, addTwo, addWorkload, addIPv6, changeFirst, changeFirst, removeTwo, noEndpoints, addWorkload)
+	tests := map[string]struct {
+		scripts []script
+		output  string
+		// text ends the watch; without it an error does.
+		text, err string
+	}{
+		"watch":      {scripts: []script{{updates: all, holds: true}}, text: "+     1  10.1.0.3"},
+		"watch-json": {scripts: []script{{updates: all[:6], holds: true}}, output: "json", text: `"remove"`},
+		"watch-reconnects": {
+			scripts: []script{{updates: updates(t, addTwo), end: goingAway}, {end: goingAway}, {}, {updates: updates(t, changeFirst, addWorkload), holds: true}},
+			text:    "vm-1",
+		},
+		"watch-gives-up": {
+			scripts: []script{{updates: updates(t, noService), end: invalid}},
+			err:     "get web.emoji.svc.cluster.local:80 from SERVER: InvalidArgument: no such port",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			out := &until{text: tt.text, found: cancel}
+			if tt.text == "" {
+				out.found = func() {}
+			}
+			s := &scripted{scripts: tt.scripts}
+			// The delays are those of the failures in a row, in nanoseconds.
+			q := question{Options: Options{Output: tt.output, Watch: true}, out: out, backoff: func(n int) time.Duration { return time.Duration(n) }}
+			errLines, err := q.ask(ctx, t, s.serve(t))
+			if got := messageOf(err); got != tt.err {
+				t.Errorf("error %q, want %q", got, tt.err)
+			}
+			golden.Check(t, "get/"+name+".txt", string(out.written)+errLines)
+		})
+	}
+}
+
+func TestGetWatchWaitsOnlyUntilInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := &scripted{scripts: []script{{}}}
+	q := question{Options: Options{Watch: true}, out: io.Discard, backoff: func(int) time.Duration {
+		cancel()
+		return time.Hour
+	}}
+	if _, err := q.ask(ctx, t, s.serve(t)); err != nil {
+		t.Errorf("interrupted: %v, want no error", err)
+	}
+}
+
+func TestGetReportsOutputErrors(t *testing.T) {
+	want := "get web.emoji.svc.cluster.local:80 from SERVER: can't write the output: broken pipe"
+	for name, o := range map[string]Options{
+		"watch": {Watch: true},
+		"json":  {Output: "json", Timeout: time.Minute},
+		"table": {Timeout: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &scripted{scripts: []script{{updates: updates(t, addTwo), holds: true}}}
+			_, err := question{Options: o, out: brokenPipe{}, quiet: time.Millisecond}.ask(t.Context(), t, s.serve(t))
+			if got := messageOf(err); got != want {
+				t.Errorf("error %q, want %q", got, want)
+			}
+		})
+	}
+}

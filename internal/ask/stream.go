@@ -1,0 +1,184 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+var (
+	// errEnded is the end of a stream that the server ended without an error.
+	errEnded = errors.New("the server ended the stream")
+	// errOutput is the failure to print.
+	errOutput = errors.New("can't write the output")
+)
+
+// finalCodes are answers that won't change when the question is repeated; proxies take
+// the first two for final as well.
+var finalCodes = []codes.Code{codes.InvalidArgument, codes.FailedPrecondition, codes.Unimplemented}
+
+// reading is a stream being read.
+type reading[M any] struct {
+	// messages is closed at the end of the stream.
+	messages chan *M
+	// end is why the stream ended; it is set before messages is closed.
+	end error
+}
+
+// open starts a stream, which is read only as fast as its channel and ends with ctx.
+func (a *asker[M]) open(ctx context.Context) *reading[M] {
+	s := &reading[M]{messages: make(chan *M)}
+	go func() {
+		defer close(s.messages)
+		s.end = a.read(ctx, s.messages)
+	}()
+	return s
+}
+
+func (a *asker[M]) read(ctx context.Context, messages chan<- *M) error {
+	stream, err := a.call(ctx, &pb.GetDestination{Scheme: "k8s", Path: a.Authority, ContextToken: a.Token})
+	for err == nil {
+		var m *M
+		if m, err = stream.Recv(); err != nil {
+			break
+		}
+		select {
+		case messages <- m:
+		case <-ctx.Done():
+			return status.FromContextError(ctx.Err()).Err()
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		return errEnded
+	}
+	return err
+}
+
+// once prints the first answer.
+func (a *asker[M]) once(ctx context.Context) error {
+	// Not a deadline: the server would be told, and might end the stream as if it had
+	// nothing to say.
+	limited, cancel := context.WithCancelCause(ctx)
+	limit := time.AfterFunc(a.Timeout, func() { cancel(context.DeadlineExceeded) })
+	defer limit.Stop()
+	s := a.open(limited)
+	err := a.collect(s)
+	cancel(nil)
+	for range s.messages { // until the stream has ended
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case status.Code(err) == codes.Canceled && context.Cause(limited) == context.DeadlineExceeded:
+		err = status.FromContextError(context.DeadlineExceeded).Err()
+	case err == nil:
+		err = a.print(a.printer.done())
+	}
+	if err != nil {
+		return a.explain(err)
+	}
+	return nil
+}
+
+// collect hands over the messages that the first answer is made of.
+func (a *asker[M]) collect(s *reading[M]) error {
+	quiet := time.NewTimer(math.MaxInt64)
+	defer quiet.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-quiet.C:
+			return nil
+		case m, ok := <-s.messages:
+			switch {
+			case !ok && n == 0:
+				return s.end
+			case !ok:
+				return nil
+			}
+			if err := a.print(a.printer.message(m)); err != nil {
+				return err
+			}
+			if a.quiet == 0 {
+				return nil
+			}
+			quiet.Reset(a.quiet)
+		}
+	}
+}
+
+// watch prints changes until ctx ends.
+func (a *asker[M]) watch(ctx context.Context) error {
+	for failures := 0; ; failures++ {
+		n, err := a.follow(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, errOutput) || slices.Contains(finalCodes, status.Code(err)):
+			return a.explain(err)
+		case n > 0:
+			failures = 0
+		}
+		delay := a.backoff(failures)
+		fmt.Fprintf(a.err, "signpost: %v; asking again in %v\n", a.explain(err), delay)
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// follow prints what one stream brings, and returns the number of messages and why the
+// stream ended.
+func (a *asker[M]) follow(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := a.open(ctx)
+	a.printer.restart()
+	n := 0
+	for m := range s.messages {
+		n++
+		if err := a.print(a.printer.message(m)); err != nil {
+			cancel()
+			for range s.messages { // until the stream has ended
+			}
+			return n, err
+		}
+	}
+	return n, s.end
+}
+
+// print marks an error of the printer as one of the output.
+func (a *asker[M]) print(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errOutput, err)
+}
+
+// explain makes an error one line that names the question.
+func (a *asker[M]) explain(err error) error {
+	st, isStatus := status.FromError(err)
+	reason := err.Error()
+	switch {
+	case !isStatus:
+	case st.Code() == codes.DeadlineExceeded:
+		reason = fmt.Sprintf("%s: no answer within %v: check the address, or give it a longer --timeout", st.Code(), a.Timeout)
+	case st.Code() == codes.Unavailable:
+		reason = fmt.Sprintf("%s: %s: check that a Destination server listens there", st.Code(), oneLine(st.Message()))
+	default:
+		reason = fmt.Sprintf("%s: %s", st.Code(), oneLine(st.Message()))
+	}
+	return fmt.Errorf("%s %s from %s: %s", a.command, a.Authority, a.Addr, reason)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

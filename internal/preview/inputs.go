@@ -1,0 +1,144 @@
+package preview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/rfc2136"
+	manifests "github.com/signpostd/signpost/internal/manifest"
+	"github.com/signpostd/signpost/internal/objectserver"
+	"github.com/signpostd/signpost/internal/settings"
+)
+
+// Check refuses what can't be planned without a cluster or a provider.
+func (i *Inputs) Check(publisher *configure.Options) error {
+	var errs []error
+	if r := publisher.Registry.Kind; len(i.Manifests) > 0 && (r == "crd" || r == "dynamodb") {
+		errs = append(errs, fmt.Errorf("--registry=%s: who owns which record is not in manifests: leave out -f, so that the cluster is asked", r))
+	}
+	if len(i.ZoneFiles) > 0 && len(publisher.Providers) > 1 {
+		errs = append(errs, errors.New("--zone-file: takes the place of one provider: plan each of them by itself"))
+	}
+	if len(i.ZoneFiles) > 0 && slices.Contains(publisher.Providers, "webhook") {
+		errs = append(errs, errors.New("--provider=webhook: has to be asked what it makes of records: leave out --zone-file or --provider"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return settings.AsUsage(err)
+	}
+	return nil
+}
+
+// readManifests returns where the objects of the manifests are served.
+func (i *Inputs) readManifests(publisher *configure.Options) (*rest.Config, error) {
+	var objects []*unstructured.Unstructured
+	for _, path := range i.Manifests {
+		found, err := readManifests(path, i.Stdin)
+		if err != nil {
+			return nil, settings.Usagef("-f %s: %w", path, err)
+		}
+		objects = append(objects, found...)
+	}
+	var kinds []schema.GroupKind
+	for _, r := range publisher.Resources() {
+		kinds = append(kinds, schema.ParseGroupKind(r))
+	}
+	server := objectserver.New(kinds...)
+	for _, obj := range objects {
+		// Nobody reads the others.
+		if !server.Serves(obj.GroupVersionKind()) {
+			continue
+		}
+		if obj.GetName() == "" {
+			return nil, settings.Usagef("-f: a %s has no name: give each object one, as a cluster would", obj.GetKind())
+		}
+		if err := server.Put(obj); err != nil {
+			return nil, settings.Usagef("-f: %w", err)
+		}
+	}
+	return server.Config(), nil
+}
+
+// readManifests returns the objects of a file, of the files in a directory, or of
+// standard input.
+func readManifests(path string, stdin io.Reader) ([]*unstructured.Unstructured, error) {
+	if path == "-" {
+		return manifests.Decode(stdin)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return readManifest(path)
+	}
+	var files []string
+	for _, pattern := range []string{"*.yaml", "*.yml", "*.json"} {
+		// The patterns are well-formed, which is all that can go wrong.
+		found, _ := filepath.Glob(filepath.Join(path, pattern))
+		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		return nil, errors.New("no *.yaml, *.yml or *.json is in this directory")
+	}
+	slices.Sort(files)
+	var objects []*unstructured.Unstructured
+	for _, file := range files {
+		found, err := readManifest(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Base(file), err)
+		}
+		objects = append(objects, found...)
+	}
+	return objects, nil
+}
+
+func readManifest(path string) ([]*unstructured.Unstructured, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return manifests.Decode(f)
+}
+
+// zoneFiles is a provider whose zones come from files. What it makes of records is what
+// the provider does that is named on the command line.
+type zoneFiles struct {
+	*rfc2136.Files
+	adjuster provider.Adjuster
+}
+
+// Adjust implements [provider.Adjuster].
+func (z zoneFiles) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+	return z.adjuster.Adjust(ctx, wanted)
+}
+
+func (i *Inputs) openZoneFiles(ctx context.Context, publisher *configure.Options, in configure.Input) (provider.Provider, error) {
+	files, err := rfc2136.OpenFiles(i.ZoneFiles)
+	if err != nil {
+		return nil, fmt.Errorf("--zone-file: %w", err)
+	}
+	files.Keep(publisher.ZoneIDs)
+	files.Keep(publisher.ZoneNames)
+	z := zoneFiles{Files: files, adjuster: files}
+	opened, err := publisher.OpenProvider(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if adjuster, ok := opened.(provider.Adjuster); ok {
+		z.adjuster = adjuster
+	}
+	return z, nil
+}

@@ -1,0 +1,92 @@
+package preview
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/kube"
+)
+
+// Inputs are what takes the place of a cluster and of a provider.
+type Inputs struct {
+	// Manifests are the paths of objects, - for Stdin; ZoneFiles those of master files.
+	Manifests, ZoneFiles []string
+	Stdin                io.Reader
+}
+
+// Make finds out what `signpost dns` would change with these flags, which have been settled,
+// and changes nothing.
+func Make(ctx context.Context, c *settings.DNSFlags, inputs Inputs, log *slog.Logger) (*Plan, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	o := c.Publisher
+	o.DryRun = true
+	remarks := &remarks{}
+	in := configure.Input{Log: log, Notify: remarks.add}
+	objects, err := inputs.openObjects(c)
+	if err != nil {
+		return nil, err
+	}
+	if len(inputs.Manifests) == 0 {
+		in.REST = objects
+	}
+	if len(inputs.ZoneFiles) > 0 {
+		if in.Provider, err = inputs.openZoneFiles(ctx, o, in); err != nil {
+			return nil, settings.AsUsage(err)
+		}
+	}
+	opened, err := o.Open(ctx, in)
+	if err != nil {
+		return nil, settings.AsUsage(err)
+	}
+	zones, err := opened.Once(ctx, kube.Options{Config: objects, Namespace: c.Config.OnlyNamespace(), Logger: log})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return newPlan(zones, remarks.list, err), nil
+}
+
+// openObjects says where the objects are; nil if the sources don't need any.
+func (i *Inputs) openObjects(c *settings.DNSFlags) (*rest.Config, error) {
+	if len(i.Manifests) > 0 {
+		return i.readManifests(c.Publisher)
+	}
+	objects, err := c.Config.RESTConfig()
+	if err != nil && !c.Config.NeedsCluster() {
+		return nil, nil
+	}
+	return objects, err
+}
+
+// remarks collects what a publisher says about records.
+type remarks struct {
+	mu   sync.Mutex
+	list []publisher.Notice
+}
+
+func (r *remarks) add(n publisher.Notice) {
+	// The others are in the zones of the plan, or among its errors.
+	if !slices.Contains([]string{publisher.ReasonInvalid, publisher.ReasonConflict, publisher.ReasonError}, n.Reason) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, n)
+}
+
+// nameOf returns the name of the record set that a notice is about, empty for none.
+func nameOf(n publisher.Notice) string {
+	if n.Record == nil {
+		return ""
+	}
+	return dns.Canonical(n.Record.Name)
+}

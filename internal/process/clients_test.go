@@ -1,0 +1,133 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+func TestClientRates(t *testing.T) {
+	tests := map[string]struct {
+		qps       float64
+		burst     int
+		wantQPS   float32
+		wantBurst int
+	}{
+		"no limit":              {wantQPS: -1},
+		"burst without a limit": {burst: 3, wantQPS: -1},
+		"both":                  {qps: 20, burst: 30, wantQPS: 20, wantBurst: 30},
+		"no burst":              {qps: 2.5, wantQPS: 2.5, wantBurst: 3},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			base := &rest.Config{Host: "http://a.test", QPS: 50, Burst: 100}
+			cfg := clientConfig{qps: tt.qps, burst: tt.burst}.restConfig(base)
+			if cfg.QPS != tt.wantQPS || cfg.Burst != tt.wantBurst || base.QPS != 50 {
+				t.Errorf("QPS %v, burst %d", cfg.QPS, cfg.Burst)
+			}
+			var made connections
+			if _, err := made.client(base, clientConfig{qps: tt.qps, burst: tt.burst}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Writes are sent as protobuf, through what wraps the connections, and end in time.
+func TestClientWrites(t *testing.T) {
+	var got http.Header
+	slow := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodDelete:
+			<-slow
+		case http.MethodGet:
+			w.WriteHeader(http.StatusOK)
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				t.Error(err)
+			}
+			<-slow
+		default:
+			got = r.Header
+			w.WriteHeader(http.StatusConflict)
+		}
+	}))
+	defer server.Close()
+	defer close(slow)
+	wrapped := 0
+	var made connections
+	client, err := made.client(&rest.Config{Host: server.URL}, clientConfig{
+		timeout: 100 * time.Millisecond,
+		wrap: func(next http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				wrapped++
+				return next.RoundTrip(r)
+			})
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.closeIdle()
+	endpointSlices := client.DiscoveryV1().EndpointSlices("ns")
+	if _, err := endpointSlices.Create(t.Context(), &discoveryv1.EndpointSlice{}, metav1.CreateOptions{}); err == nil {
+		t.Error("no conflict")
+	}
+	if accept := got.Get("Accept"); got.Get("Content-Type") != protobufType || accept != protobufType+","+jsonType {
+		t.Errorf("Content-Type %s, Accept %s", got.Get("Content-Type"), accept)
+	}
+	if err := endpointSlices.Delete(t.Context(), "a", metav1.DeleteOptions{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a request without an answer: %v", err)
+	}
+	if _, err := endpointSlices.Get(t.Context(), "a", metav1.GetOptions{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a request with half an answer: %v", err)
+	}
+	if wrapped != 3 {
+		t.Errorf("%d requests were wrapped", wrapped)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// warnings are those that reached client-go's handler.
+type warnings []string
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (w *warnings) HandleWarningHeader(_ int, _, text string) { *w = append(*w, text) }
+
+func TestWarningsAreDropped(t *testing.T) {
+	var heard warnings
+	rest.SetDefaultWarningHandler(&heard)
+	t.Cleanup(func() { rest.SetDefaultWarningHandler(rest.WarningLogger{}) })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Warning", `299 - "v1 Endpoints is deprecated"`)
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	t.Cleanup(server.Close)
+	for name, want := range map[string]int{"signpost": 0, "client-go": 1} {
+		base := &rest.Config{Host: server.URL}
+		config := base
+		if name == "signpost" {
+			config = clientConfig{}.restConfig(base)
+		}
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard = nil
+		if _, err := client.CoreV1().Services("ns").Get(t.Context(), "web", metav1.GetOptions{}); !apierrors.IsNotFound(err) || len(heard) != want {
+			t.Errorf("%s: error %v, warnings %q, want %d", name, err, heard, want)
+		}
+	}
+}

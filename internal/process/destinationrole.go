@@ -1,0 +1,122 @@
+package process
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/controllers"
+	"github.com/signpostd/signpost/destination"
+	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/kube/kinds"
+	"github.com/signpostd/signpost/kube/linked"
+)
+
+// newDestinationRole makes the role that serves the Destination API from the catalog.
+func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
+	config, err := destinationConfig(&o, in.Report)
+	if err != nil {
+		return role{}, err
+	}
+	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts, nil) // checked with the options
+	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque, Report: in.Report})
+	from := kinds.FromEndpointSlices
+	if !o.EnableEndpointSlices {
+		from = kinds.FromEndpoints
+	}
+	server := destination.NewServer(known, config, in.Registerer, in.Log)
+	links, err := newLinks(in, linked.Options{Namespace: o.ControllerNamespace, Catalog: known, From: from})
+	if err != nil {
+		return role{}, err
+	}
+	return role{
+		Name:          settings.DestinationSection,
+		Tables:        kinds.CatalogTables(known, from),
+		ServerOptions: server.ServerOptions(),
+		Register:      server.Register,
+		Actors: func(settled <-chan struct{}) []run.Actor {
+			return []run.Actor{
+				{Name: "catalog", Run: known.Run},
+				{Name: "linked clusters", Run: links.run},
+				{Name: "first sync", Run: func(ctx context.Context) error { return markSynced(ctx, known, settled, links.set.Settled()) }},
+				{Name: "destination", Run: server.Run},
+			}
+		},
+		Ready:    func() bool { return isClosed(known.Synced()) },
+		Handlers: map[string]http.Handler{linked.StatusPath: links.handler()},
+		Report:   links.report,
+	}, nil
+}
+
+// destinationConfig returns what answers depend on.
+func destinationConfig(o *settings.Destination, report object.Report) (destination.Config, error) {
+	http2, err := settings.ParseHTTP2Params(o.MeshedHTTP2ClientParams)
+	return destination.Config{
+		ControllerNamespace:  o.ControllerNamespace,
+		TrustDomain:          o.IdentityTrustDomain,
+		ClusterDomain:        o.ClusterDomain,
+		ForceOpaqueTransport: o.ForceOpaqueTransport(),
+		EnableH2Upgrade:      o.EnableH2Upgrade,
+		EnableIPv6:           o.EnableIPv6,
+		ZoneWeights:          o.ExtEndpointZoneWeights,
+		HTTP2:                http2,
+		NodeMetrics:          o.EndpointMetricsPerNode,
+		Report:               report,
+	}, err
+}
+
+// linksWait is how long what is known of our own cluster may wait for the links of
+// others: an API server that can't give Secrets out is not to keep the rest from being
+// served.
+const linksWait = 5 * time.Second
+
+// markSynced tells the catalog once it has been given everything, and then waits
+// for the end: an actor that returns stops the process.
+func markSynced(ctx context.Context, known *catalog.Catalog, settled, links <-chan struct{}) error {
+	select {
+	case <-settled:
+	case <-ctx.Done():
+		return nil
+	}
+	limit := time.NewTimer(linksWait)
+	defer limit.Stop()
+	select {
+	case <-links:
+	case <-limit.C:
+	case <-ctx.Done():
+		return nil
+	}
+	known.MarkSynced()
+	<-ctx.Done()
+	return nil
+}
+
+// newDestinationWriter makes the part of the role that writes EndpointSlices for
+// ExternalWorkloads, as Linkerd's controller does (spec/destination.md §8).
+func newDestinationWriter(in roleInput, o settings.Destination) (role, error) {
+	w, err := newWriter(in, writerConfig{
+		set:      controllers.Config{Controllers: []controllers.Name{controllers.ExternalWorkloads}, ExternalWorkloads: controllers.Loop{Workers: 1}},
+		leader:   o.Leader,
+		identity: os.Getenv("HOSTNAME"),
+	})
+	if err != nil {
+		return role{}, err
+	}
+	return role{
+		Name:   settings.DestinationSection,
+		Tables: w.set.Tables(),
+		Actors: func(settled <-chan struct{}) []run.Actor {
+			return []run.Actor{{Name: "writer", Run: func(ctx context.Context) error {
+				if err := w.run(ctx, settled); err != nil && ctx.Err() == nil {
+					in.Log.Error("Writing EndpointSlices for ExternalWorkloads has ended, serving goes on", "error", err)
+				}
+				<-ctx.Done()
+				return nil
+			}}}
+		},
+	}, nil
+}

@@ -1,0 +1,333 @@
+package process
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	mdns "github.com/miekg/dns"
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/signpostd/signpost/api/externaldns"
+	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/internal/preview"
+	"github.com/signpostd/signpost/internal/settings"
+)
+
+// TestDNSOnAPIServer runs `signpost dns` between a real API server and a real BIND.
+func TestDNSOnAPIServer(t *testing.T) {
+	api := roleServer{kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster}
+	t.Run("a record comes and goes", api.testDNSRecord)
+	t.Run("replicas", api.testDNSReplicas)
+	t.Run("the leader dies", api.testDNSLeaderDies)
+	t.Run("plan and approval", api.testDNSApproval)
+	t.Run("rights", api.testDNSRights)
+}
+
+const dnsSecret = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"
+
+// bind is a BIND with the zone example.test.
+type bind struct{ *bindtest.Server }
+
+func startBIND(t *testing.T, records string) bind {
+	t.Helper()
+	s, err := bindtest.Start(t.Context(), bindtest.Config{
+		Zones: []bindtest.Zone{{Name: "example.test", Key: "k", Records: records}},
+		Keys:  []bindtest.Key{{Name: "k", Algorithm: "hmac-sha256", Secret: dnsSecret}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return bind{s}
+}
+
+// args are the flags for publishing the Services of a namespace there.
+func (b bind) args(api roleServer, namespace string) []string {
+	return []string{
+		"--kubeconfig=" + api.Kubeconfig, "--source=service", "--namespace=" + namespace, "--policy=sync", "--provider=rfc2136",
+		"--rfc2136-host=127.0.0.1", "--rfc2136-port=" + strconv.Itoa(int(b.Addr.Port())), "--rfc2136-zone=example.test", "--rfc2136-axfr",
+		"--rfc2136-tsig-keyname=k", "--rfc2136-tsig-secret=" + dnsSecret, "--rfc2136-tsig-secret-alg=hmac-sha256",
+		"--txt-owner-id=" + namespace, "--leader-elect-resource-namespace=" + namespace,
+	}
+}
+
+// dnsConfig is what `signpost dns` with these arguments runs with.
+func dnsConfig(t *testing.T, args ...string) settings.Config { return dnsFlags(t, args...).Config }
+
+func dnsFlags(t *testing.T, args ...string) *settings.DNSFlags {
+	t.Helper()
+	c := settings.NewDNSFlags()
+	flags := pflag.NewFlagSet("dns", pflag.ContinueOnError)
+	c.Add(flags)
+	c.AddProcess(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Settle(flags); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// ask returns what the server answers over UDP, sorted.
+func (b bind) ask(name string, rrtype uint16) ([]string, error) {
+	query := new(mdns.Msg)
+	query.SetQuestion(name, rrtype)
+	reply, _, err := (&mdns.Client{Timeout: 2 * time.Second}).Exchange(query, b.Addr.String())
+	if err != nil {
+		return nil, err
+	}
+	var answers []string
+	for _, rr := range reply.Answer {
+		answers = append(answers, strings.TrimPrefix(rr.String(), rr.Header().String()))
+	}
+	slices.Sort(answers)
+	return answers, nil
+}
+
+// await waits until the server has these records of a name, and the marker of an A record
+// if there are any.
+func (b bind) await(t *testing.T, label string, want ...string) {
+	t.Helper()
+	kubetest.Eventually(t, deliveryTimeout, func() error {
+		got, err := b.ask(label+".example.test.", mdns.TypeA)
+		if err != nil {
+			return err
+		}
+		if diff := gocmp.Diff(want, got); diff != "" {
+			return fmt.Errorf("%s (-want +got):\n%s", label, diff)
+		}
+		markers, err := b.ask("a-"+label+".example.test.", mdns.TypeTXT)
+		if err == nil && len(markers) != min(len(want), 1) {
+			err = fmt.Errorf("markers of %s: %v", label, markers)
+		}
+		return err
+	})
+}
+
+// names returns the names of the A and TXT records of the zone, as often as there are records.
+func (b bind) names(t *testing.T) []string {
+	t.Helper()
+	query := new(mdns.Msg)
+	query.SetAxfr("example.test.")
+	query.SetTsig("k.", mdns.HmacSHA256, 300, time.Now().Unix())
+	answers, err := (&mdns.Transfer{TsigSecret: map[string]string{"k.": dnsSecret}}).In(query, b.Addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for envelope := range answers {
+		if envelope.Error != nil {
+			t.Error(envelope.Error)
+		}
+		for _, rr := range envelope.RR {
+			if h := rr.Header(); h.Rrtype == mdns.TypeA || h.Rrtype == mdns.TypeTXT {
+				names = append(names, strings.TrimSuffix(h.Name, ".example.test.")+" "+mdns.TypeToString[h.Rrtype])
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// published is a Service with a record.
+func published(name, address string) string {
+	return fmt.Sprintf(`
+apiVersion: v1
+kind: Service
+metadata: {name: %s, annotations: {external-dns.kubernetes.io/hostname: %[1]s.example.test}}
+spec: {type: LoadBalancer, allocateLoadBalancerNodePorts: false, ports: [{port: 80}]}
+status: {loadBalancer: {ingress: [{ip: %s}]}}
+`, name, address)
+}
+
+func (api roleServer) testDNSRecord(t *testing.T) {
+	ns := api.Namespace(t)
+	b := startBIND(t, "")
+	s := serveConfig(t, dnsConfig(t, b.args(api, ns)...))
+	s.awaitReady(t, "leader: this process, without election")
+	api.Apply(t, published("shop", "192.0.2.1"), ns)
+	b.await(t, "shop", "192.0.2.1")
+	kubetest.Eventually(t, deliveryTimeout, func() error {
+		list, err := api.Client.EventsV1().Events(ns).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, e := range list.Items {
+			if e.Reason == "RecordReady" && e.Regarding.Kind == "Service" && e.Regarding.Name == "shop" && e.Type == "Normal" &&
+				strings.HasPrefix(e.Note, "(external-dns) record:shop.example.test,owner:"+ns+",type:A,") {
+				return nil
+			}
+		}
+		return fmt.Errorf("no such Event among %d", len(list.Items))
+	})
+	s.wantMetrics(t, `external_dns_source_records{record_type="a"} 1`, `external_dns_registry_records{record_type="a"} 1`, "external_dns_build_info{")
+	api.Apply(t, published("shop", "192.0.2.2"), ns)
+	b.await(t, "shop", "192.0.2.2")
+	if err := api.Client.CoreV1().Services(ns).Delete(t.Context(), "shop", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.await(t, "shop")
+	s.stop(t)
+	if got := b.names(t); len(got) > 0 {
+		t.Errorf("left in the zone: %v", got)
+	}
+}
+
+func (api roleServer) testDNSReplicas(t *testing.T) {
+	ns := api.Namespace(t)
+	b := startBIND(t, "")
+	args := append(b.args(api, ns), "--leader-elect", "--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=5s", "--leader-elect-retry-period=200ms")
+	first := serveConfig(t, dnsConfig(t, args...))
+	first.awaitReady(t, "leader: this process, ")
+	second := serveConfig(t, dnsConfig(t, args...))
+	second.awaitReady(t, "ok\nleader: ")
+	api.Apply(t, published("a", "192.0.2.1"), ns)
+	b.await(t, "a", "192.0.2.1")
+	if _, body := second.fetch(t, "/ready"); strings.Contains(body, "this process") {
+		t.Errorf("the second process leads, too: %s", body)
+	}
+	first.stop(t)
+	// The lease would last for ten seconds if it had not been released.
+	api.Apply(t, published("b", "192.0.2.2"), ns)
+	b.await(t, "b", "192.0.2.2")
+	second.awaitReady(t, "leader: this process, ")
+	if diff := gocmp.Diff([]string{"a A", "a-a TXT", "a-b TXT", "b A"}, b.names(t)); diff != "" {
+		t.Errorf("zone (-want +got):\n%s", diff)
+	}
+	if err := api.Client.CoreV1().Services(ns).Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.await(t, "a")
+	second.stop(t)
+	api.wantReleased(t, ns, "signpost-dns")
+	if diff := gocmp.Diff([]string{"a-b TXT", "b A"}, b.names(t)); diff != "" {
+		t.Errorf("zone (-want +got):\n%s", diff)
+	}
+}
+
+// A process that dies without a word is followed by another one once its lease is over.
+func (api roleServer) testDNSLeaderDies(t *testing.T) {
+	ns := api.Namespace(t)
+	b := startBIND(t, "")
+	args := append(b.args(api, ns), "--leader-elect", "--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=200ms")
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, append([]string{"--metrics-address=127.0.0.1:0"}, args...)...)
+	cmd.Env = append(os.Environ(), "SIGNPOST_TEST_AS_COMMAND=1")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	api.Apply(t, published("a", "192.0.2.1"), ns)
+	b.await(t, "a", "192.0.2.1")
+	second := serveConfig(t, dnsConfig(t, args...))
+	second.awaitReady(t, "ok\nleader: ")
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	api.Apply(t, published("a", "192.0.2.7")+"---"+published("b", "192.0.2.2"), ns)
+	b.await(t, "a", "192.0.2.7")
+	b.await(t, "b", "192.0.2.2")
+	second.stop(t)
+	if diff := gocmp.Diff([]string{"a A", "a-a TXT", "a-b TXT", "b A"}, b.names(t)); diff != "" {
+		t.Errorf("zone (-want +got):\n%s", diff)
+	}
+}
+
+// What `signpost plan` says would be deleted can be approved for `signpost dns`, by the same
+// hash that its dry run has.
+func (api roleServer) testDNSApproval(t *testing.T) {
+	ns := api.Namespace(t)
+	marker := func(label string) string {
+		return fmt.Sprintf("%s A 192.0.2.9\na-%[1]s TXT \"heritage=external-dns,external-dns/owner=%s,external-dns/resource=service/x/%[1]s\"\n", label, ns)
+	}
+	b := startBIND(t, marker("old")+marker("older"))
+	api.Apply(t, published("a", "192.0.2.1")+`---
+apiVersion: externaldns.k8s.io/v1alpha1
+kind: DNSEndpoint
+metadata: {name: records}
+spec: {endpoints: [{dnsName: b.example.test, recordType: A, targets: [192.0.2.3]}]}
+`, ns)
+	args := append(b.args(api, ns), "--source=crd", "--max-deletions=1", "--max-deletions-percent=0")
+	p, err := preview.Make(t.Context(), dnsFlags(t, args...), preview.Inputs{}, slog.New(slog.DiscardHandler))
+	if err != nil || !p.Differs || len(p.Zones) != 1 || p.Zones[0].Held == nil || len(p.Zones[0].Changes) != 2 {
+		t.Fatalf("plan %+v, %v", p, err)
+	}
+	hash := p.Zones[0].Held.Hash
+	_, err = Once(t.Context(), dnsConfig(t, append([]string{"--dry-run"}, args...)...), slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "--approve-plan="+hash+" makes") {
+		t.Fatalf("plan has %s, the dry run says %v", hash, err)
+	}
+	if diff := gocmp.Diff([]string{"a-old TXT", "a-older TXT", "old A", "older A"}, b.names(t)); diff != "" {
+		t.Fatalf("something was changed in a dry run (-want +got):\n%s", diff)
+	}
+	api.wantObserved(t, ns, 0)
+	if _, err := Once(t.Context(), dnsConfig(t, append([]string{"--approve-plan=" + hash}, args...)...), slog.New(slog.DiscardHandler)); err != nil {
+		t.Error(err)
+	}
+	if diff := gocmp.Diff([]string{"a A", "a-a TXT", "a-b TXT", "b A"}, b.names(t)); diff != "" {
+		t.Errorf("zone (-want +got):\n%s", diff)
+	}
+	api.wantObserved(t, ns, 1)
+	// The Events of a process that has ended were sent.
+	api.awaitEvent(t, ns, "RecordReady")
+	if p, err := preview.Make(t.Context(), dnsFlags(t, args...), preview.Inputs{}, slog.New(slog.DiscardHandler)); err != nil || p.Differs || len(p.Errors) > 0 {
+		t.Errorf("something is left to change: %+v, %v", p, err)
+	}
+}
+
+// wantObserved checks which generation of the DNSEndpoint records its status says was seen.
+func (api roleServer) wantObserved(t *testing.T, namespace string, want int64) {
+	t.Helper()
+	objects := api.Dynamic.Resource(externaldns.SchemeGroupVersion.WithResource("dnsendpoints")).Namespace(namespace)
+	object, err := objects.Get(t.Context(), "records", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+	if err != nil || got != want {
+		t.Errorf("generation %d was observed (%v), want %d", got, err, want)
+	}
+}
+
+// With the roles of deploy/rbac/dns.yaml all that is done is allowed.
+func (api roleServer) testDNSRights(t *testing.T) {
+	ns := api.Namespace(t)
+	b := startBIND(t, "")
+	args := append(b.args(api, ns), "--source=ingress", "--source=node", "--source=pod", "--source=crd", "--leader-elect",
+		"--kubeconfig="+api.kubeconfigOf(t, ns, "dns", "signpost-dns", "signpost-dns-lease"))
+	log := &lockedText{}
+	s := serveConfigWith(t, dnsConfig(t, args...), slog.New(slog.NewTextHandler(log, nil)))
+	s.awaitReady(t, "leader: this process, ")
+	api.Apply(t, published("a", "192.0.2.1")+`---
+apiVersion: externaldns.k8s.io/v1alpha1
+kind: DNSEndpoint
+metadata: {name: records}
+spec: {endpoints: [{dnsName: b.example.test, recordType: A, targets: [192.0.2.3]}]}
+`, ns)
+	b.await(t, "a", "192.0.2.1")
+	b.await(t, "b", "192.0.2.3")
+	api.awaitEvent(t, ns, "RecordReady")
+	s.stop(t)
+	if text := log.String(); strings.Contains(text, "forbidden") {
+		t.Errorf("something is not allowed:\n%s", text)
+	}
+}

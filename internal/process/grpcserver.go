@@ -1,0 +1,71 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/signpostd/signpost/internal/grpcmetrics"
+	"github.com/signpostd/signpost/internal/run"
+)
+
+// newGRPCActor makes the gRPC server of a process, with the metrics of
+// spec/destination.md §7.3.
+func newGRPCActor(p process, s serving, l net.Listener) run.Actor {
+	metrics := grpcmetrics.New(s.registry)
+	server := grpc.NewServer(append(p.ServerOptions, grpc.ChainStreamInterceptor(metrics.StreamInterceptor))...)
+	for _, s := range p.Services {
+		server.RegisterService(s.description, s.implementation)
+	}
+	metrics.Init(server.GetServiceInfo())
+	// Half of the time, so that what a stream's end leads to has the other half.
+	serve := func(ctx context.Context) error { return serveGRPC(ctx, server, l, s.options.ShutdownGrace/2) }
+	return run.Actor{Name: "gRPC server", Run: serve}
+}
+
+// serveGRPC serves until ctx ends. Then the streams may end by themselves within the
+// grace period, after which they are cut off.
+func serveGRPC(ctx context.Context, server *grpc.Server, l net.Listener, grace time.Duration) error {
+	stopped := make(chan struct{})
+	unhook := context.AfterFunc(ctx, func() {
+		defer close(stopped)
+		cut := time.AfterFunc(grace, server.Stop)
+		defer cut.Stop()
+		server.GracefulStop()
+	})
+	err := server.Serve(l)
+	if unhook() {
+		server.Stop()
+		return fmt.Errorf("serve gRPC on %s: %w", l.Addr(), err)
+	}
+	<-stopped
+	if err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("serve gRPC on %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// service is what a gRPC server serves.
+type service struct {
+	description    *grpc.ServiceDesc
+	implementation any
+}
+
+// services collects what roles register, before there is a gRPC server, which would end the
+// process at a name that it has already.
+type services []service
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (s *services) RegisterService(description *grpc.ServiceDesc, implementation any) {
+	*s = append(*s, service{description, implementation})
+}
+
+// has reports whether there is a service of this name.
+func (s services) has(name string) bool {
+	return slices.ContainsFunc(s, func(of service) bool { return of.description.ServiceName == name })
+}

@@ -1,0 +1,66 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
+)
+
+// flushTime is how long the Events of a run may take that ends.
+const flushTime = 10 * time.Second
+
+// Once brings the zones of the only publisher up to date once, and returns what a dry
+// run would have changed.
+func Once(ctx context.Context, c settings.Config, log *slog.Logger) ([]publisher.ZonePlan, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	restConfig, err := c.RESTConfig()
+	if err != nil && c.NeedsCluster() {
+		return nil, err
+	}
+	in := roleInput{REST: restConfig, Log: log, Registerer: prometheus.NewRegistry(), Report: func(p object.Problem) {
+		log.Warn("Problem of an object", "kind", p.Kind, "namespace", p.Namespace, "name", p.Name, "field", p.Field, "reason", p.Reason)
+	}}
+	r, err := newDNSRole(ctx, in, c.DNS)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	var sending errgroup.Group
+	if r.sender != nil {
+		sending.Go(func() error { return r.sender.Run(ctx) })
+	}
+	plans, err := r.opened[0].Once(ctx, kube.Options{
+		Config: restConfig, Namespace: c.OnlyNamespace(), Registerer: in.Registerer, Logger: log, Report: kinds.ReportTo(in.Report, ""),
+	})
+	if err == nil {
+		err = r.writeStatusOnce(ctx)
+	}
+	if r.sender != nil {
+		flushing, stop := context.WithTimeout(ctx, flushTime)
+		defer stop()
+		r.sender.Flush(flushing)
+	}
+	cancel()
+	return plans, errors.Join(err, sending.Wait())
+}
+
+// writeStatusOnce writes into objects that they were looked at.
+func (r *dnsRole) writeStatusOnce(ctx context.Context) error {
+	for _, w := range r.opened[0].Statuses {
+		if err := w.WriteStatusOnce(ctx, r.objects); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package process
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/webhookserver"
+	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/internal/settings"
+)
+
+// ServeProvider serves the provider to others over the webhook protocol, and publishes
+// nothing itself. Metrics and probes are served as by a publisher.
+func ServeProvider(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, log *slog.Logger) error {
+	registry := newProcessRegistry()
+	if err := registerBuild(registry); err != nil {
+		return err
+	}
+	wrap, err := configure.MeasureHTTP(registry)
+	if err != nil {
+		return err
+	}
+	provider, err := c.Publisher.OpenProvider(ctx, configure.Input{Log: log, Registerer: registry, Wrap: wrap})
+	if err != nil {
+		return settings.AsUsage(err)
+	}
+	served, err := webhookConfig(provider, flags)
+	if err != nil {
+		return err
+	}
+	served.Log = log
+	l, err := listen(ctx, "webhook-server", webhookserver.DefaultAddress)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	server := run.Actor{Name: "webhook server", Run: func(ctx context.Context) error { return webhookserver.New(served).Run(ctx, l) }}
+	log.Info("Serving the provider", "address", l.Addr().String())
+	p := process{Actors: []run.Actor{server}, Ready: func() (bool, []string) { return true, nil }}
+	return serveProcess(ctx, p, serving{options: c.Config.Process, metricsFlag: c.Config.MetricsFlag, log: log, registry: registry})
+}
+
+// webhookConfig returns what the flags say about the server.
+func webhookConfig(provider provider.Provider, flags *pflag.FlagSet) (webhookserver.Config, error) {
+	c := webhookserver.DefaultConfig(provider)
+	var err error
+	for flag, target := range map[string]*time.Duration{
+		"webhook-provider-read-timeout": &c.ReadTimeout, "webhook-provider-write-timeout": &c.WriteTimeout,
+		"webhook-provider-read-header-timeout": &c.ReadHeaderTimeout, "webhook-provider-idle-timeout": &c.IdleTimeout,
+	} {
+		if *target, err = flags.GetDuration(flag); err != nil {
+			return c, err
+		}
+	}
+	c.MaxBodySize, err = flags.GetInt64("webhook-provider-max-body-size")
+	return c, err
+}

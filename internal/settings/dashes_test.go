@@ -1,0 +1,64 @@
+package settings
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// takesValue is for flags like those of the drop-in commands: enable-… and version are
+// boolean, unknown is not defined, everything else has a value.
+func takesValue(name string) bool {
+	return !strings.HasPrefix(name, "enable-") && name != "version" && name != "help" && name != "unknown"
+}
+
+func TestNormaliseArgs(t *testing.T) {
+	tests := map[string]struct{ args, want string }{
+		"nothing":                   {},
+		"two dashes":                {args: "--addr=:8086", want: "--addr=:8086"},
+		"one dash":                  {args: "-addr=:8086", want: "--addr=:8086"},
+		"value follows":             {args: "-addr :8086 -enable-ipv6=false", want: "--addr :8086 --enable-ipv6=false"},
+		"value with a dash":         {args: "-stream-queue-capacity -1 -addr -x", want: "--stream-queue-capacity -1 --addr -x"},
+		"value after two dashes":    {args: "--addr -x -kubeconfig -y", want: "--addr -x --kubeconfig -y"},
+		"value that is two dashes":  {args: "-addr -- -enable-ipv6", want: "--addr -- --enable-ipv6"},
+		"value is missing":          {args: "-addr", want: "--addr"},
+		"bool takes nothing":        {args: "-enable-ipv6 -addr :1", want: "--enable-ipv6 --addr :1"},
+		"unknown flag":              {args: "-unknown -addr :1", want: "--unknown --addr :1"},
+		"help":                      {args: "-h", want: "--help"},
+		"equals sign in the value":  {args: "-log-format=a=b", want: "--log-format=a=b"},
+		"argument":                  {args: "false -enable-ipv6", want: "false --enable-ipv6"},
+		"one dash alone":            {args: "- -enable-ipv6", want: "- --enable-ipv6"},
+		"end of flags":              {args: "-enable-ipv6 -- -addr", want: "--enable-ipv6 -- -addr"},
+		"negative number as a flag": {args: "-1", want: "--1"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := strings.Join(TwoDashes(strings.Fields(tt.args), takesValue), " ")
+			if got != tt.want {
+				t.Errorf("normaliseArgs(%q) = %q, want %q", tt.args, got, tt.want)
+			}
+		})
+	}
+}
+
+func FuzzNormaliseArgs(f *testing.F) {
+	for _, seed := range []string{"", "-addr\n:1", "--addr\n-x\n--\n-y", "-\n--\n-h", "---x", "-=\n-a="} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		args := strings.Split(text, "\n")
+		once := TwoDashes(args, takesValue)
+		if len(once) != len(args) {
+			t.Fatalf("normaliseArgs(%q) = %q: arguments were lost or made", args, once)
+		}
+		for i := range args {
+			if strings.TrimLeft(once[i], "-") != strings.TrimLeft(args[i], "-") && once[i] != "--help" {
+				t.Errorf("normaliseArgs(%q)[%d] = %q: more than dashes changed", args, i, once[i])
+			}
+		}
+		if diff := cmp.Diff(once, TwoDashes(once, takesValue)); diff != "" {
+			t.Errorf("normaliseArgs(%q) is not stable (-once +twice):\n%s", args, diff)
+		}
+	})
+}
