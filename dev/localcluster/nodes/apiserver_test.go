@@ -227,3 +227,12 @@ func (a *apiServer) anotherWriter(collection string) {
 
 // annotationOther is what another writer leaves.
 const annotationOther = "example.com/other-writer"
+
+func findCondition(conditions []corev1.NodeCondition, kind corev1.NodeConditionType) *corev1.NodeCondition {
+	for i := range conditions {
+		if conditions[i].Type == kind {
+			return &conditions[i]
+		}
+	}
+	return nil
+}

@@ -77,22 +77,76 @@ func nodeConditions(now metav1.Time) []corev1.NodeCondition {
 	}
 }
 
-// register creates the node, or makes an existing one ready again.
+// register creates the node with its status in it, or takes over the one of an earlier start.
+//
+// No write of a node or a lease names the version that it was made from. kube-controller-manager labels, annotates and
+// taints a node from the moment that it sees it, so a write that does would lose against it sooner or later: real kubelets
+// send patches, too.
 func (s *Simulator) register(ctx context.Context, index int) error {
-	want := node(index)
-	client := s.client.CoreV1().Nodes()
-	have, err := client.Create(ctx, want, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		have, err = client.Get(ctx, want.Name, metav1.GetOptions{})
+	for {
+		want := node(index)
+		_, err := s.client.CoreV1().Nodes().Create(ctx, want, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			err = s.takeOver(ctx, want)
+			if apierrors.IsNotFound(err) {
+				continue // somebody deleted it in between
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("register node %s: %w", want.Name, err)
+		}
+		return nil
 	}
+}
+
+// takeOver gives the existing node the labels and the status of want. What others wrote stays: their labels,
+// annotations, taints and conditions. The spec needs no write: nothing in it can change.
+func (s *Simulator) takeOver(ctx context.Context, want *corev1.Node) error {
+	labels, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": want.Labels}})
 	if err != nil {
-		return fmt.Errorf("register node %s: %w", want.Name, err)
+		return fmt.Errorf("encode labels: %w", err)
 	}
-	have.Status = want.Status
-	if _, err := client.UpdateStatus(ctx, have, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("register node %s: set status: %w", want.Name, err)
+	client := s.client.CoreV1().Nodes()
+	have, err := client.Patch(ctx, want.Name, types.StrategicMergePatchType, labels, metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("set labels: %w", err)
 	}
-	return s.renew(ctx, index)
+	keepTransitions(want.Status.Conditions, have.Status.Conditions)
+	status, err := json.Marshal(map[string]any{"status": statusPatch{want.Status, replaceList(want.Status.Addresses)}})
+	if err != nil {
+		return fmt.Errorf("encode status: %w", err)
+	}
+	if _, err := client.Patch(ctx, want.Name, types.StrategicMergePatchType, status, metav1.PatchOptions{}, "status"); err != nil {
+		return fmt.Errorf("set status: %w", err)
+	}
+	return nil
+}
+
+// statusPatch is a node's status with other addresses in their place.
+type statusPatch struct {
+	corev1.NodeStatus
+	Addresses []any `json:"addresses"`
+}
+
+// replaceList returns the addresses as a patch that replaces the whole list. The API server would merge it by type
+// otherwise, and of a node's two addresses of one type keep one.
+func replaceList(addresses []corev1.NodeAddress) []any {
+	patch := []any{map[string]string{"$patch": "replace"}}
+	for _, address := range addresses {
+		patch = append(patch, address)
+	}
+	return patch
+}
+
+// keepTransitions gives each wanted condition that already had its status the time at which it got it.
+func keepTransitions(want, have []corev1.NodeCondition) {
+	for i := range want {
+		for _, old := range have {
+			if old.Type == want[i].Type && old.Status == want[i].Status {
+				want[i].LastTransitionTime = old.LastTransitionTime
+			}
+		}
+	}
 }
 
 // renew writes the node's lease: the heartbeat.
