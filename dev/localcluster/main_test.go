@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -77,21 +78,27 @@ type env struct {
 	*testing.T
 	dir    string
 	client kubernetes.Interface
+	stop   func() // for a test that goes on without the cluster; the end of the test stops it in any case
 }
 
-// startCluster runs a cluster for the length of the test, with the default options but for what change says.
+// startCluster runs a cluster for the length of the test, with the default options but for what change says. A Report
+// that change sets is called, too, and holds up the start for as long as it runs.
 func startCluster(t *testing.T, change func(*cluster.Options)) env {
 	t.Helper()
 	options := cluster.Default()
-	change(&options)
 	options.Dir = t.TempDir()
+	change(&options)
 	options.RestartDelay = 100 * time.Millisecond
 	reports := make(chan string, 100)
-	options.Report = func(message string) { reports <- message }
+	hook := options.Report
+	options.Report = func(message string) {
+		hook(message)
+		reports <- message
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- cluster.Run(ctx, options) }()
-	t.Cleanup(func() {
+	stop := sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("Run = %v after a cancel", err)
@@ -100,6 +107,7 @@ func startCluster(t *testing.T, change func(*cluster.Options)) env {
 			t.Errorf("pid files after the end: %v, %v", left, err)
 		}
 	})
+	t.Cleanup(stop)
 	for ready := false; !ready; {
 		select {
 		case err := <-ended:
@@ -110,16 +118,20 @@ func startCluster(t *testing.T, change func(*cluster.Options)) env {
 			ready = strings.HasPrefix(message, "ready")
 		}
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(options.Dir, "kubeconfig"))
+	client, err := newClient(filepath.Join(options.Dir, "kubeconfig"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	return env{T: t, dir: options.Dir, client: client, stop: stop}
+}
+
+func newClient(kubeconfig string) (kubernetes.Interface, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
 	}
 	config.QPS = -1
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return env{T: t, dir: options.Dir, client: client}
+	return kubernetes.NewForConfig(config)
 }
 
 // eventually waits for a condition.
@@ -289,5 +301,99 @@ func (e env) kill(component string) {
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		e.Fatal(err)
+	}
+}
+
+// When many definitions take long, kube-controller-manager is at work before the first node is registered, and writes to
+// each as soon as it sees it. On a second start the nodes are there already. Either way they become Ready, with all addresses.
+func TestManyDefinitions(t *testing.T) {
+	const definitionCount, nodeCount = 14, 20
+	dir, definitions := t.TempDir(), t.TempDir()
+	for i := range definitionCount {
+		writeDefinition(t, definitions, fmt.Sprintf("thing%d", i))
+	}
+	known := map[string]types.UID{}
+	for start := range 2 {
+		e := startCluster(t, func(o *cluster.Options) {
+			o.Dir, o.CRDs, o.Nodes = dir, definitions, nodeCount
+			o.Report = func(message string) {
+				// Small definitions are quick. It is here that large ones leave the controllers time to start.
+				if strings.HasPrefix(message, "crds ready") {
+					if err := awaitControllers(t.Context(), filepath.Join(dir, "pki", "admin.kubeconfig")); err != nil {
+						t.Errorf("wait for the controllers: %v", err)
+					}
+				}
+			}
+		})
+		resources, err := e.client.Discovery().ServerResourcesForGroupVersion(thingsGroup + "/v1")
+		if err != nil || len(resources.APIResources) != definitionCount {
+			t.Errorf("start %d: the API server serves %v, %v; want %d resources", start, resources, err, definitionCount)
+		}
+		list, err := e.client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(list.Items) != nodeCount {
+			t.Fatalf("start %d: nodes %v, %v", start, list, err)
+		}
+		for _, node := range list.Items {
+			if start > 0 && known[node.Name] != node.UID {
+				t.Errorf("start %d: node %s is another object", start, node.Name)
+			}
+			known[node.Name] = node.UID
+			checkNode(t, node)
+		}
+		e.eventually("renew the leases of all nodes", func(ctx context.Context) error {
+			leases, err := e.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).List(ctx, metav1.ListOptions{})
+			if err == nil && len(leases.Items) != len(list.Items) {
+				err = fmt.Errorf("leases %v", leases.Items)
+			}
+			return err
+		})
+		e.stop()
+	}
+}
+
+// awaitControllers returns when kube-controller-manager has begun to write: it makes the default service account.
+func awaitControllers(ctx context.Context, kubeconfig string) error {
+	client, err := newClient(kubeconfig)
+	if err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+		return err == nil, nil
+	})
+}
+
+func checkNode(t *testing.T, node corev1.Node) {
+	t.Helper()
+	ready, internal := false, 0
+	for _, condition := range node.Status.Conditions {
+		ready = ready || condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue
+	}
+	for _, address := range node.Status.Addresses {
+		if address.Type == corev1.NodeInternalIP {
+			internal++
+		}
+	}
+	if !ready || internal != 2 || len(node.Status.Addresses) != 3 || node.Status.Allocatable.Pods().IsZero() {
+		t.Errorf("node %s: status %+v; want Ready, room for pods, and an internal address of each family", node.Name, node.Status)
+	}
+}
+
+// thingsGroup is the API group of the definitions that writeDefinition makes.
+const thingsGroup = "localcluster.example.com"
+
+func writeDefinition(t *testing.T, dir, name string) {
+	t.Helper()
+	content := fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: %[1]ss.%[2]s}
+spec:
+  group: %[2]s
+  names: {kind: %[3]s, plural: %[1]ss}
+  scope: Namespaced
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+`, name, thingsGroup, strings.ToUpper(name[:1])+name[1:])
+	if err := os.WriteFile(filepath.Join(dir, name+".yaml"), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

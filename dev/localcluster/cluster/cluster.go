@@ -232,6 +232,7 @@ func (c *cluster) startNodes(ctx, running context.Context) error {
 		Log:        slog.New(slog.NewTextHandler(log, nil)),
 	})
 	if err := simulator.Register(ctx); err != nil {
+		err = fmt.Errorf("%w; see %s", err, filepath.Join(c.options.Dir, "logs", APIServer+".log"))
 		return errors.Join(err, log.Close())
 	}
 	running, c.stopSimulator = context.WithCancel(running)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -22,6 +24,17 @@ import (
 // pollInterval is the time between two looks at a condition of the cluster.
 const pollInterval = 50 * time.Millisecond
 
+// namesGrace is how long names may be refused. It is not nothing, because the definition that holds them may be about to
+// give them up: the API server looks at the definitions one after the other.
+const namesGrace = 3 * time.Second
+
+// definition is one CustomResourceDefinition of the directory.
+type definition struct {
+	name string
+	file string // for messages
+	body []byte // JSON
+}
+
 // applyCRDs applies all definitions of a directory and waits until the API server serves them.
 func applyCRDs(ctx context.Context, config *rest.Config, dir string) (int, error) {
 	definitions, err := readCRDs(dir)
@@ -32,77 +45,157 @@ func applyCRDs(ctx context.Context, config *rest.Config, dir string) (int, error
 	if err != nil {
 		return 0, fmt.Errorf("make client for CRDs: %w", err)
 	}
-	crds := client.ApiextensionsV1().CustomResourceDefinitions()
 	force := true
-	for name, body := range definitions {
+	for _, d := range definitions {
 		options := metav1.PatchOptions{FieldManager: "localcluster", Force: &force}
-		if _, err := crds.Patch(ctx, name, types.ApplyPatchType, body, options); err != nil {
-			return 0, fmt.Errorf("apply CRD %s: %w", name, err)
+		_, err := client.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, d.name, types.ApplyPatchType, d.body, options)
+		if err != nil {
+			return 0, fmt.Errorf("apply CRD %s of %s: %w", d.name, d.file, err)
 		}
 	}
-	for name := range definitions {
-		err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
-			crd, err := crds.Get(ctx, name, metav1.GetOptions{})
-			return err == nil && established(crd), err
-		})
-		if err != nil {
-			return 0, fmt.Errorf("wait for CRD %s to be established: %w", name, err)
+	for _, d := range definitions {
+		if err := d.waitServed(ctx, client); err != nil {
+			return 0, fmt.Errorf("wait for CRD %s of %s: %w", d.name, d.file, err)
 		}
 	}
 	return len(definitions), nil
 }
 
-func established(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	for _, condition := range crd.Status.Conditions {
-		if condition.Type == apiextensionsv1.Established {
-			return condition.Status == apiextensionsv1.ConditionTrue
+// waitServed returns when clients can use the definition, or when it is clear that they never will.
+func (d definition) waitServed(ctx context.Context, client apiextensions.Interface) error {
+	var missing error
+	err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
+		err := d.served(ctx, client)
+		if ctx.Err() == nil {
+			missing = err // at the end of the time, the last real answer says more than "deadline exceeded"
 		}
+		if refused := (refusal{}); errors.As(err, &refused) {
+			return false, refused
+		}
+		return err == nil, nil
+	})
+	if ctx.Err() == nil {
+		return err
 	}
-	return false
+	if missing == nil {
+		missing = errors.New("the API server was not asked yet")
+	}
+	return fmt.Errorf("%w: %w", context.Cause(ctx), missing)
 }
 
-// readCRDs returns the definitions of a directory as JSON, by name.
-func readCRDs(dir string) (map[string][]byte, error) {
+// refusal is an answer that waiting does not change.
+type refusal struct{ message string }
+
+// Error says why the names were refused.
+func (r refusal) Error() string {
+	return fmt.Sprintf("its names are refused: %s; change them, or delete the definition that has them", r.message)
+}
+
+// served returns nil when the API server has established the definition and offers it in every version. The second does
+// not follow from the first: it comes a moment later, and on a second start the definition is established from the first
+// one, whatever was changed in it since.
+func (d definition) served(ctx context.Context, client apiextensions.Interface) error {
+	crd, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, d.name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	established := false
+	for _, condition := range crd.Status.Conditions {
+		switch condition.Type {
+		case apiextensionsv1.Established:
+			established = condition.Status == apiextensionsv1.ConditionTrue
+		case apiextensionsv1.NamesAccepted:
+			if condition.Status == apiextensionsv1.ConditionFalse && time.Since(condition.LastTransitionTime.Time) > namesGrace {
+				return refusal{condition.Message}
+			}
+		}
+	}
+	if !established {
+		return fmt.Errorf("it is not established: %s", describe(crd.Status.Conditions))
+	}
+	for _, version := range crd.Spec.Versions {
+		if !version.Served {
+			continue
+		}
+		group := crd.Spec.Group + "/" + version.Name
+		list, err := client.Discovery().ServerResourcesForGroupVersion(group)
+		if err != nil {
+			return fmt.Errorf("look for it in %s: %w", group, err)
+		}
+		offered := func(resource metav1.APIResource) bool { return resource.Name == crd.Spec.Names.Plural }
+		if !slices.ContainsFunc(list.APIResources, offered) {
+			return fmt.Errorf("the API server does not offer it in %s", group)
+		}
+	}
+	return nil
+}
+
+// describe says what the API server thinks of a definition.
+func describe(conditions []apiextensionsv1.CustomResourceDefinitionCondition) string {
+	if len(conditions) == 0 {
+		return "the API server has not looked at it yet"
+	}
+	var texts []string
+	for _, condition := range conditions {
+		texts = append(texts, fmt.Sprintf("%s is %s (%s)", condition.Type, condition.Status, condition.Message))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// readCRDs returns the definitions of a directory, in the order of the files.
+func readCRDs(dir string) ([]definition, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
 		return nil, fmt.Errorf("list CRDs of %s: %w", dir, err)
 	}
-	definitions := map[string][]byte{}
+	var definitions []definition
+	files := map[string]string{}
 	for _, path := range paths {
-		if err := readDefinitions(path, definitions); err != nil {
+		more, err := readDefinitions(path)
+		if err != nil {
 			return nil, fmt.Errorf("read CRDs of %s: %w", path, err)
+		}
+		for _, d := range more {
+			if other, taken := files[d.name]; taken {
+				return nil, fmt.Errorf("read CRDs of %s: %s was already defined in %s: delete one of them", path, d.name, other)
+			}
+			files[d.name] = path
+			definitions = append(definitions, d)
 		}
 	}
 	return definitions, nil
 }
 
-// readDefinitions adds the documents of one file.
-func readDefinitions(path string, definitions map[string][]byte) error {
+// readDefinitions returns the documents of one file.
+func readDefinitions(path string) ([]definition, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer file.Close()
+	var definitions []definition
 	documents := yaml.NewYAMLOrJSONDecoder(file, 4096)
 	for {
 		var document map[string]any
 		err := documents.Decode(&document)
 		if errors.Is(err, io.EOF) {
-			return nil
+			return definitions, nil
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(document) == 0 {
 			continue // an empty document, or only comments
 		}
 		name, err := definitionName(document)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if definitions[name], err = json.Marshal(document); err != nil {
-			return err
+		body, err := json.Marshal(document)
+		if err != nil {
+			return nil, err
 		}
+		definitions = append(definitions, definition{name: name, file: path, body: body})
 	}
 }
 

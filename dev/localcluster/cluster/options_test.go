@@ -102,29 +102,3 @@ func TestDirectoryIsLocked(t *testing.T) {
 	}
 	unlock()
 }
-
-func TestReadCRDs(t *testing.T) {
-	const good = "# a comment\n---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nstatus: {}\n" +
-		"---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: b}\n"
-	for _, tc := range []struct{ content, want string }{
-		{good, ""},
-		{"apiVersion: v1\nkind: Pod\n", "crd.yaml: a document is v1 Pod, not a CustomResourceDefinition"},
-		{"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n", "has no name"},
-		{"{", "crd.yaml: "},
-	} {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "crd.yaml"), []byte(tc.content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		crds, err := readCRDs(dir)
-		if tc.want != "" {
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("readCRDs(%q) = %v, want %q", tc.content, err, tc.want)
-			}
-			continue
-		}
-		if err != nil || len(crds) != 2 || strings.Contains(string(crds["a"]), "status") {
-			t.Errorf("readCRDs = %s, %v; want a and b without status", crds, err)
-		}
-	}
-}

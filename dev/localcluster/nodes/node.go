@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // heartbeat is the time between two renewals of a node's lease. A kubelet takes 10 s; the controller manager of the
@@ -75,22 +77,76 @@ func nodeConditions(now metav1.Time) []corev1.NodeCondition {
 	}
 }
 
-// register creates the node, or makes an existing one ready again.
+// register creates the node with its status in it, or takes over the one of an earlier start.
+//
+// No write of a node or a lease names the version that it was made from. kube-controller-manager labels, annotates and
+// taints a node from the moment that it sees it, so a write that does would lose against it sooner or later: real kubelets
+// send patches, too.
 func (s *Simulator) register(ctx context.Context, index int) error {
-	want := node(index)
-	client := s.client.CoreV1().Nodes()
-	have, err := client.Create(ctx, want, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		have, err = client.Get(ctx, want.Name, metav1.GetOptions{})
+	for {
+		want := node(index)
+		_, err := s.client.CoreV1().Nodes().Create(ctx, want, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			err = s.takeOver(ctx, want)
+			if apierrors.IsNotFound(err) {
+				continue // somebody deleted it in between
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("register node %s: %w", want.Name, err)
+		}
+		return nil
 	}
+}
+
+// takeOver gives the existing node the labels and the status of want. What others wrote stays: their labels,
+// annotations, taints and conditions. The spec needs no write: nothing in it can change.
+func (s *Simulator) takeOver(ctx context.Context, want *corev1.Node) error {
+	labels, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": want.Labels}})
 	if err != nil {
-		return fmt.Errorf("register node %s: %w", want.Name, err)
+		return fmt.Errorf("encode labels: %w", err)
 	}
-	have.Status = want.Status
-	if _, err := client.UpdateStatus(ctx, have, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("register node %s: set status: %w", want.Name, err)
+	client := s.client.CoreV1().Nodes()
+	have, err := client.Patch(ctx, want.Name, types.StrategicMergePatchType, labels, metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("set labels: %w", err)
 	}
-	return s.renew(ctx, index)
+	keepTransitions(want.Status.Conditions, have.Status.Conditions)
+	status, err := json.Marshal(map[string]any{"status": statusPatch{want.Status, replaceList(want.Status.Addresses)}})
+	if err != nil {
+		return fmt.Errorf("encode status: %w", err)
+	}
+	if _, err := client.Patch(ctx, want.Name, types.StrategicMergePatchType, status, metav1.PatchOptions{}, "status"); err != nil {
+		return fmt.Errorf("set status: %w", err)
+	}
+	return nil
+}
+
+// statusPatch is a node's status with other addresses in their place.
+type statusPatch struct {
+	corev1.NodeStatus
+	Addresses []any `json:"addresses"`
+}
+
+// replaceList returns the addresses as a patch that replaces the whole list. The API server would merge it by type
+// otherwise, and of a node's two addresses of one type keep one.
+func replaceList(addresses []corev1.NodeAddress) []any {
+	patch := []any{map[string]string{"$patch": "replace"}}
+	for _, address := range addresses {
+		patch = append(patch, address)
+	}
+	return patch
+}
+
+// keepTransitions gives each wanted condition that already had its status the time at which it got it.
+func keepTransitions(want, have []corev1.NodeCondition) {
+	for i := range want {
+		for _, old := range have {
+			if old.Type == want[i].Type && old.Status == want[i].Status {
+				want[i].LastTransitionTime = old.LastTransitionTime
+			}
+		}
+	}
 }
 
 // renew writes the node's lease: the heartbeat.
@@ -98,18 +154,18 @@ func (s *Simulator) renew(ctx context.Context, index int) error {
 	name := nodeName(index)
 	seconds := int32((2 * heartbeat).Seconds())
 	now := metav1.NewMicroTime(time.Now())
-	leases := s.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
-	lease, err := leases.Get(ctx, name, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		lease = &coordinationv1.Lease{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: corev1.NamespaceNodeLease},
-			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &name, LeaseDurationSeconds: &seconds, RenewTime: &now},
-		}
+	lease := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: corev1.NamespaceNodeLease},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &name, LeaseDurationSeconds: &seconds, RenewTime: &now},
+	}
+	patch, err := json.Marshal(map[string]any{"spec": lease.Spec})
+	if err != nil {
+		return fmt.Errorf("renew lease of node %s: encode: %w", name, err)
+	}
+	leases := s.client.CoordinationV1().Leases(lease.Namespace)
+	_, err = leases.Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
 		_, err = leases.Create(ctx, lease, metav1.CreateOptions{})
-	case err == nil:
-		lease.Spec.RenewTime = &now
-		_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
 	}
 	if err != nil {
 		return fmt.Errorf("renew lease of node %s: %w", name, err)

@@ -52,6 +52,29 @@ func podStatus(o observation) corev1.PodStatus {
 	return status
 }
 
+// reported returns the part of a pod's status that is its node's to write. The rest is what others had written when the
+// store last heard of the pod; to write that again could undo a later change, such as a readiness gate that has opened.
+func reported(status corev1.PodStatus) corev1.PodStatus {
+	report := corev1.PodStatus{
+		ObservedGeneration:    status.ObservedGeneration,
+		Phase:                 status.Phase,
+		HostIP:                status.HostIP,
+		HostIPs:               status.HostIPs,
+		PodIP:                 status.PodIP,
+		PodIPs:                status.PodIPs,
+		StartTime:             status.StartTime,
+		InitContainerStatuses: status.InitContainerStatuses,
+		ContainerStatuses:     status.ContainerStatuses,
+	}
+	for _, condition := range status.Conditions {
+		switch condition.Type {
+		case corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady:
+			report.Conditions = append(report.Conditions, condition)
+		}
+	}
+	return report
+}
+
 // endedPhase returns the phase that the annotation asks for, if it is one that ends a pod.
 func endedPhase(pod *corev1.Pod) corev1.PodPhase {
 	switch phase := corev1.PodPhase(pod.Annotations[AnnotationPhase]); phase {

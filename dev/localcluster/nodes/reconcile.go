@@ -111,7 +111,7 @@ func (s *Simulator) forget(pod *corev1.Pod) {
 func (s *Simulator) patchStatus(ctx context.Context, pod *corev1.Pod, want corev1.PodStatus) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID},
-		"status":   want,
+		"status":   reported(want),
 	})
 	if err != nil {
 		return fmt.Errorf("encode pod status: %w", err)

@@ -6,6 +6,9 @@
 // and an IPv6 address, reports its containers as started and, a little later, as ready, and removes deleted pods. Readiness gates
 // are honoured. The annotations signpost.dev/ready, signpost.dev/phase and signpost.dev/terminate-after steer a pod.
 //
+// Others write to the same nodes, leases and pods. So an object that exists is changed by a patch with nothing in it but
+// what is a kubelet's to say: no patch fails because the object has changed since it was read, and none undoes that change.
+//
 // It reads pods through one reflector that retries at least once a second, so that it is back at work right after an
 // outage of the API server. Nothing is kept but the address pools, which are rebuilt from the pods found at start.
 //
@@ -103,13 +106,17 @@ func (s *Simulator) Run(ctx context.Context) {
 	}).RunWithContext(ctx)
 }
 
-// heartbeat renews every lease once.
+// heartbeat renews every lease once. One that fails does not keep the others from being renewed: after the grace period
+// their nodes would be given up.
 func (s *Simulator) heartbeat(ctx context.Context) {
+	var errs []error
 	for i := range len(s.pools) {
-		if err := s.renew(ctx, i); err != nil && ctx.Err() == nil {
-			s.log.Warn("node heartbeat failed", "node", nodeName(i), "err", err)
-			return
+		if err := s.renew(ctx, i); err != nil {
+			errs = append(errs, err)
 		}
+	}
+	if len(errs) > 0 && ctx.Err() == nil { // an outage is one line in the log, not one for each node
+		s.log.Warn("node heartbeats failed, retrying", "nodes", len(errs), "in", heartbeat, "first", errs[0])
 	}
 }
 
