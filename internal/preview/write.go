@@ -81,9 +81,9 @@ type Problem struct {
 func newPlan(zones []publisher.ZonePlan, remarks []publisher.Notice, err error) *Plan {
 	r := &Plan{Zones: []Zone{}, Problems: []Problem{}, Errors: []string{}}
 	for _, z := range zones {
-		shown := Zone{Zone: z.Zone.Name, ID: z.Zone.ID, Changes: planChanges(z.Changes)}
+		shown := Zone{Zone: z.Zone.Name, ID: z.Zone.ID, Changes: changesOf(z.Changes)}
 		if z.Held != "" {
-			shown.Held = &Held{Hash: z.Held, Deletions: planChanges(z.HeldChanges)}
+			shown.Held = &Held{Hash: z.Held, Deletions: changesOf(z.HeldChanges)}
 		}
 		r.Differs = r.Differs || len(shown.Changes) > 0 || shown.Held != nil
 		r.Zones = append(r.Zones, shown)
@@ -92,12 +92,12 @@ func newPlan(zones []publisher.ZonePlan, remarks []publisher.Notice, err error) 
 		}
 	}
 	for _, n := range remarks {
-		p := Problem{Name: nameOf(n), Reason: n.Message, Objects: planObjects(n.Objects)}
+		p := Problem{Name: nameOf(n), Reason: n.Message, Objects: objectsOf(n.Objects)}
 		if !slices.ContainsFunc(r.Problems, p.repeats) {
 			r.Problems = append(r.Problems, p)
 		}
 	}
-	slices.SortFunc(r.Problems, comparePlanProblems)
+	slices.SortFunc(r.Problems, compareProblems)
 	for _, e := range settings.Leaves(err) {
 		// Held deletions are in the zones.
 		if !errors.Is(e, publisher.ErrHeld) {
@@ -113,7 +113,7 @@ func (p Problem) repeats(other Problem) bool {
 	return p.Name == other.Name && p.Reason == other.Reason && (other.Zone != "" || slices.Equal(p.Objects, other.Objects))
 }
 
-func comparePlanProblems(a, b Problem) int {
+func compareProblems(a, b Problem) int {
 	byObject := func(x, y Object) int { return strings.Compare(x.String(), y.String()) }
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Reason, b.Reason), slices.CompareFunc(a.Objects, b.Objects, byObject))
 }
@@ -126,10 +126,10 @@ func objectsAbout(remarks []publisher.Notice, name string) []Object {
 			objects = append(objects, n.Objects...)
 		}
 	}
-	return planObjects(objects)
+	return objectsOf(objects)
 }
 
-func planChanges(changes []dns.Change) []Change {
+func changesOf(changes []dns.Change) []Change {
 	list := []Change{}
 	for _, c := range changes {
 		r := c.RecordSet()
@@ -142,13 +142,13 @@ func planChanges(changes []dns.Change) []Change {
 		}
 		list = append(list, Change{
 			Action: action, Name: r.Name, Type: r.Type, SetIdentifier: r.SetIdentifier,
-			Old: newPlanRecord(c.Old), New: newPlanRecord(c.New), Objects: planObjects(r.Objects),
+			Old: recordOf(c.Old), New: recordOf(c.New), Objects: objectsOf(r.Objects),
 		})
 	}
 	return list
 }
 
-func newPlanRecord(r *dns.RecordSet) *Record {
+func recordOf(r *dns.RecordSet) *Record {
 	if r == nil {
 		return nil
 	}
@@ -156,7 +156,7 @@ func newPlanRecord(r *dns.RecordSet) *Record {
 	return &Record{Targets: targets, TTL: max(r.TTL, 0), Properties: r.Properties, Owner: r.Labels[dns.LabelOwner], Resource: r.Labels[dns.LabelResource]}
 }
 
-func planObjects(objects []dns.Object) []Object {
+func objectsOf(objects []dns.Object) []Object {
 	list := []Object{}
 	for _, o := range objects {
 		shown := Object{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Source: o.Source}
@@ -192,7 +192,7 @@ func (r *Plan) WriteTable(w io.Writer) error {
 		z.write(&text, count)
 	}
 	if len(r.Problems) > 0 {
-		text.WriteString("Not as asked for:\n")
+		text.WriteString("Records that objects ask for and that are not published:\n")
 		for _, p := range r.Problems {
 			text.WriteString("  " + p.String() + "\n")
 		}

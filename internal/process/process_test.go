@@ -131,6 +131,17 @@ func (e ending) Get(_ *pb.GetDestination, stream grpc.ServerStreamingServer[pb.U
 	return nil
 }
 
+// endless is a Destination server whose streams go on until they are cut off.
+type endless struct{ pb.UnimplementedDestinationServer }
+
+func (endless) Get(_ *pb.GetDestination, stream grpc.ServerStreamingServer[pb.Update]) error {
+	if err := stream.Send(new(pb.Update)); err != nil {
+		return err
+	}
+	<-stream.Context().Done()
+	return stream.Context().Err()
+}
+
 func (e ending) Run(ctx context.Context) error {
 	<-ctx.Done()
 	close(e.ended)
@@ -205,7 +216,7 @@ func TestServeProcess(t *testing.T) {
 }
 
 func TestServeProcessCutsStreams(t *testing.T) {
-	s := serve(t, process{Services: registered(ending{ended: make(chan struct{})})},
+	s := serve(t, process{Services: registered(endless{})},
 		func(o *settings.Process) { o.ShutdownGrace = 10 * time.Millisecond })
 	stream := s.openStream(t)
 	s.cancel()
