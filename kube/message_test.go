@@ -74,8 +74,7 @@ func TestMessageFields(t *testing.T) {
 	}
 }
 
-// An object comes out of its envelope, or there is
-// an error and nothing comes out.
+// An object comes out of its envelope, or there is an error and nothing comes out.
 func TestUnwrap(t *testing.T) {
 	const prefix = "k8s\x00"
 	for _, test := range []struct {
