@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
 )
 
 // Server answers the Destination API from a catalog. Make it with [NewServer].
@@ -175,7 +176,7 @@ func (s *Server) call(ctx context.Context, r *pb.GetDestination, answer func(aut
 // late answers a call that comes after the server has stopped: as the streams
 // that were open then, it ends with OK, unless nothing could ever be answered.
 func (s *Server) late() error {
-	if closed(s.catalog.Synced()) {
+	if channel.IsClosed(s.catalog.Synced()) {
 		return nil
 	}
 	return errNeverSynced
@@ -209,7 +210,7 @@ func (s *Server) token(r *pb.GetDestination) contextToken {
 // ready waits until the catalog knows the cluster: an answer from less would be
 // wrong. It is false when the call or the server ends first.
 func (s *Server) ready(ctx context.Context) bool {
-	if closed(s.catalog.Synced()) {
+	if channel.IsClosed(s.catalog.Synced()) {
 		return true
 	}
 	select {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
 )
 
 // stream is one Get call. Its goroutine is the handler's.
@@ -91,7 +92,7 @@ func (s *stream) follow(ctx context.Context, f followed, at *position) (ended bo
 		if a.ended {
 			return true, nil
 		}
-		if a.kind.For(f.client) != f.view.filter || closed(f.moved) {
+		if a.kind.For(f.client) != f.view.filter || channel.IsClosed(f.moved) {
 			return false, nil
 		}
 		if err := s.bring(a, at); err != nil {
@@ -104,15 +105,6 @@ func (s *stream) follow(ctx context.Context, f followed, at *position) (ended bo
 		case <-done:
 			return true, nil
 		}
-	}
-}
-
-func closed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }
 
