@@ -142,7 +142,11 @@ func (p *part) resolve(list []Endpoint, q Query) []Endpoint {
 	if p.filtered() {
 		own = byPlace(own, q.Filter)
 	}
-	own = byFamily(own, q.IPv6)
+	if q.IPv6 {
+		own = preferIPv6(own)
+	} else {
+		own = slices.DeleteFunc(own, ofIPv6)
+	}
 	slices.SortStableFunc(own, compareEndpoints)
 	return list[:begin+len(slices.CompactFunc(own, sameAddr))]
 }
@@ -230,19 +234,17 @@ func byPlace(list []Endpoint, f Filter) []Endpoint {
 	return slices.DeleteFunc(list, func(e Endpoint) bool { return !hinted(e) })
 }
 
-// byFamily drops the IPv6 addresses of workloads when IPv6 is off, and otherwise
-// the IPv4 address of each workload that has an IPv6 one.
-func byFamily(list []Endpoint, ipv6 bool) []Endpoint {
-	isV6 := func(e Endpoint) bool { return e.Family && e.IP.Is6() }
-	if !ipv6 {
-		return slices.DeleteFunc(list, isV6)
-	}
-	if !slices.ContainsFunc(list, isV6) {
+// ofIPv6 reports whether an endpoint is the IPv6 address of a workload.
+func ofIPv6(e Endpoint) bool { return e.Family && e.IP.Is6() }
+
+// preferIPv6 drops the IPv4 address of each workload that has an IPv6 one.
+func preferIPv6(list []Endpoint) []Endpoint {
+	if !slices.ContainsFunc(list, ofIPv6) {
 		return list
 	}
 	preferred := make(map[*Target]struct{}, len(list))
 	for _, e := range list {
-		if isV6(e) {
+		if ofIPv6(e) {
 			preferred[e.Target] = struct{}{}
 		}
 	}

@@ -116,7 +116,7 @@ func (s *state) apply(id ID, value Object) {
 }
 
 func (s *state) setService(key ServiceKey, v *Service) {
-	s.fileService(s.services[key], false)
+	s.unfileService(s.services[key])
 	s.imports.remove(s.services[key])
 	s.imports.add(v)
 	if v == nil {
@@ -124,7 +124,7 @@ func (s *state) setService(key ServiceKey, v *Service) {
 	} else {
 		s.services[key] = v
 	}
-	s.fileService(v, true)
+	s.fileService(v)
 	s.facts.changed(fact{object: (&Service{Key: key}).ID()})
 	s.mark(key)
 }
@@ -271,9 +271,9 @@ func (s *state) setWorkload(key WorkloadKey, v *Workload) {
 			delete(s.ownedBy, id)
 		}
 	}
-	s.fileWorkload(w, false)
+	s.unfileWorkload(w)
 	w.workload = v
-	s.fileWorkload(w, true)
+	s.fileWorkload(w)
 	if v != nil && v.Owner != (OwnerRef{}) {
 		id := v.ownerID()
 		if s.ownedBy[id] == nil {

@@ -65,11 +65,10 @@ type WorkloadKey struct {
 // object that leaves it out has TCP.
 type Protocol string
 
-// The protocols that decide between two Service ports with one number.
+// The protocols that are told apart: of two Service ports with one number, that of TCP counts.
 const (
-	TCP  Protocol = "TCP"
-	UDP  Protocol = "UDP"
-	SCTP Protocol = "SCTP"
+	TCP Protocol = "TCP"
+	UDP Protocol = "UDP"
 )
 
 // Service is what the catalog keeps of a core/v1 Service.

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/object"
 )
 
@@ -100,7 +101,7 @@ func TestRing(t *testing.T) {
 			if !slices.Equal(v.entries, a.entries) {
 				rt.Fatal("the newest entries are not kept for the next answer")
 			}
-			if published != (v.current.Load() == a) || published != closed(before.stale) {
+			if published != (v.current.Load() == a) || published != channel.IsClosed(before.stale) {
 				rt.Fatalf("published %v, but the streams were told otherwise", published)
 			}
 			if published {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
 )
 
 // profileAnswer is what a profile view has to say at one time. It is immutable.
@@ -38,13 +39,13 @@ type profileView struct {
 
 // latest returns an answer that was not stale when it was asked for.
 func (v *profileView) latest() *profileAnswer {
-	if a := v.current.Load(); a != nil && !closed(a.snapshot.Stale()) {
+	if a := v.current.Load(); a != nil && !channel.IsClosed(a.snapshot.Stale()) {
 		return a
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	old := v.current.Load()
-	if old != nil && !closed(old.snapshot.Stale()) {
+	if old != nil && !channel.IsClosed(old.snapshot.Stale()) {
 		return old
 	}
 	next := v.answer(old)

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
 )
 
 // Server answers the Destination API from a catalog. Make it with [NewServer].
@@ -112,15 +113,10 @@ func (c *calls) stop() <-chan struct{} {
 
 // Get implements the Destination API (§2): endpoints of a Service, as they change.
 func (s *Server) Get(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.Update]) error {
-	if !s.calls.begin() {
-		return s.late()
-	}
-	defer s.calls.end()
-	ctx := out.Context()
-	a, err := s.accept(ctx, r)
-	if err != nil {
-		return err
-	}
+	return s.call(out.Context(), r, func(a authority) error { return s.get(r, a, out) })
+}
+
+func (s *Server) get(r *pb.GetDestination, a authority, out grpc.ServerStreamingServer[pb.Update]) error {
 	if a.ip.IsValid() {
 		return status.Errorf(codes.InvalidArgument, "invalid authority %q: Get looks names up, not IP addresses; ask GetProfile", r.GetPath())
 	}
@@ -134,21 +130,16 @@ func (s *Server) Get(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.Upd
 	st := &stream{server: s, subject: subject, node: token.Node, out: out}
 	s.gets.add(st)
 	defer s.gets.remove(st)
-	return sendError(ctx, st.run(ctx))
+	return sendError(out.Context(), st.run(out.Context()))
 }
 
 // GetProfile implements the Destination API (§3): how to treat traffic to a
 // Service or an address, as it changes.
 func (s *Server) GetProfile(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.DestinationProfile]) error {
-	if !s.calls.begin() {
-		return s.late()
-	}
-	defer s.calls.end()
-	ctx := out.Context()
-	a, err := s.accept(ctx, r)
-	if err != nil {
-		return err
-	}
+	return s.call(out.Context(), r, func(a authority) error { return s.getProfile(r, a, out) })
+}
+
+func (s *Server) getProfile(r *pb.GetDestination, a authority, out grpc.ServerStreamingServer[pb.DestinationProfile]) error {
 	q := catalog.ProfileQuery{
 		Cluster:         catalog.LocalCluster,
 		IP:              a.ip,
@@ -166,13 +157,26 @@ func (s *Server) GetProfile(r *pb.GetDestination, out grpc.ServerStreamingServer
 	st := &profileStream{server: s, view: view, out: out}
 	s.asks.add(st)
 	defer s.asks.remove(st)
-	return sendError(ctx, st.run(ctx))
+	return sendError(out.Context(), st.run(out.Context()))
+}
+
+// call has a call answered once that is possible. The error is a status, or that of a failed send.
+func (s *Server) call(ctx context.Context, r *pb.GetDestination, answer func(authority) error) error {
+	if !s.calls.begin() {
+		return s.late()
+	}
+	defer s.calls.end()
+	a, err := s.accept(ctx, r)
+	if err != nil {
+		return err
+	}
+	return answer(a)
 }
 
 // late answers a call that comes after the server has stopped: as the streams
 // that were open then, it ends with OK, unless nothing could ever be answered.
 func (s *Server) late() error {
-	if closed(s.catalog.Synced()) {
+	if channel.IsClosed(s.catalog.Synced()) {
 		return nil
 	}
 	return errNeverSynced
@@ -206,7 +210,7 @@ func (s *Server) token(r *pb.GetDestination) contextToken {
 // ready waits until the catalog knows the cluster: an answer from less would be
 // wrong. It is false when the call or the server ends first.
 func (s *Server) ready(ctx context.Context) bool {
-	if closed(s.catalog.Synced()) {
+	if channel.IsClosed(s.catalog.Synced()) {
 		return true
 	}
 	select {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
 )
 
 // stream is one Get call. Its goroutine is the handler's.
@@ -46,12 +47,14 @@ type sender interface {
 	SendMsg(m any) error
 }
 
-// position is how far a stream has come: what it was sent, and the version of
-// that for the view that it follows.
+// position is how far a stream has come.
 type position struct {
-	told    bool // something was sent
-	sent    []*entry
+	told bool // something was sent
+	sent []*entry
+	// version is that of the last answer of the view that the stream follows. It means
+	// nothing before the first one, while joined is false.
 	version uint64
+	joined  bool
 }
 
 // run sends answers until the context or the server ends; then it returns nil,
@@ -83,15 +86,16 @@ type followed struct {
 // answers depend on other things than before.
 func (s *stream) follow(ctx context.Context, f followed, at *position) (ended bool, err error) {
 	done := ctx.Done()
-	for fresh := true; ; fresh = false {
+	at.joined = false
+	for {
 		a := f.view.current.Load()
 		if a.ended {
 			return true, nil
 		}
-		if a.kind.For(f.client) != f.view.filter || closed(f.moved) {
+		if a.kind.For(f.client) != f.view.filter || channel.IsClosed(f.moved) {
 			return false, nil
 		}
-		if err := s.bring(a, at, fresh); err != nil {
+		if err := s.bring(a, at); err != nil {
 			return true, err
 		}
 		select {
@@ -104,38 +108,28 @@ func (s *stream) follow(ctx context.Context, f followed, at *position) (ended bo
 	}
 }
 
-func closed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
-// bring sends what the stream lacks of the answer. fresh says that it is the
-// first one of its view that this stream sees.
-func (s *stream) bring(a *answer, at *position, fresh bool) error {
+// bring sends what the stream lacks of the answer.
+func (s *stream) bring(a *answer, at *position) error {
 	since := a.at
-	if fresh {
+	if !at.joined {
 		since = time.Now() // an answer may be older than the stream's wish for it
 	}
 	s.begin(since)
-	if err := s.sendLacking(a, at, fresh); err != nil {
+	if err := s.sendLacking(a, at); err != nil {
 		return err
 	}
 	s.finish()
-	*at = position{told: at.told || !a.unknown(), sent: a.entries, version: a.version}
+	*at = position{told: at.told || !a.unknown(), sent: a.entries, version: a.version, joined: true}
 	return nil
 }
 
-func (s *stream) sendLacking(a *answer, at *position, fresh bool) error {
+func (s *stream) sendLacking(a *answer, at *position) error {
 	switch {
 	case !at.told && a.unknown():
 		return nil
 	case !at.told:
 		return s.send(a.fullFrames())
-	case fresh:
+	case !at.joined:
 		return s.send(changes(at.sent, a.entries))
 	}
 	steps, ok := a.since(at.version)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
 )
 
 // question is what clients ask: a port of a Service, or of one of its hostnames.
@@ -84,7 +85,7 @@ func (s *subject) renew() *catalog.Snapshot {
 // refresh makes all views answer from the catalog's current snapshot, unless
 // they already do. The caller holds the lock.
 func (s *subject) refresh() {
-	if s.ended || s.snapshot != nil && !closed(s.snapshot.Stale()) {
+	if s.ended || s.snapshot != nil && !channel.IsClosed(s.snapshot.Stale()) {
 		return
 	}
 	if s.snapshot != nil {

@@ -29,7 +29,7 @@ func TestResourcePath(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := strings.Join(resourcePath(tt.resource, tt.clusterWide, tt.namespace), "/"); got != tt.want {
+			if got := strings.Join(reading{resource: tt.resource, clusterWide: tt.clusterWide}.path(tt.namespace), "/"); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})

@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
@@ -66,18 +65,20 @@ func newSource(cfg *rest.Config, h *http.Client, what reading, namespace string)
 	options := runtime.NewScheme()
 	metav1.AddToGroupVersion(options, metav1.Unversioned)
 	return &source{
-		client: client, path: resourcePath(r, what.clusterWide, namespace), selector: what.selector, form: f,
+		client: client, path: what.path(namespace), selector: what.selector, form: f,
 		negotiator: runtime.NewClientNegotiator(serializer, r.GroupVersion()),
 		params:     runtime.NewParameterCodec(options),
 	}, nil
 }
 
-func resourcePath(r schema.GroupVersionResource, clusterWide bool, namespace string) []string {
+// path returns where the API server has the objects of a namespace, or all when it is empty.
+func (what reading) path(namespace string) []string {
+	r := what.resource
 	path := []string{"apis", r.Group, r.Version}
 	if r.Group == "" {
 		path = []string{"api", r.Version}
 	}
-	if namespace != "" && !clusterWide {
+	if namespace != "" && !what.clusterWide {
 		path = append(path, "namespaces", namespace)
 	}
 	return append(path, r.Resource)
@@ -105,7 +106,11 @@ func (s *source) list(ctx context.Context, opts metav1.ListOptions) (runtime.Obj
 // watch opens a watch.
 func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	fills := opts.SendInitialEvents != nil && *opts.SendInitialEvents
-	w, err := s.open(ctx, opts, fills)
+	start := s.state.startFollowing
+	if fills {
+		start = s.state.startFilling
+	}
+	w, err := s.open(ctx, opts, start)
 	switch {
 	case err == nil:
 		return w, nil
@@ -123,7 +128,9 @@ func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 	return nil, resumable{err}
 }
 
-func (s *source) open(ctx context.Context, opts metav1.ListOptions, fills bool) (watch.Interface, error) {
+// open opens a watch. When the API server has answered, start notes that it is open and
+// returns its number.
+func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func() int) (watch.Interface, error) {
 	opts.Watch = true
 	cancel := context.CancelFunc(func() {})
 	if opts.TimeoutSeconds != nil {
@@ -133,10 +140,6 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, fills bool) 
 	if err != nil {
 		cancel()
 		return nil, err
-	}
-	start := s.state.startFollowing
-	if fills {
-		start = s.state.startFilling
 	}
 	stream := &stream{body: body, cancel: cancel, state: s.state, number: start()}
 	decoder, err := s.decoder(stream)

@@ -110,7 +110,8 @@ func newState(now func() time.Time) *state {
 func (s *state) startFilling() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.opened(true)
+	s.filling = true
+	return s.opened()
 }
 
 // startFollowing notes that a watch is open which continues where the table is.
@@ -118,13 +119,14 @@ func (s *state) startFollowing() int {
 	defer s.update(Synced, "", "")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.opened(false)
+	s.filling = false
+	return s.opened()
 }
 
-func (s *state) opened(filling bool) int {
+// opened notes that another watch is open. The caller holds the lock.
+func (s *state) opened() int {
 	s.watch++
-	s.open, s.filling = true, filling
-	s.contact = s.now()
+	s.open, s.contact = true, s.now()
 	return s.watch
 }
 

@@ -189,12 +189,12 @@ func (t *Table[T]) ByIndex(name, under string) []*T {
 func (t *Table[T]) trim(obj runtime.Object) any {
 	own, err := t.kind.Form.object(obj, t.kind.Resource)
 	if err != nil {
-		t.place.report(objectOf(obj), Problem{Reason: err.Error()})
+		t.place.report(objectOf(obj, t.kind.Resource), Problem{Reason: err.Error()})
 		return (*T)(nil)
 	}
 	value, problems := t.kind.Trim(t.place.scope, own)
 	for _, p := range problems {
-		t.place.report(objectOf(own), p)
+		t.place.report(objectOf(own, t.kind.Resource), p)
 	}
 	return value
 }
@@ -207,7 +207,7 @@ func (t *Table[T]) read(message []byte) (any, error) {
 		return nil, err
 	}
 	for _, p := range problems {
-		t.place.report(messageOf(t.kind.Form, message), p)
+		t.place.report(messageOf(t.kind.Form, t.kind.Resource, message), p)
 	}
 	return value, nil
 }

@@ -139,21 +139,6 @@ func TestUnstructuredObjectThatHasNoType(t *testing.T) {
 	}
 }
 
-const thingCRD = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: things.unstructured.example.com}
-spec:
-  group: unstructured.example.com
-  names: {kind: Thing, plural: things}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`
-
 // With a real API server: a kind that comes to exist later, without a Go type, and
 // unstructured tables that share the watches of others.
 func TestClusterFollowsUnstructured(t *testing.T) {
@@ -189,7 +174,7 @@ func TestClusterFollowsUnstructured(t *testing.T) {
 		t.Errorf("the tables of ServiceProfiles hold %+v and %v", r.get(profile), profiles.Get(namespace, profile.Name))
 	}
 
-	api.Apply(t, thingCRD, "")
+	api.Apply(t, tolerantCRD("Thing", things.kind.Resource), "")
 	await(t, c, "thing", Synced, "")
 	api.Apply(t, `{apiVersion: unstructured.example.com/v1, kind: Thing, metadata: {name: a}, anything: [1, {b: c}]}`, namespace)
 	kubetest.Eventually(t, 30*time.Second, func() error {

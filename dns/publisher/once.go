@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/internal/channel"
 )
 
 // lookupTime is how long [Publisher.Once] waits for what objects refer to, such as the
@@ -69,7 +70,7 @@ func (p *Publisher) Once(ctx context.Context, settled <-chan struct{}) ([]ZonePl
 
 // done reports whether there is nothing left to do, and then notes how things stand.
 func (o *onceState) done(p *Publisher) bool {
-	if o == nil || !isClosed(o.settled) || p.waiting || p.zoneList.busy || (p.land == nil && p.zoneList.err == nil) {
+	if o == nil || !channel.IsClosed(o.settled) || p.waiting || p.zoneList.busy || (p.land == nil && p.zoneList.err == nil) {
 		return false
 	}
 	for i := range p.sources {
@@ -147,13 +148,4 @@ func (z *zone) plan() ZonePlan {
 
 func compareZones(a, b dns.Zone) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

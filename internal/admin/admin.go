@@ -78,9 +78,6 @@ func New(c Config) (*Server, error) {
 	return &Server{config: c, handler: h}, nil
 }
 
-// Handler returns what answers the requests, without a listener.
-func (s *Server) Handler() http.Handler { return s.handler }
-
 // Run serves until ctx ends, then stops within a few seconds. It returns an error
 // when it can't listen or serve.
 func (s *Server) Run(ctx context.Context) error {

@@ -56,7 +56,9 @@ func New(r prometheus.Registerer) *Metrics {
 func (m *Metrics) Init(services map[string]grpc.ServiceInfo) {
 	for service, info := range services {
 		for _, method := range info.Methods {
-			of := m.of(typeOf(method.IsClientStream, method.IsServerStream), "/"+service+"/"+method.Name)
+			of := m.of(&grpc.StreamServerInfo{
+				FullMethod: "/" + service + "/" + method.Name, IsClientStream: method.IsClientStream, IsServerStream: method.IsServerStream,
+			})
 			for code := codes.OK; code <= codes.Unauthenticated; code++ {
 				of.handled(code)
 			}
@@ -64,13 +66,14 @@ func (m *Metrics) Init(services map[string]grpc.ServiceInfo) {
 	}
 }
 
-func typeOf(client, server bool) string {
+// typeOf returns the value of the label grpc_type.
+func typeOf(method *grpc.StreamServerInfo) string {
 	switch {
-	case client && server:
+	case method.IsClientStream && method.IsServerStream:
 		return "bidi_stream"
-	case client:
+	case method.IsClientStream:
 		return "client_stream"
-	case server:
+	case method.IsServerStream:
 		return "server_stream"
 	default:
 		return "unary"
@@ -84,8 +87,9 @@ type method struct {
 	handled                 func(codes.Code) prometheus.Counter
 }
 
-func (m *Metrics) of(kind, fullMethod string) method {
-	service, name, _ := strings.Cut(strings.TrimPrefix(fullMethod, "/"), "/")
+func (m *Metrics) of(info *grpc.StreamServerInfo) method {
+	kind := typeOf(info)
+	service, name, _ := strings.Cut(strings.TrimPrefix(info.FullMethod, "/"), "/")
 	return method{
 		started:  m.started.WithLabelValues(kind, service, name),
 		received: m.received.WithLabelValues(kind, service, name),
@@ -99,7 +103,7 @@ func (m *Metrics) of(kind, fullMethod string) method {
 
 // StreamInterceptor counts a call and its messages.
 func (m *Metrics) StreamInterceptor(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	of := m.of(typeOf(info.IsClientStream, info.IsServerStream), info.FullMethod)
+	of := m.of(info)
 	of.started.Inc()
 	begun := time.Now()
 	err := handler(srv, &counted{stream, of.received, of.sent})

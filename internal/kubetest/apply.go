@@ -53,7 +53,6 @@ func (c *Cluster) ApplyCRDs(t testing.TB, dir string) {
 			t.Fatalf("kubetest: apply CRDs of %s: %v", path, err)
 		}
 	}
-	c.manifests.Forget()
 }
 
 func (c *Cluster) applyCRDFile(path string) error {

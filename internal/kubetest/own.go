@@ -1,6 +1,7 @@
 package kubetest
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -47,6 +48,29 @@ func (o Options) args(dir string) []string {
 		args = append(args, "--restart-delay="+o.RestartDelay.String())
 	}
 	return args
+}
+
+// shortOutage is how long an outage lasts when nothing else is asked for.
+const shortOutage = 6 * time.Second
+
+// Outage is how long an API server is away in the tests of a package. The promise, that reading
+// goes on within 5 s, is about outages of about 60 s, which a flag asks for.
+type Outage struct{ length *time.Duration }
+
+// NewOutage defines the flag. A package calls it once, for a variable.
+func NewOutage(name string) Outage {
+	return Outage{flag.Duration(name, shortOutage, "length of the outage of an API server in tests; a long one is measured, and wants a machine that does nothing else")}
+}
+
+// Length is how long the API server is away.
+func (o Outage) Length() time.Duration { return *o.length }
+
+// BackWithin returns how soon after the outage a change has to arrive.
+func (o Outage) BackWithin() time.Duration {
+	if *o.length > shortOutage {
+		return 5 * time.Second
+	}
+	return 30 * time.Second
 }
 
 // OwnCluster is a cluster of one test, which may break it.

@@ -90,9 +90,6 @@ func (c *Client) Apply(ctx context.Context, object *unstructured.Unstructured, n
 	return err
 }
 
-// Forget makes the client ask again which kinds the API server has.
-func (c *Client) Forget() { c.mapper.Reset() }
-
 // resource finds the resource of an object, and settles the object's namespace.
 func (c *Client) resource(object *unstructured.Unstructured, namespace string) (dynamic.ResourceInterface, error) {
 	kind := object.GroupVersionKind()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/internal/admin"
+	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/internal/report"
 	"github.com/signpostd/signpost/internal/run"
@@ -206,7 +207,7 @@ func reportTo(first object.Report, roles []role) object.Report {
 // are missing. Once ready it stays ready, as Linkerd's controller does: what is known
 // is served while the API server is away.
 func readiness(cluster *kube.Cluster, roles []role) (bool, []string) {
-	ready := isClosed(cluster.Settled())
+	ready := channel.IsClosed(cluster.Settled())
 	var details []string
 	for _, t := range cluster.Status() {
 		if t.State != kube.Synced {
@@ -220,15 +221,6 @@ func readiness(cluster *kube.Cluster, roles []role) (bool, []string) {
 		}
 	}
 	return ready, details
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
 
 // newProcessRegistry returns a registry with the metrics of the runtime and the process.

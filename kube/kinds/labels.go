@@ -37,16 +37,16 @@ func EncodedLabels(s kube.Scope, fields []byte) (object.Labels, error) {
 		return shared.(object.Labels), nil
 	}
 	m := map[string]string{}
-	for len(fields) > 0 {
-		f, rest, err := wire.Next(fields)
+	r := wire.Read(fields)
+	for r.Next(wire.Fields{Bytes: 1 << wire.MetadataLabels}) {
+		key, value, err := wire.Entry(r.Bytes())
 		if err != nil {
 			return nil, err
 		}
-		key, value, err := wire.Entry(f.Bytes)
-		if err != nil {
-			return nil, err
-		}
-		m[string(key)], fields = string(value), rest
+		m[string(key)] = string(value)
+	}
+	if r.Err() != nil {
+		return nil, r.Err()
 	}
 	return Labels(s, m), nil
 }

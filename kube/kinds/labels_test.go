@@ -22,15 +22,12 @@ func encodedLabels(t interface{ Fatal(...any) }, labels map[string]string) []byt
 		t.Fatal(err)
 	}
 	var fields []byte
-	for len(message) > 0 {
-		f, rest, err := wire.Next(message)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f.Number == wire.MetadataLabels {
-			fields = append(fields, message[:len(message)-len(rest)]...)
-		}
-		message = rest
+	r := wire.Read(message)
+	for r.Next(wire.Fields{Bytes: 1 << wire.MetadataLabels}) {
+		fields = append(fields, message[r.Start():r.End()]...)
+	}
+	if r.Err() != nil {
+		t.Fatal(r.Err())
 	}
 	return fields
 }

@@ -90,11 +90,7 @@ func podIPs(status *corev1.PodStatus, p *problems) []netip.Addr {
 	if len(status.PodIPs) == 0 {
 		return addresses([]string{status.PodIP}, "status.podIP", p)
 	}
-	list := make([]string, len(status.PodIPs))
-	for i, ip := range status.PodIPs {
-		list[i] = ip.IP
-	}
-	return addresses(list, "status.podIPs", p)
+	return addresses(texts(status.PodIPs, func(ip corev1.PodIP) string { return ip.IP }), "status.podIPs", p)
 }
 
 // hostIPs returns the addresses of a pod's host, if the pod has ports there.
@@ -105,11 +101,7 @@ func hostIPs(status *corev1.PodStatus, ports []catalog.WorkloadPort, p *problems
 	if len(status.HostIPs) == 0 {
 		return addresses([]string{status.HostIP}, "status.hostIP", p)
 	}
-	list := make([]string, len(status.HostIPs))
-	for i, ip := range status.HostIPs {
-		list[i] = ip.IP
-	}
-	return addresses(list, "status.hostIPs", p)
+	return addresses(texts(status.HostIPs, func(ip corev1.HostIP) string { return ip.IP }), "status.hostIPs", p)
 }
 
 // containerPorts returns the ports of all containers, then of all init containers.

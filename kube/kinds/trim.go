@@ -67,6 +67,15 @@ func addresses(list []string, field string, p *problems) []netip.Addr {
 	return kept
 }
 
+// texts returns the text in each item of a list.
+func texts[T any](list []T, text func(T) string) []string {
+	all := make([]string, len(list))
+	for i, item := range list {
+		all[i] = text(item)
+	}
+	return all
+}
+
 func notAddress(text string) string {
 	return fmt.Sprintf("%q is no IP address; use one like 10.0.0.1 or 2001:db8::1", text)
 }

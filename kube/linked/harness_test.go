@@ -197,7 +197,7 @@ func (f *fixture) remove(s *corev1.Secret) {
 // returns its status.
 func (f *fixture) await(name string, state State, why string) (found Status) {
 	f.t.Helper()
-	kubetest.Eventually(f.t, 2*soon+*outage, func() error {
+	kubetest.Eventually(f.t, 2*soon+outage.Length(), func() error {
 		for _, s := range f.set.Status() {
 			if s.Cluster == name && s.State == state && strings.Contains(s.Reason, why) {
 				found = s

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
+	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
@@ -137,7 +138,7 @@ func (s *Set) reconcile(ctx context.Context) {
 		if wanted[name] == nil {
 			c.unlink()
 		}
-		if isDone(c) {
+		if channel.IsClosed(c.done) {
 			delete(s.clusters, name)
 		}
 	}
@@ -238,13 +239,4 @@ func (s *Set) event(about *secret, eventType, reason, message string) {
 	s.options.Events.Event(&corev1.ObjectReference{
 		APIVersion: "v1", Kind: "Secret", Namespace: about.Namespace, Name: about.Name, UID: about.UID,
 	}, eventType, reason, message)
-}
-
-func isDone(c *cluster) bool {
-	select {
-	case <-c.done:
-		return true
-	default:
-		return false
-	}
 }

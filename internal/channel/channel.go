@@ -1,0 +1,15 @@
+// Package channel has what several packages ask of a channel that only closes, such as that of
+// context.Context.Done or of a snapshot that becomes stale.
+//
+// Package destination, kube/linked, dns/publisher and the command call it, from any goroutine.
+package channel
+
+// IsClosed reports whether a channel on which nobody sends is closed.
+func IsClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
