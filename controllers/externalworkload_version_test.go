@@ -1,4 +1,4 @@
-package main
+package controllers_test
 
 import (
 	"fmt"
@@ -12,12 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	workloads "github.com/signpostd/signpost/api/workload"
+	"github.com/signpostd/signpost/api/workload"
 )
 
 // machineVersion is an ExternalWorkload as it was written once.
 type machineVersion struct {
-	workloads.ExternalWorkload
+	workload.ExternalWorkload
 	// life counts the objects of this name.
 	life int
 	// opaque is an index of opaqueLists.
@@ -33,7 +33,7 @@ func (v *machineVersion) clone() *machineVersion {
 
 // ready reports whether traffic may be sent to the workload.
 func (v *machineVersion) ready() bool {
-	return slices.ContainsFunc(v.Status.Conditions, func(c workloads.Condition) bool {
+	return slices.ContainsFunc(v.Status.Conditions, func(c workload.Condition) bool {
 		return c.Type == "Ready" && c.Status == "True"
 	})
 }
@@ -110,7 +110,7 @@ var machineFields = []func(v *machineVersion, r *rand.Rand){
 	func(v *machineVersion, _ *rand.Rand) { v.Spec.MeshTLS.Identity = freshName("spiffe://trust.test/vm") },
 	func(v *machineVersion, _ *rand.Rand) { v.Spec.MeshTLS.ServerName = freshName("vm") + ".example.org" },
 	func(v *machineVersion, r *rand.Rand) {
-		zone := other(r, v.Labels[corev1.LabelTopologyZone], "east", "west", "north", "")
+		zone := other(r, v.Labels[corev1.LabelTopologyZone], "a", "b", "c", "")
 		v.Labels[corev1.LabelTopologyZone] = zone
 		if zone == "" && r.IntN(2) == 0 {
 			delete(v.Labels, corev1.LabelTopologyZone)
@@ -138,22 +138,22 @@ func other[T comparable](r *rand.Rand, old T, values ...T) T {
 	return values[r.IntN(len(values))]
 }
 
-func someIPs(r *rand.Rand) []workloads.WorkloadIP {
+func someIPs(r *rand.Rand) []workload.WorkloadIP {
 	v4, v6 := freshIPv4, freshIPv6
 	mapped := func() string { return "::ffff:" + v4() }
 	bad := func() string { return other(r, "", "127.0.0.1", "nonsense", "300.1.1.1") }
 	styles := [][]func() string{{v4}, {v4}, {v6}, {v4, v6}, {v4, v6}, {v6, v4}, {v6, v4}, {v4, v4}, {v6, v6}, {bad, v4}, {v6, bad}, {mapped}, {bad}, {}}
-	var ips []workloads.WorkloadIP
+	var ips []workload.WorkloadIP
 	for _, make := range styles[r.IntN(len(styles))] {
-		ips = append(ips, workloads.WorkloadIP{IP: make()})
+		ips = append(ips, workload.WorkloadIP{IP: make()})
 	}
 	return ips
 }
 
 // changePorts changes the ports after the first one, or their order.
 func changePorts(v *machineVersion, r *rand.Rand) {
-	ports := []workloads.Port{v.Spec.Ports[0]}
-	for _, p := range []workloads.Port{
+	ports := []workload.Port{v.Spec.Ports[0]}
+	for _, p := range []workload.Port{
 		{Name: "admin", Port: other[int32](r, 0, 9090, 9091), Protocol: "TCP"},
 		{Name: "linkerd-proxy", Port: 4000 + r.Int32N(200), Protocol: "TCP"},
 		{Name: "dns", Port: 8080, Protocol: "UDP"},
@@ -183,11 +183,11 @@ func changeOwner(v *machineVersion, r *rand.Rand) {
 // newMachine returns a workload that the Service of the label app selects.
 func newMachine(name, app string, r *rand.Rand) *machineVersion {
 	v := &machineVersion{}
-	v.TypeMeta = metav1.TypeMeta{APIVersion: workloads.SchemeGroupVersion.String(), Kind: "ExternalWorkload"}
+	v.TypeMeta = metav1.TypeMeta{APIVersion: workload.SchemeGroupVersion.String(), Kind: "ExternalWorkload"}
 	v.Name = name
 	v.Labels = map[string]string{"app": app}
 	v.Annotations = map[string]string{}
-	v.Spec.Ports = []workloads.Port{{Name: "http", Port: 8080, Protocol: "TCP"}}
+	v.Spec.Ports = []workload.Port{{Name: "http", Port: 8080, Protocol: "TCP"}}
 	for _, change := range machineFields {
 		change(v, r)
 	}
@@ -206,19 +206,19 @@ func (v *machineVersion) mend(app string, r *rand.Rand) {
 	}
 	v.Spec.Ports[0].Name, v.Spec.Ports[0].Protocol = "http", "TCP"
 	if len(v.ips(corev1.IPv4Protocol))+len(v.ips(corev1.IPv6Protocol)) == 0 {
-		v.Spec.WorkloadIPs = []workloads.WorkloadIP{{IP: freshIPv4()}, {IP: freshIPv6()}}
+		v.Spec.WorkloadIPs = []workload.WorkloadIP{{IP: freshIPv4()}, {IP: freshIPv6()}}
 	}
 }
 
 // conditions says in one of several ways that a workload is ready or isn't.
-func conditions(ready bool, r *rand.Rand) []workloads.Condition {
+func conditions(ready bool, r *rand.Rand) []workload.Condition {
 	now := metav1.NewTime(time.Now().Truncate(time.Second))
-	healthy := workloads.Condition{Type: "Healthy", Status: "True", LastProbeTime: &now, LastTransitionTime: &now}
-	is := func(status metav1.ConditionStatus) workloads.Condition {
-		return workloads.Condition{Type: "Ready", Status: status, LastTransitionTime: &now, Reason: freshName("Reason"), Message: "as it is"}
+	healthy := workload.Condition{Type: "Healthy", Status: "True", LastProbeTime: &now, LastTransitionTime: &now}
+	is := func(status metav1.ConditionStatus) workload.Condition {
+		return workload.Condition{Type: "Ready", Status: status, LastTransitionTime: &now, Reason: freshName("Reason"), Message: "as it is"}
 	}
 	if ready {
-		return [][]workloads.Condition{{is("True")}, {healthy, is("True")}, {is("True"), healthy}, {is("False"), is("True")}}[r.IntN(4)]
+		return [][]workload.Condition{{is("True")}, {healthy, is("True")}, {is("True"), healthy}, {is("False"), is("True")}}[r.IntN(4)]
 	}
-	return [][]workloads.Condition{nil, {healthy}, {is("False")}, {is("Unknown"), healthy}}[r.IntN(4)]
+	return [][]workload.Condition{nil, {healthy}, {is("False")}, {is("Unknown"), healthy}}[r.IntN(4)]
 }

@@ -1,4 +1,4 @@
-package main
+package controllers_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	workloads "github.com/signpostd/signpost/api/workload"
+	"github.com/signpostd/signpost/api/workload"
 )
 
 // restTimeout bounds how long it may take until everything shows what was written.
@@ -224,7 +224,7 @@ func (l *machineLane) born(m *laneMachine) *machineVersion {
 		return newMachine(m.name, l.service.Spec.Selector["app"], l.random)
 	}
 	v := old.clone()
-	v.gone, v.UID, v.CreationTimestamp, v.Status = false, "", metav1.Time{}, workloads.ExternalWorkloadStatus{}
+	v.gone, v.UID, v.CreationTimestamp, v.Status = false, "", metav1.Time{}, workload.ExternalWorkloadStatus{}
 	return v
 }
 

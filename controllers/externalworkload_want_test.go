@@ -1,4 +1,4 @@
-package main
+package controllers_test
 
 import (
 	"cmp"
@@ -7,17 +7,18 @@ import (
 	"slices"
 	"strings"
 
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	workloads "github.com/signpostd/signpost/api/workload"
+	"github.com/signpostd/signpost/api/workload"
 )
 
 // What slices and streams have to be, from what was written of the workloads of a Service.
 
-// machineService is a Service that selects workloads.
+// machineService is a Service that selects workload.
 type machineService struct {
 	corev1.Service
 	questions []machineQuestion
@@ -41,19 +42,19 @@ func machineServices() []machineService {
 	all := []machineService{
 		{
 			Service:   corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v4, v6}, Ports: []corev1.ServicePort{port("http", 80, "http"), port("admin", 81, "9090"), dns}}},
-			questions: []machineQuestion{{port: 80, zone: "east"}, {port: 81, zone: "west"}, {port: 53}},
+			questions: []machineQuestion{{port: 80, zone: "a"}, {port: 81, zone: "b"}, {port: 53}},
 		},
 		{
 			Service:   corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, IPFamilies: []corev1.IPFamily{v6, v4}, Ports: []corev1.ServicePort{port("web", 80, "8080"), port("admin", 81, "admin")}}},
-			questions: []machineQuestion{{port: 80, zone: "west"}, {port: 80, hostname: "vm-1"}, {port: 7070, zone: "east"}},
+			questions: []machineQuestion{{port: 80, zone: "b"}, {port: 80, hostname: "vm-1"}, {port: 7070, zone: "a"}},
 		},
 		{
 			Service:   corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v4}, Ports: []corev1.ServicePort{port("", 80, "http")}}},
-			questions: []machineQuestion{{port: 80}, {port: 80, zone: "east"}, {port: 7070}},
+			questions: []machineQuestion{{port: 80}, {port: 80, zone: "a"}, {port: 7070}},
 		},
 		{
 			Service:   corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v6}, Ports: []corev1.ServicePort{port("http", 80, "http"), port("admin", 81, "9091")}}},
-			questions: []machineQuestion{{port: 80, zone: "east"}, {port: 81, zone: "east"}, {port: 7070, zone: "west"}},
+			questions: []machineQuestion{{port: 80, zone: "a"}, {port: 81, zone: "a"}, {port: 7070, zone: "b"}},
 		},
 	}
 	for i := range all {
@@ -76,7 +77,7 @@ func (s *machineService) selects(v *machineVersion) bool {
 
 // portOf returns the port of a workload that a port of the Service means.
 func (s *machineService) portOf(v *machineVersion, p corev1.ServicePort) (int32, bool) {
-	i := slices.IndexFunc(v.Spec.Ports, func(w workloads.Port) bool {
+	i := slices.IndexFunc(v.Spec.Ports, func(w workload.Port) bool {
 		return w.Protocol == p.Protocol && (p.TargetPort.StrVal == w.Name && p.TargetPort.Type == intstr.String || p.TargetPort.IntVal == w.Port && p.TargetPort.Type == intstr.Int)
 	})
 	if i < 0 {
@@ -134,29 +135,36 @@ func (s *machineService) preferred(v *machineVersion, q machineQuestion) (netip.
 // text is what a stream says about an address: it comes from a slice, with the zone, the
 // rest from the workload.
 func (s *machineService) text(q machineQuestion, at netip.AddrPort, zone string, v *machineVersion) string {
-	weight, locality := 10000, "unknown"
+	want := &pb.WeightedAddr{
+		Addr: tcpAddress(at), Weight: 10000,
+		MetricLabels: map[string]string{"external_workload": v.Name, "zone": zone, "zone_locality": "unknown"},
+		TlsIdentity: &pb.TlsIdentity{
+			Strategy:   &pb.TlsIdentity_UriLikeIdentity_{UriLikeIdentity: &pb.TlsIdentity_UriLikeIdentity{Uri: v.Spec.MeshTLS.Identity}},
+			ServerName: &pb.TlsIdentity_DnsLikeIdentity{Name: v.Spec.MeshTLS.ServerName},
+		},
+		ProtocolHint: &pb.ProtocolHint{Protocol: &pb.ProtocolHint_H2_{H2: &pb.ProtocolHint_H2{}}},
+	}
 	switch {
 	case q.zone == "" || zone == "":
 	case q.zone == zone:
-		weight, locality = 100000, "local"
+		want.Weight, want.MetricLabels["zone_locality"] = 100000, "local"
 	default:
-		locality = "remote"
+		want.MetricLabels["zone_locality"] = "remote"
 	}
-	hint := "hint h2"
 	if v.isOpaque(int32(at.Port())) {
-		inbound := int32(4143)
-		if i := slices.IndexFunc(v.Spec.Ports, func(p workloads.Port) bool { return p.Name == "linkerd-proxy" }); i >= 0 {
-			inbound = v.Spec.Ports[i].Port
+		inbound := uint32(4143)
+		if i := slices.IndexFunc(v.Spec.Ports, func(p workload.Port) bool { return p.Name == "linkerd-proxy" }); i >= 0 {
+			inbound = uint32(v.Spec.Ports[i].Port)
 		}
-		hint = fmt.Sprintf("hint opaque, transport %d", inbound)
+		want.ProtocolHint = &pb.ProtocolHint{
+			Protocol:        &pb.ProtocolHint_Opaque_{Opaque: &pb.ProtocolHint_Opaque{}},
+			OpaqueTransport: &pb.ProtocolHint_OpaqueTransport{InboundPort: inbound},
+		}
 	}
-	labels := []string{"external_workload=" + v.Name, "zone=" + zone, "zone_locality=" + locality}
 	if len(v.OwnerReferences) == 1 {
-		labels = append(labels, strings.ToLower(v.OwnerReferences[0].Kind)+"="+v.OwnerReferences[0].Name)
+		want.MetricLabels[strings.ToLower(v.OwnerReferences[0].Kind)] = v.OwnerReferences[0].Name
 	}
-	slices.Sort(labels)
-	return fmt.Sprintf("{namespace=%s service=%s}\n  %s weight %d, %s, identity uri:%s as %s\n    {%s}\n",
-		s.Namespace, s.Name, at, weight, hint, v.Spec.MeshTLS.Identity, v.Spec.MeshTLS.ServerName, strings.Join(labels, " "))
+	return addressText(map[string]string{"namespace": s.Namespace, "service": s.Name}, want)
 }
 
 // seenAs is what a stream knows of a version at rest, but for others with its address.

@@ -1,4 +1,4 @@
-package main
+package controllers_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,13 +19,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
 
-	workloads "github.com/signpostd/signpost/api/workload"
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/internal/kubetest"
-	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 var machineLoops = flag.Int("externalworkload.loops", 30, "lives of ExternalWorkloads in TestExternalWorkloadLoops")
@@ -34,39 +37,37 @@ const (
 	machinesOfLane = 3
 )
 
-const machineNodes = `
-{apiVersion: v1, kind: Node, metadata: {name: node-east, labels: {topology.kubernetes.io/zone: east}}}
----
-{apiVersion: v1, kind: Node, metadata: {name: node-west, labels: {topology.kubernetes.io/zone: west}}}
-`
-
 // TestExternalWorkloadLoops creates ExternalWorkloads, changes them in every field, makes
 // them unready and ready again and deletes them, many at a time and some faster than
-// anything can follow, with both roles in one process. Streams and slices are compared with
-// what was written whenever there is a rest; in between nothing may be seen that no
-// version of a workload explains.
+// anything can follow. Controllers and a Destination API share their watches, as in a
+// process with both roles. Streams and slices are compared with what was written whenever
+// there is a rest; in between nothing may be seen that no version of a workload explains.
 func TestExternalWorkloadLoops(t *testing.T) {
-	api := roleServer{kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster}
-	ns := api.Namespace(t)
-	api.Apply(t, machineNodes, "")
+	t.Parallel()
+	opaque, problems := catalog.ParsePortList(defaultOpaque, nil)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque})
+	w := world{
+		cluster: kubetest.StartOwn(t, kubetest.Options{CRDs: "../deploy/crds"}).Cluster,
+		beside:  kinds.CatalogTables(known, kinds.FromEndpointSlices),
+	}
+	if err := w.assemble(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.stop)
+	w.begin()
+	s := w.scene(t)
 	lanes := map[string]*machineLane{}
 	for i := range machineLanes {
-		l := api.newMachineLane(t, ns, i)
+		l := s.newMachineLane(i)
 		lanes[l.service.Name] = l
 	}
-	registry, log := prometheus.NewRegistry(), &lockedText{}
-	p, err := newProcess(t.Context(), api.machineConfig(ns), slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError})), registry, func(object.Problem) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := serveRegistered(t, p, registry, nil)
-	s.awaitReady(t, "leader: this process, ")
 	watchCtx, stopWatch := context.WithCancel(t.Context())
 	defer stopWatch()
-	watched, err := api.Client.DiscoveryV1().EndpointSlices(ns).Watch(watchCtx, metav1.ListOptions{LabelSelector: discoveryv1.LabelManagedBy + "=" + ofMachines})
-	if err != nil {
-		t.Fatal(err)
-	}
+	watched, err := s.client.DiscoveryV1().EndpointSlices(s.ns).Watch(watchCtx, metav1.ListOptions{LabelSelector: discoveryv1.LabelManagedBy + "=" + ofWorkloads})
+	s.must(err)
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		if err := watchSlices(watched, lanes); watchCtx.Err() == nil {
@@ -74,7 +75,7 @@ func TestExternalWorkloadLoops(t *testing.T) {
 		}
 	})
 	began := time.Now()
-	s.runLanes(t, lanes, int64(*machineLoops))
+	s.runLanes(lanes, s.serveDestination(known), int64(*machineLoops))
 	took := time.Since(began)
 	var total machineLane
 	for _, l := range lanes {
@@ -93,9 +94,9 @@ func TestExternalWorkloadLoops(t *testing.T) {
 		t.Errorf("%d loops, want %d", total.loops, *machineLoops)
 	}
 	if !t.Failed() {
-		// A write that changes nothing is no event. One is counted after it can be seen.
-		kubetest.Eventually(t, deliveryTimeout, func() error {
-			if n := writesOfMachines(t, registry); n != total.sliceWrites {
+		// A write that changes nothing is no event. A write is counted after it can be seen.
+		s.eventually(func() error {
+			if n := s.writesOfMachines(); n != total.sliceWrites {
 				return fmt.Errorf("%d writes of slices, of which %d changed something", n, total.sliceWrites)
 			}
 			return nil
@@ -103,26 +104,42 @@ func TestExternalWorkloadLoops(t *testing.T) {
 	}
 	stopWatch()
 	watching.Wait()
-	s.stop(t)
-	api.wantReleased(t, ns, "signpost-controllers")
-	if text := log.String(); text != "" {
+	w.stop()
+	if text := w.log.containing("level=ERROR"); text != "" {
 		t.Errorf("logged:\n%s", text)
 	}
 }
 
-// machineConfig is that of a process with both roles.
-func (api roleServer) machineConfig(namespace string) config {
-	c := api.destinationConfig(namespace)
-	c.RunsControllers, c.Controllers = true, defaultControllersOptions()
-	c.Controllers.Leader.ResourceNamespace = namespace
-	c.Destination.ExtEndpointZoneWeights = true
-	c.Destination.DefaultOpaquePorts = defaultOpaque
-	return c
+// serveDestination serves the Destination API from a catalog until the test ends, and
+// returns a connection to it.
+func (s *scene) serveDestination(known *catalog.Catalog) *grpc.ClientConn {
+	s.Helper()
+	server := destination.NewServer(known, destination.Config{
+		TrustDomain: "cluster.local", ClusterDomain: "cluster.local", EnableH2Upgrade: true, EnableIPv6: true, ZoneWeights: true,
+	}, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(s.log, nil)))
+	served := grpc.NewServer(server.ServerOptions()...)
+	server.Register(served)
+	listener := bufconn.Listen(1 << 16)
+	conn, err := grpc.NewClient("passthrough:///signpost", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+	s.must(err)
+	endCatalog := inBackground(func(ctx context.Context) { _ = known.Run(ctx) })
+	endServer := inBackground(func(ctx context.Context) { _ = server.Run(ctx) })
+	endGRPC := inBackground(func(context.Context) { _ = served.Serve(listener) })
+	s.Cleanup(func() {
+		_ = conn.Close()
+		served.Stop()
+		endGRPC()
+		endServer()
+		endCatalog()
+	})
+	known.MarkSynced() // its tables are filled since the world was assembled
+	return conn
 }
 
 // newMachineLane creates a Service.
-func (api roleServer) newMachineLane(t *testing.T, namespace string, i int) *machineLane {
-	t.Helper()
+func (s *scene) newMachineLane(i int) *machineLane {
+	s.Helper()
 	kinds := machineServices()
 	l := &machineLane{
 		service: kinds[i%len(kinds)], random: rand.New(rand.NewPCG(uint64(i), 4)),
@@ -132,41 +149,27 @@ func (api roleServer) newMachineLane(t *testing.T, namespace string, i int) *mac
 	wanted.Name = "web-" + strconv.Itoa(i)
 	wanted.Labels = map[string]string{"team": "machines"}
 	wanted.Spec.Selector = map[string]string{"app": wanted.Name}
-	made, err := api.Client.CoreV1().Services(namespace).Create(t.Context(), wanted, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.service.Service = *made
-	config := *api.Config
-	client, err := dynamic.NewForConfig(&config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.client = client.Resource(workloads.SchemeGroupVersion.WithResource("externalworkloads")).Namespace(namespace)
+	l.service.Service = *must[*corev1.Service](s)(s.client.CoreV1().Services(s.ns).Create(s.Context(), wanted, metav1.CreateOptions{}))
+	l.client = s.external()
 	for j := range machinesOfLane {
-		name := fmt.Sprintf("%s-vm-%d", made.Name, j)
+		name := fmt.Sprintf("%s-vm-%d", wanted.Name, j)
 		if j == 2 {
-			name = made.Name + ".vm" // no hostname
+			name = wanted.Name + ".vm" // no hostname
 		}
 		l.machines = append(l.machines, &laneMachine{name: name})
 	}
 	for j := range l.service.questions {
 		if q := &l.service.questions[j]; q.hostname != "" {
-			q.hostname = made.Name + "-" + q.hostname
+			q.hostname = wanted.Name + "-" + q.hostname
 		}
 	}
 	return l
 }
 
 // runLanes has all lanes lead lives, with streams on one connection.
-func (s served) runLanes(t *testing.T, lanes map[string]*machineLane, loops int64) {
-	t.Helper()
-	conn, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	ctx, cancel := context.WithCancel(t.Context())
+func (s *scene) runLanes(lanes map[string]*machineLane, conn *grpc.ClientConn, loops int64) {
+	s.Helper()
+	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()
 	var begun atomic.Int64
 	more := func() bool { return begun.Add(1) <= loops }
@@ -179,7 +182,7 @@ func (s served) runLanes(t *testing.T, lanes map[string]*machineLane, loops int6
 			if err := l.run(ctx, more); err != nil {
 				cancel()
 				if !errors.Is(err, context.Canceled) {
-					t.Errorf("%s: %v", name, err)
+					s.Errorf("%s: %v", name, err)
 				}
 			}
 		})
@@ -194,12 +197,10 @@ func (s served) runLanes(t *testing.T, lanes map[string]*machineLane, loops int6
 }
 
 // writesOfMachines returns how many writes of slices for workloads succeeded. None fails.
-func writesOfMachines(t *testing.T, registry *prometheus.Registry) int {
-	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+func (s *scene) writesOfMachines() int {
+	s.Helper()
+	families, err := s.registry.Gather()
+	s.must(err)
 	succeeded := 0
 	for _, f := range families {
 		if f.GetName() != "controller_writes_total" {
@@ -212,7 +213,7 @@ func writesOfMachines(t *testing.T, registry *prometheus.Registry) int {
 			case strings.Contains(labels, "success"):
 				succeeded += n
 			case n > 0:
-				t.Errorf("%d writes: %s", n, labels)
+				s.Errorf("%d writes: %s", n, labels)
 			}
 		}
 	}

@@ -1,7 +1,9 @@
-package main
+package controllers_test
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -10,6 +12,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	netpb "github.com/linkerd/linkerd2-proxy-api/go/net"
+	"google.golang.org/protobuf/encoding/protojson"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/watch"
 )
@@ -37,8 +41,7 @@ func (l *machineLane) open(ctx context.Context, client pb.DestinationClient, q m
 	asked := &pb.GetDestination{Path: authority, ContextToken: fmt.Sprintf(`{"ns":%q,"nodeName":"node-%s"}`, l.service.Namespace, q.zone)}
 	go func() {
 		defer close(s.done)
-		stream, err := client.Get(ctx, asked)
-		if err = receive(stream, err, s.received); ctx.Err() == nil {
+		if err := receive(ctx, client, asked, s.received); ctx.Err() == nil {
 			l.note(func() error { return fmt.Errorf("stream %s ended: %w", s, err) })
 		}
 	}()
@@ -49,26 +52,52 @@ func (s *machineStream) String() string {
 	return fmt.Sprintf("%s of %s:%d from zone %q", s.hostname, s.lane.service.Name, s.port, s.zone)
 }
 
+// receive reads the messages of a stream until it ends.
+func receive(ctx context.Context, client pb.DestinationClient, asked *pb.GetDestination, received func(*pb.Update)) error {
+	stream, err := client.Get(ctx, asked)
+	for err == nil {
+		var u *pb.Update
+		if u, err = stream.Recv(); err == nil {
+			received(u)
+		}
+	}
+	return err
+}
+
 func (s *machineStream) received(u *pb.Update) {
 	s.lane.note(func() error {
-		err := s.check(u)
-		if learned := s.known.learn(u, s.messages == 0); err == nil {
-			err = learned
-		}
 		s.messages++
-		if err != nil {
-			err = fmt.Errorf("stream %s, message %d: %w:\n%s", s, s.messages, err, messageText(u))
+		if err := s.apply(u); err != nil {
+			return fmt.Errorf("stream %s, message %d: %w:\n%s", s, s.messages, err, protojson.Format(u))
 		}
-		return err
+		return nil
 	})
 }
 
-// check says what is wrong with a message whatever may be under way.
-func (s *machineStream) check(u *pb.Update) error {
-	set := labelText(u.GetAdd().GetMetricLabels()) + "\n"
+// apply takes what a message says, and says what is wrong with it whatever may be under way.
+func (s *machineStream) apply(u *pb.Update) error {
+	switch m := u.GetUpdate().(type) {
+	case *pb.Update_Add:
+		return s.add(m.Add)
+	case *pb.Update_Remove:
+		return s.remove(m.Remove)
+	case *pb.Update_NoEndpoints:
+		if s.messages > 1 {
+			return errors.New("no_endpoints is not the first message")
+		}
+		return nil
+	default:
+		return errors.New("a message of another kind")
+	}
+}
+
+func (s *machineStream) add(set *pb.WeightedAddrSet) error {
+	if len(set.GetAddrs()) == 0 {
+		return errors.New("an add is empty")
+	}
 	in := map[netip.AddrPort]bool{}
-	for _, a := range u.GetAdd().GetAddrs() {
-		at, text := addrPort(a.GetAddr()), set+addressText(a)
+	for _, a := range set.GetAddrs() {
+		at, text := addrPort(a.GetAddr()), addressText(set.GetMetricLabels(), a)
 		switch {
 		case in[at]:
 			return fmt.Errorf("%v is in it twice", at)
@@ -78,13 +107,69 @@ func (s *machineStream) check(u *pb.Update) error {
 			return fmt.Errorf("no version of a workload has %v", at)
 		}
 		in[at] = true
-	}
-	for _, a := range u.GetRemove().GetAddrs() {
-		if name := s.constant(addrPort(a)); name != "" {
-			return fmt.Errorf("%s has %v all the time", name, addrPort(a))
-		}
+		s.known[at] = text
 	}
 	return nil
+}
+
+func (s *machineStream) remove(set *pb.AddrSet) error {
+	if len(set.GetAddrs()) == 0 {
+		return errors.New("a remove is empty")
+	}
+	for _, a := range set.GetAddrs() {
+		at := addrPort(a)
+		if name := s.constant(at); name != "" {
+			return fmt.Errorf("%s has %v all the time", name, at)
+		}
+		if s.known[at] == "" {
+			return fmt.Errorf("%v is removed and was not known", at)
+		}
+		delete(s.known, at)
+	}
+	return nil
+}
+
+// knowledge is what a stream has been told: each address as it was last, in the form of
+// addressText.
+type knowledge map[netip.AddrPort]string
+
+// lines returns the addresses in their order.
+func (k knowledge) lines() string {
+	var text strings.Builder
+	for _, at := range slices.SortedFunc(maps.Keys(k), netip.AddrPort.Compare) {
+		fmt.Fprintf(&text, "%v %s\n", at, k[at])
+	}
+	return text.String()
+}
+
+// addressText has every field of an address, and the labels of the set that it is in.
+func addressText(labels map[string]string, a *pb.WeightedAddr) string {
+	return protojson.Format(&pb.WeightedAddrSet{MetricLabels: labels, Addrs: []*pb.WeightedAddr{a}})
+}
+
+func addrPort(a *netpb.TcpAddress) netip.AddrPort {
+	port := uint16(a.GetPort())
+	switch ip := a.GetIp().GetIp().(type) {
+	case *netpb.IPAddress_Ipv4:
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, ip.Ipv4))), port)
+	case *netpb.IPAddress_Ipv6:
+		first := binary.BigEndian.AppendUint64(nil, ip.Ipv6.GetFirst())
+		return netip.AddrPortFrom(netip.AddrFrom16([16]byte(binary.BigEndian.AppendUint64(first, ip.Ipv6.GetLast()))), port)
+	default:
+		return netip.AddrPort{}
+	}
+}
+
+// tcpAddress undoes addrPort.
+func tcpAddress(at netip.AddrPort) *netpb.TcpAddress {
+	ip := &netpb.IPAddress{}
+	if at.Addr().Is4() {
+		ip.Ip = &netpb.IPAddress_Ipv4{Ipv4: binary.BigEndian.Uint32(at.Addr().AsSlice())}
+	} else {
+		b := at.Addr().AsSlice()
+		ip.Ip = &netpb.IPAddress_Ipv6{Ipv6: &netpb.IPv6{First: binary.BigEndian.Uint64(b), Last: binary.BigEndian.Uint64(b[8:])}}
+	}
+	return &netpb.TcpAddress{Ip: ip, Port: uint32(at.Port())}
 }
 
 // could reports whether a slice made of one version, and the same or a later version
