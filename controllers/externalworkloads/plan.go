@@ -28,9 +28,6 @@ type Plan struct {
 	Problems []Problem
 }
 
-// Empty reports whether there is nothing to write.
-func (p *Plan) Empty() bool { return len(p.Create)+len(p.Update)+len(p.Delete) == 0 }
-
 // Compute returns what to write for a Service (spec/destination.md §8.3, §8.4). Workloads that the
 // Service doesn't select may be among the workloads; no two have the same name. Slices
 // of other Services and other writers may be among the existing ones: they stay as they are,

@@ -36,9 +36,6 @@ type Stats struct {
 	Endpoints, Slices int
 }
 
-// Empty reports whether there is nothing to write.
-func (p *Plan) Empty() bool { return len(p.Create)+len(p.Update)+len(p.Delete) == 0 }
-
 // Compute returns what to write for the Endpoints and the Service of a name, which are
 // nil where there are none (spec/endpoints.md §14). Slices of other Services and other
 // writers may be among the existing ones: they stay as they are. Of each subset, once
