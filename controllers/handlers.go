@@ -50,31 +50,38 @@ func move[W any](index *membership.Index[W], key types.NamespacedName, current *
 }
 
 func (s *Set) podChanged(old, current *watched.Pod) {
-	var namespace string
 	var services []string
-	if current == nil {
-		namespace = old.Namespace
+	pod := current
+	switch {
+	case current == nil:
+		pod = old
 		services = s.podIndex.Delete(types.NamespacedName{Namespace: old.Namespace, Name: old.Name})
-	} else {
-		namespace = current.Namespace
-		services = s.podIndex.Put(current, old == nil || !current.SameBesidesLabels(old))
+	case old != nil && current.SameBesidesLabels(old):
+		services = s.podIndex.Relabel(current)
+	default:
+		services = s.podIndex.Put(current)
 	}
 	if s.endpointsController != nil {
-		s.endpointsController.PodsChanged(namespace, services)
+		s.endpointsController.PodsChanged(pod.Namespace, services)
 	}
 	if s.slicesController != nil {
-		s.slicesController.PodsChanged(namespace, services)
+		s.slicesController.PodsChanged(pod.Namespace, services)
 	}
 }
 
 func (s *Set) workloadChanged(old, current *externalworkloads.Workload) {
-	if current == nil {
-		s.otherWorkloadController.WorkloadsChanged(old.Namespace,
-			s.otherIndex.Delete(types.NamespacedName{Namespace: old.Namespace, Name: old.Name}))
-		return
+	var services []string
+	workload := current
+	switch {
+	case current == nil:
+		workload = old
+		services = s.otherIndex.Delete(types.NamespacedName{Namespace: old.Namespace, Name: old.Name})
+	case old != nil && current.SameEndpoint(old):
+		services = s.otherIndex.Relabel(current)
+	default:
+		services = s.otherIndex.Put(current)
 	}
-	s.otherWorkloadController.WorkloadsChanged(current.Namespace,
-		s.otherIndex.Put(current, old == nil || !current.SameEndpoint(old)))
+	s.otherWorkloadController.WorkloadsChanged(workload.Namespace, services)
 }
 
 func (s *Set) nodeChanged(old, current *watched.Node) { s.slicesController.NodeChanged(old, current) }

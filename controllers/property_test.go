@@ -138,7 +138,11 @@ func (m *podsModel) putPod(t *rapid.T) {
 	}
 	m.pods[name] = pod
 	// This is what package controllers does about a pod.
-	m.add(m.index.Put(pod, old == nil || !pod.SameBesidesLabels(old))...)
+	put := m.index.Put
+	if old != nil && pod.SameBesidesLabels(old) {
+		put = m.index.Relabel
+	}
+	m.add(put(pod)...)
 }
 
 func (m *podsModel) deletePod(t *rapid.T) {
@@ -179,7 +183,7 @@ func (m *podsModel) sync(t *rapid.T, name string) {
 func (m *podsModel) check(t *rapid.T) {
 	fresh := membership.New(describePod)
 	for _, pod := range m.pods {
-		fresh.Put(pod, true)
+		fresh.Put(pod)
 	}
 	for name, service := range m.services {
 		fresh.PutService(service)

@@ -56,7 +56,11 @@ func (m *workloadsModel) putWorkload(t *rapid.T) {
 		}
 	}
 	m.workloads[name] = w
-	m.add(m.index.Put(w, old == nil || !w.SameEndpoint(old))...)
+	put := m.index.Put
+	if old != nil && w.SameEndpoint(old) {
+		put = m.index.Relabel
+	}
+	m.add(put(w)...)
 }
 
 func (m *workloadsModel) deleteWorkload(t *rapid.T) {
@@ -117,7 +121,7 @@ func (m *workloadsModel) syncNext(t *rapid.T) bool {
 func (m *workloadsModel) check(t *rapid.T) {
 	fresh := membership.New(describeWorkload)
 	for _, w := range m.workloads {
-		fresh.Put(w, true)
+		fresh.Put(w)
 	}
 	for name, service := range m.services {
 		if len(service.Spec.Selector) == 0 {

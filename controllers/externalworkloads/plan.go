@@ -113,7 +113,7 @@ func (p *planner) family(family discoveryv1.AddressType, candidates []candidate,
 	}
 	var written []*bin
 	kept := map[*discoveryv1.EndpointSlice]bool{}
-	for _, g := range groupsOf(family, candidates, p.slices.headless) {
+	for _, g := range groupsOf(family, candidates) {
 		for _, b := range p.pack(g, byPorts[g.set]) {
 			kept[b.slice] = true
 			if b.changed {
