@@ -83,6 +83,28 @@ func (m *workloadsModel) of(service string) []*discoveryv1.EndpointSlice {
 	return list
 }
 
+// collect deletes the slices of a Service.
+func (m *workloadsModel) collect(service string) {
+	for _, e := range m.of(service) {
+		delete(m.slices, e.Name)
+	}
+}
+
+// editSlice deletes or changes a slice, as somebody else would.
+func (m *workloadsModel) editSlice(t *rapid.T) {
+	name := drawnNames.Draw(t, "edited")
+	list := m.of(name)
+	if len(list) == 0 {
+		return
+	}
+	if e := list[0]; rapid.Bool().Draw(t, "delete") {
+		delete(m.slices, e.Name)
+	} else {
+		m.slices[e.Name].Ports = nil
+	}
+	m.add(name)
+}
+
 // syncNext does what the controller does about a Service.
 func (m *workloadsModel) syncNext(t *rapid.T) bool {
 	name := m.next(t)
@@ -163,42 +185,11 @@ func TestWorkloadSlicesStepByStep(t *testing.T) {
 			drawn: newDrawn(), index: membership.New(describeWorkload),
 			workloads: map[string]*externalworkloads.Workload{}, slices: map[string]*discoveryv1.EndpointSlice{},
 		}
-		t.Repeat(map[string]func(*rapid.T){
-			"put service": func(t *rapid.T) {
-				service := m.drawService(t)
-				m.index.PutService(service)
-				m.add(service.Name)
-			},
-			"delete service": func(t *rapid.T) {
-				if !seldom(t) {
-					return
-				}
-				name := drawnNames.Draw(t, "service")
-				delete(m.services, name)
-				m.index.DeleteService(keyOf(name))
-				m.add(name)
-				if rapid.Bool().Draw(t, "the slices are collected") {
-					for _, e := range m.of(name) {
-						delete(m.slices, e.Name)
-					}
-				}
-			},
-			"put workload":    m.putWorkload,
-			"delete workload": m.deleteWorkload,
-			"edit slice": func(t *rapid.T) {
-				name := drawnNames.Draw(t, "edited")
-				for _, e := range m.of(name)[:min(1, len(m.of(name)))] {
-					if rapid.Bool().Draw(t, "delete") {
-						delete(m.slices, e.Name)
-					} else {
-						m.slices[e.Name].Ports = nil
-					}
-					m.add(name)
-				}
-			},
-			"sync":       func(t *rapid.T) { m.syncNext(t) },
-			"sync again": func(t *rapid.T) { m.syncNext(t) },
-		})
+		actions := m.actions(m.index, m.collect, m.syncNext)
+		actions["put workload"] = m.putWorkload
+		actions["delete workload"] = m.deleteWorkload
+		actions["edit slice"] = m.editSlice
+		t.Repeat(actions)
 		for m.syncNext(t) {
 		}
 		m.check(t)

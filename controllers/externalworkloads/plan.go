@@ -1,11 +1,12 @@
 package externalworkloads
 
 import (
-	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
 // DefaultMaxPerSlice is how many endpoints go into one slice (spec/destination.md §8.4.6).
@@ -93,15 +94,11 @@ func (p *planner) adopt(
 			p.plan.Delete = append(p.plan.Delete, s)
 		}
 	}
-	sortByName(p.plan.Delete)
+	slices.SortFunc(p.plan.Delete, slicestore.ByName)
 	for _, list := range current {
-		sortByName(list)
+		slices.SortFunc(list, slicestore.ByName)
 	}
 	return current
-}
-
-func sortByName(list []*discoveryv1.EndpointSlice) {
-	slices.SortFunc(list, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // family plans the slices of one address type (spec/destination.md §8.4.5 to §8.4.7).
