@@ -3,6 +3,8 @@ package controllers
 //lint:file-ignore SA1019 Endpoints are deprecated, and what one of the controllers writes.
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -33,10 +35,8 @@ func (s *Set) serviceChanged(old, current *corev1.Service) {
 }
 
 func nameOf(old, current *corev1.Service) types.NamespacedName {
-	if current == nil {
-		current = old
-	}
-	return types.NamespacedName{Namespace: current.Namespace, Name: current.Name}
+	service := cmp.Or(current, old)
+	return types.NamespacedName{Namespace: service.Namespace, Name: service.Name}
 }
 
 func move[W any](index *membership.Index[W], key types.NamespacedName, current *corev1.Service) {
@@ -50,17 +50,9 @@ func move[W any](index *membership.Index[W], key types.NamespacedName, current *
 }
 
 func (s *Set) podChanged(old, current *watched.Pod) {
-	var services []string
-	pod := current
-	switch {
-	case current == nil:
-		pod = old
-		services = s.podIndex.Delete(types.NamespacedName{Namespace: old.Namespace, Name: old.Name})
-	case old != nil && current.SameBesidesLabels(old):
-		services = s.podIndex.Relabel(current)
-	default:
-		services = s.podIndex.Put(current)
-	}
+	pod := cmp.Or(current, old)
+	key := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+	services := replace(s.podIndex, key, old, current, (*watched.Pod).SameBesidesLabels)
 	if s.endpointsController != nil {
 		s.endpointsController.PodsChanged(pod.Namespace, services)
 	}
@@ -70,18 +62,23 @@ func (s *Set) podChanged(old, current *watched.Pod) {
 }
 
 func (s *Set) workloadChanged(old, current *externalworkloads.Workload) {
-	var services []string
-	workload := current
+	workload := cmp.Or(current, old)
+	key := types.NamespacedName{Namespace: workload.Namespace, Name: workload.Name}
+	services := replace(s.otherIndex, key, old, current, (*externalworkloads.Workload).SameEndpoint)
+	s.otherWorkloadController.WorkloadsChanged(workload.Namespace, services)
+}
+
+// replace tells an index that a workload has come, changed or gone, and returns the Services
+// that are concerned. The function same says that two versions differ at most in their labels.
+func replace[W any](index *membership.Index[*W], key types.NamespacedName, old, current *W, same func(a, b *W) bool) []string {
 	switch {
 	case current == nil:
-		workload = old
-		services = s.otherIndex.Delete(types.NamespacedName{Namespace: old.Namespace, Name: old.Name})
-	case old != nil && current.SameEndpoint(old):
-		services = s.otherIndex.Relabel(current)
+		return index.Delete(key)
+	case old != nil && same(current, old):
+		return index.Relabel(current)
 	default:
-		services = s.otherIndex.Put(current)
+		return index.Put(current)
 	}
-	s.otherWorkloadController.WorkloadsChanged(workload.Namespace, services)
 }
 
 func (s *Set) nodeChanged(old, current *watched.Node) { s.slicesController.NodeChanged(old, current) }
