@@ -43,8 +43,12 @@ fmt: bin/tools/.installed ## Format all Go files
 	@bin/tools/gofumpt -l -w .
 
 .PHONY: lint
-lint: bin/tools/.installed ## Check format, go vet and staticcheck
+lint: bin/tools/.installed ## Check format, go vet, staticcheck and dead code
 	@dev/lint.sh
+
+.PHONY: deadcode
+deadcode: bin/tools/.installed ## Name the functions that nothing reaches, or only tests
+	@dev/deadcode.sh
 
 .PHONY: generate
 generate: bin/tools/.installed ## Write generated code, resource definitions and docs

@@ -118,16 +118,29 @@ func TestAD06SecondSyncBeforeTheFirstIsSeen(t *testing.T) {
 	s.wantNoWarnings("web", since)
 }
 
+// mixedService creates the Service web, which has a pod and an ExternalWorkload, and waits
+// until that is written.
+func (s *scene) mixedService() {
+	s.Helper()
+	s.service("web")
+	s.pod("web-0", "web", "10.0.0.1")
+	s.workload("vm-0", "web", []string{"10.0.0.9"})
+	s.wantMixed()
+}
+
+// wantMixed waits until what is written for the Service web is what mixedService makes it.
+func (s *scene) wantMixed() {
+	s.Helper()
+	s.wantEndpoints("web", "10.0.0.1 : 8080")
+	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
+	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+}
+
 // AD-10: Endpoints and slices that are gone without it being known are made anew, with
 // nothing of the old ones.
 func TestAD10UpdateOfWhatIsGone(t *testing.T) {
 	s := playAlone(t)
-	s.service("web")
-	s.pod("web-0", "web", "10.0.0.1")
-	s.workload("vm-0", "web", []string{"10.0.0.9"})
-	s.wantEndpoints("web", "10.0.0.1 : 8080")
-	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
-	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+	s.mixedService()
 	s.editEndpoints("web", func(ep *corev1.Endpoints) {
 		metav1.SetMetaDataAnnotation(&ep.ObjectMeta, "foreign", "yes")
 	})
@@ -139,9 +152,7 @@ func TestAD10UpdateOfWhatIsGone(t *testing.T) {
 		s.deleteSlice(s.slicesOf("web", manager)[0].Name)
 	}
 	s.editService("web", serviceLabel("new", "yes"))
-	s.wantEndpoints("web", "10.0.0.1 : 8080")
-	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
-	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+	s.wantMixed()
 	if ep := s.getEndpoints("web"); ep.Annotations["foreign"] != "" || ep.Labels["new"] == "" {
 		t.Errorf("Endpoints have annotations %v and labels %v, want new ones", ep.Annotations, ep.Labels)
 	}
@@ -154,12 +165,7 @@ func TestAD10UpdateOfWhatIsGone(t *testing.T) {
 // an Event.
 func TestConflicts(t *testing.T) {
 	s := playAlone(t)
-	s.service("web")
-	s.pod("web-0", "web", "10.0.0.1")
-	s.workload("vm-0", "web", []string{"10.0.0.9"})
-	s.wantEndpoints("web", "10.0.0.1 : 8080")
-	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
-	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+	s.mixedService()
 	s.settle()
 	release := s.gates.hold(t, "endpoints", "endpointslices")
 	since := s.journal.now()
@@ -168,9 +174,7 @@ func TestConflicts(t *testing.T) {
 		s.editSlice(s.slicesOf("web", manager)[0].Name, func(e *discoveryv1.EndpointSlice) { e.Endpoints = nil })
 	}
 	s.editService("web", serviceLabel("new", "yes"))
-	s.wantEndpoints("web", "10.0.0.1 : 8080")
-	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
-	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+	s.wantMixed()
 	release()
 	s.quietly(func() {})
 	s.wantNoWarnings("web", since)
@@ -303,7 +307,5 @@ func TestAD13OtherRefusals(t *testing.T) {
 		t.Errorf("Event %+v, want a warning about the Service", e)
 	}
 	s.must(quotas.Delete(t.Context(), "none", metav1.DeleteOptions{}))
-	s.wantEndpoints("web", "10.0.0.1 : 8080")
-	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
-	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+	s.wantMixed()
 }

@@ -92,6 +92,39 @@ func (d *drawn) next(t *rapid.T) string {
 	return name
 }
 
+// serviceIndex is what an index has to be told about Services.
+type serviceIndex interface {
+	PutService(*corev1.Service)
+	DeleteService(types.NamespacedName)
+}
+
+// actions are what happens to Services: they are put and deleted, collect does what the
+// garbage collector does after that, and syncNext syncs one that needs it.
+func (d *drawn) actions(index serviceIndex, collect func(service string), syncNext func(*rapid.T) bool) map[string]func(*rapid.T) {
+	sync := func(t *rapid.T) { syncNext(t) }
+	return map[string]func(*rapid.T){
+		"put service": func(t *rapid.T) {
+			service := d.drawService(t)
+			index.PutService(service)
+			d.add(service.Name)
+		},
+		"delete service": func(t *rapid.T) {
+			if !seldom(t) {
+				return
+			}
+			name := drawnNames.Draw(t, "service")
+			delete(d.services, name)
+			index.DeleteService(keyOf(name))
+			d.add(name)
+			if rapid.Bool().Draw(t, "collected") {
+				collect(name)
+			}
+		},
+		"sync":       sync,
+		"sync again": sync,
+	}
+}
+
 // podsModel is a cluster with the Endpoints controller, without an API server.
 type podsModel struct {
 	drawn
@@ -138,7 +171,11 @@ func (m *podsModel) putPod(t *rapid.T) {
 	}
 	m.pods[name] = pod
 	// This is what package controllers does about a pod.
-	m.add(m.index.Put(pod, old == nil || !pod.SameBesidesLabels(old))...)
+	put := m.index.Put
+	if old != nil && pod.SameBesidesLabels(old) {
+		put = m.index.Relabel
+	}
+	m.add(put(pod)...)
 }
 
 func (m *podsModel) deletePod(t *rapid.T) {
@@ -179,7 +216,7 @@ func (m *podsModel) sync(t *rapid.T, name string) {
 func (m *podsModel) check(t *rapid.T) {
 	fresh := membership.New(describePod)
 	for _, pod := range m.pods {
-		fresh.Put(pod, true)
+		fresh.Put(pod)
 	}
 	for name, service := range m.services {
 		fresh.PutService(service)
@@ -212,35 +249,16 @@ func TestEndpointsStepByStep(t *testing.T) {
 			drawn: newDrawn(), index: membership.New(describePod),
 			pods: map[string]*watched.Pod{}, endpoints: map[string]*corev1.Endpoints{},
 		}
-		t.Repeat(map[string]func(*rapid.T){
-			"put service": func(t *rapid.T) {
-				service := m.drawService(t)
-				m.index.PutService(service)
-				m.add(service.Name)
-			},
-			"delete service": func(t *rapid.T) {
-				if !seldom(t) {
-					return
-				}
-				name := drawnNames.Draw(t, "service")
-				delete(m.services, name)
-				m.index.DeleteService(keyOf(name))
-				m.add(name)
-				if rapid.Bool().Draw(t, "the API server deletes the Endpoints") {
-					delete(m.endpoints, name)
-				}
-			},
-			"put pod":    m.putPod,
-			"delete pod": m.deletePod,
-			"edit Endpoints": func(t *rapid.T) {
-				if ep := m.endpoints[drawnNames.Draw(t, "edited")]; ep != nil {
-					ep.Subsets, ep.Labels = nil, nil
-					m.add(ep.Name)
-				}
-			},
-			"sync":       func(t *rapid.T) { m.syncNext(t) },
-			"sync again": func(t *rapid.T) { m.syncNext(t) },
-		})
+		actions := m.actions(m.index, func(service string) { delete(m.endpoints, service) }, m.syncNext)
+		actions["put pod"] = m.putPod
+		actions["delete pod"] = m.deletePod
+		actions["edit Endpoints"] = func(t *rapid.T) {
+			if ep := m.endpoints[drawnNames.Draw(t, "edited")]; ep != nil {
+				ep.Subsets, ep.Labels = nil, nil
+				m.add(ep.Name)
+			}
+		}
+		t.Repeat(actions)
 		for m.syncNext(t) {
 		}
 		m.check(t)

@@ -1,6 +1,7 @@
 package endpointslices
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -133,7 +134,7 @@ func (c *Controller) NodeChanged(old, current *watched.Node) {
 	}
 	if old == nil || current == nil || old.Zone != current.Zone {
 		c.mu.Lock()
-		c.moved[firstOf(current, old).Name] = true
+		c.moved[cmp.Or(current, old).Name] = true
 		c.mu.Unlock()
 	}
 	select {
@@ -156,13 +157,6 @@ func (c *Controller) syncMoved() {
 			c.loop.AddBatched(p.Namespace, c.o.Pods.SelectedBy(reconcile.Key{Namespace: p.Namespace, Name: p.Name})...)
 		}
 	}
-}
-
-func firstOf(a, b *watched.Node) *watched.Node {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // followNodes looks at the distribution over zones whenever nodes have changed.

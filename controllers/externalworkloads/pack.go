@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"slices"
 
-	slicestore "github.com/signpostd/signpost/controllers/slices"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
 // bin is a slice being packed.

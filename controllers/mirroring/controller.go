@@ -3,6 +3,7 @@ package mirroring
 //lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -126,11 +127,8 @@ func (c *Controller) service(key reconcile.Key) *corev1.Service {
 // (spec/endpoints.md §14.2).
 func (c *Controller) ServiceChanged(old, current *corev1.Service) {
 	if isBare(old) != isBare(current) {
-		some := current
-		if some == nil {
-			some = old
-		}
-		c.loop.Add(reconcile.Key{Namespace: some.Namespace, Name: some.Name})
+		service := cmp.Or(current, old)
+		c.loop.Add(reconcile.Key{Namespace: service.Namespace, Name: service.Name})
 	}
 }
 
@@ -144,11 +142,8 @@ func (c *Controller) EndpointsChanged(old, current *watched.EncodedEndpoints) {
 	if !c.loop.Running() {
 		return
 	}
-	some := current
-	if some == nil {
-		some = old
-	}
-	key := reconcile.Key{Namespace: some.GetNamespace(), Name: some.GetName()}
+	endpoints := cmp.Or(current, old)
+	key := reconcile.Key{Namespace: endpoints.GetNamespace(), Name: endpoints.GetName()}
 	if service := c.service(key); service != nil && selects(service) {
 		return
 	}

@@ -3,13 +3,13 @@ package mirroring
 //lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
 
 import (
-	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/signpostd/signpost/controllers/reconcile"
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
 // Plan is what has to be written to mirror Endpoints. Create, Update and Delete are
@@ -35,9 +35,6 @@ type Stats struct {
 	// Endpoints and Slices are how many there are to be.
 	Endpoints, Slices int
 }
-
-// Empty reports whether there is nothing to write.
-func (p *Plan) Empty() bool { return len(p.Create)+len(p.Update)+len(p.Delete) == 0 }
 
 // Compute returns what to write for the Endpoints and the Service of a name, which are
 // nil where there are none (spec/endpoints.md §14). Slices of other Services and other
@@ -90,7 +87,7 @@ func (p *planner) adopt(key reconcile.Key, existing []*discoveryv1.EndpointSlice
 		}
 	}
 	for _, list := range p.current {
-		sortByName(list)
+		slices.SortFunc(list, slicestore.ByName)
 	}
 }
 
@@ -98,10 +95,6 @@ func (p *planner) adopt(key reconcile.Key, existing []*discoveryv1.EndpointSlice
 func isOf(s *discoveryv1.EndpointSlice, key reconcile.Key) bool {
 	return s.Namespace == key.Namespace && s.Labels[discoveryv1.LabelServiceName] == key.Name &&
 		s.Labels[discoveryv1.LabelManagedBy] == ManagedBy
-}
-
-func sortByName(list []*discoveryv1.EndpointSlice) {
-	slices.SortFunc(list, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // mirror plans the slices that there are to be (§14.4).
@@ -170,5 +163,5 @@ func (p *planner) remove() {
 			p.plan.Delete = append(p.plan.Delete, s)
 		}
 	}
-	sortByName(p.plan.Delete)
+	slices.SortFunc(p.plan.Delete, slicestore.ByName)
 }

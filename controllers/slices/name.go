@@ -64,4 +64,5 @@ func text[T any](p *T) string {
 	return fmt.Sprint(*p)
 }
 
-func byName(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) }
+// ByName orders slices by their names.
+func ByName(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) }

@@ -49,7 +49,7 @@ func (s *Store) Of(service reconcile.Key) []*discoveryv1.EndpointSlice {
 	list = slices.DeleteFunc(list, func(e *discoveryv1.EndpointSlice) bool {
 		return e.Labels[discoveryv1.LabelManagedBy] != s.o.ManagedBy || e.DeletionTimestamp != nil
 	})
-	slices.SortFunc(list, byName)
+	slices.SortFunc(list, ByName)
 	return list
 }
 

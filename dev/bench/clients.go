@@ -119,7 +119,9 @@ func (s *client) receive(u *pb.Update) {
 	awaited := c.awaited.Load()
 	for _, a := range u.GetAdd().GetAddrs() {
 		ip := a.GetAddr().GetIp().GetIpv4()
-		s.hit(now, uint64(ip)<<1|1 == awaited)
+		if uint64(ip)<<1|1 == awaited {
+			s.hit(now)
+		}
 		if s.exact {
 			s.have[ip] = struct{}{}
 		}
@@ -129,7 +131,9 @@ func (s *client) receive(u *pb.Update) {
 		if uint64(ip) != awaited>>1 {
 			c.removedOthers.Add(1)
 		}
-		s.hit(now, uint64(ip)<<1 == awaited)
+		if uint64(ip)<<1 == awaited {
+			s.hit(now)
+		}
 		delete(s.have, ip)
 	}
 	if n := len(u.GetAdd().GetAddrs()); s.first < c.endpoints && n > 0 {
@@ -139,11 +143,10 @@ func (s *client) receive(u *pb.Update) {
 	}
 }
 
-func (s *client) hit(now time.Time, is bool) {
-	if is {
-		s.latencies = append(s.latencies, now.Sub(time.Unix(0, s.all.since.Load())))
-		s.all.seen.Add(1)
-	}
+// hit notes that the stream heard of the change that is awaited.
+func (s *client) hit(now time.Time) {
+	s.latencies = append(s.latencies, now.Sub(time.Unix(0, s.all.since.Load())))
+	s.all.seen.Add(1)
 }
 
 // expect tells the streams what to wait for.

@@ -183,7 +183,7 @@ func (run *controllersRun) reportFlips(r *report, w writer, all sides[warmFigure
 	r.titleBeside("kubernetes", "%s that exist already, %s, medians of %d", w.name, run, run.choice.rounds)
 	r.ratio("warm start: CPU until idle", "s", all.figures(func(f warmFigures) float64 { return f.cpu }, must.warm))
 	wrote := all.figures(func(f warmFigures) float64 { return float64(f.wrote) }, 0)
-	r.check("warm start: objects written", wrote.signpost == 0, fmt.Sprintf("%.0f, Kubernetes %.0f", wrote.signpost, wrote.base))
+	r.check("warm start: objects written", wrote.signpost, 0, 0, fmt.Sprintf("%.0f, Kubernetes %.0f", wrote.signpost, wrote.base))
 	flip := func(i int, of func(flipFigures) float64) func(warmFigures) float64 {
 		return func(f warmFigures) float64 { return of(f.flips[i]) }
 	}

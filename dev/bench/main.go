@@ -24,6 +24,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"strings"
@@ -140,14 +141,14 @@ func (r *report) note(format string, args ...any) { fmt.Fprintf(r.out, "  "+form
 func (r *report) ratio(name, unit string, f figures) {
 	var j judgement
 	if f.limit > 0 {
-		j = judgement{fmt.Sprintf("≤ %.2f", f.limit), r.verdict(f.signpost/f.base <= f.limit)}
+		j = judgement{fmt.Sprintf("≤ %.2f", f.limit), r.verdict(f.signpost/f.base, math.Inf(-1), f.limit)}
 	}
 	r.beside(name, unit, f, j)
 }
 
 // atMostBeside reports a figure that has a limit of its own beside that of the base.
 func (r *report) atMostBeside(name, unit string, f figures) {
-	r.beside(name, unit, f, judgement{fmt.Sprintf("≤ %g %s", f.limit, unit), r.verdict(f.signpost <= f.limit)})
+	r.beside(name, unit, f, judgement{fmt.Sprintf("≤ %g %s", f.limit, unit), r.verdict(f.signpost, math.Inf(-1), f.limit)})
 }
 
 func (r *report) beside(name, unit string, f figures, j judgement) {
@@ -160,15 +161,23 @@ type figures struct{ base, signpost, limit float64 }
 
 // atMost reports a figure that has a limit of its own.
 func (r *report) atMost(name, unit string, value, limit float64) {
-	fmt.Fprintf(r.out, "  %-52s %14s %11.2f %-2s %9s %12s %s\n", name, "", value, unit, "", fmt.Sprintf("≤ %g %s", limit, unit), r.verdict(value <= limit))
+	fmt.Fprintf(r.out, "  %-52s %14s %11.2f %-2s %9s %12s %s\n", name, "", value, unit, "", fmt.Sprintf("≤ %g %s", limit, unit), r.verdict(value, math.Inf(-1), limit))
 }
 
-func (r *report) check(name string, ok bool, detail string) {
-	fmt.Fprintf(r.out, "  %-52s %-52s %s\n", name, detail, r.verdict(ok))
+// none reports something that must not have happened, and how often it did.
+func (r *report) none(name string, times int, detail string) {
+	r.check(name, float64(times), 0, 0, detail)
 }
 
-func (r *report) verdict(ok bool) string {
-	if ok {
+// check reports a value that must be between least and most. The detail is what is printed
+// of it.
+func (r *report) check(name string, value, least, most float64, detail string) {
+	fmt.Fprintf(r.out, "  %-52s %-52s %s\n", name, detail, r.verdict(value, least, most))
+}
+
+// verdict counts a value that is not between least and most.
+func (r *report) verdict(value, least, most float64) string {
+	if least <= value && value <= most {
 		return "ok"
 	}
 	r.missed++

@@ -34,7 +34,11 @@ func main() {
 	if *clusters {
 		story = (*stage).twoClusters
 	}
-	err := demo(ctx, story, *stay)
+	ending := (*stage).close
+	if *stay {
+		ending = (*stage).stayOpen
+	}
+	err := demo(ctx, story, ending)
 	switch {
 	case err == nil:
 	case errors.Is(err, context.Canceled):
@@ -46,8 +50,8 @@ func main() {
 	}
 }
 
-// demo tells a story and cleans up.
-func demo(ctx context.Context, story func(*stage, context.Context) error, stay bool) error {
+// demo tells a story, ends it, and cleans up.
+func demo(ctx context.Context, story func(*stage, context.Context) error, ending func(*stage, context.Context)) error {
 	dir, err := os.MkdirTemp("", "signpost-demo-")
 	if err != nil {
 		return err
@@ -58,13 +62,17 @@ func demo(ctx context.Context, story func(*stage, context.Context) error, stay b
 	if err := story(s, ctx); err != nil {
 		return err
 	}
-	if stay {
-		s.invite()
-		<-ctx.Done()
-		return nil
-	}
-	fmt.Println("\nThat was Signpost. Cleaning up.")
+	ending(s, ctx)
 	return nil
+}
+
+// close ends the story at once.
+func (s *stage) close(context.Context) { fmt.Println("\nThat was Signpost. Cleaning up.") }
+
+// stayOpen ends the story when the context ends.
+func (s *stage) stayOpen(ctx context.Context) {
+	s.invite()
+	<-ctx.Done()
 }
 
 // oneCluster sets the stage and tells the story of one cluster.
