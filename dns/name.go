@@ -23,6 +23,10 @@ const acePrefix = "xn--"
 // lookup is the profile of spec/dns.md §1.10. Underscores and asterisks pass.
 var lookup = idna.New(idna.MapForLookup(), idna.Transitional(true), idna.StrictDomainName(false))
 
+// ToASCII returns a name with its internationalised labels in their ASCII form, in which they
+// are looked up (spec/dns.md §1.10). It fails for a name that has no such form.
+func ToASCII(name string) (string, error) { return lookup.ToASCII(name) }
+
 // Canonical returns the form of a name in which two spellings of it are equal: in lower
 // case, internationalised labels in their ASCII form, without spaces around it and
 // without a dot at its end (spec/dns.md §1.10). What isn't a valid name stays as it is, in
@@ -57,7 +61,7 @@ func canonicalIDN(name string) string {
 		// The tables of IDNA would take each wrong byte for the same character.
 		return lowerASCII(name)
 	}
-	if ascii, err := lookup.ToASCII(name); err == nil {
+	if ascii, err := ToASCII(name); err == nil {
 		return strings.TrimSuffix(ascii, ".")
 	}
 	// One label that can't be converted must not cost the others their form.
@@ -67,7 +71,7 @@ func canonicalIDN(name string) string {
 		if isASCII(label) {
 			continue
 		}
-		if ascii, err := lookup.ToASCII(label); err == nil {
+		if ascii, err := ToASCII(label); err == nil {
 			labels[i] = ascii
 		}
 	}

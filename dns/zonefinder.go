@@ -1,19 +1,21 @@
 package dns
 
+import "strings"
+
 // ZoneFinder finds the zone that a name belongs in. Make one with [NewZoneFinder].
 type ZoneFinder struct {
-	tree suffixTree[[]Zone]
+	// zones are by canonical name.
+	zones map[string][]Zone
 }
 
 // NewZoneFinder returns a finder for some zones. A zone without a name has every name.
 func NewZoneFinder(zones []Zone) *ZoneFinder {
-	var f ZoneFinder
+	f := &ZoneFinder{zones: make(map[string][]Zone, len(zones))}
 	for _, z := range zones {
-		nodes := f.tree.path(Canonical(z.Name))
-		last := nodes[len(nodes)-1]
-		last.value = append(last.value, z)
+		name := Canonical(z.Name)
+		f.zones[name] = append(f.zones[name], z)
 	}
-	return &f
+	return f
 }
 
 // Find returns the zone with the longest name that a name is equal to or below, and whether
@@ -28,11 +30,17 @@ func (f *ZoneFinder) Find(name string) (Zone, bool) {
 // FindAll is Find for all zones with that name, such as a public and a private one, in the
 // order in which they were given. The slice must not be changed.
 func (f *ZoneFinder) FindAll(name string) []Zone {
-	found := f.tree.value
-	for node, rest := f.tree.step(Canonical(name)); node != nil; node, rest = node.step(rest) {
-		if len(node.value) > 0 {
-			found = node.value
+	found, _ := ClosestZone(f.zones, name)
+	return found
+}
+
+// ClosestZone is [ZoneFinder.Find] for those that keep something of their own about each
+// zone: it returns what a map by canonical names has for the closest zone of a name, and
+// whether there is one.
+func ClosestZone[Z any](zones map[string]Z, name string) (Z, bool) {
+	for at := Canonical(name); ; _, at, _ = strings.Cut(at, ".") {
+		if zone, ok := zones[at]; ok || at == "" {
+			return zone, ok
 		}
 	}
-	return found
 }

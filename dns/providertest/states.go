@@ -54,7 +54,11 @@ func alias(name, target string) record {
 func text(name string, targets ...string) record {
 	r := record{name: name, recordType: dns.TypeTXT, targets: targets, ttl: 300}
 	for _, t := range targets {
-		r.seen = append(r.seen, unescape(t[1:len(t)-1]))
+		seen, err := dns.UnescapeString(t[1 : len(t)-1])
+		if err != nil {
+			panic(err) // The targets are constants of this package.
+		}
+		r.seen = append(r.seen, seen)
 	}
 	return r
 }
