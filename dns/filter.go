@@ -29,18 +29,3 @@ func (all allOf) Match(name string) bool {
 	}
 	return true
 }
-
-// ZoneFilter returns a filter that passes the names in some zones. It passes all names if there
-// are no zones, as after an error (spec/dns.md §8.0), or if one of them is everything.
-func ZoneFilter(zones []Zone) *DomainFilter {
-	names := make([]string, 0, 2*len(zones))
-	for _, z := range zones {
-		name := Canonical(z.Name)
-		if name == "" {
-			return NewDomainFilter(nil, nil)
-		}
-		// The second form says nothing that the first one doesn't, but ExternalDNS has both.
-		names = append(names, name, "."+name)
-	}
-	return NewDomainFilter(names, nil)
-}

@@ -1,23 +1,10 @@
 package dns
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 )
-
-// New returns a record set in the form of [RecordSet.Normal], with labels that are empty but
-// not nil. A ttl of zero or less is none. It fails when [CheckName] does; whether the
-// targets fit the type is for [RecordSet.Check] to say.
-func New(name, recordType string, ttl int64, targets ...string) (*RecordSet, error) {
-	r := &RecordSet{Name: name, Type: recordType, TTL: ttl, Targets: slices.Clone(targets), Labels: map[string]string{}}
-	r = r.Normal()
-	if err := CheckName(r.Name); err != nil {
-		return nil, fmt.Errorf("make the %s record set %q: the name: %w", recordType, name, err)
-	}
-	return r, nil
-}
 
 // Normal returns r as it is compared and published: the name canonical, and so in ASCII; the
 // type in upper case; no negative TTL; and targets without a dot at their end, names in
@@ -129,21 +116,6 @@ func ForHostname(name string, h Hostname) []*RecordSet {
 			r.Labels[LabelResource] = h.Resource
 		}
 		sets = append(sets, r.Normal())
-	}
-	return sets
-}
-
-// ForHostnames returns the record sets that give each of several names all targets, sorted by
-// name and type; names and targets count once.
-func ForHostnames(names []string, h Hostname) []*RecordSet {
-	h.Targets = UniqueSorted(h.Targets)
-	hosts := make([]string, len(names))
-	for i, name := range names {
-		hosts[i] = Canonical(name)
-	}
-	var sets []*RecordSet
-	for _, host := range UniqueSorted(hosts) {
-		sets = append(sets, ForHostname(host, h)...)
 	}
 	return sets
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // TargetFilter says which targets are to be published, by networks (spec/dns.md §2.6). A nil
@@ -33,6 +34,27 @@ func parseNetworks(flag string, values []string) (networks []netip.Prefix, probl
 		networks = append(networks, p.Masked())
 	}
 	return networks, problems
+}
+
+// parseNetwork parses a network or an address. IPv4 in IPv6 becomes IPv4.
+func parseNetwork(cidr string) (netip.Prefix, error) {
+	if !strings.Contains(cidr, "/") {
+		addr, err := netip.ParseAddr(cidr)
+		if err != nil {
+			return netip.Prefix{}, fmt.Errorf("%w: write a network such as 10.0.0.0/8, or an address", err)
+		}
+		addr = addr.Unmap().WithZone("")
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("%w: write a network such as 10.0.0.0/8, or an address", err)
+	}
+	const mapped = 96
+	if p.Addr().Is4In6() && p.Bits() >= mapped {
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mapped)
+	}
+	return p, nil
 }
 
 // Configured reports whether there are targets that could be kept from passing.
