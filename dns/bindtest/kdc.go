@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/signpostd/signpost/internal/childprocess"
 )
@@ -43,10 +41,9 @@ type KDC struct {
 	// ConfFile is a krb5.conf for its clients; KRB5_CONFIG is to name it.
 	ConfFile string
 
+	instance
 	config   KDCConfig
 	programs kdcPrograms
-	dir      string
-	process  *childprocess.Process
 }
 
 type kdcPrograms struct{ krb5kdc, kdb5util, kadmin string }
@@ -79,14 +76,17 @@ func startKDC(ctx context.Context, programs kdcPrograms, c KDCConfig) (*KDC, err
 	if err != nil {
 		return nil, fmt.Errorf("make a directory: %w", err)
 	}
-	k := &KDC{ConfFile: filepath.Join(dir, "krb5.conf"), config: c, programs: programs, dir: dir}
+	k := &KDC{
+		ConfFile: filepath.Join(dir, "krb5.conf"), config: c, programs: programs,
+		instance: instance{program: "krb5kdc", dir: dir},
+	}
 	if err = k.prepare(ctx); err == nil {
 		k.process, err = launch(k.command(context.Background(), programs.krb5kdc, "-n"), k.logFile())
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := k.waitReady(ctx); err != nil {
+	if err := k.waitReady(ctx, k.listens); err != nil {
 		said := k.Log()
 		if strings.Contains(strings.ToLower(said), "address already in use") {
 			err = errPortTaken
@@ -165,42 +165,10 @@ func (k *KDC) run(ctx context.Context, program string, args ...string) error {
 	return nil
 }
 
-// waitReady returns when the KDC says that it listens.
-func (k *KDC) waitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for !strings.Contains(k.Log(), "commencing operation") {
-		select {
-		case <-k.process.Exited():
-			return errors.New("krb5kdc ended")
-		case <-ctx.Done():
-			return fmt.Errorf("krb5kdc doesn't start: %w", ctx.Err())
-		case <-tick.C:
-		}
-	}
-	return nil
-}
-
-// Log returns what the KDC has said so far.
-func (k *KDC) Log() string {
-	text, err := os.ReadFile(k.logFile())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err.Error()
-	}
-	return string(text)
-}
-
-// Stop ends the KDC and removes its files.
-func (k *KDC) Stop() error {
-	k.process.Stop(stopTimeout)
-	if err := os.RemoveAll(k.dir); err != nil {
-		return fmt.Errorf("remove the files of the KDC: %w", err)
-	}
-	return nil
+// listens reports whether the KDC says that it listens.
+func (k *KDC) listens(context.Context) (bool, error) {
+	return strings.Contains(k.Log(), "commencing operation"), nil
 }
 
 func (k *KDC) profileFile() string { return filepath.Join(k.dir, "kdc.conf") }
 func (k *KDC) keytab() string      { return filepath.Join(k.dir, "keytab") }
-func (k *KDC) logFile() string     { return filepath.Join(k.dir, "krb5kdc.log") }

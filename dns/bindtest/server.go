@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -19,13 +18,8 @@ import (
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
-const (
-	// attempts is how often a server is started: a free port may be taken in the meantime.
-	attempts     = 3
-	readyTimeout = 20 * time.Second
-	stopTimeout  = 10 * time.Second
-	pollInterval = 20 * time.Millisecond
-)
+// attempts is how often a server is started: a free port may be taken in the meantime.
+const attempts = 3
 
 // Server is a running named.
 type Server struct {
@@ -34,10 +28,9 @@ type Server struct {
 	// CertFile is the certificate for TLS, which is its own authority, as a PEM file.
 	CertFile string
 
-	dir           string
+	instance
 	id            string
 	port, tlsPort uint16
-	process       *childprocess.Process
 }
 
 // Start starts a server and waits until it answers. It runs until Stop is called, beyond
@@ -77,7 +70,7 @@ func start(ctx context.Context, program string, c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a directory: %w", err)
 	}
-	s := &Server{dir: dir, id: rand.Text()}
+	s := &Server{instance: instance{program: "named", dir: dir}, id: rand.Text()}
 	err = s.prepare(c)
 	if err == nil {
 		err = s.launch(program, c)
@@ -85,7 +78,7 @@ func start(ctx context.Context, program string, c Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := s.waitReady(ctx); err != nil {
+	if err := s.waitReady(ctx, s.ready); err != nil {
 		said := s.Log()
 		if strings.Contains(said, "address already in use") {
 			err = errPortTaken
@@ -159,26 +152,13 @@ func (s *Server) launch(program string, c Config) error {
 	return err
 }
 
-// waitReady returns when the server answers, and it is this one.
-func (s *Server) waitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
-		if log := s.Log(); strings.Contains(log, "not loaded due to errors") {
-			return errors.New("a zone can't be loaded")
-		} else if strings.Contains(log, "all zones loaded") && s.answers(ctx) {
-			return nil
-		}
-		select {
-		case <-s.process.Exited():
-			return errors.New("named ended")
-		case <-ctx.Done():
-			return fmt.Errorf("named doesn't answer: %w", ctx.Err())
-		case <-tick.C:
-		}
+// ready reports whether the server answers, and it is this one.
+func (s *Server) ready(ctx context.Context) (bool, error) {
+	log := s.Log()
+	if strings.Contains(log, "not loaded due to errors") {
+		return false, errors.New("a zone can't be loaded")
 	}
+	return strings.Contains(log, "all zones loaded") && s.answers(ctx), nil
 }
 
 // answers asks the server for the identity that it was given (RFC 4892).
@@ -193,15 +173,6 @@ func (s *Server) answers(ctx context.Context) bool {
 	}
 	txt, ok := reply.Answer[0].(*mdns.TXT)
 	return ok && len(txt.Txt) == 1 && txt.Txt[0] == s.id
-}
-
-// Log returns what the server has said so far.
-func (s *Server) Log() string {
-	text, err := os.ReadFile(s.logFile())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err.Error()
-	}
-	return string(text)
 }
 
 // Pause has the server stand still, with its connections open and its ports taken, until
@@ -254,15 +225,5 @@ func (s *Server) signal(sig syscall.Signal) error {
 	return nil
 }
 
-// Stop ends the server, also one that is paused, and removes its files.
-func (s *Server) Stop() error {
-	s.process.Stop(stopTimeout)
-	if err := os.RemoveAll(s.dir); err != nil {
-		return fmt.Errorf("remove the files of named: %w", err)
-	}
-	return nil
-}
-
 func (s *Server) confFile() string { return filepath.Join(s.dir, "named.conf") }
-func (s *Server) logFile() string  { return filepath.Join(s.dir, "named.log") }
 func (s *Server) keyFile() string  { return filepath.Join(s.dir, "key.pem") }
