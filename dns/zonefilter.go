@@ -2,11 +2,11 @@ package dns
 
 import "strings"
 
-// ZoneIDFilter is the endings of the ids of zones to be managed (--zone-id-filter). It
-// passes all if it is empty.
+// ZoneIDFilter selects zones by the ends of their IDs (--zone-id-filter). An empty filter
+// passes all zones.
 type ZoneIDFilter []string
 
-// Match reports whether the zone with an id passes: ABC does for /hostedzone/ABC.
+// Match reports whether the zone with an ID passes: the filter ABC passes /hostedzone/ABC.
 func (f ZoneIDFilter) Match(id string) bool {
 	for _, ending := range f {
 		if strings.HasSuffix(id, ending) {
@@ -16,6 +16,6 @@ func (f ZoneIDFilter) Match(id string) bool {
 	return len(f) == 0
 }
 
-// NewZoneNameFilter returns a filter for the names of zones themselves
-// (--zone-name-filter): those that are one of some domains or in one. Without any, all pass.
+// NewZoneNameFilter returns a filter for the names of zones (--zone-name-filter): it passes
+// the zones that are one of the domains or below one. Without domains, all zones pass.
 func NewZoneNameFilter(names []string) *DomainFilter { return NewDomainFilter(names, nil) }

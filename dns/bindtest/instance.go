@@ -18,9 +18,9 @@ const (
 	pollInterval = 20 * time.Millisecond
 )
 
-// instance is a program that runs with a directory of its own.
+// instance is a running program with a directory of its own.
 type instance struct {
-	// program is its name.
+	// program is the name of the program.
 	program string
 	dir     string
 	process *childprocess.Process
@@ -46,7 +46,7 @@ func (i *instance) waitReady(ctx context.Context, ready func(ctx context.Context
 	}
 }
 
-// Log returns what the program has said so far.
+// Log returns the output of the program so far.
 func (i *instance) Log() string {
 	text, err := os.ReadFile(i.logFile())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,7 @@ func (i *instance) Log() string {
 	return string(text)
 }
 
-// Stop ends the program, also one that is paused, and removes its files.
+// Stop ends the program, even if it is paused, and removes its files.
 func (i *instance) Stop() error {
 	i.process.Stop(stopTimeout)
 	if err := os.RemoveAll(i.dir); err != nil {

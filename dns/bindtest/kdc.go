@@ -13,24 +13,24 @@ import (
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
-// ErrNoKDC: the programs of a KDC aren't installed.
+// ErrNoKDC means that the programs of a KDC are not installed.
 var ErrNoKDC = errors.New("krb5kdc, kdb5_util or kadmin.local isn't installed; run `make deps`, or install the server of MIT Kerberos")
 
 // KDCConfig says what a KDC has.
 type KDCConfig struct {
-	// Realm is in capitals.
+	// Realm is in upper case.
 	Realm string
-	// Users have passwords.
+	// Users are principals with a password.
 	Users []User
 	// Services are principals with a random key, such as DNS/localhost.
 	Services []string
 }
 
-// User is somebody who can log in.
+// User is a principal with a password.
 type User struct {
-	// Name is without a realm.
+	// Name is the name of the principal without its realm.
 	Name, Password string
-	// NoPreauth has the KDC answer without a proof of the password first.
+	// NoPreauth makes the KDC answer before the user has proved that he knows the password.
 	NoPreauth bool
 }
 
@@ -38,7 +38,7 @@ type User struct {
 type KDC struct {
 	// Addr is where it listens over UDP and TCP.
 	Addr netip.AddrPort
-	// ConfFile is a krb5.conf for its clients; KRB5_CONFIG is to name it.
+	// ConfFile is a krb5.conf for clients, which KRB5_CONFIG has to name.
 	ConfFile string
 
 	instance
@@ -48,8 +48,8 @@ type KDC struct {
 
 type kdcPrograms struct{ krb5kdc, kdb5util, kadmin string }
 
-// StartKDC starts a KDC and waits until it listens. It runs until Stop is called, beyond the
-// end of ctx. The error wraps [ErrNoKDC] if there is nothing to start.
+// StartKDC starts a KDC and waits until it listens. The KDC runs until Stop is called, also
+// after the end of ctx. The error wraps [ErrNoKDC] if the programs are not installed.
 func StartKDC(ctx context.Context, c KDCConfig) (*KDC, error) {
 	programs, err := findKDC()
 	if err != nil {
@@ -108,7 +108,8 @@ func (k *KDC) prepare(ctx context.Context) error {
 			return fmt.Errorf("write the configuration: %w", err)
 		}
 	}
-	// The password of the database protects nothing here: it is stored beside it.
+	// The password of the database protects nothing here, because it is stored in a file
+	// beside it.
 	if err := k.run(ctx, k.programs.kdb5util, "create", "-s", "-P", "database"); err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (k *KDC) addPrincipals(ctx context.Context) error {
 	return nil
 }
 
-// conf returns krb5.conf. Neither a name nor an address is ever asked of DNS.
+// conf returns krb5.conf. It prevents any lookup of names and addresses in DNS.
 func (k *KDC) conf() string {
 	return fmt.Sprintf("[libdefaults]\n default_realm = %[1]s\n dns_lookup_kdc = false\n dns_lookup_realm = false\n"+
 		" dns_canonicalize_hostname = false\n rdns = false\n"+
@@ -150,7 +151,7 @@ func (k *KDC) profile() string {
 		"[logging]\n kdc = STDERR\n", k.config.Realm, k.Addr, k.dir)
 }
 
-// command returns one of the programs, which is to see no files but those of this KDC.
+// command returns a command for one of the programs, which reads only the files of this KDC.
 func (k *KDC) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, append([]string{"-r", k.config.Realm}, args...)...)
 	cmd.Dir = k.dir

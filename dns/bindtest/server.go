@@ -18,14 +18,14 @@ import (
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
-// attempts is how often a server is started: a free port may be taken in the meantime.
+// attempts is how often a server is started: somebody else may take a free port first.
 const attempts = 3
 
 // Server is a running named.
 type Server struct {
-	// Addr is where it listens over UDP and TCP, TLSAddr where over TLS.
+	// Addr is the address for UDP and TCP, TLSAddr the address for TLS.
 	Addr, TLSAddr netip.AddrPort
-	// CertFile is the certificate for TLS, which is its own authority, as a PEM file.
+	// CertFile is the PEM file of the self-signed certificate for TLS.
 	CertFile string
 
 	instance
@@ -33,8 +33,8 @@ type Server struct {
 	port, tlsPort uint16
 }
 
-// Start starts a server and waits until it answers. It runs until Stop is called, beyond
-// the end of ctx.
+// Start starts a server and waits until it answers. The server runs until Stop is called, also
+// after the end of ctx.
 func Start(ctx context.Context, c Config) (*Server, error) {
 	program, err := program()
 	if err != nil {
@@ -54,8 +54,8 @@ func program() (string, error) {
 	return "", errors.New("start named: it isn't installed; run `make deps`, or install BIND 9.18 or later")
 }
 
-// find returns the path of a program, also where servers are that aren't in everybody's PATH;
-// empty if there is none.
+// find returns the path of a program, or "". It also looks in the directories for servers,
+// which are not in every PATH.
 func find(program string) string {
 	for _, dir := range []string{"", "/usr/sbin", "/usr/local/sbin"} {
 		if path, err := exec.LookPath(filepath.Join(dir, program)); err == nil {
@@ -88,10 +88,10 @@ func start(ctx context.Context, program string, c Config) (*Server, error) {
 	return s, nil
 }
 
-// errPortTaken: somebody else was given the port in the meantime.
+// errPortTaken means that somebody else has taken the port first.
 var errPortTaken = errors.New("the port is taken")
 
-// onFreePorts starts something, on other ports when those that it chose are taken.
+// onFreePorts calls start again when the ports that it chose were taken.
 func onFreePorts[T any](ctx context.Context, start func() (T, error)) (started T, err error) {
 	var errs []error
 	for range attempts {
@@ -105,7 +105,7 @@ func onFreePorts[T any](ctx context.Context, start func() (T, error)) (started T
 	return started, errors.Join(errs...)
 }
 
-// lastLines returns the end of a log, behind what named says of itself.
+// lastLines returns the last lines of a log.
 func lastLines(log string) string {
 	lines := strings.SplitAfter(log, "\n")
 	return strings.Join(lines[max(0, len(lines)-12):], "")
@@ -140,11 +140,11 @@ func (s *Server) prepare(c Config) error {
 	return nil
 }
 
-// launch starts named, which reads the Kerberos settings of the environment.
+// launch starts named, which reads the Kerberos settings from its environment.
 func (s *Server) launch(program string, c Config) error {
 	cmd := exec.Command(program, "-g", "-n", "1", "-c", s.confFile())
 	if c.KDC != nil {
-		// Without a name of its own, the list of tokens that were seen would be one for all of the user.
+		// By default all processes of a user share one replay cache; this gives named its own.
 		cmd.Env = append(os.Environ(), "KRB5_CONFIG="+c.KDC.ConfFile, "KRB5RCACHENAME=file2:"+filepath.Join(s.dir, "rcache"))
 	}
 	var err error
@@ -152,7 +152,7 @@ func (s *Server) launch(program string, c Config) error {
 	return err
 }
 
-// ready reports whether the server answers, and it is this one.
+// ready reports whether the server answers, and is not another one on the same port.
 func (s *Server) ready(ctx context.Context) (bool, error) {
 	log := s.Log()
 	if strings.Contains(log, "not loaded due to errors") {
@@ -161,7 +161,7 @@ func (s *Server) ready(ctx context.Context) (bool, error) {
 	return strings.Contains(log, "all zones loaded") && s.answers(ctx), nil
 }
 
-// answers asks the server for the identity that it was given (RFC 4892).
+// answers asks the server for its identity (RFC 4892), which is s.id.
 func (s *Server) answers(ctx context.Context) bool {
 	query := new(mdns.Msg)
 	query.SetQuestion("id.server.", mdns.TypeTXT)
@@ -175,8 +175,8 @@ func (s *Server) answers(ctx context.Context) bool {
 	return ok && len(txt.Txt) == 1 && txt.Txt[0] == s.id
 }
 
-// Pause has the server stand still, with its connections open and its ports taken, until
-// Resume. It returns when all threads stand.
+// Pause stops all threads of the server until Resume. Its connections stay open and its ports
+// stay taken. Pause returns when all threads have stopped.
 func (s *Server) Pause(ctx context.Context) error {
 	if err := s.signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -184,8 +184,8 @@ func (s *Server) Pause(ctx context.Context) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
-		stands, err := s.stands()
-		if err != nil || stands {
+		stopped, err := s.stopped()
+		if err != nil || stopped {
 			return err
 		}
 		select {
@@ -196,8 +196,8 @@ func (s *Server) Pause(ctx context.Context) error {
 	}
 }
 
-// stands reports whether each thread of the server is stopped (proc(5), state T).
-func (s *Server) stands() (bool, error) {
+// stopped reports whether each thread of the server is stopped (proc(5), state T).
+func (s *Server) stopped() (bool, error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.process.Pid()))
 	if err != nil {
 		return false, fmt.Errorf("find the threads of named: %w", err)
@@ -205,7 +205,7 @@ func (s *Server) stands() (bool, error) {
 	for _, file := range threads {
 		stat, err := os.ReadFile(file)
 		if err != nil {
-			return false, fmt.Errorf("see whether named stands: %w", err)
+			return false, fmt.Errorf("see whether named is stopped: %w", err)
 		}
 		// The state follows the name of the program, which is in parentheses.
 		if _, state, _ := strings.Cut(string(stat), ") "); !strings.HasPrefix(state, "T") {
