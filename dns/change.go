@@ -16,6 +16,16 @@ func (c Change) RecordSet() *RecordSet {
 	return c.Old
 }
 
+// Subject returns the canonical name that the change is about: the name of its record set, or
+// for an ownership record the name of the record set that it describes ([LabelOwnedRecord]).
+func (c Change) Subject() string {
+	r := c.RecordSet()
+	if owned := Canonical(r.Labels[LabelOwnedRecord]); owned != "" {
+		return owned
+	}
+	return Canonical(r.Name)
+}
+
 // Problem says that a part of what an object asks for is impossible. The rest of what the
 // object asks for is published.
 type Problem struct {

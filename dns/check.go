@@ -38,7 +38,7 @@ func (r *RecordSet) Check() error {
 	if alias, ok := r.Property(PropertyAlias); ok && !slices.Contains([]string{TypeA, TypeAAAA, TypeCNAME}, r.Type) {
 		return r.invalid("property alias", alias, "only record sets of the types A, AAAA and CNAME can be aliases")
 	}
-	if r.Type == TypePTR && !isReverse(r.Name) {
+	if r.Type == TypePTR && !IsReverseName(r.Name) {
 		return r.invalid("name", r.Name, "the name of a PTR record set ends with ."+reverse4+" or ."+reverse6)
 	}
 	if len(r.Targets) == 0 {
@@ -54,15 +54,6 @@ func (r *RecordSet) Check() error {
 
 func (r *RecordSet) invalid(subject, value, reason string) error {
 	return &InvalidError{Name: r.Name, Type: r.Type, Subject: subject, Value: value, Reason: reason}
-}
-
-func isReverse(name string) bool {
-	for _, zone := range []string{reverse4, reverse6} {
-		if below, ok := strings.CutSuffix(strings.ToLower(name), "."+zone); ok && below != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // checkTarget returns what is wrong with a target, or "".

@@ -137,7 +137,7 @@ func (f *DomainFilter) UnmarshalJSON(data []byte) error {
 	}
 	c.Include = append(c.Include, c.Filters...)
 	if c.RegexInclude+c.RegexExclude != "" && len(c.Include)+len(c.Exclude) > 0 {
-		return errors.New("domain filter: it has both lists and regular expressions: give either include and exclude, or regexInclude and regexExclude")
+		return errors.New("domain filter: both list and regex: give either include and exclude, or regexInclude and regexExclude")
 	}
 	decoded, err := c.Filter()
 	if err != nil {

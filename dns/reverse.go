@@ -3,6 +3,7 @@ package dns
 import (
 	"net/netip"
 	"strconv"
+	"strings"
 )
 
 // The zones in which the names of PTR records are, for IPv4 (RFC 1035, 3.5) and IPv6 (RFC
@@ -29,4 +30,14 @@ func ReverseName(addr netip.Addr) string {
 		name = append(name, digits[octets[i]&0xf], '.', digits[octets[i]>>4], '.')
 	}
 	return string(append(name, reverse6...))
+}
+
+// IsReverseName reports whether a name is in one of the zones for PTR records.
+func IsReverseName(name string) bool {
+	for _, zone := range []string{reverse4, reverse6} {
+		if below, ok := strings.CutSuffix(strings.ToLower(name), "."+zone); ok && below != "" {
+			return true
+		}
+	}
+	return false
 }

@@ -1,6 +1,9 @@
 package dns
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // ZoneIDFilter selects zones by the ends of their IDs (--zone-id-filter). An empty filter
 // passes all zones.
@@ -14,6 +17,15 @@ func (f ZoneIDFilter) Match(id string) bool {
 		}
 	}
 	return len(f) == 0
+}
+
+// ZoneNameEndsWith reports whether the name of a zone ends with one of some texts, or there are
+// none. Providers whose zones have no other IDs than their names use it for --zone-id-filter
+// and --zone-name-filter.
+func ZoneNameEndsWith(name string, endings []string) bool {
+	return len(endings) == 0 || slices.ContainsFunc(endings, func(ending string) bool {
+		return strings.HasSuffix(Canonical(name), Canonical(ending))
+	})
 }
 
 // NewZoneNameFilter returns a filter for the names of zones (--zone-name-filter): it passes

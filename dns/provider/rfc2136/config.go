@@ -212,16 +212,9 @@ func (c *Config) zones(in provider.Input) (map[string]*zone, error) {
 			return nil, fmt.Errorf("--rfc2136-zone: %w", err)
 		}
 		canonical := strings.TrimSuffix(full, ".")
-		if endsWithAny(canonical, in.ZoneIDs) && endsWithAny(canonical, in.ZoneNames) {
+		if dns.ZoneNameEndsWith(canonical, in.ZoneIDs) && dns.ZoneNameEndsWith(canonical, in.ZoneNames) {
 			zones[canonical] = &zone{Zone: dns.Zone{ID: canonical, Name: canonical}, full: full}
 		}
 	}
 	return zones, nil
-}
-
-// endsWithAny reports whether a name has one of the endings, or there are none.
-func endsWithAny(name string, endings []string) bool {
-	return len(endings) == 0 || slices.ContainsFunc(endings, func(ending string) bool {
-		return strings.HasSuffix(name, dns.Canonical(ending))
-	})
 }

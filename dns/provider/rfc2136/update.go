@@ -90,11 +90,7 @@ func (p *Provider) groups(z *zone, changes []dns.Change) []*group {
 	byName := map[string]*group{}
 	for i, c := range changes {
 		name := dns.Canonical(c.RecordSet().Name)
-		subject := name
-		if owned := c.RecordSet().Labels[dns.LabelOwnedRecord]; owned != "" {
-			subject = dns.Canonical(owned)
-		}
-		g := join(byName, &all, name, subject)
+		g := join(byName, &all, name, c.Subject())
 		e, err := p.newEdit(z, i, c)
 		if err != nil {
 			g.err = errors.Join(g.err, fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, name, c.RecordSet().Type, err))
