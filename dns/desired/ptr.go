@@ -29,7 +29,10 @@ func (t *transform) pointers(r *dns.RecordSet) []record {
 	for _, target := range r.Targets {
 		addr, err := netip.ParseAddr(target)
 		if err != nil {
-			t.noAddress(r, target, said)
+			// Where all record sets are to have PTR records, an alias that can't is no problem.
+			if said {
+				t.noAddress(r, target)
+			}
 			continue
 		}
 		made = append(made, record{derived: true, RecordSet: dns.RecordSet{
@@ -39,12 +42,8 @@ func (t *transform) pointers(r *dns.RecordSet) []record {
 	return made
 }
 
-// noAddress reports an alias that is to have a PTR record. Where all record sets are to have
-// them, one that can't is nothing special.
-func (t *transform) noAddress(r *dns.RecordSet, target string, said bool) {
-	if !said {
-		return
-	}
+// noAddress reports an alias that asks for a PTR record.
+func (t *transform) noAddress(r *dns.RecordSet, target string) {
 	t.problems = append(t.problems, dns.Problem{
 		Object: t.object(r), Subject: "target of the " + r.Type + " record set " + r.Name,
 		Value: target, Reason: "not an IP address, so that it can't have the PTR record that is asked for",

@@ -87,12 +87,12 @@ func New(c Config) (*Sender, error) {
 func (s *Sender) For(m Manner) func(publisher.Notice) {
 	return func(n publisher.Notice) {
 		if m.wants(n.Reason) {
-			s.enqueue(n, m.DryRun)
+			s.enqueue(n, m)
 		}
 	}
 }
 
-func (s *Sender) enqueue(n publisher.Notice, dryRun bool) {
+func (s *Sender) enqueue(n publisher.Notice, m Manner) {
 	objects := n.Objects
 	if len(objects) == 0 && n.Message != "" {
 		objects = []dns.Object{s.config.Process}
@@ -102,7 +102,7 @@ func (s *Sender) enqueue(n publisher.Notice, dryRun bool) {
 			continue
 		}
 		select {
-		case s.queue <- event{newEvent(o, n, time.Now()), dryRun}:
+		case s.queue <- event{newEvent(o, n, time.Now()), m.DryRun}:
 		default:
 			s.dropped.Inc()
 		}

@@ -4,8 +4,7 @@
 //
 // [Name] decides one name, from what the zone has under it and what is asked for; nothing
 // else has a say in it. So the publisher calls it for the names only at which something has
-// changed, and gets what a look at everything would have given. [Whole] is that look, for
-// who has two complete lists, such as the command plan and tests.
+// changed, and gets what a look at everything would have given.
 //
 // The changes of a name are in the order in which they have to be made: what goes, what
 // becomes another, what comes. A CNAME and the record sets that it excludes (RFC 1034 3.6.2)

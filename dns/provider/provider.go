@@ -103,11 +103,6 @@ type Input struct {
 	Registerer prometheus.Registerer
 }
 
-// TLSFiles are the paths of PEM files; empty ones are not given.
-type TLSFiles struct {
-	CA, Cert, Key string
-}
-
 // Secret marks a flag whose value must not be shown to anybody.
 func Secret(flags *pflag.FlagSet, name string) {
 	// The flag was just added; an unknown one is a mistake of the programmer.

@@ -65,13 +65,10 @@ func outside(marker string) error {
 
 // groupOf returns the name of the group that a change belongs to.
 func groupOf(c dns.Change, before string) string {
-	if isMarker(c) {
-		if owned := dns.Canonical(c.RecordSet().Labels[dns.LabelOwnedRecord]); owned != "" {
-			return owned
-		}
+	if isMarker(c) && c.RecordSet().Labels[dns.LabelOwnedRecord] == "" {
 		return before
 	}
-	return c.RecordSet().Key().Name
+	return c.Subject()
 }
 
 func isMarker(c dns.Change) bool {

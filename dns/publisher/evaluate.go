@@ -194,12 +194,12 @@ func (p *Publisher) sourceRead(s *sourceState, name string) {
 		p.Log.Info("Source is read again", "source", name)
 		s.err = nil
 	}
-	p.Metrics.sourceFailing(name, false)
+	p.Metrics.sourceRead(name, nil)
 }
 
 func (p *Publisher) sourceFailed(s *sourceState, name string, err error) {
 	p.Metrics.sourceErrors.Inc()
-	p.Metrics.sourceFailing(name, true)
+	p.Metrics.sourceRead(name, err)
 	// The details of an error change, such as the port that a connection came from.
 	if s.err == nil {
 		p.Log.Error("Read a source; what it said before stays", "source", name, "err", err)

@@ -103,8 +103,9 @@ func (b builder) histograms(name, help string, labels ...string) *prometheus.His
 	return m
 }
 
-func (m *Metrics) sourceFailing(name string, failing bool) {
-	m.sourceFailed.WithLabelValues(name).Set(number(failing))
+// sourceRead shows whether a source could be read: err is nil, or why it couldn't.
+func (m *Metrics) sourceRead(name string, err error) {
+	m.sourceFailed.WithLabelValues(name).Set(number(err != nil))
 }
 
 func number(b bool) float64 {

@@ -31,17 +31,13 @@ func AddressesOf(node *corev1.Node) NodeAddresses {
 	return a
 }
 
-// Public returns the external addresses; together with the internal ones of IPv6, if
-// those are exposed; the internal ones when no address is external.
-func (a NodeAddresses) Public(exposeInternalIPv6 bool) []string {
-	switch {
-	case len(a.External) == 0:
-		return a.Internal
-	case exposeInternalIPv6:
-		return slices.Concat(a.External, a.InternalIPv6())
-	default:
+// Public returns the addresses of a Node that are reached from outside of the cluster: the
+// external ones and, with ExposeInternalIPv6, the internal ones of IPv6.
+func (s Settings) Public(a NodeAddresses) []string {
+	if !s.ExposeInternalIPv6 {
 		return a.External
 	}
+	return slices.Concat(a.External, a.InternalIPv6())
 }
 
 // InternalIPv6 returns the internal addresses that are of IPv6: those are often reached

@@ -144,6 +144,14 @@ func (r *Reader) Hosts(o *Object, fields ...string) []string {
 	return hosts
 }
 
+// ResultOf is Result for an object of which all names have the same targets: names, and those
+// of --fqdn-template.
+func (r *Reader) ResultOf(o *Object, names, targets []string) Result {
+	origin := r.Origin(o)
+	records, err := r.Templates.AddNames(origin.All(names, targets), o, origin, targets)
+	return r.Result(o, records, err)
+}
+
 // Result returns what came of evaluating an object, with what is wrong with its
 // annotations. It merges records. Of an unreadable object that is the reason.
 func (r *Reader) Result(o *Object, records []*dns.RecordSet, err error) Result {

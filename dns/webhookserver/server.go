@@ -74,7 +74,7 @@ func (s *Server) Handler() http.Handler { return s.mux }
 // listener. It returns an error when it can't serve.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
-		Handler:           s.mux,
+		Handler:           s.Handler(),
 		ReadTimeout:       s.config.ReadTimeout,
 		WriteTimeout:      s.config.WriteTimeout,
 		ReadHeaderTimeout: s.config.ReadHeaderTimeout,

@@ -151,6 +151,10 @@ func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 	} else {
 		each = nil
 	}
+	notOurs := metav1.ConditionUnknown
+	if certain {
+		notOurs = metav1.ConditionFalse
+	}
 	objects := make([]*externaldns.DNSRecord, len(changes))
 	inParallel(len(changes), func(i int) {
 		err := cause
@@ -159,7 +163,7 @@ func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 		}
 		if r := changes[i].New; r != nil && err != nil {
 			objects[i] = o.report(ctx, o.objectOf(r), finding{
-				owned: o.ownedAfter(r.Key(), certain), reason: externaldns.ReasonFailed, message: shorten(err.Error()),
+				owned: o.ownedOr(r.Key(), notOurs), reason: externaldns.ReasonFailed, message: shorten(err.Error()),
 			})
 		}
 	})
@@ -172,17 +176,13 @@ func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 	}
 }
 
-// ownedAfter says whose a record is after a failure to write it. What was ours stays so.
-func (o *Owner) ownedAfter(key dns.Key, certain bool) metav1.ConditionStatus {
-	e := o.entry(key)
-	switch {
-	case e != nil && (e.claim == programmed || e.claim == unsettled):
+// ownedOr returns whether a record is ours after a failure to write it: true if it was ours
+// before, and otherwise what is given.
+func (o *Owner) ownedOr(key dns.Key, otherwise metav1.ConditionStatus) metav1.ConditionStatus {
+	if e := o.entry(key); e != nil && (e.claim == programmed || e.claim == unsettled) {
 		return metav1.ConditionTrue
-	case certain:
-		return metav1.ConditionFalse
-	default:
-		return metav1.ConditionUnknown
 	}
+	return otherwise
 }
 
 // shorten keeps a message readable, and within what a condition can hold.

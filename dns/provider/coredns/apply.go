@@ -93,16 +93,11 @@ func divide(changes []dns.Change) []*work {
 	var works []*work
 	byName := map[string]*work{}
 	for i, c := range changes {
-		r := c.RecordSet()
-		name := dns.Canonical(r.Name)
-		about := name
-		if owned := dns.Canonical(r.Labels[dns.LabelOwnedRecord]); owned != "" {
-			about = owned
-		}
-		w := byName[about]
+		name, subject := dns.Canonical(c.RecordSet().Name), c.Subject()
+		w := byName[subject]
 		if w == nil {
 			w = &work{}
-			byName[about] = w
+			byName[subject] = w
 			works = append(works, w)
 		}
 		if !slices.Contains(w.names, name) {

@@ -3,7 +3,6 @@ package coredns
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
@@ -118,26 +117,10 @@ func tlsConfig() (*tls.Config, error) {
 		// The user asks for it.
 		config.InsecureSkipVerify = true
 	}
-	if ca := os.Getenv("ETCD_CA_FILE"); ca != "" {
-		text, err := os.ReadFile(ca)
-		if err != nil {
-			return nil, fmt.Errorf("ETCD_CA_FILE: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("ETCD_CA_FILE %s: has no certificate in PEM form", ca)
-		}
-	}
-	cert, key := os.Getenv("ETCD_CERT_FILE"), os.Getenv("ETCD_KEY_FILE")
-	switch {
-	case cert != "" && key != "":
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return nil, fmt.Errorf("ETCD_CERT_FILE and ETCD_KEY_FILE: %w", err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	case cert != key:
-		return nil, errors.New("ETCD_CERT_FILE and ETCD_KEY_FILE: one is missing: give both or neither")
+	const ca, cert, key = "ETCD_CA_FILE", "ETCD_CERT_FILE", "ETCD_KEY_FILE"
+	files := provider.TLSFiles{CA: os.Getenv(ca), Cert: os.Getenv(cert), Key: os.Getenv(key)}
+	if err := provider.ReadTLSFiles(config, files, provider.TLSFiles{CA: ca, Cert: cert, Key: key}); err != nil {
+		return nil, err
 	}
 	return config, nil
 }

@@ -88,7 +88,7 @@ func storable(r *dns.RecordSet) error {
 		return fmt.Errorf("name %q: a slash can't be in a name in etcd", r.Name)
 	}
 	types := []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT}
-	if isReverse(r.Name) {
+	if dns.IsReverseName(r.Name) {
 		types = []string{dns.TypePTR, dns.TypeTXT}
 	}
 	if !slices.Contains(types, r.Type) {

@@ -49,15 +49,10 @@ func (s *service) value(name, recordType string) string {
 
 // hostType returns the type of the record of a name that leads to a host.
 func hostType(name, host string) string {
-	if isReverse(name) {
+	if dns.IsReverseName(name) {
 		return dns.TypePTR
 	}
 	return dns.TypeOfTarget(host)
-}
-
-// isReverse reports whether a name is one of those that PTR records have.
-func isReverse(name string) bool {
-	return strings.HasSuffix(name, ".in-addr.arpa") || strings.HasSuffix(name, ".ip6.arpa")
 }
 
 // layout knows where names are in etcd.

@@ -59,7 +59,7 @@ type share struct {
 // refuse returns why no provider is to make a change.
 func (p *Provider) refuse(z *zone, c dns.Change) error {
 	key := c.RecordSet().Key()
-	if name, ok := p.closest(key.Name); !ok || name != z.Name {
+	if closest := p.closest(key.Name); closest == nil || closest.Name != z.Name {
 		return fmt.Errorf("%w: %s is not in the zone %s", provider.ErrRejected, key.Name, z.Name)
 	}
 	for i, has := range z.has {

@@ -116,20 +116,24 @@ func common(lists [][]dns.Zone) ([]*zone, error) {
 			names[dns.Canonical(z.Name)] = true
 		}
 	}
+	finders := make([]*dns.ZoneFinder, len(lists))
+	for i, list := range lists {
+		finders[i] = dns.NewZoneFinder(list)
+	}
 	var found []*zone
 	for name := range names {
 		z := &zone{
 			Zone: dns.Zone{ID: name, Name: name, Private: true}, unfinished: map[dns.Key]bool{},
 			has: make([]map[dns.Key]*dns.RecordSet, len(lists)),
 		}
-		for _, list := range lists {
-			part, n := around(list, name)
-			if n > 1 {
-				return nil, fmt.Errorf("a provider has %d zones named %s, of which only one can be combined with those of others; name it by its id", n, part.Name)
+		for _, finder := range finders {
+			parts := finder.FindAll(name)
+			if len(parts) > 1 {
+				return nil, fmt.Errorf("a provider has %d zones named %s, of which only one can be combined with those of others; name it by its id", len(parts), parts[0].Name)
 			}
-			if n == 1 {
-				z.parts = append(z.parts, part)
-				z.Private = z.Private && part.Private
+			if len(parts) == 1 {
+				z.parts = append(z.parts, parts[0])
+				z.Private = z.Private && parts[0].Private
 			}
 		}
 		if len(z.parts) == len(lists) {
@@ -138,22 +142,6 @@ func common(lists [][]dns.Zone) ([]*zone, error) {
 	}
 	slices.SortFunc(found, func(a, b *zone) int { return strings.Compare(a.Name, b.Name) })
 	return found, nil
-}
-
-// around returns the closest zone that a name is in, and how many there are of its name.
-func around(list []dns.Zone, name string) (closest dns.Zone, n int) {
-	for at := name; ; {
-		for _, z := range list {
-			if dns.Canonical(z.Name) == at {
-				closest = z
-				n++
-			}
-		}
-		if n > 0 || at == "" {
-			return closest, n
-		}
-		_, at, _ = strings.Cut(at, ".")
-	}
 }
 
 // Adjust implements [provider.Adjuster]: the record sets go through all providers in turn, and
@@ -190,20 +178,13 @@ func (p *Provider) Batch() (size int, interval time.Duration) {
 
 // DomainFilter implements [provider.DomainFilterer]: names have to pass those of all.
 func (p *Provider) DomainFilter(ctx context.Context) dns.Filter {
-	var all filters
+	var all []dns.Filter
 	for _, member := range p.members {
 		if f, ok := member.(provider.DomainFilterer); ok {
 			all = append(all, f.DomainFilter(ctx))
 		}
 	}
-	return all
-}
-
-type filters []dns.Filter
-
-// Match implements [dns.Filter].
-func (f filters) Match(name string) bool {
-	return !slices.ContainsFunc(f, func(one dns.Filter) bool { return !one.Match(name) })
+	return dns.MatchAll(all...)
 }
 
 func (p *Provider) find(name string) (*zone, error) {
@@ -215,14 +196,10 @@ func (p *Provider) find(name string) (*zone, error) {
 	return nil, fmt.Errorf("%w: %q is not a zone of all providers", provider.ErrRejected, name)
 }
 
-// closest returns the name of the zone that a name is in, and whether there is one.
-func (p *Provider) closest(name string) (string, bool) {
+// closest returns the zone that a name is in; nil for none.
+func (p *Provider) closest(name string) *zone {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for at := dns.Canonical(name); ; {
-		if _, ok := p.zones[at]; ok || at == "" {
-			return at, ok
-		}
-		_, at, _ = strings.Cut(at, ".")
-	}
+	z, _ := dns.ClosestZone(p.zones, name)
+	return z
 }

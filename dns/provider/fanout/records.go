@@ -39,7 +39,7 @@ func (p *Provider) read(ctx context.Context, z *zone) error {
 		has := make(map[dns.Key]*dns.RecordSet, len(list))
 		for _, r := range list {
 			// The zone of the provider may be a greater one, or have smaller ones in it.
-			if name, ok := p.closest(r.Name); ok && name == z.Name {
+			if closest := p.closest(r.Name); closest != nil && closest.Name == z.Name {
 				has[r.Key()] = r
 			}
 		}

@@ -2,8 +2,6 @@ package inmemory
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -36,7 +34,7 @@ func (c *Config) Open(_ context.Context, in provider.Input) (provider.Provider, 
 	p := New()
 	p.dryRun = in.DryRun
 	for _, name := range c.Zones {
-		if !endsWithAny(name, in.ZoneIDs) || !endsWithAny(name, in.ZoneNames) {
+		if !dns.ZoneNameEndsWith(name, in.ZoneIDs) || !dns.ZoneNameEndsWith(name, in.ZoneNames) {
 			continue
 		}
 		if err := p.CreateZone(name); err != nil {
@@ -44,11 +42,4 @@ func (c *Config) Open(_ context.Context, in provider.Input) (provider.Provider, 
 		}
 	}
 	return p, nil
-}
-
-// endsWithAny reports whether a name has one of the endings, or there are none.
-func endsWithAny(name string, endings []string) bool {
-	return len(endings) == 0 || slices.ContainsFunc(endings, func(ending string) bool {
-		return strings.HasSuffix(dns.Canonical(name), dns.Canonical(ending))
-	})
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -157,12 +156,8 @@ func (p *Provider) find(name string) (*zone, error) {
 
 // closest returns the zone that a name is in, the one with the longest name; nil for none.
 func (p *Provider) closest(name string) *zone {
-	for at := dns.Canonical(name); ; {
-		if z := p.zones[at]; z != nil || at == "" {
-			return z
-		}
-		_, at, _ = strings.Cut(at, ".")
-	}
+	z, _ := dns.ClosestZone(p.zones, name)
+	return z
 }
 
 // All returns the record sets of a zone, past the hooks.

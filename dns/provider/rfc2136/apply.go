@@ -139,7 +139,7 @@ func (a *attempt) batch(first int) int {
 // send sends groups in one message, or in two halves if the server refuses it. It fails
 // when nobody knows what became of them.
 func (a *attempt) send(ctx context.Context, s *session, groups []*group) error {
-	err := s.update(ctx, newMessage(a.zone, groups, a.provider.axfr))
+	err := s.update(ctx, newMessage(a.zone, groups))
 	switch {
 	case err == nil:
 		return a.made(ctx, s, groups)

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -195,22 +193,8 @@ func (c *Config) tlsConfig(files provider.TLSFiles) (*tls.Config, error) {
 		return nil, nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{"dot"}, InsecureSkipVerify: c.SkipTLSVerify}
-	if files.CA != "" {
-		pem, err := os.ReadFile(files.CA)
-		if err != nil {
-			return nil, fmt.Errorf("--tls-ca: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--tls-ca: there is no certificate in %s", files.CA)
-		}
-	}
-	if files.Cert != "" || files.Key != "" {
-		pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
-		if err != nil {
-			return nil, fmt.Errorf("--tls-client-cert and --tls-client-cert-key: %w", err)
-		}
-		config.Certificates = []tls.Certificate{pair}
+	if err := files.AddTo(config); err != nil {
+		return nil, err
 	}
 	return config, nil
 }
@@ -228,16 +212,9 @@ func (c *Config) zones(in provider.Input) (map[string]*zone, error) {
 			return nil, fmt.Errorf("--rfc2136-zone: %w", err)
 		}
 		canonical := strings.TrimSuffix(full, ".")
-		if endsWithAny(canonical, in.ZoneIDs) && endsWithAny(canonical, in.ZoneNames) {
+		if dns.ZoneNameEndsWith(canonical, in.ZoneIDs) && dns.ZoneNameEndsWith(canonical, in.ZoneNames) {
 			zones[canonical] = &zone{Zone: dns.Zone{ID: canonical, Name: canonical}, full: full}
 		}
 	}
 	return zones, nil
-}
-
-// endsWithAny reports whether a name has one of the endings, or there are none.
-func endsWithAny(name string, endings []string) bool {
-	return len(endings) == 0 || slices.ContainsFunc(endings, func(ending string) bool {
-		return strings.HasSuffix(name, dns.Canonical(ending))
-	})
 }

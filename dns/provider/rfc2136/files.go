@@ -123,7 +123,7 @@ func zoneOfFile(path string) string {
 // --zone-name-filter and --zone-id-filter.
 func (f *Files) Keep(endings []string) {
 	for name := range f.sets {
-		if !endsWithAny(name, endings) {
+		if !dns.ZoneNameEndsWith(name, endings) {
 			delete(f.sets, name)
 		}
 	}

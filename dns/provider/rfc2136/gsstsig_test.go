@@ -184,7 +184,7 @@ func gssForgotten(t *testing.T, s *bindtest.Server, p *Provider) {
 	defer session.close()
 	deleteKey(t, session)
 	r := record("late", "A", "192.0.2.1")
-	m := newMessage(p.zones[zoneName], p.groups(p.zones[zoneName], []dns.Change{created(r)}), true)
+	m := newMessage(p.zones[zoneName], p.groups(p.zones[zoneName], []dns.Change{created(r)}))
 	err = session.update(t.Context(), m)
 	if !errors.Is(err, provider.ErrCredentials) || !strings.Contains(err.Error(), "BADKEY") || strings.Contains(err.Error(), "--rfc2136-tsig") {
 		t.Errorf("got %v", err)

@@ -6,12 +6,9 @@ import (
 	"strings"
 
 	mdns "github.com/miekg/dns"
-	"golang.org/x/net/idna"
-)
 
-// lookup turns labels with other than ASCII characters into what is looked up for
-// them (spec/dns.md §1.10).
-var lookup = idna.New(idna.MapForLookup(), idna.Transitional(true), idna.StrictDomainName(false))
+	"github.com/signpostd/signpost/dns"
+)
 
 // domainName returns a name as miekg/dns has it after it came over the wire: in ASCII,
 // with what is special escaped, and with a dot at its end.
@@ -19,7 +16,7 @@ func domainName(name string) (string, error) {
 	ascii := name
 	if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e }) {
 		var err error
-		if ascii, err = lookup.ToASCII(name); err != nil {
+		if ascii, err = dns.ToASCII(name); err != nil {
 			return "", fmt.Errorf("%q is not a domain name: %w", name, err)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -66,10 +65,6 @@ func (p *Provider) find(z dns.Zone) (*zone, error) {
 
 // closest returns the zone that a name is in, the one with the longest name; nil for none.
 func (p *Provider) closest(name string) *zone {
-	for at := dns.Canonical(name); ; {
-		if z := p.zones[at]; z != nil || at == "" {
-			return z
-		}
-		_, at, _ = strings.Cut(at, ".")
-	}
+	z, _ := dns.ClosestZone(p.zones, name)
+	return z
 }

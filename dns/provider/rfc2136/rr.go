@@ -72,14 +72,14 @@ func textRR(h mdns.RR_Header, target string) (mdns.RR, error) {
 	}
 	txt := &mdns.TXT{Hdr: h}
 	for _, s := range all {
-		txt.Txt = append(txt.Txt, escape(s))
+		txt.Txt = append(txt.Txt, dns.EscapeString(s))
 	}
 	return txt, nil
 }
 
 // numbersRR returns a record whose target is numbers and then a name.
 func numbersRR(h mdns.RR_Header, target string) (mdns.RR, error) {
-	fields, err := words(target)
+	fields, err := dns.Words(target)
 	if err != nil {
 		return nil, err
 	}
@@ -89,13 +89,13 @@ func numbersRR(h mdns.RR_Header, target string) (mdns.RR, error) {
 	}
 	numbers := make([]uint16, len(names))
 	for i := range names {
-		n, err := strconv.ParseUint(fields[i].raw, 10, 16)
+		n, err := strconv.ParseUint(fields[i].Raw, 10, 16)
 		if err != nil {
 			return nil, fmt.Errorf("the %s in %q must be a number from 0 to 65535", names[i], target)
 		}
 		numbers[i] = uint16(n)
 	}
-	name, err := targetName(fields[len(names)].raw)
+	name, err := targetName(fields[len(names)].Raw)
 	if err != nil {
 		return nil, err
 	}
@@ -107,30 +107,30 @@ func numbersRR(h mdns.RR_Header, target string) (mdns.RR, error) {
 
 // naptrRR returns a record of the form that RFC 3403 4.1 has.
 func naptrRR(h mdns.RR_Header, target string) (mdns.RR, error) {
-	list, err := words(target)
+	list, err := dns.Words(target)
 	if err != nil {
 		return nil, err
 	}
 	if len(list) != 6 {
 		return nil, fmt.Errorf("%q must be order, preference, flags, services, regexp and replacement", target)
 	}
-	order, orderErr := strconv.ParseUint(list[0].raw, 10, 16)
-	preference, preferenceErr := strconv.ParseUint(list[1].raw, 10, 16)
+	order, orderErr := strconv.ParseUint(list[0].Raw, 10, 16)
+	preference, preferenceErr := strconv.ParseUint(list[1].Raw, 10, 16)
 	if orderErr != nil || preferenceErr != nil {
 		return nil, fmt.Errorf("order and preference in %q must be numbers from 0 to 65535", target)
 	}
 	for _, w := range list[2:5] {
-		if len(w.text) > maxString {
-			return nil, fmt.Errorf("%s is longer than %d octets", w.raw, maxString)
+		if len(w.Text) > dns.MaxString {
+			return nil, fmt.Errorf("%s is longer than %d octets", w.Raw, dns.MaxString)
 		}
 	}
-	replacement, err := targetName(list[5].raw)
+	replacement, err := targetName(list[5].Raw)
 	if err != nil {
 		return nil, err
 	}
 	return &mdns.NAPTR{
 		Hdr: h, Order: uint16(order), Preference: uint16(preference),
-		Flags: escape(list[2].text), Service: escape(list[3].text), Regexp: escape(list[4].text), Replacement: replacement,
+		Flags: dns.EscapeString(list[2].Text), Service: dns.EscapeString(list[3].Text), Regexp: dns.EscapeString(list[4].Text), Replacement: replacement,
 	}, nil
 }
 
@@ -195,10 +195,10 @@ func textTargetOf(list []string) (string, error) {
 	if len(list) == 0 {
 		return "", errShort
 	}
-	all := make([][]byte, len(list))
+	all := make([]string, len(list))
 	for i, s := range list {
 		var err error
-		if all[i], err = unescape(s); err != nil {
+		if all[i], err = dns.UnescapeString(s); err != nil {
 			return "", err
 		}
 	}
@@ -208,11 +208,11 @@ func textTargetOf(list []string) (string, error) {
 func naptrTarget(rr *mdns.NAPTR) (string, error) {
 	var quoted [3]string
 	for i, s := range []string{rr.Flags, rr.Service, rr.Regexp} {
-		text, err := unescape(s)
+		text, err := dns.UnescapeString(s)
 		if err != nil {
 			return "", err
 		}
-		quoted[i] = quote(text)
+		quoted[i] = dns.QuoteString(text)
 	}
 	return fmt.Sprintf("%d %d %s %s %s %s", rr.Order, rr.Preference, quoted[0], quoted[1], quoted[2], rr.Replacement), nil
 }

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	mdns "github.com/miekg/dns"
 
@@ -23,6 +23,9 @@ type edit struct {
 	old, new []mdns.RR
 	// gone are the records to delete, fresh those to add.
 	gone, fresh []mdns.RR
+	// listed is true when the zone was listed, so that a change without Old says that there is
+	// no such record set.
+	listed bool
 }
 
 // group is the edits that are made together: those of a name, and of the ownership
@@ -36,7 +39,7 @@ type group struct {
 // newEdit checks a change and works out what it comes to.
 func (p *Provider) newEdit(z *zone, index int, c dns.Change) (*edit, error) {
 	r := c.RecordSet()
-	e := &edit{index: index, rrtype: rrTypes[r.Type]}
+	e := &edit{index: index, rrtype: rrTypes[r.Type], listed: p.axfr}
 	var err error
 	if e.name, err = ownerName(r.Name); err != nil {
 		return nil, err
@@ -87,11 +90,7 @@ func (p *Provider) groups(z *zone, changes []dns.Change) []*group {
 	byName := map[string]*group{}
 	for i, c := range changes {
 		name := dns.Canonical(c.RecordSet().Name)
-		subject := name
-		if owned := c.RecordSet().Labels[dns.LabelOwnedRecord]; owned != "" {
-			subject = dns.Canonical(owned)
-		}
-		g := join(byName, &all, name, subject)
+		g := join(byName, &all, name, c.Subject())
 		e, err := p.newEdit(z, i, c)
 		if err != nil {
 			g.err = errors.Join(g.err, fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, name, c.RecordSet().Type, err))
@@ -176,11 +175,11 @@ func (g *group) aliases() []*edit {
 }
 
 // newMessage returns the update for some groups.
-func newMessage(z *zone, groups []*group, listed bool) *mdns.Msg {
+func newMessage(z *zone, groups []*group) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate(z.full)
 	for _, g := range groups {
-		g.require(m, listed)
+		g.require(m)
 		var gone, fresh []mdns.RR
 		for _, e := range g.edits {
 			if apex := e.rrtype == mdns.TypeNS && e.name == z.full; apex {
@@ -206,13 +205,13 @@ var alone = []uint16{
 
 // require adds what the group relies on: that the zone is as it was listed, if it was,
 // and that no server has to ignore anything (RFC 2136 3.4.2.2).
-func (g *group) require(m *mdns.Msg, listed bool) {
+func (g *group) require(m *mdns.Msg) {
 	absent := map[string][]uint16{}
 	for _, e := range g.edits {
 		switch {
 		case e.old != nil:
 			m.Used(copies(e.old))
-		case listed:
+		case e.listed:
 			absent[e.name] = append(absent[e.name], e.rrtype)
 		}
 		switch {
@@ -225,9 +224,9 @@ func (g *group) require(m *mdns.Msg, listed bool) {
 	}
 	for _, e := range g.edits {
 		// What the group itself changes is spoken for above.
-		absent[e.name] = slices.DeleteFunc(absent[e.name], func(t uint16) bool { return t == e.rrtype && (e.old != nil || !listed) })
+		absent[e.name] = slices.DeleteFunc(absent[e.name], func(t uint16) bool { return t == e.rrtype && (e.old != nil || !e.listed) })
 	}
-	for _, name := range sortedKeys(absent) {
+	for _, name := range slices.Sorted(maps.Keys(absent)) {
 		slices.Sort(absent[name])
 		for _, t := range slices.Compact(absent[name]) {
 			m.RRsetNotUsed([]mdns.RR{&mdns.ANY{Hdr: mdns.RR_Header{Name: name, Rrtype: t}}})
@@ -242,13 +241,4 @@ func copies(list []mdns.RR) []mdns.RR {
 		copied[i] = mdns.Copy(rr)
 	}
 	return copied
-}
-
-func sortedKeys(m map[string][]uint16) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, strings.Compare)
-	return names
 }

@@ -2,15 +2,14 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
 // MediaType is that of every message of the protocol.
@@ -74,15 +73,9 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	context.AfterFunc(ctx, transport.CloseIdleConnections)
-	sender := in.Wrap(transport)
-	if in.DryRun {
-		sender = dryRun{next: sender}
-	}
 	return &remote{
 		base:        base,
-		client:      &http.Client{Transport: sender, CheckRedirect: followReads},
+		client:      httpapi.NewClient(ctx, in, httpapi.Options{Reads: reads, Redirect: followReads}),
 		timeout:     c.ReadTimeout + c.WriteTimeout,
 		maxBody:     c.MaxBodySize,
 		metrics:     m,
@@ -91,13 +84,9 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 }
 
 func (c *Config) check() (*url.URL, error) {
-	base, err := url.Parse(c.URL)
+	base, err := httpapi.ParseURL("--webhook-provider-url", c.URL, DefaultURL)
 	if err != nil {
-		// What url.Parse says repeats the text, which may have a password in it.
-		return nil, errors.New("--webhook-provider-url: not a URL: give one such as " + DefaultURL)
-	}
-	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, fmt.Errorf("--webhook-provider-url %s: give one that begins with http:// or https:// and names a host", base.Redacted())
+		return nil, err
 	}
 	if c.ReadTimeout < 0 || c.WriteTimeout < 0 || c.ReadTimeout+c.WriteTimeout == 0 {
 		return nil, fmt.Errorf("--webhook-provider-read-timeout %v and -write-timeout %v: must be positive", c.ReadTimeout, c.WriteTimeout)

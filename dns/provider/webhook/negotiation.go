@@ -5,20 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-const (
-	// tries is how often one negotiation asks, with firstPause and then twice as long each
-	// time in between.
-	tries      = 5
-	firstPause = 500 * time.Millisecond
-)
+// attempts is how one negotiation asks.
+var attempts = httpapi.Retry{Tries: 5, FirstPause: 500 * time.Millisecond, Again: passing}
 
 // negotiation is what is known of the names that the provider can have.
 type negotiation struct {
@@ -83,25 +79,12 @@ func (p *remote) negotiate(ctx context.Context) (dns.Filter, error) {
 }
 
 // ask asks until there is an answer, or a reason not to go on.
-func (p *remote) ask(ctx context.Context) (dns.Filter, error) {
-	pause := firstPause
-	for try := 1; ; try++ {
-		filter, err := p.askOnce(ctx)
-		if err == nil {
-			return filter, nil
-		}
-		if try == tries || !passing(err) {
-			return nil, err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, fmt.Errorf("%w, after %w", ctx.Err(), err)
-		}
-		pause *= 2
-	}
+func (p *remote) ask(ctx context.Context) (filter dns.Filter, err error) {
+	err = attempts.Do(ctx, func() error {
+		filter, err = p.askOnce(ctx)
+		return err
+	})
+	return filter, err
 }
 
 func (p *remote) askOnce(ctx context.Context) (dns.Filter, error) {
@@ -118,17 +101,11 @@ func (p *remote) askOnce(ctx context.Context) (dns.Filter, error) {
 
 // passing reports whether asking again may help.
 func passing(err error) bool {
-	var status *statusError
+	var status *httpapi.StatusError
 	if errors.As(err, &status) {
-		return status.status >= 500
+		return status.Status >= 500
 	}
-	return unreachable(err)
-}
-
-// unreachable reports whether no answer came.
-func unreachable(err error) bool {
-	var transport *url.Error
-	return errors.As(err, &transport) && !errors.Is(err, provider.ErrDryRun)
+	return httpapi.Unreachable(err)
 }
 
 // noName is the filter of a provider of which nothing is known yet.

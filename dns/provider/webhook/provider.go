@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
 // The paths below the base.
@@ -119,7 +120,7 @@ func (p *remote) call(ctx context.Context, m counters, e exchange) error {
 		return nil
 	}
 	m.errors.Inc()
-	if unreachable(err) {
+	if httpapi.Unreachable(err) {
 		p.negotiation.expire()
 	}
 	return err

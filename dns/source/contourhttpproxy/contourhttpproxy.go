@@ -96,8 +96,5 @@ func (s *proxies) evaluate(key source.Key) source.Result {
 	if len(targets) == 0 {
 		targets = p.addresses
 	}
-	origin := s.reader.Origin(&p.Object)
-	records := origin.All(s.reader.Hosts(&p.Object, p.host), targets)
-	records, err := s.reader.Templates.AddNames(records, &p.Object, origin, targets)
-	return s.reader.Result(&p.Object, records, err)
+	return s.reader.ResultOf(&p.Object, s.reader.Hosts(&p.Object, p.host), targets)
 }

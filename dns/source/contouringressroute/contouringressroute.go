@@ -148,10 +148,7 @@ func (s *routes) evaluate(key source.Key) source.Result {
 		return s.reader.Result(&r.Object, nil, nil)
 	}
 	targets, problems := s.targets(r)
-	origin := s.reader.Origin(&r.Object)
-	records := origin.All(s.reader.Hosts(&r.Object, r.host), targets)
-	records, err := s.reader.Templates.AddNames(records, &r.Object, origin, targets)
-	result := s.reader.Result(&r.Object, records, err)
+	result := s.reader.ResultOf(&r.Object, s.reader.Hosts(&r.Object, r.host), targets)
 	result.Problems = append(result.Problems, problems...)
 	return result
 }

@@ -135,10 +135,7 @@ func (s *ingresses) evaluate(key source.Key) source.Result {
 	if len(targets) == 0 {
 		targets = obj.addresses
 	}
-	origin := s.reader.Origin(&obj.Object)
-	records := origin.All(s.hosts(obj), targets)
-	records, err := s.reader.Templates.AddNames(records, &obj.Object, origin, targets)
-	return s.reader.Result(&obj.Object, records, err)
+	return s.reader.ResultOf(&obj.Object, s.hosts(obj), targets)
 }
 
 // hosts returns the names that an Ingress asks for without templates.

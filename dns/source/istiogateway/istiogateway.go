@@ -120,9 +120,7 @@ func (s *gateways) evaluate(key source.Key) source.Result {
 	if err != nil {
 		return s.reader.Result(&g.Object, nil, err)
 	}
-	origin := s.reader.Origin(&g.Object)
-	records, err := s.reader.Templates.AddNames(origin.All(s.reader.Hosts(&g.Object, g.hosts...), targets), &g.Object, origin, targets)
-	return s.reader.Result(&g.Object, records, err)
+	return s.reader.ResultOf(&g.Object, s.reader.Hosts(&g.Object, g.hosts...), targets)
 }
 
 // targets returns what the hosts of a Gateway point to.

@@ -66,8 +66,12 @@ func (s *nodes) evaluate(key source.Key) source.Result {
 		return source.Result{}
 	}
 	targets := obj.Annotations.Targets
-	if len(targets) == 0 {
-		targets = obj.addresses.Public(s.settings.ExposeInternalIPv6)
+	switch {
+	case len(targets) > 0:
+	case len(obj.addresses.External) > 0:
+		targets = s.settings.Public(obj.addresses)
+	default:
+		targets = obj.addresses.Internal
 	}
 	records, err := s.records(obj, targets)
 	result := s.reader.Result(&obj.Object, records, err)

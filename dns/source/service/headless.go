@@ -3,8 +3,6 @@ package service
 import (
 	"slices"
 	"strings"
-
-	"github.com/signpostd/signpost/dns/source"
 )
 
 // headless returns the targets of a headless Service: what its pods are reached at, for
@@ -103,15 +101,7 @@ func (e *evaluation) externalAddresses(of string) []string {
 	if on == nil {
 		return nil
 	}
-	return e.public(on.addresses)
-}
-
-// public returns addresses that are reached from outside of the cluster.
-func (e *evaluation) public(a source.NodeAddresses) []string {
-	if !e.settings.ExposeInternalIPv6 {
-		return a.External
-	}
-	return slices.Concat(a.External, a.InternalIPv6())
+	return e.settings.Public(on.addresses)
 }
 
 // sorted returns targets in an order that doesn't depend on that of slices, each once.

@@ -56,7 +56,7 @@ func (e *evaluation) legacy() []*dns.RecordSet {
 	var external, internal []string
 	for _, n := range e.nodes.List() {
 		if n.hasRole {
-			external = append(external, e.public(n.addresses)...)
+			external = append(external, e.settings.Public(n.addresses)...)
 			internal = append(internal, n.addresses.Internal...)
 		}
 	}

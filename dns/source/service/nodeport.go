@@ -35,7 +35,7 @@ func (e *evaluation) accessible(a source.NodeAddresses) []string {
 	case access == "private":
 		return a.Internal
 	case access == "public", len(a.External) > 0:
-		return e.public(a)
+		return e.settings.Public(a)
 	default:
 		return a.Internal
 	}
