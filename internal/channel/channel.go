@@ -1,7 +1,8 @@
 // Package channel has what several packages ask of a channel that only closes, such as that of
 // context.Context.Done or of a snapshot that becomes stale.
 //
-// Package destination, kube/linked, dns/publisher and the command call it, from any goroutine.
+// It is for states that are reached once and never left: packages destination, kube/linked,
+// dns/publisher and internal/process ask it without waiting, from any goroutine.
 package channel
 
 // IsClosed reports whether a channel on which nobody sends is closed.
