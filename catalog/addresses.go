@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// addressIndex finds what has an IP address: the Services whose cluster IP it is,
-// the workloads whose own IP it is, and the pods that have a port on the host
-// whose IP it is.
+// addressIndex finds what has an IP address: the Services with this cluster IP, the workloads
+// with this IP of their own, and the pods that have a port on the host with this IP.
 type addressIndex struct {
 	services  map[addressKey][]ServiceKey
 	workloads map[addressKey][]*workloadEntry
@@ -87,7 +86,7 @@ func (s *state) unfileWorkload(w *workloadEntry) {
 	}
 }
 
-// workloadChanged reports everything as changed that can be known of a workload.
+// workloadChanged reports all facts about a workload as changed.
 func (s *state) workloadChanged(v *Workload) {
 	s.facts.changed(fact{object: v.ID()})
 	s.addressesChanged(v.addresses())

@@ -184,7 +184,7 @@ func TestUnencodableEndpoint(t *testing.T) {
 	}
 	want := []object.Problem{{
 		Kind: "Pod", Namespace: "ns", Name: "b", Field: "address 10.0.0.2:8080",
-		Reason: "the pod is labelled as meshed but has no container named linkerd-proxy",
+		Reason: "the pod is labelled as meshed but has no container named linkerd-proxy; inject the proxy or remove the label linkerd.io/control-plane-ns",
 	}}
 	if diff := cmp.Diff(want, reported); diff != "" {
 		t.Errorf("reported (-want +got):\n%s", diff)

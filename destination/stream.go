@@ -19,21 +19,20 @@ type stream struct {
 	progress
 }
 
-// progress says how far a stream is behind. The stream writes it, the metrics
-// read it.
+// progress is how far a stream is behind. The stream writes it, the metrics read it.
 type progress struct {
-	// behind is when the answer being sent became known, in nanoseconds since 1970;
-	// zero while the stream has everything.
+	// behind is when the answer that is being sent became known, in nanoseconds since 1970; zero
+	// while nothing is being sent.
 	behind atomic.Int64
 }
 
-// begin notes that an answer which became known at that time is being sent.
+// begin notes that an answer is being sent which became known at this time.
 func (p *progress) begin(at time.Time) { p.behind.Store(at.UnixNano()) }
 
-// finish notes that it was.
+// finish notes that the answer was sent.
 func (p *progress) finish() { p.behind.Store(0) }
 
-// lag returns how long the stream has been behind what is known.
+// lag returns how long the answer that is being sent has been known.
 func (p *progress) lag(now time.Time) time.Duration {
 	at := p.behind.Load()
 	if at == 0 {
@@ -57,8 +56,8 @@ type position struct {
 	joined  bool
 }
 
-// run sends answers until the context or the server ends; then it returns nil,
-// which the client sees as a clean end. The error is that of a failed send.
+// run sends answers until the context or the server ends. It then returns nil, which the client
+// sees as the status OK. The error is that of a failed send.
 func (s *stream) run(ctx context.Context) error {
 	var at position
 	for {
@@ -73,17 +72,17 @@ func (s *stream) run(ctx context.Context) error {
 	}
 }
 
-// followed is the view that a stream follows, for a client whose place is known
-// until it has moved.
+// followed is the view that a stream follows, and the client that it is for. The channel moved
+// closes when the place of the client is out of date.
 type followed struct {
 	view   *view
 	client catalog.Client
 	moved  <-chan struct{}
 }
 
-// follow sends what the view says until the stream ends, or until another view
-// is the right one: the client's node moved to another zone, or the Service's
-// answers depend on other things than before.
+// follow sends the answers of a view until the stream ends or needs another view: when the
+// client's node has moved to another zone, or when the answers about the Service depend on
+// another property of the client.
 func (s *stream) follow(ctx context.Context, f followed, at *position) (ended bool, err error) {
 	done := ctx.Done()
 	at.joined = false
@@ -112,7 +111,7 @@ func (s *stream) follow(ctx context.Context, f followed, at *position) (ended bo
 func (s *stream) bring(a *answer, at *position) error {
 	since := a.at
 	if !at.joined {
-		since = time.Now() // an answer may be older than the stream's wish for it
+		since = time.Now() // the answer may be older than the stream
 	}
 	s.begin(since)
 	if err := s.sendLacking(a, at); err != nil {

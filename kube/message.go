@@ -20,8 +20,8 @@ var errMalformed = errors.New("the protobuf is cut off or malformed")
 //	}
 //	return f.err
 //
-// As in other protobuf decoders, a field that is encoded in another way than its definition
-// says is one that nobody knows: it is skipped.
+// As in other protobuf decoders, a field that isn't encoded as its definition says counts as
+// unknown: it is skipped.
 type fields struct {
 	// rest is what follows the field.
 	rest   []byte
@@ -34,8 +34,8 @@ type fields struct {
 }
 
 // next goes to the next field of an encoding, which is [protowire.BytesType] or
-// [protowire.VarintType], and reports whether there is one. There is none when the message is
-// at its end or malformed.
+// [protowire.VarintType], and reports whether there is one. There is none at the end of the
+// message, and in a malformed one.
 func (f *fields) next(encoding protowire.Type) bool {
 	for len(f.rest) > 0 {
 		number, kind, n := protowire.ConsumeTag(f.rest)

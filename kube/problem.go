@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Problem says that a part of an object can't be used, or all of it. It costs only what it
-// names; the rest of the object stays in use.
+// Problem says that an object, or a part of it, can't be used. The rest of the object stays in
+// use.
 type Problem struct {
 	// Field is the path of the field concerned, such as "endpoints[3].addresses[0]"; empty
 	// for the whole object.
@@ -27,8 +27,8 @@ type Of struct {
 	UID string
 }
 
-// Report takes the problems of objects. It is called from many goroutines, and with the same
-// problem for each version of an object that has it; it must not block.
+// Report takes the problems of objects. It is called from many goroutines, with the same
+// problem for each version of an object that has it, and must not block.
 type Report func(Of, Problem)
 
 // objectOf names an object of a resource.
@@ -59,8 +59,8 @@ func messageOf(f Form, r schema.GroupVersionResource, message []byte) Of {
 // their metadata.
 var metadataOnly = reflect.TypeFor[metav1.PartialObjectMetadata]()
 
-// kindName returns the kind of the objects of a Go type. Those in protobuf don't name it. Where
-// the Go type doesn't either, the resource has to do, such as "nodes".
+// kindName returns the name of a kind by its Go type: objects in protobuf don't have it. Where
+// the Go type doesn't tell, it returns the name of the resource, such as "nodes".
 func kindName(goType reflect.Type, r schema.GroupVersionResource) string {
 	if goType == metadataOnly {
 		return r.Resource

@@ -183,7 +183,7 @@ func TestPaths(t *testing.T) {
 		"/apis/networking.istio.io/v1/virtuals" + all:      "404 no such resource: name its kind when the server is made",
 		"/api/v1/services/one" + all:                       "404 no such resource: name its kind when the server is made",
 		"/version":                                         "404 no such resource: name its kind when the server is made",
-		"/api/v1/services?watch=true":                      "410 only watches that begin with what there is",
+		"/api/v1/services?watch=true":                      "410 only watches with sendInitialEvents=true are served",
 	} {
 		if got := watched(t, s, path); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)

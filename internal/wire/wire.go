@@ -18,21 +18,20 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// ErrMalformed is the error of a message that is cut off, or no protobuf.
+// ErrMalformed is the error of a message that is cut off or is no protobuf.
 var ErrMalformed = errors.New("the protobuf is cut off or malformed")
 
-// The encodings that nearly all fields have, as they are in a tag.
+// The encodings of nearly all fields, as a tag has them.
 const (
 	varintType = uint64(protowire.VarintType)
 	bytesType  = uint64(protowire.BytesType)
 )
 
-// valid reports whether the number in a tag is one that a field may have.
+// valid reports whether a field may have the number in a tag.
 func valid(tag uint64) bool { return tag>>3-1 < uint64(protowire.MaxValidNumber) }
 
-// long returns the number of more than one byte at b[i:], and where it ends. Where there
-// is none it returns the greatest number, which is no tag and more than any length, and a
-// negative end.
+// long returns the varint of more than one byte at b[i:], and where it ends. If it is malformed,
+// long returns the greatest number, which is no tag and more than any length, and a negative end.
 func long(b []byte, i int) (value uint64, end int) {
 	if i+1 < len(b) && b[i+1] < 0x80 {
 		return uint64(b[i]&0x7f) | uint64(b[i+1])<<7, i + 2
@@ -44,8 +43,8 @@ func long(b []byte, i int) (value uint64, end int) {
 	return value, i + n
 }
 
-// other returns where the value at message[i:] ends that has neither a length nor is a
-// varint, and a negative number where there is none.
+// other returns where the value at message[i:] ends, which neither has a length nor is a varint.
+// It returns a negative number if the value is malformed.
 func other(message []byte, tag uint64, i int) (end int) {
 	n := protowire.ConsumeFieldValue(protowire.Number(tag>>3), protowire.Type(tag&7), message[i:])
 	if n < 0 {
