@@ -57,7 +57,8 @@ type Loop struct {
 type Config struct {
 	// Controllers are those that run; at least one.
 	Controllers []Name
-	// Client writes the objects. Its transport is fenced, unless nobody else may lead.
+	// Client writes the objects. Where replicas elect a leader, its transport must refuse
+	// the writes of a process that no longer leads.
 	Client kubernetes.Interface
 	// EventClient writes the Events, with a rate limit of its own.
 	EventClient kubernetes.Interface
@@ -67,7 +68,7 @@ type Config struct {
 	MaxEndpointsPerSlice, MirroringMaxEndpointsPerSubset int
 
 	Metrics *reconcile.Metrics
-	// MirroringMetrics are those of mirroring; nil means that nobody wants them.
+	// MirroringMetrics are those of mirroring; nil for none.
 	MirroringMetrics *mirroring.Metrics
 	Logger           *slog.Logger
 }
@@ -140,7 +141,7 @@ func join(names []Name) string {
 // Tables returns the tables that the cluster has to fill.
 func (s *Set) Tables() []kube.AnyTable { return s.tables }
 
-// Lead runs the controllers until ctx ends. The tables have been filled.
+// Lead runs the controllers until ctx ends. It is called once the tables are filled.
 func (s *Set) Lead(ctx context.Context) error {
 	stop := s.events.start()
 	defer stop()

@@ -30,7 +30,7 @@ type machineLane struct {
 	machines []*laneMachine
 
 	loops, writes, rests, shown int
-	// sameSlices is true as long as nothing was written since the last rest that slices show.
+	// sameSlices is true until a workload is written so that slices have to change, after a rest.
 	sameSlices bool
 	restWrites int
 
@@ -54,7 +54,8 @@ type laneMachine struct {
 // machineStep is a piece of a life.
 type machineStep struct {
 	do func(ctx context.Context) error
-	// rest has the step end in a rest; without it, chance decides.
+	// rest says that the lane waits after the step until everything shows it. Otherwise chance
+	// decides.
 	rest bool
 }
 
@@ -65,7 +66,7 @@ func (m *laneMachine) last() *machineVersion {
 	return m.window[len(m.window)-1]
 }
 
-// note has something happen under the lock, and wakes the lane.
+// note calls happens with the lock held, and wakes the lane.
 func (l *machineLane) note(happens func() error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +89,7 @@ func (l *machineLane) history() string {
 	return text.String()
 }
 
-// run leads lives until more says that there are enough, or something is wrong.
+// run takes workloads through lives until more returns false, or something is wrong.
 func (l *machineLane) run(ctx context.Context, more func() bool) error {
 	for {
 		var busy []*laneMachine
@@ -228,8 +229,8 @@ func (l *machineLane) born(m *laneMachine) *machineVersion {
 	return v
 }
 
-// write has a version become the last one, before it is sent, and then takes from
-// the answer what the API server has added.
+// write makes a version the last one, sends it, and takes what the API server has added to
+// it from the answer.
 func (l *machineLane) write(m *laneMachine, v *machineVersion, send func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) error {
 	sent := v.clone()
 	sent.ResourceVersion = m.resourceVersion

@@ -166,7 +166,7 @@ func (s *scene) newMachineLane(i int) *machineLane {
 	return l
 }
 
-// runLanes has all lanes lead lives, with streams on one connection.
+// runLanes runs all lanes side by side, with streams on one connection.
 func (s *scene) runLanes(lanes map[string]*machineLane, conn *grpc.ClientConn, loops int64) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
@@ -196,7 +196,8 @@ func (s *scene) runLanes(lanes map[string]*machineLane, conn *grpc.ClientConn, l
 	}
 }
 
-// writesOfMachines returns how many writes of slices for workloads succeeded. None fails.
+// writesOfMachines returns how many writes of slices for workloads succeeded. It fails the
+// test if one did not.
 func (s *scene) writesOfMachines() int {
 	s.Helper()
 	families, err := s.registry.Gather()

@@ -74,7 +74,8 @@ func (s *machineStream) received(u *pb.Update) {
 	})
 }
 
-// apply takes what a message says, and says what is wrong with it whatever may be under way.
+// apply takes in a message. It returns an error if the message is wrong, whatever writes may
+// be under way.
 func (s *machineStream) apply(u *pb.Update) error {
 	switch m := u.GetUpdate().(type) {
 	case *pb.Update_Add:
@@ -87,7 +88,7 @@ func (s *machineStream) apply(u *pb.Update) error {
 		}
 		return nil
 	default:
-		return errors.New("a message of another kind")
+		return errors.New("it is neither add nor remove nor no_endpoints")
 	}
 }
 
@@ -270,20 +271,20 @@ func watchSlices(w watch.Interface, lanes map[string]*machineLane) error {
 	for event := range w.ResultChan() {
 		e, ok := event.Object.(*discoveryv1.EndpointSlice)
 		if !ok {
-			return fmt.Errorf("watch of slices: %v", event.Object)
+			return fmt.Errorf("the watch of slices sent %v", event.Object)
 		}
 		l := lanes[e.Labels[discoveryv1.LabelServiceName]]
 		if l == nil {
-			return fmt.Errorf("slice %s of service %s", e.Name, e.Labels[discoveryv1.LabelServiceName])
+			return fmt.Errorf("slice %s is of service %s, which the test didn't create", e.Name, e.Labels[discoveryv1.LabelServiceName])
 		}
 		l.wrote(event.Type, e)
 	}
 	return nil
 }
 
-// settle forgets the versions that can't be seen any more, at rest. A version can't
-// if all later ones that look different have been seen: the last one looks like none
-// before, but for those right before it. It reports whether that is so for the slices.
+// settle forgets, at rest, the versions that can't be seen any more. What is seen looks like
+// the last version. If no earlier version looks like that, except those right before it, all
+// that came earlier has been seen, too. settle reports whether that is so for the slices.
 func (l *machineLane) settle() bool {
 	quiet := true
 	for _, m := range l.machines {

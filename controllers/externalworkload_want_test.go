@@ -18,7 +18,7 @@ import (
 
 // What slices and streams have to be, from what was written of the workloads of a Service.
 
-// machineService is a Service that selects workload.
+// machineService is a Service that selects workloads.
 type machineService struct {
 	corev1.Service
 	questions []machineQuestion
@@ -167,7 +167,7 @@ func (s *machineService) text(q machineQuestion, at netip.AddrPort, zone string,
 	return addressText(map[string]string{"namespace": s.Namespace, "service": s.Name}, want)
 }
 
-// seenAs is what a stream knows of a version at rest, but for others with its address.
+// seenAs is what a stream knows of a version at rest, unless another workload has its address.
 func (s *machineService) seenAs(v *machineVersion, q machineQuestion) string {
 	at, ok := s.preferred(v, q)
 	if !ok {
@@ -194,7 +194,7 @@ func (s *machineService) wantKnown(current []*machineVersion, q machineQuestion)
 	return want
 }
 
-// sliced is what slices have of a version: by address type and ports its endpoint.
+// sliced returns the endpoints of a version by the address types and ports of their slices.
 func (s *machineService) sliced(v *machineVersion) map[string]string {
 	found := map[string]string{}
 	if !s.selects(v) {

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	unlessGiven("test.parallel", atOnce)
 	unlessGiven("rapid.checks", sequences)
 	unlessGiven("rapid.steps", steps)
-	// What the libraries say, mostly about namespaces that are gone.
+	// The libraries log errors, mostly about namespaces that are gone.
 	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
 	goleak.VerifyTestMain(kubetest.Wrap(stopping{m}, kubetest.WithCRDs("../deploy/crds")))
 }
@@ -74,7 +74,7 @@ type world struct {
 	cluster *kubetest.Cluster
 
 	set *controllers.Set
-	// beside are tables of others that are filled from the same watches.
+	// beside are tables of another role, which are filled from the same watches.
 	beside   []kube.AnyTable
 	registry *prometheus.Registry
 	// seen has what the tables of the set have, as soon as their handlers were told.

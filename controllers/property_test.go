@@ -77,8 +77,8 @@ func (d *drawn) drawService(t *rapid.T) *corev1.Service {
 	return service
 }
 
-// seldom decides about what would leave little to look at if it happened as often as
-// anything else.
+// seldom is for actions that would leave little to look at if they happened as often as
+// the others.
 func seldom(t *rapid.T) bool { return rapid.IntRange(0, 3).Draw(t, "seldom") == 0 }
 
 // next takes one of the Services that need a sync out of the queue; "" when none does.
@@ -170,7 +170,7 @@ func (m *podsModel) putPod(t *rapid.T) {
 		}
 	}
 	m.pods[name] = pod
-	// This is what package controllers does about a pod.
+	// Package controllers does the same with a pod.
 	put := m.index.Put
 	if old != nil && pod.SameBesidesLabels(old) {
 		put = m.index.Relabel
@@ -198,12 +198,12 @@ func (m *podsModel) sync(t *rapid.T, name string) {
 	switch action {
 	case endpoints.Create:
 		if m.endpoints[name] != nil {
-			t.Fatalf("Endpoints %s, which exist, are created", name)
+			t.Fatalf("Endpoints %s are created, but exist already", name)
 		}
 		ep.UID = m.uid()
 	case endpoints.Update:
 		if ep.UID != m.endpoints[name].UID {
-			t.Fatalf("Endpoints %s are updated on condition that they are others", name)
+			t.Fatalf("Endpoints %s are updated under another UID than theirs", name)
 		}
 	default:
 		return
@@ -212,7 +212,7 @@ func (m *podsModel) sync(t *rapid.T, name string) {
 	m.endpoints[name] = ep
 }
 
-// check compares with what comes of nothing.
+// check compares the Endpoints with those that one sync of each Service makes.
 func (m *podsModel) check(t *rapid.T) {
 	fresh := membership.New(describePod)
 	for _, pod := range m.pods {

@@ -115,7 +115,7 @@ func (m *workloadsModel) syncNext(t *rapid.T) bool {
 	plan := externalworkloads.Compute(service, members, m.of(name), perSlice)
 	for _, e := range plan.Create {
 		if m.slices[e.Name] != nil {
-			t.Fatalf("slice %s, which exists, is created", e.Name)
+			t.Fatalf("slice %s is created, but exists already", e.Name)
 		}
 		made := e.DeepCopy()
 		made.UID = m.uid()
@@ -123,23 +123,24 @@ func (m *workloadsModel) syncNext(t *rapid.T) bool {
 	}
 	for _, e := range plan.Update {
 		if old := m.slices[e.Name]; old == nil || old.UID != e.UID || old.AddressType != e.AddressType {
-			t.Fatalf("slice %s is updated, which is another one", e.Name)
+			t.Fatalf("slice %s is updated under another UID or address type than its own", e.Name)
 		}
 		m.slices[e.Name] = e.DeepCopy()
 	}
 	for _, e := range plan.Delete {
 		if m.slices[e.Name] == nil {
-			t.Fatalf("slice %s, which doesn't exist, is deleted", e.Name)
+			t.Fatalf("slice %s is deleted, but doesn't exist", e.Name)
 		}
 		delete(m.slices, e.Name)
 	}
 	if again := externalworkloads.Compute(service, members, m.of(name), perSlice); len(again.Create)+len(again.Update)+len(again.Delete) > 0 {
-		t.Fatalf("once more there is something to write: %+v", again)
+		t.Fatalf("a second plan has something to write: %+v", again)
 	}
 	return true
 }
 
-// check compares with what comes of nothing, but for how endpoints are spread over slices.
+// check compares the slices with those that one sync of each Service makes, except for how
+// endpoints are spread over them.
 func (m *workloadsModel) check(t *rapid.T) {
 	fresh := membership.New(describeWorkload)
 	for _, w := range m.workloads {

@@ -229,7 +229,8 @@ func (c *Controller) reconcile(key reconcile.Key, service *corev1.Service, pods 
 		existing[i] = sortable(e)
 	}
 	c.writer.begin(key, existing)
-	// Its log has a line for each pod without a node, each time; the error names them.
+	// Without a logger: the reconciler would log a line for each pod without a node in each
+	// sync, and its error names those pods anyway.
 	err := c.reconciler.Reconcile(klog.Logger{}, service, pods, existing, cause)
 	if failed := c.writer.end(key); failed != nil {
 		return failed
@@ -240,8 +241,8 @@ func (c *Controller) reconcile(key reconcile.Key, service *corev1.Service, pods 
 	return nil
 }
 
-// sortable returns a slice of which the library may sort the ports and the addresses of
-// an endpoint in place, which is all that it changes.
+// sortable returns a copy of a slice for the library, which sorts ports and the addresses
+// of an endpoint in place. It changes nothing else, so that the rest need not be copied.
 func sortable(e *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 	for i := range e.Endpoints {
 		if len(e.Endpoints[i].Addresses) > 1 {

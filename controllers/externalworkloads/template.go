@@ -102,10 +102,10 @@ func (t *template) slice(b *bin, meta metav1.ObjectMeta) *discoveryv1.EndpointSl
 	}
 }
 
-// name returns a name for a new slice and marks it as used. Everybody who sees the same
-// slices arrives at the same name, so that of two leaders one is refused. The
-// UID is part of it because slices of a former Service may still be around, unseen. The
-// name of a Service has at most 63 characters, so the length is no concern.
+// name returns a name for a new slice and marks it as used. Two leaders that know the same
+// slices choose the same name, so that the API server refuses one of them. The UID is
+// part of it because slices of a former Service may still exist without being known here.
+// It is never too long: the name of a Service has at most 63 characters.
 func (t *template) name(g *group) string {
 	for n := 0; ; n++ {
 		h := fnv.New64a()

@@ -43,8 +43,8 @@ var (
 // encoder encodes objects that say of which kind they are.
 var encoder = protobuf.NewSerializer(nil, nil)
 
-// message is an io.Writer that keeps the bytes of the only call, which are the caller's to
-// keep: what is encoded is not copied once more.
+// message is an io.Writer that keeps the bytes of the one call that there is. It doesn't
+// copy them, because the encoder doesn't use them again.
 type message []byte
 
 // Write implements io.Writer.
@@ -60,8 +60,8 @@ type object[T any] interface {
 	metav1.ObjectMetaAccessor
 }
 
-// write sends an object to where its name is in the path, unless it is to be created. It
-// returns the object with the metadata of what became of it, as far as the API server makes it.
+// write sends an object. The name is empty for one that is to be created: it is part of the
+// URL. The object that write returns has the metadata that the API server has set.
 func write[T any, P object[T]](ctx context.Context, r *requests, method, namespace, name string, kind schema.GroupVersionKind, what P) (P, error) {
 	sent := *what
 	P(&sent).GetObjectKind().SetGroupVersionKind(kind)
@@ -80,19 +80,19 @@ func write[T any, P object[T]](ctx context.Context, r *requests, method, namespa
 		return nil, fmt.Errorf("read the answer: %w", err)
 	}
 	if metadata.UID == "" || metadata.ResourceVersion == "" {
-		return nil, errors.New("read the answer: it is no object, for it has no UID or no resource version")
+		return nil, errors.New("read the answer: it has no UID or no resource version, so it is no object")
 	}
 	return &made, nil
 }
 
-// metadataFields are those that the API server makes.
+// metadataFields are those that the API server sets.
 var metadataFields = wire.Fields{
 	Bytes:   1<<wire.MetadataUID | 1<<wire.MetadataResourceVersion | 1<<wire.MetadataCreationTimestamp | 1<<wire.MetadataDeletionTimestamp,
 	Varints: 1 << wire.MetadataGeneration,
 }
 
-// readAnswer reads those fields of the metadata in an answer that the API server makes. The
-// others, most of all the managed fields, are not looked at.
+// readAnswer reads those fields of the metadata in an answer that the API server sets. It
+// skips the others, of which the managed fields are the largest.
 func readAnswer(answer []byte, into *metav1.ObjectMeta) error {
 	if !kube.IsProtobuf(answer) {
 		var object metav1.PartialObjectMetadata

@@ -130,7 +130,7 @@ func TestNilAndEmptySelectors(t *testing.T) {
 	}
 }
 
-// model is what an index is to answer, the slow way.
+// model finds out what an index has to answer, the slow way.
 type model struct {
 	services map[string]map[string]string
 	things   map[string]thing
@@ -181,8 +181,8 @@ func contains(labels, selector map[string]string) bool {
 	return true
 }
 
-// Whatever comes, changes and goes, in whatever order, members are what the selectors
-// say, and a change concerns whom it has to.
+// Whatever comes, changes and goes, in whatever order, a Service has the members that its
+// selector selects, and a change concerns the Services that it should.
 func TestIndexAgainstModel(t *testing.T) {
 	labels := rapid.MapOfN(rapid.SampledFrom([]string{"app", "tier", "zone"}), rapid.SampledFrom([]string{"x", "y"}), 0, 3)
 	names := rapid.SampledFrom([]string{"a", "b", "c", "d"})
@@ -246,7 +246,7 @@ func TestIndexAgainstModel(t *testing.T) {
 			x.Delete(key(name))
 		}
 		if len(x.namespaces) != 0 {
-			t.Fatal("something is left of a namespace of which everything is gone")
+			t.Fatal("a namespace is kept, though everything in it is gone")
 		}
 	})
 }

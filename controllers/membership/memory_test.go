@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/internal/object"
 )
 
-// Where labels are in memory may say that they are equal, and never that they differ; nor
-// does it say so of some that are the beginning of others.
+// Labels at one place in memory are equal, unless one list of labels is the beginning of the
+// other. Labels at two places may be equal as well.
 func TestLabelsInMemory(t *testing.T) {
 	x := newIndex()
 	for _, s := range []string{"a", "b"} {
@@ -57,7 +57,7 @@ func TestNamesInMemory(t *testing.T) {
 	}
 }
 
-// Lists may be read while the index changes; the race detector says so.
+// Lists may be read while the index changes. The race detector would find a write to them.
 func TestListsAreNotWrittenTo(t *testing.T) {
 	x := newIndex()
 	shared := object.NewLabels(letters("ab"))

@@ -55,7 +55,7 @@ func without(list, others []string) []string {
 type set[T any] struct {
 	// one is one of the values, or nil.
 	one *T
-	// others are the other values. There may be some while there is not the one.
+	// others are the other values. There may be some while one is nil.
 	others map[*T]struct{}
 }
 

@@ -32,7 +32,7 @@ type Stats struct {
 	Added, Updated, Removed int
 	// Skipped is how many addresses of the Endpoints aren't mirrored.
 	Skipped int
-	// Endpoints and Slices are how many there are to be.
+	// Endpoints and Slices are how many there will be.
 	Endpoints, Slices int
 }
 
@@ -59,10 +59,12 @@ func isMirrored(endpoints *corev1.Endpoints, service *corev1.Service) bool {
 	return endpoints != nil && isWanted(endpoints) && service != nil && !selects(service)
 }
 
-// leaderAnnotation is on Endpoints that some old program uses as a lock.
+// leaderAnnotation marks Endpoints that an old program uses as a lock for the election of
+// its leader.
 const leaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
 
-// isWanted reports whether nothing about Endpoints themselves is against mirroring them.
+// isWanted reports whether Endpoints are to be mirrored as far as their own labels and
+// annotations say.
 func isWanted(endpoints *corev1.Endpoints) bool {
 	_, lock := endpoints.Annotations[leaderAnnotation]
 	return !lock && endpoints.Labels[discoveryv1.LabelSkipMirror] != "true"

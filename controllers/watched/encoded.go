@@ -44,8 +44,8 @@ func (e *Encoded[O, P]) GetUID() types.UID { return e.uid }
 // GetResourceVersion returns the version of the object.
 func (e *Encoded[O, P]) GetResourceVersion() string { return e.version }
 
-// Object decodes the object, each time anew. What doesn't decode is left out: whoever finds
-// that missing writes the object again.
+// Object decodes the object, each time anew. What can't be decoded is left out, so that the
+// controller finds it missing, and writes the object again.
 func (e *Encoded[O, P]) Object() P {
 	object := P(new(O))
 	if object.Unmarshal(e.fields[e.n:]) != nil {
