@@ -272,7 +272,7 @@ spec: {endpoints: [{dnsName: b.example.test, recordType: A, targets: [192.0.2.3]
 	}
 	hash := p.Zones[0].Held.Hash
 	code, _, errText = runCommand(t.Context(), append([]string{"dns", "--once", "--dry-run"}, args...)...)
-	if found := regexp.MustCompile(`--approve-plan=([0-9a-f]+) makes`).FindStringSubmatch(errText); code != exitFailure || found == nil || found[1] != hash {
+	if found := regexp.MustCompile(`--approve-plan=([0-9a-f]+)`).FindStringSubmatch(errText); code != exitFailure || found == nil || found[1] != hash {
 		t.Fatalf("status %d; plan has %s, the dry run:\n%s", code, hash, errText)
 	}
 	if diff := gocmp.Diff([]string{"a-old TXT", "a-older TXT", "old A", "older A"}, b.names(t)); diff != "" {
