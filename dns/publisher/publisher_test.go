@@ -203,7 +203,7 @@ func TestBudget(t *testing.T) {
 			t.Errorf("%d records, want 80: a fifth may go", got)
 		}
 		synctest.Wait()
-		for _, z := range w.publisher.land.all() {
+		for _, z := range w.publisher.zones.all() {
 			if z.mirror.owned != 80 || z.mirror.records["A"] != 80 {
 				t.Errorf("%d owned of %v, want all 80", z.mirror.owned, z.mirror.records)
 			}

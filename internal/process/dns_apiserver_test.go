@@ -273,7 +273,7 @@ spec: {endpoints: [{dnsName: b.example.test, recordType: A, targets: [192.0.2.3]
 	}
 	hash := p.Zones[0].Held.Hash
 	_, err = Once(t.Context(), dnsConfig(t, append([]string{"--dry-run"}, args...)...), slog.New(slog.DiscardHandler))
-	if err == nil || !strings.Contains(err.Error(), "--approve-plan="+hash+" makes") {
+	if err == nil || !strings.Contains(err.Error(), "--approve-plan="+hash) {
 		t.Fatalf("plan has %s, the dry run says %v", hash, err)
 	}
 	if diff := gocmp.Diff([]string{"a-old TXT", "a-older TXT", "old A", "older A"}, b.names(t)); diff != "" {

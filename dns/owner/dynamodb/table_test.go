@@ -280,7 +280,7 @@ func TestNew(t *testing.T) {
 		t.Error("no client: got no error")
 	}
 	for want, o := range map[string]Options{
-		"owner ID must not be empty": {},
+		"owner ID is empty": {},
 		"can't be taken over":        {OwnerID: "other", TXT: newTXT()},
 		"must not be negative":       {OwnerID: "me", Refresh: -1},
 	} {
