@@ -62,7 +62,7 @@ verify: bin/tools/.installed ## Fail when something generated is stale
 DNSREFERENCES = generate-sources-documentation generate-providers-documentation generate-flags-documentation generate-metrics-documentation
 .PHONY: $(DNSREFERENCES)
 $(DNSREFERENCES): generate-%-documentation:
-	@go test ./cmd/signpost -run '^TestReferenceOfDNS$$/^$*$$' -update
+	@go test ./cmd/signpost ./internal/process -run '^TestReferenceOfDNS$$/^$*$$' -update
 
 ##@ Longer
 

@@ -1,12 +1,10 @@
 package settings
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/pflag"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/signpostd/signpost/internal/leader"
@@ -42,18 +40,9 @@ shutdown-grace duration 10s
 `
 
 func TestControllersFlags(t *testing.T) {
-	var got strings.Builder
-	got.WriteString("\n")
-	flags := pflag.NewFlagSet("controllers", pflag.ContinueOnError)
 	c := Default()
 	c.RunsControllers = true
-	AddFlags(flags, c.Settings())
-	flags.VisitAll(func(f *pflag.Flag) {
-		got.WriteString(strings.TrimSpace(f.Name+" "+f.Value.Type()+" "+f.DefValue) + "\n")
-	})
-	if diff := cmp.Diff(controllersFlags, got.String()); diff != "" {
-		t.Errorf("flags (-want +got):\n%s", diff)
-	}
+	checkFlagSet(t, &c, controllersFlags)
 }
 
 func TestControllerNames(t *testing.T) {

@@ -1,12 +1,10 @@
-package main
+package process
 
 import (
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,27 +14,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/signpostd/signpost/dns/plugins"
-	"github.com/signpostd/signpost/internal/process"
+	"github.com/signpostd/signpost/internal/golden"
 	"github.com/signpostd/signpost/internal/report"
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-// kubeconfigOfNobody returns the path of a kubeconfig of an API server that nobody runs.
-func kubeconfigOfNobody(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	text := `{apiVersion: v1, kind: Config, current-context: a,
-  clusters: [{name: a, cluster: {server: "http://127.0.0.1:1"}}], contexts: [{name: a, context: {cluster: a}}]}`
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+// TestReferenceOfDNS compares docs/dns/metrics.md with what the role registers; -update
+// rewrites the page. Package main has the other pages.
+func TestReferenceOfDNS(t *testing.T) {
+	t.Run("metrics", func(t *testing.T) {
+		body, err := describeMetrics(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.Page{Name: "metrics", Title: "Metrics of signpost dns", Body: body}.Check(t)
+	})
 }
 
-// ofLibraries are the metrics of the runtime and of the metrics handler.
-var ofLibraries = regexp.MustCompile(`^(go|process|promhttp)_`)
-
-// describeMetrics describes what the role registers with all sources and a lease.
+// describeMetrics describes what the role registers with all sources and an election.
 func describeMetrics(t *testing.T) (string, error) {
 	c := settings.NewDNSFlags()
 	for _, p := range plugins.Sources() {
@@ -45,14 +40,14 @@ func describeMetrics(t *testing.T) (string, error) {
 	// The only provider that has metrics.
 	c.Publisher.Providers, c.Publisher.Policy = []string{"webhook"}, "sync"
 	c.Config.DNS.Leader.Elect = true
-	c.Config.Process.Kubeconfig = kubeconfigOfNobody(t)
+	withoutAPIServer(t, &c.Config)
 	registry := prometheus.NewRegistry()
 	known := &knownMetrics{Registerer: registry, rows: map[string][]string{}}
 	reporter, err := report.New(report.Config{Registerer: known})
 	if err != nil {
 		return "", err
 	}
-	if _, err := process.New(t.Context(), c.Config, slog.New(slog.DiscardHandler), known, reporter.Report); err != nil {
+	if _, err := newProcess(t.Context(), c.Config, slog.New(slog.DiscardHandler), known, reporter.Report); err != nil {
 		return "", err
 	}
 	families, err := registry.Gather()
@@ -67,15 +62,17 @@ func describeMetrics(t *testing.T) (string, error) {
 	rows := [][]string{{"Name", "Type", "Labels", "Help"}}
 	for _, name := range slices.Sorted(maps.Keys(known.rows)) {
 		if known.rows[name][1] == "" {
-			return "", fmt.Errorf("metric %s: has no sample, and is no vector, so that its type isn't known", name)
+			return "", fmt.Errorf("metric %s: it has no sample and is no vector, so that nothing says its type", name)
 		}
 		rows = append(rows, known.rows[name])
 	}
-	return "With several publishers, those of each have the label `publisher` too. Also those of the Go runtime, the process and the metrics handler.\n\n" +
-		paddedTable(rows), errors.Join(known.errs...)
+	return "The program also has the metrics of the Go runtime, of the process and of the metrics handler. With several publishers, the metrics of\n" +
+		"each have another label, `publisher`.\n\n" +
+		golden.Table(rows), errors.Join(known.errs...)
 }
 
-// knownMetrics is a registerer that describes what it registers.
+// knownMetrics is a registerer that describes what it registers: rows has a row of the page
+// for each name.
 type knownMetrics struct {
 	prometheus.Registerer
 	rows map[string][]string
@@ -103,12 +100,13 @@ func (k *knownMetrics) MustRegister(all ...prometheus.Collector) {
 	}
 }
 
-// descParts are name, help, constant and variable labels in the text of a prometheus.Desc.
+// descParts matches the text of a prometheus.Desc: its name, its help, and its constant and
+// variable labels.
 var descParts = regexp.MustCompile(`^Desc\{fqName: "(.*)", help: (".*"), constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
 
 func (k *knownMetrics) add(d *prometheus.Desc, c prometheus.Collector) {
 	parts := descParts.FindStringSubmatch(d.String())
-	if parts == nil || ofLibraries.MatchString(parts[1]) {
+	if parts == nil || others.MatchString(parts[1]) {
 		return
 	}
 	help, err := strconv.Unquote(parts[2])
@@ -121,8 +119,8 @@ func (k *knownMetrics) add(d *prometheus.Desc, c prometheus.Collector) {
 	k.rows[parts[1]] = []string{"`" + parts[1] + "`", vectorType(c), strings.Join(labels, ", "), help}
 }
 
-// vectorType returns the type of the metrics in a vector, which has no sample before
-// anything was counted; empty for any other collector.
+// vectorType returns the type of the metrics in a vector, which may have no samples yet;
+// empty for any other collector.
 func vectorType(c prometheus.Collector) string {
 	switch c.(type) {
 	case *prometheus.GaugeVec:

@@ -13,12 +13,12 @@ import (
 	"github.com/signpostd/signpost/internal/golden"
 )
 
-// wanted begins the lines at the end of a test file that have the expected result.
-const wanted = "# want: "
+// wantPrefix begins the lines at the end of a test file that have the expected result.
+const wantPrefix = "# want: "
 
-// Each file of testdata/config ends with what it should lead to: what *.bad.yaml are
-// refused with, and the flags that *.good.yaml stand for.
-func TestDecodeConfig(t *testing.T) {
+// Each file in testdata/config ends with the expected result: the errors of a *.bad.yaml, or
+// the flags that say the same as a *.good.yaml.
+func TestDecode(t *testing.T) {
 	files, err := filepath.Glob("testdata/config/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no test files: %v", err)
@@ -47,7 +47,7 @@ func TestDecodeConfig(t *testing.T) {
 
 func splitWanted(text string) (source, want string) {
 	for line := range strings.Lines(text) {
-		if w, ok := strings.CutPrefix(line, wanted); ok {
+		if w, ok := strings.CutPrefix(line, wantPrefix); ok {
 			want += w
 			continue
 		}
@@ -59,7 +59,7 @@ func splitWanted(text string) (source, want string) {
 func rewrite(t *testing.T, file, source, got string) {
 	t.Helper()
 	for line := range strings.Lines(got) {
-		source += wanted + line
+		source += wantPrefix + line
 	}
 	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func describeConfig(source string) string {
 	return text
 }
 
-func FuzzDecodeConfig(f *testing.F) {
+func FuzzDecode(f *testing.F) {
 	files, err := filepath.Glob("testdata/config/*.yaml")
 	if err != nil {
 		f.Fatal(err)
@@ -121,7 +121,7 @@ func FuzzDecodeConfig(f *testing.F) {
 		c, err := Decode("config.yaml", text)
 		if err == nil {
 			for _, part := range c.Sections() {
-				for _, p := range part.Validate() {
+				for _, p := range part.validate() {
 					if p.severity != remarked {
 						t.Errorf("accepted although %v: %s", p.flags, p.reason)
 					}
