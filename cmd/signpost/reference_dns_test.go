@@ -24,7 +24,7 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-//go:generate go test . -run ^TestReferenceOfDNS$ -update
+//go:generate go test . -run ^Test(Reference|Rights)OfDNS$ -update
 
 // TestReferenceOfDNS compares the pages of docs/dns with what the program has; -update
 // rewrites them. Package process has the page of metrics.

@@ -1,0 +1,50 @@
+package walkthrough
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// event is a line of what go test -json writes.
+type event struct {
+	Action, Package, Test, Output string
+}
+
+// checkTests says what is wrong with a run of go test -json that wrote lines of output and
+// ended with an error, or nil.
+func checkTests(ended error, output []byte) error {
+	passed := map[string]int{}
+	var text strings.Builder
+	for line := range strings.Lines(string(output)) {
+		var e event
+		if json.Unmarshal([]byte(line), &e) != nil {
+			text.WriteString(line) // Not everything that go says is an event.
+			continue
+		}
+		text.WriteString(e.Output)
+		if e.Package == "" {
+			continue
+		}
+		passed[e.Package] += 0
+		if e.Action == "pass" && e.Test != "" {
+			passed[e.Package]++
+		}
+	}
+	if ended != nil {
+		return fmt.Errorf("%w; it said:\n%s", ended, text.String())
+	}
+	var errs []error
+	for _, path := range slices.Sorted(maps.Keys(passed)) {
+		if passed[path] == 0 {
+			errs = append(errs, fmt.Errorf("no test of %s was run: correct the names, or leave the package out", path))
+		}
+	}
+	if len(passed) == 0 {
+		errs = append(errs, errors.New("no test was run: name a package that has some"))
+	}
+	return errors.Join(errs...)
+}
