@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Table holds what is kept of all objects of one kind in one cluster.
@@ -66,6 +67,8 @@ type AnyTable interface {
 	Filled() bool
 	// Status returns the condition of the resource that the table is filled from.
 	Status() TableStatus
+	// Resource returns that resource, which whoever fills the table has to list and to watch.
+	Resource() schema.GroupVersionResource
 
 	reading() reading
 	// bind makes the table part of a cluster.
@@ -158,6 +161,9 @@ func (t *Table[T]) Status() TableStatus {
 	}
 	return t.place.status()
 }
+
+// Resource implements [AnyTable].
+func (t *Table[T]) Resource() schema.GroupVersionResource { return t.kind.Resource }
 
 // Filled implements [AnyTable].
 func (t *Table[T]) Filled() bool { return t.filled.Load() }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/signpostd/signpost/dns/plugins"
 )
 
 // What a run without a cluster needs.
@@ -15,21 +18,26 @@ const emptyRun = "dns --source=empty --provider=inmemory --policy=sync --once --
 func TestDNSCommand(t *testing.T) {
 	t.Setenv("KUBECONFIG", "nonesuch")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	var providers []string
+	for _, p := range plugins.Providers() {
+		providers = append(providers, p.Names...)
+	}
+	slices.Sort(providers)
 	tests := map[string]struct {
 		args string // separated by spaces
 		code int
-		err  string // the last line of the errors, without its prefix
+		err  string // the last line of the errors, without its prefix; PROVIDERS is all of them
 	}{
 		"case 197":                    {args: emptyRun + " --inmemory-zone=example.org"},
 		"case 197: fake records":      {args: "dns --source=fake --provider=inmemory --inmemory-zone=example.com --policy=sync --once --dry-run --log-level=error"},
-		"case 197: unknown provider":  {args: "dns --source=empty --provider=nonesuch --policy=sync --once", code: 2, err: "--provider=nonesuch: unknown: use one of coredns, inmemory, log, pdns, rfc2136, skydns, stdout, webhook"},
+		"case 197: unknown provider":  {args: "dns --source=empty --provider=nonesuch --policy=sync --once", code: 2, err: "--provider=nonesuch: unknown: use one of PROVIDERS"},
 		"case 197: no policy":         {args: "dns --source=empty --provider=inmemory --once", code: 2, err: "--policy: none given: use sync, upsert-only or create-only (ExternalDNS before 0.22 took sync)"},
 		"case 197: bad log format":    {args: emptyRun + " --log-format=xml", code: 2, err: "--log-format=xml: must be text or json"},
 		"case 197: failing source":    {args: "dns --source=connector --connector-source-server=127.0.0.1:1 --provider=inmemory --policy=sync --once --dry-run", code: 1},
 		"no cluster":                  {args: "dns --source=service --provider=inmemory --policy=sync --once", code: 1},
 		"no cluster for a lease":      {args: "dns --source=empty --provider=inmemory --policy=sync --leader-elect", code: 1},
 		"once with a lease":           {args: emptyRun + " --leader-elect", code: 2, err: "--once, --leader-elect: a process that does its work once doesn't wait for a Lease: leave one of them out"},
-		"provider of another time":    {args: "dns --source=empty --provider=aws --policy=sync --once", code: 2, err: "--provider=aws: not supported yet: use one of coredns, inmemory, log, pdns, rfc2136, skydns, stdout, webhook"},
+		"provider of another time":    {args: "dns --source=empty --provider=aws --policy=sync --once", code: 2, err: "--provider=aws: not supported yet: use one of PROVIDERS"},
 		"flag of another time":        {args: emptyRun + " --aws-zone-type=public", code: 2, err: "--aws-zone-type=public: not supported yet: the provider aws"},
 		"switch of another time":      {args: emptyRun + " --cloudflare-proxied", code: 2, err: "--cloudflare-proxied=true: not supported yet: the provider cloudflare"},
 		"secret of another time":      {args: emptyRun + " --godaddy-api-key=hidden", code: 2, err: "--godaddy-api-key: not supported yet: the provider godaddy"},
@@ -44,8 +52,9 @@ func TestDNSCommand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			code, _, errText := runCommand(t.Context(), strings.Fields(tt.args)...)
 			got := strings.TrimPrefix(lastLine(errText), "signpost: ")
-			if code != tt.code || (tt.err != "" && got != tt.err) || (code != 0 && got == "") {
-				t.Errorf("status %d, error %q; want %d, %q", code, got, tt.code, tt.err)
+			want := strings.Replace(tt.err, "PROVIDERS", strings.Join(providers, ", "), 1)
+			if code != tt.code || (want != "" && got != want) || (code != 0 && got == "") {
+				t.Errorf("status %d, error %q; want %d, %q", code, got, tt.code, want)
 			}
 		})
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-//go:generate go test . -run ^TestReferenceOfDNS$ -update
+//go:generate go test . -run ^Test(Reference|Rights)OfDNS$ -update
 
 // dnsPages are the pages of docs/dns, all of which are generated.
 var dnsPages = []struct {

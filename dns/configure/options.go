@@ -89,6 +89,7 @@ func New() *Options {
 	}
 	for _, p := range o.sourcePlugins {
 		o.sourceConfigs[p.Name] = p.New()
+		o.Source.Sources = append(o.Source.Sources, p.Name)
 	}
 	for _, p := range o.providerPlugins {
 		o.providerConfigs[p.Names[0]] = p.New()

@@ -10,18 +10,18 @@ import (
 	"text/template"
 )
 
-// sourceNames are the names that isSource knows: those of ExternalDNS, of which a
-// template may ask here too, and ours.
-var sourceNames = []string{
+// foreignNames are the sources of ExternalDNS, of which a template may ask here too.
+var foreignNames = []string{
 	"service", "ingress", "node", "pod",
 	"gateway-httproute", "gateway-grpcroute", "gateway-tlsroute", "gateway-tcproute", "gateway-udproute",
 	"istio-gateway", "istio-virtualservice", "contour-httpproxy", "crd", "connector", "fake", "empty", "unstructured",
 	"ambassador-host", "gloo-proxy", "traefik-proxy", "kong-tcpingress", "openshift-route", "skipper-routegroup",
-	"f5-virtualserver", "f5-transportserver", "externalworkload",
+	"f5-virtualserver", "f5-transportserver",
 }
 
-// functions returns the functions that templates have beside Go's own (spec/dns.md §6.12).
-func functions(source string) template.FuncMap {
+// functions returns the functions that templates have beside Go's own (spec/dns.md §6.12),
+// for a source that is one of several.
+func functions(source string, sources []string) template.FuncMap {
 	return template.FuncMap{
 		"contains":   strings.Contains,
 		"trimPrefix": strings.TrimPrefix,
@@ -35,7 +35,7 @@ func functions(source string) template.FuncMap {
 		"fromJson":   fromJSON,
 		"isSource": func(name string) (bool, error) {
 			name = strings.ToLower(name)
-			if name != source && !slices.Contains(sourceNames, name) {
+			if name != source && !slices.Contains(foreignNames, name) && !slices.Contains(sources, name) {
 				return false, fmt.Errorf("no source has the name %q; use one that --source takes", name)
 			}
 			return name == source, nil

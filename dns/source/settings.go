@@ -79,6 +79,9 @@ type Options struct {
 	IgnoreHostnameAnnotation bool
 	ExposeInternalIPv6       bool
 	ExcludeUnschedulable     bool
+
+	// Sources are the names of all kinds of source, of which templates may ask.
+	Sources []string
 }
 
 // NewOptions returns options with the defaults.
@@ -119,7 +122,7 @@ func (o *Options) Settings() (Settings, error) {
 	s.Annotations, annotations = parseSelector("annotation-filter", o.AnnotationFilter)
 	s.Labels, labels = parseSelector("label-filter", o.LabelFilter)
 	s.Templates, templates = ParseTemplates(TemplateOptions{
-		FQDN: o.FQDNTemplates, Target: o.TargetTemplates, FQDNTarget: o.FQDNTargetTemplates, Combine: o.CombineFQDNAnnotation,
+		FQDN: o.FQDNTemplates, Target: o.TargetTemplates, FQDNTarget: o.FQDNTargetTemplates, Combine: o.CombineFQDNAnnotation, Sources: o.Sources,
 	})
 	err := errors.Join(annotations, labels, templates, o.check())
 	if err != nil {

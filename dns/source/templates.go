@@ -18,6 +18,7 @@ import (
 type Templates struct {
 	names, targets, pairs *templateText
 	combine               bool
+	sources               []string
 }
 
 // TemplateOptions are the flags for templates. The texts of a list count as one, joined
@@ -28,6 +29,8 @@ type TemplateOptions struct {
 	FQDN, Target, FQDNTarget []string
 	// Combine is --combine-fqdn-annotation.
 	Combine bool
+	// Sources are the sources that isSource may be asked of, beside those of ExternalDNS.
+	Sources []string
 }
 
 // Pair is a name and a target that a template has named together.
@@ -38,7 +41,7 @@ type Pair struct {
 // ParseTemplates returns nil when there is no template. Its error names the flag and, for
 // several values of one, the first one that is at fault.
 func ParseTemplates(o TemplateOptions) (*Templates, error) {
-	t := &Templates{combine: o.Combine}
+	t := &Templates{combine: o.Combine, sources: o.Sources}
 	var names, targets, pairs error
 	t.names, names = parseTemplate("fqdn-template", o.FQDN)
 	t.targets, targets = parseTemplate("target-template", o.Target)
@@ -57,9 +60,10 @@ func (t *Templates) For(source string) *Templates {
 	if t == nil {
 		return nil
 	}
+	known := functions(source, t.sources)
 	return &Templates{
-		names: t.names.forSource(source), targets: t.targets.forSource(source), pairs: t.pairs.forSource(source),
-		combine: t.combine,
+		names: t.names.with(known), targets: t.targets.with(known), pairs: t.pairs.with(known),
+		combine: t.combine, sources: t.sources,
 	}
 }
 
@@ -167,7 +171,7 @@ func parseTemplate(flag string, texts []string) (*templateText, error) {
 		// What is wrong with a text may be that it doesn't go with those before it.
 		text := strings.Join(texts[:i+1], ",")
 		var err error
-		if t.typed, err = template.New(flag).Funcs(functions("")).Parse(text); err != nil {
+		if t.typed, err = template.New(flag).Funcs(functions("", nil)).Parse(text); err != nil {
 			return nil, fmt.Errorf("--%s[%d] %q: %w", flag, i, texts[i], err)
 		}
 	}
@@ -187,13 +191,14 @@ func strictly(t *template.Template) (*template.Template, error) {
 	return clone.Option("missingkey=error"), nil
 }
 
-func (t *templateText) forSource(source string) *templateText {
+// with returns a copy of a template that has these functions.
+func (t *templateText) with(functions template.FuncMap) *templateText {
 	if t == nil {
 		return nil
 	}
 	bind := func(from *template.Template) *template.Template {
 		// Nothing was executed yet, so that it can be cloned.
-		return template.Must(from.Clone()).Funcs(functions(source))
+		return template.Must(from.Clone()).Funcs(functions)
 	}
 	return &templateText{flag: t.flag, typed: bind(t.typed), strict: bind(t.strict)}
 }

@@ -55,7 +55,7 @@ func TestTemplateNames(t *testing.T) {
 		{name: "hasKey", templates: []string{`{{hasKey .Labels "app"}}{{hasKey .Labels "x"}}{{hasKey nil "x"}}`}, want: []string{"truefalsefalse"}},
 		{name: "hasKey of no map", templates: []string{`{{hasKey .Name "app"}}`}, err: "hasKey"},
 		{name: "fromJson", templates: []string{`{{(fromJson .Annotations.json).host}}{{with fromJson "{"}}x{{end}}`}, want: []string{"j.example"}},
-		{name: "isSource", templates: []string{`{{isSource "Service"}}{{isSource "gloo-proxy"}}`}, want: []string{"truefalse"}},
+		{name: "isSource", templates: []string{`{{isSource "Service"}}{{isSource "gloo-proxy"}}{{isSource "ours"}}`}, want: []string{"truefalsefalse"}},
 		{name: "isSource of an unknown one", templates: []string{`{{isSource "serviec"}}`}, err: "serviec"},
 		{name: "the keys of JSON", templates: []string{"{{.Spec.externalName}}"}, want: []string{"ext.example.com"}},
 		{name: "the names of Go over JSON", templates: []string{"{{.Spec.ClusterIPs}}{{.Spec.externalName}}{{.Spec.ExternalName}}"}, want: []string{"[10.0.0.1 2001:db8::1]ext.example.comext.example.com"}},
@@ -66,7 +66,7 @@ func TestTemplateNames(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			templates, err := source.ParseTemplates(source.TemplateOptions{FQDN: test.templates})
+			templates, err := source.ParseTemplates(source.TemplateOptions{FQDN: test.templates, Sources: []string{"ours"}})
 			if err != nil {
 				t.Fatal(err)
 			}
