@@ -1,7 +1,8 @@
-// Package channel has what several packages ask of a channel that only closes, such as that of
-// context.Context.Done or of a snapshot that becomes stale.
+// Package channel has what several packages need of channels that only ever close, such as the
+// channel of a snapshot that becomes stale.
 //
-// Package destination, kube/linked, dns/publisher and the command call it, from any goroutine.
+// Packages destination, kube/linked and dns/publisher and the command call it. Its function may
+// be called from any goroutine.
 package channel
 
 // IsClosed reports whether a channel on which nobody sends is closed.
