@@ -13,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/internal/object"
 )
 
-// formsOf returns what a client knows that was told a set.
+// formsOf returns what a client knows after it was sent a set.
 func formsOf(t testing.TB, entries []*entry) truth {
 	known := truth{}
 	for _, e := range entries {
@@ -82,8 +82,8 @@ func TestChanges(t *testing.T) {
 	})
 }
 
-// A stream that is behind gets the steps it missed if the ring has them all, and
-// they lead exactly to the current answer; otherwise one difference has to do.
+// A stream that is behind gets the steps that it missed, which lead exactly to the current
+// answer. If the ring doesn't have them all, it gets one difference.
 func TestRing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		next := func() *answer {
@@ -171,7 +171,7 @@ func TestEntriesAreReused(t *testing.T) {
 	}
 }
 
-// An endpoint that can't be encoded costs only itself, and is reported.
+// An endpoint that can't be encoded is left out and reported.
 func TestUnencodableEndpoint(t *testing.T) {
 	config := testConfig()
 	var reported []object.Problem

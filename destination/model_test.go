@@ -75,7 +75,7 @@ func (w *world) change(v catalog.Object) (catalog.ID, catalog.Object) {
 	return id, v
 }
 
-// tell tells a catalog of an event.
+// tell applies an event to a catalog.
 func tell(c *catalog.Catalog, id catalog.ID, v catalog.Object) {
 	if v == nil {
 		c.Delete(id)
@@ -238,8 +238,8 @@ func (c *modelClient) failf(format string, args ...any) {
 	c.errs = append(c.errs, fmt.Sprintf(format, args...))
 }
 
-// SendMsg takes one message as the proxy would, and checks that each word of it
-// is explained by some state of the cluster.
+// SendMsg takes one message as the proxy does, and checks that each part of it was true in some
+// state of the cluster.
 func (c *modelClient) SendMsg(m any) error {
 	f := m.(*frame)
 	c.wait()
@@ -304,7 +304,7 @@ func wireOf(a *pb.WeightedAddr, labels map[string]string) string {
 	return string(marshal(a)) + "|" + string(encodeLabels(labels))
 }
 
-// truthFor builds the right answer from nothing.
+// truthFor returns the right answer, from a new catalog.
 func truthFor(objects map[catalog.ID]catalog.Object, config *Config, c *modelClient) truth {
 	fresh := freshCatalog(catalog.Options{DefaultOpaquePorts: modelOpaque}, objects)
 	snapshot := fresh.Service(c.question.service)
@@ -378,7 +378,7 @@ func startModelClient(ctx context.Context, wg *sync.WaitGroup, server *Server, w
 	return c
 }
 
-// step makes one event, tells the oracle first, and lets some time pass.
+// step makes one event, adds the right answers to the histories first, and lets some time pass.
 func (w *world) step(live *catalog.Catalog, config *Config, clients []*modelClient) {
 	id, v := w.event()
 	for _, c := range clients {

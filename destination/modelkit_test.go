@@ -37,7 +37,7 @@ func (s sequences) play(t *testing.T, play func(t *testing.T, seed uint64)) {
 	}
 }
 
-// reading is how a client reads, which now and then it doesn't.
+// reading lets a client pause: it then doesn't read.
 type reading struct {
 	lock   sync.Mutex
 	paused chan struct{} // not nil while the client doesn't read; closed when it goes on
@@ -66,7 +66,7 @@ func (r *reading) isPaused() bool {
 	return r.paused != nil
 }
 
-// wait returns when the client reads.
+// wait returns when the client isn't paused.
 func (r *reading) wait() {
 	r.lock.Lock()
 	paused := r.paused
@@ -76,7 +76,7 @@ func (r *reading) wait() {
 	}
 }
 
-// freshCatalog builds a catalog from nothing, which doesn't change any more.
+// freshCatalog returns a new catalog with these objects, which doesn't change any more.
 func freshCatalog(o catalog.Options, objects map[catalog.ID]catalog.Object) *catalog.Catalog {
 	c := catalog.New(o)
 	for _, v := range objects {

@@ -27,8 +27,8 @@ var profileSequences = newSequences("TestProfileModel", "profilemodel", 300)
 // were told with a catalog that is built from nothing after each event.
 func TestProfileModel(t *testing.T) { profileSequences.play(t, playProfileModel) }
 
-// profileTruth is what there is to say at one time: the encoded profile, or none
-// and the status with which a new stream is refused.
+// profileTruth is the right answer at one time: the encoded profile, or the status with which a
+// new stream is refused.
 type profileTruth struct {
 	wire    string
 	refused codes.Code

@@ -1,5 +1,5 @@
-// Package channel has what several packages ask of a channel that only closes, such as that of
-// context.Context.Done or of a snapshot that becomes stale.
+// Package channel has what several packages need of channels that only ever close, such as the
+// channel of a snapshot that becomes stale.
 //
 // It is for states that are reached once and never left: packages destination, kube/linked,
 // dns/publisher and internal/process ask it without waiting, from any goroutine.

@@ -23,7 +23,7 @@ const (
 // deathTimeout bounds the wait for a killed process to be gone.
 const deathTimeout = 10 * time.Second
 
-// Options say what runs in a cluster beyond etcd and kube-apiserver.
+// Options say what runs in a cluster besides etcd and kube-apiserver.
 type Options struct {
 	Nodes               int           // simulated nodes; pods bound to them become Running and Ready
 	ControllerManager   bool          // kube-controller-manager and kube-scheduler, so that Deployments work
@@ -91,7 +91,7 @@ func StartOwn(t testing.TB, options Options) *OwnCluster {
 	return &OwnCluster{Cluster: cluster, t: t}
 }
 
-// Kill ends a component with SIGKILL and returns when it is gone. It comes back after the restart delay.
+// Kill ends a component with SIGKILL and returns when it has ended. It is started again after the restart delay.
 func (c *OwnCluster) Kill(component string) {
 	c.t.Helper()
 	pid := c.signal(component, syscall.SIGKILL)
@@ -109,7 +109,7 @@ func (c *OwnCluster) Stop(component string) {
 	c.signal(component, syscall.SIGSTOP)
 }
 
-// Continue wakes a component that Stop froze.
+// Continue lets a component go on that Stop froze.
 func (c *OwnCluster) Continue(component string) {
 	c.t.Helper()
 	c.signal(component, syscall.SIGCONT)

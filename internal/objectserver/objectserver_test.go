@@ -49,8 +49,8 @@ func service(namespace, name string) string {
 	return fmt.Sprintf(`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": %q, "namespace": %q}, "spec": {"clusterIP": "10.0.0.1"}}`, name, namespace)
 }
 
-// TestTables fills tables of package kube in each of their forms, in this process and over a
-// connection, and has them follow what is done.
+// TestTables fills tables of package kube in each form, in this process and over a connection.
+// They follow all changes.
 func TestTables(t *testing.T) {
 	for _, way := range []string{"in process", "over a connection"} {
 		t.Run(way, func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// The end of a request ends what serves it, also before anything was read.
+// When a request ends, its handler ends, also if nothing was read.
 func TestRequestEnds(t *testing.T) {
 	s := New()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -69,8 +69,7 @@ func checkProfile(t *testing.T, from *linkerd.ServiceProfile, got *catalog.Servi
 	}
 }
 
-// matches compares conditions, of one level or below, with those that became of them. An A is
-// a condition as it was decoded, a B one as it is kept.
+// matches compares decoded conditions, of the type A, with those that are kept, of the type B.
 type matches[A, B any] struct {
 	// same reports whether the fields of a condition are kept as they are.
 	same func(*A, *B) bool

@@ -32,7 +32,7 @@ func encodedLabels(t interface{ Fatal(...any) }, labels map[string]string) []byt
 	return fields
 }
 
-// Labels are those of the object, however they come and whatever was asked for before.
+// Labels are those of the object, in each form and after any other labels.
 func TestLabels(t *testing.T) {
 	scopes := []kube.Scope{{}, kube.NewScope("local")}
 	rapid.Check(t, func(t *rapid.T) {

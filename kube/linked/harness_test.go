@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("../../deploy/crds")))
 }
 
-// soon is how long things may take that nothing is in the way of.
+// soon is how long ordinary things may take.
 const soon = 30 * time.Second
 
 // fixture is a Set that reads the links of one namespace into a catalog.
