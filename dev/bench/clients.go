@@ -36,21 +36,21 @@ type clients struct {
 	running sync.WaitGroup
 
 	full, messages, ended, seen, removedOthers atomic.Int64
-	// awaited is the victim's address, shifted left by one, and in the lowest bit whether
-	// it is to appear; since is when the change was begun.
+	// awaited is the address that changes, shifted left by one, with the lowest bit set if it
+	// is to appear; since is when the change was begun.
 	awaited atomic.Uint64
 	since   atomic.Int64
 }
 
-// client is one stream. Its have is kept while exact is set.
+// client is one stream.
 type client struct {
 	all       *clients
 	latencies []time.Duration
-	first     int
+	first     int // addresses of the first answer so far
 
-	exact bool
-	mu    sync.Mutex // held by the reader; whoever takes it stops the stream's reading
-	have  map[uint32]struct{}
+	mu    sync.Mutex          // the reader takes it for each message: holding it stalls the stream
+	exact bool                // whether have is kept
+	have  map[uint32]struct{} // the addresses that the stream knows
 }
 
 // open opens the streams and waits until each has its first answer.

@@ -87,7 +87,7 @@ func join(writers []writer, of func(writer) string) string {
 	return strings.Join(names, ",")
 }
 
-// quickClient returns a client that costs as little as it can: it shares the
+// quickClient returns a client that takes as little CPU time as possible: it shares the
 // machine with what is measured.
 func (c *cluster) quickClient() (*kubernetes.Clientset, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
@@ -209,7 +209,7 @@ func untilIdle(ctx context.Context, p *process) (time.Duration, error) {
 	}
 }
 
-// await waits until it holds for every board. It fails if the process ends.
+// await waits until holds returns true for every board. It fails if the process ends.
 func await(ctx context.Context, p *process, boards []*board, holds func(*board) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, controllersWithin, errTimeout)
 	defer cancel()

@@ -26,7 +26,7 @@ func (d *dnsRun) measureIdle(ctx context.Context, r *report) error {
 		return err
 	}
 	if before.lists == d.lists {
-		return errors.New("the API server has counted no list since the publisher started, which began with some: its metrics must have other names")
+		return errors.New("the API server has counted no list since the publisher started, although that lists: look for other names of the metrics that dev/bench/dns_idle.go reads")
 	}
 	cycles := d.choice.scaled(dnsCycles, 1)
 	if err := pause(ctx, time.Duration(cycles)*dnsInterval); err != nil {
@@ -83,9 +83,9 @@ func (d *dnsRun) idleSample(ctx context.Context) (idleSample, error) {
 	return idleSample{cpu: cpu, calls: d.server.calls(), lists: lists}, err
 }
 
-// lists returns how often the API server has listed objects for others: as an answer of its
-// own, or at the beginning of a watch. Without anybody else it lists all Services for itself,
-// twice in five minutes, which can't be told from others that do; the publisher begins watches.
+// lists returns how often the API server has listed objects for its clients: in an answer, or
+// at the beginning of a watch. Answers with Services don't count, because the API server lists
+// all Services for itself, twice in five minutes; the publisher reads them by a watch.
 func (c *cluster) lists(ctx context.Context) (int, error) {
 	body, err := c.client.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {

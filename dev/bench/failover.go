@@ -252,7 +252,7 @@ func (f *failover) killMidWrite(ctx context.Context, r *replica) (ending, error)
 	case e := <-sprung:
 		return e, nil
 	case <-time.After(failoverSettle):
-		return ending{}, errors.New("the leader made too few writes to be killed at one")
+		return ending{}, errors.New("kill the leader: it made too few writes to be killed at one of them")
 	case <-ctx.Done():
 		return ending{}, ctx.Err()
 	}
@@ -310,7 +310,7 @@ func (f *failover) measurePause(ctx context.Context, r *report) error {
 	return nil
 }
 
-// await waits, and fails if a replica ends that shouldn't.
+// await waits until holds returns true. It fails if a replica ends by itself.
 func (f *failover) await(ctx context.Context, limit time.Duration, holds func() bool) error {
 	var ended error
 	err := poll(ctx, limit, func() bool {

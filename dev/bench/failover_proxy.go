@@ -18,9 +18,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// apiProxy stands between one replica and the API server, and knows what the
-// replica writes and when: no metric of the replica has to be believed, and a
-// write can be cut off at a known point.
+// apiProxy stands between one replica and the API server. It knows what the replica
+// writes and when, without asking the replica, and can cut off a write at a known point.
 type apiProxy struct {
 	server *http.Server
 	addr   string

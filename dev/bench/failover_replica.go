@@ -59,7 +59,7 @@ func (r *replica) stop() {
 	if r.process == nil {
 		return
 	}
-	r.goOn() // a stopped process doesn't hear SIGTERM
+	r.goOn() // a stopped process doesn't handle SIGTERM
 	r.process.stop()
 	r.process = nil
 }
@@ -78,7 +78,7 @@ func (r *replica) reap() error {
 		r.process = nil
 		return nil
 	case <-time.After(failoverSettle):
-		return fmt.Errorf("%s doesn't end: %w: see %s", r.process.name, errTimeout, r.process.log)
+		return fmt.Errorf("wait for the end of %s: %w: see %s", r.process.name, errTimeout, r.process.log)
 	}
 }
 

@@ -145,7 +145,7 @@ type toggler struct {
 	absent    bool
 }
 
-// next makes the next change. What a client waits for is absent afterwards.
+// next makes the next change.
 func (t *toggler) next(ctx context.Context) error {
 	s := slice(0, min(perSlice, t.endpoints))
 	if !t.absent {

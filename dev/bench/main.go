@@ -8,15 +8,20 @@
 //	                                   one half of a part (the others are controllers:flips,
 //	                                   failover:kills, failover:pause, dns:publish, dns:idle
 //	                                   and dns:plan), with fewer objects
-//	go run ./dev/bench floor …         the yardstick server, started by the rest
+//	go run ./dev/bench floor …         the server that others are measured against; the parts start it
 //
 // Each part starts an API server of its own from bin/localcluster and the servers
 // that it measures as processes of their own, so that their CPU time and memory
 // can be told apart; the clients run inside this process. All of it stays on
-// 127.0.0.1 and ends with this process.
+// 127.0.0.1 and ends with this process. Parts run one after the other; nothing
+// else should run on the machine meanwhile.
 //
-// Parts run one after the other; nothing here is meant to run concurrently with
-// anything else on the machine.
+// In reading order: main.go has the parts and the report; process.go starts
+// processes and admin.go asks Signpost's admin server. fanout.go, stall.go and
+// outage.go measure streams of Get, with the objects of load.go, the streams of
+// clients.go and the server of floor.go beside them; profiles.go and proxies.go
+// measure GetProfile. The files controllers*.go, failover*.go and dns*.go have one
+// part each, which begins in the file without a further word in its name.
 package main
 
 import (
@@ -49,9 +54,9 @@ var parts = []part{
 	{"dns", measureDNS},
 }
 
-// choice is what the command line asks of a part that has a choice.
+// choice is what the command line says about how to measure a part.
 type choice struct {
-	// half is the half of the part to measure; all if empty.
+	// half is the half of the part to measure; empty for the whole part.
 	half string
 	// scale is the share of the objects and repetitions; less than 1 is for trying things out.
 	scale float64
@@ -67,7 +72,7 @@ func (c choice) wants(half string) bool { return c.half == "" || c.half == half 
 // scaled returns the share of n that was asked for, and at least least.
 func (c choice) scaled(n, least int) int { return max(least, int(float64(n)*c.scale)) }
 
-// whole is for parts without a choice.
+// whole makes a part of a function that measures the same whatever the command line says.
 func whole(run func(context.Context, *report) error) func(context.Context, *report, choice) error {
 	return func(ctx context.Context, r *report, _ choice) error { return run(ctx, r) }
 }
@@ -151,6 +156,7 @@ func (r *report) atMostBeside(name, unit string, f figures) {
 	r.beside(name, unit, f, judgement{fmt.Sprintf("≤ %g %s", f.limit, unit), r.verdict(f.signpost, math.Inf(-1), f.limit)})
 }
 
+// beside reports both figures, their ratio, and a judgement.
 func (r *report) beside(name, unit string, f figures, j judgement) {
 	fmt.Fprintf(r.out, "  %-52s %11.2f %-2s %11.2f %-2s %9.2f %12s %s\n", name, f.base, unit, f.signpost, unit, f.signpost/f.base, j.must, j.verdict)
 }

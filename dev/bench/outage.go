@@ -80,7 +80,7 @@ func (o *outage) watch(ctx context.Context) error {
 			return err
 		}
 		if time.Since(o.killed) > outageFor+time.Minute {
-			return fmt.Errorf("the API server did not come back: %w", errTimeout)
+			return fmt.Errorf("wait for the API server to come back: %w", errTimeout)
 		}
 		if err := pause(ctx, 100*time.Millisecond); err != nil {
 			return err

@@ -126,12 +126,12 @@ func (run stallRun) changes(ctx context.Context, readers int) error {
 		}
 		<-tick.C
 	}
-	// One more, so that what holds in the end is not what held when the streams stalled.
+	// One more change, so that the stalled streams know something else than what holds now.
 	return run.all.update(ctx, run.toggler, readers)
 }
 
-// knownBefore returns what a stream knew before the changes: everything, or all
-// but the victim if that was out; the run ends the other way round.
+// knownBefore returns the addresses that a stream knew before the changes: all, or all but
+// the first pod's if that was absent. It is present then if it is absent now, and vice versa.
 func knownBefore(t *toggler) map[uint32]struct{} {
 	have := make(map[uint32]struct{}, stallEndpoints)
 	for i := range stallEndpoints {
