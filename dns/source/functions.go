@@ -10,8 +10,8 @@ import (
 	"text/template"
 )
 
-// sourceNames are the names that isSource knows: those of ExternalDNS, of which a
-// template may ask here too, and ours.
+// sourceNames are the names that the template function isSource accepts: those of all sources
+// of ExternalDNS and of Signpost.
 var sourceNames = []string{
 	"service", "ingress", "node", "pod",
 	"gateway-httproute", "gateway-grpcroute", "gateway-tlsroute", "gateway-tcproute", "gateway-udproute",
@@ -20,7 +20,7 @@ var sourceNames = []string{
 	"f5-virtualserver", "f5-transportserver", "externalworkload",
 }
 
-// functions returns the functions that templates have beside Go's own (spec/dns.md §6.12).
+// functions returns the functions of templates, beside those of Go (spec/dns.md §6.12).
 func functions(source string) template.FuncMap {
 	return template.FuncMap{
 		"contains":   strings.Contains,
@@ -36,7 +36,7 @@ func functions(source string) template.FuncMap {
 		"isSource": func(name string) (bool, error) {
 			name = strings.ToLower(name)
 			if name != source && !slices.Contains(sourceNames, name) {
-				return false, fmt.Errorf("no source has the name %q; use one that --source takes", name)
+				return false, fmt.Errorf("there is no source %q; use a name that --source takes", name)
 			}
 			return name == source, nil
 		},
@@ -48,7 +48,7 @@ func isAddress(text string, family func(netip.Addr) bool) bool {
 	return err == nil && a.Zone() == "" && family(a)
 }
 
-// hasKey reports whether a map has a key; no value is a map without any.
+// hasKey reports whether a map has a key. Nil counts as an empty map.
 func hasKey(m any, key string) (bool, error) {
 	v := reflect.ValueOf(m)
 	if !v.IsValid() {
@@ -60,7 +60,7 @@ func hasKey(m any, key string) (bool, error) {
 	return v.MapIndex(reflect.ValueOf(key).Convert(v.Type().Key())).IsValid(), nil
 }
 
-// fromJSON returns nil for what isn't JSON.
+// fromJSON returns the value of a JSON text, or nil if the text isn't JSON.
 func fromJSON(text string) any {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {
