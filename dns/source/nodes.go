@@ -40,8 +40,8 @@ func (s Settings) Public(a NodeAddresses) []string {
 	return slices.Concat(a.External, a.InternalIPv6())
 }
 
-// InternalIPv6 returns the internal addresses that are of IPv6: those are often reached
-// from everywhere.
+// InternalIPv6 returns the internal addresses that are IPv6. These can often be reached from
+// everywhere.
 func (a NodeAddresses) InternalIPv6() []string {
 	var list []string
 	for _, text := range a.Internal {
@@ -52,8 +52,8 @@ func (a NodeAddresses) InternalIPv6() []string {
 	return list
 }
 
-// NodeForm is the form for tables of Nodes with addresses. With templates it has all
-// that a Node has.
+// NodeForm returns the form for tables of Nodes that are read for their addresses. With
+// templates it has all fields of a Node.
 func NodeForm(templates *Templates) kube.Form {
 	form := kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NodeList{} })
 	if templates != nil {

@@ -24,13 +24,13 @@ const (
 	operationTimeout = 5 * time.Second
 )
 
-// Config is what the user says about CoreDNS. The etcd is in environment variables:
+// Config is the settings for CoreDNS. Those for etcd come from environment variables:
 // ETCD_URLS, ETCD_USERNAME, ETCD_PASSWORD, and for TLS ETCD_CA_FILE, ETCD_CERT_FILE,
 // ETCD_KEY_FILE, ETCD_TLS_SERVER_NAME and ETCD_TLS_INSECURE.
 type Config struct {
 	// Prefix is what all keys begin with.
 	Prefix string
-	// StrictlyOwned is true when entries of other owners don't exist for us.
+	// StrictlyOwned is true when entries of other owners are ignored.
 	StrictlyOwned bool
 }
 
@@ -46,13 +46,13 @@ func Plugin() provider.Plugin {
 // Flags implements provider.Config.
 func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Prefix, "coredns-prefix", c.Prefix, "Prefix of the keys in etcd; its address and credentials are in the environment variables ETCD_*")
-	flags.BoolVar(&c.StrictlyOwned, "coredns-strictly-owned", c.StrictlyOwned, "Write the owner id into each entry, and leave entries of others alone")
+	flags.BoolVar(&c.StrictlyOwned, "coredns-strictly-owned", c.StrictlyOwned, "Write the owner ID into each entry, and ignore entries of other owners")
 }
 
 // Open implements provider.Config.
 func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider, error) {
 	if c.StrictlyOwned && in.OwnerID == "" {
-		return nil, errors.New("--coredns-strictly-owned: there is no owner id: give one as --txt-owner-id")
+		return nil, errors.New("--coredns-strictly-owned: there is no owner ID: give one with --txt-owner-id")
 	}
 	prefix := strings.TrimSuffix(c.Prefix, "/") + "/"
 	if !strings.HasPrefix(prefix, "/") {
@@ -85,7 +85,7 @@ func clientConfig() (clientv3.Config, error) {
 		DialTimeout: operationTimeout,
 		Username:    os.Getenv("ETCD_USERNAME"),
 		Password:    os.Getenv("ETCD_PASSWORD"),
-		// Its errors are those of the operations.
+		// The operations return the same errors.
 		Logger: zap.NewNop(),
 	}
 	scheme := ""
@@ -93,10 +93,10 @@ func clientConfig() (clientv3.Config, error) {
 		text = strings.TrimSpace(text)
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return clientv3.Config{}, errors.New("ETCD_URLS: not a list of URLs: give some such as " + defaultURL + ", with commas in between")
+			return clientv3.Config{}, errors.New("ETCD_URLS: not a list of URLs: give URLs such as " + defaultURL + ", separated by commas")
 		}
 		if scheme != "" && scheme != u.Scheme {
-			return clientv3.Config{}, errors.New("ETCD_URLS: some begin with http and some with https: make them alike")
+			return clientv3.Config{}, errors.New("ETCD_URLS: some URLs begin with http and some with https: use one of the two")
 		}
 		scheme = u.Scheme
 		config.Endpoints = append(config.Endpoints, text)

@@ -13,14 +13,14 @@ import (
 func Plugin() provider.Plugin {
 	return provider.Plugin{
 		Names:   []string{"inmemory"},
-		Summary: "keeps zones in memory, to try things out",
+		Summary: "keeps zones in memory, for trying things out",
 		New:     func() provider.Config { return &Config{} },
 	}
 }
 
 // Config is the settings of the provider.
 type Config struct {
-	// Zones are the names of the zones that there are.
+	// Zones are the names of the zones.
 	Zones []string
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-// attempts is for every request: all of them may be sent again.
+// attempts is how requests are sent. All of them may be sent again.
 var attempts = httpapi.Retry{Tries: 3, FirstPause: 250 * time.Millisecond}
 
-// tryTimeout ends a try that the server doesn't answer.
+// tryTimeout is how long one try may take.
 const tryTimeout = time.Minute
 
 // api sends requests to one server.
@@ -25,7 +25,7 @@ type api struct {
 	client *http.Client
 }
 
-// zoneInfo is a zone in the API. Record sets are there when it is asked for alone.
+// zoneInfo is a zone in the API. It has record sets only if this zone was asked for.
 type zoneInfo struct {
 	ID     string  `json:"id"`
 	Name   string  `json:"name"`
@@ -56,8 +56,8 @@ func (a *api) zone(ctx context.Context, id string) (zoneInfo, error) {
 	return zone, a.retry(ctx, http.MethodGet, a.zoneURL(id), nil, &zone)
 }
 
-// patch makes changes in a zone, all or none. The outcome doesn't depend on how often they
-// are made, and so they may be sent again.
+// patch makes changes in a zone, all or none. The result is the same if it is sent several
+// times, so it may be sent again.
 func (a *api) patch(ctx context.Context, id string, sets []rrset) error {
 	body, err := json.Marshal(zonePatch{RRSets: sets})
 	if err != nil {
@@ -72,7 +72,7 @@ type zonePatch struct {
 
 func (a *api) zoneURL(id string) *url.URL { return a.base.JoinPath("zones", url.PathEscape(id)) }
 
-// retry sends a request until there is an answer that counts.
+// retry sends a request, several times if necessary.
 func (a *api) retry(ctx context.Context, method string, target *url.URL, body []byte, answer any) error {
 	return attempts.Do(ctx, func() error { return a.send(ctx, method, target, body, answer) })
 }
@@ -103,7 +103,7 @@ func (a *api) send(ctx context.Context, method string, target *url.URL, body []b
 	})
 }
 
-// newStatusError returns the error of an answer, with what PowerDNS says in it.
+// newStatusError returns the error for an answer, with the message of PowerDNS.
 func newStatusError(resp *http.Response) error {
 	e := httpapi.NewStatusError("PowerDNS", resp)
 	var message struct {
@@ -114,7 +114,7 @@ func newStatusError(resp *http.Response) error {
 	}
 	switch e.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		e.Advice = "look at --pdns-api-key"
+		e.Advice = "check --pdns-api-key"
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		// These are the answers to a transaction that is refused.
 	default:
@@ -122,9 +122,9 @@ func newStatusError(resp *http.Response) error {
 	}
 	switch {
 	case e.Status == http.StatusNotFound:
-		e.Advice = "look at --pdns-server and --pdns-server-id, and whether the zone is there"
+		e.Advice = "check --pdns-server and --pdns-server-id, and whether the zone exists"
 	case e.Status/100 == 3:
-		e.Advice = "give the URL where it leads as --pdns-server"
+		e.Advice = "give the URL of the redirection as --pdns-server"
 	}
 	return e
 }

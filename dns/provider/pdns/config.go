@@ -15,14 +15,14 @@ import (
 
 const defaultServer = "http://localhost:8081"
 
-// Config is what the user says about PowerDNS.
+// Config is the settings for PowerDNS.
 type Config struct {
-	// Server is the URL of the API, without /api/v1; a path in it is kept.
+	// Server is the URL of the API, without /api/v1. It may have a path.
 	Server string
 	// ServerID is the name of the server in the API.
 	ServerID string
 	APIKey   string
-	// SkipTLSVerify is true when the server's certificate is not looked at.
+	// SkipTLSVerify is true when the certificate of the server isn't verified.
 	SkipTLSVerify bool
 }
 
@@ -47,16 +47,16 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 // Open implements provider.Config.
 func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider, error) {
 	if c.APIKey == "" {
-		return nil, errors.New("--pdns-api-key: is missing: give the api-key of pdns.conf")
+		return nil, errors.New("--pdns-api-key: empty: give the api-key of pdns.conf")
 	}
 	server, err := httpapi.ParseURL("--pdns-server", c.Server, defaultServer)
 	if err != nil {
 		return nil, err
 	}
 	if c.ServerID == "" {
-		return nil, errors.New("--pdns-server-id: is empty: give the server's name in the API, which is localhost unless there is a proxy")
+		return nil, errors.New("--pdns-server-id: empty: give the server's name in the API, which is localhost unless there is a proxy")
 	}
-	// The user may ask for it, for a server with a certificate of its own making.
+	// The user may skip the verification, for a server with a self-signed certificate.
 	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.SkipTLSVerify}
 	if err := in.TLS.AddTo(config); err != nil {
 		return nil, err

@@ -7,8 +7,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// textContent returns a TXT target as PowerDNS takes it: quoted strings of at most 255
-// bytes each.
+// textContent returns a TXT target as PowerDNS accepts it: quoted strings of at most 255 bytes
+// each.
 func textContent(target string) string {
 	var quoted []string
 	for _, s := range textStrings(target) {
@@ -19,9 +19,9 @@ func textContent(target string) string {
 	return strings.Join(quoted, " ")
 }
 
-// textTarget returns the one form of the content of a TXT record by which it is known.
-// What was split for its length only is one string again: some backends of PowerDNS split
-// by themselves.
+// textTarget returns the content of a TXT record in the form in which it is listed. Strings
+// that were only split for their length are joined again, because some backends of PowerDNS
+// split them too.
 func textTarget(content string) string {
 	var quoted []string
 	for _, s := range textStrings(content) {
@@ -30,8 +30,8 @@ func textTarget(content string) string {
 	return strings.Join(quoted, " ")
 }
 
-// textStrings returns the strings that a text consists of: those in quotes, or else all of
-// it. A string that has a multiple of 255 bytes goes on with the next one.
+// textStrings returns the strings of a text: those in quotes, or the whole text if it isn't a
+// list of quoted strings. A string of a multiple of 255 bytes continues with the next one.
 func textStrings(text string) []string {
 	words, err := dns.Words(strings.TrimSpace(text))
 	if err != nil || len(words) == 0 || slices.ContainsFunc(words, func(w dns.Word) bool { return !w.Quoted }) {
@@ -40,7 +40,7 @@ func textStrings(text string) []string {
 	joined := []string{words[0].Text}
 	size := len(words[0].Text)
 	for _, w := range words[1:] {
-		// size is that of the last piece: a piece that isn't full ends its string.
+		// size is the size of the last piece. A piece that isn't full ends its string.
 		if size == dns.MaxString {
 			joined[len(joined)-1] += w.Text
 		} else {

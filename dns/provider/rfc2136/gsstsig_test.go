@@ -99,10 +99,10 @@ func TestGSS(t *testing.T) {
 		want       error
 		says       string
 	}{
-		{"wrong password", "localhost", bindtest.User{Name: "alice", Password: "close-sesame"}, provider.ErrCredentials, "--rfc2136-kerberos-username, -password"},
-		{"wrong password without preauthentication", "localhost", bindtest.User{Name: "mallory", Password: "close-sesame"}, provider.ErrCredentials, "--rfc2136-kerberos-username, -password"},
+		{"wrong password", "localhost", bindtest.User{Name: "alice", Password: "close-sesame"}, provider.ErrCredentials, "--rfc2136-kerberos-username, --rfc2136-kerberos-password"},
+		{"wrong password without preauthentication", "localhost", bindtest.User{Name: "mallory", Password: "close-sesame"}, provider.ErrCredentials, "--rfc2136-kerberos-username, --rfc2136-kerberos-password"},
 		{"unknown user", "localhost", bindtest.User{Name: "nobody", Password: "close-sesame"}, provider.ErrCredentials, "nobody@" + realm},
-		{"unknown service", "127.0.0.1", alice, nil, "--rfc2136-host must be the name"},
+		{"unknown service", "127.0.0.1", alice, nil, "as --rfc2136-host"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			checkLetIn(t, as(t, s, test.host, test.user), test.user.Password, test.want, test.says)

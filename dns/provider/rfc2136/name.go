@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// domainName returns a name as miekg/dns has it after it came over the wire: in ASCII,
-// with what is special escaped, and with a dot at its end.
+// domainName returns a name as miekg/dns returns it after it came over the network: in ASCII,
+// with special characters escaped, and with a dot at its end.
 func domainName(name string) (string, error) {
 	ascii := name
 	if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e }) {
@@ -51,7 +51,7 @@ func ownerName(name string) (string, error) {
 	return strings.ToLower(full), err
 }
 
-// targetName returns a name that is a target as a domain name.
+// targetName returns a target that is a name as a domain name.
 func targetName(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("the name is empty")
@@ -59,7 +59,7 @@ func targetName(name string) (string, error) {
 	return domainName(name)
 }
 
-// withoutDot returns a domain name in the form that targets have; the root stays a dot.
+// withoutDot removes the dot at the end of a domain name. The root stays a dot.
 func withoutDot(full string) string {
 	if full == "." {
 		return full

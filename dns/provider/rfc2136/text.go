@@ -8,13 +8,13 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// A TXT record is a list of character-strings of at most 255 octets (RFC 1035 3.3.14).
-// Most are one text that was cut because it is longer, so a target is the whole text in
-// quotes. A list that was cut otherwise is one quoted text for each string; then a target
-// says exactly what is in the zone, and can be deleted.
+// A TXT record is a list of character-strings of at most 255 octets (RFC 1035 3.3.14). Most
+// lists are one text that was split because it is longer; then the target is the whole text in
+// quotes. For any other list, the target has each string in quotes, so that it says exactly
+// what the zone has, which is needed to delete it.
 
-// textStrings returns the character-strings of a target: of its quoted texts, or else of the
-// target as it is.
+// textStrings returns the character-strings of a target: those of its quoted texts, or of the
+// whole target if it isn't quoted.
 func textStrings(target string) ([]string, error) {
 	if !strings.HasPrefix(target, `"`) {
 		return dns.SplitString(target), nil
@@ -33,7 +33,7 @@ func textStrings(target string) ([]string, error) {
 	return all, nil
 }
 
-// textTarget returns the target for character-strings.
+// textTarget returns the target for a list of character-strings.
 func textTarget(all []string) string {
 	whole := strings.Join(all, "")
 	if slices.Equal(dns.SplitString(whole), all) {

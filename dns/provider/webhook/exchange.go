@@ -12,33 +12,33 @@ import (
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-// maxRedirects is how many are followed from one question.
+// maxRedirects is how many redirections of a GET are followed.
 const maxRedirects = 10
 
-// ErrBodyTooLarge is what an answer leads to that has more bytes than
+// ErrBodyTooLarge is the error for an answer with more bytes than
 // --webhook-provider-max-body-size allows.
 var ErrBodyTooLarge = errors.New("the answer has more bytes than --webhook-provider-max-body-size allows")
 
-// exchange is one request of the protocol and the answer to it.
+// exchange is a request of the protocol and its answer.
 type exchange struct {
 	method string
-	// path is what to add to the base.
+	// path is appended to the base URL.
 	path string
-	// message is what to send; nil is nothing.
+	// message is the body to send, or nil.
 	message any
-	// accepts reports whether a status is that of success.
+	// accepts reports whether a status means success.
 	accepts func(status int) bool
-	// typed is true when the answer's media type matters.
+	// typed is true when the media type of the answer is checked.
 	typed bool
-	// answer is a pointer to where the answer goes; nil when there is none.
+	// answer is a pointer to the value of the answer, or nil if there is none.
 	answer any
 }
 
 // is returns a function that accepts one status.
 func is(want int) func(int) bool { return func(status int) bool { return status == want } }
 
-// do makes an exchange. Errors are those of [provider.Provider.Apply], or wrap
-// [ErrBodyTooLarge] or a *url.Error, the latter when no answer came.
+// do sends a request and reads the answer. Its errors are those of [provider.Provider]'s
+// Apply, or wrap [ErrBodyTooLarge], or a *url.Error if there was no answer.
 func (p *remote) do(ctx context.Context, e exchange) error {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
@@ -79,7 +79,7 @@ func (e exchange) read(resp *http.Response, maxBody int64) error {
 		return httpapi.NewStatusError("the webhook provider", resp)
 	}
 	if got := resp.Header.Get("Content-Type"); e.typed && got != MediaType {
-		return fmt.Errorf("media type %q, want %q: the program there doesn't speak version 1 of the webhook protocol", got, MediaType)
+		return fmt.Errorf("the media type is %q, and must be %q: the program doesn't support version 1 of the webhook protocol", got, MediaType)
 	}
 	if e.answer == nil {
 		return nil
@@ -92,18 +92,18 @@ func (e exchange) read(resp *http.Response, maxBody int64) error {
 	if err := decoder.Decode(e.answer); err != nil {
 		return fmt.Errorf("decode the answer: %w", err)
 	}
-	// Something after the value means that the value is not what it seems.
+	// Data after the value means that the body isn't what it seems to be.
 	switch _, err := decoder.Token(); {
 	case errors.Is(err, io.EOF):
 		return nil
 	case errors.Is(err, ErrBodyTooLarge):
 		return fmt.Errorf("decode the answer: %w", err)
 	default:
-		return errors.New("decode the answer: there is something behind its end")
+		return errors.New("decode the answer: something follows the value")
 	}
 }
 
-// cappedReader fails when there is more to read than is left.
+// cappedReader fails when there is more to read than left.
 type cappedReader struct {
 	next io.Reader
 	left int64
@@ -126,8 +126,8 @@ func (r *cappedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// followReads follows redirections of questions only: what is sent must not arrive
-// anywhere else, nor become a question.
+// followReads follows redirections of GET only. A change must not be sent anywhere else, nor
+// become a GET.
 func followReads(_ *http.Request, via []*http.Request) error {
 	if via[0].Method != http.MethodGet || len(via) > maxRedirects {
 		return http.ErrUseLastResponse

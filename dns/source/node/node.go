@@ -78,7 +78,7 @@ func (s *nodes) evaluate(key source.Key) source.Result {
 	if len(targets) == 0 {
 		result.Problems = append(result.Problems, dns.Problem{
 			Object: s.reader.Ref(&obj.Object), Subject: "status.addresses",
-			Reason: "the node has neither an ExternalIP nor an InternalIP, so it gets no record; give it one, or the annotation target",
+			Reason: "the node has neither an ExternalIP nor an InternalIP, so it gets no record: give it an address, or the annotation target",
 		})
 	}
 	return result

@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// What the programs of --compatibility read (spec/dns.md §6.1).
+// What the programs that --compatibility names read (spec/dns.md §6.1).
 const (
 	mateAnnotation     = "zalando.org/dnsname"
 	moleculeLabel      = "dns"
