@@ -4,12 +4,12 @@
 // A [Kind] says how objects of one kind are asked for and what is kept of them (what informers
 // call a transform). [Kind.Table] makes a [Table] of it, with the indexes and handlers of its
 // user; nothing can be added later, so that all is in place before [New] binds tables to one
-// API server, and [Cluster.Run] follows that server until its context ends: one reflector and
-// one goroutine per resource, retrying for ever. The command builds tables and clusters.
+// API server, and [Cluster.Run] follows that server until its context ends: one reflector
+// per resource, or per resource and namespace, retrying for ever. The command builds both.
 //
 // Tables of one resource share its watch: each object is trimmed for every one of them, or
 // read in protobuf; then table after table, in the order given to New, holds what is kept and
-// tells its handlers.
+// tells its handlers. The watches of several namespaces ([Options]) fill the same tables.
 // [Retrim], [TrimOf] and [Whole] make further kinds of the ones here. [Unstructured] is the
 // form for kinds that have no Go type.
 //
@@ -27,5 +27,5 @@
 //
 // The readers of a Table and of a Cluster may be called from any goroutine, also
 // from handlers. Values are shared and must not be changed. The handlers of a table are called
-// from the one goroutine of its reflector and must not block; the functions of a Kind from any.
+// one at a time, by its reflectors, and must not block; the functions of a Kind from any.
 package kube

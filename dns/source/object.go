@@ -41,7 +41,7 @@ type Reader struct {
 // NewReader returns a reader for a source.
 func NewReader(settings Settings, subject Subject) *Reader {
 	if subject.AnyNamespace {
-		settings.Namespace = ""
+		settings.Namespaces = nil
 	}
 	return &Reader{Templates: settings.Templates.For(subject.Source), settings: settings, subject: subject}
 }

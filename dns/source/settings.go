@@ -26,8 +26,8 @@ const (
 // but for the prefixes is the default of ExternalDNS, where it is not said otherwise.
 // [Options.Settings] makes it of flags.
 type Settings struct {
-	// Namespace is the only one whose objects are used; empty is all.
-	Namespace string
+	// Namespaces are the only ones whose objects are used; none is all.
+	Namespaces []string
 	// Annotations and Labels select the objects; nil is all.
 	Annotations, Labels labels.Selector
 	// Prefixes are those of the annotations to read, in the order in which they count.
@@ -50,7 +50,7 @@ type Settings struct {
 func (s Settings) Selects(obj metav1.Object) bool {
 	annotations := obj.GetAnnotations()
 	switch {
-	case s.Namespace != "" && obj.GetNamespace() != s.Namespace:
+	case !s.Includes(obj.GetNamespace()):
 		return false
 	case s.Annotations != nil && !s.Annotations.Matches(labels.Set(annotations)):
 		return false
@@ -65,10 +65,15 @@ func (s Settings) Selects(obj metav1.Object) bool {
 	return true
 }
 
+// Includes reports whether the objects of a namespace may be used.
+func (s Settings) Includes(namespace string) bool {
+	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
+}
+
 // Options are the flags that several kinds of source read, as the user wrote them. Make
 // them with [NewOptions].
 type Options struct {
-	Namespace                     string
+	Namespaces                    []string
 	AnnotationFilter, LabelFilter string
 	AnnotationPrefixes            []string
 	Compatibility                 string
@@ -88,7 +93,7 @@ func NewOptions() *Options {
 
 // Flags adds the flags, under the names that ExternalDNS has for them.
 func (o *Options) Flags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Namespace, "namespace", o.Namespace, "the only namespace whose objects are used (default all)")
+	flags.Var(namespacesValue{&o.Namespaces}, "namespace", "the only `namespaces` whose objects are used, with commas between them or repeated (default all)")
 	flags.StringVar(&o.AnnotationFilter, "annotation-filter", o.AnnotationFilter, "use objects whose annotations match this label selector only")
 	flags.StringVar(&o.LabelFilter, "label-filter", o.LabelFilter, "use objects whose labels match this label selector only")
 	flags.StringArrayVar(&o.AnnotationPrefixes, "annotation-prefix", o.AnnotationPrefixes,
@@ -110,7 +115,7 @@ func (o *Options) Flags(flags *pflag.FlagSet) {
 // wrong (spec/dns.md §5.4), each under the name of its flag.
 func (o *Options) Settings() (Settings, error) {
 	s := Settings{
-		Namespace: o.Namespace, Prefixes: o.AnnotationPrefixes, Compatibility: o.Compatibility,
+		Namespaces: o.OnlyNamespaces(), Prefixes: o.AnnotationPrefixes, Compatibility: o.Compatibility,
 		IgnoreHostnameAnnotation: o.IgnoreHostnameAnnotation,
 		ExposeInternalIPv6:       o.ExposeInternalIPv6,
 		ExcludeUnschedulable:     o.ExcludeUnschedulable,
@@ -129,7 +134,7 @@ func (o *Options) Settings() (Settings, error) {
 }
 
 func (o *Options) check() error {
-	var errs []error
+	errs := []error{o.checkNamespaces()}
 	if len(o.AnnotationPrefixes) == 0 {
 		errs = append(errs, errors.New("--annotation-prefix: none; name one that ends with a slash"))
 	}

@@ -72,7 +72,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("case 216: the object was changed:\n%s", diff)
 	}
 
-	s.Namespace = "b"
+	s.Namespaces = []string{"b", "c"}
 	excluded := source.NewReader(s, subject).Read(kube.Scope{}, object)
 	if diff := cmp.Diff(source.Object{Key: source.Key{Namespace: "a", Name: "shop"}}, excluded); diff != "" {
 		t.Errorf("case 216: of an object that isn't selected is kept (-want +got):\n%s", diff)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -30,8 +31,8 @@ import (
 type roleInput struct {
 	// REST says where the API server is.
 	REST *rest.Config
-	// Namespace is the only one that is read; empty is all.
-	Namespace  string
+	// Namespaces are the only ones that are read; none is all.
+	Namespaces []string
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 	// Report takes the problems of objects.
@@ -83,7 +84,7 @@ func New(ctx context.Context, c settings.Config, log *slog.Logger, registerer pr
 	if err != nil && c.NeedsCluster() {
 		return process{}, err
 	}
-	in := roleInput{REST: restConfig, Namespace: c.OnlyNamespace(), Log: log, Registerer: registerer, Report: report}
+	in := roleInput{REST: restConfig, Namespaces: c.OnlyNamespaces(), Log: log, Registerer: registerer, Report: report}
 	writer := c.DestinationWrites()
 	if writer || c.RunsControllers {
 		var queues prometheus.Registerer
@@ -138,7 +139,7 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	if len(tables) == 0 {
 		return p.withoutCluster(roles), nil
 	}
-	cluster, err := kube.New(kube.Options{Config: in.REST, Namespace: in.Namespace, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), "")}, tables...)
+	cluster, err := kube.New(kube.Options{Config: in.REST, Namespaces: in.Namespaces, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), "")}, tables...)
 	if err != nil {
 		return process{}, err
 	}
@@ -209,9 +210,7 @@ func readiness(cluster *kube.Cluster, roles []role) (bool, []string) {
 	ready := isClosed(cluster.Settled())
 	var details []string
 	for _, t := range cluster.Status() {
-		if t.State != kube.Synced {
-			details = append(details, strings.TrimSpace(fmt.Sprint(t.Kind, ": ", t.State, " ", t.Reason)))
-		}
+		details = append(details, missing(t)...)
 	}
 	for _, r := range roles {
 		ready = ready && (r.Ready == nil || r.Ready())
@@ -220,6 +219,29 @@ func readiness(cluster *kube.Cluster, roles []role) (bool, []string) {
 		}
 	}
 	return ready, details
+}
+
+// missing returns what is not in sync, in lines for /ready: those of several namespaces for
+// the same reason are one.
+func missing(t kube.TableStatus) []string {
+	if t.State == kube.Synced {
+		return nil
+	}
+	if len(t.Namespaces) == 0 {
+		return []string{strings.TrimSpace(fmt.Sprint(t.Kind, ": ", t.State, " ", t.Reason))}
+	}
+	namespaces := map[string][]string{}
+	for _, of := range t.Namespaces {
+		if of.State != kube.Synced {
+			why := strings.TrimSpace(fmt.Sprint(of.State, " ", of.Reason))
+			namespaces[why] = append(namespaces[why], of.Namespace)
+		}
+	}
+	var lines []string
+	for _, why := range slices.Sorted(maps.Keys(namespaces)) {
+		lines = append(lines, t.Kind+" in "+strings.Join(namespaces[why], ", ")+": "+why)
+	}
+	return lines
 }
 
 func isClosed(c <-chan struct{}) bool {
