@@ -39,6 +39,9 @@ type Config struct {
 	// Sources are where records are asked for, in the order of --source. Their Changed is
 	// made by [Publisher.Changed].
 	Sources []NamedSource
+	// Namespaces are the only ones whose objects the sources use; none is all. Others that
+	// the process reads are of no concern.
+	Namespaces []string
 	// Desired takes what they ask for; the publisher owns it from now on.
 	Desired  *desired.Set
 	Owner    owner.Owner

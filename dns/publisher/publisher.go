@@ -53,8 +53,10 @@ type Publisher struct {
 type sourceState struct {
 	// read is true once everything in it is known.
 	read bool
-	// steady is since when all its tables can be read; zero while one can't.
-	steady time.Time
+	// conditions say whether its tables could be read when that was looked at last, steady
+	// since when they can; there is no time for what can't.
+	conditions conditions
+	steady     map[string]time.Time
 	// For a source that is polled: when next, whether that is under way, and the last error.
 	pollAt  time.Time
 	polling bool
