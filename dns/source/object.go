@@ -2,6 +2,7 @@ package source
 
 import (
 	"errors"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -60,6 +61,8 @@ type Object struct {
 	// object that is unreadable asks for nothing, and has no other fields.
 	Unreadable string
 	// Whole is the object with its kind and API version, when templates need it; otherwise nil.
+	// It lacks what is large and of no use to them: status.conditions, managed fields and the
+	// annotation of kubectl apply.
 	Whole runtime.Object
 }
 
@@ -101,8 +104,8 @@ func (r *Reader) ReadFields(s kube.Scope, obj *unstructured.Unstructured, fields
 	return read
 }
 
-// whole returns a copy of an object for templates. The API server leaves out the kind
-// of each object.
+// whole returns what templates may look at of an object: a copy. The API server leaves out
+// the kind of each object.
 func (r *Reader) whole(obj runtime.Object) runtime.Object {
 	whole := obj.DeepCopyObject()
 	whole.GetObjectKind().SetGroupVersionKind(r.subject.Kind)
@@ -111,7 +114,27 @@ func (r *Reader) whole(obj runtime.Object) runtime.Object {
 		delete(annotations, lastApplied)
 		m.SetAnnotations(annotations)
 	}
+	dropConditions(whole)
 	return whole
+}
+
+// dropConditions takes status.conditions out of an object: each has a sentence and two times,
+// which change all the time, and no name is made of them.
+func dropConditions(obj runtime.Object) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		unstructured.RemoveNestedField(u.Object, "status", "conditions")
+		return
+	}
+	status := reflect.Indirect(reflect.ValueOf(obj)).FieldByName("Status")
+	for status.Kind() == reflect.Pointer {
+		status = status.Elem() // of nil it is no value
+	}
+	if status.Kind() != reflect.Struct {
+		return
+	}
+	if conditions := status.FieldByName("Conditions"); conditions.IsValid() {
+		conditions.SetZero()
+	}
 }
 
 // Ref returns the reference to an object that its records and problems have.
