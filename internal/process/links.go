@@ -24,13 +24,13 @@ type links struct {
 	set    *linked.Set
 	client *kubernetes.Clientset
 	made   *connections
-	// recorder takes the Events while the links are followed; nil before.
+	// recorder sends Events; nil until run is called.
 	recorder atomic.Pointer[record.EventRecorder]
 }
 
 var _ linked.Events = (*links)(nil)
 
-// newLinks makes them from options that lack what all roles have in common.
+// newLinks makes the links of the options, which lack what all roles have in common.
 func newLinks(in roleInput, o linked.Options) (*links, error) {
 	l := &links{made: &connections{}}
 	var err error
@@ -42,7 +42,7 @@ func newLinks(in roleInput, o linked.Options) (*links, error) {
 	return l, err
 }
 
-// run follows the clusters, and sends Events about them, until ctx ends.
+// run follows the clusters and sends Events about them, until ctx ends.
 func (l *links) run(ctx context.Context) error {
 	defer l.made.closeIdle()
 	broadcaster := record.NewBroadcaster()
@@ -60,7 +60,7 @@ func (l *links) Event(object runtime.Object, eventType, reason, message string) 
 	}
 }
 
-// report sends an Event when a federated Service has a member that can't be read.
+// report sends an Event about a problem with the members of a federated Service.
 func (l *links) report(p object.Problem) {
 	if p.Kind != "Service" || !strings.Contains(p.Field, "[multicluster.linkerd.io/") {
 		return
@@ -69,12 +69,12 @@ func (l *links) report(p object.Problem) {
 	l.Event(service, corev1.EventTypeWarning, "MemberUnusable", p.Field+": "+p.Reason)
 }
 
-// handler tells of the clusters as JSON.
+// handler returns the status of the clusters as JSON.
 func (l *links) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		// A client that went away is no concern of ours.
+		// It fails only if the client went away.
 		_ = json.NewEncoder(w).Encode(l.set.Status())
 	})
 }
