@@ -76,7 +76,7 @@ func TestNewRefusesOwners(t *testing.T) {
 	}
 }
 
-// What an object says about a record that is listed, of all that it can say.
+// All that an object can say about a listed record.
 func TestOwns(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	listed := &dns.RecordSet{Name: "a.example.com", Type: "A", Targets: []string{"192.0.2.1"}, TTL: 300}
