@@ -351,3 +351,27 @@ func TestOneSenderPerRegistry(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// At the level debug there is a line for each Event that was sent, and none for one that the
+// API server refused.
+func TestEventsAreLogged(t *testing.T) {
+	var log bytes.Buffer
+	a := &api{answer: func(namespace string) error {
+		if namespace == "web" {
+			return nil
+		}
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "", errors.New("no"))
+	}}
+	s := newSender(t, a, func(c *Config) {
+		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	elsewhere := shop
+	elsewhere.Namespace = "other"
+	send(s, ready(shop, elsewhere))
+	s.For(Manner{Reasons: all, DryRun: true})(ready(shop))
+	s.Flush(t.Context())
+	const want = `level=DEBUG msg="Event is sent" kind=Service namespace=web name=shop type=Normal reason=RecordReady message="(external-dns) record:shop.example.org,`
+	if text := log.String(); strings.Count(text, "Event is sent") != 2 || strings.Count(text, want) != 2 || strings.Count(text, " dryRun=true") != 1 {
+		t.Errorf("log:\n%s", text)
+	}
+}

@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/signpostd/signpost/internal/eventlog"
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/kube/linked"
 )
@@ -24,6 +26,7 @@ type links struct {
 	set    *linked.Set
 	client *kubernetes.Clientset
 	made   *connections
+	log    *slog.Logger
 	// recorder sends Events; nil until run is called.
 	recorder atomic.Pointer[record.EventRecorder]
 }
@@ -32,7 +35,7 @@ var _ linked.Events = (*links)(nil)
 
 // newLinks makes the links of the options, which lack what all roles have in common.
 func newLinks(in roleInput, o linked.Options) (*links, error) {
-	l := &links{made: &connections{}}
+	l := &links{made: &connections{}, log: in.Log}
 	var err error
 	if l.client, err = l.made.client(in.REST, clientConfig{timeout: requestTimeout, qps: eventRate, burst: eventBurst}); err != nil {
 		return nil, err
@@ -57,6 +60,7 @@ func (l *links) run(ctx context.Context) error {
 func (l *links) Event(object runtime.Object, eventType, reason, message string) {
 	if r := l.recorder.Load(); r != nil {
 		(*r).Event(object, eventType, reason, message)
+		eventlog.Sent(l.log, eventlog.Event{Object: object, Type: eventType, Reason: reason, Message: message})
 	}
 }
 
