@@ -8,9 +8,6 @@ FUZZTIME ?= 30s
 export FUZZTIME
 export CGO_ENABLED = 0
 
-# The package that a target is about exists only once somebody has written it.
-have = $(wildcard $(1)/*.go)
-
 ##@ Everyday
 
 .PHONY: help
@@ -43,8 +40,12 @@ fmt: bin/tools/.installed ## Format all Go files
 	@bin/tools/gofumpt -l -w .
 
 .PHONY: lint
-lint: bin/tools/.installed ## Check format, go vet and staticcheck
+lint: bin/tools/.installed ## Check format, go vet, staticcheck and dead code
 	@dev/lint.sh
+
+.PHONY: deadcode
+deadcode: bin/tools/.installed ## Name the functions that nothing reaches, or only tests
+	@dev/deadcode.sh
 
 .PHONY: generate
 generate: bin/tools/.installed ## Write generated code, resource definitions and docs
@@ -58,7 +59,7 @@ verify: bin/tools/.installed ## Fail when something generated is stale
 DNSREFERENCES = generate-sources-documentation generate-providers-documentation generate-flags-documentation generate-metrics-documentation
 .PHONY: $(DNSREFERENCES)
 $(DNSREFERENCES): generate-%-documentation:
-	@go test ./cmd/signpost -run '^TestReferenceOfDNS$$/^$*$$' -update
+	@go test ./cmd/signpost ./internal/process -run '^TestReferenceOfDNS$$/^$*$$' -update
 
 ##@ Longer
 
@@ -74,16 +75,16 @@ bench: build ## Measure Signpost
 deps: ## Install what is missing on this machine, or say what it is
 	@dev/deps.sh
 
-# Go decides what is out of date, so these always ask it.
+# Go knows what is out of date, so that these targets always run it.
 .PHONY: FORCE
 FORCE:
 
 bin/signpost: FORCE
-	$(if $(call have,cmd/signpost),@go build -ldflags "-X github.com/signpostd/signpost/internal/version.Version=$(VERSION)" -o $@ ./cmd/signpost,@echo "cmd/signpost does not exist yet")
+	@go build -ldflags "-X github.com/signpostd/signpost/internal/version.Version=$(VERSION)" -o $@ ./cmd/signpost
 
 bin/localcluster: FORCE
 	@test -e $@ || echo "building the local cluster: takes about four minutes the first time"
-	$(if $(call have,dev/localcluster),@go build -C dev/localcluster -o $(CURDIR)/$@ .,@echo "dev/localcluster does not exist yet")
+	@go build -C dev/localcluster -o $(CURDIR)/$@ .
 
 bin/tools/.installed: dev/tools/go.mod dev/tools/go.sum
 	@echo "installing tools: $(notdir $(shell sed -n '/^tool (/,/^)/s/^\t//p' dev/tools/go.mod))"

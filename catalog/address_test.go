@@ -89,8 +89,8 @@ var reuseCases = map[string]reuseCase{
 	},
 }
 
-// An address stays the same value from one snapshot to the next while nothing
-// about it changes: what was encoded from it stays valid.
+// An address stays the same value from one snapshot to the next while nothing about it
+// changes, so that what was encoded from it can be used again.
 func TestAddressesStay(t *testing.T) {
 	for name, tc := range reuseCases {
 		t.Run(name, func(t *testing.T) {

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// addressIndex finds what has an IP address: the Services whose cluster IP it is,
-// the workloads whose own IP it is, and the pods that have a port on the host
-// whose IP it is.
+// addressIndex finds what has an IP address: the Services with this cluster IP, the workloads
+// with this IP of their own, and the pods that have a port on the host with this IP.
 type addressIndex struct {
 	services  map[addressKey][]ServiceKey
 	workloads map[addressKey][]*workloadEntry
@@ -22,14 +21,21 @@ func newAddressIndex() addressIndex {
 	}
 }
 
-// file adds v to the lists of the addresses, or takes it out of them.
-func file[V comparable](m map[addressKey][]V, v V, f filing) {
-	for _, ip := range f.ips {
-		key := addressKey{f.cluster, ip}
-		list := slices.DeleteFunc(m[key], func(other V) bool { return other == v })
-		if f.add {
-			list = append(list, v)
+// file adds v to the lists of these addresses.
+func file[V comparable](m map[addressKey][]V, v V, at addresses) {
+	for _, ip := range at.ips {
+		key := addressKey{at.cluster, ip}
+		if !slices.Contains(m[key], v) {
+			m[key] = append(m[key], v)
 		}
+	}
+}
+
+// unfile takes v out of the lists of these addresses.
+func unfile[V comparable](m map[addressKey][]V, v V, at addresses) {
+	for _, ip := range at.ips {
+		key := addressKey{at.cluster, ip}
+		list := slices.DeleteFunc(m[key], func(other V) bool { return other == v })
 		if len(list) == 0 {
 			delete(m, key)
 		} else {
@@ -38,49 +44,67 @@ func file[V comparable](m map[addressKey][]V, v V, f filing) {
 	}
 }
 
-// filing says under which addresses something is to be found, or no longer.
-type filing struct {
+// addresses are addresses of one cluster.
+type addresses struct {
 	cluster string
 	ips     []netip.Addr
-	add     bool
 }
 
-// fileService updates the index, and reports the addresses as changed.
-func (s *state) fileService(v *Service, add bool) {
+func (s *Service) addresses() addresses { return addresses{s.Key.Cluster, s.ClusterIPs} }
+
+// fileService adds a Service, nil for none, to the index. Like unfileService, it reports the
+// addresses of the Service as changed.
+func (s *state) fileService(v *Service) {
 	if v == nil {
 		return
 	}
-	file(s.addresses.services, v.Key, filing{v.Key.Cluster, v.ClusterIPs, add})
-	s.addressesChanged(v.Key.Cluster, v.ClusterIPs)
+	file(s.addresses.services, v.Key, v.addresses())
+	s.addressesChanged(v.addresses())
 }
 
-// fileWorkload updates the index. Who calls it reports the change.
-func (s *state) fileWorkload(w *workloadEntry, add bool) {
-	v := w.workload
+func (s *state) unfileService(v *Service) {
 	if v == nil {
 		return
 	}
-	file(s.addresses.workloads, w, filing{v.Key.Cluster, v.ownIPs(), add})
-	file(s.addresses.hosts, w, filing{v.Key.Cluster, v.HostIPs, add})
+	unfile(s.addresses.services, v.Key, v.addresses())
+	s.addressesChanged(v.addresses())
 }
 
-// workloadChanged reports everything as changed that can be known of a workload.
+// fileWorkload adds a workload to the index. Its caller reports the change, as that of
+// unfileWorkload does.
+func (s *state) fileWorkload(w *workloadEntry) {
+	if w.workload != nil {
+		file(s.addresses.workloads, w, w.workload.addresses())
+		file(s.addresses.hosts, w, w.workload.hostAddresses())
+	}
+}
+
+func (s *state) unfileWorkload(w *workloadEntry) {
+	if w.workload != nil {
+		unfile(s.addresses.workloads, w, w.workload.addresses())
+		unfile(s.addresses.hosts, w, w.workload.hostAddresses())
+	}
+}
+
+// workloadChanged reports all facts about a workload as changed.
 func (s *state) workloadChanged(v *Workload) {
 	s.facts.changed(fact{object: v.ID()})
-	s.addressesChanged(v.Key.Cluster, v.ownIPs())
-	s.addressesChanged(v.Key.Cluster, v.HostIPs)
+	s.addressesChanged(v.addresses())
+	s.addressesChanged(v.hostAddresses())
 }
 
-// ownIPs returns the addresses that the workload shares with nothing else.
-func (w *Workload) ownIPs() []netip.Addr {
+// addresses returns the addresses that the workload shares with nothing else.
+func (w *Workload) addresses() addresses {
 	if w.HostNetwork {
-		return nil
+		return addresses{}
 	}
-	return w.IPs
+	return addresses{w.Key.Cluster, w.IPs}
 }
 
-func (s *state) addressesChanged(cluster string, ips []netip.Addr) {
-	for _, ip := range ips {
-		s.facts.changed(fact{address: addressKey{cluster, ip}})
+func (w *Workload) hostAddresses() addresses { return addresses{w.Key.Cluster, w.HostIPs} }
+
+func (s *state) addressesChanged(at addresses) {
+	for _, ip := range at.ips {
+		s.facts.changed(fact{address: addressKey{at.cluster, ip}})
 	}
 }

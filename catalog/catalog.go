@@ -9,15 +9,15 @@ import (
 	"github.com/signpostd/signpost/internal/object"
 )
 
-// Changes that come within quietDelay of the step before are collected until
-// none has come for quietDelay, at most for maxDelay, and applied as one step. A
-// change that comes alone is applied at once.
+// A change is applied at once unless the last step was less than quietDelay ago. Then changes
+// are collected until none has come for quietDelay, for maxDelay at most, and applied as one
+// step.
 const (
 	quietDelay = 3 * time.Millisecond
 	maxDelay   = 50 * time.Millisecond
 )
 
-// Options are what a [Catalog] needs to know beside the objects.
+// Options are the settings of a [Catalog].
 type Options struct {
 	// DefaultOpaquePorts apply to workloads without the opaque-ports annotation.
 	DefaultOpaquePorts PortSet
@@ -42,8 +42,8 @@ type Catalog struct {
 	mu    sync.RWMutex // guards state: written by the step alone
 	state *state
 
-	// snapshots has those that somebody needs and that are not stale. It has its
-	// own lock, so that readers of different Services don't wait for each other's work.
+	// snapshots has the snapshots that are in use and not stale. It has its own lock, so that
+	// readers of different Services don't wait for each other's work.
 	snapshotsMu sync.Mutex
 	snapshots   map[ServiceKey]*Snapshot
 }
@@ -60,8 +60,8 @@ func New(o Options) *Catalog {
 	}
 }
 
-// inbox collects changes until the next step takes them; of several changes of
-// one object the last one counts.
+// inbox collects changes until the next step takes them. Of several changes of one object, the
+// last one counts.
 type inbox struct {
 	mu sync.Mutex
 	batch
@@ -69,8 +69,8 @@ type inbox struct {
 	poke   chan struct{} // holds a token while there is something to take
 }
 
-// batch is what a step applies: all else that is known of the replaced clusters
-// goes, then the objects change.
+// batch is what a step applies: the objects change, and all other objects of the replaced
+// clusters are deleted.
 type batch struct {
 	replaced map[string]struct{}
 	changes  map[ID]Object
@@ -107,9 +107,9 @@ func (c *Catalog) Delete(id ID) {
 	c.inbox.put(func() { c.inbox.changes[id] = nil })
 }
 
-// Replace makes the objects, which are all of that cluster, everything that is known
-// of it, in one step. Without its Cluster among them the cluster is forgotten: in one
-// step for the readers, while its objects go in several. It never blocks on a step.
+// Replace makes these objects the only ones of a cluster, in one step. If its Cluster is not
+// among them, the cluster is forgotten: for readers in one step, though its objects are deleted
+// in several. Replace never blocks on a step.
 func (c *Catalog) Replace(cluster string, objects []Object) {
 	c.inbox.put(func() {
 		maps.DeleteFunc(c.inbox.changes, func(id ID, _ Object) bool { return id.Cluster == cluster })
@@ -120,14 +120,14 @@ func (c *Catalog) Replace(cluster string, objects []Object) {
 	})
 }
 
-// MarkSynced says that everything that the local cluster holds has been put:
-// from the step that applies it on, absence means that there is none.
+// MarkSynced says that all objects of the local cluster have been put. From the step that
+// applies this, an object that the catalog doesn't have doesn't exist.
 func (c *Catalog) MarkSynced() {
 	c.inbox.put(func() { c.inbox.synced = true })
 }
 
-// Synced returns a channel that is closed once everything put before MarkSynced
-// has been applied. Before that an answer could be partial; nobody should give one.
+// Synced returns a channel that closes once everything that was put before MarkSynced has been
+// applied. Before that, answers may be incomplete, and nobody should give one.
 func (c *Catalog) Synced() <-chan struct{} { return c.synced }
 
 // Run applies changes until the context ends. It must run exactly once.
@@ -170,8 +170,9 @@ func (c *Catalog) step() {
 	batch, synced := c.inbox.take()
 	c.mu.Lock()
 	c.state.applyAll(batch)
-	// Under the lock, so that nobody has read the new state before the old one is known
-	// to be stale. Nodes first: who hears of a new answer can tell whether it is still his.
+	// The channels close under the lock, so that nobody reads the new state before the old one
+	// is known to be stale. Those of nodes close first: a client that learns of a new answer
+	// then knows already if it has moved.
 	for _, n := range c.state.moved {
 		close(n.stale)
 	}
@@ -214,9 +215,9 @@ func (c *Catalog) dropStale() []*Snapshot {
 	return stale
 }
 
-// Service returns what is known of the Service: never nil, with a nil Service
-// inside when there is none. Asking is cheap while nothing changed. Whoever asks
-// releases the Snapshot when it is no longer needed, stale or not.
+// Service returns the current Snapshot of a Service. It is never nil; its Service is nil when
+// there is none. The call is cheap while nothing has changed. The caller releases the Snapshot
+// when it is no longer needed, stale or not.
 func (c *Catalog) Service(key ServiceKey) *Snapshot {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -246,9 +247,9 @@ func (c *Catalog) cached(key ServiceKey) *Snapshot {
 	return s
 }
 
-// Release ends the catalog's interest in the snapshot when nobody else needs it:
-// Stale need not be closed any more. It is called once for each time that the
-// snapshot was got.
+// Release tells the catalog that the caller needs the snapshot no longer. It is called once for
+// each call that returned the snapshot. When nobody needs it, the channel of Stale may never
+// close.
 func (s *Snapshot) Release() {
 	s.catalog.snapshotsMu.Lock()
 	defer s.catalog.snapshotsMu.Unlock()
@@ -258,8 +259,7 @@ func (s *Snapshot) Release() {
 	}
 }
 
-// FindService looks a Service up. Unlike Service it leaves nothing behind for a
-// name that somebody made up.
+// FindService looks a Service up. Unlike Service, it keeps nothing for a name that doesn't exist.
 func (c *Catalog) FindService(key ServiceKey) (*Service, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -274,8 +274,8 @@ func (c *Catalog) Cluster(name string) *Cluster {
 	return c.state.clusters[name]
 }
 
-// Node returns what is known of a node: never nil, with an empty zone when the
-// node or its zone is unknown.
+// Node returns what is known of a node. It is never nil; its zone is empty when the node or its
+// zone is unknown.
 func (c *Catalog) Node(cluster, name string) *NodeState {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -296,5 +296,5 @@ func newNodeState(zone string) *NodeState {
 	return &NodeState{Zone: zone, stale: make(chan struct{})}
 }
 
-// Stale returns a channel that is closed when the catalog knows better.
+// Stale returns a channel that closes when the state is out of date.
 func (n *NodeState) Stale() <-chan struct{} { return n.stale }

@@ -2,28 +2,27 @@ package catalog
 
 import "slices"
 
-// Cluster is a linked cluster: one beside our own in which Services can have
-// endpoints. The catalog knows nothing of a cluster that it doesn't have, whatever
-// else was put of it.
+// Cluster is a linked cluster, in which our Services can have endpoints. While the catalog has
+// no Cluster of a name, it doesn't use objects of that cluster.
 type Cluster struct {
 	Name string
 	// TrustDomain is the suffix of the identities of its pods; ClusterDomain that of the
 	// names of its Services.
 	TrustDomain, ClusterDomain string
-	// Synced is false until everything that the cluster holds has been put for the first
-	// time. Until then it has no part in any answer: what is known could be a fraction.
+	// Synced is false until all objects of the cluster have been put once. Until then they
+	// may be incomplete, so no answer uses them.
 	Synced bool
 }
 
 // ID implements [Object].
 func (c *Cluster) ID() ID { return ID{Kind: KindCluster, Cluster: c.Name} }
 
-// Federation is what a federated Service says of its members.
+// Federation lists the members of a federated Service.
 type Federation struct {
-	// Local is the name of the member in the Service's own cluster and namespace; empty
-	// for none.
+	// Local is the name of the member in our own cluster; empty for none. All members are in
+	// the namespace of the Service.
 	Local string
-	// Remote are the members in other clusters, as listed, in the Service's namespace.
+	// Remote are the members in other clusters, in the order of the annotation.
 	Remote []RemoteMember
 }
 
@@ -32,8 +31,9 @@ type RemoteMember struct {
 	Service, Cluster string
 }
 
-// members returns the Services whose endpoints a Service has: a nil Service, and any
-// that is neither remote nor federated, has its own. Members have no members in turn.
+// members returns the Services whose endpoints a Service has. A remote or federated Service has
+// those of others; any other Service, and a nil one, is its only member. The members of members
+// don't count.
 func (s *Service) members(key ServiceKey) []ServiceKey {
 	switch {
 	case s == nil || s.Key.Cluster != LocalCluster:
@@ -43,7 +43,7 @@ func (s *Service) members(key ServiceKey) []ServiceKey {
 	case s.RemoteCluster == nil:
 		return []ServiceKey{key}
 	case s.RemoteService == nil, *s.RemoteCluster == LocalCluster:
-		return nil // no linked cluster has that name
+		return nil // no linked cluster has the name of our own
 	default:
 		return []ServiceKey{{*s.RemoteCluster, key.Namespace, *s.RemoteService}}
 	}
@@ -63,8 +63,8 @@ func (f *Federation) members(key ServiceKey) []ServiceKey {
 	return keys
 }
 
-// clusterOf returns the cluster of a Service, nil for our own and for one that is not
-// linked, and whether what is known of it may be used.
+// clusterOf returns the cluster of a Service, and whether its objects may be used. The cluster is
+// nil for our own and for one that isn't linked.
 func (s *state) clusterOf(key ServiceKey) (c *Cluster, usable bool) {
 	if key.Cluster == LocalCluster {
 		return nil, true
@@ -73,8 +73,8 @@ func (s *state) clusterOf(key ServiceKey) (c *Cluster, usable bool) {
 	return c, c != nil && c.Synced
 }
 
-// importIndex leads from a Service, and from a cluster, to the Services that have
-// endpoints there though they are elsewhere.
+// importIndex leads from a Service, and from a cluster, to the remote and federated Services that
+// have endpoints there.
 type importIndex struct {
 	ofService map[ServiceKey]map[ServiceKey]struct{}
 	ofCluster map[string]map[ServiceKey]struct{}
@@ -98,7 +98,7 @@ func (x *importIndex) remove(s *Service) {
 	}
 }
 
-// imports returns the members of a Service that are not itself.
+// imports returns the members of a remote or federated Service.
 func (s *Service) imports() []ServiceKey {
 	if s == nil || s.Federation == nil && s.RemoteCluster == nil {
 		return nil
@@ -132,12 +132,12 @@ func (s *state) setCluster(id ID, v *Cluster) {
 	}
 }
 
-// forgetAtOnce is how many objects of a forgotten cluster go in one step: readers of
-// other clusters wait for a step.
+// forgetAtOnce is how many objects of a forgotten cluster are deleted in one step. Readers wait
+// while a step is applied, so it must be short.
 const forgetAtOnce = 2000
 
-// applyAll applies what a step takes. What is left of a forgotten cluster, which nothing
-// shows any more, goes little by little, unless there is news of that cluster.
+// applyAll applies the changes of a step. What is left of a forgotten cluster, which no answer
+// uses, is deleted in several steps, or at once when the cluster has new objects.
 func (s *state) applyAll(b batch) {
 	for id := range b.changes {
 		if len(s.forgotten[id.Cluster]) > 0 {
@@ -180,8 +180,8 @@ func (s *state) forgetObjects(cluster string, n int) {
 	}
 }
 
-// objectsOf returns all objects of a cluster. It looks at those of all clusters: what it
-// is for is rare, and another index would cost memory for each object.
+// objectsOf returns all objects of a cluster. It goes through the objects of all clusters: that is
+// rarely needed, and an index would cost memory for each object.
 func (s *state) objectsOf(cluster string) []ID {
 	var ids []ID
 	add := func(id ID) {

@@ -10,7 +10,7 @@ import (
 
 var clusterNames = []string{"east", "west"}
 
-// inCluster makes an object, which nobody has yet, one of that cluster.
+// inCluster moves a new object to a cluster.
 func inCluster(v Object, cluster string) Object {
 	switch v := v.(type) {
 	case *Service:
@@ -85,7 +85,7 @@ func linked(name string) *Cluster {
 	return &Cluster{Name: name, TrustDomain: name + ".trust", ClusterDomain: name + ".local", Synced: true}
 }
 
-// servedIn returns the Service bb of a cluster with one pod of that address.
+// servedIn returns the Service bb of a cluster and its only pod, with this address.
 func servedIn(cluster, ip string) []Object {
 	return []Object{
 		inCluster(service("bb"), cluster), inCluster(pod("bb-"+cluster), cluster),
@@ -93,7 +93,7 @@ func servedIn(cluster, ip string) []Object {
 	}
 }
 
-// where gives an answer as addresses with the trust domain that each is under.
+// where returns the addresses of an answer, each with the trust domain of its cluster.
 func where(set EndpointSet) []string {
 	var out []string
 	for _, e := range set.Endpoints {
@@ -158,8 +158,8 @@ func TestMembersMapPorts(t *testing.T) {
 	}
 }
 
-// The client's place decides about endpoints of its own cluster only (§2.2); the hostname
-// about all.
+// The client's place selects among endpoints of its own cluster only (§2.2); the hostname
+// selects among all.
 func TestPlaceIsOfTheOwnCluster(t *testing.T) {
 	local := servedIn(LocalCluster, "10.0.0.1")
 	local[0].(*Service).LocalTraffic = true
@@ -244,7 +244,7 @@ func TestProfileOfRemoteHostname(t *testing.T) {
 	}
 }
 
-// A cluster that is forgotten leaves nothing, whatever was put of it.
+// Nothing is left of a cluster that is forgotten, whatever objects it had.
 func TestReplaceForgetsACluster(t *testing.T) {
 	c := started(slices.Concat(servedIn(LocalCluster, "10.0.0.1"), servedIn("east", "10.1.0.1"), []Object{linked("east"), service("web", remote("east", "bb"))})...)
 	snapshot := c.Service(serviceKey("web"))

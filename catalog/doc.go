@@ -1,25 +1,26 @@
-// Package catalog holds what is: Services, the workloads behind them and the
-// endpoints that follow, as immutable values.
+// Package catalog holds Services, the workloads behind them and the endpoints that follow from
+// both, as immutable values.
 //
-// Package kube turns Kubernetes objects into the values of this package and
-// puts them into a [Catalog]; the packages that hand knowledge out ask the
-// Catalog for a [Snapshot] of a Service and compute answers from it with
-// [Resolve], which is a pure function. A Snapshot never changes: it says when it
-// is out of date through the channel of its Stale method, and its owner then
-// asks for the next one.
+// Package kube/kinds makes the values of this package from Kubernetes objects, and tables put
+// them into a [Catalog]. A reader asks the Catalog for a [Snapshot] of a Service, and [Resolve]
+// computes answers from it. A Snapshot never changes: its Stale method returns a channel that
+// closes when it is out of date, and the reader then asks for the next one. [Catalog.Profile]
+// answers questions about addresses and profiles in the same way.
 //
-// Every key has a cluster. A [Cluster] is one beside our own: while the catalog has
-// it, and it is synced, Services of ours can have endpoints there. A remote Service
-// has its endpoints in one cluster, a federated one in several; for a reader they are
-// Services like any other, whose Snapshots happen to have other parts.
+// The values: values.go, serviceprofile.go, selector.go, ports.go. What changes them:
+// catalog.go, and state.go with its indexes in addresses.go, cluster.go, server.go and fact.go.
+// What answers: snapshot.go, target.go and resolve.go for endpoints, profile.go for profiles.
+//
+// Every key has a cluster. A [Cluster] is one that is linked to our own. Once it is synced, our
+// Services can have endpoints there: a remote Service has all of its endpoints in one linked
+// cluster, a federated one has members in several. For a reader they are like other Services.
 //
 // # Concurrency
 //
 // Put, Delete, Replace, MarkSynced and the readers of a Catalog may be called from any
-// goroutine. Exactly one goroutine, the one inside [Catalog.Run], applies
-// changes: what is put while it is busy or holding off is applied as one step.
-// Values handed to the Catalog belong to it and are not changed afterwards by
-// anybody; the same goes for everything that it hands out.
+// goroutine. One goroutine, that of [Catalog.Run], applies changes. It applies in one step what
+// was put while it was busy or waited for more. The values that the Catalog takes and returns
+// are shared, and nobody may change them.
 //
-// The package imports the standard library only: no Kubernetes client, no gRPC.
+// The package imports nothing but the standard library and internal/object.
 package catalog

@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// fact names something that answers can depend on. Exactly one of its three
-// forms is in use: an object, an IP address of a cluster, or the slices of a
-// Service.
+// fact names something that an answer can depend on: an object, an IP address of a cluster, or
+// the slices of a Service. Exactly one field is set.
 type fact struct {
 	object   ID
 	address  addressKey
@@ -29,7 +28,7 @@ type facts struct {
 
 func newFacts() facts { return facts{watchers: map[fact]map[*ProfileSnapshot]struct{}{}} }
 
-// watch makes a snapshot stale with the first of its facts that changes.
+// watch registers a snapshot, which becomes stale when one of its facts changes.
 func (f *facts) watch(s *ProfileSnapshot) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,7 +56,7 @@ func (f *facts) drop(s *ProfileSnapshot) {
 	}
 }
 
-// changed notes that a fact is not what it was.
+// changed makes the snapshots stale that depend on a fact.
 func (f *facts) changed(on fact) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -96,7 +96,7 @@ func snapshotOf(name string, objects ...Object) *Snapshot {
 	return stateOf(objects...).snapshot(serviceKey(name), &Options{})
 }
 
-// show gives an answer in a form for comparing by eye: addresses and targets.
+// show returns an answer as text: addresses and targets.
 func show(set EndpointSet) []string {
 	var out []string
 	for _, e := range set.Endpoints {
@@ -109,8 +109,7 @@ func show(set EndpointSet) []string {
 	return out
 }
 
-// started returns a catalog to whose steps the test calls itself, with the
-// objects in it.
+// started returns a catalog with these objects, whose steps the test calls itself.
 func started(objects ...Object) *Catalog {
 	c := New(Options{})
 	apply(c, objects...)

@@ -90,7 +90,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// However long a burst lasts, nothing waits for more than 50 ms.
+// However long a burst of changes lasts, no change waits for more than 50 ms.
 func TestPaceOfLongBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := running(t)
@@ -117,7 +117,7 @@ func TestPaceOfLongBurst(t *testing.T) {
 	})
 }
 
-// Ending doesn't wait for a burst to end.
+// Run ends during a burst of changes.
 func TestRunEndsInBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{})
@@ -144,8 +144,8 @@ func TestRunEndsInBurst(t *testing.T) {
 	})
 }
 
-// Nothing is said to be complete before all is applied that was put before
-// MarkSynced, no matter from how many goroutines.
+// The catalog is synced only when everything is applied that was put before MarkSynced, from
+// any number of goroutines.
 func TestSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{})
@@ -185,7 +185,7 @@ func TestSynced(t *testing.T) {
 	})
 }
 
-// Many may put and ask at a time; at rest, all have the last word.
+// Many goroutines may put and read at the same time. In the end, readers get the last state.
 func TestConcurrentUse(t *testing.T) {
 	c := New(Options{})
 	ctx, cancel := context.WithCancel(t.Context())

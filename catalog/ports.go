@@ -24,13 +24,12 @@ func (s PortSet) Has(port uint16) bool {
 	return false
 }
 
-// ParsePortList reads the port lists of flags and annotations
-// (spec/destination.md §1.1): items separated by commas, each a port, a range
-// LO-HI or, where named is not nil, the name of a port. named returns the ports
-// of a name, none when the name is unknown; a name wins over range syntax.
+// ParsePortList reads the port lists of flags and annotations (spec/destination.md §1.1): items
+// separated by commas, each a port, a range LO-HI or, when named is not nil, the name of a port.
+// named returns the ports of a name, none when it is unknown. An item that is a name of a port
+// is not read as a range.
 //
-// Bad items are left out of the set and described in the second result; the
-// other items count.
+// The set has the valid items; the errors describe the others.
 func ParsePortList(list string, named func(name string) []uint16) (PortSet, []error) {
 	list = strings.TrimSuffix(list, ",")
 	if strings.TrimSpace(list) == "" {

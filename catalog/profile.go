@@ -9,23 +9,23 @@ import (
 	"github.com/signpostd/signpost/internal/object"
 )
 
-// ProfileQuery asks how to treat traffic to an address:port, or to a port of a
-// Service or of one of its hostnames. It is comparable.
+// ProfileQuery asks how to treat traffic to an IP address and port, or to a port of a Service or
+// of one of its hostnames. It is comparable.
 type ProfileQuery struct {
 	Cluster string
-	// IP, when valid, is what is asked for; Service and Hostname are not used then.
+	// IP, when valid, is the address; Service and Hostname are not used then.
 	IP       netip.Addr
 	Service  ServiceKey
 	Hostname string
 	Port     uint16
-	// ClientNamespace may hold a ServiceProfile that wins over the Service's own; empty
-	// when the client didn't say.
+	// ClientNamespace is the namespace of the client, empty when it is unknown. A
+	// ServiceProfile there takes precedence over the one in the Service's namespace.
 	ClientNamespace string
 	// ClusterDomain completes the names of ServiceProfiles.
 	ClusterDomain string
 }
 
-// ProfileSubject is what a [ProfileQuery] turned out to be about.
+// ProfileSubject is what a [ProfileQuery] found.
 type ProfileSubject uint8
 
 // The subjects of profiles.
@@ -45,7 +45,7 @@ const (
 )
 
 // ProfileSnapshot is the answer to a ProfileQuery at one time. It never changes.
-// Whoever got it releases it when it is no longer needed, unless it is stale.
+// The caller releases it when it is no longer needed, unless it is stale.
 type ProfileSnapshot struct {
 	Subject ProfileSubject
 	// Service is the Service asked for, by name or by cluster IP.
@@ -58,7 +58,7 @@ type ProfileSnapshot struct {
 	Target   *Target
 	// Cluster is where the endpoint is; nil for our own cluster.
 	Cluster *Cluster
-	// Opaque says whether the traffic is.
+	// Opaque is true for opaque traffic.
 	Opaque bool
 	// Conflict says who claims the address.
 	Conflict string
@@ -68,18 +68,17 @@ type ProfileSnapshot struct {
 	facts     *facts
 }
 
-// Stale returns a channel that is closed when the catalog knows better.
+// Stale returns a channel that closes when the snapshot is out of date.
 func (s *ProfileSnapshot) Stale() <-chan struct{} { return s.stale }
 
-// Release ends the catalog's interest in the snapshot: Stale need not be closed
-// any more.
+// Release tells the catalog that nobody needs the snapshot: the channel of Stale may never close.
 func (s *ProfileSnapshot) Release() { s.facts.forget(s) }
 
-// Profile answers the query from the current state, by look-ups in indexes only.
+// Profile answers a query from the current state. It only looks things up in indexes.
 func (c *Catalog) Profile(q ProfileQuery) *ProfileSnapshot {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	// An IPv4 address may come written as an IPv6 one.
+	// An IPv4 address may be written as an IPv6 address.
 	q.IP = q.IP.Unmap()
 	s := &ProfileSnapshot{stale: make(chan struct{}), facts: &c.state.facts}
 	p := profiler{c.state, &c.options, q, s}
@@ -95,7 +94,7 @@ func (c *Catalog) Profile(q ProfileQuery) *ProfileSnapshot {
 	return s
 }
 
-// profiler answers one query. Every look-up notes the fact that it depends on.
+// profiler answers one query. It notes the fact of each look-up, on which the answer depends.
 type profiler struct {
 	state    *state
 	options  *Options
@@ -162,8 +161,8 @@ func (p profiler) serviceProfile(key ServiceKey) *ServiceProfile {
 	return p.state.profiles[id]
 }
 
-// byEndpoint finds the workload that has the address: as its own, as that of a
-// host that it has the port of, or as one of an ExternalWorkload.
+// byEndpoint finds the workload that has the address: a pod with this IP, then a pod that has the
+// port on the host with this IP, then an ExternalWorkload.
 func (p profiler) byEndpoint(key addressKey) {
 	at := netip.AddrPortFrom(key.ip, p.query.Port)
 	own, hosts := p.state.addresses.workloads[key], p.state.addresses.hosts[key]
@@ -186,8 +185,8 @@ func (p profiler) byEndpoint(key addressKey) {
 	p.endpoint(at, nil)
 }
 
-// current returns the workloads that have an address now. A pod that is being
-// deleted has it as long as it runs and no other pod does.
+// current returns the workloads to keep that have their address now. A pod that is being deleted
+// has it while it runs and no other pod has it.
 func current(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntry {
 	kept := filter(list, func(w *Workload) bool { return keep(w) && !w.Finished && !w.Terminating })
 	if len(kept) > 0 {
@@ -198,8 +197,8 @@ func current(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntry 
 	return kept[:min(1, len(kept))]
 }
 
-// filter returns the workloads to keep, sorted by name. The index has them in the
-// order in which they came, on which no answer may depend.
+// filter returns the workloads to keep, sorted by name, so that no answer depends on the order in
+// which they were put.
 func filter(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntry {
 	var kept []*workloadEntry
 	for _, w := range list {
@@ -222,8 +221,8 @@ func (w *Workload) hasHostPort(port uint16) bool {
 	return slices.ContainsFunc(w.Ports, func(p WorkloadPort) bool { return p.HostPort == port })
 }
 
-// endpoint describes an address; w is nil when nothing is known to have it. A pod
-// that doesn't run yet is told apart from its address only by the latter.
+// endpoint describes an address; w is nil when no workload is known to have it. A pod that
+// doesn't run yet counts as unknown.
 func (p profiler) endpoint(at netip.AddrPort, w *workloadEntry) {
 	s := p.snapshot
 	s.Subject, s.Endpoint = EndpointFound, at
@@ -235,8 +234,8 @@ func (p profiler) endpoint(at netip.AddrPort, w *workloadEntry) {
 	s.Opaque = s.Target.Opaque(at.Port())
 }
 
-// byHostname finds the endpoint of a Service that has the hostname, ready or not, in
-// the first of its members that has one.
+// byHostname finds the endpoint of a Service with the hostname, ready or not, in the first of its
+// members that has one.
 func (p profiler) byHostname() {
 	key := p.query.Service
 	p.snapshot.Service = key
@@ -255,7 +254,8 @@ func (p profiler) byHostname() {
 	p.snapshot.Subject = NothingFound
 }
 
-// byHostnameOf is byHostname for one member; false means that it has no such endpoint.
+// byHostnameOf is byHostname for one member. It returns false when the member has no such
+// endpoint.
 func (p profiler) byHostnameOf(member ServiceKey) bool {
 	e, target := p.state.endpointNamed(member, p.query.Hostname)
 	if e == nil {
@@ -272,8 +272,8 @@ func (p profiler) byHostnameOf(member ServiceKey) bool {
 	return true
 }
 
-// endpointNamed returns the first endpoint of that hostname, one that is ready
-// if there is any, and the workload that it names.
+// endpointNamed returns the first endpoint with the hostname, a ready one if there is any, and the
+// workload that it names.
 func (s *state) endpointNamed(key ServiceKey, hostname string) (found *SliceEndpoint, target *workloadEntry) {
 	for _, entry := range s.slicesOf[key] {
 		at := 0
@@ -290,8 +290,8 @@ func (s *state) endpointNamed(key ServiceKey, hostname string) (found *SliceEndp
 	return found, target
 }
 
-// serviceOpaque returns the opaque ports of a Service, which are the default ones
-// when it doesn't say or is not known.
+// serviceOpaque returns the opaque ports of a Service: the default ones when it has no annotation
+// or doesn't exist.
 func (o *Options) serviceOpaque(s *Service) PortSet {
 	if s == nil || s.OpaquePorts == nil {
 		return o.DefaultOpaquePorts

@@ -71,7 +71,7 @@ func profileOf(service, namespace string) *ServiceProfile {
 	return &ServiceProfile{Cluster: LocalCluster, Namespace: namespace, Name: service + "." + testNamespace + ".svc.cluster.local"}
 }
 
-// tellProfile gives a snapshot in a form for comparing by eye:
+// tellProfile returns a snapshot as text:
 //
 //	subject [Service] [address workload owner] [profile namespace] [opaque]
 func tellProfile(s *ProfileSnapshot) string {
@@ -137,7 +137,7 @@ func playProfile(t *testing.T, scene profileScene) {
 	}
 }
 
-// profileSize counts what the catalog holds for the sake of profiles.
+// profileSize counts what the catalog holds for profiles.
 func profileSize(c *Catalog) map[string]int {
 	m := map[string]int{}
 	for name, n := range map[string]int{
@@ -240,7 +240,7 @@ func TestProfileServiceOpaque(t *testing.T) {
 	})
 }
 
-// Q2: whoever asks after the last one left gets the same answer.
+// Q2: a question that is asked again after nobody asked it gets the same answer.
 func TestProfileAfterTheLast(t *testing.T) {
 	c := New(profileOptions)
 	apply(c, service("web", ports(ServicePort{"db", 3306, TCP})))

@@ -100,7 +100,7 @@ func allAsks() []ProfileQuery {
 	return all
 }
 
-// tellAll tells all that a snapshot says. Objects are told apart by identity.
+// tellAll returns all that a snapshot says. Objects are compared by identity.
 func tellAll(s *ProfileSnapshot) string {
 	text := fmt.Sprintf("%s %s %p", tellProfile(s), s.Conflict, s.Profile)
 	if t := s.Target; t != nil {
@@ -148,8 +148,8 @@ func (m *profileMachine) compare(t *rapid.T) {
 	}
 }
 
-// Whatever came before, in steps of any size, an answer that isn't stale is that
-// of a catalog built from the same objects, and nothing is left of any of it.
+// After any changes, in steps of any size, an answer that isn't stale is the answer of a new
+// catalog with the same objects. In the end nothing is left.
 func TestProfileForgets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &profileMachine{New(profileOptions), map[ID]Object{}, map[ProfileQuery]*ProfileSnapshot{}}

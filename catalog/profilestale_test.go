@@ -71,8 +71,8 @@ var profileStaleCases = map[string]profileStaleCase{
 	"two changes of one thing in one step": {put: []Object{pod("b", runs("10.0.0.2")), opaqueServer("s", 80, &Selector{})}, want: []string{"host of a", "pod a", "pod b", "web-0"}},
 }
 
-// A change makes exactly the snapshots stale whose answers may depend on it, and
-// each of them once: the catalog has no interest in them any more.
+// A change makes exactly the snapshots stale whose answers may depend on it. The catalog then
+// forgets them.
 func TestProfileStale(t *testing.T) {
 	for name, tc := range profileStaleCases {
 		t.Run(name, func(t *testing.T) {
@@ -138,8 +138,8 @@ func TestProfileReleased(t *testing.T) {
 	}
 }
 
-// Many questions about one address must not make a change of it dear: the time is
-// spent under the catalog's lock.
+// A change of an address must be cheap however many questions there are about it, because it
+// is applied under the catalog's lock.
 func BenchmarkProfileManyPortsOfOneAddress(b *testing.B) {
 	c := New(profileOptions)
 	for b.Loop() {

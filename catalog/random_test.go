@@ -60,7 +60,7 @@ func drawSlice(t *rapid.T, name *rapid.Generator[string], key *rapid.Generator[W
 	return s
 }
 
-// told is all that an answer says, in a form to compare.
+// told returns all that an answer says as text.
 type told struct {
 	Address, Target, Owner string
 	Opaque                 bool
@@ -94,9 +94,9 @@ func size(c *Catalog) map[string]int {
 	return m
 }
 
-// Whatever came before, in steps of any size and with questions in between, the
-// answers are those of a catalog that was told the outcome only, a snapshot that
-// isn't stale is right, and when everything is deleted nothing is left.
+// After any changes, in steps of any size and with questions in between, the answers are those
+// of a new catalog with the same objects. A snapshot that isn't stale is right. When everything
+// is deleted, nothing is left.
 func TestCatalogForgets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, objects := New(Options{}), map[ID]Object{}
@@ -167,7 +167,7 @@ func TestCatalogForgets(t *testing.T) {
 	})
 }
 
-// Looking up a name that somebody made up leaves nothing behind.
+// Looking up a Service that doesn't exist leaves nothing in the catalog.
 func TestFindServiceLeavesNothing(t *testing.T) {
 	c := started(service("web"))
 	if _, ok := c.FindService(serviceKey("made-up")); ok {
@@ -182,8 +182,8 @@ func TestFindServiceLeavesNothing(t *testing.T) {
 	}
 }
 
-// A Service that was deleted while somebody watched it must not stay known for
-// ever: that would grow with each Service that comes and goes.
+// Nothing may be left of a Service that is deleted while somebody reads it: otherwise memory
+// would grow with each Service that comes and goes.
 func TestDeletedServiceIsForgotten(t *testing.T) {
 	c := New(Options{})
 	for _, name := range []string{"pr-1", "pr-2", "pr-3"} {

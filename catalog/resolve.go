@@ -10,15 +10,15 @@ import (
 type Query struct {
 	// Port is the requested port of the Service.
 	Port uint16
-	// Hostname, unless empty, keeps the endpoints of that hostname only.
+	// Hostname, unless empty, selects the endpoints with that hostname.
 	Hostname string
 	Filter   Filter
-	// IPv6 lets IPv6 addresses of workloads in, and prefers them to the IPv4 address of
-	// the same workload.
+	// IPv6 allows IPv6 addresses of workloads, and prefers them to the IPv4 address of the same
+	// workload.
 	IPv6 bool
 }
 
-// FilterKind says by what a [Filter] tells clients apart.
+// FilterKind says which property of a client a [Filter] uses.
 type FilterKind uint8
 
 // The kinds of filter.
@@ -28,11 +28,12 @@ const (
 	// FilterZone: the answer depends on the client's zone, through hints or because it
 	// says which endpoints are local.
 	FilterZone
-	// FilterNode: internalTrafficPolicy Local; only endpoints on the client's node.
+	// FilterNode: the answer has only endpoints on the client's node (internalTrafficPolicy
+	// Local).
 	FilterNode
 )
 
-// Filter is the part of a client's place that has a bearing on its answer.
+// Filter is the part of a client's place on which its answer depends.
 type Filter struct {
 	Kind FilterKind
 	// Zone is empty for FilterNone, and whenever the client's zone is unknown.
@@ -46,7 +47,7 @@ type Client struct {
 	Node, Zone string
 }
 
-// FilterKind returns by what the answers about the Service depend on the client.
+// FilterKind returns which property of the client the answers about the Service depend on.
 func (s *Snapshot) FilterKind() FilterKind {
 	kind := FilterNone
 	for i := range s.parts {
@@ -60,11 +61,11 @@ func (s *Snapshot) FilterKind() FilterKind {
 	return kind
 }
 
-// filtered reports whether the client's place decides which endpoints of the part it
-// gets: its node and zone say nothing about other clusters.
+// filtered reports whether the client's place decides which endpoints of the part it gets. In
+// linked clusters it doesn't: the nodes and zones of the client are not theirs.
 func (p *part) filtered() bool { return p.source.Cluster == nil }
 
-// For returns the least specific filter of the kind that gives the client its answer.
+// For returns the least specific filter of this kind for a client.
 func (k FilterKind) For(c Client) Filter {
 	switch {
 	case k == FilterNode:
@@ -82,18 +83,17 @@ type EndpointSet struct {
 	Endpoints []Endpoint
 	// Exists is false when there is no such Service.
 	Exists bool
-	// Pending is true when there may be more endpoints, in clusters that nothing is known
-	// of yet.
+	// Pending is true when there may be more endpoints in clusters that are not synced yet.
 	Pending bool
 }
 
-// Mirror is where a mirrored Service comes from. Name and Namespace are empty
-// when the slice doesn't tell.
+// Mirror is the Service of another cluster that a mirrored Service stands for. Name and Namespace
+// are empty when the slice doesn't have them.
 type Mirror struct {
 	Cluster, Namespace, Name string
 }
 
-// Endpoint is one address:port that serves a Service port.
+// Endpoint is one address and port that serves a Service port.
 type Endpoint struct {
 	Addr netip.AddrPort
 	*Address
@@ -103,11 +103,11 @@ type Endpoint struct {
 
 // Resolve answers a query from a snapshot. It is a pure function.
 //
-// The rules are those of spec/destination.md §2.4 and §2.5. Endpoints are the
-// union over the slices; where two slices give one address:port to different
-// workloads, the workload created last has it. A remote or federated Service has the
-// union of its members; where two members have one address:port, the first has it, and
-// the member of our own cluster comes before the others.
+// The rules are those of spec/destination.md §2.4 and §2.5. The endpoints are those of all
+// slices; when two slices give one address and port to different workloads, the workload that
+// was created last has it. A remote or federated Service has the endpoints of its members; when
+// two members have one address and port, the first one has it, and the member of our own cluster
+// is the first.
 func Resolve(s *Snapshot, q Query) EndpointSet {
 	if s.Service == nil {
 		return EndpointSet{}
@@ -131,7 +131,7 @@ func Resolve(s *Snapshot, q Query) EndpointSet {
 
 func sameAddr(a, b Endpoint) bool { return a.Addr == b.Addr }
 
-// resolve appends the answer to a query for one member to a list that has room for it.
+// resolve appends the answer of one member to a list that has room for it.
 func (p *part) resolve(list []Endpoint, q Query) []Endpoint {
 	if p.service == nil || p.service.ExternalName {
 		return list
@@ -142,12 +142,16 @@ func (p *part) resolve(list []Endpoint, q Query) []Endpoint {
 	if p.filtered() {
 		own = byPlace(own, q.Filter)
 	}
-	own = byFamily(own, q.IPv6)
+	if q.IPv6 {
+		own = preferIPv6(own)
+	} else {
+		own = slices.DeleteFunc(own, ofIPv6)
+	}
 	slices.SortStableFunc(own, compareEndpoints)
 	return list[:begin+len(slices.CompactFunc(own, sameAddr))]
 }
 
-// addresses returns how many addresses there are, most of which an answer may have.
+// addresses returns the number of addresses, which is about the size of an answer.
 func (p *part) addresses() int {
 	n := 0
 	for _, c := range p.slices {
@@ -158,7 +162,7 @@ func (p *part) addresses() int {
 	return n
 }
 
-// candidates appends the endpoints of the port and hostname asked for.
+// candidates appends the endpoints with the port and the hostname of a query.
 func (p *part) candidates(list []Endpoint, q Query) []Endpoint {
 	portOf := p.service.portLookup(q.Port)
 	for _, c := range p.slices {
@@ -177,9 +181,9 @@ func (p *part) candidates(list []Endpoint, q Query) []Endpoint {
 	return list
 }
 
-// portLookup returns the function that finds the port of a subset which stands
-// for a requested Service port; zero means that the subset doesn't serve it. A
-// port that the Service doesn't declare is taken as the endpoints' own.
+// portLookup returns the function that finds the port of a subset for a requested Service port;
+// zero means that the subset doesn't serve it. A port that the Service doesn't declare is taken
+// as a port of the endpoints.
 func (s *Service) portLookup(requested uint16) func([]SubsetPort) uint16 {
 	declared, ok := s.port(requested)
 	return func(ports []SubsetPort) uint16 {
@@ -211,9 +215,9 @@ func (s *Service) port(number uint16) (ServicePort, bool) {
 	return found, ok
 }
 
-// byPlace applies internalTrafficPolicy Local, or else the zone hints. Hints
-// count only if every candidate has them, and not if none is for this zone: as
-// in kube-proxy, all endpoints are better than too few.
+// byPlace applies internalTrafficPolicy Local or, without it, the zone hints. As in kube-proxy,
+// hints count only if every endpoint has some and one has a hint for this zone: all endpoints
+// are better than too few.
 func byPlace(list []Endpoint, f Filter) []Endpoint {
 	if f.Kind == FilterNode {
 		return slices.DeleteFunc(list, func(e Endpoint) bool {
@@ -230,19 +234,17 @@ func byPlace(list []Endpoint, f Filter) []Endpoint {
 	return slices.DeleteFunc(list, func(e Endpoint) bool { return !hinted(e) })
 }
 
-// byFamily drops the IPv6 addresses of workloads when IPv6 is off, and otherwise
-// the IPv4 address of each workload that has an IPv6 one.
-func byFamily(list []Endpoint, ipv6 bool) []Endpoint {
-	isV6 := func(e Endpoint) bool { return e.Family && e.IP.Is6() }
-	if !ipv6 {
-		return slices.DeleteFunc(list, isV6)
-	}
-	if !slices.ContainsFunc(list, isV6) {
+// ofIPv6 reports whether an endpoint is the IPv6 address of a workload.
+func ofIPv6(e Endpoint) bool { return e.Family && e.IP.Is6() }
+
+// preferIPv6 drops the IPv4 address of each workload that has an IPv6 one.
+func preferIPv6(list []Endpoint) []Endpoint {
+	if !slices.ContainsFunc(list, ofIPv6) {
 		return list
 	}
 	preferred := make(map[*Target]struct{}, len(list))
 	for _, e := range list {
-		if isV6(e) {
+		if ofIPv6(e) {
 			preferred[e.Target] = struct{}{}
 		}
 	}
@@ -252,8 +254,8 @@ func byFamily(list []Endpoint, ipv6 bool) []Endpoint {
 	})
 }
 
-// compareEndpoints sorts by address and, where several workloads claim one
-// address, puts the one that has it first.
+// compareEndpoints sorts by address. Of several workloads with one address, the one that gets it
+// comes first.
 func compareEndpoints(a, b Endpoint) int {
 	if c := a.Addr.Compare(b.Addr); c != 0 {
 		return c
@@ -272,8 +274,7 @@ func compareEndpoints(a, b Endpoint) int {
 	return strings.Compare(a.Target.Key.Name, b.Target.Key.Name)
 }
 
-// mirror returns where the Service is mirrored from: what the first of its
-// slices says that says anything.
+// mirror returns which Service this one mirrors, as the first slice says that names a cluster.
 func (p *part) mirror() Mirror {
 	for _, c := range p.slices {
 		if c.slice.TargetCluster == "" {

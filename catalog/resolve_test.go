@@ -73,7 +73,7 @@ func TestResolvePort(t *testing.T) {
 		"W9 all subsets for an undeclared port":    {objects: []Object{service("web"), rollout, a, b}, query: Query{Port: 1}, want: []string{"10.0.0.1:1 a", "10.0.0.2:1 b"}},
 		"Q19 TCP wins, listed last":                {objects: []Object{service("web", withPorts(ServicePort{"udp", 80, UDP}, ServicePort{"tcp", 80, TCP})), twoPorts, a}, want: []string{"10.0.0.1:1 a"}},
 		"Q19 TCP wins, listed first":               {objects: []Object{service("web", withPorts(ServicePort{"tcp", 80, TCP}, ServicePort{"udp", 80, UDP})), twoPorts, a}, want: []string{"10.0.0.1:1 a"}},
-		"Q19 without TCP, the first":               {objects: []Object{service("web", withPorts(ServicePort{"udp", 80, UDP}, ServicePort{"tcp", 80, SCTP})), twoPorts, a}, want: []string{"10.0.0.1:2 a"}},
+		"Q19 without TCP, the first":               {objects: []Object{service("web", withPorts(ServicePort{"udp", 80, UDP}, ServicePort{"tcp", 80, "SCTP"})), twoPorts, a}, want: []string{"10.0.0.1:2 a"}},
 		"TCP on another number doesn't matter":     {objects: []Object{service("web", withPorts(ServicePort{"tcp", 81, TCP}, ServicePort{"udp", 80, UDP})), twoPorts, a}, want: []string{"10.0.0.1:2 a"}},
 	})
 }

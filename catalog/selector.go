@@ -62,8 +62,8 @@ func (r Requirement) matches(l object.Labels) bool {
 	}
 }
 
-// pivot returns a label that every selected object has, when the selector
-// implies one: the indexes file selectors under it.
+// pivot returns a label that every selected object has, and false when there is none. The index
+// has the selector under that label.
 func (s *Selector) pivot() (object.Label, bool) {
 	if s == nil {
 		return object.Label{}, false

@@ -10,8 +10,7 @@ import (
 // selects reports whether the Server selects the workload, whatever its port.
 func (s *Server) selects(w *Workload) bool { return s.selector(w.Key.Kind).Matches(w.Labels) }
 
-// affects reports whether the Server, nil for none, has a say in the ports of
-// the workload.
+// affects reports whether the Server, nil for none, makes ports of the workload opaque.
 func (s *Server) affects(w *Workload) bool { return s != nil && s.Opaque && s.selects(w) }
 
 func (s *Server) selector(kind WorkloadKind) *Selector {
@@ -21,8 +20,8 @@ func (s *Server) selector(kind WorkloadKind) *Selector {
 	return s.ExternalWorkloads
 }
 
-// ports returns the ports of a workload that the Server is about. A name stands
-// for the container port and the host port of every port of that name.
+// ports returns the ports of a workload that the Server selects. A name selects the container
+// port and the host port of every port with that name.
 func (s *Server) ports(w *Workload) PortSet {
 	if s.PortName == "" {
 		return PortSet{{s.PortNumber, s.PortNumber}}
@@ -40,9 +39,9 @@ func (s *Server) ports(w *Workload) PortSet {
 	return set
 }
 
-// serverIndex finds the opaque Servers of one namespace that select a workload
-// without looking at the others: a Server is filed under a label that everything
-// that it selects must have, and under no label when its selector implies none.
+// serverIndex finds the opaque Servers of one namespace that select a workload. A Server is filed
+// under a label that everything it selects has ([Selector.pivot]); those without such a label
+// are in rest, and are tried for every workload.
 type serverIndex struct {
 	byLabel map[serverLabel][]*Server
 	rest    []*Server

@@ -22,8 +22,8 @@ type Route struct {
 	Timeout string
 }
 
-// RequestMatch is a condition on requests: all of the fields that are set hold.
-// One with no field set, or with a nil child, is not valid.
+// RequestMatch is a condition on requests: all fields that are set must hold. It is not valid
+// without any field, or with a nil child.
 type RequestMatch struct {
 	All, Any          []*RequestMatch
 	Not               *RequestMatch
@@ -44,7 +44,7 @@ type ResponseMatch struct {
 	Status   *StatusRange
 }
 
-// StatusRange is an inclusive range of HTTP statuses; an end that is 0 is open.
+// StatusRange is an inclusive range of HTTP statuses; 0 means no limit.
 type StatusRange struct {
 	Min, Max int64
 }

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Snapshot is what was known of one Service at one time: the Service, and the slices
-// and workloads of its members. It never changes.
+// Snapshot is one Service as it was at one time, with the slices and the workloads of its
+// members. It never changes.
 type Snapshot struct {
 	Key ServiceKey
 	// Service is nil when there is no such Service.
 	Service *Service
 
 	parts []part // one for each member that is known
-	// pending is true when a member is in a cluster that was never synced.
+	// pending is true when a member is in a cluster that is not synced yet.
 	pending bool
 	stale   chan struct{}
 
@@ -21,8 +21,8 @@ type Snapshot struct {
 	users   int // guarded by Catalog.snapshotsMu
 }
 
-// part is what a Snapshot has of one member: of the Service itself, unless that is
-// remote or federated.
+// part is what a Snapshot has of one member. A Service that is neither remote nor federated is
+// its only member.
 type part struct {
 	source  *Source
 	service *Service         // nil when there is no such Service
@@ -30,7 +30,7 @@ type part struct {
 	zoned   bool             // some address has a zone or hints
 }
 
-// Source is where endpoints come from. It is comparable.
+// Source says which Service endpoints belong to. It is comparable.
 type Source struct {
 	Service ServiceKey
 	// Cluster is nil for our own.
@@ -40,12 +40,12 @@ type Source struct {
 	Mirror Mirror
 }
 
-// Stale returns a channel that is closed when the catalog knows better.
+// Stale returns a channel that closes when the snapshot is out of date.
 func (s *Snapshot) Stale() <-chan struct{} { return s.stale }
 
-// Address is one IP address of a slice, with everything about it that does not
-// depend on who asks for which port. It never changes, and stays the same value
-// from one Snapshot to the next while nothing about it changes.
+// Address is one IP address of a slice, with everything that doesn't depend on the query. It
+// never changes: from one Snapshot to the next it is the same value while nothing about it
+// changes.
 type Address struct {
 	IP        netip.Addr
 	Hostname  string
@@ -53,8 +53,8 @@ type Address struct {
 	HintZones []string
 	// Target is the workload behind the address; nil when the endpoint has no targetRef.
 	Target *Target
-	// Family is true when the rules about IP families apply to the address: it is that
-	// of a workload and comes from a slice.
+	// Family is true when the rules about IP families apply to the address: it belongs to a
+	// workload and comes from an EndpointSlice.
 	Family bool
 	// GatewayIdentity and RemoteName are those of the slice for an address without Target.
 	GatewayIdentity, RemoteName string
@@ -92,7 +92,7 @@ func (s *state) snapshot(key ServiceKey, o *Options) *Snapshot {
 	return snap
 }
 
-// part builds the part of a member, whose cluster is nil if it is our own.
+// part builds the part of a member; its cluster is nil for our own.
 func (s *state) part(key ServiceKey, cluster *Cluster, o *Options) part {
 	entries := s.slicesOf[key]
 	p := part{service: s.services[key], slices: make([]*compiledSlice, 0, len(entries))}
@@ -105,7 +105,7 @@ func (s *state) part(key ServiceKey, cluster *Cluster, o *Options) part {
 	return p
 }
 
-// compile returns the slice's addresses, computing them if they are out of date.
+// compile returns the addresses of a slice, and computes them if they are out of date.
 func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
 	if c := e.compiled.Load(); c != nil {
 		return c
@@ -126,7 +126,7 @@ func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
 		c.zoned = c.zoned || slices.ContainsFunc(addresses, (*Address).zoned)
 		c.subsets = append(c.subsets, compiledSubset{subset.Ports, addresses})
 	}
-	// Another reader may have been faster; all must use the same values.
+	// Another reader may have been faster, and all must use the same values.
 	if !e.compiled.CompareAndSwap(nil, c) {
 		return e.compiled.Load()
 	}
@@ -136,15 +136,15 @@ func (s *state) compile(e *sliceEntry, o *Options) *compiledSlice {
 
 func (a *Address) zoned() bool { return a.Zone != "" || len(a.HintZones) > 0 }
 
-// joined is an endpoint and the workload behind it, nil when it names none.
+// joined is an endpoint and its workload, nil when there is none.
 type joined struct {
 	endpoint *SliceEndpoint
 	target   *Target
 }
 
-// joinEndpoint returns the Target of an endpoint, nil when it hasn't been seen yet,
-// or when the workload of that name is another one by now: the slice is out of date
-// then, and its address may be anybody's.
+// joinEndpoint returns the Target of an endpoint. It is nil when the workload isn't known yet, and
+// when the workload of that name has another UID: the slice is out of date then, and another
+// workload may have its address.
 func (s *state) joinEndpoint(e *SliceEndpoint, w *workloadEntry, o *Options) *Target {
 	t := s.join(w, o)
 	if t == nil || e.TargetUID != 0 && t.UID != 0 && e.TargetUID != t.UID {
@@ -153,7 +153,7 @@ func (s *state) joinEndpoint(e *SliceEndpoint, w *workloadEntry, o *Options) *Ta
 	return t
 }
 
-// join returns the Target of a workload, nil when it hasn't been seen yet.
+// join returns the Target of a workload, nil when the workload isn't known yet.
 func (s *state) join(w *workloadEntry, o *Options) *Target {
 	if w == nil || w.workload == nil {
 		return nil

@@ -106,8 +106,8 @@ var staleCases = map[string]staleCase{
 	}},
 }
 
-// A change makes the snapshots stale of the Services that it touches; all others
-// stay the very same.
+// A change makes the snapshots stale of the Services that it touches; all others stay the same
+// values.
 func TestStale(t *testing.T) {
 	for name, tc := range staleCases {
 		t.Run(name, func(t *testing.T) {
@@ -148,8 +148,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// A node's state is out of date when its zone changes, and at no other time. The
-// nodes that nobody knows share one state, which ends when any of them appears.
+// The state of a node becomes stale when its zone changes, and at no other time. Unknown nodes
+// share one state, which becomes stale when one of them appears.
 func TestNode(t *testing.T) {
 	node := func(name, zone string) *Node { return &Node{LocalCluster, name, zone} }
 	const known, other, unknown = "n1", "n2", "unheard"

@@ -6,10 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// state is everything the catalog knows, with the reverse indexes that lead
-// from a changed object to the Services that it touches. The goroutine inside
-// Run changes it under the write lock of the Catalog; readers hold the read lock
-// and may only fill the caches, which are atomic.
+// state has all objects of the catalog, and the indexes that lead from a changed object to the
+// Services that depend on it. The goroutine of Run changes it under the write lock of the
+// Catalog. Readers hold the read lock and may only fill the caches, which are atomic.
 type state struct {
 	services   map[ServiceKey]*Service
 	slices     map[ID]*sliceEntry
@@ -21,7 +20,7 @@ type state struct {
 	servers    map[ID]*Server
 	profiles   map[ID]*ServiceProfile
 	clusters   map[string]*Cluster
-	forgotten  map[string][]ID // what is still there of clusters that are not
+	forgotten  map[string][]ID // objects of forgotten clusters that are still to be deleted
 	imports    importIndex
 	addresses  addressIndex
 	facts      facts
@@ -29,8 +28,8 @@ type state struct {
 	// unknownNode stands for every node that is not in nodes.
 	unknownNode *NodeState
 
-	// dirty and moved collect, during one step, the Services whose snapshots are out
-	// of date and the nodes that are.
+	// dirty and moved collect, during one step, the Services whose snapshots are out of date,
+	// and the states of nodes that are.
 	dirty map[ServiceKey]struct{}
 	moved []*NodeState
 }
@@ -46,8 +45,7 @@ type namespace struct {
 	servers   serverIndex
 }
 
-// workloadEntry is a workload, or the place of one that a slice names and
-// nobody has seen yet: its workload is nil until it appears.
+// workloadEntry is a workload. Its workload is nil while a slice names it and it hasn't been put.
 type workloadEntry struct {
 	workload *Workload
 	target   atomic.Pointer[Target] // nil until somebody asks, and again after a change
@@ -59,8 +57,8 @@ type sliceEntry struct {
 	slice    *EndpointSlice
 	targets  []*workloadEntry // in the order of the endpoints; nil where there is no targetRef
 	compiled atomic.Pointer[compiledSlice]
-	// previous is the compiled state before the last change, there until the next one
-	// has been compiled, so that unchanged addresses stay the same values.
+	// previous has the addresses before the last change. They are kept until the slice is
+	// compiled again, so that unchanged addresses stay the same values.
 	previous atomic.Pointer[compiledSlice]
 }
 
@@ -116,7 +114,7 @@ func (s *state) apply(id ID, value Object) {
 }
 
 func (s *state) setService(key ServiceKey, v *Service) {
-	s.fileService(s.services[key], false)
+	s.unfileService(s.services[key])
 	s.imports.remove(s.services[key])
 	s.imports.add(v)
 	if v == nil {
@@ -124,7 +122,7 @@ func (s *state) setService(key ServiceKey, v *Service) {
 	} else {
 		s.services[key] = v
 	}
-	s.fileService(v, true)
+	s.fileService(v)
 	s.facts.changed(fact{object: (&Service{Key: key}).ID()})
 	s.mark(key)
 }
@@ -215,7 +213,7 @@ func (s *state) unlinkSlice(e *sliceEntry) {
 	}
 }
 
-// workload returns the entry of a workload, making a place for it if need be.
+// workload returns the entry of a workload, and makes one if there is none.
 func (s *state) workload(key WorkloadKey) *workloadEntry {
 	ns := s.ensureNamespace(namespaceKey{key.Cluster, key.Namespace})
 	w := ns.workloads[key]
@@ -226,7 +224,7 @@ func (s *state) workload(key WorkloadKey) *workloadEntry {
 	return w
 }
 
-// forget drops the entry of a workload that neither exists nor is named by a slice.
+// forget drops the entry of a workload that doesn't exist and that no slice names.
 func (s *state) forget(key WorkloadKey, w *workloadEntry) {
 	if w.workload != nil || len(w.slices) > 0 {
 		return
@@ -253,7 +251,7 @@ func (s *state) forgetNamespace(key namespaceKey, ns *namespace) {
 	}
 }
 
-// namespace returns what is known of a namespace; an empty one if nothing is.
+// namespace returns a namespace, an empty one if the state has none.
 func (s *state) namespace(cluster, name string) *namespace {
 	if ns := s.namespaces[namespaceKey{cluster, name}]; ns != nil {
 		return ns
@@ -264,16 +262,16 @@ func (s *state) namespace(cluster, name string) *namespace {
 func (s *state) setWorkload(key WorkloadKey, v *Workload) {
 	w := s.workload(key)
 	if w.workload != nil {
-		s.workloadChanged(w.workload) // what it was; touch does the same for what it is
+		s.workloadChanged(w.workload) // the old value; touch does it for the new one
 		id := w.workload.ownerID()
 		delete(s.ownedBy[id], w)
 		if len(s.ownedBy[id]) == 0 {
 			delete(s.ownedBy, id)
 		}
 	}
-	s.fileWorkload(w, false)
+	s.unfileWorkload(w)
 	w.workload = v
-	s.fileWorkload(w, true)
+	s.fileWorkload(w)
 	if v != nil && v.Owner != (OwnerRef{}) {
 		id := v.ownerID()
 		if s.ownedBy[id] == nil {
@@ -309,7 +307,7 @@ func (s *state) setNode(key nodeKey, v *Node) {
 		s.nodes[key] = newNodeState(v.Zone)
 	}
 	if old == nil {
-		// Whoever asked for this node before it was known shares this state.
+		// Who asked for this node before it was known has this state.
 		old, s.unknownNode = s.unknownNode, newNodeState("")
 	}
 	s.moved = append(s.moved, old)

@@ -3,15 +3,17 @@ package catalog
 import (
 	"slices"
 	"strings"
+
+	"github.com/signpostd/signpost/internal/object"
 )
 
-// Target is a workload as its endpoints show it: its owner resolved, its
-// annotations read, and the Servers that select it applied.
+// Target is a workload with what its endpoints need: its owner is resolved, its annotations are
+// read, and the Servers that select it are applied.
 type Target struct {
 	*Workload
 	// OwnerKind and OwnerName are the workload's topmost known owner
-	// (spec/destination.md §A.4), the kind in lower case. A pod without a single
-	// owner is its own owner, of kind "pod"; an ExternalWorkload without one has none.
+	// (spec/destination.md §A.4), the kind in lower case. A pod without an owner, or with
+	// several, is its own owner, of kind "pod"; such an ExternalWorkload has none.
 	OwnerKind, OwnerName string
 
 	opaque  PortSet
@@ -23,7 +25,7 @@ type Target struct {
 // Server with proxyProtocol "opaque" selects the workload and the port.
 func (t *Target) Opaque(port uint16) bool { return t.opaque.Has(port) }
 
-// Skipped reports whether the pod's proxy leaves inbound traffic to the port alone.
+// Skipped reports whether inbound traffic to the port bypasses the pod's proxy.
 func (t *Target) Skipped(port uint16) bool { return t.skipped.Has(port) }
 
 // target derives the Target of a workload from the current state.
@@ -86,6 +88,15 @@ func (s *state) rootOwner(w *Workload) (kind, name string) {
 		return parent, owner.Parent.Name
 	}
 	return kind, name
+}
+
+// Problem returns a problem of the workload.
+func (k WorkloadKey) Problem(field, reason string) object.Problem {
+	p := object.Problem{Kind: string(k.Kind), Namespace: k.Namespace, Name: k.Name, Field: field, Reason: reason}
+	if k.Cluster != LocalCluster {
+		p.Cluster = k.Cluster
+	}
+	return p
 }
 
 // ownerID names the workload's owner as an object of the catalog.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A slice that names an earlier pod of the same name is out of date: its address
-// is nobody's, or another's. Q14.
+// A slice that names an earlier pod of the same name is out of date: now its address belongs to
+// nobody or to another pod. Q14.
 func TestEndpointOfAnEarlierPod(t *testing.T) {
 	key := WorkloadKey{Kind: Pod, Cluster: LocalCluster, Namespace: "ns", Name: "web-0"}
 	svc := &Service{Key: ServiceKey{LocalCluster, "ns", "web"}}

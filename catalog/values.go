@@ -26,9 +26,8 @@ const (
 	KindCluster
 )
 
-// ID names one object of the catalog. Qualifier tells objects apart that share
-// a namespace and name: the [WorkloadKind] of a workload, the kind of an owner;
-// it is empty for the rest.
+// ID names one object of the catalog. Objects that share a namespace and a name differ in their
+// Qualifier: the [WorkloadKind] of a workload, the kind of an owner. Others have none.
 type ID struct {
 	Kind                                Kind
 	Cluster, Namespace, Name, Qualifier string
@@ -65,11 +64,10 @@ type WorkloadKey struct {
 // object that leaves it out has TCP.
 type Protocol string
 
-// The protocols that decide between two Service ports with one number.
+// The protocols that are told apart: of two Service ports with one number, that of TCP counts.
 const (
-	TCP  Protocol = "TCP"
-	UDP  Protocol = "UDP"
-	SCTP Protocol = "SCTP"
+	TCP Protocol = "TCP"
+	UDP Protocol = "UDP"
 )
 
 // Service is what the catalog keeps of a core/v1 Service.
@@ -117,8 +115,8 @@ const (
 // slices. A slice has one subset; an Endpoints object has any number.
 type EndpointSlice struct {
 	Cluster, Namespace, Name string
-	// Service is the owner: the label kubernetes.io/service-name, else the first
-	// ownerReference of kind Service; for an Endpoints object its own name.
+	// Service is the Service of the slice: by the label kubernetes.io/service-name, else by the
+	// first ownerReference of kind Service. That of an Endpoints object has its name.
 	Service     ServiceKey
 	AddressType AddressType
 	Subsets     []Subset
@@ -146,23 +144,22 @@ type SubsetPort struct {
 
 // SliceEndpoint is one endpoint of a slice.
 type SliceEndpoint struct {
-	// NotReady is true when the condition ready is false. Such an endpoint serves nobody,
-	// but its hostname can be looked up.
+	// NotReady is true when the condition ready is false. Such an endpoint gets no traffic, but
+	// its hostname can be looked up.
 	NotReady  bool
 	Addresses []netip.Addr
 	Hostname  string
 	Zone      string
 	// HintZones are the names in hints.forZones, sorted, without repeats.
 	HintZones []string
-	// Target is the workload behind the endpoint; its Kind is empty when the
-	// endpoint has no targetRef. TargetUID is which workload of that name; zero for any.
+	// Target is the workload behind the endpoint; its Kind is empty when the endpoint has no
+	// targetRef. TargetUID is the UID of the workload; zero when the targetRef has none.
 	Target    WorkloadKey
 	TargetUID UID
 }
 
-// UID tells objects apart that have one name after another. It is a hash of
-// metadata.uid, because the text of it would be most of what an endpoint costs;
-// zero when it is unknown.
+// UID is a hash of metadata.uid, zero when that is unknown. It tells apart objects that had the
+// same name one after the other. The text itself would be most of the memory of an endpoint.
 type UID uint64
 
 // Workload is what the catalog keeps of a Pod or of an ExternalWorkload.
@@ -182,8 +179,8 @@ type Workload struct {
 	// IPs are status.podIPs of a pod, or spec.workloadIPs of an ExternalWorkload.
 	IPs []netip.Addr
 
-	// HostIPs are status.hostIPs of a pod that maps a port to its host; nobody asks for
-	// those of other pods. HostNetwork pods share the IPs of their host.
+	// HostIPs are status.hostIPs of a pod that maps a port to its host; other pods have none
+	// here. HostNetwork pods share the IPs of their host.
 	HostIPs     []netip.Addr
 	HostNetwork bool
 	// Running is true in the phase Running, ready or not; Finished in the phases Succeeded
@@ -235,7 +232,7 @@ type Node struct {
 	Zone string
 }
 
-// Owner is what the catalog keeps of a ReplicaSet or Job: who owns it in turn.
+// Owner is what the catalog keeps of a ReplicaSet or Job: its own owner.
 type Owner struct {
 	Cluster, Namespace string
 	OwnerRef

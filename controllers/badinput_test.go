@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/controllers/mirroring"
 )
 
-// What of an ExternalWorkload or a Service can't be used is told on the object and
-// counted; the rest is used.
+// Parts of an ExternalWorkload or a Service that can't be used are reported by an Event on
+// the object, and counted; the rest is used.
 func TestProblemsOfWorkloads(t *testing.T) {
 	s := play(t)
 	before := s.problems()
@@ -45,16 +45,16 @@ func TestProblemsOfWorkloads(t *testing.T) {
 	if n := len(s.events("good")); n != 0 {
 		t.Errorf("there are %d Events on a good workload", n)
 	}
-	s.Log("what is told isn't told again")
+	s.Log("a problem that was reported isn't reported again")
 	s.settle()
 	told := s.problems()
 	s.quietly(func() { s.editService("web", serviceAnnotation("note", "1")) })
 	for _, reason := range []string{externalworkloads.UnknownTargetPort, externalworkloads.InvalidAddress, externalworkloads.NoUsableAddress} {
 		if got := s.problems()[reason]; got != told[reason] {
-			t.Errorf("problem %s was told %g times more", reason, got-told[reason])
+			t.Errorf("problem %s was reported %g times more", reason, got-told[reason])
 		}
 	}
-	s.Log("nothing that was put right is left out")
+	s.Log("what was repaired is used")
 	s.editWorkload("none", workloadIPs("10.0.0.4"))
 	s.editWorkload("bad", workloadIPs("10.0.0.5"), serving(workload.Port{Port: 8080}, workload.Port{Name: "nope", Port: 9}))
 	s.wantSlices("web", ofWorkloads, "10.0.0.1#half 10.0.0.2 10.0.0.3#good 10.0.0.4#none : http=8080 | 10.0.0.5#bad : http=8080 other=9")
@@ -81,7 +81,7 @@ func (s *scene) problems() map[string]float64 {
 	return counts
 }
 
-// Services whose endpoints the API server refuses are told of, and delay no others.
+// A Service whose endpoints the API server refuses gets an Event, and delays no other.
 func TestRefusedEndpoints(t *testing.T) {
 	s := play(t)
 	const many = 20
@@ -104,7 +104,7 @@ func TestRefusedEndpoints(t *testing.T) {
 	}
 }
 
-// MI-07: Endpoints with more addresses than are mirrored.
+// MI-07: of Endpoints with more than 1000 addresses the rest isn't mirrored.
 func TestMI07TooManyAddresses(t *testing.T) {
 	s := play(t)
 	s.service("web", noSelector)

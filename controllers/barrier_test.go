@@ -11,15 +11,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The Services that show that everything before them was dealt with.
+// The Services by which settle finds out that everything before it was dealt with.
 const (
 	barrier = "barrier" // selects a pod and an ExternalWorkload
 	plain   = "barrier-plain"
 )
 
-// settle returns when the controllers have dealt with all that happened before: with
-// changes of each kind that they have made something of later on, twice, because a sync
-// that began first need not end first.
+// settle returns when the controllers have dealt with all that happened before. It changes
+// objects of each kind and waits until the controllers have written what follows; and does
+// so twice, because a sync that began before another one may end after it.
 func (s *scene) settle() {
 	s.Helper()
 	for range 2 {
@@ -87,8 +87,8 @@ func (s *scene) quietly(happens func(), besides ...string) {
 	}
 }
 
-// wrote returns what the controllers have written since there were so many requests,
-// without Events and without what belongs to the barrier.
+// wrote returns the writes of the controllers after the first requests, as many as since
+// says, without Events and without those for the barrier.
 func (s *scene) wrote(since int) []entry {
 	return slices.DeleteFunc(s.journal.in(s.ns, since), func(e entry) bool {
 		return e.resource == "events" || strings.HasPrefix(strings.TrimPrefix(e.name, "linkerd-external-"), barrier)

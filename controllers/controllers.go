@@ -57,7 +57,8 @@ type Loop struct {
 type Config struct {
 	// Controllers are those that run; at least one.
 	Controllers []Name
-	// Client writes the objects. Its transport is fenced, unless nobody else may lead.
+	// Client writes the objects. Where replicas elect a leader, its transport must refuse
+	// the writes of a process that no longer leads.
 	Client kubernetes.Interface
 	// EventClient writes the Events, with a rate limit of its own.
 	EventClient kubernetes.Interface
@@ -67,7 +68,7 @@ type Config struct {
 	MaxEndpointsPerSlice, MirroringMaxEndpointsPerSubset int
 
 	Metrics *reconcile.Metrics
-	// MirroringMetrics are those of mirroring; nil means that nobody wants them.
+	// MirroringMetrics are those of mirroring; nil for none.
 	MirroringMetrics *mirroring.Metrics
 	Logger           *slog.Logger
 }
@@ -82,17 +83,18 @@ type controller interface {
 type Set struct {
 	events *events
 	run    []controller
+	tables []kube.AnyTable
 
+	// Tables and indexes of kinds that no controller depends on are nil.
 	services   *kube.Table[corev1.Service]
 	pods       *kube.Table[watched.Pod]
 	nodes      *kube.Table[watched.Node]
 	endpoints  *kube.Table[watched.EncodedEndpoints]
 	slices     *kube.Table[watched.Slice]
-	workloads  *kube.Table[externalworkloads.Workload]
 	podIndex   *membership.Index[*watched.Pod]
 	otherIndex *membership.Index[*externalworkloads.Workload]
 
-	// Those that are not run are nil.
+	// Controllers that are not run are nil.
 	endpointsController     *endpoints.Controller
 	slicesController        *endpointslices.Controller
 	mirroringController     *mirroring.Controller
@@ -137,22 +139,9 @@ func join(names []Name) string {
 }
 
 // Tables returns the tables that the cluster has to fill.
-func (s *Set) Tables() []kube.AnyTable {
-	all := []kube.AnyTable{s.services}
-	add := func(t kube.AnyTable, wanted bool) {
-		if wanted {
-			all = append(all, t)
-		}
-	}
-	add(s.pods, s.pods != nil)
-	add(s.nodes, s.nodes != nil)
-	add(s.endpoints, s.endpoints != nil)
-	add(s.slices, s.slices != nil)
-	add(s.workloads, s.workloads != nil)
-	return all
-}
+func (s *Set) Tables() []kube.AnyTable { return s.tables }
 
-// Lead runs the controllers until ctx ends. The tables have been filled.
+// Lead runs the controllers until ctx ends. It is called once the tables are filled.
 func (s *Set) Lead(ctx context.Context) error {
 	stop := s.events.start()
 	defer stop()
@@ -170,17 +159,21 @@ func (s *Set) makeTables(c Config) {
 		return slices.ContainsFunc(names, func(n Name) bool { return slices.Contains(c.Controllers, n) })
 	}
 	s.services = watched.Services().Table(kube.WithHandler(s.serviceChanged))
+	s.tables = append(s.tables, s.services)
 	if runs(Endpoints, EndpointSlices) {
 		s.podIndex = membership.New(func(p *watched.Pod) (types.NamespacedName, object.Labels) {
 			return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p.Labels
 		})
 		s.pods = watched.Pods().Table(kube.WithHandler(s.podChanged))
+		s.tables = append(s.tables, s.pods)
 	}
 	if runs(EndpointSlices) {
 		s.nodes = watched.Nodes().Table(kube.WithHandler(s.nodeChanged))
+		s.tables = append(s.tables, s.nodes)
 	}
 	if runs(Endpoints, Mirroring) {
 		s.endpoints = watched.Endpoints().Table(kube.WithHandler(s.endpointsChanged))
+		s.tables = append(s.tables, s.endpoints)
 	}
 	var writers []string
 	if runs(EndpointSlices) {
@@ -194,12 +187,13 @@ func (s *Set) makeTables(c Config) {
 		s.otherIndex = membership.New(func(w *externalworkloads.Workload) (types.NamespacedName, object.Labels) {
 			return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, w.Labels
 		})
-		s.workloads = externalworkloads.Workloads().Table(kube.WithHandler(s.workloadChanged))
+		s.tables = append(s.tables, externalworkloads.Workloads().Table(kube.WithHandler(s.workloadChanged)))
 	}
 	if len(writers) > 0 {
 		s.slices = watched.EndpointSlices(writers...).Table(
 			kube.WithIndex(watched.ByService, watched.ServiceKeys), kube.WithHandler(s.sliceChanged),
 		)
+		s.tables = append(s.tables, s.slices)
 	}
 }
 

@@ -60,7 +60,7 @@ func (s *scene) wantCounts(name string, ready, notReady, subsets int, truncated 
 // EP-88, AD-01, AD-02, and the packing of many pods (§13.7, RC-06).
 func TestManyPods(t *testing.T) {
 	s := play(t)
-	// 1001 ready pods serve the name http on one number, ten others on another.
+	// 1001 ready pods have the port http under one number, ten others under another one.
 	s.crowd(1011, func(i int, p *corev1.Pod) {
 		if i < 250 {
 			podLabel("some", "yes")(p)
@@ -79,7 +79,7 @@ func TestManyPods(t *testing.T) {
 	s.service("some", selecting("some", "yes"))
 	s.wantSizes("some", ofPods, 100, 100, 50)
 
-	s.Log("AD-02: pods on another number that are not ready, which there is no room for")
+	s.Log("AD-02: there is no room for the pods with another port number, which are not ready")
 	for i := 1001; i < 1011; i++ {
 		s.editPodStatus(fmt.Sprintf("web-%04d", i), notReady)
 		s.editPod(fmt.Sprintf("web-%04d", i), podLabel("app", "web"))
@@ -88,7 +88,7 @@ func TestManyPods(t *testing.T) {
 	s.wantCounts("named", 1000, 0, 1, endpoints.Truncated)
 	s.wantCounts("web", 1000, 0, 1, endpoints.Truncated)
 
-	s.Log("AD-01: nothing changes for a Service of which there is too much")
+	s.Log("AD-01: Endpoints that lack some of the pods are not written again")
 	s.settle()
 	versions := append(s.versions("web"), s.versions("named")...)
 	s.quietly(func() {

@@ -11,10 +11,12 @@
 //	                                   ▲                           │
 //	                                   └── what others changed ◄── overlay of own writes
 //
-// The packages below have one controller each and what they share: watched (what is
-// kept of objects), membership (who selects whom), reconcile (the loop, the
-// overlay), slices (reading and writing EndpointSlices), subsets (packing of
-// Endpoints).
+// In reading order: controllers.go makes a set and runs it, handlers.go is what a change of
+// each kind leads to, and events.go sends Events. Each of the packages endpoints,
+// endpointslices, mirroring and externalworkloads has one controller. They share watched
+// (what is kept of objects), membership (who selects whom), reconcile (the loop, the
+// overlay), slices (reading and writing EndpointSlices), subsets (packing of Endpoints) and
+// frugal (clients whose writes cost less).
 //
 // New and Tables are called once, before the cluster runs; Lead may be called again
 // after it has returned.

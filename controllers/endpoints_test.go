@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/controllers/endpoints"
 )
 
-// EP-84: what doesn't matter leads to no write.
+// EP-84: a change that endpoints don't depend on leads to no write.
 func TestEP84AnnotatedService(t *testing.T) {
 	s := play(t)
 	s.service("web", ports(port("http", 80, 8080), port("admin", 81, 9090)))
@@ -28,7 +28,8 @@ func TestEP84AnnotatedService(t *testing.T) {
 	})
 }
 
-// EP-85: a pod that flips faster than its Services are synced ends where it is.
+// EP-85: when the readiness of a pod changes faster than its Services are synced, the last
+// change counts.
 func TestEP85FlipsOfSharedPod(t *testing.T) {
 	s := play(t)
 	var names []string
@@ -52,8 +53,8 @@ func TestEP85FlipsOfSharedPod(t *testing.T) {
 	s.quietly(func() {})
 }
 
-// EP-86: a Service that becomes one with a cluster IP gets Endpoints, and K3: when it
-// is none any more they stay.
+// EP-86: a Service of type ExternalName that gets another type gets Endpoints. K3: when it
+// is of type ExternalName again, they stay.
 func TestEP86ExternalNameBecomesClusterIP(t *testing.T) {
 	s := play(t)
 	s.pod("web-0", "web", "10.0.0.1")
@@ -93,7 +94,7 @@ func TestEP87TerminatingPod(t *testing.T) {
 	}
 }
 
-// EP-89: labels of the Service that others replace are replaced on both outputs.
+// EP-89: when a Service gets other labels, so do its Endpoints and its slice.
 func TestEP89ChangedLabels(t *testing.T) {
 	s := play(t)
 	s.service("web", headless, serviceLabel("app", "web"))
@@ -175,7 +176,8 @@ func TestServicesWithoutSelector(t *testing.T) {
 	}
 }
 
-// EP-01: the Endpoints of the documentation mean what they say.
+// EP-01: the Endpoints in the example of the API's documentation have four pairs of an address
+// and a port.
 func TestEP01TwoAddressesTwoPorts(t *testing.T) {
 	s := play(t)
 	s.service("web", noSelector)
@@ -295,7 +297,7 @@ func TestAD11ForeignMetadata(t *testing.T) {
 	}
 }
 
-// Whatever somebody else does to Endpoints of a Service that selects pods is put right.
+// Whatever somebody else does to Endpoints of a Service that selects pods is repaired.
 func TestEditedEndpointsAreRepaired(t *testing.T) {
 	s := play(t)
 	s.service("web", serviceLabel("mine", "yes"))

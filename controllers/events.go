@@ -18,7 +18,7 @@ type events struct {
 	recorders []*recorder
 }
 
-// recorder takes the Events of a component. Between terms it drops them.
+// recorder sends the Events of a component. Between terms it drops them.
 type recorder struct {
 	component string
 	term      atomic.Pointer[record.EventRecorder]
@@ -26,14 +26,14 @@ type recorder struct {
 
 var _ record.EventRecorder = (*recorder)(nil)
 
-// recorder returns what takes the events of a component.
+// recorder returns a new recorder for a component.
 func (e *events) recorder(component string) record.EventRecorder {
 	r := &recorder{component: component}
 	e.recorders = append(e.recorders, r)
 	return r
 }
 
-// start begins to send; the function that it returns ends that.
+// start begins a term; stop ends it.
 func (e *events) start() (stop func()) {
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: e.client.CoreV1().Events("")})

@@ -3,6 +3,8 @@ package controllers
 //lint:file-ignore SA1019 Endpoints are deprecated, and what one of the controllers writes.
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -33,10 +35,8 @@ func (s *Set) serviceChanged(old, current *corev1.Service) {
 }
 
 func nameOf(old, current *corev1.Service) types.NamespacedName {
-	if current == nil {
-		current = old
-	}
-	return types.NamespacedName{Namespace: current.Namespace, Name: current.Name}
+	service := cmp.Or(current, old)
+	return types.NamespacedName{Namespace: service.Namespace, Name: service.Name}
 }
 
 func move[W any](index *membership.Index[W], key types.NamespacedName, current *corev1.Service) {
@@ -50,31 +50,35 @@ func move[W any](index *membership.Index[W], key types.NamespacedName, current *
 }
 
 func (s *Set) podChanged(old, current *watched.Pod) {
-	var namespace string
-	var services []string
-	if current == nil {
-		namespace = old.Namespace
-		services = s.podIndex.Delete(types.NamespacedName{Namespace: old.Namespace, Name: old.Name})
-	} else {
-		namespace = current.Namespace
-		services = s.podIndex.Put(current, old == nil || !current.SameBesidesLabels(old))
-	}
+	pod := cmp.Or(current, old)
+	key := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+	services := replace(s.podIndex, key, old, current, (*watched.Pod).SameBesidesLabels)
 	if s.endpointsController != nil {
-		s.endpointsController.PodsChanged(namespace, services)
+		s.endpointsController.PodsChanged(pod.Namespace, services)
 	}
 	if s.slicesController != nil {
-		s.slicesController.PodsChanged(namespace, services)
+		s.slicesController.PodsChanged(pod.Namespace, services)
 	}
 }
 
 func (s *Set) workloadChanged(old, current *externalworkloads.Workload) {
-	if current == nil {
-		s.otherWorkloadController.WorkloadsChanged(old.Namespace,
-			s.otherIndex.Delete(types.NamespacedName{Namespace: old.Namespace, Name: old.Name}))
-		return
+	workload := cmp.Or(current, old)
+	key := types.NamespacedName{Namespace: workload.Namespace, Name: workload.Name}
+	services := replace(s.otherIndex, key, old, current, (*externalworkloads.Workload).SameEndpoint)
+	s.otherWorkloadController.WorkloadsChanged(workload.Namespace, services)
+}
+
+// replace tells an index that a workload has come, changed or gone, and returns the Services
+// that are concerned. The function same says that two versions differ at most in their labels.
+func replace[W any](index *membership.Index[*W], key types.NamespacedName, old, current *W, same func(a, b *W) bool) []string {
+	switch {
+	case current == nil:
+		return index.Delete(key)
+	case old != nil && same(current, old):
+		return index.Relabel(current)
+	default:
+		return index.Put(current)
 	}
-	s.otherWorkloadController.WorkloadsChanged(current.Namespace,
-		s.otherIndex.Put(current, old == nil || !current.SameEndpoint(old)))
 }
 
 func (s *Set) nodeChanged(old, current *watched.Node) { s.slicesController.NodeChanged(old, current) }

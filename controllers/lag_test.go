@@ -16,8 +16,8 @@ import (
 
 // The tests of this file hold back what the controllers read: they decide on an old state.
 
-// EP-80: a Service that is deleted and made again while the deletion of its Endpoints
-// isn't known.
+// EP-80: a Service is deleted and created again while the controllers don't know yet that its
+// Endpoints were deleted.
 func TestEP80ServiceMadeAgain(t *testing.T) {
 	for name, unknown := range map[string][]string{
 		"Endpoints lag": {"endpoints"}, "slices lag": {"endpointslices"}, "Services lag": {"services"},
@@ -63,7 +63,7 @@ func (s *scene) wantNoWarnings(name string, since int) {
 	}
 }
 
-// EP-81: a pod is ready again before it is known that its unreadiness was written.
+// EP-81: a pod is ready again before the controllers see their own write that it wasn't.
 func TestEP81FlipFasterThanTheWatch(t *testing.T) {
 	s := playAlone(t)
 	s.service("web")
@@ -93,7 +93,7 @@ func TestEP81FlipFasterThanTheWatch(t *testing.T) {
 	s.wantNoWarnings("web", since)
 }
 
-// AD-06: what was just created is known, though the table doesn't show it.
+// AD-06: controllers know what they have just created, although the tables lack it.
 func TestAD06SecondSyncBeforeTheFirstIsSeen(t *testing.T) {
 	s := playAlone(t)
 	release := s.gates.hold(t, "endpoints", "endpointslices")
@@ -118,16 +118,29 @@ func TestAD06SecondSyncBeforeTheFirstIsSeen(t *testing.T) {
 	s.wantNoWarnings("web", since)
 }
 
-// AD-10: Endpoints and slices that are gone without it being known are made anew, with
-// nothing of the old ones.
-func TestAD10UpdateOfWhatIsGone(t *testing.T) {
-	s := playAlone(t)
+// mixedService creates the Service web, which has a pod and an ExternalWorkload, and waits
+// until that is written.
+func (s *scene) mixedService() {
+	s.Helper()
 	s.service("web")
 	s.pod("web-0", "web", "10.0.0.1")
 	s.workload("vm-0", "web", []string{"10.0.0.9"})
+	s.wantMixed()
+}
+
+// wantMixed waits until what is written for the Service web is what mixedService makes it.
+func (s *scene) wantMixed() {
+	s.Helper()
 	s.wantEndpoints("web", "10.0.0.1 : 8080")
 	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
 	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+}
+
+// AD-10: Endpoints and slices that somebody has deleted, which the controllers don't know yet,
+// are created again, with nothing of the old ones.
+func TestAD10UpdateOfWhatIsGone(t *testing.T) {
+	s := playAlone(t)
+	s.mixedService()
 	s.editEndpoints("web", func(ep *corev1.Endpoints) {
 		metav1.SetMetaDataAnnotation(&ep.ObjectMeta, "foreign", "yes")
 	})
@@ -139,9 +152,7 @@ func TestAD10UpdateOfWhatIsGone(t *testing.T) {
 		s.deleteSlice(s.slicesOf("web", manager)[0].Name)
 	}
 	s.editService("web", serviceLabel("new", "yes"))
-	s.wantEndpoints("web", "10.0.0.1 : 8080")
-	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
-	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+	s.wantMixed()
 	if ep := s.getEndpoints("web"); ep.Annotations["foreign"] != "" || ep.Labels["new"] == "" {
 		t.Errorf("Endpoints have annotations %v and labels %v, want new ones", ep.Annotations, ep.Labels)
 	}
@@ -154,12 +165,7 @@ func TestAD10UpdateOfWhatIsGone(t *testing.T) {
 // an Event.
 func TestConflicts(t *testing.T) {
 	s := playAlone(t)
-	s.service("web")
-	s.pod("web-0", "web", "10.0.0.1")
-	s.workload("vm-0", "web", []string{"10.0.0.9"})
-	s.wantEndpoints("web", "10.0.0.1 : 8080")
-	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
-	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+	s.mixedService()
 	s.settle()
 	release := s.gates.hold(t, "endpoints", "endpointslices")
 	since := s.journal.now()
@@ -168,9 +174,7 @@ func TestConflicts(t *testing.T) {
 		s.editSlice(s.slicesOf("web", manager)[0].Name, func(e *discoveryv1.EndpointSlice) { e.Endpoints = nil })
 	}
 	s.editService("web", serviceLabel("new", "yes"))
-	s.wantEndpoints("web", "10.0.0.1 : 8080")
-	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
-	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+	s.wantMixed()
 	release()
 	s.quietly(func() {})
 	s.wantNoWarnings("web", since)
@@ -185,8 +189,8 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// AD-07, §13.12: slices that come and go with their Service, unseen, keep no Service from
-// being synced.
+// AD-07, §13.12: a Service is synced even if slices of a former one came and went without
+// the controllers seeing them.
 func TestAD07VanishedSlices(t *testing.T) {
 	s := playAlone(t)
 	release := s.gates.hold(t, "endpointslices")
@@ -206,7 +210,8 @@ func TestAD07VanishedSlices(t *testing.T) {
 	s.wantSlices("web", ofPods, "!10.0.0.1@a : 8080")
 }
 
-// The slice without endpoints of a Service that is gone is made anew for the next one.
+// When a Service is deleted and created again, the slice without endpoints of the first one
+// is replaced by one of the second.
 func TestVanishedPlaceholder(t *testing.T) {
 	s := playAlone(t)
 	release := s.gates.hold(t, "endpointslices")
@@ -226,7 +231,7 @@ func TestVanishedPlaceholder(t *testing.T) {
 	})
 }
 
-// AD-13: that a namespace is going away is nobody's fault.
+// AD-13: a create that is refused because its namespace is being deleted is no failure.
 func TestAD13NamespaceGoesAway(t *testing.T) {
 	s := playAlone(t)
 	lively := *s
@@ -257,8 +262,8 @@ func TestAD13NamespaceGoesAway(t *testing.T) {
 	}
 }
 
-// emptyNamespace deletes what AD-13 has left: a namespace that is going away isn't
-// deleted again.
+// emptyNamespace deletes what AD-13 has left in its namespace: kubetest doesn't do that for a
+// namespace that is being deleted already.
 func (s *scene) emptyNamespace() {
 	ctx, now := context.Background(), metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
 	for _, err := range []error{
@@ -281,7 +286,7 @@ func (s *scene) emptyNamespace() {
 	}
 }
 
-// AD-13: any other refusal is told, and tried again until it is over.
+// AD-13: any other refusal leads to an Event, and the sync is tried again until it succeeds.
 func TestAD13OtherRefusals(t *testing.T) {
 	s := play(t)
 	quota := &corev1.ResourceQuota{
@@ -303,7 +308,5 @@ func TestAD13OtherRefusals(t *testing.T) {
 		t.Errorf("Event %+v, want a warning about the Service", e)
 	}
 	s.must(quotas.Delete(t.Context(), "none", metav1.DeleteOptions{}))
-	s.wantEndpoints("web", "10.0.0.1 : 8080")
-	s.wantSlices("web", ofPods, "10.0.0.1@a : 8080")
-	s.wantSlices("web", ofWorkloads, "10.0.0.9 : 8080")
+	s.wantMixed()
 }

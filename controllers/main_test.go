@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 	unlessGiven("test.parallel", atOnce)
 	unlessGiven("rapid.checks", sequences)
 	unlessGiven("rapid.steps", steps)
-	// What the libraries say, mostly about namespaces that are gone.
+	// The libraries log errors, mostly about namespaces that are gone.
 	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
 	goleak.VerifyTestMain(kubetest.Wrap(stopping{m}, kubetest.WithCRDs("../deploy/crds")))
 }
@@ -72,7 +73,9 @@ type world struct {
 	err     error
 	cluster *kubetest.Cluster
 
-	set      *controllers.Set
+	set *controllers.Set
+	// beside are tables of another role, which are filled from the same watches.
+	beside   []kube.AnyTable
 	registry *prometheus.Registry
 	// seen has what the tables of the set have, as soon as their handlers were told.
 	seen seen
@@ -123,7 +126,7 @@ func (w *world) assemble() error {
 	}
 	reading := rest.CopyConfig(w.cluster.Config)
 	reading.Wrap(w.gates.wrap)
-	tables, err := kube.New(kube.Options{Config: reading, Logger: logger}, append(w.set.Tables(), w.seen.make()...)...)
+	tables, err := kube.New(kube.Options{Config: reading, Logger: logger}, slices.Concat(w.beside, w.set.Tables(), w.seen.make())...)
 	if err != nil {
 		return err
 	}
@@ -189,14 +192,17 @@ func (l *lines) Write(line []byte) (int, error) {
 }
 
 // about returns the lines that have something to do with a namespace, or with the cluster.
-func (l *lines) about(namespace string) string {
+func (l *lines) about(namespace string) string { return l.containing(namespace, "cluster=") }
+
+// containing returns the lines that contain one of the texts.
+func (l *lines) containing(texts ...string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var text strings.Builder
+	var found strings.Builder
 	for _, line := range l.list {
-		if strings.Contains(line, namespace) || strings.Contains(line, "cluster=") {
-			text.WriteString(line)
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, text) }) {
+			found.WriteString(line)
 		}
 	}
-	return text.String()
+	return found.String()
 }

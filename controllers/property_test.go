@@ -77,8 +77,8 @@ func (d *drawn) drawService(t *rapid.T) *corev1.Service {
 	return service
 }
 
-// seldom decides about what would leave little to look at if it happened as often as
-// anything else.
+// seldom is for actions that would leave little to look at if they happened as often as
+// the others.
 func seldom(t *rapid.T) bool { return rapid.IntRange(0, 3).Draw(t, "seldom") == 0 }
 
 // next takes one of the Services that need a sync out of the queue; "" when none does.
@@ -90,6 +90,39 @@ func (d *drawn) next(t *rapid.T) string {
 	name := rapid.SampledFrom(names).Draw(t, "sync")
 	delete(d.queue, name)
 	return name
+}
+
+// serviceIndex is what an index has to be told about Services.
+type serviceIndex interface {
+	PutService(*corev1.Service)
+	DeleteService(types.NamespacedName)
+}
+
+// actions are what happens to Services: they are put and deleted, collect does what the
+// garbage collector does after that, and syncNext syncs one that needs it.
+func (d *drawn) actions(index serviceIndex, collect func(service string), syncNext func(*rapid.T) bool) map[string]func(*rapid.T) {
+	sync := func(t *rapid.T) { syncNext(t) }
+	return map[string]func(*rapid.T){
+		"put service": func(t *rapid.T) {
+			service := d.drawService(t)
+			index.PutService(service)
+			d.add(service.Name)
+		},
+		"delete service": func(t *rapid.T) {
+			if !seldom(t) {
+				return
+			}
+			name := drawnNames.Draw(t, "service")
+			delete(d.services, name)
+			index.DeleteService(keyOf(name))
+			d.add(name)
+			if rapid.Bool().Draw(t, "collected") {
+				collect(name)
+			}
+		},
+		"sync":       sync,
+		"sync again": sync,
+	}
 }
 
 // podsModel is a cluster with the Endpoints controller, without an API server.
@@ -137,8 +170,12 @@ func (m *podsModel) putPod(t *rapid.T) {
 		}
 	}
 	m.pods[name] = pod
-	// This is what package controllers does about a pod.
-	m.add(m.index.Put(pod, old == nil || !pod.SameBesidesLabels(old))...)
+	// Package controllers does the same with a pod.
+	put := m.index.Put
+	if old != nil && pod.SameBesidesLabels(old) {
+		put = m.index.Relabel
+	}
+	m.add(put(pod)...)
 }
 
 func (m *podsModel) deletePod(t *rapid.T) {
@@ -161,12 +198,12 @@ func (m *podsModel) sync(t *rapid.T, name string) {
 	switch action {
 	case endpoints.Create:
 		if m.endpoints[name] != nil {
-			t.Fatalf("Endpoints %s, which exist, are created", name)
+			t.Fatalf("Endpoints %s are created, but exist already", name)
 		}
 		ep.UID = m.uid()
 	case endpoints.Update:
 		if ep.UID != m.endpoints[name].UID {
-			t.Fatalf("Endpoints %s are updated on condition that they are others", name)
+			t.Fatalf("Endpoints %s are updated under another UID than theirs", name)
 		}
 	default:
 		return
@@ -175,11 +212,11 @@ func (m *podsModel) sync(t *rapid.T, name string) {
 	m.endpoints[name] = ep
 }
 
-// check compares with what comes of nothing.
+// check compares the Endpoints with those that one sync of each Service makes.
 func (m *podsModel) check(t *rapid.T) {
 	fresh := membership.New(describePod)
 	for _, pod := range m.pods {
-		fresh.Put(pod, true)
+		fresh.Put(pod)
 	}
 	for name, service := range m.services {
 		fresh.PutService(service)
@@ -212,35 +249,16 @@ func TestEndpointsStepByStep(t *testing.T) {
 			drawn: newDrawn(), index: membership.New(describePod),
 			pods: map[string]*watched.Pod{}, endpoints: map[string]*corev1.Endpoints{},
 		}
-		t.Repeat(map[string]func(*rapid.T){
-			"put service": func(t *rapid.T) {
-				service := m.drawService(t)
-				m.index.PutService(service)
-				m.add(service.Name)
-			},
-			"delete service": func(t *rapid.T) {
-				if !seldom(t) {
-					return
-				}
-				name := drawnNames.Draw(t, "service")
-				delete(m.services, name)
-				m.index.DeleteService(keyOf(name))
-				m.add(name)
-				if rapid.Bool().Draw(t, "the API server deletes the Endpoints") {
-					delete(m.endpoints, name)
-				}
-			},
-			"put pod":    m.putPod,
-			"delete pod": m.deletePod,
-			"edit Endpoints": func(t *rapid.T) {
-				if ep := m.endpoints[drawnNames.Draw(t, "edited")]; ep != nil {
-					ep.Subsets, ep.Labels = nil, nil
-					m.add(ep.Name)
-				}
-			},
-			"sync":       func(t *rapid.T) { m.syncNext(t) },
-			"sync again": func(t *rapid.T) { m.syncNext(t) },
-		})
+		actions := m.actions(m.index, func(service string) { delete(m.endpoints, service) }, m.syncNext)
+		actions["put pod"] = m.putPod
+		actions["delete pod"] = m.deletePod
+		actions["edit Endpoints"] = func(t *rapid.T) {
+			if ep := m.endpoints[drawnNames.Draw(t, "edited")]; ep != nil {
+				ep.Subsets, ep.Labels = nil, nil
+				m.add(ep.Name)
+			}
+		}
+		t.Repeat(actions)
 		for m.syncNext(t) {
 		}
 		m.check(t)

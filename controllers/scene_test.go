@@ -38,7 +38,13 @@ func play(t *testing.T) *scene {
 func playAlone(t *testing.T) *scene {
 	t.Helper()
 	controlled.start(t)
-	s := &scene{T: t, world: &controlled, ns: controlled.cluster.Namespace(t), client: controlled.cluster.Client, rounds: new(int), made: new(int)}
+	return controlled.scene(t)
+}
+
+// scene returns a scene of this world.
+func (w *world) scene(t *testing.T) *scene {
+	t.Helper()
+	s := &scene{T: t, world: w, ns: w.cluster.Namespace(t), client: w.cluster.Client, rounds: new(int), made: new(int)}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the controllers wrote in namespace %s:\n%v", s.ns, s.journal.in(s.ns, 0))

@@ -44,7 +44,7 @@ func (s *scene) catchUp(besides string) {
 	})
 }
 
-// unseen returns what the controllers don't know as it is, by resource.
+// unseen returns, by resource, how what the controllers know differs from the API server.
 func (s *scene) unseen(ctx context.Context) map[string]error {
 	all, unseen := metav1.ListOptions{}, map[string]error{}
 	compare := func(resource string, live, known map[string]string) {

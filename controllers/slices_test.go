@@ -140,7 +140,7 @@ func TestES09SliceTakenAway(t *testing.T) {
 
 func oneSubset(ip string) []corev1.EndpointSubset { return []corev1.EndpointSubset{subset(80, ip)} }
 
-// Slices that somebody else edits or deletes are put right.
+// Slices that somebody else edits or deletes are repaired.
 func TestEditedSlicesAreRepaired(t *testing.T) {
 	s := play(t)
 	s.pod("web-0", "web", "10.0.0.1")
@@ -219,8 +219,8 @@ func TestES15PodsOfOneAddress(t *testing.T) {
 	s.wantSlices("web", ofPods, "!10.0.0.1@a 10.0.0.1@a : 8080")
 }
 
-// §13.6: pods on a node that is unknown wait for it, and follow its zone, which the
-// Kubernetes controller is slower at.
+// §13.6: pods on an unknown node wait for it, and then follow its zone: sooner than with the
+// Kubernetes controller.
 func TestNodesOfPods(t *testing.T) {
 	s := play(t)
 	name := "late-" + s.ns
@@ -241,7 +241,7 @@ func TestNodesOfPods(t *testing.T) {
 	s.quietly(func() {})
 }
 
-// §16.15: what a Service sends traffic to follows its pods.
+// §16.15: the numbers of named target ports are those of the pods.
 func TestPortsOfPods(t *testing.T) {
 	s := play(t)
 	s.service("web", ports(port("tcp", 80, "web"), over(port("udp", 80, 53), corev1.ProtocolUDP)))

@@ -80,7 +80,7 @@ func TestLeftovers(t *testing.T) {
 	s.wantEndpoints("later", absent)
 }
 
-// AD-05, K11: Endpoints are no leftovers when their Service is only unknown as yet.
+// AD-05, K11: Endpoints whose Service the table doesn't have yet are not leftovers.
 func TestAD05ServiceUnknownAsYet(t *testing.T) {
 	s := playAlone(t)
 	release := func() {}
@@ -92,8 +92,8 @@ func TestAD05ServiceUnknownAsYet(t *testing.T) {
 		s.endpoints("bare", []corev1.EndpointSubset{subset(80, "10.9.9.9")})
 	})
 	web, bare := s.getEndpoints("web"), s.getEndpoints("bare")
-	// The barrier needs Services; that it was looked whether these exist is seen from
-	// Endpoints that have none.
+	// The barrier needs Services, which are held back. That leftovers were looked for is seen
+	// from Endpoints that are one.
 	s.end()
 	s.endpoints("none", nil)
 	s.catchUp("services")
@@ -103,10 +103,10 @@ func TestAD05ServiceUnknownAsYet(t *testing.T) {
 	s.wantEndpoints("web", "")
 	s.settle()
 	if got := s.getEndpoints("web"); got.UID != web.UID {
-		t.Error("the Endpoints of a Service that is unknown as yet were deleted")
+		t.Error("the Endpoints of a Service that the table didn't have yet were deleted")
 	}
 	if got := s.getEndpoints("bare"); got.UID != bare.UID || got.ResourceVersion != bare.ResourceVersion {
-		t.Error("the Endpoints of a Service without selector that is unknown as yet were touched")
+		t.Error("the Endpoints of a Service without selector that the table didn't have yet were changed")
 	}
 }
 

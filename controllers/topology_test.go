@@ -75,12 +75,12 @@ func TestES19DistributionOverZones(t *testing.T) {
 	s.wantHints("web", map[string]int{"x": 2, "y": 2})
 	s.wantEvent("Service", "web", "TopologyAwareHintsEnabled")
 
-	s.Log("a zone more, for which there are too few endpoints in it")
+	s.Log("a third zone, in which there are too few endpoints")
 	s.node(n3, "z", cpus("1"))
 	s.podsOn(n1, "web", 2) // 4, 2, 0
 	s.wantHints("web", map[string]int{"x": 2, "y": 2, "z": 2})
 
-	s.Log("a node that isn't ready doesn't count, nor one of the control plane")
+	s.Log("a node that isn't ready doesn't count")
 	s.nodeStatus(n3, func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionFalse })
 	s.editPodStatus("web-1", notReady)
 	s.editPodStatus("web-1", ready(true))
@@ -97,7 +97,7 @@ func TestES19DistributionOverZones(t *testing.T) {
 	s.editService("web", func(w *corev1.Service) { w.Spec.TrafficDistribution = nil })
 	s.wantHints("web", map[string]int{"": 6})
 
-	s.Log("without CPUs of each node there is nothing to go by")
+	s.Log("no distribution while the CPUs of a node are unknown")
 	s.editService("web", topologyAuto)
 	s.wantHints("web", map[string]int{"x": 2, "y": 2, "z": 2})
 	s.nodeStatus(n3, cpus("0"))

@@ -40,8 +40,8 @@ func (e entry) String() string {
 	return fmt.Sprintf("%s %s %s%s: %d", e.method, e.resource, e.name, e.reason, e.status)
 }
 
-// in returns the requests of a namespace that were made since there were so many, once
-// they have been answered.
+// in returns the requests about a namespace that came after the first, as many as since
+// says, once they have been answered.
 func (j *journal) in(namespace string, since int) []entry {
 	j.mu.Lock()
 	made := slices.Clone(j.entries[since:])
@@ -65,7 +65,7 @@ func (j *journal) note(e entry) *noted {
 	return n
 }
 
-// now returns how many requests there were.
+// now returns how many requests there were so far.
 func (j *journal) now() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -198,7 +198,7 @@ type wrapper struct {
 
 func (w wrapper) RoundTrip(r *http.Request) (*http.Response, error) { return w.send(r) }
 
-// WrappedRoundTripper lets connections be closed.
+// WrappedRoundTripper lets client-go close idle connections.
 func (w wrapper) WrappedRoundTripper() http.RoundTripper { return w.base }
 
 // texts returns entries as text, sorted.

@@ -17,29 +17,30 @@ type entry struct {
 	labels   *labels
 }
 
-// labels are what a set of endpoints has in common: those of one source have the same.
+// labels are the labels of a set of endpoints. Endpoints of one source have the same.
 type labels struct {
 	wire []byte // the encoded metric_labels of a WeightedAddrSet
 }
 
-// ringSize is how many steps a stream may fall behind before it gets them merged
-// into one difference.
+// ringSize is how many steps a stream may fall behind. One that is further behind gets one
+// merged difference.
 const ringSize = 16
 
-// answer is what a view has to say at one time: immutable, but for the full
-// frames, which are made when first asked for.
+// answer is the answer of a view at one time. It is immutable, except that the full frames are
+// made when they are first needed.
 type answer struct {
 	entries []*entry // sorted by address
 	exists  bool
-	// pending is true when there may be more, so that no entries doesn't mean no endpoints.
+	// pending is true when there may be more endpoints. Without entries, the answer is then
+	// not that there are none.
 	pending bool
 	kind    catalog.FilterKind
 	at      time.Time
 
 	version uint64
-	steps   []step // the last ones that led here, oldest first; at most ringSize
+	steps   []step // the last steps to this answer, oldest first; at most ringSize
 
-	// ended is true for the last answer, which tells streams to end.
+	// ended is true for the last answer, after which streams end.
 	ended bool
 	stale chan struct{} // closed once the view has a newer answer
 
@@ -47,7 +48,7 @@ type answer struct {
 	full []*frame
 }
 
-// step is an encoded difference: it makes an answer from the one before.
+// step is the encoded difference between an answer and the one before.
 type step []*frame
 
 // fullFrames returns the messages that tell a new stream everything.
@@ -62,11 +63,11 @@ func (a *answer) fullFrames() []*frame {
 	return a.full
 }
 
-// unknown reports whether there is nothing yet to tell a new stream.
+// unknown reports whether a new stream can't be told anything yet.
 func (a *answer) unknown() bool { return a.pending && len(a.entries) == 0 }
 
-// since returns the steps that lead from the answer of an earlier version to
-// this one; ok is false when the ring doesn't reach back that far.
+// since returns the steps from the answer of an earlier version to this one. ok is false when
+// the ring doesn't reach back that far.
 func (a *answer) since(version uint64) (steps []step, ok bool) {
 	behind := a.version - version
 	if behind > uint64(len(a.steps)) {
@@ -75,8 +76,8 @@ func (a *answer) since(version uint64) (steps []step, ok bool) {
 	return a.steps[uint64(len(a.steps))-behind:], true
 }
 
-// changes returns the messages that make one set of entries the other: the adds, then
-// at most a remove. Nothing is removed that is in the new set.
+// changes returns the messages that turn one set of entries into another: first adds, then
+// removes. Nothing is removed that is in the new set.
 func changes(from, to []*entry) []*frame {
 	var added, removed []*entry
 	i, j := 0, 0
@@ -116,17 +117,16 @@ func sameWire(a, b *entry) bool {
 
 func (l *labels) same(other *labels) bool { return l == other || bytes.Equal(l.wire, other.wire) }
 
-// encoder turns endpoint sets into entries.
+// encoder makes entries of endpoints.
 type encoder struct {
 	config *Config
 	asked  asked
-	// labels are those of the sources met before, which entries that didn't change have.
+	// labels has the labels of the sources so far.
 	labels *labelSet
 }
 
-// entries encodes a set, taking over from the previous entries, which are sorted
-// too, whatever did not change. Endpoints that can't be encoded are reported
-// and left out.
+// entries encodes a set. It keeps the previous entries of endpoints that didn't change; both
+// lists are sorted. Endpoints that can't be encoded are reported and left out.
 func (x encoder) entries(set []catalog.Endpoint, previous []*entry) []*entry {
 	list := make([]*entry, 0, len(set))
 	at := 0
@@ -162,13 +162,13 @@ func (x encoder) entry(e catalog.Endpoint, old *entry) *entry {
 	return &entry{e, wire, labels}
 }
 
-// labelSet has the labels of each source that a subject has endpoints from. Equal
-// sources have the same labels, from one snapshot to the next.
+// labelSet has the labels of each source of the endpoints of a subject. Equal sources have the
+// same labels, from one snapshot to the next.
 type labelSet struct {
 	bySource map[catalog.Source]*labels
 	// previous are those of the snapshot before.
 	previous map[catalog.Source]*labels
-	// last and lastLabels are what was asked for last, which is mostly asked for again.
+	// last and lastLabels are those of the last call, which is mostly repeated.
 	last       *catalog.Source
 	lastLabels *labels
 }
@@ -192,7 +192,7 @@ func (s *labelSet) of(source *catalog.Source) *labels {
 	return l
 }
 
-// renew begins a new snapshot, and forgets the sources that the last one didn't have.
+// renew begins a new snapshot, and forgets the sources that the previous one didn't have.
 func (s *labelSet) renew() {
 	*s = labelSet{previous: s.bySource, bySource: map[catalog.Source]*labels{}}
 }

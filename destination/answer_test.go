@@ -9,10 +9,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/object"
 )
 
-// formsOf returns what a client knows that was told a set.
+// formsOf returns what a client knows after it was sent a set.
 func formsOf(t testing.TB, entries []*entry) truth {
 	known := truth{}
 	for _, e := range entries {
@@ -81,8 +82,8 @@ func TestChanges(t *testing.T) {
 	})
 }
 
-// A stream that is behind gets the steps it missed if the ring has them all, and
-// they lead exactly to the current answer; otherwise one difference has to do.
+// A stream that is behind gets the steps that it missed, which lead exactly to the current
+// answer. If the ring doesn't have them all, it gets one difference.
 func TestRing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		next := func() *answer {
@@ -100,7 +101,7 @@ func TestRing(t *testing.T) {
 			if !slices.Equal(v.entries, a.entries) {
 				rt.Fatal("the newest entries are not kept for the next answer")
 			}
-			if published != (v.current.Load() == a) || published != closed(before.stale) {
+			if published != (v.current.Load() == a) || published != channel.IsClosed(before.stale) {
 				rt.Fatalf("published %v, but the streams were told otherwise", published)
 			}
 			if published {
@@ -170,7 +171,7 @@ func TestEntriesAreReused(t *testing.T) {
 	}
 }
 
-// An endpoint that can't be encoded costs only itself, and is reported.
+// An endpoint that can't be encoded is left out and reported.
 func TestUnencodableEndpoint(t *testing.T) {
 	config := testConfig()
 	var reported []object.Problem
@@ -183,7 +184,7 @@ func TestUnencodableEndpoint(t *testing.T) {
 	}
 	want := []object.Problem{{
 		Kind: "Pod", Namespace: "ns", Name: "b", Field: "address 10.0.0.2:8080",
-		Reason: "the pod is labelled as meshed but has no container named linkerd-proxy",
+		Reason: "the pod is labelled as meshed but has no container named linkerd-proxy; inject the proxy or remove the label linkerd.io/control-plane-ns",
 	}}
 	if diff := cmp.Diff(want, reported); diff != "" {
 		t.Errorf("reported (-want +got):\n%s", diff)

@@ -12,15 +12,14 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// errAuthority is wrapped by every error about an authority that no Service can
-// have.
+// errAuthority is wrapped by every error about an authority that no Service can have.
 var errAuthority = errors.New("invalid authority")
 
 // defaultPort is the port of an authority that names none.
 const defaultPort = 80
 
-// authority is a parsed request path. ip is set for an IP literal; otherwise
-// service and namespace are, and hostname for `instance.service.namespace…`.
+// authority is a parsed request path. For an IP literal, ip is set. Otherwise service and
+// namespace are set, and hostname for `instance.service.namespace…`.
 type authority struct {
 	ip                           netip.Addr
 	hostname, service, namespace string
@@ -44,7 +43,7 @@ func parseAuthority(path, clusterDomain string) (authority, error) {
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if ip.Zone() != "" {
-			return authority{}, fmt.Errorf("%w %q: an address with a zone means something on one host only", errAuthority, path)
+			return authority{}, fmt.Errorf("%w %q: an address with a zone is valid on one host only; leave the zone out", errAuthority, path)
 		}
 		return authority{ip: ip.Unmap(), port: port}, nil
 	}
@@ -92,15 +91,15 @@ func parseServiceName(host, clusterDomain string) (authority, bool) {
 	}
 }
 
-// contextToken is what a proxy says of itself with a request (§2.3).
+// contextToken is what a proxy says about itself in a request (§2.3).
 type contextToken struct {
 	Namespace string `json:"ns"`
 	Node      string `json:"nodeName"`
 	Pod       string `json:"pod"`
 }
 
-// parseContextToken reads either form of token. A token in no known form gives
-// the empty token and an error for the log; it never fails a request.
+// parseContextToken reads either form of token. For a token in no known form it returns the empty
+// token and an error for the log; the request doesn't fail.
 func parseContextToken(token string) (contextToken, error) {
 	var t contextToken
 	if token == "" {

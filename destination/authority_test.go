@@ -75,8 +75,8 @@ func TestParseAuthority(t *testing.T) {
 	}
 }
 
-// A path is either refused or names something that can be. A server that knows
-// no Service says one of two things to any path.
+// A path is either refused or names something that can exist. A server without Services answers
+// any path with one of two status codes.
 func FuzzParseAuthority(f *testing.F) {
 	for _, tc := range authorityCases {
 		f.Add(tc.path)

@@ -38,8 +38,8 @@ func (s *subject) firstView(snapshot *catalog.Snapshot) *view {
 	return v
 }
 
-// BenchmarkStep is what one change of one of 1,000 endpoints costs a view,
-// whatever the number of its streams.
+// BenchmarkStep measures what the change of one of 1,000 endpoints costs a view, with any number
+// of streams.
 func BenchmarkStep(b *testing.B) {
 	s, snapshots := toggled(b, 1000)
 	v := s.firstView(snapshots[0])
@@ -51,8 +51,8 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstAnswer is what the first answer of 1,000 endpoints costs: for a
-// view that nobody had before, and for one more stream of a view.
+// BenchmarkFirstAnswer measures what the first answer of 1,000 endpoints costs: for a new view,
+// and for one more stream of a view.
 func BenchmarkFirstAnswer(b *testing.B) {
 	s, snapshots := toggled(b, 1000)
 	b.Run("view=new", func(b *testing.B) {

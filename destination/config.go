@@ -6,11 +6,11 @@ import (
 	"github.com/signpostd/signpost/internal/object"
 )
 
-// Config is what the answers depend on beside the cluster's state. The names in
+// Config is what the answers depend on, besides the state of the cluster. The names in
 // parentheses are the flags of spec/destination.md §1.1.
 type Config struct {
-	// ControllerNamespace is the control plane's namespace: pods meshed by another one
-	// get no identity (controller-namespace).
+	// ControllerNamespace is the control plane's namespace. Pods that are meshed by another
+	// control plane get no identity (controller-namespace).
 	ControllerNamespace string
 	// TrustDomain is the suffix of identities; empty means that pods get none
 	// (identity-trust-domain).
@@ -20,16 +20,16 @@ type Config struct {
 	// ForceOpaqueTransport sends all meshed traffic through the proxy's inbound port
 	// (outbound-transport-mode=transport-header).
 	ForceOpaqueTransport bool
-	// EnableH2Upgrade hints that meshed endpoints speak HTTP/2 (enable-h2-upgrade).
+	// EnableH2Upgrade adds the hint that meshed endpoints speak HTTP/2 (enable-h2-upgrade).
 	EnableH2Upgrade bool
-	// EnableIPv6 lets IPv6 addresses in and prefers them (enable-ipv6).
+	// EnableIPv6 allows IPv6 addresses and prefers them (enable-ipv6).
 	EnableIPv6 bool
 	// ZoneWeights gives endpoints in the client's zone ten times the weight
 	// (ext-endpoint-zone-weights).
 	ZoneWeights bool
 	// HTTP2 are the parameters for meshed endpoints, nil for none (meshed-http2-client-params).
 	HTTP2 *pb.Http2ClientParams
-	// NodeMetrics puts the node of each client into the endpoint metrics.
+	// NodeMetrics adds the node of the client to the labels of the endpoint metrics.
 	NodeMetrics bool
 	// Report takes the endpoints that can't be encoded; nil drops them.
 	Report object.Report

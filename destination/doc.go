@@ -1,24 +1,24 @@
 // Package destination serves the Linkerd Destination API from a catalog.
 //
-// A [Server] answers streams. Each stream is one goroutine that reads the
-// current answer of a view and sends it, then waits for the next one. A view is
-// one question, such as "port 80 of web.shop as seen from zone-a", shared by
-// every stream that asks it: one goroutine resolves it again when the catalog
-// says that it is stale, and encodes the difference once. What a stream sends is
-// those shared bytes.
+// Each stream is a goroutine that sends the current answer of a view and waits for the next
+// one. A view is one question from one place, such as "port 80 of web.shop, from zone-a", and
+// is shared by all streams that ask it. When the catalog says that its snapshot is stale, the
+// view is resolved again, once, and the difference is encoded, once. Streams send those bytes.
 //
-// There is no queue between a view and its streams, so a slow reader costs
-// nobody anything: it finds, when it reads again, one difference between what it
-// was last sent and what holds now.
+// There is no queue between a view and its streams, so a slow reader delays nobody. When it
+// reads again it gets one difference: from what it was sent last to what holds now.
+//
+// server.go and config.go come first, with authority.go for what a call asks. Get: view.go
+// resolves, answer.go compares answers, encode.go and frame.go encode them, stream.go sends
+// them. GetProfile: profileview.go answers and sends, profile.go and match.go encode.
+// metrics.go and profilemetrics.go have the metrics of both.
 //
 // # Concurrency
 //
-// A Server's methods may be called from any goroutine; gRPC calls Get
-// concurrently. Views are owned by their goroutine and publish immutable answers
-// through an atomic pointer; the set of views has a lock that is held for map
-// operations only.
+// The methods of a Server may be called from any goroutine; gRPC calls Get and GetProfile
+// concurrently. Views publish immutable answers through atomic pointers. The locks of the set
+// of views and of a view are never held while a message is sent.
 //
-// The package imports catalog and no Kubernetes client; gRPC status codes appear
-// in server.go only. Section numbers in comments are those of
-// spec/destination.md.
+// The package imports catalog and no Kubernetes client. Section numbers in comments are those
+// of spec/destination.md.
 package destination

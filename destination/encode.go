@@ -18,15 +18,16 @@ const (
 	localMultiplier = 10
 )
 
-// defaultInboundPort is where the proxy of an ExternalWorkload listens that
-// declares no port named linkerd-proxy.
+// defaultInboundPort is the port of the proxy of an ExternalWorkload without a port named
+// linkerd-proxy.
 const defaultInboundPort = 4143
 
-// controlPlaneLabel marks a pod as meshed by the control plane that it names.
+// controlPlaneLabel is the label of meshed pods. Its value is the namespace of their control
+// plane.
 const controlPlaneLabel = "linkerd.io/control-plane-ns"
 
-// Locality says how near an endpoint is to a client; its value is that of the
-// metric label zone_locality.
+// locality says how near an endpoint is to a client. It is a value of the metric label
+// zone_locality.
 type locality string
 
 const (
@@ -46,14 +47,14 @@ func localityOf(clientZone, endpointZone string) locality {
 	}
 }
 
-// asked is the part of a question that shows in the encoding of each address.
+// asked is the part of a question that the encoding of each address depends on.
 type asked struct {
 	port uint16
 	zone string
 }
 
-// weightedAddr encodes one endpoint (§2.8). An error means that the endpoint
-// can't be described truthfully and has to be left out.
+// weightedAddr encodes one endpoint (§2.8). An error means that the endpoint can't be described
+// correctly and has to be left out.
 func (c *Config) weightedAddr(e catalog.Endpoint, q asked) (*pb.WeightedAddr, error) {
 	where := localityOf(q.zone, e.Zone)
 	w := &pb.WeightedAddr{Addr: tcpAddress(e.Addr), Weight: baseWeight}
@@ -78,8 +79,8 @@ func (c *Config) weightedAddr(e catalog.Endpoint, q asked) (*pb.WeightedAddr, er
 	return w, err
 }
 
-// describeBare describes an endpoint without targetRef: a gateway to another
-// cluster, or any address that somebody wrote by hand.
+// describeBare describes an endpoint without targetRef: the gateway of another cluster, or an
+// address that somebody wrote into a slice.
 func (c *Config) describeBare(w *pb.WeightedAddr, e catalog.Endpoint, q asked) {
 	if e.RemoteName != "" {
 		w.AuthorityOverride = &pb.AuthorityOverride{AuthorityOverride: fmt.Sprintf("%s:%d", e.RemoteName, q.port)}
@@ -142,8 +143,8 @@ func (c *Config) describePod(w *pb.WeightedAddr, e catalog.Endpoint) error {
 	return err
 }
 
-// trustDomain returns the suffix of the identities of pods that come from a source;
-// nil is our own cluster.
+// trustDomain returns the suffix of the identities of the pods of a source; nil stands for our own
+// cluster.
 func (c *Config) trustDomain(s *catalog.Source) string {
 	if s == nil || s.Cluster == nil {
 		return c.TrustDomain
@@ -151,7 +152,7 @@ func (c *Config) trustDomain(s *catalog.Source) string {
 	return s.Cluster.TrustDomain
 }
 
-// podHint returns the protocol hint of a meshed pod for a port that its proxy handles.
+// podHint returns the protocol hint of a meshed pod for a port that doesn't bypass its proxy.
 func (c *Config) podHint(t *catalog.Target, port uint16) (*pb.ProtocolHint, error) {
 	hint := &pb.ProtocolHint{}
 	opaque := t.Opaque(port)
@@ -162,7 +163,7 @@ func (c *Config) podHint(t *catalog.Target, port uint16) (*pb.ProtocolHint, erro
 		hint.Protocol = &pb.ProtocolHint_H2_{H2: &pb.ProtocolHint_H2{}}
 	}
 	if t.Proxy == nil {
-		return nil, errors.New("the pod is labelled as meshed but has no container named linkerd-proxy")
+		return nil, errors.New("the pod is labelled as meshed but has no container named linkerd-proxy; inject the proxy or remove the label linkerd.io/control-plane-ns")
 	}
 	admin, err := listenPort("LINKERD2_PROXY_ADMIN_LISTEN_ADDR", t.Proxy.Admin)
 	if err != nil {
@@ -180,7 +181,7 @@ func (c *Config) podHint(t *catalog.Target, port uint16) (*pb.ProtocolHint, erro
 		return nil, err
 	}
 	if inbound == 0 {
-		return nil, errors.New("LINKERD2_PROXY_INBOUND_LISTEN_ADDR has port 0, which nobody can connect to")
+		return nil, errors.New("LINKERD2_PROXY_INBOUND_LISTEN_ADDR has port 0, which nobody can connect to; inject the proxy again")
 	}
 	hint.OpaqueTransport = &pb.ProtocolHint_OpaqueTransport{InboundPort: uint32(inbound)}
 	return hint, nil
@@ -190,7 +191,7 @@ func (c *Config) podHint(t *catalog.Target, port uint16) (*pb.ProtocolHint, erro
 func listenPort(variable, address string) (uint16, error) {
 	a, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return 0, fmt.Errorf("%s of the container linkerd-proxy is %q, want IP:PORT", variable, address)
+		return 0, fmt.Errorf("%s of the container linkerd-proxy is %q, want IP:PORT; inject the proxy again", variable, address)
 	}
 	return a.Port(), nil
 }

@@ -30,8 +30,8 @@ func TestTCPAddress(t *testing.T) {
 	}
 }
 
-// encodeCase is a pod, an ExternalWorkload or an address without either behind
-// 10.0.0.1:8080, and how it is told to a client.
+// encodeCase is the endpoint 10.0.0.1:8080, of a pod, of an ExternalWorkload or without a
+// workload, and how it is encoded.
 type encodeCase struct {
 	config  func(*Config)
 	behind  *catalog.Workload      // nil for no targetRef

@@ -16,7 +16,7 @@ var podLabelsWanted = map[string]string{
 // podIdentity is that of E11.
 const podIdentity = "serviceaccount-name.ns.serviceaccount.identity.linkerd.trust.domain"
 
-// meshedPod is how a meshed pod is told, with its hint.
+// meshedPod returns the encoding of a meshed pod with this hint.
 func meshedPod(hint func(*pb.WeightedAddr), edits ...func(*pb.WeightedAddr)) *pb.WeightedAddr {
 	return told(podLabelsWanted, append([]func(*pb.WeightedAddr){identified(podIdentity, podIdentity), hint}, edits...)...)
 }
@@ -67,7 +67,7 @@ func TestEncodePodHint(t *testing.T) {
 	})
 }
 
-// Who a pod is (§2.8): E11, G7.
+// The identities of pods (§2.8): E11, G7.
 func TestEncodePodIdentity(t *testing.T) {
 	meshedBy := func(namespace string) func(*catalog.Workload) {
 		return labelled(map[string]string{controlPlaneLabel: namespace})

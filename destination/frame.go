@@ -12,15 +12,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// frame is one encoded message. It is immutable and shared by all streams that
-// send it.
+// frame is one encoded message. It is immutable, and shared by the streams that send it.
 type frame struct {
 	bytes mem.BufferSlice
 }
 
 func newFrame(b []byte) *frame { return &frame{mem.BufferSlice{mem.SliceBuffer(b)}} }
 
-// codec is the proto codec, except that a frame is already encoded.
+// codec is the proto codec, except that it sends a frame as it is.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
@@ -35,8 +34,8 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	return f.bytes, nil
 }
 
-// maxFrame bounds the size of a message: the proxy's gRPC client refuses those
-// of more than 4 MiB. Larger sets are sent as several adds.
+// maxFrame bounds the size of a message: the proxy's gRPC client refuses messages of more than
+// 4 MiB. Larger sets are sent in several messages.
 const maxFrame = 2 << 20
 
 // The field numbers of the messages that are put together from encoded parts.
@@ -47,8 +46,8 @@ const (
 	fieldUpdateNoEndpts = protowire.Number(3)
 )
 
-// addFrames returns the Update.add messages for the entries, one for each run of equal
-// labels or, when that is large, several. There is none for no entries.
+// addFrames returns the Update.add messages for the entries: one for each group of equal labels,
+// or several for a large group.
 func addFrames(entries []*entry) []*frame {
 	entries = byLabels(entries)
 	var frames []*frame
@@ -72,8 +71,8 @@ func addFrames(entries []*entry) []*frame {
 	return frames
 }
 
-// byLabels returns the entries in an order in which those with equal labels are
-// together: the given one, when all have the same.
+// byLabels returns the entries in an order in which those with equal labels are together. When
+// all have the same labels, the order stays.
 func byLabels(entries []*entry) []*entry {
 	if !slices.ContainsFunc(entries, func(e *entry) bool { return !e.labels.same(entries[0].labels) }) {
 		return entries
@@ -100,13 +99,13 @@ func removeFrames(entries []*entry) []*frame {
 	return frames
 }
 
-// noEndpointsFrame returns the answer for a Service without endpoints.
+// noEndpointsFrame returns the message for a Service without endpoints, which exists or not.
 func noEndpointsFrame(exists bool) *frame {
 	return newFrame(marshal(&pb.Update{Update: &pb.Update_NoEndpoints{NoEndpoints: &pb.NoEndpoints{Exists: exists}}}))
 }
 
-// marshal encodes deterministically, so that equal messages have equal bytes.
-// The messages are our own; they can't be unencodable.
+// marshal encodes deterministically, so that equal messages have equal bytes. It panics when a
+// message can't be encoded, which would be an error in this package.
 func marshal(m proto.Message) []byte {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {

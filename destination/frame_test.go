@@ -149,8 +149,8 @@ func padded(n, size int) []*entry {
 	return list
 }
 
-// Sets that a proxy would refuse as one message are sent as several; together
-// they say all, in order, and none is empty.
+// A set that is too large for one message is sent in several. Together they have all endpoints,
+// in order, and none is empty.
 func TestFramesAreSplit(t *testing.T) {
 	common := encodeLabels(map[string]string{"service": "web"})
 	for name, tc := range map[string]struct {
@@ -201,7 +201,7 @@ func TestFramesAreSplit(t *testing.T) {
 	}
 }
 
-// A frame goes out as the bytes it has, any number of times; other messages as usual.
+// A frame is sent as it is, any number of times; other messages are encoded as usual.
 func TestCodec(t *testing.T) {
 	c := newCodec()
 	if c.Name() != "proto" {

@@ -101,8 +101,8 @@ func TestGetAddAndRemove(t *testing.T) {
 	})
 }
 
-// What a stream is told at first and when things come and go as a whole (§2.6,
-// Q1, Q13, Q15, Q33).
+// What a stream is sent first, and when a Service or all of its endpoints come or go (§2.6, Q1,
+// Q13, Q15, Q33).
 func TestGetFirstAnswer(t *testing.T) {
 	const first = "10.0.0.1:8080"
 	web, a, s := service("web"), pod("a"), slice("s", at("10.0.0.1", podKey("a")))

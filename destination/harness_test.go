@@ -109,7 +109,7 @@ func dial(t *testing.T, dialer func(context.Context, string) (net.Conn, error)) 
 	return conn
 }
 
-// rest waits until everything has happened that follows from what was done.
+// rest waits until everything that follows from the changes has happened.
 func (f *fixture) rest() {
 	time.Sleep(time.Second) // virtual time
 	synctest.Wait()
@@ -126,7 +126,7 @@ func (f *fixture) change(put []catalog.Object, remove ...catalog.ID) {
 	f.rest()
 }
 
-// expectNothingLeft checks that all is gone that served streams.
+// expectNothingLeft checks that nothing is left of streams that have ended.
 func (f *fixture) expectNothingLeft() {
 	f.t.Helper()
 	f.server.subjects.mu.Lock()
@@ -142,7 +142,7 @@ func (f *fixture) expectNothingLeft() {
 	}
 }
 
-// client is one Get call and what came of it.
+// client is one Get call and what it received.
 type client struct {
 	cancel context.CancelFunc
 	reads  chan struct{} // closed when the client begins to read
@@ -153,7 +153,7 @@ type client struct {
 	err     error // why the call ended; io.EOF for status OK
 }
 
-// get starts a call that reads whatever comes, until it or the test ends.
+// get starts a call that reads all messages, until it or the test ends.
 func (f *fixture) get(path, token string) *client {
 	f.t.Helper()
 	c := f.getStalled(path, token)

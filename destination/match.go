@@ -11,28 +11,28 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// The errors of conditions. They follow the path of the field.
+// The errors of conditions. Each is appended to the path of the field.
 var (
 	errEmptyMatch = errors.New(" is empty; set all, any, not, method or pathRegex, or status for responses")
 	errStatus     = errors.New(".status: min and max are HTTP statuses from 100 to 599, or 0 for no limit, and max is not below min")
 )
 
-// node is one condition of a tree: its branches, and what it tests itself, in the
-// order in which they are sent: before not, and after it.
+// node is one condition of a tree: its branches, and its own tests. The tests in before are sent
+// before the branch not, those in after behind it.
 type node[A, M any] struct {
 	all, any      []*A
 	not           *A
 	before, after []*M
 }
 
-// grammar says how conditions of one kind, A, are written as messages, M.
+// grammar says how conditions of the type A become messages of the type M.
 type grammar[A, M any] struct {
 	encode   func(*A) (*M, error)
 	all, any func([]*M) *M
 	not      func(*M) *M
 }
 
-// write encodes a condition; several tests in one are joined by all.
+// write encodes a condition. Several branches and tests are joined by all.
 func (g grammar[A, M]) write(n node[A, M]) (*M, error) {
 	var parts []*M
 	for _, branch := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// inCluster makes an object, which nobody has yet, one of that cluster.
+// inCluster moves a new object to a cluster.
 func inCluster(v catalog.Object, cluster string) catalog.Object {
 	switch v := v.(type) {
 	case *catalog.Service:
@@ -60,7 +60,7 @@ func member(cluster, ip string) []catalog.Object {
 	return []catalog.Object{inCluster(service("bb"), cluster), inCluster(pod("bb-"+cluster), cluster), inCluster(s, cluster)}
 }
 
-// wasTold checks what the client was sent since the last time.
+// wasTold checks what the client was sent since the last call.
 func wasTold(t *testing.T, when string, c *client, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, transcript(c.take())); diff != "" {
@@ -122,8 +122,8 @@ func TestStreamFollowsItsService(t *testing.T) {
 	})
 }
 
-// Unsynced is not empty: nothing is said while a member may have endpoints that
-// nobody knows of yet (Q1), unless others have some.
+// A cluster that isn't synced is not an empty one: nothing is sent while a member may have
+// endpoints that aren't known yet (Q1), unless other members have some.
 func TestPendingMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		joining := func() *catalog.Cluster { return &catalog.Cluster{Name: "east", TrustDomain: "east.trust"} }
@@ -141,8 +141,8 @@ func TestPendingMembers(t *testing.T) {
 	})
 }
 
-// What is told of an endpoint is said with the identity, labels and locality of where it
-// is (§2.2): G11.
+// An endpoint is sent with the identity, the labels and the locality of its own cluster (§2.2):
+// G11.
 func TestRemoteEndpoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		vm := slice("vm", at("10.1.0.9", externalKey("vm")))
@@ -181,7 +181,7 @@ func TestRemoteEndpoints(t *testing.T) {
 	})
 }
 
-// The profile of a hostname says who is there, in the words of its cluster.
+// The profile of a hostname describes its endpoint, with the domains of its cluster.
 func TestProfileOfRemotePod(t *testing.T) {
 	east := member("east", "10.1.0.1")
 	east[1].(*catalog.Workload).Running = true
@@ -201,7 +201,7 @@ func TestProfileOfRemotePod(t *testing.T) {
 	})
 }
 
-// The overflow metric has the name that a remote Service has in its cluster (§2.2).
+// The label of the overflow metric is the name of a remote Service in its own cluster (§2.2).
 func TestOverflowName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), linked("east"), service("web"), service("far", remote("east", "bb")), service("unlinked", remote("west", "bb")), service("all", federated("bb", "bb@east")))

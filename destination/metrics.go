@@ -8,12 +8,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// sampleInterval is how often the slowest stream is looked for.
+// sampleInterval is the time between two samples of the slowest stream.
 const sampleInterval = time.Second
 
-// metrics are those of §7.1 that concern Get and GetProfile, and ours about
-// streams. Those about what is asked for are computed when they are scraped, from
-// the open streams, so that they cost nothing in between and leave no series behind.
+// metrics are the metrics of §7.1 about Get and GetProfile, and our own about streams. Those of
+// Services and addresses are computed from the open streams when they are scraped. So they cost
+// nothing in between, and no series is left when the streams are gone.
 type metrics struct {
 	server  *Server
 	slowest prometheus.Histogram
@@ -63,12 +63,13 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 	return m
 }
 
-// conflated counts a stream that was sent a merged difference.
+// conflated counts a merged difference.
 func (m *metrics) conflated(q question) {
 	m.endpointOverflow.WithLabelValues(m.overflowing(q)).Inc()
 }
 
-// overflowing names what is asked for: of a remote Service, what that is in its cluster (§2.2).
+// overflowing returns the value of the label service. For a remote Service that is its name in
+// its own cluster (§2.2).
 func (m *metrics) overflowing(q question) string {
 	name, domain := q.service.Name, m.server.config.ClusterDomain
 	s, ok := m.server.catalog.FindService(q.service)
@@ -80,7 +81,7 @@ func (m *metrics) overflowing(q question) string {
 	return fmt.Sprintf("%s.%s.svc.%s:%d", name, q.service.Namespace, domain, q.port)
 }
 
-// sample observes the slowest stream's lag until the context ends.
+// sample observes the lag of the slowest stream until the context ends.
 func (m *metrics) sample(ctx context.Context) {
 	ticker := time.NewTicker(sampleInterval)
 	defer ticker.Stop()
@@ -125,8 +126,8 @@ func count(ch chan<- prometheus.Metric, d *prometheus.Desc, v uint64, labels ...
 	ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 }
 
-// series is what the endpoint metrics are told apart by; node is empty unless
-// the configuration asks for it.
+// series is one series of the endpoint metrics; node is empty unless the configuration asks for
+// it.
 type series struct {
 	subject *subject
 	node    string
@@ -155,8 +156,8 @@ func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric) {
 	}
 }
 
-// size describes the answers of a subject: how many endpoints the largest has, and
-// whether, as 1 or 0, the Service exists.
+// size is the number of endpoints in the largest answer of a subject, and 1 if the Service exists,
+// otherwise 0.
 type size struct {
 	endpoints int
 	exists    float64

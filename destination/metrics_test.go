@@ -55,8 +55,8 @@ func zonedObjects() []catalog.Object {
 		at("10.0.0.1", podKey("a"), hint("east")), at("10.0.0.2", podKey("a"), hint("west")), at("10.0.0.3", podKey("a"), hint("west"))))
 }
 
-// The endpoint metrics of §7.1: streams in different zones are one series, unless
-// the configuration asks for nodes, and what nobody wants has no series.
+// The endpoint metrics of §7.1: streams in different zones are one series, unless the
+// configuration asks for nodes. There are no series for questions that no stream asks.
 func TestEndpointMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, testConfig(), zonedObjects()...)
@@ -216,7 +216,7 @@ func (s stuck) SendMsg(any) error {
 	return nil
 }
 
-// A stream that has just begun is not behind by the age of what it is told.
+// The lag of a new stream doesn't count from the time when its first answer became known.
 func TestLagOfNewStream(t *testing.T) {
 	type running interface {
 		run(context.Context) error

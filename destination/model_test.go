@@ -3,7 +3,6 @@ package destination
 import (
 	"context"
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -24,22 +23,12 @@ import (
 	"github.com/signpostd/signpost/internal/object"
 )
 
-var sequences = flag.Int("model.sequences", 400, "random event sequences that TestModel plays")
-
-var firstSeed = flag.Uint64("model.seed", 1, "seed of the first sequence that TestModel plays")
+var modelSequences = newSequences("TestModel", "model", 400)
 
 // TestModel plays random object events to a server with several clients, some
 // of which stop reading for a while, and compares what they were told with a
 // catalog that is built from nothing after each event.
-func TestModel(t *testing.T) {
-	for i := range uint64(*sequences) {
-		seed := *firstSeed + i
-		synctest.Test(t, func(t *testing.T) { playModel(t, seed) })
-		if t.Failed() {
-			t.Fatalf("replay with: go test ./destination -run TestModel -model.sequences=1 -model.seed=%d", seed)
-		}
-	}
-}
+func TestModel(t *testing.T) { modelSequences.play(t, playModel) }
 
 // The pools that random objects are drawn from are small, so that names and IPs
 // are used again and again.
@@ -72,6 +61,11 @@ func (w *world) event() (catalog.ID, catalog.Object) {
 	if w.chance(35) {
 		v = inCluster(v, pick(w, poolClusters))
 	}
+	return w.change(v)
+}
+
+// change makes v the value of its object or, at random, deletes the object.
+func (w *world) change(v catalog.Object) (catalog.ID, catalog.Object) {
 	id := v.ID()
 	if w.chance(25) {
 		delete(w.objects, id)
@@ -79,6 +73,15 @@ func (w *world) event() (catalog.ID, catalog.Object) {
 	}
 	w.objects[id] = v
 	return id, v
+}
+
+// tell applies an event to a catalog.
+func tell(c *catalog.Catalog, id catalog.ID, v catalog.Object) {
+	if v == nil {
+		c.Delete(id)
+	} else {
+		c.Put(v)
+	}
 }
 
 func (w *world) object() catalog.Object {
@@ -221,9 +224,9 @@ type truth map[netip.AddrPort]string
 type modelClient struct {
 	question question
 	node     string
+	reading
 
 	mu      sync.Mutex
-	paused  chan struct{} // not nil while the client doesn't read; closed when it goes on
 	told    truth
 	history []truth // the right answer after each event
 	floor   int     // the earliest state in history that explains the last message
@@ -231,37 +234,15 @@ type modelClient struct {
 	errs    []string
 }
 
-func (c *modelClient) pause() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.paused == nil {
-		c.paused = make(chan struct{})
-	}
-}
-
-func (c *modelClient) resume() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.paused != nil {
-		close(c.paused)
-		c.paused = nil
-	}
-}
-
 func (c *modelClient) failf(format string, args ...any) {
 	c.errs = append(c.errs, fmt.Sprintf(format, args...))
 }
 
-// SendMsg takes one message as the proxy would, and checks that each word of it
-// is explained by some state of the cluster.
+// SendMsg takes one message as the proxy does, and checks that each part of it was true in some
+// state of the cluster.
 func (c *modelClient) SendMsg(m any) error {
 	f := m.(*frame)
-	c.mu.Lock()
-	paused := c.paused
-	c.mu.Unlock()
-	if paused != nil {
-		<-paused
-	}
+	c.wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var u pb.Update
@@ -323,19 +304,9 @@ func wireOf(a *pb.WeightedAddr, labels map[string]string) string {
 	return string(marshal(a)) + "|" + string(encodeLabels(labels))
 }
 
-// truthFor builds the right answer from nothing.
+// truthFor returns the right answer, from a new catalog.
 func truthFor(objects map[catalog.ID]catalog.Object, config *Config, c *modelClient) truth {
-	fresh := catalog.New(catalog.Options{DefaultOpaquePorts: modelOpaque})
-	for _, v := range objects {
-		fresh.Put(v)
-	}
-	fresh.MarkSynced()
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = fresh.Run(ctx) })
-	defer wg.Wait()
-	defer cancel()
-	<-fresh.Synced()
+	fresh := freshCatalog(catalog.Options{DefaultOpaquePorts: modelOpaque}, objects)
 	snapshot := fresh.Service(c.question.service)
 	filter := snapshot.FilterKind().For(catalog.Client{Node: c.node, Zone: fresh.Node(catalog.LocalCluster, c.node).Zone})
 	set := catalog.Resolve(snapshot, catalog.Query{Port: c.question.port, Hostname: c.question.hostname, Filter: filter, IPv6: config.EnableIPv6})
@@ -407,7 +378,7 @@ func startModelClient(ctx context.Context, wg *sync.WaitGroup, server *Server, w
 	return c
 }
 
-// step makes one event, tells the oracle first, and lets some time pass.
+// step makes one event, adds the right answers to the histories first, and lets some time pass.
 func (w *world) step(live *catalog.Catalog, config *Config, clients []*modelClient) {
 	id, v := w.event()
 	for _, c := range clients {
@@ -421,11 +392,7 @@ func (w *world) step(live *catalog.Catalog, config *Config, clients []*modelClie
 		c.history = append(c.history, now)
 		c.mu.Unlock()
 	}
-	if v == nil {
-		live.Delete(id)
-	} else {
-		live.Put(v)
-	}
+	tell(live, id, v)
 	if w.chance(60) {
 		time.Sleep(time.Duration(w.IntN(8)) * time.Millisecond) // virtual time
 	}

@@ -21,17 +21,17 @@ const (
 	defaultRetryTTL            = 10 * time.Second
 )
 
-// weightScale turns thousandths into the scale of WeightedDst, where 1 is 10000.
+// weightScale converts thousandths to the scale of WeightedDst, where 10000 stands for 1.
 const weightScale = 10
 
-// profile encodes what a snapshot says (§3.5, §3.6). Only subjects that have a
-// profile may be passed; problems are reported and cost what they are about.
+// profile encodes a snapshot whose subject has a profile (§3.5, §3.6). What can't be encoded is
+// reported and left out.
 func (c *Config) profile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
 	switch s.Subject {
 	case catalog.EndpointFound:
 		return c.endpointProfile(s)
 	case catalog.PortNotDeclared:
-		// Nothing at all makes the proxy ask the policy controller, which may deny.
+		// After an empty profile the proxy asks the policy controller, which may deny the traffic.
 		return &pb.DestinationProfile{}
 	default:
 		return c.serviceProfile(q, s)
@@ -44,14 +44,14 @@ func (c *Config) serviceProfile(q catalog.ProfileQuery, s *catalog.ProfileSnapsh
 		return p
 	}
 	if err := c.describeProfile(p, q, s.Profile); err != nil {
-		// As if there were none: a profile that is half applied would be worse.
+		// The default profile is better than half of this one.
 		c.reportProfile(s.Profile, "spec", err.Error()+"; the default profile is served instead")
 		return c.defaultProfile(q, s)
 	}
 	return p
 }
 
-// defaultProfile is that of a Service without a ServiceProfile.
+// defaultProfile returns the profile of a Service without a ServiceProfile.
 func (c *Config) defaultProfile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
 	return &pb.DestinationProfile{
 		FullyQualifiedName: profileName(s.Service, c.ClusterDomain),
@@ -74,8 +74,8 @@ func defaultRetryBudget() *pb.RetryBudget {
 	return &pb.RetryBudget{RetryRatio: defaultRetryRatio, MinRetriesPerSecond: defaultMinRetriesPerSecond, Ttl: durationpb.New(defaultRetryTTL)}
 }
 
-// describeProfile adds what a ServiceProfile says. Numbers out of range become
-// the nearest that the proxy takes.
+// describeProfile adds what a ServiceProfile says. A number that is out of range becomes the
+// nearest one that the proxy takes.
 func (c *Config) describeProfile(p *pb.DestinationProfile, q catalog.ProfileQuery, sp *catalog.ServiceProfile) error {
 	p.ProfileRef = resource(&metapb.Resource{Group: "linkerd.io", Name: sp.Name, Namespace: sp.Namespace})
 	if b := sp.RetryBudget; b != nil {
@@ -111,7 +111,7 @@ func isDuration(text string) bool {
 	return err == nil
 }
 
-// withPort completes an authority that names no port.
+// withPort adds a port to an authority without one.
 func withPort(authority string, port uint16) string {
 	if _, _, err := net.SplitHostPort(authority); err == nil {
 		return authority
@@ -126,7 +126,7 @@ func route(r *catalog.Route) (*pb.Route, error) {
 		return nil, fmt.Errorf(".condition%w", err)
 	}
 	out := &pb.Route{Condition: condition, MetricsLabels: map[string]string{"route": r.Name}, IsRetryable: r.Retryable}
-	// A timeout that can't be read costs the timeout only.
+	// A timeout that can't be read is left out; describeProfile reports it.
 	if d, err := time.ParseDuration(r.Timeout); err == nil && d != 0 {
 		out.Timeout = durationpb.New(d)
 	}
@@ -140,8 +140,8 @@ func route(r *catalog.Route) (*pb.Route, error) {
 	return out, nil
 }
 
-// endpointProfile describes an address (§3.6). A workload that can't be described
-// truthfully is reported, and its address is treated as if nothing were known of it.
+// endpointProfile describes an address (§3.6). A workload that can't be described correctly is
+// reported, and its address is described without it.
 func (c *Config) endpointProfile(s *catalog.ProfileSnapshot) *pb.DestinationProfile {
 	p := &pb.DestinationProfile{RetryBudget: defaultRetryBudget(), OpaqueProtocol: s.Opaque}
 	bare := &pb.WeightedAddr{Addr: tcpAddress(s.Endpoint), Weight: baseWeight}

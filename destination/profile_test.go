@@ -215,7 +215,7 @@ func TestProfileMethods(t *testing.T) {
 	}
 }
 
-// Q28: what can't be understood costs the whole ServiceProfile, once it is reported.
+// Q28: a ServiceProfile with an invalid part is not used at all, and is reported once.
 func TestProfileInvalid(t *testing.T) {
 	budget := func(ttl string) *catalog.ServiceProfile {
 		sp := webProfile(getRoute())
@@ -269,7 +269,7 @@ func TestProfileInvalid(t *testing.T) {
 	}
 }
 
-// §3.5: a timeout that can't be read costs the timeout only.
+// §3.5: a route whose timeout can't be read has no timeout.
 func TestProfileInvalidTimeout(t *testing.T) {
 	got, problems := profiled(webProfile(getRoute(), getRoute(func(r *catalog.Route) { r.Timeout = "soon" })))
 	want := wantWeb(wantRoute("r", wantMethod(httppb.HttpMethod_GET)), wantRoute("r", wantMethod(httppb.HttpMethod_GET)))

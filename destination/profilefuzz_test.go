@@ -38,7 +38,7 @@ func list[T any](b *treeBytes, depth int, child func(*treeBytes, int) *T) []*T {
 	return children
 }
 
-// maxTree is deeper than any condition that the API types let through.
+// maxTree is deeper than any condition that the API types accept.
 const maxTree = 40
 
 func requestTree(b *treeBytes, depth int) *catalog.RequestMatch {
@@ -166,8 +166,8 @@ func fuzzSeeds(f *testing.F) {
 	}
 }
 
-// FuzzRequestMatch encodes any tree: one that is valid becomes a message that says
-// something everywhere and survives the wire, any other one an error.
+// FuzzRequestMatch encodes any tree. A valid one becomes a message without empty conditions that
+// can be decoded again; any other one is an error.
 func FuzzRequestMatch(f *testing.F) {
 	fuzzSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {

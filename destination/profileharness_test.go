@@ -93,8 +93,8 @@ func (s *profileServer) wantIdle(t *testing.T) {
 	}
 }
 
-// profileSettle waits until everything is done that can be done without anything
-// new. Time is virtual: no delay of the catalog is as long.
+// profileSettle waits until everything that follows from the changes has happened. Time is
+// virtual, and the wait is longer than any delay of the catalog.
 func profileSettle() {
 	time.Sleep(time.Second)
 	synctest.Wait()
@@ -137,7 +137,7 @@ type profileClient struct {
 	err      error // nil for status OK
 }
 
-// ask opens a stream and waits for what it has to say at first.
+// ask opens a stream and waits for its first message.
 func (s *profileServer) ask(path, token string) *profileClient {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &profileClient{cancel: cancel}

@@ -110,7 +110,7 @@ func TestGetProfileLiveAddress(t *testing.T) {
 	})
 }
 
-// wantOwned says that the address is that of the pod a, which somebody owns.
+// wantOwned says that the address is that of the pod a, which has an owner.
 func wantOwned(kind, name string) func(*pb.DestinationProfile) {
 	return func(p *pb.DestinationProfile) {
 		wantPod("a")(p)
@@ -162,7 +162,7 @@ func TestGetProfileReportsOnce(t *testing.T) {
 	})
 }
 
-// Q2: whoever comes after the last one left is told the same.
+// Q2: a stream that begins after the last one has ended is sent the same.
 func TestGetProfileAfterTheLast(t *testing.T) {
 	withProfileServer(t, []catalog.Object{profileService("web", withOpaquePorts("80"))}, func(t *testing.T, s *profileServer) {
 		for range 3 {
@@ -174,8 +174,8 @@ func TestGetProfileAfterTheLast(t *testing.T) {
 	})
 }
 
-// Before the catalog knows the cluster, streams wait; afterwards they are served.
-// When the server ends, its streams do, with status OK.
+// Streams wait until the catalog knows the cluster. When the server stops, they end with the
+// status OK.
 func TestGetProfileShutdown(t *testing.T) {
 	withProfileServer(t, []catalog.Object{profileService("web"), profilePod("a", "10.0.0.1")}, func(t *testing.T, s *profileServer) {
 		open := []*profileClient{s.ask(webPath, ""), s.ask(webPath, ""), s.ask("10.0.0.1:80", ""), s.ask("web.ns.svc.cluster.local:81", "")}

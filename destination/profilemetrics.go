@@ -8,7 +8,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// skipped counts a stream that was sent a profile after missing some before it.
+// skipped counts a profile that was sent in the place of several.
 func (m *metrics) skipped(q catalog.ProfileQuery, a *profileAnswer) {
 	if ofAddress(q, a) {
 		m.addressOverflow.Inc()
@@ -17,8 +17,8 @@ func (m *metrics) skipped(q catalog.ProfileQuery, a *profileAnswer) {
 	m.profileOverflow.WithLabelValues(profileName(a.snapshot.Service, m.server.config.ClusterDomain), fmt.Sprint(q.Port)).Inc()
 }
 
-// ofAddress reports whether the question is about an address and not about a
-// Service, which is known of an IP address only with the answer.
+// ofAddress reports whether a question is about an address and not about a Service. For an IP
+// address, only the answer tells.
 func ofAddress(q catalog.ProfileQuery, a *profileAnswer) bool {
 	return q.Hostname != "" || a.snapshot.Service == catalog.ServiceKey{}
 }
@@ -28,7 +28,7 @@ func profileName(s catalog.ServiceKey, clusterDomain string) string {
 	return fmt.Sprintf("%s.%s.svc.%s", s.Name, s.Namespace, clusterDomain)
 }
 
-// askedFor counts the streams of a Service, and the changes of its profiles.
+// askedFor counts the streams of a Service or of addresses, and the changes of their profiles.
 type askedFor struct {
 	streams int
 	updates uint64

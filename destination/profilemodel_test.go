@@ -2,7 +2,6 @@ package destination
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -21,25 +20,15 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-var profileSequences = flag.Int("profilemodel.sequences", 300, "random event sequences that TestProfileModel plays")
-
-var profileSeed = flag.Uint64("profilemodel.seed", 1, "seed of the first sequence that TestProfileModel plays")
+var profileSequences = newSequences("TestProfileModel", "profilemodel", 300)
 
 // TestProfileModel plays random object events to a server with several streams of
 // random questions, some of which stop reading for a while, and compares what they
 // were told with a catalog that is built from nothing after each event.
-func TestProfileModel(t *testing.T) {
-	for i := range uint64(*profileSequences) {
-		seed := *profileSeed + i
-		synctest.Test(t, func(t *testing.T) { playProfileModel(t, seed) })
-		if t.Failed() {
-			t.Fatalf("replay with: go test ./destination -run TestProfileModel -profilemodel.sequences=1 -profilemodel.seed=%d", seed)
-		}
-	}
-}
+func TestProfileModel(t *testing.T) { profileSequences.play(t, playProfileModel) }
 
-// profileTruth is what there is to say at one time: the encoded profile, or none
-// and the status with which a new stream is refused.
+// profileTruth is the right answer at one time: the encoded profile, or the status with which a
+// new stream is refused.
 type profileTruth struct {
 	wire    string
 	refused codes.Code
@@ -60,36 +49,19 @@ type profileModel struct {
 type profileModelClient struct {
 	query  catalog.ProfileQuery
 	cancel context.CancelFunc
+	reading
 
 	mu      sync.Mutex
-	paused  chan struct{} // not nil while the client doesn't read; closed when it goes on
 	history []profileTruth
 	floor   int // the state in history that explains the last message, or a later one
 	last    *string
 	errs    []string
 }
 
-func (c *profileModelClient) pause(on bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case on && c.paused == nil:
-		c.paused = make(chan struct{})
-	case !on && c.paused != nil:
-		close(c.paused)
-		c.paused = nil
-	}
-}
-
 // SendMsg checks that the message says what was true at some time, not before
 // what the message before said, and that it says something new.
 func (c *profileModelClient) SendMsg(m any) error {
-	c.mu.Lock()
-	paused := c.paused
-	c.mu.Unlock()
-	if paused != nil {
-		<-paused
-	}
+	c.wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	wire := string(m.(*frame).bytes.Materialize())
@@ -122,7 +94,7 @@ func (c *profileModelClient) settled() {
 	now := len(c.history) - 1
 	want := c.history[now]
 	switch {
-	case c.paused != nil || want.silent:
+	case c.isPaused() || want.silent:
 	case c.last == nil:
 		c.errs = append(c.errs, "was sent nothing")
 	case *c.last != want.wire:
@@ -154,20 +126,7 @@ func (m *profileModel) truth(fresh *catalog.Catalog, q catalog.ProfileQuery) pro
 var profileModelOptions = catalog.Options{DefaultOpaquePorts: catalog.PortSet{{Low: 3306, High: 3306}}}
 
 // fresh builds a catalog from the objects as they are now.
-func (m *profileModel) fresh() *catalog.Catalog {
-	c := catalog.New(profileModelOptions)
-	for _, v := range m.objects {
-		c.Put(v)
-	}
-	c.MarkSynced()
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = c.Run(ctx) })
-	<-c.Synced()
-	cancel()
-	wg.Wait()
-	return c
-}
+func (m *profileModel) fresh() *catalog.Catalog { return freshCatalog(profileModelOptions, m.objects) }
 
 func playProfileModel(t *testing.T, seed uint64) {
 	m := &profileModel{
@@ -191,7 +150,7 @@ func playProfileModel(t *testing.T, seed uint64) {
 		m.step(t)
 	}
 	for _, c := range m.clients {
-		c.pause(false)
+		c.resume()
 	}
 	m.settle()
 	for _, c := range m.clients {
@@ -207,11 +166,7 @@ func playProfileModel(t *testing.T, seed uint64) {
 // put makes an event that no client has to know of.
 func (m *profileModel) put() {
 	id, v := m.event()
-	if v == nil {
-		m.live.Delete(id)
-	} else {
-		m.live.Put(v)
-	}
+	tell(m.live, id, v)
 }
 
 // step makes one event, tells the oracle first, and lets some time pass. Now and
@@ -221,18 +176,18 @@ func (m *profileModel) step(t *testing.T) {
 	fresh := m.fresh()
 	for _, c := range m.clients {
 		if m.chance(25) {
-			c.pause(m.chance(50))
+			if m.chance(50) {
+				c.pause()
+			} else {
+				c.resume()
+			}
 		}
 		now := m.truth(fresh, c.query)
 		c.mu.Lock()
 		c.history = append(c.history, now)
 		c.mu.Unlock()
 	}
-	if v == nil {
-		m.live.Delete(id)
-	} else {
-		m.live.Put(v)
-	}
+	tell(m.live, id, v)
 	switch {
 	case m.chance(25):
 		m.settle()
@@ -246,7 +201,7 @@ func (m *profileModel) step(t *testing.T) {
 	if len(m.clients) > 1 && m.chance(5) {
 		m.verdict(t, m.clients[0])
 		m.clients[0].cancel()
-		m.clients[0].pause(false)
+		m.clients[0].resume()
 		m.clients = m.clients[1:]
 	}
 }

@@ -11,21 +11,22 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
 )
 
-// profileAnswer is what a profile view has to say at one time. It is immutable.
+// profileAnswer is the answer of a profile view at one time. It is immutable.
 type profileAnswer struct {
 	snapshot *catalog.ProfileSnapshot
-	// frame is nil when there never was a profile. When there is none any more, streams
-	// keep the one that they have.
+	// frame is nil when there never was a profile. When the profile is gone, it is still the last
+	// one, which streams keep.
 	frame   *frame
 	wire    []byte
 	at      time.Time
 	version uint64 // counts the different frames
 }
 
-// profileView answers one query for all streams that ask it. It has no goroutine:
-// the first stream that finds the answer stale makes the next one, for all.
+// profileView answers one query for all streams that ask it. It has no goroutine: the first stream
+// that finds the answer stale makes the next one for all of them.
 type profileView struct {
 	query   catalog.ProfileQuery
 	catalog *catalog.Catalog
@@ -36,15 +37,15 @@ type profileView struct {
 	streams int        // guarded by profileViews.mu
 }
 
-// latest returns an answer that was not stale when it was asked for.
+// latest returns an answer that wasn't stale at the time of the call.
 func (v *profileView) latest() *profileAnswer {
-	if a := v.current.Load(); a != nil && !closed(a.snapshot.Stale()) {
+	if a := v.current.Load(); a != nil && !channel.IsClosed(a.snapshot.Stale()) {
 		return a
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	old := v.current.Load()
-	if old != nil && !closed(old.snapshot.Stale()) {
+	if old != nil && !channel.IsClosed(old.snapshot.Stale()) {
 		return old
 	}
 	next := v.answer(old)
@@ -52,15 +53,15 @@ func (v *profileView) latest() *profileAnswer {
 	return next
 }
 
-// answer makes the next answer. One that says the same as the old one has its frame.
+// answer makes the next answer. It has the frame of the old one if it says the same.
 func (v *profileView) answer(old *profileAnswer) *profileAnswer {
 	a := &profileAnswer{snapshot: v.catalog.Profile(v.query), at: time.Now()}
 	switch a.snapshot.Subject {
 	case catalog.ConflictFound, catalog.ExternalNameFound:
 		return a.like(old)
 	case catalog.NothingFound:
-		// A Service that is gone leaves its streams with the default profile; there is
-		// nothing to say of a hostname that is gone.
+		// When a Service is deleted, its streams get the default profile. When a hostname is
+		// gone, they get nothing.
 		if v.query.Hostname != "" {
 			return a.like(old)
 		}
@@ -76,7 +77,7 @@ func (v *profileView) answer(old *profileAnswer) *profileAnswer {
 	return a
 }
 
-// like makes the answer say what the old one said: there is nothing new to say.
+// like makes the answer say what the old one said, if there is one.
 func (a *profileAnswer) like(old *profileAnswer) *profileAnswer {
 	if old != nil {
 		a.frame, a.wire, a.version = old.frame, old.wire, old.version
@@ -84,7 +85,7 @@ func (a *profileAnswer) like(old *profileAnswer) *profileAnswer {
 	return a
 }
 
-// refusal returns the status error of a new stream for which the answer is none (§3.1, §3.2).
+// refusal returns the status error for a new stream if there is no profile for it (§3.1, §3.2).
 func (a *profileAnswer) refusal(q catalog.ProfileQuery) error {
 	s := a.snapshot
 	switch {
@@ -101,7 +102,7 @@ func (a *profileAnswer) refusal(q catalog.ProfileQuery) error {
 	}
 }
 
-// profileViews are the queries that somebody is asking.
+// profileViews are the views of the queries that streams ask.
 type profileViews struct {
 	catalog *catalog.Catalog
 	config  *Config
@@ -166,7 +167,7 @@ func (s *profileStream) run(ctx context.Context) error {
 	}
 }
 
-// bring sends the answer unless what was sent last, nil for nothing, says the same.
+// bring sends the answer, unless it says the same as the one that was sent last, nil for none.
 func (s *profileStream) bring(sent, a *profileAnswer) error {
 	if sent != nil && a.version-sent.version > 1 {
 		s.server.metrics.skipped(s.view.query, a)
@@ -176,7 +177,7 @@ func (s *profileStream) bring(sent, a *profileAnswer) error {
 	}
 	since := a.at
 	if sent == nil {
-		since = time.Now() // an answer may be older than the stream's wish for it
+		since = time.Now() // the answer may be older than the stream
 	}
 	s.begin(since)
 	if err := s.out.SendMsg(a.frame); err != nil {

@@ -134,8 +134,8 @@ func TestProfileViewIsShared(t *testing.T) {
 	})
 }
 
-// A slow reader holds up nobody; when it reads again it gets the latest profile
-// only, and the overflow is counted for what the question turned out to be about.
+// A slow reader delays nobody. When it reads again it gets the latest profile only, and the
+// overflow is counted for the Service or address that was found.
 func TestProfileSlowReader(t *testing.T) {
 	web := profileService("web", withClusterIPs("10.96.0.1"))
 	overflows := map[string]string{
@@ -197,8 +197,8 @@ func (r *profileRig) wantMetric(t *testing.T, line string) {
 	t.Errorf("no metric %s", name)
 }
 
-// T22: what was sent last is not sent again, not even when something else was true
-// in between that the stream was too slow for.
+// T22: the profile that was sent last is not sent again, not even after another one in between
+// that the stream was too slow for.
 func TestProfileBackAgain(t *testing.T) {
 	withProfileRig(t, []catalog.Object{profileService("web")}, func(t *testing.T, r *profileRig) {
 		quick, slow := r.open(queryWeb(80)), r.open(queryWeb(80))
@@ -224,8 +224,8 @@ func TestProfileBackAgain(t *testing.T) {
 	})
 }
 
-// A view whose first answer refuses streams may live on for a stream that comes
-// while the refused one leaves. The empty profile is a profile for that one.
+// A view whose first answer refuses streams may still be used by a stream that begins while the
+// refused one ends. For that one, the empty profile is a profile.
 func TestProfileEmptyAfterRefusal(t *testing.T) {
 	withProfileRig(t, []catalog.Object{profileService("web", func(s *catalog.Service) { s.ExternalName = true })}, func(t *testing.T, r *profileRig) {
 		view := r.server.profiles.acquire(queryWeb(80))

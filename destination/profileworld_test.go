@@ -22,14 +22,7 @@ var (
 // event changes one object at random and returns its name and its new value,
 // which is nil for a deletion.
 func (w *profileWorld) event() (catalog.ID, catalog.Object) {
-	v := w.object()
-	id := v.ID()
-	if w.chance(25) {
-		delete(w.objects, id)
-		return id, nil
-	}
-	w.objects[id] = v
-	return id, v
+	return w.change(w.object())
 }
 
 func (w *profileWorld) object() catalog.Object {

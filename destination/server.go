@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
 )
 
 // Server answers the Destination API from a catalog. Make it with [NewServer].
@@ -28,13 +29,13 @@ type Server struct {
 	asks     *streams[*profileStream]
 	metrics  *metrics
 
-	stopping chan struct{} // closed when calls have to end that wait for the catalog
+	stopping chan struct{} // closed when calls that wait for the catalog have to end
 	calls    calls
 }
 
-// NewServer returns a server for the catalog whose metrics are registered with r.
-// It has to be registered with a gRPC server that is made with ServerOptions,
-// and to Run beside it.
+// NewServer returns a server for the catalog, with its metrics registered with r. It serves
+// through a gRPC server that was made with ServerOptions and passed to Register, and Run has to
+// run at the same time.
 func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
 	s := &Server{
 		catalog:  c,
@@ -51,8 +52,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 	return s
 }
 
-// ServerOptions returns the options without which a gRPC server can't send what
-// the server has encoded.
+// ServerOptions returns the options that a gRPC server needs to send the server's messages.
 func (s *Server) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.ForceServerCodecV2(newCodec())}
 }
@@ -60,9 +60,9 @@ func (s *Server) ServerOptions() []grpc.ServerOption {
 // Register adds the Destination API to a gRPC server.
 func (s *Server) Register(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, s) }
 
-// Run watches the streams until the context ends; then it ends them all with
-// status OK, and returns when they are gone. The gRPC server has to be stopped at
-// the same time, and has to cut off clients that don't read. Run is called once.
+// Run measures the lag of the streams until the context ends. Then it ends all streams with the
+// status OK, and returns when they have ended. The gRPC server has to be stopped at the same
+// time, and has to cut off clients that don't read. Run is called once.
 func (s *Server) Run(ctx context.Context) error {
 	s.metrics.sample(ctx)
 	close(s.stopping)
@@ -72,7 +72,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// calls counts the calls that are being answered. After stop no more begin.
+// calls counts the calls that are being answered. After stop, no call begins.
 type calls struct {
 	mu      sync.Mutex
 	n       int
@@ -99,7 +99,7 @@ func (c *calls) end() {
 	}
 }
 
-// stop refuses calls from now on. The channel that it returns closes when none is left.
+// stop makes begin refuse calls. The channel that it returns closes when the last call has ended.
 func (c *calls) stop() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,17 +110,12 @@ func (c *calls) stop() <-chan struct{} {
 	return c.idle
 }
 
-// Get implements the Destination API (§2): endpoints of a Service, as they change.
+// Get implements the Destination API (§2): it sends the endpoints of a Service and their changes.
 func (s *Server) Get(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.Update]) error {
-	if !s.calls.begin() {
-		return s.late()
-	}
-	defer s.calls.end()
-	ctx := out.Context()
-	a, err := s.accept(ctx, r)
-	if err != nil {
-		return err
-	}
+	return s.call(out.Context(), r, func(a authority) error { return s.get(r, a, out) })
+}
+
+func (s *Server) get(r *pb.GetDestination, a authority, out grpc.ServerStreamingServer[pb.Update]) error {
 	if a.ip.IsValid() {
 		return status.Errorf(codes.InvalidArgument, "invalid authority %q: Get looks names up, not IP addresses; ask GetProfile", r.GetPath())
 	}
@@ -134,21 +129,16 @@ func (s *Server) Get(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.Upd
 	st := &stream{server: s, subject: subject, node: token.Node, out: out}
 	s.gets.add(st)
 	defer s.gets.remove(st)
-	return sendError(ctx, st.run(ctx))
+	return sendError(out.Context(), st.run(out.Context()))
 }
 
-// GetProfile implements the Destination API (§3): how to treat traffic to a
-// Service or an address, as it changes.
+// GetProfile implements the Destination API (§3): it sends how to treat traffic to a Service or an
+// address, and its changes.
 func (s *Server) GetProfile(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.DestinationProfile]) error {
-	if !s.calls.begin() {
-		return s.late()
-	}
-	defer s.calls.end()
-	ctx := out.Context()
-	a, err := s.accept(ctx, r)
-	if err != nil {
-		return err
-	}
+	return s.call(out.Context(), r, func(a authority) error { return s.getProfile(r, a, out) })
+}
+
+func (s *Server) getProfile(r *pb.GetDestination, a authority, out grpc.ServerStreamingServer[pb.DestinationProfile]) error {
 	q := catalog.ProfileQuery{
 		Cluster:         catalog.LocalCluster,
 		IP:              a.ip,
@@ -159,30 +149,44 @@ func (s *Server) GetProfile(r *pb.GetDestination, out grpc.ServerStreamingServer
 		ClusterDomain:   s.config.ClusterDomain,
 	}
 	if a.hostname != "" || a.namespace == q.ClientNamespace {
-		q.ClientNamespace = "" // makes no difference, so all these clients share a view
+		q.ClientNamespace = "" // it makes no difference, and these clients can share a view
 	}
 	view := s.profiles.acquire(q)
 	defer s.profiles.release(view)
 	st := &profileStream{server: s, view: view, out: out}
 	s.asks.add(st)
 	defer s.asks.remove(st)
-	return sendError(ctx, st.run(ctx))
+	return sendError(out.Context(), st.run(out.Context()))
 }
 
-// late answers a call that comes after the server has stopped: as the streams
-// that were open then, it ends with OK, unless nothing could ever be answered.
+// call calls answer with the authority of a call, when calls can be answered. The error is a
+// status, or that of a failed send.
+func (s *Server) call(ctx context.Context, r *pb.GetDestination, answer func(authority) error) error {
+	if !s.calls.begin() {
+		return s.late()
+	}
+	defer s.calls.end()
+	a, err := s.accept(ctx, r)
+	if err != nil {
+		return err
+	}
+	return answer(a)
+}
+
+// late answers a call that comes after the server has stopped. It ends with OK, as the open
+// streams did, unless the server stopped before it could answer anything.
 func (s *Server) late() error {
-	if closed(s.catalog.Synced()) {
+	if channel.IsClosed(s.catalog.Synced()) {
 		return nil
 	}
 	return errNeverSynced
 }
 
-// errNeverSynced is the status of calls that the server stopped too early for.
+// errNeverSynced is the status of calls that the server can't answer because it stopped first.
 var errNeverSynced = status.Error(codes.Unavailable, "the server stopped before it knew the cluster")
 
-// accept waits until calls can be answered, and reads the authority of this one.
-// The error is a status.
+// accept waits until calls can be answered, and parses the authority of this one. The error is a
+// status.
 func (s *Server) accept(ctx context.Context, r *pb.GetDestination) (authority, error) {
 	if !s.ready(ctx) {
 		return authority{}, errNeverSynced
@@ -194,7 +198,7 @@ func (s *Server) accept(ctx context.Context, r *pb.GetDestination) (authority, e
 	return a, nil
 }
 
-// token reads the context token of a call. One that can't be read counts as empty.
+// token parses the context token of a call. One that can't be parsed counts as empty.
 func (s *Server) token(r *pb.GetDestination) contextToken {
 	token, err := parseContextToken(r.GetContextToken())
 	if err != nil {
@@ -203,10 +207,10 @@ func (s *Server) token(r *pb.GetDestination) contextToken {
 	return token
 }
 
-// ready waits until the catalog knows the cluster: an answer from less would be
-// wrong. It is false when the call or the server ends first.
+// ready waits until the catalog knows the cluster, because answers could be wrong before. It
+// returns false when the call or the server ends first.
 func (s *Server) ready(ctx context.Context) bool {
-	if closed(s.catalog.Synced()) {
+	if channel.IsClosed(s.catalog.Synced()) {
 		return true
 	}
 	select {
@@ -219,8 +223,8 @@ func (s *Server) ready(ctx context.Context) bool {
 	}
 }
 
-// servable returns the status error of a Service that Get has no answer for (§2.1). A
-// federated Service always has one: the members that can be found.
+// servable returns the status error of a Service for which Get has no answer (§2.1). For a
+// federated Service there is always an answer: the members that exist.
 func (s *Server) servable(key catalog.ServiceKey, path string) error {
 	service, ok := s.catalog.FindService(key)
 	switch {
@@ -237,7 +241,7 @@ func (s *Server) servable(key catalog.ServiceKey, path string) error {
 	}
 }
 
-// servableRemote is servable for a Service that is in another cluster.
+// servableRemote is servable for a remote Service.
 func (s *Server) servableRemote(service *catalog.Service, path string) error {
 	key := service.Key
 	if service.RemoteService == nil {
@@ -258,8 +262,8 @@ func externalName(path string) error {
 	return status.Errorf(codes.InvalidArgument, "invalid authority %q: the service is of type ExternalName and has no endpoints", path)
 }
 
-// sendError drops the error of a send that failed because the client left: that
-// is how streams end.
+// sendError drops the error of a send that failed because the client left, which is how most
+// streams end.
 func sendError(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return nil

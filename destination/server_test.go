@@ -67,8 +67,8 @@ func TestStatusCodes(t *testing.T) {
 	})
 }
 
-// Unsynced is not empty: a stream waits until the cluster is known, and then is
-// told everything at once.
+// A cluster that isn't synced is not an empty one: a stream waits until it is synced, and then is
+// sent everything at once.
 func TestGetWaitsForSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startUnsynced(t, testConfig(), service("web"))
@@ -90,8 +90,7 @@ func TestGetWaitsForSync(t *testing.T) {
 	})
 }
 
-// A server that stops before it knows the cluster says so; streams that come
-// later end at once.
+// A server that stops before the cluster is synced says so. Streams that begin later end at once.
 func TestGetStoppedBeforeSync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startUnsynced(t, testConfig(), service("web"))
@@ -142,8 +141,8 @@ func TestCallAfterStop(t *testing.T) {
 	})
 }
 
-// A question that is asked while all streams are being ended has the end as its
-// only answer, and starts nothing.
+// A question that is asked while the server stops gets an answer that ends the stream, and starts
+// no goroutine.
 func TestAcquireAfterEnd(t *testing.T) {
 	config := testConfig()
 	all := &subjects{catalog: settled(t, service("web")), config: &config, m: map[question]*subject{}}

@@ -31,8 +31,8 @@ func stalled(t *testing.T) (f *fixture, change func()) {
 	}
 }
 
-// A client that doesn't read delays nobody, is not cut off, and is exact as soon
-// as it reads again; having missed more than the ring holds, it is counted (§6).
+// A client that doesn't read delays nobody and is not cut off. When it reads again it has the
+// right endpoints. If it missed more than the ring holds, that is counted (§6).
 func TestStalledClient(t *testing.T) {
 	for name, tc := range map[string]struct {
 		changes   int
@@ -131,8 +131,8 @@ func TestStopWithoutStalledClient(t *testing.T) {
 	})
 }
 
-// E20: objects change from many goroutines while clients come, read and go; at
-// rest, those that stayed know what a new one is told.
+// E20: many goroutines change objects while clients come, read and go. In the end, the clients
+// that stayed know what a new one is sent.
 func TestConcurrentChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		objects := put(service("web"), pod("a"), pod("b"), nodeIn("n1", "east"), nodeIn("n2", "west"))

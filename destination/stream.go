@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
 )
 
 // stream is one Get call. Its goroutine is the handler's.
@@ -18,21 +19,20 @@ type stream struct {
 	progress
 }
 
-// progress says how far a stream is behind. The stream writes it, the metrics
-// read it.
+// progress is how far a stream is behind. The stream writes it, the metrics read it.
 type progress struct {
-	// behind is when the answer being sent became known, in nanoseconds since 1970;
-	// zero while the stream has everything.
+	// behind is when the answer that is being sent became known, in nanoseconds since 1970; zero
+	// while nothing is being sent.
 	behind atomic.Int64
 }
 
-// begin notes that an answer which became known at that time is being sent.
+// begin notes that an answer is being sent which became known at this time.
 func (p *progress) begin(at time.Time) { p.behind.Store(at.UnixNano()) }
 
-// finish notes that it was.
+// finish notes that the answer was sent.
 func (p *progress) finish() { p.behind.Store(0) }
 
-// lag returns how long the stream has been behind what is known.
+// lag returns how long the answer that is being sent has been known.
 func (p *progress) lag(now time.Time) time.Duration {
 	at := p.behind.Load()
 	if at == 0 {
@@ -46,16 +46,18 @@ type sender interface {
 	SendMsg(m any) error
 }
 
-// position is how far a stream has come: what it was sent, and the version of
-// that for the view that it follows.
+// position is how far a stream has come.
 type position struct {
-	told    bool // something was sent
-	sent    []*entry
+	told bool // something was sent
+	sent []*entry
+	// version is that of the last answer of the view that the stream follows. It means
+	// nothing before the first one, while joined is false.
 	version uint64
+	joined  bool
 }
 
-// run sends answers until the context or the server ends; then it returns nil,
-// which the client sees as a clean end. The error is that of a failed send.
+// run sends answers until the context or the server ends. It then returns nil, which the client
+// sees as the status OK. The error is that of a failed send.
 func (s *stream) run(ctx context.Context) error {
 	var at position
 	for {
@@ -70,28 +72,29 @@ func (s *stream) run(ctx context.Context) error {
 	}
 }
 
-// followed is the view that a stream follows, for a client whose place is known
-// until it has moved.
+// followed is the view that a stream follows, and the client that it is for. The channel moved
+// closes when the place of the client is out of date.
 type followed struct {
 	view   *view
 	client catalog.Client
 	moved  <-chan struct{}
 }
 
-// follow sends what the view says until the stream ends, or until another view
-// is the right one: the client's node moved to another zone, or the Service's
-// answers depend on other things than before.
+// follow sends the answers of a view until the stream ends or needs another view: when the
+// client's node has moved to another zone, or when the answers about the Service depend on
+// another property of the client.
 func (s *stream) follow(ctx context.Context, f followed, at *position) (ended bool, err error) {
 	done := ctx.Done()
-	for fresh := true; ; fresh = false {
+	at.joined = false
+	for {
 		a := f.view.current.Load()
 		if a.ended {
 			return true, nil
 		}
-		if a.kind.For(f.client) != f.view.filter || closed(f.moved) {
+		if a.kind.For(f.client) != f.view.filter || channel.IsClosed(f.moved) {
 			return false, nil
 		}
-		if err := s.bring(a, at, fresh); err != nil {
+		if err := s.bring(a, at); err != nil {
 			return true, err
 		}
 		select {
@@ -104,38 +107,28 @@ func (s *stream) follow(ctx context.Context, f followed, at *position) (ended bo
 	}
 }
 
-func closed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
-// bring sends what the stream lacks of the answer. fresh says that it is the
-// first one of its view that this stream sees.
-func (s *stream) bring(a *answer, at *position, fresh bool) error {
+// bring sends what the stream lacks of the answer.
+func (s *stream) bring(a *answer, at *position) error {
 	since := a.at
-	if fresh {
-		since = time.Now() // an answer may be older than the stream's wish for it
+	if !at.joined {
+		since = time.Now() // the answer may be older than the stream
 	}
 	s.begin(since)
-	if err := s.sendLacking(a, at, fresh); err != nil {
+	if err := s.sendLacking(a, at); err != nil {
 		return err
 	}
 	s.finish()
-	*at = position{told: at.told || !a.unknown(), sent: a.entries, version: a.version}
+	*at = position{told: at.told || !a.unknown(), sent: a.entries, version: a.version, joined: true}
 	return nil
 }
 
-func (s *stream) sendLacking(a *answer, at *position, fresh bool) error {
+func (s *stream) sendLacking(a *answer, at *position) error {
 	switch {
 	case !at.told && a.unknown():
 		return nil
 	case !at.told:
 		return s.send(a.fullFrames())
-	case fresh:
+	case !at.joined:
 		return s.send(changes(at.sent, a.entries))
 	}
 	steps, ok := a.since(at.version)

@@ -8,36 +8,37 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/channel"
 )
 
-// question is what clients ask: a port of a Service, or of one of its hostnames.
+// question is what clients ask for: a port of a Service, or of one of its hostnames.
 type question struct {
 	service  catalog.ServiceKey
 	port     uint16
 	hostname string
 }
 
-// view is the answer to a question for the clients of one place: one per
-// distinct answer, shared by all streams that want it.
+// view is the answer to a question for the clients of one place. The streams of these clients
+// share it.
 type view struct {
 	filter  catalog.Filter
 	current atomic.Pointer[answer] // never nil
 
-	// Guarded by subject.mu. entries are the newest ones, which the current answer may
-	// not have when they look the same on the wire.
+	// subject.mu guards these. entries are the newest entries. The current answer may have older
+	// ones, if they are the same on the wire.
 	entries []*entry
 	streams int
 }
 
-// subject keeps the views of one question in step: all answer from the same
-// snapshot, so that a stream that changes views never goes back in time. Its
-// goroutine renews them when the snapshot goes stale.
+// subject has the views of one question. All of them answer from the same snapshot, so that a
+// stream that changes views never goes back in time. Its goroutine renews them when the snapshot
+// is stale.
 type subject struct {
 	question question
 	catalog  *catalog.Catalog
 	config   *Config
 	stop     context.CancelFunc
-	updates  atomic.Uint64 // answers that differed from the one before
+	updates  atomic.Uint64 // snapshots that changed an answer
 	users    int           // guarded by subjects.mu
 
 	mu       sync.Mutex
@@ -72,8 +73,8 @@ func (s *subject) releaseSnapshot() {
 	}
 }
 
-// renew refreshes the views and returns the snapshot that they answer from; nil
-// if the subject ended before it had one.
+// renew refreshes the views and returns the snapshot that they answer from, nil if the subject
+// ended before it had one.
 func (s *subject) renew() *catalog.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,10 +82,10 @@ func (s *subject) renew() *catalog.Snapshot {
 	return s.snapshot
 }
 
-// refresh makes all views answer from the catalog's current snapshot, unless
-// they already do. The caller holds the lock.
+// refresh makes all views answer from the current snapshot of the catalog, if they don't yet. The
+// caller holds the lock.
 func (s *subject) refresh() {
-	if s.ended || s.snapshot != nil && !closed(s.snapshot.Stale()) {
+	if s.ended || s.snapshot != nil && !channel.IsClosed(s.snapshot.Stale()) {
 		return
 	}
 	if s.snapshot != nil {
@@ -101,9 +102,8 @@ func (s *subject) refresh() {
 	}
 }
 
-// join returns the view for a client's place, which stays current until leave.
-// Its answer is never older than any that another view of the subject has given,
-// nor than the place.
+// join returns the view for a client's place, which is kept current until leave. Its answer is
+// never older than one that another view of the subject has given, nor older than the place.
 func (s *subject) join(c catalog.Client) *view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *subject) join(c catalog.Client) *view {
 	return v
 }
 
-// end makes every stream of the subject, and those yet to come, end.
+// end ends all streams of the subject, and those that join later.
 func (s *subject) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *subject) end() {
 		v.current.Store(&answer{ended: true})
 		close(old.stale)
 	}
-	// Nothing is published from here on.
+	// From here on nothing is published.
 	s.stop()
 }
 
@@ -149,7 +149,7 @@ func (s *subject) leave(v *view) {
 	}
 }
 
-// answer answers for a filter from the current snapshot. It has no history yet.
+// answer makes the answer for a filter from the current snapshot, without steps.
 func (s *subject) answer(f catalog.Filter, previous []*entry) *answer {
 	q := s.question
 	set := catalog.Resolve(s.snapshot, catalog.Query{Port: q.port, Hostname: q.hostname, Filter: f, IPv6: s.config.EnableIPv6})
@@ -164,11 +164,11 @@ func (s *subject) answer(f catalog.Filter, previous []*entry) *answer {
 	}
 }
 
-// publish makes next the current answer and reports whether it says anything
-// new. If it doesn't, streams are left alone.
+// publish makes next the current answer and wakes the streams, unless it says the same as the
+// current one. It reports which of both it was.
 //
-// The steps start anew when the filter's kind changes: while the kind was another
-// one, the answers may not have been for the clients that this view has now.
+// The steps begin anew when the kind of filter changes: before, the answers may have been for
+// other clients than those of this view now.
 func (v *view) publish(next *answer) bool {
 	old := v.current.Load()
 	v.entries = next.entries
@@ -186,7 +186,7 @@ func (v *view) publish(next *answer) bool {
 	return true
 }
 
-// subjects are the questions that somebody is asking.
+// subjects are the subjects of the questions that streams ask.
 type subjects struct {
 	catalog *catalog.Catalog
 	config  *Config
@@ -226,7 +226,7 @@ func (ss *subjects) release(s *subject) {
 	}
 }
 
-// end makes all streams end, and those yet to come.
+// end ends all streams, and those that begin later.
 func (ss *subjects) end() {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

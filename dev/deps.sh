@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Makes sure that the programs are there which building and testing need. Installs
-# the Debian packages of missing ones where it can; says what is missing where it
-# cannot. Silent when all is there.
+# Installs the programs that building and testing need: the Debian packages of those
+# that are missing. Where it can't install, it says what is missing. It prints nothing
+# when nothing is missing.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Servers are not on every user's path.
 PATH=$PATH:/usr/sbin
 
-# Program and the Debian packages to install for it. gcc is for go test -race; the name
-# servers are for the tests of dns, the demo and the bench, which start their own; so is the
-# KDC, krb5-kdc, which krb5-admin-server depends on.
+# A program, and the Debian packages to install for it. gcc is for go test -race. The tests of
+# dns, the demo and the benchmark start name servers, and the tests a KDC: that is in
+# krb5-kdc, which krb5-admin-server depends on.
 needed=(
   gcc:gcc
   git:git

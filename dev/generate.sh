@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes everything that is generated, in the tree it is called in. TOOLS is the
+# Writes all generated files of the tree that is the current directory. TOOLS is the
 # directory of the tools.
 set -euo pipefail
 TOOLS=${TOOLS:-$PWD/bin/tools}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the format of all Go files, and runs go vet and staticcheck in every
-# module. Prints what is wrong; says nothing when nothing is.
+# Checks the format of all Go files, runs go vet and staticcheck in every module,
+# and looks for dead code. Prints what is wrong; says nothing when nothing is.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tools=$PWD/bin/tools
@@ -13,8 +13,8 @@ if [[ -n $unformatted ]]; then
   failed=1
 fi
 
-# The modules with Go files. staticcheck reads every dependency from source,
-# which for the local cluster is all of Kubernetes: go vet has to do there.
+# All modules with Go files. The local cluster has no staticcheck: that reads every
+# dependency from source, which there is all of Kubernetes.
 for module in . dev/*/; do
   module=${module%/}
   [[ -e $module/go.mod ]] || continue
@@ -24,4 +24,6 @@ for module in . dev/*/; do
     (cd "$module" && "$tools/staticcheck" ./...) || failed=1
   fi
 done
+
+dev/deadcode.sh || failed=1
 exit "$failed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fails when a generated file is not what its source gives now. Generates in a
-# copy, so the tree is left as it is.
+# Fails when a generated file differs from what its source gives now. It generates in
+# a copy, and leaves the tree as it is.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 work=$(mktemp -d)

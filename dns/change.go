@@ -1,14 +1,14 @@
 package dns
 
-// Change is one step from what a zone has to what it is to have: a record set that is
-// created (Old is nil), deleted (New is nil), or replaced by one with the same key.
+// Change is one step from what a zone has to what it should have: a record set is created (Old
+// is nil), deleted (New is nil), or replaced by one with the same key.
 type Change struct {
 	// Old is the record set as the provider listed it.
 	Old *RecordSet
 	New *RecordSet
 }
 
-// RecordSet returns the record set that is to be there, or else the one that is to go.
+// RecordSet returns New, or Old for a deletion.
 func (c Change) RecordSet() *RecordSet {
 	if c.New != nil {
 		return c.New
@@ -16,13 +16,23 @@ func (c Change) RecordSet() *RecordSet {
 	return c.Old
 }
 
-// Problem says that something which an object asks for can't be had. It costs only the
-// record set or the setting that it is about.
+// Subject returns the canonical name that the change is about: the name of its record set, or
+// for an ownership record the name of the record set that it describes ([LabelOwnedRecord]).
+func (c Change) Subject() string {
+	r := c.RecordSet()
+	if owned := Canonical(r.Labels[LabelOwnedRecord]); owned != "" {
+		return owned
+	}
+	return Canonical(r.Name)
+}
+
+// Problem says that a part of what an object asks for is impossible. The rest of what the
+// object asks for is published.
 type Problem struct {
 	Object Object
 	// Subject is where the fault is: an annotation, a field, a flag.
 	Subject string
-	// Value is what is there.
+	// Value is the faulty value.
 	Value string
 	// Reason says what is wrong with it and what is allowed, without a full stop.
 	Reason string

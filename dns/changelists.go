@@ -2,8 +2,9 @@ package dns
 
 import "fmt"
 
-// ChangeLists are changes as ExternalDNS writes them in JSON (spec/dns.md §3.8): UpdateOld
-// and UpdateNew belong together place by place. Keys are read in any case.
+// ChangeLists are changes in the JSON form of ExternalDNS (spec/dns.md §3.8). UpdateOld and
+// UpdateNew have the same length, and entries with the same index belong together. The case of
+// keys doesn't matter when they are read.
 type ChangeLists struct {
 	Create    []*RecordSet `json:"create,omitempty"`
 	UpdateOld []*RecordSet `json:"updateOld,omitempty"`
@@ -28,12 +29,12 @@ func Lists(changes []Change) ChangeLists {
 	return l
 }
 
-// Changes returns lists as changes that can be made one after the other: first the
-// deletions, then the updates, then the creations. It fails when the lists of updates have
-// different lengths, or when a record set is null.
+// Changes returns the changes of the lists in an order in which they can be made: deletions,
+// updates, creations. It fails when the lists of updates have different lengths, or when a
+// record set is null.
 func (l ChangeLists) Changes() ([]Change, error) {
 	if len(l.UpdateOld) != len(l.UpdateNew) {
-		return nil, fmt.Errorf("read changes: updateOld has %d record sets and updateNew has %d: they belong together place by place",
+		return nil, fmt.Errorf("read changes: updateOld has %d record sets and updateNew has %d: send lists of the same length",
 			len(l.UpdateOld), len(l.UpdateNew))
 	}
 	changes := make([]Change, 0, len(l.Delete)+len(l.UpdateOld)+len(l.Create))

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// InvalidError is why a record set can't be published.
+// InvalidError says why a record set can't be published.
 type InvalidError struct {
 	// Name and Type are those of the record set.
 	Name, Type string
 	// Subject is what is wrong: "name", "type", "targets", "target" or "property alias".
 	Subject string
-	// Value is what is there.
+	// Value is the faulty value.
 	Value string
 	// Reason says what is wrong with it.
 	Reason string
@@ -25,9 +25,9 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("invalid %s record set %q: %s %q: %s", e.Type, e.Name, e.Subject, e.Value, e.Reason)
 }
 
-// Check returns an [InvalidError] that says the first thing for which a record set in the
-// form of [RecordSet.Normal] can't be published, nil if there is none: a bad name, no
-// targets, or targets that don't fit the type (spec/dns.md §1.9, §17).
+// Check returns nil if a record set in the form of [RecordSet.Normal] can be published
+// (spec/dns.md §1.9, §17). Otherwise it returns an [InvalidError] for the first fault: a bad
+// name, no targets, or a target that doesn't fit the type.
 func (r *RecordSet) Check() error {
 	if err := CheckName(r.Name); err != nil {
 		return r.invalid("name", r.Name, err.Error())
@@ -38,7 +38,7 @@ func (r *RecordSet) Check() error {
 	if alias, ok := r.Property(PropertyAlias); ok && !slices.Contains([]string{TypeA, TypeAAAA, TypeCNAME}, r.Type) {
 		return r.invalid("property alias", alias, "only record sets of the types A, AAAA and CNAME can be aliases")
 	}
-	if r.Type == TypePTR && !isReverse(r.Name) {
+	if r.Type == TypePTR && !IsReverseName(r.Name) {
 		return r.invalid("name", r.Name, "the name of a PTR record set ends with ."+reverse4+" or ."+reverse6)
 	}
 	if len(r.Targets) == 0 {
@@ -56,16 +56,7 @@ func (r *RecordSet) invalid(subject, value, reason string) error {
 	return &InvalidError{Name: r.Name, Type: r.Type, Subject: subject, Value: value, Reason: reason}
 }
 
-func isReverse(name string) bool {
-	for _, zone := range []string{reverse4, reverse6} {
-		if below, ok := strings.CutSuffix(strings.ToLower(name), "."+zone); ok && below != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// checkTarget says what is wrong with a target, or "".
+// checkTarget returns what is wrong with a target, or "".
 func (r *RecordSet) checkTarget(target string) string {
 	if strings.TrimSpace(target) == "" {
 		return "empty"
@@ -82,7 +73,7 @@ func (r *RecordSet) checkTarget(target string) string {
 		return checkFields(target, []string{"priority", "weight", "port"})
 	case TypePTR:
 		if _, err := netip.ParseAddr(target); err == nil {
-			return "an IP address, where a PTR record has a name"
+			return "an IP address, but the target of a PTR record is a name"
 		}
 		return checkHost(target)
 	case TypeCNAME, TypeDNAME, TypeNS:
@@ -106,11 +97,11 @@ func (r *RecordSet) checkAddress(target string) string {
 	}
 }
 
-// checkFields checks a target that is some numbers of 16 bits and a host.
+// checkFields checks a target that consists of some 16-bit numbers and a host.
 func checkFields(target string, numbers []string) string {
 	fields := strings.Fields(target)
 	if len(fields) != len(numbers)+1 {
-		return fmt.Sprintf("%d fields, where there have to be %d: %s and host",
+		return fmt.Sprintf("it has %d fields, and must have %d: %s and host",
 			len(fields), len(numbers)+1, strings.Join(numbers, ", "))
 	}
 	for i, number := range numbers {
@@ -120,7 +111,7 @@ func checkFields(target string, numbers []string) string {
 	}
 	host := fields[len(numbers)]
 	if host == "." {
-		// There is no such service (RFC 2782, RFC 7505).
+		// A host of "." says that there is no such service (RFC 2782, RFC 7505).
 		return ""
 	}
 	return checkHost(host)

@@ -9,26 +9,26 @@ import (
 	"strings"
 )
 
-// DomainFilter is the [Filter] that users configure and webhooks negotiate: lists of domains,
-// or regular expressions. A nil one, and the zero value, pass every name.
+// DomainFilter is the [Filter] that users configure and webhook providers negotiate: lists of
+// domains, or regular expressions. A nil filter, and the zero value, pass every name.
 type DomainFilter struct {
 	include, exclude domainList
-	// With one of these, the lists are empty.
+	// If one of these is set, the lists are empty.
 	regexInclude, regexExclude *regexp.Regexp
 }
 
-// NewDomainFilter returns a filter that passes the names in one of the domains to include, or
-// in any if there are none, but not in one of those to exclude. A domain is itself and all
-// below; one with a dot at its beginning is only what is below (spec/dns.md §2.1). Empty
-// ones don't count.
+// NewDomainFilter returns a filter that passes the names that are in one of the domains to
+// include and in none of the domains to exclude. Without domains to include, every name is
+// included. A domain contains its own name and all names below it; a domain that begins with a
+// dot contains only the names below it (spec/dns.md §2.1). Empty domains are ignored.
 func NewDomainFilter(include, exclude []string) *DomainFilter {
 	return &DomainFilter{include: newDomainList(include), exclude: newDomainList(exclude)}
 }
 
-// NewRegexFilter returns a filter that passes the names that a regular expression (RE2)
-// matches, or any if it is empty, but not those that the other one matches, unless that
-// is empty. They see names in Unicode and in lower case, and may match a part of
-// them (spec/dns.md §2.2).
+// NewRegexFilter returns a filter that passes the names that match the regular expression
+// (RE2) include and don't match exclude. An empty include matches every name, an empty exclude
+// none. The expressions see names in Unicode and in lower case. It is enough that they match a
+// part of the name (spec/dns.md §2.2).
 func NewRegexFilter(include, exclude string) (*DomainFilter, error) {
 	var f DomainFilter
 	var err error
@@ -47,7 +47,7 @@ func compile(key, pattern string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, fmt.Errorf("domain filter: %s %q is no regular expression: %w", key, pattern, err)
+		return nil, fmt.Errorf("domain filter: %s %q is not a valid regular expression: %w", key, pattern, err)
 	}
 	return re, nil
 }
@@ -68,7 +68,7 @@ func (c DomainFilterConfig) Filter() (*DomainFilter, error) {
 	return NewDomainFilter(c.Include, c.Exclude), nil
 }
 
-// Configured reports whether there are names that could be kept from passing.
+// Configured reports whether the filter can reject a name at all.
 func (f *DomainFilter) Configured() bool {
 	return f != nil && (f.isRegex() || len(f.include.names) > 0 || len(f.exclude.names) > 0)
 }
@@ -91,10 +91,10 @@ func (f *DomainFilter) Match(name string) bool {
 	return (len(f.include.names) == 0 || f.include.match(name)) && !f.exclude.match(name)
 }
 
-// MatchParent reports whether a zone is to be looked at because a wanted domain may be
-// delegated from it: the zone is above one of the domains to include, or there are none,
-// and it is not excluded (spec/dns.md §2.3). Regular expressions, and domains with a dot at
-// their beginning, don't count.
+// MatchParent reports whether a zone has to be looked at because a wanted domain may be
+// delegated from it (spec/dns.md §2.3): the zone isn't excluded, and it is above one of the
+// domains to include, or there are none. Regular expressions, and domains that begin with a
+// dot, are not considered.
 func (f *DomainFilter) MatchParent(zone string) bool {
 	if f == nil || f.isRegex() {
 		return true
@@ -106,8 +106,8 @@ func (f *DomainFilter) MatchParent(zone string) bool {
 	return len(f.include.names) == 0 || f.include.above(zone)
 }
 
-// MarshalJSON implements [json.Marshaler] (spec/dns.md §2.5). A nil filter is {}, but
-// [json.Marshal] itself makes null of a nil pointer.
+// MarshalJSON implements [json.Marshaler] (spec/dns.md §2.5). It returns {} for a nil filter;
+// [json.Marshal] doesn't call it for a nil pointer, and writes null.
 func (f *DomainFilter) MarshalJSON() ([]byte, error) {
 	var c DomainFilterConfig
 	if f != nil {
@@ -124,9 +124,9 @@ func patternOf(re *regexp.Regexp) string {
 	return re.String()
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. It also reads the shape that ExternalDNS
-// documents but doesn't use, with a list "filters". Lists beside regular expressions are an
-// error, as are expressions that can't be compiled.
+// UnmarshalJSON implements [json.Unmarshaler]. It also accepts a list "filters", a form that
+// ExternalDNS documents but doesn't use. It returns an error for lists beside regular
+// expressions, and for expressions that don't compile.
 func (f *DomainFilter) UnmarshalJSON(data []byte) error {
 	var c struct {
 		DomainFilterConfig
@@ -137,7 +137,7 @@ func (f *DomainFilter) UnmarshalJSON(data []byte) error {
 	}
 	c.Include = append(c.Include, c.Filters...)
 	if c.RegexInclude+c.RegexExclude != "" && len(c.Include)+len(c.Exclude) > 0 {
-		return errors.New("domain filter: both list and regex: only one of include and exclude, regexInclude and regexExclude may be there")
+		return errors.New("domain filter: both list and regex: give either include and exclude, or regexInclude and regexExclude")
 	}
 	decoded, err := c.Filter()
 	if err != nil {
@@ -149,16 +149,17 @@ func (f *DomainFilter) UnmarshalJSON(data []byte) error {
 
 // domainList is a list of domains.
 type domainList struct {
-	// names are sorted, in Unicode, each once.
+	// names are in Unicode and sorted, without duplicates.
 	names []string
 	tree  suffixTree[inDomain]
 }
 
-// inDomain says what of a domain is in a list.
+// inDomain says how a name of the tree is contained in a list.
 type inDomain struct {
-	// whole is the domain and all below, below is only that.
+	// whole is true when the list has the domain with all names below it; below is true when
+	// it has only those below it.
 	whole, below bool
-	// above is set where a whole domain is further down.
+	// above is true when a domain that the list has as a whole is below this name.
 	above bool
 }
 
@@ -200,8 +201,7 @@ func (l *domainList) match(name string) bool {
 	return false
 }
 
-// above reports whether one of the domains that are in the list as a whole is below a
-// canonical name.
+// above reports whether a domain that the list has as a whole is below a canonical name.
 func (l *domainList) above(name string) bool {
 	node, rest := &l.tree, name
 	for node != nil && rest != "" {

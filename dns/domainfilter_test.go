@@ -189,7 +189,7 @@ func TestMatchParent(t *testing.T) {
 
 func TestMatchAll(t *testing.T) {
 	domain := func(names ...string) *dns.DomainFilter { return dns.NewDomainFilter(names, nil) }
-	zones := dns.ZoneFilter([]dns.Zone{{Name: "a.myapp.io"}, {Name: "other.io."}})
+	zones := domain("a.myapp.io", "other.io.")
 	tests := map[string]struct {
 		filters []dns.Filter
 		yes, no string
@@ -200,18 +200,9 @@ func TestMatchAll(t *testing.T) {
 		"zones only":        {filters: []dns.Filter{nil, zones}, yes: "a.myapp.io x.other.io", no: "myapp.io"},
 		"zones and domain":  {filters: []dns.Filter{domain("myapp.io"), zones}, yes: "a.myapp.io x.a.myapp.io", no: "b.myapp.io other.io"},
 		"nothing in common": {filters: []dns.Filter{domain("c.org"), zones}, no: "c.org a.myapp.io"},
-		"no zones":          {filters: []dns.Filter{domain("c.org"), dns.ZoneFilter(nil)}, yes: "c.org", no: "d.org"},
-		"a zone of all":     {filters: []dns.Filter{dns.ZoneFilter([]dns.Zone{{Name: "a.org"}, {ID: "all"}})}, yes: "b.org"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) { wantMatches(t, dns.MatchAll(test.filters...), test.yes, test.no) })
-	}
-}
-
-func TestZoneFilterJSON(t *testing.T) {
-	data, err := json.Marshal(dns.ZoneFilter([]dns.Zone{{Name: "b.org."}, {Name: "a.org"}}))
-	if want := `{"include":[".a.org",".b.org","a.org","b.org"]}`; err != nil || string(data) != want {
-		t.Errorf("got %s, %v, want %s", data, err, want)
 	}
 }
 
@@ -270,6 +261,15 @@ func FuzzDomainFilterJSON(f *testing.F) {
 	})
 }
 
+// zoneNames are the names of zones.
+func zoneNames(zones []dns.Zone) []string {
+	names := make([]string, len(zones))
+	for i, z := range zones {
+		names[i] = z.Name
+	}
+	return names
+}
+
 // manyZones are n zones below two others.
 func manyZones(n int) []dns.Zone {
 	zones := make([]dns.Zone, n)
@@ -282,7 +282,7 @@ func manyZones(n int) []dns.Zone {
 const nameInZone = "shop.production.z500.k8s.example.org"
 
 func TestFilterAllocates(t *testing.T) {
-	filter, finder := dns.ZoneFilter(manyZones(1000)), dns.NewZoneFinder(manyZones(1000))
+	filter, finder := dns.NewDomainFilter(zoneNames(manyZones(1000)), nil), dns.NewZoneFinder(manyZones(1000))
 	if n := testing.AllocsPerRun(100, func() { filter.Match(nameInZone); filter.MatchParent(nameInZone); finder.Find(nameInZone) }); n != 0 {
 		t.Errorf("allocates %v times", n)
 	}
@@ -291,7 +291,7 @@ func TestFilterAllocates(t *testing.T) {
 func BenchmarkMatch(b *testing.B) {
 	for _, n := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("zones=%d", n), func(b *testing.B) {
-			filter := dns.ZoneFilter(manyZones(n))
+			filter := dns.NewDomainFilter(zoneNames(manyZones(n)), nil)
 			b.ReportAllocs()
 			for b.Loop() {
 				filter.Match(nameInZone)

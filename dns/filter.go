@@ -2,12 +2,12 @@ package dns
 
 // Filter says which names are to be managed.
 type Filter interface {
-	// Match reports whether a name passes, with or without a dot at its end.
+	// Match reports whether a name passes. The name may end with a dot.
 	Match(name string) bool
 }
 
-// MatchAll returns a filter that passes the names that pass all of some. Those that are nil
-// count for nothing; without any, all names pass (spec/dns.md §2.4).
+// MatchAll returns a filter that passes the names that pass all of the given filters
+// (spec/dns.md §2.4). Nil filters are ignored. Without filters, every name passes.
 func MatchAll(filters ...Filter) Filter {
 	all := make(allOf, 0, len(filters))
 	for _, f := range filters {
@@ -28,19 +28,4 @@ func (all allOf) Match(name string) bool {
 		}
 	}
 	return true
-}
-
-// ZoneFilter returns a filter that passes the names in some zones. It passes all names if there
-// are no zones, as after an error (spec/dns.md §8.0), or if one of them is everything.
-func ZoneFilter(zones []Zone) *DomainFilter {
-	names := make([]string, 0, 2*len(zones))
-	for _, z := range zones {
-		name := Canonical(z.Name)
-		if name == "" {
-			return NewDomainFilter(nil, nil)
-		}
-		// The second form says nothing that the first one doesn't, but ExternalDNS has both.
-		names = append(names, name, "."+name)
-	}
-	return NewDomainFilter(names, nil)
 }

@@ -6,13 +6,15 @@ import (
 	"strings"
 )
 
-// Merge puts together the record sets that agree in name, type, set identifier and TTL: one
-// with all their targets, each once and sorted, and all their objects, and for the rest
-// as the first of them, by label resource and then by place (spec/dns.md §1.8). Those of the
-// types CNAME and DNAME are never put together, because only one target is allowed, but
-// with the same first target they are one; without targets they are left out. Nor are
-// aliases put together with others, whose targets are addresses. The result is sorted by
-// name, type, set identifier and label; what was given is not changed.
+// Merge merges record sets that agree in name, type, set identifier and TTL (spec/dns.md
+// §1.8). The merged record set has all their targets and all their objects, each once; the
+// targets are sorted. Everything else is that of the first one, in the order of the label
+// resource and then of the list.
+//
+// CNAME and DNAME record sets may have one target only. They are merged only if their first
+// targets are equal, and left out if they have none. Aliases are not merged with record sets
+// that have addresses as targets. The result is sorted by name, type, set identifier and
+// label. Merge doesn't change its argument.
 func Merge(sets []*RecordSet) []*RecordSet {
 	sorted := slices.SortedStableFunc(slices.Values(sets), compareForMerge)
 	groups := make(map[mergeKey]int, len(sorted))
@@ -40,12 +42,13 @@ func Merge(sets []*RecordSet) []*RecordSet {
 	return result
 }
 
-// mergeKey tells apart what is not merged.
+// mergeKey is equal for record sets that are merged.
 type mergeKey struct {
 	Key
 	ttl    int64
 	target string
-	// alias is for record sets whose targets may be names, which addresses can't be beside.
+	// alias is true for record sets whose targets may be names: these can't stand beside
+	// addresses.
 	alias bool
 }
 
@@ -91,8 +94,8 @@ func mergeTargets(group []*RecordSet) []string {
 	return UniqueSorted(targets)
 }
 
-// JoinObjects returns the objects of several lists, each once, in their order. It
-// doesn't change the lists, but may return one of them.
+// JoinObjects returns the objects of several lists in their order, each once. It doesn't
+// change the lists, but may return one of them.
 func JoinObjects(lists ...[]Object) []Object {
 	var joined []Object
 	var seen map[Object]struct{}

@@ -10,27 +10,31 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// The lengths that a name and a label of it may have, in bytes, the name without a dot at
-// its end (RFC 1035, 2.3.4).
+// The greatest lengths of a name and of one of its labels, in bytes. The name is measured
+// without a dot at its end (RFC 1035, 2.3.4).
 const (
 	MaxName  = 253
 	MaxLabel = 63
 )
 
-// acePrefix begins a label that stands for an internationalised one (RFC 5890, 2.3.2.1).
+// acePrefix begins an internationalised label in its ASCII form (RFC 5890, 2.3.2.1).
 const acePrefix = "xn--"
 
-// lookup is the profile of spec/dns.md §1.10. Underscores and asterisks pass.
+// lookup is the IDNA profile of spec/dns.md §1.10. It accepts underscores and asterisks.
 var lookup = idna.New(idna.MapForLookup(), idna.Transitional(true), idna.StrictDomainName(false))
 
-// Canonical returns the form of a name in which two spellings of it are equal: in lower
-// case, internationalised labels in their ASCII form, without spaces around it and
-// without a dot at its end (spec/dns.md §1.10). What isn't a valid name stays as it is, in
-// lower case; [CheckName] says what is wrong with it. It allocates nothing for a name that
-// is canonical but for a dot and spaces.
+// ToASCII returns a name with its internationalised labels in their ASCII form, in which they
+// are looked up (spec/dns.md §1.10). It fails for a name that has no such form.
+func ToASCII(name string) (string, error) { return lookup.ToASCII(name) }
+
+// Canonical returns the form of a name in which two spellings of it are equal: in lower case,
+// with internationalised labels in ASCII, without spaces around it and without a dot at its
+// end (spec/dns.md §1.10). An invalid name is only converted to lower case; [CheckName] says
+// what is wrong with it. Canonical doesn't allocate if there is nothing to remove but a dot
+// and spaces.
 func Canonical(name string) string {
 	name = strings.TrimSpace(name)
-	// What is left without its dot has to be a form that stays as it is.
+	// Applying Canonical to the result must not change it again.
 	if cut := strings.TrimSuffix(name, "."); cut == "" || !endsInSpaceOrDot(cut) {
 		name = cut
 	}
@@ -49,25 +53,26 @@ func Canonical(name string) string {
 	return strings.ToLower(name)
 }
 
-// fullStops has what IDNA takes for a dot (UTS #46, 2.3).
+// fullStops replaces the characters that IDNA treats as dots (UTS #46, 2.3).
 var fullStops = strings.NewReplacer("。", ".", "．", ".", "｡", ".")
 
 func canonicalIDN(name string) string {
 	if !utf8.ValidString(name) {
-		// The tables of IDNA would take each wrong byte for the same character.
+		// IDNA would map all wrong bytes to one character, so that different names became
+		// equal.
 		return lowerASCII(name)
 	}
-	if ascii, err := lookup.ToASCII(name); err == nil {
+	if ascii, err := ToASCII(name); err == nil {
 		return strings.TrimSuffix(ascii, ".")
 	}
-	// One label that can't be converted must not cost the others their form.
+	// A label that can't be converted must not keep the others from being converted.
 	labels := strings.Split(strings.TrimSuffix(fullStops.Replace(name), "."), ".")
 	for i, label := range labels {
 		labels[i] = strings.ToLower(label)
 		if isASCII(label) {
 			continue
 		}
-		if ascii, err := lookup.ToASCII(label); err == nil {
+		if ascii, err := ToASCII(label); err == nil {
 			labels[i] = ascii
 		}
 	}
@@ -79,7 +84,7 @@ func endsInSpaceOrDot(s string) bool {
 	return r == '.' || unicode.IsSpace(r)
 }
 
-// lowerASCII changes no other byte than capital letters.
+// lowerASCII converts the letters A to Z to lower case and leaves all other bytes alone.
 func lowerASCII(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -99,8 +104,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// Unicode returns a name as people write it: canonical, but with internationalised labels in
-// letters. Labels whose letters would not lead back to the same name stay in ASCII.
+// Unicode returns the form of a name that people read: canonical, but with internationalised
+// labels in Unicode. A label stays in ASCII if its Unicode form would not lead back to it.
 func Unicode(name string) string {
 	name = Canonical(name)
 	if !strings.Contains(name, acePrefix) {
@@ -118,13 +123,13 @@ func Unicode(name string) string {
 	return strings.Join(labels, ".")
 }
 
-// CheckName returns an error unless a name, in the form that [Canonical] returns, can be
-// published: it has labels of 1 to [MaxLabel] bytes, [MaxName] in all, of the printable
-// ASCII characters that mean themselves in a zone file. The error says what is wrong, but
-// not with which name.
+// CheckName returns an error unless a name in the form of [Canonical] can be published: labels
+// of 1 to [MaxLabel] bytes, at most [MaxName] bytes in all, and only printable ASCII
+// characters that need no escape in a zone file. The error says what is wrong, but doesn't
+// repeat the name.
 func CheckName(name string) error {
 	if name == "" {
-		return errors.New("empty, where a domain name has to be")
+		return errors.New("empty: give a domain name")
 	}
 	if len(name) > MaxName {
 		return fmt.Errorf("%d bytes long: a name may have %d", len(name), MaxName)
@@ -132,7 +137,7 @@ func CheckName(name string) error {
 	for label := range strings.SplitSeq(name, ".") {
 		switch {
 		case label == "":
-			return errors.New("a label is empty: there must be something before, between and after dots")
+			return errors.New("a label is empty: remove the dot beside it")
 		case len(label) > MaxLabel:
 			return fmt.Errorf("the label %q is %d bytes long: a label may have %d", label, len(label), MaxLabel)
 		}
@@ -145,13 +150,13 @@ func CheckName(name string) error {
 	return nil
 }
 
-// inName reports whether a character can be in a name without an escape (RFC 1035, 5.1).
+// inName reports whether a name can have a character without an escape (RFC 1035, 5.1).
 func inName(c rune) bool {
 	return c > ' ' && c < 0x7f && !strings.ContainsRune(`"$();@\,`, c)
 }
 
-// ParentDomain returns a name without its first label; a name of two labels or fewer is
-// its own parent.
+// ParentDomain returns a name without its first label. It returns the name itself if that has
+// two labels or fewer.
 func ParentDomain(name string) string {
 	_, parent, _ := strings.Cut(name, ".")
 	if !strings.Contains(parent, ".") {

@@ -1,29 +1,16 @@
 package dns
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 )
 
-// New returns a record set in the form of [RecordSet.Normal], with labels that are empty but
-// not nil. A ttl of zero or less is none. It fails when [CheckName] does; whether the
-// targets fit the type is for [RecordSet.Check] to say.
-func New(name, recordType string, ttl int64, targets ...string) (*RecordSet, error) {
-	r := &RecordSet{Name: name, Type: recordType, TTL: ttl, Targets: slices.Clone(targets), Labels: map[string]string{}}
-	r = r.Normal()
-	if err := CheckName(r.Name); err != nil {
-		return nil, fmt.Errorf("make the %s record set %q: the name: %w", recordType, name, err)
-	}
-	return r, nil
-}
-
-// Normal returns r as it is compared and published: the name canonical, and so in ASCII; the
-// type in upper case; no negative TTL; and targets without a dot at their end, names in
-// them canonical, addresses in their one canonical spelling. Targets of TXT, NAPTR and SRV
-// records stay as they are but for internationalised names. It returns r itself if there is
-// nothing to change.
+// Normal returns r in the form in which record sets are compared and published. The name is
+// canonical, and so in ASCII; the type is in upper case; the TTL isn't negative. Targets have
+// no dot at their end; names among them are canonical, and addresses have their canonical
+// spelling. In targets of TXT, NAPTR and SRV records only internationalised names change.
+// Normal returns r itself if there is nothing to change.
 func (r *RecordSet) Normal() *RecordSet {
 	n := *r
 	n.Name = Canonical(r.Name)
@@ -55,7 +42,7 @@ func normalTarget(recordType, target string) string {
 	case TypeMX:
 		target = asciiHost(strings.TrimSpace(target))
 		if strings.HasSuffix(target, " .") {
-			// This one says that there is no mail (RFC 7505).
+			// A target of "." says that the domain accepts no mail (RFC 7505).
 			return target
 		}
 		return strings.TrimSuffix(target, ".")
@@ -68,7 +55,7 @@ func normalTarget(recordType, target string) string {
 	}
 }
 
-// asciiHost returns a target whose last field is a host name with that in ASCII.
+// asciiHost converts the last field of a target, which is a host name, to ASCII.
 func asciiHost(target string) string {
 	if isASCII(target) {
 		return target
@@ -81,7 +68,8 @@ func asciiHost(target string) string {
 	return target[:i] + host
 }
 
-// normalAddress returns an address in its canonical spelling, and all else as it is.
+// normalAddress returns an address in its canonical spelling. It returns anything else
+// unchanged.
 func normalAddress(target string) string {
 	addr, err := netip.ParseAddr(target)
 	if err != nil {
@@ -94,7 +82,8 @@ func normalAddress(target string) string {
 	return target
 }
 
-// Hostname is what names ask for: targets of any type.
+// Hostname says what a host name is to get: targets of any type, and what its record sets have
+// in common.
 type Hostname struct {
 	Targets []string
 	// TTL is in seconds; zero is none.
@@ -106,9 +95,9 @@ type Hostname struct {
 	Objects  []Object
 }
 
-// ForHostname returns the record sets that give a name targets: up to three, A, AAAA and
-// CNAME in this order, each with the targets of its type in their order (spec/dns.md §1.3).
-// The record sets are in the form of [RecordSet.Normal]; whoever takes them checks them.
+// ForHostname returns the record sets that give a name these targets: up to three, for A, AAAA
+// and CNAME in this order, each with the targets of its type in their order (spec/dns.md
+// §1.3). They are in the form of [RecordSet.Normal], but not checked.
 func ForHostname(name string, h Hostname) []*RecordSet {
 	var sets []*RecordSet
 	for _, recordType := range []string{TypeA, TypeAAAA, TypeCNAME} {
@@ -129,21 +118,6 @@ func ForHostname(name string, h Hostname) []*RecordSet {
 			r.Labels[LabelResource] = h.Resource
 		}
 		sets = append(sets, r.Normal())
-	}
-	return sets
-}
-
-// ForHostnames returns the record sets that give each of several names all targets, sorted by
-// name and type; names and targets count once.
-func ForHostnames(names []string, h Hostname) []*RecordSet {
-	h.Targets = UniqueSorted(h.Targets)
-	hosts := make([]string, len(names))
-	for i, name := range names {
-		hosts[i] = Canonical(name)
-	}
-	var sets []*RecordSet
-	for _, host := range UniqueSorted(hosts) {
-		sets = append(sets, ForHostname(host, h)...)
 	}
 	return sets
 }

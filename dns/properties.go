@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Alias says for which types of address a record set is to be an alias of its target at
-// the provider (spec/dns.md §1.6).
+// Alias is the value of the property alias: whether the provider answers queries for addresses
+// of the name with those of its target, and for which types of addresses (spec/dns.md §1.6).
 type Alias string
 
-// The values of the property alias. Others count as none.
+// The values of the property alias. Any other value counts as [AliasNone].
 const (
 	AliasNone  Alias = ""
 	AliasTrue  Alias = "true"
@@ -19,7 +19,7 @@ const (
 	AliasAAAA  Alias = "AAAA"
 )
 
-// For reports whether there is to be an alias of a type, A or AAAA.
+// For reports whether the value asks for an alias of a type, A or AAAA.
 func (a Alias) For(recordType string) bool {
 	switch recordType {
 	case TypeA:
@@ -31,7 +31,8 @@ func (a Alias) For(recordType string) bool {
 	}
 }
 
-// Alias returns the value of the property alias, [AliasNone] if it has no known one.
+// Alias returns the value of the property alias. It is [AliasNone] if the value is unknown or
+// missing.
 func (r *RecordSet) Alias() Alias {
 	value, _ := r.Property(PropertyAlias)
 	switch a := Alias(value); a {
@@ -42,14 +43,15 @@ func (r *RecordSet) Alias() Alias {
 	}
 }
 
-// BoolProperty reports whether a property is there, and whether it is "true".
+// BoolProperty reports whether the value of a property is "true", and whether there is the
+// property at all.
 func (r *RecordSet) BoolProperty(name string) (value, ok bool) {
 	text, ok := r.Property(name)
 	return text == "true", ok
 }
 
-// SetProperty sets a property, in its place if it is there. It is for record sets that
-// nobody else has yet: the properties are a new slice, the record set isn't.
+// SetProperty sets a property; if the record set has it already, the property keeps its place.
+// It changes r, which nobody else may use yet, but it makes a new slice of properties.
 func (r *RecordSet) SetProperty(name, value string) {
 	properties := slices.Clone(r.Properties)
 	for i, p := range properties {
@@ -62,8 +64,8 @@ func (r *RecordSet) SetProperty(name, value string) {
 	r.Properties = append(properties, Property{Name: name, Value: value})
 }
 
-// DeleteProperty removes a property if it is there, under the conditions of
-// [RecordSet.SetProperty].
+// DeleteProperty removes a property if the record set has it. It changes r as
+// [RecordSet.SetProperty] does.
 func (r *RecordSet) DeleteProperty(name string) {
 	i := slices.IndexFunc(r.Properties, func(p Property) bool { return p.Name == name })
 	if i >= 0 {
@@ -71,8 +73,8 @@ func (r *RecordSet) DeleteProperty(name string) {
 	}
 }
 
-// SameProperties reports whether two lists hold the same properties, whatever their order.
-// Names are unique in each.
+// SameProperties reports whether two lists hold the same properties in any order. Each list
+// must have a name only once.
 func SameProperties(a, b []Property) bool {
 	if len(a) != len(b) {
 		return false
@@ -88,11 +90,11 @@ func SameProperties(a, b []Property) bool {
 	return true
 }
 
-// RetainProperties returns the properties that concern a provider, named as --provider
-// does, sorted by name: those without a slash in their name, and those that begin with
-// the provider's own prefix. The cloudflare provider keeps all, as its are named by whole
-// keys of annotations. It returns the argument itself if that is what it is, and doesn't
-// change it.
+// RetainProperties returns the properties that concern a provider, which is named as
+// --provider does: those without a slash in their names, and those whose names begin with the
+// provider's own prefix. For the provider cloudflare, whose properties are named by whole keys
+// of annotations, it keeps them all. The result is sorted by name. The argument isn't changed;
+// it is returned itself if it is equal to the result.
 func RetainProperties(properties []Property, provider string) []Property {
 	prefix := propertyPrefix(provider)
 	foreign := func(p Property) bool {
@@ -110,8 +112,8 @@ func RetainProperties(properties []Property, provider string) []Property {
 	return kept
 }
 
-// propertyPrefix returns what the properties of a provider begin with. Some providers have
-// several names, or another one in annotations (spec/dns.md §6.1).
+// propertyPrefix returns the prefix of a provider's properties. For some providers it isn't
+// the name that --provider has (spec/dns.md §6.1).
 func propertyPrefix(provider string) string {
 	switch provider {
 	case "azure-dns", "azure-private-dns":

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// The types of record sets that Signpost knows, in the order in which the parts of a
-// name are tried as a type (spec/dns.md §4.2.3).
+// The types of record sets that Signpost knows. In this order, the parts of an ownership
+// record's name are compared with types (spec/dns.md §4.2.3).
 const (
 	TypeA     = "A"
 	TypeAAAA  = "AAAA"
@@ -22,12 +22,13 @@ const (
 
 // The labels with a fixed meaning (spec/dns.md §1.7).
 const (
-	// LabelOwner is the owner who manages the record set.
+	// LabelOwner is the ID of the owner who manages the record set.
 	LabelOwner = "owner"
-	// LabelResource is the object that it comes from, such as service/default/shop.
+	// LabelResource is the object that the record set comes from, such as
+	// service/default/shop.
 	LabelResource = "resource"
-	// LabelOwnedRecord is, on an ownership record, the name of the record set that it
-	// describes. It is never written into a zone.
+	// LabelOwnedRecord is on ownership records: the name of the record set that they describe.
+	// It is never written into a zone.
 	LabelOwnedRecord = "ownedRecord"
 )
 
@@ -39,25 +40,27 @@ const (
 	PropertyRecordType = "record-type"
 )
 
-// RecordSet is the records of one name and type (RFC 9499, "RRset"), or the part of them
-// that a set identifier names. As JSON it is an ExternalDNS endpoint (spec/dns.md §1.1).
+// RecordSet is all records of one name and type (RFC 9499, "RRset"). If it has a set
+// identifier, it is only the part of these records that has the same one. Its JSON form is
+// that of an ExternalDNS endpoint (spec/dns.md §1.1).
 type RecordSet struct {
 	// Name is the owner name, without a dot at its end.
 	Name string `json:"dnsName,omitempty"`
 	// Targets are the values in their presentation form.
 	Targets []string `json:"targets,omitempty"`
-	// Type is in upper case.
+	// Type is in upper case, such as AAAA.
 	Type string `json:"recordType,omitempty"`
-	// SetIdentifier tells apart record sets of one name and type at providers that have
+	// SetIdentifier distinguishes record sets of one name and type, at providers that have
 	// routing policies.
 	SetIdentifier string `json:"setIdentifier,omitempty"`
 	// TTL is in seconds; zero or less means that none is asked for.
 	TTL int64 `json:"recordTTL,omitempty"`
-	// Labels are what the owner keeps about the record set. It may be nil.
+	// Labels is what the owner keeps about the record set, such as [LabelOwner]. It may be
+	// nil.
 	Labels map[string]string `json:"labels,omitempty"`
-	// Properties are for the provider, each name once.
+	// Properties are settings for the provider. Each name occurs once.
 	Properties []Property `json:"providerSpecific,omitempty"`
-	// Objects are those that the record set comes from.
+	// Objects are the Kubernetes objects that ask for the record set.
 	Objects []Object `json:"-"`
 }
 
@@ -74,7 +77,7 @@ type Object struct {
 	Source string
 }
 
-// Key tells the record sets of a zone apart. Its name is canonical.
+// Key identifies a record set within a zone. Its name is canonical.
 type Key struct {
 	Name, Type, SetIdentifier string
 }

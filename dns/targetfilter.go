@@ -4,17 +4,18 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 )
 
-// TargetFilter says which targets are to be published, by networks (spec/dns.md §2.6). A nil
-// one, and the zero value, pass every target.
+// TargetFilter says which targets are published, by the networks that contain them
+// (spec/dns.md §2.6). A nil filter, and the zero value, pass every target.
 type TargetFilter struct {
 	include, exclude []netip.Prefix
 }
 
-// NewTargetFilter returns a filter that passes targets in one of the networks to include, or
-// any if there are none, but not those in one of the networks to exclude. What is no network
-// is left out, with a problem for each.
+// NewTargetFilter returns a filter that passes the targets that are in one of the networks to
+// include and in none of the networks to exclude. Without networks to include, every target is
+// included. A text that isn't a network is left out and returned as a problem.
 func NewTargetFilter(include, exclude []string) (*TargetFilter, []Problem) {
 	var f TargetFilter
 	var problems, more []Problem
@@ -35,7 +36,28 @@ func parseNetworks(flag string, values []string) (networks []netip.Prefix, probl
 	return networks, problems
 }
 
-// Configured reports whether there are targets that could be kept from passing.
+// parseNetwork parses a network or a single address. IPv4 in IPv6 notation becomes IPv4.
+func parseNetwork(cidr string) (netip.Prefix, error) {
+	if !strings.Contains(cidr, "/") {
+		addr, err := netip.ParseAddr(cidr)
+		if err != nil {
+			return netip.Prefix{}, fmt.Errorf("%w: write a network such as 10.0.0.0/8, or an address", err)
+		}
+		addr = addr.Unmap().WithZone("")
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	p, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("%w: write a network such as 10.0.0.0/8, or an address", err)
+	}
+	const mapped = 96
+	if p.Addr().Is4In6() && p.Bits() >= mapped {
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-mapped)
+	}
+	return p, nil
+}
+
+// Configured reports whether the filter can reject a target at all.
 func (f *TargetFilter) Configured() bool { return f != nil && len(f.include)+len(f.exclude) > 0 }
 
 // Match reports whether a target passes. A name is in no network.
@@ -52,7 +74,8 @@ func (f *TargetFilter) Match(target string) bool {
 	return (len(f.include) == 0 || slices.ContainsFunc(f.include, holds)) && !slices.ContainsFunc(f.exclude, holds)
 }
 
-// Keep returns the targets that pass: the argument itself if all do. It doesn't change it.
+// Keep returns the targets that pass. It doesn't change its argument, and returns it itself if
+// all targets pass.
 func (f *TargetFilter) Keep(targets []string) []string {
 	if !f.Configured() {
 		return targets

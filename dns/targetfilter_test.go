@@ -27,6 +27,8 @@ func TestTargetFilter(t *testing.T) {
 		},
 		"case 117: only that":   {include: []string{"x"}, yes: "1.2.3.4", problems: []string{"--target-net-filter x"}},
 		"both":                  {include: []string{"10.0.0.0/8"}, exclude: []string{"10.9.0.0/16"}, yes: "10.1.2.3", no: "10.9.0.1 lb.example.org"},
+		"one address":           {include: []string{"10.20.30.4", "fe80::1%eth0"}, yes: "10.20.30.4 fe80::1", no: "10.20.30.5"},
+		"IPv4 written as IPv6":  {include: []string{"::ffff:10.0.0.0/104", "::ffff:1.2.3.4"}, yes: "10.1.2.3 1.2.3.4", no: "1.2.3.5"},
 		"bits after the prefix": {include: []string{"10.1.2.3/8"}, yes: "10.200.0.1", no: "11.1.2.3"},
 	}
 	for name, test := range tests {

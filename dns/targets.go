@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// TypeOfTarget returns the type of the record set that a target belongs in: A for an IPv4
-// address, AAAA for an IPv6 address, that of IPv4 in IPv6 too, and CNAME for all else.
+// TypeOfTarget returns the type of record set that a target belongs in: A for an IPv4 address,
+// AAAA for an IPv6 address, also for an IPv4 address in IPv6 notation, and CNAME for anything
+// else.
 func TypeOfTarget(target string) string {
 	addr, err := netip.ParseAddr(target)
 	switch {
@@ -21,8 +22,8 @@ func TypeOfTarget(target string) string {
 	}
 }
 
-// SameTargets reports whether two lists hold the same targets, whatever their order. Names
-// are equal in upper and lower case, addresses in every spelling.
+// SameTargets reports whether two lists hold the same targets in any order. Names are compared
+// without regard to case, and addresses by value.
 func SameTargets(a, b []string) bool {
 	if len(a) != len(b) {
 		return false
@@ -34,7 +35,7 @@ func SameTargets(a, b []string) bool {
 		key := func(t string) string { return strings.ToLower(sortKey(t)) }
 		return slices.Equal(sortedKeys(a, key), sortedKeys(b, key))
 	}
-	// Each target of a takes one of b; as equality is transitive, any equal one will do.
+	// Each target of a takes one of b. Since equality is transitive, any equal one will do.
 	var taken [pairwise]bool
 next:
 	for _, t := range a {
@@ -49,7 +50,8 @@ next:
 	return true
 }
 
-// pairwise is up to how many targets are compared each with each, which needs no memory.
+// pairwise is up to how many targets each one is compared with each other, which needs no
+// memory.
 const pairwise = 16
 
 func sortedKeys(targets []string, key func(string) string) []string {
@@ -77,8 +79,8 @@ func sameTarget(a, b string) bool {
 	return err == nil && x == y
 }
 
-// sortKey is what a target is sorted by: addresses by their canonical text, names whatever
-// their case.
+// sortKey returns the text by which a target is sorted: the canonical spelling of an address,
+// and a name in lower case.
 func sortKey(target string) string {
 	if !strings.Contains(target, ":") {
 		return strings.ToLower(target)
@@ -89,9 +91,9 @@ func sortKey(target string) string {
 	return strings.ToLower(target)
 }
 
-// Less orders lists of targets: the shorter one is less; of two with the same length, the
-// one that is less where they first differ when sorted. Addresses come before names, by
-// their value; names by their letters (spec/dns.md §1.4).
+// Less orders lists of targets. A shorter list is less. Lists of the same length are sorted,
+// and the first difference decides: addresses come before names, addresses are ordered by
+// value, and names by their letters (spec/dns.md §1.4).
 func Less(a, b []string) bool {
 	if len(a) != len(b) {
 		return len(a) < len(b)
@@ -105,7 +107,7 @@ func Less(a, b []string) bool {
 	return false
 }
 
-// sortedTargets returns targets as they are if they are sorted, and else a sorted copy.
+// sortedTargets returns targets sorted. It doesn't copy them if they are sorted already.
 func sortedTargets(targets []string) []string {
 	byKey := func(a, b string) int { return cmp.Compare(sortKey(a), sortKey(b)) }
 	if slices.IsSortedFunc(targets, byKey) {
@@ -129,8 +131,8 @@ func compareTargets(a, b string) int {
 	}
 }
 
-// UniqueSorted returns targets sorted by their letters, each once. It returns the argument
-// itself if that is what it is, and doesn't change it.
+// UniqueSorted returns targets sorted by their letters and without duplicates. It doesn't
+// change the argument, and returns it itself if it is in that form already.
 func UniqueSorted(targets []string) []string {
 	for i := 1; i < len(targets); i++ {
 		if targets[i-1] >= targets[i] {

@@ -9,8 +9,8 @@ import (
 )
 
 // ParseTTL parses the value of the annotation ttl: a whole number of seconds, or a duration
-// such as 1h30m, whose fraction of a second is dropped. The result is in seconds, from 1
-// to 2147483647 (RFC 2181, 8); it is 0, which is none, with an error.
+// such as 1h30m, of which fractions of a second are dropped. The result is from 1 to
+// 2147483647 seconds (RFC 2181, 8), or 0 together with an error.
 func ParseTTL(value string) (int64, error) {
 	value = strings.TrimSpace(value)
 	seconds, err := strconv.ParseInt(value, 10, 64)

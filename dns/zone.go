@@ -2,11 +2,11 @@ package dns
 
 // Zone is a part of the name space that a provider serves.
 type Zone struct {
-	// ID is the provider's own name for the zone.
+	// ID is how the provider identifies the zone.
 	ID string
-	// Name is the name of its apex, without a dot at its end. It is empty for a provider
-	// that has no zones, or the root.
+	// Name is the name of the zone's apex, without a dot at its end. It is empty for the root,
+	// and for a provider that has no zones.
 	Name string
-	// Private is true for a zone that only some networks see.
+	// Private is true for a zone that only some networks can query.
 	Private bool
 }

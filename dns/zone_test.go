@@ -21,39 +21,6 @@ func TestZoneIDFilter(t *testing.T) {
 	}
 }
 
-func TestZoneTypeFilter(t *testing.T) {
-	tests := map[string]struct{ public, private bool }{"": {true, true}, "public": {public: true}, "private": {private: true}}
-	for value, want := range tests {
-		f, err := dns.NewZoneTypeFilter(value)
-		wantError(t, err, "")
-		if got := f.Match(dns.Zone{}); got != want.public {
-			t.Errorf("%q passes public zones: %v", value, got)
-		}
-		if got := f.Match(dns.Zone{Private: true}); got != want.private {
-			t.Errorf("%q passes private zones: %v", value, got)
-		}
-	}
-	_, err := dns.NewZoneTypeFilter("secret")
-	wantError(t, err, `type of zones "secret": say public`)
-}
-
-func TestZoneTagFilter(t *testing.T) {
-	tags := map[string]string{"team": "shop", "stage": "production"}
-	tests := map[string]bool{
-		"": true, "team": true, " team = shop ": true, "team=other": false, "owner": false, "team,stage=production": true, "team,owner": false,
-		"=shop": true, "team=": false,
-	}
-	for entries, want := range tests {
-		f := dns.NewZoneTagFilter(strings.Split(entries, ","))
-		if got := f.Match(tags); got != want {
-			t.Errorf("%q: got %v", entries, got)
-		}
-		if f.Configured() != (entries != "" && entries != "=shop") {
-			t.Errorf("%q: Configured is %v", entries, f.Configured())
-		}
-	}
-}
-
 func TestZoneNameFilter(t *testing.T) {
 	wantMatches(t, dns.NewZoneNameFilter([]string{"example.org"}), "example.org a.example.org", "anexample.org org")
 	wantMatches(t, dns.NewZoneNameFilter(nil), "example.org", "")

@@ -9,9 +9,9 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 )
 
-// Denied asks the API server which of the rights that the required tables need the
-// credentials lack. It returns them in words, such as "list pods", none when nothing is
-// lacking. It is for explaining a failure: filling the tables doesn't depend on it.
+// Denied asks the API server which rights the credentials lack, of those that the required
+// tables need. It returns them in words, such as "list pods". It is for explaining a failure:
+// the tables don't depend on it.
 func (c *Cluster) Denied(ctx context.Context) ([]string, error) {
 	client, err := authorizationclient.NewForConfigAndClient(c.config, c.client)
 	if err != nil {

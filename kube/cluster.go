@@ -16,9 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// dialTimeout bounds the attempt to reach the API server. Lost packets are sent
-// again after 1 and 3 s; waiting for the next time, at 7 s, would take longer than
-// starting over.
+// dialTimeout bounds an attempt to connect to the API server. TCP repeats a lost SYN after
+// 1 s and after 3 s. Its next attempt, after 7 s, would come later than a new one of ours.
 const dialTimeout = 4 * time.Second
 
 // DefaultName is the name of a cluster that isn't given one.
@@ -31,14 +30,14 @@ type Options struct {
 	Config *rest.Config
 	// Name is the name of the cluster; empty means [DefaultName].
 	Name string
-	// Namespace is the only one that is read, of kinds that have namespaces: for a process that
-	// may not read others. Empty is all.
+	// Namespace limits the kinds that have namespaces to this one, for a process that may not
+	// read others. Empty means all namespaces.
 	Namespace string
-	// Registerer takes the metrics; nil means that nobody wants them.
+	// Registerer takes the metrics; nil drops them.
 	Registerer prometheus.Registerer
 	// Logger takes one line for each change of state of a resource; nil means slog.Default().
 	Logger *slog.Logger
-	// Report takes the problems of objects; nil means that nobody wants them.
+	// Report takes the problems of objects; nil drops them.
 	Report Report
 	// Changed is called after each change of state of a resource, from any goroutine; it
 	// must not block. It may be nil.
@@ -65,9 +64,9 @@ type Cluster struct {
 	ran     atomic.Bool
 }
 
-// New returns a cluster with these tables, each of which is new and from now on part of
-// this cluster. Tables of one resource share one watch; they are filled, and their
-// handlers told, in this order. It doesn't contact the API server yet.
+// New returns a cluster that fills these tables; a table belongs to one cluster only. Tables
+// of one resource share one watch: they are filled, and their handlers told, in the given
+// order. New doesn't contact the API server.
 func New(o Options, tables ...AnyTable) (*Cluster, error) {
 	if len(tables) == 0 {
 		return nil, errors.New("make cluster: no tables; name the kinds to be read")
@@ -114,13 +113,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// readerConfig returns the configuration for following an API server, and what closes
-// the connections that are made with it.
+// readerConfig returns the configuration for following an API server. The function hangUp
+// closes the connections that were made with it.
 func readerConfig(cfg *rest.Config) (reader *rest.Config, hangUp func()) {
 	cfg = rest.CopyConfig(cfg)
 	// Watches last for minutes, and only a few requests are ever under way.
 	cfg.Timeout, cfg.QPS, cfg.RateLimiter = 0, -1, nil
-	// The API server warns about Endpoints with each watch; nobody can act on it.
+	// With each watch of Endpoints the API server warns that they are deprecated.
 	cfg.WarningHandler, cfg.WarningHandlerWithContext = rest.NoWarnings{}, nil
 	if cfg.Transport != nil {
 		return cfg, func() {}
@@ -158,14 +157,14 @@ func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tab
 	return nil
 }
 
-// feedFor returns the feed of a resource, a new one if need be.
+// feedFor returns the feed of a resource, and makes it when there is none yet.
 func (c *Cluster) feedFor(r reading, o Options) (*feed, error) {
 	for _, f := range c.feeds {
 		if f.resource == r.resource {
 			return f, nil
 		}
 		if f.kind == r.kind {
-			return nil, fmt.Errorf("tables of %s and of %s both have the name %s; give one of the kinds another",
+			return nil, fmt.Errorf("tables of %s and of %s both have the name %s; rename one of the kinds",
 				f.resource.GroupResource(), r.resource.GroupResource(), r.kind)
 		}
 	}
@@ -200,9 +199,9 @@ func (c *Cluster) Run(ctx context.Context) error {
 	return nil
 }
 
-// Settled returns a channel that closes when each table has been filled once or, if
-// its kind is optional, is known to be missing. The handlers have then been told
-// about all that exists. It stays closed whatever happens later.
+// Settled returns a channel that closes when each table has been filled once or, if its kind
+// is optional, the cluster is known to lack the kind. The handlers have then been told about
+// all objects. The channel stays closed.
 func (c *Cluster) Settled() <-chan struct{} { return c.settled }
 
 // Status returns the condition of each resource, in the order of the tables. Tables that
@@ -224,7 +223,7 @@ func (c *Cluster) changed(f *feed) {
 	case s.State == Synced:
 		log.Info("kind is in sync")
 	case s.missing():
-		log.Info("cluster has no such kind, looking again at times", "reason", s.Reason, "error", s.Detail)
+		log.Info("cluster lacks or forbids the kind, trying again every few seconds", "reason", s.Reason, "error", s.Detail)
 	default:
 		log.Warn("kind can't be read now, retrying", "reason", s.Reason, "error", s.Detail)
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/catalog"
@@ -240,21 +241,23 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: USER}]
 	}
 }
 
-// tolerantCRD defines Servers without a schema, so that the API server stores anything.
-const tolerantCRD = `
+// tolerantCRD defines a kind without a schema, so that the API server stores anything.
+func tolerantCRD(kind string, r schema.GroupVersionResource) string {
+	return fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: servers.policy.linkerd.io}
+metadata: {name: %[3]s.%[1]s}
 spec:
-  group: policy.linkerd.io
-  names: {kind: Server, plural: servers, singular: server, listKind: ServerList}
+  group: %[1]s
+  names: {kind: %[4]s, plural: %[3]s}
   scope: Namespaced
   versions:
-  - name: v1beta3
+  - name: %[2]s
     served: true
     storage: true
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`
+`, r.Group, r.Version, r.Resource, kind)
+}
 
 func TestClusterCRDAppearsAndBadObjectsCostOnlyThemselves(t *testing.T) {
 	api := kubetest.StartOwn(t, kubetest.Options{})
@@ -264,7 +267,7 @@ func TestClusterCRDAppearsAndBadObjectsCostOnlyThemselves(t *testing.T) {
 	settle(t, c)
 	await(t, c, "server", Waiting, NotFound)
 
-	api.Apply(t, tolerantCRD, "")
+	api.Apply(t, tolerantCRD("Server", Servers().Resource), "")
 	await(t, c, "server", Synced, "")
 	server := func(name string) catalog.ID {
 		return catalog.ID{Kind: catalog.KindServer, Cluster: "local", Namespace: namespace, Name: name}

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// dialer opens the connections of a cluster, so that all can be closed when it ends: an
-// HTTP client keeps those that it opened for a request that was given up meanwhile.
+// dialer opens the connections of a cluster and closes all of them when the cluster ends. An
+// HTTP client doesn't: it keeps a connection whose request was cancelled during the dial.
 type dialer struct {
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
 
@@ -16,7 +16,7 @@ type dialer struct {
 	closed bool
 }
 
-// dialed is a connection that its dialer knows of while it is open.
+// dialed is an open connection of a dialer.
 type dialed struct {
 	net.Conn
 	by *dialer
@@ -51,7 +51,7 @@ func (c *dialed) Close() error {
 	return c.Conn.Close()
 }
 
-// close closes all connections; no more can be opened.
+// close closes all connections. Later calls of DialContext fail.
 func (d *dialer) close() {
 	d.mu.Lock()
 	d.closed = true

@@ -10,21 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// entry is an object on its way into the tables of a feed: trimmed, but not yet compared
-// with what is there. Watches in protobuf have entries as the objects of their events, and
-// reflectors keep entries instead of whole objects while a listing comes in. Both ask
-// them for their names and versions, which is why an entry is a metav1.Object and a
-// runtime.Object. Everything else about that object is blank. Entries don't change.
+// entry is an object on its way into the tables of a feed: trimmed, but not yet compared with
+// what the tables hold. It takes the place of the object in the events of a watch in protobuf
+// and in a listing, so that whole objects need not be kept. Reflectors need the name and the
+// version of an object, so an entry is a metav1.Object and a runtime.Object whose other fields
+// are blank. Entries don't change.
 type entry struct {
 	metav1.Object // blank, shared by all entries of a feed
 	key           key
 	version       string
-	// values has a *T for each table, nil where the object can't be used. It is nil
-	// in the entry of an object that is gone.
+	// values has a *T for each table, nil where the object can't be used. It is nil in the
+	// entry of a deleted object.
 	values  []any
 	updated int64
 
-	one [1]any // the memory of values for one table, as most feeds have
+	one [1]any // backs values when the feed has one table, as most feeds do
 }
 
 // GetNamespace implements metav1.Object.
@@ -79,8 +79,8 @@ func (m *entries) of(obj any) (*entry, error) {
 	if m.feed.lag != "" {
 		e.updated = newestUpdate(o)
 	}
-	// Nothing else is read from the managed fields, and a kind that keeps whole
-	// objects is not to keep these: they are often the larger part.
+	// Nothing else is read from the managed fields. Kinds that keep whole objects keep them
+	// without these, which are often the larger part.
 	o.SetManagedFields(nil)
 	m.makeValues(e)
 	for i, t := range m.feed.tables {
@@ -89,15 +89,15 @@ func (m *entries) of(obj any) (*entry, error) {
 	return e, nil
 }
 
-// named returns the entry of an object in protobuf, with its name and version only: all that
-// matters of one that is gone.
+// named returns an entry with the name and the version of an object in protobuf. More isn't
+// needed of a deleted object.
 func (m *entries) named(message []byte) (*entry, messageMeta, error) {
 	meta, err := readMetadata(message)
 	return m.entry(m.feed.scope.InternBytes(meta.namespace), string(meta.name), string(meta.version), 0), meta, err
 }
 
-// read returns the entry of an object in protobuf, and spoils the message. The object is
-// decoded if a table wants it as such.
+// read returns the entry of an object in protobuf. It decodes the object only if a table has
+// no Kind.Read. It overwrites the message.
 func (m *entries) read(message []byte, objects *objects) (*entry, error) {
 	e, meta, err := m.named(message)
 	if err != nil {
@@ -123,7 +123,7 @@ func (m *entries) read(message []byte, objects *objects) (*entry, error) {
 	return e, nil
 }
 
-// decode adds what the tables keep that want the object as such.
+// decode decodes the object for the tables that have no Kind.Read, and adds what they keep.
 func (m *entries) decode(e *entry, message []byte, objects *objects) error {
 	object, err := objects.decode(message)
 	if err != nil {
@@ -138,8 +138,8 @@ func (m *entries) decode(e *entry, message []byte, objects *objects) error {
 	return nil
 }
 
-// newestUpdate returns the time of the newest update that the managed fields of
-// an object tell of, in Unix seconds; zero when they tell of none.
+// newestUpdate returns when an object was last updated according to its managed fields, in
+// Unix seconds; zero when they have no update.
 func newestUpdate(m metav1.Object) int64 {
 	var newest time.Time
 	for _, f := range m.GetManagedFields() {

@@ -10,20 +10,20 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// frameLimit is the greatest size of a frame that is believed. Objects are smaller than
-// 2 MB, because etcd takes no larger ones.
+// frameLimit is the size of the largest frame that is read. Objects are smaller than 2 MB,
+// because etcd takes no larger ones.
 const frameLimit = 16 << 20
 
-// events reads the events of a watch in protobuf: frames of a metav1.WatchEvent each,
-// preceded by their length. It opens the two envelopes around an object in place, where
-// client-go copies the object twice, and makes an [entry] of the object at once, so that
-// only what tables keep leaves it.
+// events reads the events of a watch in protobuf. Each frame is a metav1.WatchEvent, preceded
+// by its length. client-go copies an object for each of the two envelopes around it; here the
+// envelopes are opened in place, and the object becomes an [entry] at once, so that only what
+// tables keep is allocated.
 type events struct {
 	body    io.ReadCloser
 	entries *entries
-	// objects decodes the objects that a table wants as such.
+	// objects decodes the objects for tables that have no Kind.Read.
 	objects *objects
-	// other decodes what is no object of a table: the status that ends a watch.
+	// other decodes the status that ends a watch.
 	other runtime.Decoder
 
 	frame []byte // the last one
@@ -31,7 +31,7 @@ type events struct {
 
 var _ watch.Decoder = (*events)(nil)
 
-// newEvents returns the events in a body.
+// newEvents returns the decoder of the events in a body.
 func newEvents(body io.ReadCloser, e *entries, other runtime.Decoder) (*events, error) {
 	objects, err := newObjects(e.feed.form)
 	return &events{body: body, entries: e, objects: objects, other: other}, err
@@ -64,7 +64,7 @@ func (e *events) next() error {
 	}
 	n := int(binary.BigEndian.Uint32(length[:]))
 	if n > frameLimit {
-		return fmt.Errorf("read watch event: %d bytes is more than any object has", n)
+		return fmt.Errorf("read watch event: its length, %d bytes, is more than any object has", n)
 	}
 	if n > cap(e.frame) {
 		e.frame = make([]byte, n, n+n/2)
@@ -74,7 +74,7 @@ func (e *events) next() error {
 	return err
 }
 
-// open returns what an event is about, which keeps nothing of the frame.
+// open returns the object of an event. It doesn't refer to the frame.
 func (e *events) open(kind watch.EventType, encoded []byte) (runtime.Object, error) {
 	if kind != watch.Added && kind != watch.Modified && kind != watch.Deleted && kind != watch.Bookmark {
 		return runtime.Decode(e.other, encoded)
@@ -125,7 +125,7 @@ func openEvent(message []byte) (kind watch.EventType, object []byte, err error) 
 	return kind, object, event.err
 }
 
-// kindOf returns a constant for the usual types.
+// kindOf returns the type of an event, without an allocation for the usual ones.
 func kindOf(text []byte) watch.EventType {
 	for _, kind := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted, watch.Bookmark} {
 		if string(text) == string(kind) {

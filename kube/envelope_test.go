@@ -99,8 +99,8 @@ type decoded struct {
 	Object runtime.Object
 }
 
-// decodeAll decodes the events of a watch of whole pods. Of a pod that is gone it returns the name and the
-// version only, and of any pod nothing that the kind doesn't read.
+// decodeAll decodes the events of a watch of whole pods. Of a deleted pod it returns only the name and the
+// version, and of any pod only the fields that the kind reads.
 func decodeAll(d watch.Decoder) (all []decoded, err error) {
 	for {
 		kind, object, err := d.Decode()
@@ -166,7 +166,7 @@ func TestEventsAreThoseOfClientGo(t *testing.T) {
 	}
 }
 
-// A stream that makes no sense is an error, and one that breaks off is the end.
+// A malformed stream is an error. A stream that breaks off is the end of the watch.
 func TestMalformedEvents(t *testing.T) {
 	good := frameOf(t, watch.Added, somePod(0))
 	badObject, _ := (&metav1.WatchEvent{Type: "ADDED", Object: runtime.RawExtension{Raw: []byte("k8s\x00\x12\x02\xff\xff")}}).Marshal()
@@ -195,7 +195,7 @@ func TestMalformedEvents(t *testing.T) {
 	}
 }
 
-// What follow hands over is all that is decoded, then the failure, then the end.
+// A followed watch has all decoded events, then the failure, then the end.
 func TestFollow(t *testing.T) {
 	body := frameOf(t, watch.Added, somePod(0))
 	for _, test := range []struct {
@@ -221,7 +221,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A watch that is stopped ends, however many events nobody takes.
+// A stopped watch ends, however many events are waiting.
 func TestStopFollowing(t *testing.T) {
 	ours, _ := podWatch(t, bytes.Repeat(frameOf(t, watch.Added, somePod(0)), 4*followBuffer))
 	w := follow(ours)

@@ -19,10 +19,10 @@ const (
 	// retryLimit bounds the delay between attempts. Coming back from an outage
 	// takes up to two of them, the second short, and is to take 5 s at most.
 	retryLimit = 2 * time.Second
-	// retryLimitMissing is the bound for kinds that the cluster doesn't have or
-	// doesn't show, which is rarely about to change.
+	// retryLimitMissing bounds the delay for kinds that the cluster lacks or forbids, which
+	// rarely changes soon.
 	retryLimitMissing = 4 * time.Second
-	// healthy is how long an attempt has to last for the next delay to be short.
+	// healthy is how long an attempt has to last for the delays to begin anew.
 	healthy = 10 * time.Second
 )
 
@@ -31,7 +31,8 @@ type binding struct {
 	scope  Scope
 	report Report
 	now    func() time.Time
-	// lagObserver returns what takes the times of updates of a kind, in Unix seconds.
+	// lagObserver returns the function that observes how old an update of a kind is; it takes
+	// the time of the update in Unix seconds.
 	lagObserver func(kind string) (func(updated int64), error)
 }
 
@@ -43,18 +44,18 @@ type reading struct {
 	optional  bool
 	// clusterWide is true for objects that belong to no namespace.
 	clusterWide bool
-	// selector is one of labels; empty is all objects.
+	// selector is a label selector; empty means all objects.
 	selector string
 }
 
-// with returns how to read the objects once for two kinds of one resource.
+// with returns the reading that serves both of two kinds of one resource.
 func (r reading) with(other reading) (reading, error) {
 	if r.kind != other.kind || r.lag != other.lag {
-		return r, fmt.Errorf("tables of %s have the names %q and %q, and the lags %q and %q; give their kinds the same",
+		return r, fmt.Errorf("tables of %s have the names %q and %q, and the lags %q and %q; give both kinds the same name and lag",
 			r.resource.GroupResource(), r.kind, other.kind, r.lag, other.lag)
 	}
 	if r.selector != other.selector {
-		return r, fmt.Errorf("tables of %s have the selectors %q and %q; give their kinds the same",
+		return r, fmt.Errorf("tables of %s have the selectors %q and %q; give both kinds the same selector",
 			r.resource.GroupResource(), r.selector, other.selector)
 	}
 	form, err := r.form.with(other.form)
@@ -71,7 +72,7 @@ type feed struct {
 	tables []AnyTable
 	scope  Scope
 	report Report
-	// observeLag takes what the first table knows; the others know the same.
+	// observeLag is called by the first table only: the others see the same updates.
 	observeLag func(updated int64)
 	state      *state
 	source     *source
@@ -86,7 +87,7 @@ func newFeed(r reading, b binding) (*feed, error) {
 	return &feed{reading: r, scope: b.scope, report: b.report, observeLag: observe, state: newState(b.now)}, nil
 }
 
-// add makes the feed fill this table too, after those that it has.
+// add adds a table, which is filled after those that the feed has.
 func (f *feed) add(t AnyTable) error {
 	joint, err := f.with(t.reading())
 	if err != nil {
@@ -103,7 +104,8 @@ func (f *feed) add(t AnyTable) error {
 	return nil
 }
 
-// len returns the number of objects. Tables differ in those that one of them can't use.
+// len returns the number of objects. Tables differ where one of them can't use an object, so
+// the largest counts.
 func (f *feed) len() int {
 	n := 0
 	for _, t := range f.tables {
@@ -118,7 +120,7 @@ func (f *feed) status() TableStatus {
 	return s
 }
 
-// run keeps the tables like the API server until ctx ends.
+// run keeps the tables up to date until ctx ends.
 func (f *feed) run(ctx context.Context) {
 	reflector := cache.NewReflectorWithOptions(f.listWatch(ctx), nil, newStore(f), cache.ReflectorOptions{
 		Name:            f.kind,
@@ -149,8 +151,8 @@ func (f *feed) retryLimit() time.Duration {
 	return retryLimit
 }
 
-// listWatch returns the source as reflectors take it. Their listings don't get the
-// context of the reflector, and have to end with it all the same.
+// listWatch adapts the source to reflectors. A reflector lists with a context that doesn't
+// end with its own, so ctx is used instead.
 func (f *feed) listWatch(ctx context.Context) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
@@ -162,12 +164,11 @@ func (f *feed) listWatch(ctx context.Context) *cache.ListWatch {
 	}
 }
 
-// retry computes the delays between attempts that fail one after the other. The zero
-// retry is the one after success.
+// retry computes the delays between failed attempts. The zero retry begins with the shortest.
 type retry struct{ last time.Duration }
 
-// next returns a delay that doubles up to limit, less up to a quarter at random
-// so that the tables of many processes don't come back all at once.
+// next returns the next delay. Delays double up to the limit. Up to a quarter is taken off at
+// random, so that many processes don't come back at the same moment.
 func (r *retry) next(limit time.Duration) time.Duration {
 	r.last = min(max(retryFirst, 2*r.last), limit)
 	return r.last - rand.N(r.last/4)

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// followBuffer is how many events may wait. Handing them over one by one would wake
-// one goroutine or the other for each.
+// followBuffer is how many decoded events may wait. Without a buffer, each event would wake
+// the reader and then the decoder.
 const followBuffer = 64
 
 // followed is a watch whose events a goroutine of its own decodes.
@@ -63,8 +63,8 @@ func (f *followed) run() {
 	}
 }
 
-// send hands over an event, and returns false when nobody wants it any more. There is room,
-// most often, and to find that out costs a third of waiting for one of two things.
+// send hands over an event, and returns false once the watch is stopped. There usually is room
+// in the buffer, and trying that first costs a third of a select over two channels.
 func (f *followed) send(event watch.Event) bool {
 	select {
 	case <-f.stopped:

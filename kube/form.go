@@ -33,16 +33,16 @@ type Form struct {
 	serializer              func() (runtime.NegotiatedSerializer, error)
 	// unread are the paths of fields that nobody reads.
 	unread []string
-	// empty is nil when objects are not recycled.
+	// empty empties an object to be recycled; nil when objects are not recycled.
 	empty func(runtime.Object)
 }
 
-// managedFields are read before an object is decoded, if at all.
+// managedFields are never decoded: what is needed of them is read before.
 var managedFields = []string{"metadata.managedFields"}
 
-// Without returns the form for kinds whose Trim doesn't read some fields, by path, such
-// as "spec.containers.image": they may be missing then. It is for a Form that is made by
-// [Protobuf], and no field of the metadata may be among them.
+// Without returns the form for kinds whose Trim doesn't read the fields at these paths, such as
+// "spec.containers.image". Objects then come without them, unless another table needs them. It
+// is for a Form made by [Protobuf], and the fields must not belong to the metadata.
 func (f Form) Without(paths ...string) Form {
 	f.unread = slices.Concat(f.unread, paths)
 	return f
@@ -58,15 +58,14 @@ func Protobuf(add func(*runtime.Scheme) error, newList func() runtime.Object) Fo
 }
 
 // JSON is the form for custom resources, which have no protobuf. The Go type has to decode
-// whatever the API server may store: one object that doesn't decode hides
-// all others.
+// whatever the API server may store, because one object that doesn't decode hides all others.
 func JSON(add func(*runtime.Scheme) error, newList func() runtime.Object) Form {
 	return Form{newList: newList, acceptList: jsonType, acceptWatch: jsonType, serializer: serializerOf(add)}
 }
 
-// Metadata is the form for kinds of which nothing but the metadata matters. The
-// objects are *metav1.PartialObjectMetadata, or whole objects when another table of the
-// resource needs those: the kind's Trim takes any metav1.Object.
+// Metadata is the form for kinds of which only the metadata matters. The objects are
+// *metav1.PartialObjectMetadata, or whole objects when another table of the resource needs
+// those. So the kind's Trim has to take any metav1.Object.
 func Metadata() Form {
 	return Form{
 		newList:     func() runtime.Object { return &metav1.PartialObjectMetadataList{} },
@@ -93,8 +92,8 @@ func (f Form) item() (reflect.Type, error) {
 // protobuf reports whether watches come as protobuf.
 func (f Form) protobuf() bool { return strings.HasPrefix(f.acceptWatch, protobufType) }
 
-// with returns the form that serves the kinds of both: whole objects, if one of them
-// needs those.
+// with returns the form that serves kinds of both forms: whole objects, if one of them needs
+// those.
 func (f Form) with(g Form) (Form, error) {
 	if f.empty == nil || g.empty == nil {
 		f.empty, g.empty = nil, nil

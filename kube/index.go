@@ -1,7 +1,7 @@
 package kube
 
-// index finds the objects of a table by something other than their names. The lock
-// of the table guards it.
+// index finds the objects of a table by the keys of their values. The lock of the table
+// guards it.
 type index[T any] struct {
 	keys func(*T) []string
 	sets map[string]map[key]struct{}
@@ -19,8 +19,8 @@ func (ix *index[T]) under(s string) map[key]struct{} {
 	return ix.sets[s]
 }
 
-// move files the object under the keys of its new value, if it has one, instead of
-// those of the old one.
+// move files an object under the keys of its new value instead of those of its old one. Each
+// value may be nil.
 func (ix *index[T]) move(k key, old, new *T) {
 	if old != nil {
 		for _, s := range ix.keys(old) {

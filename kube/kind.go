@@ -19,31 +19,29 @@ type Kind[T any] struct {
 	Lag string
 	// Resource is where the API server keeps the objects.
 	Resource schema.GroupVersionResource
-	// Form is how the API server is to send them. A kind that asks for [Metadata] is
-	// given whole objects when another kind of the resource asks for those.
+	// Form is how the API server is to send them. A kind that asks for [Metadata] gets whole
+	// objects when another kind of the resource asks for those.
 	Form Form
-	// Optional is true for a kind that a cluster may lack or keep to itself. One kind
-	// of a resource that isn't optional makes the others required.
+	// Optional is true for a kind that a cluster may lack or forbid. A resource is optional
+	// if all of its kinds are.
 	Optional bool
 	// ClusterWide is true for objects that belong to no namespace.
 	ClusterWide bool
-	// Selector limits the objects that are asked for to those with some labels, in the form
-	// that kubectl takes; empty is all. All kinds of a resource have the same.
+	// Selector is a label selector, as kubectl takes it, that limits the objects; empty means
+	// all. All kinds of a resource must have the same.
 	Selector string
-	// Trim returns what is kept of an object, and the problems of the parts that
-	// can't be used. It returns nil for an object that can't be used at all.
-	// The object has no managed fields, and is not to be changed. Trim must not keep
-	// it nor anything that it points to but strings, unless the kind keeps [Whole] objects:
-	// its memory may be used again ([Form.Recycled]).
+	// Trim returns what is kept of an object, and the problems of the parts that can't be
+	// used. It returns nil for an object that can't be used at all. The object has no managed
+	// fields, and must not be changed. Its memory may be used again ([Form.Recycled]), so Trim
+	// must not keep anything that it points to but strings, unless the kind is a [Whole] one.
 	Trim func(Scope, runtime.Object) (*T, []Problem)
-	// Read, if it isn't nil, returns what Trim returns for an object that comes in protobuf,
-	// from the message itself: decoding all of an object costs more than the little that
-	// is read of it. The message is as the API server sent it, with managed fields and
-	// all, and is valid until Read returns. One that makes no sense is an error. Tables that share
-	// a watch need not all have it.
+	// Read may be nil. Otherwise it is Trim for objects in protobuf: it reads the message
+	// itself, which costs less than decoding all of an object. The message is as the API
+	// server sent it, with managed fields, and is valid until Read returns. Read returns an
+	// error when the message is malformed. Tables that share a watch need not all have a Read.
 	Read func(s Scope, message []byte) (*T, []Problem, error)
-	// Same reports whether nobody has to be told of a change from a to b, two values of
-	// one object; nil means that reflect.DeepEqual does.
+	// Same reports whether two values of one object are equal for the handlers, which are
+	// then not told of the change; nil means reflect.DeepEqual.
 	Same func(a, b *T) bool
 }
 
@@ -52,9 +50,8 @@ func Retrim[T, U any](k Kind[T], trim func(Scope, runtime.Object) (*U, []Problem
 	return Kind[U]{Name: k.Name, Lag: k.Lag, Resource: k.Resource, Form: k.Form, Optional: k.Optional, ClusterWide: k.ClusterWide, Selector: k.Selector, Trim: trim}
 }
 
-// Whole returns a kind that keeps the objects of k as they are, without their managed
-// fields. U is the Go type that they have in the Form of k. Each new version of an
-// object is a change.
+// Whole returns a kind that keeps the whole objects of k, except for their managed fields. U
+// is their Go type in the Form of k. Each new version of an object is a change.
 func Whole[U any, P interface {
 	*U
 	metav1.Object
@@ -65,7 +62,8 @@ func Whole[U any, P interface {
 	return whole
 }
 
-// Scope is what the objects of a resource have in common. The zero Scope is for tests.
+// Scope is what the objects of a resource have in common: their cluster, and values that many
+// of them repeat. The zero Scope, for tests, shares no values.
 type Scope struct {
 	// Cluster is the name of the cluster that the objects are from.
 	Cluster string
@@ -74,13 +72,13 @@ type Scope struct {
 	shared  *recent[any]
 }
 
-// NewScope returns the scope of the objects of a resource of a cluster. Those who fill no table need
-// one for tests.
+// NewScope returns a scope for the objects of one resource of a cluster. [New] makes one for
+// each resource; it is exported for the tests of kinds.
 func NewScope(cluster string) Scope {
 	return Scope{Cluster: cluster, strings: newRecent[string](stringsLimit), shared: newRecent[any](sharedLimit)}
 }
 
-// Intern returns a string equal to text that shares its memory with those returned
+// Intern returns a string equal to text that shares its memory with equal strings returned
 // before. It is meant for strings that many objects repeat.
 func (s Scope) Intern(text string) string {
 	if s.strings == nil || text == "" {
@@ -106,7 +104,8 @@ func (s Scope) InternBytes(text []byte) string {
 }
 
 // Shared returns the value that was given to [Scope.Share] for a key, unless it has been
-// forgotten. Keys of different meanings have to differ, by their first byte, say.
+// forgotten. All users of a scope share its keys, so each needs keys of its own, for example
+// with another first byte.
 func (s Scope) Shared(key []byte) (value any, known bool) {
 	if s.shared == nil {
 		return nil, false
@@ -114,8 +113,8 @@ func (s Scope) Shared(key []byte) (value any, known bool) {
 	return s.shared.getBytes(key)
 }
 
-// Share keeps a value that many objects repeat for [Scope.Shared]. It returns the one
-// that is kept already, if somebody was faster. Nobody may change the value.
+// Share keeps a value that many objects repeat, for [Scope.Shared], and returns it. If there
+// is a value for the key already, it returns that one. Nobody may change the value.
 func (s Scope) Share(key []byte, value any) any {
 	if s.shared == nil {
 		return value

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -19,8 +20,8 @@ var errMalformed = errors.New("the protobuf is cut off or malformed")
 //	}
 //	return f.err
 //
-// As in other protobuf decoders, a field that is encoded in another way than its definition
-// says is one that nobody knows: it is skipped.
+// As in other protobuf decoders, a field that isn't encoded as its definition says counts as
+// unknown: it is skipped.
 type fields struct {
 	// rest is what follows the field.
 	rest   []byte
@@ -32,30 +33,32 @@ type fields struct {
 	err    error
 }
 
-// next goes to the next field with this encoding, which has a length or is a varint. There is
-// none when the message is at its end, or malformed.
+// next goes to the next field of an encoding, which is [protowire.BytesType] or
+// [protowire.VarintType], and reports whether there is one. There is none at the end of the
+// message, and in a malformed one.
 func (f *fields) next(encoding protowire.Type) bool {
 	for len(f.rest) > 0 {
 		number, kind, n := protowire.ConsumeTag(f.rest)
 		if n < 0 {
 			return f.fail()
 		}
-		value := f.rest[n:]
-		m := protowire.ConsumeFieldValue(number, kind, value)
+		value, m := f.rest[n:], 0
+		switch {
+		case kind != encoding:
+			m = protowire.ConsumeFieldValue(number, kind, value)
+		case kind == protowire.BytesType:
+			f.bytes, m = protowire.ConsumeBytes(value)
+		default:
+			f.varint, m = protowire.ConsumeVarint(value)
+		}
 		if m < 0 {
 			return f.fail()
 		}
 		f.rest = value[m:]
-		if kind != encoding {
-			continue
+		if kind == encoding {
+			f.number = number
+			return true
 		}
-		f.number = number
-		if kind == protowire.BytesType {
-			f.bytes, _ = protowire.ConsumeBytes(value)
-		} else {
-			f.varint, _ = protowire.ConsumeVarint(value)
-		}
-		return true
 	}
 	return false
 }
@@ -76,25 +79,31 @@ const (
 	unknownEncoding = 3
 )
 
-// IsProtobuf reports whether bytes are an object as Kubernetes encodes it in protobuf.
+// IsProtobuf reports whether an encoded object begins as Kubernetes encodes objects in protobuf.
 func IsProtobuf(encoded []byte) bool { return bytes.HasPrefix(encoded, protobufPrefix) }
 
 // Unwrap returns the message of an object that Kubernetes encoded as protobuf, without its
-// envelope. The message is part of what was given.
+// envelope. The message is part of what was given; appending to it copies it.
 func Unwrap(encoded []byte) (message []byte, err error) {
 	if !IsProtobuf(encoded) {
 		return nil, errors.New("this is no Kubernetes protobuf")
 	}
+	var encoding []byte
 	f := fields{rest: encoded[len(protobufPrefix):]}
 	for f.next(protowire.BytesType) {
 		switch f.number {
 		case unknownRaw:
 			message = f.bytes
 		case unknownEncoding:
-			if len(f.bytes) > 0 {
-				return nil, fmt.Errorf("unknown content encoding %q", f.bytes)
-			}
+			encoding = f.bytes
 		}
 	}
-	return message, f.err
+	switch {
+	case f.err != nil:
+		return nil, f.err
+	case len(encoding) > 0:
+		return nil, fmt.Errorf("unknown content encoding %q", encoding)
+	default:
+		return slices.Clip(message), nil
+	}
 }

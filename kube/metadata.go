@@ -25,14 +25,15 @@ const (
 	secondsField = 1
 )
 
-// messageMeta is what every object in protobuf is asked for. It points into the message.
+// messageMeta is what is read of the metadata of every object in protobuf. Its slices are
+// parts of the message.
 type messageMeta struct {
 	namespace, name, uid, version []byte
-	// metadata is the message that they are from.
+	// metadata is the message of the metadata.
 	metadata []byte
 }
 
-// readMetadata reads an object in protobuf.
+// readMetadata reads the metadata of an object in protobuf.
 func readMetadata(object []byte) (m messageMeta, err error) {
 	f := fields{rest: object}
 	for f.next(protowire.BytesType) {
@@ -64,7 +65,7 @@ func (m *messageMeta) read(metadata []byte) error {
 	return f.err
 }
 
-// newestUpdate returns what the function of that name returns for the object.
+// newestUpdate is the function newestUpdate, for an object in protobuf.
 func (m *messageMeta) newestUpdate() (newest int64, err error) {
 	f := fields{rest: m.metadata}
 	for f.next(protowire.BytesType) {
@@ -80,8 +81,8 @@ func (m *messageMeta) newestUpdate() (newest int64, err error) {
 	return newest, f.err
 }
 
-// updateOf returns when an entry of the managed fields says that the object was updated, in
-// Unix seconds; zero for other operations.
+// updateOf returns the time of an entry of the managed fields, in Unix seconds; zero unless its
+// operation is Update.
 func updateOf(entry []byte) (updated int64, err error) {
 	var operation, time []byte
 	f := fields{rest: entry}

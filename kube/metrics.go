@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are the metrics of one cluster. Those with the name of the cluster go
-// when it does; the lag histograms are shared by all clusters.
+// metrics are the metrics of one cluster. Those with the label of the cluster are unregistered
+// when it ends; the lag histograms are shared by all clusters.
 type metrics struct {
 	registerer prometheus.Registerer
 	cluster    string
@@ -20,7 +20,7 @@ func newMetrics(r prometheus.Registerer, cluster string) *metrics {
 	return &metrics{registerer: r, cluster: cluster}
 }
 
-// register adds the metrics of a table.
+// register adds the metrics of a feed.
 func (m *metrics) register(f *feed) error {
 	both := prometheus.Labels{"cluster": m.cluster, "kind": f.kind}
 	own := []prometheus.Collector{
@@ -42,7 +42,7 @@ func (m *metrics) register(f *feed) error {
 	}
 	for _, c := range own {
 		if err := m.registerer.Register(c); err != nil {
-			return fmt.Errorf("register metrics of %s for cluster %s: %w", f.kind, m.cluster, err)
+			return fmt.Errorf("register metrics of %s for cluster %s: %w; give each cluster of a registry its own name", f.kind, m.cluster, err)
 		}
 		m.own = append(m.own, c)
 	}
@@ -57,7 +57,8 @@ func (m *metrics) unregister() {
 	m.own = nil
 }
 
-// lagObserver returns the function that takes the times of updates, in Unix seconds.
+// lagObserver returns the function that observes how old an update of a kind is; it takes the
+// time of the update in Unix seconds.
 func (m *metrics) lagObserver(kind string, now func() time.Time) (func(int64), error) {
 	if kind == "" {
 		return func(int64) {}, nil

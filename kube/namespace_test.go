@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// A process that may read one namespace only asks for nothing else.
+// A process that may read only one namespace requests nothing else.
 func TestResourcePath(t *testing.T) {
 	services, nodes := corev1.SchemeGroupVersion.WithResource("services"), corev1.SchemeGroupVersion.WithResource("nodes")
 	ingresses := schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "ingresses"}
@@ -29,7 +29,7 @@ func TestResourcePath(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := strings.Join(resourcePath(tt.resource, tt.clusterWide, tt.namespace), "/"); got != tt.want {
+			if got := strings.Join(reading{resource: tt.resource, clusterWide: tt.clusterWide}.path(tt.namespace), "/"); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})

@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -12,21 +11,10 @@ import (
 	"github.com/signpostd/signpost/internal/kubetest"
 )
 
-// outage is how long the API server is away in the outage test. The promise is about 60s.
-var outage = flag.Duration("kube.outage", shortOutage, "length of the outage of the API server in tests; a long one is measured, and wants a machine that does nothing else")
-
-const shortOutage = 6 * time.Second
-
-// backWithin returns how soon after the outage a change has to arrive.
-func backWithin() time.Duration {
-	if *outage > shortOutage {
-		return 5 * time.Second
-	}
-	return 30 * time.Second
-}
+var outage = kubetest.NewOutage("kube.outage")
 
 func TestClusterSurvivesAnOutage(t *testing.T) {
-	api := kubetest.StartOwn(t, kubetest.Options{RestartDelay: *outage})
+	api := kubetest.StartOwn(t, kubetest.Options{RestartDelay: outage.Length()})
 	namespace := api.Namespace(t)
 	r := newRecorder()
 	c := run(t, api.Config, r, CatalogTables(r, FromEndpointSlices)...)
@@ -40,7 +28,7 @@ func TestClusterSurvivesAnOutage(t *testing.T) {
 
 	api.Kill(kubetest.APIServer)
 	await(t, c, "service", Waiting, Unreachable)
-	kubetest.Eventually(t, *outage, func() error {
+	kubetest.Eventually(t, outage.Length(), func() error {
 		if s := stale(); s < 1 {
 			return fmt.Errorf("stale for %v s", s)
 		}
@@ -50,14 +38,14 @@ func TestClusterSurvivesAnOutage(t *testing.T) {
 		t.Errorf("during the outage: %v", err)
 	}
 	after := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "after"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
-	kubetest.Eventually(t, *outage+30*time.Second, func() error {
+	kubetest.Eventually(t, outage.Length()+30*time.Second, func() error {
 		_, err := api.Client.CoreV1().Services(namespace).Create(t.Context(), after, metav1.CreateOptions{})
 		return err
 	})
 	back := time.Now()
-	kubetest.Eventually(t, backWithin(), func() error { return differ([]string{"1/after", "1/before"}, r.names(namespace)) })
+	kubetest.Eventually(t, outage.BackWithin(), func() error { return differ([]string{"1/after", "1/before"}, r.names(namespace)) })
 	t.Logf("the change arrived %v after it could be made", time.Since(back))
-	kubetest.Eventually(t, backWithin(), func() error {
+	kubetest.Eventually(t, outage.BackWithin(), func() error {
 		for _, s := range c.Status() {
 			if s.State != Synced && s.Required {
 				return fmt.Errorf("%s is %s (%s)", s.Kind, s.State, s.Detail)
@@ -86,7 +74,7 @@ func TestClusterNoticesAFrozenServer(t *testing.T) {
 		return nil
 	})
 	api.Continue(kubetest.APIServer)
-	kubetest.Eventually(t, backWithin(), func() error {
+	kubetest.Eventually(t, outage.BackWithin(), func() error {
 		if s := status(c, "service"); s.State != Synced || s.Stale != 0 {
 			return fmt.Errorf("not recovered: %+v", s)
 		}

@@ -9,11 +9,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// unread says which fields of a protobuf message nobody reads; its index is the number of a
-// field.
+// unread says which fields of a protobuf message nobody reads, by the number of the field.
 type unread []unreadField
 
-// unreadField is a field of which nobody reads all, or something below.
+// unreadField says what nobody reads of a field: all of it, or fields below.
 type unreadField struct {
 	all   bool
 	below unread
@@ -74,8 +73,8 @@ func protobufField(object reflect.Type, name string) (protowire.Number, reflect.
 	return 0, nil, fmt.Errorf("%s has no field %s", object, name)
 }
 
-// prune takes unread fields out of an encoded message, in place: decoding them costs
-// more than leaving them out, and is most of what an ordinary pod costs.
+// prune takes unread fields out of an encoded message, in place. That costs less than decoding
+// them, which is most of what decoding an ordinary pod costs.
 func (u unread) prune(message []byte) ([]byte, error) {
 	kept := message[:0]
 	for len(message) > 0 {

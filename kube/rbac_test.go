@@ -19,7 +19,7 @@ import (
 
 const destinationRole = "../deploy/rbac/destination.yaml"
 
-// The role grants reading of the kinds that there are tables of, and nothing else.
+// The role grants the rights to read the kinds that have tables, and no others.
 func TestRoleGrantsWhatTablesNeed(t *testing.T) {
 	text, err := os.ReadFile(destinationRole)
 	if err != nil {

@@ -13,10 +13,10 @@ const (
 	sharedLimit = 1 << 13
 )
 
-// recent keeps values by key for as long as somebody asks for them. It forgets what wasn't
-// asked for while a whole generation filled up, so it can't grow without bound; a forgotten
-// value is merely stored twice. (Package unique can't do it: it forgets at once what nobody
-// holds a Handle of.)
+// recent keeps values by key for as long as somebody asks for them. Its memory is bounded: it
+// forgets a value that nobody asked for while a whole generation was added. A forgotten value
+// may then exist twice in memory, which does no harm. (Package unique doesn't fit: it forgets a
+// value at once when nobody holds its Handle.)
 //
 // A recent may be used from any goroutine.
 type recent[V any] struct {

@@ -7,11 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Recycled returns the form for kinds whose Trim keeps nothing of an object but strings: the
-// watch decodes each object into the memory of the one before. The function
-// empty makes an object what a new one is, but for lists and maps that it may leave it,
-// empty, to be filled again. It is for a Form that is made by [Protobuf]; where kinds that
-// are not recycled share the watch, none is.
+// Recycled returns the form for kinds whose Trim keeps nothing of an object but strings. The
+// watch then decodes each object into the memory of the one before. The function empty resets
+// an object; it may leave it empty lists and maps with their memory. It is for a Form made by
+// [Protobuf]. It has no effect when a kind that isn't recycled shares the watch.
 func (f Form) Recycled(empty func(runtime.Object)) Form {
 	f.empty = empty
 	return f
@@ -46,7 +45,7 @@ func newObjects(f Form) (*objects, error) {
 	return &objects{object: object, unread: fields, empty: f.empty}, err
 }
 
-// decode decodes an object, and spoils the message.
+// decode decodes an object. It overwrites the message.
 func (o *objects) decode(message []byte) (runtime.Object, error) {
 	message, err := o.unread.prune(message)
 	if err != nil {
@@ -60,7 +59,7 @@ func (o *objects) decode(message []byte) (runtime.Object, error) {
 	return object, object.Unmarshal(message)
 }
 
-// recycle takes an object that was decoded and that nobody looks at any more.
+// recycle takes back a decoded object that nobody uses any more.
 func (o *objects) recycle(object runtime.Object) {
 	if o.empty == nil {
 		return

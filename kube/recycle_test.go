@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// What is kept of an object stays as it is when the memory of the object holds another
-// one, and that one has nothing of the first.
+// When another object is decoded into the memory of an object, what was kept of the first one
+// doesn't change, and the second one has nothing of the first.
 func TestRecycledObjects(t *testing.T) {
 	t.Run("pods of the catalog", func(t *testing.T) { recycles(t, kinds.Pods()) })
 	t.Run("pods of the controllers", func(t *testing.T) { recycles(t, watched.Pods()) })
@@ -53,7 +53,7 @@ func recycles[T any](t *testing.T, k kube.Kind[T]) {
 	}
 }
 
-// Whoever shares a watch with a kind that keeps whole objects gets objects that last.
+// Objects are not recycled when a kind that keeps whole objects shares the watch.
 func TestWholeObjectsAreNotRecycled(t *testing.T) {
 	whole := kube.Whole[corev1.Pod](kinds.Pods())
 	if _, _, err := kube.TrimRecycled(whole, fullPod(), fullPod()); err == nil {

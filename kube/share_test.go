@@ -185,10 +185,11 @@ func TestClusterSharesWatches(t *testing.T) {
 	wholeNodes := Nodes()
 	wholeNodes.Form = Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NodeList{} })
 	nodes := Whole[corev1.Node](wholeNodes).Table()
-	c := run(t, api.Config, r, append(CatalogTables(r, FromEndpointSlices), services, nodes)...)
+	tables := CatalogTables(r, FromEndpointSlices)
+	c := run(t, api.Config, r, append(tables, services, nodes)...)
 	settle(t, c)
-	if n := len(c.Status()); n != 9 {
-		t.Errorf("there are %d feeds, want 9", n)
+	if n := len(c.Status()); n != len(tables) {
+		t.Errorf("there are %d feeds, want %d", n, len(tables))
 	}
 	if services.ResourceVersion() == "" || nodes.ResourceVersion() == "" {
 		t.Error("a table of a settled cluster has no version")

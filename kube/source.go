@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
@@ -25,17 +24,17 @@ import (
 const (
 	// listTimeout bounds a whole listing, which may be large.
 	listTimeout = 5 * time.Minute
-	// watchGrace is how much longer than agreed a watch may last before it is cut.
+	// watchGrace is how much longer than requested a watch may last before it is cut off.
 	watchGrace = 30 * time.Second
-	// streamBuffer is how much of a watch is read at once. Each reading makes the HTTP
-	// client tell the API server about it, which costs more than copying the bytes does:
+	// streamBuffer is how much of a watch is read at once. After each read the HTTP client
+	// tells the API server how much more it takes, which costs more than copying the bytes:
 	// without the buffer, a stream of many objects takes a tenth more CPU.
 	streamBuffer = 64 << 10
 )
 
-// source lists and watches the objects of one kind. It tells the state about
-// watches; the errors that it returns are for the feed to tell. It does without the
-// retries of client-go's Watch, which hide failures for as long as a minute.
+// source lists and watches the objects of one resource. It notes in the state when watches
+// begin and end; the feed notes the errors that it returns. It doesn't use the retries of
+// client-go's Watch, which hide failures for up to a minute.
 type source struct {
 	client     *rest.RESTClient
 	negotiator runtime.ClientNegotiator
@@ -47,8 +46,7 @@ type source struct {
 	entries    *entries
 }
 
-// newSource returns a source of what a feed reads, of one namespace or, when that is empty,
-// of all.
+// newSource returns the source of a feed, for one namespace or, when that is empty, for all.
 func newSource(cfg *rest.Config, h *http.Client, what reading, namespace string) (*source, error) {
 	r, f := what.resource, what.form
 	serializer, err := f.serializer()
@@ -66,18 +64,20 @@ func newSource(cfg *rest.Config, h *http.Client, what reading, namespace string)
 	options := runtime.NewScheme()
 	metav1.AddToGroupVersion(options, metav1.Unversioned)
 	return &source{
-		client: client, path: resourcePath(r, what.clusterWide, namespace), selector: what.selector, form: f,
+		client: client, path: what.path(namespace), selector: what.selector, form: f,
 		negotiator: runtime.NewClientNegotiator(serializer, r.GroupVersion()),
 		params:     runtime.NewParameterCodec(options),
 	}, nil
 }
 
-func resourcePath(r schema.GroupVersionResource, clusterWide bool, namespace string) []string {
+// path returns where the API server has the objects of a namespace, or all when it is empty.
+func (what reading) path(namespace string) []string {
+	r := what.resource
 	path := []string{"apis", r.Group, r.Version}
 	if r.Group == "" {
 		path = []string{"api", r.Version}
 	}
-	if namespace != "" && !clusterWide {
+	if namespace != "" && !what.clusterWide {
 		path = append(path, "namespaces", namespace)
 	}
 	return append(path, r.Resource)
@@ -105,25 +105,31 @@ func (s *source) list(ctx context.Context, opts metav1.ListOptions) (runtime.Obj
 // watch opens a watch.
 func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	fills := opts.SendInitialEvents != nil && *opts.SendInitialEvents
-	w, err := s.open(ctx, opts, fills)
+	start := s.state.startFollowing
+	if fills {
+		start = s.state.startFilling
+	}
+	w, err := s.open(ctx, opts, start)
 	switch {
 	case err == nil:
 		return w, nil
 	case outdated(err) || ctx.Err() != nil:
 		return nil, err
 	case fills:
-		// The reflector is to list instead, at once: that works with API servers
-		// that can't stream, and says what is wrong. Hence nothing is wrapped here
-		// that would make it try again by itself, without regard to the context.
+		// The reflector is to list at once instead: API servers that can't stream can do
+		// that, and others then say what is wrong. The error is not wrapped, because there
+		// are errors after which the reflector retries by itself and ignores the context.
 		return nil, fmt.Errorf("stream objects: %v", err)
 	case lasting(err):
 		return nil, err
 	}
-	s.state.failed(err) // The reflector keeps this one to itself.
+	s.state.failed(err) // the reflector doesn't return this one
 	return nil, resumable{err}
 }
 
-func (s *source) open(ctx context.Context, opts metav1.ListOptions, fills bool) (watch.Interface, error) {
+// open opens a watch. When the API server has answered, start notes that it is open and
+// returns its number.
+func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func() int) (watch.Interface, error) {
 	opts.Watch = true
 	cancel := context.CancelFunc(func() {})
 	if opts.TimeoutSeconds != nil {
@@ -133,10 +139,6 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, fills bool) 
 	if err != nil {
 		cancel()
 		return nil, err
-	}
-	start := s.state.startFollowing
-	if fills {
-		start = s.state.startFilling
 	}
 	stream := &stream{body: body, cancel: cancel, state: s.state, number: start()}
 	decoder, err := s.decoder(stream)
@@ -163,8 +165,8 @@ func (s *source) decoder(stream io.ReadCloser) (watch.Decoder, error) {
 	return restwatch.NewDecoder(streaming.NewDecoder(framer.NewFrameReader(buffered), serializer), object), nil
 }
 
-// stream is the body of a watch. A broken connection reads as its end: the
-// reflector then resumes the watch, where it would list everything after an error.
+// stream is the body of a watch. A broken connection reads as the end of the watch, which the
+// reflector resumes. After an error it would list everything.
 type stream struct {
 	body   io.ReadCloser
 	cancel context.CancelFunc
@@ -193,9 +195,9 @@ func (s *stream) Close() error {
 	return s.body.Close()
 }
 
-// resumable is a failure after which the reflector tries again from where it
-// is. A reflector does that for refused connections only, which it recognizes
-// by what errors.As finds; other failures of a watch make it list everything.
+// resumable is a failure after which the reflector resumes the watch. Reflectors do that for
+// refused connections only, which they find with errors.As; after other failures of a watch
+// they list everything.
 type resumable struct{ cause error }
 
 // Error implements error.
@@ -204,8 +206,8 @@ func (r resumable) Error() string { return r.cause.Error() }
 // Unwrap makes the failure a refused connection.
 func (r resumable) Unwrap() error { return syscall.ECONNREFUSED }
 
-// lasting reports whether a watch that failed this way can't be resumed by
-// trying the same again.
+// lasting reports whether a watch that failed with this error would fail again when it is
+// resumed.
 func lasting(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -225,8 +227,8 @@ func mediaType(accept string) string {
 	return name
 }
 
-// outdated reports whether an error says that the API server no longer has, or
-// doesn't yet have, the version asked for. Reflectors know what to do about it.
+// outdated reports whether an error says that the API server no longer has the requested
+// version, or doesn't have it yet. Reflectors know what to do about it.
 func outdated(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) ||
 		apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)

@@ -8,9 +8,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// idleLimit is how long a watch may be silent before its table counts as stale. An API
-// server that has nothing to say sends a bookmark after 2 minutes (measured with
-// v1.36), then one every minute.
+// idleLimit is how long a watch may be silent before its table counts as stale. When nothing
+// changes, an API server sends a bookmark after 2 minutes (measured with v1.36), then one
+// every minute.
 const idleLimit = 3 * time.Minute
 
 // State is what a table is doing.
@@ -20,10 +20,10 @@ type State string
 const (
 	// Connecting: nothing was received and nothing failed yet.
 	Connecting State = "connecting"
-	// Synced: the table holds what the API server has, and follows it.
+	// Synced: the table holds what the API server has, and follows its changes.
 	Synced State = "synced"
-	// Waiting: the last attempt failed; the next one is due within seconds. What
-	// the table holds stays.
+	// Waiting: the last attempt failed; the next one comes within seconds. The table keeps
+	// what it holds.
 	Waiting State = "waiting"
 )
 
@@ -54,7 +54,7 @@ type TableStatus struct {
 	Detail string
 	// Objects is how many objects the table holds.
 	Objects int
-	// Required is false for kinds that a cluster may lack and that nobody insists on.
+	// Required is false when the kind is optional.
 	Required bool
 	// Filled is true once the table has held all objects of its kind, whatever
 	// has happened since.
@@ -70,14 +70,14 @@ func (s TableStatus) missing() bool {
 	return !s.Required && s.State == Waiting && (s.Reason == NotFound || s.Reason == Forbidden)
 }
 
-// settled reports whether waiting for the table would not help: it was filled, or
-// its kind is missing.
+// settled reports whether nobody has to wait for the table any more: it was filled, or its
+// kind is missing.
 func (s TableStatus) settled() bool { return s.Filled || s.missing() }
 
-// state follows the tables of one feed through connection, loss and recovery.
+// state is the condition of the tables of one feed. The source, the store and the feed note in
+// it what happens.
 //
-// A watch is "filling" while it streams the objects that exist and "following"
-// afterwards. What a lost watch leaves behind is neither.
+// A watch is filling while it streams the objects that exist, and follows changes afterwards.
 type state struct {
 	now func() time.Time
 	// changed is called after each change of State or Reason, without the lock.
@@ -93,7 +93,8 @@ type state struct {
 	// filling until the objects that exist have arrived.
 	watch         int
 	open, filling bool
-	// fresh is when the table was last known to be complete, unless it still is.
+	// fresh is when the table was last known to be up to date. It isn't used while a watch
+	// follows changes.
 	fresh   time.Time
 	contact time.Time
 	// bookmarks is true once the API server has sent a bookmark for this kind. Without
@@ -105,26 +106,29 @@ func newState(now func() time.Time) *state {
 	return &state{now: now, changed: func() {}, state: Connecting, fresh: now()}
 }
 
-// startFilling notes that a watch is open which first sends what exists. It
-// returns the number of the watch.
+// startFilling notes that a watch is open which first sends the objects that exist. It returns
+// the number of the watch.
 func (s *state) startFilling() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.opened(true)
+	s.filling = true
+	return s.opened()
 }
 
-// startFollowing notes that a watch is open which continues where the table is.
+// startFollowing notes that a watch is open which sends the changes since the version of the
+// table. It returns the number of the watch.
 func (s *state) startFollowing() int {
 	defer s.update(Synced, "", "")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.opened(false)
+	s.filling = false
+	return s.opened()
 }
 
-func (s *state) opened(filling bool) int {
+// opened notes that another watch is open. The caller holds the lock.
+func (s *state) opened() int {
 	s.watch++
-	s.open, s.filling = true, filling
-	s.contact = s.now()
+	s.open, s.contact = true, s.now()
 	return s.watch
 }
 
@@ -164,8 +168,8 @@ func (s *state) ended(watch int) {
 	s.open = false
 }
 
-// failed notes that an attempt to list or watch has failed. An answer that the
-// asked version is too old or too new is none: the next attempt asks otherwise.
+// failed notes that an attempt to list or watch has failed. The answer that the requested
+// version is too old or too new is no failure: the next attempt requests another one.
 func (s *state) failed(err error) {
 	if outdated(err) {
 		return

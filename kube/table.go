@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Table holds what is kept of all objects of one kind in one cluster.
+// Table holds what is kept of the objects of one kind in one cluster.
 type Table[T any] struct {
 	kind     Kind[T]
 	handlers []func(old, new *T)
@@ -23,7 +23,7 @@ type Table[T any] struct {
 
 	// version is nil before the first listing.
 	version atomic.Pointer[string]
-	// filled is true once the handlers know the first listing.
+	// filled is true once the handlers have been told about the first listing.
 	filled atomic.Bool
 
 	// place is set when the table becomes part of a cluster.
@@ -49,7 +49,8 @@ type key struct {
 // row is one object of a table. Its value is never nil.
 type row[T any] struct {
 	value *T
-	// updated is when the object was last updated, in Unix seconds, by its managed fields.
+	// updated is when the object was last updated according to its managed fields, in Unix
+	// seconds.
 	updated int64
 }
 
@@ -73,12 +74,12 @@ type AnyTable interface {
 	reading() reading
 	// bind makes the table part of a cluster.
 	bind(place) error
-	// trim returns what is kept of an object for an entry, read what is kept of one in
-	// protobuf, if the table reads those.
+	// trim returns what is kept of an object, for an entry. When reads is true, read does so
+	// for an object in protobuf.
 	trim(runtime.Object) any
 	reads() bool
 	read(message []byte) (any, error)
-	// The others bring the table, and then its handlers, up to a version.
+	// The others change the table to a version, and then tell its handlers.
 	put(e *entry, version string)
 	remove(k key, version string)
 	replace(all []*entry, version string)
@@ -88,10 +89,9 @@ type AnyTable interface {
 // TableOption sets up a [Table].
 type TableOption[T any] func(*Table[T])
 
-// WithHandler makes the table call h for each change: old is nil when the object is
-// new, new is nil when it is gone. Handlers are called in the order in which they
-// were given, after the table has changed, on a new listing after all of it has; they
-// must not block.
+// WithHandler makes the table call h for each change: old is nil when the object is new, new
+// is nil when it was deleted. Handlers are called in the order in which they were given, after
+// the table has changed; after a new listing, when all of the table has. They must not block.
 func WithHandler[T any](h func(old, new *T)) TableOption[T] {
 	return func(t *Table[T]) { t.handlers = append(t.handlers, h) }
 }
@@ -128,10 +128,10 @@ func (t *Table[T]) bind(p place) error {
 	return nil
 }
 
-// ResourceVersion returns the version of the resource that the table has come to: the
-// table shows every change up to it, and perhaps later ones. It is empty before the
-// first listing. It moves on after the objects did and before the handlers are told, so
-// a handler, and whoever it wakes, finds the version of the change at least.
+// ResourceVersion returns the version of the resource that the table has reached: the table
+// shows every change up to it, and perhaps later ones. It is empty before the first listing.
+// It is set after the objects have changed and before the handlers are told, so a handler
+// finds the version of its change, or a later one.
 func (t *Table[T]) ResourceVersion() string {
 	if version := t.version.Load(); version != nil {
 		return *version
@@ -179,8 +179,8 @@ func (t *Table[T]) List() []*T {
 	return values
 }
 
-// ByIndex returns the objects that an index files under a key, in no particular
-// order. An index that the table was not set up with has nothing.
+// ByIndex returns the objects that an index has under a key, in no particular order. It
+// returns none for an index that the table doesn't have.
 func (t *Table[T]) ByIndex(name, under string) []*T {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -195,12 +195,12 @@ func (t *Table[T]) ByIndex(name, under string) []*T {
 func (t *Table[T]) trim(obj runtime.Object) any {
 	own, err := t.kind.Form.object(obj, t.kind.Resource)
 	if err != nil {
-		t.place.report(objectOf(obj), Problem{Reason: err.Error()})
+		t.place.report(objectOf(obj, t.kind.Resource), Problem{Reason: err.Error()})
 		return (*T)(nil)
 	}
 	value, problems := t.kind.Trim(t.place.scope, own)
 	for _, p := range problems {
-		t.place.report(objectOf(own), p)
+		t.place.report(objectOf(own, t.kind.Resource), p)
 	}
 	return value
 }
@@ -213,7 +213,7 @@ func (t *Table[T]) read(message []byte) (any, error) {
 		return nil, err
 	}
 	for _, p := range problems {
-		t.place.report(messageOf(t.kind.Form, message), p)
+		t.place.report(messageOf(t.kind.Form, t.kind.Resource, message), p)
 	}
 	return value, nil
 }
@@ -270,8 +270,8 @@ func (t *Table[T]) without(all []*entry) (others []key) {
 	return others
 }
 
-// makeRoom is for a table that is filled for the first time: one that grows bit by bit is
-// copied again and again.
+// makeRoom allocates the rows of a table that is filled for the first time. A map that grows
+// row by row is copied again and again.
 func (t *Table[T]) makeRoom(rows int) {
 	if len(t.rows) > 0 {
 		return
@@ -281,10 +281,10 @@ func (t *Table[T]) makeRoom(rows int) {
 	t.rows = make(map[key]row[T], rows)
 }
 
-// saw notes that the table reflects every change up to a version.
+// saw notes that the table shows every change up to a version.
 func (t *Table[T]) saw(version string) { t.version.Store(&version) }
 
-// store stores what has become of an object, unless the table holds that already.
+// store stores the new value of an object, unless the table holds an equal one.
 func (t *Table[T]) store(e *entry) change[T] {
 	value := e.values[t.place.index].(*T)
 	old, known := t.rows[e.key]

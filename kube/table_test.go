@@ -45,7 +45,7 @@ type fixture struct {
 	registry *prometheus.Registry
 }
 
-// take returns what happened since it was last called.
+// take returns what happened since the last call.
 func (f *fixture) take() []string {
 	events := f.events
 	f.events = nil

@@ -14,14 +14,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Unstructured is the form for kinds without a Go type: those of other projects, and
-// those that a user names. The objects are *unstructured.Unstructured, of any shape, so
-// no object fails to decode. Trim reads the few fields that it needs, with [Fields] or one
-// by one.
+// Unstructured is the form for kinds without a Go type: those of other projects, and those
+// that a user names. The objects are *unstructured.Unstructured, of any shape, so that each
+// object decodes. Trim reads the few fields that it needs, with [Fields] or one by one.
 //
-// A table of this form shares the watch of a resource with tables of other forms, at the
-// cost of a conversion: built-in kinds come as protobuf and are made unstructured, custom
-// resources come unstructured and are made what the other form says.
+// A table of this form shares the watch of a resource with tables of other forms. Objects are
+// then converted: built-in kinds come as protobuf and are made unstructured, custom resources
+// come unstructured and are converted to the Go type of the other form.
 func Unstructured() Form {
 	return Form{
 		newList:    func() runtime.Object { return &unstructured.UnstructuredList{} },
@@ -33,10 +32,9 @@ func Unstructured() Form {
 	}
 }
 
-// Fields fills a struct, whose fields have the JSON names of those of an object, and
-// returns an error when one of them has another type in the object; the struct is then
-// not to be used. What the struct has no field for is not looked at. The struct shares
-// nothing with the object but strings.
+// Fields fills a struct from the fields of an object with the same JSON names; other fields of
+// the object are not read. It returns an error when a field has another type in the object; the
+// struct must not be used then. The struct shares nothing with the object but strings.
 func Fields(u *unstructured.Unstructured, into any) error {
 	err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, into)
 	if err == nil {
@@ -45,8 +43,8 @@ func Fields(u *unstructured.Unstructured, into any) error {
 	return fmt.Errorf("read %s %s/%s: %w", u.GetKind(), u.GetNamespace(), u.GetName(), fieldError(u, into, err))
 }
 
-// fieldError returns an error that names the field that can't be read, which the one
-// given doesn't.
+// fieldError returns an error that names the field that can't be read; the given error
+// doesn't name it.
 func fieldError(u *unstructured.Unstructured, into any, err error) error {
 	text, jsonErr := json.Marshal(u.Object)
 	if jsonErr != nil {
@@ -56,12 +54,12 @@ func fieldError(u *unstructured.Unstructured, into any, err error) error {
 	if !errors.As(json.Unmarshal(text, into), &mismatch) {
 		return err
 	}
-	return fmt.Errorf("field %s has a JSON %s where there has to be something else; see the definition of the kind",
+	return fmt.Errorf("field %s has a JSON %s, which is not its type; see the definition of the kind",
 		strings.TrimPrefix(mismatch.Field, "."), mismatch.Value)
 }
 
-// withLoose returns the form that serves kinds of this form, which is not loose, and of
-// one that is.
+// withLoose returns the form that serves kinds of this form, which isn't loose, and of a loose
+// one.
 func (f Form) withLoose(loose Form) Form {
 	if !f.protobuf() {
 		return loose // the Go types of custom resources don't have all fields
@@ -70,7 +68,7 @@ func (f Form) withLoose(loose Form) Form {
 	return f
 }
 
-// object returns an object of the resource in this form: it comes in another one when
+// object converts an object of the resource to this form. Objects come in another form when
 // tables of several forms share a watch.
 func (f Form) object(obj runtime.Object, r schema.GroupVersionResource) (runtime.Object, error) {
 	u, loose := obj.(*unstructured.Unstructured)

@@ -104,7 +104,7 @@ func TestNewJoinsUnstructuredTables(t *testing.T) {
 	}
 }
 
-// What one table can do without, an unstructured one beside it is given all the same.
+// An unstructured table gets all fields, also those that another table of the watch doesn't read.
 func TestUnstructuredTableReadsEverything(t *testing.T) {
 	pods := Pods()
 	pods.Form = pods.Form.Without("spec.containers.image")
@@ -117,8 +117,7 @@ func TestUnstructuredTableReadsEverything(t *testing.T) {
 	}
 }
 
-// An object that can't be made into what a table takes is a problem, and costs that table
-// only.
+// An object that can't be converted to the form of a table is a problem, for that table only.
 func TestUnstructuredObjectThatHasNoType(t *testing.T) {
 	var problems []Problem
 	var names []string
@@ -139,23 +138,8 @@ func TestUnstructuredObjectThatHasNoType(t *testing.T) {
 	}
 }
 
-const thingCRD = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: things.unstructured.example.com}
-spec:
-  group: unstructured.example.com
-  names: {kind: Thing, plural: things}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`
-
-// With a real API server: a kind that comes to exist later, without a Go type, and
-// unstructured tables that share the watches of others.
+// With a real API server: a kind without a Go type that is defined later, and unstructured
+// tables that share the watches of others.
 func TestClusterFollowsUnstructured(t *testing.T) {
 	api := kubetest.StartOwn(t, kubetest.Options{CRDs: "../deploy/crds"})
 	namespace := api.Namespace(t)
@@ -189,7 +173,7 @@ func TestClusterFollowsUnstructured(t *testing.T) {
 		t.Errorf("the tables of ServiceProfiles hold %+v and %v", r.get(profile), profiles.Get(namespace, profile.Name))
 	}
 
-	api.Apply(t, thingCRD, "")
+	api.Apply(t, tolerantCRD("Thing", things.kind.Resource), "")
 	await(t, c, "thing", Synced, "")
 	api.Apply(t, `{apiVersion: unstructured.example.com/v1, kind: Thing, metadata: {name: a}, anything: [1, {b: c}]}`, namespace)
 	kubetest.Eventually(t, 30*time.Second, func() error {

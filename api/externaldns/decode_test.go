@@ -68,7 +68,7 @@ func TestDecodeDNSRecord(t *testing.T) {
 	}
 }
 
-// What is wrong in one object, or in one of its endpoints, costs nothing else.
+// A bad object, or a bad endpoint of an object, leaves all others usable.
 func TestDecodeListWithBadObjects(t *testing.T) {
 	text := `{"items":[
 		{"metadata":{"name":"a"},"spec":{"endpoints":[{"dnsName":"a","recordTTL":"1m"},{"dnsName":"b"}]},"status":{"observedGeneration":"1"}},

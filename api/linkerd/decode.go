@@ -25,8 +25,8 @@ func (s *ServiceProfileSpec) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decodeSpec first brings the tree into the one shape that the Go types have,
-// so that the types themselves stay plain and the work linear in its size.
+// decodeSpec first rewrites the tree to the shape of the Go types, so that the
+// types stay plain and the time is linear in the size of the tree.
 func decodeSpec(data []byte) (ServiceProfileSpec, error) {
 	var tree any
 	if err := json.Unmarshal(data, &tree); err != nil {
@@ -45,8 +45,8 @@ func decodeSpec(data []byte) (ServiceProfileSpec, error) {
 	return ServiceProfileSpec(p), err
 }
 
-// straighten rewrites the tolerated shapes of a spec in place. What it does not
-// recognize it leaves for the decoder to refuse.
+// straighten rewrites the accepted shapes of a spec in place. It leaves other
+// shapes as they are, and the decoder refuses them.
 func straighten(tree any) error {
 	spec, ok := tree.(map[string]any)
 	if !ok {
@@ -83,8 +83,8 @@ func straightenRoute(tree any) error {
 	return nil
 }
 
-// straightenMatch turns each "not" that is a list into the one condition that
-// it stands for.
+// straightenMatch replaces each "not" that is a list by the one condition that
+// the list stands for.
 func straightenMatch(tree any, depth int) error {
 	if depth > MaxMatchDepth {
 		return errTooDeep
@@ -105,8 +105,8 @@ func straightenMatch(tree any, depth int) error {
 	return nil
 }
 
-// noneOf returns the condition that must not hold for none of list to hold. No
-// conditions at all say nothing. A null stays where it is, to be refused.
+// noneOf returns the condition for "not" that means that none of list holds, nil
+// for an empty list. A null stays where it is: the decoder refuses it.
 func noneOf(list []any) any {
 	switch {
 	case len(list) == 0:
@@ -118,8 +118,8 @@ func noneOf(list []any) any {
 	}
 }
 
-// portTexts returns the ports of an opaquePorts field as sorted text. The field
-// decides nothing, so what is no port is left out and never a reason to refuse.
+// portTexts returns the ports of an opaquePorts field as sorted text. Nothing
+// depends on the field, so what is no port is left out and no error.
 func portTexts(field any) []string {
 	var ports []string
 	add := func(port any) {

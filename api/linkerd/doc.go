@@ -5,16 +5,17 @@
 // Package linkerd holds the Go types of the API group linkerd.io/v1alpha2, of
 // which Signpost reads one kind: ServiceProfile.
 //
-// Package kube decodes objects with these types and turns them into values of
-// package catalog; nothing writes them. The custom resource definition in
+// Package kube/kinds makes values of package catalog from objects of these
+// types; nothing writes them. serviceprofile.go has the types, decode.go decodes
+// them, register.go adds them to a scheme. The custom resource definition in
 // deploy/crds is generated from the comments here by "make generate".
 //
 // # Tolerance
 //
 // A list is decoded as a whole, so one object that does not decode would hide
-// all the others. Decoding a ServiceProfileSpec therefore never fails: what
-// does not fit is reported in its Problem field. Two shapes that circulate are
-// read as meant: "not" as a list, and "opaquePorts" as a map.
+// all others. Decoding a ServiceProfileSpec therefore never fails: the Problem
+// field says what does not fit. Two shapes that users write are accepted, too:
+// "not" as a list, and "opaquePorts" as a map.
 //
 // # Versions
 //

@@ -5,8 +5,8 @@
 // Package policy holds the Go types of the API group policy.linkerd.io/v1beta3,
 // of which Signpost reads one kind: Server.
 //
-// Package kube decodes objects with these types and turns them into values of
-// package catalog; nothing writes them. The custom resource definition in
+// Package kube/kinds makes values of package catalog from objects of these
+// types; nothing writes them. The custom resource definition in
 // deploy/crds is generated from the comments here by "make generate".
 //
 // # Tolerance

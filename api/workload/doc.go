@@ -6,8 +6,8 @@
 // workload.linkerd.io/v1beta1, of which Signpost reads one kind:
 // ExternalWorkload, a machine outside the cluster that serves like a Pod.
 //
-// Package kube decodes objects with these types and turns them into values of
-// package catalog; nothing writes them. The custom resource definition in
+// Package kube/kinds makes values of package catalog from objects of these
+// types; nothing writes them. The custom resource definition in
 // deploy/crds is generated from the comments here by "make generate".
 //
 // # Tolerance

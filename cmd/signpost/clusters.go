@@ -15,14 +15,14 @@ func newClustersCommand(s streams) *cobra.Command {
 		Use:   "clusters",
 		Short: "Show the clusters that a running signpost is linked with",
 		Long: `Show the clusters that a running signpost is linked with, and the Secrets that
-were meant to link one and can't be used. The admin server of its destination role
-answers, so that what is shown is what that process knows; from outside of the
-cluster, forward the port first:
+should link one but can't be used. The admin server of a process with the
+destination role says what that process knows. From outside of the cluster, forward
+the port first:
 
   kubectl port-forward --namespace linkerd deploy/linkerd-destination 9996 &
 
-A cluster is connecting until everything has been read once, then synced, and stale
-while it can't be read: what was known last is served then.`,
+A cluster is connecting until everything has been read once, then synced. While it
+can't be read it is stale, and signpost serves what it knew last.`,
 		Example: `  signpost clusters
   signpost clusters --addr 10.42.0.7:9996 -o json`,
 		Args: noArguments,

@@ -11,10 +11,10 @@ func newControllersCommand(s streams) *cobra.Command {
 	c.RunsControllers = true
 	cmd := &cobra.Command{
 		Use:   "controllers",
-		Short: "Write Endpoints and EndpointSlices, in the place of the Kubernetes controllers",
-		Long: `Write Endpoints and EndpointSlices, in the place of controllers of the Kubernetes
-controller manager and of Linkerd. Flags that the controller manager has, too, have
-its names. Switch the controllers off there:
+		Short: "Write Endpoints and EndpointSlices, in place of the Kubernetes controllers",
+		Long: `Write Endpoints and EndpointSlices, in place of controllers of the Kubernetes
+controller manager and of Linkerd. Flags that the controller manager also has are
+named as there. Switch these controllers off in the controller manager:
 
   --controllers=*,-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller
 
@@ -25,7 +25,7 @@ The controllers are
   mirroring          EndpointSlices of Endpoints that somebody wrote by hand
   externalworkloads  EndpointSlices of Services that select ExternalWorkloads
 
-and the names of the controller manager are understood, too.`,
+and the names that the controller manager has for them are accepted too.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runFlags(cmd.Context(), c, s)

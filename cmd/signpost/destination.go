@@ -12,9 +12,9 @@ func newDestinationCommand(s streams) *cobra.Command {
 	var printOnly bool
 	cmd := &cobra.Command{
 		Use:   "destination",
-		Short: "Serve the Destination API, in the place of Linkerd's destination controller",
-		Long: `Serve the Linkerd Destination API, in the place of Linkerd's destination
-controller. The flags are those of that program, with one dash or two, and a few more.`,
+		Short: "Serve the Destination API, in place of Linkerd's destination controller",
+		Long: `Serve the Linkerd Destination API, in place of Linkerd's destination controller.
+The flags are those of that program, with one dash or two; a few flags are added.`,
 		Args:        noArguments,
 		Annotations: map[string]string{dropIn: "linkerd destination"},
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -5,16 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/signpostd/signpost/dns/plugins"
 )
 
-// What a run without a cluster needs.
+// emptyRun is a run that needs no cluster.
 const emptyRun = "dns --source=empty --provider=inmemory --policy=sync --once --dry-run"
 
-// TestDNSCommand: case 197: `--once --dry-run` with inmemory ends well; an unknown provider,
-// a missing policy, a bad log format, a failing source don't.
+// TestDNSCommand has case 197: `--once --dry-run` with inmemory succeeds, but it fails with an
+// unknown provider, without a policy, with a bad log format, and when a source fails.
 func TestDNSCommand(t *testing.T) {
 	t.Setenv("KUBECONFIG", "nonesuch")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
@@ -31,11 +29,11 @@ func TestDNSCommand(t *testing.T) {
 		"case 197: failing source":    {args: "dns --source=connector --connector-source-server=127.0.0.1:1 --provider=inmemory --policy=sync --once --dry-run", code: 1},
 		"no cluster":                  {args: "dns --source=service --provider=inmemory --policy=sync --once", code: 1},
 		"no cluster for a lease":      {args: "dns --source=empty --provider=inmemory --policy=sync --leader-elect", code: 1},
-		"once with a lease":           {args: emptyRun + " --leader-elect", code: 2, err: "--once, --leader-elect: a process that does its work once doesn't wait for a Lease: leave one of them out"},
-		"provider of another time":    {args: "dns --source=empty --provider=aws --policy=sync --once", code: 2, err: "--provider=aws: not supported yet: use one of PROVIDERS"},
-		"flag of another time":        {args: emptyRun + " --aws-zone-type=public", code: 2, err: "--aws-zone-type=public: not supported yet: the provider aws"},
-		"switch of another time":      {args: emptyRun + " --cloudflare-proxied", code: 2, err: "--cloudflare-proxied=true: not supported yet: the provider cloudflare"},
-		"secret of another time":      {args: emptyRun + " --godaddy-api-key=hidden", code: 2, err: "--godaddy-api-key: not supported yet: the provider godaddy"},
+		"once with a lease":           {args: emptyRun + " --leader-elect", code: 2, err: "--once, --leader-elect: a process that publishes once doesn't take part in elections: leave one of them out"},
+		"provider that is missing":    {args: "dns --source=empty --provider=aws --policy=sync --once", code: 2, err: "--provider=aws: not supported yet: use one of PROVIDERS"},
+		"flag that is missing":        {args: emptyRun + " --aws-zone-type=public", code: 2, err: "--aws-zone-type=public: not supported yet: the provider aws"},
+		"switch that is missing":      {args: emptyRun + " --cloudflare-proxied", code: 2, err: "--cloudflare-proxied=true: not supported yet: the provider cloudflare"},
+		"secret that is missing":      {args: emptyRun + " --godaddy-api-key=hidden", code: 2, err: "--godaddy-api-key: not supported yet: the provider godaddy"},
 		"settings of the provider":    {args: "dns --source=empty --provider=rfc2136 --policy=sync --once --rfc2136-gss-tsig --rfc2136-insecure", code: 2},
 		"unknown flag":                {args: emptyRun + " --polcy=sync", code: 2, err: "unknown flag --polcy: did you mean --policy?"},
 		"rates":                       {args: emptyRun + " --kube-api-qps=0", code: 2, err: "--kube-api-qps, --kube-api-burst: must be more than 0"},
@@ -65,28 +63,7 @@ func allProviders() string {
 	return strings.Join(names, ", ")
 }
 
-// Switches can be turned off as ExternalDNS has it, on the whole command line.
-func TestDropInNegations(t *testing.T) {
-	tests := map[string]struct{ args, want string }{
-		"switch":          {args: "dns --no-events --source a", want: "dns --events=false --source a"},
-		"plan":            {args: "plan --no-exclude-unschedulable", want: "plan --exclude-unschedulable=false"},
-		"value of a flag": {args: "dns --txt-prefix --no-events --no-once", want: "dns --txt-prefix --no-events --once=false"},
-		"other commands":  {args: "run --no-events", want: "run --no-events"},
-		"unknown":         {args: "dns --no-nonesuch", want: "dns --no-nonesuch"},
-		"not a switch":    {args: "dns --no-policy", want: "dns --no-policy"},
-		"after the end":   {args: "dns -- --no-events", want: "dns -- --no-events"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			got := dropInArgs(newRootCommand(streams{}), strings.Fields(tt.args))
-			if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// The environment reaches the command; flags that are given win.
+// The command reads its environment. Flags that are given override it.
 func TestDNSEnvironment(t *testing.T) {
 	t.Setenv("EXTERNAL_DNS_SOURCE", "empty\nempty")
 	t.Setenv("EXTERNAL_DNS_PROVIDER", "inmemory")

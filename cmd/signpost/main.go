@@ -2,18 +2,16 @@
 // once and tells every caller where a service lives, in the form that caller
 // understands.
 //
-// This package is flags, config files and wiring, and nothing else. Every command is a
-// file of its own that returns a *cobra.Command; what it does for the command is a
-// function over an options struct. The settings of a role, with their flags, places in
-// the config file and defaults, are one table ([destinationOptions],
-// [controllersOptions]), so that `signpost destination`, say, and `signpost run` can't
-// drift apart. The roles of a process share one cluster, that is, one watch of each kind:
-// a [role] says which tables it needs, and newProcess puts them together. A command that
-// takes the place of a program with flags of one dash accepts one dash or two.
+// This package is the command line, and nothing else. Every command is a file of its own that
+// returns a *cobra.Command; root.go has what they share. Package settings has the flags of
+// the roles, and package process runs the roles: run, destination, controllers and dns are
+// ways to tell it which. Package preview is behind plan, and package ask behind get, profile
+// and clusters. A command that replaces a program accepts the flags of that program: with one
+// dash or two for Linkerd's, with --no- before them for those of ExternalDNS.
 //
-// The exit code is 0 for success, 1 for a failure, 2 when what was asked for can't be
-// understood: a flag, an argument or the config file. `signpost plan` is different: 2 is
-// that something would be changed, and every failure is 1.
+// The exit code is 0 for success, 1 for a failure, and 2 for a mistake in a flag, an
+// argument or the config file. `signpost plan` differs: 2 says that something would be
+// changed, and every failure is 1.
 //
 // # Concurrency
 //
@@ -39,19 +37,20 @@ const (
 	exitUsage   = 2
 )
 
-// notice makes client-go find out within 15 s, instead of 45, that an API server has
-// stopped answering on a connection that is open. What the user has set stands.
-var notice = map[string]string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS": "10", "HTTP2_PING_TIMEOUT_SECONDS": "5"}
+// pings are environment variables of client-go. With them it takes 15 s instead of 45 to
+// notice that an API server no longer answers on an open connection. A user who has set a
+// variable overrides it.
+var pings = map[string]string{"HTTP2_READ_IDLE_TIMEOUT_SECONDS": "10", "HTTP2_PING_TIMEOUT_SECONDS": "5"}
 
 func main() {
-	for name, seconds := range notice {
+	for name, seconds := range pings {
 		if _, set := os.LookupEnv(name); !set {
 			os.Setenv(name, seconds) // fails for impossible names only
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// From the first signal on, signals have their usual effect again: the second one
-	// ends the process.
+	// After the first signal, signals have their usual effect again: the second one ends the
+	// process.
 	context.AfterFunc(ctx, stop)
 	code := execute(ctx, os.Args[1:], streams{out: os.Stdout, err: os.Stderr})
 	stop()

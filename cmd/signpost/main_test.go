@@ -40,7 +40,7 @@ func TestExecute(t *testing.T) {
 		// out and err are the last lines; err without its prefix.
 		out, err string
 	}{
-		"nothing":                  {code: 2, err: "no command given: name one of those above"},
+		"nothing":                  {code: 2, err: "no command given: use one of those above"},
 		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of clusters, completion, controllers, destination, dns, get, plan, profile, run, version`},
 		"start of a command":       {args: "dest", code: 2, err: `unknown command "dest": did you mean "destination"?`},
 		"nearly a command":         {args: "destinatoin", code: 2, err: `unknown command "destinatoin": did you mean "destination"?`},
@@ -54,7 +54,7 @@ func TestExecute(t *testing.T) {
 		"unknown far-off flag":     {args: "destination --xyz", code: 2, err: `unknown flag --xyz: see "signpost destination --help"`},
 		"unknown letter":           {args: "get -q", code: 2, err: `unknown flag -q: see "signpost get --help"`},
 		"bad bool":                 {args: "destination -enable-ipv6=maybe", code: 2, err: "--enable-ipv6=maybe: must be true or false"},
-		"bool before its value":    {args: "destination -enable-ipv6 false", code: 2, err: `unexpected argument "false": "signpost destination" takes flags only; the value of a boolean flag follows an equals sign, as in --flag=false`},
+		"bool before its value":    {args: "destination -enable-ipv6 false", code: 2, err: `unexpected argument "false": "signpost destination" takes flags only; give a boolean flag its value with an equals sign, as in --flag=false`},
 		"bad number":               {args: "destination -stream-queue-capacity many", code: 2, err: "--stream-queue-capacity=many: must be a whole number"},
 		"negative number":          {args: "destination -stream-queue-capacity -1", code: 2, err: "--stream-queue-capacity=-1: must be at least 1, although it has no effect"},
 		"bad duration":             {args: "destination --shutdown-grace=10", code: 2, err: "--shutdown-grace=10: must be a duration with its unit, such as 10s or 1m30s"},
@@ -63,9 +63,9 @@ func TestExecute(t *testing.T) {
 		"slices off, IPv6 on":      {args: "destination -enable-endpoint-slices=false", code: 2, err: "--enable-ipv6=true: IPv6 addresses are in EndpointSlices only: set --enable-ipv6 to false or --enable-endpoint-slices to true"},
 		"unknown controller":       {args: "controllers --controllers=endpointslice,mirror", code: 2, err: `--controllers=endpointslice,mirror: unknown controller "mirror": did you mean mirroring?`},
 		"controllers, one dash":    {args: "controllers -controllers=endpoints", code: 2, err: `unknown flag -controllers=endpoints: see "signpost controllers --help"`},
-		"controllers argument":     {args: "controllers endpoints", code: 2, err: `unexpected argument "endpoints": "signpost controllers" takes flags only; the value of a boolean flag follows an equals sign, as in --flag=false`},
+		"controllers argument":     {args: "controllers endpoints", code: 2, err: `unexpected argument "endpoints": "signpost controllers" takes flags only; give a boolean flag its value with an equals sign, as in --flag=false`},
 		"bad float":                {args: "controllers --kube-api-qps=many", code: 2, err: "--kube-api-qps=many: must be a number"},
-		"run without a file":       {args: "run", code: 2, err: "--config: a path is missing: name a config file"},
+		"run without a file":       {args: "run", code: 2, err: "--config: none given: name a config file"},
 		"run with a missing file":  {args: "run --config testdata/config/nonesuch.yaml", code: 2, err: "read the config file: open testdata/config/nonesuch.yaml: no such file or directory"},
 		"run without a role":       {args: "run --config ../../internal/settings/testdata/config/norole.good.yaml", code: 2, err: "../../internal/settings/testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers or dns"},
 		"get nothing":              {args: "get", code: 2, err: "no authority given: name one, such as web.emojivoto.svc.cluster.local:80"},
@@ -128,6 +128,8 @@ func TestVersionJSON(t *testing.T) {
 	}
 }
 
+// The dashes are those of Linkerd for destination; for dns and plan, --no-NAME is as in
+// ExternalDNS.
 func TestDropInArgs(t *testing.T) {
 	tests := map[string]struct{ args, want string }{
 		"nothing":        {},
@@ -136,6 +138,14 @@ func TestDropInArgs(t *testing.T) {
 		"not a command":  {args: "nonesuch -o json", want: "nonesuch -o json"},
 		"flag at first":  {args: "-h destination", want: "-h destination"},
 		"the completion": {args: "__complete destination -a", want: "__complete destination -a"},
+
+		"switch":          {args: "dns --no-events --source a", want: "dns --events=false --source a"},
+		"plan":            {args: "plan --no-exclude-unschedulable", want: "plan --exclude-unschedulable=false"},
+		"value of a flag": {args: "dns --txt-prefix --no-events --no-once", want: "dns --txt-prefix --no-events --once=false"},
+		"other commands":  {args: "run --no-events", want: "run --no-events"},
+		"unknown":         {args: "dns --no-nonesuch", want: "dns --no-nonesuch"},
+		"not a switch":    {args: "dns --no-policy", want: "dns --no-policy"},
+		"after the end":   {args: "dns -- --no-events", want: "dns -- --no-events"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +157,7 @@ func TestDropInArgs(t *testing.T) {
 	}
 }
 
-// endless is a Destination server whose streams bring one message and go on.
+// endless is a Destination server whose streams bring one message and stay open.
 type endless struct {
 	pb.UnimplementedDestinationServer
 }
@@ -162,7 +172,7 @@ func (endless) Get(_ *pb.GetDestination, stream grpc.ServerStreamingServer[pb.Up
 	return nil
 }
 
-// The command as a process: the first interrupt ends it, with success.
+// The command runs as a process of its own. The first interrupt ends it with success.
 func TestGetEndsOnInterrupt(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

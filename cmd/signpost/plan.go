@@ -12,17 +12,17 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-// exitDiffers is the status of `signpost plan` when something would be changed. Its errors
-// of usage have that of other errors, so that scripts can tell them from a difference.
+// exitDiffers is the exit code of `signpost plan` when something would be changed.
 const exitDiffers = 2
 
-// errDiffers says that a plan isn't empty, which was printed.
+// errDiffers says that the plan, which was printed, has changes.
 var errDiffers = errors.New("something would be changed")
 
-// usageFails marks a command whose errors of usage have the status of a failure.
+// usageFails marks a command for whose usage errors the exit code is exitFailure, so that
+// scripts can tell them from exitDiffers.
 const usageFails = "signpost.dev/usage-fails"
 
-// planCommand is the flags of `signpost plan`.
+// planCommand holds the values of the flags of `signpost plan`.
 type planCommand struct {
 	*settings.DNSFlags
 	inputs preview.Inputs
@@ -37,13 +37,13 @@ Objects are read from the cluster or, with -f, from manifests: files, directorie
 provider or, with --zone-file, from master files (RFC 1035), such as stored zone
 transfers; --provider may then be left out.
 
-The exit status is 0 when nothing would be changed, 2 when something would be, and 1
-after an error. What can't be had, because somebody else owns a name or an object is
-invalid, is shown with the reason, and doesn't count as a change.
+The exit code is 0 when nothing would be changed, 2 when something would be, and 1
+after an error. A record that can't be published, because somebody else owns its name
+or its object is invalid, is shown with the reason. It doesn't count as a change.
 
 With -o json the output is one object:
 
-  differs   true when the exit status is 2, unless there are errors
+  differs   whether something would be changed
   zones     list of
     zone, id  name, and the provider's own name for it
     changes   list of {action, name, type, setIdentifier, old, new, objects}: action is
@@ -52,14 +52,15 @@ With -o json the output is one object:
     held      deletions that the budget doesn't allow, if there are any: {hash,
               deletions}; signpost dns --approve-plan=HASH makes them
   problems  list of {zone, name, reason, objects}: records that objects ask for and
-            that can't be had, or that wait, and why
+            that are not published, or not yet, and why
   errors    list of texts: what could not be read or checked
 
-Fields are added, but not renamed nor removed. Ownership records are not shown.`
+Later versions may add fields, but never rename or remove any. Ownership records are
+not shown.`
 
 func newPlanCommand(s streams) *cobra.Command {
 	c := &planCommand{DNSFlags: settings.NewDNSFlags(), output: settings.OutputTable}
-	// What is wrong is shown in the plan; the log is for finding out more.
+	// The plan itself shows what is wrong; the log is for finding out more.
 	c.Config.Process.LogLevel = "fatal"
 	cmd := &cobra.Command{
 		Use:         "plan",
@@ -74,9 +75,8 @@ func newPlanCommand(s streams) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	c.Add(flags)
-	c.AddProcess(flags)
-	// So that the flags of signpost dns can be given as they are.
+	c.AddFlags(flags)
+	// They do nothing here, but a command line of signpost dns may have them.
 	for _, name := range []string{
 		"metrics-address", "enable-pprof", "shutdown-grace", "kube-api-request-timeout", "request-timeout", "kube-api-qps", "kube-api-burst",
 		"version", "leader-elect", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period",
@@ -84,8 +84,8 @@ func newPlanCommand(s streams) *cobra.Command {
 	} {
 		flags.Lookup(name).Hidden = true
 	}
-	flags.StringArrayVarP(&c.inputs.Manifests, "filename", "f", nil, "`path` of manifests, in the place of a cluster; - is standard input; may be repeated")
-	flags.StringArrayVar(&c.inputs.ZoneFiles, "zone-file", nil, "`path` of a master file of a zone, in the place of the provider; may be repeated")
+	flags.StringArrayVarP(&c.inputs.Manifests, "filename", "f", nil, "`path` of manifests to read instead of a cluster; - is standard input; may be repeated")
+	flags.StringArrayVar(&c.inputs.ZoneFiles, "zone-file", nil, "`path` of the master file of a zone to read instead of the provider's; may be repeated")
 	flags.VarP(settings.Choice(&c.output, settings.OutputTable, settings.OutputJSON), "output", "o", "`format`: table or json")
 	return cmd
 }
@@ -102,7 +102,7 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 	}
 	log, err := process.StartLog(c.Config.Process, s.err)
 	if err != nil {
-		return fmt.Errorf("start the log: %w", err)
+		return err
 	}
 	p, err := preview.Make(cmd.Context(), c.DNSFlags, c.inputs, log)
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 	"github.com/signpostd/signpost/internal/preview"
 )
 
-// TestPlan runs `signpost plan` as testdata/plan/*.txtar say. The section args has the
-// arguments, one on a line; status, stdout and stderr are what has to come of them, which -update
-// rewrites; stdin is standard input. Other sections are files.
+// TestPlan runs `signpost plan` as the files testdata/plan/*.txtar say. The section args has
+// the arguments, one on each line, and stdin has standard input. status, stdout and stderr are
+// the expected results, which -update rewrites. Other sections are files to create.
 func TestPlan(t *testing.T) {
 	files, err := filepath.Glob("testdata/plan/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -125,7 +125,7 @@ a-older TXT "heritage=external-dns,external-dns/owner=default,external-dns/resou
 `
 )
 
-// The secrets of all flags are in nothing that the command writes, whatever becomes of them.
+// The command writes no secret, whether it uses, refuses or ignores the flag.
 func TestPlanShowsNoSecrets(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "objects.yaml", []byte(planObjects1))
@@ -166,8 +166,8 @@ func TestPlanShowsNoSecrets(t *testing.T) {
 	check("environment", exitFailure)
 }
 
-// A plan has the same hash for whoever makes it: held deletions can be looked at with plan
-// and approved for dns.
+// The hash doesn't depend on the settings of who makes the plan: one can look at held
+// deletions with plan, and approve them for dns.
 func TestPlanHash(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "objects.yaml", []byte(planObjects1))

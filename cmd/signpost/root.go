@@ -17,7 +17,7 @@ const rootHelp = `Signpost watches a Kubernetes cluster once and tells every cal
 lives, in the form that caller understands.
 
 In the cluster, start it with a config file, or with the flags of the program
-whose place it takes:
+that it replaces:
 
   signpost run --config signpost.yaml
   signpost destination --cluster-domain=cluster.local
@@ -29,11 +29,11 @@ From anywhere, ask a Destination server what it answers:
   signpost get web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086 --watch
   signpost profile web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086
 
-or what would be changed in DNS:
+See what would be changed in DNS:
 
   signpost plan --source=service --provider=rfc2136 --policy=sync
 
-and how the clusters are that it is linked with:
+Ask a running signpost which clusters it is linked with:
 
   signpost clusters --addr 127.0.0.1:9996`
 
@@ -45,14 +45,14 @@ func newRootCommand(s streams) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          knownCommand,
-		// Flags belong to commands.
+		// There are flags of commands only.
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cmd.SetOut(s.err)
 			if err := cmd.Help(); err != nil {
 				return err
 			}
-			return settings.Usagef("no command given: name one of those above")
+			return settings.Usagef("no command given: use one of those above")
 		},
 	}
 	root.SetOut(s.out)
@@ -62,8 +62,8 @@ func newRootCommand(s streams) *cobra.Command {
 	return root
 }
 
-// knownCommand is called with what was given to the root command itself, so that every
-// argument is a command that doesn't exist.
+// knownCommand refuses the arguments of the root command: each is meant as a command, but
+// there is no such command.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -85,7 +85,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return settings.Usagef("unexpected argument %q: %q takes flags only; the value of a boolean flag follows an equals sign, as in --flag=false", args[0], cmd.CommandPath())
+	return settings.Usagef("unexpected argument %q: %q takes flags only; give a boolean flag its value with an equals sign, as in --flag=false", args[0], cmd.CommandPath())
 }
 
 // explainFlagError says which flag is wrong and what to do about it.
@@ -97,9 +97,9 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		if provider.IsSecret(invalid.GetFlag()) {
-			return settings.Usagef("--%s: %w", invalid.GetFlag().Name, errors.Unwrap(invalid))
+			return settings.Usagef("--%s: %w", invalid.GetFlag().Name, settings.ReasonOf(invalid))
 		}
-		return settings.Usagef("--%s=%s: %w", invalid.GetFlag().Name, invalid.GetValue(), errors.Unwrap(invalid))
+		return settings.Usagef("--%s=%s: %w", invalid.GetFlag().Name, invalid.GetValue(), settings.ReasonOf(invalid))
 	}
 	var missing *pflag.ValueRequiredError
 	if errors.As(err, &missing) {
@@ -121,16 +121,16 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	return settings.Usagef("unknown flag --%s: see %q", err.GetSpecifiedName(), cmd.CommandPath()+" --help")
 }
 
-// dropIn marks a command that takes the place of a program whose flags follow Go's
-// flag package: one dash or two. negations marks one that takes the place of ExternalDNS,
-// which has --no-flag for each flag that is on or off.
+// dropIn marks a command that replaces a program whose flags are those of Go's flag
+// package, with one dash or two. negations marks a command that replaces ExternalDNS, which
+// has a flag --no-NAME for every boolean flag.
 const (
 	dropIn    = "signpost.dev/drop-in"
 	negations = "signpost.dev/negations"
 )
 
-// dropInArgs returns the arguments of the process, with those of a drop-in command as
-// the flag library here wants them.
+// dropInArgs returns the arguments of the process, with the flags of a marked command in the
+// form that pflag understands.
 func dropInArgs(root *cobra.Command, args []string) []string {
 	if len(args) == 0 {
 		return args

@@ -23,7 +23,7 @@ The file begins with
   kind: ` + settings.Kind + `
 
 and has the sections kubeconfig, log, admin, shutdownGrace and one for each role:
-destination, controllers, dns. A role runs when its section is there, be it empty.`,
+destination, controllers, dns. A role runs when its section is there, even if empty.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runConfig(cmd.Context(), file, s)
@@ -35,7 +35,7 @@ destination, controllers, dns. A role runs when its section is there, be it empt
 
 func runConfig(ctx context.Context, file string, s streams) error {
 	if file == "" {
-		return settings.Usagef("--config: a path is missing: name a config file")
+		return settings.Usagef("--config: none given: name a config file")
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -51,7 +51,7 @@ func runConfig(ctx context.Context, file string, s streams) error {
 	return process.Run(ctx, c, s.err)
 }
 
-// runFlags runs the roles of a command line.
+// runFlags runs the roles that a command has set up from its flags.
 func runFlags(ctx context.Context, c settings.Config, s streams) error {
 	var err error
 	if c.Remarks, err = settings.CheckFlags(c.Sections()...); err != nil {

@@ -14,7 +14,7 @@ func BenchmarkPlan(b *testing.B) {
 	for name, bc := range map[string]struct {
 		service *corev1.Service
 		pods    []*corev1.Pod
-		settled bool // what is stored is what is wanted
+		settled bool // there is nothing to write
 	}{
 		"50 pods, unchanged":                     {serviceFoo(), crowd(50), true},
 		"20 pods, create":                        {serviceFoo(), crowd(20), false},

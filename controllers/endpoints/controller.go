@@ -26,8 +26,8 @@ const (
 	Component = "endpoint-controller"
 
 	queueName = "endpoint"
-	// leaderAnnotation is on Endpoints that some old program uses as a lock, which are not
-	// left over from a Service (§8.2).
+	// leaderAnnotation marks Endpoints that an old program uses as a lock for the election of
+	// its leader. They have no Service, and are not left over from one (§8.2).
 	leaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
 )
 
@@ -104,8 +104,8 @@ func (c *Controller) PodsChanged(namespace string, services []string) {
 }
 
 // EndpointsChanged is to be called after Endpoints have come, changed or gone. Those of
-// a Service that selects pods are put right when somebody else has changed them; the
-// Kubernetes controller waits for another reason (spec/endpoints.md §4.5).
+// a Service that selects pods are repaired when somebody else has changed them. The
+// Kubernetes controller leaves them until the Service or its pods change (spec/endpoints.md §4.5).
 func (c *Controller) EndpointsChanged(old, now *watched.EncodedEndpoints) {
 	if !c.loop.Running() {
 		return

@@ -10,7 +10,7 @@ import (
 )
 
 // podIP returns the first IP of a pod that is of the family of the Service, in
-// normal form (spec/endpoints.md §5.4). One that can't be read is passed over (K14).
+// normal form (spec/endpoints.md §5.4). An IP that can't be parsed is skipped (K14).
 func podIP(service *corev1.Service, pod *watched.Pod) (string, bool) {
 	v6 := wantsIPv6(service, pod)
 	for _, text := range pod.IPs {
@@ -24,8 +24,8 @@ func podIP(service *corev1.Service, pod *watched.Pod) (string, bool) {
 	return "", false
 }
 
-// wantsIPv6 returns the family that addresses must have. Services that watch
-// events deliver may lack the families that reading them would show.
+// wantsIPv6 reports whether addresses must be IPv6. A Service that comes from a watch may
+// lack the families that the API server fills in when it answers a read.
 func wantsIPv6(service *corev1.Service, pod *watched.Pod) bool {
 	switch {
 	case len(service.Spec.IPFamilies) > 0:
@@ -42,14 +42,15 @@ func isIPv6(text string) bool {
 	return ok && ip.Is6()
 }
 
-// isNormalIPv4 reports whether a text is an IPv4 address in normal form, the only one that
-// netip takes. Nearly all IPs are, and need not be written anew to find out.
+// isNormalIPv4 reports whether a text is an IPv4 address in normal form, the only form that
+// netip accepts. Nearly all IPs are, so that they need not be formatted and compared.
 func isNormalIPv4(text string) bool {
 	ip, err := netip.ParseAddr(text)
 	return err == nil && ip.Is4()
 }
 
-// normal returns the text of an IP, which is the text it was read from as a rule.
+// normal returns an IP as text. That is the text that it was parsed from, without a new
+// string, if that is in normal form.
 func normal(ip netip.Addr, text string) string {
 	var buffer [64]byte
 	b := ip.AppendTo(buffer[:0])

@@ -47,7 +47,7 @@ type lookup struct {
 }
 
 // add adds a pod to its group, unless it has no address or none of the ports
-// (§5.4, §5.6). It makes room for so many addresses in a new group.
+// (§5.4, §5.6). A new group gets room for that many addresses.
 func (g *grouping) add(pod *watched.Pod, room int) {
 	ip, ok := podIP(g.service, pod)
 	if !ok || !g.lookUp(pod) {

@@ -96,13 +96,13 @@ func isHeadless(service *corev1.Service) bool {
 type wanted struct {
 	labels    map[string]string
 	subsets   []corev1.EndpointSubset
-	truncated bool // what there is exceeds Capacity
+	truncated bool // there are more addresses than Capacity
 }
 
 // is reports whether Endpoints need no update (§5.9).
 func (w *wanted) is(current *corev1.Endpoints) bool {
 	return w.annotated(current) && maps.Equal(current.Labels, w.labels) &&
-		// Comparing as is comes first because it is cheaper, and because
+		// The first comparison is the cheaper one, and is needed because
 		// truncated subsets may be none that Canonical would return.
 		(subsets.Equal(current.Subsets, w.subsets) || subsets.Equal(subsets.Canonical(current.Subsets), w.subsets))
 }

@@ -64,7 +64,7 @@ func TestTriggerTimes(t *testing.T) {
 	}
 }
 
-// A Service that was deleted is one that nobody knows.
+// Nothing is kept of a Service that was deleted.
 func TestTriggerTimesAreForgotten(t *testing.T) {
 	times := newTriggers()
 	service := serviceFoo(createdAt(5))

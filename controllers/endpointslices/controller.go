@@ -1,6 +1,7 @@
 package endpointslices
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -133,7 +134,7 @@ func (c *Controller) NodeChanged(old, current *watched.Node) {
 	}
 	if old == nil || current == nil || old.Zone != current.Zone {
 		c.mu.Lock()
-		c.moved[firstOf(current, old).Name] = true
+		c.moved[cmp.Or(current, old).Name] = true
 		c.mu.Unlock()
 	}
 	select {
@@ -156,13 +157,6 @@ func (c *Controller) syncMoved() {
 			c.loop.AddBatched(p.Namespace, c.o.Pods.SelectedBy(reconcile.Key{Namespace: p.Namespace, Name: p.Name})...)
 		}
 	}
-}
-
-func firstOf(a, b *watched.Node) *watched.Node {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // followNodes looks at the distribution over zones whenever nodes have changed.
@@ -235,7 +229,8 @@ func (c *Controller) reconcile(key reconcile.Key, service *corev1.Service, pods 
 		existing[i] = sortable(e)
 	}
 	c.writer.begin(key, existing)
-	// Its log has a line for each pod without a node, each time; the error names them.
+	// Without a logger: the reconciler would log a line for each pod without a node in each
+	// sync, and its error names those pods anyway.
 	err := c.reconciler.Reconcile(klog.Logger{}, service, pods, existing, cause)
 	if failed := c.writer.end(key); failed != nil {
 		return failed
@@ -246,8 +241,8 @@ func (c *Controller) reconcile(key reconcile.Key, service *corev1.Service, pods 
 	return nil
 }
 
-// sortable returns a slice of which the library may sort the ports and the addresses of
-// an endpoint in place, which is all that it changes.
+// sortable returns a copy of a slice for the library, which sorts ports and the addresses
+// of an endpoint in place. It changes nothing else, so that the rest need not be copied.
 func sortable(e *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 	for i := range e.Endpoints {
 		if len(e.Endpoints[i].Addresses) > 1 {

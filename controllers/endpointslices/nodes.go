@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// nodeLister is the table of nodes as the library reads it: a listers/core/v1.NodeLister.
+// nodeLister makes the table of nodes a listers/core/v1.NodeLister, which the library reads.
 type nodeLister struct {
 	table *kube.Table[watched.Node]
 }

@@ -25,8 +25,8 @@ const (
 	Component = "external-workload-endpoints-controller"
 
 	queueName = "endpoints_controller_workqueue" // spec/destination.md §7.2
-	// attempts is how often a plan is made anew within one sync, because the slices were
-	// not what they were taken for.
+	// attempts is how many plans one sync may make: a new one each time a write shows that
+	// the slices are not those that the plan was made from.
 	attempts = 3
 )
 
@@ -117,8 +117,8 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	return err
 }
 
-// join adds to the slices of a Service those that are in the way, unless they turned out
-// to be among them: twice in the list, a slice would be kept and deleted.
+// join adds to the slices of a Service those of others whose names were planned. It skips
+// those that the list has: a slice that is in it twice would be kept and deleted.
 func join(existing, foreign []*discoveryv1.EndpointSlice) []*discoveryv1.EndpointSlice {
 	for _, f := range foreign {
 		if !slices.ContainsFunc(existing, func(e *discoveryv1.EndpointSlice) bool { return e.Name == f.Name }) {
@@ -128,8 +128,8 @@ func join(existing, foreign []*discoveryv1.EndpointSlice) []*discoveryv1.Endpoin
 	return existing
 }
 
-// planWriter carries out a plan. An address type whose writes fail doesn't hinder the
-// other (spec/destination.md §8.4.8).
+// planWriter carries out a plan. After a failure it makes no more writes of that address
+// type, but those of the other type (spec/destination.md §8.4.8).
 type planWriter struct {
 	controller *Controller
 	key        reconcile.Key

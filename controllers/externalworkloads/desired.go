@@ -18,6 +18,9 @@ import (
 type candidate struct {
 	*Workload
 	addresses []netip.Addr
+	// hostname is that of the endpoint. It is empty unless the Service is headless, and when
+	// the name of the workload can't be a hostname.
+	hostname string
 	// ports are in the order of the Service.
 	ports []port
 	set   portSet
@@ -67,6 +70,9 @@ func read(service *corev1.Service, workloads []*Workload) ([]candidate, []Proble
 		c.addresses = usable(c.IPs)
 		c.ports = portsOf(service, c.Workload)
 		c.set = setOf(c.ports)
+		if isHeadless(service) && isHostname(c.Name) {
+			c.hostname = c.Name
+		}
 	}
 	return candidates, problemsOf(service, candidates)
 }
@@ -112,7 +118,7 @@ type group struct {
 
 // groupsOf returns the endpoints of an address type by their ports (spec/destination.md §8.4.5), in
 // the order of the port sets, and in each in the order of the workloads.
-func groupsOf(family discoveryv1.AddressType, candidates []candidate, headless bool) []*group {
+func groupsOf(family discoveryv1.AddressType, candidates []candidate) []*group {
 	groups := map[portSet]*group{}
 	for i := range candidates {
 		c := &candidates[i]
@@ -125,7 +131,7 @@ func groupsOf(family discoveryv1.AddressType, candidates []candidate, headless b
 			g = &group{family: family, ports: c.ports, set: c.set}
 			groups[c.set] = g
 		}
-		g.endpoints = append(g.endpoints, c.endpoint(addresses, headless))
+		g.endpoints = append(g.endpoints, c.endpoint(addresses))
 	}
 	return slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return cmp.Compare(a.set, b.set) })
 }
@@ -142,20 +148,17 @@ func (c *candidate) of(family discoveryv1.AddressType) []string {
 }
 
 // endpoint returns the endpoint of a workload (spec/destination.md §8.4.3).
-func (c *candidate) endpoint(addresses []string, headless bool) discoveryv1.Endpoint {
+func (c *candidate) endpoint(addresses []string) discoveryv1.Endpoint {
 	ready, serving, terminating := c.Ready, c.Ready, false
-	e := discoveryv1.Endpoint{
+	return discoveryv1.Endpoint{
 		Addresses:  addresses,
 		Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &serving, Terminating: &terminating},
 		TargetRef: &corev1.ObjectReference{
 			Kind: workloadKind, Namespace: c.Namespace, Name: c.Name, UID: types.UID(c.UID),
 		},
-		Zone: optional(c.Zone()),
+		Zone:     optional(c.Zone()),
+		Hostname: optional(c.hostname),
 	}
-	if headless && isHostname(c.Name) {
-		e.Hostname = optional(c.Name)
-	}
-	return e
 }
 
 // isHostname returns false for names with a dot and long ones, which an ExternalWorkload

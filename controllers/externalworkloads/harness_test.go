@@ -228,3 +228,6 @@ func wantSizes(t tester, what string, list []*discoveryv1.EndpointSlice, want ..
 		t.Errorf("%s has slices of %v endpoints, want %v", what, got, want)
 	}
 }
+
+// writes returns how many slices a plan writes or deletes.
+func writes(p Plan) int { return len(p.Create) + len(p.Update) + len(p.Delete) }

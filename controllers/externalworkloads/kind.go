@@ -30,7 +30,7 @@ func trim(s kube.Scope, w *workload.ExternalWorkload) (*Workload, []kube.Problem
 	if w.Status.Problem != "" {
 		problems = append(problems, kube.Problem{Field: "status", Reason: w.Status.Problem + "; the workload counts as not ready"})
 	}
-	// What is wrong with an address is told by the plans, on the workload itself.
+	// Addresses that can't be used are problems of a plan, which become Events on the workload.
 	for _, ip := range w.Spec.WorkloadIPs {
 		trimmed.IPs = append(trimmed.IPs, ip.IP)
 	}

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"slices"
 
-	slicestore "github.com/signpostd/signpost/controllers/slices"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
 // bin is a slice being packed.
@@ -50,7 +51,7 @@ func (p *planner) keep(s *discoveryv1.EndpointSlice, g *group, left map[slicesto
 		was := &s.Endpoints[i]
 		id := slicestore.IdentityOf(was)
 		wanted := left[id]
-		// A slice may hold too much when the limit was higher once.
+		// A slice may hold more than the limit if that was once higher.
 		if wanted == nil || len(b.endpoints) == p.maxPerSlice {
 			b.changed = true
 			continue
@@ -62,8 +63,8 @@ func (p *planner) keep(s *discoveryv1.EndpointSlice, g *group, left map[slicesto
 	return b
 }
 
-// fill puts the rest first into the slices that are written anyhow, then in one piece
-// into a slice with room for it, else into new slices.
+// fill puts the rest first into slices that have to be written anyway. What is left then
+// goes into one slice that has room for all of it, or else into new slices.
 func (p *planner) fill(g *group, bins []*bin, rest []discoveryv1.Endpoint) []*bin {
 	fullest := slices.DeleteFunc(slices.Clone(bins), func(b *bin) bool { return !b.changed })
 	slices.SortStableFunc(fullest, func(a, b *bin) int { return cmp.Compare(len(b.endpoints), len(a.endpoints)) })
@@ -94,8 +95,8 @@ func (p *planner) tightest(bins []*bin, n int) *bin {
 	return best
 }
 
-// sameAttributes reports whether two endpoints of one identity are equal. Hints are
-// nobody's business here, and the resource version of the target is noise.
+// sameAttributes reports whether two endpoints of one identity are equal. Hints don't
+// count, because they are not written here, nor does the resource version of the target.
 func sameAttributes(a, b *discoveryv1.Endpoint) bool {
 	return value(a.Zone) == value(b.Zone) && value(a.NodeName) == value(b.NodeName) &&
 		same(a.Conditions.Ready, b.Conditions.Ready) &&

@@ -1,11 +1,12 @@
 package externalworkloads
 
 import (
-	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
 // DefaultMaxPerSlice is how many endpoints go into one slice (spec/destination.md §8.4.6).
@@ -27,9 +28,6 @@ type Plan struct {
 	// Problems says what of the objects couldn't be used.
 	Problems []Problem
 }
-
-// Empty reports whether there is nothing to write.
-func (p *Plan) Empty() bool { return len(p.Create)+len(p.Update)+len(p.Delete) == 0 }
 
 // Compute returns what to write for a Service (spec/destination.md §8.3, §8.4). Workloads that the
 // Service doesn't select may be among the workloads; no two have the same name. Slices
@@ -96,15 +94,11 @@ func (p *planner) adopt(
 			p.plan.Delete = append(p.plan.Delete, s)
 		}
 	}
-	sortByName(p.plan.Delete)
+	slices.SortFunc(p.plan.Delete, slicestore.ByName)
 	for _, list := range current {
-		sortByName(list)
+		slices.SortFunc(list, slicestore.ByName)
 	}
 	return current
-}
-
-func sortByName(list []*discoveryv1.EndpointSlice) {
-	slices.SortFunc(list, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // family plans the slices of one address type (spec/destination.md §8.4.5 to §8.4.7).
@@ -116,7 +110,7 @@ func (p *planner) family(family discoveryv1.AddressType, candidates []candidate,
 	}
 	var written []*bin
 	kept := map[*discoveryv1.EndpointSlice]bool{}
-	for _, g := range groupsOf(family, candidates, p.slices.headless) {
+	for _, g := range groupsOf(family, candidates) {
 		for _, b := range p.pack(g, byPorts[g.set]) {
 			kept[b.slice] = true
 			if b.changed {

@@ -43,9 +43,13 @@ func referenceTo(service *corev1.Service) corev1.ObjectReference {
 // of the workloads.
 func problemsOf(service *corev1.Service, candidates []candidate) []Problem {
 	problems := unknownPorts(service, candidates)
-	headless := service.Spec.ClusterIP == corev1.ClusterIPNone
 	for i := range candidates {
-		problems = candidates[i].appendProblems(problems, headless)
+		c := &candidates[i]
+		problems = append(problems, c.addressProblems()...)
+		if isHeadless(service) && c.hostname == "" {
+			problems = append(problems, c.problem(NameNotHostname,
+				"the name is no DNS label, so headless Services have no hostname for it; use at most 63 characters and no dots"))
+		}
 	}
 	return problems
 }
@@ -77,7 +81,8 @@ func served(p corev1.ServicePort, candidates []candidate) bool {
 	return false
 }
 
-func (c *candidate) appendProblems(problems []Problem, headless bool) []Problem {
+func (c *candidate) addressProblems() []Problem {
+	var problems []Problem
 	for i, ip := range c.IPs {
 		if _, ok := address(ip); !ok {
 			problems = append(problems, c.problem(InvalidAddress,
@@ -87,10 +92,6 @@ func (c *candidate) appendProblems(problems []Problem, headless bool) []Problem 
 	if len(c.addresses) == 0 {
 		problems = append(problems, c.problem(NoUsableAddress,
 			"spec.workloadIPs has no address that can be used, so no Service sends traffic here"))
-	}
-	if headless && !isHostname(c.Name) {
-		problems = append(problems, c.problem(NameNotHostname,
-			"the name is no DNS label, so headless Services have no hostname for it; use at most 63 characters and no dots"))
 	}
 	return problems
 }

@@ -25,19 +25,14 @@ var reserved = []string{discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy
 
 // template makes the slices of one Service (spec/destination.md §8.5).
 type template struct {
-	service  *corev1.Service
-	headless bool
-	labels   map[string]string
+	service *corev1.Service
+	labels  map[string]string
 	// names are those in use.
 	names map[string]bool
 }
 
 func newTemplate(service *corev1.Service, existing []*discoveryv1.EndpointSlice) *template {
-	t := &template{
-		service: service, headless: service.Spec.ClusterIP == corev1.ClusterIPNone,
-		names: make(map[string]bool, len(existing)),
-	}
-	t.labels = labelsOf(service, t.headless)
+	t := &template{service: service, labels: labelsOf(service), names: make(map[string]bool, len(existing))}
 	for _, s := range existing {
 		if s.Namespace == service.Namespace {
 			t.names[s.Name] = true
@@ -48,7 +43,7 @@ func newTemplate(service *corev1.Service, existing []*discoveryv1.EndpointSlice)
 
 // labelsOf returns the labels of the slices, all of them: one that was removed from
 // the Service has to leave its slices too.
-func labelsOf(service *corev1.Service, headless bool) map[string]string {
+func labelsOf(service *corev1.Service) map[string]string {
 	labels := make(map[string]string, len(service.Labels)+len(reserved))
 	maps.Copy(labels, service.Labels)
 	for _, key := range reserved {
@@ -56,11 +51,13 @@ func labelsOf(service *corev1.Service, headless bool) map[string]string {
 	}
 	labels[discoveryv1.LabelServiceName] = service.Name
 	labels[discoveryv1.LabelManagedBy] = ManagedBy
-	if headless {
+	if isHeadless(service) {
 		labels[corev1.IsHeadlessService] = ""
 	}
 	return labels
 }
+
+func isHeadless(service *corev1.Service) bool { return service.Spec.ClusterIP == corev1.ClusterIPNone }
 
 // isOf reports whether a slice is one of those that we write for the Service.
 func isOf(s *discoveryv1.EndpointSlice, service *corev1.Service) bool {
@@ -105,10 +102,10 @@ func (t *template) slice(b *bin, meta metav1.ObjectMeta) *discoveryv1.EndpointSl
 	}
 }
 
-// name returns a name for a new slice and marks it as used. Everybody who sees the same
-// slices arrives at the same name, so that of two leaders one is refused. The
-// UID is part of it because slices of a former Service may still be around, unseen. The
-// name of a Service has at most 63 characters, so the length is no concern.
+// name returns a name for a new slice and marks it as used. Two leaders that know the same
+// slices choose the same name, so that the API server refuses one of them. The UID is
+// part of it because slices of a former Service may still exist without being known here.
+// It is never too long: the name of a Service has at most 63 characters.
 func (t *template) name(g *group) string {
 	for n := 0; ; n++ {
 		h := fnv.New64a()

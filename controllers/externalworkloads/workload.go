@@ -31,7 +31,7 @@ type Port struct {
 	Protocol corev1.Protocol
 }
 
-// Zone returns the zone that the workload is in by its label; empty when it doesn't say.
+// Zone returns the zone that the workload is in by its label; empty without that label.
 func (w *Workload) Zone() string {
 	zone, _ := w.Labels.Get(corev1.LabelTopologyZone)
 	return zone

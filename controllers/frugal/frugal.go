@@ -43,8 +43,8 @@ var (
 // encoder encodes objects that say of which kind they are.
 var encoder = protobuf.NewSerializer(nil, nil)
 
-// message is an io.Writer that keeps the bytes of the only call, which are the caller's to
-// keep: what is encoded is not copied once more.
+// message is an io.Writer that keeps the bytes of the one call that there is. It doesn't
+// copy them, because the encoder doesn't use them again.
 type message []byte
 
 // Write implements io.Writer.
@@ -60,8 +60,8 @@ type object[T any] interface {
 	metav1.ObjectMetaAccessor
 }
 
-// write sends an object to where its name is in the path, unless it is to be created. It
-// returns the object with the metadata of what became of it, as far as the API server makes it.
+// write sends an object. The name is empty for one that is to be created: it is part of the
+// URL. The object that write returns has the metadata that the API server has set.
 func write[T any, P object[T]](ctx context.Context, r *requests, method, namespace, name string, kind schema.GroupVersionKind, what P) (P, error) {
 	sent := *what
 	P(&sent).GetObjectKind().SetGroupVersionKind(kind)
@@ -80,19 +80,19 @@ func write[T any, P object[T]](ctx context.Context, r *requests, method, namespa
 		return nil, fmt.Errorf("read the answer: %w", err)
 	}
 	if metadata.UID == "" || metadata.ResourceVersion == "" {
-		return nil, errors.New("read the answer: it is no object, for it has no UID or no resource version")
+		return nil, errors.New("read the answer: it has no UID or no resource version, so it is no object")
 	}
 	return &made, nil
 }
 
-// metadataFields are those that the API server makes.
+// metadataFields are those that the API server sets.
 var metadataFields = wire.Fields{
 	Bytes:   1<<wire.MetadataUID | 1<<wire.MetadataResourceVersion | 1<<wire.MetadataCreationTimestamp | 1<<wire.MetadataDeletionTimestamp,
 	Varints: 1 << wire.MetadataGeneration,
 }
 
-// readAnswer reads those fields of the metadata in an answer that the API server makes. The
-// others, most of all the managed fields, are not looked at.
+// readAnswer reads those fields of the metadata in an answer that the API server sets. It
+// skips the others, of which the managed fields are the largest.
 func readAnswer(answer []byte, into *metav1.ObjectMeta) error {
 	if !kube.IsProtobuf(answer) {
 		var object metav1.PartialObjectMetadata
@@ -136,6 +136,23 @@ func readMetadata(fields []byte, into *metav1.ObjectMeta) (err error) {
 	return errors.Join(err, r.Err())
 }
 
+// writer has the methods Create and Update of a client of one kind in one namespace.
+type writer[T any, P object[T]] struct {
+	requests  *requests
+	namespace string
+	kind      *schema.GroupVersionKind
+}
+
+// Create creates an object. The options are not used.
+func (w writer[T, P]) Create(ctx context.Context, what P, _ metav1.CreateOptions) (P, error) {
+	return write(ctx, w.requests, http.MethodPost, w.namespace, "", *w.kind, what)
+}
+
+// Update replaces an object. The options are not used.
+func (w writer[T, P]) Update(ctx context.Context, what P, _ metav1.UpdateOptions) (P, error) {
+	return write(ctx, w.requests, http.MethodPut, w.namespace, what.GetObjectMeta().GetName(), *w.kind, what)
+}
+
 // Slices returns a client of EndpointSlices that does what c does.
 func Slices(c discoveryclient.DiscoveryV1Interface) discoveryclient.EndpointSlicesGetter {
 	r, ok := newRequests(c.RESTClient(), discoveryv1.Resource("endpointslices"))
@@ -152,23 +169,21 @@ type slicesGetter struct {
 
 // EndpointSlices implements discoveryclient.EndpointSlicesGetter.
 func (g slicesGetter) EndpointSlices(namespace string) discoveryclient.EndpointSliceInterface {
-	return sliceClient{g.client.EndpointSlices(namespace), g.requests, namespace}
+	return sliceClient{
+		writer[discoveryv1.EndpointSlice, *discoveryv1.EndpointSlice]{g.requests, namespace, &sliceKind},
+		otherSliceMethods{g.client.EndpointSlices(namespace)},
+	}
 }
 
+// sliceClient is the client of one namespace. Its writer hides the methods of the same names
+// that are embedded one level deeper.
 type sliceClient struct {
+	writer[discoveryv1.EndpointSlice, *discoveryv1.EndpointSlice]
+	otherSliceMethods
+}
+
+type otherSliceMethods struct {
 	discoveryclient.EndpointSliceInterface
-	requests  *requests
-	namespace string
-}
-
-// Create implements discoveryclient.EndpointSliceInterface. The options are not used.
-func (c sliceClient) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
-	return write(ctx, c.requests, http.MethodPost, c.namespace, "", sliceKind, e)
-}
-
-// Update implements discoveryclient.EndpointSliceInterface. The options are not used.
-func (c sliceClient) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
-	return write(ctx, c.requests, http.MethodPut, c.namespace, e.Name, sliceKind, e)
 }
 
 // Endpoints returns a client of Endpoints that does what c does.
@@ -187,21 +202,18 @@ type endpointsGetter struct {
 
 // Endpoints implements corev1client.EndpointsGetter.
 func (g endpointsGetter) Endpoints(namespace string) corev1client.EndpointsInterface {
-	return endpointsClient{g.client.Endpoints(namespace), g.requests, namespace}
+	return endpointsClient{
+		writer[corev1.Endpoints, *corev1.Endpoints]{g.requests, namespace, &endpointsKind},
+		otherEndpointsMethods{g.client.Endpoints(namespace)},
+	}
 }
 
+// endpointsClient is to Endpoints what sliceClient is to EndpointSlices.
 type endpointsClient struct {
+	writer[corev1.Endpoints, *corev1.Endpoints]
+	otherEndpointsMethods
+}
+
+type otherEndpointsMethods struct {
 	corev1client.EndpointsInterface
-	requests  *requests
-	namespace string
-}
-
-// Create implements corev1client.EndpointsInterface. The options are not used.
-func (c endpointsClient) Create(ctx context.Context, e *corev1.Endpoints, _ metav1.CreateOptions) (*corev1.Endpoints, error) {
-	return write(ctx, c.requests, http.MethodPost, c.namespace, "", endpointsKind, e)
-}
-
-// Update implements corev1client.EndpointsInterface. The options are not used.
-func (c endpointsClient) Update(ctx context.Context, e *corev1.Endpoints, _ metav1.UpdateOptions) (*corev1.Endpoints, error) {
-	return write(ctx, c.requests, http.MethodPut, c.namespace, e.Name, endpointsKind, e)
 }

@@ -93,7 +93,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// Failures are those of the API server: that callers tell one from the other depends on it.
+// An error is the one that the API server sent, so that callers can tell errors apart.
 func TestRefusedWrites(t *testing.T) {
 	api := kubetest.Start(t)
 	ns := api.Namespace(t)
@@ -147,7 +147,7 @@ func encoded(t *testing.T, object runtime.Object) []byte {
 	return b
 }
 
-// An API server, or a proxy before it, may answer in JSON, or make no sense.
+// An API server, or a proxy before it, may answer in JSON, or with something unreadable.
 func TestAnswers(t *testing.T) {
 	created := metav1.Unix(1_700_000_000, 0)
 	answer := &metav1.PartialObjectMetadata{
@@ -194,7 +194,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// What fails is told apart, whoever answers.
+// Errors can be told apart, whether the API server or a proxy answers.
 func TestFailures(t *testing.T) {
 	busy := encoded(t, &metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Message: "no room", Code: http.StatusTooManyRequests,
@@ -280,7 +280,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A client whose connections aren't known is used as it is.
+// A client of an unknown type is returned as it is.
 func TestOtherClients(t *testing.T) {
 	client := fake.NewClientset()
 	if _, err := Slices(client.DiscoveryV1()).EndpointSlices("ns").Create(t.Context(), slice("ns"), metav1.CreateOptions{}); err != nil {

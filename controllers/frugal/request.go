@@ -42,8 +42,8 @@ type requests struct {
 	resource schema.GroupResource
 }
 
-// newRequests returns requests that go where those of a client go, and false if the client is
-// not of a known type, or bounds requests itself.
+// newRequests returns requests that go where those of a client go. It returns false if the
+// client is of another type than *rest.RESTClient, or has a timeout.
 func newRequests(client rest.Interface, resource schema.GroupResource) (requests, bool) {
 	c, ok := client.(*rest.RESTClient)
 	if !ok || c == nil || c.Client == nil || c.Client.Transport == nil || c.Client.Timeout != 0 {
@@ -107,13 +107,13 @@ func readBody(response *http.Response) ([]byte, error) {
 	return body, err
 }
 
-// failure returns what an answer that is no success says.
+// failure returns the error that an answer without success stands for.
 func (r *requests) failure(method, name string, response *http.Response, answer []byte) error {
 	object, _, err := scheme.Codecs.UniversalDeserializer().Decode(answer, nil, nil)
 	if status, ok := object.(*metav1.Status); err == nil && ok && status.Status != metav1.StatusSuccess {
 		return apierrors.FromObject(status)
 	}
-	// Somebody in between has answered.
+	// The answer is not from the API server, but from something in between.
 	wait, _ := strconv.Atoi(response.Header.Get("Retry-After"))
 	return apierrors.NewGenericServerResponse(response.StatusCode, method, r.resource, name, string(answer), wait, true)
 }

@@ -105,7 +105,7 @@ func benchmarkFill(b *testing.B, services []*corev1.Service, pods []*benchPod) {
 
 func putAll(x *Index[*benchPod], pods []*benchPod) {
 	for _, p := range pods {
-		x.Put(p, true)
+		x.Put(p)
 	}
 }
 

@@ -58,34 +58,43 @@ func (x *Index[W]) DeleteService(key types.NamespacedName) {
 }
 
 // Put adds a workload, or replaces the one of its name, and returns the names of
-// the Services that are concerned: those that select the new one or selected the old
-// one. When only the labels changed, so that content is false, those that select both
-// are not among them.
-func (x *Index[W]) Put(value W, content bool) []string {
-	key, labels := x.describe(value)
+// the Services that are concerned: those that select the new one or selected the old one.
+func (x *Index[W]) Put(value W) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	return union(x.put(value))
+}
+
+// Relabel is Put for a workload of which nothing has changed but the labels: the Services
+// that select it as they selected the old one are not concerned.
+func (x *Index[W]) Relabel(value W) []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return difference(x.put(value))
+}
+
+// put returns the names of the Services that selected the old workload, none if there was
+// none, and of those that select the new one.
+func (x *Index[W]) put(value W) (before, after []string) {
+	key, labels := x.describe(value)
 	ns := x.namespace(key.Namespace)
 	at, known := ns.workloads[key.Name]
 	if !known {
 		g := ns.groupOf(labels)
 		ns.workloads[key.Name] = g.add(value)
-		return g.services
+		return nil, g.services
 	}
 	if equal(at.group.labels, labels) {
 		at.group.workloads[at.index] = value
 		// The place is the same. But a map takes over the key of an assignment as well, so that
 		// it doesn't keep the name of the old workload in memory beside that of the new one.
 		ns.workloads[key.Name] = at
-		if content {
-			return at.group.services
-		}
-		return nil
+		return at.group.services, at.group.services
 	}
 	g := ns.groupOf(labels)
 	ns.workloads[key.Name] = g.add(value)
 	x.leave(ns, at)
-	return concerned(at.group.services, g.services, content)
+	return at.group.services, g.services
 }
 
 // Delete removes a workload and returns the names of the Services that selected it.

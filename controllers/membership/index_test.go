@@ -63,7 +63,7 @@ func TestPodFindsItsServices(t *testing.T) {
 		x.PutService(serviceOf(fmt.Sprint("service-", i), map[string]string{"app": fmt.Sprint("test-", i)}))
 	}
 	for i := range 5 {
-		got := x.Put(thing{namespace: "ns", name: fmt.Sprint("pod-", i), labels: map[string]string{"app": fmt.Sprint("test-", i)}}, true)
+		got := x.Put(thing{namespace: "ns", name: fmt.Sprint("pod-", i), labels: map[string]string{"app": fmt.Sprint("test-", i)}})
 		var want []string
 		if i < 3 {
 			want = []string{fmt.Sprint("service-", i)}
@@ -76,7 +76,7 @@ func TestPodFindsItsServices(t *testing.T) {
 
 // PH-07, X11: which Services a change of labels concerns. The letters are Services.
 func TestChangeOfLabels(t *testing.T) {
-	for _, test := range []struct{ old, now, labelsOnly, withContent string }{
+	for _, test := range []struct{ old, now, relabelled, put string }{
 		{"abc", "abc", "", "abc"},
 		{"abc", "def", "abcdef", "abcdef"},
 		{"abc", "", "abc", "abc"},
@@ -84,18 +84,19 @@ func TestChangeOfLabels(t *testing.T) {
 		{"abc", "bcd", "ad", "abcd"},
 		{"", "", "", ""},
 	} {
-		for content, want := range map[bool]string{false: test.labelsOnly, true: test.withContent} {
-			t.Run(fmt.Sprintf("%s to %s, content %t", test.old, test.now, content), func(t *testing.T) {
-				x := newIndex()
-				for _, s := range strings.Split("abcdef", "") {
-					x.PutService(serviceOf(s, map[string]string{s: "yes"}))
-				}
-				x.Put(thing{namespace: "ns", name: "pod", labels: letters(test.old)}, true)
-				got := strings.Join(sorted(x.Put(thing{namespace: "ns", name: "pod", labels: letters(test.now)}, content)), "")
-				if got != want {
-					t.Errorf("concerned %q, want %q", got, want)
-				}
-			})
+		change := func(replace func(*Index[thing], thing) []string) string {
+			x := newIndex()
+			for _, s := range strings.Split("abcdef", "") {
+				x.PutService(serviceOf(s, map[string]string{s: "yes"}))
+			}
+			x.Put(thing{namespace: "ns", name: "pod", labels: letters(test.old)})
+			return strings.Join(sorted(replace(x, thing{namespace: "ns", name: "pod", labels: letters(test.now)})), "")
+		}
+		if got := change((*Index[thing]).Relabel); got != test.relabelled {
+			t.Errorf("Relabel from %s to %s concerns %q, want %q", test.old, test.now, got, test.relabelled)
+		}
+		if got := change((*Index[thing]).Put); got != test.put {
+			t.Errorf("Put from %s to %s concerns %q, want %q", test.old, test.now, got, test.put)
 		}
 	}
 }
@@ -111,13 +112,13 @@ func letters(of string) map[string]string {
 // A nil selector selects nothing and an empty one everything (§4.3).
 func TestNilAndEmptySelectors(t *testing.T) {
 	x := newIndex()
-	x.Put(thing{namespace: "ns", name: "before"}, true)
+	x.Put(thing{namespace: "ns", name: "before"})
 	x.PutService(serviceOf("none", nil))
 	x.PutService(serviceOf("all", map[string]string{}))
-	if got := x.Put(thing{namespace: "ns", name: "after", labels: map[string]string{"a": "b"}}, true); !slices.Equal(got, []string{"all"}) {
+	if got := x.Put(thing{namespace: "ns", name: "after", labels: map[string]string{"a": "b"}}); !slices.Equal(got, []string{"all"}) {
 		t.Errorf("a new pod concerns %q, want only the one with an empty selector", got)
 	}
-	x.Put(thing{namespace: "elsewhere", name: "other"}, true)
+	x.Put(thing{namespace: "elsewhere", name: "other"})
 	if got := members(x, "all"); !slices.Equal(got, []string{"after", "before"}) {
 		t.Errorf("an empty selector selects %q, want the pods of the namespace", got)
 	}
@@ -129,7 +130,7 @@ func TestNilAndEmptySelectors(t *testing.T) {
 	}
 }
 
-// model is what an index is to answer, the slow way.
+// model finds out what an index has to answer, the slow way.
 type model struct {
 	services map[string]map[string]string
 	things   map[string]thing
@@ -180,8 +181,8 @@ func contains(labels, selector map[string]string) bool {
 	return true
 }
 
-// Whatever comes, changes and goes, in whatever order, members are what the selectors
-// say, and a change concerns whom it has to.
+// Whatever comes, changes and goes, in whatever order, a Service has the members that its
+// selector selects, and a change concerns the Services that it should.
 func TestIndexAgainstModel(t *testing.T) {
 	labels := rapid.MapOfN(rapid.SampledFrom([]string{"app", "tier", "zone"}), rapid.SampledFrom([]string{"x", "y"}), 0, 3)
 	names := rapid.SampledFrom([]string{"a", "b", "c", "d"})
@@ -208,16 +209,20 @@ func TestIndexAgainstModel(t *testing.T) {
 				if rapid.Bool().Draw(t, "shared") {
 					now = m.share(now)
 				}
-				content := rapid.Bool().Draw(t, "content")
-				old, known := m.things[now.name]
-				m.things[now.name] = now
-				want := m.selected(now)
-				if known && (content || !maps.Equal(old.labels, now.labels)) {
-					want = either(m.selected(old), want, content)
-				} else if known {
-					want = nil
+				var before []string
+				if old, known := m.things[now.name]; known {
+					before = m.selected(old)
 				}
-				if got := m.keep(x.Put(now, content)); !slices.Equal(got, want) {
+				m.things[now.name] = now
+				after := m.selected(now)
+				put, want := x.Put, either(before, after)
+				if rapid.Bool().Draw(t, "only labels") {
+					put = x.Relabel
+					want = slices.DeleteFunc(want, func(name string) bool {
+						return slices.Contains(before, name) && slices.Contains(after, name)
+					})
+				}
+				if got := m.keep(put(now)); !slices.Equal(got, want) {
 					t.Fatalf("put concerns %q, want %q", got, want)
 				}
 			},
@@ -241,22 +246,13 @@ func TestIndexAgainstModel(t *testing.T) {
 			x.Delete(key(name))
 		}
 		if len(x.namespaces) != 0 {
-			t.Fatal("something is left of a namespace of which everything is gone")
+			t.Fatal("a namespace is kept, though everything in it is gone")
 		}
 	})
 }
 
-// either returns what is in both lists or in one, or only what is in one.
-func either(a, b []string, both bool) []string {
-	var list []string
-	for _, s := range slices.Concat(a, b) {
-		inBoth := slices.Contains(a, s) && slices.Contains(b, s)
-		if !slices.Contains(list, s) && (both || !inBoth) {
-			list = append(list, s)
-		}
-	}
-	return sorted(list)
-}
+// either returns what is in one of the lists, or in both.
+func either(a, b []string) []string { return slices.Compact(sorted(slices.Concat(a, b))) }
 
 func (m *model) check(t *rapid.T, x *Index[thing]) {
 	for name, selector := range m.services {

@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/internal/object"
 )
 
-// Where labels are in memory may say that they are equal, and never that they differ; nor
-// does it say so of some that are the beginning of others.
+// Labels at one place in memory are equal, unless one list of labels is the beginning of the
+// other. Labels at two places may be equal as well.
 func TestLabelsInMemory(t *testing.T) {
 	x := newIndex()
 	for _, s := range []string{"a", "b"} {
@@ -33,7 +33,7 @@ func TestLabelsInMemory(t *testing.T) {
 		{"two", again[:2], "b"},
 		{"one", long[:0], "a"},
 	} {
-		if got := sorted(x.Put(thing{namespace: "ns", name: test.name, shared: test.labels}, false)); strings.Join(got, "") != test.concerned {
+		if got := sorted(x.Relabel(thing{namespace: "ns", name: test.name, shared: test.labels})); strings.Join(got, "") != test.concerned {
 			t.Errorf("labels %v of %s concern %q, want %q", test.labels, test.name, got, test.concerned)
 		}
 	}
@@ -48,8 +48,8 @@ func TestLabelsInMemory(t *testing.T) {
 func TestNamesInMemory(t *testing.T) {
 	x := newIndex()
 	name := strings.Clone("pod")
-	x.Put(thing{namespace: "ns", name: "pod"}, true)
-	x.Put(thing{namespace: "ns", name: name, version: 1}, true)
+	x.Put(thing{namespace: "ns", name: "pod"})
+	x.Put(thing{namespace: "ns", name: name, version: 1})
 	for kept := range x.namespaces["ns"].workloads {
 		if unsafe.StringData(kept) != unsafe.StringData(name) {
 			t.Error("the name is where it was with the old workload")
@@ -57,7 +57,7 @@ func TestNamesInMemory(t *testing.T) {
 	}
 }
 
-// Lists may be read while the index changes; the race detector says so.
+// Lists may be read while the index changes. The race detector would find a write to them.
 func TestListsAreNotWrittenTo(t *testing.T) {
 	x := newIndex()
 	shared := object.NewLabels(letters("ab"))
@@ -73,10 +73,10 @@ func TestListsAreNotWrittenTo(t *testing.T) {
 		running.Go(func() {
 			name, other := fmt.Sprint("pod-", i), fmt.Sprint("pod-", (i+1)%4)
 			for range 200 {
-				put := x.Put(thing{namespace: "ns", name: name, shared: shared}, true)
+				put := x.Put(thing{namespace: "ns", name: name, shared: shared})
 				service := string("ab"[i%2])
 				x.PutService(serviceOf(service, map[string]string{service: "yes"}))
-				selected, moved := x.SelectedBy(key(other)), x.Put(thing{namespace: "ns", name: name, shared: shared[:1]}, true)
+				selected, moved := x.SelectedBy(key(other)), x.Put(thing{namespace: "ns", name: name, shared: shared[:1]})
 				x.DeleteService(key(service))
 				read(put, selected, moved, x.Delete(key(name)))
 				members(x, "a")

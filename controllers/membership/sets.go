@@ -15,21 +15,39 @@ func equal(a, b object.Labels) bool {
 	return identityOf(a) == identityOf(b) || slices.Equal(a, b)
 }
 
-// concerned returns the names that are in either list, or, unless content changed too,
-// those that are in one list only. The list is a new one.
-func concerned(old, now []string, content bool) []string {
-	var list []string
-	for _, name := range now {
-		if content || !slices.Contains(old, name) {
-			list = append(list, name)
+// union returns the names that are in either list. It may be one of the lists.
+func union(before, after []string) []string {
+	if sameMemory(before, after) {
+		return after // as after nearly all changes
+	}
+	gone := without(before, after)
+	if len(gone) == 0 {
+		return after
+	}
+	return slices.Concat(after, gone)
+}
+
+// difference returns the names that are in one of the lists only.
+func difference(before, after []string) []string {
+	if sameMemory(before, after) {
+		return nil
+	}
+	return append(without(after, before), without(before, after)...)
+}
+
+func sameMemory(a, b []string) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// without returns the names of a list that others doesn't have, in a new list.
+func without(list, others []string) []string {
+	var left []string
+	for _, name := range list {
+		if !slices.Contains(others, name) {
+			left = append(left, name)
 		}
 	}
-	for _, name := range old {
-		if !slices.Contains(now, name) {
-			list = append(list, name)
-		}
-	}
-	return list
+	return left
 }
 
 // set is a set of pointers that costs nothing more than itself while it has one value, as
@@ -37,7 +55,7 @@ func concerned(old, now []string, content bool) []string {
 type set[T any] struct {
 	// one is one of the values, or nil.
 	one *T
-	// others are the other values. There may be some while there is not the one.
+	// others are the other values. There may be some while one is nil.
 	others map[*T]struct{}
 }
 

@@ -3,6 +3,7 @@ package mirroring
 //lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -33,8 +34,8 @@ const (
 const (
 	// The delays between failures (spec/endpoints.md §2).
 	retryFirst, retryLimit = time.Second, 100 * time.Second
-	// attempts is how often a plan is made within one sync, because the slices
-	// were not what they were taken for.
+	// attempts is how many plans one sync may make: a new one each time a write shows that
+	// the slices are not those that the plan was made from.
 	attempts = 3
 )
 
@@ -52,7 +53,7 @@ type Options struct {
 	BatchPeriod time.Duration
 	Recorder    record.EventRecorder
 	Metrics     *reconcile.Metrics
-	// Mirrored are the metrics of this controller alone. Nil means that nobody wants them.
+	// Mirrored are the metrics of this controller alone; nil for none.
 	Mirrored *Metrics
 	Logger   *slog.Logger
 }
@@ -126,11 +127,8 @@ func (c *Controller) service(key reconcile.Key) *corev1.Service {
 // (spec/endpoints.md §14.2).
 func (c *Controller) ServiceChanged(old, current *corev1.Service) {
 	if isBare(old) != isBare(current) {
-		some := current
-		if some == nil {
-			some = old
-		}
-		c.loop.Add(reconcile.Key{Namespace: some.Namespace, Name: some.Name})
+		service := cmp.Or(current, old)
+		c.loop.Add(reconcile.Key{Namespace: service.Namespace, Name: service.Name})
 	}
 }
 
@@ -138,17 +136,14 @@ func (c *Controller) ServiceChanged(old, current *corev1.Service) {
 func isBare(service *corev1.Service) bool { return service != nil && !selects(service) }
 
 // EndpointsChanged is to be called after Endpoints have come, changed or gone. Most
-// belong to Services that select pods, and change often; they are none of our business,
-// because ServiceChanged has seen to their slices when the selector came.
+// belong to Services that select pods, and change often. They don't matter here:
+// ServiceChanged has had their slices deleted when the Service got its selector.
 func (c *Controller) EndpointsChanged(old, current *watched.EncodedEndpoints) {
 	if !c.loop.Running() {
 		return
 	}
-	some := current
-	if some == nil {
-		some = old
-	}
-	key := reconcile.Key{Namespace: some.GetNamespace(), Name: some.GetName()}
+	endpoints := cmp.Or(current, old)
+	key := reconcile.Key{Namespace: endpoints.GetNamespace(), Name: endpoints.GetName()}
 	if service := c.service(key); service != nil && selects(service) {
 		return
 	}
@@ -212,7 +207,7 @@ func (c *Controller) write(ctx context.Context, key reconcile.Key, plan Plan) (o
 		outdated = outdated || apierrors.IsNotFound(err)
 	}
 	for _, s := range plan.Delete {
-		// What is to replace these endpoints may not be there.
+		// After a failure, what is to replace these endpoints may be missing.
 		if !failed[s.AddressType] {
 			note("delete", s, c.store.Delete(ctx, key, s))
 		}

@@ -46,7 +46,7 @@ func (r *rig) EndpointSlices(namespace string) discoveryclient.EndpointSliceInte
 	return meddled{r.api.Client.DiscoveryV1().EndpointSlices(namespace), r}
 }
 
-// meddled is a client with somebody else who is always quicker.
+// meddled is a client before whose writes somebody else is quicker.
 type meddled struct {
 	discoveryclient.EndpointSliceInterface
 	rig *rig
@@ -247,7 +247,7 @@ func TestNameTaken(t *testing.T) {
 	r.want(t, "IPv4 [a:80/TCP] 10.0.0.1")
 }
 
-// TestRefused shows what becomes of slices that the API server doesn't want.
+// TestRefused shows what becomes of slices that the API server refuses.
 func TestRefused(t *testing.T) {
 	r := newRig(t)
 	r.write(t, subset("a:80", "10.0.0.1"), subset("b:81", "10.0.0.2"))

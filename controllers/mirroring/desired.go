@@ -66,7 +66,7 @@ func (g *group) compare(s *discoveryv1.EndpointSlice) difference {
 	return d
 }
 
-// desired is what Endpoints say, as slices would.
+// desired is the content of Endpoints in the form of slices.
 type desired struct {
 	max    int
 	groups []*group // in the order of the packed subsets
@@ -92,7 +92,7 @@ func desire(list []corev1.EndpointSubset, maxPerSubset int) *desired {
 	return d
 }
 
-// add adds the addresses of a subset, as long as some are left of its share.
+// add adds addresses of a subset, and takes them off the number that it may still add.
 func (d *desired) add(sets []portSet, list []corev1.EndpointAddress, ready bool, left *int) {
 	for i := range list {
 		ip, ok := subsets.ParseIP(list[i].IP)
@@ -206,7 +206,7 @@ func textOf(ports []discoveryv1.EndpointPort) string {
 	return strings.Join(list, "\n")
 }
 
-// orTCP returns the protocol that the API server takes a missing one for.
+// orTCP returns a protocol, or TCP, as the API server does, where there is none.
 func orTCP(p *corev1.Protocol) corev1.Protocol {
 	if p == nil || *p == "" {
 		return corev1.ProtocolTCP

@@ -225,3 +225,6 @@ func copies(list []*discoveryv1.EndpointSlice) []*discoveryv1.EndpointSlice {
 	}
 	return all
 }
+
+// writes returns how many slices a plan writes or deletes.
+func writes(p Plan) int { return len(p.Create) + len(p.Update) + len(p.Delete) }

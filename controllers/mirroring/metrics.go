@@ -17,7 +17,7 @@ type Metrics struct {
 	endpoints, slices, wantedSlices prometheus.Gauge
 
 	mu sync.Mutex
-	// totals has what the gauges add up, by Service.
+	// totals has what each Service adds to the gauges.
 	totals map[reconcile.Key]totals
 }
 
@@ -26,7 +26,7 @@ type totals struct{ endpoints, slices, wantedSlices int }
 
 const subsystem = "endpoint_slice_mirroring_controller"
 
-// NewMetrics returns metrics and registers them. Nil means that nobody wants them.
+// NewMetrics returns metrics and registers them, unless r is nil.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	many := prometheus.ExponentialBuckets(2, 2, 15)
 	m := &Metrics{
@@ -85,7 +85,7 @@ func (m *Metrics) set(key reconcile.Key, now totals) {
 	}
 }
 
-// reset makes the gauges count nothing.
+// reset makes the gauges 0.
 func (m *Metrics) reset() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -3,13 +3,13 @@ package mirroring
 //lint:file-ignore SA1019 Endpoints are deprecated, and what this package is about.
 
 import (
-	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/signpostd/signpost/controllers/reconcile"
+	slicestore "github.com/signpostd/signpost/controllers/slices"
 )
 
 // Plan is what has to be written to mirror Endpoints. Create, Update and Delete are
@@ -32,12 +32,9 @@ type Stats struct {
 	Added, Updated, Removed int
 	// Skipped is how many addresses of the Endpoints aren't mirrored.
 	Skipped int
-	// Endpoints and Slices are how many there are to be.
+	// Endpoints and Slices are how many there will be.
 	Endpoints, Slices int
 }
-
-// Empty reports whether there is nothing to write.
-func (p *Plan) Empty() bool { return len(p.Create)+len(p.Update)+len(p.Delete) == 0 }
 
 // Compute returns what to write for the Endpoints and the Service of a name, which are
 // nil where there are none (spec/endpoints.md §14). Slices of other Services and other
@@ -62,10 +59,12 @@ func isMirrored(endpoints *corev1.Endpoints, service *corev1.Service) bool {
 	return endpoints != nil && isWanted(endpoints) && service != nil && !selects(service)
 }
 
-// leaderAnnotation is on Endpoints that some old program uses as a lock.
+// leaderAnnotation marks Endpoints that an old program uses as a lock for the election of
+// its leader.
 const leaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
 
-// isWanted reports whether nothing about Endpoints themselves is against mirroring them.
+// isWanted reports whether Endpoints are to be mirrored as far as their own labels and
+// annotations say.
 func isWanted(endpoints *corev1.Endpoints) bool {
 	_, lock := endpoints.Annotations[leaderAnnotation]
 	return !lock && endpoints.Labels[discoveryv1.LabelSkipMirror] != "true"
@@ -90,7 +89,7 @@ func (p *planner) adopt(key reconcile.Key, existing []*discoveryv1.EndpointSlice
 		}
 	}
 	for _, list := range p.current {
-		sortByName(list)
+		slices.SortFunc(list, slicestore.ByName)
 	}
 }
 
@@ -98,10 +97,6 @@ func (p *planner) adopt(key reconcile.Key, existing []*discoveryv1.EndpointSlice
 func isOf(s *discoveryv1.EndpointSlice, key reconcile.Key) bool {
 	return s.Namespace == key.Namespace && s.Labels[discoveryv1.LabelServiceName] == key.Name &&
 		s.Labels[discoveryv1.LabelManagedBy] == ManagedBy
-}
-
-func sortByName(list []*discoveryv1.EndpointSlice) {
-	slices.SortFunc(list, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // mirror plans the slices that there are to be (§14.4).
@@ -170,5 +165,5 @@ func (p *planner) remove() {
 			p.plan.Delete = append(p.plan.Delete, s)
 		}
 	}
-	sortByName(p.plan.Delete)
+	slices.SortFunc(p.plan.Delete, slicestore.ByName)
 }

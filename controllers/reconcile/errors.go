@@ -8,14 +8,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// IsConflict reports whether a write failed because the object is not what it
-// was taken for: the way out is to read it again.
+// IsConflict reports whether a write failed because somebody else has written or created
+// the object: read it again, then write again.
 func IsConflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
 }
 
 // IsNamespaceTerminating reports whether an object could not be created because its
-// namespace is going away, which is nobody's fault (spec/endpoints.md §5.12).
+// namespace is being deleted, which is no failure (spec/endpoints.md §5.12).
 func IsNamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
@@ -34,6 +34,6 @@ func Cause(object metav1.Object) time.Time {
 	return t
 }
 
-// IsRefused reports whether a sync failed because of its objects, which an Event on
-// them is to tell: not for lack of a connection, and not because of a conflict.
+// IsRefused reports whether a sync failed because of its objects, so that an Event on them
+// should say so: not for lack of a connection, and not because of a conflict.
 func IsRefused(err error) bool { return err != nil && !unreachable(err) && !IsConflict(err) }

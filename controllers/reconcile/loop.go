@@ -137,8 +137,8 @@ func (l *Loop) next(ctx context.Context, q *queue) bool {
 		return false
 	}
 	begun := time.Now()
-	// A request that is given up may be carried out all the same, even after somebody else
-	// leads: what has begun is brought to its end, which the client's timeout bounds.
+	// The API server may carry out a request that is cancelled, even after somebody else has
+	// become the leader. So a sync goes on to its end, which the client's timeout bounds.
 	err := l.o.Sync(context.WithoutCancel(ctx), key)
 	l.o.Metrics.observeSync(l.o.Name, time.Since(begun), err)
 	if err == nil {
@@ -152,9 +152,8 @@ func (l *Loop) next(ctx context.Context, q *queue) bool {
 	return true
 }
 
-// failed has a Service synced again later. Nothing is ever given up: while the API
-// server is away all is tried again within seconds, and what the API server refuses is
-// tried again after a growing delay.
+// failed has a Service synced again later, however often it failed: within seconds while
+// the API server can't be reached, and after a growing delay if it refuses something.
 func (l *Loop) failed(q *queue, key Key, err error) {
 	if unreachable(err) {
 		l.o.Logger.Debug("sync failed, the API server can't be reached", "service", key.String(), "error", err)
@@ -167,7 +166,7 @@ func (l *Loop) failed(q *queue, key Key, err error) {
 	switch {
 	case failures == persistent:
 		l.o.Metrics.persistent(l.o.Name)
-		log.Error("sync of the service keeps failing, trying again at times")
+		log.Error("sync of the service keeps failing, trying again after growing delays")
 	case failures < persistent:
 		log.Warn("sync of the service failed, trying again")
 	}
@@ -179,7 +178,8 @@ func asked(err error) time.Duration {
 	return min(time.Duration(seconds)*time.Second, askedLimit)
 }
 
-// unreachable reports whether a request failed for no reason of its own.
+// unreachable reports whether a request failed because the API server can't be reached or is
+// overloaded, rather than because of what was requested.
 func unreachable(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// syncs records when each Service was synced, and has syncs fail.
+// syncs records when each Service was synced, and makes syncs fail.
 type syncs struct {
 	mu    sync.Mutex
 	begun time.Time
@@ -204,8 +204,8 @@ func TestTerms(t *testing.T) {
 	})
 }
 
-// A term ends after the syncs under way, whose requests are not given up, and begins no
-// other.
+// At the end of a term, syncs under way go on to their end without being cancelled, and no
+// other begins.
 func TestEndOfTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -265,7 +265,8 @@ func TestWhatErrorsMean(t *testing.T) {
 	}
 }
 
-// Who is overloaded says when to come back (RFC 9110 §10.2.3), and is believed within limits.
+// An overloaded API server says when to come back (RFC 9110 §10.2.3). The loop waits that
+// long, up to a limit.
 func TestAskedDelays(t *testing.T) {
 	for seconds, want := range map[int][]time.Duration{
 		0: times(0, 0.1, 0.3, 0.7, 1.5, 3.1), 2: times(0, 2, 4), 3600: times(0),

@@ -19,7 +19,7 @@ type Metrics struct {
 }
 
 // NewMetrics returns metrics and registers those of the queues with one registerer and the
-// others with r. Nil means that nobody wants them.
+// others with r. Where a registerer is nil, nothing is registered.
 func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		queues: newQueueMetrics(),

@@ -131,8 +131,9 @@ func (o *Overlay[T]) Read(service Key, object T) {
 }
 
 // Merge returns the objects of a Service: those of the table, which list returns, with the
-// process's own writes on top. The list may be changed. It is read after the writes are
-// looked at, so that the table can't catch up with a write in between, unseen.
+// process's own writes on top. The list may be changed. Merge looks at the writes before it
+// calls list: the other way round, a write that the table catches up with in between would
+// be in neither.
 func (o *Overlay[T]) Merge(service Key, list func() []T) []T {
 	unseen := o.unseen(service)
 	stored := list()
@@ -166,8 +167,8 @@ func (o *Overlay[T]) unseen(service Key) map[string]write[T] {
 }
 
 // Arrived is to be called with each version of an object that the table gets, and
-// reports whether that is due to somebody else. While a write is under way that can't be
-// told, and the end of the write does.
+// reports whether that is due to somebody else. While a write is under way Arrived can't
+// know that, and returns false; the method that ends the write reports it.
 func (o *Overlay[T]) Arrived(service Key, object Version) (foreign bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -192,7 +193,7 @@ func (o *Overlay[T]) Arrived(service Key, object Version) (foreign bool) {
 }
 
 // Gone is to be called with each object that the table loses, and reports whether
-// that is due to somebody else. While a write is under way it is as with Arrived.
+// that is due to somebody else. While a write is under way it returns false, as Arrived does.
 func (o *Overlay[T]) Gone(service Key, object Version) (foreign bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -230,7 +231,7 @@ func (o *Overlay[T]) seen(object T) bool {
 	return compare(o.version(), object.GetResourceVersion()) >= 0
 }
 
-// compare orders two versions. One that can't be told is the older one.
+// compare orders two versions. If one of them can't be parsed, a counts as the older one.
 func compare(a, b string) int {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	if err != nil {

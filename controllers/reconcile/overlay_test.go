@@ -227,7 +227,7 @@ func (s *server) set(object *discoveryv1.EndpointSlice) {
 
 // However writes, answers and events interleave, a read is never older than the last
 // write that was answered, and at rest it is what the server has. Every change that
-// somebody else made, after which nobody wrote, is told.
+// somebody else made, and that no write followed, is reported.
 func TestOverlayAgainstServer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, tab := &server{version: 1}, &table{version: 1}

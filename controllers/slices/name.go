@@ -23,9 +23,9 @@ const (
 // lower is base32 in characters that names may have.
 var lower = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// generatedName returns the name of the nth slice like e of its owner. It depends on
-// what slices of one Service differ in but for their endpoints, so that a slice that two leaders
-// create at once exists once.
+// generatedName returns the name of the nth slice with the owner, address type and ports of
+// e. It depends on nothing else, so that two leaders who create the same slice at once
+// choose the same name, and only one of them creates it.
 func generatedName(e *discoveryv1.EndpointSlice, n int) string {
 	h := sha256.New()
 	for _, owner := range e.OwnerReferences {
@@ -64,4 +64,5 @@ func text[T any](p *T) string {
 	return fmt.Sprint(*p)
 }
 
-func byName(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) }
+// ByName orders slices by their names.
+func ByName(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(a.Name, b.Name) }

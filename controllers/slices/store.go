@@ -49,7 +49,7 @@ func (s *Store) Of(service reconcile.Key) []*discoveryv1.EndpointSlice {
 	list = slices.DeleteFunc(list, func(e *discoveryv1.EndpointSlice) bool {
 		return e.Labels[discoveryv1.LabelManagedBy] != s.o.ManagedBy || e.DeletionTimestamp != nil
 	})
-	slices.SortFunc(list, byName)
+	slices.SortFunc(list, ByName)
 	return list
 }
 
@@ -95,7 +95,8 @@ func (s *Store) Create(ctx context.Context, service reconcile.Key, e *discoveryv
 	}
 }
 
-// nameAttempts is how many names may belong to somebody else's slices.
+// nameAttempts is how many more names are tried if slices that the table doesn't have have
+// taken the first ones.
 const nameAttempts = 4
 
 // names returns the names that are in use among the slices of a Service, also
@@ -132,7 +133,7 @@ func (s *Store) create(ctx context.Context, service reconcile.Key, e *discoveryv
 }
 
 // Update replaces a slice. One without a resourceVersion replaces the version that
-// the store has. That the slice is gone is a conflict.
+// the store has. If the slice is gone, the error is a conflict.
 func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) (*discoveryv1.EndpointSlice, error) {
 	if e.ResourceVersion == "" {
 		known := s.Of(service)
@@ -145,7 +146,7 @@ func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv
 	return s.write(service, "update", e, func() (*discoveryv1.EndpointSlice, error) {
 		made, err := s.o.Client.EndpointSlices(service.Namespace).Update(ctx, e, metav1.UpdateOptions{})
 		if apierrors.IsNotFound(err) {
-			// The slice is not what it was taken for, as with any other conflict.
+			// As after any other conflict, the slices have to be read again.
 			err = apierrors.NewConflict(discoveryv1.Resource("endpointslices"), e.Name, err)
 		}
 		return made, err

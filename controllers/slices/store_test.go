@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
 
-// us is who manages the slices of the store.
+// us is the manager of the slices of the store.
 const us = "us"
 
 // shelf is a store over a real API server, whose table is filled only once follow is called.
@@ -51,7 +51,7 @@ func newShelf(t *testing.T) *shelf {
 	return s.again()
 }
 
-// again returns another store, with a table of its own, as another process has it.
+// again returns another store with a table of its own, like that of another process.
 func (s *shelf) again() *shelf {
 	another := &shelf{
 		T: s.T, cluster: s.cluster, ns: s.ns, service: s.service, registry: prometheus.NewRegistry(), synced: map[string]int{},
@@ -212,7 +212,7 @@ func TestNames(t *testing.T) {
 	other.want(first.Name, second.Name, six.Name, third.Name)
 }
 
-// A name that belongs to a slice of somebody else is passed over, known or not.
+// A name that a slice of somebody else has is skipped, whether the table has that slice or not.
 func TestNamesOfOthers(t *testing.T) {
 	for name, edit := range map[string]func(*discoveryv1.EndpointSlice){
 		"other manager": label(discoveryv1.LabelManagedBy, "them"),
@@ -270,7 +270,7 @@ func (s *shelf) unfinalize(name string) {
 	}
 }
 
-// A slice is deleted if it is the one that is meant, and being gone is no failure.
+// A slice is deleted only if its UID is the given one. One that is gone is no failure.
 func TestDelete(t *testing.T) {
 	s := newShelf(t)
 	e := s.create()
@@ -290,7 +290,7 @@ func TestDelete(t *testing.T) {
 	s.want(again.Name)
 }
 
-// Whoever updates an outdated slice is told so, and is right after reading it again.
+// The update of an outdated slice is a conflict, and succeeds after a refresh.
 func TestUpdateAndRefresh(t *testing.T) {
 	s := newShelf(t)
 	e := s.create()
@@ -319,7 +319,7 @@ func TestUpdateAndRefresh(t *testing.T) {
 	s.want()
 }
 
-// Changes that others make have their Services synced, and no others do.
+// A change by somebody else makes the store sync the Service; no other change does.
 func TestChanges(t *testing.T) {
 	s := newShelf(t)
 	s.follow()

@@ -15,8 +15,8 @@ func withAppProtocol(p corev1.EndpointPort, name string) corev1.EndpointPort {
 	return p
 }
 
-// The vectors of §6.3. They change with the fields of the types, and then the
-// order of what others have written is another one, too.
+// The vectors of §6.3. They change when the types get other fields, and with them the order
+// in which the Kubernetes controller writes.
 var digestVectors = map[string]struct {
 	value any
 	want  string // "…" stands for anything

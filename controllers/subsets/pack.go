@@ -13,14 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Canonical packs subsets and puts them in order (spec/endpoints.md §6): each
-// address and each port is the one it is by IP and target UID, and by all four
-// fields. Ports with the same addresses in the same readiness share a subset.
+// Canonical packs subsets and puts them in order (spec/endpoints.md §6). Two
+// addresses are the same if their IPs and the UIDs of their targets are, and two
+// ports if all four fields are. Ports with the same addresses in the same
+// readiness share a subset.
 // An address that is both ready and not ready at a port is not ready, and the
 // first of several records of an address stands for all.
 //
-// A port that is no port number, and the absence of ports, keep their addresses
-// in a subset but aren't listed in it. Empty lists are nil.
+// Addresses that have no ports, or a port whose number is not positive, stay in a
+// subset that doesn't list that port. Empty lists are nil.
 func Canonical(list []corev1.EndpointSubset) []corev1.EndpointSubset {
 	if packed, ok := sorted(list); ok {
 		return packed
@@ -36,8 +37,8 @@ func Canonical(list []corev1.EndpointSubset) []corev1.EndpointSubset {
 	return packed
 }
 
-// sorted returns what a list becomes that needs no packing, only sorting, as those of most
-// Services do: one subset with one port, in which no address is twice. For others it returns false.
+// sorted does what Canonical does for a list that needs sorting only, as those of most
+// Services: one subset with one port, in which no address is twice. It returns false for others.
 func sorted(list []corev1.EndpointSubset) ([]corev1.EndpointSubset, bool) {
 	ready, notReady := count(list)
 	if len(list) != 1 || len(list[0].Ports) != 1 || list[0].Ports[0].Port <= 0 || ready+notReady == 0 {

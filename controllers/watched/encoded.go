@@ -44,8 +44,8 @@ func (e *Encoded[O, P]) GetUID() types.UID { return e.uid }
 // GetResourceVersion returns the version of the object.
 func (e *Encoded[O, P]) GetResourceVersion() string { return e.version }
 
-// Object decodes the object, each time anew. What doesn't decode is left out: whoever finds
-// that missing writes the object again.
+// Object decodes the object, each time anew. What can't be decoded is left out, so that the
+// controller finds it missing, and writes the object again.
 func (e *Encoded[O, P]) Object() P {
 	object := P(new(O))
 	if object.Unmarshal(e.fields[e.n:]) != nil {
@@ -69,9 +69,9 @@ func (e *Encoded[O, P]) sameVersion(o *Encoded[O, P]) bool {
 // forget drops everything but the metadata.
 func (e *Encoded[O, P]) forget() { e.fields = append([]byte(nil), e.fields[:e.n]...) }
 
-// read reads an object in protobuf. The function visit is called with each field of the
-// metadata.
-func (e *Encoded[O, P]) read(s kube.Scope, message []byte, visit func(wire.Field) error) (err error) {
+// read reads an object in protobuf. The function visit is called with the deletion timestamp
+// of the metadata, if there is one, and with each label.
+func (e *Encoded[O, P]) read(s kube.Scope, message []byte, visit func(number int, field []byte) error) (err error) {
 	if e.fields, err = wire.AppendMetadata(make([]byte, 0, len(message)), message); err != nil {
 		return fmt.Errorf("metadata: %w", err)
 	}
@@ -83,26 +83,30 @@ func (e *Encoded[O, P]) read(s kube.Scope, message []byte, visit func(wire.Field
 	return err
 }
 
+// encodedMetadata are the fields of the metadata that are read.
+var encodedMetadata = wire.Fields{
+	Bytes: 1<<wire.MetadataNamespace | 1<<wire.MetadataName | 1<<wire.MetadataUID | 1<<wire.MetadataResourceVersion |
+		1<<wire.MetadataDeletionTimestamp | 1<<wire.MetadataLabels,
+}
+
 // readMetadata reads the metadata, which is all that there is of the fields.
-func (e *Encoded[O, P]) readMetadata(s kube.Scope, visit func(wire.Field) error) (err error) {
-	for rest := e.fields; len(rest) > 0; {
-		var f wire.Field
-		if f, rest, err = wire.Next(rest); err != nil {
-			return err
-		}
-		switch f.Number {
+func (e *Encoded[O, P]) readMetadata(s kube.Scope, visit func(number int, field []byte) error) error {
+	r := wire.Read(e.fields)
+	for r.Next(encodedMetadata) {
+		switch r.Number {
 		case wire.MetadataNamespace:
-			e.namespace = s.InternBytes(f.Bytes)
+			e.namespace = s.InternBytes(r.Bytes())
 		case wire.MetadataName:
-			e.name = string(f.Bytes)
+			e.name = string(r.Bytes())
 		case wire.MetadataUID:
-			e.uid = types.UID(f.Bytes)
+			e.uid = types.UID(r.Bytes())
 		case wire.MetadataResourceVersion:
-			e.version = string(f.Bytes)
-		}
-		if err := visit(f); err != nil {
-			return err
+			e.version = string(r.Bytes())
+		default:
+			if err := visit(r.Number, r.Bytes()); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	return r.Err()
 }

@@ -146,7 +146,8 @@ func TestVersionsDiffer(t *testing.T) {
 	}
 }
 
-// An object that doesn't decode, as a later version of the API might have them, is known by name and version.
+// An object that can't be decoded, as a later version of the API might send it, keeps its
+// name and version.
 func TestUndecodableObject(t *testing.T) {
 	message, err := someEndpoints().Marshal()
 	if err != nil {

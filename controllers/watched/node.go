@@ -25,7 +25,7 @@ type Node struct {
 	// ControlPlane is true for a node with one of the labels of control plane nodes.
 	ControlPlane bool
 	Ready        bool
-	// MilliCPU is what the node can allocate; zero when it doesn't say.
+	// MilliCPU is the CPU that pods can use on the node; zero when it is unknown.
 	MilliCPU int64
 
 	object *corev1.Node

@@ -28,7 +28,7 @@ type EncodedEndpoints = Encoded[corev1.Endpoints, *corev1.Endpoints]
 func Endpoints() kube.Kind[EncodedEndpoints] {
 	read := func(s kube.Scope, message []byte) (*EncodedEndpoints, []kube.Problem, error) {
 		e := &EncodedEndpoints{}
-		return e, nil, e.read(s, message, func(wire.Field) error { return nil })
+		return e, nil, e.read(s, message, func(int, []byte) error { return nil })
 	}
 	kind := kube.Retrim(kinds.Endpoints(), trimBy[*corev1.Endpoints](read))
 	kind.Read, kind.Same = read, (*EncodedEndpoints).sameVersion
@@ -51,7 +51,7 @@ type Slice struct {
 func EndpointSlices(writers ...string) kube.Kind[Slice] {
 	read := func(s kube.Scope, message []byte) (*Slice, []kube.Problem, error) {
 		slice := &Slice{}
-		err := slice.read(s, message, func(f wire.Field) error { return slice.visit(s, f) })
+		err := slice.read(s, message, func(number int, field []byte) error { return slice.visit(s, number, field) })
 		if err == nil && !slices.Contains(writers, slice.ManagedBy) {
 			slice.forget()
 		}
@@ -64,12 +64,12 @@ func EndpointSlices(writers ...string) kube.Kind[Slice] {
 }
 
 // visit takes what it wants from a field of the metadata.
-func (e *Slice) visit(s kube.Scope, f wire.Field) error {
-	switch f.Number {
+func (e *Slice) visit(s kube.Scope, number int, field []byte) error {
+	switch number {
 	case wire.MetadataDeletionTimestamp:
 		e.Terminating = true
 	case wire.MetadataLabels:
-		key, value, err := wire.Entry(f.Bytes)
+		key, value, err := wire.Entry(field)
 		if err != nil {
 			return err
 		}

@@ -36,21 +36,21 @@ type clients struct {
 	running sync.WaitGroup
 
 	full, messages, ended, seen, removedOthers atomic.Int64
-	// awaited is the victim's address, shifted left by one, and in the lowest bit whether
-	// it is to appear; since is when the change was begun.
+	// awaited is the address that changes, shifted left by one, with the lowest bit set if it
+	// is to appear; since is when the change was begun.
 	awaited atomic.Uint64
 	since   atomic.Int64
 }
 
-// client is one stream. Its have is kept while exact is set.
+// client is one stream.
 type client struct {
 	all       *clients
 	latencies []time.Duration
-	first     int
+	first     int // addresses of the first answer so far
 
-	exact bool
-	mu    sync.Mutex // held by the reader; whoever takes it stops the stream's reading
-	have  map[uint32]struct{}
+	mu    sync.Mutex          // the reader takes it for each message: holding it stalls the stream
+	exact bool                // whether have is kept
+	have  map[uint32]struct{} // the addresses that the stream knows
 }
 
 // open opens the streams and waits until each has its first answer.
@@ -119,7 +119,9 @@ func (s *client) receive(u *pb.Update) {
 	awaited := c.awaited.Load()
 	for _, a := range u.GetAdd().GetAddrs() {
 		ip := a.GetAddr().GetIp().GetIpv4()
-		s.hit(now, uint64(ip)<<1|1 == awaited)
+		if uint64(ip)<<1|1 == awaited {
+			s.hit(now)
+		}
 		if s.exact {
 			s.have[ip] = struct{}{}
 		}
@@ -129,7 +131,9 @@ func (s *client) receive(u *pb.Update) {
 		if uint64(ip) != awaited>>1 {
 			c.removedOthers.Add(1)
 		}
-		s.hit(now, uint64(ip)<<1 == awaited)
+		if uint64(ip)<<1 == awaited {
+			s.hit(now)
+		}
 		delete(s.have, ip)
 	}
 	if n := len(u.GetAdd().GetAddrs()); s.first < c.endpoints && n > 0 {
@@ -139,11 +143,10 @@ func (s *client) receive(u *pb.Update) {
 	}
 }
 
-func (s *client) hit(now time.Time, is bool) {
-	if is {
-		s.latencies = append(s.latencies, now.Sub(time.Unix(0, s.all.since.Load())))
-		s.all.seen.Add(1)
-	}
+// hit notes that the stream heard of the change that is awaited.
+func (s *client) hit(now time.Time) {
+	s.latencies = append(s.latencies, now.Sub(time.Unix(0, s.all.since.Load())))
+	s.all.seen.Add(1)
 }
 
 // expect tells the streams what to wait for.

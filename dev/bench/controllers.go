@@ -34,7 +34,7 @@ const (
 	// bothPerOne is what both writers in one process may spend, beside the dearer one alone.
 	bothPerOne = 1.3
 
-	// startsPerRound is how often each competitor starts: it takes a few seconds only.
+	// startsPerRound is how often each competitor starts in a round: a start takes seconds only.
 	startsPerRound = 2
 
 	flipRate = 50 // a second
@@ -42,7 +42,8 @@ const (
 	// falls into that decides the p99, so there must be several collections, not one or two.
 	flipFor = time.Minute
 
-	// With twice the flips, the Kubernetes controller can't keep up here; Signpost must.
+	// At twice that rate the Kubernetes controller can't keep up with slices in one namespace;
+	// Signpost must.
 	fastFlipRate = 2 * flipRate
 	fastFlipP50  = 15 // ms
 	fastFlipP99  = 60 // ms
@@ -172,7 +173,7 @@ func (run *controllersRun) measureFlips(ctx context.Context, r *report) error {
 		}
 		run.reportFlips(r, w, all)
 		if n := run.interrupted.Swap(0); n > 0 {
-			r.note("%d times, the watch of the benchmark itself fell behind and was begun again: mistrust the latencies", n)
+			r.note("the watch of the benchmark itself fell behind and was begun again %d times: don't trust the latencies", n)
 		}
 	}
 	return nil
@@ -183,7 +184,7 @@ func (run *controllersRun) reportFlips(r *report, w writer, all sides[warmFigure
 	r.titleBeside("kubernetes", "%s that exist already, %s, medians of %d", w.name, run, run.choice.rounds)
 	r.ratio("warm start: CPU until idle", "s", all.figures(func(f warmFigures) float64 { return f.cpu }, must.warm))
 	wrote := all.figures(func(f warmFigures) float64 { return float64(f.wrote) }, 0)
-	r.check("warm start: objects written", wrote.signpost == 0, fmt.Sprintf("%.0f, Kubernetes %.0f", wrote.signpost, wrote.base))
+	r.check("warm start: objects written", wrote.signpost, 0, 0, fmt.Sprintf("%.0f, Kubernetes %.0f", wrote.signpost, wrote.base))
 	flip := func(i int, of func(flipFigures) float64) func(warmFigures) float64 {
 		return func(f warmFigures) float64 { return of(f.flips[i]) }
 	}

@@ -78,7 +78,7 @@ func (f *flipper) flipAtRate(ctx context.Context, rate int, back, out []int) err
 	begun := time.Now()
 	for i := range 2 * len(back) {
 		if err := pause(gctx, time.Until(begun.Add(time.Duration(i)*time.Second/time.Duration(rate)))); err != nil {
-			break // g knows better why
+			break // g.Wait returns the reason
 		}
 		pod, ready := out[i/2], false
 		if i%2 == 1 {

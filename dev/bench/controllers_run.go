@@ -35,37 +35,49 @@ type controllersRun struct {
 	interrupted atomic.Int64 // watches of this process
 }
 
-// startControllers starts a process that writes what it is asked to.
-type startControllers func(context.Context, *cluster, []writer) (*process, error)
+// startControllers starts a process that writes what it is asked to, with further flags.
+// The kubeconfig is for the API server or a proxy before it; the log goes to a file in dir.
+type startControllers func(ctx context.Context, dir, kubeconfig string, writers []writer, flags ...string) (*process, error)
 
 func competitors(c choice) [2]startControllers {
-	if c.rehearse {
-		return [2]startControllers{startKubernetesControllers, startKubernetesControllers}
-	}
-	return [2]startControllers{startKubernetesControllers, startSignpostControllers}
+	return [2]startControllers{startKubernetesControllers, challenger(c)}
 }
 
-func startKubernetesControllers(ctx context.Context, k *cluster, writers []writer) (*process, error) {
+// challenger returns what is measured against the Kubernetes controllers.
+func challenger(c choice) startControllers {
+	if c.rehearse {
+		return startKubernetesControllers
+	}
+	return startSignpostControllers
+}
+
+func startKubernetesControllers(ctx context.Context, dir, kubeconfig string, writers []writer, flags ...string) (*process, error) {
 	port, err := childprocess.Port()
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, k.dir, localclusterBinary, "kube-controller-manager",
-		"--kubeconfig", k.kubeconfig, "--authentication-kubeconfig", k.kubeconfig, "--authorization-kubeconfig", k.kubeconfig,
-		"--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(port), "--leader-elect=false",
+	return start(ctx, dir, localclusterBinary, append([]string{
+		"kube-controller-manager",
+		"--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig, "--authorization-kubeconfig", kubeconfig,
+		"--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(port),
 		"--kube-api-qps", unlimited, "--kube-api-burst", unlimited,
-		"--controllers", join(writers, func(w writer) string { return w.kubernetes }))
+		"--controllers", join(writers, func(w writer) string { return w.kubernetes }),
+	}, flags...)...)
 }
 
-func startSignpostControllers(ctx context.Context, k *cluster, writers []writer) (*process, error) {
+func startSignpostControllers(ctx context.Context, dir, kubeconfig string, writers []writer, flags ...string) (*process, error) {
 	metrics, err := childprocess.Address()
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, k.dir, signpostBinary, "controllers",
-		"--kubeconfig", k.kubeconfig, "--metrics-addr", metrics, "--leader-elect=false", "--kube-api-qps=0",
-		"--controllers", join(writers, func(w writer) string { return w.signpost }))
+	return start(ctx, dir, signpostBinary, append([]string{
+		"controllers", "--kubeconfig", kubeconfig, "--metrics-addr", metrics, "--kube-api-qps=0",
+		"--controllers", join(writers, func(w writer) string { return w.signpost }),
+	}, flags...)...)
 }
+
+// withoutElection is the flag of a process that has no other replica.
+const withoutElection = "--leader-elect=false"
 
 func join(writers []writer, of func(writer) string) string {
 	names := make([]string, len(writers))
@@ -75,7 +87,7 @@ func join(writers []writer, of func(writer) string) string {
 	return strings.Join(names, ",")
 }
 
-// quickClient returns a client that costs as little as it can: it shares the
+// quickClient returns a client that takes as little CPU time as possible: it shares the
 // machine with what is measured.
 func (c *cluster) quickClient() (*kubernetes.Clientset, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
@@ -111,7 +123,7 @@ func (run *controllersRun) cold(ctx context.Context, start startControllers, wri
 	}
 	defer stop()
 	begun := time.Now()
-	p, err := start(ctx, run.cluster, writers)
+	p, err := start(ctx, run.cluster.dir, run.cluster.kubeconfig, writers, withoutElection)
 	if err != nil {
 		return f, err
 	}
@@ -153,7 +165,7 @@ func (run *controllersRun) warm(ctx context.Context, start startControllers, w w
 		return f, err
 	}
 	defer stop()
-	p, err := start(ctx, run.cluster, []writer{w})
+	p, err := start(ctx, run.cluster.dir, run.cluster.kubeconfig, []writer{w}, withoutElection)
 	if err != nil {
 		return f, err
 	}
@@ -197,7 +209,7 @@ func untilIdle(ctx context.Context, p *process) (time.Duration, error) {
 	}
 }
 
-// await waits until it holds for every board. It fails if the process ends.
+// await waits until holds returns true for every board. It fails if the process ends.
 func await(ctx context.Context, p *process, boards []*board, holds func(*board) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, controllersWithin, errTimeout)
 	defer cancel()

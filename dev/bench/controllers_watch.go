@@ -83,7 +83,7 @@ func (run *controllersRun) list(ctx context.Context, w writer, b *board) (watch.
 			return nil, fmt.Errorf("list EndpointSlices: %w", err)
 		}
 		for i := range list.Items {
-			b.put(&list.Items[i], false)
+			b.put(contentOf(&list.Items[i]))
 		}
 		return client.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 	}
@@ -93,7 +93,7 @@ func (run *controllersRun) list(ctx context.Context, w writer, b *board) (watch.
 		return nil, fmt.Errorf("list Endpoints: %w", err)
 	}
 	for i := range list.Items {
-		b.put(&list.Items[i], false)
+		b.put(contentOf(&list.Items[i]))
 	}
 	return client.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 }
@@ -124,47 +124,59 @@ func (b *board) see(e watch.Event) {
 	b.mu.Lock()
 	b.events++
 	b.mu.Unlock()
-	b.put(e.Object, e.Type == watch.Deleted)
+	c := contentOf(e.Object)
+	if e.Type == watch.Deleted {
+		c.endpoints = 0
+	}
+	b.put(c)
+}
+
+// content is what a board takes from an object.
+type content struct {
+	service, name string // the key of the Service, and the name of the object
+	endpoints     int
+	shows         func(flip) bool
+}
+
+// contentOf returns the content of Endpoints or an EndpointSlice.
+func contentOf(object runtime.Object) content {
+	switch o := object.(type) {
+	case *corev1.Endpoints:
+		c := content{service: o.Namespace + "/" + o.Name, name: o.Name, shows: func(f flip) bool { return endpointsShow(o, f) }}
+		for _, s := range o.Subsets {
+			c.endpoints += len(s.Addresses) + len(s.NotReadyAddresses)
+		}
+		return c
+	case *discoveryv1.EndpointSlice:
+		return content{
+			service: o.Namespace + "/" + o.Labels[discoveryv1.LabelServiceName], name: o.Name,
+			endpoints: len(o.Endpoints), shows: func(f flip) bool { return sliceShows(o, f) },
+		}
+	default:
+		return content{} // of no Service
+	}
 }
 
 // put notes the endpoints of an object and answers the flips that it shows.
-func (b *board) put(object runtime.Object, deleted bool) {
+func (b *board) put(c content) {
 	now := time.Now()
-	var key, name string
-	var count int
-	var shows func(flip) bool
-	switch o := object.(type) {
-	case *corev1.Endpoints:
-		key, name = o.Namespace+"/"+o.Name, o.Name
-		for _, s := range o.Subsets {
-			count += len(s.Addresses) + len(s.NotReadyAddresses)
-		}
-		shows = func(f flip) bool { return endpointsShow(o, f) }
-	case *discoveryv1.EndpointSlice:
-		key, name = o.Namespace+"/"+o.Labels[discoveryv1.LabelServiceName], o.Name
-		count = len(o.Endpoints)
-		shows = func(f flip) bool { return sliceShows(o, f) }
-	}
-	if deleted {
-		count = 0
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t, ok := b.services[key]
+	t, ok := b.services[c.service]
 	if !ok {
 		return
 	}
-	b.count(t, name, count)
-	awaited := b.awaited[key]
+	b.count(t, c.name, c.endpoints)
+	awaited := b.awaited[c.service]
 	left := slices.DeleteFunc(awaited, func(f flip) bool {
-		seen := shows(f)
+		seen := c.shows(f)
 		if seen {
 			b.latencies = append(b.latencies, now.Sub(f.since))
 		}
 		return seen
 	})
 	b.pending -= len(awaited) - len(left)
-	b.awaited[key] = left
+	b.awaited[c.service] = left
 }
 
 func (b *board) count(t *tally, object string, endpoints int) {

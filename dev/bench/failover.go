@@ -66,7 +66,7 @@ func measureFailover(ctx context.Context, r *report, c choice) error {
 		return err
 	}
 	for i := range f.replicas {
-		if f.replicas[i], err = newReplica(k, i, startReplicaOf(c)); err != nil {
+		if f.replicas[i], err = newReplica(k, i, challenger(c)); err != nil {
 			return err
 		}
 		defer f.replicas[i].close()
@@ -170,7 +170,7 @@ func (f *failover) measureKills(ctx context.Context, r *report) error {
 
 func (f *failover) checkFence(r *report) {
 	n := f.replicas[0].proxy.fenceBroken() + f.replicas[1].proxy.fenceBroken()
-	r.check("writes by a replica after another one got the lease", n == 0, fmt.Sprint(n))
+	r.none("writes by a replica after another one got the lease", n, fmt.Sprint(n))
 }
 
 // stop ends both replicas.
@@ -252,7 +252,7 @@ func (f *failover) killMidWrite(ctx context.Context, r *replica) (ending, error)
 	case e := <-sprung:
 		return e, nil
 	case <-time.After(failoverSettle):
-		return ending{}, errors.New("the leader made too few writes to be killed at one")
+		return ending{}, errors.New("kill the leader: it made too few writes to be killed at one of them")
 	case <-ctx.Done():
 		return ending{}, ctx.Err()
 	}
@@ -302,7 +302,7 @@ func (f *failover) measurePause(ctx context.Context, r *report) error {
 		return err
 	}
 	fmt.Fprintf(r.out, "\nLeader stopped for %s with SIGSTOP, lease of %s, %d changes a second\n", stopped, lease.duration, failoverRate)
-	r.check("writes that it made after SIGCONT", after == 0, fmt.Sprint(after))
+	r.none("writes that it made after SIGCONT", after, fmt.Sprint(after))
 	r.atMost("from SIGSTOP to the next leader's first write", "s", next.proxy.firstWriteAfter(at).Sub(at).Seconds(), (lease.vacancy() + failoverFirst).Seconds())
 	r.note("all pods were in the slices exactly once in the end; the replica that was stopped %s", old.fate())
 	f.checkFence(r)
@@ -310,7 +310,7 @@ func (f *failover) measurePause(ctx context.Context, r *report) error {
 	return nil
 }
 
-// await waits, and fails if a replica ends that shouldn't.
+// await waits until holds returns true. It fails if a replica ends by itself.
 func (f *failover) await(ctx context.Context, limit time.Duration, holds func() bool) error {
 	var ended error
 	err := poll(ctx, limit, func() bool {

@@ -26,8 +26,8 @@ func (f *failover) whileChanging(ctx context.Context, do func(context.Context) e
 	return errors.Join(<-changed, err)
 }
 
-// change changes one pod after the other, at a steady rate, until ctx ends: it
-// turns most of them, and takes some away or brings them back.
+// change changes one pod after the other, at a steady rate, until ctx ends: the
+// readiness of most of them, and it deletes some or creates them again.
 func (f *failover) change(ctx context.Context) error {
 	tick := time.NewTicker(time.Second / failoverRate)
 	defer tick.Stop()
@@ -37,7 +37,7 @@ func (f *failover) change(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		// Without ctx: a change that is begun is finished, so that pods has what holds.
+		// Without ctx: a change that is begun is finished, so that states has what holds.
 		if err := f.changeOne(context.WithoutCancel(ctx), rand.IntN(f.podCount())); err != nil {
 			return fmt.Errorf("change a pod: %w", err)
 		}
@@ -100,7 +100,7 @@ func (f *failover) settle(ctx context.Context) error {
 			return f.checkForeign(ctx)
 		}
 		if pause(ctx, 100*time.Millisecond) != nil {
-			return fmt.Errorf("the slices didn't become what they must be: %w: %s", errors.Join(context.Cause(ctx), err), wrong)
+			return fmt.Errorf("wait until the slices have all pods exactly once: %w: %s", errors.Join(context.Cause(ctx), err), wrong)
 		}
 	}
 }
@@ -147,6 +147,7 @@ func (f *failover) wrong(ctx context.Context) (string, error) {
 	return "", nil
 }
 
+// addEndpoints counts the endpoints of a slice.
 func addEndpoints(got map[string]map[endpoint]int, s *discoveryv1.EndpointSlice) {
 	key := s.Namespace + "/" + s.Labels[discoveryv1.LabelServiceName]
 	if got[key] == nil {
@@ -161,6 +162,7 @@ func addEndpoints(got map[string]map[endpoint]int, s *discoveryv1.EndpointSlice)
 	}
 }
 
+// difference describes an endpoint that isn't in the slices of a Service exactly once.
 func difference(want []endpoint, got map[endpoint]int) string {
 	for _, e := range want {
 		if n := got[e]; n != 1 {
@@ -225,7 +227,7 @@ func (f *failover) checkForeign(ctx context.Context) error {
 		}
 	}
 	if found != len(f.foreign) {
-		return fmt.Errorf("%w: %d of %d are left", errForeign, found, len(f.foreign))
+		return fmt.Errorf("%w: %d of %d still exist", errForeign, found, len(f.foreign))
 	}
 	return nil
 }

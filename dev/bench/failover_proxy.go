@@ -18,9 +18,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// apiProxy stands between one replica and the API server, and knows what the
-// replica writes and when: no metric of the replica has to be believed, and a
-// write can be cut off at a known point.
+// apiProxy stands between one replica and the API server. It knows what the replica
+// writes and when, without asking the replica, and can cut off a write at a known point.
 type apiProxy struct {
 	server *http.Server
 	addr   string
@@ -88,53 +87,64 @@ func (p *apiProxy) kubeconfig(path string) error {
 
 // RoundTrip implements http.RoundTripper.
 func (p *apiProxy) RoundTrip(r *http.Request) (*http.Response, error) {
-	writes := r.Method != http.MethodGet
+	reads, lease := r.Method == http.MethodGet, strings.Contains(r.URL.Path, "/leases")
 	switch {
-	case strings.Contains(r.URL.Path, "/leases"):
-		return p.lease(r, writes)
-	case writes && strings.Contains(r.URL.Path, "/endpoint"):
+	case reads && lease:
+		return p.readLease(r)
+	case lease:
+		return p.writeLease(r)
+	case !reads && strings.Contains(r.URL.Path, "/endpoint"):
 		return p.write(r)
 	default:
 		return p.next.RoundTrip(r)
 	}
 }
 
-func (p *apiProxy) lease(r *http.Request, writes bool) (*http.Response, error) {
+func (p *apiProxy) readLease(r *http.Request) (*http.Response, error) {
 	res, err := p.next.RoundTrip(r)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !writes {
-		p.leaseReads++
-	} else if err == nil && res.StatusCode < 300 {
+	p.leaseReads++
+	return res, err
+}
+
+func (p *apiProxy) writeLease(r *http.Request) (*http.Response, error) {
+	res, err := p.next.RoundTrip(r)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if succeeded(res, err) {
 		p.elected = time.Now()
 	}
 	return res, err
 }
 
+func succeeded(res *http.Response, err error) bool { return err == nil && res.StatusCode < 300 }
+
 // write passes on the write of an object.
 func (p *apiProxy) write(r *http.Request) (*http.Response, error) {
-	inTurn := !p.rival.lastElected().After(p.lastElected())
-	t := p.begin(inTurn)
+	t := p.begin(p.rival.lastElected())
 	if t != nil && !t.answered {
 		t.spring()
-		p.finish(false)
-		return nil, fmt.Errorf("%s was killed before", r.URL.Path)
+		err := fmt.Errorf("%s %s: the replica was killed before", r.Method, r.URL.Path)
+		p.finish(nil, err)
+		return nil, err
 	}
 	res, err := p.next.RoundTrip(r)
 	if t != nil {
 		t.spring()
 	}
-	p.finish(err == nil && res.StatusCode < 300)
+	p.finish(res, err)
 	return res, err
 }
 
-// begin notes the begin of a write, and returns the trap if it is the one.
-func (p *apiProxy) begin(inTurn bool) *trap {
+// begin notes that a write begins, and whether the rival was elected last. It returns the
+// trap that this write springs, nil if it springs none.
+func (p *apiProxy) begin(rivalElected time.Time) *trap {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.begun++
 	p.underWay++
-	if !inTurn {
+	if rivalElected.After(p.elected) {
 		p.outOfTurn++
 	}
 	t := p.trap
@@ -148,11 +158,12 @@ func (p *apiProxy) begin(inTurn bool) *trap {
 	return t
 }
 
-func (p *apiProxy) finish(success bool) {
+// finish notes that a write has ended.
+func (p *apiProxy) finish(res *http.Response, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.underWay--
-	if success {
+	if succeeded(res, err) {
 		p.succeeded = append(p.succeeded, time.Now())
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-
-	"github.com/signpostd/signpost/internal/childprocess"
 )
 
 // replica is one of the two processes, with the proxy before it.
@@ -16,44 +14,8 @@ type replica struct {
 	dir        string
 	kubeconfig string
 	proxy      *apiProxy
-	run        startReplica
+	run        startControllers
 	process    *process // nil while there is none
-}
-
-// startReplica starts a process that takes part in an election.
-type startReplica func(context.Context, *replica, leaseTimes) (*process, error)
-
-func startReplicaOf(c choice) startReplica {
-	if c.rehearse {
-		return startKubernetesReplica
-	}
-	return startSignpostReplica
-}
-
-func startSignpostReplica(ctx context.Context, r *replica, lease leaseTimes) (*process, error) {
-	metrics, err := childprocess.Address()
-	if err != nil {
-		return nil, err
-	}
-	return start(ctx, r.dir, signpostBinary, append([]string{
-		"controllers",
-		"--controllers", slicesWriter.signpost, "--kubeconfig", r.kubeconfig, "--kube-api-qps=0",
-		"--metrics-addr", metrics,
-	}, lease.flags()...)...)
-}
-
-func startKubernetesReplica(ctx context.Context, r *replica, lease leaseTimes) (*process, error) {
-	port, err := childprocess.Port()
-	if err != nil {
-		return nil, err
-	}
-	return start(ctx, r.dir, localclusterBinary, append([]string{
-		"kube-controller-manager",
-		"--controllers", slicesWriter.kubernetes,
-		"--kubeconfig", r.kubeconfig, "--authentication-kubeconfig", r.kubeconfig, "--authorization-kubeconfig", r.kubeconfig,
-		"--kube-api-qps", unlimited, "--kube-api-burst", unlimited,
-		"--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(port),
-	}, lease.flags()...)...)
 }
 
 func (l leaseTimes) flags() []string {
@@ -65,7 +27,7 @@ func (l leaseTimes) flags() []string {
 	}
 }
 
-func newReplica(k *cluster, number int, run startReplica) (*replica, error) {
+func newReplica(k *cluster, number int, run startControllers) (*replica, error) {
 	r := &replica{dir: filepath.Join(k.dir, fmt.Sprintf("replica-%d", number)), run: run}
 	if err := os.Mkdir(r.dir, 0o700); err != nil {
 		return nil, err
@@ -86,7 +48,7 @@ func (r *replica) close() {
 func (r *replica) start(ctx context.Context, lease leaseTimes) error {
 	r.proxy.restarted()
 	var err error
-	r.process, err = r.run(ctx, r, lease)
+	r.process, err = r.run(ctx, r.dir, r.kubeconfig, []writer{slicesWriter}, lease.flags()...)
 	return err
 }
 
@@ -97,7 +59,7 @@ func (r *replica) stop() {
 	if r.process == nil {
 		return
 	}
-	r.goOn() // a stopped process doesn't hear SIGTERM
+	r.goOn() // a stopped process doesn't handle SIGTERM
 	r.process.stop()
 	r.process = nil
 }
@@ -116,7 +78,7 @@ func (r *replica) reap() error {
 		r.process = nil
 		return nil
 	case <-time.After(failoverSettle):
-		return fmt.Errorf("%s doesn't end: %w: see %s", r.process.name, errTimeout, r.process.log)
+		return fmt.Errorf("wait for the end of %s: %w: see %s", r.process.name, errTimeout, r.process.log)
 	}
 }
 

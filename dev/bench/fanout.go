@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -49,14 +48,11 @@ func measureFanout(ctx context.Context, r *report) error {
 const rounds = 3
 
 func measureFanoutCase(ctx context.Context, r *report, c fanoutCase) error {
-	k, err := startCluster(ctx, time.Second)
+	k, err := startLoadedCluster(ctx, time.Second, c.endpoints)
 	if err != nil {
 		return err
 	}
 	defer k.stop()
-	if err := (loader{k.client}).load(ctx, c.endpoints); err != nil {
-		return fmt.Errorf("load the cluster: %w", err)
-	}
 	var all [2][]fanned
 	for range rounds {
 		for i, startServer := range []func(context.Context, *cluster) (*server, error){startFloor, startSignpost} {

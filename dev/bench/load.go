@@ -4,15 +4,15 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // The objects of the benchmark: one Service with meshed pods spread over ten
@@ -66,6 +66,19 @@ func (l loader) load(ctx context.Context, endpoints int) error {
 		_, err := l.client.DiscoveryV1().EndpointSlices(namespace).Create(ctx, s, metav1.CreateOptions{})
 		return ignoreExists(err)
 	})
+}
+
+// startLoadedCluster starts a cluster with the objects of the benchmark.
+func startLoadedCluster(ctx context.Context, restartDelay time.Duration, endpoints int) (*cluster, error) {
+	k, err := startCluster(ctx, restartDelay)
+	if err != nil {
+		return nil, err
+	}
+	if err := (loader{k.client}).load(ctx, endpoints); err != nil {
+		k.stop()
+		return nil, fmt.Errorf("load the cluster: %w", err)
+	}
+	return k, nil
 }
 
 func (l loader) createNode(ctx context.Context, i int) error {
@@ -132,7 +145,7 @@ type toggler struct {
 	absent    bool
 }
 
-// next makes the next change. What a client waits for is absent afterwards.
+// next makes the next change.
 func (t *toggler) next(ctx context.Context) error {
 	s := slice(0, min(perSlice, t.endpoints))
 	if !t.absent {

@@ -8,15 +8,20 @@
 //	                                   one half of a part (the others are controllers:flips,
 //	                                   failover:kills, failover:pause, dns:publish, dns:idle
 //	                                   and dns:plan), with fewer objects
-//	go run ./dev/bench floor …         the yardstick server, started by the rest
+//	go run ./dev/bench floor …         the server that others are measured against; the parts start it
 //
 // Each part starts an API server of its own from bin/localcluster and the servers
 // that it measures as processes of their own, so that their CPU time and memory
 // can be told apart; the clients run inside this process. All of it stays on
-// 127.0.0.1 and ends with this process.
+// 127.0.0.1 and ends with this process. Parts run one after the other; nothing
+// else should run on the machine meanwhile.
 //
-// Parts run one after the other; nothing here is meant to run concurrently with
-// anything else on the machine.
+// In reading order: main.go has the parts and the report; process.go starts
+// processes and admin.go asks Signpost's admin server. fanout.go, stall.go and
+// outage.go measure streams of Get, with the objects of load.go, the streams of
+// clients.go and the server of floor.go beside them; profiles.go and proxies.go
+// measure GetProfile. The files controllers*.go, failover*.go and dns*.go have one
+// part each, which begins in the file without a further word in its name.
 package main
 
 import (
@@ -24,6 +29,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"strings"
@@ -48,9 +54,9 @@ var parts = []part{
 	{"dns", measureDNS},
 }
 
-// choice is what the command line asks of a part that has a choice.
+// choice is what the command line says about how to measure a part.
 type choice struct {
-	// half is the half of the part to measure; all if empty.
+	// half is the half of the part to measure; empty for the whole part.
 	half string
 	// scale is the share of the objects and repetitions; less than 1 is for trying things out.
 	scale float64
@@ -66,7 +72,7 @@ func (c choice) wants(half string) bool { return c.half == "" || c.half == half 
 // scaled returns the share of n that was asked for, and at least least.
 func (c choice) scaled(n, least int) int { return max(least, int(float64(n)*c.scale)) }
 
-// whole is for parts without a choice.
+// whole makes a part of a function that measures the same whatever the command line says.
 func whole(run func(context.Context, *report) error) func(context.Context, *report, choice) error {
 	return func(ctx context.Context, r *report, _ choice) error { return run(ctx, r) }
 }
@@ -140,16 +146,17 @@ func (r *report) note(format string, args ...any) { fmt.Fprintf(r.out, "  "+form
 func (r *report) ratio(name, unit string, f figures) {
 	var j judgement
 	if f.limit > 0 {
-		j = judgement{fmt.Sprintf("≤ %.2f", f.limit), r.verdict(f.signpost/f.base <= f.limit)}
+		j = judgement{fmt.Sprintf("≤ %.2f", f.limit), r.verdict(f.signpost/f.base, math.Inf(-1), f.limit)}
 	}
 	r.beside(name, unit, f, j)
 }
 
 // atMostBeside reports a figure that has a limit of its own beside that of the base.
 func (r *report) atMostBeside(name, unit string, f figures) {
-	r.beside(name, unit, f, judgement{fmt.Sprintf("≤ %g %s", f.limit, unit), r.verdict(f.signpost <= f.limit)})
+	r.beside(name, unit, f, judgement{fmt.Sprintf("≤ %g %s", f.limit, unit), r.verdict(f.signpost, math.Inf(-1), f.limit)})
 }
 
+// beside reports both figures, their ratio, and a judgement.
 func (r *report) beside(name, unit string, f figures, j judgement) {
 	fmt.Fprintf(r.out, "  %-52s %11.2f %-2s %11.2f %-2s %9.2f %12s %s\n", name, f.base, unit, f.signpost, unit, f.signpost/f.base, j.must, j.verdict)
 }
@@ -160,15 +167,23 @@ type figures struct{ base, signpost, limit float64 }
 
 // atMost reports a figure that has a limit of its own.
 func (r *report) atMost(name, unit string, value, limit float64) {
-	fmt.Fprintf(r.out, "  %-52s %14s %11.2f %-2s %9s %12s %s\n", name, "", value, unit, "", fmt.Sprintf("≤ %g %s", limit, unit), r.verdict(value <= limit))
+	fmt.Fprintf(r.out, "  %-52s %14s %11.2f %-2s %9s %12s %s\n", name, "", value, unit, "", fmt.Sprintf("≤ %g %s", limit, unit), r.verdict(value, math.Inf(-1), limit))
 }
 
-func (r *report) check(name string, ok bool, detail string) {
-	fmt.Fprintf(r.out, "  %-52s %-52s %s\n", name, detail, r.verdict(ok))
+// none reports something that must not have happened, and how often it did.
+func (r *report) none(name string, times int, detail string) {
+	r.check(name, float64(times), 0, 0, detail)
 }
 
-func (r *report) verdict(ok bool) string {
-	if ok {
+// check reports a value that must be between least and most. The detail is what is printed
+// of it.
+func (r *report) check(name string, value, least, most float64, detail string) {
+	fmt.Fprintf(r.out, "  %-52s %-52s %s\n", name, detail, r.verdict(value, least, most))
+}
+
+// verdict counts a value that is not between least and most.
+func (r *report) verdict(value, least, most float64) string {
+	if least <= value && value <= most {
 		return "ok"
 	}
 	r.missed++

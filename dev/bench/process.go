@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// process is a program that bench started. It ends with bench at the latest.
+// process is a program that the benchmark started. It ends with the benchmark at the latest.
 type process struct {
 	name string
 	cmd  *exec.Cmd

@@ -38,14 +38,11 @@ const (
 // measureProfiles measures a herd of GetProfile calls beside a server that sends
 // one message per stream, and what the herd does to the updates of others.
 func measureProfiles(ctx context.Context, r *report) error {
-	k, err := startCluster(ctx, time.Second)
+	k, err := startLoadedCluster(ctx, time.Second, profilePods)
 	if err != nil {
 		return err
 	}
 	defer k.stop()
-	if err := (loader{k.client}).load(ctx, profilePods); err != nil {
-		return fmt.Errorf("load the cluster: %w", err)
-	}
 	if err := loadServers(ctx, k); err != nil {
 		return fmt.Errorf("load Servers: %w", err)
 	}

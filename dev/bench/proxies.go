@@ -23,14 +23,11 @@ const (
 // measureProxies replays five minutes of that: for each proxy a GetProfile for
 // the Service's cluster IP and a Get for its name, opened, answered and left open.
 func measureProxies(ctx context.Context, r *report) error {
-	k, err := startCluster(ctx, time.Second)
+	k, err := startLoadedCluster(ctx, time.Second, proxyEndpoints)
 	if err != nil {
 		return err
 	}
 	defer k.stop()
-	if err := (loader{k.client}).load(ctx, proxyEndpoints); err != nil {
-		return fmt.Errorf("load the cluster: %w", err)
-	}
 	web, err := k.client.CoreV1().Services(namespace).Get(ctx, service, metav1.GetOptions{})
 	if err != nil {
 		return err

@@ -36,8 +36,8 @@ spec:
   ports: [{name: http, port: 80}]
 `
 
-// town is one cluster of the demo of several.
-type town struct {
+// cluster is one cluster of the story of two.
+type cluster struct {
 	name, kubeconfig string
 	client           *kubernetes.Clientset
 	manifests        *manifest.Client
@@ -45,11 +45,11 @@ type town struct {
 
 // twoClusters tells the story of a federated Service that gains and loses a cluster.
 func (s *stage) twoClusters(ctx context.Context) error {
-	west, err := s.found(ctx, "west", "node-0", "node-1")
+	west, err := s.startCluster(ctx, "west", "node-0", "node-1")
 	if err != nil {
 		return err
 	}
-	east, err := s.found(ctx, "east", "node-2", "node-3")
+	east, err := s.startCluster(ctx, "east", "node-2", "node-3")
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (s *stage) twoClusters(ctx context.Context) error {
 	return s.gainAndLose(ctx, west, east)
 }
 
-func (s *stage) gainAndLose(ctx context.Context, west, east *town) error {
+func (s *stage) gainAndLose(ctx context.Context, west, east *cluster) error {
 	secret, err := east.link()
 	if err != nil {
 		return err
@@ -107,66 +107,66 @@ func (s *stage) gainAndLose(ctx context.Context, west, east *town) error {
 	return s.showClusters(ctx)
 }
 
-// found starts a cluster with a shop whose pods are on these nodes, and the controllers
+// startCluster starts a cluster with a shop whose pods are on these nodes, and the controllers
 // that write its EndpointSlices.
-func (s *stage) found(ctx context.Context, name, nodeA, nodeB string) (*town, error) {
+func (s *stage) startCluster(ctx context.Context, name, nodeA, nodeB string) (*cluster, error) {
 	say("Starting the cluster %s on 127.0.0.1, with a Service web of two pods", name)
 	dir := filepath.Join(s.dir, name)
-	t := &town{name: name, kubeconfig: filepath.Join(dir, "kubeconfig")}
+	c := &cluster{name: name, kubeconfig: filepath.Join(dir, "kubeconfig")}
 	err := s.start(show("  "), "bin/localcluster", "up", "--dir", dir, "--nodes", "4", "--crds", "deploy/crds", "--components", "etcd,kube-apiserver")
 	if err != nil {
 		return nil, err
 	}
 	err = s.waitFor(ctx, "the cluster", 2*time.Minute, func() (bool, error) {
-		_, err := os.Stat(t.kubeconfig)
+		_, err := os.Stat(c.kubeconfig)
 		return err == nil, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := t.connect(); err != nil {
+	if err := c.connect(); err != nil {
 		return nil, err
 	}
 	objects := strings.NewReplacer("NODE-A", nodeA, "NODE-B", nodeB).Replace(federated)
-	if err := t.manifests.ApplyAll(ctx, strings.NewReader(objects), "shop"); err != nil {
+	if err := c.manifests.ApplyAll(ctx, strings.NewReader(objects), "shop"); err != nil {
 		return nil, err
 	}
 	admin, err := childprocess.Address()
 	if err != nil {
 		return nil, err
 	}
-	err = s.start(show("  "), "bin/signpost", "controllers", "--kubeconfig", t.kubeconfig, "--metrics-addr", admin)
+	err = s.start(show("  "), "bin/signpost", "controllers", "--kubeconfig", c.kubeconfig, "--metrics-addr", admin)
 	if err != nil {
 		return nil, err
 	}
 	_, err = s.ready(ctx, admin, "leader: this process, ")
-	return t, err
+	return c, err
 }
 
-func (t *town) connect() error {
-	config, err := clientcmd.BuildConfigFromFlags("", t.kubeconfig)
+func (c *cluster) connect() error {
+	config, err := clientcmd.BuildConfigFromFlags("", c.kubeconfig)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", t.kubeconfig, err)
+		return fmt.Errorf("read %s: %w", c.kubeconfig, err)
 	}
-	if t.client, err = kubernetes.NewForConfig(config); err != nil {
+	if c.client, err = kubernetes.NewForConfig(config); err != nil {
 		return err
 	}
-	t.manifests, err = manifest.NewClient(config, "demo")
+	c.manifests, err = manifest.NewClient(config, "demo")
 	return err
 }
 
 // link returns the Secret that links the cluster, as `linkerd multicluster link` makes it.
-func (t *town) link() (*corev1.Secret, error) {
-	kubeconfig, err := os.ReadFile(t.kubeconfig)
+func (c *cluster) link() (*corev1.Secret, error) {
+	kubeconfig, err := os.ReadFile(c.kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("link %s: %w", t.name, err)
+		return nil, fmt.Errorf("link %s: %w", c.name, err)
 	}
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "linkerd", Name: "cluster-credentials-" + t.name,
-			Labels: map[string]string{"multicluster.linkerd.io/cluster-name": t.name},
+			Namespace: "linkerd", Name: "cluster-credentials-" + c.name,
+			Labels: map[string]string{"multicluster.linkerd.io/cluster-name": c.name},
 			Annotations: map[string]string{
-				"multicluster.linkerd.io/trust-domain": t.name + ".example", "multicluster.linkerd.io/cluster-domain": "cluster.local",
+				"multicluster.linkerd.io/trust-domain": c.name + ".example", "multicluster.linkerd.io/cluster-domain": "cluster.local",
 			},
 		},
 		Type: "mirror.linkerd.io/remote-kubeconfig", Data: map[string][]byte{"kubeconfig": kubeconfig},

@@ -20,9 +20,9 @@ import (
 )
 
 //go:embed dns.yaml
-var webOpens []byte
+var webWithName []byte
 
-// What dns.yaml asks for, and where it is written that the record is Signpost's.
+// What dns.yaml asks for, and the name of the TXT record that says whose the record is.
 const (
 	shopZone   = "shop.example"
 	hostname   = "www.shop.example"
@@ -31,8 +31,9 @@ const (
 	hostnameOf = "external-dns.alpha.kubernetes.io/hostname"
 )
 
-// published is looked at so often because the time that it takes is shown.
-var published = wait{what: "Signpost to publish it", limit: time.Minute, every: 2 * time.Millisecond}
+// published is how the demo waits for a record. It looks often because it shows how long
+// that takes.
+var published = wait{what: "Signpost to publish the record", limit: time.Minute, every: 2 * time.Millisecond}
 
 // names shows how a name comes and goes with the Service that asks for it.
 func (s *stage) names(ctx context.Context) error {
@@ -46,7 +47,7 @@ func (s *stage) names(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		fmt.Printf("  It can't be had here, so Signpost keeps the records in memory: %v\n", err)
+		fmt.Printf("  BIND can't be started here, so Signpost keeps the records in memory: %v\n", err)
 		return s.namesInMemory(ctx)
 	default:
 		return s.namesInBIND(ctx, key)
@@ -66,7 +67,7 @@ func (s *stage) namesInBIND(ctx context.Context, key bindtest.Key) error {
 	if err := server.dig(ctx, hostname, "A", ""); err != nil {
 		return err
 	}
-	took, err := s.openDoor(ctx, func() (bool, error) { return server.answers(ctx, hostname, webAddress) })
+	took, err := s.giveName(ctx, func() (bool, error) { return server.answers(ctx, hostname, webAddress) })
 	if err != nil {
 		return err
 	}
@@ -74,14 +75,14 @@ func (s *stage) namesInBIND(ctx context.Context, key bindtest.Key) error {
 	if err := server.dig(ctx, hostname, "A", webAddress); err != nil {
 		return err
 	}
-	// By this other programs, ExternalDNS among them, know whose the record is.
+	// This tells other programs, ExternalDNS among them, whose the record is.
 	if err := server.dig(ctx, markerName, "TXT", "heritage=external-dns,external-dns/owner=default"); err != nil {
 		return err
 	}
 	if err := s.nothingToChange(ctx); err != nil {
 		return err
 	}
-	took, err = s.closeDoor(ctx, func() (bool, error) { return server.answers(ctx, hostname, "") })
+	took, err = s.takeName(ctx, func() (bool, error) { return server.answers(ctx, hostname, "") })
 	if err != nil {
 		return err
 	}
@@ -110,10 +111,10 @@ func (s *stage) namesInMemory(ctx context.Context) error {
 		}
 		return false, fmt.Errorf("its log doesn't tell of a change of %s", hostname)
 	}
-	if _, err := s.openDoor(ctx, changed); err != nil {
+	if _, err := s.giveName(ctx, changed); err != nil {
 		return err
 	}
-	_, err := s.closeDoor(ctx, changed)
+	_, err := s.takeName(ctx, changed)
 	return err
 }
 
@@ -150,11 +151,11 @@ func (s *stage) nothingToChange(ctx context.Context) error {
 	return nil
 }
 
-// openDoor gives the Service web a name and then an address, and returns how long it took
+// giveName gives the Service web a name and then an address, and returns how long it took
 // from there until it shows.
-func (s *stage) openDoor(ctx context.Context, shows func() (bool, error)) (time.Duration, error) {
+func (s *stage) giveName(ctx context.Context, shows func() (bool, error)) (time.Duration, error) {
 	say("kubectl apply -f dev/demo/dns.yaml: the Service web asks for an address, and for the name %s", hostname)
-	if err := s.manifests.ApplyAll(ctx, bytes.NewReader(webOpens), "shop"); err != nil {
+	if err := s.manifests.ApplyAll(ctx, bytes.NewReader(webWithName), "shop"); err != nil {
 		return 0, err
 	}
 	say("The cloud has an address for it, %s", webAddress)
@@ -167,8 +168,8 @@ func (s *stage) openDoor(ctx context.Context, shows func() (bool, error)) (time.
 	return time.Since(begun), err
 }
 
-// closeDoor takes the name from the Service, and returns how long it took to show.
-func (s *stage) closeDoor(ctx context.Context, shows func() (bool, error)) (time.Duration, error) {
+// takeName takes the name from the Service, and returns how long it took to show.
+func (s *stage) takeName(ctx context.Context, shows func() (bool, error)) (time.Duration, error) {
 	say("kubectl -n shop annotate service web %s-", hostnameOf)
 	begun := time.Now()
 	without := fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, hostnameOf)

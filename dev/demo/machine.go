@@ -29,7 +29,7 @@ func (s *stage) machine(ctx context.Context) error {
 	if err := s.showSlices(ctx, 4); err != nil {
 		return err
 	}
-	if err := s.external(ctx, true); err != nil {
+	if err := s.machineSlices(ctx, 1); err != nil {
 		return err
 	}
 	say("Its status turns to Ready=False, and back to True")
@@ -52,7 +52,7 @@ func (s *stage) machine(ctx context.Context) error {
 	if err := s.seen(ctx, 12, 7); err != nil {
 		return err
 	}
-	return s.external(ctx, false)
+	return s.machineSlices(ctx, 0)
 }
 
 // report applies the machine with a status of its condition Ready, as its own agent would.
@@ -61,19 +61,19 @@ func (s *stage) report(ctx context.Context, ready string) error {
 	return s.manifests.ApplyAll(ctx, bytes.NewReader(text), "shop")
 }
 
-// external waits until web has the EndpointSlice that is written for its ExternalWorkloads, or hasn't.
-func (s *stage) external(ctx context.Context, wanted bool) error {
+// machineSlices waits until web has this many EndpointSlices for ExternalWorkloads.
+func (s *stage) machineSlices(ctx context.Context, count int) error {
 	return s.waitFor(ctx, "the EndpointSlice of the machine", time.Minute, func() (bool, error) {
 		list, err := s.slicesOf(ctx, "web")
 		if err != nil {
 			return false, err
 		}
 		var names []string
-		found := false
 		for _, slice := range list {
-			names = append(names, slice.Name)
-			found = found || strings.HasPrefix(slice.Name, "linkerd-external-web-")
+			if strings.HasPrefix(slice.Name, "linkerd-external-web-") {
+				names = append(names, slice.Name)
+			}
 		}
-		return found == wanted, fmt.Errorf("web has %v; want one that begins with linkerd-external-web-: %t", names, wanted)
+		return len(names) == count, fmt.Errorf("web has the EndpointSlices %q for ExternalWorkloads, want %d", names, count)
 	})
 }

@@ -11,7 +11,12 @@
 // It starts bin/localcluster, bin/signpost and, if it is installed, BIND in temporary
 // directories on 127.0.0.1, and leaves nothing behind, also when it is interrupted. Each step is
 // checked: the demo fails when what it shows isn't what it says. One goroutine tells the
-// story; one more copies what each child process prints.
+// story; one more for each child process copies what that prints.
+//
+// In reading order: main.go chooses a story; stage.go starts what it needs, and process.go
+// runs child processes. play.go tells the story of one cluster, with slices.go and stream.go
+// to look at what is written and what clients are told, and the chapters machine.go,
+// profile.go and dns.go (dnslookup.go asks a DNS server). clusters.go tells the story of two.
 package main
 
 import (
@@ -34,7 +39,11 @@ func main() {
 	if *clusters {
 		story = (*stage).twoClusters
 	}
-	err := demo(ctx, story, *stay)
+	ending := (*stage).close
+	if *stay {
+		ending = (*stage).stayOpen
+	}
+	err := demo(ctx, story, ending)
 	switch {
 	case err == nil:
 	case errors.Is(err, context.Canceled):
@@ -46,30 +55,34 @@ func main() {
 	}
 }
 
-// demo tells a story and cleans up.
-func demo(ctx context.Context, story func(*stage, context.Context) error, stay bool) error {
+// demo tells a story, ends it, and cleans up.
+func demo(ctx context.Context, story func(*stage, context.Context) error, ending func(*stage, context.Context)) error {
 	dir, err := os.MkdirTemp("", "signpost-demo-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	s := &stage{dir: dir}
-	defer s.strike()
+	defer s.stop()
 	if err := story(s, ctx); err != nil {
 		return err
 	}
-	if stay {
-		s.invite()
-		<-ctx.Done()
-		return nil
-	}
-	fmt.Println("\nThat was Signpost. Cleaning up.")
+	ending(s, ctx)
 	return nil
 }
 
-// oneCluster sets the stage and tells the story of one cluster.
+// close ends the story at once.
+func (s *stage) close(context.Context) { fmt.Println("\nThat was Signpost. Cleaning up.") }
+
+// stayOpen ends the story when the context ends.
+func (s *stage) stayOpen(ctx context.Context) {
+	s.printHints()
+	<-ctx.Done()
+}
+
+// oneCluster tells the story of one cluster.
 func (s *stage) oneCluster(ctx context.Context) error {
-	if err := s.set(ctx); err != nil {
+	if err := s.startAll(ctx); err != nil {
 		return err
 	}
 	return s.play(ctx)

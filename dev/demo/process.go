@@ -40,7 +40,7 @@ func (s *stage) start(line func(string), name string, args ...string) error {
 		return err
 	}
 	if err := p.cmd.Start(); err != nil {
-		return fmt.Errorf("start %s: %w: `make build` makes it", name, err)
+		return fmt.Errorf("start %s: %w: run `make build` first", name, err)
 	}
 	go p.copy(out, line)
 	s.processes = append(s.processes, p)

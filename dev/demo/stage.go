@@ -35,14 +35,14 @@ type stage struct {
 	processes  []*process
 	stream     stream
 	profile    transcript
-	bind       *bindtest.Server // nil where it can't be had
+	bind       *bindtest.Server // nil where it can't be started
 	dnsFlags   []string         // of signpost dns
 
 	controllersAdmin, destinationAdmin, dnsAdmin string // addresses of metrics and health
 }
 
-// set starts everything.
-func (s *stage) set(ctx context.Context) error {
+// startAll starts everything that the story of one cluster needs.
+func (s *stage) startAll(ctx context.Context) error {
 	say("Starting a Kubernetes cluster on 127.0.0.1, with simulated nodes and without the controllers that write endpoints")
 	s.kubeconfig = filepath.Join(s.dir, "kubeconfig")
 	err := s.start(show("  "), "bin/localcluster", "up", "--dir", s.dir, "--nodes", "3", "--crds", "deploy/crds",
@@ -89,7 +89,7 @@ func (s *stage) connect() error {
 	return err
 }
 
-// startControllers shows that nobody writes EndpointSlices, and that Signpost does.
+// startControllers shows that there are no EndpointSlices, and that Signpost writes them.
 func (s *stage) startControllers(ctx context.Context) error {
 	if err := s.showSlices(ctx, 0); err != nil {
 		return err
@@ -150,20 +150,20 @@ func (s *stage) ready(ctx context.Context, admin, beginning string) (line string
 		defer res.Body.Close()
 		body, err := io.ReadAll(res.Body)
 		if err != nil || res.StatusCode != http.StatusOK {
-			return false, fmt.Errorf("it says %s: %s", res.Status, body)
+			return false, fmt.Errorf("/ready answers %s: %s", res.Status, body)
 		}
 		for line = range strings.Lines(string(body)) {
 			if line = strings.TrimSpace(line); strings.HasPrefix(line, beginning) {
 				return true, nil
 			}
 		}
-		return false, fmt.Errorf("it says %q, want %q", body, beginning)
+		return false, fmt.Errorf("/ready answers %q, want a line that begins with %q", body, beginning)
 	})
 	return line, err
 }
 
-// strike ends everything, the last started first, and BIND when nobody needs it any more.
-func (s *stage) strike() {
+// stop ends all processes, the last started first, and then BIND, which they use.
+func (s *stage) stop() {
 	for i := len(s.processes) - 1; i >= 0; i-- {
 		s.processes[i].stop()
 	}
@@ -175,8 +175,8 @@ func (s *stage) strike() {
 	}
 }
 
-// invite says what to do while the stage stays open.
-func (s *stage) invite() {
+// printHints prints commands to try while everything stays open.
+func (s *stage) printHints() {
 	say("Everything stays open until Ctrl-C. In another terminal:")
 	fmt.Printf("  export KUBECONFIG=%s\n  kubectl -n shop get pods\n  bin/signpost get %s --addr %s\n", s.kubeconfig, authority, s.grpc)
 	for _, admin := range []string{s.controllersAdmin, s.destinationAdmin, s.dnsAdmin} {

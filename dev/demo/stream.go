@@ -71,6 +71,6 @@ func (s *stage) seen(ctx context.Context, come, gone int) error {
 		if err != nil {
 			return false, err
 		}
-		return slices.Equal(now, written), fmt.Errorf("it knows %v, the EndpointSlices have %v", now, written)
+		return slices.Equal(now, written), fmt.Errorf("it knows %v, but the EndpointSlices have %v", now, written)
 	})
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// writeCertificate makes a certificate for an address that is signed by its own key.
+// writeCertificate writes a self-signed certificate for an address.
 func writeCertificate(addr netip.Addr, certFile, keyFile string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

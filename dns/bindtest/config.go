@@ -8,16 +8,18 @@ import (
 
 // Config says what a server has. The zero Config has no zones.
 type Config struct {
-	// Zones are those that it is primary for.
+	// Zones are the zones that the server is primary for.
 	Zones []Zone
-	// Keys are the TSIG keys that it knows.
+	// Keys are the TSIG keys that the server accepts.
 	Keys []Key
-	// TLS has the server listen for DNS over TLS too.
+	// TLS makes the server also listen for DNS over TLS.
 	TLS bool
-	// KDC has the server take keys that are negotiated with Kerberos (GSS-TSIG, RFC 3645), with the
-	// services of this KDC. Such a key goes by the name of the user, such as alice@EXAMPLE.TEST.
+	// KDC makes the server accept keys that are negotiated with Kerberos (GSS-TSIG, RFC 3645),
+	// with the services of this KDC. The name of such a key is that of the user, such as
+	// alice@EXAMPLE.TEST.
 	KDC *KDC
-	// Options are further lines for the options statement of named.conf, each with its semicolon.
+	// Options are further lines for the options statement of named.conf. Each ends with a
+	// semicolon.
 	Options string
 }
 
@@ -25,13 +27,14 @@ type Config struct {
 type Zone struct {
 	// Name is without a dot at its end; empty for the root.
 	Name string
-	// Key is the name of the key that may transfer and update the zone. If it is empty, everybody
-	// may.
+	// Key is the name of the key that may transfer and update the zone. If it is empty,
+	// anybody may.
 	Key string
-	// Policy replaces what the key may update: the inside of an update-policy statement.
+	// Policy is the inside of an update-policy statement; it restricts what the key may
+	// update.
 	Policy string
-	// Records are further lines of the zone file, beside the SOA and the NS of the apex. Names are
-	// relative to the zone, the default TTL is 300.
+	// Records are further lines of the zone file, after the SOA and the NS of the apex. Names
+	// are relative to the zone; the default TTL is 300.
 	Records string
 }
 
@@ -43,7 +46,7 @@ type Key struct {
 	Secret string
 }
 
-// Serial is the serial number that zones start with.
+// Serial is the first serial number of each zone.
 const Serial = 100
 
 // conf returns the named.conf of a server.
@@ -90,7 +93,8 @@ func zoneFile(dir string, i int) string { return filepath.Join(dir, fmt.Sprintf(
 // contents returns the zone file of a zone.
 func (z Zone) contents() string {
 	if z.Name == "" {
-		// The root is the only zone that has its name server in it, which then needs an address.
+		// The root is the only zone that contains its own name server, which then needs an
+		// address.
 		z.Records += "\nns.invalid. A 127.0.0.1"
 	}
 	return fmt.Sprintf("$ORIGIN %s\n$TTL 300\n@ SOA ns.invalid. hostmaster.invalid. %d 3600 600 86400 60\n@ NS ns.invalid.\n%s\n",

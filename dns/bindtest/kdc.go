@@ -4,35 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
-// ErrNoKDC: the programs of a KDC aren't installed.
+// ErrNoKDC means that the programs of a KDC are not installed.
 var ErrNoKDC = errors.New("krb5kdc, kdb5_util or kadmin.local isn't installed; run `make deps`, or install the server of MIT Kerberos")
 
 // KDCConfig says what a KDC has.
 type KDCConfig struct {
-	// Realm is in capitals.
+	// Realm is in upper case.
 	Realm string
-	// Users have passwords.
+	// Users are principals with a password.
 	Users []User
 	// Services are principals with a random key, such as DNS/localhost.
 	Services []string
 }
 
-// User is somebody who can log in.
+// User is a principal with a password.
 type User struct {
-	// Name is without a realm.
+	// Name is the name of the principal without its realm.
 	Name, Password string
-	// NoPreauth has the KDC answer without a proof of the password first.
+	// NoPreauth makes the KDC answer before the user has proved that he knows the password.
 	NoPreauth bool
 }
 
@@ -40,19 +38,18 @@ type User struct {
 type KDC struct {
 	// Addr is where it listens over UDP and TCP.
 	Addr netip.AddrPort
-	// ConfFile is a krb5.conf for its clients; KRB5_CONFIG is to name it.
+	// ConfFile is a krb5.conf for clients, which KRB5_CONFIG has to name.
 	ConfFile string
 
+	instance
 	config   KDCConfig
 	programs kdcPrograms
-	dir      string
-	process  *childprocess.Process
 }
 
 type kdcPrograms struct{ krb5kdc, kdb5util, kadmin string }
 
-// StartKDC starts a KDC and waits until it listens. It runs until Stop is called, beyond the
-// end of ctx. The error wraps [ErrNoKDC] if there is nothing to start.
+// StartKDC starts a KDC and waits until it listens. The KDC runs until Stop is called, also
+// after the end of ctx. The error wraps [ErrNoKDC] if the programs are not installed.
 func StartKDC(ctx context.Context, c KDCConfig) (*KDC, error) {
 	programs, err := findKDC()
 	if err != nil {
@@ -79,14 +76,17 @@ func startKDC(ctx context.Context, programs kdcPrograms, c KDCConfig) (*KDC, err
 	if err != nil {
 		return nil, fmt.Errorf("make a directory: %w", err)
 	}
-	k := &KDC{ConfFile: filepath.Join(dir, "krb5.conf"), config: c, programs: programs, dir: dir}
+	k := &KDC{
+		ConfFile: filepath.Join(dir, "krb5.conf"), config: c, programs: programs,
+		instance: instance{program: "krb5kdc", dir: dir},
+	}
 	if err = k.prepare(ctx); err == nil {
 		k.process, err = launch(k.command(context.Background(), programs.krb5kdc, "-n"), k.logFile())
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := k.waitReady(ctx); err != nil {
+	if err := k.waitReady(ctx, k.listens); err != nil {
 		said := k.Log()
 		if strings.Contains(strings.ToLower(said), "address already in use") {
 			err = errPortTaken
@@ -108,7 +108,8 @@ func (k *KDC) prepare(ctx context.Context) error {
 			return fmt.Errorf("write the configuration: %w", err)
 		}
 	}
-	// The password of the database protects nothing here: it is stored beside it.
+	// The password of the database protects nothing here, because it is stored in a file
+	// beside it.
 	if err := k.run(ctx, k.programs.kdb5util, "create", "-s", "-P", "database"); err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (k *KDC) addPrincipals(ctx context.Context) error {
 	return nil
 }
 
-// conf returns krb5.conf. Neither a name nor an address is ever asked of DNS.
+// conf returns krb5.conf. It prevents any lookup of names and addresses in DNS.
 func (k *KDC) conf() string {
 	return fmt.Sprintf("[libdefaults]\n default_realm = %[1]s\n dns_lookup_kdc = false\n dns_lookup_realm = false\n"+
 		" dns_canonicalize_hostname = false\n rdns = false\n"+
@@ -150,7 +151,7 @@ func (k *KDC) profile() string {
 		"[logging]\n kdc = STDERR\n", k.config.Realm, k.Addr, k.dir)
 }
 
-// command returns one of the programs, which is to see no files but those of this KDC.
+// command returns a command for one of the programs, which reads only the files of this KDC.
 func (k *KDC) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, append([]string{"-r", k.config.Realm}, args...)...)
 	cmd.Dir = k.dir
@@ -165,42 +166,10 @@ func (k *KDC) run(ctx context.Context, program string, args ...string) error {
 	return nil
 }
 
-// waitReady returns when the KDC says that it listens.
-func (k *KDC) waitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for !strings.Contains(k.Log(), "commencing operation") {
-		select {
-		case <-k.process.Exited():
-			return errors.New("krb5kdc ended")
-		case <-ctx.Done():
-			return fmt.Errorf("krb5kdc doesn't start: %w", ctx.Err())
-		case <-tick.C:
-		}
-	}
-	return nil
-}
-
-// Log returns what the KDC has said so far.
-func (k *KDC) Log() string {
-	text, err := os.ReadFile(k.logFile())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err.Error()
-	}
-	return string(text)
-}
-
-// Stop ends the KDC and removes its files.
-func (k *KDC) Stop() error {
-	k.process.Stop(stopTimeout)
-	if err := os.RemoveAll(k.dir); err != nil {
-		return fmt.Errorf("remove the files of the KDC: %w", err)
-	}
-	return nil
+// listens reports whether the KDC says that it listens.
+func (k *KDC) listens(context.Context) (bool, error) {
+	return strings.Contains(k.Log(), "commencing operation"), nil
 }
 
 func (k *KDC) profileFile() string { return filepath.Join(k.dir, "kdc.conf") }
 func (k *KDC) keytab() string      { return filepath.Join(k.dir, "keytab") }
-func (k *KDC) logFile() string     { return filepath.Join(k.dir, "krb5kdc.log") }

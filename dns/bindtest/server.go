@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -19,29 +18,23 @@ import (
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
-const (
-	// attempts is how often a server is started: a free port may be taken in the meantime.
-	attempts     = 3
-	readyTimeout = 20 * time.Second
-	stopTimeout  = 10 * time.Second
-	pollInterval = 20 * time.Millisecond
-)
+// attempts is how often a server is started: somebody else may take a free port first.
+const attempts = 3
 
 // Server is a running named.
 type Server struct {
-	// Addr is where it listens over UDP and TCP, TLSAddr where over TLS.
+	// Addr is the address for UDP and TCP, TLSAddr the address for TLS.
 	Addr, TLSAddr netip.AddrPort
-	// CertFile is the certificate for TLS, which is its own authority, as a PEM file.
+	// CertFile is the PEM file of the self-signed certificate for TLS.
 	CertFile string
 
-	dir           string
+	instance
 	id            string
 	port, tlsPort uint16
-	process       *childprocess.Process
 }
 
-// Start starts a server and waits until it answers. It runs until Stop is called, beyond
-// the end of ctx.
+// Start starts a server and waits until it answers. The server runs until Stop is called, also
+// after the end of ctx.
 func Start(ctx context.Context, c Config) (*Server, error) {
 	program, err := program()
 	if err != nil {
@@ -61,8 +54,8 @@ func program() (string, error) {
 	return "", errors.New("start named: it isn't installed; run `make deps`, or install BIND 9.18 or later")
 }
 
-// find returns the path of a program, also where servers are that aren't in everybody's PATH;
-// empty if there is none.
+// find returns the path of a program, or "". It also looks in the directories for servers,
+// which are not in every PATH.
 func find(program string) string {
 	for _, dir := range []string{"", "/usr/sbin", "/usr/local/sbin"} {
 		if path, err := exec.LookPath(filepath.Join(dir, program)); err == nil {
@@ -77,7 +70,7 @@ func start(ctx context.Context, program string, c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a directory: %w", err)
 	}
-	s := &Server{dir: dir, id: rand.Text()}
+	s := &Server{instance: instance{program: "named", dir: dir}, id: rand.Text()}
 	err = s.prepare(c)
 	if err == nil {
 		err = s.launch(program, c)
@@ -85,7 +78,7 @@ func start(ctx context.Context, program string, c Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := s.waitReady(ctx); err != nil {
+	if err := s.waitReady(ctx, s.ready); err != nil {
 		said := s.Log()
 		if strings.Contains(said, "address already in use") {
 			err = errPortTaken
@@ -95,10 +88,10 @@ func start(ctx context.Context, program string, c Config) (*Server, error) {
 	return s, nil
 }
 
-// errPortTaken: somebody else was given the port in the meantime.
+// errPortTaken means that somebody else has taken the port first.
 var errPortTaken = errors.New("the port is taken")
 
-// onFreePorts starts something, on other ports when those that it chose are taken.
+// onFreePorts calls start again when the ports that it chose were taken.
 func onFreePorts[T any](ctx context.Context, start func() (T, error)) (started T, err error) {
 	var errs []error
 	for range attempts {
@@ -112,7 +105,7 @@ func onFreePorts[T any](ctx context.Context, start func() (T, error)) (started T
 	return started, errors.Join(errs...)
 }
 
-// lastLines returns the end of a log, behind what named says of itself.
+// lastLines returns the last lines of a log.
 func lastLines(log string) string {
 	lines := strings.SplitAfter(log, "\n")
 	return strings.Join(lines[max(0, len(lines)-12):], "")
@@ -147,11 +140,11 @@ func (s *Server) prepare(c Config) error {
 	return nil
 }
 
-// launch starts named, which reads the Kerberos settings of the environment.
+// launch starts named, which reads the Kerberos settings from its environment.
 func (s *Server) launch(program string, c Config) error {
 	cmd := exec.Command(program, "-g", "-n", "1", "-c", s.confFile())
 	if c.KDC != nil {
-		// Without a name of its own, the list of tokens that were seen would be one for all of the user.
+		// By default all processes of a user share one replay cache; this gives named its own.
 		cmd.Env = append(os.Environ(), "KRB5_CONFIG="+c.KDC.ConfFile, "KRB5RCACHENAME=file2:"+filepath.Join(s.dir, "rcache"))
 	}
 	var err error
@@ -159,29 +152,16 @@ func (s *Server) launch(program string, c Config) error {
 	return err
 }
 
-// waitReady returns when the server answers, and it is this one.
-func (s *Server) waitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
-		if log := s.Log(); strings.Contains(log, "not loaded due to errors") {
-			return errors.New("a zone can't be loaded")
-		} else if strings.Contains(log, "all zones loaded") && s.answers(ctx) {
-			return nil
-		}
-		select {
-		case <-s.process.Exited():
-			return errors.New("named ended")
-		case <-ctx.Done():
-			return fmt.Errorf("named doesn't answer: %w", ctx.Err())
-		case <-tick.C:
-		}
+// ready reports whether the server answers, and is not another one on the same port.
+func (s *Server) ready(ctx context.Context) (bool, error) {
+	log := s.Log()
+	if strings.Contains(log, "not loaded due to errors") {
+		return false, errors.New("a zone can't be loaded")
 	}
+	return strings.Contains(log, "all zones loaded") && s.answers(ctx), nil
 }
 
-// answers asks the server for the identity that it was given (RFC 4892).
+// answers asks the server for its identity (RFC 4892), which is s.id.
 func (s *Server) answers(ctx context.Context) bool {
 	query := new(mdns.Msg)
 	query.SetQuestion("id.server.", mdns.TypeTXT)
@@ -195,17 +175,8 @@ func (s *Server) answers(ctx context.Context) bool {
 	return ok && len(txt.Txt) == 1 && txt.Txt[0] == s.id
 }
 
-// Log returns what the server has said so far.
-func (s *Server) Log() string {
-	text, err := os.ReadFile(s.logFile())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err.Error()
-	}
-	return string(text)
-}
-
-// Pause has the server stand still, with its connections open and its ports taken, until
-// Resume. It returns when all threads stand.
+// Pause stops all threads of the server until Resume. Its connections stay open and its ports
+// stay taken. Pause returns when all threads have stopped.
 func (s *Server) Pause(ctx context.Context) error {
 	if err := s.signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -213,8 +184,8 @@ func (s *Server) Pause(ctx context.Context) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
-		stands, err := s.stands()
-		if err != nil || stands {
+		stopped, err := s.stopped()
+		if err != nil || stopped {
 			return err
 		}
 		select {
@@ -225,8 +196,8 @@ func (s *Server) Pause(ctx context.Context) error {
 	}
 }
 
-// stands reports whether each thread of the server is stopped (proc(5), state T).
-func (s *Server) stands() (bool, error) {
+// stopped reports whether each thread of the server is stopped (proc(5), state T).
+func (s *Server) stopped() (bool, error) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.process.Pid()))
 	if err != nil {
 		return false, fmt.Errorf("find the threads of named: %w", err)
@@ -234,7 +205,7 @@ func (s *Server) stands() (bool, error) {
 	for _, file := range threads {
 		stat, err := os.ReadFile(file)
 		if err != nil {
-			return false, fmt.Errorf("see whether named stands: %w", err)
+			return false, fmt.Errorf("see whether named is stopped: %w", err)
 		}
 		// The state follows the name of the program, which is in parentheses.
 		if _, state, _ := strings.Cut(string(stat), ") "); !strings.HasPrefix(state, "T") {
@@ -254,15 +225,5 @@ func (s *Server) signal(sig syscall.Signal) error {
 	return nil
 }
 
-// Stop ends the server, also one that is paused, and removes its files.
-func (s *Server) Stop() error {
-	s.process.Stop(stopTimeout)
-	if err := os.RemoveAll(s.dir); err != nil {
-		return fmt.Errorf("remove the files of named: %w", err)
-	}
-	return nil
-}
-
 func (s *Server) confFile() string { return filepath.Join(s.dir, "named.conf") }
-func (s *Server) logFile() string  { return filepath.Join(s.dir, "named.log") }
 func (s *Server) keyFile() string  { return filepath.Join(s.dir, "key.pem") }

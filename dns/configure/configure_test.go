@@ -162,7 +162,7 @@ func TestValidate(t *testing.T) {
 		"more than all":          {args: []string{"--max-deletions-percent=101"}, err: []string{"--max-deletions-percent"}},
 		"unknown reason":         {args: []string{"--events-emit=nonesuch"}, err: []string{"--events-emit=nonesuch"}},
 		"all reasons":            {args: []string{"--events-emit=RecordReady", "--events-emit=RecordDeleted", "--events-emit=RecordError"}},
-		"crd without a cluster":  {args: []string{"--registry=crd"}, err: []string{"--registry=crd: needs a cluster"}},
+		"crd without a cluster":  {args: []string{"--registry=crd"}, err: []string{"--registry=crd: there is no cluster"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

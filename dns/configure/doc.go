@@ -1,12 +1,13 @@
-// Package configure makes publishers of what a user says: of the flags of ExternalDNS
-// (spec/dns.md §12), of its environment variables, or of a section of a config file that
-// has the same names.
+// Package configure makes publishers from what a user configures: the flags of ExternalDNS
+// (spec/dns.md §12), their environment variables, or a section of a configuration file with
+// the same names.
 //
-// [Options] are the settings of one publisher. Those that only one kind of source or
-// provider has are added by its plugin. [Options.Open] checks them and puts together
-// sources, owner, provider and [publisher.Publisher].
+// [Options] are the settings of one publisher; flags that only one kind of source or provider
+// has come from its plugin. [Options.Open] puts together the sources, the owner, the provider
+// and the [publisher.Publisher]. Package main calls it once for each publisher.
 //
-// Package main of the command calls it, once for each publisher.
+// Read it in this order: options.go, env.go, validate.go, unsupported.go, open.go, owners.go,
+// resources.go, httpmetrics.go.
 //
 // # Concurrency
 //

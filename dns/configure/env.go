@@ -14,15 +14,15 @@ import (
 // envPrefix begins the names of environment variables.
 const envPrefix = "EXTERNAL_DNS_"
 
-// FromEnvironment sets the flags that were not given from the environment, where
-// --some-flag is EXTERNAL_DNS_SOME_FLAG; a flag that may be repeated has its values in lines
-// (spec/dns.md §5.4). It returns an error that has all that is wrong.
+// FromEnvironment sets the flags that were not given from environment variables: --some-flag
+// from EXTERNAL_DNS_SOME_FLAG. The variable of a flag that may be repeated has one value on
+// each line (spec/dns.md §5.4). The error names everything that is wrong.
 func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var wrong []string
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := envPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		value, ok := lookup(name)
-		// An empty variable says nothing, as for ExternalDNS: charts set those.
+		// ExternalDNS also ignores empty variables; charts set those.
 		if !ok || value == "" || f.Changed {
 			return
 		}
@@ -47,21 +47,23 @@ func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 	return nil
 }
 
-// withoutValue returns what is wrong with a flag, without its value if that is a secret.
+// withoutValue returns an error of a flag without the flag's name and value, since the value
+// may be a secret.
 func withoutValue(f *pflag.Flag, err error) error {
 	_, known := f.Value.(*notYet)
 	if provider.IsSecret(f) && !known {
 		return errors.New("the value is not valid")
 	}
-	// The library names the flag and the value before.
+	// The error of the library begins with the flag and its value.
 	if invalid := new(pflag.InvalidValueError); errors.As(err, &invalid) {
 		return errors.Unwrap(invalid)
 	}
 	return err
 }
 
-// Negations returns arguments in which --no-flag, which ExternalDNS has for each flag that
-// is on or off, is --flag=false. What is the value of the flag before stays as it is.
+// Negations returns arguments in which --no-flag is replaced by --flag=false. ExternalDNS has
+// such a form for each flag that is on or off. An argument that is the value of the flag
+// before it stays as it is.
 func Negations(flags *pflag.FlagSet, args []string) []string {
 	changed := slices.Clone(args)
 	for i := 0; i < len(args); i++ {

@@ -23,42 +23,43 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Input is what a publisher is made from beside its options.
+// Input is what a publisher needs beside its options.
 type Input struct {
-	// REST says where the API server is, for the owner crd; nil if there is none.
+	// REST says how to reach the API server, for --registry=crd. It may be nil.
 	REST *rest.Config
-	// Provider is used in the place of the one of the options, unless it is nil.
+	// Provider replaces the provider of the options, unless it is nil.
 	Provider provider.Provider
 	Log      *slog.Logger
-	// Registerer takes metrics; it may be nil.
+	// Registerer registers metrics. It may be nil.
 	Registerer prometheus.Registerer
 	// Notify and MayWrite are as in [publisher.Config].
 	Notify   func(publisher.Notice)
 	MayWrite func() error
-	// Wrap goes around the connections of providers that speak HTTP; nil is nothing.
+	// Wrap wraps the transports of providers that speak HTTP. It may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
-// Opened is a publisher with what it needs.
+// Opened is a publisher, with everything that has to run beside it.
 type Opened struct {
 	Publisher *publisher.Publisher
-	// Tables are what the cluster has to fill, of all sources.
+	// Tables are the tables of all sources, which have to be filled from the cluster.
 	Tables []kube.AnyTable
-	// Background are what some sources have to have running beside.
+	// Background are functions of sources that have to run all the time.
 	Background []func(context.Context) error
-	// Statuses are what to write into objects while the publisher leads.
+	// Statuses write the status of objects while the publisher leads.
 	Statuses []StatusWriter
 }
 
-// StatusWriter is the config of a source that writes the status of its objects. Neither
-// method fails because of an object; that is logged.
+// StatusWriter is the config of a source that writes the status of its objects. Its methods
+// log failures that concern single objects, and don't return them.
 type StatusWriter interface {
-	// WriteStatus writes until ctx ends; WriteStatusOnce what there is to write now.
+	// WriteStatus writes until ctx ends. WriteStatusOnce writes what there is to write now.
 	WriteStatus(ctx context.Context, client dynamic.Interface) error
 	WriteStatusOnce(ctx context.Context, client dynamic.Interface) error
 }
 
-// Open puts a publisher together. The options are valid. What it opened ends with ctx.
+// Open puts a publisher together. The options must be valid. Everything that it opens ends
+// with ctx.
 func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	opened := &Opened{}
 	sources, err := o.openSources(in, opened)
@@ -101,8 +102,8 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	return opened, nil
 }
 
-// openSources makes the sources. Their tables call Changed of the publisher, which is
-// there before any table is filled.
+// openSources opens the sources. Their tables call Changed of the publisher, which exists
+// before any table is filled.
 func (o *Options) openSources(in Input, opened *Opened) ([]publisher.NamedSource, error) {
 	settings, err := o.Source.Settings()
 	if err != nil {
@@ -150,7 +151,7 @@ func (o *Options) openOwner(ctx context.Context, in Input) (owner.Owner, error) 
 	}
 }
 
-// OpenProvider makes the provider, or the one that hands everything to several.
+// OpenProvider opens the provider, or the one that hands each change to several.
 func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider, error) {
 	domains, err := o.domains()
 	if err != nil {

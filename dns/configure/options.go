@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// The kinds of ownership that --registry names.
+// The kinds of ownership for --registry.
 const (
 	registryTXT      = "txt"
 	registryNone     = "noop"
@@ -21,9 +21,9 @@ const (
 	registryAWSSD    = "aws-sd"
 )
 
-// Options are the settings of one publisher, as the user gave them. Make them with [New].
+// Options are the settings of one publisher as the user gave them. Make them with [New].
 type Options struct {
-	// Name tells the publishers of a config file apart.
+	// Name distinguishes the publishers of a configuration file.
 	Name string
 
 	Sources, Providers []string
@@ -84,7 +84,7 @@ func New() *Options {
 		Source:        source.NewOptions(),
 		sourceConfigs: map[string]source.Config{}, providerConfigs: map[string]provider.Config{},
 		sourcePlugins: plugins.Sources(), providerPlugins: plugins.Providers(),
-		// Events are sent unless somebody names others, or none.
+		// All Events are sent by default.
 		EventsEmit: []string{publisher.ReasonReady, publisher.ReasonDeleted, publisher.ReasonError},
 	}
 	for _, p := range o.sourcePlugins {
@@ -116,21 +116,21 @@ func (o *Options) Flags(flags *pflag.FlagSet) {
 
 func (o *Options) selectorFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.Sources, "source", o.Sources, "`kind` of objects to publish; may be repeated: "+sourceNames(o.sourcePlugins))
-	f.StringArrayVar(&o.Providers, "provider", o.Providers, "where to publish; may be repeated, then all get the same: "+providerNames(o.providerPlugins))
+	f.StringArrayVar(&o.Providers, "provider", o.Providers, "where to publish; may be repeated, then each provider gets the same records: "+providerNames(o.providerPlugins))
 }
 
 func (o *Options) loopFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Policy, "policy", o.Policy, "what may be changed: sync (everything that is owned), upsert-only (nothing is deleted) or create-only; must be given")
-	f.DurationVar(&o.Interval, "interval", o.Interval, "the longest time until a zone is read again and compared; changes of objects don't wait for it")
+	f.StringVar(&o.Policy, "policy", o.Policy, "what may be changed: sync (everything that is owned), upsert-only (nothing is deleted) or create-only; required")
+	f.DurationVar(&o.Interval, "interval", o.Interval, "how often each zone is read and compared; changes of objects are published at once")
 	f.DurationVar(&o.MinEventInterval, "min-event-sync-interval", o.MinEventInterval, "accepted for compatibility, without effect: a change is published at once, a burst within 100 ms")
 	f.BoolVar(&o.Events, "events", o.Events, "accepted for compatibility, without effect: changes of objects are always followed")
-	f.BoolVar(&o.Once, "once", o.Once, "bring the zones up to date once and exit; the status is 1 when something failed or is held")
-	f.BoolVar(&o.DryRun, "dry-run", o.DryRun, "change nothing; log what would be changed")
-	f.StringArrayVar(&o.EventsEmit, "events-emit", o.EventsEmit, "`reason` of Events to send about records: RecordReady, RecordDeleted, RecordError, or none; may be repeated; Events about what is wrong are always sent")
+	f.BoolVar(&o.Once, "once", o.Once, "bring the zones up to date once and exit; the exit status is 1 if a change failed or is held")
+	f.BoolVar(&o.DryRun, "dry-run", o.DryRun, "change nothing, and log the changes instead")
+	f.StringArrayVar(&o.EventsEmit, "events-emit", o.EventsEmit, "`reason` of Events to send about records: RecordReady, RecordDeleted, RecordError, or none; may be repeated; Events about other problems are always sent")
 	f.IntVar(&o.Budget.Records, "max-deletions", o.Budget.Records, "how many owned record sets of a zone may be deleted within the deletion window without approval")
-	f.IntVar(&o.Budget.Percent, "max-deletions-percent", o.Budget.Percent, "the share of the owned record sets of a zone, if that is more than --max-deletions; 100 is no limit")
-	f.DurationVar(&o.Budget.Window, "deletion-window", o.Budget.Window, "the time over which deletions are counted")
-	f.StringVar(&o.Budget.Approved, "approve-plan", o.Budget.Approved, "`hash` of deletions that are held, to make them")
+	f.IntVar(&o.Budget.Percent, "max-deletions-percent", o.Budget.Percent, "percentage of the owned record sets of a zone that may be deleted, if that is more than --max-deletions; 100 is no limit")
+	f.DurationVar(&o.Budget.Window, "deletion-window", o.Budget.Window, "how long a deletion counts towards the limit")
+	f.StringVar(&o.Budget.Approved, "approve-plan", o.Budget.Approved, "`hash` of held deletions that may be made")
 }
 
 func (o *Options) recordFlags(f *pflag.FlagSet) {
@@ -140,13 +140,13 @@ func (o *Options) recordFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.ExcludeDomains, "exclude-domains", o.ExcludeDomains, "`domain` whose names are not managed; may be repeated")
 	f.StringVar(&o.RegexDomainFilter, "regex-domain-filter", o.RegexDomainFilter, "regular expression for the names that are managed; --domain-filter and --exclude-domains are then ignored")
 	f.StringVar(&o.RegexDomainExcept, "regex-domain-exclusion", o.RegexDomainExcept, "regular expression for the names that are not managed")
-	f.StringArrayVar(&o.ZoneNames, "zone-name-filter", o.ZoneNames, "`ending` of the names of the zones to use; may be repeated")
-	f.StringArrayVar(&o.ZoneIDs, "zone-id-filter", o.ZoneIDs, "`ending` of the ids of the zones to use; may be repeated")
+	f.StringArrayVar(&o.ZoneNames, "zone-name-filter", o.ZoneNames, "`suffix` of the names of the zones to use; may be repeated")
+	f.StringArrayVar(&o.ZoneIDs, "zone-id-filter", o.ZoneIDs, "`suffix` of the IDs of the zones to use; may be repeated")
 	f.StringArrayVar(&o.DefaultTargets, "default-targets", o.DefaultTargets, "`target` of records that have none; may be repeated")
 	f.BoolVar(&o.ForceDefaultTargets, "force-default-targets", o.ForceDefaultTargets, "give the default targets to all records")
-	f.BoolVar(&o.PreferAlias, "prefer-alias", o.PreferAlias, "make CNAME records aliases, where the provider has those")
+	f.BoolVar(&o.PreferAlias, "prefer-alias", o.PreferAlias, "make CNAME records aliases at providers that support those")
 	f.BoolVar(&o.CreatePTR, "create-ptr", o.CreatePTR, "publish a PTR record for each address; needs PTR among --managed-record-types")
-	f.StringArrayVar(&o.NAT64Networks, "nat64-networks", o.NAT64Networks, "`network` (/96) whose IPv6 addresses also get the IPv4 address in them; may be repeated")
+	f.StringArrayVar(&o.NAT64Networks, "nat64-networks", o.NAT64Networks, "`network` (/96) of IPv6 addresses whose embedded IPv4 addresses are published too; may be repeated")
 	f.StringArrayVar(&o.TargetNets, "target-net-filter", o.TargetNets, "`network` of the targets to publish; may be repeated")
 	f.StringArrayVar(&o.ExceptNets, "exclude-target-net", o.ExceptNets, "`network` of targets not to publish; may be repeated")
 	f.DurationVar(&o.MinTTL, "min-ttl", o.MinTTL, "TTL of records that ask for none")
@@ -154,28 +154,28 @@ func (o *Options) recordFlags(f *pflag.FlagSet) {
 
 func (o *Options) registryFlags(f *pflag.FlagSet) {
 	r := &o.Registry
-	f.StringVar(&r.Kind, "registry", r.Kind, "how it is known whose a record is: txt, noop (everything is ours), dynamodb or crd")
-	f.StringVar(&r.OwnerID, "txt-owner-id", r.OwnerID, "`name` of the owner of our records; unique among all who publish in a zone")
+	f.StringVar(&r.Kind, "registry", r.Kind, "where ownership of records is kept: txt, noop (nowhere: every record may be changed), dynamodb or crd")
+	f.StringVar(&r.OwnerID, "txt-owner-id", r.OwnerID, "`name` of the owner of the records; unique among all programs that publish in a zone")
 	f.StringVar(&r.MigrateFrom, "migrate-from-txt-owner", r.MigrateFrom, "`owner` whose records become ours where objects ask for them")
-	f.StringVar(&r.Prefix, "txt-prefix", r.Prefix, "what the names of ownership records begin with; may have %{record_type}")
-	f.StringVar(&r.Suffix, "txt-suffix", r.Suffix, "what the first label of the names of ownership records ends with; may have %{record_type}")
-	f.StringVar(&r.Wildcard, "txt-wildcard-replacement", r.Wildcard, "what stands for the asterisk in the names of ownership records")
+	f.StringVar(&r.Prefix, "txt-prefix", r.Prefix, "prefix of the names of ownership records; may contain %{record_type}")
+	f.StringVar(&r.Suffix, "txt-suffix", r.Suffix, "suffix of the first label in the names of ownership records; may contain %{record_type}")
+	f.StringVar(&r.Wildcard, "txt-wildcard-replacement", r.Wildcard, "replacement for the asterisk in the names of ownership records")
 	f.BoolVar(&r.Encrypt, "txt-encrypt-enabled", r.Encrypt, "encrypt ownership records")
-	f.StringVar(&r.AESKey, "txt-encrypt-aes-key", r.AESKey, "`key` of 32 bytes, as it is or in base64")
+	f.StringVar(&r.AESKey, "txt-encrypt-aes-key", r.AESKey, "`key` to encrypt with: 32 bytes, or their base64")
 	f.DurationVar(&r.CacheInterval, "txt-cache-interval", r.CacheInterval, "accepted for compatibility, without effect: zones are read every --interval only")
-	f.StringVar(&r.DynamoDBRegion, "dynamodb-region", r.DynamoDBRegion, "`region` of the table of the registry dynamodb")
-	f.StringVar(&r.DynamoTable, "dynamodb-table", r.DynamoTable, "`name` of the table of the registry dynamodb")
-	f.StringVar(&r.CRDNamespace, "crd-registry-namespace", r.CRDNamespace, "`namespace` of the DNSRecords of the registry crd (default the one of this process)")
+	f.StringVar(&r.DynamoDBRegion, "dynamodb-region", r.DynamoDBRegion, "AWS `region` of the table for --registry=dynamodb")
+	f.StringVar(&r.DynamoTable, "dynamodb-table", r.DynamoTable, "`name` of the table for --registry=dynamodb")
+	f.StringVar(&r.CRDNamespace, "crd-registry-namespace", r.CRDNamespace, "`namespace` of the DNSRecords for --registry=crd (default the one of this process)")
 	provider.Secret(f, "txt-encrypt-aes-key")
 }
 
 func (o *Options) providerFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.WebhookServer, "webhook-server", o.WebhookServer, "serve the provider to others over the webhook protocol on 127.0.0.1:8888, and publish nothing")
+	f.BoolVar(&o.WebhookServer, "webhook-server", o.WebhookServer, "serve the provider to other programs over the webhook protocol on 127.0.0.1:8888, and publish nothing")
 	f.DurationVar(&o.ProviderCacheTime, "provider-cache-time", o.ProviderCacheTime, "accepted for compatibility, without effect: zones are read every --interval only")
-	f.DurationVar(&o.ZonesCacheDuration, "zones-cache-duration", o.ZonesCacheDuration, "how long the list of zones may be used before it is read again")
-	f.IntVar(&o.BatchSize, "batch-change-size", o.BatchSize, "the most changes in one request, for providers that have no flag of their own for it")
-	f.DurationVar(&o.BatchInterval, "batch-change-interval", o.BatchInterval, "the time between two such requests")
-	f.StringVar(&o.TLS.CA, "tls-ca", o.TLS.CA, "`path` of the certificates that the provider's has to be signed by")
-	f.StringVar(&o.TLS.Cert, "tls-client-cert", o.TLS.Cert, "`path` of our certificate for the provider")
-	f.StringVar(&o.TLS.Key, "tls-client-cert-key", o.TLS.Key, "`path` of its key")
+	f.DurationVar(&o.ZonesCacheDuration, "zones-cache-duration", o.ZonesCacheDuration, "how long a provider may use its list of zones before it reads them again")
+	f.IntVar(&o.BatchSize, "batch-change-size", o.BatchSize, "most changes in one request, for providers that have no flag of their own for it")
+	f.DurationVar(&o.BatchInterval, "batch-change-interval", o.BatchInterval, "pause between two requests with changes, for the same providers")
+	f.StringVar(&o.TLS.CA, "tls-ca", o.TLS.CA, "`path` of the CA certificates for the server of the provider")
+	f.StringVar(&o.TLS.Cert, "tls-client-cert", o.TLS.Cert, "`path` of the client certificate for the server of the provider")
+	f.StringVar(&o.TLS.Key, "tls-client-cert-key", o.TLS.Key, "`path` of the key of the client certificate")
 }

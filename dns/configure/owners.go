@@ -30,7 +30,7 @@ func (o *Options) openDynamoDB(ctx context.Context, in Input) (owner.Owner, erro
 
 func (o *Options) openCRD(in Input) (owner.Owner, error) {
 	if in.REST == nil {
-		return nil, errors.New("--registry=crd: needs a cluster")
+		return nil, errors.New("--registry=crd: there is no cluster: give --kubeconfig, or another registry")
 	}
 	return crd.New(crd.Options{
 		Config: in.REST, Namespace: cmp.Or(o.Registry.CRDNamespace, processNamespace()),
@@ -38,14 +38,14 @@ func (o *Options) openCRD(in Input) (owner.Owner, error) {
 	})
 }
 
-// processNamespace returns the namespace that the process runs in, empty outside of a cluster.
+// processNamespace returns the namespace of this process, or "" outside of a cluster.
 func processNamespace() string {
 	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
 		return namespace
 	}
 	text, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 	if err != nil {
-		// There is none outside of a cluster.
+		// The file exists only in a cluster.
 		return ""
 	}
 	return strings.TrimSpace(string(text))

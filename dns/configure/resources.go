@@ -7,8 +7,8 @@ import (
 	"github.com/signpostd/signpost/dns/source/crd"
 )
 
-// Resources returns the kinds of object that the sources read, as Kind.group. The options
-// are valid.
+// Resources returns the kinds of objects that the sources read, as Kind.group. The options
+// must be valid.
 func (o *Options) Resources() []string {
 	var kinds []string
 	for _, p := range o.sourcePlugins {
@@ -26,7 +26,7 @@ func (o *Options) Resources() []string {
 	return slices.Compact(kinds)
 }
 
-// NeedsCluster reports whether the publisher reads objects, or writes any beside Events.
+// NeedsCluster reports whether the publisher reads or writes objects other than Events.
 func (o *Options) NeedsCluster() bool {
 	return o.Registry.Kind == registryCRD || len(o.Resources()) > 0
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// unsupported are the flags of ExternalDNS (spec/dns.md §12) for what isn't here yet: they
-// are known, so that the error says so. Those that end in ? take no value.
+// unsupported are flags of ExternalDNS (spec/dns.md §12) for features that don't exist here
+// yet. They are defined so that the error can say so. A name that ends with ? is that of a
+// flag without a value.
 var unsupported = map[string]string{
 	"the provider aws": "aws-zone-type aws-zone-tags aws-profile aws-assume-role aws-assume-role-external-id aws-batch-change-size " +
 		"aws-batch-change-size-bytes aws-batch-change-size-values aws-batch-change-interval aws-evaluate-target-health? aws-api-retries " +
@@ -37,11 +38,11 @@ var unsupported = map[string]string{
 	"the source unstructured":       "unstructured-resource",
 }
 
-// unsupportedSecrets are those whose values must not be shown, not even to say that they
-// are of no use.
+// unsupportedSecrets are the unsupported flags whose values must not be shown, not even in an
+// error.
 const unsupportedSecrets = "aws-assume-role-external-id exoscale-apikey exoscale-apisecret godaddy-api-key godaddy-api-secret pihole-password"
 
-// unsupportedNames are the sources and providers of ExternalDNS that aren't here yet.
+// unsupportedNames are the sources and providers of ExternalDNS that don't exist here yet.
 var unsupportedNames = map[string][]string{
 	"source": {
 		"gateway-httproute", "gateway-grpcroute", "gateway-tlsroute", "gateway-tcproute", "gateway-udproute", "istio-virtualservice",
@@ -54,10 +55,10 @@ var unsupportedNames = map[string][]string{
 	},
 }
 
-// notYet is the value of a flag for something that isn't here yet.
+// notYet is the value of an unsupported flag.
 type notYet struct{ what string }
 
-// String, Set and Type implement pflag.Value.
+// String implements pflag.Value, as do Type and Set.
 func (n *notYet) String() string   { return "" }
 func (n *notYet) Type() string     { return "string" }
 func (n *notYet) Set(string) error { return errors.New("not supported yet: " + n.what) }

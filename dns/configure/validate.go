@@ -34,12 +34,12 @@ func providerNames(all []provider.Plugin) string {
 	return strings.Join(names, ", ")
 }
 
-// Validate returns an error that has all that is wrong with the options, but for what
-// only sources and providers know.
+// Validate returns an error that names everything that is wrong with the options, except what
+// only sources and providers can check.
 func (o *Options) Validate() error {
 	errs := []error{o.checkSources(), o.checkProviders(), o.checkTypes(), o.checkLoop(), o.checkRegistry()}
 	if o.WebhookServer {
-		// Who only serves a provider publishes nothing.
+		// With --webhook-server nothing is published, so only the provider counts.
 		errs = []error{o.checkProviders()}
 	}
 	if _, err := o.domains(); err != nil {
@@ -84,7 +84,7 @@ func unknown(flag, name, known string) error {
 	return fmt.Errorf("--%s=%s: unknown: use one of %s", flag, name, known)
 }
 
-// provider returns the plugin that has a name.
+// provider returns the plugin with a name.
 func (o *Options) provider(name string) (provider.Plugin, bool) {
 	i := slices.IndexFunc(o.providerPlugins, func(p provider.Plugin) bool { return slices.Contains(p.Names, name) })
 	if i < 0 {
@@ -122,11 +122,11 @@ func (o *Options) checkLoop() error {
 		errs = append(errs, fmt.Errorf("--interval=%v: must be more than 0s", o.Interval))
 	}
 	if o.BatchSize < 0 || o.BatchInterval < 0 {
-		errs = append(errs, errors.New("--batch-change-size, --batch-change-interval: must not be negative"))
+		errs = append(errs, errors.New("--batch-change-size and --batch-change-interval must not be negative"))
 	}
 	b := o.Budget
 	if b.Records < 0 || b.Percent < 0 || b.Percent > 100 || b.Window <= 0 {
-		errs = append(errs, errors.New("--max-deletions must not be negative, --max-deletions-percent be from 0 to 100, --deletion-window be more than 0s"))
+		errs = append(errs, errors.New("--max-deletions must not be negative, --max-deletions-percent must be from 0 to 100, and --deletion-window must be more than 0s"))
 	}
 	for _, reason := range o.EventsEmit {
 		if !slices.Contains([]string{publisher.ReasonReady, publisher.ReasonDeleted, publisher.ReasonError, "none"}, reason) {
@@ -145,7 +145,7 @@ func (o *Options) checkRegistry() error {
 		return nil
 	}
 	if r.OwnerID == "" {
-		return errors.New("--txt-owner-id: empty: give a name that nobody else has who publishes in the same zones")
+		return errors.New("--txt-owner-id: empty: give a name that no other program has that publishes in the same zones")
 	}
 	if r.Kind == registryTXT {
 		_, err := owner.NewTXT(o.txtOptions(Input{}))
@@ -161,12 +161,12 @@ func unknownRegistry(kind string) error {
 	return fmt.Errorf("--registry=%s: unknown: use txt, dynamodb, crd or noop", kind)
 }
 
-// rules returns what may be changed, but for whose it has to be.
+// rules returns the rules for plans, without the owner.
 func (o *Options) rules() *plan.Rules {
 	return &plan.Rules{Policy: plan.Policy(o.Policy), Managed: o.ManagedTypes, Excluded: o.ExcludedTypes}
 }
 
-// problems returns what takes the problems of owners.
+// problems returns a function that reports the problems of owners.
 func (o *Options) problems(in Input) func(dns.Problem) {
 	return func(p dns.Problem) {
 		message := p.Subject + " is " + p.Value + ": " + p.Reason
@@ -187,7 +187,7 @@ func (o *Options) txtOptions(in Input) owner.TXTOptions {
 	}
 }
 
-// domains returns the filter of the names that the user wants managed.
+// domains returns the filter for the names that the user wants managed.
 func (o *Options) domains() (*dns.DomainFilter, error) {
 	if o.RegexDomainFilter != "" || o.RegexDomainExcept != "" {
 		f, err := dns.NewRegexFilter(o.RegexDomainFilter, o.RegexDomainExcept)
@@ -199,7 +199,7 @@ func (o *Options) domains() (*dns.DomainFilter, error) {
 	return dns.NewDomainFilter(o.DomainFilter, o.ExcludeDomains), nil
 }
 
-// Shown returns the flags with their values for a log: secrets are stars.
+// Shown returns the flags with their values for a log. Secrets are replaced by stars.
 func Shown(flags *pflag.FlagSet) []any {
 	var shown []any
 	flags.Visit(func(f *pflag.Flag) {

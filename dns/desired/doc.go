@@ -1,22 +1,23 @@
-// Package desired keeps what all objects of a publisher ask for, and says what record sets
-// a name is to have because of it.
+// Package desired keeps what all objects of a publisher ask for, and says which record sets a
+// name should have because of that.
 //
-// dns/publisher evaluates an object with its source and hands the outcome to [Set.Put],
-// under the [Origin] that names source and object. Put makes of it what is to be
-// published (default targets, checks, NAT64, the target filter, PTR record sets,
-// properties; spec/dns.md §6.13), keeps that, and returns the names whose answer may have
-// changed, none when the object asks for what it asked for before. For each of them
-// dns/plan compares what [Set.Want] returns with what is there.
+// dns/publisher evaluates an object with its source and hands the result to [Set.Put], under
+// the [Origin] that names the source and the object. Put works out what is to be published
+// (default targets, checks, NAT64, the target filter, PTR record sets, properties; spec/dns.md
+// §6.13), and returns the names whose record sets may have changed. dns/plan compares what
+// [Set.Want] returns for these names with the zone.
 //
-// Contributions to a name are kept apart, and put together only when they are asked for, so
-// that an object costs what it changes. Everything is in a fixed order: neither the
-// order of events nor that of a map shows in an answer. Of the objects of one
-// source, the first by its label resource gives TTL and properties; sources come in the
+// What each origin asks for under a name is kept separately and merged only in Want. So a
+// change of an object costs only what it changes. The order of all results is fixed: it
+// depends neither on the order of events nor on that of a map. Among the objects of a source,
+// the one whose label resource comes first determines TTL and properties; sources are in the
 // order of --source.
+//
+// Read it in this order: set.go, want.go, transform.go, ptr.go, options.go, record.go,
+// stats.go.
 //
 // # Concurrency
 //
-// A [Set] is owned by one goroutine, that of the publisher. What Want returns may be kept
-// and read from anywhere, but not be changed: it shares its parts
-// with the Set.
+// A [Set] belongs to one goroutine, that of the publisher. What Want returns may be kept and
+// read by any goroutine. It must not be changed, because it shares memory with the Set.
 package desired

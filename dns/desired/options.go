@@ -10,37 +10,37 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Options are the settings that concern the records of all sources (spec/dns.md §6.13, §12).
-// The zero value is their defaults.
+// Options are the settings for the records of all sources (spec/dns.md §6.13, §12). The zero
+// value has the defaults.
 type Options struct {
-	// Sources are the names of the sources in the order in which they count. Others come
-	// after them, by name.
+	// Sources are the names of the sources in their order. Others follow them, sorted by name.
 	Sources []string
-	// DefaultTargets are for record sets without targets, and with ForceDefaultTargets for
-	// all.
+	// DefaultTargets are for record sets without targets; with ForceDefaultTargets, for all.
 	DefaultTargets      []string
 	ForceDefaultTargets bool
-	// NAT64 are IPv6 networks of 96 bits: an address in one of them also is an IPv4 address.
+	// NAT64 are IPv6 networks of 96 bits. An address in one of them contains an IPv4 address.
 	NAT64 []string
-	// Targets says which targets are published; nil is all.
+	// Targets says which targets are published. Nil stands for all.
 	Targets *dns.TargetFilter
-	// ManagedTypes are the types of record sets that are published; empty is A, AAAA and
-	// CNAME. Only whether PTR is among them matters here: without it, none are made.
+	// ManagedTypes are the types of record sets that are published; empty stands for A, AAAA
+	// and CNAME. Here it only matters whether PTR is one of them: if not, no PTR record sets
+	// are made.
 	ManagedTypes []string
-	// CreatePTR: addresses get PTR record sets unless their record set says no.
+	// CreatePTR is true when addresses get PTR record sets, unless their record set says
+	// otherwise.
 	CreatePTR bool
 	// MinTTL is the TTL of record sets that ask for none, in whole seconds; zero is none.
 	MinTTL time.Duration
-	// PreferAlias: CNAME record sets that don't say are aliases.
+	// PreferAlias is true when CNAME record sets without the property alias become aliases.
 	PreferAlias bool
-	// Provider is what --provider says; properties of others are dropped.
+	// Provider is the value of --provider. Properties of other providers are dropped.
 	Provider string
 }
 
 // settings are Options in the form in which they are used.
 type settings struct {
 	Options
-	// ranks has the place of each source.
+	// ranks has the position of each source.
 	ranks map[string]int
 	nat64 []netip.Prefix
 	ptr   bool
@@ -62,20 +62,20 @@ func (o Options) settings() (settings, error) {
 	for _, network := range o.NAT64 {
 		p, err := netip.ParsePrefix(network)
 		if err != nil || !p.Addr().Is6() || p.Bits() != nat64Bits {
-			return settings{}, fmt.Errorf("NAT64 network %q: write an IPv6 network of %d bits such as 64:ff9b::/%[2]d", network, nat64Bits)
+			return settings{}, fmt.Errorf("--nat64-networks %q: give an IPv6 network of %d bits such as 64:ff9b::/%[2]d", network, nat64Bits)
 		}
 		s.nat64 = append(s.nat64, p.Masked())
 	}
 	if o.MinTTL < 0 {
-		return settings{}, fmt.Errorf("minimum TTL %v: it must not be negative", o.MinTTL)
+		return settings{}, fmt.Errorf("--min-ttl %v: must not be negative", o.MinTTL)
 	}
 	if o.CreatePTR && !s.ptr {
-		return settings{}, errors.New("PTR record sets are to be created but not managed: add PTR to the managed record types")
+		return settings{}, errors.New("--create-ptr: PTR records are not managed: add --managed-record-types=PTR")
 	}
 	return s, nil
 }
 
-// rank returns the place of a source.
+// rank returns the position of a source.
 func (s *settings) rank(source string) int {
 	if rank, ok := s.ranks[source]; ok {
 		return rank

@@ -7,8 +7,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// pointers returns the PTR records for the addresses of a record set, each with its name as
-// the only target; none if it is not to have any.
+// pointers returns the PTR records for the addresses of a record set, each with the name of
+// the record set as its only target. There are none if they aren't wanted.
 func (t *transform) pointers(r *dns.RecordSet) []record {
 	asked, said := r.Property(dns.PropertyRecordType)
 	address := r.Type == dns.TypeA || r.Type == dns.TypeAAAA
@@ -29,7 +29,10 @@ func (t *transform) pointers(r *dns.RecordSet) []record {
 	for _, target := range r.Targets {
 		addr, err := netip.ParseAddr(target)
 		if err != nil {
-			t.noAddress(r, target, said)
+			// With --create-ptr for everything, an alias without a PTR record is no problem.
+			if said {
+				t.noAddress(r, target)
+			}
 			continue
 		}
 		made = append(made, record{derived: true, RecordSet: dns.RecordSet{
@@ -39,20 +42,16 @@ func (t *transform) pointers(r *dns.RecordSet) []record {
 	return made
 }
 
-// noAddress reports an alias that is to have a PTR record. Where all record sets are to have
-// them, one that can't is nothing special.
-func (t *transform) noAddress(r *dns.RecordSet, target string, said bool) {
-	if !said {
-		return
-	}
+// noAddress reports an alias that asks for a PTR record.
+func (t *transform) noAddress(r *dns.RecordSet, target string) {
 	t.problems = append(t.problems, dns.Problem{
 		Object: t.object(r), Subject: "target of the " + r.Type + " record set " + r.Name,
-		Value: target, Reason: "not an IP address, so that it can't have the PTR record that is asked for",
+		Value: target, Reason: "not an IP address, so it can't have a PTR record: remove the property, or give an address",
 	})
 }
 
-// mergePointers returns the PTR record set of what names ask for about one address: with
-// all of them as targets and the lowest TTL, where none counts as lower.
+// mergePointers returns the PTR record set of an address for which several names ask. It has
+// all these names as targets, and the lowest TTL; no TTL counts as the lowest.
 func mergePointers(made records) *dns.RecordSet {
 	merged := made[0].set()
 	targets := make([]string, len(made))

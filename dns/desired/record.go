@@ -10,12 +10,12 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// record is one record set that an object asks for, as small as it can be kept.
+// record is a record set that an object asks for, in a form that takes little memory.
 type record struct {
-	// Labels is nil when the label resource is the only one.
+	// Labels is nil when there is no other label than resource.
 	dns.RecordSet
 	resource string
-	// derived is a PTR record set that was made from an address; it has no labels.
+	// derived is true for a PTR record set that was made from an address. It has no labels.
 	derived bool
 }
 
@@ -27,7 +27,7 @@ func newRecord(r *dns.RecordSet) record {
 	return kept
 }
 
-// set returns the record set, which the caller may change, though not what it refers to.
+// set returns the record set. The caller may change its fields, but not what they refer to.
 func (r *record) set() *dns.RecordSet {
 	set := r.RecordSet
 	if set.Labels == nil {
@@ -46,20 +46,20 @@ func sameRecord(a, b record) bool {
 		slices.Equal(a.Properties, b.Properties) && slices.Equal(a.Objects, b.Objects)
 }
 
-// records are those of one object, sorted by name.
+// records are the records of one object, sorted by name.
 type records []record
 
 func (rs records) sort() {
 	slices.SortStableFunc(rs, func(a, b record) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// of returns the records of a name.
+// of returns the records with a name.
 func (rs records) of(name string) records {
 	i, _ := slices.BinarySearchFunc(rs, name, func(r record, name string) int { return cmp.Compare(r.Name, name) })
 	return rs[i : i+rs[i:].run(name)]
 }
 
-// run returns how many of the first records have a name.
+// run returns how many records at the beginning have a name.
 func (rs records) run(name string) int {
 	n := 0
 	for n < len(rs) && rs[n].Name == name {
@@ -68,13 +68,13 @@ func (rs records) run(name string) int {
 	return n
 }
 
-// difference is what two lists of records have under a name, if it isn't the same.
+// difference is what two lists of records have under a name, if it isn't equal.
 type difference struct {
 	name     string
 	old, now records
 }
 
-// differences returns the names, sorted, under which two lists differ.
+// differences returns the names under which two lists differ, sorted.
 func differences(old, now records) iter.Seq[difference] {
 	return func(yield func(difference) bool) {
 		for len(old)+len(now) > 0 {
@@ -107,6 +107,6 @@ type sameKey struct {
 }
 
 func keyOf(r *dns.RecordSet) sameKey {
-	// A zero byte is in no target.
+	// No target has a zero byte.
 	return sameKey{Key: r.Key(), targets: strings.Join(r.Targets, "\x00")}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Origin is who asks for record sets: an object of a source. For a source that returns
-// everything at once it is the source.
+// Origin is who asks for record sets: an object of a source. For a source that is polled, it
+// is the source itself.
 type Origin struct {
 	Source, Namespace, Name string
 }
@@ -23,32 +23,32 @@ type Set struct {
 	// names has who asks for each canonical name.
 	names map[string]*answer
 
-	// stats has the numbers of origins, and those of names as they were last counted; stale
-	// are the names that have changed since.
+	// stats has the numbers of all origins, and those of all names as they were last counted.
+	// stale are the names that have changed since.
 	stats   Stats
 	stale   map[string]struct{}
 	singles map[string][]count
 }
 
-// asker is an origin with what it asks for.
+// asker is an origin, and what it asks for.
 type asker struct {
 	Origin
 	rank    int
 	records records
-	// counts has what it asks for in vain.
+	// counts has the record sets that the origin asks for and that are dropped.
 	counts []count
 }
 
 // answer is what is known about a name.
 type answer struct {
-	// askers are ordered by the places of their sources, and then by their names. There is
-	// at least one.
+	// askers are in the order of their sources, and then of their names. There is at least
+	// one.
 	askers []*asker
-	// counts is part of the statistics.
+	// counts are the name's part of the statistics.
 	counts []count
 }
 
-// New returns a set for which nobody asks yet. It fails when a setting can't be used.
+// New returns an empty set. It fails if a setting is wrong.
 func New(o Options) (*Set, error) {
 	settings, err := o.settings()
 	if err != nil {
@@ -64,10 +64,10 @@ func New(o Options) (*Set, error) {
 	}, nil
 }
 
-// Put replaces what an origin asks for; it asks for nothing any more without records. It
-// returns the canonical names, sorted, whose answer may have changed, and what can't be
-// published of the records, of which each costs only itself. The records must not be
-// changed afterwards.
+// Put replaces what an origin asks for; without records, the origin asks for nothing any more.
+// It returns the canonical names, sorted, whose record sets may have changed. It also returns
+// why some record sets can't be published; the others are. The records must not be changed
+// afterwards.
 func (s *Set) Put(origin Origin, asked []*dns.RecordSet) (dirty []string, problems []dns.Problem) {
 	t := transform{settings: &s.settings, origin: origin}
 	now := t.run(asked)
@@ -94,8 +94,7 @@ func (s *Set) Put(origin Origin, asked []*dns.RecordSet) (dirty []string, proble
 	return dirty, t.problems
 }
 
-// update makes the askers of a name those that ask for it, after a difference in what one of
-// them asks for.
+// update adds or removes an asker of a name, after a difference in what it asks for.
 func (s *Set) update(a *asker, d difference) {
 	entry := s.names[d.name]
 	if entry == nil {
@@ -127,10 +126,10 @@ func compareAskers(a, b *asker) int {
 	)
 }
 
-// Has reports whether an origin asks for anything, be it that it can't be published.
+// Has reports whether an origin asks for anything, even if that can't be published.
 func (s *Set) Has(origin Origin) bool { return s.origins[origin] != nil }
 
-// Origins returns who asks for anything, in no order.
+// Origins returns all origins that ask for anything, in no order.
 func (s *Set) Origins() iter.Seq[Origin] { return maps.Keys(s.origins) }
 
 // Names returns the canonical names that are asked for, in no order.
@@ -139,8 +138,8 @@ func (s *Set) Names() iter.Seq[string] { return maps.Keys(s.names) }
 // Len returns the number of names that are asked for.
 func (s *Set) Len() int { return len(s.names) }
 
-// Asks returns who asks for a name, PTR record sets of addresses included, in the order in
-// which they count.
+// Asks returns the origins that ask for a name, in the order in which they are considered. An
+// address that gets a PTR record set asks for its reverse name.
 func (s *Set) Asks(name string) []Origin {
 	entry := s.names[dns.Canonical(name)]
 	if entry == nil {

@@ -320,11 +320,11 @@ func TestPutProblems(t *testing.T) {
 		"no..label A 0 1.1.1.1", "a.org A 0 x", "b.org A 0 -", "ok.org A 0 1.1.1.1", "t.org TXT 0 x record-type=ptr", "l.org A 0 lb.org alias=true record-type=ptr")
 	object := dns.Object{Kind: "Kind", Source: "crd", Namespace: "d", Name: "a"}
 	want := []dns.Problem{
-		{Object: object, Subject: "name of the A record set no..label", Value: "no..label", Reason: "a label is empty: there must be something before, between and after dots"},
+		{Object: object, Subject: "name of the A record set no..label", Value: "no..label", Reason: "a label is empty: remove the dot beside it"},
 		{Object: object, Subject: "target of the A record set a.org", Value: "x", Reason: "not an IPv4 address, as an A record has"},
 		{Object: object, Subject: "targets of the A record set b.org", Reason: "there are none, and no default targets are configured"},
 		{Object: object, Subject: "property record-type of the TXT record set t.org", Value: "ptr", Reason: "only record sets of the types A and AAAA can have it; it is ignored"},
-		{Object: object, Subject: "target of the A record set l.org", Value: "lb.org", Reason: "not an IP address, so that it can't have the PTR record that is asked for"},
+		{Object: object, Subject: "target of the A record set l.org", Value: "lb.org", Reason: "not an IP address, so it can't have a PTR record: remove the property, or give an address"},
 	}
 	if diff := cmp.Diff(want, problems); diff != "" {
 		t.Errorf("want -, got +\n%s", diff)
@@ -388,11 +388,11 @@ func TestNewFails(t *testing.T) {
 		options desired.Options
 		err     string
 	}{
-		"case 210: length":  {options: desired.Options{NAT64: []string{"2001:db8:96::/64"}}, err: `NAT64 network "2001:db8:96::/64": write an IPv6 network of 96 bits such as 64:ff9b::/96`},
+		"case 210: length":  {options: desired.Options{NAT64: []string{"2001:db8:96::/64"}}, err: `--nat64-networks "2001:db8:96::/64": give an IPv6 network of 96 bits such as 64:ff9b::/96`},
 		"IPv4":              {options: desired.Options{NAT64: []string{"10.0.0.0/8"}}, err: "IPv6 network of 96 bits"},
 		"no network":        {options: desired.Options{NAT64: []string{"x"}}, err: "IPv6 network of 96 bits"},
 		"TTL":               {options: desired.Options{MinTTL: -1}, err: "must not be negative"},
-		"PTR isn't managed": {options: desired.Options{CreatePTR: true, ManagedTypes: []string{"A"}}, err: "add PTR to the managed record types"},
+		"PTR isn't managed": {options: desired.Options{CreatePTR: true, ManagedTypes: []string{"A"}}, err: "add --managed-record-types=PTR"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

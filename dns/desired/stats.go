@@ -7,30 +7,30 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Kind is what record sets are counted by when they are dropped.
+// Kind is what dropped record sets are counted by.
 type Kind struct {
 	// Type is that of the record set.
 	Type string
-	// Source is the name of the source of its first object, "unknown" if it has none.
+	// Source is the name of the source of the first object, or "unknown" if there is none.
 	Source string
 }
 
 // Stats are numbers of record sets (spec/dns.md §10, subsystem source).
 type Stats struct {
-	// Records has those that are wanted, by type.
+	// Records has the number of wanted record sets by type.
 	Records map[string]int
-	// Invalid has those that can't be published, Deduplicated those that say what another
-	// one says.
+	// Invalid counts the record sets that can't be published. Deduplicated counts those that
+	// were dropped because another one says the same.
 	Invalid, Deduplicated map[Kind]int
 }
 
-// Stats returns the present numbers, which the caller may keep. It costs what has changed
-// since the last call and wasn't asked for by Want, not what there is.
+// Stats returns the present numbers, which the caller may keep. It costs as much as the names
+// that have changed since the last call and that Want wasn't called for.
 func (s *Set) Stats() Stats {
 	for name := range s.stale {
 		s.Want(name)
 	}
-	// A map keeps the size that it once had; the first filling makes a large one.
+	// A map never shrinks, and the first filling makes this one large.
 	s.stale = map[string]struct{}{}
 	return Stats{
 		Records:      maps.Clone(s.stats.Records),
@@ -47,11 +47,11 @@ func kindOf(r *dns.RecordSet) Kind {
 	return k
 }
 
-// outcome is what became of a record set.
+// outcome is what happened to a record set.
 type outcome uint8
 
 const (
-	// wanted ones are counted by type only.
+	// wanted record sets are counted by type only.
 	wanted outcome = iota
 	invalid
 	duplicate
@@ -64,7 +64,7 @@ type count struct {
 	n    int
 }
 
-// addCount adds a number to a list of them, which is short.
+// addCount adds a number to a list, which is short.
 func addCount(counts []count, c count) []count {
 	for i := range counts {
 		if counts[i].Kind == c.Kind && counts[i].what == c.what {
@@ -105,10 +105,10 @@ func addTo[K comparable](numbers map[K]int, key K, n int) {
 	}
 }
 
-// countsOf returns the numbers of what Want returns.
+// countsOf returns the numbers for the results of Want.
 func (s *Set) countsOf(sets, dropped []*dns.RecordSet) []count {
 	if len(sets) == 1 && len(dropped) == 0 {
-		// Most names are like this, and share what says so.
+		// Most names are like this. They share one slice for each type.
 		single, ok := s.singles[sets[0].Type]
 		if !ok {
 			single = []count{{Kind: Kind{Type: sets[0].Type}, n: 1}}

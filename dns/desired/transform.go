@@ -8,7 +8,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// transform makes of what one object asks for what is to be published.
+// transform turns what one object asks for into what is published.
 type transform struct {
 	*settings
 	origin   Origin
@@ -17,8 +17,8 @@ type transform struct {
 	counts []count
 }
 
-// run returns the records for what an object asks for, in the order of spec/dns.md §6.13.
-// The minimum TTL comes only when names are put together.
+// run returns the records for what an object asks for, in the order of spec/dns.md §6.13. Want
+// applies the minimum TTL.
 func (t *transform) run(asked []*dns.RecordSet) records {
 	sets := t.defaultTargets(normal(asked))
 	sets = t.deduplicated(t.valid(sets))
@@ -42,7 +42,8 @@ func normal(asked []*dns.RecordSet) []*dns.RecordSet {
 	return sets
 }
 
-// defaultTargets replaces record sets that have no targets, or all if that is the setting.
+// defaultTargets replaces the record sets without targets, or all of them with
+// ForceDefaultTargets.
 func (t *transform) defaultTargets(sets []*dns.RecordSet) []*dns.RecordSet {
 	if len(t.DefaultTargets) == 0 {
 		return sets
@@ -64,7 +65,7 @@ func (t *transform) defaultTargets(sets []*dns.RecordSet) []*dns.RecordSet {
 	return replaced
 }
 
-// valid returns the record sets that can be published, with targets in order.
+// valid returns the record sets that can be published, with sorted targets.
 func (t *transform) valid(sets []*dns.RecordSet) []*dns.RecordSet {
 	kept := sets[:0]
 	for _, r := range sets {
@@ -92,7 +93,7 @@ func (t *transform) invalid(r *dns.RecordSet, err error) {
 	t.problems = append(t.problems, p)
 }
 
-// object returns the object that a record set comes from.
+// object returns the object that asks for a record set.
 func (t *transform) object(r *dns.RecordSet) dns.Object {
 	if len(r.Objects) > 0 {
 		return r.Objects[0]
@@ -100,7 +101,7 @@ func (t *transform) object(r *dns.RecordSet) dns.Object {
 	return dns.Object{Source: t.origin.Source, Namespace: t.origin.Namespace, Name: t.origin.Name}
 }
 
-// deduplicated leaves out record sets that say what one before them says.
+// deduplicated drops the record sets that are equal to an earlier one.
 func (t *transform) deduplicated(sets []*dns.RecordSet) []*dns.RecordSet {
 	kept, dropped := deduplicate(sets)
 	for _, r := range dropped {
@@ -109,8 +110,8 @@ func (t *transform) deduplicated(sets []*dns.RecordSet) []*dns.RecordSet {
 	return kept
 }
 
-// deduplicate returns the first of the record sets that are alike, with the objects of
-// all, and the others.
+// deduplicate returns the first one of equal record sets, with the objects of all of them, and
+// the dropped ones.
 func deduplicate(sets []*dns.RecordSet) (kept, dropped []*dns.RecordSet) {
 	if len(sets) < 2 {
 		return sets, nil
@@ -134,11 +135,11 @@ func deduplicate(sets []*dns.RecordSet) (kept, dropped []*dns.RecordSet) {
 	return kept, dropped
 }
 
-// nat64Bits is the length of a network of IPv6 addresses that end with an IPv4 address
-// (RFC 6052, 2.2).
+// nat64Bits is the length of a network whose addresses end with an IPv4 address (RFC 6052,
+// 2.2).
 const nat64Bits = 96
 
-// withIPv4 adds A record sets for the AAAA targets that stand for IPv4 addresses.
+// withIPv4 adds A record sets for the AAAA targets that contain IPv4 addresses.
 func (t *transform) withIPv4(sets []*dns.RecordSet) []*dns.RecordSet {
 	for _, r := range sets {
 		if len(t.nat64) == 0 || r.Type != dns.TypeAAAA {
@@ -159,19 +160,19 @@ func (t *transform) withIPv4(sets []*dns.RecordSet) []*dns.RecordSet {
 	return sets
 }
 
-// embedded returns the IPv4 address that a target stands for.
+// embedded returns the IPv4 address that a target contains.
 func (t *transform) embedded(target string) (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(target)
 	if err != nil || !slices.ContainsFunc(t.nat64, func(p netip.Prefix) bool { return p.Contains(addr) }) {
-		// An alias may have a name here.
+		// The target of an alias may be a name.
 		return netip.Addr{}, false
 	}
 	octets := addr.As16()
 	return netip.AddrFrom4([4]byte(octets[nat64Bits/8:])), true
 }
 
-// filtered drops the targets that don't pass the filter, and the record sets that have
-// none left.
+// filtered drops the targets that don't pass the filter, and record sets that have no target
+// left.
 func (t *transform) filtered(sets []*dns.RecordSet) []*dns.RecordSet {
 	kept := sets[:0]
 	for _, r := range sets {
@@ -189,7 +190,7 @@ func (t *transform) filtered(sets []*dns.RecordSet) []*dns.RecordSet {
 	return kept
 }
 
-// finished returns a record set with the properties that are to reach the provider.
+// finished returns a record set with the properties for the provider.
 func (t *transform) finished(r *dns.RecordSet) *dns.RecordSet {
 	done := *r
 	done.DeleteProperty(dns.PropertyRecordType)

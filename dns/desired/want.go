@@ -7,10 +7,10 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Want returns the record sets that a name is to have; nil if nobody asks for it. Those that
-// objects of one source ask for are merged ([dns.Merge]); sources follow each other in their
-// order, without what one before them said in the same words, and then what addresses ask
-// for. So there can be several for one type, of which dns/plan takes one.
+// Want returns the record sets that a name should have, or nil if nobody asks for it. What
+// objects of one source ask for is merged ([dns.Merge]). The sources follow in their order,
+// without record sets that are equal to an earlier one. PTR record sets that addresses ask for
+// come last. So there can be several record sets of one type; dns/plan chooses one.
 func (s *Set) Want(name string) []*dns.RecordSet {
 	name = dns.Canonical(name)
 	entry := s.names[name]
@@ -20,7 +20,7 @@ func (s *Set) Want(name string) []*dns.RecordSet {
 	sets, dropped := merged(name, entry.askers)
 	for _, r := range sets {
 		if r.TTL == 0 {
-			// The record sets were made for the caller by merged.
+			// merged has made new record sets, so they may be changed.
 			r.TTL = s.settings.ttl
 		}
 	}
@@ -33,8 +33,8 @@ func (s *Set) Want(name string) []*dns.RecordSet {
 	return sets
 }
 
-// merged returns new record sets for what origins ask for under a name, and those that
-// were dropped because others say the same.
+// merged returns new record sets for what origins ask for under a name, and those that were
+// dropped because another one is equal.
 func merged(name string, askers []*asker) (sets, dropped []*dns.RecordSet) {
 	var pointers records
 	for len(askers) > 0 {
@@ -74,8 +74,8 @@ func mergeSource(source string, asked []*dns.RecordSet) []*dns.RecordSet {
 	return dns.Merge(asked)
 }
 
-// alignTTLs gives record sets of one type and set identifier the TTL of the first by
-// resource, so that Services with different ones share a name (spec/dns.md §6.3).
+// alignTTLs gives all record sets of a type and set identifier the TTL of the first one by
+// resource, so that Services with different TTLs can share a name (spec/dns.md §6.3).
 func alignTTLs(asked []*dns.RecordSet) {
 	slices.SortStableFunc(asked, func(a, b *dns.RecordSet) int {
 		return cmp.Compare(a.Labels[dns.LabelResource], b.Labels[dns.LabelResource])

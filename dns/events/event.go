@@ -15,7 +15,7 @@ import (
 	"github.com/signpostd/signpost/dns/publisher"
 )
 
-// controller is who reports, under the name that users of ExternalDNS look for.
+// controller is the name of the reporting controller. Users of ExternalDNS look for it.
 const controller = "external-dns"
 
 // newEvent returns the Event about an object.

@@ -347,7 +347,7 @@ func TestRunEnds(t *testing.T) {
 func TestOneSenderPerRegistry(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	newSender(t, &api{}, func(c *Config) { c.Registerer = registry })
-	if _, err := New(Config{Registerer: registry}); err == nil || !strings.Contains(err.Error(), "one sender per registry") {
+	if _, err := New(Config{Registerer: registry}); err == nil || !strings.Contains(err.Error(), "one sender for each registry") {
 		t.Errorf("%v", err)
 	}
 }

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// capacity is how many Events may wait.
+	// capacity is the number of Events that may wait.
 	capacity = 1000
-	// perSecond and burst limit what is sent.
+	// perSecond and burst limit the rate of sending.
 	perSecond, burst = 20, 100
 	tries            = 3
 )
@@ -32,23 +32,23 @@ const (
 type Config struct {
 	// Client creates the Events.
 	Client eventsclient.EventsV1Interface
-	// Process is what Events are about that are not about an object, such as this pod. Without
-	// a name there are none.
+	// Process is the object of Events about the process, such as this pod. Without a name, no
+	// such Events are sent.
 	Process    dns.Object
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 }
 
-// Manner is how the notices of one publisher are sent.
+// Manner says how the notices of one publisher are sent.
 type Manner struct {
-	// Reasons are those of the Events to send about records that are as they should be,
-	// and RecordError; Events about anything else that is wrong are always sent.
+	// Reasons selects among RecordReady, RecordDeleted and RecordError. Events with other
+	// reasons are about problems and are always sent.
 	Reasons []string
-	// DryRun has the API server check Events without storing them.
+	// DryRun makes the API server check Events without storing them.
 	DryRun bool
 }
 
-// event waits to be sent.
+// event is an Event that waits to be sent.
 type event struct {
 	*eventsv1.Event
 	dryRun bool
@@ -61,20 +61,20 @@ type Sender struct {
 	dropped prometheus.Counter
 	limit   *rate.Limiter
 
-	// turn has one place, which is taken while an Event is sent. Forbidden, which belongs to
-	// who has it, are the namespaces in which this process may not create Events.
+	// turn has room for one value, which is there while an Event is sent. Whoever put it there
+	// may use forbidden: the namespaces in which this process may not create Events.
 	turn      chan struct{}
 	forbidden map[string]bool
 }
 
-// New returns a sender that sends once it runs.
+// New returns a sender. It sends Events while Run is running.
 func New(c Config) (*Sender, error) {
 	dropped := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "signpost_dns_events_dropped_total", Help: "Events that were not sent, because too many were waiting or the API server refused them.",
 	})
 	if c.Registerer != nil {
 		if err := c.Registerer.Register(dropped); err != nil {
-			return nil, fmt.Errorf("register the metrics of Events: %w: make one sender per registry", err)
+			return nil, fmt.Errorf("register the metrics of Events: %w: make one sender for each registry", err)
 		}
 	}
 	if c.Log == nil {
@@ -83,16 +83,16 @@ func New(c Config) (*Sender, error) {
 	return &Sender{config: c, queue: make(chan event, capacity), dropped: dropped, limit: rate.NewLimiter(perSecond, burst), turn: make(chan struct{}, 1), forbidden: map[string]bool{}}, nil
 }
 
-// For returns what takes the notices of a publisher. It doesn't block.
+// For returns a function that sends the notices of a publisher. The function doesn't block.
 func (s *Sender) For(m Manner) func(publisher.Notice) {
 	return func(n publisher.Notice) {
 		if m.wants(n.Reason) {
-			s.enqueue(n, m.DryRun)
+			s.enqueue(n, m)
 		}
 	}
 }
 
-func (s *Sender) enqueue(n publisher.Notice, dryRun bool) {
+func (s *Sender) enqueue(n publisher.Notice, m Manner) {
 	objects := n.Objects
 	if len(objects) == 0 && n.Message != "" {
 		objects = []dns.Object{s.config.Process}
@@ -102,7 +102,7 @@ func (s *Sender) enqueue(n publisher.Notice, dryRun bool) {
 			continue
 		}
 		select {
-		case s.queue <- event{newEvent(o, n, time.Now()), dryRun}:
+		case s.queue <- event{newEvent(o, n, time.Now()), m.DryRun}:
 		default:
 			s.dropped.Inc()
 		}
@@ -118,7 +118,7 @@ func (m Manner) wants(reason string) bool {
 	}
 }
 
-// Run sends until ctx ends.
+// Run sends Events until ctx ends.
 func (s *Sender) Run(ctx context.Context) error {
 	for {
 		select {
@@ -130,7 +130,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	}
 }
 
-// Flush returns when all has been sent that was waiting, or when ctx ends.
+// Flush sends all Events that are waiting. It returns early when ctx ends.
 func (s *Sender) Flush(ctx context.Context) {
 	for {
 		select {
@@ -139,7 +139,7 @@ func (s *Sender) Flush(ctx context.Context) {
 			continue
 		default:
 		}
-		// Run may have the last one.
+		// Run may still be sending the last one.
 		if s.begin(ctx) {
 			s.end()
 		}
@@ -147,7 +147,7 @@ func (s *Sender) Flush(ctx context.Context) {
 	}
 }
 
-// begin waits until nobody else sends, or ctx has ended, which it reports as false.
+// begin waits until nobody else sends. It reports false if ctx ends first.
 func (s *Sender) begin(ctx context.Context) bool {
 	select {
 	case s.turn <- struct{}{}:
@@ -188,14 +188,14 @@ func (s *Sender) send(ctx context.Context, e event) {
 		s.forbid(e.Namespace, err)
 		return
 	}
-	s.config.Log.Warn("Send an Event", "namespace", e.Namespace, "object", e.Regarding.Name, "reason", e.Reason, "err", err)
+	s.config.Log.Warn("Can't send an Event", "namespace", e.Namespace, "object", e.Regarding.Name, "reason", e.Reason, "err", err)
 }
 
-// forbid has no more Events sent to a namespace. It is said once, although the right may
-// be missing in more than one.
+// forbid stops Events in a namespace. This is logged once, even if Events are forbidden in
+// several namespaces.
 func (s *Sender) forbid(namespace string, err error) {
 	if len(s.forbidden) == 0 {
-		s.config.Log.Warn("Events may not be created, and are not sent any more; allow it, or give --events-emit=none",
+		s.config.Log.Warn("This process may not create Events, so no more are sent: allow it, or give --events-emit=none",
 			"namespace", namespace, "err", err)
 	}
 	s.forbidden[namespace] = true
@@ -212,7 +212,8 @@ func (s *Sender) create(ctx context.Context, e event) error {
 	return err
 }
 
-// note says what happened, as ExternalDNS does, and then what is wrong.
+// note returns the text of an Event: the record as ExternalDNS writes it, and then what is
+// wrong.
 func note(n publisher.Notice) string {
 	const most, cut = 1024, 1021
 	text := n.Message

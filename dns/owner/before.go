@@ -10,17 +10,17 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Before implements [Owner]. What it decides depends on the markers that the zone has, not
-// on the labels of the changes: an update or a deletion of what isn't ours is refused.
+// Before implements [Owner]. It decides by the markers in the zone, not by the labels of the
+// changes. It refuses to update or to delete a record set that isn't ours. It also refuses to
+// create a record set whose marker can't be written, because somebody else has an ownership
+// text, or a CNAME, under the marker's name; then it also refuses the deletion of what the
+// record set was to replace. A record set of the old owner may be updated, which makes it
+// ours, but not deleted: it may belong to somebody else who had that owner ID. The reasons go
+// to [TXTOptions].Problems.
 //
-// So is the creation of a record set whose marker can't be written, as somebody else has an
-// ownership text, or a CNAME, under its name; a deletion is refused with the creation
-// that replaces it. A record set of the old owner is updated, which makes it ours, but not
-// deleted: it may belong to others who had that owner. [TXTOptions].Problems is told why.
-//
-// A marker is created if there is none, replaced if it says something else, and left alone
-// otherwise. With a record set go its marker in every format, unless another record set has
-// its labels from it. The Old of a marker's change is what the zone lists.
+// Before creates a missing marker and replaces one that says something else. When a record set
+// is deleted, so are its markers in all formats, except those from which another record set
+// has its labels. In the change of a marker, Old is what the zone lists.
 func (t *TXT) Before(_ context.Context, zone Lookup, changes []dns.Change) (apply, refused []dns.Change, err error) {
 	b := &batch{
 		TXT: t, zone: zone, changes: changes, refused: make([]bool, len(changes)), markers: make([][]dns.Change, len(changes)),
@@ -40,7 +40,7 @@ func (t *TXT) Before(_ context.Context, zone Lookup, changes []dns.Change) (appl
 		}
 	}
 	for i, c := range changes {
-		// Last, as only now it is known which markers are of use.
+		// Deletions come last: only now it is known which markers are still needed.
 		if !b.refused[i] && c.New == nil {
 			b.unmark(i)
 		}
@@ -49,8 +49,8 @@ func (t *TXT) Before(_ context.Context, zone Lookup, changes []dns.Change) (appl
 	return apply, refused, nil
 }
 
-// Unmark returns the changes that take away the markers of ours that describe a record set
-// and nothing else, in every format.
+// Unmark returns the deletions of our markers, in all formats, that describe a record set and
+// no other one.
 func (t *TXT) Unmark(zone Lookup, r *dns.RecordSet) []dns.Change {
 	b := &batch{
 		TXT: t, zone: zone, changes: []dns.Change{{Old: r}}, markers: make([][]dns.Change, 1),
@@ -66,21 +66,22 @@ func (t *TXT) isMarker(r *dns.RecordSet) bool {
 	return marker
 }
 
-// batch is the changes that are applied together.
+// batch is changes that are applied together.
 type batch struct {
 	*TXT
 	zone    Lookup
 	changes []dns.Change
-	// refused and markers say for each change that it is refused, and what comes after it.
+	// refused says for each change whether it is refused; markers has the changes that follow
+	// it.
 	refused []bool
 	markers [][]dns.Change
-	// after has what will be under the names where something is changed.
+	// after has the record sets of all names with changes, as they will be.
 	after map[string][]*dns.RecordSet
-	// written are the markers that the batch creates or replaces.
+	// written are the keys of the markers that the batch creates or replaces.
 	written map[dns.Key]struct{}
 }
 
-// lookup is what the zone will have under a name.
+// lookup returns the record sets that the zone will have under a name.
 func (b *batch) lookup(name string) []*dns.RecordSet {
 	if sets, changed := b.after[name]; changed {
 		return sets
@@ -88,7 +89,7 @@ func (b *batch) lookup(name string) []*dns.RecordSet {
 	return b.zone(name)
 }
 
-// put has a change made in what the zone will have.
+// put applies a change to the record sets that the zone will have.
 func (b *batch) put(c dns.Change) {
 	key := c.RecordSet().Key()
 	sets := make([]*dns.RecordSet, 0, 4)
@@ -105,74 +106,65 @@ func (b *batch) put(c dns.Change) {
 
 // judge decides which changes are refused.
 func (b *batch) judge() {
-	// stuck are the names under which something can't be as it is to be.
-	stuck := map[string]bool{}
+	reasons := make([]string, len(b.changes))
 	for i, c := range b.changes {
-		reason := b.objection(c)
-		if reason == "" {
-			continue
-		}
-		b.refuse(i, reason)
-		if c.New != nil {
-			stuck[c.RecordSet().Key().Name] = true
-		}
+		reasons[i] = b.objection(c)
 	}
-	if len(stuck) == 0 {
-		return
-	}
-	for i, c := range b.changes {
-		if c.New == nil && !b.refused[i] && stuck[c.Old.Key().Name] {
-			b.refuse(i, "what is to replace it can't be created")
+	KeepReplaced(b.changes, reasons)
+	for i, reason := range reasons {
+		if reason != "" {
+			b.refused[i] = true
+			b.problems(Refusal(b.changes[i].RecordSet(), reason))
 		}
 	}
 }
 
-// objection returns why a change must not be made, looked at by itself.
+// objection returns why a single change must not be made, or "".
 func (b *batch) objection(c dns.Change) string {
 	switch {
 	case c.New != nil && c.New.Type == dns.TypeTXT && slices.ContainsFunc(c.New.Targets, b.owns):
-		return "it is an ownership text, which only the owner of a record may write"
+		return "the text is an ownership record, which only Signpost itself may write: change the text"
 	case c.Old == nil:
 		return b.creation(c.New)
 	case b.isMarker(c.Old):
-		return "it says who owns a record"
+		return "it is an ownership record"
 	}
 	m := b.find(b.zone, dns.Canonical(c.Old.Name), c.Old)
 	switch {
 	case m.rank == ours, m.rank == oldOwners && c.New != nil:
 		return ""
 	case m.labels == nil:
-		return "nobody owns it: it was not made by this program"
+		return "it has no owner, so this program didn't create it"
 	default:
 		return fmt.Sprintf("it belongs to owner %q", m.labels[dns.LabelOwner])
 	}
 }
 
-// creation returns why a record set can't be created.
+// creation returns why a record set can't be created, or "".
 func (b *batch) creation(r *dns.RecordSet) string {
 	name := dns.Canonical(r.Name)
 	if r.Type == dns.TypeTXT && b.read(b.zone, name, r.SetIdentifier).labels != nil {
-		return "its name has an ownership text, beside which no other is written"
+		return "the zone has an ownership record under this name, which would be overwritten: use another name"
 	}
 	marker := b.names.marker(name, r.Type)
 	if m := b.read(b.zone, marker, r.SetIdentifier); m.labels != nil && m.own == 0 {
-		return fmt.Sprintf("owner %q has a TXT record under the name %s that is to tell who owns it: remove that, or have another prefix or suffix",
+		return fmt.Sprintf("owner %q has a TXT record under %s, the name of its ownership record: remove that record, or give another --txt-prefix or --txt-suffix",
 			m.labels[dns.LabelOwner], marker)
 	}
 	for _, other := range b.zone(marker) {
 		if other.Type == dns.TypeCNAME && !b.removes(other.Key()) {
-			return fmt.Sprintf("the name %s, where a TXT record is to tell who owns it, has a CNAME: remove that, or have another prefix or suffix", marker)
+			return fmt.Sprintf("%s, the name of its ownership record, has a CNAME: remove that CNAME, or give another --txt-prefix or --txt-suffix", marker)
 		}
 	}
 	if other := b.claims(marker, r); other != nil {
-		return fmt.Sprintf("the TXT record %s, which is to tell that we own it, would say the same of %s %s, which isn't ours: have another prefix, suffix or wildcard replacement",
+		return fmt.Sprintf("its ownership record %s would also claim %s %s, which isn't ours: give another --txt-prefix, --txt-suffix or --txt-wildcard-replacement",
 			marker, other.Type, other.Name)
 	}
 	return ""
 }
 
-// claims returns a record set that isn't ours and would be if r had its marker. There is
-// one only where the names of two record sets make the same marker.
+// claims returns a record set of somebody else that the marker of r would make ours, or nil.
+// There can be one only if two names lead to the same marker.
 func (b *batch) claims(marker string, r *dns.RecordSet) *dns.RecordSet {
 	key := r.Key()
 	made := &dns.RecordSet{Name: marker, Type: dns.TypeTXT, SetIdentifier: r.SetIdentifier, Targets: []string{FormatText(map[string]string{dns.LabelOwner: b.id})}}
@@ -195,32 +187,19 @@ func (b *batch) claims(marker string, r *dns.RecordSet) *dns.RecordSet {
 	return nil
 }
 
-// removes reports whether a record set is one that the batch is to delete.
+// removes reports whether the batch deletes the record set with a key.
 func (b *batch) removes(key dns.Key) bool {
 	return slices.ContainsFunc(b.changes, func(c dns.Change) bool { return c.New == nil && c.Old.Key() == key })
 }
 
-func (b *batch) refuse(i int, reason string) {
-	b.refused[i] = true
-	b.problem(b.changes[i].RecordSet(), reason)
-}
-
-func (t *TXT) problem(r *dns.RecordSet, reason string) {
-	p := dns.Problem{Subject: r.Type + " record", Value: r.Name, Reason: reason}
-	if len(r.Objects) > 0 {
-		p.Object = r.Objects[0]
-	}
-	t.problems(p)
-}
-
-// mark adds what makes the marker of a record set that will be there say that it is ours.
+// mark adds the change that makes the marker of a record set say that it is ours.
 func (b *batch) mark(i int) error {
 	c := b.changes[i]
 	name := b.MarkerName(c.New.Name, c.New.Type)
 	if name == "" {
 		if c.Old == nil {
-			b.problem(c.New, fmt.Sprintf("is created, but can't be owned, and so not be changed later: "+
-				"the name of the TXT record for that would have a label of more than %d bytes", dns.MaxLabel))
+			b.problems(Refusal(c.New, fmt.Sprintf("it is created, but it can't be changed later, because its ownership record can't be written: "+
+				"the name of that would have a label of more than %d bytes", dns.MaxLabel)))
 		}
 		return nil
 	}
@@ -230,14 +209,15 @@ func (b *batch) mark(i int) error {
 	}
 	m := b.read(b.lookup, name, c.New.SetIdentifier)
 	if c.Old != nil && m.own == 0 && b.claims(name, c.New) != nil {
-		// It keeps its historic marker, which says nothing of others.
+		// The record set keeps its marker in an old format, which doesn't describe the other
+		// one.
 		return nil
 	}
 	target, err := b.text(&m, c.New.Labels)
 	if err != nil {
 		return fmt.Errorf("mark %s %s: %w", c.New.Type, c.New.Name, err)
 	}
-	// A provider may want a marker under the same policy as the record set.
+	// Some providers need the same properties, such as a routing policy, on the marker.
 	same := c.Old == nil || dns.SameProperties(c.Old.Properties, c.New.Properties)
 	if same && m.own == 1 && m.set.Targets[m.chosen] == target {
 		return nil
@@ -247,8 +227,8 @@ func (b *batch) mark(i int) error {
 	return nil
 }
 
-// text returns what is to be written of a record set with these labels: the text that is
-// there already if it says just that.
+// text returns the ownership text for a record set with these labels. If the marker has a text
+// that says the same, it returns that one.
 func (b *batch) text(m *marking, labels map[string]string) (string, error) {
 	wanted := maps.Clone(labels)
 	if wanted == nil {
@@ -271,7 +251,8 @@ func (b *batch) text(m *marking, labels map[string]string) (string, error) {
 	return quote(sealed), nil
 }
 
-// with returns the marker that has target as its only text of ours; old is what is there.
+// with returns the marker of r with target as its only ownership text of ours. Texts of others
+// in old, the marker that the zone has, stay.
 func (b *batch) with(r *dns.RecordSet, name string, old *dns.RecordSet, target string) *dns.RecordSet {
 	marker := &dns.RecordSet{
 		Name: name, Type: dns.TypeTXT, SetIdentifier: r.SetIdentifier,
@@ -299,8 +280,8 @@ func (t *TXT) foreign(r *dns.RecordSet) []string {
 	return texts
 }
 
-// unmark adds what takes away the markers of a record set that will be gone, as far as
-// nothing else has its labels from them.
+// unmark adds the deletions of the markers of a record set that is deleted, except those that
+// another record set needs.
 func (b *batch) unmark(i int) {
 	r := b.changes[i].Old
 	for _, s := range b.everything(dns.Canonical(r.Name), r.Type) {
@@ -317,7 +298,7 @@ func (b *batch) unmark(i int) {
 	}
 }
 
-// emit adds the change of a marker, behind change number i.
+// emit adds the change of a marker, which follows change number i.
 func (b *batch) emit(i int, old, marker *dns.RecordSet) {
 	describes := b.changes[i].RecordSet().Name
 	c := dns.Change{Old: describing(old, describes), New: describing(marker, describes)}
@@ -325,8 +306,8 @@ func (b *batch) emit(i int, old, marker *dns.RecordSet) {
 	b.put(c)
 }
 
-// describing returns a marker with the label that says what it describes, by which it is
-// kept together with that.
+// describing returns a marker with [dns.LabelOwnedRecord], which keeps it together with the
+// record set that it describes.
 func describing(marker *dns.RecordSet, name string) *dns.RecordSet {
 	if marker == nil {
 		return nil
@@ -336,7 +317,7 @@ func describing(marker *dns.RecordSet, name string) *dns.RecordSet {
 	return &labelled
 }
 
-// result returns the changes with those of their markers, and those that are refused.
+// result returns the changes with those of their markers, and the refused changes.
 func (b *batch) result() (apply, refused []dns.Change) {
 	for i, c := range b.changes {
 		if b.refused[i] {

@@ -325,7 +325,7 @@ func TestUnownedIsReported(t *testing.T) {
 	if _, _, err := o.Before(t.Context(), world{}.lookup, []dns.Change{c}); err != nil {
 		t.Fatal(err)
 	}
-	if len(problems) != 1 || problems[0].Object.Name != "shop" || problems[0].Value != c.New.Name || !strings.Contains(problems[0].Reason, "can't be owned") {
+	if len(problems) != 1 || problems[0].Object.Name != "shop" || problems[0].Value != c.New.Name || !strings.Contains(problems[0].Reason, "its ownership record can't be written") {
 		t.Errorf("got %+v", problems)
 	}
 	if got := o.MarkerName(c.New.Name, dns.TypeA); got != "" {

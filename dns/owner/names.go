@@ -10,11 +10,11 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// typeToken stands for the type of a record set, in an affix.
+// typeToken stands for the type of the record set in a prefix or suffix.
 const typeToken = "%{record_type}"
 
-// typeWords are the types that the name of a marker may tell, in the order in which they
-// are tried, and how it spells them.
+// typeWords are the types that a marker's name may contain, in the order in which they are
+// tried, with their spelling.
 var typeWords = [...]struct{ recordType, word string }{
 	{dns.TypeA, "a"},
 	{dns.TypeAAAA, "aaaa"},
@@ -28,32 +28,33 @@ var typeWords = [...]struct{ recordType, word string }{
 	{dns.TypeDNAME, "dname"},
 }
 
-// subject is what the name of a marker says that it describes. The type is empty in the
-// format that doesn't tell it.
+// subject is what a marker describes according to its name. The type is empty in the format
+// without a type.
 type subject struct{ name, recordType string }
 
-// pattern makes a marker's name of a record's: what comes before the first label, and
-// what comes directly after it.
+// pattern makes the name of a marker from that of a record set: lead goes before its first
+// label, and trail directly after it.
 type pattern struct{ lead, trail string }
 
-// names says how markers are called (spec/dns.md §4.2.3). All names are canonical.
+// names knows the names of markers (spec/dns.md §4.2.3). All names are canonical.
 type names struct {
 	prefix, suffix, wildcard string
-	// templated is true when an affix tells the type, so that nothing else has to.
+	// templated is true when the prefix or suffix contains the type, so that it isn't written
+	// again.
 	templated bool
-	// current are the patterns of today's format for each type, typed those that are
-	// read beside it when it is templated. untyped is that of ExternalDNS before v0.12.
+	// current has the patterns of the current format by type. typed has those that are also
+	// read when the affix is templated. untyped is the format of ExternalDNS before v0.12.
 	current, typed map[string]pattern
 	untyped        pattern
 }
 
 func newNames(prefix, suffix, wildcard string) (*names, error) {
 	if prefix != "" && suffix != "" {
-		return nil, fmt.Errorf("TXT prefix %q and suffix %q: give only one of them", prefix, suffix)
+		return nil, fmt.Errorf("--txt-prefix %q and --txt-suffix %q: give only one of them", prefix, suffix)
 	}
 	n := &names{prefix: strings.ToLower(prefix), suffix: strings.ToLower(suffix), wildcard: strings.ToLower(wildcard)}
 	if strings.ContainsFunc(prefix+suffix+wildcard, func(r rune) bool { return r > unicode.MaxASCII || unicode.IsSpace(r) }) {
-		return nil, fmt.Errorf("TXT prefix %q, suffix %q or wildcard replacement %q: only ASCII characters other than spaces can be in names", prefix, suffix, wildcard)
+		return nil, fmt.Errorf("--txt-prefix %q, --txt-suffix %q or --txt-wildcard-replacement %q: use ASCII characters without spaces", prefix, suffix, wildcard)
 	}
 	n.templated = strings.Contains(n.prefix+n.suffix, typeToken)
 	n.untyped = n.fill("")
@@ -68,12 +69,12 @@ func newNames(prefix, suffix, wildcard string) (*names, error) {
 		n.current[t.recordType] = p
 	}
 	if !valid(n.current[dns.TypeA].of("name.example")) {
-		return nil, fmt.Errorf("TXT prefix %q or suffix %q: makes names with an empty label, or one of more than %d bytes", prefix, suffix, dns.MaxLabel)
+		return nil, fmt.Errorf("--txt-prefix %q or --txt-suffix %q: it leads to names with an empty label, or with one of more than %d bytes", prefix, suffix, dns.MaxLabel)
 	}
 	return n, nil
 }
 
-// fill returns the affixes with a word for the type.
+// fill returns the pattern with a word in place of the type.
 func (n *names) fill(word string) pattern {
 	return pattern{
 		lead:  strings.ReplaceAll(n.prefix, typeToken, word),
@@ -81,7 +82,7 @@ func (n *names) fill(word string) pattern {
 	}
 }
 
-// of returns the name of a marker.
+// of returns the name of the marker of a name.
 func (p pattern) of(name string) string {
 	head, rest, more := strings.Cut(name, ".")
 	if !more {
@@ -90,7 +91,7 @@ func (p pattern) of(name string) string {
 	return p.lead + head + p.trail + "." + rest
 }
 
-// strip is the reverse of of; it returns "" for a name that was not made by p.
+// strip undoes of. It returns "" for a name that the pattern didn't make.
 func (p pattern) strip(name string) string {
 	if p.trail == "" {
 		rest, ok := strings.CutPrefix(name, p.lead)
@@ -113,7 +114,8 @@ func (p pattern) strip(name string) string {
 	return head + name[end:]
 }
 
-// labelsEnd returns where the nth label of a name ends; -1 if it has fewer.
+// labelsEnd returns the index where the nth label of a name ends, or -1 if it has fewer
+// labels.
 func labelsEnd(name string, n int) int {
 	end := -1
 	for range n {
@@ -129,8 +131,8 @@ func labelsEnd(name string, n int) int {
 	return end
 }
 
-// marker returns the name of the marker of a record set in today's format, or "" if
-// there can't be one: a label would be too long.
+// marker returns the name of the marker of a record set in the current format, or "" if a
+// label would be too long.
 func (n *names) marker(name, recordType string) string {
 	p, known := n.current[recordType]
 	if !known {
@@ -144,8 +146,8 @@ func (n *names) marker(name, recordType string) string {
 	return ""
 }
 
-// told adds the names of the markers that tell the type of a record set, and what they
-// tell; that of today's format is the first one.
+// told adds the names of the markers that contain the type of a record set. The one in the
+// current format comes first.
 func (n *names) told(to []subject, name, recordType string) []subject {
 	if m := n.marker(name, recordType); m != "" {
 		to = append(to, subject{name: m, recordType: recordType})
@@ -158,7 +160,7 @@ func (n *names) told(to []subject, name, recordType string) []subject {
 	return to
 }
 
-// untold adds the name of the marker that doesn't tell a type.
+// untold adds the name of the marker that doesn't contain a type.
 func (n *names) untold(to []subject, name string) []subject {
 	if m := n.untyped.of(n.plain(name)); valid(m) {
 		to = append(to, subject{name: m})
@@ -166,7 +168,7 @@ func (n *names) untold(to []subject, name string) []subject {
 	return to
 }
 
-// plain returns a name with its asterisk replaced, if that is to be.
+// plain returns a name with its asterisk replaced, if there is a replacement.
 func (n *names) plain(name string) string {
 	if n.wildcard == "" || (name != "*" && !strings.HasPrefix(name, "*.")) {
 		return name
@@ -174,8 +176,8 @@ func (n *names) plain(name string) string {
 	return n.wildcard + name[1:]
 }
 
-// subjects returns what a marker of this name describes. It is more than one if there is
-// an affix that two types can make of two names, or a wildcard.
+// subjects returns what a marker with this name may describe. There are several if two types
+// lead to the same name, or if there is a wildcard.
 func (n *names) subjects(marker string) []subject {
 	if n.prefix != "" && n.suffix != "" {
 		return nil
@@ -190,7 +192,7 @@ func (n *names) subjects(marker string) []subject {
 	return found
 }
 
-// tellers adds what a marker describes in a format that tells the type.
+// tellers adds what a marker may describe in a format that contains the type.
 func (n *names) tellers(to []subject, marker string, patterns map[string]pattern) []subject {
 	for _, t := range typeWords {
 		to = n.describe(to, patterns[t.recordType].strip(marker), t.recordType)
@@ -200,7 +202,7 @@ func (n *names) tellers(to []subject, marker string, patterns map[string]pattern
 
 func (n *names) describe(to []subject, name, recordType string) []subject {
 	if name == "" || n.plain(name) != name {
-		// No marker has an asterisk when there is something to write for it.
+		// With a replacement, no marker has an asterisk in its name.
 		return to
 	}
 	to = append(to, subject{name: name, recordType: recordType})
@@ -210,13 +212,13 @@ func (n *names) describe(to []subject, name, recordType string) []subject {
 	return to
 }
 
-// tells reports whether a marker describes record sets of a name and type; the type is
-// empty for the format that doesn't tell it.
+// tells reports whether a marker may describe a record set of a name and type. The type is
+// empty for the format without a type.
 func (n *names) tells(marker, name, recordType string) bool {
 	return slices.Contains(n.subjects(marker), subject{name: name, recordType: recordType})
 }
 
-// valid reports whether a name has only labels of a valid length.
+// valid reports whether all labels of a name have a valid length.
 func valid(name string) bool {
 	if len(name) > dns.MaxName {
 		return false
@@ -229,13 +231,13 @@ func valid(name string) bool {
 	return true
 }
 
-// checkOwner says what is wrong with an owner ID.
+// checkOwner returns an error if an owner ID can't be used.
 func checkOwner(id string) error {
 	if id == "" {
-		return errors.New("owner ID: must not be empty; without ownership the registry is noop")
+		return errors.New("the owner ID is empty: give --txt-owner-id, or --registry=noop to do without ownership")
 	}
 	if strings.ContainsAny(id, `,"`) {
-		return fmt.Errorf("owner ID %q: a comma or a quote can't be read back", id)
+		return fmt.Errorf("owner ID %q: leave out commas and quotes, which can't be read back", id)
 	}
 	return nil
 }

@@ -6,28 +6,28 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// None is the [Owner] of --registry=noop: nothing is marked, and so every record set of
-// the managed types may be changed (spec/dns.md §4.1).
+// None is the [Owner] of --registry=noop. There are no markers, and every record set of the
+// managed types may be changed (spec/dns.md §4.1).
 type None struct{}
 
 var _ Owner = None{}
 
-// ID implements [Owner]; it is empty.
+// ID implements [Owner]. It returns "".
 func (None) ID() string { return "" }
 
-// Load implements [Owner]; there is nothing to read.
+// Load implements [Owner]. There is nothing to read.
 func (None) Load(context.Context) error { return nil }
 
-// Mark implements [Owner]; every record set is an ordinary one.
+// Mark implements [Owner]. No record set is a marker.
 func (None) Mark(*dns.RecordSet) (describes []string, marker bool) { return nil, false }
 
-// Labels implements [Owner]; there are none.
+// Labels implements [Owner]. There are none.
 func (None) Labels(Lookup, *dns.RecordSet) (labels map[string]string, heal bool) { return nil, false }
 
-// Before implements [Owner]; all changes are applied as they are.
+// Before implements [Owner]. It returns all changes unchanged.
 func (None) Before(_ context.Context, _ Lookup, changes []dns.Change) (apply, refused []dns.Change, err error) {
 	return changes, nil, nil
 }
 
-// After implements [Owner]; there is nothing to keep.
+// After implements [Owner]. There is nothing to keep.
 func (None) After(context.Context, []dns.Change) error { return nil }

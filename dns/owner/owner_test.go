@@ -28,47 +28,6 @@ func TestNone(t *testing.T) {
 	}
 }
 
-// "case 92": ownership in descriptions.
-func TestCloudMap(t *testing.T) {
-	if _, err := NewCloudMap(""); err == nil {
-		t.Error("without an owner: got no error")
-	}
-	o, err := NewCloudMap("me")
-	if err != nil {
-		t.Fatal(err)
-	}
-	described := func(name, text string) *dns.RecordSet {
-		return &dns.RecordSet{Name: name, Type: dns.TypeA, Targets: []string{"1.1.1.1"}, Labels: map[string]string{LabelDescription: text}}
-	}
-	ours := described("a.z.org", "heritage=external-dns,external-dns/owner=me,external-dns/resource=svc")
-	w := world{}
-	for _, r := range []*dns.RecordSet{ours, described("b.z.org", "my own service"), described("c.z.org", `"heritage=external-dns,external-dns/owner=owner"`)} {
-		w.put(r)
-	}
-	if diff := cmp.Diff([]string{"a.z.org A @me/svc", "b.z.org A", "c.z.org A @owner"}, labelled(o, w)); diff != "" {
-		t.Errorf("record sets (-want +got):\n%s", diff)
-	}
-	wanted := record(t, "a.z.org A 2.2.2.2 res=new")
-	apply, refused, err := o.Before(t.Context(), w.lookup, []dns.Change{
-		{Old: ours, New: wanted}, {New: record(t, "d.z.org A 1.1.1.1")}, {Old: w["b.z.org"][0]}, {Old: w["c.z.org"][0], New: record(t, "c.z.org A 2.2.2.2")}, {Old: ours},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"~ a.z.org A 2.2.2.2", "+ d.z.org A 1.1.1.1", "- a.z.org A 1.1.1.1"}, showChanges(apply)); diff != "" {
-		t.Errorf("applied (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"- b.z.org A 1.1.1.1", "~ c.z.org A 2.2.2.2"}, showChanges(refused)); diff != "" {
-		t.Errorf("refused (-want +got):\n%s", diff)
-	}
-	if got, want := apply[0].New.Labels[LabelDescription], "heritage=external-dns,external-dns/owner=me,external-dns/resource=new"; got != want {
-		t.Errorf("the description is %s, want %s", got, want)
-	}
-	if _, there := wanted.Labels[LabelDescription]; there {
-		t.Error("what was asked for has been changed")
-	}
-}
-
 func TestLabelsOnly(t *testing.T) {
 	for line, want := range map[string]bool{
 		"+ a.z.org A 1.1.1.1": false,

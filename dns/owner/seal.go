@@ -16,19 +16,19 @@ import (
 const (
 	keySize   = 32
 	nonceSize = 12
-	// maxText is more than any TXT record can hold, compressed as it may be.
+	// maxText is a limit for decompressed texts. No TXT record can hold as much.
 	maxText = 1 << 20
 )
 
-// sealer encrypts ownership texts and reads them (spec/dns.md §4.2.2). Its methods may be
-// called from any goroutine.
+// sealer encrypts and decrypts ownership texts (spec/dns.md §4.2.2). Its methods may be called
+// from any goroutine.
 type sealer struct {
 	aead cipher.AEAD
-	// unzippers are kept because a new one costs 40 kB.
+	// unzippers are used again because a new one takes 40 kB.
 	unzippers sync.Pool
 }
 
-// newSealer takes a key of 32 bytes, or the base64 of one.
+// newSealer returns a sealer for a key of 32 bytes, or for the base64 of one.
 func newSealer(key string) (*sealer, error) {
 	raw := []byte(key)
 	if len(raw) != keySize {
@@ -48,8 +48,8 @@ func newSealer(key string) (*sealer, error) {
 	return &sealer{aead: aead}, nil
 }
 
-// seal encrypts a text. With the nonce that [sealer.open] returned for it, the result is
-// what was opened; any other text has to have a new nonce.
+// seal encrypts a text. Any text needs a new nonce; with the nonce that [sealer.open]
+// returned, the result is what was opened.
 func (s *sealer) seal(text string, nonce []byte) (string, error) {
 	if len(nonce) != nonceSize {
 		return "", errors.New("encrypt an ownership text: nonce must be provided, of 12 bytes")
@@ -59,7 +59,7 @@ func (s *sealer) seal(text string, nonce []byte) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("compress an ownership text: %w", err)
 	}
-	// ExternalDNS flushes before it closes, which shows in the result.
+	// ExternalDNS flushes before it closes, which changes the result.
 	for _, step := range []func() error{
 		func() error { _, err := io.WriteString(w, text); return err }, w.Flush, w.Close,
 	} {
@@ -70,7 +70,7 @@ func (s *sealer) seal(text string, nonce []byte) (string, error) {
 	return base64.StdEncoding.EncodeToString(s.aead.Seal(bytes.Clone(nonce), nonce, zipped.Bytes(), nil)), nil
 }
 
-// open decrypts a text, and returns the nonce that it was encrypted with.
+// open decrypts a text, and returns its nonce too.
 func (s *sealer) open(text string) (plain string, nonce []byte, err error) {
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

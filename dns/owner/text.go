@@ -9,21 +9,21 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// ErrHeritage says that a text is not one of ownership.
-var ErrHeritage = errors.New("no ownership text: heritage=external-dns is not in it, or another heritage is")
+// ErrHeritage means that a text is not an ownership text.
+var ErrHeritage = errors.New("the text is no ownership record: it has no heritage=external-dns, or another heritage")
 
 const (
 	heritageKey = "heritage"
 	heritage    = "external-dns"
 	labelPrefix = heritage + "/"
-	// labelNonce is where ExternalDNS keeps the nonce of an encrypted text in memory. It is
-	// never written.
+	// labelNonce is the label in which ExternalDNS keeps the nonce of an encrypted text in
+	// memory. It is never written.
 	labelNonce = "txt-encryption-nonce"
 )
 
-// FormatText returns the ownership text of labels, without quotes: the heritage and then
-// each label in the order of their names (spec/dns.md §4.2.1). Labels that live in memory
-// only are left out, and so are those that would be read back as something else.
+// FormatText returns the ownership text for labels, without quotes: the heritage, and then
+// each label in the order of their names (spec/dns.md §4.2.1). It leaves out labels that are
+// never written, and those that would not be read back as they are.
 func FormatText(labels map[string]string) string {
 	var b strings.Builder
 	b.WriteString(heritageKey + "=" + heritage)
@@ -42,10 +42,10 @@ func transient(label string) bool {
 	return label == dns.LabelOwnedRecord || label == labelNonce
 }
 
-// ParseText returns the labels of an ownership text, with or without quotes around it or
+// ParseText returns the labels of an ownership text. It accepts quotes around the text or
 // around parts of it. For any other text the error is [ErrHeritage].
 func ParseText(text string) (map[string]string, error) {
-	// Most texts of a zone may be of another kind: they cost nothing.
+	// Most texts of a zone may be of another kind. This check doesn't allocate.
 	if !strings.Contains(text, heritageKey+"="+heritage) {
 		return nil, ErrHeritage
 	}
@@ -70,11 +70,13 @@ func ParseText(text string) (map[string]string, error) {
 	return labels, nil
 }
 
-// unquote returns a text without the quotes around it. A text of more than 255 octets is
-// several strings (RFC 1035, 3.3.14), which belong together.
+// unquote removes the quotes of a text. If the text has more than 255 octets, it consists of
+// several strings (RFC 1035, 3.3.14), which are joined. Like ExternalDNS, it knows no escapes;
+// the texts need none.
 func unquote(text string) string {
 	return strings.ReplaceAll(strings.Trim(text, `"`), `" "`, "")
 }
 
-// quote returns a text as the target of a record set.
+// quote returns a text as the target of a record set. It has no characters that need an
+// escape.
 func quote(text string) string { return `"` + text + `"` }

@@ -11,39 +11,43 @@ import (
 
 // TXTOptions are the flags of --registry=txt.
 type TXTOptions struct {
-	// OwnerID is --txt-owner-id. It must not be empty, and can have no comma and no quote.
+	// OwnerID is --txt-owner-id. It must not be empty, nor have a comma or a quote in it.
 	OwnerID string
-	// OldOwnerID is --migrate-from-txt-owner: record sets of that owner become ours when
-	// they are updated. Empty is none.
+	// OldOwnerID is --migrate-from-txt-owner. Record sets of that owner become ours when they
+	// are updated. It may be empty.
 	OldOwnerID string
-	// Prefix and Suffix are --txt-prefix and --txt-suffix, of which one can be given:
-	// what is put before or after the first label of a marker. %{record_type} in them is
-	// the type of the record set.
+	// Prefix and Suffix are --txt-prefix and --txt-suffix: texts before or after the first
+	// label of a marker's name. Only one of them may be given. In them, %{record_type} stands
+	// for the type of the record set.
 	Prefix, Suffix string
-	// WildcardReplacement is --txt-wildcard-replacement: what is written for the label *.
+	// WildcardReplacement is --txt-wildcard-replacement: it replaces the label * in the names
+	// of markers.
 	WildcardReplacement string
-	// EncryptEnabled is --txt-encrypt-enabled, AESKey --txt-encrypt-aes-key: 32 bytes or the
-	// standard base64 of 32 bytes. A key is used for reading whenever there is one.
+	// EncryptEnabled is --txt-encrypt-enabled, and AESKey --txt-encrypt-aes-key: 32 bytes, or
+	// their standard base64. With a key, encrypted texts are read even if EncryptEnabled is
+	// false.
 	EncryptEnabled bool
 	AESKey         string
-	// Managed says which types of record sets are managed; nil is A, AAAA and CNAME.
+	// Managed reports whether a type of record sets is managed. Nil stands for A, AAAA and
+	// CNAME.
 	Managed func(recordType string) bool
-	// Problems takes what keeps record sets from being created or from being owned. It
-	// is called by Before, and must not block. Nil drops it.
+	// Problems is called by Before with the reasons why record sets aren't created, or aren't
+	// owned. It must not block. It may be nil.
 	Problems func(dns.Problem)
 }
 
-// TXT keeps ownership in TXT record sets beside the record sets that they describe, in
-// the format of ExternalDNS (spec/dns.md §4.2), which can be exchanged with it at any time.
-// Such a set is a marker here. All its methods may be called from any goroutine.
+// TXT keeps ownership in TXT record sets beside the record sets that they describe, in the
+// format of ExternalDNS (spec/dns.md §4.2), so that either program can take over from the
+// other. Such a TXT record set is called a marker. All methods may be called from any
+// goroutine.
 //
-// A marker may have several texts, of several owners and of no owner at all. Only those
-// of ours are ever changed or taken away: a marker is replaced by one with the other
-// texts as they are.
+// A marker may have several texts: of several owners, and texts that have nothing to do with
+// ownership. Only our own texts are ever changed or deleted; the others stay in the marker
+// that replaces it.
 type TXT struct {
 	id, oldID string
 	names     *names
-	// seal is nil without a key; encrypt is for what is written.
+	// seal is nil without a key. encrypt is true when texts are written encrypted.
 	seal     *sealer
 	encrypt  bool
 	managed  func(string) bool
@@ -87,29 +91,27 @@ func NewTXT(o TXTOptions) (*TXT, error) {
 // ID implements [Owner].
 func (t *TXT) ID() string { return t.id }
 
-// OldID returns the owner whose record sets become ours when they are updated; empty for
-// none.
+// OldID returns the owner whose record sets become ours when they are updated, or "".
 func (t *TXT) OldID() string { return t.oldID }
 
-// Load implements [Owner]; all that there is to read is in the zones.
+// Load implements [Owner]. Everything is in the zones, so there is nothing to read.
 func (t *TXT) Load(context.Context) error { return nil }
 
-// After implements [Owner]; what there is to write was among the changes.
+// After implements [Owner]. The markers were among the changes, so there is nothing to do.
 func (t *TXT) After(context.Context, []dns.Change) error { return nil }
 
-// MarkerName returns the name of the marker of a record set, as it is written today. It
-// is empty if there can't be one, because a label of it would have more than 63 bytes: such
-// a record set can't be owned. A marker may be outside of the zone of its record set: that
-// of an apex is, unless the prefix ends in a dot. Before can't know, as it knows no zones;
-// who applies its changes has to.
+// MarkerName returns the name of the marker of a record set in the current format. It is empty
+// if the name would have a label of more than 63 bytes: such a record set can't be owned. A
+// marker may be outside of the zone of its record set; for an apex it is, unless the prefix
+// ends with a dot. Before doesn't know the zones, so its caller has to check that.
 func (t *TXT) MarkerName(name, recordType string) string {
 	return t.names.marker(dns.Canonical(name), recordType)
 }
 
-// Mark implements [Owner]: a marker is a TXT record set with an ownership text of anybody
-// that can be read, wherever it stands among other texts. It describes nothing when its
-// name doesn't have our prefix or suffix. A TXT record set without any text is one too,
-// so that nothing is made of it.
+// Mark implements [Owner]. A marker is a TXT record set that has, among its texts, an
+// ownership text of any owner. It describes nothing if its name doesn't have our prefix or
+// suffix. A TXT record set without any text also counts as a marker, so that the plan ignores
+// it.
 func (t *TXT) Mark(r *dns.RecordSet) (describes []string, marker bool) {
 	if r.Type != dns.TypeTXT {
 		return nil, false
@@ -125,14 +127,12 @@ func (t *TXT) Mark(r *dns.RecordSet) (describes []string, marker bool) {
 	return describes, true
 }
 
-// Labels implements [Owner]: those of the marker in today's format, or else in one of the
-// historic ones (spec/dns.md §4.2.4, §4.2.6). A record set of the old owner has that one: it
-// becomes ours when something asks for it, which the plan knows.
+// Labels implements [Owner]. The labels are those of the marker in the current format, or else
+// of one in a historic format (spec/dns.md §4.2.4, §4.2.6). A record set of the old owner has
+// that owner in its labels; the plan makes it ours when something asks for it.
 //
-// Heal is true for record sets of ours, of managed types, that lack a marker of today's
-// format, or whose marker has several texts of ours or of the old owner. That there are
-// markers at all in the zone, without which ExternalDNS heals nothing, needs no look:
-// without one, nothing is ours.
+// Heal is true for a record set of ours, of a managed type, that has no marker in the current
+// format, or whose marker has several texts of ours or of the old owner.
 func (t *TXT) Labels(zone Lookup, r *dns.RecordSet) (labels map[string]string, heal bool) {
 	name := dns.Canonical(r.Name)
 	m := t.find(zone, name, r)
@@ -140,8 +140,9 @@ func (t *TXT) Labels(zone Lookup, r *dns.RecordSet) (labels map[string]string, h
 	return m.labels, heal
 }
 
-// Orphan reports whether a marker is ours alone, of today's format, and describes nothing
-// that the zone has. One of a historic format may be that of somebody with another prefix.
+// Orphan reports whether a marker is in the current format, has texts of ours only, and
+// describes nothing that the zone has. A marker in a historic format may belong to somebody
+// with another prefix.
 func (t *TXT) Orphan(zone func(name string) []*dns.RecordSet, marker *dns.RecordSet) bool {
 	if marker.Type != dns.TypeTXT || len(marker.Targets) == 0 {
 		return false
@@ -159,13 +160,14 @@ func (t *TXT) Orphan(zone func(name string) []*dns.RecordSet, marker *dns.Record
 	if t.relied(zone, name, marker.SetIdentifier) {
 		return false
 	}
-	// What looks like today's a- for www may be the historic one of a record called a-www.
+	// A name such as a-www is the current marker of www, or the historic one of a record
+	// called a-www.
 	return !slices.ContainsFunc(zone(t.names.untyped.strip(name)), func(r *dns.RecordSet) bool {
 		return r.SetIdentifier == marker.SetIdentifier && !t.isMarker(r)
 	})
 }
 
-// relied reports whether a record set has its labels from the marker of a name.
+// relied reports whether a record set has its labels from the marker with a name.
 func (t *TXT) relied(zone Lookup, marker, setIdentifier string) bool {
 	for _, s := range t.names.subjects(marker) {
 		for _, r := range zone(s.name) {
@@ -183,24 +185,24 @@ func (t *TXT) relied(zone Lookup, marker, setIdentifier string) bool {
 	return false
 }
 
-// marking is what is known of a record set from a marker.
+// marking is what a marker says about a record set.
 type marking struct {
-	// set is the marker as it is listed; nil for none.
+	// set is the marker as the zone lists it, or nil.
 	set *dns.RecordSet
-	// labels are those of the text that counts; nil if there is no ownership text. That one
-	// is target number chosen, and sealed if it is encrypted.
+	// labels are those of the text that counts: nil if there is no ownership text. chosen is
+	// the index of that text, and sealed says whether it is encrypted.
 	labels map[string]string
 	chosen int
 	sealed bool
-	// own counts the texts of ours, of the new and of the old owner.
+	// own is the number of texts of ours and of the old owner.
 	own int
-	// rank tells whose the text is that counts.
+	// rank says whose text counts.
 	rank rank
-	// current is true for today's format.
+	// current is true for the current format.
 	current bool
 }
 
-// rank orders the texts of a marker: one of ours is what counts if there is one.
+// rank orders the texts of a marker: if one is ours, that one counts.
 type rank int
 
 const (
@@ -209,7 +211,7 @@ const (
 	ours
 )
 
-// find returns what a zone has about a record set; name is its canonical name.
+// find returns what the zone says about the owner of a record set. Name is its canonical name.
 func (t *TXT) find(zone Lookup, name string, r *dns.RecordSet) marking {
 	current := t.names.marker(name, r.Type)
 	if m := t.read(zone, current, r.SetIdentifier); m.labels != nil {
@@ -227,23 +229,23 @@ func (t *TXT) find(zone Lookup, name string, r *dns.RecordSet) marking {
 	return marking{}
 }
 
-// historic returns the names of the markers that older versions have made for a record
-// set, and the type that they tell, in the order in which they count.
+// historic returns the names of the markers that older versions wrote for a record set, with
+// the types in these names, in the order in which they are considered.
 func (t *TXT) historic(name string, r *dns.RecordSet) []subject {
 	found := t.names.told(nil, name, r.Type)
 	if aliased(r) {
-		// Aliases used to be marked as what they are like.
+		// Older versions marked aliases as CNAMEs.
 		found = t.names.told(found, name, dns.TypeCNAME)
 	}
 	if r.Type != dns.TypeAAAA {
-		// Nothing had AAAA when markers didn't tell the type.
+		// The format without a type is older than support for AAAA.
 		found = t.names.untold(found, name)
 	}
 	return found
 }
 
-// everything returns the names of all markers that may have been made for a record set of
-// a name and type, whatever its properties were.
+// everything returns the names of all markers that may have been written for a record set of a
+// name and type, with any properties.
 func (t *TXT) everything(name, recordType string) []subject {
 	found := t.names.told(nil, name, recordType)
 	if recordType == dns.TypeA {
@@ -257,7 +259,7 @@ func aliased(r *dns.RecordSet) bool {
 	return r.Type == dns.TypeA && (alias == "true" || alias == dns.TypeA)
 }
 
-// mine reports whether labels are ours, or of the owner whose record sets become ours.
+// mine reports whether labels have our owner or the old owner.
 func (t *TXT) mine(labels map[string]string) bool { return t.rank(labels) != others }
 
 func (t *TXT) rank(labels map[string]string) rank {
@@ -270,7 +272,7 @@ func (t *TXT) rank(labels map[string]string) rank {
 	return others
 }
 
-// read returns what the marker of a name says.
+// read returns what the marker with a name says.
 func (t *TXT) read(zone Lookup, marker, setIdentifier string) marking {
 	if marker == "" {
 		return marking{}
@@ -283,8 +285,8 @@ func (t *TXT) read(zone Lookup, marker, setIdentifier string) marking {
 	return marking{}
 }
 
-// readSet looks at all texts of a marker, because their order means nothing: that of ours
-// counts, or of the old owner, or that of anybody.
+// readSet looks at all texts of a marker, because their order means nothing. A text of ours
+// counts first, then one of the old owner, then any other.
 func (t *TXT) readSet(r *dns.RecordSet) marking {
 	m := marking{set: r}
 	for i, target := range r.Targets {
@@ -307,14 +309,14 @@ func (t *TXT) readSet(r *dns.RecordSet) marking {
 	return m
 }
 
-// owns reports whether a text is one of ownership, of anybody.
+// owns reports whether a text is an ownership text, of any owner.
 func (t *TXT) owns(target string) bool {
 	labels, _ := t.parse(target)
 	return labels != nil
 }
 
-// parse returns the labels of an ownership text, nil if it is none, and whether it was
-// encrypted.
+// parse returns the labels of an ownership text, and whether it was encrypted. Labels is nil
+// for any other text.
 func (t *TXT) parse(target string) (labels map[string]string, sealed bool) {
 	if labels, err := ParseText(target); err == nil {
 		return labels, false

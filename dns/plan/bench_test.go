@@ -122,7 +122,7 @@ func BenchmarkWhole(b *testing.B) {
 		b.Run(fmt.Sprint(dirty), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if changes := len(Whole(have, wanted, nil, w.rules).Changes); changes != 2*dirty {
+				if changes := len(decideAll(have, wanted, w.rules).Changes); changes != 2*dirty {
 					b.Fatalf("%d changes, want %d", changes, 2*dirty)
 				}
 			}

@@ -88,6 +88,11 @@ var choiceCases = []testCase{
 		want:    "~ foo.com A 1.1.1.1 > foo.com A 2.2.2.2",
 	},
 	{
+		name: "case 45: spellings of a name, under upsert-only", policy: UpsertOnly, owner: "me",
+		current: "foo.com AAAA ::1 own=me", wanted: "FOO.com AAAA ::2",
+		want: "~ foo.com AAAA ::1 own=me > foo.com AAAA ::2 own=me",
+	},
+	{
 		name:    "case 45: names with a dot at the end",
 		current: "foo.com. A 1.1.1.1",
 		wanted:  "FOO.com A 1.1.1.1\nfoo.com A 1.1.1.1",
@@ -189,6 +194,16 @@ var typeCases = []testCase{
 		name: "case 19: A of nobody, CNAME asked for", owner: "me",
 		current: "foo A 1.1.1.1", wanted: "foo CNAME v",
 		want: "! foo CNAME v: foo A 1.1.1.1 is not owned",
+	},
+	{
+		name: "CNAME of nobody, A asked for", owner: "me",
+		current: "foo CNAME v", wanted: "foo A 1.1.1.1",
+		want: "! foo A 1.1.1.1: foo CNAME v is not owned",
+	},
+	{
+		name: "MX becomes CNAME, beside a name of nobody", owner: "me", managed: "A CNAME MX",
+		current: "bar A 1.1.1.1\nfoo MX m own=me", wanted: "foo CNAME v",
+		want: "- foo MX m own=me\n+ foo CNAME v own=me",
 	},
 	{
 		name: "case 20: CNAME beside A, A asked for", owner: "me",

@@ -9,8 +9,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// satisfies reports whether a record set that is there is as one that is asked for
-// (spec/dns.md §3.5).
+// satisfies reports whether a current record set is equal to a wanted one in everything that
+// matters (spec/dns.md §3.5).
 func satisfies(current, wanted *dns.RecordSet) bool {
 	if wanted.TTL > 0 && wanted.TTL != current.TTL {
 		return false
@@ -18,7 +18,7 @@ func satisfies(current, wanted *dns.RecordSet) bool {
 	return sameTargets(current, wanted) && dns.SameProperties(current.Properties, wanted.Properties)
 }
 
-// sameTargets compares the targets; in texts, case matters.
+// sameTargets compares targets. Case matters in texts only.
 func sameTargets(current, wanted *dns.RecordSet) bool {
 	if wanted.Type == dns.TypeTXT {
 		return slices.Equal(dns.UniqueSorted(current.Targets), dns.UniqueSorted(wanted.Targets))
@@ -26,9 +26,8 @@ func sameTargets(current, wanted *dns.RecordSet) bool {
 	return dns.SameTargets(current.Targets, wanted.Targets)
 }
 
-// prefer orders record sets of one key, the better one first: by their targets
-// (spec/dns.md §3.4), and where those are equal by anything else, so that the order in which
-// they are given decides nothing.
+// prefer orders record sets of one key, the preferred one first: by their targets (spec/dns.md
+// §3.4), and then by everything else, so that the order of the input doesn't matter.
 func prefer(a, b *dns.RecordSet) int {
 	if a == b {
 		return 0
@@ -62,7 +61,7 @@ func compareLabels(a, b map[string]string) int {
 	return slices.Compare(sortedLabels(a), sortedLabels(b))
 }
 
-// sortedLabels is only needed to tell apart record sets that are otherwise equal.
+// sortedLabels returns labels as a sorted list, to order record sets that are otherwise equal.
 func sortedLabels(labels map[string]string) []string {
 	sorted := make([]string, 0, 2*len(labels))
 	for _, key := range slices.Sorted(maps.Keys(labels)) {

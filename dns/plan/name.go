@@ -8,17 +8,17 @@ import (
 
 // Current is a record set that a zone has.
 type Current struct {
-	// Set is as the provider lists it, with the labels of its owner.
+	// Set is the record set as the provider lists it, with the labels of its owner.
 	Set *dns.RecordSet
-	// Heal is true when its markers have to be written again, even if the record set is as
-	// it should be. If it is ours and asked for, the outcome then has a change whose Old and
-	// New are equal but for labels.
+	// Heal is true when the markers of the record set have to be written again, even if the
+	// record set is as it should be. If it is ours and asked for, the outcome has a change in
+	// which Old and New differ in labels only.
 	Heal bool
 }
 
-// Name decides what to do at one name. It gets everything that the zone has under the name
-// and everything that is asked for, of all types and set identifiers and in any order; all
-// of it must have the same canonical name. If there is nothing to do it doesn't allocate.
+// Name decides what to do at one name. It needs everything that the zone has under the name,
+// and everything that is asked for, of all types and set identifiers and in any order. All
+// names must have the same canonical form. Name doesn't allocate if there is nothing to do.
 func Name(current []Current, wanted []*dns.RecordSet, rules *Rules) Outcome {
 	n := name{current: current, wanted: wanted, rules: rules}
 	n.dropCNAMEs()
@@ -29,18 +29,18 @@ func Name(current []Current, wanted []*dns.RecordSet, rules *Rules) Outcome {
 	return n.out
 }
 
-// name is one name while it is decided.
+// name is the state of one call of Name.
 type name struct {
 	current []Current
 	wanted  []*dns.RecordSet
 	rules   *Rules
-	// mixed is true when CNAMEs are asked for beside other types: those are dropped.
+	// mixed is true when CNAMEs are asked for beside other types. The CNAMEs are dropped.
 	mixed bool
 	out   Outcome
 }
 
-// dropCNAMEs finds out whether CNAMEs are asked for beside other types. Set identifiers
-// make no difference to that: a CNAME excludes all else at its name.
+// dropCNAMEs drops CNAMEs that are asked for beside other types. Set identifiers don't matter:
+// a CNAME excludes everything else at its name.
 func (n *name) dropCNAMEs() {
 	var cnames, others bool
 	for _, w := range n.wanted {
@@ -108,12 +108,12 @@ func (n *name) update(c Current, w *dns.RecordSet) {
 	}
 }
 
-// replacement returns what is to be there instead of old: what content says, for the
-// objects and with the labels of w, but for the owner.
+// replacement returns the record set that replaces old: it has the name and the owner of old,
+// the objects and other labels of w, and everything else from content.
 func (n *name) replacement(old, w, content *dns.RecordSet) *dns.RecordSet {
 	labelled := *content
 	labelled.Labels, labelled.Objects = w.Labels, w.Objects
-	// That one spelling of the name is there is all the provider knows of it.
+	// The provider knows the name only in its present spelling.
 	labelled.Name = old.Name
 	replacement := labelled.Clone()
 	if n.rules.Owner != "" {
@@ -142,8 +142,8 @@ func (n *name) creates() {
 	sortChanges(n.out.Changes[before:])
 }
 
-// obstructed reports whether a record set can't be created because of others at the name,
-// and notes which.
+// obstructed reports whether a record set can't be created because of others at the name, and
+// adds conflicts for these.
 func (n *name) obstructed(w *dns.RecordSet) bool {
 	before := len(n.out.Conflicts)
 	for i, c := range n.current {
@@ -153,8 +153,8 @@ func (n *name) obstructed(w *dns.RecordSet) bool {
 		excluded := (c.Set.Type == dns.TypeCNAME) != (w.Type == dns.TypeCNAME)
 		ours := n.rules.owns(c.Set) || n.rules.adopts(c.Set) && n.wants(c.Set)
 		switch {
-		// Who has a part of a name has a say in the rest of it; but those who share a name by
-		// set identifiers do so on purpose.
+		// A name with record sets of another owner gets no others from us, unless set
+		// identifiers show that the owners share it on purpose.
 		case !ours && (excluded || c.Set.SetIdentifier == w.SetIdentifier):
 			n.out.Conflicts = append(n.out.Conflicts, Conflict{Wanted: w, Current: c.Set, Obstacle: NotOwned})
 		case ours && excluded && n.rules.Policy != Sync:
@@ -164,8 +164,8 @@ func (n *name) obstructed(w *dns.RecordSet) bool {
 	return len(n.out.Conflicts) > before
 }
 
-// counts reports whether the current record set i is to be looked at. Of several with
-// one key, which are one to the provider, a foreign one is.
+// counts reports whether the current record set i is considered. If several have the same key,
+// which the provider can't tell apart, only one is: a foreign one if there is any.
 func (n *name) counts(i int) bool {
 	c := n.current[i].Set
 	if !n.rules.Manages(c.Type) {
@@ -179,7 +179,7 @@ func (n *name) counts(i int) bool {
 	return true
 }
 
-// outranks reports whether the current record set i comes before j, both having the same key.
+// outranks reports whether the current record set i comes before j, which has the same key.
 func (n *name) outranks(i, j int) bool {
 	a, b := n.current[i].Set, n.current[j].Set
 	if owned := n.rules.owns(a); owned != n.rules.owns(b) {
@@ -189,7 +189,7 @@ func (n *name) outranks(i, j int) bool {
 	return order < 0 || order == 0 && i < j
 }
 
-// has reports whether there is a record set with the key of one that is asked for.
+// has reports whether the zone has a record set with the key of a wanted one.
 func (n *name) has(w *dns.RecordSet) bool {
 	for _, c := range n.current {
 		if sameKey(c.Set, w) {
@@ -199,12 +199,12 @@ func (n *name) has(w *dns.RecordSet) bool {
 	return false
 }
 
-// candidate reports whether something that is asked for is to be looked at.
+// candidate reports whether a wanted record set is considered.
 func (n *name) candidate(w *dns.RecordSet) bool {
 	return n.rules.Manages(w.Type) && !(n.mixed && w.Type == dns.TypeCNAME)
 }
 
-// earlier reports whether something with the same key is asked for before the index i.
+// earlier reports whether a wanted record set before index i has the same key.
 func (n *name) earlier(i int) bool {
 	for _, w := range n.wanted[:i] {
 		if sameKey(w, n.wanted[i]) {
@@ -214,7 +214,7 @@ func (n *name) earlier(i int) bool {
 	return false
 }
 
-// wants reports whether something with the key of a record set is asked for.
+// wants reports whether a record set with the key of c is wanted.
 func (n *name) wants(c *dns.RecordSet) bool {
 	for _, w := range n.wanted {
 		if sameKey(w, c) && n.candidate(w) {
@@ -224,8 +224,8 @@ func (n *name) wants(c *dns.RecordSet) bool {
 	return false
 }
 
-// choose returns which of the candidates with a key gets it, nil if there is none: one of
-// the object that has it now, if any does, and of those the one that comes first.
+// choose returns the wanted record set for a key, or nil if there is none. If the object that
+// has the key now asks for it, it keeps it. Among equal ones, prefer decides.
 func (n *name) choose(key, current *dns.RecordSet) *dns.RecordSet {
 	var best *dns.RecordSet
 	loyal := false

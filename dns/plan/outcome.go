@@ -8,38 +8,40 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Outcome is what was decided.
+// Outcome is the result of [Name].
 type Outcome struct {
 	// Changes are in the order in which they have to be made.
 	Changes []dns.Change
-	// Conflicts are record sets that are asked for and can't be had.
+	// Conflicts are the record sets that are asked for and impossible.
 	Conflicts []Conflict
-	// Dropped are the CNAMEs that are asked for beside record sets of other types, which win.
+	// Dropped are the CNAMEs that are asked for beside record sets of other types. The others
+	// win.
 	Dropped []*dns.RecordSet
 }
 
-// Obstacle says why a record set is in the way of another.
+// Obstacle says why a record set of the zone is in the way of another one.
 type Obstacle string
 
 // The obstacles.
 const (
-	// NotOwned: the record set belongs to somebody else, or to nobody known.
+	// NotOwned: the record set belongs to another owner, or to no known one.
 	NotOwned Obstacle = "not owned"
 	// NotDeletable: the record set is ours and excludes the other one, but the policy forbids
 	// to delete it.
 	NotDeletable Obstacle = "not deletable under the policy"
 )
 
-// Conflict is a record set that is asked for and can't be had, or not as it is asked for,
-// because of one that is there. There is a conflict for each that is in the way.
+// Conflict says that a record set can't be created or updated because of another one in the
+// zone. There is a conflict for each record set that is in the way.
 type Conflict struct {
 	Wanted *dns.RecordSet
-	// Current is what is in the way. It has the key of Wanted if Wanted would replace it.
+	// Current is the record set that is in the way. It has the key of Wanted if Wanted would
+	// replace it.
 	Current  *dns.RecordSet
 	Obstacle Obstacle
 }
 
-// ForeignOwner returns the owner of what is in the way, empty for nobody.
+// ForeignOwner returns the owner of the record set that is in the way, or "" if it has none.
 func (c Conflict) ForeignOwner() string { return c.Current.Labels[dns.LabelOwner] }
 
 func sortChanges(changes []dns.Change) {
@@ -52,12 +54,12 @@ func sortConflicts(conflicts []Conflict) {
 	})
 }
 
-// compareKeys orders record sets of one name.
+// compareKeys orders record sets of one name by their keys.
 func compareKeys(a, b *dns.RecordSet) int {
 	return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.SetIdentifier, b.SetIdentifier))
 }
 
-// sameKey compares the keys of record sets of one name.
+// sameKey compares the keys of two record sets of one name.
 func sameKey(a, b *dns.RecordSet) bool {
 	return a.Type == b.Type && a.SetIdentifier == b.SetIdentifier
 }

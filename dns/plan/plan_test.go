@@ -124,14 +124,6 @@ func lines(text string) string {
 	return b.String()
 }
 
-// endings is a filter of names by their ends.
-type endings struct{ with, without string }
-
-func (e endings) Match(name string) bool {
-	name = strings.TrimSuffix(name, ".")
-	return strings.HasSuffix(name, "."+e.with) && !strings.HasSuffix(name, "."+e.without)
-}
-
 type testCase struct {
 	name    string
 	policy  Policy
@@ -139,7 +131,6 @@ type testCase struct {
 	old     string
 	managed string
 	exclude string
-	filter  dns.Filter
 	current string
 	wanted  string
 	want    string
@@ -161,7 +152,7 @@ func (c testCase) rules() *Rules {
 func (c testCase) run(t *testing.T) {
 	have, wanted := current(c.current), sets(c.wanted)
 	for range 2 {
-		if diff := gocmp.Diff(lines(c.want), transcript(Whole(have, wanted, c.filter, c.rules()))); diff != "" {
+		if diff := gocmp.Diff(lines(c.want), transcript(decideAll(have, wanted, c.rules()))); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		slices.Reverse(have)

@@ -122,12 +122,12 @@ func TestProperties(t *testing.T) {
 		rules, wanted, z := drawRules(t), drawWanted(t), zone{}
 		z.draw(t)
 		before := maps.Clone(z)
-		out := Whole(z.list(), wanted, nil, rules)
+		out := decideAll(z.list(), wanted, rules)
 		checkOwners(t, out.Changes, wanted, rules)
 		if err := z.apply(out.Changes); err != nil {
 			t.Fatalf("%v, of:\n%s", err, transcript(out))
 		}
-		if again := Whole(z.list(), wanted, nil, rules); len(again.Changes) > 0 {
+		if again := decideAll(z.list(), wanted, rules); len(again.Changes) > 0 {
 			t.Fatalf("after\n%sthere is more to do:\n%s", transcript(out), transcript(again))
 		}
 		checkGoal(t, z, wanted, out, rules)
@@ -184,7 +184,7 @@ func checkOrder(t *rapid.T, z zone, wanted []*dns.RecordSet, rules *Rules, out O
 		have, wanted := slices.Clone(have), slices.Clone(wanted)
 		random.Shuffle(len(have), func(i, j int) { have[i], have[j] = have[j], have[i] })
 		random.Shuffle(len(wanted), func(i, j int) { wanted[i], wanted[j] = wanted[j], wanted[i] })
-		return Whole(have, wanted, nil, rules)
+		return decideAll(have, wanted, rules)
 	}
 	if diff := gocmp.Diff(transcript(out), transcript(shuffle(z.list()))); diff != "" {
 		t.Fatalf("depends on the order (-one +other):\n%s", diff)
@@ -202,7 +202,7 @@ func TestIncremental(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules, wanted, mirror := drawRules(t), drawWanted(t), zone{}
 		mirror.draw(t)
-		if err := mirror.apply(Whole(mirror.list(), wanted, nil, rules).Changes); err != nil {
+		if err := mirror.apply(decideAll(mirror.list(), wanted, rules).Changes); err != nil {
 			t.Fatal(err)
 		}
 		for range rapid.IntRange(1, 4).Draw(t, "steps") {
@@ -216,7 +216,7 @@ func TestIncremental(t *testing.T) {
 			wanted = next
 
 			whole := maps.Clone(mirror)
-			if err := whole.apply(Whole(whole.list(), wanted, nil, rules).Changes); err != nil {
+			if err := whole.apply(decideAll(whole.list(), wanted, rules).Changes); err != nil {
 				t.Fatal(err)
 			}
 			for _, name := range dirty {

@@ -8,23 +8,23 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Policy says what kinds of changes may be made. The zero value isn't one.
+// Policy says which kinds of changes are allowed. The zero value is not valid.
 type Policy string
 
 // The policies (spec/dns.md §3.6).
 const (
 	// Sync allows all changes.
 	Sync Policy = "sync"
-	// UpsertOnly allows nothing to be deleted.
+	// UpsertOnly allows no deletions.
 	UpsertOnly Policy = "upsert-only"
-	// CreateOnly allows only record sets that weren't there.
+	// CreateOnly allows only creations.
 	CreateOnly Policy = "create-only"
 )
 
-// Policies returns the policies there are.
+// Policies returns all policies.
 func Policies() []Policy { return []Policy{Sync, UpsertOnly, CreateOnly} }
 
-// ParsePolicy returns the policy of a name, as --policy has it.
+// ParsePolicy returns the policy with a name, as --policy has it.
 func ParsePolicy(name string) (Policy, error) {
 	if p := Policy(name); slices.Contains(Policies(), p) {
 		return p, nil
@@ -36,24 +36,23 @@ func ParsePolicy(name string) (Policy, error) {
 	return "", fmt.Errorf("policy %q: use one of %s", name, strings.Join(names, ", "))
 }
 
-// Rules are what the user says about all names. They must not be changed while in use.
+// Rules are the settings for all names. They must not be changed while in use.
 type Rules struct {
 	Policy Policy
-	// Owner is who owns the record sets that are made. If it is empty everything may be
-	// changed, whoever it belongs to.
+	// Owner is the owner of new record sets. If it is empty, every record set may be changed.
 	Owner string
-	// OldOwner is whose record sets become those of Owner where they are asked for
-	// (spec/dns.md §3.9). Empty is nobody.
+	// OldOwner is an owner whose record sets become those of Owner where they are asked for
+	// (spec/dns.md §3.9). It may be empty.
 	OldOwner string
-	// Managed are the types of record sets that are looked at, Excluded those of them that
-	// are not. Other types are as if they weren't there.
+	// Managed are the types of record sets that are considered, without those in Excluded.
+	// Record sets of other types are ignored.
 	Managed, Excluded []string
 }
 
-// DefaultManaged returns the types that are managed when nobody says otherwise.
+// DefaultManaged returns the types that are managed by default.
 func DefaultManaged() []string { return []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME} }
 
-// Manages reports whether record sets of a type are looked at.
+// Manages reports whether record sets of a type are considered.
 func (r *Rules) Manages(recordType string) bool {
 	return slices.Contains(r.Managed, recordType) && !slices.Contains(r.Excluded, recordType)
 }
@@ -63,7 +62,7 @@ func (r *Rules) owns(set *dns.RecordSet) bool {
 	return r.Owner == "" || set.Labels[dns.LabelOwner] == r.Owner
 }
 
-// adopts reports whether a record set changes hands if it is asked for.
+// adopts reports whether a record set of the old owner becomes ours if it is asked for.
 func (r *Rules) adopts(set *dns.RecordSet) bool {
 	return r.Owner != "" && r.OldOwner != "" && r.OldOwner != r.Owner &&
 		r.Policy != CreateOnly && set.Labels[dns.LabelOwner] == r.OldOwner

@@ -1,10 +1,10 @@
-// Package plugins has the lists of all kinds of source and of provider that the binary
-// knows: a new kind is a package below dns/source or dns/provider, and one line here.
+// Package plugins lists all kinds of sources and providers of the binary. A new kind is a
+// package below dns/source or dns/provider, and one line here.
 //
-// Package dns/configure makes the flags of them and opens those that the user names; the
-// reference in docs is generated from them. Test kits are no part of it.
+// Package dns/configure makes flags from the lists and opens the plugins that the user names.
+// The reference in docs is generated from them. Test kits are not listed.
 //
 // # Concurrency
 //
-// The lists are made anew each time and belong to who asked.
+// Each call makes a new list, which belongs to the caller.
 package plugins

@@ -23,7 +23,7 @@ import (
 	"github.com/signpostd/signpost/dns/source/service"
 )
 
-// Sources returns all kinds of source, in the order in which documentation has them.
+// Sources returns all kinds of sources in the order of the documentation.
 func Sources() []source.Plugin {
 	return []source.Plugin{
 		service.Plugin(),
@@ -41,7 +41,7 @@ func Sources() []source.Plugin {
 	}
 }
 
-// Providers returns all kinds of provider, in the order in which documentation has them.
+// Providers returns all kinds of providers in the order of the documentation.
 func Providers() []provider.Plugin {
 	return []provider.Plugin{
 		rfc2136.Plugin(),

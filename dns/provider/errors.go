@@ -5,14 +5,15 @@ import (
 	"fmt"
 )
 
-// The errors of providers that say what became of the changes.
+// The errors with which providers say what happened to changes.
 var (
-	// ErrRejected: nothing was changed, because the provider refuses what was asked for.
+	// ErrRejected: nothing was changed, because the provider refuses the changes.
 	ErrRejected = errors.New("rejected by the provider")
-	// ErrCredentials: nothing was changed, because of who asked.
+	// ErrCredentials: nothing was changed, because the provider doesn't accept the
+	// credentials.
 	ErrCredentials = errors.New("credentials not accepted")
-	// ErrStale: nothing was changed, because the zone is not as it was when it was listed. It
-	// has to be listed again first.
+	// ErrStale: nothing was changed, because the zone has changed since it was listed. It has
+	// to be listed again.
 	ErrStale = errors.New("the zone has changed since it was listed")
 	// ErrDryRun: nothing was sent, because this is a dry run.
 	ErrDryRun = errors.New("not sent in a dry run")
@@ -20,7 +21,7 @@ var (
 
 // ApplyError is an error of [Provider.Apply] that says for each change whether it was made.
 type ApplyError struct {
-	// Errs has an entry for each change, in their order; nil for those that were made.
+	// Errs has an entry for each change in their order. It is nil for changes that were made.
 	Errs []error
 }
 

@@ -12,8 +12,8 @@ import (
 
 const lookupTimeout = 10 * time.Second
 
-// difference says in what two record sets of one key differ for a plan, the second one
-// being wanted; it is empty when they don't.
+// difference returns how two record sets of one key differ for a plan; want is the one that is
+// asked for. It is empty when a plan would change nothing.
 func difference(got, want *dns.RecordSet) string {
 	switch {
 	case !sameTargets(got, want):
@@ -32,7 +32,8 @@ func byName(properties []dns.Property) []dns.Property {
 	})
 }
 
-// sameTargets compares names without regard to case, as DNS does, and texts exactly.
+// sameTargets compares the targets of texts exactly, and all others without regard to case, as
+// DNS does.
 func sameTargets(a, b *dns.RecordSet) bool {
 	fold := func(r *dns.RecordSet) []string {
 		targets := slices.Clone(r.Targets)

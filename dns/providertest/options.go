@@ -10,44 +10,45 @@ import (
 
 // Options say what [Run] is to check.
 type Options struct {
-	// Open returns a provider over a zone of its own, which has nothing in it but what its
-	// server puts there. It is called for each check; in has everything that a provider
-	// may ask for, and says whether this is a dry run.
+	// Open returns a provider for a zone of its own, which has no records but those that the
+	// server itself puts there. It is called for each check. The input has everything that a
+	// provider needs, and says whether this is a dry run.
 	Open func(t *testing.T, in provider.Input) Fixture
-	// Types are the types of record sets that the provider can handle; A, AAAA, CNAME and
-	// TXT if there are none. Checks that need others are not run.
+	// Types are the types of record sets that the provider can handle; nil stands for A, AAAA,
+	// CNAME and TXT. Checks that need other types are skipped.
 	Types []string
-	// Rejects returns record sets for a zone that the provider has to refuse without asking
-	// any server twice: a change that creates one has to fail with a known outcome. Nil
-	// stands for a few that no DNS server can have; empty is for providers that store anything.
+	// Rejects returns record sets for a zone that the provider must refuse. A change that
+	// creates one of them has to fail with an error that says what became of it. Nil stands
+	// for some record sets that no DNS server can have. An empty list is for providers that
+	// store anything.
 	Rejects func(zone string) []*dns.RecordSet
-	// Without are checks that can't hold for the provider, each with the reason.
+	// Without names checks that the provider can't pass, and says why.
 	Without map[string]string
 }
 
-// Fixture is a provider over a zone that nobody else changes.
+// Fixture is a provider with a zone that nobody else changes.
 type Fixture struct {
 	Provider provider.Provider
-	// Zone is the name of the zone, or any name if the provider has no zones.
+	// Zone is the name of the zone. If the provider has no zones, it is any name.
 	Zone string
-	// Reverse is the name of a zone for PTR records, one below in-addr.arpa; it may be empty
-	// if the types don't include PTR.
+	// Reverse is the name of a zone for PTR records, below in-addr.arpa. It may be empty if
+	// Types doesn't have PTR.
 	Reverse string
-	// Lookup reads the zone by other means than the provider; nil if there are none.
+	// Lookup reads the zone without the provider. It is nil if that is impossible.
 	Lookup Lookup
-	// Reopen returns another provider over the same zone, as a new process has it; nil if
-	// the zone doesn't outlive the provider.
+	// Reopen returns another provider for the same zone, as a new process would open it. It is
+	// nil if the zone ends with the provider.
 	Reopen func(t *testing.T) provider.Provider
 }
 
-// Lookup reads the records of one name and type, in the way that clients of the zone do.
-// The answer is empty when there are none.
+// Lookup reads the records of one name and type as a client of the zone does. The answer is
+// empty when there are none.
 type Lookup func(ctx context.Context, name, recordType string) (Answer, error)
 
 // Answer is the outcome of a [Lookup].
 type Answer struct {
-	// Values are the RDATA of the records in presentation form (RFC 1035 5.1), where names
-	// end with a dot, and of a TXT record its text without quotes and escapes.
+	// Values are the RDATA of the records in presentation form (RFC 1035 5.1): names end with
+	// a dot. Texts of TXT records are without quotes and escapes.
 	Values []string
 	// TTL is in seconds.
 	TTL int64
@@ -62,7 +63,7 @@ func (o *Options) complete() {
 	}
 }
 
-// impossible returns record sets that don't fit into any DNS server.
+// impossible returns record sets that no DNS server can have.
 func impossible(zone string) []*dns.RecordSet {
 	return []*dns.RecordSet{
 		{Name: "address." + zone, Type: dns.TypeA, Targets: []string{"not-an-address"}},

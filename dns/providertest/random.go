@@ -10,11 +10,11 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// randomStates is how many states the check of random changes goes through.
+// randomStates is the number of states in the check of random changes.
 const randomStates = 40
 
-// random has the zone take on states in which each of a few names is free, an alias, or
-// has addresses and texts, so that every change of one name into another occurs.
+// random has the zone take on random states. In each of them some names have nothing, an
+// alias, or addresses and texts, so that every change from one to another occurs.
 func random(t *testing.T, o Options) {
 	z := open(t, o, forward)
 	rng := rand.New(rand.NewPCG(1, uint64(len(o.Types))))
@@ -39,7 +39,7 @@ func random(t *testing.T, o Options) {
 	}
 }
 
-// occupant returns what a name is to have, of the types that the provider has.
+// occupant returns what a name has in a state, of the types that the provider can handle.
 func occupant(rng *rand.Rand, name string, types []string) []record {
 	var all []record
 	switch rng.IntN(4) {

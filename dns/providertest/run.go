@@ -64,7 +64,7 @@ func nothingToDo(t *testing.T, o Options) {
 	z.expect(nil)
 }
 
-// rejected gives each record set that can't be made to Apply together with two that can.
+// rejected gives Apply each record set that must be refused, together with two that must not.
 func rejected(t *testing.T, o Options) {
 	for i := range o.Rejects(open(t, o, forward).name) {
 		z := open(t, o, forward)
@@ -94,8 +94,8 @@ func outside(t *testing.T, o Options) {
 	}
 }
 
-// refused checks that Apply fails because of the change with an index, says what became
-// of each, and that it is true.
+// refused checks that Apply fails because of the change with index bad, that its error says
+// which changes were made, and that this is true.
 func (z *zone) refused(changes []dns.Change, bad int) {
 	z.t.Helper()
 	err := z.p.Apply(z.t.Context(), z.zone, changes)
@@ -146,16 +146,16 @@ func outcome(err error, n int) (made []bool, known bool) {
 func unknownZone(t *testing.T, o Options) {
 	z := open(t, o, forward)
 	if z.zone.Name == "" {
-		return // There is no other.
+		return // The provider has no zones, so none can be missing.
 	}
 	nowhere := dns.Zone{ID: "nowhere.invalid", Name: "nowhere.invalid"}
 	if list, err := z.p.Records(t.Context(), nowhere); err == nil {
-		t.Errorf("Records of a zone that there isn't: %v, and no error", list)
+		t.Errorf("Records of a zone that doesn't exist returned %v and no error", list)
 	}
 	change := dns.Change{New: &dns.RecordSet{Name: "www.nowhere.invalid", Type: dns.TypeA, Targets: []string{"192.0.2.1"}}}
 	err := z.p.Apply(t.Context(), nowhere, []dns.Change{change})
 	if made, known := outcome(err, 1); !known || made[0] {
-		t.Errorf("Apply in a zone that there isn't: %v", err)
+		t.Errorf("Apply in a zone that doesn't exist returned %v", err)
 	}
 	z.expect(nil)
 }
@@ -188,7 +188,7 @@ func dryRun(t *testing.T, o Options) {
 		t.Errorf("Apply in a dry run: %v", err)
 	}
 	if made, known := outcome(err, 1); !known || made[0] {
-		t.Errorf("Apply in a dry run: %v: says that something was made", err)
+		t.Errorf("Apply in a dry run: %v: the error says that a change was made", err)
 	}
 	z.expect(nil)
 	www.lookupGone(z)

@@ -14,19 +14,19 @@ type record struct {
 	recordType string
 	targets    []string
 	ttl        int64
-	// seen is what clients see in place of the targets, where that isn't the same.
+	// seen is what clients see, where that isn't equal to the targets.
 	seen []string
-	// describes is, of an ownership record, the name of the record set that it is about.
+	// describes is for ownership records: the name of the record set that they describe.
 	describes string
-	// wire is the name that clients ask for, where that isn't the name.
+	// wire is the name that clients ask for, where that isn't name.
 	wire string
 }
 
-// scenario is a list of states that a zone is to have one after the other. It ends with
-// an empty zone.
+// scenario is a list of states that a zone takes on one after the other. It ends with an empty
+// zone.
 type scenario struct {
 	name string
-	// needs are the types that the provider has to have.
+	// needs are the types that the provider must be able to handle.
 	needs  []string
 	states [][]record
 	// reverse is true for a scenario in the zone for PTR records.
@@ -50,11 +50,15 @@ func alias(name, target string) record {
 	return record{name: name, recordType: dns.TypeCNAME, targets: []string{target}, ttl: 300, seen: []string{target + "."}}
 }
 
-// text is a TXT record; the target carries quotes, clients see what is between them.
+// text returns a TXT record. The targets have quotes; clients see what is between them.
 func text(name string, targets ...string) record {
 	r := record{name: name, recordType: dns.TypeTXT, targets: targets, ttl: 300}
 	for _, t := range targets {
-		r.seen = append(r.seen, unescape(t[1:len(t)-1]))
+		seen, err := dns.UnescapeString(t[1 : len(t)-1])
+		if err != nil {
+			panic(err) // The targets are constants of this package.
+		}
+		r.seen = append(r.seen, seen)
 	}
 	return r
 }
@@ -140,7 +144,7 @@ func (s scenario) run(z *zone) {
 	}
 }
 
-// crowd returns many names at once, more than fit into one request of most providers.
+// crowd returns more names than most providers can change with one request.
 func crowd(third int) []record {
 	var state []record
 	for i := range 130 {

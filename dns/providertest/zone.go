@@ -17,15 +17,15 @@ import (
 type zone struct {
 	t       *testing.T
 	fixture Fixture
-	// p is the provider, and name the name that those of the records end with.
+	// p is the provider; name is the suffix of the names in the records.
 	p    provider.Provider
 	zone dns.Zone
 	name string
-	// background is what was in the zone before, which has to stay as it is.
+	// background is what was in the zone before the check. It must not change.
 	background map[dns.Key]*dns.RecordSet
 }
 
-// open opens a provider and finds the zone of a name that the fixture has.
+// open opens a provider and finds the zone whose name the function returns.
 func open(t *testing.T, o Options, name func(Fixture) string) *zone {
 	t.Helper()
 	f := o.Open(t, input())
@@ -58,15 +58,11 @@ func (z *zone) find() dns.Zone {
 func input() provider.Input {
 	return provider.Input{
 		OwnerID: "kit",
-		Domains: everything{},
+		Domains: dns.MatchAll(),
 		Wrap:    func(rt http.RoundTripper) http.RoundTripper { return rt },
 		Log:     slog.New(slog.DiscardHandler),
 	}
 }
-
-type everything struct{}
-
-func (everything) Match(string) bool { return true }
 
 // records lists the zone and fails the test when a key occurs twice.
 func (z *zone) records(p provider.Provider) map[dns.Key]*dns.RecordSet {

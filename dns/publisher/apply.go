@@ -12,23 +12,25 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// patience is how often in a row a batch may fail until its last name is taken to be the cause.
+// patience is how many times in a row a batch may fail with an unknown outcome. After that, if
+// it has only one name left, the name is taken to be the cause.
 const patience = 3
 
-// errRefused is for changes that the owner returns; it says why by itself.
-var errRefused = errors.New("it can't be made ours; the log, and another Event, say why")
+// errRefused is the error of changes that the owner refuses. The owner itself reports the
+// reason.
+var errRefused = errors.New("the ownership record can't be written: see the reason in the log or in another Event")
 
-// batch is what one job applies: groups of one zone, and the markers that go with them,
-// some of which may be in other zones.
+// batch is what one job applies: groups of one zone, and the changes of their markers. Markers
+// may be in other zones.
 type batch struct {
 	groups []group
 	parts  []part
-	// refused are the changes that turned out to be somebody else's.
+	// refused are the changes of record sets that belong to somebody else.
 	refused []dns.Change
-	// applied are the changes that were made; errs has an entry for each name that failed.
+	// applied are the changes that were made; errs has an error for each name that failed.
 	applied []dns.Change
 	errs    map[string]error
-	// err is about the batch as a whole.
+	// err is an error of the whole batch.
 	err error
 }
 
@@ -36,11 +38,11 @@ type batch struct {
 type part struct {
 	zone    *zone
 	changes []dns.Change
-	// names has, for each change, the name of its group.
+	// names has the name of its group for each change.
 	names []string
 }
 
-// apply starts to apply the head of the queue.
+// apply starts to apply the groups at the head of the queue.
 func (p *Publisher) apply(z *zone) {
 	size, interval := defaultBatch, time.Duration(0)
 	if b, ok := p.Provider.(provider.Batcher); ok {
@@ -55,11 +57,11 @@ func (p *Publisher) apply(z *zone) {
 		return
 	}
 	z.busy = true
-	land := p.land
+	zones := p.zones
 	p.startWrite(applyTimeout, func(ctx context.Context) func() {
 		b := &batch{groups: groups, errs: map[string]error{}}
 		if b.err = p.MayWrite(); b.err == nil {
-			p.applyBatch(ctx, land, z, b)
+			p.applyBatch(ctx, zones, z, b)
 		}
 		known := p.knownAnew()
 		return func() {
@@ -70,7 +72,7 @@ func (p *Publisher) apply(z *zone) {
 	})
 }
 
-// propose notes what a dry run leaves alone.
+// propose records the changes that a dry run doesn't make.
 func (p *Publisher) propose(z *zone, groups []group) {
 	for _, g := range groups {
 		z.proposed[g.name] = g
@@ -80,7 +82,7 @@ func (p *Publisher) propose(z *zone, groups []group) {
 	}
 }
 
-// describe says what a change is, for a person.
+// describe returns a change as text for people.
 func describe(c dns.Change) string {
 	r := c.RecordSet()
 	text := fmt.Sprintf("%s %s %v", r.Name, r.Type, r.Targets)
@@ -97,19 +99,19 @@ func describe(c dns.Change) string {
 	}
 }
 
-// applyBatch runs beside the loop.
-func (p *Publisher) applyBatch(ctx context.Context, land *territory, z *zone, b *batch) {
+// applyBatch applies a batch. It is called outside of the loop.
+func (p *Publisher) applyBatch(ctx context.Context, zones *zoneSet, z *zone, b *batch) {
 	var changes []dns.Change
 	for _, g := range b.groups {
 		changes = append(changes, g.changes...)
 	}
-	send, refused, err := p.Owner.Before(ctx, land.lookup, changes)
+	send, refused, err := p.Owner.Before(ctx, zones.lookup, changes)
 	if err != nil {
 		b.err = fmt.Errorf("claim records: %w", err)
 		return
 	}
 	b.refused = refused
-	p.divide(land, z, b, send)
+	p.divide(zones, z, b, send)
 	for i := range b.parts {
 		p.applyPart(ctx, b, &b.parts[i])
 		if b.err != nil {
@@ -120,11 +122,11 @@ func (p *Publisher) applyBatch(ctx context.Context, land *territory, z *zone, b 
 		return
 	}
 	if err := p.Owner.After(ctx, b.applied); err != nil && b.err == nil {
-		b.err = fmt.Errorf("note what was applied: %w", err)
+		b.err = fmt.Errorf("tell the owner what was applied: %w", err)
 	}
 }
 
-// applyPart gives the changes of a part to the provider, and sorts out what became of them.
+// applyPart has the provider apply a part, and records which changes were made.
 func (p *Publisher) applyPart(ctx context.Context, b *batch, part *part) {
 	begun := time.Now()
 	err := p.Provider.Apply(ctx, part.zone.Zone, part.changes)
@@ -149,7 +151,7 @@ func (p *Publisher) applyPart(ctx context.Context, b *batch, part *part) {
 	}
 }
 
-// applied takes up in the loop what became of a batch.
+// applied is called in the loop with the outcome of a batch.
 func (p *Publisher) applied(z *zone, b *batch) {
 	z.busy = false
 	p.writeThrough(b)
@@ -173,7 +175,7 @@ func (p *Publisher) applied(z *zone, b *batch) {
 	default:
 		p.doubt(z, b)
 		if len(b.groups) == 1 && z.writing.failures >= patience && !errors.Is(b.err, provider.ErrCredentials) {
-			p.imprison(z, b.groups[0], b.err)
+			p.postpone(z, b.groups[0], b.err)
 		} else {
 			p.again(z, b)
 		}
@@ -182,8 +184,8 @@ func (p *Publisher) applied(z *zone, b *batch) {
 	}
 }
 
-// doubt has zones read before anything else is done, when nobody knows what was applied. The
-// next batch is smaller, in case it is one record that the provider can't cope with.
+// doubt is called when nobody knows what was applied: the zones are read before anything else
+// is done. The next batch is smaller, in case a single record makes the provider fail.
 func (p *Publisher) doubt(z *zone, b *batch) {
 	if errors.Is(b.err, provider.ErrCredentials) {
 		return
@@ -200,7 +202,7 @@ func (p *Publisher) doubt(z *zone, b *batch) {
 	}
 }
 
-// attempt notes what a group was to create.
+// attempt notes the record sets that a group was to create.
 func (z *zone) attempt(g group) {
 	for _, c := range g.changes {
 		if c.Old == nil {
@@ -209,11 +211,11 @@ func (z *zone) attempt(g group) {
 	}
 }
 
-// writeThrough makes the mirrors show what was applied.
+// writeThrough makes the applied changes in the mirrors.
 func (p *Publisher) writeThrough(b *batch) {
 	before := map[*zone]map[string][]*dns.RecordSet{}
 	for _, c := range b.applied {
-		z := p.land.zoneOf(c.RecordSet().Key().Name)
+		z := p.zones.zoneOf(c.RecordSet().Key().Name)
 		if z == nil {
 			continue
 		}
@@ -230,17 +232,17 @@ func (p *Publisher) writeThrough(b *batch) {
 	}
 }
 
-// conclude reports what was applied, and has the names wait that failed by themselves.
+// conclude reports the changes that were made, and postpones the names that failed.
 func (p *Publisher) conclude(z *zone, b *batch) {
 	now := time.Now()
 	for _, g := range b.groups {
 		switch err := b.errs[g.name]; {
 		case err != nil:
-			// A marker may have been made, and its record not.
+			// The marker may have been created without its record.
 			z.attempt(g)
-			p.imprison(z, g, err)
+			p.postpone(z, g, err)
 		case b.err == nil:
-			delete(z.jail, g.name)
+			delete(z.postponed, g.name)
 			z.budget.spend(now, g)
 			p.succeeded(g)
 		}
@@ -263,21 +265,21 @@ func (p *Publisher) succeeded(g group) {
 	}
 }
 
-// halve has a batch that was rejected tried again in halves, until one name is alone.
+// halve has a rejected batch tried again in halves, until the rejected name is alone.
 func (p *Publisher) halve(z *zone, b *batch) {
 	p.Metrics.registryErrors.Inc()
 	if len(b.groups) == 1 {
 		if b.errs[b.groups[0].name] != nil {
 			return
 		}
-		p.imprison(z, b.groups[0], b.err)
+		p.postpone(z, b.groups[0], b.err)
 		return
 	}
 	z.limit = (len(b.groups) + 1) / 2
 	p.again(z, b)
 }
 
-// again has the names of a batch planned again, but for those that failed by themselves.
+// again has the names of a batch planned again, except those that have an error of their own.
 func (p *Publisher) again(z *zone, b *batch) {
 	for _, g := range b.groups {
 		if b.errs[g.name] == nil {
@@ -286,19 +288,19 @@ func (p *Publisher) again(z *zone, b *batch) {
 	}
 }
 
-// imprison lets a name wait, longer each time, and says why.
-func (p *Publisher) imprison(z *zone, g group, err error) {
-	j := z.jail[g.name]
+// postpone lets a name wait after a failure, longer after each one, and reports the error.
+func (p *Publisher) postpone(z *zone, g group, err error) {
+	j := z.postponed[g.name]
 	if j == nil {
-		j = &jailed{}
-		z.jail[g.name] = j
+		j = &postponed{}
+		z.postponed[g.name] = j
 	}
 	j.until = time.Now().Add(backoff(j.failures, p.Interval))
 	if errors.Is(err, provider.ErrStale) {
 		z.known = false
 	}
 	if j.failures++; j.failures == 1 {
-		// Perhaps the zone isn't what it is taken for.
+		// The mirror may be out of date, so the zone is read again soon.
 		z.verifyAt = earliest(z.verifyAt, time.Now().Add(p.Interval/10))
 	}
 	if p.once != nil && !errors.Is(err, errOutside) {

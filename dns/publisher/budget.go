@@ -11,15 +11,16 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// ledger is what a zone has lost, and what it is to lose, of the record sets that are ours.
+// ledger records the deletions of owned record sets in a zone: those that were made and those
+// that are planned. "Loss" stands for such a deletion.
 type ledger struct {
-	// wanted are the groups with losses that are planned, by name.
+	// wanted has the groups with planned losses by name.
 	wanted map[string]group
-	// spent are the losses of the last window, the oldest one first.
+	// spent are the losses of the last window, the oldest first.
 	spent []loss
-	// held is the hash of the plan that is held; empty when none is.
+	// held is the hash of the plan that is held. It is empty when none is.
 	held string
-	// approved are the names whose losses were approved and have not all been applied.
+	// approved are the names whose losses are approved and not all applied yet.
 	approved map[string]struct{}
 }
 
@@ -32,7 +33,7 @@ func newLedger() ledger {
 	return ledger{wanted: map[string]group{}, approved: map[string]struct{}{}}
 }
 
-// note takes the newest plan for a name.
+// note replaces the planned losses of a name.
 func (l *ledger) note(g group) {
 	if g.lost() > 0 {
 		l.wanted[g.name] = g
@@ -42,7 +43,7 @@ func (l *ledger) note(g group) {
 	}
 }
 
-// spend notes that the losses of a group were applied. Those that were approved don't count.
+// spend records that the losses of a group were applied. Approved losses don't count.
 func (l *ledger) spend(now time.Time, g group) {
 	if count := g.lost(); count > 0 && !l.permits(g.name) {
 		l.spent = append(l.spent, loss{now, count})
@@ -50,20 +51,20 @@ func (l *ledger) spend(now time.Time, g group) {
 	l.note(group{name: g.name})
 }
 
-// permits reports whether the losses of a name were approved.
+// permits reports whether the losses of a name are approved.
 func (l *ledger) permits(name string) bool {
 	_, approved := l.approved[name]
 	return approved
 }
 
-// open returns the groups with losses that nobody has approved.
+// open returns the groups with losses that are not approved.
 func (l *ledger) open() map[string]group {
 	open := maps.Clone(l.wanted)
 	maps.DeleteFunc(open, func(name string, _ group) bool { return l.permits(name) })
 	return open
 }
 
-// recent returns the losses of the window that ends now.
+// recent returns the number of losses in the window that ends now.
 func (l *ledger) recent(now time.Time, window time.Duration) int {
 	l.spent = slices.DeleteFunc(l.spent, func(s loss) bool { return now.Sub(s.at) >= window })
 	sum := 0
@@ -73,7 +74,7 @@ func (l *ledger) recent(now time.Time, window time.Duration) int {
 	return sum
 }
 
-// planned returns how many record sets would be lost now that nobody has approved.
+// planned returns the number of planned losses that are not approved.
 func (l *ledger) planned() int {
 	sum := 0
 	for name, g := range l.wanted {
@@ -84,10 +85,11 @@ func (l *ledger) planned() int {
 	return sum
 }
 
-// allows returns how many of the record sets that a zone has owned it may lose.
+// allows returns how many of its owned record sets a zone may lose.
 func (b Budget) allows(owned int) int { return max(b.Records, owned*b.Percent/100) }
 
-// overdrawn reports whether what is to be lost, and was, is more than the budget allows.
+// overdrawn reports whether the planned losses, with those of the last window, are more than
+// the budget allows.
 func (p *Publisher) overdrawn(z *zone, now time.Time) bool {
 	planned := z.budget.planned()
 	if planned == 0 {
@@ -117,14 +119,14 @@ func (p *Publisher) overdrawn(z *zone, now time.Time) bool {
 }
 
 func (p *Publisher) announceHold(z *zone, planned int) {
-	message := fmt.Sprintf("zone %s would lose %d of its %d records, which is more than the deletion budget allows: nothing is deleted; "+
-		"if that is what you want, start with --approve-plan=%s, else look at why nothing asks for them any more", z.Name, planned, z.mirror.owned, z.budget.held)
+	message := fmt.Sprintf("zone %s would lose %d of its %d records, which is more than the deletion budget allows, so nothing is deleted: "+
+		"to delete them, start with --approve-plan=%s; otherwise find out why no object asks for them any more", z.Name, planned, z.mirror.owned, z.budget.held)
 	p.Log.Error("Deletions are held", "zone", z.Name, "records", planned, "owned", z.mirror.owned, "plan", z.budget.held, "err", message)
 	p.Notify(Notice{Action: ActionFailed, Reason: ReasonHeld, Message: message})
 }
 
-// planHash identifies what is to be lost: the same deletions have the same hash, whichever
-// process plans them.
+// planHash returns a hash that identifies the planned deletions of a zone. Every process
+// computes the same hash for the same deletions.
 func planHash(z dns.Zone, groups map[string]group) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q\n", z.ID, z.Name)

@@ -15,46 +15,47 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// The times of a [Publisher] when a [Config] doesn't say, or leaves no choice.
+// The times of a [Publisher] that [Config] can't set, and the default of the one that it can.
 const (
 	DefaultInterval = time.Minute
-	// quiet is the time between two passes: a lone change waits for nothing, and those of a
-	// burst are taken together.
+	// quiet is the time between two passes. A single change doesn't wait, and several changes
+	// in a row are handled together.
 	quiet = 100 * time.Millisecond
-	// firstBackoff doubles with each failure in a row, up to the interval.
+	// firstBackoff is the wait after a first failure. It doubles with each further failure in
+	// a row, up to the interval.
 	firstBackoff = time.Second
-	// settling is how often a source that has not been read is looked at again.
+	// settling is how often to check whether a source has been read.
 	settling = 250 * time.Millisecond
-	// listTimeout and applyTimeout end calls of a provider that doesn't answer.
+	// listTimeout and applyTimeout end calls of the provider.
 	listTimeout  = 5 * time.Minute
 	applyTimeout = 2 * time.Minute
-	// defaultBatch is for providers that take any number of changes.
+	// defaultBatch is the batch size for providers without a limit.
 	defaultBatch = 1000
 )
 
-// Config says what a [Publisher] publishes where.
+// Config says what a [Publisher] publishes, and where.
 type Config struct {
-	// Name tells the publishers of a process apart, in logs and plans. It may be empty.
+	// Name distinguishes the publishers of a process in logs and plans. It may be empty.
 	Name string
-	// Sources are where records are asked for, in the order of --source. Their Changed is
-	// made by [Publisher.Changed].
+	// Sources are the sources of records, in the order of --source. The Changed of each comes
+	// from the function [Changed].
 	Sources []NamedSource
-	// Desired takes what they ask for; the publisher owns it from now on.
+	// Desired collects what the sources ask for. The publisher owns it from now on.
 	Desired  *desired.Set
 	Owner    owner.Owner
 	Provider provider.Provider
 	Rules    plan.Rules
-	// Domains are the names that the user wants managed.
+	// Domains are the names that the user wants managed. Nil stands for all.
 	Domains dns.Filter
-	// Interval is the longest time between two looks at a zone; zero is [DefaultInterval].
+	// Interval is the longest time between two listings of a zone; zero is [DefaultInterval].
 	Interval time.Duration
 	Budget   Budget
-	// DryRun: nothing is applied; what would be is logged.
+	// DryRun is true when changes are only logged, not applied.
 	DryRun bool
-	// MayWrite returns an error when no write may begin, such as that the lease is lost; nil
-	// is that they always may.
+	// MayWrite returns an error when no write may begin, for example because the lease is
+	// lost. Nil stands for a function that always allows it.
 	MayWrite func() error
-	// Notify takes what happens to records, for Events. It must not block. Nil drops it.
+	// Notify is called with each [Notice], for Events. It must not block. It may be nil.
 	Notify  func(Notice)
 	Metrics *Metrics
 	Log     *slog.Logger
@@ -66,33 +67,34 @@ type NamedSource struct {
 	source.Source
 }
 
-// Budget limits how much may be deleted without being approved, in each zone.
+// Budget limits how many record sets may be deleted in each zone without approval.
 type Budget struct {
-	// Records and Percent: a zone may lose this many of its owned record sets, or this share
-	// of them if that is more, within Window.
+	// Within Window, a zone may lose Records of its owned record sets, or Percent of them if
+	// that is more.
 	Records int
 	Percent int
 	Window  time.Duration
-	// Approved is the hash of a held plan that may be applied; empty is none.
+	// Approved is the hash of a held plan that may be applied. It is empty for none.
 	Approved string
 }
 
-// DefaultBudget is what a zone may lose when nobody says otherwise.
+// DefaultBudget returns the budget that applies without flags.
 func DefaultBudget() Budget { return Budget{Records: 10, Percent: 20, Window: 10 * time.Minute} }
 
-// Notice is something that happened to a record set that objects asked for.
+// Notice is an event about a record set that objects ask for, or about the publisher itself.
 type Notice struct {
-	// Objects are what the notice is about; none if it is about the publisher.
+	// Objects are the objects that the notice is about; none if it is about the publisher.
 	Objects []dns.Object
-	// Record may be nil.
+	// Record is the record set that the notice is about. It may be nil.
 	Record *dns.RecordSet
-	// Action is Created, Updated, Deleted or Failed; Reason one of the reasons below.
+	// Action is one of the actions below, and Reason one of the reasons.
 	Action, Reason string
-	// Message says what is wrong and what to do; empty when all is well.
+	// Message says what is wrong and what to do. It is empty after a success.
 	Message string
 }
 
-// The reasons and actions of notices (spec/dns.md §11 has the first three).
+// The reasons and actions of notices. The first three are those of ExternalDNS (spec/dns.md
+// §11).
 const (
 	ReasonReady    = "RecordReady"
 	ReasonDeleted  = "RecordDeleted"
@@ -112,13 +114,13 @@ const (
 func (c *Config) check() error {
 	switch {
 	case len(c.Sources) == 0:
-		return errors.New("no source: name one")
+		return errors.New("there is no source: give one with --source")
 	case c.Desired == nil || c.Owner == nil || c.Provider == nil:
 		return errors.New("the desired set, the owner and the provider must be given")
 	case c.Interval < 0:
 		return fmt.Errorf("interval %v: must not be negative", c.Interval)
 	case c.Budget.Records < 0 || c.Budget.Percent < 0 || c.Budget.Percent > 100 || c.Budget.Window < 0:
-		return fmt.Errorf("deletion budget of %d records, %d %%, in %v: neither may be negative, nor the share more than 100 %%",
+		return fmt.Errorf("deletion budget of %d records, %d %%, in %v: no value may be negative, and the share may be at most 100 %%",
 			c.Budget.Records, c.Budget.Percent, c.Budget.Window)
 	}
 	c.Interval = cmp.Or(c.Interval, DefaultInterval)
@@ -138,13 +140,7 @@ func (c *Config) check() error {
 		c.Notify = func(Notice) {}
 	}
 	if c.Domains == nil {
-		c.Domains = everyName{}
+		c.Domains = dns.MatchAll()
 	}
 	return nil
 }
-
-// everyName is the filter that lets every name pass.
-type everyName struct{}
-
-// Match implements dns.Filter.
-func (everyName) Match(string) bool { return true }

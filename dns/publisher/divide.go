@@ -8,10 +8,10 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// divide makes the parts of a batch: the changes of a name in the order in which they can
-// be made, with a marker before the record that it is for when that is created, so that
-// nobody finds a record without one.
-func (p *Publisher) divide(land *territory, z *zone, b *batch, send []dns.Change) {
+// divide makes the parts of a batch from the changes that the owner returned. The changes of a
+// name stay in the order in which they can be made. A marker is created before the record set
+// that it describes, so that nobody finds the record set without a marker.
+func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change) {
 	parts := map[*zone]*part{}
 	var order []*zone
 	add := func(in *zone, name string, c dns.Change) {
@@ -23,31 +23,31 @@ func (p *Publisher) divide(land *territory, z *zone, b *batch, send []dns.Change
 		parts[in].names = append(parts[in].names, name)
 	}
 	send = markersFirst(send)
-	homeless := map[string]bool{}
+	zoneless := map[string]bool{}
 	creates := map[string]bool{}
 	name := ""
 	for _, c := range send {
 		name = groupOf(c, name)
 		creates[name] = creates[name] || (c.Old == nil && !isMarker(c))
-		homeless[name] = homeless[name] || (isMarker(c) && !land.holds(c.RecordSet().Key().Name))
+		zoneless[name] = zoneless[name] || (isMarker(c) && !zones.holds(c.RecordSet().Key().Name))
 	}
 	for _, c := range send {
 		name = groupOf(c, name)
 		switch {
-		case homeless[name] && creates[name]:
+		case zoneless[name] && creates[name]:
 			if isMarker(c) && b.errs[name] == nil {
 				b.errs[name] = outside(c.RecordSet().Name)
 			}
 		case !isMarker(c):
 			add(z, name, c)
-		case !homeless[name]:
-			// What is owned by a marker of an old format keeps that one otherwise.
-			add(land.zoneOf(c.RecordSet().Key().Name), name, c)
+		case !zoneless[name]:
+			// The name has a marker of an old format, which stays.
+			add(zones.zoneOf(c.RecordSet().Key().Name), name, c)
 		}
 	}
 	for _, g := range b.groups {
 		for _, c := range g.orphans {
-			add(land.zoneOf(c.Old.Key().Name), g.name, c)
+			add(zones.zoneOf(c.Old.Key().Name), g.name, c)
 		}
 	}
 	for _, in := range order {
@@ -55,23 +55,22 @@ func (p *Publisher) divide(land *territory, z *zone, b *batch, send []dns.Change
 	}
 }
 
-// errOutside is no failure of anything: it is as the settings want it.
+// errOutside is not counted as a failure: it follows from the settings.
 var errOutside = errors.New("would be outside of the zones")
 
-// outside is why a record set whose marker would be in no zone isn't created.
+// outside returns the error for a record set whose marker would be in no zone, and which is
+// therefore not created.
 func outside(marker string) error {
-	return fmt.Errorf("the ownership record %s %w: use a prefix such as %%{record_type}-. so that it is inside", marker, errOutside)
+	return fmt.Errorf("the ownership record %s %w: give --txt-prefix a value such as %%{record_type}-. that keeps it in a zone", marker, errOutside)
 }
 
-// groupOf returns the name of the group that a change belongs to.
+// groupOf returns the name of the group that a change belongs to. Before is the group of the
+// change before it.
 func groupOf(c dns.Change, before string) string {
-	if isMarker(c) {
-		if owned := dns.Canonical(c.RecordSet().Labels[dns.LabelOwnedRecord]); owned != "" {
-			return owned
-		}
+	if isMarker(c) && c.RecordSet().Labels[dns.LabelOwnedRecord] == "" {
 		return before
 	}
-	return c.RecordSet().Key().Name
+	return c.Subject()
 }
 
 func isMarker(c dns.Change) bool {
@@ -79,7 +78,7 @@ func isMarker(c dns.Change) bool {
 	return marker
 }
 
-// markersFirst puts the markers that are created before the records that they are for.
+// markersFirst moves markers that are created before the record sets that they describe.
 func markersFirst(changes []dns.Change) []dns.Change {
 	ordered := make([]dns.Change, 0, len(changes))
 	for i := 0; i < len(changes); i++ {

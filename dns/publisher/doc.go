@@ -1,25 +1,26 @@
-// Package publisher keeps the zones of a provider as the objects of a cluster ask for: it
-// is the loop between sources, plan, owner and provider.
+// Package publisher makes the zones of a provider have the records that the objects of a
+// cluster ask for. It is the loop between sources, plan, owner and provider.
 //
-// A [Publisher] keeps a copy of each zone (a mirror). An object that changes is evaluated
-// again, the names that it asks for are planned anew against the mirror, and what differs
-// is applied and written through; a lone change at once, further ones at most a tenth of
-// a second later. Every interval each zone is read again, and only names that
-// differ from the mirror are planned. Nothing is taken for granted after an error: a zone of
-// which it is not known what was applied is read before it is written again. A batch that
-// the provider rejects is halved until the record that it rejects is alone; that record
-// waits, the others go on.
+// A [Publisher] keeps a copy of each zone, the mirror. When an object changes, it is evaluated
+// again, the names that it asks for are planned against the mirror, the changes are applied,
+// and the mirror is updated. A single change is handled at once, further ones after at most a
+// tenth of a second. Every interval each zone is read again, and the names that differ from
+// the mirror are planned. When an error leaves open what was applied, the zone is read before
+// it is written again. A batch that the provider rejects is halved until the rejected record
+// is alone; that record is postponed, and the others go on.
 //
-// Deletions need reasons. While a source has not been read completely, and for records of an
-// object that can't be evaluated, nothing is taken away. And when more is to be deleted than
-// the [Budget] allows, all of it is held until it is approved or asked for again.
+// Nothing is deleted while a source has not been read completely, nor for an object that can't
+// be evaluated. When more deletions are planned than the [Budget] allows, all of them are held
+// until they are approved or the records are asked for again. Package main makes a publisher
+// for each section of its configuration and runs it under a lease.
 //
-// Package main of the command makes publishers, one for each section of its config, and
-// runs them under a lease.
+// Read it in this order: config.go, publisher.go, intake.go, evaluate.go, listing.go,
+// zoneset.go, zone.go, mirror.go, plan.go, queue.go, budget.go, apply.go, divide.go, once.go,
+// metrics.go.
 //
 // # Concurrency
 //
-// One goroutine, that of Run, owns all state. Sources call Changed from any goroutine.
-// The provider and the owner are called from goroutines that Run starts, one at a time for
-// each zone, which read mirrors under a lock.
+// The goroutine of Run owns all state. Sources call Changed from any goroutine. Run starts
+// goroutines that call the provider and the owner, one at a time for each zone; they read
+// mirrors under a lock.
 package publisher

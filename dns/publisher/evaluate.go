@@ -15,10 +15,10 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// readObjects evaluates what came in, at most once in a while unless a source has just been
-// filled, and notes which sources have been read completely.
+// readObjects evaluates the objects that have changed, and notes which sources have been read
+// completely. Between two passes it waits for quiet, unless a source has just been filled.
 func (p *Publisher) readObjects(now time.Time) {
-	// Asked before what came in is taken: what was told by then is complete.
+	// The order matters: once a source is filled, the intake has all of its objects.
 	filled := p.newlyFilled()
 	if len(filled) == 0 && (!p.waiting || now.Sub(p.pass) < quiet) {
 		return
@@ -33,7 +33,8 @@ func (p *Publisher) readObjects(now time.Time) {
 	}
 }
 
-// newlyFilled returns the places of the sources whose tables have been filled meanwhile.
+// newlyFilled returns the indexes of the sources whose tables have been filled since the last
+// call.
 func (p *Publisher) newlyFilled() []int {
 	var filled []int
 	for i := range p.sources {
@@ -44,10 +45,10 @@ func (p *Publisher) newlyFilled() []int {
 	return filled
 }
 
-// statusEvery is how often it is looked whether tables can be read.
+// statusEvery is how often to check whether tables can be read.
 const statusEvery = 5 * time.Second
 
-// watchTables reports sources whose tables can't be read, and those that can be again.
+// watchTables reports sources whose tables can't be read, and those that can be read again.
 func (p *Publisher) watchTables(now time.Time) {
 	if now.Before(p.statusAt) {
 		return
@@ -74,12 +75,14 @@ func (p *Publisher) watchTables(now time.Time) {
 	}
 }
 
-// farewell is how long an object of a kind that a cluster may lack has to be gone, while the
-// kind can be read, until its records are. When a kind is removed from a cluster its objects
-// are deleted first, and then it can't be read: nothing is to derive from that.
-const farewell = 5 * time.Second
+// departureDelay is how long an object of an optional kind has to be gone, while the kind can
+// be read, before its records are removed. When a kind is removed from a cluster, its objects
+// are deleted first, and soon after the kind can't be read any more. This must not remove
+// records.
+const departureDelay = 5 * time.Second
 
-// departs reports whether an object has just left that may only seem to be gone, and notes it.
+// departs reports whether an object of an optional kind has just gone, so that its records
+// stay for now. It notes the time.
 func (p *Publisher) departs(i int, origin desired.Origin, records []*dns.RecordSet) bool {
 	if len(records) > 0 || !p.Desired.Has(origin) || !lackable(p.Sources[i].Source) {
 		delete(p.departing, origin)
@@ -91,17 +94,17 @@ func (p *Publisher) departs(i int, origin desired.Origin, records []*dns.RecordS
 	return true
 }
 
-// lackable reports whether a source reads a kind that a cluster may lack.
+// lackable reports whether a source reads a kind that a cluster may not have.
 func lackable(s source.Source) bool {
 	return slices.ContainsFunc(s.Tables, func(t kube.AnyTable) bool { return !t.Status().Required })
 }
 
-// depart takes leave of the objects that are gone for good.
+// depart removes the records of objects that have been gone for [departureDelay].
 func (p *Publisher) depart(now time.Time) {
 	for origin, since := range p.departing {
 		i := slices.IndexFunc(p.Sources, func(s NamedSource) bool { return s.Name == origin.Source })
 		steady := p.sources[i].steady
-		if steady.IsZero() || now.Sub(steady) < farewell || now.Sub(since) < farewell {
+		if steady.IsZero() || now.Sub(steady) < departureDelay || now.Sub(since) < departureDelay {
 			continue
 		}
 		delete(p.departing, origin)
@@ -109,7 +112,7 @@ func (p *Publisher) depart(now time.Time) {
 	}
 }
 
-// unreadable returns why a table of a source can't be read at present, nil if all can.
+// unreadable returns why a table of a source can't be read at present, or nil.
 func unreadable(s source.Source) error {
 	for _, t := range s.Tables {
 		if status := t.Status(); status.State == kube.Waiting {
@@ -137,8 +140,8 @@ func allFilled(s source.Source) bool {
 	return true
 }
 
-// complete reports whether all sources have been read, so that what nobody asks for is
-// really not wanted.
+// complete reports whether all sources have been read. Only then a record that nobody asks for
+// is really unwanted.
 func (p *Publisher) complete() bool {
 	for i := range p.sources {
 		if !p.sources[i].read {
@@ -148,9 +151,10 @@ func (p *Publisher) complete() bool {
 	return true
 }
 
-// release has names planned again that were held back for lack of a source.
+// release has names planned again whose changes were held back because something had not been
+// read.
 func (p *Publisher) release() {
-	for _, z := range p.land.all() {
+	for _, z := range p.zones.all() {
 		for name := range z.gated {
 			z.touch(name)
 		}
@@ -158,7 +162,7 @@ func (p *Publisher) release() {
 	}
 }
 
-// poll asks a source for everything.
+// poll asks a source for all its records.
 func (p *Publisher) poll(ctx context.Context, i int) {
 	s, src := &p.sources[i], p.Sources[i]
 	s.polling = true
@@ -194,16 +198,17 @@ func (p *Publisher) sourceRead(s *sourceState, name string) {
 		p.Log.Info("Source is read again", "source", name)
 		s.err = nil
 	}
-	p.Metrics.sourceFailing(name, false)
+	p.Metrics.sourceRead(name, nil)
 }
 
 func (p *Publisher) sourceFailed(s *sourceState, name string, err error) {
 	p.Metrics.sourceErrors.Inc()
-	p.Metrics.sourceFailing(name, true)
-	// The details of an error change, such as the port that a connection came from.
+	p.Metrics.sourceRead(name, err)
+	// The text of an error changes from time to time, such as the port of a connection. So
+	// only the first error is reported.
 	if s.err == nil {
-		p.Log.Error("Read a source; what it said before stays", "source", name, "err", err)
-		p.Notify(Notice{Action: ActionFailed, Reason: ReasonSource, Message: "source " + name + ": " + err.Error() + "; what it said before stays"})
+		p.Log.Error("Can't read a source; its records stay as they are", "source", name, "err", err)
+		p.Notify(Notice{Action: ActionFailed, Reason: ReasonSource, Message: "source " + name + ": " + err.Error() + "; its records stay as they are"})
 	}
 	s.err = err
 }
@@ -243,7 +248,7 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 	message := result.Err.Error()
 	var later interface{ Pending() bool }
 	if errors.As(result.Err, &later) && later.Pending() {
-		// It is being found out, and the object is evaluated again then.
+		// The source is finding it out, and calls Changed when it knows.
 		if !p.Desired.Has(origin) {
 			p.unresolved[origin] = ""
 		}
@@ -257,7 +262,7 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 		}
 		p.unresolved[origin] = message
 	}
-	p.Log.Warn("Evaluate an object; its records stay as they are", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
+	p.Log.Warn("Can't evaluate an object; its records stay as they are", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
 	objects := []dns.Object{{Source: origin.Source, Namespace: origin.Namespace, Name: origin.Name}}
 	for _, problem := range result.Problems {
 		objects[0] = problem.Object
@@ -265,7 +270,7 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 	p.Notify(Notice{Objects: objects, Action: ActionFailed, Reason: ReasonInvalid, Message: message + "; its records stay as they are"})
 }
 
-// put takes what an origin asks for now.
+// put replaces the records that an origin asks for.
 func (p *Publisher) put(origin desired.Origin, records []*dns.RecordSet) {
 	names, problems := p.Desired.Put(origin, records)
 	for _, problem := range problems {
@@ -280,11 +285,11 @@ func (p *Publisher) put(origin desired.Origin, records []*dns.RecordSet) {
 func (p *Publisher) problem(problem dns.Problem) {
 	p.Metrics.problems.Inc()
 	message := problem.Subject + " is " + quote(problem.Value) + ": " + problem.Reason
-	p.Log.Warn("Skip what an object asks for", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)
+	p.Log.Warn("Ignore a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)
 	p.Notify(Notice{Objects: []dns.Object{problem.Object}, Action: ActionFailed, Reason: ReasonInvalid, Message: message})
 }
 
-// quote quotes a value of an object, and shortens one that is too long to be read.
+// quote returns a value in quotes, and shortens a long one.
 func quote(value string) string {
 	const most = 100
 	if len(value) > most {
@@ -293,7 +298,7 @@ func quote(value string) string {
 	return `"` + value + `"`
 }
 
-// held says why a change may not be made as long as not everything is known, or "".
+// held returns why a change must wait until more is known, or "".
 func (p *Publisher) held(c dns.Change) string {
 	if c.Old == nil || (c.New != nil && holdsAll(c.New.Targets, c.Old.Targets)) {
 		return ""
@@ -312,7 +317,7 @@ func (p *Publisher) held(c dns.Change) string {
 	return ""
 }
 
-// holdsAll reports whether all of some targets are among others.
+// holdsAll reports whether targets has all targets of some.
 func holdsAll(targets, some []string) bool {
 	for _, t := range some {
 		if !slices.ContainsFunc(targets, func(o string) bool { return strings.EqualFold(o, t) }) {

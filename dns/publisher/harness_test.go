@@ -95,12 +95,14 @@ func (o *objects) evaluate(key source.Key) source.Result {
 // record returns a record set as the object of a name asks for it.
 func record(t testing.TB, object, name, recordType string, targets ...string) *dns.RecordSet {
 	t.Helper()
-	r, err := dns.New(name, recordType, 0, targets...)
-	if err != nil {
+	r := &dns.RecordSet{
+		Name: name, Type: recordType, Targets: targets,
+		Labels:  map[string]string{dns.LabelResource: "service/default/" + object},
+		Objects: []dns.Object{{APIVersion: "v1", Kind: "Service", Namespace: "default", Name: object, Source: "service"}},
+	}
+	if err := r.Check(); err != nil {
 		t.Fatal(err)
 	}
-	r.Labels = map[string]string{dns.LabelResource: "service/default/" + object}
-	r.Objects = []dns.Object{{APIVersion: "v1", Kind: "Service", Namespace: "default", Name: object, Source: "service"}}
 	return r
 }
 

@@ -10,7 +10,7 @@ import (
 type intake struct {
 	mu    sync.Mutex
 	dirty map[int]map[source.Key]struct{} // by index of the source
-	// wake has room for one: somebody who waits finds all that came in meanwhile.
+	// wake has room for one value: whoever receives it finds everything that came in before.
 	wake chan struct{}
 }
 

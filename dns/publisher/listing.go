@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// listZones finds out which zones there are, when that is due.
+// listZones starts to list the zones of the provider if that is due.
 func (p *Publisher) listZones(now time.Time) {
 	l := &p.zoneList
 	if l.busy || now.Before(l.due) {
@@ -37,9 +37,9 @@ func (p *Publisher) listedZones(zones []dns.Zone, filter dns.Filter, err error) 
 	}
 	p.untroubled(&l.trouble, "list the zones")
 	l.due = time.Now().Add(p.Interval)
-	old := p.land.all()
+	old := p.zones.all()
 	next := make(map[zoneKey]*zone, len(zones))
-	same := p.land != nil && len(zones) == len(old)
+	same := p.zones != nil && len(zones) == len(old)
 	for _, z := range zones {
 		kept := old[keyOf(z)]
 		if kept == nil {
@@ -49,17 +49,17 @@ func (p *Publisher) listedZones(zones []dns.Zone, filter dns.Filter, err error) 
 		next[keyOf(z)] = kept
 	}
 	if same {
-		p.land = &territory{finder: p.land.finder, zones: next, filter: filter}
+		p.zones = &zoneSet{finder: p.zones.finder, byKey: next, filter: filter}
 		return
 	}
-	p.land = &territory{finder: dns.NewZoneFinder(zones), zones: next, filter: filter}
-	clear(p.homeless)
+	p.zones = &zoneSet{finder: dns.NewZoneFinder(zones), byKey: next, filter: filter}
+	clear(p.zoneless)
 	for name := range p.Desired.Names() {
 		p.touch(name)
 	}
 }
 
-// listRecords reads a zone.
+// listRecords starts to read a zone.
 func (p *Publisher) listRecords(z *zone) {
 	z.busy = true
 	p.startWrite(listTimeout, func(ctx context.Context) func() {
@@ -93,7 +93,7 @@ func (p *Publisher) listedRecords(z *zone, records []*dns.RecordSet, err error) 
 	p.refresh(z, before)
 	p.disown(z)
 	if first {
-		// Records that nobody asks for are found here only.
+		// Names that no object asks for must be planned too, once.
 		for name := range z.mirror.names {
 			z.dirty[name] = struct{}{}
 		}
@@ -105,8 +105,9 @@ func (p *Publisher) listedRecords(z *zone, records []*dns.RecordSet, err error) 
 	p.Metrics.zone(z)
 }
 
-// refresh works out whom the records belong to under names where something changed, and
-// under those that markers there describe, and has them planned.
+// refresh is called after the records under some names have changed; before has what was
+// there. It works out again who owns the records of these names, and of the names that markers
+// there describe, and has all of them planned.
 func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	type place struct {
 		z    *zone
@@ -117,7 +118,7 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 		affected[place{z, name}] = struct{}{}
 		come := z.mirror.lookup(name)
 		for described, m := range p.described(gone, come) {
-			if other := p.land.zoneOf(described); other != nil {
+			if other := p.zones.zoneOf(described); other != nil {
 				other.mirror.mark(described, m.gone, m.come)
 				affected[place{other, described}] = struct{}{}
 			}
@@ -127,13 +128,13 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	id := p.Owner.ID()
 	for a := range affected {
 		a.z.mirror.count(a.name, id, -1)
-		a.z.mirror.label(a.name, p.Owner, p.land.lookup)
+		a.z.mirror.label(a.name, p.Owner, p.zones.lookup)
 		a.z.mirror.count(a.name, id, +1)
 		a.z.touch(a.name)
 	}
 }
 
-// knownAnew returns the names of which an owner knows something else than before.
+// knownAnew returns the names whose ownership has changed outside of the zones.
 func (p *Publisher) knownAnew() []string {
 	if o, ok := p.Owner.(owner.Outside); ok {
 		return o.Changed()
@@ -141,19 +142,19 @@ func (p *Publisher) knownAnew() []string {
 	return nil
 }
 
-// relabel works out again whom the records under some names belong to.
+// relabel works out again who owns the records under some names.
 func (p *Publisher) relabel(names []string) {
 	for _, name := range names {
-		if z := p.land.zoneOf(name); z != nil {
+		if z := p.zones.zoneOf(name); z != nil {
 			p.refresh(z, map[string][]*dns.RecordSet{name: z.mirror.lookup(name)})
 		}
 	}
 }
 
-// markers are the markers of a name that have gone and come.
+// markers are the markers of a name that were removed and added.
 type markers struct{ gone, come []*dns.RecordSet }
 
-// described returns the names that markers describe.
+// described returns the names that markers among record sets describe, with these markers.
 func (p *Publisher) described(gone, come []*dns.RecordSet) map[string]markers {
 	found := map[string]markers{}
 	for _, r := range gone {

@@ -11,8 +11,8 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 )
 
-// Metrics are those of one publisher: the ones of ExternalDNS under their names (spec/dns.md
-// §10), and some of our own that begin with signpost_dns.
+// Metrics are the metrics of one publisher: those of ExternalDNS under their names
+// (spec/dns.md §10), and others that begin with signpost_dns.
 type Metrics struct {
 	lastReconcile, lastSync prometheus.Gauge
 	consecutiveErrors       prometheus.Gauge
@@ -35,24 +35,25 @@ type Metrics struct {
 	providerFailed prometheus.Gauge
 	applySeconds   *prometheus.HistogramVec
 
-	// registry has what each zone has of each type; mismatched what was counted for each name.
+	// registry has the number of record sets of each zone by type; mismatched has what was
+	// counted for each name.
 	registry   map[zoneKey]map[string]int
 	failures   map[zoneKey]int
 	mismatched map[string][]prometheus.Labels
 }
 
-// NewMetrics returns metrics that the registerer, which may be nil, knows.
+// NewMetrics returns metrics and registers them. The registerer may be nil.
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	if r == nil {
 		r = prometheus.NewRegistry()
 	}
 	b := builder{r}
 	return &Metrics{
-		lastReconcile:     b.gauge("external_dns_controller_last_reconcile_timestamp_seconds", "When a zone was last looked at."),
-		lastSync:          b.gauge("external_dns_controller_last_sync_timestamp_seconds", "When a zone was last found, or made, as it should be."),
+		lastReconcile:     b.gauge("external_dns_controller_last_reconcile_timestamp_seconds", "When a zone was last read."),
+		lastSync:          b.gauge("external_dns_controller_last_sync_timestamp_seconds", "When a zone was last known to have all records that are asked for."),
 		consecutiveErrors: b.gauge("external_dns_controller_consecutive_soft_errors", "Failures of the provider in a row."),
-		noOps:             b.counter("external_dns_controller_no_op_runs_total", "Looks at a zone after which there was nothing to do."),
-		verifiedRecords:   b.gauges("external_dns_controller_verified_records", "Record sets that objects ask for and that are in the zones, by type, at the last look at a zone.", "record_type"),
+		noOps:             b.counter("external_dns_controller_no_op_runs_total", "Readings of a zone after which there was nothing to change."),
+		verifiedRecords:   b.gauges("external_dns_controller_verified_records", "Record sets that objects ask for and that the zones have, by type, when a zone was last read.", "record_type"),
 		registryTotal:     b.gauge("external_dns_registry_endpoints_total", "Record sets in the zones, without ownership records."),
 		registryRecords:   b.gauges("external_dns_registry_records", "Record sets in the zones by type.", "record_type"),
 		registryErrors:    b.counter("external_dns_registry_errors_total", "Failures to read or to change a zone."),
@@ -62,9 +63,9 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		sourceRecords:  b.gauges("external_dns_source_records", "Record sets that objects ask for by type.", "record_type"),
 		sourceErrors:   b.counter("external_dns_source_errors_total", "Failures to read a source or to evaluate an object."),
 		invalid:        b.gauges("external_dns_source_invalid_endpoints", "Record sets asked for that are not valid.", "record_type", "source_type"),
-		deduplicated:   b.gauges("external_dns_source_deduplicated_endpoints", "Record sets that several objects ask for alike.", "record_type", "source_type"),
+		deduplicated:   b.gauges("external_dns_source_deduplicated_endpoints", "Record sets that were dropped because another object asks for the same.", "record_type", "source_type"),
 		problems:       b.counter("signpost_dns_object_problems_total", "Parts of objects that can't be used."),
-		sourceFailed:   b.gauges("signpost_dns_source_failing", "1 while a source can't be read; what it said before stays.", "source"),
+		sourceFailed:   b.gauges("signpost_dns_source_failing", "1 while a source can't be read; its records stay as they are.", "source"),
 		held:           b.gauges("signpost_dns_deletions_held", "Deletions that wait because they are more than the budget allows.", "zone"),
 		waiting:        b.gauges("signpost_dns_names_failing", "Names whose changes failed and are tried again later.", "zone"),
 		dirty:          b.gauges("signpost_dns_names_pending", "Names that wait to be planned or changed.", "zone"),
@@ -103,8 +104,9 @@ func (b builder) histograms(name, help string, labels ...string) *prometheus.His
 	return m
 }
 
-func (m *Metrics) sourceFailing(name string, failing bool) {
-	m.sourceFailed.WithLabelValues(name).Set(number(failing))
+// sourceRead sets whether a source can be read: err is nil, or why it can't.
+func (m *Metrics) sourceRead(name string, err error) {
+	m.sourceFailed.WithLabelValues(name).Set(number(err != nil))
 }
 
 func number(b bool) float64 {
@@ -114,7 +116,7 @@ func number(b bool) float64 {
 	return 0
 }
 
-// desired shows what the objects ask for.
+// desired sets the metrics of what objects ask for.
 func (m *Metrics) desired(s *desired.Set) {
 	stats := s.Stats()
 	total := 0
@@ -134,10 +136,10 @@ func (m *Metrics) desired(s *desired.Set) {
 	}
 }
 
-// zone shows how a zone stands.
+// zone sets the metrics of a zone.
 func (m *Metrics) zone(z *zone) {
 	m.dirty.WithLabelValues(z.Name).Set(float64(len(z.dirty) + len(z.queue.groups)))
-	m.waiting.WithLabelValues(z.Name).Set(float64(len(z.jail)))
+	m.waiting.WithLabelValues(z.Name).Set(float64(len(z.postponed)))
 	m.zoneFailed.WithLabelValues(z.Name).Set(number(z.reading.err != nil || z.writing.err != nil))
 	held := 0
 	if z.budget.held != "" {
@@ -155,13 +157,13 @@ func (m *Metrics) verified(counts map[string]int) {
 	}
 }
 
-// zoneList shows whether the zones can be listed.
+// zoneList sets the metric of listing the zones.
 func (m *Metrics) zoneList(l *zoneList) {
 	m.providerFailed.Set(number(l.err != nil))
 	m.fail(zoneKey{}, l.failures)
 }
 
-// fail shows how many failures there were in a row, of all zones and of listing them.
+// fail sets the number of failures in a row, of one zone or of listing the zones.
 func (m *Metrics) fail(k zoneKey, failures int) {
 	m.failures[k] = failures
 	sum := 0
@@ -171,7 +173,7 @@ func (m *Metrics) fail(k zoneKey, failures int) {
 	m.consecutiveErrors.Set(float64(sum))
 }
 
-// count shows how many record sets the zones have.
+// count sets the numbers of record sets in the zones.
 func (m *Metrics) count(z *zone) {
 	counts := map[string]int{}
 	for recordType, n := range z.mirror.records {
@@ -191,7 +193,7 @@ func (m *Metrics) count(z *zone) {
 	m.registryTotal.Set(float64(total))
 }
 
-// conflicts shows who keeps a name from us.
+// conflicts counts the record sets of other owners that are in our way at a name.
 func (m *Metrics) conflicts(name string, found []plan.Conflict, owner string) {
 	for _, labels := range m.mismatched[name] {
 		m.mismatches.With(labels).Dec()

@@ -10,24 +10,26 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 )
 
-// mirror is our copy of a zone. Only the loop writes; lookups come from any goroutine.
+// mirror is our copy of a zone. Only the loop changes it; any goroutine may look up names.
 type mirror struct {
 	mu sync.RWMutex
-	// names has what is under each name, in canonical form.
+	// names has what is under each canonical name.
 	names map[string]*node
-	// listed is the last listing, by which an equal one is known without a look at it.
+	// listed is the last listing. If the next one is the same slice, nothing needs to be
+	// compared.
 	listed []*dns.RecordSet
-	// records counts the ordinary record sets by type, owned those of them that are ours.
+	// records counts the record sets that aren't markers by type; owned counts those of them
+	// that are ours.
 	records map[string]int
 	owned   int
 }
 
-// node is what is under one name. A node in the map is not changed but replaced.
+// node is what is under one name. Nodes in the map are never changed, only replaced.
 type node struct {
-	// raw is as the provider lists it; current are those of it that are no markers.
+	// raw is what the provider lists; current is the same without markers.
 	raw     []*dns.RecordSet
 	current []plan.Current
-	// markers describe record sets of this name, from anywhere.
+	// markers are the markers that describe this name, wherever they are.
 	markers []*dns.RecordSet
 }
 
@@ -43,7 +45,7 @@ func (m *mirror) lookup(name string) []*dns.RecordSet {
 	return nil
 }
 
-// node returns what is under a name, which may be nothing.
+// node returns the node of a name. It is empty if there is nothing.
 func (m *mirror) node(name string) node {
 	if n := m.names[name]; n != nil {
 		return *n
@@ -51,8 +53,8 @@ func (m *mirror) node(name string) node {
 	return node{}
 }
 
-// relist makes the mirror hold a listing. It returns the names under which something is
-// different, and for each the record sets that were there before.
+// relist replaces the contents of the mirror by a listing. It returns the names under which
+// something differs, with the record sets that were there before.
 func (m *mirror) relist(sets []*dns.RecordSet) map[string][]*dns.RecordSet {
 	if len(sets) > 0 && len(sets) == len(m.listed) && &sets[0] == &m.listed[0] {
 		return nil
@@ -80,19 +82,18 @@ func (m *mirror) relist(sets []*dns.RecordSet) map[string][]*dns.RecordSet {
 	return before
 }
 
-// write makes the mirror show a change that was applied, and returns what was under
-// the name before.
+// write makes an applied change in the mirror, and returns what was under the name before.
 func (m *mirror) write(c dns.Change) (name string, before []*dns.RecordSet) {
 	key := c.RecordSet().Key()
 	before = m.node(key.Name).raw
 	raw := slices.DeleteFunc(slices.Clone(before), func(r *dns.RecordSet) bool { return r.Key() == key })
 	if c.New != nil {
-		// Labels are the owner's business: they are worked out from what is in the zone.
+		// The zone doesn't keep labels; the owner works them out from what it has.
 		listed := *c.New
 		listed.Labels = nil
 		raw = append(raw, &listed)
 	}
-	// The listing that it was taken from isn't what the zone has any more.
+	// The mirror doesn't have what was listed any more.
 	m.listed = nil
 	m.setRaw(key.Name, raw)
 	return key.Name, before
@@ -107,7 +108,8 @@ func (m *mirror) setRaw(name string, raw []*dns.RecordSet) {
 func (m *mirror) set(name string, n node) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	// What was current is needed until the name has been counted anew.
+	// The node is still needed while n.current has record sets that have to be subtracted from
+	// the counters.
 	if len(n.raw) == 0 && len(n.markers) == 0 && len(n.current) == 0 {
 		delete(m.names, name)
 		return
@@ -115,8 +117,7 @@ func (m *mirror) set(name string, n node) {
 	m.names[name] = &n
 }
 
-// mark makes the markers under a name known to the names that they describe, as far as
-// those are in this mirror.
+// mark replaces markers of a name that they describe, if that is in this mirror.
 func (m *mirror) mark(describes string, gone, come []*dns.RecordSet) {
 	n := m.node(describes)
 	markers := make([]*dns.RecordSet, 0, len(n.markers)+len(come))
@@ -129,7 +130,7 @@ func (m *mirror) mark(describes string, gone, come []*dns.RecordSet) {
 	m.set(describes, n)
 }
 
-// label works out again to whom the record sets of a name belong.
+// label works out again who owns the record sets of a name.
 func (m *mirror) label(name string, o owner.Owner, look owner.Lookup) {
 	n, known := m.names[name]
 	if !known {
@@ -148,7 +149,7 @@ func (m *mirror) label(name string, o owner.Owner, look owner.Lookup) {
 	m.set(name, fresh)
 }
 
-// count adds the record sets of a name to the counters, or takes them away.
+// count adds the record sets of a name to the counters, or subtracts them.
 func (m *mirror) count(name, ownerID string, sign int) {
 	for _, c := range m.node(name).current {
 		m.records[c.Set.Type] += sign
@@ -158,7 +159,7 @@ func (m *mirror) count(name, ownerID string, sign int) {
 	}
 }
 
-// withLabels returns r with the labels of its owner over those that it came with.
+// withLabels returns r with the labels of its owner in addition to its own.
 func withLabels(r *dns.RecordSet, labels map[string]string) *dns.RecordSet {
 	if len(labels) == 0 {
 		return r
@@ -173,7 +174,7 @@ func withLabels(r *dns.RecordSet, labels map[string]string) *dns.RecordSet {
 	return &labelled
 }
 
-// sameSets reports whether two lists of the record sets of a name say the same.
+// sameSets reports whether two lists of record sets of one name are equal.
 func sameSets(a, b []*dns.RecordSet) bool {
 	if len(a) != len(b) {
 		return false
@@ -193,8 +194,8 @@ func sameSet(a, b *dns.RecordSet) bool {
 		maps.Equal(a.Labels, b.Labels) && dns.SameProperties(a.Properties, b.Properties)
 }
 
-// sameTexts compares without regard to order, to the letter: an owner that has to
-// delete a text needs it as it is.
+// sameTexts compares two lists without regard to order, but letter by letter: to delete a
+// text, an owner needs its exact form.
 func sameTexts(a, b []string) bool {
 	if slices.Equal(a, b) {
 		return true

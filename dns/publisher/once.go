@@ -12,34 +12,36 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/internal/channel"
 )
 
-// lookupTime is how long [Publisher.Once] waits for what objects refer to, such as the
-// addresses of a load balancer's name.
+// lookupTime is how long [Publisher.Once] waits for lookups of objects, such as that of the
+// addresses behind a load balancer's name.
 const lookupTime = 15 * time.Second
 
-// onceState is kept while the loop is to end when nothing is left to do.
+// onceState is set when the loop ends as soon as there is nothing left to do.
 type onceState struct {
-	// settled is closed when no more sources will be read.
+	// settled is closed when no further source will be read.
 	settled <-chan struct{}
-	// patience is when to stop waiting for what objects refer to.
+	// patience is when to stop waiting for lookups.
 	patience time.Time
 	errs     []error
 	result   []ZonePlan
 }
 
-// ErrHeld is the error of [Publisher.Once] for deletions that the budget doesn't allow.
+// ErrHeld is the error of [Publisher.Once] when the budget doesn't allow the deletions.
 var ErrHeld = errors.New("deletions are held")
 
-// ZonePlan is what was changed in a zone, or would be, and what is held back.
+// ZonePlan is the outcome of [Publisher.Once] for a zone.
 type ZonePlan struct {
 	Zone dns.Zone
-	// Changes are those that a dry run would have made.
+	// Changes are the changes that a dry run didn't make.
 	Changes []dns.Change
-	// Held is the hash of deletions that the budget doesn't allow, which are HeldChanges.
+	// Held is the hash of the deletions in HeldChanges, which the budget doesn't allow. It is
+	// empty if there are none.
 	Held        string
 	HeldChanges []dns.Change
-	// Waiting has the reason for each name of which something can't be done.
+	// Waiting has the names that are not as they should be, with the reasons.
 	Waiting map[string]string
 }
 
@@ -52,9 +54,9 @@ func (o *onceState) fail(err error) {
 	o.errs = append(o.errs, err)
 }
 
-// Once brings the zones up to date, in a dry run finds out what that would be, and
-// returns. Settled is closed when the tables of all sources have been filled, or can't be.
-// The error is what went wrong; the plans are there all the same. It is in place of Run.
+// Once makes the zones have what objects ask for, and returns; in a dry run it only finds out
+// the changes. Settled is closed when the tables of all sources have been filled, or can't be.
+// Once returns plans even if there is an error. Call it instead of Run.
 func (p *Publisher) Once(ctx context.Context, settled <-chan struct{}) ([]ZonePlan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -67,9 +69,9 @@ func (p *Publisher) Once(ctx context.Context, settled <-chan struct{}) ([]ZonePl
 	return p.once.result, errors.Join(append(p.once.errs, ctx.Err())...)
 }
 
-// done reports whether there is nothing left to do, and then notes how things stand.
+// done reports whether there is nothing left to do. Then it stores the result.
 func (o *onceState) done(p *Publisher) bool {
-	if o == nil || !isClosed(o.settled) || p.waiting || p.zoneList.busy || (p.land == nil && p.zoneList.err == nil) {
+	if o == nil || !channel.IsClosed(o.settled) || p.waiting || p.zoneList.busy || (p.zones == nil && p.zoneList.err == nil) {
 		return false
 	}
 	for i := range p.sources {
@@ -86,7 +88,7 @@ func (o *onceState) done(p *Publisher) bool {
 			return false
 		}
 	}
-	for _, z := range p.land.all() {
+	for _, z := range p.zones.all() {
 		if z.busy || !z.hopeless() && (!z.known || len(z.dirty) > 0 || z.queue.ready()) {
 			return false
 		}
@@ -98,25 +100,25 @@ func (o *onceState) done(p *Publisher) bool {
 func (o *onceState) conclude(p *Publisher) {
 	for i := range p.sources {
 		if !p.sources[i].read && p.sources[i].err == nil {
-			o.fail(fmt.Errorf("source %s could not be read: nothing is deleted or taken away", p.Sources[i].Name))
+			o.fail(fmt.Errorf("source %s could not be read, so nothing was deleted", p.Sources[i].Name))
 		}
 	}
 	for origin, message := range p.unresolved {
 		if message == "" {
-			message = "what it refers to could not be found out in time"
+			message = "a lookup did not end in time"
 		}
 		o.fail(fmt.Errorf("evaluate %s %s/%s: %s", origin.Source, origin.Namespace, origin.Name, message))
 	}
-	zones := slices.SortedFunc(maps.Values(p.land.all()), func(a, b *zone) int { return compareZones(a.Zone, b.Zone) })
+	zones := slices.SortedFunc(maps.Values(p.zones.all()), func(a, b *zone) int { return compareZones(a.Zone, b.Zone) })
 	for _, z := range zones {
 		if z.budget.held != "" {
-			o.fail(fmt.Errorf("zone %s: %d %w: --approve-plan=%s makes them", z.Name, z.budget.planned(), ErrHeld, z.budget.held))
+			o.fail(fmt.Errorf("zone %s: %d %w: to make them, give --approve-plan=%s", z.Name, z.budget.planned(), ErrHeld, z.budget.held))
 		}
 		o.result = append(o.result, z.plan())
 	}
 }
 
-// hopeless reports whether something went wrong that would have to be waited for.
+// hopeless reports whether the zone has an error, after which Once doesn't try again.
 func (z *zone) hopeless() bool { return z.reading.err != nil || z.writing.err != nil }
 
 func (z *zone) plan() ZonePlan {
@@ -136,10 +138,10 @@ func (z *zone) plan() ZonePlan {
 		}
 	}
 	for name := range z.gated {
-		result.Waiting[name] = "not everything that asks for records could be read"
+		result.Waiting[name] = "a source or an object could not be read"
 	}
 	maps.Copy(result.Waiting, z.conflicts)
-	for name, j := range z.jail {
+	for name, j := range z.postponed {
 		result.Waiting[name] = j.message
 	}
 	return result
@@ -147,13 +149,4 @@ func (z *zone) plan() ZonePlan {
 
 func compareZones(a, b dns.Zone) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// adjust asks a provider that can't store everything what it makes of what is asked for
-// under the dirty names, and reports whether that is under way now.
+// adjust asks a provider that implements [provider.Adjuster] what it stores for the dirty
+// names, and reports whether it has started to do so.
 func (p *Publisher) adjust(z *zone) bool {
 	adjuster, ok := p.Provider.(provider.Adjuster)
 	if !ok {
@@ -41,7 +41,8 @@ func (p *Publisher) adjust(z *zone) bool {
 		}
 		return func() { p.adjusted(z, names, got, err) }
 	})
-	// A name that is touched meanwhile loses its entry, and is asked about again.
+	// touch removes the entry of a name that changes meanwhile, so that it is asked about
+	// again.
 	for _, name := range names {
 		z.wanted[name] = nil
 	}
@@ -59,7 +60,7 @@ func (p *Publisher) adjusted(z *zone, names []string, got []*dns.RecordSet, err 
 	}
 	asked := map[string]bool{}
 	for _, name := range names {
-		// A name that was touched meanwhile has lost its entry.
+		// A name that was touched meanwhile has no entry any more.
 		_, asked[name] = z.wanted[name]
 	}
 	for _, r := range got {
@@ -78,13 +79,12 @@ func unique(records []*dns.RecordSet) []*dns.RecordSet {
 	return slices.Collect(maps.Values(last))
 }
 
-// stillMarked returns the deletions of markers under a name that are somebody else's, of those
-// that have not been made yet.
+// stillMarked returns the deletions in z.disowned for a name that have not been made yet.
 func (p *Publisher) stillMarked(z *zone, name string) []dns.Change {
 	var left []dns.Change
 	for _, c := range z.disowned[name] {
 		key := c.Old.Key()
-		there := p.land.lookup(key.Name)
+		there := p.zones.lookup(key.Name)
 		if i := slices.IndexFunc(there, func(r *dns.RecordSet) bool { return r.Key() == key }); i >= 0 && sameTexts(there[i].Targets, c.Old.Targets) {
 			left = append(left, dns.Change{Old: there[i]})
 		}
@@ -95,12 +95,12 @@ func (p *Publisher) stillMarked(z *zone, name string) []dns.Change {
 	return left
 }
 
-// admits reports whether the user and the provider want a name managed.
+// admits reports whether both the user and the provider want a name managed.
 func (p *Publisher) admits(name string) bool {
-	return p.Domains.Match(name) && (p.land.filter == nil || p.land.filter.Match(name))
+	return p.Domains.Match(name) && (p.zones.filter == nil || p.zones.filter.Match(name))
 }
 
-// planDirty plans the dirty names of a zone, and queues what is to be changed.
+// planDirty plans the dirty names of a zone and queues their changes.
 func (p *Publisher) planDirty(z *zone, now time.Time) {
 	_, adjusts := p.Provider.(provider.Adjuster)
 	names := slices.Sorted(maps.Keys(z.dirty))
@@ -110,7 +110,7 @@ func (p *Publisher) planDirty(z *zone, now time.Time) {
 		case !p.admits(name):
 			z.drop(name)
 		case adjusts && !ok:
-			// It was touched while it was being adjusted, and is asked about next.
+			// The name was touched while it was being adjusted. It is asked about next.
 			continue
 		case adjusts:
 			p.planName(z, name, wanted)
@@ -123,7 +123,7 @@ func (p *Publisher) planDirty(z *zone, now time.Time) {
 	overdrawn := p.overdrawn(z, now)
 	for name, g := range z.budget.wanted {
 		_, planned := slices.BinarySearch(names, name)
-		if z.jail[name] != nil && z.jail[name].until.After(now) && !planned {
+		if z.postponed[name] != nil && z.postponed[name].until.After(now) && !planned {
 			continue
 		}
 		if overdrawn && !z.budget.permits(name) {
@@ -134,14 +134,14 @@ func (p *Publisher) planDirty(z *zone, now time.Time) {
 	p.Metrics.zone(z)
 }
 
-// drop forgets what was planned for a name.
+// drop removes what was planned for a name.
 func (z *zone) drop(name string) {
 	z.queue.put(group{name: name})
 	z.budget.note(group{name: name})
 	delete(z.gated, name)
 }
 
-// planName plans one name and queues what is to be changed.
+// planName plans one name and queues its changes.
 func (p *Publisher) planName(z *zone, name string, wanted []*dns.RecordSet) {
 	if unmark := p.stillMarked(z, name); len(unmark) > 0 {
 		z.budget.note(group{name: name})
@@ -159,7 +159,7 @@ func (p *Publisher) planName(z *zone, name string, wanted []*dns.RecordSet) {
 	}
 	delete(z.gated, name)
 	if err := p.unmarkable(out.Changes); err != nil {
-		p.imprison(z, group{name: name, changes: out.Changes}, err)
+		p.postpone(z, group{name: name, changes: out.Changes}, err)
 		z.budget.note(g)
 		return
 	}
@@ -174,14 +174,14 @@ func (p *Publisher) planName(z *zone, name string, wanted []*dns.RecordSet) {
 	z.budget.note(g)
 }
 
-// marking is an owner whose markers have names that are known beforehand.
+// marking is an owner that knows the name of a marker in advance.
 type marking interface {
-	// MarkerName returns the name of the marker of a record set, "" for none.
+	// MarkerName returns the name of the marker of a record set, or "" if it has none.
 	MarkerName(name, recordType string) string
 }
 
-// unmarkable returns why what is to be created can't be owned, nil if it can: its marker would
-// be where the provider can't have it.
+// unmarkable returns an error if a record set is to be created whose marker the provider can't
+// have.
 func (p *Publisher) unmarkable(changes []dns.Change) error {
 	o, ok := p.Owner.(marking)
 	if !ok {
@@ -191,24 +191,24 @@ func (p *Publisher) unmarkable(changes []dns.Change) error {
 		if c.Old != nil {
 			continue
 		}
-		if marker := o.MarkerName(c.New.Name, c.New.Type); marker != "" && !p.land.holds(dns.Canonical(marker)) {
+		if marker := o.MarkerName(c.New.Name, c.New.Type); marker != "" && !p.zones.holds(dns.Canonical(marker)) {
 			return outside(marker)
 		}
 	}
 	return nil
 }
 
-// collector is an owner whose markers are in the zones, and who knows when one is of no use.
+// collector is an owner with markers in the zones that can tell when one is useless.
 type collector interface {
-	// Orphan reports whether a marker is ours and describes nothing that exists.
+	// Orphan reports whether a marker is ours and describes no record set that exists.
 	Orphan(zone func(name string) []*dns.RecordSet, marker *dns.RecordSet) bool
 	// Unmark returns the deletions of our markers of a record set.
 	Unmark(zone owner.Lookup, r *dns.RecordSet) []dns.Change
 }
 
-// disown looks at what is there under names where record sets were to be created, and it isn't
-// known whether they were. If there is another one, somebody else was faster: a marker of
-// ours would make it ours.
+// disown handles the record sets in z.attempts, of which it isn't known whether they were
+// created. If the zone has a different record set of the same key, somebody else was faster.
+// Then our marker has to go: it would make the record set ours.
 func (p *Publisher) disown(z *zone) {
 	c, ok := p.Owner.(collector)
 	for name, attempts := range z.attempts {
@@ -220,7 +220,7 @@ func (p *Publisher) disown(z *zone) {
 		for _, attempt := range unique(attempts) {
 			for _, there := range z.mirror.lookup(name) {
 				if there.Key() == attempt.Key() && !dns.SameTargets(there.Targets, attempt.Targets) {
-					unmark = append(unmark, c.Unmark(p.land.lookup, there)...)
+					unmark = append(unmark, c.Unmark(p.zones.lookup, there)...)
 					break
 				}
 			}
@@ -232,12 +232,13 @@ func (p *Publisher) disown(z *zone) {
 	}
 }
 
-// orphanage is how many further listings must show that a marker describes nothing before it
-// is deleted: it may be that its record is just being made.
-const orphanage = 2
+// orphanListings is how many further listings must show that a marker describes nothing before
+// it is deleted. Its record set may just be being created.
+const orphanListings = 2
 
-// orphans returns the deletions of markers that describe nothing, and that nothing is about
-// to be made for: another owner may be waiting for the name.
+// orphans returns the deletions of markers that describe nothing. It returns none if something
+// is about to be created under the name. Such markers may keep another owner from using the
+// name.
 func (p *Publisher) orphans(z *zone, name string, out plan.Outcome) []dns.Change {
 	n := z.mirror.node(name)
 	c, ok := p.Owner.(collector)
@@ -247,11 +248,11 @@ func (p *Publisher) orphans(z *zone, name string, out plan.Outcome) []dns.Change
 	}
 	var changes []dns.Change
 	for _, marker := range n.markers {
-		if c.Orphan(p.land.lookup, marker) {
+		if c.Orphan(p.zones.lookup, marker) {
 			changes = append(changes, dns.Change{Old: marker})
 		}
 	}
-	if seen := z.orphans[name]; len(changes) > 0 && seen < orphanage {
+	if seen := z.orphans[name]; len(changes) > 0 && seen < orphanListings {
 		z.orphans[name] = seen
 		return nil
 	}
@@ -259,17 +260,18 @@ func (p *Publisher) orphans(z *zone, name string, out plan.Outcome) []dns.Change
 	return changes
 }
 
-// countOrphans notes that another listing shows the same, and has names planned that have
-// waited long enough.
+// countOrphans counts a listing for each orphaned marker, and has the names planned that have
+// reached [orphanListings].
 func (z *zone) countOrphans() {
 	for name := range z.orphans {
-		if z.orphans[name]++; z.orphans[name] >= orphanage {
+		if z.orphans[name]++; z.orphans[name] >= orphanListings {
 			z.dirty[name] = struct{}{}
 		}
 	}
 }
 
-// sayConflicts reports who keeps a name from us, once as long as it stays the same.
+// sayConflicts reports what is in the way of a name. It does so again only when the message
+// changes.
 func (p *Publisher) sayConflicts(z *zone, name string, wanted []*dns.RecordSet, out plan.Outcome) {
 	p.Metrics.conflicts(name, out.Conflicts, p.Rules.Owner)
 	message := ""
@@ -277,7 +279,7 @@ func (p *Publisher) sayConflicts(z *zone, name string, wanted []*dns.RecordSet, 
 		message = obstacle(c)
 	}
 	for _, r := range out.Dropped {
-		message = fmt.Sprintf("%s %s can't be beside records of other types: it is left out", r.Type, r.Name)
+		message = fmt.Sprintf("the %s record %s can't stand beside records of other types, so it is not published: ask for one or the other", r.Type, r.Name)
 	}
 	if message == "" {
 		delete(z.conflicts, name)
@@ -293,15 +295,15 @@ func (p *Publisher) sayConflicts(z *zone, name string, wanted []*dns.RecordSet, 
 	}
 }
 
-// obstacle says what keeps a record set from being as it is asked for.
+// obstacle returns the message for a conflict.
 func obstacle(c plan.Conflict) string {
-	there := fmt.Sprintf("%s %s, which is there,", c.Current.Name, c.Current.Type)
+	there := fmt.Sprintf("the zone's %s record %s", c.Current.Type, c.Current.Name)
 	switch foreign := c.ForeignOwner(); {
 	case c.Obstacle == plan.NotDeletable:
-		return there + " is in the way and may not be deleted under the policy: delete it, or use the policy sync"
+		return there + " is in the way, and the policy forbids its deletion: delete it yourself, or give --policy=sync"
 	case foreign == "":
-		return there + " is owned by nobody known, so it is not touched: remove it, or give it an ownership record"
+		return there + " has no known owner and is left alone: delete it, or add an ownership record for it"
 	default:
-		return there + " is owned by " + quote(foreign) + ", so it is not touched: use another name, or remove it there"
+		return there + " belongs to the owner " + quote(foreign) + " and is left alone: use another name, or have that owner remove it"
 	}
 }

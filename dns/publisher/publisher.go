@@ -10,61 +10,64 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// Publisher keeps the zones of one provider. Make one with [New]; Run it, and have it Lead
-// while it may write.
+// Publisher maintains the zones of one provider. Make one with [New] and call Run. It changes
+// zones only while Lead is called.
 type Publisher struct {
 	Config
 	intake *intake
-	// results are what jobs have found, to be run by the loop; terms begin the leading.
+	// results has functions in which jobs hand over their results to the loop. terms has the
+	// terms of Lead.
 	results chan func()
 	terms   chan term
 	jobs    sync.WaitGroup
 
-	// All below belongs to the loop.
+	// The loop owns all fields below.
 
 	sources []sourceState
-	// unresolved are the objects that have never been evaluated without an error.
+	// unresolved are the objects that have never been evaluated without an error, with the
+	// error.
 	unresolved map[desired.Origin]string
-	// statusAt is when it is looked again whether tables can be read.
+	// statusAt is when to check the tables again.
 	statusAt time.Time
-	// departing are the objects of kinds that a cluster may lack that ask for nothing any
-	// more, with the time since when.
+	// departing are objects of optional kinds that have gone, with the time when they went.
 	departing map[desired.Origin]time.Time
-	// pass is when objects were last evaluated; waiting that some have come in since.
+	// pass is when objects were last evaluated; waiting is true when others have come in
+	// since.
 	pass    time.Time
 	waiting bool
 
 	term     *term
 	zoneList zoneList
-	// land is nil until the zones have been listed.
-	land *territory
-	// unverified is true when something was asked for, or changed in a zone, since the records
-	// that are there as they should be were counted.
+	// zones is nil until the zones have been listed.
+	zones *zoneSet
+	// unverified is true when the metric of verified records may be out of date.
 	unverified bool
-	// uncounted is true when metrics don't show yet what objects ask for.
+	// uncounted is true when the metrics of what objects ask for are out of date.
 	uncounted bool
-	// homeless are the names that no zone has.
-	homeless map[string]bool
-	// once is set when the loop is to end as soon as there is nothing left to do.
+	// zoneless are the names that are in no zone of the provider.
+	zoneless map[string]bool
+	// once is set when the loop has to end as soon as there is nothing left to do.
 	once *onceState
 }
 
-// sourceState is how far a source has been read.
+// sourceState is the state of a source.
 type sourceState struct {
-	// read is true once everything in it is known.
+	// read is true once all objects of the source are known.
 	read bool
-	// steady is since when all its tables can be read; zero while one can't.
+	// steady is the time since when all tables of the source can be read; zero while one
+	// can't.
 	steady time.Time
-	// For a source that is polled: when next, whether that is under way, and the last error.
+	// pollAt and polling are for a source that is polled: the time of the next poll, and
+	// whether one is running. err is the last error of any source.
 	pollAt  time.Time
 	polling bool
 	err     error
 }
 
-// term is a time in which this process may write.
+// term is a period in which this process may write.
 type term struct {
 	ctx context.Context
-	// over is closed when nothing of the term is under way any more.
+	// over is closed when all jobs of the term have ended.
 	over chan struct{}
 	jobs *sync.WaitGroup
 }
@@ -82,11 +85,12 @@ func New(c Config) (*Publisher, error) {
 		sources:    make([]sourceState, len(c.Sources)),
 		unresolved: map[desired.Origin]string{},
 		departing:  map[desired.Origin]time.Time{},
-		homeless:   map[string]bool{},
+		zoneless:   map[string]bool{},
 	}, nil
 }
 
-// Run evaluates objects, and writes while Lead is called, until ctx ends. It is called once.
+// Run evaluates objects until ctx ends, and changes zones while Lead is called. It is called
+// once.
 func (p *Publisher) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer p.drain()
@@ -116,8 +120,8 @@ func (p *Publisher) Run(ctx context.Context) error {
 	}
 }
 
-// Lead lets the publisher write until ctx ends, and returns when nothing is under way any
-// more. Run has to be running.
+// Lead lets the publisher change zones until ctx ends. It returns when all its writes have
+// ended. It must be called while Run is running.
 func (p *Publisher) Lead(ctx context.Context) error {
 	t := term{ctx: ctx, over: make(chan struct{}), jobs: new(sync.WaitGroup)}
 	select {
@@ -130,7 +134,7 @@ func (p *Publisher) Lead(ctx context.Context) error {
 	return nil
 }
 
-// ended returns what closes when the present term is at its end.
+// ended returns a channel that is closed at the end of the present term.
 func (p *Publisher) ended() <-chan struct{} {
 	if p.term == nil {
 		return nil
@@ -140,10 +144,10 @@ func (p *Publisher) ended() <-chan struct{} {
 
 func (p *Publisher) begin(t term) {
 	p.term = &t
-	// What another process wrote meanwhile isn't in the mirrors: everything is read again.
-	p.land = nil
+	// Another process may have written meanwhile, so the zones are read again.
+	p.zones = nil
 	p.zoneList = zoneList{}
-	p.homeless = map[string]bool{}
+	p.zoneless = map[string]bool{}
 }
 
 func (p *Publisher) end() {
@@ -155,7 +159,7 @@ func (p *Publisher) end() {
 	}()
 }
 
-// drain waits for what is under way when the loop has ended.
+// drain waits for the jobs that are still running when the loop ends.
 func (p *Publisher) drain() {
 	done := make(chan struct{})
 	go func() {
@@ -174,7 +178,7 @@ func (p *Publisher) drain() {
 	}
 }
 
-// start runs a job beside the loop, and then what it returns in the loop.
+// start runs a job in a goroutine, and then the function that it returns in the loop.
 func (p *Publisher) start(job func() (found func())) {
 	p.jobs.Add(1)
 	go func() {
@@ -183,8 +187,8 @@ func (p *Publisher) start(job func() (found func())) {
 	}()
 }
 
-// startWrite is start for a job that talks to the provider: it belongs to the term, and
-// what it finds after the end of the term is dropped.
+// startWrite is start for a job that talks to the provider. The job belongs to the term; its
+// result is dropped if the term has ended.
 func (p *Publisher) startWrite(limit time.Duration, job func(context.Context) (found func())) {
 	t := p.term
 	t.jobs.Add(1)
@@ -201,18 +205,18 @@ func (p *Publisher) startWrite(limit time.Duration, job func(context.Context) (f
 	})
 }
 
-// work does all that is due, without waiting for anything.
+// work does everything that is due without waiting.
 func (p *Publisher) work(ctx context.Context, now time.Time) {
 	p.pollSources(ctx, now)
 	p.watchTables(now)
 	p.readObjects(now)
-	// Last, as planning does most of the counting.
+	// Planning works out most of the numbers, so they are taken last.
 	defer p.count()
 	if p.term == nil {
 		return
 	}
 	p.listZones(now)
-	for _, z := range p.land.all() {
+	for _, z := range p.zones.all() {
 		p.step(z, now)
 	}
 }
@@ -224,7 +228,7 @@ func (p *Publisher) count() {
 	}
 }
 
-// nextDue returns when there is something to do if nothing happens until then.
+// nextDue returns when there is something to do, if nothing happens before.
 func (p *Publisher) nextDue(now time.Time) time.Time {
 	due := earliest(now.Add(p.Interval), p.statusAt)
 	if p.waiting {
@@ -244,13 +248,13 @@ func (p *Publisher) nextDue(now time.Time) time.Time {
 	if !p.zoneList.busy {
 		due = earliest(due, p.zoneList.due)
 	}
-	for _, z := range p.land.all() {
+	for _, z := range p.zones.all() {
 		due = earliest(due, z.nextDue(due))
 	}
 	return due
 }
 
-// later and earliest return one of two times.
+// later returns the later of two times, and earliest the earlier one.
 func later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
@@ -265,8 +269,8 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// Changed returns what a source has to call for each object that is to be evaluated; it is
-// for the source at this place of [Config.Sources].
+// Changed returns the function that a source calls for each object that has to be evaluated.
+// Place is the index of the source in [Config.Sources].
 func Changed(p func() *Publisher, place int) func(source.Key) {
 	return func(k source.Key) { p().intake.add(place, k) }
 }

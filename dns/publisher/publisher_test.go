@@ -113,7 +113,7 @@ func TestIdle(t *testing.T) {
 func TestDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		foreign, _ := dns.New("foreign.shop.test", "A", 300, "192.0.2.9")
+		foreign := &dns.RecordSet{Name: "foreign.shop.test", Type: "A", TTL: 300, Targets: []string{"192.0.2.9"}}
 		w.byHand(dns.Change{New: foreign})
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.objects.set("f", record(t, "f", "foreign.shop.test", "A", "192.0.2.1"))
@@ -203,7 +203,7 @@ func TestBudget(t *testing.T) {
 			t.Errorf("%d records, want 80: a fifth may go", got)
 		}
 		synctest.Wait()
-		for _, z := range w.publisher.land.all() {
+		for _, z := range w.publisher.zones.all() {
 			if z.mirror.owned != 80 || z.mirror.records["A"] != 80 {
 				t.Errorf("%d owned of %v, want all 80", z.mirror.owned, z.mirror.records)
 			}
@@ -292,13 +292,17 @@ func TestNothingIsDeletedForWhatIsNotKnown(t *testing.T) {
 	})
 }
 
-// Case 192, 193: names outside of the filter of the user, or of the zones, are let alone.
+// Case 34, 35, 192, 193: names outside of the filter of the user, or of the zones, are let
+// alone.
 func TestDomains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.change = func(c *Config) { c.Domains = dns.NewDomainFilter([]string{"in.shop.test"}, nil) }
+		w.change = func(c *Config) {
+			c.Domains = dns.NewDomainFilter([]string{"in.shop.test"}, []string{"ex.in.shop.test"})
+		}
 		w.objects.set("in", record(t, "in", "a.in.shop.test", "A", "192.0.2.1"))
 		w.objects.set("out", record(t, "out", "a.out.shop.test", "A", "192.0.2.1"))
+		w.objects.set("excluded", record(t, "excluded", "a.ex.in.shop.test", "A", "192.0.2.1"))
 		w.objects.set("elsewhere", record(t, "elsewhere", "a.in.shop.test.example", "A", "192.0.2.1"))
 		w.start()
 		defer w.stop()

@@ -6,7 +6,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// group is what is to be changed under one name; a provider gets all of it at once.
+// group is the changes under one name. A provider gets all of them in one call.
 type group struct {
 	name    string
 	changes []dns.Change
@@ -14,11 +14,11 @@ type group struct {
 	orphans []dns.Change
 }
 
-// size returns how many changes there are.
+// size returns the number of changes.
 func (g group) size() int { return len(g.changes) + len(g.orphans) }
 
-// lost returns how many record sets of the zone the group takes away for good: those that
-// another type replaces don't count.
+// lost returns how many record sets the group deletes for good. Nothing is lost if something
+// is created under the same name.
 func (g group) lost() int {
 	lost := 0
 	for _, c := range g.changes {
@@ -32,7 +32,7 @@ func (g group) lost() int {
 	return lost
 }
 
-// withoutLosses returns the group without the deletions.
+// withoutLosses returns the group without its deletions.
 func (g group) withoutLosses() group {
 	var kept []dns.Change
 	for _, c := range g.changes {
@@ -44,8 +44,9 @@ func (g group) withoutLosses() group {
 	return g
 }
 
-// queue holds the groups that wait to be applied, in the order in which they came, one for
-// each name. One that waits in vain for a replacement is known by its number.
+// queue has the groups that wait to be applied, in the order in which they came, one for each
+// name. A group is replaced by giving its name a new number; entries with an older number are
+// skipped.
 type queue struct {
 	groups map[string]queued
 	order  []queued
@@ -59,7 +60,7 @@ type queued struct {
 
 func newQueue() queue { return queue{groups: map[string]queued{}} }
 
-// put makes g the group of its name; a group without changes only removes the one before.
+// put replaces the group of a name. A group without changes only removes it.
 func (q *queue) put(g group) {
 	delete(q.groups, g.name)
 	if g.size() == 0 {
@@ -74,11 +75,11 @@ func (q *queue) put(g group) {
 	q.order = append(q.order, entry)
 }
 
-// ready reports whether a group waits.
+// ready reports whether the queue has a group.
 func (q *queue) ready() bool { return len(q.groups) > 0 }
 
-// take removes groups from the head: at most names of them, with at most changes in all,
-// but one at least if there is any. Zero is no limit.
+// take removes groups from the head: at most names groups with at most changes changes in all,
+// but at least one group. Zero means no limit.
 func (q *queue) take(names, changes int) []group {
 	var taken []group
 	count := 0

@@ -59,7 +59,7 @@ func TestUnreadableSource(t *testing.T) {
 		things.set(kube.Waiting, kube.Forbidden)
 		time.Sleep(3 * statusEvery)
 		w.expectZone("a.shop.test A 192.0.2.1")
-		if said := w.said(); len(said) != 2 || said[1] != "SourceNotRead FailedSync  source service: thing can't be read: forbidden: ; what it said before stays" {
+		if said := w.said(); len(said) != 2 || said[1] != "SourceNotRead FailedSync  source service: thing can't be read: forbidden: ; its records stay as they are" {
 			t.Errorf("notices: %q", said)
 		}
 		w.stop()

@@ -9,71 +9,74 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// zoneKey tells zones apart: providers differ in which of the two is unique.
+// zoneKey identifies a zone. With some providers only the ID is unique, with others only the
+// name.
 type zoneKey struct{ id, name string }
 
 func keyOf(z dns.Zone) zoneKey { return zoneKey{z.ID, z.Name} }
 
-// zoneList is what is known about which zones there are.
+// zoneList is the state of listing the zones.
 type zoneList struct {
 	busy bool
 	due  time.Time
 	trouble
 }
 
-// zone is one zone of the provider, and what is to be done in it.
+// zone is a zone of the provider, with everything that has to be done in it.
 type zone struct {
 	dns.Zone
 	mirror *mirror
-	// dirty are the names to be planned; queue those that were, with their changes.
+	// dirty are the names to be planned; queue has the changes of names that were planned.
 	dirty map[string]struct{}
 	queue queue
-	// wanted is what the provider makes of what is asked for, under names that are dirty; empty
-	// for a provider that isn't a provider.Adjuster.
+	// wanted is what a [provider.Adjuster] stores for the dirty names. It is empty for other
+	// providers.
 	wanted map[string][]*dns.RecordSet
-	// gated are the names of which something is held back because not everything is known;
-	// jail are those whose changes failed.
-	gated map[string]struct{}
-	jail  map[string]*jailed
+	// gated are the names whose changes wait until more is known; postponed are those whose
+	// changes failed.
+	gated     map[string]struct{}
+	postponed map[string]*postponed
 	// orphans are the names with markers that describe nothing, with the number of listings
-	// that have shown it.
+	// that have shown this.
 	orphans map[string]int
-	// attempts are the record sets that may have been created or not, by name; disowned are the
-	// deletions of markers that turned out to be of somebody else's.
+	// attempts has, by name, the record sets of which it isn't known whether they were
+	// created. disowned has the deletions of markers of ours that describe record sets of
+	// somebody else.
 	attempts map[string][]*dns.RecordSet
 	disowned map[string][]dns.Change
-	// conflicts are the names that somebody else keeps from us, with what was said of them.
+	// conflicts are the names that somebody else has, with the message about it.
 	conflicts map[string]string
 	budget    ledger
 
-	// busy is true while a job for the zone is under way.
+	// busy is true while a job for the zone is running.
 	busy bool
-	// known is false until the zone was read, and after an error that leaves open what it
-	// has; verifyAt is when it is read again at the latest.
+	// known is true when the mirror has what the zone has: not before it was read, and not
+	// after an error with an unknown outcome. verifyAt is when to read the zone again.
 	known  bool
 	listed bool
-	// fresh is true from a listing until it is known whether there is anything to do.
+	// fresh is true after a listing, until it is known whether there is anything to do.
 	fresh    bool
 	verifyAt time.Time
-	// reading and writing are what went wrong with either; applyAt is the provider's pace.
+	// reading and writing are the failures of reading and of writing; applyAt is when the
+	// provider allows the next batch.
 	reading, writing trouble
 	applyAt          time.Time
-	// limit is how many names go into a batch, less after one was rejected; 0 is no limit.
+	// limit is the most names for a batch. It is lower after a rejection; 0 is no limit.
 	limit int
-	// proposed are the names with changes that a dry run left alone.
+	// proposed are the names with changes that a dry run doesn't make.
 	proposed map[string]group
 }
 
-// trouble is what went wrong with an operation, since it last went well.
+// trouble is the failures of an operation since its last success.
 type trouble struct {
 	failures int
-	// retryAt is when it may be tried again.
+	// retryAt is when to try again.
 	retryAt time.Time
 	err     error
 }
 
-// jailed is a name whose changes failed by themselves.
-type jailed struct {
+// postponed is a name whose own changes failed.
+type postponed struct {
 	until    time.Time
 	failures int
 	message  string
@@ -82,7 +85,7 @@ type jailed struct {
 func newZone(z dns.Zone) *zone {
 	return &zone{
 		Zone: z, mirror: newMirror(),
-		wanted: map[string][]*dns.RecordSet{}, dirty: map[string]struct{}{}, queue: newQueue(), gated: map[string]struct{}{}, jail: map[string]*jailed{},
+		wanted: map[string][]*dns.RecordSet{}, dirty: map[string]struct{}{}, queue: newQueue(), gated: map[string]struct{}{}, postponed: map[string]*postponed{},
 		orphans: map[string]int{}, attempts: map[string][]*dns.RecordSet{}, disowned: map[string][]dns.Change{},
 		conflicts: map[string]string{}, proposed: map[string]group{}, budget: newLedger(),
 	}
@@ -91,11 +94,11 @@ func newZone(z dns.Zone) *zone {
 // touch has a name planned again.
 func (z *zone) touch(name string) {
 	z.dirty[name] = struct{}{}
-	delete(z.jail, name)
+	delete(z.postponed, name)
 	delete(z.wanted, name)
 }
 
-// nextDue returns when the zone wants to be looked at, or the latest time given.
+// nextDue returns when there is something to do in the zone, or latest if that is earlier.
 func (z *zone) nextDue(latest time.Time) time.Time {
 	if z.busy {
 		return latest
@@ -106,13 +109,13 @@ func (z *zone) nextDue(latest time.Time) time.Time {
 	} else if len(z.dirty) > 0 || z.queue.ready() {
 		due = earliest(due, later(z.applyAt, z.writing.retryAt))
 	}
-	for _, j := range z.jail {
+	for _, j := range z.postponed {
 		due = earliest(due, j.until)
 	}
 	return earliest(latest, later(due, z.reading.retryAt))
 }
 
-// step starts what is due in a zone, if anything is.
+// step starts what is due in a zone.
 func (p *Publisher) step(z *zone, now time.Time) {
 	if z.busy || now.Before(z.reading.retryAt) {
 		return
@@ -121,7 +124,7 @@ func (p *Publisher) step(z *zone, now time.Time) {
 		p.listRecords(z)
 		return
 	}
-	for name, j := range z.jail {
+	for name, j := range z.postponed {
 		if !now.Before(j.until) {
 			z.dirty[name] = struct{}{}
 			j.until = now.Add(p.Interval)
@@ -149,8 +152,7 @@ func (p *Publisher) step(z *zone, now time.Time) {
 	}
 }
 
-// verify counts the record sets that are asked for and there, after a look at a zone that
-// found that something has changed.
+// verify counts the record sets that are asked for and that the zones have.
 func (p *Publisher) verify() {
 	if !p.unverified {
 		return
@@ -158,7 +160,7 @@ func (p *Publisher) verify() {
 	p.unverified = false
 	there := map[string]int{}
 	for name := range p.Desired.Names() {
-		z := p.land.zoneOf(name)
+		z := p.zones.zoneOf(name)
 		if z == nil {
 			continue
 		}
@@ -171,12 +173,12 @@ func (p *Publisher) verify() {
 	p.Metrics.verified(there)
 }
 
-// touch has a name planned again in the zone that has it.
+// touch has a name planned again in its zone.
 func (p *Publisher) touch(name string) {
-	if p.land == nil {
+	if p.zones == nil {
 		return
 	}
-	if z := p.land.zoneOf(name); z != nil {
+	if z := p.zones.zoneOf(name); z != nil {
 		z.touch(name)
 		return
 	}
@@ -186,14 +188,14 @@ func (p *Publisher) touch(name string) {
 func (p *Publisher) noZone(name string) {
 	wanted := p.Desired.Want(name)
 	if len(wanted) == 0 || !p.Domains.Match(name) {
-		delete(p.homeless, name)
+		delete(p.zoneless, name)
 		return
 	}
-	if p.homeless[name] {
+	if p.zoneless[name] {
 		return
 	}
-	p.homeless[name] = true
-	const message = "no zone of the provider has this name: create the zone, or look at the zone filters"
+	p.zoneless[name] = true
+	const message = "the name is in no zone of the provider: create the zone, or change the zone filters"
 	p.Log.Warn("Can't publish a record", "record", name, "err", message)
 	p.Notify(Notice{Objects: objectsOf(wanted), Record: wanted[0], Action: ActionFailed, Reason: ReasonError, Message: message})
 }
@@ -210,8 +212,7 @@ func objectsOf(records []*dns.RecordSet) []dns.Object {
 	return objects
 }
 
-// troubled has an operation wait for a while after an error that says nothing about single
-// records.
+// troubled delays an operation after an error that isn't about a single record.
 func (p *Publisher) troubled(t *trouble, operation string, err error) {
 	t.retryAt = time.Now().Add(backoff(t.failures, p.Interval))
 	t.failures++
@@ -225,7 +226,7 @@ func (p *Publisher) untroubled(t *trouble, operation string) {
 	*t = trouble{}
 }
 
-// providerFailed counts an error of the provider, and says it when it is a new one.
+// providerFailed counts an error of the provider, and reports it if it is a new one.
 func (p *Publisher) providerFailed(last *error, operation string, err error) {
 	p.Metrics.registryErrors.Inc()
 	if p.once != nil {
@@ -242,7 +243,7 @@ func (p *Publisher) providerFailed(last *error, operation string, err error) {
 	*last = err
 }
 
-// backoff returns how long to wait after a number of failures before the present one.
+// backoff returns how long to wait after a failure, given the number of failures before it.
 func backoff(failures int, most time.Duration) time.Duration {
 	return min(firstBackoff<<min(failures, 20), max(most, firstBackoff))
 }

@@ -8,44 +8,47 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Annotations are what the annotations of an object say about records (spec/dns.md §6.1).
-// Values are shared and must not be changed.
+// Annotations are the values of an object's annotations about records (spec/dns.md §6.1). They
+// are shared and must not be changed.
 type Annotations struct {
-	// Hostnames and InternalHostnames are names as written, without spaces; they may end with a dot.
+	// Hostnames and InternalHostnames are names as they are written, without spaces. They may
+	// end with a dot.
 	Hostnames, InternalHostnames []string
-	// Targets take the place of those that the object would have; none when the annotation is
-	// absent or empty. They don't end with a dot.
+	// Targets replace those that the object would have. There are none when the annotation is
+	// missing or empty. They don't end with a dot.
 	Targets []string
 	// TTL is in seconds; zero is none.
 	TTL int64
-	// Access is what service NodePort publishes: public, private, or anything else.
+	// Access says which addresses a NodePort Service publishes: public, private, or anything
+	// else.
 	Access string
-	// EndpointsType is what a headless service publishes: NodeExternalIP, HostIP, or
-	// anything else.
+	// EndpointsType says which addresses a headless Service publishes: NodeExternalIP, HostIP,
+	// or anything else.
 	EndpointsType string
-	// Ingress is "name" or "namespace/name" of the Ingress that has the targets.
+	// Ingress is the "name" or "namespace/name" of the Ingress whose addresses are the
+	// targets.
 	Ingress string
-	// HostnameSource is the annotation ingress-hostname-source, in lower case.
+	// HostnameSource is the value of the annotation ingress-hostname-source, in lower case.
 	HostnameSource string
-	// SetIdentifier and Properties are for providers. Properties are sorted by name.
+	// SetIdentifier and Properties are settings for providers. Properties are sorted by name.
 	SetIdentifier string
 	Properties    []dns.Property
-	// Problems are values that can't be used. Their Object is zero.
+	// Problems are the values that can't be used. Their Object is empty.
 	Problems []dns.Problem
 }
 
-// noAnnotations is shared by all objects without any that count.
+// noAnnotations is shared by all objects without such annotations.
 var noAnnotations = &Annotations{}
 
-// annotation is one of ours: its name, and its key with the prefix.
+// annotation is an annotation about records: its key, and its name without the prefix.
 type annotation struct {
 	name, key, value string
-	// rank is which prefix it has.
+	// rank is the position of its prefix.
 	rank int
 }
 
-// ReadAnnotations reads the annotations under prefixes, of which the first counts where
-// there are several of a name. It never returns nil.
+// ReadAnnotations reads the annotations with these prefixes. If an annotation is there with
+// several prefixes, the first prefix counts. It never returns nil.
 func ReadAnnotations(all map[string]string, prefixes []string) *Annotations {
 	var ours []annotation
 	for key, value := range all {
@@ -110,16 +113,17 @@ func (r *Annotations) readTTL(a annotation) {
 	r.TTL = ttl
 }
 
-// cloudflareNames are the annotations for Cloudflare, whose properties have the whole key.
+// cloudflareNames are the annotations for Cloudflare. The names of their properties are the
+// whole keys.
 var cloudflareNames = []string{
 	"cloudflare-proxied", "cloudflare-custom-hostname", "cloudflare-region-key", "cloudflare-record-comment", "cloudflare-tags",
 }
 
-// propertyOf returns the property that an annotation stands for.
+// propertyOf returns the property for an annotation.
 func propertyOf(a annotation) (dns.Property, bool) {
 	switch {
 	case a.name == dns.PropertyAlias:
-		// Any other value is as good as none (spec/dns.md §1.6).
+		// Any other value counts as none (spec/dns.md §1.6).
 		known := []dns.Alias{dns.AliasTrue, dns.AliasA, dns.AliasAAAA}
 		return dns.Property{Name: a.name, Value: a.value}, slices.Contains(known, dns.Alias(a.value))
 	case a.name == dns.PropertyRecordType:
@@ -137,8 +141,8 @@ func propertyOf(a annotation) (dns.Property, bool) {
 	return dns.Property{}, false
 }
 
-// SplitList returns the elements of a list with commas, without any spaces; it drops
-// empty ones.
+// SplitList returns the elements of a list that is separated by commas, without spaces and
+// without empty elements.
 func SplitList(text string) []string {
 	var list []string
 	for element := range strings.SplitSeq(strings.ReplaceAll(text, " ", ""), ",") {

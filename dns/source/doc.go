@@ -1,22 +1,24 @@
 // Package source is what the sources of records have in common: what a [Source] is, the
 // settings and annotations that several kinds read, and templates.
 //
-// A source makes record sets of the objects of one kind, its own, looking at others that
-// those depend on. It has a package below this one and a line in dns/plugins. It reads
-// objects from tables of package kube, of which the process has one watch for each kind,
-// keeps of an object only what it needs, and says which of its objects have to be
-// evaluated again when something changes. The publisher keeps what came of the others.
+// A source makes record sets from the objects of one kind, its own, and may look at other
+// objects that those depend on. It has a package below this one and a line in dns/plugins. It
+// reads objects from tables of package kube, which share one watch for each kind, and keeps of
+// each object only what it needs. It says which of its objects have to be evaluated again when
+// something changes. The publisher keeps the results of the others.
 //
-// A source's Trim calls [Reader.Read], which selects objects and reads their annotations;
-// its tables call [Notify] and [NotifyAll]; its Evaluate makes records with an [Origin] and
-// [Templates]. Packages ingress (nothing else to look at) and pod (an index) are examples.
+// In a source, Trim calls [Reader.Read], which selects objects and reads their annotations.
+// The tables call [Notify] and [NotifyAll]. Evaluate makes records with an [Origin] and
+// [Templates]. Package ingress is an example without other objects, package pod one with an
+// index. What ExternalDNS does with informers (spec/dns.md §7), kube does: trimming, indexes
+// and handlers are options of a table.
 //
-// The patterns of informers of ExternalDNS (spec/dns.md §7) are those of kube: trimming,
-// indexes and handlers are options of a table, which is complete before it is filled.
+// Read it in this order: source.go, settings.go, object.go, annotations.go, records.go,
+// tables.go; nodes.go for addresses of Nodes; templates.go, functions.go and view.go for
+// templates.
 //
 // # Concurrency
 //
-// A source is made once. Handlers of its tables run on the goroutines of the tables and
-// only call [Input.Changed]; Evaluate and Poll are called by the publisher, from one
-// goroutine at a time, while tables change.
+// Handlers of tables run on the goroutines of the tables and only call [Input.Changed]. The
+// publisher calls Evaluate and Poll from one goroutine at a time, while tables change.
 package source

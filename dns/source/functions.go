@@ -10,7 +10,8 @@ import (
 	"text/template"
 )
 
-// foreignNames are the sources of ExternalDNS, of which a template may ask here too.
+// foreignNames are the sources of ExternalDNS, whose names the template function isSource accepts
+// beside those of Signpost.
 var foreignNames = []string{
 	"service", "ingress", "node", "pod",
 	"gateway-httproute", "gateway-grpcroute", "gateway-tlsroute", "gateway-tcproute", "gateway-udproute",
@@ -19,8 +20,8 @@ var foreignNames = []string{
 	"f5-virtualserver", "f5-transportserver",
 }
 
-// functions returns the functions that templates have beside Go's own (spec/dns.md §6.12),
-// for a source that is one of several.
+// functions returns the functions of templates, beside those of Go (spec/dns.md §6.12), for a
+// source that is one of several.
 func functions(source string, sources []string) template.FuncMap {
 	return template.FuncMap{
 		"contains":   strings.Contains,
@@ -36,7 +37,7 @@ func functions(source string, sources []string) template.FuncMap {
 		"isSource": func(name string) (bool, error) {
 			name = strings.ToLower(name)
 			if name != source && !slices.Contains(foreignNames, name) && !slices.Contains(sources, name) {
-				return false, fmt.Errorf("no source has the name %q; use one that --source takes", name)
+				return false, fmt.Errorf("there is no source %q; use a name that --source takes", name)
 			}
 			return name == source, nil
 		},
@@ -48,7 +49,7 @@ func isAddress(text string, family func(netip.Addr) bool) bool {
 	return err == nil && a.Zone() == "" && family(a)
 }
 
-// hasKey reports whether a map has a key; no value is a map without any.
+// hasKey reports whether a map has a key. Nil counts as an empty map.
 func hasKey(m any, key string) (bool, error) {
 	v := reflect.ValueOf(m)
 	if !v.IsValid() {
@@ -60,7 +61,7 @@ func hasKey(m any, key string) (bool, error) {
 	return v.MapIndex(reflect.ValueOf(key).Convert(v.Type().Key())).IsValid(), nil
 }
 
-// fromJSON returns nil for what isn't JSON.
+// fromJSON returns the value of a JSON text, or nil if the text isn't JSON.
 func fromJSON(text string) any {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {

@@ -31,21 +31,17 @@ func AddressesOf(node *corev1.Node) NodeAddresses {
 	return a
 }
 
-// Public returns the external addresses; together with the internal ones of IPv6, if
-// those are exposed; the internal ones when no address is external.
-func (a NodeAddresses) Public(exposeInternalIPv6 bool) []string {
-	switch {
-	case len(a.External) == 0:
-		return a.Internal
-	case exposeInternalIPv6:
-		return slices.Concat(a.External, a.InternalIPv6())
-	default:
+// Public returns the addresses of a Node that are reached from outside of the cluster: the
+// external ones and, with ExposeInternalIPv6, the internal ones of IPv6.
+func (s Settings) Public(a NodeAddresses) []string {
+	if !s.ExposeInternalIPv6 {
 		return a.External
 	}
+	return slices.Concat(a.External, a.InternalIPv6())
 }
 
-// InternalIPv6 returns the internal addresses that are of IPv6: those are often reached
-// from everywhere.
+// InternalIPv6 returns the internal addresses that are IPv6. These can often be reached from
+// everywhere.
 func (a NodeAddresses) InternalIPv6() []string {
 	var list []string
 	for _, text := range a.Internal {
@@ -56,8 +52,8 @@ func (a NodeAddresses) InternalIPv6() []string {
 	return list
 }
 
-// NodeForm is the form for tables of Nodes with addresses. With templates it has all
-// that a Node has.
+// NodeForm returns the form for tables of Nodes that are read for their addresses. With
+// templates it has all fields of a Node.
 func NodeForm(templates *Templates) kube.Form {
 	form := kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NodeList{} })
 	if templates != nil {

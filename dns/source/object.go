@@ -13,25 +13,25 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Subject says what the objects of a source's own kind are.
+// Subject describes the own kind of a source.
 type Subject struct {
 	// Source is the name of the source.
 	Source string
 	// Kind is that of the objects.
 	Kind schema.GroupVersionKind
-	// Label is the first part of the label resource, such as "ingress"; without it the
-	// records have no such label (spec/dns.md §6.2).
+	// Label is the first part of the label resource, such as "ingress". Without it, records
+	// have no such label (spec/dns.md §6.2).
 	Label string
-	// Properties is true when the set identifier and the annotations for providers count.
+	// Properties is true when the annotations for providers are read, and the set identifier.
 	Properties bool
 	// AnyNamespace is true when --namespace doesn't apply.
 	AnyNamespace bool
 }
 
-// Reader reads what the objects of a source's own kind have in common. It may be used
-// from any goroutine.
+// Reader reads what all objects of a source's own kind have in common. It may be used from any
+// goroutine.
 type Reader struct {
-	// Templates are those of the settings, for the source; nil when there are none.
+	// Templates are the templates of the settings, for this source; nil when there are none.
 	Templates *Templates
 
 	settings Settings
@@ -46,28 +46,29 @@ func NewReader(settings Settings, subject Subject) *Reader {
 	return &Reader{Templates: settings.Templates.For(subject.Source), settings: settings, subject: subject}
 }
 
-// Object is what is kept of each object of a source's own kind; a source embeds it in
-// the struct that has the rest.
+// Object is what every source keeps of the objects of its own kind. A source embeds it in a
+// struct with the rest.
 type Object struct {
 	Key Key
 	UID types.UID
-	// Selected is false when the settings exclude the object; there is nothing else then, and
-	// it asks for nothing.
+	// Selected is false when the settings exclude the object. Then the object asks for
+	// nothing, and all other fields but Key are empty.
 	Selected bool
 	// Annotations is not nil when Selected is true.
 	Annotations *Annotations
-	// Unreadable says why the fields of the object can't be read; empty when they can. An
-	// object that is unreadable asks for nothing, and has no other fields.
+	// Unreadable says why the fields of the object can't be read. It is empty if they can. An
+	// unreadable object asks for nothing.
 	Unreadable string
-	// Whole is the object with its kind and API version, when templates need it; otherwise nil.
+	// Whole is the object with its kind and API version if templates need it, and nil
+	// otherwise.
 	Whole runtime.Object
 }
 
-// lastApplied is an annotation that is as large as the object, and of no use to templates.
+// lastApplied is an annotation that is as large as the object and useless in templates.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Read returns what is kept of an object. It is for a kube.Kind's Trim: without
-// templates, nothing of the object but strings is kept.
+// Read returns what is kept of an object. It is for the Trim of a [kube.Kind]. Without
+// templates, only strings of the object are kept.
 func (r *Reader) Read(s kube.Scope, obj interface {
 	metav1.Object
 	runtime.Object
@@ -87,9 +88,9 @@ func (r *Reader) Read(s kube.Scope, obj interface {
 	return read
 }
 
-// ReadFields does what Read does for an object of a kind that has no Go type, and fills the
-// struct fields with what its fields name, as [kube.Fields] does. The struct stays empty
-// when the settings exclude the object.
+// ReadFields is Read for an object of a kind without a Go type. It also fills the struct
+// fields from the object, as [kube.Fields] does. If the settings exclude the object, the
+// struct stays empty.
 func (r *Reader) ReadFields(s kube.Scope, obj *unstructured.Unstructured, fields any) Object {
 	read := r.Read(s, obj)
 	if !read.Selected {
@@ -101,8 +102,8 @@ func (r *Reader) ReadFields(s kube.Scope, obj *unstructured.Unstructured, fields
 	return read
 }
 
-// whole returns a copy of an object for templates. The API server leaves out the kind
-// of each object.
+// whole returns a copy of an object for templates. It sets the kind, which the API server
+// leaves out.
 func (r *Reader) whole(obj runtime.Object) runtime.Object {
 	whole := obj.DeepCopyObject()
 	whole.GetObjectKind().SetGroupVersionKind(r.subject.Kind)
@@ -114,7 +115,7 @@ func (r *Reader) whole(obj runtime.Object) runtime.Object {
 	return whole
 }
 
-// Ref returns the reference to an object that its records and problems have.
+// Ref returns the reference to an object for its records and problems.
 func (r *Reader) Ref(o *Object) dns.Object {
 	return dns.Object{
 		APIVersion: r.subject.Kind.GroupVersion().String(), Kind: r.subject.Kind.Kind,
@@ -122,7 +123,7 @@ func (r *Reader) Ref(o *Object) dns.Object {
 	}
 }
 
-// Origin returns what the records of an object have in common.
+// Origin returns what all records of an object have in common.
 func (r *Reader) Origin(o *Object) Origin {
 	origin := Origin{Object: r.Ref(o), TTL: o.Annotations.TTL}
 	if r.subject.Label != "" {
@@ -134,8 +135,8 @@ func (r *Reader) Origin(o *Object) Origin {
 	return origin
 }
 
-// Hosts returns the names that an object asks for without templates: those in its fields
-// that aren't empty, and those of its annotation, unless the settings ignore that.
+// Hosts returns the names that an object asks for without templates: the given fields that
+// aren't empty, and the names of its annotation, unless the settings ignore that.
 func (r *Reader) Hosts(o *Object, fields ...string) []string {
 	hosts := AppendSet(nil, fields...)
 	if !r.settings.IgnoreHostnameAnnotation {
@@ -144,8 +145,16 @@ func (r *Reader) Hosts(o *Object, fields ...string) []string {
 	return hosts
 }
 
-// Result returns what came of evaluating an object, with what is wrong with its
-// annotations. It merges records. Of an unreadable object that is the reason.
+// ResultOf returns the result for an object whose names all have the same targets: the given
+// names, and those of --fqdn-template.
+func (r *Reader) ResultOf(o *Object, names, targets []string) Result {
+	origin := r.Origin(o)
+	records, err := r.Templates.AddNames(origin.All(names, targets), o, origin, targets)
+	return r.Result(o, records, err)
+}
+
+// Result returns the result of evaluating an object, with merged records and the problems of
+// its annotations. If the object is unreadable, that is the error.
 func (r *Reader) Result(o *Object, records []*dns.RecordSet, err error) Result {
 	if o.Unreadable != "" {
 		err = errors.New(o.Unreadable)

@@ -7,7 +7,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Origin is what the record sets of one object have in common.
+// Origin is what all record sets of one object have in common.
 type Origin struct {
 	Object dns.Object
 	// Resource is the label resource; empty is none.
@@ -17,9 +17,8 @@ type Origin struct {
 	Properties    []dns.Property
 }
 
-// Records returns the record sets of a name: A, AAAA and CNAME, in this order, those of
-// which there are targets (spec/dns.md §1.3). Targets keep their order; one that is there
-// twice counts once.
+// Records returns the record sets of a name: A, AAAA and CNAME in this order, as far as there
+// are targets for them (spec/dns.md §1.3). Targets keep their order; duplicates are dropped.
 func (o Origin) Records(name string, targets []string) []*dns.RecordSet {
 	return dns.ForHostname(name, dns.Hostname{
 		Targets: unique(targets), TTL: o.TTL, Properties: o.Properties, SetIdentifier: o.SetIdentifier,
@@ -27,7 +26,7 @@ func (o Origin) Records(name string, targets []string) []*dns.RecordSet {
 	})
 }
 
-// RecordSet returns a record set of any type with these targets, as they are.
+// RecordSet returns a record set of any type with these targets.
 func (o Origin) RecordSet(name, recordType string, targets []string) *dns.RecordSet {
 	r := &dns.RecordSet{
 		Name: strings.TrimSuffix(name, "."), Type: recordType, Targets: targets, TTL: o.TTL,
@@ -40,7 +39,7 @@ func (o Origin) RecordSet(name, recordType string, targets []string) *dns.Record
 	return r.Normal()
 }
 
-// All returns the record sets of several names that have the same targets.
+// All returns the record sets of several names with the same targets.
 func (o Origin) All(names, targets []string) []*dns.RecordSet {
 	if len(targets) == 0 {
 		return nil
@@ -52,7 +51,7 @@ func (o Origin) All(names, targets []string) []*dns.RecordSet {
 	return sets
 }
 
-// Pairs returns the record sets of pairs: targets of one name are together.
+// Pairs returns the record sets of pairs. All targets of a name are in the same record sets.
 func (o Origin) Pairs(pairs []Pair) []*dns.RecordSet {
 	var names []string
 	targets := map[string][]string{}
@@ -66,8 +65,8 @@ func (o Origin) Pairs(pairs []Pair) []*dns.RecordSet {
 	return sets
 }
 
-// AppendSet appends those of more that aren't empty: the hosts of an object, or the
-// address and the name of a load balancer, of which an entry has one or both.
+// AppendSet appends the texts that aren't empty, such as the address and the name of a load
+// balancer, of which an entry has one or both.
 func AppendSet(list []string, more ...string) []string {
 	for _, text := range more {
 		if text != "" {
@@ -77,7 +76,7 @@ func AppendSet(list []string, more ...string) []string {
 	return list
 }
 
-// unique returns the texts that aren't empty in their order, each once.
+// unique returns the texts that aren't empty, in their order and without duplicates.
 func unique(texts []string) []string {
 	var list []string
 	for _, text := range texts {

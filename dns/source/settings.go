@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// DefaultPrefixes are the prefixes of annotations that are read, the newest first
-// (spec/dns.md §6.1): where an annotation is there under several, the first one counts.
+// DefaultPrefixes are the prefixes of annotations, the newest first (spec/dns.md §6.1). If an
+// annotation is there with several prefixes, the first one counts.
 var DefaultPrefixes = []string{"external-dns.kubernetes.io/", "external-dns.alpha.kubernetes.io/"}
 
 // The values of --compatibility: programs whose annotations are read too.
@@ -22,15 +22,14 @@ const (
 	Kops     = "kops-dns-controller"
 )
 
-// Settings are those that several kinds of source read (spec/dns.md §12). The zero value
-// but for the prefixes is the default of ExternalDNS, where it is not said otherwise.
-// [Options.Settings] makes it of flags.
+// Settings are the settings that several kinds of sources read (spec/dns.md §12). Make them
+// with [Options.Settings].
 type Settings struct {
-	// Namespace is the only one whose objects are used; empty is all.
+	// Namespace is the only namespace whose objects are used; empty stands for all.
 	Namespace string
-	// Annotations and Labels select the objects; nil is all.
+	// Annotations and Labels select objects; nil selects all.
 	Annotations, Labels labels.Selector
-	// Prefixes are those of the annotations to read, in the order in which they count.
+	// Prefixes are the prefixes of annotations, the first one counting most.
 	Prefixes []string
 	// Templates are those of --fqdn-template, --target-template and --fqdn-target-template;
 	// nil when there is none.
@@ -44,9 +43,8 @@ type Settings struct {
 	ExcludeUnschedulable bool
 }
 
-// Selects reports whether the settings let an object of a source's own kind be used: by
-// its namespace, annotations and labels, and by the annotation controller, with which an
-// object is left to another program.
+// Selects reports whether an object of a source's own kind is used, by its namespace,
+// annotations and labels. The annotation controller leaves an object to another program.
 func (s Settings) Selects(obj metav1.Object) bool {
 	annotations := obj.GetAnnotations()
 	switch {
@@ -65,8 +63,8 @@ func (s Settings) Selects(obj metav1.Object) bool {
 	return true
 }
 
-// Options are the flags that several kinds of source read, as the user wrote them. Make
-// them with [NewOptions].
+// Options are the flags that several kinds of sources read, as the user wrote them. Make them
+// with [NewOptions].
 type Options struct {
 	Namespace                     string
 	AnnotationFilter, LabelFilter string
@@ -109,8 +107,8 @@ func (o *Options) Flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.ExcludeUnschedulable, "exclude-unschedulable", o.ExcludeUnschedulable, "leave out nodes that are unschedulable")
 }
 
-// Settings checks the options and returns what they mean. The error has all that is
-// wrong (spec/dns.md §5.4), each under the name of its flag.
+// Settings checks the options and returns the settings. The error names everything that is
+// wrong (spec/dns.md §5.4), each with its flag.
 func (o *Options) Settings() (Settings, error) {
 	s := Settings{
 		Namespace: o.Namespace, Prefixes: o.AnnotationPrefixes, Compatibility: o.Compatibility,

@@ -15,8 +15,8 @@ type Keyed[T any] interface {
 
 func (o *Object) object() *Object { return o }
 
-// Notify makes the table of a source's own objects call changed for each that changes,
-// unless it isn't selected before nor after.
+// Notify makes the table of a source's own objects call changed for each object that changes,
+// unless it was not selected before and isn't now.
 func Notify[T any, P Keyed[T]](changed func(Key)) kube.TableOption[T] {
 	return kube.WithHandler(func(old, new *T) {
 		for _, value := range []*T{new, old} {
@@ -31,13 +31,13 @@ func Notify[T any, P Keyed[T]](changed func(Key)) kube.TableOption[T] {
 	})
 }
 
-// NotifyAll calls changed for some objects of a source's own table, such as those that
-// [kube.Table.ByIndex] returns: those that depend on an object of another kind.
+// NotifyAll calls changed for objects of a source's own table, such as those that
+// [kube.Table.ByIndex] returns, because an object that they depend on has changed.
 //
-// A source keeps an index of its own objects by what they depend on, and the table of the
-// other kind has a handler that looks there under the key of the object, and of what it
-// was before. Both tables change before their handlers run, so that whichever comes
-// later is evaluated with the other.
+// A source has an index of its own objects by what they depend on. The table of the other kind
+// has a handler that looks up this index by the key of the object, and by what the object was
+// before. Both tables change before their handlers run. So whichever object changes later, the
+// evaluation after it sees both.
 func NotifyAll[T any, P Keyed[T]](changed func(Key), objects []*T) {
 	for _, value := range objects {
 		if o := P(value).object(); o.Selected {
@@ -46,8 +46,8 @@ func NotifyAll[T any, P Keyed[T]](changed func(Key), objects []*T) {
 	}
 }
 
-// SelectorKeys returns what an index is to file an object under that selects others of a
-// namespace by their labels: one of the labels. An empty selector selects nothing.
+// SelectorKeys returns the index keys of an object that selects others of a namespace by
+// labels: one of the labels is enough. An empty selector selects nothing.
 func SelectorKeys(namespace string, selector map[string]string) []string {
 	if len(selector) == 0 {
 		return nil
@@ -56,8 +56,8 @@ func SelectorKeys(namespace string, selector map[string]string) []string {
 	return []string{labelKey(namespace, name, selector[name])}
 }
 
-// LabelKeys returns where the selectors that may select an object are in an index that
-// uses [SelectorKeys]. Those found have to be asked: see [Selects].
+// LabelKeys returns the keys under which an index with [SelectorKeys] has all objects that may
+// select an object with these labels. Check each of them with [Selects].
 func LabelKeys(namespace string, labels map[string]string) []string {
 	keys := make([]string, 0, len(labels))
 	for name, value := range labels {
@@ -66,12 +66,12 @@ func LabelKeys(namespace string, labels map[string]string) []string {
 	return keys
 }
 
-// labelKey joins its arguments by a byte that none of them has.
+// labelKey joins its arguments with a byte that none of them has.
 func labelKey(namespace, name, value string) string {
 	return namespace + "\x00" + name + "\x00" + value
 }
 
-// Selects reports whether labels have all of a selector that isn't empty.
+// Selects reports whether labels contain all of a selector. An empty selector selects nothing.
 func Selects(selector, labels map[string]string) bool {
 	for name, value := range selector {
 		if has, ok := labels[name]; !ok || has != value {

@@ -198,15 +198,13 @@ func TestNodeAddresses(t *testing.T) {
 	if diff := cmp.Diff(want, addresses); diff != "" {
 		t.Errorf("addresses (-want +got):\n%s", diff)
 	}
-	if got := addresses.Public(false); !slices.Equal(got, []string{"192.0.2.1"}) {
+	settings := source.Settings{}
+	if got := settings.Public(addresses); !slices.Equal(got, []string{"192.0.2.1"}) {
 		t.Errorf("public addresses are %q", got)
 	}
-	if got := addresses.Public(true); !slices.Equal(got, []string{"192.0.2.1", "2001:db8::1"}) {
+	settings.ExposeInternalIPv6 = true
+	if got := settings.Public(addresses); !slices.Equal(got, []string{"192.0.2.1", "2001:db8::1"}) {
 		t.Errorf("with internal ones of IPv6 they are %q", got)
-	}
-	addresses.External = nil
-	if got := addresses.Public(true); !slices.Equal(got, addresses.Internal) {
-		t.Errorf("without external ones they are %q", got)
 	}
 }
 

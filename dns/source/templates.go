@@ -13,16 +13,15 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Templates are the templates for names and targets (spec/dns.md §6.12). A nil one has
-// no template at all. They may be used from any goroutine.
+// Templates are the templates for names and targets (spec/dns.md §6.12). A nil value has no
+// template. They may be used from any goroutine.
 type Templates struct {
 	names, targets, pairs *templateText
 	combine               bool
 	sources               []string
 }
 
-// TemplateOptions are the flags for templates. The texts of a list count as one, joined
-// with commas.
+// TemplateOptions are the flags for templates. The texts of a list are joined with commas.
 type TemplateOptions struct {
 	// FQDN, Target and FQDNTarget are --fqdn-template, --target-template and
 	// --fqdn-target-template.
@@ -33,13 +32,13 @@ type TemplateOptions struct {
 	Sources []string
 }
 
-// Pair is a name and a target that a template has named together.
+// Pair is a name and a target that --fqdn-target-template returns together.
 type Pair struct {
 	Name, Target string
 }
 
-// ParseTemplates returns nil when there is no template. Its error names the flag and, for
-// several values of one, the first one that is at fault.
+// ParseTemplates returns the templates, or nil if there are none. The error names the flag
+// and, if that has several values, the first faulty one.
 func ParseTemplates(o TemplateOptions) (*Templates, error) {
 	t := &Templates{combine: o.Combine, sources: o.Sources}
 	var names, targets, pairs error
@@ -55,7 +54,7 @@ func ParseTemplates(o TemplateOptions) (*Templates, error) {
 	return t, nil
 }
 
-// For returns the templates as a source uses them: isSource is about that source.
+// For returns the templates for a source. The function isSource compares with its name.
 func (t *Templates) For(source string) *Templates {
 	if t == nil {
 		return nil
@@ -76,7 +75,7 @@ func (t *Templates) HasTargets() bool { return t != nil && t.targets != nil }
 // HasPairs reports whether there is a --fqdn-target-template.
 func (t *Templates) HasPairs() bool { return t != nil && t.pairs != nil }
 
-// Names returns the names that --fqdn-template makes of an object, sorted.
+// Names returns the names that --fqdn-template writes for an object, sorted.
 func (t *Templates) Names(obj runtime.Object) ([]string, error) {
 	if !t.HasNames() {
 		return nil, nil
@@ -84,7 +83,7 @@ func (t *Templates) Names(obj runtime.Object) ([]string, error) {
 	return t.names.list(obj)
 }
 
-// Targets returns the targets that --target-template makes of an object, sorted.
+// Targets returns the targets that --target-template writes for an object, sorted.
 func (t *Templates) Targets(obj runtime.Object) ([]string, error) {
 	if !t.HasTargets() {
 		return nil, nil
@@ -92,8 +91,8 @@ func (t *Templates) Targets(obj runtime.Object) ([]string, error) {
 	return t.targets.list(obj)
 }
 
-// Pairs returns the pairs that --fqdn-target-template makes of an object, sorted. The
-// first colon is between name and target; where one of them is missing, the pair is.
+// Pairs returns the pairs that --fqdn-target-template writes for an object, sorted. Name and
+// target are separated by the first colon. A pair in which one of them is missing is dropped.
 func (t *Templates) Pairs(obj runtime.Object) ([]Pair, error) {
 	if !t.HasPairs() {
 		return nil, nil
@@ -113,8 +112,8 @@ func (t *Templates) Pairs(obj runtime.Object) ([]Pair, error) {
 	return pairs, nil
 }
 
-// AddNames adds to found the record sets of the names of --fqdn-template with these
-// targets, by [Templates.Combine].
+// AddNames adds the record sets of the names of --fqdn-template, with these targets, to found;
+// see [Templates.Combine].
 func (t *Templates) AddNames(found []*dns.RecordSet, o *Object, origin Origin, targets []string) ([]*dns.RecordSet, error) {
 	if !t.HasNames() {
 		return found, nil
@@ -125,7 +124,7 @@ func (t *Templates) AddNames(found []*dns.RecordSet, o *Object, origin Origin, t
 	})
 }
 
-// AddPairs adds to found the record sets of --fqdn-target-template, by [Templates.Combine].
+// AddPairs adds the record sets of --fqdn-target-template to found; see [Templates.Combine].
 func (t *Templates) AddPairs(found []*dns.RecordSet, o *Object, origin Origin) ([]*dns.RecordSet, error) {
 	if !t.HasPairs() {
 		return found, nil
@@ -136,8 +135,8 @@ func (t *Templates) AddPairs(found []*dns.RecordSet, o *Object, origin Origin) (
 	})
 }
 
-// Combine adds to what was found for an object what a template makes of it: when nothing
-// was found, or with --combine-fqdn-annotation. Otherwise it doesn't call made.
+// Combine adds what a template makes to what was found for an object, if nothing was found, or
+// with --combine-fqdn-annotation. Otherwise it doesn't call made.
 func (t *Templates) Combine(found []*dns.RecordSet, made func() ([]*dns.RecordSet, error)) ([]*dns.RecordSet, error) {
 	if t == nil || len(found) > 0 && !t.combine {
 		return found, nil
@@ -149,19 +148,19 @@ func (t *Templates) Combine(found []*dns.RecordSet, made func() ([]*dns.RecordSe
 	return slices.Concat(found, more), nil
 }
 
-// templateText is one template. It is executed on the object as Go knows it and, where
-// that fails, on the object as it is written, when every field has to be there.
+// templateText is one template. It is executed on the Go value of the object. If that fails,
+// it is executed on the object as it is written in JSON, where every field must exist.
 type templateText struct {
 	flag          string
 	typed, strict *template.Template
 }
 
-// hasTemplate reports whether one of the values of a flag isn't empty.
+// hasTemplate reports whether a value of a flag isn't empty.
 func hasTemplate(texts []string) bool {
 	return slices.ContainsFunc(texts, func(s string) bool { return strings.TrimSpace(s) != "" })
 }
 
-// parseTemplate returns nil when there is nothing to parse.
+// parseTemplate returns the template of a flag, or nil if its values are empty.
 func parseTemplate(flag string, texts []string) (*templateText, error) {
 	if !hasTemplate(texts) {
 		return nil, nil
@@ -203,7 +202,8 @@ func (t *templateText) with(functions template.FuncMap) *templateText {
 	return &templateText{flag: t.flag, typed: bind(t.typed), strict: bind(t.strict)}
 }
 
-// list returns the elements of what the template writes, sorted, each once.
+// list returns the elements that the template writes for an object, sorted and without
+// duplicates.
 func (t *templateText) list(obj runtime.Object) ([]string, error) {
 	text, err := t.execute(obj)
 	if err != nil {

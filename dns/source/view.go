@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// viewOf returns an object as templates see it for which the object's Go type won't do:
-// spec and status with the keys of JSON, and on top with the names of Go (spec/dns.md §6.11).
+// viewOf returns an object for templates that can't use its Go type: metadata, spec and status
+// under their keys in JSON, and also under their names in Go (spec/dns.md §6.11).
 func viewOf(obj runtime.Object) (map[string]any, error) {
 	content, err := contentOf(obj)
 	if err != nil {
@@ -40,8 +40,8 @@ func contentOf(obj runtime.Object) (map[string]any, error) {
 	return content, nil
 }
 
-// withGoNames returns a map in which each key can be had by the name that Go would give
-// it, too, unless there is a key of that name. What is no map is as good as an empty one.
+// withGoNames returns a map in which each value is also found under the name that Go has for
+// the key, unless that is a key already. For anything but a map it returns an empty one.
 func withGoNames(part any) map[string]any {
 	fields, _ := part.(map[string]any)
 	named := make(map[string]any, 3*len(fields))
@@ -53,13 +53,13 @@ func withGoNames(part any) map[string]any {
 	return named
 }
 
-// initialisms are the words that Go writes in capitals.
+// initialisms are words that Go writes in upper case.
 var initialisms = []string{
 	"acl", "api", "ascii", "cpu", "css", "dns", "eof", "guid", "html", "http", "https", "id", "ip", "json", "qps", "ram", "rpc",
 	"sla", "smtp", "sql", "ssh", "tcp", "tls", "ttl", "udp", "ui", "uid", "uri", "url", "utf8", "uuid", "vm", "xml",
 }
 
-// goName returns the name of a field that JSON calls key: dnsNames is DNSNames.
+// goName returns the name in Go of a field that is called key in JSON: dnsNames is DNSNames.
 func goName(key string) string {
 	var name strings.Builder
 	for _, word := range words(key) {
@@ -77,7 +77,7 @@ func capitalized(word string) string {
 	return string(unicode.ToUpper(first)) + word[size:]
 }
 
-// words splits a name before its capital letters.
+// words splits a name before its upper-case letters.
 func words(name string) []string {
 	var list []string
 	begin := 0

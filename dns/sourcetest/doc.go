@@ -1,28 +1,25 @@
-// Package sourcetest is what every source of records is tested with.
+// Package sourcetest is the kit with which every source of records is tested.
 //
-// [Run] runs the scenarios of a source: its testdata/*.txtar, with objects as YAML and
-// the records that come of them. A scenario begins with what it shows; its sections are
-// done in their order:
+// [Run] runs the scenarios of a source, which are the files testdata/*.txtar: objects in YAML,
+// and the records that they lead to. A scenario begins with a description. Its sections are
+// carried out in their order:
 //
-//	-- flags --            flags, one on a line; first, if at all
-//	-- apply --            objects: created, or replaced; without a namespace they go to "default"
+//	-- flags --            flags, one on each line; only as the first section
+//	-- apply --            objects to create or replace; without a namespace they go to "default"
 //	-- delete --           objects to delete: "Kind namespace/name", or "Kind name"
-//	-- changed --          the keys that Changed was called with since this was last asked
+//	-- changed --          the keys that Changed was called with since the last such section
 //	-- records --          what all objects ask for, as [Scene.Records] writes it
-//	-- error --            the error of Open, instead of everything but flags
+//	-- error --            the error of Open; then only flags may be another section
 //
-// A name may be followed by a space and anything. With -update the sections "changed",
-// "records" and "error" are written as they turn out: look at them before they are
-// committed.
+// The name of a section may be followed by a space and any text. With -update the sections
+// "changed", "records" and "error" are rewritten: check them before you commit them.
 //
-// The source reads real tables of package kube from the API server of
-// internal/objectserver, which keeps objects in memory and streams them as the real one does. [RunReal] runs a
-// scenario against the real one. Run also checks what is asked of every source:
-// an unknown object asks for nothing, evaluating again gives the same, handlers name
-// each object that comes to ask for something else, and nothing stays once all objects are gone.
-//
-// For tables of cases in Go there is [Open], which returns a [Scene]: sources with
-// flags, objects, and their records as text.
+// The source reads real tables of package kube from the API server of internal/objectserver,
+// which keeps objects in memory. [RunReal] runs a scenario against a real API server. Run
+// checks for every source that an unknown object asks for nothing, that a second evaluation
+// gives the same result, that Changed is called for each object whose records change, and
+// that nothing is left when all objects are deleted. For tables of cases in Go, [Open] returns
+// a [Scene]. Read it in this order: scenario.go, scene.go, world.go, show.go.
 //
 // # Concurrency
 //

@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write what the scenarios of sources turn out to give")
 
-// Run runs each scenario in testdata as a test of its own, and checks of the source what
-// is asked of all. The first of the plugin's Resources is the source's own kind.
+// Run runs each scenario in testdata as a subtest, and checks what it asks of every source.
+// The first of the plugin's Resources is the source's own kind.
 func Run(t *testing.T, plugin source.Plugin) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
@@ -34,9 +34,9 @@ func Run(t *testing.T, plugin source.Plugin) {
 	}
 }
 
-// RunReal runs testdata/<name>.txtar against a real API server. Its objects are in
-// the default namespace of the scenario, or in none; "changed" is not compared, because it
-// isn't known when the source has seen what was done.
+// RunReal runs testdata/<name>.txtar against a real API server. Its objects are in the default
+// namespace of the scenario, or in none. It doesn't compare "changed", because it can't know
+// when the source has seen a change.
 func RunReal(t *testing.T, plugin source.Plugin, cluster *kubetest.Cluster, name string) {
 	t.Helper()
 	archive := parse(t, filepath.Join("testdata", name+".txtar"))
@@ -68,7 +68,7 @@ func parse(t *testing.T, path string) *txtar.Archive {
 	return archive
 }
 
-// scenario is one that is being played.
+// scenario is a scenario that is being run.
 type scenario struct {
 	t       *testing.T
 	plugin  source.Plugin
@@ -90,7 +90,7 @@ func (s *scenario) play() {
 	}
 }
 
-// do does what a section says.
+// do carries out a section.
 func (s *scenario) do(file *txtar.File) error {
 	s.t.Helper()
 	word, _, _ := strings.Cut(file.Name, " ")
@@ -99,7 +99,7 @@ func (s *scenario) do(file *txtar.File) error {
 		s.flags = lines(file.Data)
 		return nil
 	case word == "apply" && s.scene == nil:
-		// These objects are there when the source begins.
+		// These objects exist before the source is opened.
 		return s.world.apply(string(file.Data))
 	case word == "error":
 		_, err := open(s.t, s.plugin, s.world, s.flags)
@@ -168,7 +168,8 @@ func (s *scenario) records(file *txtar.File) {
 	s.compare(file, s.scene.Records())
 }
 
-// compare compares a section with what it has turned out to be, which it becomes with -update.
+// compare compares a section with what was found. With -update it replaces the section
+// instead.
 func (s *scenario) compare(file *txtar.File, got string) {
 	s.t.Helper()
 	if *update && !s.real {

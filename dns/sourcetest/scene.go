@@ -19,15 +19,16 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// patience bounds the wait for a source to have seen what has happened.
+// patience is how long to wait for a source to see a change.
 const patience = 10 * time.Second
 
-// Scene is a source at work.
+// Scene is a running source, and the objects that it reads.
 type Scene struct {
 	t      testing.TB
 	source source.Source
 	world  world
-	// versions return how far each table of the source has come.
+	// versions has a function for each table of the source, which returns the resource version
+	// that the table has reached.
 	versions []func() string
 
 	mu sync.Mutex
@@ -39,14 +40,15 @@ type Scene struct {
 	asked map[source.Key]string
 }
 
-// Open opens a source, without any objects, with flags, among them those that several kinds of source read, and
-// runs it until the test ends. The error is that of the flags or of [source.Config].
+// Open opens a source with flags, and runs it until the test ends. There are no objects yet.
+// The flags may include those that several kinds of sources read. The error is that of the
+// flags or of [source.Config].
 func Open(t testing.TB, plugin source.Plugin, flags ...string) (*Scene, error) {
 	t.Helper()
 	return open(t, plugin, newMemoryWorld(plugin), flags)
 }
 
-// MustOpen is [Open] with objects that are there from the beginning; an error fails the test.
+// MustOpen is [Open] with objects that exist from the beginning. An error fails the test.
 func MustOpen(t testing.TB, plugin source.Plugin, manifests string, flags ...string) *Scene {
 	t.Helper()
 	w := newMemoryWorld(plugin)
@@ -125,7 +127,7 @@ func (s *Scene) changed(k source.Key) {
 	s.told[k], s.unchecked[k], s.ever[k] = true, true, true
 }
 
-// Apply creates objects, or replaces them, and returns when the source has seen that.
+// Apply creates or replaces objects, and returns when the source has seen that.
 func (s *Scene) Apply(manifests string) {
 	s.t.Helper()
 	if err := s.world.apply(manifests); err != nil {
@@ -134,8 +136,8 @@ func (s *Scene) Apply(manifests string) {
 	s.check()
 }
 
-// Delete deletes an object of a kind such as Service or Gateway.networking.istio.io, and
-// returns when the source has seen that.
+// Delete deletes an object, and returns when the source has seen that. The kind is written as
+// Service or Gateway.networking.istio.io.
 func (s *Scene) Delete(kind string, key source.Key) {
 	s.t.Helper()
 	if err := s.world.delete(kind, key); err != nil {
@@ -144,8 +146,8 @@ func (s *Scene) Delete(kind string, key source.Key) {
 	s.check()
 }
 
-// check settles, and checks that the source was told of each object that has come to ask
-// for something else since check was last called.
+// check waits until the source has seen everything. Then it checks that Changed was called for
+// each object whose records are different from those at the last check.
 func (s *Scene) check() {
 	s.t.Helper()
 	s.world.settle(s)
@@ -170,8 +172,8 @@ func (s *Scene) check() {
 	s.asked = asks
 }
 
-// Changed returns the keys that the source was told of since Changed was last called,
-// sorted, a line each.
+// Changed returns the keys that the source called Changed with since the last call of this
+// method, sorted, one on each line.
 func (s *Scene) Changed() string {
 	s.world.settle(s)
 	s.mu.Lock()
@@ -185,8 +187,8 @@ func (s *Scene) Changed() string {
 	return strings.Join(lines, "")
 }
 
-// Evaluate evaluates an object, twice, and checks that both results are the same. The real
-// API server may send changes in between, so there is no check then.
+// Evaluate evaluates an object twice, and checks that both results are the same. It doesn't
+// check that with a real API server, which may send changes in between.
 func (s *Scene) Evaluate(key source.Key) source.Result {
 	s.t.Helper()
 	if !s.world.still() {
@@ -200,7 +202,7 @@ func (s *Scene) Evaluate(key source.Key) source.Result {
 	return first
 }
 
-// plain hides what an error is made of.
+// plain returns an error with the same text that wraps nothing.
 func plain(err error) error {
 	if err == nil {
 		return nil

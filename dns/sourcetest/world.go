@@ -26,27 +26,28 @@ type world interface {
 	config() *rest.Config
 	apply(manifests string) error
 	delete(kind string, key source.Key) error
-	// settle returns when the tables have seen all that was done, if that can be known.
+	// settle returns when the tables have seen everything, if the world can know that.
 	settle(*Scene)
-	// still reports whether nothing changes after settle but by what the test does.
+	// still reports whether after settle nothing changes except by the test itself.
 	still() bool
-	// own returns the keys of all objects of the source's own kind, if that can be known.
+	// own returns the keys of all objects of the source's own kind, if the world can know
+	// them.
 	own() []source.Key
-	// all returns all objects, if they can be known.
+	// all returns all objects, if the world can know them.
 	all() []objectserver.Object
-	// has reports whether an object is of the scene.
+	// has reports whether an object belongs to the scene.
 	has(source.Key) bool
-	// written returns a text in which names are those of the scene.
+	// written replaces names of the world in a text by those of the scene.
 	written(text string) string
 }
 
-// defaultNamespace is where objects go that don't say where they belong.
+// defaultNamespace is the namespace of objects that don't name one.
 const defaultNamespace = objectserver.DefaultNamespace
 
-// memoryWorld is a world of this package.
+// memoryWorld has its objects in an API server in memory.
 type memoryWorld struct {
 	server *objectserver.Server
-	// kind is the source's own.
+	// kind is the source's own kind.
 	kind schema.GroupKind
 }
 
@@ -84,8 +85,8 @@ func (m *memoryWorld) apply(manifests string) error {
 	return nil
 }
 
-// checkFields finds fields that the Go type of an object doesn't have: a test with such a
-// field doesn't test what it seems to.
+// checkFields returns an error for fields that the Go type of an object doesn't have. A test
+// with such a field wouldn't test what it seems to.
 func checkFields(obj *unstructured.Unstructured) error {
 	typed, err := scheme.Scheme.New(obj.GroupVersionKind())
 	if err != nil {
@@ -104,8 +105,8 @@ func (m *memoryWorld) delete(kind string, key source.Key) error {
 	return nil
 }
 
-// settle sends bookmarks and waits until every table has come to them: its handlers have
-// then been told of everything before.
+// settle sends bookmarks and waits until every table has reached them. Then the handlers of
+// the tables have been called for everything before.
 func (m *memoryWorld) settle(s *Scene) {
 	s.t.Helper()
 	if len(s.versions) == 0 {
@@ -139,8 +140,7 @@ func (m *memoryWorld) all() []objectserver.Object { return m.server.Objects() }
 func (m *memoryWorld) has(source.Key) bool        { return true }
 func (m *memoryWorld) written(text string) string { return text }
 
-// realWorld is a namespace of a real API server. It says nothing about when tables have seen
-// what was done.
+// realWorld is a namespace of a real API server. It can't know when tables have seen a change.
 type realWorld struct {
 	t         testing.TB
 	cluster   *kubetest.Cluster
@@ -169,7 +169,7 @@ func (r *realWorld) apply(manifests string) error {
 	return nil
 }
 
-// adopt has an object deleted at the end of the test: it isn't in the namespace.
+// adopt has an object without a namespace deleted at the end of the test.
 func (r *realWorld) adopt(obj *unstructured.Unstructured) {
 	if r.global[obj.GetName()] {
 		return
@@ -196,7 +196,7 @@ func (r *realWorld) delete(kind string, key source.Key) error {
 	return client.Namespace(r.namespace).Delete(context.Background(), key.Name, now)
 }
 
-// resource returns where the API server has the objects of a kind.
+// resource returns the resource under which the API server has the objects of a kind.
 func (r *realWorld) resource(kind schema.GroupKind) (schema.GroupVersionResource, error) {
 	lists, err := r.cluster.Client.Discovery().ServerPreferredResources()
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/signpostd/signpost/dns/provider/webhook"
 )
 
-// operation answers a request. The answer is sent as JSON; nil is that there is none.
+// operation answers a request. The answer is sent as JSON. It is nil if there is none.
 type operation func(ctx context.Context, body io.Reader) (answer any, err error)
 
-// requestError is an error that is the client's fault.
+// requestError is an error in the request.
 type requestError struct{ err error }
 
 // Error implements error.
@@ -23,7 +23,7 @@ func (e requestError) Error() string { return e.err.Error() }
 // Unwrap returns what is wrong with the request.
 func (e requestError) Unwrap() error { return e.err }
 
-// handle returns a handler for the operations of a path, which are known by their methods.
+// handle returns a handler for the operations of a path, by method.
 func (s *Server) handle(operations map[string]operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		run := operations[r.Method]
@@ -44,7 +44,7 @@ func (s *Server) handle(operations map[string]operation) http.HandlerFunc {
 	}
 }
 
-// call runs an operation when it is its turn.
+// call runs an operation when no other one is running.
 func (s *Server) call(ctx context.Context, run operation, body io.Reader) (any, error) {
 	select {
 	case <-s.turn:
@@ -66,11 +66,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, answer any) {
 		return
 	}
 	w.Header().Set("Content-Type", webhook.MediaType)
-	// A client that went away is no concern of ours.
+	// An error means that the client has gone.
 	_, _ = w.Write(text)
 }
 
-// fail answers with an error, whose text is that of the provider.
+// fail answers with an error of the provider, or of the request.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
 	var large *http.MaxBytesError
@@ -92,13 +92,13 @@ func decode(body io.Reader, into any) error {
 	if err := decoder.Decode(into); err != nil {
 		return requestError{err: fmt.Errorf("decode the request: %w", err)}
 	}
-	// Something after the value means that the value is not what it seems.
+	// Data after the value means that the body isn't what it seems to be.
 	switch _, err := decoder.Token(); {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err != nil:
-		return requestError{err: fmt.Errorf("decode the request: behind its end: %w", err)}
+		return requestError{err: fmt.Errorf("decode the request: read what follows the value: %w", err)}
 	default:
-		return requestError{err: errors.New("decode the request: there is something behind its end")}
+		return requestError{err: errors.New("decode the request: something follows the value")}
 	}
 }

@@ -14,15 +14,15 @@ import (
 )
 
 // negotiate answers with the names that the provider can have: those in its zones, or for a
-// provider without zones what its filter says. That a listing failed is an error, because
-// clients keep the answer as long as they live.
+// provider without zones those that its filter passes. If the zones can't be listed, it fails,
+// because clients keep the answer as long as they live.
 func (s *Server) negotiate(ctx context.Context, _ io.Reader) (any, error) {
 	zones, err := s.config.Provider.Zones(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the zones: %w", err)
 	}
 	if len(zones) == 0 {
-		return nil, errors.New("list the zones: the provider has none: create one, or look at the zone filters")
+		return nil, errors.New("list the zones: the provider has none: create one, or change the zone filters")
 	}
 	names := make([]string, 0, 2*len(zones))
 	for _, z := range zones {
@@ -34,7 +34,7 @@ func (s *Server) negotiate(ctx context.Context, _ io.Reader) (any, error) {
 	return dns.NewDomainFilter(names, nil), nil
 }
 
-// filter returns the provider's own filter, if it has one that can be written down.
+// filter returns the filter of the provider, if it has one with a JSON form.
 func (s *Server) filter(ctx context.Context) any {
 	if f, ok := s.config.Provider.(provider.DomainFilterer); ok {
 		if m, ok := f.DomainFilter(ctx).(json.Marshaler); ok {
@@ -61,7 +61,7 @@ func (s *Server) list(ctx context.Context, _ io.Reader) (any, error) {
 	return all, nil
 }
 
-// adjust answers with what the provider makes of record sets.
+// adjust answers with what the provider would store for record sets.
 func (s *Server) adjust(ctx context.Context, body io.Reader) (any, error) {
 	var wanted []*dns.RecordSet
 	if err := decode(body, &wanted); err != nil {
@@ -78,13 +78,13 @@ func (s *Server) adjust(ctx context.Context, body io.Reader) (any, error) {
 		}
 	}
 	if adjusted == nil {
-		// A list without anything in it is not null in JSON.
+		// The JSON of a nil slice would be null.
 		adjusted = []*dns.RecordSet{}
 	}
 	return adjusted, nil
 }
 
-// apply makes changes, those of each zone by themselves.
+// apply makes changes, separately for each zone.
 func (s *Server) apply(ctx context.Context, body io.Reader) (any, error) {
 	var lists dns.ChangeLists
 	if err := decode(body, &lists); err != nil {
@@ -104,8 +104,8 @@ func (s *Server) apply(ctx context.Context, body io.Reader) (any, error) {
 	return nil, s.route(ctx, zones, changes)
 }
 
-// readChanges returns the changes of lists. A pair whose halves have different keys is a
-// deletion and a creation.
+// readChanges returns the changes of lists. It replaces an update whose halves have different
+// keys by a deletion and a creation.
 func readChanges(lists dns.ChangeLists) ([]dns.Change, error) {
 	listed, err := lists.Changes()
 	if err != nil {
@@ -122,7 +122,7 @@ func readChanges(lists dns.ChangeLists) ([]dns.Change, error) {
 	return append(gone, changes...), nil
 }
 
-// route gives each zone its changes. What fails in one zone leaves the others alone.
+// route applies the changes of each zone. A failure in one zone doesn't affect the others.
 func (s *Server) route(ctx context.Context, zones []dns.Zone, changes []dns.Change) error {
 	finder := dns.NewZoneFinder(zones)
 	byZone := map[dns.Zone][]dns.Change{}
@@ -130,9 +130,9 @@ func (s *Server) route(ctx context.Context, zones []dns.Zone, changes []dns.Chan
 	for _, c := range changes {
 		found := finder.FindAll(c.RecordSet().Name)
 		if len(found) == 0 {
-			errs = append(errs, fmt.Errorf("change %s: it is in no zone of the provider", c.RecordSet().Name))
+			errs = append(errs, fmt.Errorf("change %s: the name is in no zone of the provider", c.RecordSet().Name))
 		}
-		// Of a public and a private zone with one name, both have the record sets.
+		// A public and a private zone with the same name both get the change.
 		for _, z := range found {
 			byZone[z] = append(byZone[z], c)
 		}
@@ -143,7 +143,7 @@ func (s *Server) route(ctx context.Context, zones []dns.Zone, changes []dns.Chan
 	return errors.Join(errs...)
 }
 
-// applyIn gives a zone its changes in the numbers that the provider wants.
+// applyIn applies the changes of a zone in batches of the size that the provider wants.
 func (s *Server) applyIn(ctx context.Context, z dns.Zone, changes []dns.Change) error {
 	size, pause := 0, time.Duration(0)
 	if b, ok := s.config.Provider.(provider.Batcher); ok {
@@ -176,8 +176,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// batches divides changes into lists of at most size, zero being any number. Those of one
-// name stay together, also when they are more.
+// batches divides changes into lists of at most size changes; zero is no limit. Changes of one
+// name stay together, even if they are more.
 func batches(changes []dns.Change, size int) [][]dns.Change {
 	if len(changes) == 0 {
 		return nil

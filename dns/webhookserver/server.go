@@ -13,27 +13,26 @@ import (
 	"github.com/signpostd/signpost/dns/provider/webhook"
 )
 
-// DefaultAddress is where a server of the protocol listens usually.
+// DefaultAddress is where a server of the protocol usually listens.
 const DefaultAddress = "127.0.0.1:8888"
 
-// stopTimeout is how long requests may take that are still running when the server is
-// told to stop.
+// stopTimeout is how long running requests may take after the server was told to stop.
 const stopTimeout = 5 * time.Second
 
 // Config says what a [Server] serves, and how.
 type Config struct {
 	Provider provider.Provider
-	// The times that a request may take; zero is any. [DefaultConfig] has those of the
-	// protocol.
+	// ReadTimeout and the other timeouts limit the time of a request; zero is no limit.
+	// [DefaultConfig] has those of the protocol.
 	ReadTimeout, WriteTimeout, ReadHeaderTimeout, IdleTimeout time.Duration
-	// MaxBodySize is the number of bytes that the body of a request may have; zero is any
-	// number.
+	// MaxBodySize is the number of bytes that the body of a request may have; zero is no
+	// limit.
 	MaxBodySize int64
-	// Log takes the errors of the provider and of the HTTP server; nil drops them.
+	// Log is for errors of the provider and of the HTTP server. It may be nil.
 	Log *slog.Logger
 }
 
-// DefaultConfig returns a config with the times and sizes of the protocol.
+// DefaultConfig returns a config with the limits of the protocol.
 func DefaultConfig(p provider.Provider) Config {
 	return Config{
 		Provider:    p,
@@ -48,13 +47,13 @@ type Server struct {
 	config Config
 	// turn has a value while nobody calls the provider.
 	turn chan struct{}
-	// applied is when the provider was last given changes, for those that want pauses. It
-	// belongs to who has the turn.
+	// applied is when changes were last applied, for a provider that wants pauses. It belongs
+	// to whoever has the turn.
 	applied time.Time
 	mux     *http.ServeMux
 }
 
-// New returns a server that doesn't listen yet.
+// New returns a server. It doesn't listen before Run is called.
 func New(c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -67,14 +66,14 @@ func New(c Config) *Server {
 	return s
 }
 
-// Handler returns what answers the requests, without a listener.
+// Handler returns the handler for all requests.
 func (s *Server) Handler() http.Handler { return s.mux }
 
-// Run serves on a listener until ctx ends, then stops within a few seconds. It closes the
-// listener. It returns an error when it can't serve.
+// Run serves on a listener until ctx ends, stops within a few seconds, and closes the
+// listener. The error is that it can't serve.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
-		Handler:           s.mux,
+		Handler:           s.Handler(),
 		ReadTimeout:       s.config.ReadTimeout,
 		WriteTimeout:      s.config.WriteTimeout,
 		ReadHeaderTimeout: s.config.ReadHeaderTimeout,
@@ -87,7 +86,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
 		if server.Shutdown(ctx) != nil {
-			// The connections that are left are closed; there is nobody to tell.
+			// The remaining connections are closed; there is nobody to report an error to.
 			_ = server.Close()
 		}
 	})

@@ -6,17 +6,16 @@
 //	/ping          200 "pong" as long as the process lives
 //	/debug/pprof/  the profiles of net/http/pprof, with [Config.PProf] only
 //
-// and the paths of [Config.Handlers]. Everything else is 404. The paths and the first line of each body are those of
-// Linkerd's controllers (spec/destination.md §1.4), so that probes need no change;
-// the lines after it say what is missing and why.
+// and the paths of [Config.Handlers]; other paths are 404. The paths and the first line of each
+// body are those of Linkerd's controllers (spec/destination.md §1.4), so that probes need no
+// change. The lines below it say what is missing and why.
 //
-// Package main of the command makes one [Server] and runs it from the very start of
-// the process, before anything is synchronised.
+// The command makes one [Server], and runs it from the start of the process on, before anything
+// is synchronised.
 //
 // # Concurrency
 //
-// The handler may be called from any goroutine, and so is the Ready function that it
-// was given. Run is called once.
+// Requests are served concurrently, so Ready is called from any goroutine. Run is called once.
 package admin
 
 import (
@@ -33,8 +32,8 @@ import (
 
 const (
 	readHeaderTimeout = 15 * time.Second
-	// stopTimeout is how long requests may take that are still running when
-	// the server is told to stop. A profile of 30 s is not waited for.
+	// stopTimeout is how long the server waits for running requests when it is told to stop.
+	// It doesn't wait for a profile of 30 s.
 	stopTimeout = 2 * time.Second
 )
 
@@ -48,10 +47,10 @@ type Config struct {
 	// may be nil.
 	Gatherer   prometheus.Gatherer
 	Registerer prometheus.Registerer
-	// Ready says whether the process is ready, and gives lines of detail: what is awaited,
-	// or what it does without. It has to be quick. Nil means always ready.
+	// Ready says whether the process is ready. The details are lines that say what it waits
+	// for or does without. Ready has to be quick. Nil means always ready.
 	Ready func() (ready bool, details []string)
-	// Handlers serve more paths, which have to be others than those of the package.
+	// Handlers serve more paths, which must not be those of the package.
 	Handlers map[string]http.Handler
 	// PProf serves the profiles.
 	PProf bool
@@ -65,8 +64,8 @@ type Server struct {
 	handler http.Handler
 }
 
-// New returns a server that is not listening yet, except on the Listener given. It
-// fails when the Registerer refuses a metric.
+// New returns a server, which doesn't listen yet, except on the given Listener. It fails when the
+// Registerer refuses a metric.
 func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -77,9 +76,6 @@ func New(c Config) (*Server, error) {
 	}
 	return &Server{config: c, handler: h}, nil
 }
-
-// Handler returns what answers the requests, without a listener.
-func (s *Server) Handler() http.Handler { return s.handler }
 
 // Run serves until ctx ends, then stops within a few seconds. It returns an error
 // when it can't listen or serve.
@@ -115,7 +111,7 @@ func (s *Server) listen(ctx context.Context) (net.Listener, error) {
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.config.Address)
 	if err != nil {
-		return nil, fmt.Errorf("listen for admin requests on %s: %w: choose an address that is free", s.config.Address, err)
+		return nil, fmt.Errorf("listen for admin requests on %s: %w: choose a free address", s.config.Address, err)
 	}
 	return l, nil
 }

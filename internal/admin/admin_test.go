@@ -77,23 +77,30 @@ func checkAnswer(t *testing.T, w *httptest.ResponseRecorder, code int, body stri
 	}
 }
 
-func TestRun(t *testing.T) {
+// start runs a server on a listener of its own and returns its URL, what stops it, and what
+// Run returns. The listener is bound when start returns, so that requests wait for Run.
+func start(t *testing.T, c admin.Config) (url string, stop func(), done <-chan error) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := admin.New(admin.Config{Listener: l})
+	c.Listener = l
+	s, err := admin.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	return "http://" + l.Addr().String(), cancel, ended
+}
 
-	// The listener is bound already, so that the request waits for Run if need be.
+func TestRun(t *testing.T) {
+	url, stop, done := start(t, admin.Config{})
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	r, err := client.Get("http://" + l.Addr().String() + "/ping")
+	r, err := client.Get(url + "/ping")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,40 +108,30 @@ func TestRun(t *testing.T) {
 	if r.Body.Close(); err != nil || string(body) != "pong\n" {
 		t.Errorf("/ping: %q, %v", body, err)
 	}
-	cancel()
+	stop()
 	if err := <-done; err != nil {
 		t.Errorf("Run: %v, want no error after the context ended", err)
 	}
 }
 
 func TestRunCuts(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	inside, release := make(chan struct{}), make(chan struct{})
-	s, err := admin.New(admin.Config{Listener: l, Ready: func() (bool, []string) {
+	url, stop, done := start(t, admin.Config{Ready: func() (bool, []string) {
 		close(inside)
 		<-release
 		return true, nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
 	client := &http.Client{Transport: &http.Transport{}}
 	answered := make(chan error, 1)
 	go func() {
-		r, err := client.Get("http://" + l.Addr().String() + "/ready")
+		r, err := client.Get(url + "/ready")
 		if err == nil {
 			r.Body.Close()
 		}
 		answered <- err
 	}()
 	<-inside
-	cancel()
+	stop()
 	if err := <-done; err != nil {
 		t.Errorf("Run: %v, want no error", err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// newHandler returns a multiplexer of its own: importing net/http/pprof registers
-// the profiles on the default one, where nobody must reach them.
+// newHandler returns a multiplexer of its own. Importing net/http/pprof registers the profiles on
+// the default one, which must not be reachable.
 func newHandler(c Config) (http.Handler, error) {
 	metrics, err := metricsHandler(c)
 	if err != nil {
@@ -21,7 +21,7 @@ func newHandler(c Config) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", metrics)
 	mux.HandleFunc("/ready", readyHandler(c.Ready))
-	// /healthz is where the probes of ExternalDNS look.
+	// The probes of ExternalDNS request /healthz.
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "OK") })
 	mux.HandleFunc("/ping", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "pong\n") })
 	for path, handler := range c.Handlers {
@@ -76,6 +76,6 @@ func text(w http.ResponseWriter, code int, body string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(code)
-	// A client that went away is no concern of ours.
+	// An error means that the client has left.
 	_, _ = io.WriteString(w, body)
 }

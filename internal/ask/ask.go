@@ -16,17 +16,17 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-// clock is the form of the times in tables.
+// clock is the layout of times in tables.
 const clock = "15:04:05.000"
 
-// Options are the arguments and flags of the commands that ask a Destination server.
+// Options are the argument and the flags of a command that asks a Destination server.
 type Options struct {
 	Authority, Addr, Token, Output string
 	Watch                          bool
 	Timeout                        time.Duration
 }
 
-// AddFlags adds the flags, with their defaults.
+// AddFlags adds the flags to those of a command, and sets the defaults.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Output = settings.OutputTable
 	flags.StringVar(&o.Addr, "addr", "127.0.0.1:8086", "`address` of the server")
@@ -36,7 +36,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.Timeout, "timeout", 5*time.Second, "how long to wait for the first answer, without --watch")
 }
 
-// OneAuthority checks that the arguments of a command are one authority.
+// OneAuthority refuses all arguments of a command but a single authority.
 func OneAuthority(cmd *cobra.Command, args []string) error {
 	const example = "such as web.emojivoto.svc.cluster.local:80"
 	switch {
@@ -50,8 +50,8 @@ func OneAuthority(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// connect returns a client, which is to be closed. The server is asked directly, as
-// proxies do, and answers of any size are taken.
+// connect returns a connection, which the caller closes. It goes to the server directly, as
+// those of Linkerd's proxies do, and takes answers of any size.
 func (o *Options) connect() (*grpc.ClientConn, error) {
 	if o.Timeout <= 0 {
 		return nil, settings.Usagef("--timeout=%v: must be more than 0s", o.Timeout)
@@ -66,7 +66,7 @@ func (o *Options) connect() (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// asker asks a method, which answers with a stream of Ms, about one authority.
+// asker asks one method of a server about one authority. The answer is a stream of Ms.
 type asker[M any] struct {
 	Options
 	// command is the name of the command, for errors.
@@ -74,15 +74,16 @@ type asker[M any] struct {
 	call    func(context.Context, *pb.GetDestination, ...grpc.CallOption) (grpc.ServerStreamingClient[M], error)
 	printer printer[M]
 	err     io.Writer
-	// quiet is how long nothing may have come for the first answer to be whole, if a
-	// server may send it in several messages. Zero means that it never does.
+	// quiet is for a first answer that may have several messages: it is complete when no
+	// message has come for this long. If quiet is zero, the answer is a single message.
 	quiet time.Duration
-	// backoff is how long to wait before connecting again, after so many failures in a row.
+	// backoff returns how long to wait, after a number of failures in a row, before asking
+	// again.
 	backoff func(failures int) time.Duration
 }
 
-// printer prints what streams bring, in the form that was asked for. It is called by
-// one goroutine.
+// printer prints the messages of streams in the form that was asked for. Only one goroutine
+// calls it.
 type printer[M any] interface {
 	// restart is called before the first message of each watched stream.
 	restart()
@@ -98,7 +99,7 @@ func (a *asker[M]) run(ctx context.Context) error {
 	return a.once(ctx)
 }
 
-// reconnectDelay grows from half a second to ten.
+// reconnectDelay grows from half a second to ten seconds.
 func reconnectDelay(failures int) time.Duration {
 	return min(500*time.Millisecond<<min(failures, 5), 10*time.Second)
 }

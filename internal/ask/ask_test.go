@@ -14,10 +14,12 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/signpostd/signpost/internal/golden"
 )
 
-// scripted is a Destination server that answers the first stream with the first
-// script, and so on; what comes after the last is answered with its last.
+// scripted is a Destination server that plays its first script to the first stream, and so
+// on. It plays the last script to all further streams.
 type scripted struct {
 	pb.UnimplementedDestinationServer
 	scripts []script
@@ -26,12 +28,12 @@ type scripted struct {
 	asked []*pb.GetDestination
 }
 
-// script is one stream: messages, and then its end.
+// script says what a stream brings: messages, and then its end.
 type script struct {
 	updates []*pb.Update
-	// profiles are sent instead by GetProfile.
+	// profiles are what GetProfile sends instead of updates.
 	profiles []*pb.DestinationProfile
-	// holds keeps the stream open until the client ends it.
+	// holds says that the stream stays open until the client ends it.
 	holds bool
 	end   error
 }
@@ -92,18 +94,18 @@ func (s *scripted) serve(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// question runs `signpost get` or `signpost profile` against the scripts. Its clock stands
-// still, and it waits for more only as long as quiet.
+// question asks the scripted server as `signpost get` or `signpost profile` do. Its clock
+// stands still.
 type question struct {
 	Options
 	quiet   time.Duration
 	backoff func(int) time.Duration
 	out     io.Writer
-	// profile asks for a profile.
+	// profile says that the question is about a profile.
 	profile bool
 }
 
-// ask returns what was printed about errors, and how the command ended.
+// ask returns what was printed about errors, and the error that the call returned.
 func (q question) ask(ctx context.Context, t *testing.T, addr string) (string, error) {
 	t.Helper()
 	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -127,7 +129,7 @@ func askWith[M any](ctx context.Context, q question, a *asker[M]) (string, error
 	return errText.String(), err
 }
 
-// until is a writer that calls found once a line with the text has been written.
+// until is a writer that calls found when the text has been written.
 type until struct {
 	written []byte
 	text    string
@@ -142,10 +144,83 @@ func (u *until) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// brokenPipe takes nothing.
+// brokenPipe is a writer that always fails.
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+// onceTest is a question without --watch.
+type onceTest struct {
+	script script
+	output string
+	err    string
+}
+
+// run compares what is printed with a golden file.
+func (tt onceTest) run(t *testing.T, file string, q question) {
+	s := &scripted{scripts: []script{tt.script}}
+	var out bytes.Buffer
+	q.Options, q.out = Options{Output: tt.output, Token: `{"ns":"x"}`, Timeout: time.Minute}, &out
+	_, err := q.ask(t.Context(), t, s.serve(t))
+	if got := messageOf(err); got != tt.err {
+		t.Errorf("error %q, want %q", got, tt.err)
+	}
+	if tt.err == "" {
+		golden.Check(t, file, out.String())
+	} else if out.Len() > 0 {
+		t.Errorf("printed %q besides the error", &out)
+	}
+	asked := s.questions()
+	if len(asked) != 1 || asked[0].GetPath() != "web.emoji.svc.cluster.local:80" || asked[0].GetContextToken() != `{"ns":"x"}` || asked[0].GetScheme() != "k8s" {
+		t.Errorf("asked %v", asked)
+	}
+}
+
+// watchTest is a question with --watch.
+type watchTest struct {
+	scripts []script
+	output  string
+	// text ends the watch; without it an error does.
+	text, err string
+}
+
+// run compares what is printed, errors last, with a golden file.
+func (tt watchTest) run(t *testing.T, file string, q question) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := &until{text: tt.text, found: cancel}
+	if tt.text == "" {
+		out.found = func() {}
+	}
+	s := &scripted{scripts: tt.scripts}
+	q.Options, q.out = Options{Output: tt.output, Watch: true}, out
+	// The delays show how many failures there were in a row, as nanoseconds.
+	q.backoff = func(failures int) time.Duration { return time.Duration(failures) }
+	errLines, err := q.ask(ctx, t, s.serve(t))
+	if got := messageOf(err); got != tt.err {
+		t.Errorf("error %q, want %q", got, tt.err)
+	}
+	golden.Check(t, file, string(out.written)+errLines)
+}
+
+// checkOutputErrors asks with each kind of output, and can print none of it.
+func checkOutputErrors(t *testing.T, command string, q question, s script) {
+	want := command + " web.emoji.svc.cluster.local:80 from SERVER: can't write the output: broken pipe"
+	for name, o := range map[string]Options{
+		"watch": {Watch: true},
+		"json":  {Output: "json", Timeout: time.Minute},
+		"table": {Timeout: time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := q
+			q.Options, q.out = o, brokenPipe{}
+			_, err := q.ask(t.Context(), t, (&scripted{scripts: []script{s}}).serve(t))
+			if got := messageOf(err); got != want {
+				t.Errorf("error %q, want %q", got, want)
+			}
+		})
+	}
+}
 
 func TestReconnectDelay(t *testing.T) {
 	for failures, want := range map[int]time.Duration{0: 500 * time.Millisecond, 1: time.Second, 4: 8 * time.Second, 5: 10 * time.Second, 1000: 10 * time.Second} {

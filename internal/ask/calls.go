@@ -8,7 +8,8 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 )
 
-// Get asks for the endpoints of an authority, and shows them.
+// Get asks for the endpoints of an authority and prints them to out; it prints errors that don't
+// end it to errOut.
 func Get(ctx context.Context, o Options, out, errOut io.Writer) error {
 	conn, err := o.connect()
 	if err != nil {
@@ -27,7 +28,7 @@ func Get(ctx context.Context, o Options, out, errOut io.Writer) error {
 	return a.run(ctx)
 }
 
-// Profile asks for the profile of an authority, and shows it.
+// Profile does the same for the profile of an authority.
 func Profile(ctx context.Context, o Options, out, errOut io.Writer) error {
 	conn, err := o.connect()
 	if err != nil {

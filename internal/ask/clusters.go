@@ -14,16 +14,16 @@ import (
 	"github.com/signpostd/signpost/kube/linked"
 )
 
-// clustersLimit bounds the answer that is read.
+// clustersLimit is the most bytes of an answer that are read.
 const clustersLimit = 16 << 20
 
-// ClustersOptions are the flags of the command clusters.
+// ClustersOptions are the flags of `signpost clusters`.
 type ClustersOptions struct {
 	Addr, Output string
 	Timeout      time.Duration
 }
 
-// Clusters asks a signpost for the clusters that it is linked with, and shows them.
+// Clusters asks a signpost which clusters it is linked with, and prints them to out.
 func Clusters(ctx context.Context, o ClustersOptions, out io.Writer) error {
 	if o.Timeout <= 0 {
 		return settings.Usagef("--timeout=%v: must be more than 0s", o.Timeout)
@@ -51,15 +51,15 @@ func askClusters(ctx context.Context, addr string) ([]byte, error) {
 	if err != nil {
 		return nil, settings.Usagef("--addr=%s: %w", addr, err)
 	}
-	// The server is asked directly, and the connection is of no use afterwards.
+	// The connection goes to the server directly and is of no use afterwards.
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("ask %s for its clusters: %w: name the admin server with --addr", addr, err)
+		return nil, fmt.Errorf("ask %s for its clusters: %w: give the address of an admin server with --addr", addr, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("ask %s for its clusters: the answer is %s: only the destination role knows clusters", addr, response.Status)
+		return nil, fmt.Errorf("ask %s for its clusters: the answer is %s: give the address of a process with the destination role", addr, response.Status)
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, clustersLimit))
 	if err != nil {
@@ -68,7 +68,7 @@ func askClusters(ctx context.Context, addr string) ([]byte, error) {
 	return text, nil
 }
 
-// renderClusters returns a table, or a sentence when there is nothing to show.
+// renderClusters returns a table, or a sentence if there are no clusters.
 func renderClusters(all []linked.Status, now time.Time) string {
 	if len(all) == 0 {
 		return "no cluster is linked\n"

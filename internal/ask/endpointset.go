@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// mark says what a change does.
+// mark is the sign for a kind of change.
 type mark string
 
 const (
@@ -20,8 +20,8 @@ const (
 	changed mark = "~"
 )
 
-// change is what a message does to one endpoint. For a removal the endpoint is the one
-// removed, nil when it wasn't there.
+// change is what a message does to one endpoint. In a removal, endpoint is what was removed;
+// nil if nothing was there.
 type change struct {
 	mark     mark
 	addr     netip.AddrPort
@@ -30,14 +30,14 @@ type change struct {
 	count int
 }
 
-// endpointSet is what a client of a stream knows. The zero value is that of a new
-// stream.
+// endpointSet is what the client of a stream knows. A client of a new stream has the zero
+// value.
 type endpointSet struct {
 	endpoints map[netip.AddrPort]*pb.WeightedAddr
-	// none is the last message, when that was no_endpoints.
+	// none is the last message if that was a no_endpoints; otherwise nil.
 	none *pb.NoEndpoints
-	// initial is true as long as the stream has brought nothing: the first add replaces
-	// what an earlier stream has brought.
+	// initial is true until the stream has brought a message. If its first message is an
+	// add, that replaces what earlier streams have brought.
 	initial bool
 }
 
@@ -115,7 +115,7 @@ func (s *endpointSet) sorted() []netip.AddrPort {
 	return addrs
 }
 
-// AddrPort returns an address in its usual form; without an IP it is not valid.
+// AddrPort returns the address in a message. It is not valid if the message has no IP.
 func AddrPort(a *netpb.TcpAddress) netip.AddrPort {
 	return netip.AddrPortFrom(ip(a.GetIp()), uint16(a.GetPort()))
 }
@@ -131,7 +131,7 @@ func ip(a *netpb.IPAddress) netip.Addr {
 	return netip.Addr{}
 }
 
-// updateAddrs returns the addresses that a message names, in its order.
+// updateAddrs returns the addresses in a message, in their order.
 func updateAddrs(u *pb.Update) []string {
 	names := []string{}
 	for _, e := range u.GetAdd().GetAddrs() {

@@ -50,11 +50,7 @@ const (
 )
 
 func TestGetOnce(t *testing.T) {
-	tests := map[string]struct {
-		script script
-		output string
-		err    string
-	}{
+	tests := map[string]onceTest{
 		"table":              {script: script{updates: updates(t, addTwo, addWorkload, addIPv6)}},
 		"table-of-the-rest":  {script: script{updates: updates(t, addTwo, addWorkload, removeTwo, changeFirst)}},
 		"json":               {script: script{updates: updates(t, addTwo, addIPv6, removeTwo, noEndpoints)}, output: "json"},
@@ -69,23 +65,8 @@ func TestGetOnce(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := &scripted{scripts: []script{tt.script}}
-			var out bytes.Buffer
-			// The scripts end the stream, so that the quiet time plays no part.
-			q := question{Options: Options{Output: tt.output, Token: `{"ns":"x"}`, Timeout: time.Minute}, quiet: time.Minute, out: &out}
-			_, err := q.ask(t.Context(), t, s.serve(t))
-			if got := messageOf(err); got != tt.err {
-				t.Errorf("error %q, want %q", got, tt.err)
-			}
-			if tt.err == "" {
-				golden.Check(t, "get/"+name+".txt", out.String())
-			} else if out.Len() > 0 {
-				t.Errorf("printed %q besides the error", &out)
-			}
-			asked := s.questions()
-			if len(asked) != 1 || asked[0].GetPath() != "web.emoji.svc.cluster.local:80" || asked[0].GetContextToken() != `{"ns":"x"}` || asked[0].GetScheme() != "k8s" {
-				t.Errorf("asked %v", asked)
-			}
+			// The scripts end the stream, so that the quiet time does not matter.
+			tt.run(t, "get/"+name+".txt", question{quiet: time.Minute})
 		})
 	}
 }
@@ -104,7 +85,7 @@ func TestGetOnceTimesOut(t *testing.T) {
 	s := &scripted{scripts: []script{{holds: true}}}
 	q := question{Options: Options{Timeout: 20 * time.Millisecond}, quiet: time.Minute, out: io.Discard}
 	_, err := q.ask(t.Context(), t, s.serve(t))
-	want := "get web.emoji.svc.cluster.local:80 from SERVER: DeadlineExceeded: no answer within 20ms: check the address, or give it a longer --timeout"
+	want := "get web.emoji.svc.cluster.local:80 from SERVER: DeadlineExceeded: no answer within 20ms: check the address, or set a longer --timeout"
 	if got := messageOf(err); got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}
@@ -124,12 +105,7 @@ func TestGetWatch(t *testing.T) {
 	goingAway := status.Error(codes.Unavailable, "going away")
 	invalid := status.Error(codes.InvalidArgument, "no such port")
 	all := updates(t, addTwo, addWorkload, addIPv6, changeFirst, changeFirst, removeTwo, noEndpoints, addWorkload)
-	tests := map[string]struct {
-		scripts []script
-		output  string
-		// text ends the watch; without it an error does.
-		text, err string
-	}{
+	tests := map[string]watchTest{
 		"watch":      {scripts: []script{{updates: all, holds: true}}, text: "+     1  10.1.0.3"},
 		"watch-json": {scripts: []script{{updates: all[:6], holds: true}}, output: "json", text: `"remove"`},
 		"watch-reconnects": {
@@ -143,20 +119,7 @@ func TestGetWatch(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			out := &until{text: tt.text, found: cancel}
-			if tt.text == "" {
-				out.found = func() {}
-			}
-			s := &scripted{scripts: tt.scripts}
-			// The delays are those of the failures in a row, in nanoseconds.
-			q := question{Options: Options{Output: tt.output, Watch: true}, out: out, backoff: func(n int) time.Duration { return time.Duration(n) }}
-			errLines, err := q.ask(ctx, t, s.serve(t))
-			if got := messageOf(err); got != tt.err {
-				t.Errorf("error %q, want %q", got, tt.err)
-			}
-			golden.Check(t, "get/"+name+".txt", string(out.written)+errLines)
+			tt.run(t, "get/"+name+".txt", question{})
 		})
 	}
 }
@@ -175,18 +138,5 @@ func TestGetWatchWaitsOnlyUntilInterrupted(t *testing.T) {
 }
 
 func TestGetReportsOutputErrors(t *testing.T) {
-	want := "get web.emoji.svc.cluster.local:80 from SERVER: can't write the output: broken pipe"
-	for name, o := range map[string]Options{
-		"watch": {Watch: true},
-		"json":  {Output: "json", Timeout: time.Minute},
-		"table": {Timeout: time.Minute},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &scripted{scripts: []script{{updates: updates(t, addTwo), holds: true}}}
-			_, err := question{Options: o, out: brokenPipe{}, quiet: time.Millisecond}.ask(t.Context(), t, s.serve(t))
-			if got := messageOf(err); got != want {
-				t.Errorf("error %q, want %q", got, want)
-			}
-		})
-	}
+	checkOutputErrors(t, "get", question{quiet: time.Millisecond}, script{updates: updates(t, addTwo), holds: true})
 }

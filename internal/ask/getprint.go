@@ -23,7 +23,7 @@ func newGetPrinter(o Options, w io.Writer, now func() time.Time) printer[pb.Upda
 	}
 }
 
-// tablePrinter prints one table, at the end.
+// tablePrinter prints one table at the end.
 type tablePrinter struct {
 	out       io.Writer
 	authority string
@@ -42,7 +42,7 @@ func (p *tablePrinter) done() error {
 	return err
 }
 
-// renderTable returns the table of a set, or a sentence when it is empty.
+// renderTable returns a table of the endpoints, or a sentence if there are none.
 func renderTable(authority string, s *endpointSet) string {
 	if len(s.endpoints) == 0 {
 		return authority + " " + describeNone(s.none) + "\n"
@@ -90,7 +90,7 @@ func (p *changePrinter) message(u *pb.Update) error {
 
 func (p *changePrinter) done() error { return nil }
 
-// changeFormat is time, mark, count and the columns of the row.
+// changeFormat has the time, the mark, the count and the columns of the row.
 const changeFormat = "%-12s %s %5s  %s\n"
 
 func renderChanges(at time.Time, changes []change) string {

@@ -12,8 +12,8 @@ import (
 // rowHeader names the columns of a row.
 var rowHeader = [...]string{"ADDRESS", "WEIGHT", "WORKLOAD", "ZONE", "LOCALITY", "IDENTITY", "HINT"}
 
-// rowWidths are the widths of the columns where rows arrive one by one, so that most
-// of them line up. The last has none.
+// rowWidths are the widths of the columns when rows are printed one by one. With them, most
+// rows line up. The last column has no width.
 var rowWidths = [len(rowHeader)]int{21, 6, 36, 12, 8, 24}
 
 // row is one endpoint as text.
@@ -34,7 +34,7 @@ func newRow(addr netip.AddrPort, e *pb.WeightedAddr) row {
 	}
 }
 
-// columns returns the cells in the order of rowHeader; an empty one is a dash.
+// columns returns the cells in the order of rowHeader, with dashes for empty ones.
 func (r row) columns() []string {
 	cells := []string{r.address, r.weight, r.workload, r.zone, r.locality, r.identity, r.hint}
 	for i := range cells {
@@ -62,8 +62,8 @@ func workload(labels map[string]string) string {
 	return ""
 }
 
-// identity shortens the name of a Kubernetes identity to its service account and
-// namespace.
+// identity returns the name of an identity. That of a Kubernetes service account is shortened
+// to the account and its namespace.
 func identity(t *pb.TlsIdentity) string {
 	name := t.GetDnsLikeIdentity().GetName()
 	if who, _, ok := strings.Cut(name, ".serviceaccount.identity."); ok {
@@ -72,8 +72,8 @@ func identity(t *pb.TlsIdentity) string {
 	return cmp.Or(name, t.GetUriLikeIdentity().GetUri())
 }
 
-// hint says what the client may speak, and who it reaches when that is not the
-// authority.
+// hint says which protocol the client may use, and the authority to ask for if it is not the
+// one that the client knows.
 func hint(e *pb.WeightedAddr) string {
 	var words []string
 	h := e.GetProtocolHint()

@@ -11,16 +11,16 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// jsonLine is a message on a line. It has an update or a profile.
+// jsonLine is a message, an update or a profile, as a line of JSON.
 type jsonLine struct {
 	Time time.Time `json:"time"`
-	// Addresses are those in the message, readable.
+	// Addresses are those in the message, in a form that people can read.
 	Addresses []string        `json:"addresses"`
 	Update    json.RawMessage `json:"update,omitempty"`
 	Profile   json.RawMessage `json:"profile,omitempty"`
 }
 
-// jsonLines prints lines.
+// jsonLines prints messages as lines of JSON.
 type jsonLines struct {
 	out io.Writer
 	now func() time.Time
@@ -30,7 +30,7 @@ func (p jsonLines) restart() {}
 
 func (p jsonLines) done() error { return nil }
 
-// print prints the line with its time, and with the message at one of its fields.
+// print prints the line, after it has set the time, and the field to the message.
 func (p jsonLines) print(line *jsonLine, field *json.RawMessage, m proto.Message) error {
 	text, err := protojson.Marshal(m)
 	if err != nil {

@@ -2,7 +2,6 @@ package ask
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"strings"
 	"testing"
@@ -12,8 +11,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/prototext"
-
-	"github.com/signpostd/signpost/internal/golden"
 )
 
 const (
@@ -56,12 +53,8 @@ func profiles(t *testing.T, texts ...string) []*pb.DestinationProfile {
 }
 
 func TestProfileOnce(t *testing.T) {
-	// Of the second profile nothing may be seen.
-	tests := map[string]struct {
-		script script
-		output string
-		err    string
-	}{
+	// Nothing of a second profile may be shown.
+	tests := map[string]onceTest{
 		"default":   {script: script{profiles: profiles(t, defaultProfile, opaque)}},
 		"full":      {script: script{profiles: profiles(t, ofService+profileRef+getCart+postCheckout+opaque+split)}},
 		"endpoint":  {script: script{profiles: profiles(t, endpointPod+opaque), holds: true}},
@@ -73,22 +66,7 @@ func TestProfileOnce(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := &scripted{scripts: []script{tt.script}}
-			var out bytes.Buffer
-			q := question{Options: Options{Output: tt.output, Token: `{"ns":"x"}`, Timeout: time.Minute}, out: &out, profile: true}
-			_, err := q.ask(t.Context(), t, s.serve(t))
-			if got := messageOf(err); got != tt.err {
-				t.Errorf("error %q, want %q", got, tt.err)
-			}
-			if tt.err == "" {
-				golden.Check(t, "profile/"+name+".txt", out.String())
-			} else if out.Len() > 0 {
-				t.Errorf("printed %q besides the error", &out)
-			}
-			asked := s.questions()
-			if len(asked) != 1 || asked[0].GetPath() != "web.emoji.svc.cluster.local:80" || asked[0].GetContextToken() != `{"ns":"x"}` {
-				t.Errorf("asked %v", asked)
-			}
+			tt.run(t, "profile/"+name+".txt", question{profile: true})
 		})
 	}
 }
@@ -97,12 +75,7 @@ func TestProfileWatch(t *testing.T) {
 	goingAway := status.Error(codes.Unavailable, "going away")
 	service := profiles(t, defaultProfile, ofService+profileRef+getCart, ofService+profileRef+postCheckout+slowCart+opaque,
 		ofService+profileRef+slowCart+postCheckout+opaque, defaultProfile+split, "", defaultProfile)
-	tests := map[string]struct {
-		scripts []script
-		output  string
-		// text ends the watch; without it an error does.
-		text, err string
-	}{
+	tests := map[string]watchTest{
 		"watch": {scripts: []script{{profiles: service, holds: true}}, text: "~ no longer empty"},
 		"watch-endpoint": {
 			scripts: []script{{profiles: profiles(t, endpointBare, endpointPod, endpointPod+opaque, endpointIPv6), holds: true}},
@@ -120,34 +93,13 @@ func TestProfileWatch(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			out := &until{text: tt.text, found: cancel}
-			if tt.text == "" {
-				out.found = func() {}
-			}
-			s := &scripted{scripts: tt.scripts}
-			q := question{Options: Options{Output: tt.output, Watch: true}, out: out, profile: true, backoff: func(n int) time.Duration { return time.Duration(n) }}
-			errLines, err := q.ask(ctx, t, s.serve(t))
-			if got := messageOf(err); got != tt.err {
-				t.Errorf("error %q, want %q", got, tt.err)
-			}
-			golden.Check(t, "profile/"+name+".txt", string(out.written)+errLines)
+			tt.run(t, "profile/"+name+".txt", question{profile: true})
 		})
 	}
 }
 
 func TestProfileReportsOutputErrors(t *testing.T) {
-	want := "profile web.emoji.svc.cluster.local:80 from SERVER: can't write the output: broken pipe"
-	for name, o := range map[string]Options{"watch": {Watch: true}, "json": {Output: "json", Timeout: time.Minute}, "table": {Timeout: time.Minute}} {
-		t.Run(name, func(t *testing.T) {
-			s := &scripted{scripts: []script{{profiles: profiles(t, defaultProfile), holds: true}}}
-			_, err := question{Options: o, out: brokenPipe{}, profile: true}.ask(t.Context(), t, s.serve(t))
-			if got := messageOf(err); got != want {
-				t.Errorf("error %q, want %q", got, want)
-			}
-		})
-	}
+	checkOutputErrors(t, "profile", question{profile: true}, script{profiles: profiles(t, defaultProfile), holds: true})
 }
 
 func TestProfileTimesOut(t *testing.T) {
@@ -201,7 +153,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// What the goldens don't show: odd references and budgets, and names twice.
+// The golden files have no odd references and budgets, and no name twice.
 func TestProfileOddities(t *testing.T) {
 	odd := profiles(t, `fully_qualified_name: "a\nb" retry_budget { min_retries_per_second: 1 }
 		parent_ref { default: "x" } profile_ref { resource { name: "y" section: "s" } } routes {} routes { timeout { seconds: 1 nanos: -1 } }`)[0]

@@ -31,8 +31,8 @@ func becomes(from, to string) string {
 	return cmp.Or(from, "none") + " -> " + cmp.Or(to, "none")
 }
 
-// tableChanges says which rows came and went, and which cells of the others changed. Rows
-// are the same when their first cells are, as often as there are such rows.
+// tableChanges says which rows came and went, and which cells of the others changed. Two rows
+// are the same row if they have the same key.
 func tableChanges(from, to profileTable) []string {
 	var changes []string
 	old, new := from.keyed(), to.keyed()
@@ -66,7 +66,7 @@ func (t profileTable) cellChanges(from, to []string) []string {
 	return cells
 }
 
-// rowKey tells rows apart: the first cell, and the number of rows before it with the same.
+// rowKey identifies a row: its first cell, and how many rows before it have the same one.
 type rowKey struct {
 	name   string
 	before int
@@ -90,7 +90,7 @@ func (t profileTable) keyed() keyedRows {
 	return k
 }
 
-// inBoth returns the keys of the first that the second has too, in the order of the first.
+// inBoth returns the keys of first that second also has, in their order.
 func inBoth(first, second keyedRows) []rowKey {
 	return slices.DeleteFunc(slices.Clone(first.order), func(k rowKey) bool { return second.rows[k] == nil })
 }

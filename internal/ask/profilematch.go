@@ -9,12 +9,12 @@ import (
 	httppb "github.com/linkerd/linkerd2-proxy-api/go/http_types"
 )
 
-// condition is a condition on requests or responses, for reading: methods (GET), paths
-// (~/cart/.*, a regular expression) and statuses (500-599), joined by & and |, with !
-// for not, and parentheses around what is joined inside of something else.
+// condition is a condition on requests or responses that can be written as text. It has
+// methods (GET), paths (~/cart/.*, a regular expression) and statuses (500-599), with & for
+// and, | for or, ! for not, and parentheses where they are needed.
 type condition struct {
-	// operator is & or | for parts that are joined, ! for one that must not hold, and
-	// empty for text.
+	// operator is & or |, which join the parts; !, which negates the only part; or empty for
+	// a text.
 	operator string
 	parts    []condition
 	text     string

@@ -20,17 +20,18 @@ func newProfilePrinter(o Options, w io.Writer, now func() time.Time) printer[pb.
 	return &profilePrinter{out: w, now: now, watch: o.Watch}
 }
 
-// profilePrinter prints profiles as text, with their time and what has changed when they
-// are watched.
+// profilePrinter prints profiles as text. If they are watched, it adds the time and what has
+// changed.
 type profilePrinter struct {
 	out   io.Writer
 	now   func() time.Time
 	watch bool
-	// last is the profile before, nil when there was none.
+	// last is the profile before; nil if there is none.
 	last *pb.DestinationProfile
 }
 
-// restart does nothing: a profile is compared with the one before, whoever sent that.
+// restart does nothing: a profile is compared with the one before, also with that of an
+// earlier stream.
 func (p *profilePrinter) restart() {}
 
 func (p *profilePrinter) message(m *pb.DestinationProfile) error {
@@ -44,7 +45,7 @@ func (p *profilePrinter) message(m *pb.DestinationProfile) error {
 	return err
 }
 
-// news returns what to print of a watched profile.
+// news returns the text about a watched profile.
 func (p *profilePrinter) news(m *pb.DestinationProfile, text profileText) string {
 	at := p.now().Format(clock)
 	switch {

@@ -14,23 +14,23 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// profileText is a profile as text. All profiles have the same fields and tables, in the
-// same order, so that two can be compared.
+// profileText is a profile as text. All profiles have the same fields and tables in the same
+// order, so that two profiles can be compared.
 type profileText struct {
 	empty  bool
 	fields []profileField
 	tables []profileTable
 }
 
-// profileField is a value that a profile has one of; empty when it doesn't.
+// profileField is a single value of a profile. It may be empty.
 type profileField struct {
 	name, value string
 }
 
-// profileTable has a row for each of the things that a profile has several of. The first
-// cell of a row tells what it is about; no cell is empty.
+// profileTable is a list of a profile, such as its routes. The first cell of a row names the
+// item. No cell is empty.
 type profileTable struct {
-	// one and many name a row and all of them.
+	// one and many are the words for one row and for several.
 	one, many string
 	header    []string
 	rows      [][]string
@@ -63,16 +63,16 @@ func newProfileText(p *pb.DestinationProfile) profileText {
 	return text
 }
 
-// render returns the text with something before each line.
-func (t profileText) render(before string) string {
+// render returns the text, each line with a prefix.
+func (t profileText) render(prefix string) string {
 	if t.empty {
-		return before + "empty, as for a port that its Service doesn't declare\n"
+		return prefix + "empty, as for a port that its Service doesn't declare\n"
 	}
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, f := range t.fields {
 		if f.value != "" {
-			fmt.Fprintf(w, "%s%s\t%s\n", before, f.name, f.value)
+			fmt.Fprintf(w, "%s%s\t%s\n", prefix, f.name, f.value)
 		}
 	}
 	w.Flush() // a strings.Builder takes everything, here and below
@@ -80,11 +80,11 @@ func (t profileText) render(before string) string {
 		if len(table.rows) == 0 {
 			continue
 		}
-		fmt.Fprintf(&text, "%s%s\n", before, table.many)
+		fmt.Fprintf(&text, "%s%s\n", prefix, table.many)
 		w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(w, "%s  %s\n", before, strings.Join(table.header, "\t"))
+		fmt.Fprintf(w, "%s  %s\n", prefix, strings.Join(table.header, "\t"))
 		for _, row := range table.rows {
-			fmt.Fprintf(w, "%s  %s\n", before, strings.Join(row, "\t"))
+			fmt.Fprintf(w, "%s  %s\n", prefix, strings.Join(row, "\t"))
 		}
 		w.Flush()
 	}
@@ -109,7 +109,7 @@ func routeRow(r *pb.Route) []string {
 	}
 }
 
-// RetryBudget returns a budget in the form in which tables have it.
+// RetryBudget returns a budget as text; empty if there is none.
 func RetryBudget(b *pb.RetryBudget) string {
 	if b == nil {
 		return ""
@@ -129,7 +129,8 @@ func duration(d *durationpb.Duration) string {
 	}
 }
 
-// referenceText names an object: kind, namespace and name, and the port if there is one.
+// referenceText names an object: its kind, namespace and name, and the section or the port if
+// there is one.
 func referenceText(m *metapb.Metadata) string {
 	if name := m.GetDefault(); name != "" {
 		return "default " + name
@@ -157,7 +158,7 @@ func yesOrNo(b bool) string {
 
 func dash(cell string) string { return cmp.Or(cell, "-") }
 
-// printable quotes what would spoil the layout, or the terminal.
+// printable quotes a text that would spoil the layout or upset the terminal.
 func printable(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(s)

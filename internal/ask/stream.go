@@ -16,25 +16,26 @@ import (
 )
 
 var (
-	// errEnded is the end of a stream that the server ended without an error.
+	// errEnded says that the server ended the stream without an error.
 	errEnded = errors.New("the server ended the stream")
-	// errOutput is the failure to print.
+	// errOutput says that printing failed.
 	errOutput = errors.New("can't write the output")
 )
 
-// finalCodes are answers that won't change when the question is repeated; proxies take
-// the first two for final as well.
+// finalCodes are the codes of answers that won't change when the question is repeated.
+// Linkerd's proxies don't repeat it after the first two either.
 var finalCodes = []codes.Code{codes.InvalidArgument, codes.FailedPrecondition, codes.Unimplemented}
 
-// reading is a stream being read.
+// reading is a stream that is being read.
 type reading[M any] struct {
 	// messages is closed at the end of the stream.
 	messages chan *M
-	// end is why the stream ended; it is set before messages is closed.
+	// end says why the stream ended. It is set before messages is closed.
 	end error
 }
 
-// open starts a stream, which is read only as fast as its channel and ends with ctx.
+// open starts a stream, which ends with ctx. It is read only as fast as its messages are
+// taken.
 func (a *asker[M]) open(ctx context.Context) *reading[M] {
 	s := &reading[M]{messages: make(chan *M)}
 	go func() {
@@ -65,8 +66,8 @@ func (a *asker[M]) read(ctx context.Context, messages chan<- *M) error {
 
 // once prints the first answer.
 func (a *asker[M]) once(ctx context.Context) error {
-	// Not a deadline: the server would be told, and might end the stream as if it had
-	// nothing to say.
+	// This is not a deadline, because the server would learn of it and might end the stream as
+	// if it had nothing to say.
 	limited, cancel := context.WithCancelCause(ctx)
 	limit := time.AfterFunc(a.Timeout, func() { cancel(context.DeadlineExceeded) })
 	defer limit.Stop()
@@ -89,7 +90,7 @@ func (a *asker[M]) once(ctx context.Context) error {
 	return nil
 }
 
-// collect hands over the messages that the first answer is made of.
+// collect passes the messages of the first answer to the printer.
 func (a *asker[M]) collect(s *reading[M]) error {
 	quiet := time.NewTimer(math.MaxInt64)
 	defer quiet.Stop()
@@ -137,8 +138,7 @@ func (a *asker[M]) watch(ctx context.Context) error {
 	}
 }
 
-// follow prints what one stream brings, and returns the number of messages and why the
-// stream ended.
+// follow prints the messages of one stream. It returns their number, and why the stream ended.
 func (a *asker[M]) follow(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -157,7 +157,7 @@ func (a *asker[M]) follow(ctx context.Context) (int, error) {
 	return n, s.end
 }
 
-// print marks an error of the printer as one of the output.
+// print makes an errOutput of an error of the printer.
 func (a *asker[M]) print(err error) error {
 	if err == nil {
 		return nil
@@ -165,14 +165,14 @@ func (a *asker[M]) print(err error) error {
 	return fmt.Errorf("%w: %w", errOutput, err)
 }
 
-// explain makes an error one line that names the question.
+// explain returns an error of one line that names the question.
 func (a *asker[M]) explain(err error) error {
 	st, isStatus := status.FromError(err)
 	reason := err.Error()
 	switch {
 	case !isStatus:
 	case st.Code() == codes.DeadlineExceeded:
-		reason = fmt.Sprintf("%s: no answer within %v: check the address, or give it a longer --timeout", st.Code(), a.Timeout)
+		reason = fmt.Sprintf("%s: no answer within %v: check the address, or set a longer --timeout", st.Code(), a.Timeout)
 	case st.Code() == codes.Unavailable:
 		reason = fmt.Sprintf("%s: %s: check that a Destination server listens there", st.Code(), oneLine(st.Message()))
 	default:

@@ -1,7 +1,7 @@
-// Package childprocess runs the servers that tests start: processes that live as long as
-// somebody wants them, and no longer than the process that started them.
+// Package childprocess runs the servers that tests start. A server ends when the process that
+// started it ends, at the latest.
 //
-// Packages kubetest and bindtest start theirs with it, and the tests of DNS providers; the
+// Packages kubetest and bindtest and the tests of DNS providers start their servers with it; the
 // demo takes its ports from [Port]. Everything here may be called from any goroutine.
 package childprocess
 
@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// Process is a program that was started.
+// Process is a program that [Start] has started.
 type Process struct {
 	cmd    *exec.Cmd
 	exited chan struct{}
 }
 
-// Start starts a program in a process group of its own; it replaces what the command says
-// of that. When this process dies, the kernel sends the program a signal.
+// Start starts a program in a process group of its own. It sets SysProcAttr of the command. When
+// this process dies, the kernel sends the program the signal death.
 func Start(cmd *exec.Cmd, death syscall.Signal) (*Process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: death}
 	p := &Process{cmd: cmd, exited: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// The kernel sends the signal when the thread that forked ends.
+		// The kernel sends the signal when the thread that started the program ends.
 		runtime.LockOSThread()
 		err := cmd.Start()
 		started <- err
@@ -42,19 +42,19 @@ func Start(cmd *exec.Cmd, death syscall.Signal) (*Process, error) {
 	return p, nil
 }
 
-// Exited returns a channel that is closed when the program is gone.
+// Exited returns a channel that closes when the program has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // Pid returns the id of the process.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Signal sends a signal. It fails when the program is gone.
+// Signal sends a signal. It fails when the program has ended.
 func (p *Process) Signal(s os.Signal) error { return p.cmd.Process.Signal(s) }
 
-// Stop ends the program, also one that is paused, and returns when it is gone. After the
-// time given it is killed.
+// Stop tells the program to end, even if it is paused, and returns when it has ended. If that
+// takes longer than within, Stop kills it.
 func (p *Process) Stop(within time.Duration) {
-	// One that has ended by itself can't be told to; what counts is that it is gone.
+	// The errors say that it has ended already.
 	_ = p.Signal(syscall.SIGTERM)
 	_ = p.Signal(syscall.SIGCONT)
 	deadline := time.NewTimer(within)

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Whatever a program does with signals, it is gone after Stop.
+// After Stop a program has ended, whatever it does with signals.
 func TestStop(t *testing.T) {
 	for name, tt := range map[string]struct {
 		script string

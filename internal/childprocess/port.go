@@ -8,25 +8,25 @@ import (
 	"sync"
 )
 
-// Ports are taken from below the range that the kernel uses for outgoing connections and
-// for who asks for any port: from that range, a port may be somebody else's by the time
-// the server starts. Local clusters have the ports above these.
+// Ports are taken from below the range from which the kernel takes ports for outgoing connections
+// and for servers that ask for any port. A port in that range might be taken before the server
+// starts. Local clusters have the ports above these.
 const (
 	lowestPort  = 10000
 	highestPort = 19999
 	attempts    = 200
 )
 
-// reserved keeps ports from other processes: each lock is a Unix socket in the abstract
+// reserved has the locks of the ports of this process. A lock is a Unix socket in the abstract
 // name space, which the kernel frees when this process ends.
 var reserved struct {
 	sync.Mutex
 	locks []net.Listener
 }
 
-// Port returns a port of the loopback interface for a server that is about to start:
-// nobody uses it, over TCP or UDP, and Port returns it to nobody else on this machine for as
-// long as this process lives.
+// Port returns a port of the loopback interface for a server that is about to start. The port is
+// free for TCP and UDP, and no other call of Port on this machine returns it while this process
+// lives.
 func Port() (uint16, error) {
 	for range attempts {
 		port := uint16(lowestPort + rand.IntN(highestPort-lowestPort+1))
@@ -43,10 +43,10 @@ func Port() (uint16, error) {
 		reserved.locks = append(reserved.locks, lock)
 		return port, nil
 	}
-	return 0, fmt.Errorf("find a free port between %d and %d: none in %d attempts", lowestPort, highestPort, attempts)
+	return 0, fmt.Errorf("find a free port between %d and %d: none in %d attempts: end the processes that use them", lowestPort, highestPort, attempts)
 }
 
-// free reports whether nobody listens on a port.
+// free reports whether a port is free for TCP and UDP.
 func free(port uint16) bool {
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port)))
 	tcp, err := net.Listen("tcp", address)
@@ -61,7 +61,7 @@ func free(port uint16) bool {
 	return udp.Close() == nil
 }
 
-// Address returns 127.0.0.1 with a [Port].
+// Address returns an address for a server that is about to start: 127.0.0.1 with a [Port].
 func Address() (string, error) {
 	port, err := Port()
 	if err != nil {

@@ -3,8 +3,9 @@
 //
 //	go test ./internal/ask -update
 //
-// The tests of commands, of pages that are generated, and of scenarios use it. A package that
-// imports it has the flag. The functions are for the goroutine of the test.
+// [Check] is for files in testdata, and [Page] for the pages of docs/dns, which are
+// generated. A test with files of another form asks [Update]. A package that imports golden
+// has the flag. The functions are for the goroutine of the test.
 package golden
 
 import (
@@ -18,10 +19,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Update reports whether files are to be rewritten.
+// Update reports whether the test is to rewrite its files.
 func Update() bool { return *update }
 
-// Check compares with a file of the package's testdata.
+// Check compares a text with the file of this name in testdata.
 func Check(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name)

@@ -1,11 +1,11 @@
-// Package grpcmetrics counts the calls of a gRPC server under the names that
-// Linkerd's dashboards know (spec/destination.md §7.3).
+// Package grpcmetrics counts the calls of a gRPC server, with the metrics that Linkerd's
+// dashboards use (spec/destination.md §7.3).
 //
-// The command makes one [Metrics] per server: interceptor first, then, once the
-// services are registered, Init. go-grpc-middleware's provider has the same metrics,
-// but looks a counter up by its labels for each message, which was 14 % of what
-// Signpost spent on fan-out (docs/decisions/0006-grpc-metrics.md); here the counters
-// of a method are looked up once per call.
+// The command makes one [Metrics] for its server, with the interceptor as an option of the
+// server, and calls Init when the services are registered. go-grpc-middleware has the same
+// metrics, but looks up a counter by its labels for each message. That took 14 % of the CPU
+// time of a fan-out (docs/decisions/0006-grpc-metrics.md). Here the counters of a method are
+// looked up once per call.
 //
 // # Concurrency
 //
@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// handlingBuckets are those of Linkerd's controller: streams last long.
+// handlingBuckets are those of Linkerd's controller, for streams that last long.
 var handlingBuckets = []float64{0.1, 1, 300, 3600}
 
 // Metrics counts the streams of one server, and their messages.
@@ -51,12 +51,14 @@ func New(r prometheus.Registerer) *Metrics {
 	return m
 }
 
-// Init makes the series of all methods of the registered services, so that they
-// are there before the first call.
+// Init makes the series of all methods of the registered services, so that they exist before the
+// first call.
 func (m *Metrics) Init(services map[string]grpc.ServiceInfo) {
 	for service, info := range services {
 		for _, method := range info.Methods {
-			of := m.of(typeOf(method.IsClientStream, method.IsServerStream), "/"+service+"/"+method.Name)
+			of := m.of(&grpc.StreamServerInfo{
+				FullMethod: "/" + service + "/" + method.Name, IsClientStream: method.IsClientStream, IsServerStream: method.IsServerStream,
+			})
 			for code := codes.OK; code <= codes.Unauthenticated; code++ {
 				of.handled(code)
 			}
@@ -64,13 +66,14 @@ func (m *Metrics) Init(services map[string]grpc.ServiceInfo) {
 	}
 }
 
-func typeOf(client, server bool) string {
+// typeOf returns the value of the label grpc_type.
+func typeOf(method *grpc.StreamServerInfo) string {
 	switch {
-	case client && server:
+	case method.IsClientStream && method.IsServerStream:
 		return "bidi_stream"
-	case client:
+	case method.IsClientStream:
 		return "client_stream"
-	case server:
+	case method.IsServerStream:
 		return "server_stream"
 	default:
 		return "unary"
@@ -84,8 +87,9 @@ type method struct {
 	handled                 func(codes.Code) prometheus.Counter
 }
 
-func (m *Metrics) of(kind, fullMethod string) method {
-	service, name, _ := strings.Cut(strings.TrimPrefix(fullMethod, "/"), "/")
+func (m *Metrics) of(info *grpc.StreamServerInfo) method {
+	kind := typeOf(info)
+	service, name, _ := strings.Cut(strings.TrimPrefix(info.FullMethod, "/"), "/")
 	return method{
 		started:  m.started.WithLabelValues(kind, service, name),
 		received: m.received.WithLabelValues(kind, service, name),
@@ -99,7 +103,7 @@ func (m *Metrics) of(kind, fullMethod string) method {
 
 // StreamInterceptor counts a call and its messages.
 func (m *Metrics) StreamInterceptor(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	of := m.of(typeOf(info.IsClientStream, info.IsServerStream), info.FullMethod)
+	of := m.of(info)
 	of.started.Inc()
 	begun := time.Now()
 	err := handler(srv, &counted{stream, of.received, of.sent})

@@ -113,6 +113,7 @@ func TestCheck(t *testing.T) {
 		{"source: catalog", []string{"dns/source/ingress: catalog"}, "dns/source/ingress imports catalog"},
 		{"source: provider", []string{"dns/source/ingress: dns/provider/rfc2136"}, "dns/source/ingress imports dns/provider/rfc2136"},
 		{"provider: allowed", []string{"dns/provider/route53: dns dns/provider internal/run github.com/aws/aws-sdk-go-v2/service/route53"}, ""},
+		{"provider: over HTTP", []string{"dns/provider/azure: dns/provider/httpapi"}, ""},
 		{"provider: another", []string{"dns/provider/azure: dns/provider/google"}, "dns/provider/azure imports dns/provider/google"},
 		{"provider: name begins alike", []string{"dns/provider/azure: dns/provider/azureprivate"}, "dns/provider/azure imports dns/provider/azureprivate"},
 		{"provider: kube", []string{"dns/provider/azure: kube"}, "dns/provider/azure imports kube"},

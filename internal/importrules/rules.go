@@ -87,9 +87,9 @@ var rules = []rule{
 	},
 	{
 		from:  []string{"dns/provider/*/..."},
-		only:  []string{"dns", "dns/provider", "internal/..."},
+		only:  []string{"dns", "dns/provider", "dns/provider/httpapi", "internal/..."},
 		never: []string{"k8s.io"},
-		why:   "a provider imports its contract, dns and its SDK: no Kubernetes, no other provider",
+		why:   "a provider imports its contract, dns, what providers over HTTP share, and its SDK: no Kubernetes, no other provider",
 	},
 	{
 		from:  []string{"api/...", "catalog/...", "controllers/...", "destination/...", "dns/...", "kube/..."},

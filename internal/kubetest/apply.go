@@ -23,13 +23,13 @@ const establishTimeout = 30 * time.Second
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
 // Apply applies the documents of manifests on the server side, in their order. A document without a namespace goes to the
-// one given. A status in a document is applied too, through the status subresource where there is one.
+// given one. A status in a document is applied too, through the status subresource if there is one.
 func (c *Cluster) Apply(t testing.TB, manifests, namespace string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout+establishTimeout)
 	defer cancel()
 	var err error
-	// The API server serves a kind that was just defined a moment before its discovery tells of it.
+	// The API server serves a new kind a moment before its discovery lists it.
 	_ = poll(establishTimeout, func() error {
 		if err = c.manifests.ApplyAll(ctx, strings.NewReader(manifests), namespace); meta.IsNoMatchError(err) {
 			return err
@@ -53,7 +53,6 @@ func (c *Cluster) ApplyCRDs(t testing.TB, dir string) {
 			t.Fatalf("kubetest: apply CRDs of %s: %v", path, err)
 		}
 	}
-	c.manifests.Forget()
 }
 
 func (c *Cluster) applyCRDFile(path string) error {

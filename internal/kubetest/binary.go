@@ -14,7 +14,7 @@ import (
 
 const rootModule = "github.com/signpostd/signpost"
 
-// Localcluster returns the path of the program localcluster, and builds it if it is not there.
+// Localcluster returns the path of the program localcluster, and builds it if it doesn't exist.
 func Localcluster() (string, error) {
 	root, err := repositoryRoot()
 	if err != nil {
@@ -30,8 +30,8 @@ func Localcluster() (string, error) {
 	return binary, build(root, binary)
 }
 
-// build compiles localcluster. Test binaries of several packages run at the same time, so one builds and the others wait, and
-// the file appears in one step.
+// build compiles localcluster. The test binaries of several packages run at the same time: one of them builds and the others
+// wait. The file is renamed when it is complete.
 func build(root, binary string) error {
 	lock, err := os.OpenFile(binary+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -79,7 +79,7 @@ func repositoryRoot() (string, error) {
 	}
 }
 
-// moduleName returns the module that a go.mod declares, or nothing if there is no such file.
+// moduleName returns the name of the module of a go.mod, empty if there is no such file.
 func moduleName(path string) string {
 	file, err := os.Open(path)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 // requestTimeout bounds the requests that kubetest makes itself.
 const requestTimeout = 30 * time.Second
 
-// Cluster is a running API server and clients for it with all rights and without rate limits.
+// Cluster is a running API server, with clients that have all rights and no rate limits.
 type Cluster struct {
 	Kubeconfig string // path
 	Config     *rest.Config
@@ -35,7 +35,7 @@ type Cluster struct {
 
 	dir       string
 	process   *process
-	private   bool // nobody sees what a test leaves behind
+	private   bool // of one test, so that its objects need not be deleted
 	manifests *manifest.Client
 }
 
@@ -59,7 +59,7 @@ func newCluster(process *process) (*Cluster, error) {
 		return nil, fmt.Errorf("read kubeconfig of the cluster: %w", err)
 	}
 	config.QPS = -1
-	config.WarningHandler = rest.NoWarnings{} // that Endpoints are deprecated is known here
+	config.WarningHandler = rest.NoWarnings{} // they say that Endpoints are deprecated
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
@@ -91,7 +91,7 @@ func (c *Cluster) close() {
 	}
 }
 
-// Namespace creates a namespace for the test. At the end of the test, what is in it is deleted with it.
+// Namespace creates a namespace for the test. At the end of the test it is deleted, with the objects in it.
 func (c *Cluster) Namespace(t testing.TB) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
@@ -110,7 +110,7 @@ func (c *Cluster) Namespace(t testing.TB) string {
 	return namespace.Name
 }
 
-// namespacePrefix makes a name that tells which test it is from.
+// namespacePrefix makes the beginning of a name that tells the test.
 func namespacePrefix(test string) string {
 	const longest = 40
 	name := strings.Map(func(r rune) rune {
@@ -126,8 +126,8 @@ func namespacePrefix(test string) string {
 	return "t-" + name[:min(len(name), longest)] + "-"
 }
 
-// deleteNamespace deletes a namespace. Without a controller manager nobody empties it, and its objects would stay in the
-// sight of the next test, so kubetest does that itself. A private cluster ends with its test anyway.
+// deleteNamespace deletes a namespace and the objects in it. Without a controller manager, nobody else deletes the objects,
+// and the next test would see them. A private cluster ends with its test anyway.
 func (c *Cluster) deleteNamespace(namespace *corev1.Namespace) error {
 	if c.private {
 		return nil

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// pollInterval is the time between two looks at a condition.
+// pollInterval is the time between two checks of a condition.
 const pollInterval = 20 * time.Millisecond
 
-// Eventually asks until condition returns nil, and fails the test with its last error when the timeout is over.
-// The condition runs on the test's goroutine.
+// Eventually calls condition until it returns nil, and fails the test with its last error after the timeout. The condition
+// runs on the test's goroutine.
 func Eventually(t testing.TB, timeout time.Duration, condition func() error) {
 	t.Helper()
 	if err := poll(timeout, condition); err != nil {

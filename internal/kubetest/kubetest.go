@@ -1,5 +1,5 @@
-// Package kubetest gives tests a real API server: etcd and kube-apiserver on the loopback interface, run by the
-// localcluster binary of dev/localcluster, which is built on first use (minutes, once) into the repository's bin/.
+// Package kubetest gives tests a real API server: etcd and kube-apiserver on the loopback interface. The program
+// dev/localcluster runs them. On first use it is built into the repository's bin/, which takes minutes, once.
 //
 // Tests of one binary share a cluster, and each takes its own namespace:
 //
@@ -12,14 +12,17 @@
 //		kubetest.Eventually(t, 5*time.Second, func() error { … })
 //	}
 //
-// The shared cluster has no controllers, scheduler or nodes: what is in a namespace is what the test put there. Its
-// objects are deleted when the test ends. A test that needs more, or that breaks things, starts a cluster of its own
-// with StartOwn. A package that checks for leaked goroutines passes Wrap(m) to goleak.VerifyTestMain.
+// The shared cluster has no controllers, scheduler or nodes, so a namespace has only the objects that the test put
+// there. They are deleted when the test ends. A test that needs more, or that breaks things, starts a cluster of its
+// own with StartOwn. A package that checks for leaked goroutines passes Wrap(m) to goleak.VerifyTestMain.
 //
-// No process outlives the test binary, even when that is killed, and the clusters remove their own directories.
+// No process outlives the test binary, even when that is killed, and clusters remove their own directories.
 //
-// Concurrency: everything may be called from parallel tests, under the rules of package testing: what can fail the
-// test is called from the test's goroutine.
+// kubetest.go has the shared cluster and own.go those of one test. cluster.go and apply.go are what tests use of
+// both, with eventually.go; process.go and binary.go start them.
+//
+// Concurrency: everything may be called from parallel tests. As package testing asks, functions that can fail the
+// test are called from the test's goroutine.
 package kubetest
 
 import (

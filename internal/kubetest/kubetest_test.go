@@ -138,7 +138,7 @@ func TestApplyCRDs(t *testing.T) {
 	}
 }
 
-// A cluster of one's own: Deployments run, and the API server comes back from death with its data.
+// A cluster of one test: Deployments run, and the API server has its data after it was killed.
 func TestOwnCluster(t *testing.T) {
 	cluster := kubetest.StartOwn(t, kubetest.Options{
 		Nodes: 2, ControllerManager: true, CRDs: crdDir(t), RestartDelay: 100 * time.Millisecond,

@@ -1,6 +1,7 @@
 package kubetest
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ const (
 // deathTimeout bounds the wait for a killed process to be gone.
 const deathTimeout = 10 * time.Second
 
-// Options say what runs in a cluster beyond etcd and kube-apiserver.
+// Options say what runs in a cluster besides etcd and kube-apiserver.
 type Options struct {
 	Nodes               int           // simulated nodes; pods bound to them become Running and Ready
 	ControllerManager   bool          // kube-controller-manager and kube-scheduler, so that Deployments work
@@ -49,6 +50,29 @@ func (o Options) args(dir string) []string {
 	return args
 }
 
+// shortOutage is how long an outage lasts when nothing else is asked for.
+const shortOutage = 6 * time.Second
+
+// Outage is how long an API server is away in the tests of a package. The promise, that reading
+// goes on within 5 s, is about outages of about 60 s, which a flag asks for.
+type Outage struct{ length *time.Duration }
+
+// NewOutage defines the flag. A package calls it once, for a variable.
+func NewOutage(name string) Outage {
+	return Outage{flag.Duration(name, shortOutage, "length of the outage of an API server in tests; a long one is measured, and wants a machine that does nothing else")}
+}
+
+// Length is how long the API server is away.
+func (o Outage) Length() time.Duration { return *o.length }
+
+// BackWithin returns how soon after the outage a change has to arrive.
+func (o Outage) BackWithin() time.Duration {
+	if *o.length > shortOutage {
+		return 5 * time.Second
+	}
+	return 30 * time.Second
+}
+
 // OwnCluster is a cluster of one test, which may break it.
 type OwnCluster struct {
 	*Cluster
@@ -67,7 +91,7 @@ func StartOwn(t testing.TB, options Options) *OwnCluster {
 	return &OwnCluster{Cluster: cluster, t: t}
 }
 
-// Kill ends a component with SIGKILL and returns when it is gone. It comes back after the restart delay.
+// Kill ends a component with SIGKILL and returns when it has ended. It is started again after the restart delay.
 func (c *OwnCluster) Kill(component string) {
 	c.t.Helper()
 	pid := c.signal(component, syscall.SIGKILL)
@@ -85,7 +109,7 @@ func (c *OwnCluster) Stop(component string) {
 	c.signal(component, syscall.SIGSTOP)
 }
 
-// Continue wakes a component that Stop froze.
+// Continue lets a component go on that Stop froze.
 func (c *OwnCluster) Continue(component string) {
 	c.t.Helper()
 	c.signal(component, syscall.SIGCONT)

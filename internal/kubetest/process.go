@@ -23,7 +23,7 @@ const (
 type process struct {
 	*childprocess.Process
 	dir    string
-	output *os.File // has no name any more: it goes away with the last process that has it open
+	output *os.File // has no name any more, so it is removed when the last process closes it
 }
 
 // launch starts localcluster and waits until its cluster is ready.
@@ -43,7 +43,7 @@ func launch(options Options) (*process, error) {
 	cmd := exec.Command(binary, options.args(dir)...)
 	cmd.Stdout, cmd.Stderr = output, output
 	p := &process{dir: dir, output: output}
-	// When the test binary dies without a chance to stop it, localcluster ends itself and removes its directory.
+	// When the test binary is killed, localcluster gets the signal, ends and removes its directory.
 	if p.Process, err = childprocess.Start(cmd, syscall.SIGTERM); err != nil {
 		return nil, errors.Join(fmt.Errorf("start localcluster: %w", err), output.Close(), os.RemoveAll(dir))
 	}
@@ -55,7 +55,7 @@ func launch(options Options) (*process, error) {
 	return p, nil
 }
 
-// waitReady returns when the kubeconfig is there, which means ready, or when it will never be.
+// waitReady returns when the kubeconfig exists, which means that the cluster is ready, or with an error.
 func (p *process) waitReady() error {
 	deadline := time.NewTimer(startTimeout)
 	defer deadline.Stop()
@@ -77,14 +77,14 @@ func (p *process) waitReady() error {
 
 func (p *process) kubeconfig() string { return filepath.Join(p.dir, "kubeconfig") }
 
-// said returns what localcluster wrote: a line per component, and the end of the log of the one that failed.
+// said returns what localcluster wrote: a line for each component, and the end of the log of the one that failed.
 func (p *process) said() string {
 	var text bytes.Buffer
 	_, _ = io.Copy(&text, io.NewSectionReader(p.output, 0, 1<<20))
 	return text.String()
 }
 
-// stop ends the cluster and waits until nothing of it is left.
+// stop ends the cluster, waits for that, and removes its files.
 func (p *process) stop() {
 	p.Stop(stopTimeout)
 	_ = p.output.Close()

@@ -13,34 +13,33 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 )
 
-// The times of an election when a [Config] doesn't say.
+// The times of an election when a [Config] has none.
 const (
 	DefaultLeaseDuration = 30 * time.Second
 	DefaultRenewDeadline = 10 * time.Second
 	DefaultRetryPeriod   = 2 * time.Second
 )
 
-// margin is what the lease must last beyond the renew deadline. Candidates compare the
-// renew times of a lease by the second, so they may start to count up to a second before
-// the last renewal when several fall into one second.
+// margin is how much longer than the renew deadline the lease must last, at least. Candidates
+// see the renew times of a lease in seconds only. When several renewals fall into one second,
+// they count from the first one, up to a second before the last.
 const margin = time.Second
 
-// Config says what an [Elector] campaigns for, and how.
+// Config says for which Lease an [Elector] campaigns, and how.
 type Config struct {
 	// Client reads and writes the Lease. It must not go through the [Fence], which is closed
 	// until the lease is acquired, and should not share a rate limiter with other work. Each
 	// request is given half of RenewDeadline.
 	Client coordinationv1.LeasesGetter
-	// Namespace and Name are those of the Lease, which is created if it isn't there.
+	// Namespace and Name are those of the Lease, which is created if it doesn't exist.
 	Namespace, Name string
-	// Identity is unique to this process, for two with the same one would both lead. When
-	// it is empty, it is the host name and something random.
+	// Identity is unique to this process: two processes with the same identity would both
+	// lead. When it is empty, the host name and a random text are used.
 	Identity string
-	// LeaseDuration is how long the others wait after the last renewal that they saw, in
-	// whole seconds, as in the Lease.
+	// LeaseDuration is how long other processes wait after the last renewal that they saw. A
+	// Lease has it in whole seconds.
 	LeaseDuration time.Duration
-	// RenewDeadline is how long after it sent its last successful renewal this process
-	// leads.
+	// RenewDeadline is how long this process leads after it sent its last successful renewal.
 	RenewDeadline time.Duration
 	// RetryPeriod is the time between two renewals; between two attempts to acquire the
 	// lease it is up to 2.2 times as long.
@@ -51,7 +50,7 @@ type Config struct {
 	Registerer prometheus.Registerer
 }
 
-// Validate says what is wrong with c, which is taken to have the defaults where it is zero.
+// Validate says what is wrong with c. Zero fields count as their defaults.
 func (c Config) Validate() error {
 	if err := c.withDefaults().check(); err != nil {
 		return fmt.Errorf("configure leader election: %w", err)
@@ -97,8 +96,8 @@ func (c Config) lease() string { return c.Namespace + "/" + c.Name }
 // requestTimeout leaves time for a second attempt before the renew deadline.
 func (c Config) requestTimeout() time.Duration { return c.RenewDeadline / 2 }
 
-// grace is how long the work may take to end once it was told to: what the lease lasts
-// beyond the renew deadline, so nobody else has it yet.
+// grace is how long the work may take to end after it was told to. Nobody else can have the lease
+// in that time.
 func (c Config) grace() time.Duration { return c.LeaseDuration - c.RenewDeadline }
 
 func uniqueIdentity() (string, error) {

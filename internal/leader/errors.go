@@ -2,8 +2,8 @@ package leader
 
 import "errors"
 
-// ErrNotLeading is in the errors of a [Fence] that is closed, and is the cause of contexts
-// and requests that it ended. There is nothing to retry: the process that leads does the work.
+// ErrNotLeading is in the errors of a closed [Fence], and in the causes of the contexts and
+// requests that it ended. There is nothing to retry: another process leads and does the work.
 var ErrNotLeading = errors.New("not leading")
 
 var (

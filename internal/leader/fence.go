@@ -7,22 +7,21 @@ import (
 	"time"
 )
 
-// Fence says whether a write may begin now, and cuts off those under way when leadership
-// ends. It is open from the moment the lease is acquired until the renew deadline, which
-// counts from the sending of the last renewal that succeeded. Whoever asks compares with
-// the clock, so a process that was stopped for a while finds it closed, whatever its timers
-// and goroutines have come to.
+// Fence says whether a write may begin now, and cancels writes that are under way when leadership
+// ends. It is open from the time when the lease is acquired until the renew deadline, which
+// counts from the sending of the last successful renewal. Each call compares the deadline with
+// the clock. So a process that was paused finds it closed, even if no timer has fired yet.
 //
 // Get one from [Elector.Fence], or [Unfenced]. All methods may be called from any goroutine.
 type Fence struct {
 	lease string
 	limit time.Duration // the renew deadline
 	now   func() time.Time
-	// always is set for a fence that is never closed.
+	// always is true for a fence that never closes.
 	always bool
 
 	mu     sync.Mutex
-	term   *term  // what is open; nil while nothing is
+	term   *term  // the current one; nil while the fence is closed
 	reason string // why it is closed
 }
 
@@ -33,8 +32,8 @@ func newFence(c Config) *Fence {
 	return &Fence{lease: c.lease(), limit: c.RenewDeadline, now: time.Now, reason: "the lease has not been acquired yet"}
 }
 
-// Check returns nil when a write may begin now. Otherwise the error is an [ErrNotLeading]
-// that names the lease, and says why.
+// Check returns nil when a write may begin now. Otherwise it returns an [ErrNotLeading] that names
+// the lease and the reason.
 func (f *Fence) Check() error {
 	leave, err := f.enter(nil)
 	if err == nil {
@@ -43,7 +42,7 @@ func (f *Fence) Check() error {
 	return err
 }
 
-// enter does what Check does, and has cancel called when leadership ends before leave is.
+// enter does what Check does. If leadership ends before leave is called, it calls cancel.
 func (f *Fence) enter(cancel context.CancelCauseFunc) (leave func(), err error) {
 	if f.always {
 		return func() {}, nil
@@ -63,15 +62,15 @@ func (f *Fence) enter(cancel context.CancelCauseFunc) (leave func(), err error) 
 	return t.attend(cancel), nil
 }
 
-// closed returns the error for everything that a closed fence refuses or ends.
+// closed returns the error of everything that a closed fence refuses or ends.
 func (f *Fence) closed() error {
 	return fmt.Errorf("lease %s: %w: %s", f.lease, ErrNotLeading, f.reason)
 }
 
 func (f *Fence) missed() string { return fmt.Sprintf("not renewed within %v", f.limit) }
 
-// term is one period of leadership: once it has ended, it does not come back. Its fields
-// belong to the mutex of the fence.
+// term is one period of leadership. Once it has ended it doesn't begin again. The mutex of the
+// fence guards its fields.
 type term struct {
 	fence    *Fence
 	acquired chan struct{} // closed by the first renewal
@@ -82,8 +81,8 @@ type term struct {
 	next     int // key of cancels
 }
 
-// newTerm returns a term that begins with its first renewal. When it ends, before or after,
-// cancel is called.
+// newTerm returns a term that begins with its first renewal. It calls cancel when it ends, even if
+// it has not begun.
 func (f *Fence) newTerm(cancel context.CancelCauseFunc) *term {
 	return &term{
 		fence: f, acquired: make(chan struct{}),
@@ -91,8 +90,8 @@ func (f *Fence) newTerm(cancel context.CancelCauseFunc) *term {
 	}
 }
 
-// renewed notes that a renewal succeeded that was sent at the given time. One that is
-// known too late doesn't help: between the deadline and now the fence was closed.
+// renewed notes that a renewal succeeded which was sent at the given time. If that is known only
+// after the deadline, the term ends: since the deadline the fence was closed.
 func (t *term) renewed(sent time.Time) {
 	f := t.fence
 	f.mu.Lock()
@@ -117,7 +116,7 @@ func (t *term) renewed(sent time.Time) {
 	close(t.acquired)
 }
 
-// expire is for those who don't ask: it ends the term when the deadline has passed.
+// expire ends the term when the deadline has passed, for those who don't call Check.
 func (t *term) expire() {
 	t.fence.mu.Lock()
 	defer t.fence.mu.Unlock()
@@ -134,8 +133,8 @@ func (t *term) end(reason string) {
 	t.endLocked(reason)
 }
 
-// supplanted ends the term because somebody else holds the lease. Before the lease is
-// acquired that is no news: the campaign goes on.
+// supplanted ends the term because another process holds the lease. Before the lease is acquired,
+// it only notes the holder, and the campaign goes on.
 func (t *term) supplanted(holder string) {
 	t.fence.mu.Lock()
 	defer t.fence.mu.Unlock()
@@ -147,9 +146,9 @@ func (t *term) supplanted(holder string) {
 	}
 }
 
-// endLocked closes the fence and cancels everything under way before it lets go of the
-// mutex, so whoever sees the fence closed sees that, too. Canceling runs no code but that
-// of package context.
+// endLocked closes the fence and cancels everything that is under way. The caller holds the mutex,
+// so that who finds the fence closed finds the rest cancelled, too. Canceling runs no code but
+// that of package context.
 func (t *term) endLocked(reason string) {
 	if t.over {
 		return
@@ -168,7 +167,7 @@ func (t *term) endLocked(reason string) {
 
 func (t *term) late() bool { return !t.fence.now().Before(t.deadline) }
 
-// attend has cancel called when the term ends, until leave is called.
+// attend calls cancel when the term ends, unless leave is called before.
 func (t *term) attend(cancel context.CancelCauseFunc) (leave func()) {
 	key := t.next
 	t.next++

@@ -8,14 +8,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// What is asked of the API server.
+// The requests for the lease.
 const (
 	read  = "read"
 	write = "write"
 )
 
-// journal logs what changes around the lease, a line for each change, and counts. The
-// elector writes it; anybody may ask it who leads.
+// journal logs the changes of leadership and of the lease, and has the metrics. The elector
+// writes it; any goroutine may ask it who leads.
 type journal struct {
 	log      *slog.Logger
 	identity string
@@ -27,7 +27,7 @@ type journal struct {
 	failing map[string]bool // reads, writes
 }
 
-// newJournal registers the metrics, too.
+// newJournal returns a journal, with its metrics registered.
 func newJournal(c Config, fence *Fence) (*journal, error) {
 	name := prometheus.Labels{"name": c.Name}
 	j := &journal{
@@ -41,7 +41,7 @@ func newJournal(c Config, fence *Fence) (*journal, error) {
 		}),
 		failing: map[string]bool{},
 	}
-	// The name that client-go uses, whose own metrics have one provider for the process.
+	// This is the name of client-go's metric, which can't be used: its provider is global.
 	status := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "leader_election_master_status", Help: "1 while this process is the leader, 0 otherwise.", ConstLabels: name,
 	}, func() float64 {
@@ -64,7 +64,7 @@ func (j *journal) saw(holder string) {
 	changed := holder != j.holder
 	j.holder = holder
 	if changed {
-		// Under another holder there is nothing to write.
+		// While another process holds the lease, nothing is written.
 		delete(j.failing, write)
 	}
 	j.mu.Unlock()
@@ -113,8 +113,8 @@ func (j *journal) began() {
 
 func (j *journal) ended(reason error) { j.log.Info("Stopped leading", "reason", reason) }
 
-// lost notes what the work returned after leadership was lost: the next leader starts
-// afresh, so nothing depends on it.
+// lost logs what the work returned after leadership was lost. Nothing depends on it, as the next
+// leader begins anew.
 func (j *journal) lost(err error) {
 	if err != nil && !toldToStop(err) {
 		j.log.Warn("Work failed while leadership was lost", "error", err)

@@ -1,25 +1,26 @@
-// Package leader elects one process among several to do what must not be done twice, by
-// means of a coordination.k8s.io Lease, and fences its writes.
+// Package leader elects one of several processes, by means of a coordination.k8s.io Lease, and
+// fences its writes.
 //
-// The lease alone does not keep two processes from writing at the same time: one that was
-// stopped, or cut off, goes on where it was, while another has taken over. So the leader
-// writes only through a [Fence], which closes well before anybody else can have the lease:
+// The lease alone doesn't keep two processes from writing at the same time: one that was paused
+// or cut off goes on where it was, while another one has become the leader. So the leader writes
+// only through a [Fence], which closes well before another process can have the lease:
 //
-//	sent        the last renewal that succeeded is sent
-//	+ 10 s      RenewDeadline: the fence closes, what is in flight is cancelled, work is told to stop
-//	+ 30 s      LeaseDuration: somebody else may acquire the lease
+//	sent        the last successful renewal is sent
+//	+ 10 s      RenewDeadline: the fence closes, requests are cancelled, the work is told to stop
+//	+ 30 s      LeaseDuration: another process may acquire the lease
 //
-// What lies in between is for requests that the API server has already got, and for clocks
-// that don't run equally fast. A lease that an administrator deletes or edits while it is
-// held is beyond what a fence can guard.
+// The time in between is for requests that the API server already has, and for clocks that run at
+// different speeds. A fence can't help when an administrator edits or deletes a held lease.
 //
-// Package main of the command makes one [Elector] and runs it; the writers get its Fence
-// and put it around the transport of their clients. Without election they get [Unfenced].
+// leader.go and config.go have the [Elector], which the command makes and runs; lock.go and
+// journal.go are what it uses. fence.go and transport.go have the fence, which the writers put
+// around the transports of their clients. errors.go has its error. Without election the writers
+// get [Unfenced].
 //
 // # Concurrency
 //
-// Run is called once at a time; the work runs in a goroutine of its own, never twice at
-// once. Everything else may be called from any goroutine, at any time.
+// Run is called once at a time; the work runs in a goroutine of its own, never twice at once.
+// Everything else may be called from any goroutine, at any time.
 package leader
 
 import (
@@ -40,7 +41,7 @@ type Elector struct {
 	config  Config
 	fence   *Fence
 	journal *journal
-	// lease returns a new view of the Lease: that of client-go keeps what it saw.
+	// lease returns a new client for the Lease: that of client-go remembers what it read.
 	lease func() resourcelock.Interface
 }
 
@@ -77,30 +78,29 @@ func (c Config) newLease() resourcelock.Interface {
 // all terms.
 func (e *Elector) Fence() *Fence { return e.fence }
 
-// Identity returns what this process is called in the Lease.
+// Identity returns the name of this process in the Lease.
 func (e *Elector) Identity() string { return e.config.Identity }
 
-// Leader returns who held the lease when it was last seen, which may be this process; it
-// is empty when nobody did, or when the lease hasn't been seen yet.
+// Leader returns who held the lease when it was read last, which may be this process. It is empty
+// when nobody did, and when the lease hasn't been read yet.
 func (e *Elector) Leader() string { return e.journal.leader() }
 
-// Run campaigns until ctx ends. Each time this process becomes the leader, Run calls lead
-// with a context that ends, with an [ErrNotLeading] as its cause, when leadership is lost.
-// It waits for lead to return and campaigns again; what lead returns then is only logged.
+// Run campaigns until ctx ends. Each time this process becomes the leader, Run calls lead with a
+// context that ends when leadership is lost, with an [ErrNotLeading] as its cause. It waits until
+// lead has returned, logs its error and campaigns again.
 //
-// When ctx ends, so does that of lead. The fence stays open while lead puts its affairs in
-// order, at most until the renew deadline; once lead has returned, Run closes the fence,
-// releases the lease and returns, with the error of lead unless that is about having been
-// told to stop. The same happens when lead returns on its own, with or without an error:
-// Run does not call it again.
+// When ctx ends, the context of lead ends too. The fence stays open while lead finishes, at most
+// until the renew deadline. When lead has returned, Run closes the fence, releases the lease and
+// returns the error of lead, unless that says that lead was told to stop. Run does the same when
+// lead returns by itself, and doesn't call it again.
 //
-// A request that is given up may still be carried out, after the release. So lead lets the
-// writes that it has begun finish, with a context that outlives its own
-// ([context.WithoutCancel]); the fence cuts them off when it must.
+// A cancelled request may still be carried out, even after the lease is released. So lead should
+// finish the writes that it has begun, with a context that outlives its own
+// ([context.WithoutCancel]). The fence cancels them when leadership ends before.
 //
-// Lead has to return within LeaseDuration less RenewDeadline of being told to stop. If it
-// doesn't, Run returns an error, and leaves it and the lease alone: the process had better end.
-// A lead that panics ends the process.
+// When lead is told to stop, it has to return within LeaseDuration less RenewDeadline. Otherwise
+// Run returns an error without waiting for it, and doesn't release the lease: the process should
+// end. A lead that panics ends the process.
 func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context) error) error {
 	for {
 		again, err := e.term(ctx, lead)
@@ -124,10 +124,10 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 	case <-t.acquired:
 		err = e.lead(termCtx, lead)
 	case <-e.released(termCtx, t):
-		// A new campaign begins with an attempt.
+		// A new campaign tries to acquire the lease at once.
 		t.end("somebody else has released the lease")
 		<-over
-		// What was under way may have acquired it.
+		// A request of the old campaign may have acquired it.
 		if err := l.release(context.WithoutCancel(ctx)); err != nil {
 			e.journal.log.Warn("Can't release the lease, the others have to wait until it runs out", "error", err)
 		}
@@ -153,8 +153,8 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 	return false, err
 }
 
-// campaign has client-go acquire the lease and renew it until ctx or the term ends. Over is
-// closed when it has sent its last request.
+// campaign lets client-go acquire the lease and renew it, until ctx or the term ends. The channel
+// over closes when client-go has sent its last request.
 func (e *Elector) campaign(ctx context.Context, l *lock) (over <-chan struct{}, err error) {
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          l,
@@ -162,9 +162,9 @@ func (e *Elector) campaign(ctx context.Context, l *lock) (over <-chan struct{}, 
 		LeaseDuration: e.config.LeaseDuration,
 		RenewDeadline: e.config.RenewDeadline,
 		RetryPeriod:   e.config.RetryPeriod,
-		// It would release the lease as soon as ctx ends, when the work has not ended yet.
+		// client-go would release the lease when ctx ends, before the work has ended.
 		ReleaseOnCancel: false,
-		// These are called late, and in any order; the lock says what happened.
+		// These are called late and in any order, so the lock notes what happens.
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) {},
 			OnStoppedLeading: func() {},
@@ -176,7 +176,7 @@ func (e *Elector) campaign(ctx context.Context, l *lock) (over <-chan struct{}, 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// Its log has a line for each attempt; the journal says what changes.
+		// Its log has a line for each attempt, so it is dropped; the journal logs the changes.
 		elector.Run(klog.NewContext(ctx, klog.Logger{}))
 		if ctx.Err() == nil {
 			l.term.end("renewing it was given up")
@@ -185,8 +185,8 @@ func (e *Elector) campaign(ctx context.Context, l *lock) (over <-chan struct{}, 
 	return done, nil
 }
 
-// released returns a channel that closes when somebody has released the lease before this
-// process acquired it: client-go may take more than two retry periods to notice.
+// released returns a channel that closes when another process has released the lease and this one
+// has not acquired it yet. client-go may take more than two retry periods to notice that.
 func (e *Elector) released(ctx context.Context, t *term) <-chan struct{} {
 	released := make(chan struct{})
 	go func() {
@@ -213,7 +213,7 @@ func (e *Elector) released(ctx context.Context, t *term) <-chan struct{} {
 	return released
 }
 
-// lead does the work, and returns when it has ended or takes too long for that.
+// lead runs the work. It returns when the work has ended, or takes too long to end.
 func (e *Elector) lead(ctx context.Context, work func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -221,7 +221,7 @@ func (e *Elector) lead(ctx context.Context, work func(context.Context) error) er
 	e.journal.began()
 	outcome := make(chan error, 1)
 	go func() {
-		// Deferred, so that a runtime.Goexit inside the work is not waited for.
+		// Deferred, so that it also happens after a runtime.Goexit in the work.
 		var err error
 		defer func() { outcome <- err }()
 		err = work(ctx)
@@ -243,7 +243,7 @@ func (e *Elector) lead(ctx context.Context, work func(context.Context) error) er
 	}
 }
 
-// toldToStop returns whether err is what work returns because its context ended.
+// toldToStop reports whether work returns err because its context ended.
 func toldToStop(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrNotLeading)
 }

@@ -219,7 +219,7 @@ func TestWorkThatDoesNotEnd(t *testing.T) {
 	})
 }
 
-// The lease is acquired, but nobody says so, and then the process is to stop.
+// The lease is acquired, but the answer gets lost, and then the process is told to stop.
 func TestReleaseOfWhatMayBeOurs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCandidate(t, &store{}, "a")
@@ -261,7 +261,7 @@ func TestFenceClosesBeforeTheRelease(t *testing.T) {
 	})
 }
 
-// A server that is away does not keep a process from stopping.
+// A process stops even if the API server can't be reached.
 func TestStopWhileTheServerIsAway(t *testing.T) {
 	run(t, untilDone, func(t *testing.T, a, b *candidate) {
 		a.set(true)

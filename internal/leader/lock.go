@@ -9,14 +9,14 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// lock is what client-go's elector works with during one term. It tells the fence of every
+// lock is the lease as client-go's elector sees it during one term. It tells the fence of each
 // renewal, and the journal of everything else. One goroutine at a time calls it.
 type lock struct {
 	resourcelock.Interface // the Lease
 	term                   *term
 	journal                *journal
 	timeout                time.Duration // of a request
-	// held is whether the lease may be ours: an answer can get lost.
+	// held is true when the lease may be ours, which isn't certain when an answer gets lost.
 	held bool
 }
 
@@ -38,8 +38,8 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return record, raw, err
 }
 
-// saw ends the term at once when somebody else holds the lease: client-go would go on
-// trying until the renew deadline.
+// saw notes the holder. When that is another process, it ends the term at once: client-go would
+// try until the renew deadline.
 func (l *lock) saw(holder string) {
 	l.journal.saw(holder)
 	if holder != "" && holder != l.Identity() {
@@ -71,15 +71,15 @@ func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionReco
 		l.journal.succeeded(read, write)
 		l.journal.saw(record.HolderIdentity)
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		// Somebody was faster; the next look says who.
+		// Another process was faster; the next read says which.
 	case ctx.Err() == nil:
 		l.journal.failed(write, err)
 	}
 	return err
 }
 
-// release gives the lease away if it is still ours, so that the others need not wait for it
-// to run out. The fence is closed first.
+// release closes the fence, and releases the lease if it is still ours, so that other processes
+// need not wait until it expires.
 func (l *lock) release(ctx context.Context) error {
 	l.term.end(errWorkEnded.Error())
 	if !l.held {
@@ -102,7 +102,7 @@ func (l *lock) release(ctx context.Context) error {
 		if err == nil {
 			l.journal.saw("")
 		}
-		// A renewal that was given up may arrive in between.
+		// A cancelled renewal may arrive in between.
 		if !apierrors.IsConflict(err) {
 			return err
 		}

@@ -47,8 +47,8 @@ func TestReleasedLeaseIsTakenAtOnce(t *testing.T) {
 	})
 }
 
-// slow is a view whose requests are carried out halfway through the time they take, even
-// when they have been given up by then.
+// slow is a view whose requests are carried out after half of the time that they take, even if
+// they were cancelled before.
 type slow struct {
 	*view
 	random *rand.Rand
@@ -84,7 +84,7 @@ func (s slow) write(ctx context.Context, r resourcelock.LeaderElectionRecord, se
 	return err
 }
 
-// Whoever stops while a lease changes hands leaves it free, whatever was under way.
+// A process that stops while the lease changes hands releases it, whatever requests were under way.
 func TestStopDuringHandOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(5, 5))
@@ -137,7 +137,7 @@ func (r refusing) Update(ctx context.Context, record resourcelock.LeaderElection
 	return r.view.Update(ctx, record)
 }
 
-// A lease that is free but can't be acquired is not asked for in a loop.
+// A free lease that can't be acquired is not requested in a loop.
 func TestFreeLeaseThatCanNotBeAcquired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{record: &resourcelock.LeaderElectionRecord{}}

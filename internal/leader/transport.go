@@ -7,16 +7,16 @@ import (
 	"net/http"
 )
 
-// Wrap returns a RoundTripper that refuses requests that change something (all but GET,
-// HEAD and OPTIONS) while the fence is closed, and cancels them when it closes before they
+// Wrap returns a RoundTripper for requests that change something (all but GET, HEAD and OPTIONS).
+// It refuses them while the fence is closed, and cancels them when the fence closes before they
 // are answered. Both errors are an [ErrNotLeading], which http.Client and client-go keep.
 //
-// The fence is asked before a request is given to next, and again for each piece of its
-// body: a process that is stopped in between sends an incomplete request, which an API
-// server does not carry out. What was sent before may still be carried out, so the lease
-// lasts longer than the renew deadline.
+// It checks the fence before it gives a request to next, and again before each piece of the
+// body. So a process that is paused in between sends an incomplete request, which the API server
+// doesn't carry out. A complete request may still be carried out; that is why the lease lasts
+// longer than the renew deadline.
 //
-// It fits rest.Config.Wrap. Bodies of responses must be closed, as ever.
+// It fits rest.Config.Wrap. Bodies of responses must be closed, as always.
 func (f *Fence) Wrap(next http.RoundTripper) http.RoundTripper {
 	if f.always {
 		return next
@@ -29,7 +29,7 @@ type transport struct {
 	next  http.RoundTripper
 }
 
-// WrappedRoundTripper lets client-go find the connections, to close them.
+// WrappedRoundTripper lets client-go find the transport whose connections it closes.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
@@ -68,8 +68,8 @@ func changes(method string) bool {
 	return true
 }
 
-// guard puts the fence in front of the body of a request, and of the copies of the body
-// that are made for another attempt on another connection.
+// guard puts the fence in front of the body of a request, and of the copies of the body for
+// another attempt on another connection.
 func (t *transport) guard(request *http.Request) *http.Request {
 	if request.Body == nil || request.Body == http.NoBody {
 		return request
@@ -90,7 +90,7 @@ func (t *transport) guard(request *http.Request) *http.Request {
 	return request
 }
 
-// because returns what ended leadership if that is what ended ctx, and otherwise err.
+// because returns the cause of ctx if that is the end of leadership, and otherwise err.
 func because(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrNotLeading) {
 		return cause
@@ -111,7 +111,7 @@ func (o *outgoing) Read(p []byte) (int, error) {
 	if err := o.fence.Check(); err != nil {
 		return 0, err
 	}
-	// The fence may be open again for a later term than that of the request.
+	// The fence may be open again, for a later term than that of the request.
 	if err := context.Cause(o.ctx); err != nil {
 		return 0, err
 	}

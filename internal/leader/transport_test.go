@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// server counts the requests that it got whole.
+// server counts the requests that it has received completely.
 type server struct {
 	*httptest.Server
 	whole   atomic.Int32
@@ -174,7 +174,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
 
-// A process that is stopped after the fence let a request pass, before it is sent.
+// A process is paused after the fence has let a request pass, and before the request is sent.
 func TestWrapAsksAgainBeforeItSends(t *testing.T) {
 	for protocol, start := range protocols {
 		for name, stopped := range map[string]func(f *Fence, jump func()){

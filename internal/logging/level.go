@@ -13,12 +13,12 @@ const (
 	LevelPanic = slog.Level(16)
 )
 
-// levels are the levels from least to most, under the names that flags, config
-// files and log lines use, which are those of Linkerd's controllers.
+// levels are the levels from the least to the most verbose, with the names of Linkerd's
+// controllers. Flags, config files and log lines use these names.
 var levels = []struct {
 	name  string
 	level slog.Level
-	// klog is the verbosity of klog that goes with the level (spec/destination.md §1.1).
+	// klog is the verbosity of klog for the level (spec/destination.md §1.1).
 	klog int
 }{
 	{name: "panic", level: LevelPanic},
@@ -30,9 +30,9 @@ var levels = []struct {
 	{name: "trace", level: LevelTrace, klog: 10},
 }
 
-// ParseLevel returns the level of that name, in upper or lower case; "warning" is
-// another name of "warn". The error says what is allowed, and the caller adds the name
-// and where it comes from.
+// ParseLevel returns the level with a name, in upper or lower case; "warning" is another name of
+// "warn". The error says which names are allowed; the caller adds which name it is and where it
+// comes from.
 func ParseLevel(name string) (slog.Level, error) {
 	lower := strings.ToLower(name)
 	if lower == "warning" {
@@ -48,7 +48,7 @@ func ParseLevel(name string) (slog.Level, error) {
 	return 0, fmt.Errorf("must be one of %s", strings.Join(allowed, ", "))
 }
 
-// levelName is the name of the least level that l reaches.
+// levelName returns the name of the most severe level that l reaches.
 func levelName(l slog.Level) string {
 	for _, known := range levels {
 		if l >= known.level {
@@ -58,7 +58,7 @@ func levelName(l slog.Level) string {
 	return levels[len(levels)-1].name
 }
 
-// klogVerbosity is that of the least level that l reaches.
+// klogVerbosity returns the verbosity of klog for the most severe level that l reaches.
 func klogVerbosity(l slog.Level) int {
 	for _, known := range levels {
 		if l >= known.level {

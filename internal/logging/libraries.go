@@ -12,8 +12,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// RouteLibraries sends what klog and grpc-go log to log. The level is that of the
-// logger: it sets how much klog says.
+// RouteLibraries sends what klog and grpc-go log to log. The level is that of the logger, and
+// sets the verbosity of klog.
 func RouteLibraries(log *slog.Logger, level slog.Level) error {
 	if err := setKlogVerbosity(klogVerbosity(level)); err != nil {
 		return err
@@ -23,7 +23,7 @@ func RouteLibraries(log *slog.Logger, level slog.Level) error {
 	return nil
 }
 
-// setKlogVerbosity goes through a flag, for klog has no other way.
+// setKlogVerbosity sets a flag of klog, which has no function for it.
 func setKlogVerbosity(v int) error {
 	var flags flag.FlagSet
 	klog.InitFlags(&flags)
@@ -33,8 +33,8 @@ func setKlogVerbosity(v int) error {
 	return nil
 }
 
-// klogHandler gives klog's verbosities the levels that show them: with the level
-// info klog says V(0) to V(2), with debug up to V(6), with trace up to V(10).
+// klogHandler converts the verbosities of klog to levels: V(0) to V(2) to info, up to V(6) to
+// debug, up to V(10) to trace.
 type klogHandler struct {
 	next slog.Handler
 }
@@ -60,7 +60,7 @@ func (h klogHandler) WithGroup(name string) slog.Handler {
 	return klogHandler{h.next.WithGroup(name)}
 }
 
-// klogLevel returns the level for one of klog: -v for the verbosity v.
+// klogLevel returns our level for a level of klog, which is -v for the verbosity v.
 func klogLevel(l slog.Level) slog.Level {
 	if l > slog.LevelInfo {
 		return l
@@ -73,9 +73,8 @@ func klogLevel(l slog.Level) slog.Level {
 	return LevelTrace
 }
 
-// grpcLogger takes what grpc-go logs. Its own default is to show errors only, and its
-// warnings are about single connections, such as a client that went away: they are
-// details here too.
+// grpcLogger takes what grpc-go logs. By default, grpc-go shows errors only. Its warnings are
+// about single connections, such as a client that has left, so they are logged as debug.
 type grpcLogger struct {
 	log *slog.Logger
 }
@@ -110,5 +109,5 @@ func (g grpcLogger) Fatal(args ...any)                 { g.write(LevelFatal, arg
 func (g grpcLogger) Fatalln(args ...any)               { g.write(LevelFatal, args...) }
 func (g grpcLogger) Fatalf(format string, args ...any) { g.writef(LevelFatal, format, args...) }
 
-// V tells gRPC to leave its verbose lines out unless everything is wanted.
+// V tells gRPC to log its verbose lines at the level trace only.
 func (g grpcLogger) V(int) bool { return g.log.Enabled(context.Background(), LevelTrace) }

@@ -1,13 +1,12 @@
-// Package logging sets up the one log of the process: a log/slog handler for a
-// level and a format, through which the libraries log too.
+// Package logging sets up the log of the process: a log/slog handler with a level and a format,
+// which the libraries use too.
 //
-// [New] makes the logger from the values of --log-level and --log-format, or of the
-// config file: text or JSON, one line per entry, with the level under Linkerd's names
-// (trace to panic). [RouteLibraries] sends what klog (and with it client-go) and
-// grpc-go log through it. Messages are constant and what varies is in keys and
-// values, except where a library formats its own text.
+// [New] makes the logger from the values of --log-level and --log-format, or of the config file.
+// It writes text or JSON, one line for each entry, with Linkerd's names of levels (trace to
+// panic). [RouteLibraries] sends what klog (and so client-go) and grpc-go log to it. Messages
+// are constant, and what varies is in keys and values, except where a library formats its text.
 //
-// Package main of the command calls both, once, before anything else is started.
+// The command calls both once, before it starts anything else.
 //
 // # Concurrency
 //

@@ -48,8 +48,8 @@ func NewClient(config *rest.Config, manager string) (*Client, error) {
 	return &Client{Manager: manager, dynamic: d, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))}, nil
 }
 
-// ApplyAll applies the documents of a manifest in their order. A document without
-// a namespace goes to the one given.
+// ApplyAll applies the documents of a manifest in their order. A document without a namespace
+// goes to the given one.
 func (c *Client) ApplyAll(ctx context.Context, manifests io.Reader, namespace string) error {
 	objects, err := Decode(manifests)
 	if err != nil {
@@ -63,9 +63,8 @@ func (c *Client) ApplyAll(ctx context.Context, manifests io.Reader, namespace st
 	return nil
 }
 
-// Apply applies one object and then, where it has one, its status, through the
-// status subresource if the kind has that. An object without a namespace goes to
-// the one given.
+// Apply applies one object and then its status, if it has one, through the status subresource
+// if the kind has that. An object without a namespace goes to the given one.
 func (c *Client) Apply(ctx context.Context, object *unstructured.Unstructured, namespace string) error {
 	client, err := c.resource(object, namespace)
 	if err != nil {
@@ -85,20 +84,17 @@ func (c *Client) Apply(ctx context.Context, object *unstructured.Unstructured, n
 	only.SetNamespace(object.GetNamespace())
 	_, err = client.ApplyStatus(ctx, object.GetName(), only, options)
 	if apierrors.IsNotFound(err) {
-		return nil // no such subresource, so the status was part of the object
+		return nil // there is no status subresource: the status was applied with the object
 	}
 	return err
 }
 
-// Forget makes the client ask again which kinds the API server has.
-func (c *Client) Forget() { c.mapper.Reset() }
-
-// resource finds the resource of an object, and settles the object's namespace.
+// resource finds the resource of an object, and sets the object's namespace if it has none.
 func (c *Client) resource(object *unstructured.Unstructured, namespace string) (dynamic.ResourceInterface, error) {
 	kind := object.GroupVersionKind()
 	mapping, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {
-		c.mapper.Reset() // the kind may be newer than what was read last
+		c.mapper.Reset() // the kind may be newer than the last discovery
 		mapping, err = c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	}
 	if err != nil {
@@ -131,7 +127,7 @@ func Decode(manifests io.Reader) ([]*unstructured.Unstructured, error) {
 			continue // an empty document, or only comments
 		}
 		if object.GetKind() == "" || object.GetAPIVersion() == "" {
-			return nil, fmt.Errorf("document %d has no kind or no apiVersion", number)
+			return nil, fmt.Errorf("document %d has no kind or no apiVersion; set both", number)
 		}
 		if !object.IsList() {
 			objects = append(objects, object)

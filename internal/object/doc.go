@@ -1,8 +1,8 @@
-// Package object holds the few words that are said of any object of Kubernetes, whoever
-// reads it: its labels, and the problems that it has.
+// Package object has what is said of Kubernetes objects of any kind: their labels and their
+// problems.
 //
-// It imports nothing but the standard library, so that everybody can use it: the catalog,
-// the controllers, the sources of DNS records, and what reports problems. [Labels] and
-// [Problem] are values, which nobody changes and which may be shared between goroutines;
-// a [Report] says itself what it allows.
+// It imports the standard library only, so that every package may use it: the catalog, the
+// controllers, the sources of DNS records, and what reports problems. [Labels] and [Problem] are
+// values that nobody changes, so they may be shared between goroutines; [Report] says itself
+// what it allows.
 package object

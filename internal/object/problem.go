@@ -1,13 +1,13 @@
 package object
 
-// Problem says that part of an object can't be used. It costs only what it
-// names: an address, a port, a selector; the rest of the object stays in use.
+// Problem says that a part of an object can't be used: an address, a port, a selector. The rest
+// of the object stays in use.
 type Problem struct {
 	// Kind, Namespace and Name are those of the object, as a user would type them.
 	Kind, Namespace, Name string
 	// UID is metadata.uid; empty when it isn't known.
 	UID string
-	// Cluster is where the object is; empty for our own cluster.
+	// Cluster is the cluster of the object; empty for our own.
 	Cluster string
 	// Field is the path of the field concerned, such as "endpoints[3].addresses[0]".
 	Field string
@@ -15,6 +15,6 @@ type Problem struct {
 	Reason string
 }
 
-// Report takes the problems that are found. It is called from many goroutines
-// and repeatedly for the same problem, and must not block.
+// Report takes the problems that are found. It is called from many goroutines, and repeatedly
+// for the same problem; it must not block.
 type Report func(Problem)

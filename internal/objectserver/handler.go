@@ -11,11 +11,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// host is the name of the server for clients that [Server.Config] connects to it. It is
-// looked up by nobody.
+// host is the host in the URLs of clients that use [Server.Config]. Nobody looks it up.
 const host = "http://objects.invalid"
 
-// Config returns where clients find the server: in this process.
+// Config returns a configuration for clients in this process.
 func (s *Server) Config() *rest.Config {
 	return &rest.Config{Host: host, Transport: inProcess{s}}
 }
@@ -28,8 +27,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !ok || !known:
 		http.Error(w, "no such resource: name its kind when the server is made", http.StatusNotFound)
 	case r.URL.Query().Get("sendInitialEvents") != "true":
-		// No earlier version is kept that could be continued; the reader then begins anew.
-		http.Error(w, "only watches that begin with what there is", http.StatusGone)
+		// There are no earlier versions to continue from. After this error readers begin anew.
+		http.Error(w, "only watches with sendInitialEvents=true are served", http.StatusGone)
 	default:
 		s.watch(w, r, s.open(kind, namespace))
 	}
@@ -54,7 +53,7 @@ func resourceAt(path string) (r schema.GroupVersionResource, namespace string, o
 	return r, namespace, len(parts) == 1
 }
 
-// watch streams the objects there are, and then what changes.
+// watch streams the objects that exist, and then their changes.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, watcher *watcher) {
 	defer s.close(watcher)
 	out, err := newStream(w, r.Header.Get("Accept"), watcher.kind)
@@ -79,7 +78,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, watcher *watcher)
 // inProcess calls a handler for each request.
 type inProcess struct{ http.Handler }
 
-// CloseIdleConnections is what clients look for in a transport. There are none here.
+// CloseIdleConnections does nothing, as there are no connections. Clients look for the method.
 func (inProcess) CloseIdleConnections() {}
 
 // RoundTrip implements http.RoundTripper.

@@ -49,8 +49,8 @@ func service(namespace, name string) string {
 	return fmt.Sprintf(`{"apiVersion": "v1", "kind": "Service", "metadata": {"name": %q, "namespace": %q}, "spec": {"clusterIP": "10.0.0.1"}}`, name, namespace)
 }
 
-// TestTables fills tables of package kube in each of their forms, in this process and over a
-// connection, and has them follow what is done.
+// TestTables fills tables of package kube in each form, in this process and over a connection.
+// They follow all changes.
 func TestTables(t *testing.T) {
 	for _, way := range []string{"in process", "over a connection"} {
 		t.Run(way, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestPaths(t *testing.T) {
 		"/apis/networking.istio.io/v1/virtuals" + all:      "404 no such resource: name its kind when the server is made",
 		"/api/v1/services/one" + all:                       "404 no such resource: name its kind when the server is made",
 		"/version":                                         "404 no such resource: name its kind when the server is made",
-		"/api/v1/services?watch=true":                      "410 only watches that begin with what there is",
+		"/api/v1/services?watch=true":                      "410 only watches with sendInitialEvents=true are served",
 	} {
 		if got := watched(t, s, path); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
@@ -233,7 +233,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// The end of a request ends what serves it, also before anything was read.
+// When a request ends, its handler ends, also if nothing was read.
 func TestRequestEnds(t *testing.T) {
 	s := New()
 	ctx, cancel := context.WithCancel(t.Context())

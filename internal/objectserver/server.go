@@ -18,12 +18,12 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// DefaultNamespace is where objects go that don't say where they belong.
+// DefaultNamespace is the namespace of objects that don't name one.
 const DefaultNamespace = "default"
 
 // Server serves the objects it is given. Make one with [New].
 type Server struct {
-	// kinds are those that are served beside the ones built into Kubernetes.
+	// kinds are the kinds that are served besides those that are built into Kubernetes.
 	kinds []schema.GroupKind
 
 	mu      sync.Mutex
@@ -38,8 +38,8 @@ type Object struct {
 	types.NamespacedName
 }
 
-// New returns a server without objects. Beside the kinds that are built into Kubernetes it
-// has those given, in every version.
+// New returns a server without objects. It serves the kinds that are built into Kubernetes and
+// the given ones, in every version.
 func New(kinds ...schema.GroupKind) *Server {
 	return &Server{
 		kinds:   kinds,
@@ -54,7 +54,7 @@ func (s *Server) Serves(kind schema.GroupVersionKind) bool {
 	return known
 }
 
-// kindOf returns the kind whose objects are under a path.
+// kindOf returns the kind of the objects of a resource.
 func (s *Server) kindOf(r schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
 	candidates := slices.Collect(maps.Keys(scheme.Scheme.KnownTypes(r.GroupVersion())))
 	for _, k := range s.kinds {
@@ -71,8 +71,8 @@ func (s *Server) kindOf(r schema.GroupVersionResource) (schema.GroupVersionKind,
 	return schema.GroupVersionKind{}, false
 }
 
-// resourceOf guesses the resource of a kind. The guess of apimachinery is wrong for what
-// ends as Gateway does.
+// resourceOf guesses the resource of a kind. The guess of apimachinery is wrong for names such as
+// Gateway.
 func resourceOf(kind schema.GroupVersionKind) schema.GroupVersionResource {
 	plural, singular := meta.UnsafeGuessKindToResource(kind)
 	if strings.HasSuffix(singular.Resource, "ay") {
@@ -81,19 +81,18 @@ func resourceOf(kind schema.GroupVersionKind) schema.GroupVersionResource {
 	return plural
 }
 
-// clusterKinds belong to no namespace, of the kinds that anything here reads.
+// clusterKinds are the kinds without namespaces that anything in Signpost reads.
 var clusterKinds = []string{"Node", "Namespace", "IngressClass", "GatewayClass"}
 
 // ClusterScoped reports whether the objects of a kind belong to no namespace.
 func ClusterScoped(kind string) bool { return slices.Contains(clusterKinds, kind) }
 
-// Put creates an object, or replaces it. One without a namespace goes to [DefaultNamespace],
-// if its kind has namespaces. The error names the field that doesn't have the type that it
-// must have.
+// Put creates or replaces an object. An object without a namespace goes to [DefaultNamespace],
+// if its kind has namespaces. The error names the field whose type is wrong.
 func (s *Server) Put(obj *unstructured.Unstructured) error {
 	kind := obj.GroupVersionKind()
 	if !s.Serves(kind) {
-		return fmt.Errorf("put %s %s: the kind is not served", kind.GroupKind(), obj.GetName())
+		return fmt.Errorf("put %s %s: the kind is not served; name it when the server is made", kind.GroupKind(), obj.GetName())
 	}
 	obj = obj.DeepCopy()
 	if obj.GetNamespace() == "" && !ClusterScoped(kind.Kind) {
@@ -140,7 +139,7 @@ func (s *Server) Delete(o Object) bool {
 	return false
 }
 
-// tell gives an event to all watches of a resource. The object gets the next version.
+// tell sends an event to all watches of a resource. The object gets the next version.
 func (s *Server) tell(r schema.GroupVersionResource, kind watch.EventType, obj *unstructured.Unstructured) {
 	s.version++
 	obj.SetResourceVersion(strconv.Itoa(s.version))
@@ -185,7 +184,7 @@ func (s *Server) Objects() []Object {
 	return all
 }
 
-// open begins a watch with the objects there are and the bookmark that ends them.
+// open begins a watch with the objects that exist and the bookmark that ends them.
 func (s *Server) open(kind schema.GroupVersionKind, namespace string) *watcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,14 +214,14 @@ func (s *Server) next(w *watcher) []event {
 	return events
 }
 
-// watcher is one open watch. It belongs to its server, with the lock of that.
+// watcher is one open watch. The lock of its server guards it.
 type watcher struct {
 	kind     schema.GroupVersionKind
 	resource schema.GroupVersionResource
-	// namespace is the only one that is watched; empty is all.
+	// namespace is the namespace that is watched; empty means all.
 	namespace string
 	events    []event
-	// wake has room for one: what has to be sent is in events.
+	// wake holds a token while there are events to send.
 	wake chan struct{}
 }
 

@@ -23,7 +23,7 @@ const (
 	jsonType     = "application/json"
 )
 
-// stream writes the events of a watch, in the form that was asked for.
+// stream writes the events of a watch, in the requested form.
 type stream struct {
 	events streaming.Encoder
 	object func(*unstructured.Unstructured) ([]byte, error)
@@ -47,7 +47,7 @@ func newStream(w http.ResponseWriter, accept string, kind schema.GroupVersionKin
 		events = kjson.NewSerializerWithOptions(kjson.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, kjson.SerializerOptions{})
 		framer = kjson.Framer
 	default:
-		return nil, fmt.Errorf("%s can't be had as %q", kind, accept)
+		return nil, fmt.Errorf("%s is not served as %q; accept %s", kind, accept, jsonType)
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(http.StatusOK)
@@ -68,7 +68,7 @@ func (s *stream) send(e event) error {
 	return s.events.Encode(&metav1.WatchEvent{Type: string(e.kind), Object: runtime.RawExtension{Raw: raw}})
 }
 
-// encodeTyped encodes an object of a kind that Go has a type for.
+// encodeTyped encodes an object of a kind that has a Go type.
 func encodeTyped(encoder runtime.Encoder, obj *unstructured.Unstructured) ([]byte, error) {
 	typed, err := typedOf(obj)
 	if err != nil {
@@ -77,8 +77,8 @@ func encodeTyped(encoder runtime.Encoder, obj *unstructured.Unstructured) ([]byt
 	return runtime.Encode(encoder, typed)
 }
 
-// typedOf returns an object as the Go type of its kind. What that has no field for is left
-// out, as the API server does it.
+// typedOf converts an object to the Go type of its kind. Like the API server, it leaves out the
+// fields that the type doesn't have.
 func typedOf(obj *unstructured.Unstructured) (runtime.Object, error) {
 	typed, err := scheme.Scheme.New(obj.GroupVersionKind())
 	if err != nil {

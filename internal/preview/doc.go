@@ -1,14 +1,14 @@
 // Package preview finds out what `signpost dns` would change, without changing anything, and
-// shows it: `signpost plan` is [Make] and one of the ways to write a [Plan].
+// shows it. `signpost plan` calls [Make] and writes the [Plan] as a table or as JSON.
 //
-// Objects come from the cluster, or from manifests that an object server of our own serves;
-// records from the provider, or from master files. Everything else is what a publisher
-// does in a dry run, so that a plan can't differ from what would happen.
+// Objects come from the cluster, or from manifests that our own object server serves. Records
+// come from the provider, or from master files. Everything else is the dry run of a publisher,
+// so that a plan can't differ from what would happen.
 //
-// make.go makes a plan, inputs.go reads what takes the place of a cluster and of a
-// provider, and write.go writes a plan as a table or as JSON.
+// make.go makes a plan, inputs.go reads the files that replace a cluster and a provider,
+// plan.go says what a plan has, and write.go writes it.
 //
 // # Concurrency
 //
-// Make belongs to the goroutine of its command. A Plan is a value that doesn't change.
+// Make runs in the goroutine of its command. A Plan doesn't change.
 package preview

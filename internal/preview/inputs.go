@@ -22,17 +22,17 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-// Check refuses what can't be planned without a cluster or a provider.
+// Check refuses inputs that can't replace the cluster or the provider of this publisher.
 func (i *Inputs) Check(publisher *configure.Options) error {
 	var errs []error
 	if r := publisher.Registry.Kind; len(i.Manifests) > 0 && (r == "crd" || r == "dynamodb") {
-		errs = append(errs, fmt.Errorf("--registry=%s: who owns which record is not in manifests: leave out -f, so that the cluster is asked", r))
+		errs = append(errs, fmt.Errorf("--registry=%s: manifests do not say who owns which record: leave out -f to ask the cluster", r))
 	}
 	if len(i.ZoneFiles) > 0 && len(publisher.Providers) > 1 {
-		errs = append(errs, errors.New("--zone-file: takes the place of one provider: plan each of them by itself"))
+		errs = append(errs, errors.New("--zone-file: replaces one provider only: make a plan for each provider"))
 	}
 	if len(i.ZoneFiles) > 0 && slices.Contains(publisher.Providers, "webhook") {
-		errs = append(errs, errors.New("--provider=webhook: has to be asked what it makes of records: leave out --zone-file or --provider"))
+		errs = append(errs, errors.New("--provider=webhook: only the webhook itself can say how it adjusts records: leave out --zone-file or --provider"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return settings.AsUsage(err)
@@ -40,8 +40,8 @@ func (i *Inputs) Check(publisher *configure.Options) error {
 	return nil
 }
 
-// readManifests returns where the objects of the manifests are served.
-func (i *Inputs) readManifests(publisher *configure.Options) (*rest.Config, error) {
+// serveManifests returns the config of an object server that serves the manifests.
+func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, error) {
 	var objects []*unstructured.Unstructured
 	for _, path := range i.Manifests {
 		found, err := readManifests(path, i.Stdin)
@@ -56,7 +56,7 @@ func (i *Inputs) readManifests(publisher *configure.Options) (*rest.Config, erro
 	}
 	server := objectserver.New(kinds...)
 	for _, obj := range objects {
-		// Nobody reads the others.
+		// No source reads the others.
 		if !server.Serves(obj.GroupVersionKind()) {
 			continue
 		}
@@ -90,7 +90,7 @@ func readManifests(path string, stdin io.Reader) ([]*unstructured.Unstructured, 
 		files = append(files, found...)
 	}
 	if len(files) == 0 {
-		return nil, errors.New("no *.yaml, *.yml or *.json is in this directory")
+		return nil, errors.New("the directory has no *.yaml, *.yml or *.json file")
 	}
 	slices.Sort(files)
 	var objects []*unstructured.Unstructured
@@ -113,8 +113,8 @@ func readManifest(path string) ([]*unstructured.Unstructured, error) {
 	return manifests.Decode(f)
 }
 
-// zoneFiles is a provider whose zones come from files. What it makes of records is what
-// the provider does that is named on the command line.
+// zoneFiles is a provider whose zones come from files. It adjusts records as the provider does
+// that the command line names.
 type zoneFiles struct {
 	*rfc2136.Files
 	adjuster provider.Adjuster

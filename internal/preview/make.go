@@ -16,15 +16,17 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Inputs are what takes the place of a cluster and of a provider.
+// Inputs are files to read instead of a cluster and of a provider.
 type Inputs struct {
-	// Manifests are the paths of objects, - for Stdin; ZoneFiles those of master files.
-	Manifests, ZoneFiles []string
-	Stdin                io.Reader
+	// Manifests are the paths of objects; - is Stdin. Without any, a cluster is read.
+	Manifests []string
+	Stdin     io.Reader
+	// ZoneFiles are the paths of master files. Without any, the provider is asked.
+	ZoneFiles []string
 }
 
-// Make finds out what `signpost dns` would change with these flags, which have been settled,
-// and changes nothing.
+// Make finds out what `signpost dns` would change with these flags, and changes nothing. The
+// flags have been settled, and the inputs checked.
 func Make(ctx context.Context, c *settings.DNSFlags, inputs Inputs, log *slog.Logger) (*Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -55,10 +57,10 @@ func Make(ctx context.Context, c *settings.DNSFlags, inputs Inputs, log *slog.Lo
 	return newPlan(zones, remarks.list, err), nil
 }
 
-// openObjects says where the objects are; nil if the sources don't need any.
+// openObjects says where to read objects; nil if no source needs any.
 func (i *Inputs) openObjects(c *settings.DNSFlags) (*rest.Config, error) {
 	if len(i.Manifests) > 0 {
-		return i.readManifests(c.Publisher)
+		return i.serveManifests(c.Publisher)
 	}
 	objects, err := c.Config.RESTConfig()
 	if err != nil && !c.Config.NeedsCluster() {
@@ -67,14 +69,14 @@ func (i *Inputs) openObjects(c *settings.DNSFlags) (*rest.Config, error) {
 	return objects, err
 }
 
-// remarks collects what a publisher says about records.
+// remarks collects the notices of a publisher about records that can't be published.
 type remarks struct {
 	mu   sync.Mutex
 	list []publisher.Notice
 }
 
 func (r *remarks) add(n publisher.Notice) {
-	// The others are in the zones of the plan, or among its errors.
+	// The zones and the errors of the plan have the others.
 	if !slices.Contains([]string{publisher.ReasonInvalid, publisher.ReasonConflict, publisher.ReasonError}, n.Reason) {
 		return
 	}
@@ -83,7 +85,7 @@ func (r *remarks) add(n publisher.Notice) {
 	r.list = append(r.list, n)
 }
 
-// nameOf returns the name of the record set that a notice is about, empty for none.
+// nameOf returns the name of the record set that a notice is about; empty if there is none.
 func nameOf(n publisher.Notice) string {
 	if n.Record == nil {
 		return ""

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -16,62 +17,53 @@ import (
 const (
 	// requestTimeout bounds the requests that write.
 	requestTimeout = 10 * time.Second
-	// dialTimeout is how long a connection may take, as for the tables.
+	// dialTimeout bounds the time to connect, as for the tables.
 	dialTimeout = 4 * time.Second
-	// Events have a limit of their own: they must not delay anything else.
+	// eventRate and eventBurst limit the Events, so that they delay nothing else.
 	eventRate, eventBurst = 10, 50
-
-	protobufType = "application/vnd.kubernetes.protobuf"
-	jsonType     = "application/json"
 )
 
 // clientConfig says how to talk to the API server.
 type clientConfig struct {
 	// timeout bounds each request; zero is no bound.
 	timeout time.Duration
-	// qps and burst limit the requests. Zero qps is no limit, and zero burst is what may
-	// be sent within a second.
+	// qps and burst limit the requests. If qps is zero, there is no limit. If burst is zero,
+	// it is what qps allows within a second.
 	qps   float64
 	burst int
-	// wrap goes around the connections; it may be nil.
+	// wrap wraps the connections; it may be nil.
 	wrap func(http.RoundTripper) http.RoundTripper
 }
 
-// connections are those of the clients that were made with it.
+// connections are those of all clients that were made with it.
 type connections struct {
 	transports []http.RoundTripper
 }
 
-// client returns a client with connections of its own, so that nothing else that the
-// process asks for can be in the way.
+// client returns a client with connections of its own, so that other requests of the
+// process can't delay it.
 func (c *connections) client(base *rest.Config, o clientConfig) (*kubernetes.Clientset, error) {
-	cfg := o.restConfig(base)
-	httpClient, err := rest.HTTPClientFor(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("make client for writing: %w", err)
-	}
-	c.transports = append(c.transports, httpClient.Transport)
-	client, err := kubernetes.NewForConfigAndClient(cfg, httpClient)
-	if err != nil {
-		return nil, fmt.Errorf("make client for writing: %w", err)
-	}
-	return client, nil
+	return makeClient(c, o.restConfig(base), kubernetes.NewForConfigAndClient)
 }
 
-// dynamic is client for kinds that aren't built into Kubernetes.
+// dynamic returns such a client for kinds that aren't built into Kubernetes.
 func (c *connections) dynamic(base *rest.Config, o clientConfig) (*dynamic.DynamicClient, error) {
 	cfg := o.restConfig(base)
-	cfg.ContentType, cfg.AcceptContentTypes = jsonType, jsonType
+	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	return makeClient(c, cfg, dynamic.NewForConfigAndClient)
+}
+
+func makeClient[C any](c *connections, cfg *rest.Config, build func(*rest.Config, *http.Client) (C, error)) (C, error) {
+	var client C
 	httpClient, err := rest.HTTPClientFor(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("make client for writing: %w", err)
+	if err == nil {
+		c.transports = append(c.transports, httpClient.Transport)
+		client, err = build(cfg, httpClient)
 	}
-	c.transports = append(c.transports, httpClient.Transport)
-	client, err := dynamic.NewForConfigAndClient(cfg, httpClient)
 	if err != nil {
-		return nil, fmt.Errorf("make client for writing: %w", err)
+		err = fmt.Errorf("make a client of the API server %s: %w", cfg.Host, err)
 	}
-	return client, nil
+	return client, err
 }
 
 func (c *connections) closeIdle() {
@@ -82,10 +74,10 @@ func (c *connections) closeIdle() {
 
 func (o clientConfig) restConfig(base *rest.Config) *rest.Config {
 	cfg := rest.CopyConfig(base)
-	cfg.ContentType, cfg.AcceptContentTypes = protobufType, protobufType+","+jsonType
+	cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	cfg.Timeout = 0
-	// A few short requests at a time cost a fifth less without HTTP/2, and a connection
-	// that has gone dead holds up one of them only.
+	// Without HTTP/2, a few short requests at a time cost a fifth less CPU, and a dead
+	// connection holds up only one of them.
 	cfg.NextProtos = []string{"http/1.1"}
 	cfg.RateLimiter, cfg.QPS, cfg.Burst = nil, -1, 0
 	if o.qps > 0 {
@@ -94,7 +86,7 @@ func (o clientConfig) restConfig(base *rest.Config) *rest.Config {
 	if o.qps > 0 && o.burst == 0 {
 		cfg.Burst = int(min(math.Ceil(o.qps), math.MaxInt32))
 	}
-	// The API server warns about Endpoints; nobody can act on it.
+	// The API server warns that Endpoints are deprecated; nobody can act on that.
 	cfg.WarningHandler, cfg.WarningHandlerWithContext = rest.NoWarnings{}, nil
 	if cfg.Dial == nil && cfg.Transport == nil {
 		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext

@@ -11,6 +11,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -82,7 +83,7 @@ func TestClientWrites(t *testing.T) {
 	if _, err := endpointSlices.Create(t.Context(), &discoveryv1.EndpointSlice{}, metav1.CreateOptions{}); err == nil {
 		t.Error("no conflict")
 	}
-	if accept := got.Get("Accept"); got.Get("Content-Type") != protobufType || accept != protobufType+","+jsonType {
+	if accept := got.Get("Accept"); got.Get("Content-Type") != runtime.ContentTypeProtobuf || accept != runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON {
 		t.Errorf("Content-Type %s, Accept %s", got.Get("Content-Type"), accept)
 	}
 	if err := endpointSlices.Delete(t.Context(), "a", metav1.DeleteOptions{}); !errors.Is(err, context.DeadlineExceeded) {

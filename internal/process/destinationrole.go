@@ -9,6 +9,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/destination"
+	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
@@ -46,7 +47,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 				{Name: "destination", Run: server.Run},
 			}
 		},
-		Ready:    func() bool { return isClosed(known.Synced()) },
+		Ready:    func() bool { return channel.IsClosed(known.Synced()) },
 		Handlers: map[string]http.Handler{linked.StatusPath: links.handler()},
 		Report:   links.report,
 	}, nil

@@ -73,8 +73,7 @@ func dnsFlags(t *testing.T, args ...string) *settings.DNSFlags {
 	t.Helper()
 	c := settings.NewDNSFlags()
 	flags := pflag.NewFlagSet("dns", pflag.ContinueOnError)
-	c.Add(flags)
-	c.AddProcess(flags)
+	c.AddFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
@@ -272,15 +271,15 @@ spec: {endpoints: [{dnsName: b.example.test, recordType: A, targets: [192.0.2.3]
 		t.Fatalf("plan %+v, %v", p, err)
 	}
 	hash := p.Zones[0].Held.Hash
-	_, err = Once(t.Context(), dnsConfig(t, append([]string{"--dry-run"}, args...)...), slog.New(slog.DiscardHandler))
-	if err == nil || !strings.Contains(err.Error(), "--approve-plan="+hash+" makes") {
+	_, err = publishOnce(t.Context(), dnsConfig(t, append([]string{"--dry-run"}, args...)...), slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "--approve-plan="+hash) {
 		t.Fatalf("plan has %s, the dry run says %v", hash, err)
 	}
 	if diff := gocmp.Diff([]string{"a-old TXT", "a-older TXT", "old A", "older A"}, b.names(t)); diff != "" {
 		t.Fatalf("something was changed in a dry run (-want +got):\n%s", diff)
 	}
 	api.wantObserved(t, ns, 0)
-	if _, err := Once(t.Context(), dnsConfig(t, append([]string{"--approve-plan=" + hash}, args...)...), slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := publishOnce(t.Context(), dnsConfig(t, append([]string{"--approve-plan=" + hash}, args...)...), slog.New(slog.DiscardHandler)); err != nil {
 		t.Error(err)
 	}
 	if diff := gocmp.Diff([]string{"a A", "a-a TXT", "a-b TXT", "b A"}, b.names(t)); diff != "" {

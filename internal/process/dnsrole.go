@@ -14,53 +14,38 @@ import (
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/events"
 	"github.com/signpostd/signpost/dns/publisher"
-	"github.com/signpostd/signpost/internal/leader"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
 	"github.com/signpostd/signpost/kube"
 )
 
-// settleTime is how long publishers wait for the tables before they begin with what there
-// is: a source that can't be read must not keep the others from being published.
+// settleTime is how long publishers wait for the tables to be filled. Then they begin with
+// what there is: one source that can't be read must not hold up the others.
 const settleTime = 10 * time.Second
 
 // dnsRole is the publishers of the process.
 type dnsRole struct {
-	opened  []*configure.Opened
-	sender  *events.Sender
-	elector *leader.Elector
-	lease   string
-	// objects is for the status of objects. It and sender are nil without a cluster.
+	opened     []*configure.Opened
+	sender     *events.Sender // nil without a cluster
+	leadership *leadership
+	// objects writes the status of objects; nil without a cluster.
 	objects dynamic.Interface
 	close   func()
 }
 
-// newDNSRole makes the role that publishes records. What it opens lives until ctx ends.
+// newDNSRole makes the role that publishes records. What it opens stays open until ctx ends.
 func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, error) {
-	r := &dnsRole{lease: o.Leader.ResourceNamespace + "/" + o.Leader.ResourceName}
-	var made connections
-	r.close = made.closeIdle
-	fence := leader.Unfenced()
 	if o.Leader.Elect && in.REST == nil {
-		return nil, settings.Usagef("--leader-elect: needs a cluster, which has the Lease")
+		return nil, settings.Usagef("--leader-elect: a Lease needs a cluster: name one with --kubeconfig, or leave out --leader-elect")
 	}
-	if o.Leader.Elect {
-		client, err := made.client(in.REST, clientConfig{timeout: o.Leader.RenewDeadline})
-		if err != nil {
-			return nil, err
-		}
-		if r.elector, err = leader.New(leader.Config{
-			Client: client.CoordinationV1(), Namespace: o.Leader.ResourceNamespace, Name: o.Leader.ResourceName,
-			LeaseDuration: o.Leader.LeaseDuration, RenewDeadline: o.Leader.RenewDeadline, RetryPeriod: o.Leader.RetryPeriod,
-			Log: in.Log, Registerer: in.Registerer,
-		}); err != nil {
-			return nil, err
-		}
-		fence = r.elector.Fence()
+	var made connections
+	leadership, err := newLeadership(in, &made, o.Leader, "")
+	if err != nil {
+		return nil, err
 	}
+	r := &dnsRole{leadership: leadership, close: made.closeIdle}
 	if in.REST != nil {
-		var err error
-		if r.objects, err = made.dynamic(in.REST, clientConfig{timeout: requestTimeout, wrap: fence.Wrap}); err != nil {
+		if r.objects, err = made.dynamic(in.REST, clientConfig{timeout: requestTimeout, wrap: leadership.fence.Wrap}); err != nil {
 			return nil, err
 		}
 		if r.sender, err = openSender(in, &made); err != nil {
@@ -80,7 +65,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 			registerer = prometheus.WrapRegistererWith(prometheus.Labels{"publisher": p.Name}, registerer)
 		}
 		opened, err := p.Open(ctx, configure.Input{
-			REST: in.REST, Log: in.Log, Registerer: registerer, Notify: r.notify(p), MayWrite: fence.Check, Wrap: wrap,
+			REST: in.REST, Log: in.Log, Registerer: registerer, Notify: r.notify(p), MayWrite: leadership.fence.Check, Wrap: wrap,
 		})
 		if err != nil {
 			if p.Name != "" {
@@ -93,7 +78,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 	return r, nil
 }
 
-// openSender makes what sends Events.
+// openSender makes the sender of Events.
 func openSender(in roleInput, made *connections) (*events.Sender, error) {
 	client, err := made.client(in.REST, clientConfig{timeout: requestTimeout})
 	if err != nil {
@@ -102,7 +87,7 @@ func openSender(in roleInput, made *connections) (*events.Sender, error) {
 	return events.New(events.Config{Client: client.EventsV1(), Process: thisPod(), Log: in.Log, Registerer: in.Registerer})
 }
 
-// notify returns what takes the notices of a publisher; nil when nobody does.
+// notify returns a function that takes the notices of a publisher; nil without a cluster.
 func (r *dnsRole) notify(p *configure.Options) func(publisher.Notice) {
 	if r.sender == nil {
 		return nil
@@ -110,7 +95,8 @@ func (r *dnsRole) notify(p *configure.Options) func(publisher.Notice) {
 	return r.sender.For(events.Manner{Reasons: p.EventsEmit, DryRun: p.DryRun})
 }
 
-// thisPod is the pod of the process, if it was told who it is.
+// thisPod is the pod of this process, as its environment says; the zero Object if it
+// doesn't.
 func thisPod() dns.Object {
 	name, namespace := os.Getenv("POD_NAME"), os.Getenv("POD_NAMESPACE")
 	if name == "" || namespace == "" {
@@ -124,7 +110,7 @@ func (r *dnsRole) role() role {
 	for _, o := range r.opened {
 		tables = append(tables, o.Tables...)
 	}
-	return role{Name: settings.DNSSection, Tables: tables, Actors: r.actors, Details: r.details}
+	return role{Name: settings.DNSSection, Tables: tables, Actors: r.actors, Details: r.leadership.details}
 }
 
 func (r *dnsRole) actors(settled <-chan struct{}) []run.Actor {
@@ -141,7 +127,7 @@ func (r *dnsRole) actors(settled <-chan struct{}) []run.Actor {
 	return actors
 }
 
-// lead publishes while this process holds the lease.
+// lead publishes while this process leads.
 func (r *dnsRole) lead(ctx context.Context, settled <-chan struct{}) error {
 	defer r.close()
 	select {
@@ -150,10 +136,7 @@ func (r *dnsRole) lead(ctx context.Context, settled <-chan struct{}) error {
 	case <-ctx.Done():
 		return nil
 	}
-	if r.elector == nil {
-		return r.publish(ctx)
-	}
-	return r.elector.Run(ctx, r.publish)
+	return r.leadership.run(ctx, r.publish)
 }
 
 func (r *dnsRole) publish(ctx context.Context) error {
@@ -165,8 +148,4 @@ func (r *dnsRole) publish(ctx context.Context) error {
 		}
 	}
 	return group.Wait()
-}
-
-func (r *dnsRole) details() []string {
-	return leadership(r.elector, r.lease)
 }

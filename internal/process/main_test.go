@@ -26,8 +26,7 @@ func runAsCommand() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	c, flags := settings.NewDNSFlags(), pflag.NewFlagSet("dns", pflag.ContinueOnError)
-	c.Add(flags)
-	c.AddProcess(flags)
+	c.AddFlags(flags)
 	err := flags.Parse(os.Args[1:])
 	if err == nil {
 		err = c.Settle(flags)

@@ -19,9 +19,9 @@ import (
 // flushTime is how long the Events of a run may take that ends.
 const flushTime = 10 * time.Second
 
-// Once brings the zones of the only publisher up to date once, and returns what a dry
+// publishOnce brings the zones of the only publisher up to date once, and returns what a dry
 // run would have changed.
-func Once(ctx context.Context, c settings.Config, log *slog.Logger) ([]publisher.ZonePlan, error) {
+func publishOnce(ctx context.Context, c settings.Config, log *slog.Logger) ([]publisher.ZonePlan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	restConfig, err := c.RESTConfig()

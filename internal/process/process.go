@@ -1,27 +1,19 @@
 package process
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"google.golang.org/grpc"
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/controllers/reconcile"
-	"github.com/signpostd/signpost/internal/admin"
 	"github.com/signpostd/signpost/internal/object"
-	"github.com/signpostd/signpost/internal/report"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
-	"github.com/signpostd/signpost/internal/version"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
 )
@@ -34,7 +26,7 @@ type roleInput struct {
 	Namespace  string
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
-	// Report takes the problems of objects.
+	// Report is told of the problems of objects.
 	Report object.Report
 	// Metrics are those of all controllers of the process; nil when none runs.
 	Metrics *reconcile.Metrics
@@ -42,43 +34,44 @@ type roleInput struct {
 
 // role is what a role adds to the process.
 type role struct {
-	// Name is that of the role, for errors.
+	// Name is for errors.
 	Name string
 	// Tables are those that the cluster has to fill.
 	Tables []kube.AnyTable
-	// ServerOptions and Register are for the gRPC server, which isn't there when no role
-	// has a Register.
+	// ServerOptions and Register are for the gRPC server. A process has one if one of its
+	// roles has a Register.
 	ServerOptions []grpc.ServerOption
 	Register      func(grpc.ServiceRegistrar)
-	// Actors returns what runs until the process ends; one without a Grace gets that of the
-	// options. Settled is closed when the tables have been filled. When their context
-	// ends, open streams have to end too: the gRPC server waits for them.
+	// Actors returns what runs until the process ends. An actor without a Grace gets the
+	// grace period of the settings. settled is closed when the tables are filled. When the
+	// context of the actors ends, open streams have to end too: the gRPC server waits for them.
 	Actors func(settled <-chan struct{}) []run.Actor
-	// Ready is whether the role does its work. Nil is when the tables have been filled.
+	// Ready reports whether the role does its work. A role without it is ready when the
+	// tables are filled.
 	Ready func() bool
-	// Details are lines for /ready about what the role does; nil is none.
+	// Details returns lines for /ready about what the role does; it may be nil.
 	Details func() []string
-	// Handlers are more paths of the admin server.
+	// Handlers are paths that the role adds to the admin server.
 	Handlers map[string]http.Handler
-	// Report also takes the problems of objects; nil is when nobody wants them.
+	// Report is also told of the problems of objects; it may be nil.
 	Report object.Report
 }
 
-// process is what runs: the roles, over one cluster.
+// process is the roles put together over one cluster. It doesn't run yet.
 type process struct {
 	ServerOptions []grpc.ServerOption
 	// Services are what the gRPC server serves. Without any there is no gRPC server.
 	Services services
 	Actors   []run.Actor
-	// Ready is what /ready answers.
+	// Ready answers /ready.
 	Ready func() (ready bool, details []string)
-	// Handlers are more paths of the admin server.
+	// Handlers are paths that roles add to the admin server.
 	Handlers map[string]http.Handler
 }
 
-// New makes the roles that a config has. It starts nothing and doesn't wait for
-// the API server. What roles open lives until ctx ends.
-func New(ctx context.Context, c settings.Config, log *slog.Logger, registerer prometheus.Registerer, report object.Report) (process, error) {
+// newProcess makes the roles of a config. It starts nothing and doesn't wait for the API
+// server. What the roles open stays open until ctx ends.
+func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, registerer prometheus.Registerer, report object.Report) (process, error) {
 	restConfig, err := c.RESTConfig()
 	if err != nil && c.NeedsCluster() {
 		return process{}, err
@@ -124,7 +117,7 @@ func New(ctx context.Context, c settings.Config, log *slog.Logger, registerer pr
 	return joinRoles(in, roles)
 }
 
-// joinRoles makes the cluster that fills the tables of all roles.
+// joinRoles makes a process of roles, with one cluster that fills the tables of all of them.
 func joinRoles(in roleInput, roles []role) (process, error) {
 	p := process{Handlers: map[string]http.Handler{}}
 	var tables []kube.AnyTable
@@ -150,8 +143,8 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	return p, nil
 }
 
-// serve adds what a role serves. All roles share one gRPC server and one admin server, so no
-// role may take what another one has.
+// serve adds what a role serves. All roles share one gRPC server and one admin server, so
+// two roles can't serve the same service or the same path.
 func (p *process) serve(r role) error {
 	if r.Register != nil {
 		var own services
@@ -165,32 +158,27 @@ func (p *process) serve(r role) error {
 	}
 	for path, handler := range r.Handlers {
 		if p.Handlers[path] != nil {
-			return fmt.Errorf("serve the role %s: another role has the path %s of the admin server: give one of them another path", r.Name, path)
+			return fmt.Errorf("serve the role %s: another role has the path %s of the admin server: run one of them in another process", r.Name, path)
 		}
 		p.Handlers[path] = handler
 	}
 	return nil
 }
 
-// withoutCluster is for roles that read no objects, such as DNS records from elsewhere.
+// withoutCluster completes a process whose roles read no objects, as when all records come
+// from elsewhere. There are no tables to wait for.
 func (p process) withoutCluster(roles []role) process {
+	settled := make(chan struct{})
+	close(settled)
 	for _, r := range roles {
-		p.Actors = append(p.Actors, r.Actors(closed())...)
+		p.Actors = append(p.Actors, r.Actors(settled)...)
 	}
-	p.Ready = func() (ready bool, details []string) {
-		ready = true
-		for _, r := range roles {
-			ready = ready && (r.Ready == nil || r.Ready())
-			if r.Details != nil {
-				details = append(details, r.Details()...)
-			}
-		}
-		return ready, details
-	}
+	p.Ready = func() (bool, []string) { return readinessOfRoles(roles) }
 	return p
 }
 
-// reportTo returns what tells of problems to all who want them.
+// reportTo returns a function that passes problems on to first and to the roles that want
+// them.
 func reportTo(first object.Report, roles []role) object.Report {
 	return func(p object.Problem) {
 		first(p)
@@ -200,148 +188,4 @@ func reportTo(first object.Report, roles []role) object.Report {
 			}
 		}
 	}
-}
-
-// readiness answers /ready: whether all roles do their work, and which kinds of object
-// are missing. Once ready it stays ready, as Linkerd's controller does: what is known
-// is served while the API server is away.
-func readiness(cluster *kube.Cluster, roles []role) (bool, []string) {
-	ready := isClosed(cluster.Settled())
-	var details []string
-	for _, t := range cluster.Status() {
-		if t.State != kube.Synced {
-			details = append(details, strings.TrimSpace(fmt.Sprint(t.Kind, ": ", t.State, " ", t.Reason)))
-		}
-	}
-	for _, r := range roles {
-		ready = ready && (r.Ready == nil || r.Ready())
-		if r.Details != nil {
-			details = append(details, r.Details()...)
-		}
-	}
-	return ready, details
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
-// newProcessRegistry returns a registry with the metrics of the runtime and the process.
-func newProcessRegistry() *prometheus.Registry {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return registry
-}
-
-// Serve runs the roles of a config until ctx ends.
-func Serve(ctx context.Context, c settings.Config, log *slog.Logger) error {
-	defer beFrugal(c)()
-	registry := newProcessRegistry()
-	reporter, err := report.New(report.Config{Registerer: registry, Log: log})
-	if err != nil {
-		return err
-	}
-	p, err := New(ctx, c, log, registry, reporter.Report)
-	if err != nil {
-		return err
-	}
-	return serveProcess(ctx, p, serving{options: c.Process, metricsFlag: c.MetricsFlag, addr: c.Destination.Addr, log: log, registry: registry})
-}
-
-// serving is what a process is served with.
-type serving struct {
-	options settings.Process
-	// metricsFlag is as in [config].
-	metricsFlag string
-	// addr is where the gRPC server listens, if there is one.
-	addr     string
-	log      *slog.Logger
-	registry *prometheus.Registry
-	// bound is told the addresses once all are bound; it may be nil, and so is grpc without
-	// a gRPC server.
-	bound func(grpc, admin net.Addr)
-}
-
-// serveProcess binds its addresses, so that none is found taken later, and serves
-// until ctx ends.
-func serveProcess(ctx context.Context, p process, s serving) error {
-	var grpcAddr net.Addr
-	var servers []run.Actor
-	if len(p.Services) > 0 {
-		l, err := listen(ctx, "addr", s.addr)
-		if err != nil {
-			return err
-		}
-		// The servers close their listeners; what is closed twice here stays closed.
-		defer l.Close()
-		grpcAddr = l.Addr()
-		servers = append(servers, newGRPCActor(p, s, l))
-	}
-	l, err := listen(ctx, cmp.Or(s.metricsFlag, "metrics-addr"), s.options.MetricsAddr)
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	adminServer, err := admin.New(admin.Config{
-		Listener:   l,
-		Gatherer:   s.registry,
-		Registerer: s.registry,
-		Ready:      p.Ready,
-		Handlers:   p.Handlers,
-		PProf:      s.options.EnablePProf,
-		Log:        s.log,
-	})
-	if err != nil {
-		return err
-	}
-	servers = slices.Insert(servers, 0, run.Actor{Name: "admin server", Run: adminServer.Run})
-	if s.bound != nil {
-		s.bound(grpcAddr, l.Addr())
-	}
-	s.logServing(grpcAddr, l.Addr())
-	err = runAll(ctx, p, s, servers...)
-	s.log.Info("Stopped")
-	return err
-}
-
-func (s *serving) logServing(grpcAddr, adminAddr net.Addr) {
-	addresses := []any{"version", version.Version}
-	if grpcAddr != nil {
-		addresses = append(addresses, "grpc", grpcAddr.String())
-	}
-	s.log.Info("Serving", append(addresses, "admin", adminAddr.String())...)
-}
-
-func runAll(ctx context.Context, p process, s serving, servers ...run.Actor) error {
-	var group run.Group
-	for _, a := range servers {
-		group.Add(a)
-	}
-	for _, a := range p.Actors {
-		if a.Grace == 0 {
-			a.Grace = s.options.ShutdownGrace
-		}
-		group.Add(a)
-	}
-	return group.Run(ctx)
-}
-
-func listen(ctx context.Context, flag, address string) (net.Listener, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("listen on the address of --%s: %w: choose one that is free on this host", flag, err)
-	}
-	return l, nil
-}
-
-// closed returns a channel that is closed.
-func closed() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
 }

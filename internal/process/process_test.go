@@ -42,7 +42,7 @@ func serveConfig(t *testing.T, c settings.Config) served {
 func serveConfigWith(t *testing.T, c settings.Config, log *slog.Logger) served {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	p, err := New(t.Context(), c, log, registry, func(object.Problem) {})
+	p, err := newProcess(t.Context(), c, log, registry, func(object.Problem) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func serveConfigWith(t *testing.T, c settings.Config, log *slog.Logger) served {
 
 func serveRegistered(t *testing.T, p process, registry *prometheus.Registry, change func(*settings.Process)) served {
 	t.Helper()
-	o := settings.DefaultProcess()
+	o := settings.Default().Process
 	o.MetricsAddr = "127.0.0.1:0"
 	if change != nil {
 		change(&o)
@@ -131,6 +131,19 @@ func (e ending) Get(_ *pb.GetDestination, stream grpc.ServerStreamingServer[pb.U
 	return nil
 }
 
+// endless is a Destination server whose streams go on until they are cut off.
+type endless struct {
+	pb.UnimplementedDestinationServer
+}
+
+func (endless) Get(_ *pb.GetDestination, stream grpc.ServerStreamingServer[pb.Update]) error {
+	if err := stream.Send(new(pb.Update)); err != nil {
+		return err
+	}
+	<-stream.Context().Done()
+	return stream.Context().Err()
+}
+
 func (e ending) Run(ctx context.Context) error {
 	<-ctx.Done()
 	close(e.ended)
@@ -205,7 +218,7 @@ func TestServeProcess(t *testing.T) {
 }
 
 func TestServeProcessCutsStreams(t *testing.T) {
-	s := serve(t, process{Services: registered(ending{ended: make(chan struct{})})},
+	s := serve(t, process{Services: registered(endless{})},
 		func(o *settings.Process) { o.ShutdownGrace = 10 * time.Millisecond })
 	stream := s.openStream(t)
 	s.cancel()
@@ -237,7 +250,7 @@ func TestServeProcessNeedsItsAddresses(t *testing.T) {
 		"addr":         func(s *serving) { s.addr = taken.Addr().String() },
 		"metrics-addr": func(s *serving) { s.options.MetricsAddr = taken.Addr().String() },
 	} {
-		s := serving{addr: "127.0.0.1:0", options: settings.DefaultProcess(), log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()}
+		s := serving{addr: "127.0.0.1:0", options: settings.Default().Process, log: slog.New(slog.DiscardHandler), registry: prometheus.NewRegistry()}
 		s.options.MetricsAddr = "127.0.0.1:0"
 		change(&s)
 		err := serveProcess(t.Context(), process{Services: registered(ending{})}, s)

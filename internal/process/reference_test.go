@@ -19,7 +19,7 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-//go:generate go test . -run ^TestReferenceOfSettings$ -update
+//go:generate go test . -run ^TestReferenceOf(Settings|DNS)$ -update
 
 // referencePage is a page about a role.
 type referencePage struct {
@@ -98,7 +98,7 @@ var (
 	metricName = regexp.MustCompile("`([a-z_]+)`")
 	// described is the name in the text of a prometheus.Desc.
 	described = regexp.MustCompile(`fqName: "([a-z_]+)"`)
-	// others are metrics that the reference doesn't list one by one.
+	// others matches metrics that the references don't list one by one.
 	others = regexp.MustCompile(`^(go|process|promhttp)_`)
 )
 
@@ -169,7 +169,7 @@ func registeredMetrics(t *testing.T, c settings.Config) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := New(t.Context(), c, log, registry, reporter.Report)
+	p, err := newProcess(t.Context(), c, log, registry, reporter.Report)
 	if err != nil {
 		t.Fatal(err)
 	}

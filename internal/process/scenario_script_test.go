@@ -116,7 +116,7 @@ func parseScenario(archive *txtar.Archive) (*scenario, error) {
 
 // scenarioDefaults is the fixture of spec/destination.md §9.
 func scenarioDefaults() settings.Destination {
-	o := settings.DefaultDestination()
+	o := settings.Default().Destination
 	o.ClusterDomain = "mycluster.local"
 	o.IdentityTrustDomain = "trust.domain"
 	o.DefaultOpaquePorts = "25,443,587,3306,5432,11211"

@@ -14,9 +14,9 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-// ServeProvider serves the provider to others over the webhook protocol, and publishes
+// serveProvider serves the provider to others over the webhook protocol, and publishes
 // nothing itself. Metrics and probes are served as by a publisher.
-func ServeProvider(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, log *slog.Logger) error {
+func serveProvider(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, log *slog.Logger) error {
 	registry := newProcessRegistry()
 	if err := registerBuild(registry); err != nil {
 		return err

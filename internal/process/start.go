@@ -2,34 +2,77 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/internal/logging"
+	"github.com/signpostd/signpost/internal/report"
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-// Run starts the log, which goes to w, and runs the roles until ctx ends.
+// Run runs the roles of a config until ctx ends. The log goes to w.
 func Run(ctx context.Context, c settings.Config, w io.Writer) error {
 	log, err := StartLog(c.Process, w)
 	if err != nil {
-		return fmt.Errorf("start the log: %w", err)
+		return err
 	}
 	settings.LogRemarks(log, c.Remarks)
-	return Serve(ctx, c, log)
+	return runRoles(ctx, c, log)
 }
 
-// StartLog makes the log of the process and sends that of the libraries there. It is
-// called once, before anything uses gRPC or client-go.
+// RunDNS does what the flags of `signpost dns` say, which have been settled: it publishes
+// until ctx ends or, with --once, once, or it serves the provider to others. The log goes to w.
+func RunDNS(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, w io.Writer) error {
+	log, err := StartLog(c.Config.Process, w)
+	if err != nil {
+		return err
+	}
+	log.Info("Settings that differ from the defaults", configure.Shown(flags)...)
+	switch {
+	case c.Publisher.WebhookServer:
+		return serveProvider(ctx, c, flags, log)
+	case !c.Publisher.Once:
+		return runRoles(ctx, c.Config, log)
+	}
+	plans, err := publishOnce(ctx, c.Config, log)
+	for _, p := range plans {
+		log.Info("Zone is done", "zone", p.Zone.Name, "waiting", len(p.Waiting))
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// StartLog makes the log of the process, which goes to w, and sends the logs of the
+// libraries there too. It is called once, before anything uses gRPC or client-go.
 func StartLog(o settings.Process, w io.Writer) (*slog.Logger, error) {
 	level, err := logging.ParseLevel(o.LogLevel)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("start the log: %w", err)
 	}
 	log := logging.New(logging.Config{Level: level, Format: logging.Format(o.LogFormat), Output: w})
 	if err := logging.RouteLibraries(log, level); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("start the log: %w", err)
 	}
 	return log, nil
+}
+
+func runRoles(ctx context.Context, c settings.Config, log *slog.Logger) error {
+	defer beFrugal(c)()
+	registry := newProcessRegistry()
+	reporter, err := report.New(report.Config{Registerer: registry, Log: log})
+	if err != nil {
+		return err
+	}
+	p, err := newProcess(ctx, c, log, registry, reporter.Report)
+	if err != nil {
+		return err
+	}
+	return serveProcess(ctx, p, serving{options: c.Process, metricsFlag: c.MetricsFlag, addr: c.Destination.Addr, log: log, registry: registry})
 }

@@ -1,22 +1,20 @@
-// Package report makes problems of objects visible without repeating itself: it
-// counts and logs each distinct problem once.
+// Package report counts and logs the problems of objects, each of them once.
 //
-// Readers of the API server meet the same unusable field again with every event of
-// the object, and hand each to [Reporter.Report], which is a catalog.Report. A problem
-// is distinct when its object, field or reason is. The memory is bounded: the
-// [Config.Capacity] problems met last are remembered, and one that was forgotten and
-// is met again counts and is logged as new.
+// Readers of the API server find the same problem again with every event of the object, and give
+// it to [Reporter.Report], which is an object.Report. Two problems are the same when their object,
+// field and reason are. The memory is bounded: the last [Config.Capacity] problems are
+// remembered, and a forgotten one counts as new and is logged again.
 //
-// The metric object_problems_total has one label, the kind of object: names and
-// reasons are in the log, where their number costs nothing.
+// The metric object_problems_total has one label, the kind of object. Names and reasons, of which
+// there may be many, are in the log only.
 //
-// Package main of the command makes one Reporter per process; kube and the catalog
-// call it.
+// The command makes one Reporter for its process; tables, the catalog and the controllers
+// report to it.
 //
 // # Concurrency
 //
-// Report may be called from any goroutine. A repeated problem costs a lookup under
-// a mutex; the log is written outside of it.
+// Report may be called from any goroutine. A repeated problem costs a lookup under a mutex; the
+// log is written outside of it.
 package report
 
 import (
@@ -51,9 +49,9 @@ type Reporter struct {
 	seed     maphash.Seed
 
 	mu sync.Mutex
-	// seen has the hashes of the problems in recent, which is ordered from the one met
-	// last to the one to be forgotten next. Hashes bound the memory, whatever the
-	// length of a reason; a collision costs one log line.
+	// recent has the hashes of the remembered problems, the most recent one first; seen finds
+	// them. Hashes bound the memory, whatever the length of a reason; after a collision one
+	// log line is missing.
 	seen   map[uint64]*list.Element
 	recent *list.List
 }
@@ -83,7 +81,7 @@ func New(c Config) (*Reporter, error) {
 	}, nil
 }
 
-// Report is a catalog.Report: it counts and logs p unless it did so lately.
+// Report is an object.Report: it counts and logs a problem unless it remembers it.
 func (r *Reporter) Report(p object.Problem) {
 	if !r.remember(maphash.Comparable(r.seed, p)) {
 		return

@@ -1,15 +1,14 @@
 // Package run runs the components of a process as one group: they start
 // together, and the first one to end stops the others.
 //
-// An [Actor] is a function that works until its context ends. [Group.Run] starts
-// every actor in a goroutine of its own and returns when all of them are done,
-// with the errors of all of them joined. An actor that has to put its affairs in
-// order (drain connections, release a lease) may be given a limited time for it,
-// its Grace; one that exceeds it is named in the error and left behind, so that a
+// An [Actor] is a function that works until its context ends. [Group.Run] starts every actor in
+// a goroutine of its own. It returns when all of them have ended, with their errors joined. The
+// time that an actor may take to end, to drain connections or to release a lease, can be limited
+// with Grace. An actor that takes longer is named in the error and not waited for, so that the
 // process always ends.
 //
-// Package main of the command calls it, once for the process; a role with several
-// loops of its own may nest another group inside an actor.
+// The command runs one group for its process. A role with several loops may run another group
+// inside an actor.
 //
 // # Concurrency
 //
@@ -28,11 +27,10 @@ import (
 type Actor struct {
 	// Name names the component in errors.
 	Name string
-	// Run works until its context ends, then tidies up and returns. It returns nil or
-	// an error that is the context's own when it was merely told to stop.
+	// Run works until its context ends, then cleans up and returns: nil or the error of the
+	// context, if it was only told to stop.
 	Run func(ctx context.Context) error
-	// Grace is how long Run may take to return once it was told to stop; zero
-	// means as long as it likes.
+	// Grace is how long Run may take to return after it was told to stop; zero means no limit.
 	Grace time.Duration
 }
 
@@ -45,10 +43,9 @@ type Group struct {
 // Add adds an actor to the group.
 func (g *Group) Add(a Actor) { g.actors = append(g.actors, a) }
 
-// Run runs all actors until ctx ends or the first of them returns, whether with an
-// error or without, and then waits for the rest. It returns the errors of all
-// actors, each under its actor's name; being told to stop is not an error. A group
-// without actors returns at once.
+// Run runs all actors until ctx ends or the first of them returns, with or without an error. It
+// then stops the others and waits for them. It returns the errors of all actors, each with the
+// name of its actor; being told to stop is no error. A group without actors returns at once.
 func (g *Group) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -71,8 +68,7 @@ func (g *Group) Run(ctx context.Context) error {
 	return g.collect(finished)
 }
 
-// collect waits for every actor, each no longer than its grace, which for all of
-// them starts now.
+// collect waits for every actor, no longer than its grace, which starts now for all of them.
 func (g *Group) collect(finished []chan error) error {
 	told := time.Now()
 	var errs []error

@@ -1,97 +1,39 @@
 package settings
 
 import (
-	"bytes"
-	"errors"
-	"fmt"
-	"io"
-	"regexp"
 	"slices"
-	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/controllers"
+	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/kube"
 )
 
-const (
-	// APIVersion is what a config file begins with: the version of its fields.
-	APIVersion = "signpost.dev/v1alpha1"
-	// Kind is that of a config file.
-	Kind = "Config"
-)
-
-// The sections of a config file that are about a role: the role runs when its section is there.
-const (
-	DestinationSection = "destination"
-	ControllersSection = "controllers"
-	DNSSection         = "dns"
-)
-
-// Config is what a config file says.
+// Config is what a process runs with, whether a config file or flags said so.
 type Config struct {
 	Process     Process
 	Destination Destination
 	Controllers Controllers
 	DNS         DNS
-	// Server is the address of the API server, in the place of that of the kubeconfig.
-	Server string
-	// MetricsFlag is the flag for the address of the admin server, where that is not
+	// RunsDestination, RunsControllers and RunsDNS say which roles run. The settings of the
+	// others don't matter.
+	RunsDestination, RunsControllers, RunsDNS bool
+	// MetricsFlag is the flag for the address of the admin server, if that isn't
 	// metrics-addr.
 	MetricsFlag string
-	// RunsDestination, RunsControllers and RunsDNS are true when the file has the section of the
-	// role, be it empty. The settings of other roles are of no interest.
-	RunsDestination, RunsControllers, RunsDNS bool
-	// Remarks are what to log about settings that are not used as given.
+	// server overrides the address of the API server that the kubeconfig has.
+	server string
+	// Remarks are about settings that are not used as given. They are to be logged.
 	Remarks []Remark
 }
 
-// Default returns a config in which everything has its default and no role runs.
+// Default returns a config with all defaults, in which no role runs.
 func Default() Config {
-	return Config{
-		Process: DefaultProcess(), Destination: DefaultDestination(), Controllers: DefaultControllers(),
-		DNS: defaultDNSOptions(),
-	}
+	return Config{Process: defaultProcess(), Destination: defaultDestination(), Controllers: defaultControllers(), DNS: defaultDNS()}
 }
 
-// Decode reads a config file. The error has a line for each thing that is wrong,
-// with the line of the file, which it calls name, and the field.
-func Decode(name string, text []byte) (Config, error) {
-	c := Default()
-	d := &configDecoder{name: name, settings: map[string]Setting{}, found: map[string]*yaml.Node{}}
-	for _, part := range []Section{&c.Process, &c.Destination, &c.Controllers, &c.DNS} {
-		for _, s := range part.Settings() {
-			d.settings[s.Path] = s
-		}
-	}
-	root, err := d.parse(text)
-	if err != nil {
-		return Config{}, &UsageError{err}
-	}
-	if d.checkHeader(root); len(d.wrong) == 0 {
-		d.mapping("", root)
-		_, c.RunsDestination = d.found[DestinationSection]
-		_, c.RunsControllers = d.found[ControllersSection]
-		_, c.RunsDNS = d.found[DNSSection]
-		if c.RunsDNS && d.found["dns.publishers"] == nil {
-			d.fail(d.found[DNSSection], "dns.publishers", "is missing: say what to publish where")
-		}
-		for _, part := range c.Sections() {
-			c.Remarks = append(c.Remarks, d.checkOptions(part)...)
-		}
-	}
-	if len(d.wrong) > 0 {
-		return Config{}, &UsageError{d.err()}
-	}
-	if c.RunsDestination {
-		c.Destination = c.Destination.Settled()
-	}
-	return c, nil
-}
-
-// Sections are those that matter: the process, and the roles that run.
+// Sections returns those that matter: the process, and the roles that run.
 func (c *Config) Sections() []Section {
 	parts := []Section{&c.Process}
 	if c.RunsDestination {
@@ -106,7 +48,7 @@ func (c *Config) Sections() []Section {
 	return parts
 }
 
-// Settings are those that matter.
+// Settings returns those of all sections that matter.
 func (c *Config) Settings() []Setting {
 	var all []Setting
 	for _, part := range c.Sections() {
@@ -115,223 +57,25 @@ func (c *Config) Settings() []Setting {
 	return all
 }
 
-// RESTConfig says where the API server is.
+// RESTConfig says where the API server is and how to log in to it.
 func (c *Config) RESTConfig() (*rest.Config, error) {
 	cfg, err := kube.LoadConfig(c.Process.Kubeconfig)
-	if err == nil && c.Server != "" {
-		cfg.Host = c.Server
+	if err == nil && c.server != "" {
+		cfg.Host = c.server
 	}
 	return cfg, err
 }
 
-// configDecoder walks the nodes of a config file and sets the settings that it finds.
-type configDecoder struct {
-	name     string
-	settings map[string]Setting // by path
-	// found has the key node of each field of the file, by path.
-	found map[string]*yaml.Node
-	wrong []configError
-}
-
-// configError is one thing that is wrong in the file.
-type configError struct {
-	line         int
-	path, reason string
-}
-
-// nodeError is what is wrong somewhere within the value of a setting.
-type nodeError struct {
-	node *yaml.Node
-	// field is the place within the value, such as [0].policy.
-	field, reason string
-}
-
-// Error implements error.
-func (e *nodeError) Error() string { return e.field + ": " + e.reason }
-
-func (d *configDecoder) fail(n *yaml.Node, path, format string, args ...any) {
-	d.wrong = append(d.wrong, configError{line: n.Line, path: path, reason: fmt.Sprintf(format, args...)})
-}
-
-// err joins what is wrong, in the order of the file.
-func (d *configDecoder) err() error {
-	slices.SortStableFunc(d.wrong, func(a, b configError) int { return a.line - b.line })
-	var errs []error
-	for _, w := range d.wrong {
-		errs = append(errs, fmt.Errorf("%s:%d: %s: %s", d.name, w.line, w.path, w.reason))
-	}
-	return errors.Join(errs...)
-}
-
-// yamlLine is how the YAML library begins an error when it knows the line.
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
-
-// parse returns the mapping that is the only document of the file.
-func (d *configDecoder) parse(text []byte) (*yaml.Node, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var document, second yaml.Node
-	err := decoder.Decode(&document)
-	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s:1: the file is empty: begin with apiVersion: %s", d.name, APIVersion)
-	}
-	if err == nil {
-		if err = decoder.Decode(&second); err == nil {
-			return nil, fmt.Errorf("%s:%d: a second document: put everything into one", d.name, second.Line)
-		}
-	}
-	if !errors.Is(err, io.EOF) {
-		line := "1"
-		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil && m[1] != "" {
-			line = m[1]
-		}
-		return nil, fmt.Errorf("%s:%s: not YAML: %s", d.name, line, yamlLine.ReplaceAllString(err.Error(), ""))
-	}
-	root := resolveAlias(document.Content[0])
-	if root.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("%s:%d: must be a mapping, not %s: begin with apiVersion: %s", d.name, root.Line, describeNode(root), APIVersion)
-	}
-	return root, nil
-}
-
-// checkHeader looks for the fields that say how to read the others.
-func (d *configDecoder) checkHeader(root *yaml.Node) {
-	for _, h := range []struct{ field, want string }{{"apiVersion", APIVersion}, {"kind", Kind}} {
-		value := child(root, h.field)
-		switch {
-		case value == nil:
-			d.fail(root, h.field, "is missing: set it to %s", h.want)
-		case value.ShortTag() != "!!str" || value.Value != h.want:
-			d.fail(value, h.field, "is %s, which this version can't read: set it to %s", describeNode(value), h.want)
-		}
-	}
-}
-
-// child returns the value of a field, nil when there is none.
-func child(mapping *yaml.Node, field string) *yaml.Node {
-	for i := 0; i+1 < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == field {
-			return resolveAlias(mapping.Content[i+1])
-		}
-	}
-	return nil
-}
-
-func resolveAlias(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode && n.Alias != nil {
-		return n.Alias
-	}
-	return n
-}
-
-// mapping sets everything in a mapping; path is that of the mapping, with a dot at its
-// end unless it is the whole file.
-func (d *configDecoder) mapping(path string, n *yaml.Node) {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], resolveAlias(n.Content[i+1])
-		if key.Kind != yaml.ScalarNode {
-			d.fail(key, path+"…", "a key must be the name of a field, not %s", describeNode(key))
-			continue
-		}
-		if path == "" && (key.Value == "apiVersion" || key.Value == "kind") && d.found[key.Value] == nil {
-			d.found[key.Value] = key
-			continue
-		}
-		d.field(path+key.Value, key, value)
-	}
-}
-
-func (d *configDecoder) field(path string, key, value *yaml.Node) {
-	if strings.Contains(key.Value, ".") {
-		d.unknown(path, key)
-		return
-	}
-	if first := d.found[path]; first != nil {
-		d.fail(key, path, "is here twice, first in line %d: remove one", first.Line)
-		return
-	}
-	if s, ok := d.settings[path]; ok {
-		d.found[path] = key
-		for _, err := range Leaves(s.Value.decode(value)) {
-			if at := new(nodeError); errors.As(err, &at) {
-				d.fail(at.node, path+at.field, "%s", at.reason)
-				continue
-			}
-			d.fail(value, path, "%v", err)
-		}
-		return
-	}
-	fields := d.fields(path + ".")
-	switch {
-	case len(fields) == 0:
-		d.unknown(path, key)
-	case value.Kind == yaml.MappingNode:
-		d.found[path] = key
-		d.mapping(path+".", value)
-	case value.ShortTag() == "!!null":
-		d.found[path] = key
-	default:
-		d.fail(value, path, "must be a mapping, not %s: it has the fields %s", describeNode(value), strings.Join(fields, ", "))
-	}
-}
-
-func (d *configDecoder) unknown(path string, key *yaml.Node) {
-	section := strings.TrimSuffix(path, key.Value)
-	known := d.fields(section)
-	if near, ok := Nearest(strings.TrimPrefix(path, section), known); ok {
-		d.fail(key, path, "unknown field: did you mean %s?", near)
-		return
-	}
-	d.fail(key, path, "unknown field: use one of %s", strings.Join(known, ", "))
-}
-
-// fields returns the names of the fields in a section, sorted.
-func (d *configDecoder) fields(section string) []string {
-	var names []string
-	for path := range d.settings {
-		if rest, ok := strings.CutPrefix(path, section); ok {
-			field, _, _ := strings.Cut(rest, ".")
-			names = append(names, field)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// checkOptions says what is wrong with the values taken together, each at the field of
-// the file that is concerned, and returns what is only to be remarked.
-func (d *configDecoder) checkOptions(o Section) []Remark {
-	paths := map[string]string{}
-	for _, s := range o.Settings() {
-		paths[s.Flag] = s.Path
-	}
-	name := func(flag string) string { return paths[flag] }
-	var remarks []Remark
-	for _, p := range o.Validate() {
-		reason := p.describe(name)
-		if p.severity == remarked {
-			path := paths[p.flags[0]]
-			remarks = append(remarks, Remark{setting: path, value: d.settings[path].Value.String(), reason: reason, instead: p.instead})
-			continue
-		}
-		d.failAt(p.flags, paths, reason)
-	}
-	return remarks
-}
-
-// failAt blames the first of the settings that the file has: with the defaults alone
-// nothing is wrong.
-func (d *configDecoder) failAt(flags []string, paths map[string]string, reason string) {
-	for _, flag := range flags {
-		path := paths[flag]
-		if key := d.found[path]; key != nil {
-			d.fail(key, path, "is %s: %s", quoteUnlessPlain(d.settings[path].Value.String()), reason)
-			return
-		}
-	}
-}
-
-// DestinationWrites reports whether the destination role writes EndpointSlices: one
-// writer in a process will do, and the controllers role is asked for it by name.
+// DestinationWrites reports whether the destination role writes EndpointSlices for
+// ExternalWorkloads. It leaves that to the controllers role if that role runs and does it.
 func (c *Config) DestinationWrites() bool {
-	return c.RunsDestination && c.Destination.Writes() && !(c.RunsControllers && c.Controllers.Runs(controllers.ExternalWorkloads))
+	return c.RunsDestination && c.Destination.writes() && !(c.RunsControllers && c.Controllers.runs(controllers.ExternalWorkloads))
+}
+
+// NeedsCluster reports whether anything that runs reads from a cluster or writes to it.
+func (c *Config) NeedsCluster() bool {
+	if c.RunsDestination || c.RunsControllers || (c.RunsDNS && c.DNS.Leader.Elect) {
+		return true
+	}
+	return c.RunsDNS && slices.ContainsFunc(c.DNS.Publishers, (*configure.Options).NeedsCluster)
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/signpostd/signpost/controllers"
 )
 
-// Controllers are the settings of the controllers role. Flags that the Kubernetes
-// controller manager has, too, have its names (spec/endpoints.md §2).
+// Controllers is the settings of the controllers role. Flags that the Kubernetes controller
+// manager also has are named as there (spec/endpoints.md §2).
 type Controllers struct {
-	// Controllers is as given; [Controllers.names] says what it means.
+	// Controllers is the list as given; [Controllers.Names] says what it means.
 	Controllers []string
 	Leader      Leader
-	// KubeAPIQPS and KubeAPIBurst limit the requests that write; zero is no limit.
+	// KubeAPIQPS and KubeAPIBurst limit the requests that write; without KubeAPIQPS there is
+	// no limit.
 	KubeAPIQPS   float64
 	KubeAPIBurst int
 
@@ -26,16 +27,15 @@ type Controllers struct {
 	MaxEndpointsPerSlice, MirroringMaxEndpointsPerSubset int
 }
 
-// Loop are the settings that controllers have in common.
+// Loop is the settings that controllers have in common.
 type Loop struct {
 	Workers     int
 	BatchPeriod time.Duration
 }
 
-// DefaultControllers are the defaults of flags and of config files.
-func DefaultControllers() Controllers {
+func defaultControllers() Controllers {
 	o := Controllers{
-		Leader:                         defaultLeaderOptions("signpost-controllers", "kube-system"),
+		Leader:                         defaultLeader("signpost-controllers", "kube-system"),
 		Endpoints:                      Loop{Workers: 5},
 		EndpointSlices:                 Loop{Workers: 5},
 		Mirroring:                      Loop{Workers: 5},
@@ -52,44 +52,44 @@ func DefaultControllers() Controllers {
 // Settings implements [Section].
 func (o *Controllers) Settings() []Setting {
 	return slices.Concat(
-		[]Setting{{Flag: "controllers", Path: "controllers.names", Value: &listValue{target: &o.Controllers}, Usage: "`list` of the controllers to run; * is all of them, and a dash before a name leaves that one out"}},
-		o.Leader.Settings(ControllersSection, "`namespace` of the Lease"),
+		[]Setting{{Flag: "controllers", Path: "controllers.names", Value: &listValue{target: &o.Controllers}, Usage: "`list` of the controllers to run; * stands for all of them, and a dash before a name leaves that one out"}},
+		o.Leader.settings(ControllersSection, "`namespace` of the Lease"),
 		o.requestSettings(), o.loopSettings(),
 	)
 }
 
 func (o *Controllers) requestSettings() []Setting {
 	return []Setting{
-		{Flag: "kube-api-qps", Path: "controllers.kubeAPI.qps", Value: floatValue{&o.KubeAPIQPS}, Usage: "requests a second that may write objects, all controllers together; 0 for no limit but that of the API server"},
-		{Flag: "kube-api-burst", Path: "controllers.kubeAPI.burst", Value: intValue{&o.KubeAPIBurst}, Usage: "requests that may exceed --kube-api-qps for a moment; 0 for those of one second"},
+		{Flag: "kube-api-qps", Path: "controllers.kubeAPI.qps", Value: floatValue{&o.KubeAPIQPS}, Usage: "requests per second with which all controllers together may write objects; 0 for no limit"},
+		{Flag: "kube-api-burst", Path: "controllers.kubeAPI.burst", Value: intValue{&o.KubeAPIBurst}, Usage: "requests that may be sent at once before --kube-api-qps limits them; 0 for as many as in one second"},
 	}
 }
 
 func (o *Controllers) loopSettings() []Setting {
-	const batch = "how long a change of a pod waits for others of the same Service; 0 is not at all"
+	const batch = "how long to wait, after a change of a pod, for more changes of the same Service; 0 to write at once"
 	return []Setting{
-		{Flag: "concurrent-endpoint-syncs", Path: "controllers.endpoints.concurrentSyncs", Value: intValue{&o.Endpoints.Workers}, Usage: "Services whose Endpoints are written at the same time"},
+		{Flag: "concurrent-endpoint-syncs", Path: "controllers.endpoints.concurrentSyncs", Value: intValue{&o.Endpoints.Workers}, Usage: "how many Services have their Endpoints written at the same time"},
 		{Flag: "endpoint-updates-batch-period", Path: "controllers.endpoints.updatesBatchPeriod", Value: durationValue{&o.Endpoints.BatchPeriod}, Usage: batch},
-		{Flag: "concurrent-service-endpoint-syncs", Path: "controllers.endpointslices.concurrentSyncs", Value: intValue{&o.EndpointSlices.Workers}, Usage: "Services whose EndpointSlices are written at the same time, 1 to 50"},
+		{Flag: "concurrent-service-endpoint-syncs", Path: "controllers.endpointslices.concurrentSyncs", Value: intValue{&o.EndpointSlices.Workers}, Usage: "how many Services have their EndpointSlices written at the same time, 1 to 50"},
 		{Flag: "endpointslice-updates-batch-period", Path: "controllers.endpointslices.updatesBatchPeriod", Value: durationValue{&o.EndpointSlices.BatchPeriod}, Usage: batch},
-		{Flag: "max-endpoints-per-slice", Path: "controllers.endpointslices.maxEndpointsPerSlice", Value: intValue{&o.MaxEndpointsPerSlice}, Usage: "endpoints in an EndpointSlice, 1 to 1000"},
-		{Flag: "mirroring-concurrent-service-endpoint-syncs", Path: "controllers.mirroring.concurrentSyncs", Value: intValue{&o.Mirroring.Workers}, Usage: "Endpoints that are mirrored at the same time, 1 to 50"},
-		{Flag: "mirroring-endpointslice-updates-batch-period", Path: "controllers.mirroring.updatesBatchPeriod", Value: durationValue{&o.Mirroring.BatchPeriod}, Usage: "how long a change of Endpoints waits for others of the same object; 0 is not at all"},
-		{Flag: "mirroring-max-endpoints-per-subset", Path: "controllers.mirroring.maxEndpointsPerSubset", Value: intValue{&o.MirroringMaxEndpointsPerSubset}, Usage: "addresses of a subset of Endpoints that are mirrored, 1 to 1000"},
-		{Flag: "concurrent-external-workload-syncs", Path: "controllers.externalworkloads.concurrentSyncs", Value: intValue{&o.ExternalWorkloadWorkers}, Usage: "Services whose EndpointSlices for ExternalWorkloads are written at the same time, 1 to 50"},
+		{Flag: "max-endpoints-per-slice", Path: "controllers.endpointslices.maxEndpointsPerSlice", Value: intValue{&o.MaxEndpointsPerSlice}, Usage: "the most endpoints in one EndpointSlice, 1 to 1000"},
+		{Flag: "mirroring-concurrent-service-endpoint-syncs", Path: "controllers.mirroring.concurrentSyncs", Value: intValue{&o.Mirroring.Workers}, Usage: "how many objects of kind Endpoints are mirrored at the same time, 1 to 50"},
+		{Flag: "mirroring-endpointslice-updates-batch-period", Path: "controllers.mirroring.updatesBatchPeriod", Value: durationValue{&o.Mirroring.BatchPeriod}, Usage: "how long to wait, after a change of Endpoints, for more changes of the same object; 0 to write at once"},
+		{Flag: "mirroring-max-endpoints-per-subset", Path: "controllers.mirroring.maxEndpointsPerSubset", Value: intValue{&o.MirroringMaxEndpointsPerSubset}, Usage: "the most addresses that are mirrored of one subset of Endpoints, 1 to 1000"},
+		{Flag: "concurrent-external-workload-syncs", Path: "controllers.externalworkloads.concurrentSyncs", Value: intValue{&o.ExternalWorkloadWorkers}, Usage: "how many Services have their EndpointSlices for ExternalWorkloads written at the same time, 1 to 50"},
 	}
 }
 
-// Validate returns what is wrong with the options.
-func (o *Controllers) Validate() []Problem {
-	var found []Problem
+// validate implements [Section].
+func (o *Controllers) validate() []problem {
+	var found []problem
 	if _, err := o.Names(); err != nil {
-		found = append(found, Problem{flags: []string{"controllers"}, reason: err.Error()})
+		found = append(found, problem{flags: []string{"controllers"}, reason: err.Error()})
 	}
 	found = append(found, o.Leader.validate()...)
 	found = append(found, o.validateRequests()...)
 	if o.Endpoints.Workers < 1 {
-		found = append(found, Problem{flags: []string{"concurrent-endpoint-syncs"}, reason: "must be at least 1"})
+		found = append(found, problem{flags: []string{"concurrent-endpoint-syncs"}, reason: "must be at least 1"})
 	}
 	return slices.Concat(found,
 		checkRange("concurrent-service-endpoint-syncs", o.EndpointSlices.Workers, 50),
@@ -102,13 +102,13 @@ func (o *Controllers) Validate() []Problem {
 		checkNotNegative("mirroring-endpointslice-updates-batch-period", o.Mirroring.BatchPeriod))
 }
 
-func (o *Controllers) validateRequests() []Problem {
+func (o *Controllers) validateRequests() []problem {
 	found := checkNotNegative("kube-api-burst", o.KubeAPIBurst)
 	if o.KubeAPIQPS < 0 || math.IsNaN(o.KubeAPIQPS) || o.KubeAPIQPS > math.MaxFloat32 {
-		found = append(found, Problem{flags: []string{"kube-api-qps"}, reason: "must be a number of requests, or 0 for no limit"})
+		found = append(found, problem{flags: []string{"kube-api-qps"}, reason: "must be a number of requests, or 0 for no limit"})
 	}
 	if o.KubeAPIBurst > 0 && o.KubeAPIQPS == 0 {
-		found = append(found, Problem{
+		found = append(found, problem{
 			severity: remarked, flags: []string{"kube-api-burst"},
 			reason: "has no effect as long as {kube-api-qps} is 0", instead: "there is no limit",
 		})
@@ -116,19 +116,19 @@ func (o *Controllers) validateRequests() []Problem {
 	return found
 }
 
-func checkRange(flag string, value, most int) []Problem {
+func checkRange(flag string, value, most int) []problem {
 	if 1 <= value && value <= most {
 		return nil
 	}
-	return []Problem{{flags: []string{flag}, reason: fmt.Sprintf("must be from 1 to %d", most)}}
+	return []problem{{flags: []string{flag}, reason: fmt.Sprintf("must be from 1 to %d", most)}}
 }
 
-func checkNotNegative[T cmp.Ordered](flag string, value T) []Problem {
+func checkNotNegative[T cmp.Ordered](flag string, value T) []problem {
 	var zero T
 	if value >= zero {
 		return nil
 	}
-	return []Problem{{flags: []string{flag}, reason: "must not be negative"}}
+	return []problem{{flags: []string{flag}, reason: "must not be negative"}}
 }
 
 // otherNames are what the Kubernetes controller manager calls the controllers.
@@ -141,9 +141,9 @@ var otherNames = map[string]controllers.Name{
 	"endpointslice-mirroring-controller": controllers.Mirroring,
 }
 
-// Names returns the controllers to run. As with the controller manager, the order in
-// the list has no meaning, except that the first of "name" and "-name" counts, and that
-// both count more than "*".
+// Names returns the controllers to run. The rules are those of the controller manager: of
+// "name" and "-name", the first in the list counts; "*" is for controllers of which the list
+// has neither; the order doesn't matter otherwise.
 func (o *Controllers) Names() ([]controllers.Name, error) {
 	wanted := map[controllers.Name]bool{}
 	all := false
@@ -200,8 +200,8 @@ func join(names []controllers.Name) string {
 	return strings.Join(list, ", ")
 }
 
-// Runs reports whether one of the controllers is to run. The options are valid.
-func (o *Controllers) Runs(name controllers.Name) bool {
+// runs reports whether the controller is to run. The settings are valid.
+func (o *Controllers) runs(name controllers.Name) bool {
 	names, err := o.Names()
 	return err == nil && slices.Contains(names, name)
 }

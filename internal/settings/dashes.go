@@ -2,9 +2,9 @@ package settings
 
 import "strings"
 
-// TwoDashes gives every flag two dashes. takesValue reports whether the flag of that
-// name is followed by a value when it has no equals sign: the value is left as it is,
-// even when it starts with a dash.
+// TwoDashes returns the arguments with two dashes before every flag. takesValue reports
+// whether the next argument is the value of a flag that has no equals sign. Such a value is
+// left as it is, even if it begins with a dash.
 func TwoDashes(args []string, takesValue func(name string) bool) []string {
 	normal := make([]string, 0, len(args))
 	for i := 0; i < len(args); i++ {

@@ -7,13 +7,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// takesValue is for flags like those of the drop-in commands: enable-… and version are
-// boolean, unknown is not defined, everything else has a value.
+// takesValue is for flags like those of the drop-in commands: enable-…, version and help
+// are boolean, unknown is not defined, and all others have a value.
 func takesValue(name string) bool {
 	return !strings.HasPrefix(name, "enable-") && name != "version" && name != "help" && name != "unknown"
 }
 
-func TestNormaliseArgs(t *testing.T) {
+func TestTwoDashes(t *testing.T) {
 	tests := map[string]struct{ args, want string }{
 		"nothing":                   {},
 		"two dashes":                {args: "--addr=:8086", want: "--addr=:8086"},
@@ -36,13 +36,13 @@ func TestNormaliseArgs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := strings.Join(TwoDashes(strings.Fields(tt.args), takesValue), " ")
 			if got != tt.want {
-				t.Errorf("normaliseArgs(%q) = %q, want %q", tt.args, got, tt.want)
+				t.Errorf("TwoDashes(%q) = %q, want %q", tt.args, got, tt.want)
 			}
 		})
 	}
 }
 
-func FuzzNormaliseArgs(f *testing.F) {
+func FuzzTwoDashes(f *testing.F) {
 	for _, seed := range []string{"", "-addr\n:1", "--addr\n-x\n--\n-y", "-\n--\n-h", "---x", "-=\n-a="} {
 		f.Add(seed)
 	}
@@ -50,15 +50,15 @@ func FuzzNormaliseArgs(f *testing.F) {
 		args := strings.Split(text, "\n")
 		once := TwoDashes(args, takesValue)
 		if len(once) != len(args) {
-			t.Fatalf("normaliseArgs(%q) = %q: arguments were lost or made", args, once)
+			t.Fatalf("TwoDashes(%q) = %q: arguments were lost or made", args, once)
 		}
 		for i := range args {
 			if strings.TrimLeft(once[i], "-") != strings.TrimLeft(args[i], "-") && once[i] != "--help" {
-				t.Errorf("normaliseArgs(%q)[%d] = %q: more than dashes changed", args, i, once[i])
+				t.Errorf("TwoDashes(%q)[%d] = %q: more than dashes changed", args, i, once[i])
 			}
 		}
 		if diff := cmp.Diff(once, TwoDashes(once, takesValue)); diff != "" {
-			t.Errorf("normaliseArgs(%q) is not stable (-once +twice):\n%s", args, diff)
+			t.Errorf("TwoDashes(%q) is not stable (-once +twice):\n%s", args, diff)
 		}
 	})
 }

@@ -1,11 +1,13 @@
 package settings
 
 import (
+	"cmp"
 	"slices"
-	"time"
+
+	"github.com/signpostd/signpost/catalog"
 )
 
-// Values of settings with a meaning.
+// Special values of settings.
 const (
 	modeTransparent     = "transparent"
 	modeTransportHeader = "transport-header"
@@ -14,31 +16,8 @@ const (
 	linkerdLease = "linkerd-destination-endpoint-write"
 )
 
-// Process are the settings of the process, whatever its roles.
-type Process struct {
-	// Kubeconfig is a path; empty means the default rules of client-go.
-	Kubeconfig          string
-	LogLevel, LogFormat string
-	// MetricsAddr is where the admin server listens.
-	MetricsAddr string
-	EnablePProf bool
-	// ShutdownGrace is how long open streams and loops may take to end.
-	ShutdownGrace time.Duration
-}
-
-// DefaultProcess are the defaults of flags and of config files.
-func DefaultProcess() Process {
-	return Process{
-		LogLevel:      "info",
-		LogFormat:     "plain",
-		MetricsAddr:   ":9996",
-		ShutdownGrace: 10 * time.Second,
-	}
-}
-
-// Destination are the settings of the destination role (spec/destination.md
-// §1.1). They are as given until [Destination.settled] has put usable values in
-// the place of those that [Destination.Validate] tolerates.
+// Destination is the settings of the destination role (spec/destination.md §1.1), as they
+// were given. [Destination.Settled] replaces those that are tolerated but can't be used.
 type Destination struct {
 	// Addr is where the gRPC server listens.
 	Addr                   string
@@ -56,10 +35,10 @@ type Destination struct {
 	MeshedHTTP2ClientParams string
 	// EndpointMetricsPerNode adds the node to the labels of the endpoint metrics.
 	EndpointMetricsPerNode bool
-	// ExternalWorkloadWriter has the role write EndpointSlices for ExternalWorkloads, if it
+	// ExternalWorkloadWriter makes the role write EndpointSlices for ExternalWorkloads, if it
 	// reads EndpointSlices.
 	ExternalWorkloadWriter bool
-	// Leader is about that writer. Without a namespace the Lease is in the
+	// Leader is the election of that writer. If it names no namespace, the Lease is in the
 	// ControllerNamespace.
 	Leader Leader
 	// StreamQueueCapacity and TraceCollector have no effect.
@@ -67,8 +46,7 @@ type Destination struct {
 	TraceCollector      string
 }
 
-// DefaultDestination are the defaults of flags and of config files.
-func DefaultDestination() Destination {
+func defaultDestination() Destination {
 	return Destination{
 		Addr:                   ":8086",
 		ControllerNamespace:    "linkerd",
@@ -78,19 +56,19 @@ func DefaultDestination() Destination {
 		EnableIPv6:             true,
 		ExportQueueMetrics:     true,
 		ExternalWorkloadWriter: true,
-		Leader:                 defaultLeaderOptions(linkerdLease, ""),
+		Leader:                 defaultLeader(linkerdLease, ""),
 		StreamQueueCapacity:    100,
 	}
 }
 
-// ForceOpaqueTransport reports whether all traffic to meshed pods goes through the
-// inbound port of their proxy.
+// ForceOpaqueTransport reports whether all traffic to meshed pods goes to the inbound port
+// of their proxy.
 func (o *Destination) ForceOpaqueTransport() bool {
 	return o.OutboundTransportMode == modeTransportHeader
 }
 
-// Writes reports whether the role writes EndpointSlices for ExternalWorkloads.
-func (o *Destination) Writes() bool {
+// writes reports whether the role writes EndpointSlices for ExternalWorkloads.
+func (o *Destination) writes() bool {
 	return o.EnableEndpointSlices && o.ExternalWorkloadWriter
 }
 
@@ -99,26 +77,14 @@ func (o *Destination) Settings() []Setting {
 	return slices.Concat(o.discoverySettings(), o.writerSettings(), o.otherSettings())
 }
 
-// Settings implements [Section].
-func (o *Process) Settings() []Setting {
-	return []Setting{
-		{Flag: "kubeconfig", Path: "kubeconfig", Value: textValue{&o.Kubeconfig}, Usage: "`path` of a kubeconfig file; empty for $KUBECONFIG, ~/.kube/config, then the service account of the pod"},
-		{Flag: "log-level", Path: "log.level", Value: textValue{&o.LogLevel}, Usage: "least `level` to log: panic, fatal, error, warn, info, debug or trace"},
-		{Flag: "log-format", Path: "log.format", Value: textValue{&o.LogFormat}, Usage: "`format` of the log: plain or json"},
-		{Flag: "metrics-addr", Path: "admin.address", Value: textValue{&o.MetricsAddr}, Usage: "`address` to serve /metrics, /ready and /ping on"},
-		{Flag: "enable-pprof", Path: "admin.pprof", Value: boolValue{&o.EnablePProf}, Usage: "serve profiles under /debug/pprof/ on the metrics address"},
-		{Flag: "shutdown-grace", Path: "shutdownGrace", Value: durationValue{&o.ShutdownGrace}, Usage: "how long open streams may take to end after SIGTERM; a second signal ends the process at once"},
-	}
-}
-
 func (o *Destination) discoverySettings() []Setting {
 	return []Setting{
 		{Flag: "addr", Path: "destination.addr", Value: textValue{&o.Addr}, Usage: "`address` to serve the Destination API on, without TLS"},
 		{Flag: "controller-namespace", Path: "destination.controllerNamespace", Value: textValue{&o.ControllerNamespace}, Usage: "`namespace` of the mesh's control plane"},
-		{Flag: "outbound-transport-mode", Path: "destination.outboundTransportMode", Value: textValue{&o.OutboundTransportMode}, Usage: "`mode`: transport-header sends everything for meshed pods to their proxy's inbound port, transparent only opaque ports"},
+		{Flag: "outbound-transport-mode", Path: "destination.outboundTransportMode", Value: textValue{&o.OutboundTransportMode}, Usage: "`mode`: with transport-header, proxies send all traffic for a meshed pod to the inbound port of its proxy; with transparent, only that for opaque ports"},
 		{Flag: "enable-h2-upgrade", Path: "destination.enableH2Upgrade", Value: boolValue{&o.EnableH2Upgrade}, Usage: "tell proxies that they may speak HTTP/2 with meshed pods and gateways"},
-		{Flag: "enable-endpoint-slices", Path: "destination.enableEndpointSlices", Value: boolValue{&o.EnableEndpointSlices}, Usage: "read EndpointSlices, not Endpoints, and serve ExternalWorkloads"},
-		{Flag: "enable-ipv6", Path: "destination.enableIPv6", Value: boolValue{&o.EnableIPv6}, Usage: "discover IPv6 addresses, and prefer them to the IPv4 address of the same pod; needs EndpointSlices"},
+		{Flag: "enable-endpoint-slices", Path: "destination.enableEndpointSlices", Value: boolValue{&o.EnableEndpointSlices}, Usage: "read EndpointSlices instead of Endpoints; without this, ExternalWorkloads are not served"},
+		{Flag: "enable-ipv6", Path: "destination.enableIPv6", Value: boolValue{&o.EnableIPv6}, Usage: "serve IPv6 addresses, and prefer them to the IPv4 address of the same pod; needs --enable-endpoint-slices"},
 		{Flag: "identity-trust-domain", Path: "destination.identityTrustDomain", Value: textValue{&o.IdentityTrustDomain}, Usage: "`domain` that TLS identities end in; empty for " + defaultDomain},
 		{Flag: "cluster-domain", Path: "destination.clusterDomain", Value: textValue{&o.ClusterDomain}, Usage: "`domain` that the names of Services end in; empty for " + defaultDomain},
 		{Flag: "default-opaque-ports", Path: "destination.defaultOpaquePorts", Value: portsValue{textValue{&o.DefaultOpaquePorts}}, Usage: "`ports` and ranges that are opaque unless an annotation says otherwise, such as 25,4000-4100"},
@@ -129,15 +95,81 @@ func (o *Destination) discoverySettings() []Setting {
 
 func (o *Destination) writerSettings() []Setting {
 	return append([]Setting{
-		{Flag: "external-workload-writer", Path: "destination.externalWorkloadWriter", Value: boolValue{&o.ExternalWorkloadWriter}, Usage: "write EndpointSlices for Services that select ExternalWorkloads; needs EndpointSlices"},
-		{Flag: "export-queue-metrics", Path: "destination.exportQueueMetrics", Value: boolValue{&o.ExportQueueMetrics}, Usage: "export the metrics of the work queue of that writer"},
-	}, o.Leader.Settings(DestinationSection, "`namespace` of the Lease; empty for that of the mesh's control plane")...)
+		{Flag: "external-workload-writer", Path: "destination.externalWorkloadWriter", Value: boolValue{&o.ExternalWorkloadWriter}, Usage: "write EndpointSlices for Services that select ExternalWorkloads; needs --enable-endpoint-slices"},
+		{Flag: "export-queue-metrics", Path: "destination.exportQueueMetrics", Value: boolValue{&o.ExportQueueMetrics}, Usage: "export the metrics of the ExternalWorkload writer's work queue"},
+	}, o.Leader.settings(DestinationSection, "`namespace` of the Lease; empty for that of the mesh's control plane")...)
 }
 
 func (o *Destination) otherSettings() []Setting {
 	return []Setting{
-		{Flag: "endpoint-metrics-per-node", Path: "destination.endpointMetricsPerNode", Value: boolValue{&o.EndpointMetricsPerNode}, Usage: "add the node of the client to the labels of the endpoint metrics: more series, as Linkerd has them"},
+		{Flag: "endpoint-metrics-per-node", Path: "destination.endpointMetricsPerNode", Value: boolValue{&o.EndpointMetricsPerNode}, Usage: "add the node of the client to the labels of the endpoint metrics, as Linkerd does; this makes more series"},
 		{Flag: "stream-queue-capacity", Path: "destination.streamQueueCapacity", Value: intValue{&o.StreamQueueCapacity}, Usage: "accepted for compatibility, without effect: streams have no queue, and a slow client is never cut off"},
 		{Flag: "trace-collector", Path: "destination.traceCollector", Value: textValue{&o.TraceCollector}, Usage: "`address`; accepted for compatibility, without effect: no traces are sent"},
 	}
+}
+
+// Settled returns the settings with usable values in place of those that are only tolerated.
+func (o Destination) Settled() Destination {
+	if o.OutboundTransportMode != modeTransportHeader {
+		o.OutboundTransportMode = modeTransparent
+	}
+	if o.IdentityTrustDomain == "" {
+		o.IdentityTrustDomain = defaultDomain
+	}
+	if o.ClusterDomain == "" {
+		o.ClusterDomain = defaultDomain
+	}
+	if o.Leader.ResourceNamespace == "" {
+		o.Leader.ResourceNamespace = o.ControllerNamespace
+	}
+	return o
+}
+
+// validate implements [Section].
+func (o *Destination) validate() []problem {
+	found := checkAddress("addr", o.Addr)
+	if m := o.OutboundTransportMode; m != modeTransparent && m != modeTransportHeader {
+		found = append(found, problem{
+			severity: refusedInFile, flags: []string{"outbound-transport-mode"},
+			reason: "must be transport-header or transparent", instead: "transparent is used",
+		})
+	}
+	if o.EnableIPv6 && !o.EnableEndpointSlices {
+		found = append(found, problem{
+			flags:  []string{"enable-ipv6", "enable-endpoint-slices"},
+			reason: "IPv6 addresses are in EndpointSlices only: set {enable-ipv6} to false or {enable-endpoint-slices} to true",
+		})
+	}
+	found = append(found, checkDomain("identity-trust-domain", o.IdentityTrustDomain)...)
+	found = append(found, checkDomain("cluster-domain", o.ClusterDomain)...)
+	_, bad := catalog.ParsePortList(o.DefaultOpaquePorts, nil)
+	for _, err := range bad {
+		found = append(found, problem{
+			severity: refusedInFile, flags: []string{"default-opaque-ports"},
+			reason: err.Error(), instead: "that item is left out",
+		})
+	}
+	if o.StreamQueueCapacity <= 0 {
+		found = append(found, problem{
+			flags:  []string{"stream-queue-capacity"},
+			reason: "must be at least 1, although it has no effect",
+		})
+	}
+	if o.TraceCollector != "" {
+		found = append(found, problem{
+			severity: remarked, flags: []string{"trace-collector"},
+			reason: "has no effect", instead: "no traces are sent",
+		})
+	}
+	found = append(found, o.checkHTTP2Params()...)
+	lease := o.Leader
+	lease.ResourceNamespace = cmp.Or(lease.ResourceNamespace, "default") // Settled sets it
+	return append(found, lease.validate()...)
+}
+
+func checkDomain(flag, domain string) []problem {
+	if domain != "" {
+		return nil
+	}
+	return []problem{{severity: remarked, flags: []string{flag}, reason: "is not set", instead: defaultDomain + " is used"}}
 }

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,30 +34,35 @@ stream-queue-capacity int 100
 trace-collector string
 `
 
-// Those that Signpost adds.
-var ourFlags = map[string]string{
-	"endpoint-metrics-per-node": "false", "external-workload-writer": "true", "shutdown-grace": "10s",
-	"leader-elect": "true", "leader-elect-lease-duration": "30s", "leader-elect-renew-deadline": "10s", "leader-elect-retry-period": "2s",
-	"leader-elect-resource-name": "linkerd-destination-endpoint-write", "leader-elect-resource-namespace": "",
-}
+// The flags that Signpost adds.
+const ourFlags = `endpoint-metrics-per-node bool false
+external-workload-writer bool true
+leader-elect bool true
+leader-elect-lease-duration duration 30s
+leader-elect-renew-deadline duration 10s
+leader-elect-resource-name string linkerd-destination-endpoint-write
+leader-elect-resource-namespace string
+leader-elect-retry-period duration 2s
+shutdown-grace duration 10s
+`
 
 func TestFlagsAreThoseOfLinkerd(t *testing.T) {
-	var got strings.Builder
-	got.WriteString("\n")
-	flags := pflag.NewFlagSet("destination", pflag.ContinueOnError)
 	c := Default()
 	c.RunsDestination = true
+	checkFlagSet(t, &c, linkerdFlags+ourFlags)
+}
+
+// checkFlagSet compares the flags of a config with lines that have name, type and default.
+func checkFlagSet(t *testing.T, c *Config, want string) {
+	t.Helper()
+	var got []string
+	flags := pflag.NewFlagSet("flags", pflag.ContinueOnError)
 	AddFlags(flags, c.Settings())
 	flags.VisitAll(func(f *pflag.Flag) {
-		if want, ours := ourFlags[f.Name]; ours {
-			if f.DefValue != want {
-				t.Errorf("--%s defaults to %q, want %q", f.Name, f.DefValue, want)
-			}
-			return
-		}
-		got.WriteString(strings.TrimSpace(f.Name+" "+f.Value.Type()+" "+f.DefValue) + "\n")
+		got = append(got, strings.TrimSpace(f.Name+" "+f.Value.Type()+" "+f.DefValue))
 	})
-	if diff := cmp.Diff(linkerdFlags, got.String()); diff != "" {
+	sorted := slices.Sorted(strings.SplitSeq(strings.TrimSpace(want), "\n"))
+	if diff := cmp.Diff(sorted, got); diff != "" {
 		t.Errorf("flags (-want +got):\n%s", diff)
 	}
 }
@@ -85,9 +91,9 @@ func TestChartFlags(t *testing.T) {
 	remarks, err := CheckFlags(got.Sections()...)
 	settled := got.Destination.Settled()
 	if err != nil || len(remarks) > 0 {
-		t.Errorf("checkFlags: %v, %v; want neither errors nor remarks", remarks, err)
+		t.Errorf("CheckFlags: %v, %v; want neither errors nor remarks", remarks, err)
 	}
-	want := DefaultDestination()
+	want := defaultDestination()
 	want.OutboundTransportMode = "transport-header"
 	want.ClusterDomain, want.IdentityTrustDomain = "cluster.local", "cluster.local"
 	want.DefaultOpaquePorts = "25,587,3306,4444,5432,6379,9300,11211"
@@ -102,14 +108,14 @@ func TestChartFlags(t *testing.T) {
 	}
 	params, err := ParseHTTP2Params(settled.MeshedHTTP2ClientParams)
 	if err != nil || params.GetKeepAlive().GetInterval().AsDuration() != 10*time.Second || !params.GetKeepAlive().GetWhileIdle() {
-		t.Errorf("parseHTTP2Params: %v, %v", params, err)
+		t.Errorf("ParseHTTP2Params: %v, %v", params, err)
 	}
 }
 
 func TestCheckFlags(t *testing.T) {
 	tests := map[string]struct {
 		args    []string
-		remarks string // Setting, reason and what happens, a line each
+		remarks string // as in checkChecked
 		err     string
 	}{
 		"defaults":          {},
@@ -130,7 +136,7 @@ func TestCheckFlags(t *testing.T) {
 			remarks: "--meshed-http2-client-params must have the field names of Http2ClientParams, with underscores, such as keep_alive: json: unknown field \"keepAlive\", that field is ignored\n",
 		},
 		"short lease":   {args: []string{"--leader-elect-lease-duration=10s"}, err: "--leader-elect-lease-duration=10s: a Lease must last at least a second longer than its holder writes: set --leader-elect-lease-duration to more, or --leader-elect-renew-deadline to less"},
-		"own namespace": {args: []string{"--leader-elect-resource-namespace=A"}, err: "--leader-elect-resource-namespace=A: is no name of a namespace: a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"},
+		"own namespace": {args: []string{"--leader-elect-resource-namespace=A"}, err: "--leader-elect-resource-namespace=A: is not a valid name of a namespace: a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"},
 		"not elected":   {args: []string{"--leader-elect=false", "--leader-elect-lease-duration=10s"}},
 		"two errors":    {args: []string{"--metrics-addr=9996", "--addr=8086"}, err: "--metrics-addr=9996: must be HOST:PORT, or :PORT for all addresses of the host\n--addr=8086: must be HOST:PORT, or :PORT for all addresses of the host"},
 	}
@@ -143,8 +149,8 @@ func TestCheckFlags(t *testing.T) {
 	}
 }
 
-// checkChecked compares what checkFlags says; remarks has setting, reason and what
-// happens, a line each.
+// checkChecked compares what CheckFlags says. remarks has a line for each remark: the setting, the
+// reason, and what happens instead.
 func checkChecked(t *testing.T, c *Config, remarks, wantErr string) {
 	t.Helper()
 	all, err := CheckFlags(c.Sections()...)

@@ -9,22 +9,19 @@ import (
 	"github.com/signpostd/signpost/dns/configure"
 )
 
-// DNSFlags are what the flags of `signpost dns` and `signpost plan` set.
+// DNSFlags holds the values of the flags of `signpost dns` and `signpost plan`.
 type DNSFlags struct {
-	// Config has the publisher that the flags describe, and the process.
+	// Config is what the flags say about the process. Its only publisher is Publisher.
 	Config    Config
 	Publisher *configure.Options
-	// PrintOnly is true when only the version is asked for.
-	PrintOnly bool
-	// server is the address of the API server, in the place of that of the kubeconfig.
-	server string
-	// requestTimeout, qps and burst have no effect: every kind of object is read by one
-	// request that doesn't end.
+	// PrintVersion is true when only the version is asked for.
+	PrintVersion bool
+	// These have no effect: one request reads all objects of a kind, and doesn't end.
 	requestTimeout, oldTimeout time.Duration
 	qps, burst                 int
 }
 
-// NewDNSFlags returns the defaults.
+// NewDNSFlags returns the defaults of the flags.
 func NewDNSFlags() *DNSFlags {
 	c := &DNSFlags{
 		Config: Default(), Publisher: configure.New(), requestTimeout: 30 * time.Second, oldTimeout: 30 * time.Second, qps: 5, burst: 10,
@@ -36,36 +33,30 @@ func NewDNSFlags() *DNSFlags {
 	return c
 }
 
-// Add adds the flags that both commands have.
-func (c *DNSFlags) Add(flags *pflag.FlagSet) {
+// AddFlags adds the flags to those of a command.
+func (c *DNSFlags) AddFlags(flags *pflag.FlagSet) {
 	c.Publisher.Flags(flags)
 	p := &c.Config.Process
 	flags.StringVar(&p.Kubeconfig, "kubeconfig", p.Kubeconfig, "`path` of a kubeconfig file; empty for $KUBECONFIG, ~/.kube/config, then the service account of the pod")
-	flags.StringVar(&c.server, "server", "", "`URL` of the API server, in the place of that of the kubeconfig")
-	flags.StringVar(&p.LogLevel, "log-level", p.LogLevel, "least `level` to log: panic, fatal, error, warning, info, debug or trace")
+	flags.StringVar(&c.Config.server, "server", "", "`URL` of the API server; overrides that of the kubeconfig")
+	flags.StringVar(&p.LogLevel, "log-level", p.LogLevel, "lowest `level` to log: panic, fatal, error, warning, info, debug or trace")
 	flags.Var(textFormat{&p.LogFormat}, "log-format", "`format` of the log: text or json")
-}
-
-// AddProcess adds the flags of a process that goes on.
-func (c *DNSFlags) AddProcess(flags *pflag.FlagSet) {
-	p := &c.Config.Process
 	flags.StringVar(&p.MetricsAddr, "metrics-address", p.MetricsAddr, "`address` to serve /metrics, /healthz, /ready and /ping on")
-	flags.BoolVar(&p.EnablePProf, "enable-pprof", p.EnablePProf, "serve profiles under /debug/pprof/ on that address")
+	flags.BoolVar(&p.EnablePProf, "enable-pprof", p.EnablePProf, "serve profiles under /debug/pprof/ on the metrics address")
 	flags.DurationVar(&p.ShutdownGrace, "shutdown-grace", p.ShutdownGrace, "how long changes that are under way may take to end after SIGTERM")
-	flags.DurationVar(&c.requestTimeout, "kube-api-request-timeout", c.requestTimeout, "accepted for compatibility, without effect: watches don't end")
+	flags.DurationVar(&c.requestTimeout, "kube-api-request-timeout", c.requestTimeout, "accepted for compatibility, without effect: watches have no timeout")
 	flags.DurationVar(&c.oldTimeout, "request-timeout", c.oldTimeout, "accepted for compatibility, without effect")
-	flags.IntVar(&c.qps, "kube-api-qps", c.qps, "accepted for compatibility, without effect: each kind of object is read by one request")
+	flags.IntVar(&c.qps, "kube-api-qps", c.qps, "accepted for compatibility, without effect: one request reads all objects of a kind")
 	flags.IntVar(&c.burst, "kube-api-burst", c.burst, "accepted for compatibility, without effect")
-	flags.BoolVar(&c.PrintOnly, "version", false, "print the version and exit")
-	AddFlags(flags, c.Config.DNS.Leader.Settings(DNSSection, "`namespace` of the Lease"))
+	flags.BoolVar(&c.PrintVersion, "version", false, "print the version and exit")
+	AddFlags(flags, c.Config.DNS.Leader.settings(DNSSection, "`namespace` of the Lease"))
 }
 
-// Settle takes the environment into account and checks everything.
+// Settle sets the flags that were not given from the environment, and checks all values.
 func (c *DNSFlags) Settle(flags *pflag.FlagSet) error {
 	if err := configure.FromEnvironment(flags, os.LookupEnv); err != nil {
 		return &UsageError{err}
 	}
-	c.Config.Server = c.server
 	if c.qps <= 0 || c.burst <= 0 {
 		return Usagef("--kube-api-qps, --kube-api-burst: must be more than 0")
 	}
@@ -73,11 +64,11 @@ func (c *DNSFlags) Settle(flags *pflag.FlagSet) error {
 		return &UsageError{err}
 	}
 	if c.Publisher.Once && c.Config.DNS.Leader.Elect {
-		return Usagef("--once, --leader-elect: a process that does its work once doesn't wait for a Lease: leave one of them out")
+		return Usagef("--once, --leader-elect: a process that publishes once doesn't take part in elections: leave one of them out")
 	}
-	for _, p := range append(c.Config.Process.Validate(), c.Config.DNS.Leader.validate()...) {
+	for _, p := range append(c.Config.Process.validate(), c.Config.DNS.Leader.validate()...) {
 		if p.severity == refused {
-			return Usagef("--%s: %s", p.flags[0], p.describe(func(flag string) string { return "--" + flag }))
+			return Usagef("--%s: %s", p.flags[0], p.describe(flagName))
 		}
 	}
 	return nil

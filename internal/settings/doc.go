@@ -1,20 +1,20 @@
-// Package settings holds everything that a user can set, in one list: a [Setting] is a flag,
-// a field of the config file and a row of the reference pages, so that `signpost
-// destination`, say, and `signpost run` can't drift apart.
+// Package settings holds everything that a user can set, in one list. A [Setting] is a flag,
+// a field of the config file and a row of the reference pages, so that, for example,
+// `signpost destination` and `signpost run` can't drift apart.
 //
-// A role's settings are a type with its defaults and its checks: [Destination],
-// [Controllers], [DNS], [Process] for what all have in common, [Leader] for elections. [Config] is
-// all of them together. Commands make flags of it ([AddFlags], [CheckFlags]), or read it from
-// a file ([Decode]); package process runs it. A [Problem] is what is wrong with a value, a
-// [UsageError] what a user is told.
+// Each role has a type with its settings, their defaults and their checks: [Destination],
+// [Controllers] and [DNS]. [Process] is what all roles have in common, and [Leader] is leader
+// election. A [Config] has all of them. Commands make flags of it ([AddFlags], [CheckFlags],
+// [DNSFlags]) or read it from a file ([Decode]), and package process runs it. A [UsageError]
+// is an error that the user made.
 //
-// Read values.go first, then destination.go with the settings of a role, validate.go with what
-// becomes of wrong ones, and config.go with the file. controllers.go, dns.go,
-// dnsflags.go and leader.go are more settings; dashes.go, nearest.go and leaves.go help
-// with what users type.
+// Read setting.go first, then destination.go with the settings of a role, problem.go with
+// what happens to wrong values, and config.go with all settings together. process.go,
+// controllers.go, dns.go, dnsflags.go, leader.go and http2params.go are more settings, and
+// values.go has their types. decode.go and publishers.go read the config file. choice.go,
+// dashes.go, nearest.go, usage.go and leaves.go are for commands.
 //
 // # Concurrency
 //
-// A Config belongs to the goroutine that fills it, which is that of the command. The other
-// functions are pure.
+// A Config belongs to one goroutine, that of the command. The other functions are pure.
 package settings

@@ -2,7 +2,7 @@ package settings
 
 import "strings"
 
-// Leaves returns the errors that were joined, however deep.
+// Leaves returns the errors that were joined into err, also those in joined errors.
 func Leaves(err error) []error {
 	if err == nil {
 		return nil

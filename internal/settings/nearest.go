@@ -2,9 +2,9 @@ package settings
 
 import "strings"
 
-// Nearest returns the candidate that name abbreviates, or else the one that takes the
-// fewest edits to get to from name; of equals the first. It finds none when all of them
-// are so far off that they are no help.
+// Nearest returns the candidate that name abbreviates or, failing that, the one with the
+// smallest edit distance to name; the first if there are several. It finds none if all of
+// them are too different to be what was meant.
 func Nearest(name string, candidates []string) (string, bool) {
 	const shortest = 3 // letters of an abbreviation
 	best, least := "", len(name)/2+1

@@ -20,7 +20,7 @@ func TestNearest(t *testing.T) {
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got, ok := Nearest(name, names); got != want || ok != (want != "") {
-				t.Errorf("nearest(%q) = %q, %v; want %q", name, got, ok, want)
+				t.Errorf("Nearest(%q) = %q, %v; want %q", name, got, ok, want)
 			}
 		})
 	}

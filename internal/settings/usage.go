@@ -2,7 +2,7 @@ package settings
 
 import "fmt"
 
-// UsageError is an error in what was asked for, as opposed to in doing it.
+// UsageError is an error in what was asked for. Any other error came up in doing it.
 type UsageError struct {
 	err error
 }
@@ -13,10 +13,10 @@ func (e *UsageError) Error() string { return e.err.Error() }
 // Unwrap returns the error that was marked.
 func (e *UsageError) Unwrap() error { return e.err }
 
-// AsUsage marks an error as one in what was asked for.
+// AsUsage makes a UsageError of an error.
 func AsUsage(err error) error { return &UsageError{err} }
 
-// Usagef makes such an error, as fmt.Errorf does.
+// Usagef makes a UsageError of what fmt.Errorf returns.
 func Usagef(format string, args ...any) error {
 	return &UsageError{fmt.Errorf(format, args...)}
 }

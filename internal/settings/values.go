@@ -4,58 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 )
-
-// The output formats of the commands that print.
-const (
-	OutputText  = "text"
-	OutputTable = "table"
-	OutputJSON  = "json"
-)
-
-// Setting is one thing that can be set, by a flag and in the config file.
-type Setting struct {
-	// Flag is the name without dashes; Path is that of the field in the config file. A setting
-	// without a Flag is for config files only.
-	Flag, Path string
-	// Value is where the setting is kept.
-	Value settingValue
-	// Usage says what it is for, as flags do: a word in backquotes stands for the value.
-	Usage string
-}
-
-// Section is a part of the options: those of the process, or of a role.
-type Section interface {
-	// Settings returns all of its settings, in the order of the reference.
-	Settings() []Setting
-	// Validate returns what is wrong with the options.
-	Validate() []Problem
-}
-
-// settingValue is a value that a flag and a node of a config file can set. Its
-// string form is that of the flag.
-type settingValue interface {
-	pflag.Value
-	// decode sets the value from a YAML node, of the type that fits.
-	decode(n *yaml.Node) error
-}
-
-// AddFlags defines a flag for each setting, with what is set now as its default.
-func AddFlags(flags *pflag.FlagSet, settings []Setting) {
-	for _, s := range settings {
-		f := flags.VarPF(s.Value, s.Flag, "", s.Usage)
-		if s.Value.Type() == "bool" {
-			f.NoOptDefVal = "true"
-		}
-	}
-}
 
 type textValue struct{ target *string }
 
@@ -158,8 +112,8 @@ func (v durationValue) decode(n *yaml.Node) error {
 	return nil
 }
 
-// listValue is a list of names, with commas between them on the command line. When a
-// Flag is repeated, the lists add up.
+// listValue is a list of names, with commas between them on the command line. When the
+// flag is repeated, the lists are joined.
 type listValue struct {
 	target *[]string
 	// given is true once the target is no longer the default.
@@ -196,8 +150,8 @@ func (v *listValue) decode(n *yaml.Node) error {
 	return v.Set(strings.Join(names, ","))
 }
 
-// portsValue is a list of ports in the grammar of catalog.ParsePortList, not parsed. A
-// Config file may give a YAML list of ports and ranges too.
+// portsValue is a list of ports, as text that catalog.ParsePortList can parse. In a config
+// file it may also be a YAML list of ports and ranges.
 type portsValue struct{ textValue }
 
 func (v portsValue) decode(n *yaml.Node) error {
@@ -215,8 +169,8 @@ func (v portsValue) decode(n *yaml.Node) error {
 	return v.Set(strings.Join(ports, ","))
 }
 
-// jsonValue is a JSON object, which a config file has as a mapping (of which JSON is one
-// way of writing).
+// jsonValue is a JSON object. In a config file it is a mapping, which may be written as
+// JSON there too.
 type jsonValue struct{ textValue }
 
 func (v jsonValue) decode(n *yaml.Node) error {
@@ -232,26 +186,6 @@ func (v jsonValue) decode(n *yaml.Node) error {
 		return fmt.Errorf("must be a mapping that JSON can express: %w", err)
 	}
 	return v.Set(string(text))
-}
-
-// Choice returns a flag that is a string out of a few.
-func Choice(target *string, allowed ...string) pflag.Value { return &choiceValue{target, allowed} }
-
-// choiceValue is a string out of a few; it is for flags only.
-type choiceValue struct {
-	target  *string
-	allowed []string
-}
-
-func (v *choiceValue) String() string { return *v.target }
-func (v *choiceValue) Type() string   { return "string" }
-
-func (v *choiceValue) Set(s string) error {
-	if !slices.Contains(v.allowed, s) {
-		return fmt.Errorf("must be one of %s", strings.Join(v.allowed, ", "))
-	}
-	*v.target = s
-	return nil
 }
 
 // describeNode says what a node is, for an error.
@@ -270,7 +204,7 @@ func describeNode(n *yaml.Node) string {
 	}
 }
 
-// quoteUnlessPlain quotes a value that would be hard to see in a sentence.
+// quoteUnlessPlain quotes a value that would be hard to find in a sentence.
 func quoteUnlessPlain(s string) string {
 	if s == "" || strings.ContainsAny(s, " \t\n") {
 		return strconv.Quote(s)

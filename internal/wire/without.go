@@ -17,8 +17,8 @@ const (
 	MetadataManagedFields     = 17
 )
 
-// AppendMetadata appends the fields of the metadata of an API object to b, but for its
-// managed fields, which are most of it and seldom of interest.
+// AppendMetadata appends the metadata of an API object to b, but for the managed fields, which
+// are most of it and seldom of interest.
 func AppendMetadata(b, object []byte) ([]byte, error) {
 	r := Read(object)
 	for r.Next(Fields{Bytes: 1 << Metadata}) {
@@ -30,18 +30,16 @@ func AppendMetadata(b, object []byte) ([]byte, error) {
 	return b, r.Err()
 }
 
-// AppendWithout appends the fields of a message to b, as they are encoded, but for those of a
-// number.
+// AppendWithout appends a message to b, but for the fields of one number, which is below 64.
+// The other fields are copied as they are encoded.
 func AppendWithout(b, message []byte, number int) ([]byte, error) {
-	for len(message) > 0 {
-		f, rest, err := Next(message)
-		if err != nil {
-			return nil, err
-		}
-		if f.Number != number {
-			b = append(b, message[:len(message)-len(rest)]...)
-		}
-		message = rest
+	r, from := Read(message), 0
+	for r.Next(Fields{Bytes: 1 << number, Varints: 1 << number}) {
+		b = append(b, message[from:r.Start()]...)
+		from = r.End()
 	}
-	return b, nil
+	if r.Err() != nil {
+		return nil, r.Err()
+	}
+	return append(b, message[from:]...), nil
 }

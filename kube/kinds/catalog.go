@@ -20,9 +20,8 @@ const (
 	FromEndpoints      EndpointsFrom = "Endpoints"
 )
 
-// CatalogTables returns tables of all the kinds that a catalog is made of, which
-// feed the sink: those of [LinkedTables], and what only our own cluster is asked for. Together
-// they are the table of kinds, one line for each.
+// CatalogTables returns tables of all the kinds that a catalog is made of, which feed the sink:
+// those of [LinkedTables], and the kinds that only our own cluster is asked for.
 func CatalogTables(sink Sink, from EndpointsFrom) []kube.AnyTable {
 	return append(
 		LinkedTables(sink, from),
@@ -32,9 +31,9 @@ func CatalogTables(sink Sink, from EndpointsFrom) []kube.AnyTable {
 	)
 }
 
-// LinkedTables returns tables of the kinds that matter of another cluster, which feed
-// the sink: what the endpoints of its Services are made of. The credentials for it may
-// be for less than there is of our own.
+// LinkedTables returns tables of the kinds that are read of a linked cluster, which feed the
+// sink: what the endpoints of its Services are made of. Its credentials need no more rights
+// than these.
 func LinkedTables(sink Sink, from EndpointsFrom) []kube.AnyTable {
 	endpoints := EndpointSlices()
 	if from == FromEndpoints {
@@ -50,7 +49,7 @@ func LinkedTables(sink Sink, from EndpointsFrom) []kube.AnyTable {
 	}
 }
 
-// Into makes a table put its objects into the sink, and delete them from it.
+// Into makes a table put its objects into the sink, and delete them there.
 func Into[T any, P interface {
 	*T
 	catalog.Object

@@ -1,10 +1,14 @@
 // Package kinds has the kinds of objects that a catalog is made of: what is kept of a
-// Service, a Pod, an EndpointSlice and so on, and what is wrong with it.
+// Service, a Pod, an EndpointSlice and so on, and what is reported as unusable.
 //
-// [CatalogTables] and [LinkedTables] are the table of them: a kind that the catalog is to know
-// of gets a file here and a line there. The controllers and the sources of DNS records keep
-// other things of the same objects; they make their kinds of these with [kube.Retrim], so that
-// all tables of a resource share one watch. [Labels] and [ReportTo] are for them, too.
+// catalog.go has [CatalogTables] and [LinkedTables], which list the kinds: a new kind gets a
+// file here and a line there. trim.go has what the kinds share. Each kind has a file:
+// service.go with federation.go, endpointslice.go, endpoints.go, pod.go, externalworkload.go,
+// owner.go, node.go, server.go, serviceprofile.go.
+//
+// The controllers and the sources of DNS records keep other things of the same objects. They
+// make their kinds from these with [kube.Retrim], so that all tables of a resource share one
+// watch. [Labels] (labels.go) and [ReportTo] (report.go) are for them, too.
 //
 // # Concurrency
 //

@@ -37,11 +37,7 @@ func trimExternalWorkload(s kube.Scope, w *workload.ExternalWorkload) (*catalog.
 			Identity: s.Intern(w.Spec.MeshTLS.Identity), ServerName: s.Intern(w.Spec.MeshTLS.ServerName),
 		},
 	}
-	ips := make([]string, len(w.Spec.WorkloadIPs))
-	for i, ip := range w.Spec.WorkloadIPs {
-		ips[i] = ip.IP
-	}
-	trimmed.IPs = addresses(ips, "spec.workloadIPs", p)
+	trimmed.IPs = addresses(texts(w.Spec.WorkloadIPs, func(ip workload.WorkloadIP) string { return ip.IP }), "spec.workloadIPs", p)
 	for i, port := range w.Spec.Ports {
 		number, ok := portNumber(port.Port)
 		if !ok {

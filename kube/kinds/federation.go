@@ -16,8 +16,8 @@ const (
 	localDiscovery  = "multicluster.linkerd.io/local-discovery"
 )
 
-// federation reads the annotations of a federated Service; nil when it is none. A
-// fragment that names no member is a problem, and left out.
+// federation reads the annotations of a federated Service; it returns nil for other Services. A
+// fragment of the list that names no member is a problem, and is left out.
 func federation(s kube.Scope, annotations map[string]string, p *problems) *catalog.Federation {
 	list, remote := annotations[remoteDiscovery]
 	here, local := annotations[localDiscovery]
@@ -44,7 +44,8 @@ func federation(s kube.Scope, annotations map[string]string, p *problems) *catal
 	return f
 }
 
-// remoteMember reads a fragment, or says what is wrong with it.
+// remoteMember reads a fragment of the list. The reason says what is wrong with it, if
+// anything.
 func remoteMember(s kube.Scope, fragment string) (m catalog.RemoteMember, reason string) {
 	service, cluster, _ := strings.Cut(fragment, "@")
 	switch {

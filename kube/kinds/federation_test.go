@@ -7,8 +7,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Whatever the annotations say, members have names, none is there twice, and each
-// fragment that is none is a problem.
+// Whatever the annotations say, members have names and differ from each other, and each other
+// fragment is a problem.
 func FuzzFederation(f *testing.F) {
 	for _, list := range []string{"", "a@west", "a@west,b@east", "a@west, a@west", "a", "@", "a@b@c", "a@local,,"} {
 		f.Add(list)

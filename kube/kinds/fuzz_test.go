@@ -21,8 +21,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// FuzzTrim feeds any JSON to all trim functions, which must neither panic nor hand
-// out what the catalog must never get, nor depend on what a scope shares.
+// FuzzTrim feeds any JSON to all trim functions. They must not panic, nor return what the catalog
+// must never get, nor depend on what a scope shares.
 func FuzzTrim(f *testing.F) {
 	for _, seed := range []string{
 		`{"metadata":{"name":"x","ownerReferences":[{"kind":"Service"}]},"ports":[{"port":null}],"endpoints":[{"addresses":["1.1.1.1"],"targetRef":{}}]}`,

@@ -55,12 +55,12 @@ func checkProfile(t *testing.T, from *linkerd.ServiceProfile, got *catalog.Servi
 		if len(g.ResponseClasses) != len(r.ResponseClasses) {
 			t.Fatalf("route %d: %d response classes became %d", i, len(r.ResponseClasses), len(g.ResponseClasses))
 		}
-		checkRequests(t, []*linkerd.RequestMatch{r.Condition}, []*catalog.RequestMatch{g.Condition}, 0)
+		requestMatches.check(t, []*linkerd.RequestMatch{r.Condition}, []*catalog.RequestMatch{g.Condition}, 0)
 		for j, class := range r.ResponseClasses {
 			if class.IsFailure != g.ResponseClasses[j].Failure {
 				t.Errorf("route %d: response class %d is a failure: %v", i, j, g.ResponseClasses[j].Failure)
 			}
-			checkResponses(t, []*linkerd.ResponseMatch{class.Condition}, []*catalog.ResponseMatch{g.ResponseClasses[j].Condition}, 0)
+			responseMatches.check(t, []*linkerd.ResponseMatch{class.Condition}, []*catalog.ResponseMatch{g.ResponseClasses[j].Condition}, 0)
 		}
 		g.Condition, g.ResponseClasses = nil, nil
 		if diff := cmp.Diff(want, g); diff != "" {
@@ -69,32 +69,37 @@ func checkProfile(t *testing.T, from *linkerd.ServiceProfile, got *catalog.Servi
 	}
 }
 
-func checkRequests(t *testing.T, from []*linkerd.RequestMatch, got []*catalog.RequestMatch, depth int) {
-	t.Helper()
-	if len(from) != len(got) {
-		t.Fatalf("%d conditions became %d", len(from), len(got))
-	}
-	for i, m := range from {
-		g := got[i]
-		if (m == nil) != (g == nil) {
-			t.Fatalf("condition %v became %v", m, g)
-		}
-		if m == nil {
-			continue
-		}
-		if depth >= linkerd.MaxMatchDepth {
-			t.Fatalf("a condition %d deep was kept", depth+1)
-		}
-		if m.Method != g.Method || m.PathRegex != g.PathRegex {
-			t.Errorf("condition %+v became %+v", m, g)
-		}
-		checkRequests(t, m.All, g.All, depth+1)
-		checkRequests(t, m.Any, g.Any, depth+1)
-		checkRequests(t, []*linkerd.RequestMatch{m.Not}, []*catalog.RequestMatch{g.Not}, depth+1)
-	}
+// matches compares decoded conditions, of the type A, with those that are kept, of the type B.
+type matches[A, B any] struct {
+	// same reports whether the fields of a condition are kept as they are.
+	same func(*A, *B) bool
+	// below gives the conditions in one to what compares them.
+	below func(a *A, b *B, compare func([]*A, []*B))
 }
 
-func checkResponses(t *testing.T, from []*linkerd.ResponseMatch, got []*catalog.ResponseMatch, depth int) {
+var requestMatches = matches[linkerd.RequestMatch, catalog.RequestMatch]{
+	same: func(m *linkerd.RequestMatch, g *catalog.RequestMatch) bool {
+		return m.Method == g.Method && m.PathRegex == g.PathRegex
+	},
+	below: func(m *linkerd.RequestMatch, g *catalog.RequestMatch, compare func([]*linkerd.RequestMatch, []*catalog.RequestMatch)) {
+		compare(m.All, g.All)
+		compare(m.Any, g.Any)
+		compare([]*linkerd.RequestMatch{m.Not}, []*catalog.RequestMatch{g.Not})
+	},
+}
+
+var responseMatches = matches[linkerd.ResponseMatch, catalog.ResponseMatch]{
+	same: func(m *linkerd.ResponseMatch, g *catalog.ResponseMatch) bool {
+		return (m.Status == nil) == (g.Status == nil) && (m.Status == nil || *g.Status == catalog.StatusRange{Min: m.Status.Min, Max: m.Status.Max})
+	},
+	below: func(m *linkerd.ResponseMatch, g *catalog.ResponseMatch, compare func([]*linkerd.ResponseMatch, []*catalog.ResponseMatch)) {
+		compare(m.All, g.All)
+		compare(m.Any, g.Any)
+		compare([]*linkerd.ResponseMatch{m.Not}, []*catalog.ResponseMatch{g.Not})
+	},
+}
+
+func (k matches[A, B]) check(t *testing.T, from []*A, got []*B, depth int) {
 	t.Helper()
 	if len(from) != len(got) {
 		t.Fatalf("%d conditions became %d", len(from), len(got))
@@ -110,11 +115,9 @@ func checkResponses(t *testing.T, from []*linkerd.ResponseMatch, got []*catalog.
 		if depth >= linkerd.MaxMatchDepth {
 			t.Fatalf("a condition %d deep was kept", depth+1)
 		}
-		if (m.Status == nil) != (g.Status == nil) || m.Status != nil && *g.Status != (catalog.StatusRange{Min: m.Status.Min, Max: m.Status.Max}) {
-			t.Errorf("status %v became %v", m.Status, g.Status)
+		if !k.same(m, g) {
+			t.Errorf("condition %+v became %+v", m, g)
 		}
-		checkResponses(t, m.All, g.All, depth+1)
-		checkResponses(t, m.Any, g.Any, depth+1)
-		checkResponses(t, []*linkerd.ResponseMatch{m.Not}, []*catalog.ResponseMatch{g.Not}, depth+1)
+		k.below(m, g, func(from []*A, got []*B) { k.check(t, from, got, depth+1) })
 	}
 }

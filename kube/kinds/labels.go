@@ -8,9 +8,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Labels returns the labels of an object. Objects that have the same labels share them, as
-// strings are shared by [kube.Scope.Intern]: most pods have those of the others of their
-// Deployment.
+// Labels returns the labels of an object. Objects with the same labels share one value, by
+// [kube.Scope.Share]: most pods have the labels of the other pods of their Deployment.
 func Labels(s kube.Scope, m map[string]string) object.Labels {
 	l := object.NewLabels(m)
 	if len(l) == 0 {
@@ -27,8 +26,8 @@ func Labels(s kube.Scope, m map[string]string) object.Labels {
 	return s.Share(key, l).(object.Labels)
 }
 
-// EncodedLabels is [Labels] for the fields "labels" of an object's metadata in protobuf: one
-// after the other, each with its tag.
+// EncodedLabels is [Labels] for labels in protobuf: the fields "labels" of an object's metadata,
+// one after the other, each with its tag.
 func EncodedLabels(s kube.Scope, fields []byte) (object.Labels, error) {
 	if len(fields) == 0 {
 		return nil, nil
@@ -37,22 +36,22 @@ func EncodedLabels(s kube.Scope, fields []byte) (object.Labels, error) {
 		return shared.(object.Labels), nil
 	}
 	m := map[string]string{}
-	for len(fields) > 0 {
-		f, rest, err := wire.Next(fields)
+	r := wire.Read(fields)
+	for r.Next(wire.Fields{Bytes: 1 << wire.MetadataLabels}) {
+		key, value, err := wire.Entry(r.Bytes())
 		if err != nil {
 			return nil, err
 		}
-		key, value, err := wire.Entry(f.Bytes)
-		if err != nil {
-			return nil, err
-		}
-		m[string(key)], fields = string(value), rest
+		m[string(key)] = string(value)
+	}
+	if r.Err() != nil {
+		return nil, r.Err()
 	}
 	return Labels(s, m), nil
 }
 
-// appendLabels appends the fields "labels" of an object's metadata, as the API server sends
-// them. Their tags are what tells them from the keys of other values that a scope shares.
+// appendLabels appends labels in protobuf, as the API server sends them. The result is the key
+// of the labels in a scope; it begins with a tag that no key of another value has.
 func appendLabels(b []byte, l object.Labels) []byte {
 	for _, label := range l {
 		b = protowire.AppendTag(b, wire.MetadataLabels, protowire.BytesType)

@@ -22,20 +22,17 @@ func encodedLabels(t interface{ Fatal(...any) }, labels map[string]string) []byt
 		t.Fatal(err)
 	}
 	var fields []byte
-	for len(message) > 0 {
-		f, rest, err := wire.Next(message)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f.Number == wire.MetadataLabels {
-			fields = append(fields, message[:len(message)-len(rest)]...)
-		}
-		message = rest
+	r := wire.Read(message)
+	for r.Next(wire.Fields{Bytes: 1 << wire.MetadataLabels}) {
+		fields = append(fields, message[r.Start():r.End()]...)
+	}
+	if r.Err() != nil {
+		t.Fatal(r.Err())
 	}
 	return fields
 }
 
-// Labels are those of the object, however they come and whatever was asked for before.
+// Labels are those of the object, in each form and after any other labels.
 func TestLabels(t *testing.T) {
 	scopes := []kube.Scope{{}, kube.NewScope("local")}
 	rapid.Check(t, func(t *rapid.T) {

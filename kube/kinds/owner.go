@@ -1,6 +1,8 @@
 package kinds
 
 import (
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -10,21 +12,20 @@ import (
 
 // ReplicaSets is the kind apps/v1 ReplicaSet.
 func ReplicaSets() kube.Kind[catalog.Owner] {
-	return kube.Kind[catalog.Owner]{
-		Name:     "replicaset",
-		Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"},
-		Form:     kube.Metadata(),
-		Trim:     kube.TrimOf(trimOwner("ReplicaSet")),
-	}
+	return owners("ReplicaSet", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"})
 }
 
 // Jobs is the kind batch/v1 Job.
 func Jobs() kube.Kind[catalog.Owner] {
+	return owners("Job", schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"})
+}
+
+func owners(kind string, r schema.GroupVersionResource) kube.Kind[catalog.Owner] {
 	return kube.Kind[catalog.Owner]{
-		Name:     "job",
-		Resource: schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"},
+		Name:     strings.ToLower(kind),
+		Resource: r,
 		Form:     kube.Metadata(),
-		Trim:     kube.TrimOf(trimOwner("Job")),
+		Trim:     kube.TrimOf(trimOwner(kind)),
 	}
 }
 

@@ -24,8 +24,8 @@ func Pods() kube.Kind[catalog.Workload] {
 	}
 }
 
-// unreadOfPods returns the fields of pods that have nothing to do with where they are
-// reached. They are most of a pod.
+// unreadOfPods returns the fields of pods that are not needed to reach them, which are most of
+// a pod.
 func unreadOfPods() []string {
 	paths := []string{
 		"spec.volumes", "spec.nodeSelector", "spec.affinity", "spec.tolerations", "spec.topologySpreadConstraints",
@@ -45,8 +45,8 @@ func unreadOfPods() []string {
 	return paths
 }
 
-// emptyPod leaves a pod the memory that most pods need: it is the most common of all kinds,
-// and a large one.
+// emptyPod resets a pod, but leaves it the memory that most pods need: there are more pods than
+// other objects, and they are large.
 func emptyPod(object runtime.Object) {
 	pod := object.(*corev1.Pod)
 	labels, annotations := pod.Labels, pod.Annotations
@@ -85,16 +85,12 @@ func trimPod(s kube.Scope, pod *corev1.Pod) (*catalog.Workload, []kube.Problem) 
 	}, p.list
 }
 
-// podIPs returns the addresses of a pod; an old API server gives one only.
+// podIPs returns the addresses of a pod. Old API servers have one only, in another field.
 func podIPs(status *corev1.PodStatus, p *problems) []netip.Addr {
 	if len(status.PodIPs) == 0 {
 		return addresses([]string{status.PodIP}, "status.podIP", p)
 	}
-	list := make([]string, len(status.PodIPs))
-	for i, ip := range status.PodIPs {
-		list[i] = ip.IP
-	}
-	return addresses(list, "status.podIPs", p)
+	return addresses(texts(status.PodIPs, func(ip corev1.PodIP) string { return ip.IP }), "status.podIPs", p)
 }
 
 // hostIPs returns the addresses of a pod's host, if the pod has ports there.
@@ -105,11 +101,7 @@ func hostIPs(status *corev1.PodStatus, ports []catalog.WorkloadPort, p *problems
 	if len(status.HostIPs) == 0 {
 		return addresses([]string{status.HostIP}, "status.hostIP", p)
 	}
-	list := make([]string, len(status.HostIPs))
-	for i, ip := range status.HostIPs {
-		list[i] = ip.IP
-	}
-	return addresses(list, "status.hostIPs", p)
+	return addresses(texts(status.HostIPs, func(ip corev1.HostIP) string { return ip.IP }), "status.hostIPs", p)
 }
 
 // containerPorts returns the ports of all containers, then of all init containers.
@@ -152,8 +144,8 @@ func appendPorts(s kube.Scope, ports []catalog.WorkloadPort, from *corev1.Contai
 	return ports
 }
 
-// proxyListeners returns the listeners of the proxy, which is an init container
-// when it runs as a native sidecar; nil when the pod has none.
+// proxyListeners returns the listeners of the proxy, nil when the pod has no proxy. A proxy that
+// runs as a native sidecar is an init container.
 func proxyListeners(s kube.Scope, spec *corev1.PodSpec) *catalog.ProxyListeners {
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
 		for i := range containers {

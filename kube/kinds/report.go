@@ -5,8 +5,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// ReportTo returns what hands the problems of a cluster's objects to report. The cluster is
-// named in them unless it is our own, which is the empty name. Without a report nobody wants them.
+// ReportTo returns a report for the tables of a cluster that passes its problems to report,
+// with the name of the cluster, which is empty for our own. It returns nil when report is nil.
 func ReportTo(report object.Report, cluster string) kube.Report {
 	if report == nil {
 		return nil

@@ -46,8 +46,8 @@ func trimServer(s kube.Scope, srv *policy.Server) (*catalog.Server, []kube.Probl
 	return trimmed, p.list
 }
 
-// selector returns nil for no selector, and after adding a problem also for one that
-// doesn't parse: it selects nothing.
+// selector returns nil, which selects nothing, for no selector. It does so for one that doesn't
+// parse, too, and adds a problem.
 func selector(s kube.Scope, from *metav1.LabelSelector, field string, p *problems) *catalog.Selector {
 	if from == nil {
 		return nil

@@ -47,8 +47,7 @@ func trimService(s kube.Scope, svc *corev1.Service) (*catalog.Service, []kube.Pr
 	return trimmed, p.list
 }
 
-// clusterIPs returns the virtual addresses; a headless Service has the word None in
-// their place.
+// clusterIPs returns the virtual addresses. A headless Service has none: its field says None.
 func clusterIPs(spec *corev1.ServiceSpec, p *problems) []netip.Addr {
 	list := spec.ClusterIPs
 	if len(list) == 0 {

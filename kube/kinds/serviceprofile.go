@@ -45,7 +45,7 @@ func route(r linkerd.Route) catalog.Route {
 	return trimmed
 }
 
-// requestMatch keeps nil children: they make the condition invalid.
+// requestMatch keeps nil children, which make the condition invalid.
 func requestMatch(m *linkerd.RequestMatch) *catalog.RequestMatch {
 	if m == nil {
 		return nil

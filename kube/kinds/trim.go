@@ -23,33 +23,33 @@ const (
 	targetClusterLabel         = "mirror.linkerd.io/cluster-name"
 )
 
-// problems collects what is wrong with one object, of a namespace.
+// problems collects the problems of one object, which is in the namespace.
 type problems struct {
 	namespace string
 	list      []kube.Problem
 }
 
-// add adds a problem of a field, whose path is a format with indexes. It is not
-// for the common case: callers look first, and name the field when something is wrong.
+// add adds a problem of a field. The path of the field is a format for the indexes: it is
+// formatted only when there is a problem.
 func (p *problems) add(reason, path string, indexes ...any) {
 	p.list = append(p.list, kube.Problem{Field: fmt.Sprintf(path, indexes...), Reason: reason})
 }
 
-// portNumber returns false for a number that is no port.
+// portNumber returns the port of a number, and false when it is no port.
 func portNumber(n int32) (uint16, bool) { return uint16(n), n >= 1 && n <= 65535 }
 
 func notPort(n int32) string {
 	return fmt.Sprintf("%d is no port; use a number from 1 to 65535", n)
 }
 
-// address returns false for a text that is no IP address.
+// address returns the IP address in a text, and false when there is none.
 func address(text string) (netip.Addr, bool) {
 	a, err := netip.ParseAddr(text)
 	return a, err == nil && a.Zone() == ""
 }
 
-// addresses reads a list of IP addresses. Empty ones are left out, those that are
-// no addresses after adding a problem.
+// addresses reads a list of IP addresses. It leaves out empty texts, and texts that are no IP
+// addresses, for which it adds a problem.
 func addresses(list []string, field string, p *problems) []netip.Addr {
 	var kept []netip.Addr
 	for i, text := range list {
@@ -65,6 +65,15 @@ func addresses(list []string, field string, p *problems) []netip.Addr {
 		}
 	}
 	return kept
+}
+
+// texts returns the text in each item of a list.
+func texts[T any](list []T, text func(T) string) []string {
+	all := make([]string, len(list))
+	for i, item := range list {
+		all[i] = text(item)
+	}
+	return all
 }
 
 func notAddress(text string) string {
@@ -90,7 +99,7 @@ func copyOf(s kube.Scope, m map[string]string, name string) *string {
 	return &text
 }
 
-// owner returns the only owner; the zero value when there is none or several.
+// owner returns the owner of an object that has exactly one; otherwise the zero value.
 func owner(s kube.Scope, m metav1.Object) catalog.OwnerRef {
 	refs := m.GetOwnerReferences()
 	if len(refs) != 1 {
@@ -99,8 +108,8 @@ func owner(s kube.Scope, m metav1.Object) catalog.OwnerRef {
 	return catalog.OwnerRef{Kind: s.Intern(refs[0].Kind), Name: s.Intern(refs[0].Name)}
 }
 
-// targetOf returns the workload that a reference in an object of this namespace
-// names. It returns false for a reference to anything but one of these kinds.
+// targetOf returns the workload that a reference in an object of this namespace names, the
+// zero key for no reference. It returns false for a reference to anything but these kinds.
 func targetOf(s kube.Scope, ref *corev1.ObjectReference, namespace string, kinds ...catalog.WorkloadKind) (catalog.WorkloadKey, bool) {
 	if ref == nil {
 		return catalog.WorkloadKey{}, true
@@ -126,7 +135,7 @@ func uid(of types.UID) catalog.UID {
 	return catalog.UID(h.Sum64())
 }
 
-// targetUID returns which object of its name a reference is to.
+// targetUID returns the UID in a reference.
 func targetUID(ref *corev1.ObjectReference) catalog.UID {
 	if ref == nil {
 		return 0

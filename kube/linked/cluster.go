@@ -14,50 +14,49 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// reviewTimeout bounds the questions about rights.
+// reviewTimeout bounds the requests about rights.
 const reviewTimeout = 5 * time.Second
 
-// errUnlinked is why a cluster's context ends when its Secret is gone.
+// errUnlinked is the cause with which the context of a cluster ends when its link is gone.
 var errUnlinked = errors.New("the cluster is no longer linked")
 
 // cluster follows one linked cluster in a goroutine of its own.
 type cluster struct {
 	name string
 	set  *Set
-	// links has the newest link that the goroutine hasn't taken yet.
+	// links has the newest link, until the goroutine has taken it.
 	links chan *link
 	// poked has a token when a table has changed its state.
 	poked chan struct{}
 	// stop ends the goroutine, which closes done.
 	stop context.CancelCauseFunc
 	done chan struct{}
-	// unlinked is true when the goroutine was told to forget the cluster. It is guarded by
-	// Set.mu.
+	// unlinked is true once the goroutine has been told to forget the cluster. Set.mu guards it.
 	unlinked bool
 
 	mu   sync.Mutex
 	link *link
 	// conn is nil until there is a connection.
 	conn  *connection
-	last  condition // as it was told last
-	why   string    // the reason in words, of the last condition
+	last  condition // the last one that was logged
+	why   string    // the reason of the last condition, in words
 	since time.Time
-	// known is true once the catalog has all that the cluster held at some time.
+	// known is true once the cluster has been read completely, by any connection.
 	known bool
 }
 
-// connection is one set of tables of a cluster, by one kubeconfig.
+// connection is the tables of a cluster that were made with one kubeconfig.
 type connection struct {
 	tables *kube.Cluster
 	intake *intake
-	// settled is nil once that has been seen to.
+	// settled is that of tables, nil once it has closed and the goroutine has noted it.
 	settled <-chan struct{}
 	stop    context.CancelFunc
 	ended   chan struct{}
 }
 
-// newCluster starts to follow the cluster of a link. The catalog knows that there is
-// such a cluster when it returns.
+// newCluster starts to follow the cluster of a link. When it returns, the catalog knows that the
+// cluster is linked.
 func newCluster(ctx context.Context, s *Set, l *link) *cluster {
 	ctx, stop := context.WithCancelCause(ctx)
 	c := &cluster{
@@ -70,13 +69,13 @@ func newCluster(ctx context.Context, s *Set, l *link) *cluster {
 	return c
 }
 
-// unlink has the goroutine forget the cluster and end. It is called with Set.mu held.
+// unlink tells the goroutine to forget the cluster and to end. The caller holds Set.mu.
 func (c *cluster) unlink() {
 	c.unlinked = true
 	c.stop(errUnlinked)
 }
 
-// use makes the link that from now on holds. It is called by one goroutine.
+// use replaces the link of the cluster. Only the goroutine of the Set calls it.
 func (c *cluster) use(l *link) {
 	c.mu.Lock()
 	old := c.link
@@ -131,7 +130,7 @@ func (c *cluster) end(ctx context.Context, conn *connection) {
 	conn.end()
 }
 
-// end returns when nothing is left of the connection.
+// end ends the connection, which may be nil, and returns when nothing is left of it.
 func (conn *connection) end() {
 	if conn == nil {
 		return
@@ -141,10 +140,11 @@ func (conn *connection) end() {
 	<-conn.ended
 }
 
-// change is from a link, nil for none, to the next.
+// change is a change from a link, nil for none, to the next.
 type change struct{ from, to *link }
 
-// connect returns a connection for the link: the one there is, if that will do.
+// connect returns a connection for the new link. It keeps the old connection if the kubeconfig
+// is the same.
 func (c *cluster) connect(ctx context.Context, old *connection, by change) *connection {
 	if old != nil && by.from.Kubeconfig == by.to.Kubeconfig {
 		old.intake.rename(by.to.cluster())
@@ -162,7 +162,7 @@ func (c *cluster) connect(ctx context.Context, old *connection, by change) *conn
 		Report: kinds.ReportTo(o.Report, c.name),
 	}, kinds.LinkedTables(conn.intake, o.From)...)
 	if err != nil {
-		c.set.log.Error("Cluster can't be followed", "cluster", c.name, "error", err)
+		c.set.log.Error("Linked cluster can't be read", "cluster", c.name, "error", err)
 		c.connected(nil)
 		return nil
 	}
@@ -171,7 +171,7 @@ func (c *cluster) connect(ctx context.Context, old *connection, by change) *conn
 	c.set.running.Go(func() {
 		defer close(conn.ended)
 		if err := tables.Run(ctx); err != nil {
-			c.set.log.Error("Cluster can't be followed", "cluster", c.name, "error", err)
+			c.set.log.Error("Linked cluster can't be read", "cluster", c.name, "error", err)
 		}
 	})
 	c.connected(conn)
@@ -190,7 +190,7 @@ func (c *cluster) completed() {
 	c.known = true
 }
 
-// condition judges the cluster now. The caller holds the lock.
+// condition returns the current condition. The caller holds the lock.
 func (c *cluster) condition() condition {
 	if c.conn == nil {
 		return condition{state: Connecting}
@@ -205,7 +205,7 @@ func (c *cluster) condition() condition {
 	return conditionOf(c.conn.tables.Status(), p)
 }
 
-// observe tells about a change of the cluster's condition, once.
+// observe logs the condition of the cluster and sends an Event when it has changed.
 func (c *cluster) observe(ctx context.Context, conn *connection) {
 	c.mu.Lock()
 	last, now := c.last, c.condition()
@@ -234,7 +234,8 @@ func (c *cluster) observe(ctx context.Context, conn *connection) {
 	}
 }
 
-// denied says which rights the credentials lack, if the API server tells.
+// denied names the rights that the credentials lack. If the API server doesn't tell, it returns
+// otherwise.
 func (c *cluster) denied(ctx context.Context, conn *connection, otherwise string) string {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
@@ -263,7 +264,7 @@ func (c *cluster) status() Status {
 	return s
 }
 
-// server returns the URL of the API server, without what it may have of credentials.
+// server returns the URL of the API server without any credentials in it.
 func (l *link) server() string {
 	u, err := url.Parse(l.config.Host)
 	if err != nil {
@@ -272,7 +273,7 @@ func (l *link) server() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// poke puts a token into a channel that holds one.
+// poke puts a token into a channel, unless there is one.
 func poke(tokens chan struct{}) {
 	select {
 	case tokens <- struct{}{}:

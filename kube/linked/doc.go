@@ -1,25 +1,25 @@
-// Package linked follows the clusters that are linked to our own, as inputs of one
-// catalog.
+// Package linked feeds a catalog from the clusters that are linked to our own.
 //
-// A link is a Secret of the control plane's namespace (spec/destination.md §4) with
-// the name and the domains of a cluster and a kubeconfig for it. [Set] reads those
-// Secrets and keeps a kube.Cluster for each link, which feeds the catalog as the one of our
-// own does. A Secret may be added, completed later, changed or deleted at any time.
+// A link is a Secret in the namespace of the control plane (spec/destination.md §4). It has the
+// name and the domains of a cluster, and a kubeconfig for it. [Set] (set.go) reads these Secrets
+// and keeps a kube.Cluster for each link. A Secret may be added, completed, changed or deleted
+// at any time. secret.go and kubeconfig.go check a Secret, cluster.go follows a cluster,
+// intake.go passes its objects to the catalog, status.go and metrics.go tell how it is.
 //
-// Each cluster is on its own: it is connecting until everything has been read once,
-// then synced, and stale while it can't be read; what is known of it stays then, and
-// it is tried again for ever. Only when its Secret goes, it is forgotten. A Secret
-// that can't be used changes nothing: if it could be used before, that stays in force. Both
-// are told by a log line, a metric and an Event on the Secret.
+// A cluster is connecting until everything has been read once, then synced, and stale while
+// it can't be read. Then the catalog keeps what is known of it, and reading is retried until
+// it succeeds. The cluster is forgotten when its Secret is deleted. A Secret that becomes
+// unusable changes nothing: the last usable one stays in force. A log line, a metric and an
+// Event on the Secret tell of both.
 //
-// Credentials come from the Secret alone: a kubeconfig that would run a program or read
-// a file of this host is refused.
+// Credentials come from the Secret only: a kubeconfig that would run a program or read a file
+// of this host is refused.
 //
 // The destination role of the command makes one Set.
 //
 // # Concurrency
 //
-// A Set has one goroutine that decides which clusters there are, and one for each
-// cluster. No cluster waits for another, and nothing waits for a cluster. Status and
-// the metrics may be asked for from any goroutine.
+// A Set has one goroutine that decides which clusters there are, and one for each cluster. No
+// cluster waits for another, and nothing waits for a cluster. Status and the metrics may be
+// read from any goroutine.
 package linked

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("../../deploy/crds")))
 }
 
-// soon is how long things may take that nothing is in the way of.
+// soon is how long ordinary things may take.
 const soon = 30 * time.Second
 
 // fixture is a Set that reads the links of one namespace into a catalog.
@@ -197,7 +197,7 @@ func (f *fixture) remove(s *corev1.Secret) {
 // returns its status.
 func (f *fixture) await(name string, state State, why string) (found Status) {
 	f.t.Helper()
-	kubetest.Eventually(f.t, 2*soon+*outage, func() error {
+	kubetest.Eventually(f.t, 2*soon+outage.Length(), func() error {
 		for _, s := range f.set.Status() {
 			if s.Cluster == name && s.State == state && strings.Contains(s.Reason, why) {
 				found = s

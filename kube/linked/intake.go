@@ -16,10 +16,10 @@ type Catalog interface {
 	Replace(cluster string, objects []catalog.Object)
 }
 
-// intake is between the tables of one connection to a cluster and the catalog. A first
-// connection feeds the catalog as objects come: they have no part in any answer until
-// the cluster counts as synced. One that takes the place of another keeps them to itself
-// until they are complete; until then the catalog has what the other one knew.
+// intake passes the objects of one connection to the catalog. A first connection passes them on
+// as they come: no answer uses them until the cluster is synced. A connection that replaces
+// another one keeps them back until they are complete; until then the catalog has those of the
+// other connection.
 type intake struct {
 	catalog Catalog
 
@@ -32,17 +32,17 @@ type intake struct {
 
 var _ kinds.Sink = (*intake)(nil)
 
-// firstIntake is for a cluster of which the catalog knows no more than that it exists.
+// firstIntake is for a cluster of which the catalog has no objects.
 func firstIntake(c Catalog, cluster *catalog.Cluster) *intake {
 	return &intake{catalog: c, cluster: cluster}
 }
 
-// nextIntake is for one that is to replace what the catalog knows.
+// nextIntake is for a connection whose objects replace those that the catalog has.
 func nextIntake(c Catalog, cluster *catalog.Cluster) *intake {
 	return &intake{catalog: c, cluster: cluster, kept: map[catalog.ID]catalog.Object{}}
 }
 
-// Put implements [kube.Sink].
+// Put implements [kinds.Sink].
 func (in *intake) Put(v catalog.Object) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -55,7 +55,7 @@ func (in *intake) Put(v catalog.Object) {
 	}
 }
 
-// Delete implements [kube.Sink].
+// Delete implements [kinds.Sink].
 func (in *intake) Delete(id catalog.ID) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -68,7 +68,7 @@ func (in *intake) Delete(id catalog.ID) {
 	}
 }
 
-// complete says that everything that the cluster holds has been put.
+// complete says that all objects of the cluster have been put.
 func (in *intake) complete() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -94,7 +94,7 @@ func (in *intake) completed() bool {
 	return in.cluster.Synced
 }
 
-// rename changes what is said of the cluster, such as its trust domain.
+// rename changes the names of the cluster, such as its trust domain.
 func (in *intake) rename(cluster *catalog.Cluster) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -106,7 +106,7 @@ func (in *intake) rename(cluster *catalog.Cluster) {
 	}
 }
 
-// close makes sure that nothing comes from this connection any more.
+// close makes the intake drop what still comes from the connection.
 func (in *intake) close() {
 	in.mu.Lock()
 	defer in.mu.Unlock()

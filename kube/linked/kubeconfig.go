@@ -10,12 +10,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// errNotYAML stands for what the decoder says, which may quote credentials.
+// errNotYAML replaces the error of the decoder, which may quote credentials.
 var errNotYAML = errors.New("it is no kubeconfig: it can't be decoded as YAML of kind Config")
 
-// loadKubeconfig reads the current context of a kubeconfig. Whoever may write the
-// Secret is not to run programs here, nor to have files of this host sent anywhere: what
-// would do that is refused.
+// loadKubeconfig reads the current context of a kubeconfig. It refuses a kubeconfig that would
+// run a program or send a file of this host: the right to write the Secret is no right to that.
 func loadKubeconfig(text string) (*rest.Config, error) {
 	file, err := clientcmd.Load([]byte(text))
 	if err != nil {

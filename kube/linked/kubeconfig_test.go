@@ -19,7 +19,7 @@ func kubeconfigWith(user, cluster string) string {
 	return strings.Replace(text, `{server: "https://192.0.2.1:6443"}`, cluster, 1)
 }
 
-// A kubeconfig is used for what it says itself, and for nothing else.
+// A kubeconfig is used only for what it says itself: it names no files and no programs.
 func TestLoadKubeconfig(t *testing.T) {
 	const server = `{server: "https://192.0.2.1:6443"}`
 	for name, tc := range map[string]struct{ text, want string }{

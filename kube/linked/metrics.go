@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are computed when they are scraped, so that nothing is left of a cluster.
+// metrics are computed when they are scraped, so that no series is left of a forgotten cluster.
 type metrics struct {
 	set                                       *Set
 	size, state, age, objects, unusableSecret *prometheus.Desc

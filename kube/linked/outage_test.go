@@ -1,7 +1,6 @@
 package linked
 
 import (
-	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -14,18 +13,7 @@ import (
 	"github.com/signpostd/signpost/internal/kubetest"
 )
 
-// outage is how long an API server is away in these tests. The promise is about 60s.
-var outage = flag.Duration("linked.outage", shortOutage, "length of the outage of a linked cluster in tests; a long one is measured, and wants a machine that does nothing else")
-
-const shortOutage = 6 * time.Second
-
-// backWithin returns how soon after the outage a change has to arrive.
-func backWithin() time.Duration {
-	if *outage > shortOutage {
-		return 5 * time.Second
-	}
-	return soon
-}
+var outage = kubetest.NewOutage("linked.outage")
 
 // A cluster that is down when it is linked, hangs, or dies and comes back costs the
 // others nothing, keeps what was known of it, and is followed again soon after (Q21).
@@ -33,7 +21,7 @@ func TestClusterOutages(t *testing.T) {
 	t.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "1")
 	t.Setenv("HTTP2_PING_TIMEOUT_SECONDS", "1")
 	api := kubetest.Start(t)
-	east := kubetest.StartOwn(t, kubetest.Options{RestartDelay: *outage, CRDs: "../../deploy/crds"})
+	east := kubetest.StartOwn(t, kubetest.Options{RestartDelay: outage.Length(), CRDs: "../../deploy/crds"})
 	here, there := api.Namespace(t), east.Namespace(t)
 	applyService(t, api, here, "web")
 	applyService(t, east.Cluster, there, "web")
@@ -66,19 +54,19 @@ func TestClusterOutages(t *testing.T) {
 	east.Kill(kubetest.APIServer)
 	f.await("east", Stale, "unreachable")
 	f.wantService("east", there, "web")
-	kubetest.Eventually(t, *outage+30*time.Second, func() error {
+	kubetest.Eventually(t, outage.Length()+30*time.Second, func() error {
 		_, err := east.Client.CoreV1().Services(there).Get(t.Context(), "web", metav1.GetOptions{})
 		return err
 	})
 	applyService(t, east.Cluster, there, "after")
 	back := time.Now()
-	kubetest.Eventually(t, backWithin(), func() error {
+	kubetest.Eventually(t, outage.BackWithin(), func() error {
 		if _, ok := f.catalog.FindService(catalog.ServiceKey{Cluster: "east", Namespace: there, Name: "after"}); !ok {
 			return fmt.Errorf("the change has not arrived: %+v", f.set.Status())
 		}
 		return nil
 	})
-	t.Logf("after %v away, the change arrived %v after it could be made", *outage, time.Since(back))
+	t.Logf("after %v away, the change arrived %v after it could be made", outage.Length(), time.Since(back))
 
 	select {
 	case <-others.Stale():

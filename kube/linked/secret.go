@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// What a Secret is recognized by, and what it says.
+// The type, label, annotations and key of a Secret that is a link.
 const (
 	secretType              = "mirror.linkerd.io/remote-kubeconfig"
 	clusterNameLabel        = "multicluster.linkerd.io/cluster-name"
@@ -23,7 +23,7 @@ const (
 	kubeconfigKey           = "kubeconfig"
 )
 
-// secret is what is kept of a Secret that has the label of a link.
+// secret is what is kept of a Secret with the label of links.
 type secret struct {
 	Namespace, Name string
 	UID             types.UID
@@ -31,17 +31,17 @@ type secret struct {
 	Type            string
 
 	Cluster, TrustDomain, ClusterDomain string
-	// Kubeconfig has credentials: it must not be shown anywhere.
+	// Kubeconfig has credentials: it must not be logged or shown.
 	Kubeconfig string
 }
 
-// secrets is the kind of the Secrets that are links. Others never leave the API server.
+// secrets is the kind of the Secrets with the label of links. Others are not requested.
 func secrets() kube.Kind[secret] {
 	return kube.Kind[secret]{
 		Name:     "secret",
 		Resource: corev1.SchemeGroupVersion.WithResource("secrets"),
 		Form:     kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.SecretList{} }),
-		// A role without the right to read Secrets is one without linked clusters.
+		// Without the right to read Secrets there are no linked clusters.
 		Optional: true,
 		Selector: clusterNameLabel,
 		Trim:     kube.TrimOf(trimSecret),
@@ -62,7 +62,7 @@ type link struct {
 	config *rest.Config
 }
 
-// newLink returns the link that a Secret is. The error says what to do about the Secret.
+// newLink reads the link in a Secret. The error says what to do about the Secret.
 func newLink(s *secret) (*link, error) {
 	missing := func(what string) error { return fmt.Errorf("%s is missing; link the cluster again", what) }
 	switch {
@@ -86,7 +86,7 @@ func newLink(s *secret) (*link, error) {
 	return &link{s, config}, nil
 }
 
-// cluster returns what the catalog is to know of the link.
+// cluster returns the cluster as the catalog has it.
 func (l *link) cluster() *catalog.Cluster {
 	return &catalog.Cluster{Name: l.Cluster, TrustDomain: l.TrustDomain, ClusterDomain: l.ClusterDomain}
 }

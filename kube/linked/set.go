@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
+	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
@@ -26,7 +27,7 @@ type Options struct {
 	Config    *rest.Config
 	Namespace string
 	Catalog   Catalog
-	// From says what endpoints are read from, as in our own cluster.
+	// From says which objects endpoints are read from. It is the same for all clusters.
 	From       kinds.EndpointsFrom
 	Registerer prometheus.Registerer
 	// Report takes the problems of objects, in all clusters.
@@ -37,7 +38,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Events sends Events to the API server. A record.EventRecorder does.
+// Events sends Events to the API server, as a record.EventRecorder does.
 type Events interface {
 	Event(object runtime.Object, eventType, reason, message string)
 }
@@ -54,9 +55,9 @@ type Set struct {
 	settled chan struct{}
 	running sync.WaitGroup
 
-	// good and inForce belong to the goroutine of Run. good are the links by the name of
-	// the Secret: those that it is or, if it can't be used now, that it was last. inForce
-	// has the names of those that count, one for each cluster.
+	// good and inForce belong to the goroutine of Run. good has the last usable link of each
+	// Secret, by its name. inForce has the names of the Secrets whose links are in force, one
+	// for each cluster.
 	good    map[string]*link
 	inForce map[string]bool
 
@@ -71,8 +72,8 @@ type badSecret struct {
 	since           time.Time
 }
 
-// New returns a set that knows no cluster yet. It doesn't contact the API server. It
-// fails when the Registerer refuses a metric.
+// New returns a set without clusters. It doesn't contact the API server. It fails when the
+// Registerer refuses a metric.
 func New(o Options) (*Set, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -83,7 +84,7 @@ func New(o Options) (*Set, error) {
 	}
 	s.table = secrets().Table(kube.WithHandler(func(_, _ *secret) { s.poke() }))
 	var err error
-	// Without a Registerer, because spec/destination.md §7.1 has no metrics for Secrets.
+	// There is no Registerer, because spec/destination.md §7.1 has no metrics for Secrets.
 	s.secrets, err = kube.New(kube.Options{Config: o.Config, Namespace: o.Namespace, Logger: o.Logger, Report: kinds.ReportTo(o.Report, "")}, s.table)
 	if err != nil {
 		return nil, fmt.Errorf("read the links of other clusters: %w", err)
@@ -95,18 +96,19 @@ func New(o Options) (*Set, error) {
 	return s, nil
 }
 
-// Settled returns a channel that closes once the catalog knows which clusters are
-// linked, or that nobody may tell. It doesn't wait for any of them.
+// Settled returns a channel that closes once the Secrets have been read and the catalog knows
+// which clusters are linked, or once it is known that the Secrets can't be read. The clusters
+// themselves need not have been read by then.
 func (s *Set) Settled() <-chan struct{} { return s.settled }
 
-// Run follows the links and their clusters until ctx ends. What the catalog knows of
-// them stays then. It is called once.
+// Run follows the links and their clusters until ctx ends. The catalog then keeps what it has of
+// them. Run is called once.
 func (s *Set) Run(ctx context.Context) error {
 	defer s.options.Registerer.Unregister(s.metrics)
 	defer s.running.Wait()
 	s.running.Go(func() {
 		if err := s.secrets.Run(ctx); err != nil {
-			s.log.Error("The links of other clusters can't be followed", "error", err)
+			s.log.Error("The Secrets that link clusters can't be read", "error", err)
 		}
 	})
 	select {
@@ -128,7 +130,7 @@ func (s *Set) Run(ctx context.Context) error {
 
 func (s *Set) poke() { poke(s.poked) }
 
-// reconcile makes the clusters those that the Secrets name.
+// reconcile starts and forgets clusters, so that they are those that the Secrets name.
 func (s *Set) reconcile(ctx context.Context) {
 	wanted := s.review()
 	s.mu.Lock()
@@ -137,7 +139,7 @@ func (s *Set) reconcile(ctx context.Context) {
 		if wanted[name] == nil {
 			c.unlink()
 		}
-		if isDone(c) {
+		if channel.IsClosed(c.done) {
 			delete(s.clusters, name)
 		}
 	}
@@ -148,13 +150,13 @@ func (s *Set) reconcile(ctx context.Context) {
 		case !c.unlinked:
 			c.use(l)
 		default:
-			// It is still ending, and pokes when it has.
+			// The old one is still ending, and pokes the Set when it has ended.
 		}
 	}
 }
 
-// review returns the links in force, one for each cluster, and tells of the Secrets that
-// are none.
+// review returns the links in force by the names of their clusters, and reports the Secrets that
+// can't be used.
 func (s *Set) review() map[string]*link {
 	all := s.table.List()
 	slices.SortFunc(all, s.before)
@@ -182,8 +184,8 @@ func (s *Set) review() map[string]*link {
 	return wanted
 }
 
-// before orders Secrets so that of several for one cluster the oldest counts. Of those
-// of one second, the one that counts already does.
+// before orders Secrets by precedence: of several Secrets for one cluster the oldest is in
+// force. Of Secrets that were created in the same second, the one in force stays so.
 func (s *Set) before(a, b *secret) int {
 	inForce := func(x *secret) int {
 		if s.inForce[x.Name] {
@@ -194,8 +196,8 @@ func (s *Set) before(a, b *secret) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(inForce(a), inForce(b)), cmp.Compare(a.Name, b.Name))
 }
 
-// linkOf returns the link that a Secret is, or that it was when it could be used last. The
-// error says what is wrong with it now.
+// linkOf returns the link in a Secret or, when the Secret can't be used now, the last link that
+// was in it, nil for none. The error says what is wrong with the Secret.
 func (s *Set) linkOf(secret *secret) (*link, error) {
 	last := s.good[secret.Name]
 	if last != nil && *last.secret == *secret {
@@ -211,7 +213,8 @@ func (s *Set) linkOf(secret *secret) (*link, error) {
 	return last, err
 }
 
-// tell keeps which Secrets can't be used, and says so when it is new.
+// tell notes which Secrets can't be used. It reports each when its reason is new, and sends an
+// Event.
 func (s *Set) tell(all []*secret, problems map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,13 +241,4 @@ func (s *Set) event(about *secret, eventType, reason, message string) {
 	s.options.Events.Event(&corev1.ObjectReference{
 		APIVersion: "v1", Kind: "Secret", Namespace: about.Namespace, Name: about.Name, UID: about.UID,
 	}, eventType, reason, message)
-}
-
-func isDone(c *cluster) bool {
-	select {
-	case <-c.done:
-		return true
-	default:
-		return false
-	}
 }

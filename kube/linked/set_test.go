@@ -104,8 +104,7 @@ func TestLinksChange(t *testing.T) {
 	f.await("orient", Synced, "")
 }
 
-// Bad Secrets are told of by a line of the log, an Event and a metric each, and nothing
-// else changes: K3 and Q21.
+// Each unusable Secret has a log line, an Event and a metric, and nothing else changes: K3 and Q21.
 func TestBadLinks(t *testing.T) {
 	api := kubetest.Start(t)
 	f := start(t, api)
@@ -160,7 +159,7 @@ func TestBadLinks(t *testing.T) {
 	})
 }
 
-// Nothing is left of a cluster that is gone, however often that happens.
+// Nothing is left of an unlinked cluster, however often clusters come and go.
 func TestLinksLeaveNothing(t *testing.T) {
 	t.Run("HTTP/2", func(t *testing.T) {
 		// What the library has of a connection stays until its timers have run: 90 s.
@@ -214,8 +213,8 @@ func linksLeaveNothing(t *testing.T, mayKeep uint64) {
 	}
 }
 
-// settledUse returns the number of goroutines and the size of the heap, once it has no
-// more to do with clusters that are gone.
+// settledUse returns the number of goroutines and the size of the heap, when nothing is left of
+// unlinked clusters.
 func settledUse(f *fixture) (goroutines int, heap uint64) {
 	f.t.Helper()
 	kubetest.Eventually(f.t, soon, func() error {

@@ -13,53 +13,54 @@ import (
 // StatusPath is where the admin server tells of the links: as JSON, a list of [Status].
 const StatusPath = "/clusters"
 
-// State is what has become of a link.
+// State is the state of a link.
 type State string
 
-// The states of links. One that is gone is not listed.
+// The states of links. A deleted link has none.
 const (
-	// Connecting: not everything has been read yet, so that nothing is served.
+	// Connecting: the cluster has not been read completely yet, and none of it is served.
 	Connecting State = "connecting"
-	// Synced: everything has been read, and changes are followed.
+	// Synced: the cluster has been read completely, and its changes are followed.
 	Synced State = "synced"
-	// Stale: what was known last is served; changes can't be followed now.
+	// Stale: changes can't be followed now. What was read last is served.
 	Stale State = "stale"
-	// Unusable: the Secret can't be used as it is.
+	// Unusable: the Secret can't be used.
 	Unusable State = "unusable"
 )
 
-// Status is the condition of a link at one moment. It has no credentials.
+// Status is the condition of a link at one moment. It contains no credentials.
 type Status struct {
 	Cluster string `json:"cluster"`
 	// Secret is the name of the Secret.
 	Secret string `json:"secret"`
 	State  State  `json:"state"`
-	// Since is when it came to be in this state.
+	// Since is when the link came into this state.
 	Since time.Time `json:"since"`
-	// Reason says why it is connecting, stale or unusable, if that is known.
+	// Reason says why the link is connecting, stale or unusable, if that is known.
 	Reason string `json:"reason,omitempty"`
 	// Server is the URL of the API server.
 	Server        string `json:"server,omitempty"`
 	TrustDomain   string `json:"trustDomain,omitempty"`
 	ClusterDomain string `json:"clusterDomain,omitempty"`
-	// Objects is how many objects of the cluster are known.
+	// Objects is how many objects of the cluster are held in memory.
 	Objects int `json:"objects"`
 }
 
-// condition is what the tables of a connection say.
+// condition is the state of a connection, by its tables.
 type condition struct {
 	state State
-	// reason is empty while nothing is wrong; detail has its particulars.
+	// reason is why a table can't be filled, empty while nothing is wrong. detail has the
+	// particulars.
 	reason  kube.Reason
 	detail  string
 	objects int
 }
 
-// silentFor is how long changes may not have been followed for a cluster to count as
-// stale before anything has failed. Shorter gaps are those between two watches.
+// silentFor is how long changes may be missed before a cluster counts as stale although nothing
+// has failed. Gaps between two watches are shorter.
 const silentFor = 5 * time.Second
 
-// conditionOf judges the tables of a connection that has come so far.
+// conditionOf returns the condition of a connection by its tables and its progress.
 func conditionOf(tables []kube.TableStatus, p progress) condition {
 	c := condition{state: p.state()}
 	for _, t := range tables {
@@ -75,7 +76,7 @@ func conditionOf(tables []kube.TableStatus, p progress) condition {
 		case failing && c.reason == "":
 			c.reason, c.detail = t.Reason, fmt.Sprintf("%s: %s", t.Kind, t.Detail)
 		case c.detail == "":
-			c.detail = fmt.Sprintf("%s: no word for %s", t.Kind, t.Stale.Round(time.Second))
+			c.detail = fmt.Sprintf("%s: nothing received for %s", t.Kind, t.Stale.Round(time.Second))
 		}
 	}
 	return c
@@ -85,11 +86,11 @@ func conditionOf(tables []kube.TableStatus, p progress) condition {
 type progress uint8
 
 const (
-	// nothing was ever read completely.
+	// nothing: the cluster has never been read completely.
 	nothing progress = iota
-	// outdated: it was, by an earlier connection.
+	// outdated: an earlier connection has read it completely.
 	outdated
-	// complete: it was, by this connection.
+	// complete: this connection has read it completely.
 	complete
 )
 
@@ -104,7 +105,7 @@ func (p progress) state() State {
 	}
 }
 
-// explain puts a reason and its particulars into words.
+// explain returns a reason and its particulars as one text.
 func explain(reason kube.Reason, detail string) string {
 	if reason == "" {
 		return detail

@@ -19,13 +19,13 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Before implements [owner.Owner]: record sets that are created or updated get an object
-// that says so, unless somebody else has it. Of pairs that differ only in labels nothing
-// is left to do afterwards.
+// Before implements [owner.Owner]. It writes an object for each record set that is created or
+// updated, and refuses the change if the object belongs to somebody else. For changes of
+// labels only, that is all there is to do.
 func (o *Owner) Before(ctx context.Context, _ owner.Lookup, changes []dns.Change) (apply, refused []dns.Change, err error) {
 	o.calls.Lock()
 	defer o.calls.Unlock()
-	if err := o.bury(ctx); err != nil {
+	if err := o.deleteObjects(ctx); err != nil {
 		o.log.Warn("Can't delete the objects of deleted records; trying again later", "err", err)
 	}
 	foreign := make([]bool, len(changes))
@@ -56,20 +56,20 @@ func (o *Owner) Before(ctx context.Context, _ owner.Lookup, changes []dns.Change
 			apply = append(apply, c)
 			o.pending[c.New.Key()] = objects[i]
 		}
-		delete(o.doomed, string(objects[i].UID))
+		delete(o.toDelete, string(objects[i].UID))
 		o.keep(c.New.Key(), objects[i])
 	}
 	return apply, refused, nil
 }
 
-// announce makes the object of a record set say what it is going to be, and that it isn't
-// yet, or that it is, if only labels change.
+// announce writes the object of a record set as it is going to be. The conditions say that the
+// record isn't written yet, or that it is if only labels change.
 func (o *Owner) announce(ctx context.Context, c dns.Change) (*externaldns.DNSRecord, error) {
 	key, known, ours := c.New.Key(), absent, metav1.ConditionUnknown
 	want := newObject(c.New, o.id)
 	if e := o.entry(key); e != nil {
 		known = present
-		// What a hand gave another name keeps it.
+		// An object that a user has created under another name keeps it.
 		want.Name = e.name
 		if c.Old != nil && e.owns(c.Old, o.now()) {
 			ours = metav1.ConditionTrue
@@ -92,8 +92,8 @@ func labelsOnly(c dns.Change) bool {
 		slices.Equal(c.Old.Targets, c.New.Targets) && slices.Equal(c.Old.Properties, c.New.Properties)
 }
 
-// report writes the conditions of an object, and returns it with them. That they can't be
-// written is no failure of the change: the object is as it was before a crash.
+// report writes the conditions of an object, and returns the object with them. A failure to
+// write them doesn't make the change fail: the next process finds the object as after a crash.
 func (o *Owner) report(ctx context.Context, object *externaldns.DNSRecord, f finding) *externaldns.DNSRecord {
 	set := func(live *externaldns.DNSRecord) { setConditions(live, f, o.now()) }
 	made, err := o.client.setStatus(ctx, object, set)
@@ -107,8 +107,8 @@ func (o *Owner) report(ctx context.Context, object *externaldns.DNSRecord, f fin
 	return object
 }
 
-// After implements [owner.Owner]: the objects of what was created or updated say so, those
-// of what was deleted are deleted.
+// After implements [owner.Owner]. It updates the objects of record sets that were created or
+// updated, and deletes those of record sets that were deleted.
 func (o *Owner) After(ctx context.Context, applied []dns.Change) error {
 	o.calls.Lock()
 	defer o.calls.Unlock()
@@ -121,13 +121,13 @@ func (o *Owner) After(ctx context.Context, applied []dns.Change) error {
 	for i, c := range applied {
 		key := c.RecordSet().Key()
 		if e := o.entry(key); c.New == nil && e != nil {
-			o.doomed[e.uid] = e.name
+			o.toDelete[e.uid] = e.name
 		}
 		delete(o.pending, key)
 		o.keep(key, objects[i])
 	}
-	o.condemnVoid()
-	return o.bury(ctx)
+	o.dropAbandoned()
+	return o.deleteObjects(ctx)
 }
 
 // objectOf returns the object that Before wrote for a record set.
@@ -138,9 +138,9 @@ func (o *Owner) objectOf(r *dns.RecordSet) *externaldns.DNSRecord {
 	return newObject(r, o.id)
 }
 
-// Failed says that what Before returned was not applied, or not surely: it takes what the
-// provider was given, and the error that it returned. The objects of record sets that
-// were to be created or updated say so then. What was to be deleted is as before.
+// Failed implements [owner.Told]. It writes the error into the objects of record sets that
+// were to be created or updated. Objects of record sets that were to be deleted stay as they
+// are.
 func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 	o.calls.Lock()
 	defer o.calls.Unlock()
@@ -151,6 +151,10 @@ func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 	} else {
 		each = nil
 	}
+	notOurs := metav1.ConditionUnknown
+	if certain {
+		notOurs = metav1.ConditionFalse
+	}
 	objects := make([]*externaldns.DNSRecord, len(changes))
 	inParallel(len(changes), func(i int) {
 		err := cause
@@ -159,7 +163,7 @@ func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 		}
 		if r := changes[i].New; r != nil && err != nil {
 			objects[i] = o.report(ctx, o.objectOf(r), finding{
-				owned: o.ownedAfter(r.Key(), certain), reason: externaldns.ReasonFailed, message: shorten(err.Error()),
+				owned: o.ownedOr(r.Key(), notOurs), reason: externaldns.ReasonFailed, message: shorten(err.Error()),
 			})
 		}
 	})
@@ -172,59 +176,55 @@ func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
 	}
 }
 
-// ownedAfter says whose a record is after a failure to write it. What was ours stays so.
-func (o *Owner) ownedAfter(key dns.Key, certain bool) metav1.ConditionStatus {
-	e := o.entry(key)
-	switch {
-	case e != nil && (e.claim == programmed || e.claim == unsettled):
+// ownedOr returns whether a record is ours after a failure to write it: True if it was ours
+// before, and otherwise the given status.
+func (o *Owner) ownedOr(key dns.Key, otherwise metav1.ConditionStatus) metav1.ConditionStatus {
+	if e := o.entry(key); e != nil && (e.claim == programmed || e.claim == unsettled) {
 		return metav1.ConditionTrue
-	case certain:
-		return metav1.ConditionFalse
-	default:
-		return metav1.ConditionUnknown
 	}
+	return otherwise
 }
 
-// shorten keeps a message readable, and within what a condition can hold.
+// shorten cuts a message to what a condition can hold.
 func shorten(message string) string {
 	const longest = 1024
 	return strings.ToValidUTF8(message[:min(len(message), longest)], "")
 }
 
-// condemnVoid has objects deleted that speak of records nobody tries to make any more.
-func (o *Owner) condemnVoid() {
+// dropAbandoned has abandoned objects deleted.
+func (o *Owner) dropAbandoned() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for key, e := range o.entries {
-		if o.pending[key] == nil && e.void(o.now()) {
-			o.doomed[e.uid] = e.name
+		if o.pending[key] == nil && e.abandoned(o.now()) {
+			o.toDelete[e.uid] = e.name
 			delete(o.entries, key)
 		}
 	}
 }
 
-// bury deletes the objects that are to be deleted. Those that can't be are tried again.
-func (o *Owner) bury(ctx context.Context) error {
-	uids := slices.Sorted(maps.Keys(o.doomed))
+// deleteObjects deletes the objects in o.toDelete. Those that fail are tried again.
+func (o *Owner) deleteObjects(ctx context.Context) error {
+	uids := slices.Sorted(maps.Keys(o.toDelete))
 	errs := make([]error, len(uids))
 	inParallel(len(uids), func(i int) {
-		name := o.doomed[uids[i]]
+		name := o.toDelete[uids[i]]
 		if err := o.client.remove(ctx, name, uids[i]); err != nil {
 			errs[i] = fmt.Errorf("delete DNSRecord %s/%s: %w", o.namespace, name, err)
 		}
 	})
 	for i, uid := range uids {
 		if errs[i] == nil {
-			delete(o.doomed, uid)
+			delete(o.toDelete, uid)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// atOnce is how many requests are under way at the same time.
+// atOnce is the number of requests that are sent at the same time.
 const atOnce = 8
 
-// inParallel calls f with each index below n, and returns when all have returned.
+// inParallel calls f with each index below n, and returns when all calls have returned.
 func inParallel(n int, f func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup

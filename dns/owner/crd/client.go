@@ -26,8 +26,8 @@ type client struct {
 	*gentype.ClientWithList[*externaldns.DNSRecord, *externaldns.DNSRecordList]
 }
 
-// newClient returns a client with the connections of httpClient, or with those that
-// config says if that is nil.
+// newClient returns a client that uses httpClient. If that is nil, it opens connections
+// according to config.
 func newClient(config *rest.Config, httpClient *http.Client, namespace string) (client, error) {
 	scheme := runtime.NewScheme()
 	if err := externaldns.AddToScheme(scheme); err != nil {
@@ -52,7 +52,7 @@ func newClient(config *rest.Config, httpClient *http.Client, namespace string) (
 		func() *externaldns.DNSRecordList { return &externaldns.DNSRecordList{} })}, nil
 }
 
-// pageSize is how many objects come with one request.
+// pageSize is the number of objects in one answer.
 const pageSize = 500
 
 // list calls f with each object of the owners.
@@ -79,15 +79,15 @@ func (c client) list(ctx context.Context, owners []string, f func(*externaldns.D
 	}
 }
 
-// errForeign: the object is there, and somebody else's.
+// errForeign means that the object exists and belongs to somebody else.
 var errForeign = errors.New("the object belongs to another owner")
 
-// attempts is how often a write is tried that others get in the way of.
+// attempts is how often a write is tried when others write at the same time.
 const attempts = 5
 
-// put makes an object have the spec and the owner of want, or creates it, and returns it
-// as it is now. It expects the object to exist if known is true. Objects of owners other
-// than those in mine are left alone: the error is then errForeign.
+// put creates or updates an object so that it has the spec and the owner of want, and returns
+// it as it is now. Known says whether the object is expected to exist. For an object of an
+// owner that isn't in mine, the error is errForeign.
 func (c client) put(ctx context.Context, want *externaldns.DNSRecord, known existence, mine []string) (*externaldns.DNSRecord, error) {
 	var made *externaldns.DNSRecord
 	var err error
@@ -109,7 +109,7 @@ func (c client) put(ctx context.Context, want *externaldns.DNSRecord, known exis
 	return nil, err
 }
 
-// existence says whether an object is thought to be there.
+// existence says whether an object is expected to exist.
 type existence int
 
 const (
@@ -133,8 +133,8 @@ func (c client) overwrite(ctx context.Context, want *externaldns.DNSRecord, mine
 	return c.Update(ctx, live, metav1.UpdateOptions{})
 }
 
-// setStatus writes the status that set gives to an object, which is read again when it is
-// not up to date.
+// setStatus writes the status that set puts into an object. If the object is out of date, it
+// is read again first.
 func (c client) setStatus(ctx context.Context, object *externaldns.DNSRecord, set func(*externaldns.DNSRecord)) (*externaldns.DNSRecord, error) {
 	var err error
 	for range attempts {
@@ -150,8 +150,7 @@ func (c client) setStatus(ctx context.Context, object *externaldns.DNSRecord, se
 	return nil, err
 }
 
-// remove deletes an object if it is still the one of its UID. One that is gone already is
-// no failure.
+// remove deletes an object if it still has the UID. It is no error if the object is gone.
 func (c client) remove(ctx context.Context, name, uid string) error {
 	options := metav1.DeleteOptions{}
 	if uid != "" {

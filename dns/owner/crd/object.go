@@ -15,12 +15,12 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// ConditionOwned is the type of the condition of a DNSRecord that says whether the record
-// set at the provider is the owner's, see the comment of the package.
+// ConditionOwned is the type of the condition of a DNSRecord that says whether the record set
+// at the provider is ours. See the package comment.
 const ConditionOwned = "Owned"
 
-// ObjectName returns the name of the DNSRecord of a record set, which is the one that
-// ExternalDNS gives it (spec/dns.md §4.5).
+// ObjectName returns the name of the DNSRecord of a record set. ExternalDNS uses the same name
+// (spec/dns.md §4.5).
 func ObjectName(key dns.Key) string {
 	const hashed = 4
 	sum := sha256.Sum256([]byte(key.Name + "/" + strings.ToUpper(key.Type) + "/" + key.SetIdentifier))
@@ -32,7 +32,7 @@ func ObjectName(key dns.Key) string {
 	return base[:min(len(base), longestName-len(suffix))] + suffix
 }
 
-// longestName is that of an object (RFC 1123).
+// longestName is the greatest length of an object's name (RFC 1123).
 const longestName = 253
 
 var notInNames = regexp.MustCompile("[^a-z0-9]+")
@@ -63,19 +63,19 @@ func keyOf(object *externaldns.DNSRecord) dns.Key {
 	return dns.Key{Name: dns.Canonical(e.DNSName), Type: strings.ToUpper(e.RecordType), SetIdentifier: e.SetIdentifier}
 }
 
-// claim is what an object says about who has a record.
+// claim is what an object says about the owner of a record.
 type claim string
 
 const (
-	// programmed: the record is as the object says, and the owner's.
+	// programmed: the record is ours, and as the object says.
 	programmed claim = "programmed"
-	// unsettled: the record is the owner's; of a change to it nobody knows what became.
+	// unsettled: the record is ours, but the outcome of a change to it isn't known.
 	unsettled claim = "unsettled"
-	// intended: the record is the owner's if it has what was being written.
+	// intended: the record is ours if it has what was being written.
 	intended claim = "intended"
-	// refuted: the record, if there is one, isn't the owner's.
+	// refuted: the record, if there is one, isn't ours.
 	refuted claim = "refuted"
-	// unproven: an object of somebody who doesn't say more than that it isn't ready.
+	// unproven: the object isn't ready, and says nothing more.
 	unproven claim = "unproven"
 )
 
@@ -97,15 +97,15 @@ func claimOf(object *externaldns.DNSRecord) claim {
 	}
 }
 
-// entry is what is kept of an object.
+// entry is what the owner keeps of an object.
 type entry struct {
 	name  string
 	uid   string
 	claim claim
-	// labels are those of the record, with its owner. They are not changed.
+	// labels are those of the record, with its owner. The map is never changed.
 	labels map[string]string
-	// intent is what was being written, only of objects that are not programmed, and tried
-	// when that was tried last.
+	// intent is what was being written, for objects that aren't programmed. tried is when that
+	// was last tried.
 	intent *externaldns.Endpoint
 	tried  time.Time
 }
@@ -126,34 +126,34 @@ func newEntry(object *externaldns.DNSRecord) *entry {
 	return e
 }
 
-// owns reports whether a record that is listed is the one of the object.
+// owns reports whether a listed record is the one that the object describes.
 func (e *entry) owns(r *dns.RecordSet, now time.Time) bool {
 	switch e.claim {
 	case programmed, unsettled:
 		return true
 	case intended:
-		return now.Sub(e.tried) < voidAfter && dns.SameTargets(r.Targets, e.intent.Targets) &&
+		return now.Sub(e.tried) < abandonedAfter && dns.SameTargets(r.Targets, e.intent.Targets) &&
 			(e.intent.RecordTTL <= 0 || r.TTL <= 0 || e.intent.RecordTTL == r.TTL)
 	default:
 		return false
 	}
 }
 
-// void reports whether an object speaks of a record that was never made, and that nobody
-// tries to make any more. Somebody else may make one like it.
-func (e *entry) void(now time.Time) bool {
-	return (e.claim == intended || e.claim == refuted) && now.Sub(e.tried) >= voidAfter
+// abandoned reports whether the record of an object was never made, and nobody tries to make
+// it any more. Somebody else may create one like it.
+func (e *entry) abandoned(now time.Time) bool {
+	return (e.claim == intended || e.claim == refuted) && now.Sub(e.tried) >= abandonedAfter
 }
 
-// voidAfter is long enough to start again after a crash, and for the publisher to try
-// again what failed.
-const voidAfter = time.Hour
+// abandonedAfter is long enough for a restart after a crash, and for the publisher to try
+// again.
+const abandonedAfter = time.Hour
 
 func (e *entry) same(other *entry) bool {
 	return e.uid == other.uid && e.claim == other.claim && maps.Equal(e.labels, other.labels)
 }
 
-// finding is what the conditions of an object are to say.
+// finding is what the conditions of an object have to say.
 type finding struct {
 	owned           metav1.ConditionStatus
 	reason, message string
@@ -169,7 +169,8 @@ func setConditions(object *externaldns.DNSRecord, f finding, now time.Time) {
 		Type: externaldns.ConditionReady, Status: ready, Reason: f.reason, Message: f.message, ObservedGeneration: object.Generation,
 		LastTransitionTime: metav1.NewTime(now),
 	})
-	// Its time is that of the last attempt, whether its status changes or not.
+	// The time of the condition is that of the last attempt, even if the status doesn't
+	// change.
 	meta.RemoveStatusCondition(&object.Status.Conditions, ConditionOwned)
 	meta.SetStatusCondition(&object.Status.Conditions, metav1.Condition{
 		Type: ConditionOwned, Status: f.owned, Reason: f.reason, ObservedGeneration: object.Generation,

@@ -110,12 +110,12 @@ func TestOwns(t *testing.T) {
 			if got := e.owns(other, now); got != c.different {
 				t.Errorf("owns something else: %t, want %t", got, c.different)
 			}
-			later := now.Add(voidAfter)
+			later := now.Add(abandonedAfter)
 			if got := e.owns(listed, later); got != c.anHour {
 				t.Errorf("owns what was written an hour ago: %t, want %t", got, c.anHour)
 			}
-			if e.void(now) || e.void(later) != c.voidInAnHour {
-				t.Errorf("void: %t, later %t, want false, later %t", e.void(now), e.void(later), c.voidInAnHour)
+			if e.abandoned(now) || e.abandoned(later) != c.voidInAnHour {
+				t.Errorf("void: %t, later %t, want false, later %t", e.abandoned(now), e.abandoned(later), c.voidInAnHour)
 			}
 		})
 	}

@@ -21,22 +21,22 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 )
 
-// Options are what an [Owner] is made from.
+// Options configures an [Owner].
 type Options struct {
-	// Config says where the API server is; HTTPClient has the connections to it, nil for
-	// those that Config asks for. The limits of Config should allow some hundred requests
-	// per second: each change is three to five.
+	// Config says how to reach the API server. Its limits should allow some hundred requests
+	// per second: each change needs three to five. HTTPClient has the connections; nil has
+	// them opened according to Config.
 	Config     *rest.Config
 	HTTPClient *http.Client
-	// Namespace is where the objects are; empty is "default".
+	// Namespace is the namespace of the objects; empty stands for "default".
 	Namespace string
-	// ID is the owner. OldOwner is whose record sets may become those of ID, empty for
-	// nobody's. Both have to be possible as values of a label.
+	// ID is the owner ID. Record sets of OldOwner may become ours; it may be empty. Both must
+	// be valid values of a label.
 	ID, OldOwner string
 	Log          *slog.Logger
 }
 
-// Owner is an [owner.Owner] that keeps its knowledge in DNSRecords.
+// Owner is an [owner.Owner] that keeps ownership in DNSRecords.
 type Owner struct {
 	client       client
 	id, oldOwner string
@@ -44,34 +44,34 @@ type Owner struct {
 	log          *slog.Logger
 	now          func() time.Time
 
-	// calls is held while the API server is spoken to.
+	// calls is held during requests to the API server.
 	calls sync.Mutex
-	// pending are the objects of changes that are being applied.
+	// pending has the objects of changes that are being applied.
 	pending map[dns.Key]*externaldns.DNSRecord
-	// doomed are objects of records that were deleted, which couldn't be deleted themselves,
-	// by UID.
-	doomed map[string]string
+	// toDelete has the objects, by UID, whose records were deleted and that have not been
+	// deleted yet.
+	toDelete map[string]string
 
-	// mu guards the rest.
+	// mu guards the fields below.
 	mu      sync.RWMutex
 	entries map[dns.Key]*entry
-	// changed are the names of which Labels has something else to say.
+	// changed are the names for which Labels may return something else than before.
 	changed map[string]struct{}
-	// problems are the objects that can't be read, with what is wrong.
+	// problems are the objects that can't be read, with the errors.
 	problems map[string]string
 }
 
 var _ owner.Owner = (*Owner)(nil)
 
-// New returns an owner that knows nothing before Load.
+// New returns an owner that knows nothing until Load is called.
 func New(o Options) (*Owner, error) {
 	for flag, value := range map[string]string{"--txt-owner-id": o.ID, "--migrate-from-txt-owner": o.OldOwner} {
 		if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
-			return nil, fmt.Errorf("%s %q can't be the value of a label, as which the registry crd keeps it: %s", flag, value, strings.Join(problems, "; "))
+			return nil, fmt.Errorf("%s %q: --registry=crd keeps it as the value of a label, for which it is not valid: %s", flag, value, strings.Join(problems, "; "))
 		}
 	}
 	if o.ID == "" {
-		return nil, errors.New("--txt-owner-id is empty: the registry crd needs an owner")
+		return nil, errors.New("--txt-owner-id is empty: give an owner ID, which --registry=crd needs")
 	}
 	if o.Namespace == "" {
 		o.Namespace = "default"
@@ -81,11 +81,11 @@ func New(o Options) (*Owner, error) {
 	}
 	c, err := newClient(o.Config, o.HTTPClient, o.Namespace)
 	if err != nil {
-		return nil, fmt.Errorf("make client for DNSRecords: %w", err)
+		return nil, fmt.Errorf("make a client for DNSRecords: %w", err)
 	}
 	return &Owner{
 		client: c, id: o.ID, oldOwner: o.OldOwner, namespace: o.Namespace, log: o.Log, now: time.Now,
-		pending: map[dns.Key]*externaldns.DNSRecord{}, doomed: map[string]string{},
+		pending: map[dns.Key]*externaldns.DNSRecord{}, toDelete: map[string]string{},
 		entries: map[dns.Key]*entry{}, changed: map[string]struct{}{}, problems: map[string]string{},
 	}, nil
 }
@@ -93,7 +93,7 @@ func New(o Options) (*Owner, error) {
 // ID implements [owner.Owner].
 func (o *Owner) ID() string { return o.id }
 
-// owners are those whose objects may become ours.
+// owners returns the owners whose objects are ours or may become ours.
 func (o *Owner) owners() []string {
 	if o.oldOwner == "" || o.oldOwner == o.id {
 		return []string{o.id}
@@ -101,8 +101,8 @@ func (o *Owner) owners() []string {
 	return []string{o.id, o.oldOwner}
 }
 
-// Load implements [owner.Owner]: it reads the objects of the owner, and of the old one.
-// After an error what was known before stays.
+// Load implements [owner.Owner]. It reads the objects of our owner and of the old one. After
+// an error the owner keeps what it knew before.
 func (o *Owner) Load(ctx context.Context) error {
 	o.calls.Lock()
 	defer o.calls.Unlock()
@@ -112,7 +112,7 @@ func (o *Owner) Load(ctx context.Context) error {
 			problems[object.Name] = problem
 			return
 		}
-		if _, doomed := o.doomed[string(object.UID)]; doomed {
+		if _, toDelete := o.toDelete[string(object.UID)]; toDelete {
 			return
 		}
 		key, fresh := keyOf(object), newEntry(object)
@@ -144,8 +144,8 @@ func (o *Owner) Load(ctx context.Context) error {
 	return nil
 }
 
-// Changed returns the canonical names of which Labels may have something else to say than
-// when it was called last, in order, because objects are not what they were.
+// Changed returns the canonical names, sorted, for which Labels may return something else than
+// at the last call, because objects have changed.
 func (o *Owner) Changed() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -154,7 +154,7 @@ func (o *Owner) Changed() []string {
 	return names
 }
 
-// Mark implements [owner.Owner]: there are no markers in zones.
+// Mark implements [owner.Owner]. There are no markers in zones.
 func (o *Owner) Mark(*dns.RecordSet) (describes []string, marker bool) { return nil, false }
 
 // Labels implements [owner.Owner]. The labels must not be changed.
@@ -168,14 +168,14 @@ func (o *Owner) Labels(_ owner.Lookup, r *dns.RecordSet) (labels map[string]stri
 	return e.labels, e.claim != programmed
 }
 
-// entry returns what is known of the object of a record set, nil for nothing.
+// entry returns what is known of the object of a record set, or nil.
 func (o *Owner) entry(key dns.Key) *entry {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.entries[key]
 }
 
-// keep takes up what has become of an object, nil if it is gone.
+// keep replaces what is known of an object; nil is for an object that is gone.
 func (o *Owner) keep(key dns.Key, object *externaldns.DNSRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -186,8 +186,7 @@ func (o *Owner) keep(key dns.Key, object *externaldns.DNSRecord) {
 	o.entries[key] = newEntry(object)
 }
 
-// touch notes that the labels of a record set are others now, and that the zone didn't
-// change with them.
+// touch notes that the labels of a record set have changed without a change of the zone.
 func (o *Owner) touch(key dns.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -213,7 +213,7 @@ func TestVoid(t *testing.T) {
 	a, b := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1")
 	s.before(s.Owner, dns.Change{New: a})
 	next := s.restart("me", "")
-	next.now = func() time.Time { return time.Now().Add(voidAfter + time.Minute) }
+	next.now = func() time.Time { return time.Now().Add(abandonedAfter + time.Minute) }
 	s.owned(next, a, "")
 	s.make(next, dns.Change{New: b})
 	s.expect(a, "none")

@@ -10,13 +10,14 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 )
 
-// Before implements [owner.Owner]: what is to be created, and what has other labels than
-// before, is written to the table. A creation is refused when the table has it from
-// somebody else; an update or a deletion when it isn't ours. When nothing can be said of the
-// table there is an error, and nothing may be applied.
+// Before implements [owner.Owner]. It writes record sets that are created, or whose labels
+// change, to the table. It refuses a creation if the item belongs to somebody else, and an
+// update or a deletion if the item isn't ours. If the table can't be written, it returns an
+// error, and no change may be applied.
 //
-// Record sets that are taken over from TXT records come back without a change if they
-// are as they should be, and with the removal of those records if that is wanted.
+// For record sets that are taken over from TXT records, it returns the deletion of those
+// records if that is configured. If the record set itself is as it should be, its own change
+// is left out.
 func (t *Table) Before(ctx context.Context, zone owner.Lookup, changes []dns.Change) (apply, refused []dns.Change, err error) {
 	t.calls.Lock()
 	defer t.calls.Unlock()
@@ -33,13 +34,13 @@ func (t *Table) Before(ctx context.Context, zone owner.Lookup, changes []dns.Cha
 		return nil, nil, err
 	}
 	for _, s := range failed {
-		reasons[s.index] = fmt.Sprintf("DynamoDB table %s has it as somebody else's: give it another name, or remove it there", t.name)
+		reasons[s.index] = fmt.Sprintf("it belongs to another owner in DynamoDB table %s: use another name, or remove its item there", t.name)
 	}
-	keepReplaced(changes, reasons)
+	owner.KeepReplaced(changes, reasons)
 	for i, c := range changes {
 		if reasons[i] != "" {
 			refused = append(refused, c)
-			t.problem(c.RecordSet(), reasons[i])
+			t.problems(owner.Refusal(c.RecordSet(), reasons[i]))
 			continue
 		}
 		if !owner.LabelsOnly(c) {
@@ -52,8 +53,8 @@ func (t *Table) Before(ctx context.Context, zone owner.Lookup, changes []dns.Cha
 	return apply, refused, nil
 }
 
-// objection returns why a change must not be made, as far as that is known without a look
-// at the table.
+// objection returns why a change must not be made, as far as that is known without the table,
+// or "".
 func (t *Table) objection(zone owner.Lookup, c dns.Change) string {
 	if t.txt != nil {
 		for _, r := range []*dns.RecordSet{c.Old, c.New} {
@@ -61,7 +62,7 @@ func (t *Table) objection(zone owner.Lookup, c dns.Change) string {
 				continue
 			}
 			if _, marker := t.txt.Mark(r); marker {
-				return "it is a TXT record that says who owns a record"
+				return "it is an ownership record"
 			}
 		}
 	}
@@ -73,7 +74,7 @@ func (t *Table) objection(zone owner.Lookup, c dns.Change) string {
 	case id == t.id:
 		return ""
 	case id == "":
-		return "nobody owns it: it was not made by this program"
+		return "it has no owner, so this program didn't create it"
 	case t.txt != nil && id == t.txt.OldID() && c.New != nil:
 		return ""
 	default:
@@ -81,7 +82,7 @@ func (t *Table) objection(zone owner.Lookup, c dns.Change) string {
 	}
 }
 
-// claim adds what makes the table say that the record set of a change is ours.
+// claim adds the statement that makes the record set of a change ours in the table.
 func (t *Table) claim(to []statement, index int, c dns.Change) []statement {
 	key := c.New.Key()
 	it := &item{k: textOf(c.New), labels: kept(c.New.Labels, t.id)}
@@ -96,7 +97,7 @@ func (t *Table) claim(to []statement, index int, c dns.Change) []statement {
 	return append(to, t.update(key, it, index))
 }
 
-// spares notes the items without a record set of the names that are changed.
+// spares notes the items without a record set under the names that are changed.
 func (t *Table) spares(zone owner.Lookup, changes []dns.Change) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -116,31 +117,8 @@ func (t *Table) spares(zone owner.Lookup, changes []dns.Change) {
 	}
 }
 
-// keepReplaced has nothing deleted under a name where something can't be as it is to be.
-func keepReplaced(changes []dns.Change, reasons []string) {
-	stuck := map[string]bool{}
-	for i, c := range changes {
-		if c.New != nil && reasons[i] != "" {
-			stuck[c.New.Key().Name] = true
-		}
-	}
-	for i, c := range changes {
-		if c.New == nil && reasons[i] == "" && stuck[c.Old.Key().Name] {
-			reasons[i] = "what is to replace it can't be created"
-		}
-	}
-}
-
-func (t *Table) problem(r *dns.RecordSet, reason string) {
-	p := dns.Problem{Subject: r.Type + " record", Value: r.Name, Reason: reason}
-	if len(r.Objects) > 0 {
-		p.Object = r.Objects[0]
-	}
-	t.problems(p)
-}
-
-// After implements [owner.Owner]: the items of what was deleted are deleted, and those of the
-// same names that had no record set.
+// After implements [owner.Owner]. It deletes the items of record sets that were deleted, and
+// the items under the same names that had no record set.
 func (t *Table) After(ctx context.Context, applied []dns.Change) error {
 	t.calls.Lock()
 	defer t.calls.Unlock()
@@ -167,7 +145,7 @@ func (t *Table) After(ctx context.Context, applied []dns.Change) error {
 		return err
 	}
 	for _, s := range failed {
-		// Somebody else has removed it, or taken it.
+		// Somebody else has removed or taken the item.
 		t.store(s.key, nil)
 	}
 	return nil

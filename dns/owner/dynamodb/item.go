@@ -18,18 +18,19 @@ const (
 
 // item is what the table has about a record set.
 type item struct {
-	// k is the key in the spelling of the table.
+	// k is the key as it is spelled in the table.
 	k string
-	// labels have the owner too. They are not changed.
+	// labels include the owner. The map is never changed.
 	labels map[string]string
 }
 
-// textOf returns the key of a record set as it is in the table.
+// textOf returns the key of a record set as the table has it.
 func textOf(r *dns.RecordSet) string {
 	return strings.TrimSuffix(r.Name, ".") + "#" + r.Type + "#" + r.SetIdentifier
 }
 
-// keyOf is the reverse of textOf, with a canonical name. A text of another kind has no name.
+// keyOf is the reverse of textOf. The name of the result is canonical, and empty if the text
+// has another form.
 func keyOf(text string) dns.Key {
 	name, rest, _ := strings.Cut(text, "#")
 	recordType, setIdentifier, ok := strings.Cut(rest, "#")
@@ -39,8 +40,8 @@ func keyOf(text string) dns.Key {
 	return dns.Key{Name: dns.Canonical(name), Type: recordType, SetIdentifier: setIdentifier}
 }
 
-// parseItem returns an item of a scan, and its key; the key has no name if it is none of
-// ours.
+// parseItem returns an item of a scan and its key. The name of the key is empty if the item
+// isn't ours.
 func parseItem(attributes map[string]types.AttributeValue, ownerID string) (dns.Key, *item) {
 	k, ok := attributes[attributeKey].(*types.AttributeValueMemberS)
 	if !ok {
@@ -57,7 +58,7 @@ func parseItem(attributes map[string]types.AttributeValue, ownerID string) (dns.
 	return keyOf(k.Value), it
 }
 
-// kept returns the labels that a record set has in the table, and its owner.
+// kept returns the labels that are stored for a record set, and its owner.
 func kept(labels map[string]string, ownerID string) map[string]string {
 	labels = maps.Clone(labels)
 	if labels == nil {
@@ -68,7 +69,7 @@ func kept(labels map[string]string, ownerID string) map[string]string {
 	return labels
 }
 
-// labelsValue is the value of the attribute of labels, which the owner isn't in.
+// labelsValue returns the value of the attribute for labels. It doesn't contain the owner.
 func labelsValue(labels map[string]string) types.AttributeValue {
 	m := make(map[string]types.AttributeValue, len(labels))
 	for name, value := range labels {

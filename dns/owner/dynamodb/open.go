@@ -14,22 +14,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
-// Access says how AWS is reached. What it doesn't say comes from the environment and the
-// files that all programs for AWS read.
+// Access says how to reach AWS. Everything else comes from the environment and the files that
+// all programs for AWS read.
 type Access struct {
-	// Region is --dynamodb-region, Profile a name of --aws-profile.
+	// Region is --dynamodb-region; Profile is one name of --aws-profile.
 	Region, Profile string
 	// AssumeRole and ExternalID are --aws-assume-role and --aws-assume-role-external-id.
 	AssumeRole, ExternalID string
-	// Retries is --aws-api-retries: how often a request is sent again; zero or less leaves it
-	// to the SDK.
+	// Retries is --aws-api-retries: how often a request is sent again. Zero or less stands for
+	// the default of the SDK.
 	Retries int
-	// Wrap returns what requests are sent through; nil is nothing special.
+	// Wrap wraps the transport of requests. It may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
-// Open returns a client for DynamoDB. It doesn't reach AWS; the error says what is wrong with
-// the settings.
+// Open returns a client for DynamoDB. It doesn't contact AWS. The error says which setting is
+// wrong.
 func Open(ctx context.Context, access Access) (*dynamodb.Client, error) {
 	options := []func(*config.LoadOptions) error{config.WithRegion(access.Region), config.WithSharedConfigProfile(access.Profile)}
 	if access.Retries > 0 {
@@ -43,7 +43,7 @@ func Open(ctx context.Context, access Access) (*dynamodb.Client, error) {
 		return nil, errors.New("configure AWS for the DynamoDB registry: no region: give --dynamodb-region, or set AWS_REGION")
 	}
 	if access.Wrap != nil {
-		// The settings may have made a client that trusts other certificates.
+		// The settings of AWS may have made a client with certificates of its own.
 		if cfg.HTTPClient == nil {
 			cfg.HTTPClient = awshttp.NewBuildableClient()
 		}
@@ -60,13 +60,13 @@ func Open(ctx context.Context, access Access) (*dynamodb.Client, error) {
 	return dynamodb.NewFromConfig(cfg), nil
 }
 
-// transport sends requests through a client of the SDK.
+// transport sends requests through an HTTP client of the SDK.
 type transport struct{ client aws.HTTPClient }
 
 // RoundTrip implements [http.RoundTripper].
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t.client.Do(r) }
 
-// sender is a client of the SDK that sends requests through a RoundTripper.
+// sender is an HTTP client for the SDK that sends requests through a RoundTripper.
 type sender struct{ next http.RoundTripper }
 
 // Do implements [aws.HTTPClient].

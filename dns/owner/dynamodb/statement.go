@@ -11,15 +11,15 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// batchSize is how many statements DynamoDB takes at once.
+// batchSize is how many statements DynamoDB accepts in one request.
 const batchSize = 25
 
 // statement is a write to the table.
 type statement struct {
 	key dns.Key
-	// item is what the table has afterwards; nil for a deletion.
+	// item is what the table has afterwards, or nil for a deletion.
 	item *item
-	// index is the number of the change that it is for; -1 for none.
+	// index is the number of the change that the statement is for, or -1.
 	index int
 
 	request types.BatchStatementRequest
@@ -45,8 +45,8 @@ func newStatement(s statement, text string, parameters ...types.AttributeValue) 
 	return s
 }
 
-// execute writes to the table, batch after batch. It returns those statements that found
-// that an item is somebody else's, or isn't there. After an error the table is read again.
+// execute writes to the table in batches. It returns the statements that failed because the
+// item belongs to somebody else, or doesn't exist. After an error the table is read again.
 func (t *Table) execute(ctx context.Context, statements []statement) (failed []statement, err error) {
 	for len(statements) > 0 {
 		batch := statements[:min(batchSize, len(statements))]
@@ -82,13 +82,13 @@ func (t *Table) execute(ctx context.Context, statements []statement) (failed []s
 		}
 	}
 	if len(failed) > 0 {
-		// What is in memory isn't what the table has.
+		// The outcome isn't known, so memory may differ from the table.
 		t.forget()
 	}
 	return failed, nil
 }
 
-// verdict tells the error of a statement that lost to another owner from all others.
+// verdict reports whether a statement lost to another owner. Any other error is returned.
 func verdict(e *types.BatchStatementError) (lost bool, err error) {
 	switch {
 	case e == nil:

@@ -18,7 +18,7 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 )
 
-// The values of [Options] when nothing else is said.
+// The defaults of [Options].
 const (
 	DefaultTable   = "external-dns"
 	DefaultRefresh = 10 * time.Minute
@@ -30,21 +30,21 @@ type Options struct {
 	Table string
 	// OwnerID is --txt-owner-id. It must not be empty.
 	OwnerID string
-	// TXT reads the markers that --registry=txt has left, so that its record sets become
-	// those of the table. Its owner must be the same. Nil has nothing taken over.
+	// TXT reads the markers of --registry=txt, whose record sets are taken over into the
+	// table. It must have the same owner. Nil takes nothing over.
 	TXT *owner.TXT
-	// RemoveTXT has those markers removed with that. It is for when record sets of type
-	// TXT are managed; otherwise they stay, and are of no use.
+	// RemoveTXT has these markers deleted. It is for configurations in which TXT record sets
+	// are managed. Otherwise the markers stay, without any use.
 	RemoveTXT bool
-	// Refresh is the age at which what was read is read again, in case somebody else writes
-	// to the table as this owner; zero is [DefaultRefresh].
+	// Refresh is the age at which the items are read again, in case somebody else writes to
+	// the table as this owner. Zero is [DefaultRefresh].
 	Refresh time.Duration
-	// Problems takes what keeps record sets from being created. It is called by Before, and
-	// must not block. Nil drops it.
+	// Problems is called by Before with the reasons why record sets aren't changed. It must
+	// not block. It may be nil.
 	Problems func(dns.Problem)
 }
 
-// Table is an [owner.Owner] that keeps its knowledge in DynamoDB.
+// Table is an [owner.Owner] that keeps ownership in DynamoDB.
 type Table struct {
 	client    *dynamodb.Client
 	name, id  string
@@ -58,33 +58,34 @@ type Table struct {
 	calls sync.Mutex
 	// checked is true once the table is known to have the right key.
 	checked bool
-	// readAt is when the table was read; zero when it has to be read again.
+	// readAt is when the table was read. It is zero when the table has to be read again.
 	readAt time.Time
-	// spare are items without a record set, by name, which go when the name is written.
+	// spare has, by name, the items without a record set, which are deleted when the name
+	// changes.
 	spare map[string][]dns.Key
 
-	// mu guards the rest.
+	// mu guards the fields below.
 	mu sync.RWMutex
-	// items are those of our owner, by the canonical names of their record sets.
+	// items are the items of our owner, by the canonical names of their record sets.
 	items map[string]map[dns.Key]*item
-	// changed are the names of which Labels has something else to say.
+	// changed are the names for which Labels may return something else than before.
 	changed map[string]struct{}
 }
 
 var _ owner.Owner = (*Table)(nil)
 
-// New returns an owner that keeps a table. It doesn't reach the table; Load does. The error
-// says which option is wrong.
+// New returns an owner for a table. It doesn't contact AWS; Load does. The error says which
+// option is wrong.
 func New(client *dynamodb.Client, o Options) (*Table, error) {
 	switch {
 	case client == nil:
-		return nil, errors.New("DynamoDB registry: no client")
+		return nil, errors.New("DynamoDB registry: the client must be given")
 	case o.OwnerID == "":
-		return nil, errors.New("DynamoDB registry: the owner ID must not be empty")
+		return nil, errors.New("DynamoDB registry: the owner ID is empty: give --txt-owner-id")
 	case o.TXT != nil && o.TXT.ID() != o.OwnerID:
-		return nil, fmt.Errorf("DynamoDB registry: TXT records of owner %q can't be taken over by owner %q", o.TXT.ID(), o.OwnerID)
+		return nil, fmt.Errorf("DynamoDB registry: TXT records of owner %q can't be taken over by owner %q: give the same owner ID", o.TXT.ID(), o.OwnerID)
 	case o.Refresh < 0:
-		return nil, fmt.Errorf("DynamoDB registry: refresh %v: must not be negative", o.Refresh)
+		return nil, fmt.Errorf("DynamoDB registry: the refresh interval %v must not be negative", o.Refresh)
 	}
 	t := &Table{
 		client: client, name: cmp.Or(o.Table, DefaultTable), id: o.OwnerID, txt: o.TXT, removeTXT: o.RemoveTXT,
@@ -100,10 +101,10 @@ func New(client *dynamodb.Client, o Options) (*Table, error) {
 // ID implements [owner.Owner].
 func (t *Table) ID() string { return t.id }
 
-// Load implements [owner.Owner]: it reads the items of our owner the first time, after
-// anything went wrong, and when what it has is too old. The first time it also checks the
-// table: attribute k must be a string, and the only part of the key. After an error what
-// was read before is still known.
+// Load implements [owner.Owner]. It reads the items of our owner the first time, after any
+// failure, and when they are older than Refresh. The first time it also checks that the table
+// has the string attribute k as its only key. After an error the owner keeps what it knew
+// before.
 func (t *Table) Load(ctx context.Context) error {
 	t.calls.Lock()
 	defer t.calls.Unlock()
@@ -130,10 +131,10 @@ func (t *Table) Load(ctx context.Context) error {
 	return nil
 }
 
-// check returns what is wrong with a table.
+// check returns what is wrong with the key of a table, or nil.
 func check(table *types.TableDescription) error {
 	if table == nil {
-		return errors.New("not described")
+		return errors.New("AWS returned no description")
 	}
 	i := slices.IndexFunc(table.AttributeDefinitions, func(d types.AttributeDefinition) bool { return aws.ToString(d.AttributeName) == attributeKey })
 	if i < 0 {
@@ -182,7 +183,7 @@ func (t *Table) scan(ctx context.Context) (map[string]map[dns.Key]*item, error) 
 	return items, nil
 }
 
-// replace has all items replaced by those that were read.
+// replace replaces all items by those that were read.
 func (t *Table) replace(items map[string]map[dns.Key]*item) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -200,10 +201,10 @@ func (t *Table) replace(items map[string]map[dns.Key]*item) {
 	t.items = items
 }
 
-// forget has the table read again by the next Load.
+// forget has the next Load read the table.
 func (t *Table) forget() { t.readAt = time.Time{} }
 
-// store has an item known; nil is one that was deleted.
+// store replaces an item in memory; nil is for one that was deleted.
 func (t *Table) store(key dns.Key, it *item) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -221,15 +222,15 @@ func (t *Table) store(key dns.Key, it *item) {
 	t.items[key.Name][key] = it
 }
 
-// item returns the item of a record set, nil for none.
+// item returns the item of a record set, or nil.
 func (t *Table) item(key dns.Key) *item {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.items[key.Name][key]
 }
 
-// Changed returns the canonical names of which Labels may have something else to say than
-// when Changed was called last, sorted: Load and Before may be the reason.
+// Changed returns the canonical names, sorted, for which Labels may return something else than
+// at the last call, because Load or Before has changed items.
 func (t *Table) Changed() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -238,7 +239,7 @@ func (t *Table) Changed() []string {
 	return names
 }
 
-// Mark implements [owner.Owner]: there are markers only where they are taken over.
+// Mark implements [owner.Owner]. There are markers only while TXT records are taken over.
 func (t *Table) Mark(r *dns.RecordSet) (describes []string, marker bool) {
 	if t.txt == nil {
 		return nil, false
@@ -246,8 +247,9 @@ func (t *Table) Mark(r *dns.RecordSet) (describes []string, marker bool) {
 	return t.txt.Mark(r)
 }
 
-// Labels implements [owner.Owner]: those of the table, or else those of a marker. Heal is true
-// for record sets of ours that have to be taken over. The labels must not be changed.
+// Labels implements [owner.Owner]. The labels are those of the table, or else those of a
+// marker. Heal is true for record sets of ours that have to be taken over. The map must not be
+// changed.
 func (t *Table) Labels(zone owner.Lookup, r *dns.RecordSet) (labels map[string]string, heal bool) {
 	if it := t.item(r.Key()); it != nil {
 		return it.labels, false

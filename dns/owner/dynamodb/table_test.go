@@ -280,9 +280,9 @@ func TestNew(t *testing.T) {
 		t.Error("no client: got no error")
 	}
 	for want, o := range map[string]Options{
-		"owner ID must not be empty": {},
-		"can't be taken over":        {OwnerID: "other", TXT: newTXT()},
-		"must not be negative":       {OwnerID: "me", Refresh: -1},
+		"owner ID is empty":    {},
+		"can't be taken over":  {OwnerID: "other", TXT: newTXT()},
+		"must not be negative": {OwnerID: "me", Refresh: -1},
 	} {
 		if _, err := New(client, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: got error %v, want one with %q", o, err, want)

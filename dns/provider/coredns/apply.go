@@ -14,28 +14,28 @@ import (
 )
 
 const (
-	// transactionSize is how many operations etcd takes in one transaction, unless it is
-	// told otherwise.
+	// transactionSize is the number of operations that etcd accepts in one transaction by
+	// default.
 	transactionSize = 128
-	// parallel is how many names are changed at once: etcd writes what comes together to
-	// its disk in one go.
+	// parallel is the number of names that are changed at once. etcd writes transactions to
+	// its disk together.
 	parallel = 16
-	// attempts is how often a transaction is made when somebody else is quicker.
+	// attempts is how often a transaction is tried when somebody else writes the same entries.
 	attempts = 5
 )
 
 // errContended: nothing was changed.
-var errContended = errors.New("somebody else keeps changing the same entries in etcd")
+var errContended = errors.New("another client keeps changing the same entries in etcd")
 
-// errPartly: some transactions of a name were made and some not.
-var errPartly = errors.New("a part of it was made")
+// errPartly: some transactions of a name were made, and others were not.
+var errPartly = errors.New("only a part of the change was made")
 
-// work is the changes that are made together: those of a name and of the ownership records
-// that describe it.
+// work is changes that are made together: those of a name and of the ownership records that
+// describe it.
 type work struct {
 	names   []string
 	changes []dns.Change
-	// places are those of the changes in the call.
+	// places are the indexes of the changes in the call of Apply.
 	places []int
 }
 
@@ -54,7 +54,7 @@ func (p *coreDNS) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) e
 			return nil
 		})
 	}
-	// The errors are those of the works.
+	// The errors are in errs.
 	_ = group.Wait()
 	failed := false
 	for i, w := range works {
@@ -75,7 +75,7 @@ func (p *coreDNS) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) e
 	return result
 }
 
-// known reports whether an error says that nothing was made.
+// known reports whether an error says that nothing was changed.
 func known(err error) bool {
 	if errors.Is(err, errPartly) {
 		return false
@@ -88,21 +88,16 @@ func known(err error) bool {
 	return false
 }
 
-// divide puts together what is to be made together, in the order of the changes.
+// divide groups changes that are made together, in the order of the changes.
 func divide(changes []dns.Change) []*work {
 	var works []*work
 	byName := map[string]*work{}
 	for i, c := range changes {
-		r := c.RecordSet()
-		name := dns.Canonical(r.Name)
-		about := name
-		if owned := dns.Canonical(r.Labels[dns.LabelOwnedRecord]); owned != "" {
-			about = owned
-		}
-		w := byName[about]
+		name, subject := dns.Canonical(c.RecordSet().Name), c.Subject()
+		w := byName[subject]
 		if w == nil {
 			w = &work{}
-			byName[about] = w
+			byName[subject] = w
 			works = append(works, w)
 		}
 		if !slices.Contains(w.names, name) {
@@ -114,7 +109,7 @@ func divide(changes []dns.Change) []*work {
 	return works
 }
 
-// describe names what is changed.
+// describe returns the names of a work as text.
 func describe(names []string) string {
 	if len(names) == 1 {
 		return names[0]
@@ -122,7 +117,7 @@ func describe(names []string) string {
 	return fmt.Sprintf("%s and %d names that go with it", names[0], len(names)-1)
 }
 
-// do makes changes together.
+// do makes the changes of a work.
 func (p *coreDNS) do(ctx context.Context, w *work) error {
 	for range attempts {
 		steps, err := p.prepare(ctx, w)
@@ -137,7 +132,7 @@ func (p *coreDNS) do(ctx context.Context, w *work) error {
 	return errContended
 }
 
-// prepare reads what is there and works out what to write.
+// prepare reads the entries of a work, and returns what to write.
 func (p *coreDNS) prepare(ctx context.Context, w *work) ([]step, error) {
 	e := newEntries(p.layout, p.owner)
 	for _, name := range w.names {
@@ -156,8 +151,8 @@ func (p *coreDNS) prepare(ctx context.Context, w *work) ([]step, error) {
 	return e.steps()
 }
 
-// make writes in one transaction, or in as many as it takes. It reports whether all was
-// written; without an error, false is that nothing was.
+// make writes steps in one transaction, or in several if there are too many. It reports
+// whether they were written. If it reports false without an error, nothing was written.
 func (p *coreDNS) make(ctx context.Context, steps []step) (bool, error) {
 	first := true
 	for part := range slices.Chunk(steps, transactionSize) {
@@ -171,7 +166,7 @@ func (p *coreDNS) make(ctx context.Context, steps []step) (bool, error) {
 		case first && (err != nil || !done):
 			return false, err
 		case err != nil:
-			// The error itself would say that nothing was made.
+			// err itself must not be wrapped: it may say that nothing was made.
 			return false, fmt.Errorf("%w, then: %v", errPartly, err)
 		case !done:
 			return false, fmt.Errorf("%w, then: %v", errPartly, errContended)

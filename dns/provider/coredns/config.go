@@ -3,7 +3,6 @@ package coredns
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
@@ -25,13 +24,13 @@ const (
 	operationTimeout = 5 * time.Second
 )
 
-// Config is what the user says about CoreDNS. The etcd is in environment variables:
+// Config is the settings for CoreDNS. Those for etcd come from environment variables:
 // ETCD_URLS, ETCD_USERNAME, ETCD_PASSWORD, and for TLS ETCD_CA_FILE, ETCD_CERT_FILE,
 // ETCD_KEY_FILE, ETCD_TLS_SERVER_NAME and ETCD_TLS_INSECURE.
 type Config struct {
 	// Prefix is what all keys begin with.
 	Prefix string
-	// StrictlyOwned is true when entries of other owners don't exist for us.
+	// StrictlyOwned is true when entries of other owners are ignored.
 	StrictlyOwned bool
 }
 
@@ -47,13 +46,13 @@ func Plugin() provider.Plugin {
 // Flags implements provider.Config.
 func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Prefix, "coredns-prefix", c.Prefix, "Prefix of the keys in etcd; its address and credentials are in the environment variables ETCD_*")
-	flags.BoolVar(&c.StrictlyOwned, "coredns-strictly-owned", c.StrictlyOwned, "Write the owner id into each entry, and leave entries of others alone")
+	flags.BoolVar(&c.StrictlyOwned, "coredns-strictly-owned", c.StrictlyOwned, "Write the owner ID into each entry, and ignore entries of other owners")
 }
 
 // Open implements provider.Config.
 func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider, error) {
 	if c.StrictlyOwned && in.OwnerID == "" {
-		return nil, errors.New("--coredns-strictly-owned: there is no owner id: give one as --txt-owner-id")
+		return nil, errors.New("--coredns-strictly-owned: there is no owner ID: give one with --txt-owner-id")
 	}
 	prefix := strings.TrimSuffix(c.Prefix, "/") + "/"
 	if !strings.HasPrefix(prefix, "/") {
@@ -86,7 +85,7 @@ func clientConfig() (clientv3.Config, error) {
 		DialTimeout: operationTimeout,
 		Username:    os.Getenv("ETCD_USERNAME"),
 		Password:    os.Getenv("ETCD_PASSWORD"),
-		// Its errors are those of the operations.
+		// The operations return the same errors.
 		Logger: zap.NewNop(),
 	}
 	scheme := ""
@@ -94,10 +93,10 @@ func clientConfig() (clientv3.Config, error) {
 		text = strings.TrimSpace(text)
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return clientv3.Config{}, errors.New("ETCD_URLS: not a list of URLs: give some such as " + defaultURL + ", with commas in between")
+			return clientv3.Config{}, errors.New("ETCD_URLS: not a list of URLs: give URLs such as " + defaultURL + ", separated by commas")
 		}
 		if scheme != "" && scheme != u.Scheme {
-			return clientv3.Config{}, errors.New("ETCD_URLS: some begin with http and some with https: make them alike")
+			return clientv3.Config{}, errors.New("ETCD_URLS: some URLs begin with http and some with https: use one of the two")
 		}
 		scheme = u.Scheme
 		config.Endpoints = append(config.Endpoints, text)
@@ -118,26 +117,10 @@ func tlsConfig() (*tls.Config, error) {
 		// The user asks for it.
 		config.InsecureSkipVerify = true
 	}
-	if ca := os.Getenv("ETCD_CA_FILE"); ca != "" {
-		text, err := os.ReadFile(ca)
-		if err != nil {
-			return nil, fmt.Errorf("ETCD_CA_FILE: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("ETCD_CA_FILE %s: has no certificate in PEM form", ca)
-		}
-	}
-	cert, key := os.Getenv("ETCD_CERT_FILE"), os.Getenv("ETCD_KEY_FILE")
-	switch {
-	case cert != "" && key != "":
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return nil, fmt.Errorf("ETCD_CERT_FILE and ETCD_KEY_FILE: %w", err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	case cert != key:
-		return nil, errors.New("ETCD_CERT_FILE and ETCD_KEY_FILE: one is missing: give both or neither")
+	const ca, cert, key = "ETCD_CA_FILE", "ETCD_CERT_FILE", "ETCD_KEY_FILE"
+	files := provider.TLSFiles{CA: os.Getenv(ca), Cert: os.Getenv(cert), Key: os.Getenv(key)}
+	if err := provider.ReadTLSFiles(config, files, provider.TLSFiles{CA: ca, Cert: cert, Key: key}); err != nil {
+		return nil, err
 	}
 	return config, nil
 }

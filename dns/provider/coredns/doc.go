@@ -1,27 +1,24 @@
 // Package coredns is the provider for CoreDNS and SkyDNS, which read records from etcd
 // (spec/dns.md §8.8).
 //
-// Each target has a key, made of the labels of its name in reverse and one more, and a JSON
-// value:
+// Each target has a key, made of the labels of its name in reverse order and one more label,
+// and a JSON value:
 //
 //	/skydns/test/example/www/3f31b771  {"host":"192.0.2.1","ttl":60,"targetstrip":1}
 //
-// A PTR record has the key of its name alone. What further label a target has is worked out
-// from the target, where ExternalDNS draws lots: making a record once more makes the same
-// keys. Text has entries of its own, because CoreDNS doesn't answer with a CNAME that has
-// text beside it; where others have put both into one entry, a change takes them apart.
+// A PTR record has the key of its name without a further label. The further label is computed
+// from the target, where ExternalDNS uses a random one: writing a record again writes the same
+// keys. Texts have entries of their own, because CoreDNS doesn't answer with a CNAME whose
+// entry has a text. If others have put both into one entry, a change separates them.
 //
-// etcd holds all state: a change begins with a look at what is there under its name, so that
-// every entry of a record goes with it, and ends in a transaction that fails when something
-// has changed since. The changes of a name, and of its ownership records, are one transaction
-// unless they are more than etcd takes. With --coredns-strictly-owned, entries without our
-// owner are not seen, and are not written over.
+// etcd holds all state. A change begins with reading what is there under its name, and ends in
+// a transaction that fails if something has changed since. The changes of a name and of its
+// ownership records are one transaction, unless they are more than etcd accepts. In a dry run
+// a wrapper of the etcd client refuses to write.
 //
-// dns/plugins lists the [Plugin]; the publisher calls the provider. In a dry run a wrapper of
-// the etcd client refuses to write.
+// Read it in this order: config.go, provider.go, layout.go, entries.go, apply.go, store.go.
 //
 // # Concurrency
 //
-// The provider may be called from any goroutine. It makes the changes of several names at
-// once.
+// The provider may be called from any goroutine. It changes several names at once.
 package coredns

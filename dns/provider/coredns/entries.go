@@ -15,20 +15,20 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// entry is a key of etcd with what it has, and what it is to have.
+// entry is a key of etcd with its present and its future value.
 type entry struct {
 	key string
-	// name is that of its records; empty for a key that is none of our business, but taken.
+	// name is the name of its records. It is empty for an entry of somebody else.
 	name string
-	// revision is when it was written last; zero for one that isn't there yet.
+	// revision is the revision of its last change; zero for an entry that doesn't exist yet.
 	revision     int64
 	was, service service
 }
 
-// entries are those that a change has to know, by their keys.
+// entries are the entries that matter for a change, by their keys.
 type entries struct {
 	layout
-	// owner is whose entries are to be seen and made; empty is everybody's.
+	// owner is the owner whose entries are read and written; empty stands for all.
 	owner string
 	byKey map[string]*entry
 }
@@ -37,7 +37,7 @@ func newEntries(l layout, owner string) *entries {
 	return &entries{layout: l, owner: owner, byKey: map[string]*entry{}}
 }
 
-// add adds what was read.
+// add adds entries that were read.
 func (e *entries) add(kvs []*mvccpb.KeyValue) {
 	for _, kv := range kvs {
 		one := &entry{key: string(kv.Key), revision: kv.ModRevision}
@@ -63,7 +63,7 @@ func (e *entries) of(name string) []*entry {
 	return found
 }
 
-// change makes a change among the entries.
+// change applies a change to the entries.
 func (e *entries) change(c dns.Change) error {
 	if c.New == nil {
 		e.clear(dns.Canonical(c.Old.Name), c.Old.Type)
@@ -76,9 +76,9 @@ func (e *entries) change(c dns.Change) error {
 	return e.set(r)
 }
 
-// storable returns an error for a record set that etcd can't have for CoreDNS.
+// storable returns an error for a record set that can't be stored in etcd for CoreDNS.
 func storable(r *dns.RecordSet) error {
-	// The properties are not written, but for one that any text will do for.
+	// Of the properties only the group is written, which may be any text.
 	plain := *r
 	plain.Properties = nil
 	if err := plain.Check(); err != nil {
@@ -88,7 +88,7 @@ func storable(r *dns.RecordSet) error {
 		return fmt.Errorf("name %q: a slash can't be in a name in etcd", r.Name)
 	}
 	types := []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT}
-	if isReverse(r.Name) {
+	if dns.IsReverseName(r.Name) {
 		types = []string{dns.TypePTR, dns.TypeTXT}
 	}
 	if !slices.Contains(types, r.Type) {
@@ -100,7 +100,7 @@ func storable(r *dns.RecordSet) error {
 	return nil
 }
 
-// clear takes a record set away: the values of all its entries.
+// clear removes a record set: its values in all entries.
 func (e *entries) clear(name, recordType string) {
 	for _, one := range e.of(name) {
 		one.drop(recordType)
@@ -116,7 +116,7 @@ func (one *entry) drop(recordType string) {
 	}
 }
 
-// set makes a record set be there with exactly its targets.
+// set makes the entries have exactly the targets of a record set.
 func (e *entries) set(r *dns.RecordSet) error {
 	missing := slices.Clone(r.Targets)
 	for _, one := range e.of(r.Name) {
@@ -141,7 +141,7 @@ func (e *entries) set(r *dns.RecordSet) error {
 	return nil
 }
 
-// sameTarget compares a target in normal form with what an entry has.
+// sameTarget compares a target in normal form with that of an entry.
 func sameTarget(recordType, target, has string) bool {
 	if recordType == dns.TypeTXT {
 		return target == has
@@ -149,8 +149,8 @@ func sameTarget(recordType, target, has string) bool {
 	return dns.SameTargets([]string{target}, (&dns.RecordSet{Type: recordType, Targets: []string{has}}).Normal().Targets)
 }
 
-// separate gives text that has a host beside it an entry of its own, unless the text is what
-// is about to be written.
+// separate moves a text that stands beside a host into an entry of its own. If a text is about
+// to be written, it only removes the old one.
 func (e *entries) separate(one *entry, recordType string) {
 	if one.service.Text == "" || one.service.Host == "" {
 		return
@@ -164,7 +164,7 @@ func (e *entries) separate(one *entry, recordType string) {
 	alone.service = service{Text: text.Text, TTL: text.TTL, TargetStrip: 1, Group: text.Group, Owner: text.Owner}
 }
 
-// fill makes an entry have a target of a record set.
+// fill puts a target of a record set into an entry.
 func (one *entry) fill(r *dns.RecordSet, target string) {
 	if r.Type == dns.TypeTXT {
 		one.service.Text = target
@@ -192,15 +192,15 @@ func (e *entries) insert(r *dns.RecordSet, target string) error {
 	case one.name == "":
 		return fmt.Errorf("%w: %w: %s", provider.ErrRejected, errForeign, key)
 	case one.service.Host != "":
-		return fmt.Errorf("%w: a PTR record has one target, not %q too", provider.ErrRejected, target)
+		return fmt.Errorf("%w: a PTR record can have one target only, so %q is too many", provider.ErrRejected, target)
 	}
 	one.fill(r, target)
 	return nil
 }
 
-var errForeign = errors.New("there is an entry that is not ours: remove it, or leave the name to its owner")
+var errForeign = errors.New("the key has an entry of another owner: remove it, or use another name")
 
-// free returns a new entry at a key that nobody has.
+// free returns a new entry with a key that isn't in use.
 func (e *entries) free(name, recordType, target string) *entry {
 	for attempt := 0; ; attempt++ {
 		key := e.key(name) + "/" + label(recordType, target, attempt)
@@ -212,13 +212,13 @@ func (e *entries) free(name, recordType, target string) *entry {
 	}
 }
 
-// step is a write of one key under the condition that it is as it was read.
+// step is a write of one key, on the condition that the key hasn't changed since it was read.
 type step struct {
 	condition clientv3.Cmp
 	operation clientv3.Op
 }
 
-// steps returns what is to be written, sorted by keys, what comes before what goes.
+// steps returns what has to be written, sorted by keys. Deletions come last.
 func (e *entries) steps() ([]step, error) {
 	var come, gone []step
 	for _, key := range slices.Sorted(maps.Keys(e.byKey)) {

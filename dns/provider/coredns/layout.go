@@ -21,7 +21,8 @@ type service struct {
 	Text     string `json:"text,omitempty"`
 	Mail     bool   `json:"mail,omitempty"`
 	TTL      uint32 `json:"ttl,omitempty"`
-	// TargetStrip is how many labels at the beginning of the key's name are not the record's.
+	// TargetStrip is how many labels at the beginning of the key's name aren't part of the
+	// record's name.
 	TargetStrip int    `json:"targetstrip,omitempty"`
 	Group       string `json:"group,omitempty"`
 	Owner       string `json:"owner,omitempty"`
@@ -36,7 +37,7 @@ func (s service) encode() (string, error) {
 	return string(text), nil
 }
 
-// value returns what s has for record sets of a type: nothing if it is of another.
+// value returns the target that s has for record sets of a type, or "" if it has none.
 func (s *service) value(name, recordType string) string {
 	switch {
 	case recordType == dns.TypeTXT:
@@ -47,35 +48,29 @@ func (s *service) value(name, recordType string) string {
 	return s.Host
 }
 
-// hostType returns the type of the record of a name that leads to a host.
+// hostType returns the type of the record with which a name leads to a host.
 func hostType(name, host string) string {
-	if isReverse(name) {
+	if dns.IsReverseName(name) {
 		return dns.TypePTR
 	}
 	return dns.TypeOfTarget(host)
 }
 
-// isReverse reports whether a name is one of those that PTR records have.
-func isReverse(name string) bool {
-	return strings.HasSuffix(name, ".in-addr.arpa") || strings.HasSuffix(name, ".ip6.arpa")
-}
-
-// layout knows where names are in etcd.
+// layout knows which keys names have in etcd.
 type layout struct {
 	// prefix ends with a slash.
 	prefix string
 }
 
-// key returns the key of a canonical name alone.
+// key returns the key of a canonical name, without a further label.
 func (l layout) key(name string) string {
 	labels := strings.Split(name, ".")
 	slices.Reverse(labels)
 	return l.prefix + strings.Join(labels, "/")
 }
 
-// name returns the canonical name of the records of a key with a value. It reports false
-// for keys that no record can have, and for those that CoreDNS, which asks in lower case,
-// never reads.
+// name returns the canonical name of the records of a key. It reports false for keys that no
+// record can have, and for keys with upper case, which CoreDNS never reads.
 func (l layout) name(key string, s *service) (string, bool) {
 	path, ok := strings.CutPrefix(key, l.prefix)
 	if !ok {
@@ -90,8 +85,8 @@ func (l layout) name(key string, s *service) (string, bool) {
 	return name, dns.Canonical(name) == name
 }
 
-// label returns a label of eight hexadecimal digits for the key of a target. What differs
-// in attempt differs in its label.
+// label returns eight hexadecimal digits as the further label for a target. Each attempt gives
+// another label.
 func label(recordType, target string, attempt int) string {
 	sum := sha256.Sum256([]byte(recordType + "\x00" + target + "\x00" + strconv.Itoa(attempt)))
 	return hex.EncodeToString(sum[:4])

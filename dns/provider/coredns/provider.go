@@ -12,7 +12,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// propertyGroup is the property for the group of entries, of which CoreDNS answers with one.
+// propertyGroup is the property for the group of an entry. CoreDNS answers with the entries of
+// one group.
 const propertyGroup = "coredns/group"
 
 var (
@@ -24,7 +25,7 @@ var (
 type coreDNS struct {
 	store  *store
 	layout layout
-	// owner is whose entries are to be seen and made; empty is everybody's.
+	// owner is the owner whose entries are read and written; empty stands for all.
 	owner string
 	log   *slog.Logger
 }
@@ -43,8 +44,8 @@ func (p *coreDNS) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, er
 	for _, kv := range kvs {
 		var s service
 		if err := json.Unmarshal(kv.Value, &s); err != nil {
-			// CoreDNS can't read it either, so that it is no record.
-			p.log.Debug("An entry in etcd is not what CoreDNS reads", "key", string(kv.Key), "err", err)
+			// CoreDNS can't read it either, so it is no record.
+			p.log.Debug("Ignore an entry in etcd that CoreDNS can't read", "key", string(kv.Key), "err", err)
 			continue
 		}
 		if name, ok := p.layout.name(string(kv.Key), &s); ok && (p.owner == "" || s.Owner == p.owner) {
@@ -57,7 +58,7 @@ func (p *coreDNS) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, er
 	return l.sets, nil
 }
 
-// listing gathers record sets of entries.
+// listing collects record sets from entries.
 type listing struct {
 	sets  []*dns.RecordSet
 	byKey map[dns.Key]*dns.RecordSet
@@ -96,7 +97,7 @@ func (p *coreDNS) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.Rec
 	return adjusted, nil
 }
 
-// adjust returns r as it would be listed, r itself if that is so already.
+// adjust returns r as it would be listed; that is r itself if there is no difference.
 func adjust(r *dns.RecordSet) *dns.RecordSet {
 	n := r.Normal()
 	targets := n.Targets
@@ -104,7 +105,7 @@ func adjust(r *dns.RecordSet) *dns.RecordSet {
 		targets = unique
 	}
 	if n.Type == dns.TypePTR && len(targets) > 1 {
-		// There is one key for them.
+		// All targets would have the same key.
 		targets = targets[:1]
 	}
 	var properties []dns.Property
@@ -119,9 +120,9 @@ func adjust(r *dns.RecordSet) *dns.RecordSet {
 	return c
 }
 
-// rangeOf returns the keys that have the entries of a name among them, and those below it.
+// rangeOf returns a range of keys with the entries of a name and of the names below it.
 func (p *coreDNS) rangeOf(name string) (from, to string) {
-	// A zero is what comes after a slash.
+	// In ASCII, 0 follows the slash.
 	from = p.layout.key(name)
 	return from, from + "0"
 }

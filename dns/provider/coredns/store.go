@@ -12,19 +12,19 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// pageSize is how many keys are read at once.
+// pageSize is the number of keys in one answer.
 const pageSize = 4096
 
-// store is the keys and values of an etcd. The client is made when it is needed first,
-// because with a password that takes the server.
+// store reads and writes the keys of an etcd. The client is made when it is first needed,
+// because with a password etcd has to be reachable for that.
 type store struct {
-	// ctx is the life of the client.
+	// ctx is the context of the client.
 	ctx    context.Context
 	config clientv3.Config
-	// wrap may restrict what the client can do; nil is not at all.
+	// wrap may restrict the client. It may be nil.
 	wrap func(clientv3.KV) clientv3.KV
 
-	// turn has a value while nobody makes the client; who takes it may touch kv.
+	// turn has a value while nobody is making the client. Whoever takes it may use kv.
 	turn chan struct{}
 	kv   clientv3.KV
 }
@@ -45,7 +45,7 @@ func (s *store) open(ctx context.Context) (clientv3.KV, error) {
 		return nil, fmt.Errorf("connect to etcd: %w", classify(err))
 	}
 	context.AfterFunc(s.ctx, func() {
-		// That its connections didn't close well harms nobody any more.
+		// An error while closing has no consequences.
 		_ = client.Close()
 	})
 	s.kv = client.KV
@@ -55,7 +55,7 @@ func (s *store) open(ctx context.Context) (clientv3.KV, error) {
 	return s.kv, nil
 }
 
-// read returns the keys from one to before another, sorted, as they are at one moment.
+// read returns the keys from from to before to, sorted, all at the same revision.
 func (s *store) read(ctx context.Context, from, to string) ([]*mvccpb.KeyValue, error) {
 	kv, err := s.open(ctx)
 	if err != nil {
@@ -85,7 +85,7 @@ func get(ctx context.Context, kv clientv3.KV, key string, options []clientv3.OpO
 	return kv.Get(ctx, key, options...)
 }
 
-// write does all of some operations if all conditions hold, and reports whether they did.
+// write makes all operations if all conditions hold, and reports whether they did.
 func (s *store) write(ctx context.Context, conditions []clientv3.Cmp, operations []clientv3.Op) (bool, error) {
 	kv, err := s.open(ctx)
 	if err != nil {
@@ -100,14 +100,14 @@ func (s *store) write(ctx context.Context, conditions []clientv3.Cmp, operations
 	return done.Succeeded, nil
 }
 
-// classify says of errors of etcd what became of a write, where they tell.
+// classify adds to an error of etcd what it says about a write, if it says anything.
 func classify(err error) error {
 	for _, refusal := range []error{
 		rpctypes.ErrAuthFailed, rpctypes.ErrPermissionDenied, rpctypes.ErrInvalidAuthToken,
 		rpctypes.ErrUserEmpty, rpctypes.ErrUserNotFound, rpctypes.ErrInvalidAuthMgmt,
 	} {
 		if errors.Is(err, refusal) {
-			return fmt.Errorf("%w: %w: look at ETCD_USERNAME and ETCD_PASSWORD, and at what the user may do", provider.ErrCredentials, err)
+			return fmt.Errorf("%w: %w: check ETCD_USERNAME and ETCD_PASSWORD, and the permissions of the user", provider.ErrCredentials, err)
 		}
 	}
 	for _, refusal := range []error{rpctypes.ErrTooManyOps, rpctypes.ErrRequestTooLarge, rpctypes.ErrDuplicateKey, rpctypes.ErrEmptyKey} {
@@ -121,22 +121,22 @@ func classify(err error) error {
 // dryRun is a client that only reads.
 type dryRun struct{ clientv3.KV }
 
-// Put refuses to write.
+// Put returns [provider.ErrDryRun].
 func (dryRun) Put(context.Context, string, string, ...clientv3.OpOption) (*clientv3.PutResponse, error) {
 	return nil, provider.ErrDryRun
 }
 
-// Delete refuses to write.
+// Delete returns [provider.ErrDryRun].
 func (dryRun) Delete(context.Context, string, ...clientv3.OpOption) (*clientv3.DeleteResponse, error) {
 	return nil, provider.ErrDryRun
 }
 
-// Compact refuses to forget.
+// Compact returns [provider.ErrDryRun].
 func (dryRun) Compact(context.Context, int64, ...clientv3.CompactOption) (*clientv3.CompactResponse, error) {
 	return nil, provider.ErrDryRun
 }
 
-// Do refuses all but reading.
+// Do allows only reading.
 func (d dryRun) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error) {
 	if op.IsGet() {
 		return d.KV.Do(ctx, op)
@@ -144,7 +144,7 @@ func (d dryRun) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, er
 	return clientv3.OpResponse{}, provider.ErrDryRun
 }
 
-// Txn returns a transaction that refuses to be made.
+// Txn returns a transaction that can't be committed.
 func (dryRun) Txn(context.Context) clientv3.Txn { return dryTxn{} }
 
 type dryTxn struct{}
@@ -158,5 +158,5 @@ func (t dryTxn) Then(...clientv3.Op) clientv3.Txn { return t }
 // Else implements clientv3.Txn.
 func (t dryTxn) Else(...clientv3.Op) clientv3.Txn { return t }
 
-// Commit refuses.
+// Commit returns [provider.ErrDryRun].
 func (dryTxn) Commit() (*clientv3.TxnResponse, error) { return nil, provider.ErrDryRun }

@@ -10,8 +10,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Apply implements [provider.Provider]. The error of one provider doesn't keep changes from the
-// others; a change was made when all have made it.
+// Apply implements [provider.Provider]. An error of one provider doesn't keep the others from
+// making their changes. A change was made if all providers have made it.
 func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Change) error {
 	z, err := p.find(dnsZone.Name)
 	if err != nil {
@@ -19,7 +19,7 @@ func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Ch
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	// After an outcome that nobody knows, what a provider has must be read again.
+	// After an unknown outcome, the records of that provider must be read again.
 	if err := p.read(ctx, z); err != nil {
 		return fmt.Errorf("list zone %s before changing it: %w", z.Name, err)
 	}
@@ -41,43 +41,44 @@ func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Ch
 	return z.merge(shares, changes, refused)
 }
 
-// share is what one provider has to do of the changes.
+// share is what one provider has to do.
 type share struct {
 	member int
-	// changes are those for the provider, and index is where each is among all.
+	// changes are the changes for the provider; index has the index of each among all changes.
 	changes []dns.Change
 	index   []int
-	// outcomes and asked have an entry for each of all changes; asked says which are its own.
+	// outcomes and asked have an entry for each of all changes. asked says which of them the
+	// provider has to make.
 	outcomes []error
 	asked    []bool
-	// unknown is an error after which nobody knows what was made.
+	// unknown is an error after which the outcome isn't known.
 	unknown error
 	// dry is true when nothing was sent because of a dry run.
 	dry bool
 }
 
-// refuse returns why no provider is to make a change.
+// refuse returns why no provider may make a change, or nil.
 func (p *Provider) refuse(z *zone, c dns.Change) error {
 	key := c.RecordSet().Key()
-	if name, ok := p.closest(key.Name); !ok || name != z.Name {
+	if closest := p.closest(key.Name); closest == nil || closest.Name != z.Name {
 		return fmt.Errorf("%w: %s is not in the zone %s", provider.ErrRejected, key.Name, z.Name)
 	}
 	for i, has := range z.has {
 		if r := has[key]; !z.unfinished[key] && !expected(r, c) {
-			return fmt.Errorf("%w: provider %d has the targets %q under %s %s, which others don't have", provider.ErrRejected, i+1, r.Targets, key.Name, key.Type)
+			return fmt.Errorf("%w: provider %d has other targets, %q, for %s %s: remove the record there", provider.ErrRejected, i+1, r.Targets, key.Name, key.Type)
 		}
 	}
 	return nil
 }
 
-// expected reports whether a provider may do away with what it has: nothing, what was
-// listed, or what there is to be.
+// expected reports whether a change may replace what a provider has: nothing, what was listed,
+// or what is wanted.
 func expected(has *dns.RecordSet, c dns.Change) bool {
 	return has == nil || c.Old != nil && sameTargets(has, c.Old) || c.New != nil && sameTargets(has, c.New)
 }
 
-// newShare works out what a provider has to do, with what it has in place of what was
-// listed.
+// newShare works out what a provider has to do. Instead of what was listed, the changes have
+// what this provider has.
 func newShare(z *zone, member int, changes []dns.Change, refused []error) *share {
 	s := &share{member: member, outcomes: make([]error, len(changes)), asked: make([]bool, len(changes))}
 	for i, c := range changes {
@@ -91,7 +92,7 @@ func newShare(z *zone, member int, changes []dns.Change, refused []error) *share
 	return s
 }
 
-// idle reports whether there is nothing to do.
+// idle reports whether a change changes nothing.
 func idle(c dns.Change) bool {
 	if c.Old == nil || c.New == nil {
 		return c.Old == c.New
@@ -99,7 +100,7 @@ func idle(c dns.Change) bool {
 	return sameTargets(c.Old, c.New) && (c.New.TTL <= 0 || c.Old.TTL == c.New.TTL) && slices.Equal(c.Old.Properties, c.New.Properties)
 }
 
-// apply has the provider do its share.
+// apply has the provider make its changes.
 func (s *share) apply(ctx context.Context, member provider.Provider, part dns.Zone) {
 	if len(s.changes) == 0 {
 		return
@@ -120,7 +121,7 @@ func (s *share) apply(ctx context.Context, member provider.Provider, part dns.Zo
 	}
 }
 
-// take notes an error that is about each change.
+// take stores the outcome of each change.
 func (s *share) take(err *provider.ApplyError) {
 	if len(err.Errs) != len(s.changes) {
 		s.unknown = fmt.Errorf("provider %d: %d outcomes of %d changes: %s", s.member+1, len(err.Errs), len(s.changes), err)
@@ -131,7 +132,7 @@ func (s *share) take(err *provider.ApplyError) {
 	}
 }
 
-// note keeps what a provider has after its share.
+// note updates what is known of a provider's records.
 func (z *zone) note(s *share) {
 	if s.unknown != nil {
 		z.has[s.member] = nil
@@ -148,7 +149,7 @@ func (z *zone) note(s *share) {
 	}
 }
 
-// merge returns the outcome of all, and notes which changes are unfinished.
+// merge returns the error for all providers, and notes which changes are unfinished.
 func (z *zone) merge(shares []*share, changes []dns.Change, refused []error) error {
 	var unknown error
 	for _, s := range shares {
@@ -180,7 +181,7 @@ func (z *zone) merge(shares []*share, changes []dns.Change, refused []error) err
 	return &provider.ApplyError{Errs: errs}
 }
 
-// outcome returns whether any provider may have made a change, and the errors of all.
+// outcome returns whether a provider may have made a change, and the errors of all providers.
 func outcome(shares []*share, i int) (made bool, err error) {
 	var errs []error
 	for _, s := range shares {

@@ -13,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Unfinished is the property of a listed record set whose last change was not made by
+// Unfinished is the property of a listed record set whose last change has not been made by
 // every provider.
 const Unfinished = "fanout/unfinished"
 
@@ -22,20 +22,20 @@ type Provider struct {
 	members []provider.Provider
 
 	mu sync.Mutex
-	// zones are by name.
+	// zones are the zones by name.
 	zones map[string]*zone
 }
 
-// zone is a zone and those that it is in.
+// zone is a zone, and the zones of the providers that have it.
 type zone struct {
 	dns.Zone
 	// parts has the zone of each provider.
 	parts []dns.Zone
 
 	mu sync.Mutex
-	// has is, of each provider, what it has in the zone; nil when that is not known.
+	// has has the record sets of each provider; nil if they aren't known.
 	has []map[dns.Key]*dns.RecordSet
-	// unfinished are the keys of which some providers have made the last change and some not.
+	// unfinished has the keys whose last change was made by some providers only.
 	unfinished map[dns.Key]bool
 }
 
@@ -46,13 +46,12 @@ var (
 	_ provider.DomainFilterer = (*Provider)(nil)
 )
 
-// New returns a provider that hands changes to all of the members, of which there is one
-// at least.
+// New returns a provider that hands changes to all members. There must be at least one.
 func New(members []provider.Provider) *Provider {
 	return &Provider{members: slices.Clone(members), zones: map[string]*zone{}}
 }
 
-// each calls a function for each provider, for all at once, and returns their errors.
+// each calls a function for all providers at the same time, and returns their errors.
 func (p *Provider) each(call func(i int, member provider.Provider) error) []error {
 	errs := make([]error, len(p.members))
 	var group sync.WaitGroup
@@ -63,7 +62,7 @@ func (p *Provider) each(call func(i int, member provider.Provider) error) []erro
 	return errs
 }
 
-// named returns the errors of providers as one, nil if there are none.
+// named joins the errors of providers, and adds which provider each is from.
 func named(errs []error) error {
 	var list []error
 	for i, err := range errs {
@@ -91,7 +90,7 @@ func (p *Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return p.adopt(found), nil
 }
 
-// adopt replaces the zones, and keeps what is known of those that stay as they are.
+// adopt replaces the zones, and keeps what is known of those that stay the same.
 func (p *Provider) adopt(found []*zone) []dns.Zone {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,7 +107,7 @@ func (p *Provider) adopt(found []*zone) []dns.Zone {
 	return list
 }
 
-// common returns the zones that are in all lists, ordered by name.
+// common returns the zones that are in all lists, sorted by name.
 func common(lists [][]dns.Zone) ([]*zone, error) {
 	names := map[string]bool{}
 	for _, list := range lists {
@@ -116,20 +115,24 @@ func common(lists [][]dns.Zone) ([]*zone, error) {
 			names[dns.Canonical(z.Name)] = true
 		}
 	}
+	finders := make([]*dns.ZoneFinder, len(lists))
+	for i, list := range lists {
+		finders[i] = dns.NewZoneFinder(list)
+	}
 	var found []*zone
 	for name := range names {
 		z := &zone{
 			Zone: dns.Zone{ID: name, Name: name, Private: true}, unfinished: map[dns.Key]bool{},
 			has: make([]map[dns.Key]*dns.RecordSet, len(lists)),
 		}
-		for _, list := range lists {
-			part, n := around(list, name)
-			if n > 1 {
-				return nil, fmt.Errorf("a provider has %d zones named %s, of which only one can be combined with those of others; name it by its id", n, part.Name)
+		for _, finder := range finders {
+			parts := finder.FindAll(name)
+			if len(parts) > 1 {
+				return nil, fmt.Errorf("a provider has %d zones named %s: choose one of them with --zone-id-filter", len(parts), parts[0].Name)
 			}
-			if n == 1 {
-				z.parts = append(z.parts, part)
-				z.Private = z.Private && part.Private
+			if len(parts) == 1 {
+				z.parts = append(z.parts, parts[0])
+				z.Private = z.Private && parts[0].Private
 			}
 		}
 		if len(z.parts) == len(lists) {
@@ -140,24 +143,8 @@ func common(lists [][]dns.Zone) ([]*zone, error) {
 	return found, nil
 }
 
-// around returns the closest zone that a name is in, and how many there are of its name.
-func around(list []dns.Zone, name string) (closest dns.Zone, n int) {
-	for at := name; ; {
-		for _, z := range list {
-			if dns.Canonical(z.Name) == at {
-				closest = z
-				n++
-			}
-		}
-		if n > 0 || at == "" {
-			return closest, n
-		}
-		_, at, _ = strings.Cut(at, ".")
-	}
-}
-
-// Adjust implements [provider.Adjuster]: the record sets go through all providers in turn, and
-// once more, because each has to find what it would store itself.
+// Adjust implements [provider.Adjuster]. The record sets go through all providers twice, so
+// that each one sees the result of the others.
 func (p *Provider) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
 	for range 2 {
 		for i, member := range p.members {
@@ -174,7 +161,8 @@ func (p *Provider) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.
 	return wanted, nil
 }
 
-// Batch implements [provider.Batcher]: the smallest size and the longest interval of all.
+// Batch implements [provider.Batcher]. It returns the smallest size and the longest interval
+// of all providers.
 func (p *Provider) Batch() (size int, interval time.Duration) {
 	for _, member := range p.members {
 		if b, ok := member.(provider.Batcher); ok {
@@ -188,22 +176,16 @@ func (p *Provider) Batch() (size int, interval time.Duration) {
 	return size, interval
 }
 
-// DomainFilter implements [provider.DomainFilterer]: names have to pass those of all.
+// DomainFilter implements [provider.DomainFilterer]. A name has to pass the filters of all
+// providers.
 func (p *Provider) DomainFilter(ctx context.Context) dns.Filter {
-	var all filters
+	var all []dns.Filter
 	for _, member := range p.members {
 		if f, ok := member.(provider.DomainFilterer); ok {
 			all = append(all, f.DomainFilter(ctx))
 		}
 	}
-	return all
-}
-
-type filters []dns.Filter
-
-// Match implements [dns.Filter].
-func (f filters) Match(name string) bool {
-	return !slices.ContainsFunc(f, func(one dns.Filter) bool { return !one.Match(name) })
+	return dns.MatchAll(all...)
 }
 
 func (p *Provider) find(name string) (*zone, error) {
@@ -215,14 +197,10 @@ func (p *Provider) find(name string) (*zone, error) {
 	return nil, fmt.Errorf("%w: %q is not a zone of all providers", provider.ErrRejected, name)
 }
 
-// closest returns the name of the zone that a name is in, and whether there is one.
-func (p *Provider) closest(name string) (string, bool) {
+// closest returns the zone that contains a name, or nil.
+func (p *Provider) closest(name string) *zone {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for at := dns.Canonical(name); ; {
-		if _, ok := p.zones[at]; ok || at == "" {
-			return at, ok
-		}
-		_, at, _ = strings.Cut(at, ".")
-	}
+	z, _ := dns.ClosestZone(p.zones, name)
+	return z
 }

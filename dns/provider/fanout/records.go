@@ -26,7 +26,7 @@ func (p *Provider) Records(ctx context.Context, dnsZone dns.Zone) ([]*dns.Record
 	return z.list(), nil
 }
 
-// read lists the zone at those providers of which it isn't known what they have.
+// read lists the zone at the providers whose records aren't known.
 func (p *Provider) read(ctx context.Context, z *zone) error {
 	return named(p.each(func(i int, member provider.Provider) error {
 		if z.has[i] != nil {
@@ -38,8 +38,8 @@ func (p *Provider) read(ctx context.Context, z *zone) error {
 		}
 		has := make(map[dns.Key]*dns.RecordSet, len(list))
 		for _, r := range list {
-			// The zone of the provider may be a greater one, or have smaller ones in it.
-			if name, ok := p.closest(r.Name); ok && name == z.Name {
+			// The provider's zone may be larger, or contain other zones.
+			if closest := p.closest(r.Name); closest != nil && closest.Name == z.Name {
 				has[r.Key()] = r
 			}
 		}
@@ -48,7 +48,7 @@ func (p *Provider) read(ctx context.Context, z *zone) error {
 	}))
 }
 
-// list returns what counts as present.
+// list returns the record sets that count as present.
 func (z *zone) list() []*dns.RecordSet {
 	keys := map[dns.Key]bool{}
 	for _, has := range z.has {
@@ -56,7 +56,7 @@ func (z *zone) list() []*dns.RecordSet {
 			keys[k] = true
 		}
 	}
-	// What is nowhere any more is finished.
+	// A change is finished when no provider has the record set any more.
 	maps.DeleteFunc(z.unfinished, func(k dns.Key, _ bool) bool { return !keys[k] })
 	var list []*dns.RecordSet
 	for k := range keys {
@@ -67,7 +67,7 @@ func (z *zone) list() []*dns.RecordSet {
 	return list
 }
 
-// combine returns the record set with a key as all providers have it; nil if they don't.
+// combine returns the record set with a key if it counts as present, or nil.
 func (z *zone) combine(key dns.Key) *dns.RecordSet {
 	var first *dns.RecordSet
 	agree, sameTTL, sameProperties := true, true, true
@@ -95,7 +95,7 @@ func (z *zone) combine(key dns.Key) *dns.RecordSet {
 	}
 	combined := *first
 	if !sameTTL {
-		// Zero is what no wish for a TTL is satisfied with.
+		// No wanted TTL is equal to zero.
 		combined.TTL = 0
 	}
 	if !sameProperties {
@@ -107,7 +107,7 @@ func (z *zone) combine(key dns.Key) *dns.RecordSet {
 	return &combined
 }
 
-// sameTargets disregards order and, but for texts, the case of letters.
+// sameTargets compares targets in any order, and without regard to case unless they are texts.
 func sameTargets(a, b *dns.RecordSet) bool {
 	return slices.Equal(folded(a), folded(b))
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// What is wrong with a change (spec/dns.md §8.1).
+// What can be wrong with a change (spec/dns.md §8.1).
 var (
-	// ErrExists: a record set was to be created that is there.
+	// ErrExists: a record set to create exists already.
 	ErrExists = errors.New("record already exists")
-	// ErrNotFound: a record set was to be replaced or deleted that isn't as Old says.
+	// ErrNotFound: a record set to replace or to delete isn't as Old says.
 	ErrNotFound = errors.New("record not found")
-	// ErrInvalidBatch: one key occurs in two changes.
+	// ErrInvalidBatch: two changes have the same key.
 	ErrInvalidBatch = errors.New("invalid batch request")
-	// ErrConflict: a CNAME would get company (RFC 1034 3.6.2).
-	ErrConflict = errors.New("a CNAME is alone under its name")
+	// ErrConflict: a CNAME would stand beside another record set (RFC 1034 3.6.2).
+	ErrConflict = errors.New("a CNAME can't stand beside other records")
 	// ErrOutside: the name isn't in the zone, or is in a zone below it.
 	ErrOutside = errors.New("the name is not in the zone")
 )
 
-// batch is the changes of one call, made on copies of what there is under their names.
+// batch is the changes of one call. It makes them in copies of the record sets.
 type batch struct {
 	zone    *zone
 	closest func(name string) *zone
@@ -52,7 +52,7 @@ func (b *batch) add(c dns.Change) error {
 	return nil
 }
 
-// replace returns a copy of the record sets of a name with a change made.
+// replace returns a copy of the record sets of a name in which a change has been made.
 func replace(sets []*dns.RecordSet, c dns.Change, key dns.Key) ([]*dns.RecordSet, error) {
 	there := find(sets, key)
 	switch {
@@ -82,7 +82,7 @@ func find(sets []*dns.RecordSet, key dns.Key) *dns.RecordSet {
 	return nil
 }
 
-// without returns a copy of the record sets of a name that lacks the one with a key.
+// without returns a copy of the record sets of a name, without the one with a key.
 func without(sets []*dns.RecordSet, key dns.Key) []*dns.RecordSet {
 	after := make([]*dns.RecordSet, 0, len(sets)+1)
 	for _, r := range sets {

@@ -2,8 +2,6 @@ package inmemory
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -15,14 +13,14 @@ import (
 func Plugin() provider.Plugin {
 	return provider.Plugin{
 		Names:   []string{"inmemory"},
-		Summary: "keeps zones in memory, to try things out",
+		Summary: "keeps zones in memory, for trying things out",
 		New:     func() provider.Config { return &Config{} },
 	}
 }
 
 // Config is the settings of the provider.
 type Config struct {
-	// Zones are the names of the zones that there are.
+	// Zones are the names of the zones.
 	Zones []string
 }
 
@@ -36,7 +34,7 @@ func (c *Config) Open(_ context.Context, in provider.Input) (provider.Provider, 
 	p := New()
 	p.dryRun = in.DryRun
 	for _, name := range c.Zones {
-		if !endsWithAny(name, in.ZoneIDs) || !endsWithAny(name, in.ZoneNames) {
+		if !dns.ZoneNameEndsWith(name, in.ZoneIDs) || !dns.ZoneNameEndsWith(name, in.ZoneNames) {
 			continue
 		}
 		if err := p.CreateZone(name); err != nil {
@@ -44,11 +42,4 @@ func (c *Config) Open(_ context.Context, in provider.Input) (provider.Provider, 
 		}
 	}
 	return p, nil
-}
-
-// endsWithAny reports whether a name has one of the endings, or there are none.
-func endsWithAny(name string, endings []string) bool {
-	return len(endings) == 0 || slices.ContainsFunc(endings, func(ending string) bool {
-		return strings.HasSuffix(dns.Canonical(name), dns.Canonical(ending))
-	})
 }

@@ -20,24 +20,24 @@ const (
 // Call is one call of a method.
 type Call struct {
 	Operation Operation
-	// Zone is the one that is listed or changed, and Changes are those to be made. They are the
-	// caller's and must not be changed.
+	// Zone is the zone that is listed or changed, and Changes are the changes to make. They
+	// belong to the caller and must not be changed.
 	Zone    dns.Zone
 	Changes []dns.Change
 }
 
-// Hooks are called around each call. Nil ones are not.
+// Hooks are functions that are called around each call. They may be nil.
 type Hooks struct {
-	// Before runs before anything is done. With an error nothing is, and the call returns the
-	// error; with an [Interrupted] a part is.
+	// Before is called first. If it returns an error, nothing is done, and the call returns
+	// the error. If that is an [Interrupted], a part is done.
 	Before func(ctx context.Context, call Call) error
-	// After runs when the call has done its work, or has failed with err. The call returns
-	// what After returns, so that an answer can be lost.
+	// After is called when the work is done, or has failed with err. The call returns what
+	// After returns, so that an answer can be lost.
 	After func(ctx context.Context, call Call, err error) error
 }
 
-// Interrupted is an error of [Hooks.Before] that has Apply make some of the changes, the
-// first ones, and then return Err.
+// Interrupted is an error of [Hooks.Before]. It makes Apply make the first changes only, and
+// then return Err.
 type Interrupted struct {
 	Made int
 	Err  error

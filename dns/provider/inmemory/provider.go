@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -23,30 +22,30 @@ type Provider struct {
 	zones map[string]*zone
 }
 
-// zone has the record sets of a zone, of which nobody changes one: changes replace them.
+// zone has the record sets of a zone. Record sets are never changed, only replaced.
 type zone struct {
 	dns.Zone
 	byName map[string][]*dns.RecordSet
-	// sorted has all in the order of listings; nil after a change.
+	// sorted has all record sets in the order of listings; nil after a change.
 	sorted []*dns.RecordSet
 }
 
 var _ provider.Provider = (*Provider)(nil)
 
-// New returns a provider with empty zones. A name that occurs twice is one zone.
+// New returns a provider with empty zones. A name may be given twice.
 func New(zones ...string) *Provider {
 	p := &Provider{zones: map[string]*zone{}}
 	for _, name := range zones {
-		// That there is such a zone already does no harm here.
+		// The only error is that the zone exists.
 		_ = p.CreateZone(name)
 	}
 	return p
 }
 
-// SetHooks has calls that begin from now on run the hooks.
+// SetHooks sets the hooks of calls that begin from now on.
 func (p *Provider) SetHooks(h Hooks) { p.hooks.Store(&h) }
 
-// CreateZone adds an empty zone. It fails if there is one of the name.
+// CreateZone adds an empty zone. It fails if the zone exists.
 func (p *Provider) CreateZone(name string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,7 +134,7 @@ func (p *Provider) apply(zone dns.Zone, changes []dns.Change) error {
 	return nil
 }
 
-// store replaces what there is under some names.
+// store replaces the record sets under some names.
 func (z *zone) store(names map[string][]*dns.RecordSet) {
 	for name, sets := range names {
 		if len(sets) == 0 {
@@ -150,22 +149,18 @@ func (z *zone) store(names map[string][]*dns.RecordSet) {
 func (p *Provider) find(name string) (*zone, error) {
 	z := p.zones[dns.Canonical(name)]
 	if z == nil {
-		return nil, fmt.Errorf("%w: there is no zone %q; add it with --inmemory-zone", provider.ErrRejected, name)
+		return nil, fmt.Errorf("%w: there is no zone %q: add it with --inmemory-zone", provider.ErrRejected, name)
 	}
 	return z, nil
 }
 
-// closest returns the zone that a name is in, the one with the longest name; nil for none.
+// closest returns the zone that contains a name, or nil.
 func (p *Provider) closest(name string) *zone {
-	for at := dns.Canonical(name); ; {
-		if z := p.zones[at]; z != nil || at == "" {
-			return z
-		}
-		_, at, _ = strings.Cut(at, ".")
-	}
+	z, _ := dns.ClosestZone(p.zones, name)
+	return z
 }
 
-// All returns the record sets of a zone, past the hooks.
+// All returns the record sets of a zone without calling hooks.
 func (p *Provider) All(zone string) ([]*dns.RecordSet, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,7 +189,7 @@ func (z *zone) sort() {
 	})
 }
 
-// Put makes a record set, in place of one with its key, past the hooks and the checks. It
+// Put stores a record set, and replaces the one with its key, without hooks and checks. It
 // fails if the name is in no zone.
 func (p *Provider) Put(r *dns.RecordSet) error {
 	p.mu.Lock()
@@ -207,7 +202,7 @@ func (p *Provider) Put(r *dns.RecordSet) error {
 	return nil
 }
 
-// Delete deletes the record set with a key, if there is one, past the hooks and checks.
+// Delete deletes the record set with a key, if there is one, without hooks and checks.
 func (p *Provider) Delete(key dns.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -216,7 +211,7 @@ func (p *Provider) Delete(key dns.Key) {
 	}
 }
 
-// Get returns the record set with a key, nil if there is none, past the hooks.
+// Get returns the record set with a key, or nil, without calling hooks.
 func (p *Provider) Get(key dns.Key) *dns.RecordSet {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -228,7 +223,7 @@ func (p *Provider) Get(key dns.Key) *dns.RecordSet {
 	return nil
 }
 
-// bare returns a copy of what a DNS server keeps of a record set.
+// bare returns a copy with only those fields that a DNS server keeps.
 func bare(r *dns.RecordSet) *dns.RecordSet {
 	return &dns.RecordSet{
 		Name: r.Name, Type: r.Type, SetIdentifier: r.SetIdentifier, TTL: r.TTL,

@@ -1,6 +1,6 @@
-// Package log is a provider that has no DNS server: it prints each change as a line, and
-// keeps the records in memory so that nothing is printed twice. It is for watching what
-// Signpost would publish, and for feeding other programs:
+// Package log is a provider without a DNS server: it prints each change as a line, and keeps
+// the records in memory so that nothing is printed twice. It is for watching what Signpost
+// would publish, and as input for other programs:
 //
 //	create www.example.org 300 A 192.0.2.1 192.0.2.2
 //	update www.example.org 300 A 192.0.2.1 192.0.2.2 => 60 A 192.0.2.1

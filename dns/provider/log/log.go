@@ -26,7 +26,7 @@ func Plugin() provider.Plugin {
 
 type config struct{}
 
-// Flags adds none: there is nothing to set.
+// Flags adds no flags.
 func (config) Flags(*pflag.FlagSet) {}
 
 // Open implements [provider.Config].
@@ -36,7 +36,7 @@ func (config) Open(_ context.Context, in provider.Input) (provider.Provider, err
 	return p, nil
 }
 
-// Provider prints changes. It has one zone, without a name, and so every name.
+// Provider prints changes. It has one zone with an empty name, which contains every name.
 type Provider struct {
 	dryRun bool
 
@@ -45,7 +45,7 @@ type Provider struct {
 	sets map[dns.Key]*dns.RecordSet
 }
 
-// New returns a provider that prints to out, one Write for each call of Apply.
+// New returns a provider that prints to out, with one Write for each call of Apply.
 func New(out io.Writer) *Provider {
 	return &Provider{out: out, sets: map[dns.Key]*dns.RecordSet{}}
 }
@@ -67,8 +67,8 @@ func (p *Provider) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, e
 	return list, nil
 }
 
-// Apply implements [provider.Provider]. When the lines can't be written, the changes are as
-// if they had not been made, and are tried again.
+// Apply implements [provider.Provider]. If the lines can't be written, the changes count as
+// not made, and are tried again.
 func (p *Provider) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
 	if p.dryRun {
 		return provider.ErrDryRun
@@ -96,7 +96,7 @@ func (p *Provider) store(c dns.Change) {
 		delete(p.sets, c.Old.Key())
 	}
 	if c.New != nil {
-		// What a DNS server keeps: no labels, no objects.
+		// A DNS server keeps neither labels nor objects.
 		kept := c.New.Clone()
 		kept.Labels, kept.Objects = nil, nil
 		p.sets[c.New.Key()] = kept
@@ -127,13 +127,13 @@ func describe(r *dns.RecordSet) string {
 	return b.String()
 }
 
-// unbroken returns a text that fits on a line. Quotes, which texts have around them, stay.
+// unbroken returns a text that fits on a line. The quotes around texts stay.
 func unbroken(text string) string {
 	quoted := strconv.QuoteToGraphic(text)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 }
 
-// plain returns a text that is one word of a line.
+// plain returns a text that is a single word of a line.
 func plain(text string) string {
 	return strings.ReplaceAll(unbroken(text), " ", `\x20`)
 }

@@ -1,32 +1,21 @@
 package pdns
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
 
-	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-const (
-	// tries is how often a request is sent, with firstPause and then twice as long each time
-	// in between.
-	tries      = 3
-	firstPause = 250 * time.Millisecond
-	// tryTimeout ends a try that the server doesn't answer.
-	tryTimeout = time.Minute
-	// drainSize is how much of an answer is read for nothing, so that its connection can
-	// be used again; saidSize how much of what is said of an error is repeated.
-	drainSize = 1 << 20
-	saidSize  = 1024
-)
+// attempts is how requests are sent. All of them may be sent again.
+var attempts = httpapi.Retry{Tries: 3, FirstPause: 250 * time.Millisecond}
+
+// tryTimeout is how long one try may take.
+const tryTimeout = time.Minute
 
 // api sends requests to one server.
 type api struct {
@@ -36,7 +25,7 @@ type api struct {
 	client *http.Client
 }
 
-// zoneInfo is a zone in the API. Record sets are there when it is asked for alone.
+// zoneInfo is a zone in the API. It has record sets only if this zone was asked for.
 type zoneInfo struct {
 	ID     string  `json:"id"`
 	Name   string  `json:"name"`
@@ -67,8 +56,8 @@ func (a *api) zone(ctx context.Context, id string) (zoneInfo, error) {
 	return zone, a.retry(ctx, http.MethodGet, a.zoneURL(id), nil, &zone)
 }
 
-// patch makes changes in a zone, all or none. The outcome doesn't depend on how often they
-// are made, and so they may be sent again.
+// patch makes changes in a zone, all or none. The result is the same if it is sent several
+// times, so it may be sent again.
 func (a *api) patch(ctx context.Context, id string, sets []rrset) error {
 	body, err := json.Marshal(zonePatch{RRSets: sets})
 	if err != nil {
@@ -83,131 +72,59 @@ type zonePatch struct {
 
 func (a *api) zoneURL(id string) *url.URL { return a.base.JoinPath("zones", url.PathEscape(id)) }
 
-// retry sends a request until there is an answer that counts.
+// retry sends a request, several times if necessary.
 func (a *api) retry(ctx context.Context, method string, target *url.URL, body []byte, answer any) error {
-	pause := firstPause
-	for try := 1; ; try++ {
-		err := a.send(ctx, method, target, body, answer)
-		if err == nil || try == tries || !passing(err) || ctx.Err() != nil {
-			return err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return fmt.Errorf("%w, after %w", ctx.Err(), err)
-		}
-		pause *= 2
-	}
+	return attempts.Do(ctx, func() error { return a.send(ctx, method, target, body, answer) })
 }
 
 func (a *api) send(ctx context.Context, method string, target *url.URL, body []byte, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
+	req, err := httpapi.NewRequest(ctx, method, target, body)
 	if err != nil {
-		return fmt.Errorf("make a request to %s: %w", target.Redacted(), err)
+		return err
 	}
 	req.Header.Set("X-API-Key", a.key)
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := a.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		_, _ = io.CopyN(io.Discard, resp.Body, drainSize)
-		_ = resp.Body.Close()
-	}()
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("%s %s: %w", method, target.Redacted(), newStatusError(resp))
-	}
-	if answer == nil {
+	return httpapi.Do(a.client, req, func(resp *http.Response) error {
+		if resp.StatusCode/100 != 2 {
+			return newStatusError(resp)
+		}
+		if answer == nil {
+			return nil
+		}
+		if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
+			return fmt.Errorf("decode the answer: %w", err)
+		}
 		return nil
-	}
-	if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
-		return fmt.Errorf("%s %s: decode the answer: %w", method, target.Redacted(), err)
-	}
-	return nil
+	})
 }
 
-// statusError is a status that is not that of success.
-type statusError struct {
-	status int
-	said   string
-}
-
+// newStatusError returns the error for an answer, with the message of PowerDNS.
 func newStatusError(resp *http.Response) error {
-	// Without what it says the status has to do.
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, saidSize))
+	e := httpapi.NewStatusError("PowerDNS", resp)
 	var message struct {
 		Error string `json:"error"`
 	}
-	if json.Unmarshal(text, &message) == nil && message.Error != "" {
-		return &statusError{status: resp.StatusCode, said: message.Error}
+	if json.Unmarshal([]byte(e.Said), &message) == nil && message.Error != "" {
+		e.Said = message.Error
 	}
-	return &statusError{status: resp.StatusCode, said: string(text)}
-}
-
-// Error implements error.
-func (e *statusError) Error() string {
-	return fmt.Sprintf("PowerDNS answered with status %d and %q%s", e.status, e.said, e.advice())
-}
-
-func (e *statusError) advice() string {
-	switch e.status {
+	switch e.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return ": look at --pdns-api-key"
-	case http.StatusNotFound:
-		return ": look at --pdns-server and --pdns-server-id, and whether the zone is there"
-	}
-	if e.status/100 == 3 {
-		return ": give the URL where it leads as --pdns-server"
-	}
-	return ""
-}
-
-// Unwrap says what became of changes: nothing, when their transaction was refused.
-func (e *statusError) Unwrap() error {
-	switch e.status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return provider.ErrCredentials
+		e.Advice = "check --pdns-api-key"
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
-		return provider.ErrRejected
+		// These are the answers to a transaction that is refused.
+	default:
+		e.Outcome = nil
 	}
-	return nil
-}
-
-// passing reports whether sending the request again may help.
-func passing(err error) bool {
-	var status *statusError
-	if errors.As(err, &status) {
-		return status.status >= 500 || status.status == http.StatusTooManyRequests
+	switch {
+	case e.Status == http.StatusNotFound:
+		e.Advice = "check --pdns-server and --pdns-server-id, and whether the zone exists"
+	case e.Status/100 == 3:
+		e.Advice = "give the URL of the redirection as --pdns-server"
 	}
-	var certificate *tls.CertificateVerificationError
-	if errors.Is(err, provider.ErrDryRun) || errors.As(err, &certificate) {
-		return false
-	}
-	var transport *url.Error
-	return errors.As(err, &transport)
-}
-
-// stay follows no redirection, because the key would go along.
-func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-// dryRun is a transport that only asks.
-type dryRun struct{ next http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (d dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Method == http.MethodGet {
-		return d.next.RoundTrip(req)
-	}
-	if req.Body != nil {
-		_ = req.Body.Close()
-	}
-	return nil, provider.ErrDryRun
+	return e
 }

@@ -1,19 +1,18 @@
-// Package pdns is the provider for the PowerDNS Authoritative Server, which it speaks to
-// over its HTTP API, version 1 (spec/dns.md §8.7).
+// Package pdns is the provider for the PowerDNS Authoritative Server. It uses the server's
+// HTTP API, version 1 (spec/dns.md §8.7).
 //
-// A zone is read with one request and changed with one: PowerDNS makes all changes of a
-// PATCH in one transaction, so that either all are made or none. In it deletions come
-// first, which is what lets a name change its type: PowerDNS 4.7 takes the record sets
-// in their order and refuses a CNAME beside something that goes away later on (tried with its
-// lmdb and sqlite3 backends). A PATCH says what is to be there in the end, so that sending one
-// again after a failure is safe.
+// A zone is read with one request and changed with one: PowerDNS makes the changes of a PATCH
+// in one transaction. Deletions come first in it, so that a name can change its type: PowerDNS
+// 4.7 processes the record sets in their order, and refuses a CNAME beside a record set that
+// is deleted later on (tried with its lmdb and sqlite3 backends). A PATCH says what the zone
+// should have in the end, so it can safely be sent again after a failure.
 //
-// PowerDNS has a type of its own, ALIAS, for what is to be resolved by the server. A CNAME
-// with the property alias=true, or at the apex of a zone, is stored as one; an ALIAS that is
-// read is a CNAME with that property. Records that are disabled are not seen.
+// PowerDNS has a type of its own, ALIAS, for names that the server resolves. A CNAME with the
+// property alias=true, or at the apex of a zone, is stored as an ALIAS; an ALIAS is read as a
+// CNAME with that property. Disabled records are ignored. In a dry run, a transport refuses
+// every request that could change something.
 //
-// dns/plugins lists the [Plugin]; the publisher calls the provider. In a dry run a transport
-// refuses every request that could change something.
+// Read it in this order: config.go, provider.go, zones.go, api.go, content.go, text.go.
 //
 // # Concurrency
 //

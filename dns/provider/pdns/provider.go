@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// defaultTTL is that of record sets that ask for none, in seconds.
+	// defaultTTL is the TTL of record sets that ask for none, in seconds.
 	defaultTTL = 300
 
 	changeReplace = "REPLACE"
@@ -39,7 +39,7 @@ type powerDNS struct {
 	zoneNames *dns.DomainFilter
 
 	mu sync.Mutex
-	// parts are the zones as they were last; nil before the first time.
+	// parts are the zones at the last listing; nil before the first one.
 	parts *partition
 }
 
@@ -58,7 +58,7 @@ func (p *powerDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet
 	return sets, nil
 }
 
-// recordSet returns what is to be seen of s; nil is nothing.
+// recordSet returns the record set to list for s, or nil if there is none.
 func (s rrset) recordSet() *dns.RecordSet {
 	r := &dns.RecordSet{Name: s.Name, Type: s.Type, TTL: s.TTL}
 	if s.Type == typeAlias {
@@ -98,8 +98,8 @@ func (p *powerDNS) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.
 	return adjusted, nil
 }
 
-// adjust returns r as it would be listed, r itself if that is so already. PowerDNS refuses
-// a record that is there twice.
+// adjust returns r as it will be listed; that is r itself if there is no difference. Duplicate
+// records are dropped, because PowerDNS refuses them.
 func adjust(zone dns.Zone, r *dns.RecordSet) *dns.RecordSet {
 	n := normal(r)
 	targets := dns.UniqueSorted(n.Targets)
@@ -118,7 +118,8 @@ func adjust(zone dns.Zone, r *dns.RecordSet) *dns.RecordSet {
 	return c
 }
 
-// storedType returns the type of a record set at PowerDNS. A CNAME can't be at the apex.
+// storedType returns the type with which PowerDNS stores a record set. There can be no CNAME
+// at the apex.
 func storedType(zone dns.Zone, r *dns.RecordSet) string {
 	if r.Type != dns.TypeCNAME {
 		return r.Type
@@ -156,8 +157,8 @@ func (p *powerDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	return nil
 }
 
-// inOrder returns deletions before replacements. PowerDNS refuses a record set that is
-// mentioned twice, and one that is replaced need not be deleted.
+// inOrder returns deletions before replacements. It drops the deletion of a record set that is
+// also replaced: PowerDNS refuses a record set that occurs twice.
 func inOrder(deletes, replaces []rrset) []rrset {
 	type key struct{ name, recordType string }
 	replaced := make(map[key]bool, len(replaces))
@@ -168,7 +169,7 @@ func inOrder(deletes, replaces []rrset) []rrset {
 	return append(deletes, replaces...)
 }
 
-// rrsets returns what is to go and what is to come for a change.
+// rrsets returns the record sets that a change deletes and replaces.
 func rrsets(zone dns.Zone, c dns.Change) (gone, come []rrset, err error) {
 	if c.Old != nil {
 		oldType := storedType(zone, c.Old)
@@ -185,7 +186,7 @@ func rrsets(zone dns.Zone, c dns.Change) (gone, come []rrset, err error) {
 		ttl = defaultTTL
 	}
 	if ttl > math.MaxInt32 {
-		return nil, nil, fmt.Errorf("%w: a TTL of %d s is too much: it must be at most %d", provider.ErrRejected, ttl, math.MaxInt32)
+		return nil, nil, fmt.Errorf("%w: the TTL of %d s is too large: it must be at most %d", provider.ErrRejected, ttl, math.MaxInt32)
 	}
 	set := rrset{Name: apiName(r), Type: storedType(zone, r), TTL: ttl, ChangeType: changeReplace}
 	for _, t := range r.Targets {
@@ -194,5 +195,5 @@ func rrsets(zone dns.Zone, c dns.Change) (gone, come []rrset, err error) {
 	return gone, append(come, set), nil
 }
 
-// apiName returns the name of a record set as the API has it.
+// apiName returns the name of a record set in the API.
 func apiName(r *dns.RecordSet) string { return dns.Canonical(r.Name) + "." }

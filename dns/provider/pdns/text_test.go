@@ -3,6 +3,8 @@ package pdns
 import (
 	"strings"
 	"testing"
+
+	"github.com/signpostd/signpost/dns"
 )
 
 func TestTexts(t *testing.T) {
@@ -54,13 +56,13 @@ func FuzzText(f *testing.F) {
 		if read := textContent(target); read != content {
 			t.Errorf("%q is written as %q, but %q as %q", text, content, target, read)
 		}
-		parts, ok := unquote(content)
-		if !ok {
-			t.Fatalf("%q is written as %q", text, content)
+		words, err := dns.Words(content)
+		if err != nil {
+			t.Fatalf("%q is written as %q: %v", text, content, err)
 		}
-		for _, p := range parts {
-			if len(p) > segmentSize {
-				t.Errorf("%q is written with a string of %d bytes", text, len(p))
+		for _, w := range words {
+			if !w.Quoted || len(w.Text) > dns.MaxString {
+				t.Errorf("%q is written with %s, want quoted strings of at most %d bytes", text, w.Raw, dns.MaxString)
 			}
 		}
 	})

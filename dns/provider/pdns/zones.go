@@ -8,10 +8,10 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// partition is the zones of the server, divided in those to manage and the others.
+// partition is the zones of the server, divided into those to manage and the others.
 type partition struct {
 	managed []dns.Zone
-	// all finds the zone of a name among both.
+	// all finds the zone of a name among all zones.
 	all    *dns.ZoneFinder
 	admits map[string]bool
 }
@@ -25,18 +25,18 @@ func (p *powerDNS) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return parts.managed, nil
 }
 
-// DomainFilter implements provider.DomainFilterer: names in a zone of the server that is not to
-// be managed can't be had in a zone above it.
+// DomainFilter implements provider.DomainFilterer. A name in a zone of the server that isn't
+// managed can't be had in a managed zone above it.
 func (p *powerDNS) DomainFilter(ctx context.Context) dns.Filter {
 	parts, err := p.known(ctx)
 	if err != nil {
-		// The error is that of Zones. Nothing can be had of zones that are not known.
+		// Zones returns the error. As long as no zone is known, no name passes.
 		return &partition{all: dns.NewZoneFinder(nil)}
 	}
 	return parts
 }
 
-// divide asks the server for its zones.
+// divide lists the zones of the server.
 func (p *powerDNS) divide(ctx context.Context) (*partition, error) {
 	infos, err := p.api.zones(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *powerDNS) divide(ctx context.Context) (*partition, error) {
 	return parts, nil
 }
 
-// known returns the zones as they were last, and asks for them if they never were.
+// known returns the zones at the last listing. It lists them if that has never been done.
 func (p *powerDNS) known(ctx context.Context) (*partition, error) {
 	p.mu.Lock()
 	parts := p.parts
@@ -70,8 +70,8 @@ func (p *powerDNS) known(ctx context.Context) (*partition, error) {
 	return p.divide(ctx)
 }
 
-// admits reports whether a zone is to be managed. The dot at the end of an id may be left
-// out in the filter.
+// admits reports whether a zone is managed. In filters the dot at the end of an ID may be left
+// out.
 func (p *powerDNS) admits(zone dns.Zone) bool {
 	return p.domains.Match(zone.Name) && p.zoneNames.Match(zone.Name) &&
 		(p.zoneIDs.Match(zone.ID) || p.zoneIDs.Match(strings.TrimSuffix(zone.ID, ".")))

@@ -17,11 +17,12 @@ import (
 // maxMessage leaves room for a signature in a message of 65,535 octets.
 const maxMessage = 60_000
 
-// errPending stands for the outcome of a change that hasn't been sent.
+// errPending is the outcome of a change that has not been sent.
 var errPending = errors.New("not sent")
 
-// Apply implements [provider.Provider]. What a server refuses is tried in smaller parts, down
-// to the changes of one name and its ownership records, so that one doesn't stop the rest.
+// Apply implements [provider.Provider]. If a server refuses a message, it is sent again in
+// smaller parts, down to the changes of one name and its ownership records, so that one name
+// doesn't stop the others.
 func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Change) error {
 	z, err := p.find(dnsZone)
 	switch {
@@ -59,15 +60,15 @@ type attempt struct {
 	outcomes []error
 }
 
-// settle notes what became of the changes of a group.
+// settle records the outcome of a group.
 func (a *attempt) settle(g *group, err error) {
 	for _, e := range g.edits {
 		a.outcomes[e.index] = err
 	}
 }
 
-// somewhere sends the updates to the first server that takes them. As long as nothing
-// was changed for sure, the next server is asked. It fails when nobody knows.
+// somewhere sends the updates to the first server that accepts them. It tries the next server
+// as long as it is certain that nothing was changed. It fails when the outcome isn't known.
 func (a *attempt) somewhere(ctx context.Context) error {
 	p := a.provider
 	var unreachable []error
@@ -91,15 +92,15 @@ func (a *attempt) somewhere(ctx context.Context) error {
 	return errors.Join(unreachable...)
 }
 
-// nobodyIsLetIn reports whether everything that was sent was refused because of who asks.
+// nobodyIsLetIn reports whether everything was refused because of the credentials.
 func (a *attempt) nobodyIsLetIn() bool {
 	return !slices.ContainsFunc(a.groups, func(g *group) bool {
 		return !errors.Is(a.outcomes[g.edits[0].index], provider.ErrCredentials)
 	})
 }
 
-// at sends the updates to one server. It fails when the server isn't reached, when nobody
-// knows what was made, and when nobody is let in.
+// at sends the updates to one server. It fails when the server can't be reached, when the
+// outcome isn't known, and when the credentials are refused.
 func (a *attempt) at(ctx context.Context, server string) (reached bool, err error) {
 	s, err := a.provider.dialer.update(ctx, server)
 	if err != nil {
@@ -123,7 +124,7 @@ func (a *attempt) at(ctx context.Context, server string) (reached bool, err erro
 	return true, nil
 }
 
-// batch returns the end of the groups that fit into one message, at least one.
+// batch returns the end of the groups that fit into one message. There is at least one.
 func (a *attempt) batch(first int) int {
 	end, edits, size := first, 0, 0
 	for ; end < len(a.groups); end++ {
@@ -136,10 +137,10 @@ func (a *attempt) batch(first int) int {
 	return end
 }
 
-// send sends groups in one message, or in two halves if the server refuses it. It fails
-// when nobody knows what became of them.
+// send sends groups in one message, or in two halves if the server refuses it. It fails when
+// the outcome isn't known.
 func (a *attempt) send(ctx context.Context, s *session, groups []*group) error {
-	err := s.update(ctx, newMessage(a.zone, groups, a.provider.axfr))
+	err := s.update(ctx, newMessage(a.zone, groups))
 	switch {
 	case err == nil:
 		return a.made(ctx, s, groups)
@@ -167,17 +168,17 @@ func (s *session) update(ctx context.Context, m *mdns.Msg) error {
 	return codeError(reply.Rcode)
 }
 
-// made notes that the server has taken some groups, but for CNAMEs that it ignored.
+// made records that the server has made some groups, except for CNAMEs that it ignored.
 func (a *attempt) made(ctx context.Context, s *session, groups []*group) error {
 	for _, g := range groups {
 		a.settle(g, nil)
 		for _, e := range g.aliases() {
 			there, err := s.hasAlias(ctx, e.new[0].(*mdns.CNAME))
 			if err != nil {
-				return unsure("see what became of "+e.name, err)
+				return unsure("query "+e.name+" after the update", err)
 			}
 			if !there {
-				a.outcomes[e.index] = fmt.Errorf("%w: the server ignored the CNAME %s: something else is under this name", provider.ErrRejected, e.name)
+				a.outcomes[e.index] = fmt.Errorf("%w: the server ignored the CNAME %s, because the name has other records", provider.ErrRejected, e.name)
 			}
 		}
 	}
@@ -192,8 +193,8 @@ func unsure(operation string, err error) error {
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// hasAlias asks for a CNAME that was just made. A server that doesn't answer questions
-// is believed.
+// hasAlias queries a CNAME that was just created. If the server doesn't answer the query, the
+// CNAME counts as created.
 func (s *session) hasAlias(ctx context.Context, want *mdns.CNAME) (bool, error) {
 	query := new(mdns.Msg)
 	query.SetQuestion(want.Hdr.Name, mdns.TypeCNAME)
@@ -208,7 +209,7 @@ func (s *session) hasAlias(ctx context.Context, want *mdns.CNAME) (bool, error) 
 	}), nil
 }
 
-// result returns what Apply returns when it is known for each change what became of it.
+// result returns the error of Apply when the outcome of each change is known.
 func (a *attempt) result() error {
 	made, letIn := 0, false
 	for _, err := range a.outcomes {
@@ -226,8 +227,8 @@ func (a *attempt) result() error {
 	errs := slices.Clone(a.outcomes)
 	for i, err := range errs {
 		if made > 0 && errors.Is(err, provider.ErrCredentials) {
-			// Others were let in, so that it is about what was asked for.
-			errs[i] = fmt.Errorf("%w: not with this key: %s", provider.ErrRejected, err)
+			// Other changes were accepted, so the credentials are valid.
+			errs[i] = fmt.Errorf("%w: this key is not allowed to make it: %s", provider.ErrRejected, err)
 		}
 	}
 	return &provider.ApplyError{Errs: errs}

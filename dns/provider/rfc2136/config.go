@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,27 +32,29 @@ func Plugin() provider.Plugin {
 
 // Config is the settings of the provider.
 type Config struct {
-	// Hosts are the names or addresses of the servers, Port theirs; zero is the usual one.
+	// Hosts are the names or addresses of the servers. Port is their port; zero is the usual
+	// one.
 	Hosts []string
 	Port  int
-	// Zones are the names of the zones; the root if there are none.
+	// Zones are the names of the zones; an empty list stands for the root.
 	Zones []string
 	// Insecure is true to send without signatures.
 	Insecure bool
-	// TSIGKeyName, TSIGSecret (base64) and TSIGAlgorithm are the key to sign with.
+	// TSIGKeyName, TSIGSecret (in base64) and TSIGAlgorithm are the key to sign with.
 	TSIGKeyName, TSIGSecret, TSIGAlgorithm string
-	// AXFR is true to list zones; otherwise they seem to be empty.
+	// AXFR is true to list zones by transfer. Otherwise they seem to be empty.
 	AXFR bool
-	// MinTTL is the least TTL of record sets.
+	// MinTTL is the lowest TTL of record sets.
 	MinTTL time.Duration
-	// GSSTSIG is true to sign with Kerberos, as the user of a realm.
+	// GSSTSIG is true to sign with Kerberos, as a user of a realm.
 	GSSTSIG                                           bool
 	KerberosRealm, KerberosUsername, KerberosPassword string
-	// BatchChangeSize is the most changes for one message.
+	// BatchChangeSize is the most changes in one message.
 	BatchChangeSize int
-	// UseTLS is true for DNS over TLS (RFC 7858); SkipTLSVerify takes any certificate.
+	// UseTLS is true for DNS over TLS (RFC 7858). SkipTLSVerify is true to accept any
+	// certificate.
 	UseTLS, SkipTLSVerify bool
-	// Strategy is disabled, random, or round-robin: which server is asked first.
+	// Strategy says which server is used first: disabled, random, or round-robin.
 	Strategy string
 }
 
@@ -72,8 +72,8 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.AXFR, "rfc2136-tsig-axfr", c.AXFR, "The same as --rfc2136-axfr")
 	// The flag was just added, so that it can't be unknown.
 	_ = flags.MarkDeprecated("rfc2136-tsig-axfr", "use --rfc2136-axfr")
-	flags.DurationVar(&c.MinTTL, "rfc2136-min-ttl", c.MinTTL, "The least TTL of record sets; lower ones are raised to it")
-	flags.BoolVar(&c.GSSTSIG, "rfc2136-gss-tsig", c.GSSTSIG, "Sign updates with Kerberos (GSS-TSIG), and transfers that are refused without")
+	flags.DurationVar(&c.MinTTL, "rfc2136-min-ttl", c.MinTTL, "The lowest TTL of record sets; lower ones are raised to it")
+	flags.BoolVar(&c.GSSTSIG, "rfc2136-gss-tsig", c.GSSTSIG, "Sign updates with Kerberos (GSS-TSIG), and also transfers if the server requires it")
 	flags.StringVar(&c.KerberosRealm, "rfc2136-kerberos-realm", c.KerberosRealm, "The Kerberos realm of the user")
 	flags.StringVar(&c.KerberosUsername, "rfc2136-kerberos-username", c.KerberosUsername, "The Kerberos user")
 	flags.StringVar(&c.KerberosPassword, "rfc2136-kerberos-password", c.KerberosPassword, "The password of the Kerberos user")
@@ -81,7 +81,7 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.IntVar(&c.BatchChangeSize, "rfc2136-batch-change-size", c.BatchChangeSize, "The most changes to send in one message")
 	flags.BoolVar(&c.UseTLS, "rfc2136-use-tls", c.UseTLS, "Send over TLS")
 	flags.BoolVar(&c.SkipTLSVerify, "rfc2136-skip-tls-verify", c.SkipTLSVerify, "Accept any certificate of the DNS servers")
-	flags.StringVar(&c.Strategy, "rfc2136-load-balancing-strategy", c.Strategy, "Which server is asked first: disabled (in the given order), random, or round-robin")
+	flags.StringVar(&c.Strategy, "rfc2136-load-balancing-strategy", c.Strategy, "Which server is used first: disabled (the first one given), random, or round-robin")
 }
 
 // hmacs are the algorithms for TSIG keys.
@@ -151,7 +151,7 @@ func (c *Config) checkSigning() error {
 	case c.GSSTSIG && c.UseTLS:
 		return errors.New("--rfc2136-use-tls and --rfc2136-gss-tsig exclude each other: Kerberos keys are negotiated without TLS")
 	case c.GSSTSIG && (c.KerberosRealm == "" || c.KerberosUsername == "" || c.KerberosPassword == ""):
-		return errors.New("--rfc2136-gss-tsig needs --rfc2136-kerberos-realm, -username and -password")
+		return errors.New("--rfc2136-gss-tsig: give --rfc2136-kerberos-realm, --rfc2136-kerberos-username and --rfc2136-kerberos-password too")
 	case c.GSSTSIG || c.Insecure:
 		return nil
 	case c.algorithm() == "":
@@ -161,7 +161,7 @@ func (c *Config) checkSigning() error {
 	if _, err := domainName(c.TSIGKeyName); err != nil || c.TSIGKeyName == "" {
 		return fmt.Errorf("--rfc2136-tsig-keyname is %q, must be the name of a key", c.TSIGKeyName)
 	}
-	// The error of the decoder says where the fault is, which is nothing to show.
+	// The error of the decoder would show a part of the secret.
 	if secret, err := base64.StdEncoding.DecodeString(c.TSIGSecret); err != nil || len(secret) == 0 {
 		return errors.New("--rfc2136-tsig-secret must be in base64")
 	}
@@ -188,29 +188,15 @@ func (c *Config) addresses() []string {
 	return addresses
 }
 
-// tlsConfig returns what RFC 7858 and RFC 9103 ask for, without the name of a server; nil
-// without TLS.
+// tlsConfig returns a configuration according to RFC 7858 and RFC 9103, without the name of a
+// server. It is nil without TLS.
 func (c *Config) tlsConfig(files provider.TLSFiles) (*tls.Config, error) {
 	if !c.UseTLS {
 		return nil, nil
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{"dot"}, InsecureSkipVerify: c.SkipTLSVerify}
-	if files.CA != "" {
-		pem, err := os.ReadFile(files.CA)
-		if err != nil {
-			return nil, fmt.Errorf("--tls-ca: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--tls-ca: there is no certificate in %s", files.CA)
-		}
-	}
-	if files.Cert != "" || files.Key != "" {
-		pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
-		if err != nil {
-			return nil, fmt.Errorf("--tls-client-cert and --tls-client-cert-key: %w", err)
-		}
-		config.Certificates = []tls.Certificate{pair}
+	if err := files.AddTo(config); err != nil {
+		return nil, err
 	}
 	return config, nil
 }
@@ -228,16 +214,9 @@ func (c *Config) zones(in provider.Input) (map[string]*zone, error) {
 			return nil, fmt.Errorf("--rfc2136-zone: %w", err)
 		}
 		canonical := strings.TrimSuffix(full, ".")
-		if endsWithAny(canonical, in.ZoneIDs) && endsWithAny(canonical, in.ZoneNames) {
+		if dns.ZoneNameEndsWith(canonical, in.ZoneIDs) && dns.ZoneNameEndsWith(canonical, in.ZoneNames) {
 			zones[canonical] = &zone{Zone: dns.Zone{ID: canonical, Name: canonical}, full: full}
 		}
 	}
 	return zones, nil
-}
-
-// endsWithAny reports whether a name has one of the endings, or there are none.
-func endsWithAny(name string, endings []string) bool {
-	return len(endings) == 0 || slices.ContainsFunc(endings, func(ending string) bool {
-		return strings.HasSuffix(name, dns.Canonical(ending))
-	})
 }

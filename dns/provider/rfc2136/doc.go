@@ -1,23 +1,26 @@
-// Package rfc2136 is the provider for DNS servers that take dynamic updates (RFC 2136):
-// BIND, Knot, PowerDNS, Windows and others. It lists zones by transfer (RFC 5936) and
-// signs what it sends (TSIG, RFC 8945, or GSS-TSIG, RFC 3645); spec/dns.md §8.6.
+// Package rfc2136 is the provider for DNS servers that accept dynamic updates (RFC 2136):
+// BIND, Knot, PowerDNS, Windows and others (spec/dns.md §8.6). It lists zones by transfer (RFC
+// 5936) and signs what it sends (TSIG, RFC 8945, or GSS-TSIG, RFC 3645).
 //
-// All changes of a name, and those of its ownership record, go out in one message, which
-// a server makes as a whole or not at all. A message says what it relies on: that a
-// record set to be made isn't there, that one to be replaced or deleted is as it was
-// listed, that a name which is to have a CNAME has nothing else. So neither a change
-// by somebody else since the listing nor the silent ignoring of RFC 2136 3.4.2.2 can do
-// damage; what prerequisites can't say, because no list of types is complete, is asked
-// for afterwards. A server refuses a whole message without saying why, so a message that
-// was refused is halved until the names are known that are to blame.
+// All changes of a name and of its ownership record are in one message, which a server makes
+// as a whole or not at all. The prerequisites of a message say what it relies on: a record set
+// to create doesn't exist, one to replace or delete is as it was listed, and a name that gets
+// a CNAME has nothing else. So neither a change by somebody else since the listing nor the
+// silent ignoring of RFC 2136 3.4.2.2 can do damage. What prerequisites can't express is
+// queried afterwards. A server refuses a whole message without naming the cause, so a refused
+// message is halved until the cause is found.
 //
-// A transfer is skipped when the server says that the zone has the serial number of the
-// last one, which came from the same server, and nothing was sent in between. Serials
-// move with each update (RFC 2136 3.6); against zones that were loaded again by
-// hand without a new one, a transfer happens every ten minutes anyway.
+// A zone isn't transferred again if its serial number is that of the last transfer from the
+// same server, and no update was sent in between. Every update changes the serial number (RFC
+// 2136 3.6). In case a zone was loaded again with the same one, there is a transfer every ten
+// minutes anyway.
+//
+// Read it in this order: config.go, provider.go, zone.go, records.go, apply.go, update.go,
+// rr.go, text.go, name.go; errors.go, servers.go, session.go and kerberos.go for messages;
+// files.go lists zones from files.
 //
 // # Concurrency
 //
-// The methods of [Provider] may be called from any goroutine; each call opens a
-// connection of its own.
+// The methods of [Provider] may be called from any goroutine. Each call opens a connection of
+// its own.
 package rfc2136

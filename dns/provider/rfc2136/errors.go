@@ -10,12 +10,12 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// errRefused is a refusal that may be about a name, or about everything.
+// errRefused is a refusal that may concern one name, or everything.
 var errRefused = fmt.Errorf("%w: the server refuses it", provider.ErrCredentials)
 
-// codeError returns what a response code means for changes (RFC 2136 3.8): with those that are
-// about the message, or about who sent it, nothing was changed. With any other, SERVFAIL
-// above all, nobody knows.
+// codeError returns what a response code says about changes (RFC 2136 3.8). With codes that
+// concern the message or its sender, nothing was changed. With any other one, such as
+// SERVFAIL, the outcome isn't known.
 func codeError(code int) error {
 	name := mdns.RcodeToString[code]
 	switch code {
@@ -35,9 +35,9 @@ func codeError(code int) error {
 	return fmt.Errorf("the server failed (%s)", name)
 }
 
-// refused returns what the error in a signature means (RFC 8945 5.2).
+// refused returns the error for the error code in a signature (RFC 8945 5.2).
 func (s *signer) refused(code uint16) error {
-	keyFlags, secretFlags := "check --rfc2136-tsig-keyname and -secret-alg", "check --rfc2136-tsig-secret and -secret-alg"
+	keyFlags, secretFlags := "check --rfc2136-tsig-keyname and --rfc2136-tsig-secret-alg", "check --rfc2136-tsig-secret and --rfc2136-tsig-secret-alg"
 	if s.algorithm == tsig.GSS {
 		keyFlags = "it was negotiated with Kerberos, and has expired or the server was restarted"
 		secretFlags = "it was made with Kerberos"
@@ -53,7 +53,7 @@ func (s *signer) refused(code uint16) error {
 	return codeError(mdns.RcodeNotAuth)
 }
 
-// certain reports whether nothing was changed when err is the answer to an update.
+// certain reports whether an error, as the answer to an update, says that nothing was changed.
 func certain(err error) bool {
 	return errors.Is(err, provider.ErrRejected) || errors.Is(err, provider.ErrCredentials) || errors.Is(err, provider.ErrStale)
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// Files has zones as master files have them (RFC 1035 5), such as zone transfers that were
-// stored. It lists them as [Provider] would, and changes nothing.
+// Files has the zones of master files (RFC 1035 5), such as stored zone transfers. It lists
+// them as [Provider] would, and refuses changes.
 type Files struct {
 	sets map[string][]*dns.RecordSet // by the canonical name of the zone
 }
@@ -29,9 +29,9 @@ var (
 	_ provider.Adjuster = (*Files)(nil)
 )
 
-// OpenFiles reads master files, one for each zone. The zone is named by the SOA record, or
-// else by the first $ORIGIN, or else by the name of the file: example.org, example.org.zone
-// or db.example.org. Types that Provider doesn't list are left out.
+// OpenFiles reads master files, one for each zone. The name of the zone is that of the SOA
+// record, or else of the first $ORIGIN, or else comes from the name of the file: example.org,
+// example.org.zone or db.example.org. Types that Provider doesn't list are ignored.
 func OpenFiles(paths []string) (*Files, error) {
 	zones := Provider{zones: map[string]*zone{}}
 	read := map[*zone][]mdns.RR{}
@@ -74,7 +74,7 @@ func readFile(path string) (name string, rrs []mdns.RR, err error) {
 		return "", nil, fmt.Errorf("%q is not a domain name: name the zone with $ORIGIN", name)
 	}
 	p := mdns.NewZoneParser(strings.NewReader(string(text)), name, filepath.Base(path))
-	// Only what is relative to a TTL that nobody gave would need another.
+	// This only matters for a TTL that is relative to one that is missing.
 	p.SetDefaultTTL(3600)
 	apex := ""
 	for rr, ok := p.Next(); ok; rr, ok = p.Next() {
@@ -83,7 +83,7 @@ func readFile(path string) (name string, rrs []mdns.RR, err error) {
 			continue
 		}
 		if apex != "" && !strings.EqualFold(apex, rr.Header().Name) {
-			return "", nil, fmt.Errorf("it has SOA records of %s and of %s: a file has one zone", apex, rr.Header().Name)
+			return "", nil, fmt.Errorf("it has SOA records of %s and of %s: use one file for each zone", apex, rr.Header().Name)
 		}
 		apex = rr.Header().Name
 	}
@@ -99,7 +99,7 @@ func readFile(path string) (name string, rrs []mdns.RR, err error) {
 	return name, rrs, nil
 }
 
-// firstOrigin returns the name of the first $ORIGIN, empty if there is none.
+// firstOrigin returns the name of the first $ORIGIN, or "".
 func firstOrigin(text io.Reader) string {
 	lines := bufio.NewScanner(text)
 	for lines.Scan() {
@@ -119,11 +119,11 @@ func zoneOfFile(path string) string {
 	return strings.TrimPrefix(name, "db.")
 }
 
-// Keep leaves the zones whose names have one of the endings, if there are any: those of
-// --zone-name-filter and --zone-id-filter.
+// Keep removes the zones whose names have none of the suffixes of --zone-name-filter or
+// --zone-id-filter, if there are any.
 func (f *Files) Keep(endings []string) {
 	for name := range f.sets {
-		if !endsWithAny(name, endings) {
+		if !dns.ZoneNameEndsWith(name, endings) {
 			delete(f.sets, name)
 		}
 	}
@@ -143,7 +143,7 @@ func (f *Files) Zones(context.Context) ([]dns.Zone, error) {
 func (f *Files) Records(_ context.Context, z dns.Zone) ([]*dns.RecordSet, error) {
 	sets, ok := f.sets[z.Name]
 	if !ok {
-		return nil, fmt.Errorf("list zone %s: there is no file of it", z.Name)
+		return nil, fmt.Errorf("list zone %s: there is no file for it", z.Name)
 	}
 	list := make([]*dns.RecordSet, len(sets))
 	for i, r := range sets {
@@ -152,12 +152,13 @@ func (f *Files) Records(_ context.Context, z dns.Zone) ([]*dns.RecordSet, error)
 	return list, nil
 }
 
-// Adjust implements [provider.Adjuster], as [Provider.Adjust] without a minimal TTL does.
+// Adjust implements [provider.Adjuster]. It does what [Provider.Adjust] does without a minimum
+// TTL.
 func (f *Files) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
 	return (&Provider{}).Adjust(ctx, wanted)
 }
 
-// Apply implements [provider.Provider]: it refuses, with an error that wraps [provider.ErrDryRun].
+// Apply implements [provider.Provider]. It always fails with [provider.ErrDryRun].
 func (f *Files) Apply(_ context.Context, z dns.Zone, _ []dns.Change) error {
 	return fmt.Errorf("change zone %s: %w", z.Name, errors.Join(provider.ErrDryRun, provider.ErrRejected))
 }

@@ -116,7 +116,7 @@ func TestBadFiles(t *testing.T) {
 		"192.0.2.256":                          {"example.org": "x 60 A 192.0.2.256\n"},
 		"another file has the zone":            {"example.org": "", "db.example.org": ""},
 		"is not in the zone example.org.":      {"example.org": "x.example.com. 60 A 192.0.2.1\n"},
-		"a file has one zone":                  {"x": "$TTL 60\nexample.org." + soa + "example.com." + soa},
+		"use one file for each zone":           {"x": "$TTL 60\nexample.org." + soa + "example.com." + soa},
 		"is not a domain name: name the zone ": {"a..b": "x 60 A 192.0.2.1\n"},
 	} {
 		paths := writeZones(t, files)

@@ -20,7 +20,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// kerberos is who signs with GSS-TSIG (RFC 3645).
+// kerberos is the user who signs with GSS-TSIG (RFC 3645).
 type kerberos struct {
 	realm, username, password string
 }
@@ -28,14 +28,16 @@ type kerberos struct {
 const (
 	// tkeyModeGSS is the mode of a negotiation by GSS-API (RFC 2930 2.5).
 	tkeyModeGSS = 3
-	// keyLifetime is what is asked for; a server limits it to that of the ticket.
+	// keyLifetime is the requested lifetime of a key. A server limits it to that of the
+	// ticket.
 	keyLifetime = time.Hour
-	// contextFlags are those of RFC 3645 3.1.1, but for the order of messages, which TCP sees to.
+	// contextFlags are those of RFC 3645 3.1.1, except the one for the order of messages,
+	// which TCP guarantees.
 	contextFlags = gssflags.ContextFlagMutual | gssflags.ContextFlagReplay | gssflags.ContextFlagInteg
 )
 
-// negotiate agrees with the server of a session on a key that signs everything from then on.
-// It does so on the connection of the session: another one may lead to another server of the
+// negotiate agrees with the server of a session on a key, which signs everything from then on.
+// It uses the connection of the session: another connection may lead to another server of the
 // same name, which doesn't know the key.
 func (k *kerberos) negotiate(ctx context.Context, s *session, address string) error {
 	host, _, err := net.SplitHostPort(address)
@@ -60,8 +62,8 @@ func (k *kerberos) negotiate(ctx context.Context, s *session, address string) er
 	return nil
 }
 
-// begin logs in, and returns a security context and the token that a service is to be given.
-// The library doesn't know contexts: what it gets after the end of ctx is thrown away.
+// begin logs in, and returns a security context and a token for a service. The library has no
+// contexts, so what it returns after the end of ctx is dropped.
 func (k *kerberos) begin(ctx context.Context, service string) (*gssapi.Initiator, []byte, error) {
 	type outcome struct {
 		initiator *gssapi.Initiator
@@ -95,28 +97,28 @@ func (k *kerberos) login(service string) (*gssapi.Initiator, []byte, error) {
 	}
 	token, _, err := initiator.Initiate(service, contextFlags, nil)
 	if err != nil {
-		// Otherwise the library renewed the login for ever.
+		// Without Close the library would renew the login for ever.
 		return nil, nil, errors.Join(ticketError(err), initiator.Close())
 	}
 	return initiator, token, nil
 }
 
-// aboutUser are the errors of a KDC that are about who logs in (RFC 4120 7.5.9).
+// aboutUser are the error codes of a KDC that concern the user (RFC 4120 7.5.9).
 var aboutUser = []int32{
 	errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN, errorcode.KDC_ERR_PREAUTH_FAILED, errorcode.KDC_ERR_CLIENT_REVOKED,
 	errorcode.KDC_ERR_NAME_EXP, errorcode.KDC_ERR_KEY_EXPIRED, errorcode.KDC_ERR_CLIENT_NOTYET,
 }
 
-// ticketError says what can be done about an error of the library, which has the answers of a
-// KDC only as text.
+// ticketError adds advice to an error of the library, which has the answer of the KDC only as
+// text.
 func ticketError(err error) error {
 	text := err.Error()
 	says := func(code int32) bool { return strings.Contains(text, errorcode.Lookup(code)) }
 	switch {
 	case slices.ContainsFunc(aboutUser, says) || strings.Contains(text, "client password/keytab incorrect"):
-		return fmt.Errorf("%w: check --rfc2136-kerberos-username, -password and -realm: %w", provider.ErrCredentials, err)
+		return fmt.Errorf("%w: check --rfc2136-kerberos-username, --rfc2136-kerberos-password and --rfc2136-kerberos-realm: %w", provider.ErrCredentials, err)
 	case says(errorcode.KDC_ERR_S_PRINCIPAL_UNKNOWN):
-		return fmt.Errorf("the realm has no such service: --rfc2136-host must be the name that the server has in Kerberos: %w", err)
+		return fmt.Errorf("the realm has no such service: give the name that the server has in Kerberos as --rfc2136-host: %w", err)
 	}
 	return err
 }
@@ -144,13 +146,13 @@ func (s *session) exchangeTokens(ctx context.Context, name string, token []byte)
 func answeredToken(reply *mdns.Msg, name string) ([]byte, error) {
 	i := slices.IndexFunc(reply.Answer, func(rr mdns.RR) bool { return rr.Header().Rrtype == mdns.TypeTKEY })
 	if reply.Rcode != mdns.RcodeSuccess || i < 0 {
-		return nil, fmt.Errorf("the server doesn't negotiate keys (%s): it has to be given a keytab, in BIND with tkey-gssapi-keytab",
+		return nil, fmt.Errorf("the server doesn't negotiate keys (%s): give it a keytab, in BIND with tkey-gssapi-keytab",
 			mdns.RcodeToString[reply.Rcode])
 	}
 	tkey, ok := reply.Answer[i].(*mdns.TKEY)
 	switch {
 	case !ok || !strings.EqualFold(tkey.Hdr.Name, name) || tkey.Error == mdns.RcodeSuccess && tkey.Key == "":
-		return nil, errors.New("the server answers with another key")
+		return nil, errors.New("the server answered with another key")
 	case tkey.Error != mdns.RcodeSuccess:
 		return nil, fmt.Errorf("%w: the server doesn't accept the ticket (%s): its keytab may be out of date, or its clock differs",
 			provider.ErrCredentials, mdns.RcodeToString[int(tkey.Error)])
@@ -162,7 +164,7 @@ func answeredToken(reply *mdns.Msg, name string) ([]byte, error) {
 	return token, nil
 }
 
-// gssSigner signs with a security context. A session uses it for one message after the other.
+// gssSigner signs with a security context. A session uses it for one message at a time.
 type gssSigner struct{ context *gssapi.Initiator }
 
 // Generate implements [mdns.TsigProvider].

@@ -6,20 +6,17 @@ import (
 	"strings"
 
 	mdns "github.com/miekg/dns"
-	"golang.org/x/net/idna"
+
+	"github.com/signpostd/signpost/dns"
 )
 
-// lookup turns labels with other than ASCII characters into what is looked up for
-// them (spec/dns.md §1.10).
-var lookup = idna.New(idna.MapForLookup(), idna.Transitional(true), idna.StrictDomainName(false))
-
-// domainName returns a name as miekg/dns has it after it came over the wire: in ASCII,
-// with what is special escaped, and with a dot at its end.
+// domainName returns a name as miekg/dns returns it after it came over the network: in ASCII,
+// with special characters escaped, and with a dot at its end.
 func domainName(name string) (string, error) {
 	ascii := name
 	if strings.ContainsFunc(name, func(r rune) bool { return r > 0x7e }) {
 		var err error
-		if ascii, err = lookup.ToASCII(name); err != nil {
+		if ascii, err = dns.ToASCII(name); err != nil {
 			return "", fmt.Errorf("%q is not a domain name: %w", name, err)
 		}
 	}
@@ -54,7 +51,7 @@ func ownerName(name string) (string, error) {
 	return strings.ToLower(full), err
 }
 
-// targetName returns a name that is a target as a domain name.
+// targetName returns a target that is a name as a domain name.
 func targetName(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("the name is empty")
@@ -62,7 +59,7 @@ func targetName(name string) (string, error) {
 	return domainName(name)
 }
 
-// withoutDot returns a domain name in the form that targets have; the root stays a dot.
+// withoutDot removes the dot at the end of a domain name. The root stays a dot.
 func withoutDot(full string) string {
 	if full == "." {
 		return full

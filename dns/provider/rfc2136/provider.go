@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -15,10 +14,10 @@ import (
 
 // Provider reads and writes zones of DNS servers.
 type Provider struct {
-	// zones are by canonical name.
+	// zones are the zones by canonical name.
 	zones   map[string]*zone
 	servers *servers
-	// listing and updating are the turns of the two kinds of requests.
+	// listing and updating are the positions of both kinds of requests in the list of servers.
 	listing, updating turn
 	dialer            dialer
 	axfr              bool
@@ -33,7 +32,7 @@ var (
 	_ provider.Batcher  = (*Provider)(nil)
 )
 
-// Zones implements [provider.Provider]: the zones are those of the settings.
+// Zones implements [provider.Provider]. It returns the zones of the settings.
 func (p *Provider) Zones(context.Context) ([]dns.Zone, error) {
 	zones := make([]dns.Zone, 0, len(p.zones))
 	for _, z := range p.zones {
@@ -43,8 +42,8 @@ func (p *Provider) Zones(context.Context) ([]dns.Zone, error) {
 	return zones, nil
 }
 
-// Adjust implements [provider.Adjuster]: names and targets get the form that DNS servers
-// return, TTLs are at least the minimum, and what DNS has no place for is dropped.
+// Adjust implements [provider.Adjuster]. Names and targets get the form in which DNS servers
+// return them, TTLs are raised to the minimum, and fields that DNS doesn't have are removed.
 func (p *Provider) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
 	list := make([]*dns.RecordSet, len(wanted))
 	for i, r := range wanted {
@@ -64,12 +63,8 @@ func (p *Provider) find(z dns.Zone) (*zone, error) {
 	return found, nil
 }
 
-// closest returns the zone that a name is in, the one with the longest name; nil for none.
+// closest returns the zone that contains a name, or nil.
 func (p *Provider) closest(name string) *zone {
-	for at := dns.Canonical(name); ; {
-		if z := p.zones[at]; z != nil || at == "" {
-			return z
-		}
-		_, at, _ = strings.Cut(at, ".")
-	}
+	z, _ := dns.ClosestZone(p.zones, name)
+	return z
 }

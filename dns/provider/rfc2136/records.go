@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Records implements [provider.Provider]. Without --rfc2136-axfr zones seem to be empty. With
-// it, the first server that has the zone complete is believed.
+// Records implements [provider.Provider]. Without --rfc2136-axfr, zones seem to be empty. With
+// it, the first server that returns a complete zone is used.
 func (p *Provider) Records(ctx context.Context, dnsZone dns.Zone) ([]*dns.RecordSet, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("list zone %s: %w", dnsZone.Name, err)
@@ -59,8 +59,8 @@ func (p *Provider) recordsFrom(ctx context.Context, server string, z *zone) ([]*
 	return fresh.sets, nil
 }
 
-// transfer is that of a session. With Kerberos it is signed only when a server refuses it
-// otherwise: many go by addresses.
+// transfer transfers a zone in a session. With Kerberos it is signed only if the server
+// refuses it otherwise: many servers allow transfers by address.
 func (p *Provider) transfer(ctx context.Context, s *session, server string, z *zone, add func(mdns.RR) error) (serial uint32, err error) {
 	serial, err = s.transfer(ctx, z.full, add)
 	if p.dialer.kerberos == nil || !errors.Is(err, errRefused) {
@@ -72,8 +72,8 @@ func (p *Provider) transfer(ctx context.Context, s *session, server string, z *z
 	return s.transfer(ctx, z.full, add)
 }
 
-// serial returns the serial number of a zone. It is zero, which is nobody's (RFC 1982
-// leaves it out of use), when the server doesn't say: then a transfer says more.
+// serial returns the serial number of a zone. It returns zero, which is no serial number (RFC
+// 1982), if the server doesn't say; then a transfer shows more.
 func (s *session) serial(ctx context.Context, zone string) uint32 {
 	query := new(mdns.Msg)
 	query.SetQuestion(zone, mdns.TypeSOA)
@@ -89,8 +89,8 @@ func (s *session) serial(ctx context.Context, zone string) uint32 {
 	return soa.Serial
 }
 
-// transfer calls add for each record of a zone but the SOA at its begin and end, and returns
-// the serial number. After an error what was added is only a part.
+// transfer calls add for each record of a zone, except the SOA at its beginning and end, and
+// returns the serial number. After an error, only a part of the records was added.
 func (s *session) transfer(ctx context.Context, zone string, add func(mdns.RR) error) (serial uint32, err error) {
 	query := new(mdns.Msg)
 	query.SetAxfr(zone)
@@ -105,7 +105,7 @@ func (s *session) transfer(ctx context.Context, zone string, add func(mdns.RR) e
 			return 0, fmt.Errorf("transfer: %w", err)
 		}
 		if err := codeError(reply.Rcode); err != nil {
-			return 0, fmt.Errorf("transfer: %w; the server has to allow transfers to this key or address", err)
+			return 0, fmt.Errorf("transfer: %w: allow transfers for this key or address at the server", err)
 		}
 		if err := t.take(reply); err != nil {
 			return 0, fmt.Errorf("transfer: %w", err)
@@ -114,7 +114,7 @@ func (s *session) transfer(ctx context.Context, zone string, add func(mdns.RR) e
 	return t.first.Serial, nil
 }
 
-// transfer is a zone transfer on its way.
+// transfer is the state of a zone transfer.
 type transfer struct {
 	zone     string
 	add      func(mdns.RR) error
@@ -122,7 +122,7 @@ type transfer struct {
 	complete bool
 }
 
-// take goes through one message (RFC 5936 2.2).
+// take processes one message (RFC 5936 2.2).
 func (t *transfer) take(reply *mdns.Msg) error {
 	if len(reply.Answer) == 0 {
 		return errors.New("a message without records")
@@ -131,13 +131,13 @@ func (t *transfer) take(reply *mdns.Msg) error {
 		soa, isSOA := rr.(*mdns.SOA)
 		switch {
 		case t.complete:
-			return errors.New("there is something behind the SOA at the end")
+			return errors.New("something follows the SOA at the end")
 		case t.first == nil && (!isSOA || !strings.EqualFold(soa.Hdr.Name, t.zone)):
 			return fmt.Errorf("it begins with %s instead of the SOA of %s", rr.Header().Name, t.zone)
 		case t.first == nil:
 			t.first = soa
 		case isSOA && soa.Serial != t.first.Serial:
-			return fmt.Errorf("the serial number changed from %d to %d in its midst", t.first.Serial, soa.Serial)
+			return fmt.Errorf("the serial number changed from %d to %d during the transfer", t.first.Serial, soa.Serial)
 		case isSOA:
 			t.complete = true
 		default:
@@ -149,7 +149,7 @@ func (t *transfer) take(reply *mdns.Msg) error {
 	return nil
 }
 
-// collector makes record sets of records.
+// collector makes record sets from records.
 type collector struct {
 	zone    *zone
 	closest func(name string) *zone
@@ -157,7 +157,7 @@ type collector struct {
 	sets    []*dns.RecordSet
 }
 
-// add adds a record, if its type is supported and its name isn't in a zone of its own.
+// add adds a record, if its type is supported and its name isn't in another zone.
 func (c *collector) add(rr mdns.RR) error {
 	h := rr.Header()
 	name := mdns.TypeToString[h.Rrtype]

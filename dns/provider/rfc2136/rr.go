@@ -16,7 +16,7 @@ import (
 // maxTTL is the greatest TTL (RFC 2181 8).
 const maxTTL = 1<<31 - 1
 
-// rrTypes are the types of record sets that are listed and can be made.
+// rrTypes are the types of record sets that are listed and can be created.
 var rrTypes = map[string]uint16{
 	dns.TypeA: mdns.TypeA, dns.TypeAAAA: mdns.TypeAAAA, dns.TypeCNAME: mdns.TypeCNAME, dns.TypeDNAME: mdns.TypeDNAME,
 	dns.TypeNS: mdns.TypeNS, dns.TypePTR: mdns.TypePTR, dns.TypeMX: mdns.TypeMX, dns.TypeSRV: mdns.TypeSRV,
@@ -62,7 +62,7 @@ func addressRR(h mdns.RR_Header, target string) (mdns.RR, error) {
 	case h.Rrtype == mdns.TypeAAAA && addr.Is6():
 		return &mdns.AAAA{Hdr: h, AAAA: addr.AsSlice()}, nil
 	}
-	return nil, fmt.Errorf("%s is of the other family of addresses", addr)
+	return nil, fmt.Errorf("%s is an address of the other IP version", addr)
 }
 
 func textRR(h mdns.RR_Header, target string) (mdns.RR, error) {
@@ -72,14 +72,14 @@ func textRR(h mdns.RR_Header, target string) (mdns.RR, error) {
 	}
 	txt := &mdns.TXT{Hdr: h}
 	for _, s := range all {
-		txt.Txt = append(txt.Txt, escape(s))
+		txt.Txt = append(txt.Txt, dns.EscapeString(s))
 	}
 	return txt, nil
 }
 
-// numbersRR returns a record whose target is numbers and then a name.
+// numbersRR returns a record whose target consists of numbers and a name.
 func numbersRR(h mdns.RR_Header, target string) (mdns.RR, error) {
-	fields, err := words(target)
+	fields, err := dns.Words(target)
 	if err != nil {
 		return nil, err
 	}
@@ -89,13 +89,13 @@ func numbersRR(h mdns.RR_Header, target string) (mdns.RR, error) {
 	}
 	numbers := make([]uint16, len(names))
 	for i := range names {
-		n, err := strconv.ParseUint(fields[i].raw, 10, 16)
+		n, err := strconv.ParseUint(fields[i].Raw, 10, 16)
 		if err != nil {
 			return nil, fmt.Errorf("the %s in %q must be a number from 0 to 65535", names[i], target)
 		}
 		numbers[i] = uint16(n)
 	}
-	name, err := targetName(fields[len(names)].raw)
+	name, err := targetName(fields[len(names)].Raw)
 	if err != nil {
 		return nil, err
 	}
@@ -105,40 +105,40 @@ func numbersRR(h mdns.RR_Header, target string) (mdns.RR, error) {
 	return &mdns.SRV{Hdr: h, Priority: numbers[0], Weight: numbers[1], Port: numbers[2], Target: name}, nil
 }
 
-// naptrRR returns a record of the form that RFC 3403 4.1 has.
+// naptrRR returns a record in the form of RFC 3403 4.1.
 func naptrRR(h mdns.RR_Header, target string) (mdns.RR, error) {
-	list, err := words(target)
+	list, err := dns.Words(target)
 	if err != nil {
 		return nil, err
 	}
 	if len(list) != 6 {
 		return nil, fmt.Errorf("%q must be order, preference, flags, services, regexp and replacement", target)
 	}
-	order, orderErr := strconv.ParseUint(list[0].raw, 10, 16)
-	preference, preferenceErr := strconv.ParseUint(list[1].raw, 10, 16)
+	order, orderErr := strconv.ParseUint(list[0].Raw, 10, 16)
+	preference, preferenceErr := strconv.ParseUint(list[1].Raw, 10, 16)
 	if orderErr != nil || preferenceErr != nil {
 		return nil, fmt.Errorf("order and preference in %q must be numbers from 0 to 65535", target)
 	}
 	for _, w := range list[2:5] {
-		if len(w.text) > maxString {
-			return nil, fmt.Errorf("%s is longer than %d octets", w.raw, maxString)
+		if len(w.Text) > dns.MaxString {
+			return nil, fmt.Errorf("%s is longer than %d octets", w.Raw, dns.MaxString)
 		}
 	}
-	replacement, err := targetName(list[5].raw)
+	replacement, err := targetName(list[5].Raw)
 	if err != nil {
 		return nil, err
 	}
 	return &mdns.NAPTR{
 		Hdr: h, Order: uint16(order), Preference: uint16(preference),
-		Flags: escape(list[2].text), Service: escape(list[3].text), Regexp: escape(list[4].text), Replacement: replacement,
+		Flags: dns.EscapeString(list[2].Text), Service: dns.EscapeString(list[3].Text), Regexp: dns.EscapeString(list[4].Text), Replacement: replacement,
 	}, nil
 }
 
-// errShort: a server sent a record that lacks its end.
+// errShort means that a server sent an incomplete record.
 var errShort = errors.New("the record is cut short")
 
 // targetOf returns the target of a record. It fails for types that aren't listed, and for
-// records that were cut short.
+// incomplete records.
 func targetOf(rr mdns.RR) (string, error) {
 	switch rr := rr.(type) {
 	case *mdns.A:
@@ -161,8 +161,8 @@ func targetOf(rr mdns.RR) (string, error) {
 	return fmt.Sprintf(format, name), nil
 }
 
-// nameIn returns the name that a record ends with, and what the target is like around it.
-// SRV and NAPTR keep the dot (spec/dns.md §1.3).
+// nameIn returns the name at the end of a record, and a format for the target. In SRV and
+// NAPTR the name keeps its dot (spec/dns.md §1.3).
 func nameIn(rr mdns.RR) (name, format string) {
 	switch rr := rr.(type) {
 	case *mdns.CNAME:
@@ -195,10 +195,10 @@ func textTargetOf(list []string) (string, error) {
 	if len(list) == 0 {
 		return "", errShort
 	}
-	all := make([][]byte, len(list))
+	all := make([]string, len(list))
 	for i, s := range list {
 		var err error
-		if all[i], err = unescape(s); err != nil {
+		if all[i], err = dns.UnescapeString(s); err != nil {
 			return "", err
 		}
 	}
@@ -208,16 +208,17 @@ func textTargetOf(list []string) (string, error) {
 func naptrTarget(rr *mdns.NAPTR) (string, error) {
 	var quoted [3]string
 	for i, s := range []string{rr.Flags, rr.Service, rr.Regexp} {
-		text, err := unescape(s)
+		text, err := dns.UnescapeString(s)
 		if err != nil {
 			return "", err
 		}
-		quoted[i] = quote(text)
+		quoted[i] = dns.QuoteString(text)
 	}
 	return fmt.Sprintf("%d %d %s %s %s %s", rr.Order, rr.Preference, quoted[0], quoted[1], quoted[2], rr.Replacement), nil
 }
 
-// newRRs returns the records of a record set, each once, in the order of their targets.
+// newRRs returns the records of a record set in the order of their targets, without
+// duplicates.
 func newRRs(r *dns.RecordSet, h mdns.RR_Header) ([]mdns.RR, error) {
 	var err error
 	if h.Name, err = ownerName(r.Name); err != nil {
@@ -252,8 +253,8 @@ func newRRs(r *dns.RecordSet, h mdns.RR_Header) ([]mdns.RR, error) {
 	return list, nil
 }
 
-// identity returns a text that is equal for records of one name and type that are the
-// same to DNS, which disregards the case of names (RFC 4343).
+// identity returns a text that is equal for records of one name and type that DNS considers
+// equal: it disregards the case of names (RFC 4343).
 func identity(rr mdns.RR) (string, error) {
 	target, err := targetOf(rr)
 	switch rr.(type) {
@@ -263,8 +264,8 @@ func identity(rr mdns.RR) (string, error) {
 	return strings.ToLower(target), err
 }
 
-// adjusted returns what a record set is like once it is in the zone, or r itself if it
-// can't be.
+// adjusted returns a record set as it is listed once the zone has it. It returns r itself if
+// the zone can't have it.
 func adjusted(r *dns.RecordSet, minTTL int64) *dns.RecordSet {
 	list, err := newRRs(r, mdns.RR_Header{Class: mdns.ClassINET})
 	if err != nil {
@@ -276,7 +277,7 @@ func adjusted(r *dns.RecordSet, minTTL int64) *dns.RecordSet {
 	a.SetIdentifier, a.Properties = "", nil
 	a.Targets = a.Targets[:0]
 	for _, rr := range list {
-		// Records that were just made have targets.
+		// newRRs has made the records, so they are complete.
 		target, _ := targetOf(rr)
 		a.Targets = append(a.Targets, target)
 	}

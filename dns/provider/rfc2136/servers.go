@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The strategies for which server is asked first.
+// The strategies for the choice of the first server.
 const (
 	disabled   = "disabled"
 	random     = "random"
@@ -16,27 +16,27 @@ const (
 
 var strategies = []string{disabled, random, roundRobin}
 
-// avoidance is how long a server that failed is asked only when all others have failed.
+// avoidance is how long a server that failed is used only if all others have failed.
 const avoidance = 30 * time.Second
 
-// servers are the DNS servers, which are taken to have the same zones.
+// servers are the DNS servers. All are expected to have the same zones.
 type servers struct {
 	addresses []string
 	strategy  string
 
 	mu sync.Mutex
-	// failed is when a server last failed.
+	// failed is the time of each server's last failure.
 	failed map[string]time.Time
 }
 
-// turn is where one kind of request is in the list of servers.
+// turn is the position of one kind of request in the list of servers.
 type turn struct{ next int }
 
 func newServers(addresses []string, strategy string) *servers {
 	return &servers{addresses: addresses, strategy: strategy, failed: map[string]time.Time{}}
 }
 
-// order returns all servers in the order in which they are to be tried.
+// order returns all servers in the order in which they are tried.
 func (s *servers) order(t *turn, now time.Time) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,7 @@ func (s *servers) order(t *turn, now time.Time) []string {
 	return order
 }
 
-// rank is 1 for a server that failed of late, 0 for others.
+// rank returns 1 for a server that failed recently, and 0 for others.
 func (s *servers) rank(address string, now time.Time) int {
 	if at, ok := s.failed[address]; ok && now.Sub(at) < avoidance {
 		return 1
@@ -61,7 +61,7 @@ func (s *servers) rank(address string, now time.Time) int {
 	return 0
 }
 
-// report notes how a server did.
+// report notes whether a request to a server failed.
 func (s *servers) report(address string, err error, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,38 +18,38 @@ const (
 	// answerTimeout is for one message. A server writes an update to its disk before it
 	// answers.
 	answerTimeout = 10 * time.Second
-	// fudge is by how much clocks may differ (RFC 8945 10).
+	// fudge is the allowed difference of clocks in seconds (RFC 8945 10).
 	fudge = 300
 )
 
 // dialer opens connections.
 type dialer struct {
 	tls *tls.Config
-	// key signs everything; kerberos signs updates, and transfers to servers that ask for it;
-	// both are nil for no signatures.
+	// key signs everything. kerberos signs updates, and transfers if the server requires it.
+	// Without signatures both are nil.
 	key                        *signer
 	kerberos                   *kerberos
 	dryRun                     bool
 	dialTimeout, answerTimeout time.Duration
 }
 
-// signer is a key that is in force.
+// signer signs messages with a key.
 type signer struct {
 	name, algorithm string
 	provider        mdns.TsigProvider
 }
 
-// session is a connection to a server, for one call after the other.
+// session is a connection to a server. It is used for one call at a time.
 type session struct {
 	conn    *mdns.Conn
 	signer  *signer
 	dryRun  bool
 	timeout time.Duration
-	// closers are called at the end, the last one first.
+	// closers are called at the end in reverse order.
 	closers []func()
 }
 
-// list opens a connection for questions and transfers, which Kerberos doesn't sign at first.
+// list opens a connection for queries and transfers, which Kerberos doesn't sign at first.
 func (d *dialer) list(ctx context.Context, address string) (*session, error) {
 	s, err := d.connect(ctx, address)
 	if err != nil {
@@ -93,7 +93,7 @@ func (d *dialer) connect(ctx context.Context, address string) (*session, error) 
 	}, nil
 }
 
-// cause returns the end of ctx in place of what came of it.
+// cause returns the error of ctx if ctx has ended, and otherwise err.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -107,8 +107,8 @@ func (s *session) close() {
 	}
 }
 
-// exchange sends a message and returns the answer, whatever its response code. It sends
-// no update in a dry run.
+// exchange sends a message and returns the answer with any response code. In a dry run it
+// sends no updates.
 func (s *session) exchange(ctx context.Context, m *mdns.Msg) (*mdns.Msg, error) {
 	mac, err := s.send(ctx, m)
 	if err != nil {
@@ -118,10 +118,10 @@ func (s *session) exchange(ctx context.Context, m *mdns.Msg) (*mdns.Msg, error) 
 	return reply, err
 }
 
-// signature is the one that the next signature goes on from (RFC 8945 5.3).
+// signature is the signature that the next one includes (RFC 8945 5.3).
 type signature struct {
 	mac string
-	// timersOnly is true behind the first message of an answer.
+	// timersOnly is true after the first message of an answer.
 	timersOnly bool
 }
 
@@ -168,14 +168,14 @@ func (s *session) receive(ctx context.Context, m *mdns.Msg, last signature) (*md
 		return nil, last, fmt.Errorf("decode the answer: %w", err)
 	}
 	if reply.Id != m.Id || !reply.Response || reply.Opcode != m.Opcode {
-		return nil, last, errors.New("the answer is to another question")
+		return nil, last, errors.New("the answer is to another query")
 	}
 	next, err := s.verify(raw, reply, last)
 	return reply, next, err
 }
 
-// verify checks the signature of an answer. One that says that nothing was done needs none:
-// a server that doesn't know the key can't sign (RFC 8945 5.2).
+// verify checks the signature of an answer. An answer that says that nothing was done needs
+// none: a server that doesn't know the key can't sign (RFC 8945 5.2).
 func (s *session) verify(raw []byte, reply *mdns.Msg, last signature) (signature, error) {
 	if s.signer == nil {
 		return last, nil
@@ -189,7 +189,7 @@ func (s *session) verify(raw []byte, reply *mdns.Msg, last signature) (signature
 	case t == nil:
 		return last, errors.New("the answer isn't signed")
 	}
-	// Verifying writes into the message, which is no longer needed.
+	// Verifying changes the message, which isn't needed any more.
 	if err := mdns.TsigVerifyWithProvider(raw, s.signer.provider, last.mac, last.timersOnly); err != nil {
 		return last, fmt.Errorf("verify the signature of the answer: %w", err)
 	}

@@ -321,7 +321,7 @@ func TestDryRunBelow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.close()
-	m := newMessage(p.zones[zoneName], p.groups(p.zones[zoneName], []dns.Change{created(record("www", "A", "192.0.2.1"))}), true)
+	m := newMessage(p.zones[zoneName], p.groups(p.zones[zoneName], []dns.Change{created(record("www", "A", "192.0.2.1"))}))
 	if err := session.update(t.Context(), m); !errors.Is(err, provider.ErrDryRun) {
 		t.Errorf("got %v", err)
 	}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	mdns "github.com/miekg/dns"
 
@@ -13,30 +13,33 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// edit is a change in the form that goes into a message.
+// edit is a change in the form in which it is sent.
 type edit struct {
-	// index is that of the change.
+	// index is the index of the change.
 	index int
-	// name is the full name, in lower case.
+	// name is the name with a dot at its end, in lower case.
 	name     string
 	rrtype   uint16
 	old, new []mdns.RR
-	// gone are the records to delete, fresh those to add.
+	// gone are the records to delete, and fresh those to add.
 	gone, fresh []mdns.RR
+	// listed is true when the zone was listed, so that a change without Old says that there is
+	// no such record set.
+	listed bool
 }
 
-// group is the edits that are made together: those of a name, and of the ownership
-// records that describe it.
+// group is edits that are made together: those of a name and of the ownership records that
+// describe it.
 type group struct {
 	edits []*edit
-	// err is why the group can't be sent.
+	// err says why the group can't be sent.
 	err error
 }
 
-// newEdit checks a change and works out what it comes to.
+// newEdit checks a change, and works out the records to delete and to add.
 func (p *Provider) newEdit(z *zone, index int, c dns.Change) (*edit, error) {
 	r := c.RecordSet()
-	e := &edit{index: index, rrtype: rrTypes[r.Type]}
+	e := &edit{index: index, rrtype: rrTypes[r.Type], listed: p.axfr}
 	var err error
 	if e.name, err = ownerName(r.Name); err != nil {
 		return nil, err
@@ -45,7 +48,7 @@ func (p *Provider) newEdit(z *zone, index int, c dns.Change) (*edit, error) {
 		return nil, fmt.Errorf("%s is not in the zone %s", e.name, z.full)
 	}
 	if c.Old != nil {
-		// Records that are to go are named without a TTL (RFC 2136 2.4.2 and 2.5.4).
+		// Records to delete have no TTL (RFC 2136 2.4.2 and 2.5.4).
 		if e.old, err = newRRs(c.Old, mdns.RR_Header{}); err != nil {
 			return nil, err
 		}
@@ -80,18 +83,14 @@ func minus(a, b []mdns.RR) []mdns.RR {
 	})
 }
 
-// groups returns the changes as groups, in their order. A group of which one change is
-// impossible has an error: an ownership record without its record would be a lie.
+// groups returns the changes as groups, in their order. If one change of a group is
+// impossible, the group has an error: an ownership record must not exist without its record.
 func (p *Provider) groups(z *zone, changes []dns.Change) []*group {
 	var all []*group
 	byName := map[string]*group{}
 	for i, c := range changes {
 		name := dns.Canonical(c.RecordSet().Name)
-		subject := name
-		if owned := c.RecordSet().Labels[dns.LabelOwnedRecord]; owned != "" {
-			subject = dns.Canonical(owned)
-		}
-		g := join(byName, &all, name, subject)
+		g := join(byName, &all, name, c.Subject())
 		e, err := p.newEdit(z, i, c)
 		if err != nil {
 			g.err = errors.Join(g.err, fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, name, c.RecordSet().Type, err))
@@ -106,7 +105,7 @@ func (p *Provider) groups(z *zone, changes []dns.Change) []*group {
 	return all
 }
 
-// company returns an error when a CNAME is to be made beside something else.
+// company returns an error if a CNAME would be created beside something else.
 func (g *group) company() error {
 	made := map[string]uint16{}
 	for _, e := range g.edits {
@@ -144,7 +143,7 @@ func join(byName map[string]*group, all *[]*group, name, subject string) *group 
 	return a
 }
 
-// changesNothing reports whether the zone has already what the group asks for.
+// changesNothing reports whether the zone already has what the group asks for.
 func (g *group) changesNothing() bool {
 	return !slices.ContainsFunc(g.edits, func(e *edit) bool { return len(e.gone)+len(e.fresh) > 0 })
 }
@@ -152,7 +151,7 @@ func (g *group) changesNothing() bool {
 // emptyRR is the size of a record without its name and RDATA.
 const emptyRR = 11
 
-// size is about what the group takes in a message, in octets.
+// size is the approximate size of the group in a message, in octets.
 func (g *group) size() int {
 	size := 0
 	for _, e := range g.edits {
@@ -176,15 +175,16 @@ func (g *group) aliases() []*edit {
 }
 
 // newMessage returns the update for some groups.
-func newMessage(z *zone, groups []*group, listed bool) *mdns.Msg {
+func newMessage(z *zone, groups []*group) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate(z.full)
 	for _, g := range groups {
-		g.require(m, listed)
+		g.require(m)
 		var gone, fresh []mdns.RR
 		for _, e := range g.edits {
 			if apex := e.rrtype == mdns.TypeNS && e.name == z.full; apex {
-				// A server ignores the deletion of the last name server, so there must be another.
+				// A server ignores the deletion of the last name server, so new ones are
+				// inserted first.
 				m.Insert(e.fresh)
 				m.Remove(e.gone)
 				continue
@@ -197,22 +197,22 @@ func newMessage(z *zone, groups []*group, listed bool) *mdns.Msg {
 	return m
 }
 
-// alone are the types that a CNAME is not to get into the company of. Others exist: what
-// becomes of a CNAME is asked for afterwards.
+// alone are the types that must not stand beside a CNAME. There are others, so CNAMEs are
+// queried after they were created.
 var alone = []uint16{
 	mdns.TypeA, mdns.TypeAAAA, mdns.TypeTXT, mdns.TypeMX, mdns.TypeSRV, mdns.TypeNS, mdns.TypePTR, mdns.TypeNAPTR, mdns.TypeDNAME,
 	mdns.TypeCAA, mdns.TypeHTTPS, mdns.TypeSVCB, mdns.TypeTLSA, mdns.TypeSSHFP, mdns.TypeDS, mdns.TypeURI, mdns.TypeLOC, mdns.TypeHINFO, mdns.TypeRP, mdns.TypeSPF,
 }
 
-// require adds what the group relies on: that the zone is as it was listed, if it was,
-// and that no server has to ignore anything (RFC 2136 3.4.2.2).
-func (g *group) require(m *mdns.Msg, listed bool) {
+// require adds the prerequisites of the group: that the zone is as it was listed, and that the
+// server doesn't have to ignore anything (RFC 2136 3.4.2.2).
+func (g *group) require(m *mdns.Msg) {
 	absent := map[string][]uint16{}
 	for _, e := range g.edits {
 		switch {
 		case e.old != nil:
 			m.Used(copies(e.old))
-		case listed:
+		case e.listed:
 			absent[e.name] = append(absent[e.name], e.rrtype)
 		}
 		switch {
@@ -224,10 +224,10 @@ func (g *group) require(m *mdns.Msg, listed bool) {
 		}
 	}
 	for _, e := range g.edits {
-		// What the group itself changes is spoken for above.
-		absent[e.name] = slices.DeleteFunc(absent[e.name], func(t uint16) bool { return t == e.rrtype && (e.old != nil || !listed) })
+		// The group itself changes this record set, so there is a prerequisite for it above.
+		absent[e.name] = slices.DeleteFunc(absent[e.name], func(t uint16) bool { return t == e.rrtype && (e.old != nil || !e.listed) })
 	}
-	for _, name := range sortedKeys(absent) {
+	for _, name := range slices.Sorted(maps.Keys(absent)) {
 		slices.Sort(absent[name])
 		for _, t := range slices.Compact(absent[name]) {
 			m.RRsetNotUsed([]mdns.RR{&mdns.ANY{Hdr: mdns.RR_Header{Name: name, Rrtype: t}}})
@@ -235,20 +235,11 @@ func (g *group) require(m *mdns.Msg, listed bool) {
 	}
 }
 
-// copies returns records that a message may write its classes into.
+// copies returns copies of records, because a message changes their classes.
 func copies(list []mdns.RR) []mdns.RR {
 	copied := make([]mdns.RR, len(list))
 	for i, rr := range list {
 		copied[i] = mdns.Copy(rr)
 	}
 	return copied
-}
-
-func sortedKeys(m map[string][]uint16) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, strings.Compare)
-	return names
 }

@@ -7,22 +7,22 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// trust is how long a serial number may take the place of a transfer.
+// trust is how long an unchanged serial number may replace a transfer.
 const trust = 10 * time.Minute
 
-// zone is a zone and what is known of it.
+// zone is a zone, and what is known of it.
 type zone struct {
 	dns.Zone
 	// full is the name with a dot at its end.
 	full string
 
 	mu sync.Mutex
-	// updates counts what was sent.
+	// updates is the number of updates that were sent.
 	updates int
 	last    *listing
 }
 
-// listing is the outcome of a transfer.
+// listing is the result of a transfer.
 type listing struct {
 	server string
 	serial uint32
@@ -30,7 +30,7 @@ type listing struct {
 	sets   []*dns.RecordSet
 }
 
-// remembered returns the last listing from a server that still may be of use, or nil.
+// remembered returns the last listing from a server, or nil if it is too old.
 func (z *zone) remembered(server string, now time.Time) *listing {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -40,7 +40,7 @@ func (z *zone) remembered(server string, now time.Time) *listing {
 	return z.last
 }
 
-// forget is called before an update is sent.
+// forget drops the listing. It is called before an update is sent.
 func (z *zone) forget() {
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -2,21 +2,20 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-// MediaType is that of every message of the protocol.
+// MediaType is the media type of every message of the protocol.
 const MediaType = "application/external.dns.webhook+json;version=1"
 
-// The settings that [Plugin] begins with.
+// The defaults of [Config].
 const (
 	DefaultURL               = "http://localhost:8888"
 	DefaultReadTimeout       = 5 * time.Second
@@ -26,15 +25,15 @@ const (
 	DefaultMaxBodySize       = 32 << 20
 )
 
-// Config is what the user says about the webhook provider, and about the webhook server,
-// for which --webhook-provider-* is named too.
+// Config is the settings of the webhook provider, and also of the webhook server, although the
+// flags are named --webhook-provider-*.
 type Config struct {
 	// URL is the base of the provider's URLs.
 	URL string
-	// ReadTimeout and WriteTimeout are, added up, how long a call may take. For the server
-	// they are what their names say, as are the other two.
+	// ReadTimeout and WriteTimeout together are how long a call to the provider may take. For
+	// the server, all four are what their names say.
 	ReadTimeout, WriteTimeout, ReadHeaderTimeout, IdleTimeout time.Duration
-	// MaxBodySize is the number of bytes that a message may have; zero is any number.
+	// MaxBodySize is the most bytes in a message; zero is no limit.
 	MaxBodySize int64
 }
 
@@ -42,7 +41,7 @@ type Config struct {
 func Plugin() provider.Plugin {
 	return provider.Plugin{
 		Names:   []string{"webhook"},
-		Summary: "A provider of somebody else, spoken to over HTTP in the webhook protocol of ExternalDNS",
+		Summary: "Another program that serves the webhook protocol of ExternalDNS over HTTP",
 		New: func() provider.Config {
 			return &Config{
 				URL:         DefaultURL,
@@ -57,10 +56,10 @@ func Plugin() provider.Plugin {
 // Flags implements provider.Config.
 func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.URL, "webhook-provider-url", c.URL, "URL of the webhook provider")
-	flags.DurationVar(&c.ReadTimeout, "webhook-provider-read-timeout", c.ReadTimeout, "Time to read a message; with the write timeout, how long a call to the webhook provider may take")
-	flags.DurationVar(&c.WriteTimeout, "webhook-provider-write-timeout", c.WriteTimeout, "Time to write a message; with the read timeout, how long a call to the webhook provider may take")
-	flags.DurationVar(&c.ReadHeaderTimeout, "webhook-provider-read-header-timeout", c.ReadHeaderTimeout, "Time that --webhook-server takes to read the header of a request")
-	flags.DurationVar(&c.IdleTimeout, "webhook-provider-idle-timeout", c.IdleTimeout, "Time after which --webhook-server closes a connection that is not used")
+	flags.DurationVar(&c.ReadTimeout, "webhook-provider-read-timeout", c.ReadTimeout, "Time to read a message; this and the write timeout together limit a call to the webhook provider")
+	flags.DurationVar(&c.WriteTimeout, "webhook-provider-write-timeout", c.WriteTimeout, "Time to write a message; this and the read timeout together limit a call to the webhook provider")
+	flags.DurationVar(&c.ReadHeaderTimeout, "webhook-provider-read-header-timeout", c.ReadHeaderTimeout, "Time in which --webhook-server must have read the header of a request")
+	flags.DurationVar(&c.IdleTimeout, "webhook-provider-idle-timeout", c.IdleTimeout, "Time after which --webhook-server closes an unused connection")
 	flags.Int64Var(&c.MaxBodySize, "webhook-provider-max-body-size", c.MaxBodySize, "Most bytes in a message of a webhook provider or to --webhook-server, 0 for any number")
 }
 
@@ -74,15 +73,9 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	context.AfterFunc(ctx, transport.CloseIdleConnections)
-	sender := in.Wrap(transport)
-	if in.DryRun {
-		sender = dryRun{next: sender}
-	}
 	return &remote{
 		base:        base,
-		client:      &http.Client{Transport: sender, CheckRedirect: followReads},
+		client:      httpapi.NewClient(ctx, in, httpapi.Options{Reads: reads, Redirect: followReads}),
 		timeout:     c.ReadTimeout + c.WriteTimeout,
 		maxBody:     c.MaxBodySize,
 		metrics:     m,
@@ -91,16 +84,12 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 }
 
 func (c *Config) check() (*url.URL, error) {
-	base, err := url.Parse(c.URL)
+	base, err := httpapi.ParseURL("--webhook-provider-url", c.URL, DefaultURL)
 	if err != nil {
-		// What url.Parse says repeats the text, which may have a password in it.
-		return nil, errors.New("--webhook-provider-url: not a URL: give one such as " + DefaultURL)
-	}
-	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, fmt.Errorf("--webhook-provider-url %s: give one that begins with http:// or https:// and names a host", base.Redacted())
+		return nil, err
 	}
 	if c.ReadTimeout < 0 || c.WriteTimeout < 0 || c.ReadTimeout+c.WriteTimeout == 0 {
-		return nil, fmt.Errorf("--webhook-provider-read-timeout %v and -write-timeout %v: must be positive", c.ReadTimeout, c.WriteTimeout)
+		return nil, fmt.Errorf("--webhook-provider-read-timeout %v and --webhook-provider-write-timeout %v must be positive", c.ReadTimeout, c.WriteTimeout)
 	}
 	if c.MaxBodySize < 0 {
 		return nil, fmt.Errorf("--webhook-provider-max-body-size %d: must not be negative", c.MaxBodySize)

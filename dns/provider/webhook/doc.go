@@ -1,22 +1,21 @@
-// Package webhook is the provider that is a program of somebody else: a client of the
-// webhook protocol of ExternalDNS, version 1 (spec/dns.md §8.9).
+// Package webhook is the provider that uses another program: a client of the webhook protocol
+// of ExternalDNS, version 1 (spec/dns.md §8.9).
 //
 //	GET  <base>                  which names the program can have (negotiation)
-//	GET  <base>/records          what there is
-//	POST <base>/adjustendpoints  what it makes of record sets that are wanted
+//	GET  <base>/records          all records
+//	POST <base>/adjustendpoints  what the program would store for wanted record sets
 //	POST <base>/records          changes
 //
-// The program usually runs beside Signpost and may start after it or restart: negotiation
-// is part of the first call, and of the first one after the program could not be
-// reached. A program that isn't there is an error of that call and no more.
+// The program usually runs beside Signpost and may start after it, or restart. So the first
+// call negotiates, and so does the first one after the program could not be reached. If the
+// program isn't there, that call fails, and later ones try again. In a dry run, a transport
+// refuses everything that could change something. dns/webhookserver is the server of the
+// protocol.
 //
-// In a dry run a transport refuses everything that could change something.
-//
-// dns/plugins lists the [Plugin]; the publisher calls the provider. dns/webhookserver is the
-// other end of the protocol.
+// Read it in this order: config.go, provider.go, negotiation.go, exchange.go, metrics.go.
 //
 // # Concurrency
 //
-// The provider may be called from any goroutine. One of them negotiates, those that need
-// the outcome wait for it.
+// The provider may be called from any goroutine. One of them negotiates, and the others wait
+// for the result.
 package webhook

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,43 +9,36 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-const (
-	// drainSize is how much of an answer is read for nothing, so that its connection can
-	// be used again.
-	drainSize = 1 << 20
-	// saidSize is how much of what the provider says of an error is repeated.
-	saidSize = 512
-	// maxRedirects is how many are followed from one question.
-	maxRedirects = 10
-)
+// maxRedirects is how many redirections of a GET are followed.
+const maxRedirects = 10
 
-// ErrBodyTooLarge is what an answer leads to that has more bytes than
+// ErrBodyTooLarge is the error for an answer with more bytes than
 // --webhook-provider-max-body-size allows.
 var ErrBodyTooLarge = errors.New("the answer has more bytes than --webhook-provider-max-body-size allows")
 
-// exchange is one request of the protocol and the answer to it.
+// exchange is a request of the protocol and its answer.
 type exchange struct {
 	method string
-	// path is what to add to the base.
+	// path is appended to the base URL.
 	path string
-	// message is what to send; nil is nothing.
+	// message is the body to send, or nil.
 	message any
-	// accepts reports whether a status is that of success.
+	// accepts reports whether a status means success.
 	accepts func(status int) bool
-	// typed is true when the answer's media type matters.
+	// typed is true when the media type of the answer is checked.
 	typed bool
-	// answer is a pointer to where the answer goes; nil when there is none.
+	// answer is a pointer to the value of the answer, or nil if there is none.
 	answer any
 }
 
 // is returns a function that accepts one status.
 func is(want int) func(int) bool { return func(status int) bool { return status == want } }
 
-// do makes an exchange. Errors are those of [provider.Provider.Apply], or wrap
-// [ErrBodyTooLarge] or a *url.Error, the latter when no answer came.
+// do sends a request and reads the answer. Its errors are those of [provider.Provider]'s
+// Apply, or wrap [ErrBodyTooLarge], or a *url.Error if there was no answer.
 func (p *remote) do(ctx context.Context, e exchange) error {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
@@ -54,18 +46,7 @@ func (p *remote) do(ctx context.Context, e exchange) error {
 	if err != nil {
 		return err
 	}
-	resp, err := p.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		_, _ = io.CopyN(io.Discard, resp.Body, drainSize)
-		_ = resp.Body.Close()
-	}()
-	if err := e.read(resp, p.maxBody); err != nil {
-		return fmt.Errorf("%s %s: %w", req.Method, req.URL.Redacted(), err)
-	}
-	return nil
+	return httpapi.Do(p.client, req, func(resp *http.Response) error { return e.read(resp, p.maxBody) })
 }
 
 func (e exchange) request(ctx context.Context, base *url.URL) (*http.Request, error) {
@@ -73,17 +54,16 @@ func (e exchange) request(ctx context.Context, base *url.URL) (*http.Request, er
 	if e.path != "" {
 		target = base.JoinPath(e.path)
 	}
-	var body io.Reader
+	var body []byte
 	if e.message != nil {
-		text, err := json.Marshal(e.message)
-		if err != nil {
+		var err error
+		if body, err = json.Marshal(e.message); err != nil {
 			return nil, fmt.Errorf("encode for %s: %w", target.Redacted(), err)
 		}
-		body = bytes.NewReader(text)
 	}
-	req, err := http.NewRequestWithContext(ctx, e.method, target.String(), body)
+	req, err := httpapi.NewRequest(ctx, e.method, target, body)
 	if err != nil {
-		return nil, fmt.Errorf("make a request to %s: %w", target.Redacted(), err)
+		return nil, err
 	}
 	if e.message != nil {
 		req.Header.Set("Content-Type", MediaType)
@@ -96,10 +76,10 @@ func (e exchange) request(ctx context.Context, base *url.URL) (*http.Request, er
 
 func (e exchange) read(resp *http.Response, maxBody int64) error {
 	if !e.accepts(resp.StatusCode) {
-		return newStatusError(resp)
+		return httpapi.NewStatusError("the webhook provider", resp)
 	}
 	if got := resp.Header.Get("Content-Type"); e.typed && got != MediaType {
-		return fmt.Errorf("media type %q, want %q: the program there doesn't speak version 1 of the webhook protocol", got, MediaType)
+		return fmt.Errorf("the media type is %q, and must be %q: the program doesn't support version 1 of the webhook protocol", got, MediaType)
 	}
 	if e.answer == nil {
 		return nil
@@ -112,18 +92,18 @@ func (e exchange) read(resp *http.Response, maxBody int64) error {
 	if err := decoder.Decode(e.answer); err != nil {
 		return fmt.Errorf("decode the answer: %w", err)
 	}
-	// Something after the value means that the value is not what it seems.
+	// Data after the value means that the body isn't what it seems to be.
 	switch _, err := decoder.Token(); {
 	case errors.Is(err, io.EOF):
 		return nil
 	case errors.Is(err, ErrBodyTooLarge):
 		return fmt.Errorf("decode the answer: %w", err)
 	default:
-		return errors.New("decode the answer: there is something behind its end")
+		return errors.New("decode the answer: something follows the value")
 	}
 }
 
-// cappedReader fails when there is more to read than is left.
+// cappedReader fails when there is more to read than left.
 type cappedReader struct {
 	next io.Reader
 	left int64
@@ -146,44 +126,8 @@ func (r *cappedReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// statusError is a status that is not that of success.
-type statusError struct {
-	status int
-	said   string
-}
-
-func newStatusError(resp *http.Response) error {
-	// Without what it says the status has to do.
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, saidSize))
-	return &statusError{status: resp.StatusCode, said: string(said)}
-}
-
-// Error implements error.
-func (e *statusError) Error() string {
-	text := fmt.Sprintf("the webhook provider answered with status %d", e.status)
-	if e.said != "" {
-		text += fmt.Sprintf(" and %q", e.said)
-	}
-	return text
-}
-
-// Unwrap says what became of changes: nothing, as far as the status tells.
-func (e *statusError) Unwrap() error {
-	switch e.status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return provider.ErrCredentials
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		// These are about the moment, not about what was asked for.
-		return nil
-	}
-	if e.status/100 == 4 {
-		return provider.ErrRejected
-	}
-	return nil
-}
-
-// followReads follows redirections of questions only: what is sent must not arrive
-// anywhere else, nor become a question.
+// followReads follows redirections of GET only. A change must not be sent anywhere else, nor
+// become a GET.
 func followReads(_ *http.Request, via []*http.Request) error {
 	if via[0].Method != http.MethodGet || len(via) > maxRedirects {
 		return http.ErrUseLastResponse
@@ -191,16 +135,7 @@ func followReads(_ *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// dryRun is a transport that lets nothing pass that changes something.
-type dryRun struct{ next http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (d dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Method == http.MethodGet || req.Method == http.MethodPost && isAdjust(req.URL) {
-		return d.next.RoundTrip(req)
-	}
-	if req.Body != nil {
-		_ = req.Body.Close()
-	}
-	return nil, provider.ErrDryRun
+// reads reports whether a request changes nothing.
+func reads(req *http.Request) bool {
+	return req.Method == http.MethodGet || req.Method == http.MethodPost && isAdjust(req.URL)
 }

@@ -13,7 +13,7 @@ type counters struct{ requests, errors prometheus.Gauge }
 
 type metrics struct{ records, apply, adjust counters }
 
-// newMetrics registers the metrics. The providers of several publishers share them.
+// newMetrics registers the metrics. Several publishers share them.
 func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	var errs []error
 	gauge := func(name, help string) prometheus.Gauge {
@@ -25,16 +25,16 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	}
 	m := &metrics{
 		records: counters{
-			requests: gauge("records_requests_total", "Listings asked of webhook providers."),
-			errors:   gauge("records_errors_total", "Listings asked of webhook providers that failed."),
+			requests: gauge("records_requests_total", "Requests for the records of webhook providers."),
+			errors:   gauge("records_errors_total", "Requests for the records of webhook providers that failed."),
 		},
 		apply: counters{
-			requests: gauge("applychanges_requests_total", "Sets of changes sent to webhook providers."),
-			errors:   gauge("applychanges_errors_total", "Sets of changes sent to webhook providers that failed."),
+			requests: gauge("applychanges_requests_total", "Requests with changes to webhook providers."),
+			errors:   gauge("applychanges_errors_total", "Requests with changes to webhook providers that failed."),
 		},
 		adjust: counters{
-			requests: gauge("adjustendpoints_requests_total", "Adjustments asked of webhook providers."),
-			errors:   gauge("adjustendpoints_errors_total", "Adjustments asked of webhook providers that failed."),
+			requests: gauge("adjustendpoints_requests_total", "Requests for adjustments by webhook providers."),
+			errors:   gauge("adjustendpoints_errors_total", "Requests for adjustments by webhook providers that failed."),
 		},
 	}
 	return m, errors.Join(errs...)

@@ -5,20 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-const (
-	// tries is how often one negotiation asks, with firstPause and then twice as long each
-	// time in between.
-	tries      = 5
-	firstPause = 500 * time.Millisecond
-)
+// attempts says how a negotiation is tried.
+var attempts = httpapi.Retry{Tries: 5, FirstPause: 500 * time.Millisecond, Again: passing}
 
 // negotiation is what is known of the names that the provider can have.
 type negotiation struct {
@@ -26,8 +22,8 @@ type negotiation struct {
 	turn chan struct{}
 
 	mu sync.Mutex
-	// filter is the last one that the provider named; fresh is false when it has to be asked
-	// again because it may have been started anew.
+	// filter is the last one that the provider returned. fresh is false when the provider may
+	// have been restarted, so that it has to be asked again.
 	filter dns.Filter
 	fresh  bool
 }
@@ -56,7 +52,8 @@ func (n *negotiation) expire() {
 	n.fresh = false
 }
 
-// negotiate finds out which names the provider can have, unless that is known.
+// negotiate returns which names the provider can have. It asks the provider if that isn't
+// known.
 func (p *remote) negotiate(ctx context.Context) (dns.Filter, error) {
 	if filter, fresh := p.negotiation.get(); fresh {
 		return filter, nil
@@ -72,36 +69,23 @@ func (p *remote) negotiate(ctx context.Context) (dns.Filter, error) {
 	}
 	filter, err := p.ask(ctx)
 	if errors.Is(err, provider.ErrRejected) {
-		// What is rejected is the question, and not the changes that wait for the answer.
+		// The request was rejected, and not the changes that wait for its answer.
 		err = errors.New(err.Error())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("negotiate with the webhook provider: %w: look whether it runs, and at --webhook-provider-url", err)
+		return nil, fmt.Errorf("negotiate with the webhook provider: %w: check that it runs, and --webhook-provider-url", err)
 	}
 	p.negotiation.set(filter)
 	return filter, nil
 }
 
-// ask asks until there is an answer, or a reason not to go on.
-func (p *remote) ask(ctx context.Context) (dns.Filter, error) {
-	pause := firstPause
-	for try := 1; ; try++ {
-		filter, err := p.askOnce(ctx)
-		if err == nil {
-			return filter, nil
-		}
-		if try == tries || !passing(err) {
-			return nil, err
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, fmt.Errorf("%w, after %w", ctx.Err(), err)
-		}
-		pause *= 2
-	}
+// ask asks the provider, several times if necessary.
+func (p *remote) ask(ctx context.Context) (filter dns.Filter, err error) {
+	err = attempts.Do(ctx, func() error {
+		filter, err = p.askOnce(ctx)
+		return err
+	})
+	return filter, err
 }
 
 func (p *remote) askOnce(ctx context.Context) (dns.Filter, error) {
@@ -116,22 +100,16 @@ func (p *remote) askOnce(ctx context.Context) (dns.Filter, error) {
 	return &filter, nil
 }
 
-// passing reports whether asking again may help.
+// passing reports whether another try may help.
 func passing(err error) bool {
-	var status *statusError
+	var status *httpapi.StatusError
 	if errors.As(err, &status) {
-		return status.status >= 500
+		return status.Status >= 500
 	}
-	return unreachable(err)
+	return httpapi.Unreachable(err)
 }
 
-// unreachable reports whether no answer came.
-func unreachable(err error) bool {
-	var transport *url.Error
-	return errors.As(err, &transport) && !errors.Is(err, provider.ErrDryRun)
-}
-
-// noName is the filter of a provider of which nothing is known yet.
+// noName is the filter of a provider of which nothing is known yet. No name passes.
 type noName struct{}
 
 // Match implements dns.Filter.

@@ -12,9 +12,10 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-// The paths below the base.
+// The paths below the base URL.
 const (
 	recordsPath = "records"
 	adjustPath  = "adjustendpoints"
@@ -36,7 +37,7 @@ type remote struct {
 	negotiation *negotiation
 }
 
-// Zones implements provider.Provider: the protocol has no zones.
+// Zones implements provider.Provider. The protocol has no zones.
 func (p *remote) Zones(ctx context.Context) ([]dns.Zone, error) {
 	if _, err := p.negotiate(ctx); err != nil {
 		return nil, err
@@ -44,10 +45,10 @@ func (p *remote) Zones(ctx context.Context) ([]dns.Zone, error) {
 	return []dns.Zone{{}}, nil
 }
 
-// DomainFilter implements provider.DomainFilterer. Before the first negotiation has succeeded no
-// name passes: then there is no listing either.
+// DomainFilter implements provider.DomainFilterer. Before the first successful negotiation no
+// name passes; there is no listing then either.
 func (p *remote) DomainFilter(ctx context.Context) dns.Filter {
-	// The error is that of the calls that need an answer.
+	// The calls that need an answer return the error.
 	if filter, err := p.negotiate(ctx); err == nil {
 		return filter
 	}
@@ -108,7 +109,7 @@ func (p *remote) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) er
 	return nil
 }
 
-// call makes an exchange with a provider that has been asked for its filter.
+// call sends a request after negotiating, and counts it.
 func (p *remote) call(ctx context.Context, m counters, e exchange) error {
 	if _, err := p.negotiate(ctx); err != nil {
 		return err
@@ -119,16 +120,16 @@ func (p *remote) call(ctx context.Context, m counters, e exchange) error {
 		return nil
 	}
 	m.errors.Inc()
-	if unreachable(err) {
+	if httpapi.Unreachable(err) {
 		p.negotiation.expire()
 	}
 	return err
 }
 
-// isAdjust reports whether a URL is that of adjusting.
+// isAdjust reports whether a URL is that of adjustments.
 func isAdjust(u *url.URL) bool { return strings.HasSuffix(u.Path, "/"+adjustPath) }
 
-// tidy makes what a provider sent conform to what a RecordSet promises.
+// tidy brings what a provider sent into the form of a RecordSet.
 func tidy(sets []*dns.RecordSet) error {
 	for i, r := range sets {
 		if r == nil {
@@ -142,8 +143,8 @@ func tidy(sets []*dns.RecordSet) error {
 	return nil
 }
 
-// restore gives adjusted record sets what got lost on the way: the objects, which are not
-// sent, and the labels if the provider doesn't know labels.
+// restore adds to adjusted record sets what the protocol loses: the objects, which are not
+// sent, and the labels if the provider doesn't return them.
 func restore(adjusted, wanted []*dns.RecordSet) {
 	byKey := make(map[dns.Key]*dns.RecordSet, len(wanted))
 	for _, r := range wanted {
@@ -161,7 +162,7 @@ func restore(adjusted, wanted []*dns.RecordSet) {
 	}
 }
 
-// sameSet reports whether two record sets say the same, wherever they come from.
+// sameSet reports whether two record sets are equal, whatever objects they come from.
 func sameSet(a, b *dns.RecordSet) bool {
 	return a.Name == b.Name && a.Type == b.Type && a.SetIdentifier == b.SetIdentifier && a.TTL == b.TTL &&
 		slices.Equal(a.Targets, b.Targets) && slices.Equal(a.Properties, b.Properties) && maps.Equal(a.Labels, b.Labels)

@@ -12,7 +12,8 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// timeout bounds the dialing, and then the reading of everything that the server sends.
+// timeout limits the time to connect, and then the time to read everything that the server
+// sends.
 const timeout = 30 * time.Second
 
 // Plugin returns the source of this package.
@@ -55,7 +56,7 @@ func (c *Config) poll(ctx context.Context) ([]*dns.RecordSet, error) {
 		return nil, fmt.Errorf("dial the server of the source connector: %w; check --connector-source-server", err)
 	}
 	defer conn.Close()
-	// The end of the context ends the reading, whether the time is over or the process.
+	// Reading ends with the context: at a timeout, or when the process ends.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })
 	defer stop()
 	if err := conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {

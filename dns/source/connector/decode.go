@@ -9,13 +9,13 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// sizeLimit is how many bytes a server may send: some hundred thousand records.
+// sizeLimit is the number of bytes that a server may send. Some hundred thousand records fit.
 const sizeLimit = 64 << 20
 
-// errTooLarge is what reading more than that returns.
+// errTooLarge is the error for more bytes than sizeLimit.
 var errTooLarge = fmt.Errorf("more than %d MiB were sent; split the records over several servers", sizeLimit>>20)
 
-// endpoint is a record set as it is sent. Gob goes by the names of the fields.
+// endpoint is a record set as it is sent. Gob identifies fields by their names.
 type endpoint struct {
 	DNSName          string
 	Targets          []string
@@ -30,8 +30,8 @@ type property struct {
 	Name, Value string
 }
 
-// Decode reads one list of record sets, and merges them. What comes after it is not
-// looked at. The list is not nil unless there is an error.
+// Decode reads one list of record sets and merges them. It ignores everything after the list.
+// Without an error, the result isn't nil.
 func Decode(r io.Reader) ([]*dns.RecordSet, error) {
 	var sent []endpoint
 	limited := &limitedReader{from: r, left: sizeLimit}
@@ -65,8 +65,8 @@ func (e *endpoint) recordSet() *dns.RecordSet {
 	return r.Normal()
 }
 
-// limitedReader returns errTooLarge where io.LimitReader would have the data end, which
-// looks like a server that broke off. Its left is negative then.
+// limitedReader returns errTooLarge at the limit. With io.LimitReader, the data would end
+// there, as if the server had closed the connection. left is negative after that.
 type limitedReader struct {
 	from io.Reader
 	left int

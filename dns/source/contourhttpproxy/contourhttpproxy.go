@@ -22,7 +22,7 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source: nothing.
+// Config has no settings.
 type Config struct{ source.NoFlags }
 
 // Open implements [source.Config].
@@ -45,11 +45,11 @@ type proxy struct {
 	source.Object
 	// host is empty for a proxy that others include.
 	host string
-	// addresses are those of the load balancer: addresses and names.
+	// addresses are the addresses and names of the load balancer.
 	addresses []string
 }
 
-// fields are those of an HTTPProxy that count.
+// fields are the fields of an HTTPProxy that matter.
 type fields struct {
 	Spec struct {
 		VirtualHost struct {
@@ -96,8 +96,5 @@ func (s *proxies) evaluate(key source.Key) source.Result {
 	if len(targets) == 0 {
 		targets = p.addresses
 	}
-	origin := s.reader.Origin(&p.Object)
-	records := origin.All(s.reader.Hosts(&p.Object, p.host), targets)
-	records, err := s.reader.Templates.AddNames(records, &p.Object, origin, targets)
-	return s.reader.Result(&p.Object, records, err)
+	return s.reader.ResultOf(&p.Object, s.reader.Hosts(&p.Object, p.host), targets)
 }

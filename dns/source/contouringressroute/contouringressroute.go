@@ -29,9 +29,9 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source. Make one with [NewConfig].
+// Config is the settings of the source. Make one with [NewConfig].
 type Config struct {
-	// LoadBalancer is the Service that has the addresses, as namespace/name.
+	// LoadBalancer is the namespace/name of the Service that has the addresses.
 	LoadBalancer string
 }
 
@@ -42,7 +42,7 @@ const loadBalancerFlag = "contour-load-balancer"
 
 // Flags implements [source.Config].
 func (c *Config) Flags(flags *pflag.FlagSet) {
-	flags.StringVar(&c.LoadBalancer, loadBalancerFlag, c.LoadBalancer, "namespace/name of the Service of Contour, which has the targets of IngressRoutes")
+	flags.StringVar(&c.LoadBalancer, loadBalancerFlag, c.LoadBalancer, "namespace/name of the Service of Contour, whose addresses are the targets of IngressRoutes")
 }
 
 // Open implements [source.Config].
@@ -70,7 +70,7 @@ type routes struct {
 	services *kube.Table[balancer]
 }
 
-// following is the index of the IngressRoutes that point to the Service, under one key.
+// following is the index of the IngressRoutes that use the Service. All have the same key.
 const following = "following"
 
 func followKeys(r *route) []string {
@@ -80,14 +80,14 @@ func followKeys(r *route) []string {
 	return []string{""}
 }
 
-// route is what is kept of an IngressRoute: of one that isn't valid what is kept of one
-// that isn't selected.
+// route is what is kept of an IngressRoute. One that isn't valid is treated as one that isn't
+// selected.
 type route struct {
 	source.Object
 	host string
 }
 
-// fields are those of an IngressRoute that count.
+// fields are the fields of an IngressRoute that matter.
 type fields struct {
 	Spec struct {
 		VirtualHost struct {
@@ -125,7 +125,7 @@ type balancer struct {
 	addresses []string
 }
 
-// serviceKind is core/v1 Service, of which nothing is kept but one.
+// serviceKind returns the kind Service. Only one Service is kept.
 func (s *routes) serviceKind() kube.Kind[balancer] {
 	return kube.Retrim(kinds.Services(), kube.TrimOf(func(_ kube.Scope, svc *corev1.Service) (*balancer, []kube.Problem) {
 		if svc.Namespace != s.service.Namespace || svc.Name != s.service.Name {
@@ -148,15 +148,12 @@ func (s *routes) evaluate(key source.Key) source.Result {
 		return s.reader.Result(&r.Object, nil, nil)
 	}
 	targets, problems := s.targets(r)
-	origin := s.reader.Origin(&r.Object)
-	records := origin.All(s.reader.Hosts(&r.Object, r.host), targets)
-	records, err := s.reader.Templates.AddNames(records, &r.Object, origin, targets)
-	result := s.reader.Result(&r.Object, records, err)
+	result := s.reader.ResultOf(&r.Object, s.reader.Hosts(&r.Object, r.host), targets)
 	result.Problems = append(result.Problems, problems...)
 	return result
 }
 
-// targets returns what the hosts of a route point to.
+// targets returns the targets for the hosts of a route.
 func (s *routes) targets(r *route) ([]string, []dns.Problem) {
 	if len(r.Annotations.Targets) > 0 {
 		return r.Annotations.Targets, nil
@@ -165,7 +162,7 @@ func (s *routes) targets(r *route) ([]string, []dns.Problem) {
 	if service == nil {
 		return nil, []dns.Problem{{
 			Object: s.reader.Ref(&r.Object), Subject: "--" + loadBalancerFlag, Value: s.service.String(),
-			Reason: "there is no such Service, so there are no targets; name the one of Contour",
+			Reason: "there is no such Service, so there are no targets; give the name of Contour's Service",
 		}}
 	}
 	return service.addresses, nil

@@ -1,17 +1,17 @@
-// Package contouringressroute is the source "contour-ingressroute": records for the
-// virtual hosts of contour.heptio.com/v1beta1 IngressRoute objects, which Contour had
-// before HTTPProxies (spec/dns.md §6.7).
+// Package contouringressroute is the source "contour-ingressroute": records for the virtual
+// hosts of contour.heptio.com/v1beta1 IngressRoute objects, the predecessors of HTTPProxies
+// (spec/dns.md §6.7).
 //
-// The names are spec.virtualhost.fqdn and those in the annotation hostname, of objects
-// that Contour holds to be valid. They point to the addresses of the load balancer of one
-// Service, that of Contour, which the flag --contour-load-balancer names, or to those in
-// the annotation target. A change of that Service evaluates the IngressRoutes anew that
-// use it; as long as it doesn't exist, they ask for nothing and say so.
+// The names are spec.virtualhost.fqdn and those in the annotation hostname, of objects that
+// Contour considers valid. The targets are the addresses of Contour's Service, which
+// --contour-load-balancer names, or those in the annotation target. When that Service changes,
+// the IngressRoutes that use it are evaluated again. If it doesn't exist, they ask for
+// nothing, and each has a problem that says so.
 //
-// dns/plugins registers it. The source keeps the name and our annotations of each
-// IngressRoute that it is for, whole objects only for templates, and one Service.
+// dns/plugins registers it. The source keeps the name and the annotations about records of
+// each selected IngressRoute, whole objects only for templates, and one Service.
 //
 // # Concurrency
 //
-// As package source says.
+// See package source.
 package contouringressroute

@@ -28,9 +28,10 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source. Make one with [NewConfig].
+// Config is the settings of the source. Make one with [NewConfig].
 type Config struct {
-	// APIVersion and Kind are those of the objects, which have the fields of a DNSEndpoint.
+	// APIVersion and Kind are those of the objects. The objects must have the fields of a
+	// DNSEndpoint.
 	APIVersion, Kind string
 
 	// opened is set by Open.
@@ -55,7 +56,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, err
 	}
 	settings := in.Settings
-	// No annotation of an object means anything, and no template is used.
+	// Annotations have no meaning here, and templates aren't used.
 	settings.Prefixes, settings.Templates = nil, nil
 	s := &endpoints{
 		kind: kind, log: in.Log,
@@ -84,8 +85,8 @@ func (c *Config) kind() (schema.GroupVersionKind, error) {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: c.Kind}, errors.Join(errs...)
 }
 
-// resource returns where the API server has the objects: the name of the kind in the
-// plural, as it nearly always is.
+// resource returns the resource of the objects. Its name is the plural of the kind, as it
+// nearly always is.
 func (s *endpoints) resource() schema.GroupVersionResource {
 	plural := strings.ToLower(s.kind.Kind)
 	switch {

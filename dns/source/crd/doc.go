@@ -1,18 +1,17 @@
-// Package crd is the source "crd": the record sets that DNSEndpoint objects ask for
-// (spec/dns.md §6.8), of the group externaldns.k8s.io or, by flags, of another.
+// Package crd is the source "crd": the record sets in DNSEndpoint objects (spec/dns.md §6.8),
+// of the group externaldns.k8s.io or of another one that flags name.
 //
-// An object has its record sets in spec.endpoints. One of them that can't be used costs
-// only itself. No annotation means anything, not even the one that leaves an object to
-// another controller, but --annotation-filter selects objects as everywhere.
+// The record sets of an object are in its field spec.endpoints. If one of them can't be used,
+// the others are. Annotations have no meaning, not even the one that leaves an object to
+// another controller, but --annotation-filter selects objects as for other sources.
+// dns/plugins registers the source.
 //
-// dns/plugins registers it. The source keeps the record sets of each object that it is for.
-//
-// # Status
-//
-// [Config.WriteStatus] notes on each object which generation of it was read. The source
-// itself only reads: whoever leads, and may write, has WriteStatus run beside it.
+// [Config.WriteStatus] writes into the status of each object which generation of it was read.
+// The source itself only reads; the process that leads, and may write, runs WriteStatus beside
+// it.
 //
 // # Concurrency
 //
-// As package source says. WriteStatus may run at any time after Open, once at a time.
+// See package source. WriteStatus may be called at any time after Open, but only once at a
+// time.
 package crd

@@ -28,11 +28,11 @@ type endpoints struct {
 // endpoint is what is kept of a DNSEndpoint.
 type endpoint struct {
 	source.Object
-	// generation is that of the object, observed the one in its status.
+	// generation is that of the object; observed is the one in its status.
 	generation, observed int64
 	records              []*dns.RecordSet
 	problems             []dns.Problem
-	// unreadable is why the spec can't be read; there are no records then.
+	// unreadable says why the spec can't be read. Then there are no records.
 	unreadable string
 }
 
@@ -65,9 +65,10 @@ func (s *endpoints) trim(scope kube.Scope, obj *externaldns.DNSEndpoint) (*endpo
 	return kept, nil
 }
 
-// recordSet returns the record set that an endpoint asks for, or what is wrong with it. What
-// can't be published must not be merged with what can. Without targets there may be default
-// ones. The record set shares nothing with the endpoint but strings.
+// recordSet returns the record set that an endpoint asks for, or the problem with it. An
+// invalid record set must not be merged with a valid one. A record set without targets is
+// valid, because there may be default targets. The result shares only strings with the
+// endpoint.
 func recordSet(e *externaldns.Endpoint, origin source.Origin) (*dns.RecordSet, dns.Problem) {
 	if e.Problem != "" {
 		return nil, dns.Problem{Reason: e.Problem}
@@ -78,7 +79,7 @@ func recordSet(e *externaldns.Endpoint, origin source.Origin) (*dns.RecordSet, d
 	record := translate(e, origin)
 	checked := record
 	if len(record.Targets) == 0 {
-		// A record set that has everything but its name in order.
+		// This one is valid if the name is.
 		checked = &dns.RecordSet{Name: record.Name, Type: dns.TypeTXT, Targets: []string{"x"}}
 	}
 	invalid := &dns.InvalidError{}
@@ -88,7 +89,7 @@ func recordSet(e *externaldns.Endpoint, origin source.Origin) (*dns.RecordSet, d
 	return record, dns.Problem{}
 }
 
-// field returns the field of an endpoint that the subject of a [dns.InvalidError] is about.
+// field returns the field of an endpoint that the subject of a [dns.InvalidError] stands for.
 func field(subject string) string {
 	switch subject {
 	case "name":

@@ -16,20 +16,19 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// The first and the greatest delay between attempts to write one status.
+// The first and the longest delay between two attempts to write a status.
 const (
 	retryFirst = 100 * time.Millisecond
 	retryLimit = 5 * time.Minute
 )
 
-var errNotOpen = errors.New("write status of the source crd: it isn't open; call Open before")
+var errNotOpen = errors.New("write the status of DNSEndpoints: call Open first")
 
-// WriteStatus writes status.observedGeneration of the objects of the source that [Config.Open]
-// has made, until ctx ends: of those that there are, and then of each that changes. It
-// needs the rights to get the objects and to update their status. Run it under leadership and
-// not in a dry run, with a client that stops when leadership does; it may run again.
-// What can't be written is logged and tried again later; nothing else depends on it. The
-// error is about calling it at the wrong time.
+// WriteStatus writes status.observedGeneration of the objects of the source, until ctx ends:
+// first of all objects, and then of each one that changes. It needs the permissions to get the
+// objects and to update their status. Call it while the process leads, not in a dry run, with
+// a client that stops when the leadership ends. It may be called again afterwards. Failures
+// are logged and tried again later. The error is that it was called at the wrong time.
 func (c *Config) WriteStatus(ctx context.Context, client dynamic.Interface) error {
 	if c.opened == nil {
 		return errNotOpen
@@ -37,8 +36,8 @@ func (c *Config) WriteStatus(ctx context.Context, client dynamic.Interface) erro
 	return c.opened.writeStatus(ctx, client)
 }
 
-// WriteStatusOnce does what WriteStatus does for the objects that there are, and tries each
-// once; a table that no longer follows changes will do.
+// WriteStatusOnce is WriteStatus for the objects that there are now. It tries each object
+// once. The table may have stopped following changes.
 func (c *Config) WriteStatusOnce(ctx context.Context, client dynamic.Interface) error {
 	if c.opened == nil {
 		return errNotOpen
@@ -46,13 +45,13 @@ func (c *Config) WriteStatusOnce(ctx context.Context, client dynamic.Interface) 
 	return c.opened.writeStatusOnce(ctx, client)
 }
 
-// status is the queue of objects whose status is to be written, while it is being written.
+// status is the queue of objects whose status has to be written.
 type status struct {
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[source.Key]
 }
 
-// note queues an object if its status is out of date. Nil is none.
+// note queues an object if its status is out of date. It ignores nil.
 func (s *status) note(e *endpoint) {
 	if e == nil || !e.outdated() {
 		return
@@ -66,12 +65,12 @@ func (s *status) note(e *endpoint) {
 
 func (e *endpoint) outdated() bool { return e.Selected && e.observed != e.generation }
 
-// begin returns a new queue, unless there is one.
+// begin returns a new queue, or an error if there is one already.
 func (s *status) begin() (workqueue.TypedRateLimitingInterface[source.Key], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.queue != nil {
-		return nil, errors.New("write status of the source crd: that is being done already")
+		return nil, errors.New("write the status of DNSEndpoints: another call is doing that")
 	}
 	s.queue = workqueue.NewTypedRateLimitingQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[source.Key](retryFirst, retryLimit),
@@ -106,7 +105,8 @@ func (s *endpoints) writeStatus(ctx context.Context, client dynamic.Interface) e
 		case err == nil || ctx.Err() != nil:
 			queue.Forget(key)
 		case apierrors.IsConflict(err):
-			// Somebody else has just written the object; that may change nothing that the table keeps.
+			// Somebody else has just written the object, perhaps without a change that the
+			// table would see.
 			queue.AddRateLimited(key)
 		default:
 			s.unwritten(ctx, key, "trying again later", err)
@@ -147,7 +147,7 @@ func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, key s
 		return fmt.Errorf("get %s %s: %w", s.kind.Kind, key, err)
 	}
 	if obj.GetUID() != e.UID {
-		return nil // The event of the new one is on its way.
+		return nil // The table will be told of the new generation.
 	}
 	setObserved(obj, e.generation)
 	_, err = objects.UpdateStatus(ctx, obj, metav1.UpdateOptions{})
@@ -155,14 +155,14 @@ func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, key s
 	case err == nil:
 		return nil
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("update status of %s %s: %w; its CRD needs a status subresource", s.kind.Kind, key, err)
+		return fmt.Errorf("update status of %s %s: %w; add the status subresource to its CRD", s.kind.Kind, key, err)
 	default:
 		return fmt.Errorf("update status of %s %s: %w; allow to update %s/status", s.kind.Kind, key, err, s.resource().Resource)
 	}
 }
 
-// setObserved sets the generation and leaves what else the status says. A status that is
-// no object is replaced.
+// setObserved sets the generation in the status and leaves everything else in it. A status
+// that isn't an object is replaced.
 func setObserved(obj *unstructured.Unstructured, generation int64) {
 	fields, ok := obj.Object["status"].(map[string]any)
 	if !ok {

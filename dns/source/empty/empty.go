@@ -10,7 +10,7 @@ import (
 // Plugin returns the source of this package.
 func Plugin() source.Plugin {
 	return source.Plugin{
-		Name: "empty", Summary: "No records at all, so that those that are owned are removed", Category: "testing",
+		Name: "empty", Summary: "No records at all, so that all owned records are removed", Category: "testing",
 		New: func() source.Config { return Config{} },
 	}
 }

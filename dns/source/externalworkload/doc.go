@@ -1,15 +1,15 @@
-// Package externalworkload is the source "externalworkload": records for
-// workload.linkerd.io ExternalWorkloads, machines outside of the cluster that are part
-// of its mesh. ExternalDNS has no such source.
+// Package externalworkload is the source "externalworkload": records for workload.linkerd.io
+// ExternalWorkloads, which are machines outside of the cluster that are part of its mesh.
+// ExternalDNS has no such source.
 //
-// The names in the annotation hostname, or those of templates, point to the addresses in
-// spec.workloadIPs, or to those in the annotation target. The label resource is
+// The names are those in the annotation hostname, or those of templates. The targets are the
+// addresses in spec.workloadIPs, or those in the annotation target. The label resource is
 // externalworkload/<namespace>/<name>.
 //
-// dns/plugins registers it. A cluster may lack the kind. A workload whose spec can't be
-// decoded keeps its last good version.
+// dns/plugins registers it. The cluster doesn't need to have the kind. If the spec of a
+// workload can't be decoded, its last good version stays in use.
 //
 // # Concurrency
 //
-// As package source says.
+// See package source.
 package externalworkload

@@ -43,7 +43,7 @@ type workloads struct {
 // machine is what is kept of an ExternalWorkload.
 type machine struct {
 	source.Object
-	// ips are addresses; faults are the texts in their place that are none.
+	// ips are the addresses; faults are the texts among them that aren't addresses.
 	ips, faults []string
 }
 
@@ -56,7 +56,7 @@ func (s *workloads) trim(scope kube.Scope, obj *workload.ExternalWorkload) (*mac
 		return nil, []kube.Problem{{Field: "spec", Reason: obj.Spec.Problem + "; the last good version stays in use"}}
 	}
 	for _, ip := range obj.Spec.WorkloadIPs {
-		// A name, which would make a CNAME, is no address of a machine.
+		// A name would lead to a CNAME, but it is not the address of a machine.
 		if a, err := netip.ParseAddr(ip.IP); err != nil || a.Zone() != "" {
 			kept.faults = append(kept.faults, ip.IP)
 			continue
@@ -76,7 +76,7 @@ func (s *workloads) evaluate(key source.Key) source.Result {
 	for _, fault := range obj.faults {
 		result.Problems = append(result.Problems, dns.Problem{
 			Object: s.reader.Ref(&obj.Object), Subject: "spec.workloadIPs", Value: fault,
-			Reason: "not an IP address; use one like 10.0.0.1 or 2001:db8::1",
+			Reason: "not an IP address; use one such as 10.0.0.1 or 2001:db8::1",
 		})
 	}
 	return result

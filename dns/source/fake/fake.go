@@ -14,7 +14,7 @@ import (
 
 const (
 	name = "fake"
-	// seed makes all random things be the same in each run.
+	// seed makes the random names the same in each run.
 	seed = 9673
 	// defaultBase is the base name without a template.
 	defaultBase = "example.com"
@@ -23,7 +23,7 @@ const (
 // Plugin returns the source of this package.
 func Plugin() source.Plugin {
 	return source.Plugin{
-		Name: name, Summary: "Made-up records of all types, new ones each time, for trying out a provider", Category: "testing",
+		Name: name, Summary: "Invented records of all types, new ones each time, for trying out a provider", Category: "testing",
 		Templates: true,
 		New:       func() source.Config { return Config{} },
 	}
@@ -48,7 +48,7 @@ func (Config) Open(in source.Input) (source.Source, error) {
 	}}, nil
 }
 
-// baseNames returns the names below which records are made up.
+// baseNames returns the names below which the records are.
 func baseNames(templates *source.Templates) ([]string, error) {
 	if !templates.HasNames() {
 		return []string{defaultBase}, nil
@@ -63,10 +63,11 @@ func baseNames(templates *source.Templates) ([]string, error) {
 	return names, err
 }
 
-// maker makes up records.
+// maker invents records.
 type maker struct{ random *rand.Rand }
 
-// records returns a record set of each type below a base name, of which there are so many.
+// records returns a record set of each type below a base name. Bases is the number of base
+// names.
 func (m *maker) records(base string, bases int) []*dns.RecordSet {
 	random := func() string { return m.label(4) + "." + base }
 	sip := "_sip._udp." + base
@@ -103,7 +104,7 @@ func (m *maker) label(n int) string {
 	return string(letters)
 }
 
-// host returns the last number of an address of 192.0.2.0/24 that may be a host's.
+// host returns the last number of an address in 192.0.2.0/24 that a host can have.
 func (m *maker) host() int { return 1 + m.random.IntN(253) }
 
 func (m *maker) ipv4() string { return fmt.Sprintf("192.0.2.%d", m.host()) }
@@ -112,7 +113,7 @@ func (m *maker) ipv6() string {
 	return fmt.Sprintf("2001:db8::%x:%x", 1+m.random.IntN(0xffff), 1+m.random.IntN(0xffff))
 }
 
-// several returns n targets, or fewer if some are equal, sorted.
+// several returns n targets, sorted, or fewer if some are equal.
 func (m *maker) several(n int, one func() string) []string {
 	var targets []string
 	for range n {

@@ -14,7 +14,7 @@ import (
 
 const name = "ingress"
 
-// classAnnotation is how an Ingress named its class before it had a field for that.
+// classAnnotation names the class of an Ingress. It is older than the field for that.
 const classAnnotation = "kubernetes.io/ingress.class"
 
 // The values of the annotation ingress-hostname-source, in lower case.
@@ -33,11 +33,11 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source.
+// Config is the settings of the source.
 type Config struct {
-	// Classes are the only classes of Ingress that are used; none is all.
+	// Classes are the classes of Ingresses to use; an empty list stands for all.
 	Classes []string
-	// IgnoreRules and IgnoreTLS leave out the hosts of spec.rules and of spec.tls.
+	// IgnoreRules ignores the hosts of spec.rules, and IgnoreTLS those of spec.tls.
 	IgnoreRules, IgnoreTLS bool
 }
 
@@ -85,9 +85,9 @@ type ingresses struct {
 // ingress is what is kept of an Ingress.
 type ingress struct {
 	source.Object
-	// rules and tls are hosts, empty ones left out.
+	// rules and tls are hosts, without empty ones.
 	rules, tls []string
-	// addresses are those of the load balancer: addresses and names.
+	// addresses are the addresses and names of the load balancer.
 	addresses []string
 }
 
@@ -116,8 +116,8 @@ func (s *ingresses) trim(scope kube.Scope, obj *networkingv1.Ingress) (*ingress,
 	return kept, nil
 }
 
-// ofClass reports whether an Ingress is of one of the classes. The annotation counts only
-// where the field is empty.
+// ofClass reports whether an Ingress has one of the classes. The annotation only counts if the
+// field is empty.
 func (s *ingresses) ofClass(obj *networkingv1.Ingress) bool {
 	class := obj.Annotations[classAnnotation]
 	if field := obj.Spec.IngressClassName; field != nil && *field != "" {
@@ -135,10 +135,7 @@ func (s *ingresses) evaluate(key source.Key) source.Result {
 	if len(targets) == 0 {
 		targets = obj.addresses
 	}
-	origin := s.reader.Origin(&obj.Object)
-	records := origin.All(s.hosts(obj), targets)
-	records, err := s.reader.Templates.AddNames(records, &obj.Object, origin, targets)
-	return s.reader.Result(&obj.Object, records, err)
+	return s.reader.ResultOf(&obj.Object, s.hosts(obj), targets)
 }
 
 // hosts returns the names that an Ingress asks for without templates.

@@ -1,16 +1,17 @@
 // Package istiogateway is the source "istio-gateway": records for the hosts of
 // networking.istio.io/v1 Gateway objects (spec/dns.md §6.6).
 //
-// The hosts are those of the servers, without their namespaces, and those in the
-// annotation hostname. They point to the addresses of the Services whose selector has all
-// of the Gateway's: a change of such a Service evaluates those Gateways anew. Instead, the
-// annotation target gives the targets, or the annotation ingress names an Ingress that has
-// them; as long as there is no such Ingress, nobody knows what the Gateway asks for.
+// The names are the hosts of the servers, without their namespaces, and those in the
+// annotation hostname. The targets are the addresses of the Services whose selector contains
+// the selector of the Gateway. When such a Service changes, the Gateways are evaluated again.
+// Instead, the annotation target can have the targets, or the annotation ingress can name an
+// Ingress that has them. If there is no such Ingress, evaluating the Gateway is an error.
 //
-// dns/plugins registers it. The source keeps hosts, selectors and our annotations of each
-// Gateway, and of Services and Ingresses their addresses; whole Gateways only for templates.
+// dns/plugins registers it. The source keeps the hosts, selectors and annotations about
+// records of Gateways, and the addresses of Services and Ingresses; whole Gateways only for
+// templates.
 //
 // # Concurrency
 //
-// As package source says.
+// See package source.
 package istiogateway

@@ -62,19 +62,19 @@ type gateways struct {
 	ingresses *kube.Table[ingress]
 }
 
-// The indexes: of Gateways by what they get their targets from, and of Services by what
-// they select.
+// The indexes: bySelector and byIngress find Gateways by what they have their targets from,
+// and byLabel finds Services by their selectors.
 const (
 	bySelector = "selector"
 	byIngress  = "ingress"
 	byLabel    = "label"
 )
 
-// everyService is where the Gateways are in the index by selector that have none, and so
-// get the addresses of all Services. No other key of that index is empty.
+// everyService is the key in the index bySelector of the Gateways without a selector, which
+// have the addresses of all Services. No other key of that index is empty.
 const everyService = ""
 
-// selectorKeys says which Services a Gateway gets its targets from, if it does.
+// selectorKeys returns the keys of a Gateway that has its targets from Services.
 func selectorKeys(g *gateway) []string {
 	switch {
 	case !g.Selected || g.Unreadable != "" || len(g.Annotations.Targets) > 0 || g.Annotations.Ingress != "":
@@ -85,7 +85,7 @@ func selectorKeys(g *gateway) []string {
 	return source.SelectorKeys("", g.selector)
 }
 
-// ingressKeys says which Ingress a Gateway gets its targets from, if it does.
+// ingressKeys returns the key of a Gateway that has its targets from an Ingress.
 func ingressKeys(g *gateway) []string {
 	if !g.Selected || len(g.Annotations.Targets) > 0 || g.Annotations.Ingress == "" {
 		return nil
@@ -120,12 +120,10 @@ func (s *gateways) evaluate(key source.Key) source.Result {
 	if err != nil {
 		return s.reader.Result(&g.Object, nil, err)
 	}
-	origin := s.reader.Origin(&g.Object)
-	records, err := s.reader.Templates.AddNames(origin.All(s.reader.Hosts(&g.Object, g.hosts...), targets), &g.Object, origin, targets)
-	return s.reader.Result(&g.Object, records, err)
+	return s.reader.ResultOf(&g.Object, s.reader.Hosts(&g.Object, g.hosts...), targets)
 }
 
-// targets returns what the hosts of a Gateway point to.
+// targets returns the targets for the hosts of a Gateway.
 func (s *gateways) targets(g *gateway) ([]string, error) {
 	switch {
 	case len(g.Annotations.Targets) > 0:
@@ -139,12 +137,12 @@ func (s *gateways) targets(g *gateway) ([]string, error) {
 	}
 	named := s.ingresses.Get(key.Namespace, key.Name)
 	if named == nil {
-		return nil, fmt.Errorf("targets of Gateway %s: there is no Ingress %s; create it, or change the annotation ingress", g.Key, key)
+		return nil, fmt.Errorf("targets of Gateway %s: there is no Ingress %s: create it, or change the annotation ingress", g.Key, key)
 	}
 	return named.addresses, nil
 }
 
-// addresses returns those of the Services that a Gateway selects, sorted.
+// addresses returns the addresses of the Services that a Gateway selects, sorted.
 func (s *gateways) addresses(g *gateway) []string {
 	services := s.services.List
 	if keys := source.SelectorKeys("", g.selector); len(keys) > 0 {
@@ -160,13 +158,13 @@ func (s *gateways) addresses(g *gateway) []string {
 	return slices.Compact(addresses)
 }
 
-// selects reports whether a Gateway gets the addresses of a Service. A Gateway without a
-// selector gets those of all.
+// selects reports whether a Gateway has the addresses of a Service. A Gateway without a
+// selector has those of all Services.
 func (g *gateway) selects(svc *service) bool {
 	return len(g.selector) == 0 || source.Selects(g.selector, svc.selector)
 }
 
-// ingress returns the Ingress that the annotation of that name is about.
+// ingress returns the key of the Ingress that the annotation names.
 func (g *gateway) ingress() (source.Key, error) {
 	namespace, ingress, qualified := strings.Cut(g.Annotations.Ingress, "/")
 	if !qualified {

@@ -17,12 +17,12 @@ import (
 // gateway is what is kept of a Gateway.
 type gateway struct {
 	source.Object
-	// hosts are those of all servers, without namespaces.
+	// hosts are the hosts of all servers, without namespaces.
 	hosts    []string
 	selector map[string]string
 }
 
-// fields are those of a Gateway that count.
+// fields are the fields of a Gateway that matter.
 type fields struct {
 	Spec struct {
 		Selector map[string]string `json:"selector"`
@@ -60,15 +60,15 @@ func (s *gateways) trim(scope kube.Scope, obj *unstructured.Unstructured) (*gate
 	return kept, nil
 }
 
-// service is what is kept of a Service: nothing of one without addresses.
+// service is what is kept of a Service. One without addresses is empty.
 type service struct {
 	key       source.Key
 	selector  map[string]string
 	addresses []string
 }
 
-// serviceKind is core/v1 Service. Those of other namespaces than the one given, if one is,
-// count as Services without addresses.
+// serviceKind returns the kind Service. If a namespace is given, Services of other namespaces
+// are treated as Services without addresses.
 func serviceKind(namespace string) kube.Kind[service] {
 	return kube.Retrim(kinds.Services(), kube.TrimOf(func(s kube.Scope, svc *corev1.Service) (*service, []kube.Problem) {
 		kept := &service{key: source.Key{Namespace: s.Intern(svc.Namespace), Name: svc.Name}}
@@ -82,8 +82,8 @@ func serviceKind(namespace string) kube.Kind[service] {
 	}))
 }
 
-// addressesOf returns the external IPs of a Service; those of its load balancer if it has
-// none.
+// addressesOf returns the external IPs of a Service, or the addresses of its load balancer if
+// it has none.
 func addressesOf(svc *corev1.Service) []string {
 	if len(svc.Spec.ExternalIPs) > 0 {
 		return append([]string(nil), svc.Spec.ExternalIPs...)
@@ -101,7 +101,7 @@ type ingress struct {
 	addresses []string
 }
 
-// ingressKind is networking.k8s.io/v1 Ingress.
+// ingressKind returns the kind Ingress.
 func ingressKind() kube.Kind[ingress] {
 	return kube.Kind[ingress]{
 		Name: "ingress", Resource: networkingv1.SchemeGroupVersion.WithResource("ingresses"),
@@ -116,7 +116,7 @@ func ingressKind() kube.Kind[ingress] {
 	}
 }
 
-// appendAddress appends the address of a load balancer: its IP, or else its name.
+// appendAddress appends the address of a load balancer: its IP, or its name if it has no IP.
 func appendAddress(list []string, ip, hostname string) []string {
 	switch {
 	case ip != "":

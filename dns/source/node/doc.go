@@ -1,12 +1,12 @@
 // Package node is the source "node": records for core/v1 Nodes (spec/dns.md §6.11).
 //
-// The name is that of the Node, unless a template gives others; it points to the external
-// addresses of the Node, else to the internal ones, or to those in the annotation target.
-// A Node that has no address costs only itself: it is a problem of that object.
+// The name is that of the Node, unless a template gives others. The targets are the external
+// addresses of the Node, or the internal ones if it has no other, or those in the annotation
+// target. A Node without an address has a problem that says so; other Nodes are published.
 //
-// dns/plugins registers it. --namespace doesn't apply, as Nodes belong to none.
+// dns/plugins registers it. --namespace doesn't apply, because Nodes have no namespace.
 //
 // # Concurrency
 //
-// As package source says.
+// See package source.
 package node

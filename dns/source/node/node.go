@@ -66,15 +66,19 @@ func (s *nodes) evaluate(key source.Key) source.Result {
 		return source.Result{}
 	}
 	targets := obj.Annotations.Targets
-	if len(targets) == 0 {
-		targets = obj.addresses.Public(s.settings.ExposeInternalIPv6)
+	switch {
+	case len(targets) > 0:
+	case len(obj.addresses.External) > 0:
+		targets = s.settings.Public(obj.addresses)
+	default:
+		targets = obj.addresses.Internal
 	}
 	records, err := s.records(obj, targets)
 	result := s.reader.Result(&obj.Object, records, err)
 	if len(targets) == 0 {
 		result.Problems = append(result.Problems, dns.Problem{
 			Object: s.reader.Ref(&obj.Object), Subject: "status.addresses",
-			Reason: "the node has neither an ExternalIP nor an InternalIP, so it gets no record; give it one, or the annotation target",
+			Reason: "the node has neither an ExternalIP nor an InternalIP, so it gets no record: give it an address, or the annotation target",
 		})
 	}
 	return result

@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// The annotations that count with --compatibility=kops-dns-controller.
+// The annotations that are read with --compatibility=kops-dns-controller.
 const (
 	kopsExternal = "dns.alpha.kubernetes.io/external"
 	kopsInternal = "dns.alpha.kubernetes.io/internal"
@@ -22,11 +22,11 @@ type pod struct {
 	// ip is status.podIP and ips are status.podIPs.
 	ip  string
 	ips []string
-	// kopsInternal and kopsExternal are names, if those annotations count.
+	// kopsInternal and kopsExternal are the names in these annotations.
 	kopsInternal, kopsExternal []string
 }
 
-// own returns the address of a pod, if it has one.
+// own returns the address of a Pod as a list.
 func (p *pod) own() []string {
 	if p.ip == "" {
 		return nil
@@ -34,7 +34,7 @@ func (p *pod) own() []string {
 	return []string{p.ip}
 }
 
-// atNode reports whether a pod has names that point to its node.
+// atNode reports whether a Pod has names whose targets are the addresses of its node.
 func (p *pod) atNode() bool {
 	return p.node != "" && (len(p.kopsExternal) > 0 || p.Selected && len(p.Annotations.Hostnames) > 0 && len(p.Annotations.Targets) == 0)
 }
@@ -67,8 +67,8 @@ func (s *pods) trim(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 	return kept, nil
 }
 
-// asksNothing reports whether no record can come of a pod, whatever its addresses are:
-// most pods have no annotation of ours.
+// asksNothing reports whether a Pod can't lead to a record, whatever its addresses are. Most
+// Pods have none of our annotations.
 func (s *pods) asksNothing(p *pod) bool {
 	a := p.Annotations
 	return s.config.Domain == "" && s.reader.Templates == nil &&

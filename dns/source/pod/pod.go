@@ -14,7 +14,7 @@ import (
 
 const name = "pod"
 
-// byNode is the index of the pods that depend on their node, by its name.
+// byNode is the index of the Pods that depend on their node, by its name.
 const byNode = "node"
 
 // Plugin returns the source of this package.
@@ -26,11 +26,11 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source.
+// Config is the settings of the source.
 type Config struct {
-	// Domain is what each pod gets a name in; empty is none.
+	// Domain is the domain in which each Pod gets a name; empty for none.
 	Domain string
-	// HostNetworkOnly leaves out pods that have a network of their own.
+	// HostNetworkOnly leaves out Pods that don't use the network of their node.
 	HostNetworkOnly bool
 }
 
@@ -98,8 +98,8 @@ func (s *pods) records(obj *pod) ([]*dns.RecordSet, error) {
 	return s.reader.Templates.AddNames(found, &obj.Object, origin, obj.ips)
 }
 
-// nodeAddresses returns the addresses that a pod's node is reached at from outside of the
-// cluster; none when there is no such node.
+// nodeAddresses returns the addresses at which a Pod's node is reached from outside of the
+// cluster. There are none if the node doesn't exist.
 func (s *pods) nodeAddresses(obj *pod) []string {
 	on := s.nodes.Get("", obj.node)
 	if on == nil {

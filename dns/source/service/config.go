@@ -30,20 +30,20 @@ func Plugin() source.Plugin {
 	}
 }
 
-// Config is what the user says about the source. Make one with [NewConfig].
+// Config is the settings of the source. Make one with [NewConfig].
 type Config struct {
-	// Types are the types of Service to use; none, or an empty one among them, is all.
+	// Types are the types of Services to use. An empty list, or an empty entry, stands for
+	// all.
 	Types []string
-	// PublishNotReady has headless Services publish pods that aren't ready.
+	// PublishNotReady makes headless Services publish pods that aren't ready.
 	PublishNotReady bool
-	// PublishInternal gives the names of ClusterIP Services that are not headless the
-	// virtual address.
+	// PublishInternal publishes the cluster IP of ClusterIP Services that aren't headless.
 	PublishInternal bool
-	// PublishHostIP has headless Services publish the addresses of the hosts of pods.
+	// PublishHostIP makes headless Services publish the addresses of the pods' hosts.
 	PublishHostIP bool
 	// ResolveHostnames replaces the name of a load balancer by its addresses.
 	ResolveHostnames bool
-	// ListenEndpointEvents is accepted; endpoints are followed in any case.
+	// ListenEndpointEvents has no effect; endpoints are always followed.
 	ListenEndpointEvents bool
 
 	resolver resolver

@@ -4,7 +4,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// serviceChanged has the names looked up that a Service now depends on.
+// serviceChanged has the names looked up that a Service depends on.
 func (s *services) serviceChanged(_, svc *service) {
 	if svc == nil {
 		return
@@ -14,8 +14,8 @@ func (s *services) serviceChanged(_, svc *service) {
 	}
 }
 
-// sliceChanged is about a headless Service only. One that isn't known yet will be evaluated
-// when it is.
+// sliceChanged has the Service of a slice evaluated again if it is headless. A Service that
+// isn't known yet is evaluated when it is.
 func (s *services) sliceChanged(before, now *slice) {
 	for _, sl := range distinct(before, now) {
 		if svc := s.table.Get(sl.service.Namespace, sl.service.Name); svc != nil && svc.publishesPods() {
@@ -24,7 +24,7 @@ func (s *services) sliceChanged(before, now *slice) {
 	}
 }
 
-// distinct returns the values of a slice that belong to a Service, one for each Service.
+// distinct returns those versions of a slice that belong to different Services.
 func distinct(before, now *slice) []*slice {
 	var list []*slice
 	for _, sl := range []*slice{before, now} {
@@ -35,8 +35,9 @@ func distinct(before, now *slice) []*slice {
 	return list
 }
 
-// podChanged is about the Services that select the pod, or did: headless ones if something
-// changed that they publish, NodePort ones if something changed that decides about nodes.
+// podChanged has the Services evaluated again that select a pod, or have selected it: headless
+// ones if something changed that they publish, NodePort ones if something changed that matters
+// for the choice of nodes.
 func (s *services) podChanged(before, now *pod) {
 	endpoint := before.asEndpoint() != now.asEndpoint()
 	backend := before.asBackend() != now.asBackend()
@@ -54,7 +55,7 @@ func (s *services) podChanged(before, now *pod) {
 	}
 }
 
-// notifySelecting calls changed for the Services that select a pod and that it concerns.
+// notifySelecting calls changed for the Services that select a pod and that concerns admits.
 func (s *services) notifySelecting(p *pod, concerns func(*service) bool) {
 	p.eachLabel(func(label string) bool {
 		for _, svc := range s.table.ByIndex(bySelector, p.namespace+label) {
@@ -66,16 +67,16 @@ func (s *services) notifySelecting(p *pod, concerns func(*service) bool) {
 	})
 }
 
-// nodeChanged is about all Services that nodes matter to: what they publish of nodes may
-// depend on whether any node has an external address.
+// nodeChanged has all Services evaluated again that use nodes. What they publish may depend on
+// whether any node has an external address.
 func (s *services) nodeChanged(_, _ *node) {
 	source.NotifyAll(s.changed, s.table.ByIndex(byNodes, anyNode))
 }
 
-// hostInUse reports whether the addresses of a name matter to a Service.
+// hostInUse reports whether a Service needs the addresses of a name.
 func (s *services) hostInUse(host string) bool { return len(s.table.ByIndex(byHost, host)) > 0 }
 
-// hostChanged is about the Services whose load balancer has a name.
+// hostChanged has the Services evaluated again whose load balancer has a name.
 func (s *services) hostChanged(host string) {
 	source.NotifyAll(s.changed, s.table.ByIndex(byHost, host))
 }

@@ -1,25 +1,23 @@
 // Package service is the source "service": records for core/v1 Services (spec/dns.md §6.3).
 //
-// The names in the annotations hostname and internal-hostname, those of templates, and with
-// --compatibility those of older programs point to what a Service of their type is reached
-// at: a load balancer, the nodes, the pods, the virtual address, another name. The
-// annotation target takes the place of all that. The label resource is
+// The names are those in the annotations hostname and internal-hostname, those of templates,
+// and with --compatibility those in annotations of older programs. The targets depend on the
+// type of the Service: the addresses of its load balancer, of nodes or of pods, its cluster
+// IP, or another name. The annotation target replaces them. The label resource is
 // service/<namespace>/<name>.
 //
-// Only Services that may be given a name are kept. Of the other kinds only those tables
-// exist that a Service of an admitted type can need: EndpointSlices for headless Services,
-// Pods for those and for NodePort Services, Nodes for NodePort Services. A pod costs less than
-// 300 bytes, a pod that has finished its name only, and so do the slices of Services that
-// aren't headless. A change of one of these objects has only those Services evaluated again
-// whose answer can be another one: see dependencies.go.
+// Only Services that may get a name are kept. Other kinds are only read if Services of an
+// admitted type need them: EndpointSlices and Pods for headless Services, Pods and Nodes for
+// NodePort Services. A pod takes less than 300 bytes; of finished pods, and of the slices of
+// Services that aren't headless, only the name is kept. When one of these objects changes,
+// only the Services whose result may change are evaluated again.
 //
-// With --resolve-service-load-balancer-hostname, names of load balancers are looked up
-// in the background (resolve.go). Services of the same name in DNS are put together by
-// dns/desired, by their label.
-//
-// dns/plugins registers it.
+// Read it in this order: config.go, service.go, services.go, evaluate.go, headless.go,
+// nodeport.go, legacy.go; slice.go, pod.go, labels.go and node.go have what is kept of other
+// objects; dependencies.go says what a change concerns; resolve.go looks up names of load
+// balancers.
 //
 // # Concurrency
 //
-// As package source says. Run starts lookups, a few at a time, and waits for them.
+// See package source. Run starts a few lookups at a time, and waits for them.
 package service

@@ -29,18 +29,18 @@ type evaluation struct {
 	*services
 	svc    *service
 	origin source.Origin
-	// outside is answerOutside, which is the same for each name.
+	// outside calls answerOutside once. The answer is the same for each name.
 	outside  func() (answer, error)
 	problems []dns.Problem
 }
 
-// answer is what one name of a Service stands for. It doesn't depend on the name.
+// answer is what a Service has for one of its names. It doesn't depend on the name.
 type answer struct {
-	// targets are those of the name itself.
+	// targets are the targets of the name itself.
 	targets []string
-	// below are those of names below it, by their first label.
+	// below are the targets of names below it, by their first label.
 	below map[string][]string
-	// ports are published as SRV records under the name of the service.
+	// ports are published as SRV records; service is the name of the Service in them.
 	ports   []nodePort
 	service string
 }
@@ -85,7 +85,7 @@ func (e *evaluation) named() ([]*dns.RecordSet, error) {
 	return e.recordsOf(names)
 }
 
-// recordsOf returns the record sets of names that the Service has outside of the cluster.
+// recordsOf returns the record sets of names that are used outside of the cluster.
 func (e *evaluation) recordsOf(names []string) ([]*dns.RecordSet, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -98,8 +98,8 @@ func (e *evaluation) recordsOf(names []string) ([]*dns.RecordSet, error) {
 	return found, err
 }
 
-// answerOutside returns what the names of the annotation hostname and of templates stand
-// for; its error is that this isn't known.
+// answerOutside returns the answer for names of the annotation hostname and of templates. The
+// error is that it isn't known.
 func (e *evaluation) answerOutside() (answer, error) {
 	svc := e.svc
 	if targets := svc.Annotations.Targets; len(targets) > 0 {
@@ -125,7 +125,7 @@ func (e *evaluation) answerOutside() (answer, error) {
 	return answer{}, nil
 }
 
-// answerInside returns what the names of the annotation internal-hostname stand for.
+// answerInside returns the answer for names of the annotation internal-hostname.
 func (e *evaluation) answerInside() (answer, error) {
 	virtual := e.svc.of == corev1.ServiceTypeLoadBalancer || e.svc.of == corev1.ServiceTypeClusterIP && !e.svc.headless
 	if virtual && len(e.svc.Annotations.Targets) == 0 {
@@ -157,8 +157,8 @@ func (e *evaluation) loadBalancer() (answer, error) {
 	return answer{targets: targets}, nil
 }
 
-// problem notes that a part of the Service can't be used. A reason is given once for each
-// subject, with the first value.
+// problem adds a problem of the Service. Problems with the same subject and reason are
+// reported once.
 func (e *evaluation) problem(subject, value, reason string) {
 	for _, p := range e.problems {
 		if p.Subject == subject && p.Reason == reason {
@@ -168,7 +168,7 @@ func (e *evaluation) problem(subject, value, reason string) {
 	e.problems = append(e.problems, dns.Problem{Object: e.origin.Object, Subject: subject, Value: value, Reason: reason})
 }
 
-// records returns the record sets of a name.
+// records returns the record sets of a name with this answer.
 func (a answer) records(o source.Origin, hostname string) []*dns.RecordSet {
 	hostname = strings.TrimSuffix(hostname, ".")
 	sets := o.Records(hostname, a.targets)
@@ -178,7 +178,7 @@ func (a answer) records(o source.Origin, hostname string) []*dns.RecordSet {
 	return append(sets, a.srv(o, hostname)...)
 }
 
-// listOf returns a list of a text that isn't empty.
+// listOf returns a list with a text, or nil if the text is empty.
 func listOf(text string) []string {
 	if text == "" {
 		return nil

@@ -3,12 +3,10 @@ package service
 import (
 	"slices"
 	"strings"
-
-	"github.com/signpostd/signpost/dns/source"
 )
 
-// headless returns the targets of a headless Service: what its pods are reached at, for
-// the name itself and, of pods with a hostname, for a name below it.
+// headless returns the answer of a headless Service: the addresses of its pods, for the name
+// itself and, for pods with a hostname, for a name below it.
 func (e *evaluation) headless() answer {
 	a := answer{below: map[string][]string{}}
 	list := e.slices.ByIndex(byService, e.svc.Key.String())
@@ -32,10 +30,10 @@ func (e *evaluation) headless() answer {
 	return a
 }
 
-// podIP is published unless an annotation or a flag says otherwise.
+// podIP is what is published of a pod by default.
 const podIP = "PodIP"
 
-// published returns what is published of a pod: podIP, hostIP or nodeExternalIP.
+// published returns which address of a pod is published: podIP, hostIP or nodeExternalIP.
 func (e *evaluation) published() string {
 	switch {
 	case e.svc.Annotations.EndpointsType == nodeExternalIP:
@@ -47,7 +45,7 @@ func (e *evaluation) published() string {
 	}
 }
 
-// addEndpoint adds the targets of an endpoint, if it is one that counts.
+// addEndpoint adds the targets of an endpoint, if it is published.
 func (e *evaluation) addEndpoint(a *answer, sl *slice, end *endpoint) {
 	if end.notReady && !e.svc.notReady && !e.config.PublishNotReady {
 		return
@@ -70,7 +68,7 @@ func (e *evaluation) addEndpoint(a *answer, sl *slice, end *endpoint) {
 	}
 }
 
-// podTargets returns what a pod is reached at.
+// podTargets returns the targets for a pod.
 func (e *evaluation) podTargets(p *pod, end *endpoint) []string {
 	if targets := p.targets(); len(targets) > 0 {
 		return targets
@@ -84,7 +82,7 @@ func (e *evaluation) podTargets(p *pod, end *endpoint) []string {
 	return listOf(addressText(end))
 }
 
-// addressText returns the address of an endpoint; "" when it has none.
+// addressText returns the address of an endpoint, or "".
 func addressText(end *endpoint) string {
 	if !end.address.IsValid() {
 		return ""
@@ -92,8 +90,8 @@ func addressText(end *endpoint) string {
 	return end.address.String()
 }
 
-// externalAddresses returns the external addresses of a node, and those of IPv6 that count
-// as such.
+// externalAddresses returns the addresses at which a node is reached from outside of the
+// cluster.
 func (e *evaluation) externalAddresses(of string) []string {
 	if e.nodes == nil {
 		e.problem("the annotation endpoints-type", nodeExternalIP, "nodes are read only if --service-type-filter has NodePort; add it")
@@ -103,18 +101,10 @@ func (e *evaluation) externalAddresses(of string) []string {
 	if on == nil {
 		return nil
 	}
-	return e.public(on.addresses)
+	return e.settings.Public(on.addresses)
 }
 
-// public returns addresses that are reached from outside of the cluster.
-func (e *evaluation) public(a source.NodeAddresses) []string {
-	if !e.settings.ExposeInternalIPv6 {
-		return a.External
-	}
-	return slices.Concat(a.External, a.InternalIPv6())
-}
-
-// sorted returns targets in an order that doesn't depend on that of slices, each once.
+// sorted returns targets in a fixed order, without duplicates.
 func sorted(targets []string) []string {
 	slices.Sort(targets)
 	return slices.Compact(targets)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A label is written as a text: edge, its name, assigns, its value, edge. Neither name nor
-// value may have these characters. In the labels of a pod, ownName stands for a value
-// that is the name of the pod, and ownOrdinal for the number at its end.
+// A label is written as a text: edge, its name, assigns, its value, edge. Names and values
+// don't contain these characters. In the labels of a pod, ownName stands for a value that is
+// the name of the pod, and ownOrdinal for the number at the end of that name.
 const (
 	edge       = "\x01"
 	assigns    = "\x00"
@@ -19,12 +19,12 @@ const (
 // podIndexLabel is on each pod of a StatefulSet.
 const podIndexLabel = "apps.kubernetes.io/pod-index"
 
-// labelText is the labels of a pod, sorted, as one text, in which the edges between two
-// are one. The pods of a ReplicaSet or a StatefulSet have the same and share it, which
-// they couldn't share a map or a slice.
+// labelText is the labels of a pod as one text, sorted; neighbours share an edge. The pods of
+// a ReplicaSet or a StatefulSet have equal texts, and so share one in memory. They couldn't
+// share a map or a slice.
 type labelText string
 
-// newLabelText returns the labels of the pod of a name; "" when there are none.
+// newLabelText returns the labels of a pod with a name, or "" if it has none.
 func newLabelText(labels map[string]string, name string) labelText {
 	if len(labels) == 0 {
 		return ""
@@ -39,7 +39,7 @@ func newLabelText(labels map[string]string, name string) labelText {
 
 func labelOf(key, value string) string { return edge + key + assigns + value + edge }
 
-// shorten writes a label as it is written for the pod of a name.
+// shorten returns the form of a label for a pod with a name.
 func shorten(label, name string) string {
 	switch {
 	case hasValue(label, name):
@@ -50,7 +50,7 @@ func shorten(label, name string) string {
 	return label
 }
 
-// lengthen is the reverse of shorten.
+// lengthen undoes shorten.
 func lengthen(label, name string) string {
 	if begin, ok := strings.CutSuffix(label, assigns+ownName+edge); ok {
 		return begin + assigns + name + edge
@@ -61,7 +61,7 @@ func lengthen(label, name string) string {
 	return label
 }
 
-// hasValue reports whether a label has a value that isn't empty.
+// hasValue reports whether the value of a label isn't empty.
 func hasValue(label, value string) bool {
 	rest := strings.TrimSuffix(strings.TrimSuffix(label, edge), value)
 	return value != "" && len(rest)+len(value)+len(edge) == len(label) && strings.HasSuffix(rest, assigns)
@@ -82,7 +82,7 @@ func (p *pod) eachLabel(yield func(label string) bool) {
 	}
 }
 
-// selector is labels that a pod has to have, sorted.
+// selector is the labels that a pod must have, sorted.
 type selector []string
 
 func newSelector(labels map[string]string) selector {
@@ -93,7 +93,7 @@ func newSelector(labels map[string]string) selector {
 	return s
 }
 
-// selects reports whether there are labels to select by and a pod has all of them.
+// selects reports whether a pod has all labels of a selector that isn't empty.
 func (s selector) selects(p *pod) bool {
 	for _, label := range s {
 		if !strings.Contains(string(p.labels), shorten(label, p.name)) {

@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// What the programs of --compatibility read (spec/dns.md §6.1).
+// What the programs that --compatibility names read (spec/dns.md §6.1).
 const (
 	mateAnnotation     = "zalando.org/dnsname"
 	moleculeLabel      = "dns"
@@ -56,7 +56,7 @@ func (e *evaluation) legacy() []*dns.RecordSet {
 	var external, internal []string
 	for _, n := range e.nodes.List() {
 		if n.hasRole {
-			external = append(external, e.public(n.addresses)...)
+			external = append(external, e.settings.Public(n.addresses)...)
 			internal = append(internal, n.addresses.Internal...)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// nodeTargets returns the addresses of the nodes that a NodePort Service is reached at.
+// nodeTargets returns the addresses of the nodes at which a NodePort Service is reached.
 func (e *evaluation) nodeTargets() []string {
 	nodes := e.nodes.List
 	if e.svc.local {
@@ -28,21 +28,21 @@ func (e *evaluation) nodeTargets() []string {
 	return sorted(slices.Clone(e.accessible(all)))
 }
 
-// accessible returns the addresses that the annotation access asks for; without it, and
-// for other values, the external ones if there are any.
+// accessible returns the addresses that the annotation access asks for. For other values, and
+// without the annotation, these are the external ones if there are any.
 func (e *evaluation) accessible(a source.NodeAddresses) []string {
 	switch access := e.svc.Annotations.Access; {
 	case access == "private":
 		return a.Internal
 	case access == "public", len(a.External) > 0:
-		return e.public(a)
+		return e.settings.Public(a)
 	default:
 		return a.Internal
 	}
 }
 
-// nodesWithPods returns the nodes that have pods of the Service, of the best tier that any
-// of its pods is in.
+// nodesWithPods returns the nodes that have pods of the Service. Only pods of the best tier
+// among its pods count.
 func (e *evaluation) nodesWithPods() []*node {
 	best := runningNotReady
 	on := map[string]*node{}
@@ -72,8 +72,8 @@ func protocolOf(port corev1.ServicePort) string {
 	return strings.ToLower(string(port.Protocol))
 }
 
-// srv returns the record sets that say on which ports of the nodes a Service is, one for
-// each protocol (RFC 2782).
+// srv returns the record sets that give the ports of a Service on the nodes, one for each
+// protocol (RFC 2782).
 func (a answer) srv(o source.Origin, hostname string) []*dns.RecordSet {
 	var protocols []string
 	targets := map[string][]string{}

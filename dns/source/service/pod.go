@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// tier says how good a pod is for having traffic sent to its node.
+// tier says how well traffic to a pod's node is served by the pod.
 type tier uint8
 
 const (
@@ -20,24 +20,24 @@ const (
 	ready
 )
 
-// pod is what is kept of a Pod that has not finished. Of others, and of those in
-// namespaces that don't count, the zero value is. Each field counts, in bytes.
+// pod is what is kept of a Pod. It is empty for a Pod that has finished, or whose namespace
+// isn't used. It should be as small as possible.
 type pod struct {
 	namespace, name string
 	labels          labelText
-	// node is a field of spec, hostIP of status.
+	// node is the field of spec, and hostIP that of status.
 	node, hostIP string
-	// extra is zero when a pod has nothing of it.
+	// extra is zero when a pod has none of its fields.
 	extra unique.Handle[podExtra]
-	// named is true when the pod has its name as its hostname, as those of StatefulSets.
+	// named is true when the hostname of a pod is its name, as for StatefulSets.
 	named bool
 	tier  tier
 }
 
-// podExtra is what few pods have.
+// podExtra is fields that few pods have.
 type podExtra struct {
-	// hostname is that of spec when it isn't the pod's name; targets the annotation target, as
-	// a list with commas.
+	// hostname is that of spec if it isn't the pod's name. targets is the annotation target, a
+	// list with commas.
 	hostname, targets string
 }
 
@@ -85,10 +85,10 @@ func (p *pod) rest() podExtra {
 	return p.extra.Value()
 }
 
-// nothing is kept of pods that don't count; they share it.
+// nothing is shared by all pods of which nothing is kept.
 var nothing = &pod{}
 
-// elsewhere reports whether a namespace doesn't count.
+// elsewhere reports whether a namespace isn't used.
 func (s *services) elsewhere(namespace string) bool {
 	return s.settings.Namespace != "" && namespace != s.settings.Namespace
 }
@@ -109,7 +109,7 @@ func tierOf(obj *corev1.Pod) tier {
 	return runningNotReady
 }
 
-// namespaceKeys is for the index byNamespace.
+// namespaceKeys returns the key in the index byNamespace.
 func (p *pod) namespaceKeys() []string {
 	if p.tier == notRunning || p.node == "" {
 		return nil
@@ -117,8 +117,8 @@ func (p *pod) namespaceKeys() []string {
 	return []string{p.namespace}
 }
 
-// asEndpoint returns what headless Services publish of a pod; asBackend what NodePort
-// Services want to know. Both are zero for a nil pod.
+// asEndpoint returns the fields of a pod that headless Services publish. asBackend returns
+// those that NodePort Services need. Both are empty for a nil pod.
 func (p *pod) asEndpoint() pod {
 	if p == nil {
 		return pod{}

@@ -85,6 +85,28 @@ func TestChangedIsEnough(t *testing.T) {
 	})
 }
 
+// Histories at which an evaluation was once missing.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	local := "type: NodePort, externalTrafficPolicy: Local, selector: {app: foo}"
+	pod := func(spec, hostIP string) string {
+		return "\n---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: testing, name: a, labels: {app: foo}}\nspec: {" + spec + "}\nstatus: {" + isReady + hostIP + "}\n"
+	}
+	node := "\n---\napiVersion: v1\nkind: Node\nmetadata: {name: node1}\nstatus: {addresses: [{type: InternalIP, address: 10.0.1.2}]}\n"
+	for name, h := range map[string]history{
+		"a Pod loses its node and is deleted between two looks": {
+			begin: specified("P/hostname: foo.example.org", local) + pod("nodeName: node1", ", hostIP: 10.0.1.2") + node,
+			steps: []historyStep{{apply: pod("hostname: h1", ""), kind: "Pod", delete: source.Key{Namespace: "testing", Name: "a"}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if failed := h.play(t); failed != "" {
+				t.Error(failed)
+			}
+		})
+	}
+}
+
 // history is what happens to objects: several changes between two looks at them.
 type history struct {
 	begin string

@@ -12,28 +12,29 @@ import (
 )
 
 const (
-	// lookupRefresh is how old an answer gets; lookupRetry is the time after a failure.
+	// lookupRefresh is the age at which an answer is looked up again; lookupRetry is the pause
+	// after a failure.
 	lookupRefresh = time.Minute
 	lookupRetry   = 10 * time.Second
-	// lookupTimeout ends a lookup, of which lookupLimit may be under way.
+	// lookupTimeout ends a lookup; lookupLimit is the number of lookups at the same time.
 	lookupTimeout = 5 * time.Second
 	lookupLimit   = 8
 )
 
-// resolver looks up the addresses of names; a *net.Resolver does.
+// resolver looks up the addresses of names. A [net.Resolver] is one.
 type resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// lookups knows the addresses of names, and asks again from time to time as long as
-// somebody is interested. Methods may be called from any goroutine.
+// lookups knows the addresses of names, and looks them up again from time to time as long as a
+// Service needs them. Methods may be called from any goroutine.
 type lookups struct {
 	resolver resolver
-	// inUse reports whether anybody is still interested in a name; changed says that what
-	// get returns for it is different now.
+	// inUse reports whether a Service needs a name; changed is called when get returns
+	// something else for it.
 	inUse   func(host string) bool
 	changed func(host string)
-	// wake has room for one.
+	// wake has room for one value.
 	wake chan struct{}
 
 	mu    sync.Mutex
@@ -45,22 +46,22 @@ type lookups struct {
 type lookup struct {
 	// addresses are those of the last answer, sorted. They stay when a later lookup fails.
 	addresses []string
-	// err is why there are none; nil if there are.
+	// err says why there are no addresses.
 	err  error
 	busy bool
 	due  time.Time
 }
 
-// pendingError says that a name has not been looked up yet.
+// pendingError is the error for a name that has not been looked up yet.
 type pendingError struct{ host string }
 
 // Error implements error.
 func (e *pendingError) Error() string { return "look up " + e.host + ": not done yet" }
 
-// Pending marks an error that will go away by itself.
+// Pending marks an error that ends without a change of the object.
 func (e *pendingError) Pending() bool { return true }
 
-// notFound reports whether an error says for certain that a name has no addresses.
+// notFound reports whether an error says that a name definitely has no addresses.
 func notFound(err error) bool {
 	var failed *net.DNSError
 	return errors.As(err, &failed) && failed.IsNotFound
@@ -70,7 +71,7 @@ func newLookups(r resolver, inUse func(string) bool, changed func(string)) *look
 	return &lookups{resolver: r, inUse: inUse, changed: changed, wake: make(chan struct{}, 1), hosts: map[string]*lookup{}}
 }
 
-// want has a name looked up soon, unless it has been.
+// want has a name looked up soon, unless it is known.
 func (l *lookups) want(host string) {
 	l.mu.Lock()
 	known := l.hosts[host] != nil
@@ -116,8 +117,8 @@ func (l *lookups) run(ctx context.Context) {
 	}
 }
 
-// takeDue returns names to look up now, and when to ask again at the latest. It forgets
-// those that nobody is interested in any more.
+// takeDue returns the names to look up now, and when to call it again at the latest. It
+// removes the names that no Service needs any more.
 func (l *lookups) takeDue(now time.Time) (hosts []string, next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,14 +131,14 @@ func (l *lookups) takeDue(now time.Time) (hosts []string, next time.Time) {
 				next = h.due
 			}
 		case !l.inUse(host):
-			// Whoever becomes interested after this asks for it after this, too.
+			// A Service that needs the name from now on calls want after this.
 			delete(l.hosts, host)
 		case l.busy < lookupLimit:
 			l.busy++
 			h.busy = true
 			hosts = append(hosts, host)
 		}
-		// What is due and finds no room is taken when one that is under way ends.
+		// Names that are due but have no room are taken when another lookup ends.
 	}
 	return hosts, next
 }
@@ -168,8 +169,8 @@ func (l *lookups) ask(ctx context.Context, host string) ([]string, error) {
 	return sorted(addresses), nil
 }
 
-// note takes the outcome of a lookup and reports whether get returns something else now.
-// One that was cancelled says nothing.
+// note stores the result of a lookup, and reports whether get returns something else now. A
+// lookup that was cancelled is ignored.
 func (l *lookups) note(ctx context.Context, host string, addresses []string, err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

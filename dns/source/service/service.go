@@ -15,24 +15,24 @@ const (
 	hostIP         = "HostIP"
 )
 
-// service is what is kept of a Service that may be given a name. Of others nothing but
-// their own name is.
+// service is what is kept of a Service that may get a name. Of other Services only their own
+// name is kept.
 type service struct {
 	source.Object
 	of corev1.ServiceType
-	// clusterIP is empty when there is none, such as for a headless Service.
+	// clusterIP is empty if there is none, as for a headless Service.
 	clusterIP string
 	headless  bool
-	// local is true when only nodes with a pod of the Service take its traffic.
+	// local is true when only nodes with a pod of the Service accept its traffic.
 	local bool
-	// notReady is true when pods are to be published that aren't ready.
+	// notReady is true when pods that aren't ready are published.
 	notReady bool
-	// selector selects pods; an empty one selects none.
+	// selector selects pods. An empty one selects none.
 	selector     selector
 	externalIPs  []string
 	externalName string
-	// addresses and hostnames are those of the load balancer; lookedUp are the hostnames
-	// when their addresses count instead.
+	// addresses and hostnames are those of the load balancer. lookedUp are the hostnames if
+	// their addresses are published instead.
 	addresses, hostnames, lookedUp []string
 	ports                          []nodePort
 	legacy                         legacyNames
@@ -68,8 +68,8 @@ func (s *services) trimService(scope kube.Scope, obj *corev1.Service) (*service,
 	return kept, nil
 }
 
-// asksNothing reports whether no record can come of a Service, whatever its addresses are:
-// most Services have no annotation of ours.
+// asksNothing reports whether a Service can't lead to a record, whatever its addresses are.
+// Most Services have none of our annotations.
 func (s *services) asksNothing(svc *service) bool {
 	a, templates := svc.Annotations, s.reader.Templates
 	named := !s.settings.IgnoreHostnameAnnotation && len(a.Hostnames)+len(a.InternalHostnames) > 0
@@ -107,15 +107,16 @@ func (svc *service) publishesPods() bool {
 	return svc.Selected && svc.headless && len(svc.Annotations.Targets) == 0
 }
 
-// publishesNodes reports whether they come from nodes.
+// publishesNodes reports whether the records of a Service come from nodes.
 func (svc *service) publishesNodes() bool {
 	return svc.Selected && svc.of == corev1.ServiceTypeNodePort && len(svc.Annotations.Targets) == 0
 }
 
-// followsPodsOfNodes reports whether they come from the nodes that have certain pods.
+// followsPodsOfNodes reports whether the records of a Service come from the nodes that have
+// certain pods.
 func (svc *service) followsPodsOfNodes() bool { return svc.publishesNodes() && svc.local }
 
-// selectorKeys is for the index bySelector.
+// selectorKeys returns the keys in the index bySelector.
 func (svc *service) selectorKeys() []string {
 	if len(svc.selector) == 0 || !svc.publishesPods() && !svc.followsPodsOfNodes() {
 		return nil
@@ -123,7 +124,8 @@ func (svc *service) selectorKeys() []string {
 	return []string{svc.Key.Namespace + svc.selector[0]}
 }
 
-// nodeKeys is for the index byNodes. What kOps publishes doesn't mind the annotation target.
+// nodeKeys returns the keys in the index byNodes. kOps publishes nodes even if there is an
+// annotation target.
 func (svc *service) nodeKeys() []string {
 	switch {
 	case svc.publishesNodes(),

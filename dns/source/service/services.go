@@ -23,13 +23,13 @@ type services struct {
 	slices *kube.Table[slice]
 	pods   *kube.Table[pod]
 	nodes  *kube.Table[node]
-	// hosts is nil when names of load balancers are not looked up.
+	// hosts is nil when names of load balancers aren't looked up.
 	hosts *lookups
 }
 
-// The indexes of Services: by one of the labels that they select pods by, those that
-// depend on nodes, and by the names that are looked up for them. Slices are indexed by
-// their Service, and pods that may be behind a NodePort by their namespace.
+// The indexes. bySelector has Services by one of the labels with which they select pods,
+// byNodes those that depend on nodes, byHost those that have a name looked up. byService has
+// slices by their Service, and byNamespace pods by their namespace.
 const (
 	bySelector  = "selector"
 	byNodes     = "nodes"
@@ -38,7 +38,7 @@ const (
 	byNamespace = "namespace"
 )
 
-// anyNode is the one key in the index byNodes.
+// anyNode is the only key in the index byNodes.
 const anyNode = "any"
 
 func newServices(c Config, in source.Input, types []corev1.ServiceType) *services {

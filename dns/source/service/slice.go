@@ -10,39 +10,40 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// sliceController is what the label managed-by says on slices that are written for the
-// selector of a Service.
+// sliceController is the value of the label managed-by on slices that Kubernetes writes for
+// the selector of a Service.
 const sliceController = "endpointslice-controller.k8s.io"
 
-// slice is what is kept of an EndpointSlice of a Service that may be headless. Of others
-// the zero value is.
+// slice is what is kept of an EndpointSlice of a Service that may be headless. For other
+// slices it is empty.
 type slice struct {
 	service source.Key
 	name    string
-	// managed is true when pods are found by the selector of the Service, so that an unknown
-	// pod is one that we will know soon.
+	// managed is true when the pods were found by the selector of the Service. Then a pod that
+	// isn't known yet soon will be.
 	managed bool
-	// addresses is true when there are addresses, and false when there are names.
+	// addresses is true when the endpoints have addresses, and false when they have names.
 	addresses bool
 	endpoints []endpoint
 }
 
-// endpoint is one of a slice.
+// endpoint is an endpoint of a slice.
 type endpoint struct {
-	// pod is the name of a pod in the same namespace; empty when the endpoint is none.
+	// pod is the name of a pod in the same namespace. It is empty if the endpoint is something
+	// else.
 	pod string
-	// address is the first one; not valid when the slice has none.
+	// address is the first address. It isn't valid when the slice has names.
 	address  netip.Addr
 	notReady bool
 }
 
-// unused is kept of slices that don't count; they share it.
+// unused is shared by all slices of which nothing is kept.
 var unused = &slice{}
 
 func (s *services) trimSlice(scope kube.Scope, obj *discoveryv1.EndpointSlice) (*slice, []kube.Problem) {
 	of := obj.Labels[discoveryv1.LabelServiceName]
 	managed := obj.Labels[discoveryv1.LabelManagedBy] == sliceController
-	// Most slices are of Services that aren't headless, and say so.
+	// Most slices belong to Services that aren't headless, as their labels say.
 	_, headless := obj.Labels[corev1.IsHeadlessService]
 	if of == "" || managed && !headless || s.elsewhere(obj.Namespace) {
 		return unused, nil
@@ -66,13 +67,13 @@ func endpointOf(e *discoveryv1.Endpoint, namespace string) endpoint {
 		kept.pod = ref.Name
 	}
 	if len(e.Addresses) > 0 {
-		// What is no address is left invalid: slices of names have only such.
+		// The address stays invalid if this is a name.
 		kept.address, _ = netip.ParseAddr(e.Addresses[0])
 	}
 	return kept
 }
 
-// serviceKeys is for the index byService.
+// serviceKeys returns the key in the index byService.
 func (sl *slice) serviceKeys() []string {
 	if sl.service == (source.Key{}) {
 		return nil

@@ -1,0 +1,222 @@
+package controllers_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
+	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/kube/kinds"
+)
+
+var machineLoops = flag.Int("externalworkload.loops", 30, "lives of ExternalWorkloads in TestExternalWorkloadLoops")
+
+const (
+	machineLanes   = 8
+	machinesOfLane = 3
+)
+
+// TestExternalWorkloadLoops creates ExternalWorkloads, changes them in every field, makes
+// them unready and ready again and deletes them, many at a time and some faster than
+// anything can follow. Controllers and a Destination API share their watches, as in a
+// process with both roles. Streams and slices are compared with what was written whenever
+// there is a rest; in between nothing may be seen that no version of a workload explains.
+func TestExternalWorkloadLoops(t *testing.T) {
+	t.Parallel()
+	opaque, problems := catalog.ParsePortList(defaultOpaque, nil)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque})
+	w := world{
+		cluster: kubetest.StartOwn(t, kubetest.Options{CRDs: "../deploy/crds"}).Cluster,
+		beside:  kinds.CatalogTables(known, kinds.FromEndpointSlices),
+	}
+	if err := w.assemble(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.stop)
+	w.begin()
+	s := w.scene(t)
+	lanes := map[string]*machineLane{}
+	for i := range machineLanes {
+		l := s.newMachineLane(i)
+		lanes[l.service.Name] = l
+	}
+	watchCtx, stopWatch := context.WithCancel(t.Context())
+	defer stopWatch()
+	watched, err := s.client.DiscoveryV1().EndpointSlices(s.ns).Watch(watchCtx, metav1.ListOptions{LabelSelector: discoveryv1.LabelManagedBy + "=" + ofWorkloads})
+	s.must(err)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		if err := watchSlices(watched, lanes); watchCtx.Err() == nil {
+			t.Errorf("the watch of slices has ended: %v", err)
+		}
+	})
+	began := time.Now()
+	s.runLanes(lanes, s.serveDestination(known), int64(*machineLoops))
+	took := time.Since(began)
+	var total machineLane
+	for _, l := range lanes {
+		total.loops += l.loops
+		total.writes += l.writes
+		total.rests += l.rests
+		total.shown += l.shown
+		total.sliceWrites += l.sliceWrites
+		if len(l.slices) > 0 && !t.Failed() {
+			t.Errorf("%d slices of %s are left", len(l.slices), l.service.Name)
+		}
+	}
+	t.Logf("%d loops in %v: %d writes of workloads, %d of slices, %d rests with %d addresses in streams",
+		total.loops, took.Round(time.Second), total.writes, total.sliceWrites, total.rests, total.shown)
+	if total.loops != *machineLoops && !t.Failed() {
+		t.Errorf("%d loops, want %d", total.loops, *machineLoops)
+	}
+	if !t.Failed() {
+		// A write that changes nothing is no event. A write is counted after it can be seen.
+		s.eventually(func() error {
+			if n := s.writesOfMachines(); n != total.sliceWrites {
+				return fmt.Errorf("%d writes of slices, of which %d changed something", n, total.sliceWrites)
+			}
+			return nil
+		})
+	}
+	stopWatch()
+	watching.Wait()
+	w.stop()
+	if text := w.log.containing("level=ERROR"); text != "" {
+		t.Errorf("logged:\n%s", text)
+	}
+}
+
+// serveDestination serves the Destination API from a catalog until the test ends, and
+// returns a connection to it.
+func (s *scene) serveDestination(known *catalog.Catalog) *grpc.ClientConn {
+	s.Helper()
+	server := destination.NewServer(known, destination.Config{
+		TrustDomain: "cluster.local", ClusterDomain: "cluster.local", EnableH2Upgrade: true, EnableIPv6: true, ZoneWeights: true,
+	}, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(s.log, nil)))
+	served := grpc.NewServer(server.ServerOptions()...)
+	server.Register(served)
+	listener := bufconn.Listen(1 << 16)
+	conn, err := grpc.NewClient("passthrough:///signpost", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+	s.must(err)
+	endCatalog := inBackground(func(ctx context.Context) { _ = known.Run(ctx) })
+	endServer := inBackground(func(ctx context.Context) { _ = server.Run(ctx) })
+	endGRPC := inBackground(func(context.Context) { _ = served.Serve(listener) })
+	s.Cleanup(func() {
+		_ = conn.Close()
+		served.Stop()
+		endGRPC()
+		endServer()
+		endCatalog()
+	})
+	known.MarkSynced() // its tables are filled since the world was assembled
+	return conn
+}
+
+// newMachineLane creates a Service.
+func (s *scene) newMachineLane(i int) *machineLane {
+	s.Helper()
+	kinds := machineServices()
+	l := &machineLane{
+		service: kinds[i%len(kinds)], random: rand.New(rand.NewPCG(uint64(i), 4)),
+		changed: make(chan struct{}), slices: map[string]*discoveryv1.EndpointSlice{},
+	}
+	wanted := l.service.Service.DeepCopy()
+	wanted.Name = "web-" + strconv.Itoa(i)
+	wanted.Labels = map[string]string{"team": "machines"}
+	wanted.Spec.Selector = map[string]string{"app": wanted.Name}
+	l.service.Service = *must[*corev1.Service](s)(s.client.CoreV1().Services(s.ns).Create(s.Context(), wanted, metav1.CreateOptions{}))
+	l.client = s.external()
+	for j := range machinesOfLane {
+		name := fmt.Sprintf("%s-vm-%d", wanted.Name, j)
+		if j == 2 {
+			name = wanted.Name + ".vm" // no hostname
+		}
+		l.machines = append(l.machines, &laneMachine{name: name})
+	}
+	for j := range l.service.questions {
+		if q := &l.service.questions[j]; q.hostname != "" {
+			q.hostname = wanted.Name + "-" + q.hostname
+		}
+	}
+	return l
+}
+
+// runLanes runs all lanes side by side, with streams on one connection.
+func (s *scene) runLanes(lanes map[string]*machineLane, conn *grpc.ClientConn, loops int64) {
+	s.Helper()
+	ctx, cancel := context.WithCancel(s.Context())
+	defer cancel()
+	var begun atomic.Int64
+	more := func() bool { return begun.Add(1) <= loops }
+	var running sync.WaitGroup
+	for name, l := range lanes {
+		for _, q := range l.service.questions {
+			l.streams = append(l.streams, l.open(ctx, pb.NewDestinationClient(conn), q))
+		}
+		running.Go(func() {
+			if err := l.run(ctx, more); err != nil {
+				cancel()
+				if !errors.Is(err, context.Canceled) {
+					s.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+	running.Wait()
+	for _, l := range lanes {
+		for _, stream := range l.streams {
+			stream.cancel()
+			<-stream.done
+		}
+	}
+}
+
+// writesOfMachines returns how many writes of slices for workloads succeeded. It fails the
+// test if one did not.
+func (s *scene) writesOfMachines() int {
+	s.Helper()
+	families, err := s.registry.Gather()
+	s.must(err)
+	succeeded := 0
+	for _, f := range families {
+		if f.GetName() != "controller_writes_total" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			labels := fmt.Sprint(m.GetLabel())
+			switch n := int(m.GetCounter().GetValue()); {
+			case !strings.Contains(labels, "endpoints_controller_workqueue"):
+			case strings.Contains(labels, "success"):
+				succeeded += n
+			case n > 0:
+				s.Errorf("%d writes: %s", n, labels)
+			}
+		}
+	}
+	return succeeded
+}

@@ -1,0 +1,224 @@
+package controllers_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/signpostd/signpost/api/workload"
+)
+
+// machineVersion is an ExternalWorkload as it was written once.
+type machineVersion struct {
+	workload.ExternalWorkload
+	// life counts the objects of this name.
+	life int
+	// opaque is an index of opaqueLists.
+	opaque int
+	gone   bool
+}
+
+func (v *machineVersion) clone() *machineVersion {
+	c := *v
+	v.DeepCopyInto(&c.ExternalWorkload)
+	return &c
+}
+
+// ready reports whether traffic may be sent to the workload.
+func (v *machineVersion) ready() bool {
+	return slices.ContainsFunc(v.Status.Conditions, func(c workload.Condition) bool {
+		return c.Type == "Ready" && c.Status == "True"
+	})
+}
+
+// ips returns the addresses of a family that an endpoint may have.
+func (v *machineVersion) ips(family corev1.IPFamily) []netip.Addr {
+	var list []netip.Addr
+	for _, w := range v.Spec.WorkloadIPs {
+		a, err := netip.ParseAddr(w.IP)
+		a = a.Unmap()
+		if err == nil && !a.IsLoopback() && a.Is4() == (family == corev1.IPv4Protocol) && !slices.Contains(list, a) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// opaqueLists are values of the annotation, and which ports they mean. The first is for
+// workloads without it: what the flag --default-opaque-ports says.
+var opaqueLists = []struct {
+	text string
+	has  func(port int32, named map[string][]int32) bool
+}{
+	{defaultOpaque, func(p int32, _ map[string][]int32) bool { return p == 9090 || p >= 20000 && p <= 29999 }},
+	{"", func(int32, map[string][]int32) bool { return false }},
+	{"8080", func(p int32, _ map[string][]int32) bool { return p == 8080 }},
+	{"http", func(p int32, named map[string][]int32) bool { return slices.Contains(named["http"], p) }},
+	{"admin, 8000-8999", func(p int32, named map[string][]int32) bool {
+		return p >= 8000 && p <= 8999 || slices.Contains(named["admin"], p)
+	}},
+	{"1-65535", func(int32, map[string][]int32) bool { return true }},
+	{"nonsense-,9090", func(p int32, _ map[string][]int32) bool { return p == 9090 }},
+}
+
+const (
+	defaultOpaque    = "9090,20000-29999"
+	opaqueAnnotation = "config.linkerd.io/opaque-ports"
+)
+
+func (v *machineVersion) isOpaque(port int32) bool {
+	named := map[string][]int32{}
+	for _, p := range v.Spec.Ports {
+		named[p.Name] = append(named[p.Name], p.Port)
+	}
+	return opaqueLists[v.opaque].has(port, named)
+}
+
+// fresh makes numbers that no other address or name has.
+var fresh atomic.Uint32
+
+func freshIPv4() string {
+	n := fresh.Add(1)
+	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
+}
+
+func freshIPv6() string {
+	n := fresh.Add(1)
+	return fmt.Sprintf("fd00::%x:%x:1", n>>16, n&0xffff)
+}
+
+// machineFields change a field each, to something else than before.
+var machineFields = []func(v *machineVersion, r *rand.Rand){
+	func(v *machineVersion, r *rand.Rand) { v.Spec.WorkloadIPs = someIPs(r) },
+	func(v *machineVersion, r *rand.Rand) {
+		v.Spec.Ports[0].Port = other(r, v.Spec.Ports[0].Port, 8080, 8080, 8081, 20000+r.Int32N(10000))
+	},
+	func(v *machineVersion, r *rand.Rand) {
+		v.Spec.Ports[0].Name = other(r, v.Spec.Ports[0].Name, "http", "http", "web", "")
+	},
+	func(v *machineVersion, r *rand.Rand) {
+		v.Spec.Ports[0].Protocol = other(r, v.Spec.Ports[0].Protocol, "TCP", "TCP", "UDP")
+	},
+	changePorts,
+	func(v *machineVersion, _ *rand.Rand) { v.Spec.MeshTLS.Identity = freshName("spiffe://trust.test/vm") },
+	func(v *machineVersion, _ *rand.Rand) { v.Spec.MeshTLS.ServerName = freshName("vm") + ".example.org" },
+	func(v *machineVersion, r *rand.Rand) {
+		zone := other(r, v.Labels[corev1.LabelTopologyZone], "a", "b", "c", "")
+		v.Labels[corev1.LabelTopologyZone] = zone
+		if zone == "" && r.IntN(2) == 0 {
+			delete(v.Labels, corev1.LabelTopologyZone)
+		}
+	},
+	func(v *machineVersion, _ *rand.Rand) { v.Labels["version"] = freshName("v") },
+	func(v *machineVersion, r *rand.Rand) {
+		v.opaque = (v.opaque + 1 + r.IntN(len(opaqueLists)-1)) % len(opaqueLists)
+		v.Annotations[opaqueAnnotation] = opaqueLists[v.opaque].text
+		if v.opaque == 0 {
+			delete(v.Annotations, opaqueAnnotation)
+		}
+	},
+	func(v *machineVersion, _ *rand.Rand) { v.Annotations["example.org/note"] = freshName("note") },
+	changeOwner,
+}
+
+// unselect is a change, too; it is taken back before the workload is expected to be there.
+func unselect(v *machineVersion) { v.Labels["app"] = "another" }
+
+func freshName(prefix string) string { return fmt.Sprintf("%s-%d", prefix, fresh.Add(1)) }
+
+func other[T comparable](r *rand.Rand, old T, values ...T) T {
+	values = slices.DeleteFunc(values, func(v T) bool { return v == old })
+	return values[r.IntN(len(values))]
+}
+
+func someIPs(r *rand.Rand) []workload.WorkloadIP {
+	v4, v6 := freshIPv4, freshIPv6
+	mapped := func() string { return "::ffff:" + v4() }
+	bad := func() string { return other(r, "", "127.0.0.1", "nonsense", "300.1.1.1") }
+	styles := [][]func() string{{v4}, {v4}, {v6}, {v4, v6}, {v4, v6}, {v6, v4}, {v6, v4}, {v4, v4}, {v6, v6}, {bad, v4}, {v6, bad}, {mapped}, {bad}, {}}
+	var ips []workload.WorkloadIP
+	for _, make := range styles[r.IntN(len(styles))] {
+		ips = append(ips, workload.WorkloadIP{IP: make()})
+	}
+	return ips
+}
+
+// changePorts changes the ports after the first one, or their order.
+func changePorts(v *machineVersion, r *rand.Rand) {
+	ports := []workload.Port{v.Spec.Ports[0]}
+	for _, p := range []workload.Port{
+		{Name: "admin", Port: other[int32](r, 0, 9090, 9091), Protocol: "TCP"},
+		{Name: "linkerd-proxy", Port: 4000 + r.Int32N(200), Protocol: "TCP"},
+		{Name: "dns", Port: 8080, Protocol: "UDP"},
+	} {
+		if r.IntN(3) > 0 {
+			ports = append(ports, p)
+		}
+	}
+	rest := ports[1:]
+	r.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	v.Spec.Ports = ports
+}
+
+func changeOwner(v *machineVersion, r *rand.Rand) {
+	kind := other(r, "", "WorkloadGroup", "Deployment")
+	owner := func() metav1.OwnerReference {
+		name := freshName("owner")
+		return metav1.OwnerReference{APIVersion: "example.org/v1", Kind: kind, Name: name, UID: types.UID(name)}
+	}
+	if len(v.OwnerReferences) != 1 {
+		v.OwnerReferences = []metav1.OwnerReference{owner()}
+		return
+	}
+	v.OwnerReferences = [][]metav1.OwnerReference{nil, {owner()}, {owner(), owner()}}[r.IntN(3)]
+}
+
+// newMachine returns a workload that the Service of the label app selects.
+func newMachine(name, app string, r *rand.Rand) *machineVersion {
+	v := &machineVersion{}
+	v.TypeMeta = metav1.TypeMeta{APIVersion: workload.SchemeGroupVersion.String(), Kind: "ExternalWorkload"}
+	v.Name = name
+	v.Labels = map[string]string{"app": app}
+	v.Annotations = map[string]string{}
+	v.Spec.Ports = []workload.Port{{Name: "http", Port: 8080, Protocol: "TCP"}}
+	for _, change := range machineFields {
+		change(v, r)
+	}
+	v.mend(app, r)
+	if r.IntN(5) == 0 {
+		v.Finalizers = []string{"example.org/hold"}
+	}
+	return v
+}
+
+// mend has the Service select the workload, and nearly always find its address and port.
+func (v *machineVersion) mend(app string, r *rand.Rand) {
+	v.Labels["app"] = app
+	if r.IntN(10) == 0 {
+		return
+	}
+	v.Spec.Ports[0].Name, v.Spec.Ports[0].Protocol = "http", "TCP"
+	if len(v.ips(corev1.IPv4Protocol))+len(v.ips(corev1.IPv6Protocol)) == 0 {
+		v.Spec.WorkloadIPs = []workload.WorkloadIP{{IP: freshIPv4()}, {IP: freshIPv6()}}
+	}
+}
+
+// conditions says in one of several ways that a workload is ready or isn't.
+func conditions(ready bool, r *rand.Rand) []workload.Condition {
+	now := metav1.NewTime(time.Now().Truncate(time.Second))
+	healthy := workload.Condition{Type: "Healthy", Status: "True", LastProbeTime: &now, LastTransitionTime: &now}
+	is := func(status metav1.ConditionStatus) workload.Condition {
+		return workload.Condition{Type: "Ready", Status: status, LastTransitionTime: &now, Reason: freshName("Reason"), Message: "as it is"}
+	}
+	if ready {
+		return [][]workload.Condition{{is("True")}, {healthy, is("True")}, {is("True"), healthy}, {is("False"), is("True")}}[r.IntN(4)]
+	}
+	return [][]workload.Condition{nil, {healthy}, {is("False")}, {is("Unknown"), healthy}}[r.IntN(4)]
+}

@@ -1,0 +1,263 @@
+package controllers_test
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/signpostd/signpost/api/workload"
+)
+
+// What slices and streams have to be, from what was written of the workloads of a Service.
+
+// machineService is a Service that selects workloads.
+type machineService struct {
+	corev1.Service
+	questions []machineQuestion
+}
+
+// machineQuestion is what a stream asks for: a port, from a zone, and of one hostname if
+// that isn't empty.
+type machineQuestion struct {
+	port           int32
+	zone, hostname string
+}
+
+// machineServices are the kinds of Service that there are, without a name.
+func machineServices() []machineService {
+	v4, v6 := corev1.IPv4Protocol, corev1.IPv6Protocol
+	port := func(name string, port int32, target string) corev1.ServicePort {
+		return corev1.ServicePort{Name: name, Port: port, TargetPort: intstr.Parse(target), Protocol: corev1.ProtocolTCP}
+	}
+	dns := port("dns", 53, "http")
+	dns.Protocol = corev1.ProtocolUDP
+	all := []machineService{
+		{
+			Service:   corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v4, v6}, Ports: []corev1.ServicePort{port("http", 80, "http"), port("admin", 81, "9090"), dns}}},
+			questions: []machineQuestion{{port: 80, zone: "a"}, {port: 81, zone: "b"}, {port: 53}},
+		},
+		{
+			Service:   corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, IPFamilies: []corev1.IPFamily{v6, v4}, Ports: []corev1.ServicePort{port("web", 80, "8080"), port("admin", 81, "admin")}}},
+			questions: []machineQuestion{{port: 80, zone: "b"}, {port: 80, hostname: "vm-1"}, {port: 7070, zone: "a"}},
+		},
+		{
+			Service:   corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v4}, Ports: []corev1.ServicePort{port("", 80, "http")}}},
+			questions: []machineQuestion{{port: 80}, {port: 80, zone: "a"}, {port: 7070}},
+		},
+		{
+			Service:   corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{v6}, Ports: []corev1.ServicePort{port("http", 80, "http"), port("admin", 81, "9091")}}},
+			questions: []machineQuestion{{port: 80, zone: "a"}, {port: 81, zone: "a"}, {port: 7070, zone: "b"}},
+		},
+	}
+	for i := range all {
+		spec := &all[i].Spec
+		policy := corev1.IPFamilyPolicySingleStack
+		if len(spec.IPFamilies) > 1 {
+			policy = corev1.IPFamilyPolicyRequireDualStack
+		}
+		spec.IPFamilyPolicy = &policy
+	}
+	return all
+}
+
+func (s *machineService) headless() bool { return s.Spec.ClusterIP == corev1.ClusterIPNone }
+
+// selects reports whether a version belongs to the Service, ready or not.
+func (s *machineService) selects(v *machineVersion) bool {
+	return !v.gone && v.Labels["app"] == s.Spec.Selector["app"]
+}
+
+// portOf returns the port of a workload that a port of the Service means.
+func (s *machineService) portOf(v *machineVersion, p corev1.ServicePort) (int32, bool) {
+	i := slices.IndexFunc(v.Spec.Ports, func(w workload.Port) bool {
+		return w.Protocol == p.Protocol && (p.TargetPort.StrVal == w.Name && p.TargetPort.Type == intstr.String || p.TargetPort.IntVal == w.Port && p.TargetPort.Type == intstr.Int)
+	})
+	if i < 0 {
+		return 0, false
+	}
+	return v.Spec.Ports[i].Port, true
+}
+
+// slicePorts are the ports of the slices that a version is in.
+func (s *machineService) slicePorts(v *machineVersion) []string {
+	var ports []string
+	for _, p := range s.Spec.Ports {
+		if number, ok := s.portOf(v, p); ok {
+			ports = append(ports, fmt.Sprintf("%s/%s/%d", p.Name, p.Protocol, number))
+		}
+	}
+	slices.Sort(ports)
+	return ports
+}
+
+// asked returns the port that a version has for a question.
+func (s *machineService) asked(v *machineVersion, q machineQuestion) (int32, bool) {
+	i := slices.IndexFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == q.port })
+	if i < 0 {
+		return q.port, len(s.slicePorts(v)) > 0
+	}
+	return s.portOf(v, s.Spec.Ports[i])
+}
+
+// addresses returns where a stream may be sent to for a version: an address of each
+// family at most, the one that is preferred first.
+func (s *machineService) addresses(v *machineVersion, q machineQuestion) []netip.AddrPort {
+	port, ok := s.asked(v, q)
+	if !ok || !s.selects(v) || !v.ready() || q.hostname != "" && q.hostname != v.Name {
+		return nil
+	}
+	var list []netip.AddrPort
+	for _, family := range []corev1.IPFamily{corev1.IPv6Protocol, corev1.IPv4Protocol} {
+		if ips := v.ips(family); slices.Contains(s.Spec.IPFamilies, family) && len(ips) > 0 {
+			list = append(list, netip.AddrPortFrom(ips[len(ips)-1], uint16(port)))
+		}
+	}
+	return list
+}
+
+// preferred returns the address that a stream has at rest, if any.
+func (s *machineService) preferred(v *machineVersion, q machineQuestion) (netip.AddrPort, bool) {
+	list := s.addresses(v, q)
+	if len(list) == 0 {
+		return netip.AddrPort{}, false
+	}
+	return list[0], true
+}
+
+// text is what a stream says about an address: it comes from a slice, with the zone, the
+// rest from the workload.
+func (s *machineService) text(q machineQuestion, at netip.AddrPort, zone string, v *machineVersion) string {
+	want := &pb.WeightedAddr{
+		Addr: tcpAddress(at), Weight: 10000,
+		MetricLabels: map[string]string{"external_workload": v.Name, "zone": zone, "zone_locality": "unknown"},
+		TlsIdentity: &pb.TlsIdentity{
+			Strategy:   &pb.TlsIdentity_UriLikeIdentity_{UriLikeIdentity: &pb.TlsIdentity_UriLikeIdentity{Uri: v.Spec.MeshTLS.Identity}},
+			ServerName: &pb.TlsIdentity_DnsLikeIdentity{Name: v.Spec.MeshTLS.ServerName},
+		},
+		ProtocolHint: &pb.ProtocolHint{Protocol: &pb.ProtocolHint_H2_{H2: &pb.ProtocolHint_H2{}}},
+	}
+	switch {
+	case q.zone == "" || zone == "":
+	case q.zone == zone:
+		want.Weight, want.MetricLabels["zone_locality"] = 100000, "local"
+	default:
+		want.MetricLabels["zone_locality"] = "remote"
+	}
+	if v.isOpaque(int32(at.Port())) {
+		inbound := uint32(4143)
+		if i := slices.IndexFunc(v.Spec.Ports, func(p workload.Port) bool { return p.Name == "linkerd-proxy" }); i >= 0 {
+			inbound = uint32(v.Spec.Ports[i].Port)
+		}
+		want.ProtocolHint = &pb.ProtocolHint{
+			Protocol:        &pb.ProtocolHint_Opaque_{Opaque: &pb.ProtocolHint_Opaque{}},
+			OpaqueTransport: &pb.ProtocolHint_OpaqueTransport{InboundPort: inbound},
+		}
+	}
+	if len(v.OwnerReferences) == 1 {
+		want.MetricLabels[strings.ToLower(v.OwnerReferences[0].Kind)] = v.OwnerReferences[0].Name
+	}
+	return addressText(map[string]string{"namespace": s.Namespace, "service": s.Name}, want)
+}
+
+// seenAs is what a stream knows of a version at rest, unless another workload has its address.
+func (s *machineService) seenAs(v *machineVersion, q machineQuestion) string {
+	at, ok := s.preferred(v, q)
+	if !ok {
+		return ""
+	}
+	return s.text(q, at, v.zone(), v)
+}
+
+func (v *machineVersion) zone() string { return v.Labels[corev1.LabelTopologyZone] }
+
+// wantKnown is what a stream knows at rest. The newest workload has an address that
+// several claim.
+func (s *machineService) wantKnown(current []*machineVersion, q machineQuestion) knowledge {
+	current = slices.Clone(current)
+	slices.SortFunc(current, func(a, b *machineVersion) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), -cmp.Compare(a.Name, b.Name))
+	})
+	want := knowledge{}
+	for _, v := range current {
+		if at, ok := s.preferred(v, q); ok {
+			want[at] = s.text(q, at, v.zone(), v)
+		}
+	}
+	return want
+}
+
+// sliced returns the endpoints of a version by the address types and ports of their slices.
+func (s *machineService) sliced(v *machineVersion) map[string]string {
+	found := map[string]string{}
+	if !s.selects(v) {
+		return found
+	}
+	hostname := ""
+	if s.headless() && !strings.Contains(v.Name, ".") {
+		hostname = v.Name
+	}
+	for _, family := range s.Spec.IPFamilies {
+		if ips := v.ips(family); len(ips) > 0 {
+			found[sliceKey(string(family), s.slicePorts(v))] = endpointText(v.Name, string(v.UID), fmt.Sprint(ips), v.ready(), v.zone(), hostname)
+		}
+	}
+	return found
+}
+
+func sliceKey(family string, ports []string) string { return family + " " + strings.Join(ports, ",") }
+
+func endpointText(name, uid, addresses string, ready bool, zone, hostname string) string {
+	return fmt.Sprintf("%s %s %s ready=%v zone=%q hostname=%q", name, uid, addresses, ready, zone, hostname)
+}
+
+// wantSlices has a line for each endpoint, and thus for each slice: all have one.
+func (s *machineService) wantSlices(current []*machineVersion) []string {
+	var lines []string
+	for _, v := range current {
+		for key, endpoint := range s.sliced(v) {
+			lines = append(lines, key+": "+endpoint)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// sliceLines are the lines of a slice, and what is wrong with it in itself.
+func (s *machineService) sliceLines(e *discoveryv1.EndpointSlice) (lines []string, err error) {
+	ports := []string{}
+	for _, p := range e.Ports {
+		ports = append(ports, fmt.Sprintf("%s/%s/%d", *p.Name, *p.Protocol, *p.Port))
+	}
+	slices.Sort(ports)
+	key := sliceKey(string(e.AddressType), ports)
+	for _, p := range e.Endpoints {
+		value := func(p *string) string {
+			if p == nil {
+				return ""
+			}
+			return *p
+		}
+		if c := p.Conditions; *c.Serving != *c.Ready || *c.Terminating || p.TargetRef.Kind != "ExternalWorkload" || p.TargetRef.Namespace != s.Namespace {
+			err = fmt.Errorf("slice %s has the endpoint %v", e.Name, p)
+		}
+		addresses := "[" + strings.Join(p.Addresses, " ") + "]"
+		lines = append(lines, key+": "+endpointText(p.TargetRef.Name, string(p.TargetRef.UID), addresses, *p.Conditions.Ready, value(p.Zone), value(p.Hostname)))
+	}
+	_, marked := e.Labels[corev1.IsHeadlessService]
+	if owner := metav1.GetControllerOf(e); !strings.HasPrefix(e.Name, "linkerd-external-"+s.Name+"-") || owner == nil || owner.UID != s.UID || marked != s.headless() {
+		err = fmt.Errorf("slice %s of service %s, owner %v, labels %v", e.Name, s.Name, owner, e.Labels)
+	}
+	if len(lines) == 0 {
+		err = fmt.Errorf("slice %s is empty", e.Name)
+	}
+	slices.Sort(lines)
+	return lines, err
+}

@@ -1,0 +1,93 @@
+package destination
+
+import (
+	"context"
+	"flag"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// sequences are the random sequences that a test plays, as its flags say.
+type sequences struct {
+	test, flags string
+	n           *int
+	seed        *uint64
+}
+
+// newSequences defines the flags of a test, and returns its sequences.
+func newSequences(test, flags string, n int) sequences {
+	return sequences{
+		test: test, flags: flags,
+		n:    flag.Int(flags+".sequences", n, "random event sequences that "+test+" plays"),
+		seed: flag.Uint64(flags+".seed", 1, "seed of the first sequence that "+test+" plays"),
+	}
+}
+
+// play plays the sequences until one fails.
+func (s sequences) play(t *testing.T, play func(t *testing.T, seed uint64)) {
+	for i := range uint64(*s.n) {
+		seed := *s.seed + i
+		synctest.Test(t, func(t *testing.T) { play(t, seed) })
+		if t.Failed() {
+			t.Fatalf("replay with: go test ./destination -run %s -%s.sequences=1 -%s.seed=%d", s.test, s.flags, s.flags, seed)
+		}
+	}
+}
+
+// reading lets a client pause: it then doesn't read.
+type reading struct {
+	lock   sync.Mutex
+	paused chan struct{} // not nil while the client doesn't read; closed when it goes on
+}
+
+func (r *reading) pause() {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if r.paused == nil {
+		r.paused = make(chan struct{})
+	}
+}
+
+func (r *reading) resume() {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if r.paused != nil {
+		close(r.paused)
+		r.paused = nil
+	}
+}
+
+func (r *reading) isPaused() bool {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return r.paused != nil
+}
+
+// wait returns when the client isn't paused.
+func (r *reading) wait() {
+	r.lock.Lock()
+	paused := r.paused
+	r.lock.Unlock()
+	if paused != nil {
+		<-paused
+	}
+}
+
+// freshCatalog returns a new catalog with these objects, which doesn't change any more.
+func freshCatalog(o catalog.Options, objects map[catalog.ID]catalog.Object) *catalog.Catalog {
+	c := catalog.New(o)
+	for _, v := range objects {
+		c.Put(v)
+	}
+	c.MarkSynced()
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = c.Run(ctx) })
+	<-c.Synced()
+	cancel()
+	wg.Wait()
+	return c
+}

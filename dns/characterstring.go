@@ -1,0 +1,142 @@
+package dns
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// MaxString is how many bytes a character-string may have (RFC 1035, 3.3).
+const MaxString = 255
+
+// SplitString cuts a text into the character-strings that hold it: all but the last one have
+// [MaxString] bytes. An empty text is one empty character-string.
+func SplitString(text string) []string {
+	parts := make([]string, 0, 1+len(text)/MaxString)
+	for len(text) > MaxString {
+		parts, text = append(parts, text[:MaxString]), text[MaxString:]
+	}
+	return append(parts, text)
+}
+
+// QuoteString returns a text in quotes, escaped as a zone file has it (RFC 1035, 5.1).
+func QuoteString(text string) string { return `"` + EscapeString(text) + `"` }
+
+// EscapeString returns a text as it stands between quotes in a zone file (RFC 1035, 5.1).
+func EscapeString(text string) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	for _, c := range []byte(text) {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\%03d`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// UnescapeString undoes [EscapeString]. It also accepts escapes that EscapeString doesn't
+// write, such as \a and \065.
+func UnescapeString(escaped string) (string, error) {
+	if !strings.Contains(escaped, `\`) {
+		return escaped, nil
+	}
+	text := make([]byte, 0, len(escaped))
+	for i := 0; i < len(escaped); i++ {
+		if escaped[i] != '\\' {
+			text = append(text, escaped[i])
+			continue
+		}
+		octet, size, err := unescapeByte(escaped[i+1:])
+		if err != nil {
+			return "", err
+		}
+		text = append(text, octet)
+		i += size
+	}
+	return string(text), nil
+}
+
+// unescapeByte reads the escape that follows a backslash, and returns how long it is.
+func unescapeByte(s string) (octet byte, size int, err error) {
+	switch {
+	case s == "":
+		return 0, 0, errors.New("there is nothing behind the last backslash")
+	case s[0] < '0' || s[0] > '9':
+		return s[0], 1, nil
+	}
+	n := 0
+	for i := range 3 {
+		if i >= len(s) || s[i] < '0' || s[i] > '9' {
+			return 0, 0, errors.New("a backslash and a digit must be followed by two more digits")
+		}
+		n = n*10 + int(s[i]-'0')
+	}
+	if n > 255 {
+		return 0, 0, fmt.Errorf(`\%d is more than a byte can have`, n)
+	}
+	return byte(n), 3, nil
+}
+
+// Word is one of the parts, separated by blanks, of which a target consists.
+type Word struct {
+	// Text is the word without quotes and escapes.
+	Text string
+	// Raw is the word as it is in the target.
+	Raw    string
+	Quoted bool
+}
+
+// Words returns the words of a target in the syntax of zone files (RFC 1035, 5.1). A quoted
+// word may have blanks in it.
+func Words(target string) ([]Word, error) {
+	var words []Word
+	for s := strings.TrimLeft(target, " \t"); s != ""; s = strings.TrimLeft(s, " \t") {
+		size := wordSize(s)
+		w := Word{Raw: s[:size], Quoted: s[0] == '"'}
+		inside := w.Raw
+		if w.Quoted {
+			if size < 2 || s[size-1] != '"' {
+				return nil, fmt.Errorf("%q lacks a quote at its end", s)
+			}
+			inside = inside[1 : size-1]
+		}
+		var err error
+		if w.Text, err = UnescapeString(inside); err != nil {
+			return nil, fmt.Errorf("%q: %w", w.Raw, err)
+		}
+		words = append(words, w)
+		if s = s[size:]; s != "" && s[0] != ' ' && s[0] != '\t' {
+			return nil, fmt.Errorf("a blank must follow %s", w.Raw)
+		}
+	}
+	return words, nil
+}
+
+// wordSize returns the size of the word that s begins with. If its quote is never closed, the
+// size is 1: that of the quote alone.
+func wordSize(s string) int {
+	quoted, start := s[0] == '"', 0
+	if quoted {
+		start = 1
+	}
+	for i := start; i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			i++
+		case quoted && s[i] == '"':
+			return i + 1
+		case !quoted && (s[i] == ' ' || s[i] == '\t' || s[i] == '"'):
+			return i
+		}
+	}
+	if quoted {
+		return 1
+	}
+	return len(s)
+}

@@ -1,0 +1,41 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+)
+
+// drainSize is how much of an answer is read for nothing, so that its connection can be used
+// again.
+const drainSize = 1 << 20
+
+// NewRequest returns a request to a URL with a body, which may be nil.
+func NewRequest(ctx context.Context, method string, target *url.URL, body []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("make a request to %s: %w", target.Redacted(), err)
+	}
+	return req, nil
+}
+
+// Do sends a request and has a function read the answer. It drains and closes the body
+// afterwards. Errors of the function are returned with the method and the URL. Without an
+// answer the error wraps a [url.Error].
+func Do(client *http.Client, req *http.Request, read func(*http.Response) error) error {
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_, _ = io.CopyN(io.Discard, resp.Body, drainSize)
+		_ = resp.Body.Close()
+	}()
+	if err := read(resp); err != nil {
+		return fmt.Errorf("%s %s: %w", req.Method, req.URL.Redacted(), err)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// saidSize is how much of the body of an error is repeated, in bytes.
+const saidSize = 1024
+
+// StatusError is a status that is not that of success. It wraps its Outcome.
+type StatusError struct {
+	// Server is who answered, such as "PowerDNS".
+	Server string
+	Status int
+	// Said is what the server said of the error; empty is nothing.
+	Said string
+	// Advice says what the user can do; it may be empty.
+	Advice string
+	// Outcome is [provider.ErrRejected] or [provider.ErrCredentials] when the status says that
+	// nothing was changed, and why. Nil is for all other statuses.
+	Outcome error
+	// RetryAfter is how long the server wants not to be asked again; zero when it doesn't say.
+	RetryAfter time.Duration
+}
+
+// NewStatusError returns the error that an answer stands for. Said is the beginning of the
+// body, and Outcome that of [Outcome]; the caller replaces them when it knows more.
+func NewStatusError(server string, resp *http.Response) *StatusError {
+	// If the body can't be read, the status has to say enough.
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, saidSize))
+	return &StatusError{
+		Server: server, Status: resp.StatusCode, Said: string(said),
+		Outcome: Outcome(resp.StatusCode), RetryAfter: retryAfter(resp.Header, time.Now()),
+	}
+}
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("%s answered with status %d", e.Server, e.Status)
+	if e.Said != "" {
+		text += fmt.Sprintf(" and %q", e.Said)
+	}
+	if e.Advice != "" {
+		text += ": " + e.Advice
+	}
+	return text
+}
+
+// Unwrap returns the outcome.
+func (e *StatusError) Unwrap() error { return e.Outcome }
+
+// Outcome returns what a status says about the changes of its request (RFC 9110, 15.5):
+// [provider.ErrCredentials] or [provider.ErrRejected] if none was made, and nil if that isn't
+// known.
+func Outcome(status int) error {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return provider.ErrCredentials
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		// These are about the moment: the same request may succeed later.
+		return nil
+	}
+	if status/100 == 4 {
+		return provider.ErrRejected
+	}
+	return nil
+}
+
+// retryAfter reads the header of that name (RFC 9110, 10.2.3): seconds, or a date.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}

@@ -1,0 +1,71 @@
+package process
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/signpostd/signpost/internal/leader"
+	"github.com/signpostd/signpost/internal/settings"
+)
+
+// leadership is the part that this process takes in a leader election.
+type leadership struct {
+	// elector is nil without an election: then this process leads.
+	elector *leader.Elector
+	// fence lets requests through only while this process leads.
+	fence *leader.Fence
+	// lease is the namespace and the name of the Lease.
+	lease string
+}
+
+// newLeadership returns a leadership that doesn't campaign yet. The identity is what the
+// process is called in the Lease; if it is empty, the process gets a unique one.
+func newLeadership(in roleInput, made *connections, o settings.Leader, identity string) (*leadership, error) {
+	l := &leadership{fence: leader.Unfenced(), lease: o.ResourceNamespace + "/" + o.ResourceName}
+	if !o.Elect {
+		return l, nil
+	}
+	client, err := made.client(in.REST, clientConfig{timeout: o.RenewDeadline})
+	if err != nil {
+		return nil, err
+	}
+	l.elector, err = leader.New(leader.Config{
+		Client:        client.CoordinationV1(),
+		Namespace:     o.ResourceNamespace,
+		Name:          o.ResourceName,
+		Identity:      identity,
+		LeaseDuration: o.LeaseDuration,
+		RenewDeadline: o.RenewDeadline,
+		RetryPeriod:   o.RetryPeriod,
+		Log:           in.Log,
+		Registerer:    in.Registerer,
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.fence = l.elector.Fence()
+	return l, nil
+}
+
+// run calls lead whenever this process becomes the leader, until ctx ends.
+func (l *leadership) run(ctx context.Context, lead func(context.Context) error) error {
+	if l.elector == nil {
+		return lead(ctx)
+	}
+	return l.elector.Run(ctx, lead)
+}
+
+// details says, for /ready, who leads.
+func (l *leadership) details() []string {
+	if l.elector == nil {
+		return []string{"leader: this process, without election"}
+	}
+	switch holder := l.elector.Leader(); {
+	case l.fence.Check() == nil:
+		return []string{fmt.Sprintf("leader: this process, %s, by lease %s", l.elector.Identity(), l.lease)}
+	case holder == "" || holder == l.elector.Identity():
+		return []string{fmt.Sprintf("leader: none that is known, by lease %s", l.lease)}
+	default:
+		return []string{fmt.Sprintf("leader: %s, by lease %s", holder, l.lease)}
+	}
+}

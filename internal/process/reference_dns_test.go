@@ -1,0 +1,137 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/signpostd/signpost/dns/plugins"
+	"github.com/signpostd/signpost/internal/golden"
+	"github.com/signpostd/signpost/internal/report"
+	"github.com/signpostd/signpost/internal/settings"
+)
+
+// TestReferenceOfDNS compares docs/dns/metrics.md with what the role registers; -update
+// rewrites the page. Package main has the other pages.
+func TestReferenceOfDNS(t *testing.T) {
+	t.Run("metrics", func(t *testing.T) {
+		body, err := describeMetrics(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden.Page{Name: "metrics", Title: "Metrics of signpost dns", Body: body}.Check(t)
+	})
+}
+
+// describeMetrics describes what the role registers with all sources and an election.
+func describeMetrics(t *testing.T) (string, error) {
+	c := settings.NewDNSFlags()
+	for _, p := range plugins.Sources() {
+		c.Publisher.Sources = append(c.Publisher.Sources, p.Name)
+	}
+	// The only provider that has metrics.
+	c.Publisher.Providers, c.Publisher.Policy = []string{"webhook"}, "sync"
+	c.Config.DNS.Leader.Elect = true
+	withoutAPIServer(t, &c.Config)
+	registry := prometheus.NewRegistry()
+	known := &knownMetrics{Registerer: registry, rows: map[string][]string{}}
+	reporter, err := report.New(report.Config{Registerer: known})
+	if err != nil {
+		return "", err
+	}
+	if _, err := newProcess(t.Context(), c.Config, slog.New(slog.DiscardHandler), known, reporter.Report); err != nil {
+		return "", err
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		return "", err
+	}
+	for _, f := range families {
+		if row := known.rows[f.GetName()]; row != nil {
+			row[1] = strings.ToLower(f.GetType().String())
+		}
+	}
+	rows := [][]string{{"Name", "Type", "Labels", "Help"}}
+	for _, name := range slices.Sorted(maps.Keys(known.rows)) {
+		if known.rows[name][1] == "" {
+			return "", fmt.Errorf("metric %s: it has no sample and is no vector, so that nothing says its type", name)
+		}
+		rows = append(rows, known.rows[name])
+	}
+	return "The program also has the metrics of the Go runtime, of the process and of the metrics handler. With several publishers, the metrics of\n" +
+		"each have another label, `publisher`.\n\n" +
+		golden.Table(rows), errors.Join(known.errs...)
+}
+
+// knownMetrics is a registerer that describes what it registers: rows has a row of the page
+// for each name.
+type knownMetrics struct {
+	prometheus.Registerer
+	rows map[string][]string
+	errs []error
+}
+
+// Register implements prometheus.Registerer.
+func (k *knownMetrics) Register(c prometheus.Collector) error {
+	if err := k.Registerer.Register(c); err != nil {
+		return err
+	}
+	descs := make(chan *prometheus.Desc, 100)
+	c.Describe(descs)
+	close(descs)
+	for d := range descs {
+		k.add(d, c)
+	}
+	return nil
+}
+
+// MustRegister implements prometheus.Registerer.
+func (k *knownMetrics) MustRegister(all ...prometheus.Collector) {
+	for _, c := range all {
+		k.errs = append(k.errs, k.Register(c))
+	}
+}
+
+// descParts matches the text of a prometheus.Desc: its name, its help, and its constant and
+// variable labels.
+var descParts = regexp.MustCompile(`^Desc\{fqName: "(.*)", help: (".*"), constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
+
+func (k *knownMetrics) add(d *prometheus.Desc, c prometheus.Collector) {
+	parts := descParts.FindStringSubmatch(d.String())
+	if parts == nil || others.MatchString(parts[1]) {
+		return
+	}
+	help, err := strconv.Unquote(parts[2])
+	k.errs = append(k.errs, err)
+	var labels []string
+	for label := range strings.FieldsFuncSeq(parts[3]+","+parts[4], func(r rune) bool { return r == ',' }) {
+		name, _, _ := strings.Cut(label, "=")
+		labels = append(labels, name)
+	}
+	k.rows[parts[1]] = []string{"`" + parts[1] + "`", vectorType(c), strings.Join(labels, ", "), help}
+}
+
+// vectorType returns the type of the metrics in a vector, which may have no samples yet;
+// empty for any other collector.
+func vectorType(c prometheus.Collector) string {
+	switch c.(type) {
+	case *prometheus.GaugeVec:
+		return "gauge"
+	case *prometheus.CounterVec:
+		return "counter"
+	case *prometheus.HistogramVec:
+		return "histogram"
+	case *prometheus.SummaryVec:
+		return "summary"
+	default:
+		return ""
+	}
+}

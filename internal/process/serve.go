@@ -1,0 +1,111 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/signpostd/signpost/internal/admin"
+	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/internal/version"
+)
+
+// serving says how a process is served.
+type serving struct {
+	options settings.Process
+	// metricsFlag is as in [settings.Config].
+	metricsFlag string
+	// addr is where the gRPC server listens, if there is one.
+	addr     string
+	log      *slog.Logger
+	registry *prometheus.Registry
+	// bound is called with the addresses once all are bound. Without a gRPC server, grpc is
+	// nil. bound itself may be nil.
+	bound func(grpc, admin net.Addr)
+}
+
+// serveProcess binds all addresses before it starts anything, so that none turns out to be
+// taken later. Then it serves until ctx ends.
+func serveProcess(ctx context.Context, p process, s serving) error {
+	var grpcAddr net.Addr
+	var servers []run.Actor
+	if len(p.Services) > 0 {
+		l, err := listen(ctx, "addr", s.addr)
+		if err != nil {
+			return err
+		}
+		// The server closes its listener too, which does no harm. So it is below.
+		defer l.Close()
+		grpcAddr = l.Addr()
+		servers = append(servers, newGRPCActor(p, s, l))
+	}
+	l, err := listen(ctx, cmp.Or(s.metricsFlag, "metrics-addr"), s.options.MetricsAddr)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	adminServer, err := admin.New(admin.Config{
+		Listener:   l,
+		Gatherer:   s.registry,
+		Registerer: s.registry,
+		Ready:      p.Ready,
+		Handlers:   p.Handlers,
+		PProf:      s.options.EnablePProf,
+		Log:        s.log,
+	})
+	if err != nil {
+		return err
+	}
+	servers = slices.Insert(servers, 0, run.Actor{Name: "admin server", Run: adminServer.Run})
+	if s.bound != nil {
+		s.bound(grpcAddr, l.Addr())
+	}
+	s.logServing(grpcAddr, l.Addr())
+	err = runAll(ctx, p, s, servers...)
+	s.log.Info("Stopped")
+	return err
+}
+
+func (s *serving) logServing(grpcAddr, adminAddr net.Addr) {
+	addresses := []any{"version", version.Version}
+	if grpcAddr != nil {
+		addresses = append(addresses, "grpc", grpcAddr.String())
+	}
+	s.log.Info("Serving", append(addresses, "admin", adminAddr.String())...)
+}
+
+func runAll(ctx context.Context, p process, s serving, servers ...run.Actor) error {
+	var group run.Group
+	for _, a := range servers {
+		group.Add(a)
+	}
+	for _, a := range p.Actors {
+		if a.Grace == 0 {
+			a.Grace = s.options.ShutdownGrace
+		}
+		group.Add(a)
+	}
+	return group.Run(ctx)
+}
+
+func listen(ctx context.Context, flag, address string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on the address of --%s: %w: choose one that is free on this host", flag, err)
+	}
+	return l, nil
+}
+
+// newProcessRegistry returns a registry with the metrics of the runtime and the process.
+func newProcessRegistry() *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return registry
+}

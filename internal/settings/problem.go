@@ -1,0 +1,80 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+)
+
+// severity says what happens to a value that is not right.
+type severity int
+
+const (
+	// refused stops the start.
+	refused severity = iota
+	// refusedInFile stops the start if the value is in a config file. On the command line the
+	// value is tolerated, as by the program that the command replaces.
+	refusedInFile
+	// remarked makes a line in the log.
+	remarked
+)
+
+// problem is a setting that can't be used as it is.
+type problem struct {
+	severity severity
+	// flags are those of the settings that the problem is about. Messages name the first.
+	flags []string
+	// reason says what is wrong and what is allowed. It names settings as {flag}.
+	reason string
+	// instead says what happens if the value is tolerated.
+	instead string
+}
+
+// reference matches a setting in a reason.
+var reference = regexp.MustCompile(`\{([a-z0-9-]+)\}`)
+
+// describe returns the reason, in which name has named the settings.
+func (p problem) describe(name func(flag string) string) string {
+	return reference.ReplaceAllStringFunc(p.reason, func(s string) string { return name(s[1 : len(s)-1]) })
+}
+
+// Remark is about a setting that is not used as given.
+type Remark struct {
+	// setting is the flag, or the path in the config file.
+	setting, value, reason, instead string
+}
+
+// LogRemarks writes a line to the log for each remark.
+func LogRemarks(log *slog.Logger, remarks []Remark) {
+	for _, r := range remarks {
+		log.Warn("Setting is not used as given", "setting", r.setting, "value", r.value, "reason", r.reason, "instead", r.instead)
+	}
+}
+
+// CheckFlags returns what is to be remarked about the settings of a command line. Its error
+// has a line for each value that is refused.
+func CheckFlags(sections ...Section) ([]Remark, error) {
+	var errs []error
+	var remarks []Remark
+	for _, s := range sections {
+		values := map[string]string{}
+		for _, s := range s.Settings() {
+			values[s.Flag] = s.Value.String()
+		}
+		for _, p := range s.validate() {
+			flag, reason := p.flags[0], p.describe(flagName)
+			if p.severity == refused {
+				errs = append(errs, fmt.Errorf("%s=%s: %s", flagName(flag), values[flag], reason))
+				continue
+			}
+			remarks = append(remarks, Remark{setting: flagName(flag), value: values[flag], reason: reason, instead: p.instead})
+		}
+	}
+	if len(errs) > 0 {
+		return nil, &UsageError{errors.Join(errs...)}
+	}
+	return remarks, nil
+}
+
+func flagName(flag string) string { return "--" + flag }

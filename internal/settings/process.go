@@ -1,0 +1,66 @@
+package settings
+
+import (
+	"net"
+	"time"
+
+	"github.com/signpostd/signpost/internal/logging"
+)
+
+// Process is the settings that do not depend on the roles of the process.
+type Process struct {
+	// Kubeconfig is a path. If it is empty, the rules of client-go find one.
+	Kubeconfig          string
+	LogLevel, LogFormat string
+	// MetricsAddr is where the admin server listens.
+	MetricsAddr string
+	EnablePProf bool
+	// ShutdownGrace is how long open streams and loops may take to end.
+	ShutdownGrace time.Duration
+}
+
+func defaultProcess() Process {
+	return Process{
+		LogLevel:      "info",
+		LogFormat:     "plain",
+		MetricsAddr:   ":9996",
+		ShutdownGrace: 10 * time.Second,
+	}
+}
+
+// Settings implements [Section].
+func (o *Process) Settings() []Setting {
+	return []Setting{
+		{Flag: "kubeconfig", Path: "kubeconfig", Value: textValue{&o.Kubeconfig}, Usage: "`path` of a kubeconfig file; empty for $KUBECONFIG, ~/.kube/config, then the service account of the pod"},
+		{Flag: "log-level", Path: "log.level", Value: textValue{&o.LogLevel}, Usage: "lowest `level` to log: panic, fatal, error, warn, info, debug or trace"},
+		{Flag: "log-format", Path: "log.format", Value: textValue{&o.LogFormat}, Usage: "`format` of the log: plain or json"},
+		{Flag: "metrics-addr", Path: "admin.address", Value: textValue{&o.MetricsAddr}, Usage: "`address` to serve /metrics, /ready and /ping on"},
+		{Flag: "enable-pprof", Path: "admin.pprof", Value: boolValue{&o.EnablePProf}, Usage: "serve profiles under /debug/pprof/ on the metrics address"},
+		{Flag: "shutdown-grace", Path: "shutdownGrace", Value: durationValue{&o.ShutdownGrace}, Usage: "how long open streams may take to end after SIGTERM; a second signal ends the process at once"},
+	}
+}
+
+// validate implements [Section].
+func (o *Process) validate() []problem {
+	found := checkAddress("metrics-addr", o.MetricsAddr)
+	if _, err := logging.ParseLevel(o.LogLevel); err != nil {
+		found = append(found, problem{flags: []string{"log-level"}, reason: err.Error()})
+	}
+	if !logging.Format(o.LogFormat).Known() {
+		found = append(found, problem{
+			severity: refusedInFile, flags: []string{"log-format"},
+			reason: "must be plain or json", instead: "plain is used",
+		})
+	}
+	if o.ShutdownGrace <= 0 {
+		found = append(found, problem{flags: []string{"shutdown-grace"}, reason: "must be more than 0s"})
+	}
+	return found
+}
+
+func checkAddress(flag, address string) []problem {
+	if _, _, err := net.SplitHostPort(address); err == nil {
+		return nil
+	}
+	return []problem{{flags: []string{flag}, reason: "must be HOST:PORT, or :PORT for all addresses of the host"}}
+}

@@ -1,0 +1,125 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/signpostd/signpost/dns/configure"
+)
+
+// publishersValue is the list of publishers of a config file.
+type publishersValue struct{ target *DNS }
+
+func (v *publishersValue) String() string {
+	return fmt.Sprintf("%d publishers", len(v.target.Publishers))
+}
+func (v *publishersValue) Type() string { return "publishers" }
+
+// Set implements pflag.Value. There is no such flag.
+func (v *publishersValue) Set(string) error {
+	return errors.New("publishers can be set in a config file only")
+}
+
+func (v *publishersValue) decode(n *yaml.Node) error {
+	if n.Kind != yaml.SequenceNode {
+		return fmt.Errorf("must be a list of publishers, not %s", describeNode(n))
+	}
+	if len(n.Content) == 0 {
+		return errors.New("is empty: add a publisher")
+	}
+	var errs []error
+	names := map[string]bool{}
+	for i, item := range n.Content {
+		o, found := decodePublisher(resolveAlias(item))
+		if len(found) == 0 && names[o.Name] {
+			found = []*nodeError{{node: item, reason: fmt.Sprintf("another publisher has the name %q: give each publisher its own", o.Name)}}
+		}
+		for _, e := range found {
+			e.field = fmt.Sprintf("[%d]%s", i, e.field)
+			errs = append(errs, e)
+		}
+		if o != nil {
+			names[o.Name] = true
+			v.target.Publishers = append(v.target.Publishers, o)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// decodePublisher reads a publisher. Its fields have the names of flags.
+func decodePublisher(n *yaml.Node) (*configure.Options, []*nodeError) {
+	if n.Kind != yaml.MappingNode {
+		return nil, []*nodeError{{node: n, reason: "must be a mapping, not " + describeNode(n)}}
+	}
+	o := configure.New()
+	flags := pflag.NewFlagSet("publisher", pflag.ContinueOnError)
+	o.Flags(flags)
+	var found []*nodeError
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], resolveAlias(n.Content[i+1])
+		field := "." + key.Value
+		if seen[key.Value] {
+			found = append(found, &nodeError{node: key, field: field, reason: "is given twice: remove one of them"})
+			continue
+		}
+		seen[key.Value] = true
+		if err := setPublisherField(o, flags, key.Value, value); err != nil {
+			found = append(found, &nodeError{node: value, field: field, reason: err.Error()})
+		}
+	}
+	if len(found) > 0 {
+		return o, found
+	}
+	for _, err := range Leaves(o.Validate()) {
+		found = append(found, &nodeError{node: n, reason: err.Error()})
+	}
+	return o, found
+}
+
+// PerProcess are the flags of `signpost dns` that a publisher of a config file can't have.
+var PerProcess = []string{"once", "events-emit", "webhook-server"}
+
+func setPublisherField(o *configure.Options, flags *pflag.FlagSet, name string, value *yaml.Node) error {
+	if name == "name" {
+		return textValue{&o.Name}.decode(value)
+	}
+	f := flags.Lookup(name)
+	switch {
+	case f == nil:
+		return unknownPublisherField(flags, name)
+	case slices.Contains(PerProcess, name):
+		return errors.New("is a flag of signpost dns only: remove it from the config file")
+	}
+	items := []*yaml.Node{value}
+	if _, list := f.Value.(pflag.SliceValue); list && value.Kind == yaml.SequenceNode {
+		items = value.Content
+	}
+	for _, item := range items {
+		if item.Kind != yaml.ScalarNode || item.ShortTag() == "!!null" {
+			return fmt.Errorf("%s, not %s", wantedOf(f), describeNode(item))
+		}
+		if err := flags.Set(name, item.Value); err != nil {
+			var invalid *pflag.InvalidValueError
+			if errors.As(err, &invalid) {
+				return ReasonOf(invalid)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func unknownPublisherField(flags *pflag.FlagSet, name string) error {
+	names := map[string]bool{"name": true}
+	flags.VisitAll(func(f *pflag.Flag) { names[f.Name] = true })
+	if near, ok := Nearest(name, slices.Sorted(maps.Keys(names))); ok {
+		return fmt.Errorf("unknown field: did you mean %s?", near)
+	}
+	return errors.New("unknown field: use name, or a flag of signpost dns without its dashes")
+}

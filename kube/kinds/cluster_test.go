@@ -1,0 +1,15 @@
+package kinds
+
+import (
+	"testing"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/kube"
+)
+
+// The objects of a cluster without a name are those that the catalog takes for our own.
+func TestDefaultNameIsThatOfOurCluster(t *testing.T) {
+	if kube.DefaultName != catalog.LocalCluster {
+		t.Errorf("kube.DefaultName is %q, want catalog.LocalCluster, %q", kube.DefaultName, catalog.LocalCluster)
+	}
+}
