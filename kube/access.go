@@ -9,9 +9,9 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 )
 
-// Denied asks the API server which rights the credentials lack, of those that the required
-// tables need. It returns them in words, such as "list pods". It is for explaining a failure:
-// the tables don't depend on it.
+// Denied asks the API server which of the rights that the required tables need the
+// credentials lack. It returns them in words, such as "list pods" or "list pods in the
+// namespace shop", none when nothing is lacking. It is for explaining a failure: filling the tables doesn't depend on it.
 func (c *Cluster) Denied(ctx context.Context) ([]string, error) {
 	client, err := authorizationclient.NewForConfigAndClient(c.config, c.client)
 	if err != nil {
@@ -22,27 +22,38 @@ func (c *Cluster) Denied(ctx context.Context) ([]string, error) {
 		if f.optional {
 			continue
 		}
-		for _, verb := range []string{"list", "watch"} {
-			review, err := client.SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-				Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-					Verb: verb, Group: f.resource.Group, Version: f.resource.Version, Resource: f.resource.Resource, Namespace: c.namespaceOf(f),
-				}},
-			}, metav1.CreateOptions{})
+		for _, p := range f.parts {
+			of, err := p.denied(ctx, client)
 			if err != nil {
-				return nil, fmt.Errorf("review access to %s: %w", f.resource.GroupResource(), err)
+				return nil, err
 			}
-			if !review.Status.Allowed {
-				denied = append(denied, verb+" "+f.resource.GroupResource().String())
-			}
+			denied = append(denied, of...)
 		}
 	}
 	return denied, nil
 }
 
-// namespaceOf returns the namespace that a feed reads; empty is all.
-func (c *Cluster) namespaceOf(f *feed) string {
-	if f.clusterWide {
-		return ""
+// denied returns the rights that are lacking for a part.
+func (p *part) denied(ctx context.Context, client authorizationclient.AuthorizationV1Interface) ([]string, error) {
+	r := p.feed.resource
+	var denied []string
+	for _, verb := range []string{"list", "watch"} {
+		review, err := client.SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Verb: verb, Group: r.Group, Version: r.Version, Resource: r.Resource, Namespace: p.namespace,
+			}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("review access to %s: %w", r.GroupResource(), err)
+		}
+		if review.Status.Allowed {
+			continue
+		}
+		right := verb + " " + r.GroupResource().String()
+		if p.namespace != "" {
+			right += " in the namespace " + p.namespace
+		}
+		denied = append(denied, right)
 	}
-	return c.namespace
+	return denied, nil
 }

@@ -26,14 +26,16 @@ const DefaultName = "local"
 // Options are what a [Cluster] is made from.
 type Options struct {
 	// Config says where the API server is and how to talk to it. Its rate limits
-	// don't apply: each resource has at most one request under way.
+	// don't apply: each resource has at most one request under way, in each namespace
+	// if it is read by namespace.
 	Config *rest.Config
 	// Name is the name of the cluster; empty means [DefaultName].
 	Name string
-	// Namespace limits the kinds that have namespaces to this one, for a process that may not
-	// read others. Empty means all namespaces.
-	Namespace string
-	// Registerer takes the metrics; nil drops them.
+	// Namespaces are the only ones that are read, of kinds that have namespaces: for a process
+	// that may not read others. Each is listed and watched for itself. None is all; more than
+	// [MaxNamespaces] are an error.
+	Namespaces []string
+	// Registerer takes the metrics; nil means that nobody wants them.
 	Registerer prometheus.Registerer
 	// Logger takes one line for each change of state of a resource; nil means slog.Default().
 	Logger *slog.Logger
@@ -50,10 +52,8 @@ type Cluster struct {
 	log     *slog.Logger
 	feeds   []*feed
 	metrics *metrics
-	// namespace is the only one that is read; empty is all.
-	namespace string
-	config    *rest.Config
-	client    *http.Client
+	config  *rest.Config
+	client  *http.Client
 	// told is called after each change of state.
 	told func()
 	// disconnect closes the connections.
@@ -71,6 +71,9 @@ func New(o Options, tables ...AnyTable) (*Cluster, error) {
 	if len(tables) == 0 {
 		return nil, errors.New("make cluster: no tables; name the kinds to be read")
 	}
+	if err := checkNamespaces(o.Namespaces); err != nil {
+		return nil, fmt.Errorf("make cluster: %w", err)
+	}
 	o = o.withDefaults()
 	cfg, hangUp := readerConfig(o.Config)
 	client, err := rest.HTTPClientFor(cfg)
@@ -79,7 +82,7 @@ func New(o Options, tables ...AnyTable) (*Cluster, error) {
 	}
 	c := &Cluster{
 		name: o.Name, log: o.Logger.With("cluster", o.Name), told: o.Changed, settled: make(chan struct{}),
-		namespace: o.Namespace, config: cfg, client: client,
+		config: cfg, client: client,
 		metrics: newMetrics(o.Registerer, o.Name),
 		disconnect: func() {
 			utilnet.CloseIdleConnectionsFor(client.Transport)
@@ -144,12 +147,12 @@ func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tab
 		}
 	}
 	for _, f := range c.feeds {
-		var err error
-		if f.source, err = newSource(cfg, client, f.reading, o.Namespace); err != nil {
+		if err := f.connect(cfg, client); err != nil {
 			return err
 		}
-		f.source.state, f.source.entries = f.state, newEntries(f)
-		f.state.changed = func() { c.changed(f) }
+		for _, p := range f.parts {
+			p.state.changed = func() { c.changed(p) }
+		}
 		if err := c.metrics.register(f); err != nil {
 			return err
 		}
@@ -169,9 +172,10 @@ func (c *Cluster) feedFor(r reading, o Options) (*feed, error) {
 		}
 	}
 	f, err := newFeed(r, binding{
-		scope:  NewScope(o.Name),
-		report: o.Report,
-		now:    time.Now,
+		scope:      NewScope(o.Name),
+		namespaces: o.Namespaces,
+		report:     o.Report,
+		now:        time.Now,
 		lagObserver: func(kind string) (func(int64), error) {
 			return c.metrics.lagObserver(kind, time.Now)
 		},
@@ -193,7 +197,9 @@ func (c *Cluster) Run(ctx context.Context) error {
 	defer c.disconnect()
 	var running sync.WaitGroup
 	for _, f := range c.feeds {
-		running.Go(func() { f.run(ctx) })
+		for _, p := range f.parts {
+			running.Go(func() { p.run(ctx) })
+		}
 	}
 	running.Wait()
 	return nil
@@ -214,21 +220,31 @@ func (c *Cluster) Status() []TableStatus {
 	return all
 }
 
-// changed is called when a feed has changed its state.
-func (c *Cluster) changed(f *feed) {
+// changed is called when a part of a feed has changed its state.
+func (c *Cluster) changed(p *part) {
 	defer c.told()
-	s := f.status()
-	log := c.log.With("kind", s.Kind, "objects", s.Objects)
+	s, all := p.status(), p.feed.status()
+	log := c.log.With("kind", all.Kind, "objects", all.Objects)
+	if all.State == Synced {
+		// Those of several namespaces that are in sync again are worth one line.
+		if !p.feed.synced.Swap(true) {
+			log.Info("kind is in sync")
+		}
+	} else {
+		p.feed.synced.Store(false)
+	}
+	if p.namespace != "" {
+		log = log.With("namespace", p.namespace)
+	}
 	switch {
 	case s.State == Synced:
-		log.Info("kind is in sync")
 	case s.missing():
 		log.Info("cluster lacks or forbids the kind, trying again every few seconds", "reason", s.Reason, "error", s.Detail)
 	default:
 		log.Warn("kind can't be read now, retrying", "reason", s.Reason, "error", s.Detail)
 	}
 	for _, f := range c.feeds {
-		if !f.status().settled() {
+		if !f.settled() {
 			return
 		}
 	}

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
 )
 
 const (
@@ -22,17 +20,21 @@ const (
 	// retryLimitMissing bounds the delay for kinds that the cluster lacks or forbids, which
 	// rarely changes soon.
 	retryLimitMissing = 4 * time.Second
-	// healthy is how long an attempt has to last for the delays to begin anew.
+	// retryEach times the namespaces is the bound when it is longer, with more than 40 of
+	// them: a resource is not asked for more often than 20 times a second.
+	retryEach = 50 * time.Millisecond
+	// healthy is how long an attempt has to last for the next delay to be short.
 	healthy = 10 * time.Second
 )
 
 // binding is what a feed gets from its cluster.
 type binding struct {
-	scope  Scope
-	report Report
-	now    func() time.Time
-	// lagObserver returns the function that observes how old an update of a kind is; it takes
-	// the time of the update in Unix seconds.
+	scope Scope
+	// namespaces are as in [Options].
+	namespaces []string
+	report     Report
+	now        func() time.Time
+	// lagObserver returns what takes the times of updates of a kind, in Unix seconds.
 	lagObserver func(kind string) (func(updated int64), error)
 }
 
@@ -74,8 +76,13 @@ type feed struct {
 	report Report
 	// observeLag is called by the first table only: the others see the same updates.
 	observeLag func(updated int64)
-	state      *state
-	source     *source
+	// parts are what is read one by one: a namespace each, or all objects at once.
+	parts []*part
+	// mu is held while the tables are changed and their handlers told: the reflectors of
+	// all parts do that.
+	mu sync.Mutex
+	// synced is true when it was said last that all parts are in sync.
+	synced atomic.Bool
 }
 
 // newFeed returns a feed that has no tables yet.
@@ -84,7 +91,9 @@ func newFeed(r reading, b binding) (*feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &feed{reading: r, scope: b.scope, report: b.report, observeLag: observe, state: newState(b.now)}, nil
+	f := &feed{reading: r, scope: b.scope, report: b.report, observeLag: observe}
+	f.parts = newParts(f, b)
+	return f, nil
 }
 
 // add adds a table, which is filled after those that the feed has.
@@ -114,54 +123,67 @@ func (f *feed) len() int {
 	return n
 }
 
+// status returns the condition of the tables: the worst that any part has.
 func (f *feed) status() TableStatus {
-	s := f.state.status()
-	s.Kind, s.Objects, s.Required = f.kind, f.len(), !f.optional
+	s := f.parts[0].status()
+	s.Objects = f.len()
+	if len(f.parts) == 1 {
+		return s
+	}
+	s.State, s.Reason, s.Detail = Synced, "", ""
+	s.Namespaces = make([]NamespaceStatus, len(f.parts))
+	for i, p := range f.parts {
+		of := p.status()
+		s.Namespaces[i] = NamespaceStatus{
+			Namespace: p.namespace, State: of.State, Reason: of.Reason, Detail: of.Detail, Filled: of.Filled, Stale: of.Stale,
+		}
+		s.Filled, s.Stale = s.Filled && of.Filled, max(s.Stale, of.Stale)
+		if of.LastContact.After(s.LastContact) {
+			s.LastContact = of.LastContact
+		}
+		switch {
+		case of.State == Waiting && s.State != Waiting:
+			s.State, s.Reason, s.Detail = Waiting, of.Reason, "namespace "+p.namespace+": "+of.Detail
+		case of.State == Connecting && s.State == Synced:
+			s.State = Connecting
+		}
+	}
 	return s
 }
 
-// run keeps the tables up to date until ctx ends.
-func (f *feed) run(ctx context.Context) {
-	reflector := cache.NewReflectorWithOptions(f.listWatch(ctx), nil, newStore(f), cache.ReflectorOptions{
-		Name:            f.kind,
-		TypeDescription: f.kind,
-		Backoff:         &wait.Backoff{Duration: retryFirst, Factor: 2, Jitter: 0.2, Steps: 10, Cap: retryLimit},
-	})
-	var delay retry
-	for ctx.Err() == nil {
-		begun := f.state.now()
-		err := reflector.ListAndWatchWithContext(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil {
-			f.state.failed(err)
-		}
-		if f.state.now().Sub(begun) > healthy {
-			delay = retry{}
-		}
-		pause(ctx, delay.next(f.retryLimit()))
-	}
+// settled reports whether waiting for the tables would not help.
+func (f *feed) settled() bool {
+	return !slices.ContainsFunc(f.parts, func(p *part) bool { return !p.status().settled() })
 }
 
-func (f *feed) retryLimit() time.Duration {
-	if f.status().missing() {
-		return retryLimitMissing
-	}
-	return retryLimit
+// listed reports whether the tables have held all objects of each part. The caller holds
+// the lock.
+func (f *feed) listed() bool {
+	return !slices.ContainsFunc(f.parts, func(p *part) bool { return !p.listed })
 }
 
-// listWatch adapts the source to reflectors. A reflector lists with a context that doesn't
-// end with its own, so ctx is used instead.
-func (f *feed) listWatch(ctx context.Context) *cache.ListWatch {
-	return &cache.ListWatch{
-		ListWithContextFunc: func(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return f.source.list(ctx, opts)
-		},
-		WatchFuncWithContext: func(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			return f.source.watch(ctx, opts)
-		},
+// stale returns how long the tables may have missed changes.
+func (f *feed) stale() time.Duration {
+	worst := time.Duration(0)
+	for _, p := range f.parts {
+		worst = max(worst, p.state.stale())
 	}
+	return worst
+}
+
+// failureCount returns how many attempts have failed.
+func (f *feed) failureCount() uint64 {
+	sum := uint64(0)
+	for _, p := range f.parts {
+		sum += p.state.failureCount()
+	}
+	return sum
+}
+
+// atMost returns the longest delay between attempts of a part, which is limit unless the
+// parts together would then make too many.
+func (f *feed) atMost(limit time.Duration) time.Duration {
+	return max(limit, time.Duration(len(f.parts))*retryEach)
 }
 
 // retry computes the delays between failed attempts. The zero retry begins with the shortest.

@@ -81,10 +81,14 @@ func (r *recorder) reported(problem string) bool {
 // run starts a cluster, which ends with the test.
 func run(t *testing.T, cfg *rest.Config, r *recorder, tables ...AnyTable) *Cluster {
 	t.Helper()
-	c, err := New(Options{
-		Config: cfg, Registerer: r.registry, Report: r.report,
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
-	}, tables...)
+	return runWith(t, Options{Config: cfg, Registerer: r.registry, Report: r.report}, tables...)
+}
+
+// runWith does so with options that have no logger.
+func runWith(t *testing.T, o Options, tables ...AnyTable) *Cluster {
+	t.Helper()
+	o.Logger = slog.New(slog.NewTextHandler(t.Output(), nil))
+	c, err := New(o, tables...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +125,7 @@ func storeOf(t testing.TB, b binding, tables ...AnyTable) *store {
 			t.Fatal(err)
 		}
 	}
-	return newStore(f)
+	return newStore(f.parts[0])
 }
 
 func settle(t *testing.T, c *Cluster) {

@@ -33,12 +33,12 @@ func (m *metrics) register(f *feed) error {
 			Name:        "kube_table_stale_seconds",
 			Help:        "Time for which changes of the kind may have been missed; 0 while they are followed.",
 			ConstLabels: both,
-		}, func() float64 { return f.state.stale().Seconds() }),
+		}, func() float64 { return f.stale().Seconds() }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name:        "kube_table_failures_total",
 			Help:        "Failed attempts to list or watch the kind.",
 			ConstLabels: both,
-		}, func() float64 { return float64(f.state.failureCount()) }),
+		}, func() float64 { return float64(f.failureCount()) }),
 	}
 	for _, c := range own {
 		if err := m.registerer.Register(c); err != nil {

@@ -119,9 +119,9 @@ func TestNewJoinsTables(t *testing.T) {
 			continue
 		}
 		status := cluster.Status()
-		if len(status) != 1 || status[0].Required != c.required || cluster.feeds[0].source.form.acceptWatch != c.accept {
+		if len(status) != 1 || status[0].Required != c.required || cluster.feeds[0].parts[0].source.form.acceptWatch != c.accept {
 			t.Errorf("%s: status is %+v, asking for %s; want one, required %v, asking for %s",
-				c.name, status, cluster.feeds[0].source.form.acceptWatch, c.required, c.accept)
+				c.name, status, cluster.feeds[0].parts[0].source.form.acceptWatch, c.required, c.accept)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
@@ -26,10 +27,12 @@ const (
 	listTimeout = 5 * time.Minute
 	// watchGrace is how much longer than requested a watch may last before it is cut off.
 	watchGrace = 30 * time.Second
-	// streamBuffer is how much of a watch is read at once. After each read the HTTP client
-	// tells the API server how much more it takes, which costs more than copying the bytes:
-	// without the buffer, a stream of many objects takes a tenth more CPU.
+	// streamBuffer is how much of a watch is read at once. Each reading makes the HTTP
+	// client tell the API server about it, which costs more than copying the bytes does:
+	// without the buffer, a stream of many objects takes a tenth more CPU. The watches of
+	// several namespaces have smaller ones, of leastBuffer at least.
 	streamBuffer = 64 << 10
+	leastBuffer  = 4 << 10
 )
 
 // source lists and watches the objects of one resource. It notes in the state when watches
@@ -44,14 +47,16 @@ type source struct {
 	form       Form
 	state      *state
 	entries    *entries
+	// buffer is how much of a watch is read at once.
+	buffer int
 }
 
-// newSource returns the source of a feed, for one namespace or, when that is empty, for all.
-func newSource(cfg *rest.Config, h *http.Client, what reading, namespace string) (*source, error) {
-	r, f := what.resource, what.form
-	serializer, err := f.serializer()
+// connect gives each part of a feed its source. They share the client, which knows all types
+// of the API group and is large.
+func (f *feed) connect(cfg *rest.Config, h *http.Client) error {
+	serializer, err := f.form.serializer()
 	if err != nil {
-		return nil, fmt.Errorf("prepare to read %s: %w", r.Resource, err)
+		return fmt.Errorf("prepare to read %s: %w", f.resource.Resource, err)
 	}
 	cfg = rest.CopyConfig(cfg)
 	cfg.NegotiatedSerializer = serializer
@@ -59,25 +64,28 @@ func newSource(cfg *rest.Config, h *http.Client, what reading, namespace string)
 	cfg.APIPath = "/apis"
 	client, err := rest.UnversionedRESTClientForConfigAndClient(cfg, h)
 	if err != nil {
-		return nil, fmt.Errorf("make client for %s: %w", r.Resource, err)
+		return fmt.Errorf("make client for %s: %w", f.resource.Resource, err)
 	}
 	options := runtime.NewScheme()
 	metav1.AddToGroupVersion(options, metav1.Unversioned)
-	return &source{
-		client: client, path: what.path(namespace), selector: what.selector, form: f,
-		negotiator: runtime.NewClientNegotiator(serializer, r.GroupVersion()),
-		params:     runtime.NewParameterCodec(options),
-	}, nil
+	negotiator, params := runtime.NewClientNegotiator(serializer, f.resource.GroupVersion()), runtime.NewParameterCodec(options)
+	for _, p := range f.parts {
+		p.source = &source{
+			client: client, negotiator: negotiator, params: params,
+			path: resourcePath(f.resource, p.namespace), selector: f.selector, form: f.form,
+			state: p.state, entries: newEntries(f), buffer: max(streamBuffer/len(f.parts), leastBuffer),
+		}
+	}
+	return nil
 }
 
-// path returns where the API server has the objects of a namespace, or all when it is empty.
-func (what reading) path(namespace string) []string {
-	r := what.resource
+// resourcePath returns the path of the objects of a namespace or, when that is empty, of all.
+func resourcePath(r schema.GroupVersionResource, namespace string) []string {
 	path := []string{"apis", r.Group, r.Version}
 	if r.Group == "" {
 		path = []string{"api", r.Version}
 	}
-	if namespace != "" && !what.clusterWide {
+	if namespace != "" {
 		path = append(path, "namespaces", namespace)
 	}
 	return append(path, r.Resource)
@@ -154,7 +162,7 @@ func (s *source) decoder(stream io.ReadCloser) (watch.Decoder, error) {
 	buffered := struct {
 		io.Reader
 		io.Closer
-	}{bufio.NewReaderSize(stream, streamBuffer), stream}
+	}{bufio.NewReaderSize(stream, s.buffer), stream}
 	object, serializer, framer, err := s.negotiator.StreamDecoder(mediaType(s.form.acceptWatch), nil)
 	if err != nil {
 		return nil, err

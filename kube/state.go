@@ -47,9 +47,11 @@ const (
 // TableStatus is the condition of a table at one moment, or of all tables of a resource.
 type TableStatus struct {
 	// Kind is the Name of the table's [Kind].
-	Kind  string
+	Kind string
+	// State is Synced when all namespaces are, and Waiting when one of them is.
 	State State
-	// Reason and Detail say why the table is waiting; they are empty otherwise.
+	// Reason and Detail say why the table is waiting; they are empty otherwise. Of several
+	// namespaces they are those of the first one that is waiting, which Detail names.
 	Reason Reason
 	Detail string
 	// Objects is how many objects the table holds.
@@ -61,8 +63,23 @@ type TableStatus struct {
 	Filled bool
 	// LastContact is when the API server last sent anything for this table.
 	LastContact time.Time
-	// Stale is how long the table may have missed changes; zero while it follows them.
+	// Stale is how long the table may have missed changes, of any namespace; zero while it
+	// follows them.
 	Stale time.Duration
+	// Namespaces are the conditions of the namespaces that are read one by one, in the
+	// order of [Options]; nil when it is one, or all at once.
+	Namespaces []NamespaceStatus
+}
+
+// NamespaceStatus is the condition of the objects of one namespace.
+type NamespaceStatus struct {
+	Namespace string
+	// The others are as in [TableStatus].
+	State  State
+	Reason Reason
+	Detail string
+	Filled bool
+	Stale  time.Duration
 }
 
 // missing reports whether the cluster lacks a kind that it may lack.

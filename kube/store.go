@@ -7,9 +7,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// store is the tables of a feed as a reflector sees them. All of its methods are
-// called from the goroutine of the reflector.
+// store is the tables of a feed as the reflector of one of its parts sees them. All of its
+// methods are called from the goroutine of that reflector.
 type store struct {
+	part    *part
 	feed    *feed
 	entries *entries
 }
@@ -19,7 +20,7 @@ var (
 	_ cache.ReflectorBookmarkStore = (*store)(nil)
 )
 
-func newStore(f *feed) *store { return &store{feed: f, entries: newEntries(f)} }
+func newStore(p *part) *store { return &store{part: p, feed: p.feed, entries: newEntries(p.feed)} }
 
 // Add implements cache.ReflectorStore.
 func (s *store) Add(obj any) error { return s.Update(obj) }
@@ -30,8 +31,10 @@ func (s *store) Update(obj any) error {
 	if err != nil {
 		return fmt.Errorf("update tables of %s: %w", s.feed.kind, err)
 	}
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
 	for _, t := range s.feed.tables {
-		t.put(e, e.version)
+		t.put(e, s.version(e.version))
 	}
 	return nil
 }
@@ -42,8 +45,10 @@ func (s *store) Delete(obj any) error {
 	if err != nil {
 		return fmt.Errorf("delete from tables of %s: %w", s.feed.kind, err)
 	}
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
 	for _, t := range s.feed.tables {
-		t.remove(key{m.GetNamespace(), m.GetName()}, m.GetResourceVersion())
+		t.remove(key{m.GetNamespace(), m.GetName()}, s.version(m.GetResourceVersion()))
 	}
 	return nil
 }
@@ -59,11 +64,28 @@ func (s *store) Replace(objs []any, version string) error {
 		}
 		entries[i], objs[i] = e, nil
 	}
-	for _, t := range s.feed.tables {
-		t.replace(entries, version)
-	}
-	s.feed.state.replaced()
+	s.replace(entries, version)
+	s.part.state.replaced()
 	return nil
+}
+
+func (s *store) replace(entries []*entry, version string) {
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	s.part.listed = true
+	l := listing{namespace: s.part.namespace, entries: entries, version: s.version(version), complete: s.feed.listed()}
+	for _, t := range s.feed.tables {
+		t.replace(l)
+	}
+}
+
+// version returns what a version that the reflector has come to says about the tables:
+// nothing when other reflectors, which may be behind, fill them too.
+func (s *store) version(version string) string {
+	if len(s.feed.parts) > 1 {
+		return ""
+	}
+	return version
 }
 
 // Resync implements cache.ReflectorStore.
@@ -72,9 +94,9 @@ func (s *store) Resync() error { return nil }
 // Bookmark implements cache.ReflectorBookmarkStore.
 func (s *store) Bookmark(version string) error {
 	for _, t := range s.feed.tables {
-		t.saw(version)
+		t.saw(s.version(version))
 	}
-	s.feed.state.bookmarked()
+	s.part.state.bookmarked()
 	return nil
 }
 

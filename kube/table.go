@@ -15,15 +15,15 @@ type Table[T any] struct {
 	kind     Kind[T]
 	handlers []func(old, new *T)
 
-	// mu guards rows and indexes. Only the goroutine of the reflector writes, so
-	// that goroutine needs no lock to read.
+	// mu guards rows and indexes. Only who holds the lock of the feed writes, and needs
+	// no lock to read.
 	mu      sync.RWMutex
 	rows    map[key]row[T]
 	indexes map[string]*index[T]
 
 	// version is nil before the first listing.
 	version atomic.Pointer[string]
-	// filled is true once the handlers have been told about the first listing.
+	// filled is true once the handlers know the first listing, of each namespace.
 	filled atomic.Bool
 
 	// place is set when the table becomes part of a cluster.
@@ -82,8 +82,18 @@ type AnyTable interface {
 	// The others change the table to a version, and then tell its handlers.
 	put(e *entry, version string)
 	remove(k key, version string)
-	replace(all []*entry, version string)
+	replace(listing)
 	saw(version string)
+}
+
+// listing is all objects that a part of a feed has at one moment.
+type listing struct {
+	// namespace is that of all of them; empty is any.
+	namespace string
+	entries   []*entry
+	version   string
+	// complete is true when the other parts have been listed too.
+	complete bool
 }
 
 // TableOption sets up a [Table].
@@ -128,10 +138,11 @@ func (t *Table[T]) bind(p place) error {
 	return nil
 }
 
-// ResourceVersion returns the version of the resource that the table has reached: the table
-// shows every change up to it, and perhaps later ones. It is empty before the first listing.
-// It is set after the objects have changed and before the handlers are told, so a handler
-// finds the version of its change, or a later one.
+// ResourceVersion returns the version of the resource that the table has come to: the
+// table shows every change up to it, and perhaps later ones. It is empty before the
+// first listing. It moves on after the objects did and before the handlers are told, so
+// a handler, and whoever it wakes, finds the version of the change at least. It stays empty
+// when several namespaces are read: the table has come further in one than in another.
 func (t *Table[T]) ResourceVersion() string {
 	if version := t.version.Load(); version != nil {
 		return *version
@@ -230,39 +241,44 @@ func (t *Table[T]) remove(k key, version string) {
 	t.tell(c)
 }
 
-// replace makes the table hold these objects and no others.
-func (t *Table[T]) replace(all []*entry, version string) {
+// replace makes the table hold these objects, and no others of their namespace.
+func (t *Table[T]) replace(l listing) {
 	var changes []change[T]
 	note := func(c change[T]) {
 		if c != (change[T]{}) {
 			changes = append(changes, c)
 		}
 	}
-	gone := t.without(all)
-	t.makeRoom(len(all))
-	for _, e := range all {
+	gone := t.without(l)
+	t.makeRoom(len(l.entries))
+	for _, e := range l.entries {
 		note(t.store(e))
 	}
 	for _, k := range gone {
 		note(t.drop(k))
 	}
-	t.saw(version)
+	t.saw(l.version)
 	for _, c := range changes {
 		t.tell(c)
 	}
-	t.filled.Store(true)
+	if l.complete {
+		t.filled.Store(true)
+	}
 }
 
-// without returns what the table holds besides these objects.
-func (t *Table[T]) without(all []*entry) (others []key) {
+// without returns what the table holds of the namespace besides these objects.
+func (t *Table[T]) without(l listing) (others []key) {
 	if len(t.rows) == 0 {
 		return nil
 	}
-	listed := make(map[key]struct{}, len(all))
-	for _, e := range all {
+	listed := make(map[key]struct{}, len(l.entries))
+	for _, e := range l.entries {
 		listed[e.key] = struct{}{}
 	}
 	for k := range t.rows {
+		if l.namespace != "" && k.namespace != l.namespace {
+			continue
+		}
 		if _, ok := listed[k]; !ok {
 			others = append(others, k)
 		}

@@ -96,7 +96,7 @@ func TestNewJoinsUnstructuredTables(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		form := cluster.feeds[0].source.form
+		form := cluster.feeds[0].parts[0].source.form
 		if len(cluster.feeds) != 1 || form.acceptWatch != c.accept || form.loose != c.loose {
 			t.Errorf("%s: %d feeds, the first one asks for %s, unstructured %v; want one that asks for %s, %v",
 				c.name, len(cluster.feeds), form.acceptWatch, form.loose, c.accept, c.loose)
@@ -112,7 +112,7 @@ func TestUnstructuredTableReadsEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(managedFields, cluster.feeds[0].source.form.unread); diff != "" {
+	if diff := cmp.Diff(managedFields, cluster.feeds[0].parts[0].source.form.unread); diff != "" {
 		t.Errorf("fields that are not read (-want +got):\n%s", diff)
 	}
 }

@@ -100,7 +100,7 @@ func describeSources(all []source.Plugin) (string, error) {
 	}
 	var b strings.Builder
 	b.WriteString("A source makes records of the objects of one kind. `Filters` are `--annotation-filter` and `--label-filter`, where the source knows\n" +
-		"them. `Namespace` is what it reads: `all` namespaces, or a `single` one with `--namespace`. `Provider Specific` is whether it reads the\n" +
+		"them. `Namespace` is what it uses: `all` namespaces, or with `--namespace` a `single` one, or `multiple`. `Provider Specific` is whether it reads the\n" +
 		"annotations for providers and the set identifier. `Events` is whether Events about its objects say what became of their records.\n\n")
 	b.WriteString(golden.Table(rows))
 	b.WriteString("\n## Usage\n\n```\nsignpost dns --source=service --source=ingress …\n```\n\n## Categories\n")

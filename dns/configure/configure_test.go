@@ -39,6 +39,9 @@ func TestEnvironment(t *testing.T) {
 		err  string
 	}{
 		"repeated":          {env: map[string]string{"SOURCE": "service\ningress\r\n\nnode\n"}, want: "[service ingress node] [] interval=1m0s events=false"},
+		"namespace lines":   {env: map[string]string{"NAMESPACE": "shop\npay\n"}, want: "[] [] interval=1m0s events=false namespaces=[shop pay]"},
+		"namespace commas":  {env: map[string]string{"NAMESPACE": "shop,pay\nteam-1"}, want: "[] [] interval=1m0s events=false namespaces=[shop pay team-1]"},
+		"namespace flag":    {args: []string{"--namespace=shop"}, env: map[string]string{"NAMESPACE": "pay"}, want: "[] [] interval=1m0s events=false namespaces=[shop]"},
 		"flag wins":         {args: []string{"--source=pod"}, env: map[string]string{"SOURCE": "service"}, want: "[pod] [] interval=1m0s events=false"},
 		"replaces defaults": {env: map[string]string{"MANAGED_RECORD_TYPES": "TXT"}, want: "[] [] interval=1m0s events=false types=[TXT]"},
 		"switch 1":          {env: map[string]string{"EVENTS": "1"}, want: "[] [] interval=1m0s events=true"},
@@ -73,6 +76,9 @@ func TestEnvironment(t *testing.T) {
 			got := strings.Join([]string{show(o.Sources), show(o.Providers), "interval=" + o.Interval.String(), "events=" + flags.Lookup("events").Value.String()}, " ")
 			if flags.Changed("managed-record-types") {
 				got += " types=" + show(o.ManagedTypes)
+			}
+			if flags.Changed("namespace") {
+				got += " namespaces=" + show(o.Source.OnlyNamespaces())
 			}
 			if got != tt.want || tt.err != "" {
 				t.Errorf("got %s, want %s%s", got, tt.want, tt.err)
@@ -162,7 +168,9 @@ func TestValidate(t *testing.T) {
 		"more than all":          {args: []string{"--max-deletions-percent=101"}, err: []string{"--max-deletions-percent"}},
 		"unknown reason":         {args: []string{"--events-emit=nonesuch"}, err: []string{"--events-emit=nonesuch"}},
 		"all reasons":            {args: []string{"--events-emit=RecordReady", "--events-emit=RecordDeleted", "--events-emit=RecordError"}},
-		"crd without a cluster":  {args: []string{"--registry=crd"}, err: []string{"--registry=crd: there is no cluster"}},
+		"several namespaces":     {args: []string{"--namespace=shop,pay", "--namespace=team-1"}},
+		"namespaces, not labels": {args: []string{"--namespace=shop,team.a", "--namespace=-b"}, err: []string{`--namespace "team.a"`, `--namespace "-b"`, "lower-case letters"}},
+		"crd without a cluster":  {args: []string{"--registry=crd"}, err: []string{"--registry=crd: needs a cluster"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

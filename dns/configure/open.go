@@ -62,7 +62,11 @@ type StatusWriter interface {
 // with ctx.
 func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	opened := &Opened{}
-	sources, err := o.openSources(in, opened)
+	settings, err := o.Source.Settings()
+	if err != nil {
+		return nil, err
+	}
+	sources, err := o.openSources(in, settings, opened)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +93,7 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 		return nil, err
 	}
 	opened.Publisher, err = publisher.New(publisher.Config{
-		Name: o.Name, Sources: sources, Desired: want, Owner: own, Provider: provider,
+		Name: o.Name, Sources: sources, Namespaces: settings.Namespaces, Desired: want, Owner: own, Provider: provider,
 		Rules: plan.Rules{
 			Policy: policy, Owner: own.ID(), OldOwner: o.Registry.MigrateFrom, Managed: o.ManagedTypes, Excluded: o.ExcludedTypes,
 		},
@@ -102,13 +106,9 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	return opened, nil
 }
 
-// openSources opens the sources. Their tables call Changed of the publisher, which exists
-// before any table is filled.
-func (o *Options) openSources(in Input, opened *Opened) ([]publisher.NamedSource, error) {
-	settings, err := o.Source.Settings()
-	if err != nil {
-		return nil, err
-	}
+// openSources makes the sources. Their tables call Changed of the publisher, which is
+// there before any table is filled.
+func (o *Options) openSources(in Input, settings source.Settings, opened *Opened) ([]publisher.NamedSource, error) {
 	var sources []publisher.NamedSource
 	var errs []error
 	for _, name := range o.Sources {

@@ -40,7 +40,10 @@ type Config struct {
 	// Sources are the sources of records, in the order of --source. The Changed of each comes
 	// from the function [Changed].
 	Sources []NamedSource
-	// Desired collects what the sources ask for. The publisher owns it from now on.
+	// Namespaces are the only ones whose objects the sources use; none is all. Others that
+	// the process reads are of no concern.
+	Namespaces []string
+	// Desired takes what they ask for; the publisher owns it from now on.
 	Desired  *desired.Set
 	Owner    owner.Owner
 	Provider provider.Provider

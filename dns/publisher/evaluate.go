@@ -3,7 +3,6 @@ package publisher
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ func (p *Publisher) readObjects(now time.Time) {
 func (p *Publisher) newlyFilled() []int {
 	var filled []int
 	for i := range p.sources {
-		if p.Sources[i].Poll == nil && !p.sources[i].read && allFilled(p.Sources[i].Source) {
+		if p.Sources[i].Poll == nil && !p.sources[i].read && p.allFilled(p.Sources[i].Source) {
 			filled = append(filled, i)
 		}
 	}
@@ -60,13 +59,8 @@ func (p *Publisher) watchTables(now time.Time) {
 		if src.Poll != nil {
 			continue
 		}
-		err := unreadable(src.Source)
-		if err != nil {
-			s.steady = time.Time{}
-		} else if s.steady.IsZero() {
-			s.steady = now
-		}
-		switch {
+		s.observe(p.conditions(src.Source), now)
+		switch err := s.conditions.err(); {
 		case err != nil:
 			p.sourceFailed(s, src.Name, err)
 		case s.err != nil:
@@ -103,23 +97,12 @@ func lackable(s source.Source) bool {
 func (p *Publisher) depart(now time.Time) {
 	for origin, since := range p.departing {
 		i := slices.IndexFunc(p.Sources, func(s NamedSource) bool { return s.Name == origin.Source })
-		steady := p.sources[i].steady
-		if steady.IsZero() || now.Sub(steady) < departureDelay || now.Sub(since) < departureDelay {
+		if now.Sub(since) < departureDelay || !p.sources[i].steadyFor(origin.Namespace, departureDelay, now) {
 			continue
 		}
 		delete(p.departing, origin)
 		p.put(origin, nil)
 	}
-}
-
-// unreadable returns why a table of a source can't be read at present, or nil.
-func unreadable(s source.Source) error {
-	for _, t := range s.Tables {
-		if status := t.Status(); status.State == kube.Waiting {
-			return fmt.Errorf("%s can't be read: %s: %s", status.Kind, status.Reason, status.Detail)
-		}
-	}
-	return nil
 }
 
 // pollSources starts the polls that are due.
@@ -131,17 +114,8 @@ func (p *Publisher) pollSources(ctx context.Context, now time.Time) {
 	}
 }
 
-func allFilled(s source.Source) bool {
-	for _, t := range s.Tables {
-		if !t.Filled() {
-			return false
-		}
-	}
-	return true
-}
-
-// complete reports whether all sources have been read. Only then a record that nobody asks for
-// is really unwanted.
+// complete reports whether all sources have been read, so that what nobody asks for is
+// really not wanted.
 func (p *Publisher) complete() bool {
 	for i := range p.sources {
 		if !p.sources[i].read {

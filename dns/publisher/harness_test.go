@@ -42,7 +42,11 @@ func newObjects(name string) *objects {
 
 // set has an object ask for records; none is that it is gone.
 func (o *objects) set(name string, records ...*dns.RecordSet) {
-	key := source.Key{Namespace: "default", Name: name}
+	o.setKey(source.Key{Namespace: "default", Name: name}, records...)
+}
+
+// setKey does so for an object of any namespace.
+func (o *objects) setKey(key source.Key, records ...*dns.RecordSet) {
 	o.mu.Lock()
 	delete(o.errs, key)
 	if len(records) == 0 {

@@ -76,7 +76,7 @@ func (o *onceState) done(p *Publisher) bool {
 	}
 	for i := range p.sources {
 		s := &p.sources[i]
-		if s.polling || (p.Sources[i].Poll != nil && !s.read && s.err == nil) || (p.Sources[i].Poll == nil && !s.read && allFilled(p.Sources[i].Source)) {
+		if s.polling || (p.Sources[i].Poll != nil && !s.read && s.err == nil) || (p.Sources[i].Poll == nil && !s.read && p.allFilled(p.Sources[i].Source)) {
 			return false
 		}
 	}
@@ -99,8 +99,13 @@ func (o *onceState) done(p *Publisher) bool {
 
 func (o *onceState) conclude(p *Publisher) {
 	for i := range p.sources {
-		if !p.sources[i].read && p.sources[i].err == nil {
-			o.fail(fmt.Errorf("source %s could not be read, so nothing was deleted", p.Sources[i].Name))
+		name, s := p.Sources[i].Name, &p.sources[i]
+		switch {
+		case s.read:
+		case s.err == nil:
+			o.fail(fmt.Errorf("source %s could not be read: nothing is deleted or taken away", name))
+		case p.Sources[i].Poll == nil: // the error of a poll is known
+			o.fail(fmt.Errorf("source %s: %w: nothing is deleted or taken away", name, s.err))
 		}
 	}
 	for origin, message := range p.unresolved {

@@ -54,11 +54,11 @@ type Publisher struct {
 type sourceState struct {
 	// read is true once all objects of the source are known.
 	read bool
-	// steady is the time since when all tables of the source can be read; zero while one
-	// can't.
-	steady time.Time
-	// pollAt and polling are for a source that is polled: the time of the next poll, and
-	// whether one is running. err is the last error of any source.
+	// conditions say whether its tables could be read when that was looked at last, steady
+	// since when they can; there is no time for what can't.
+	conditions conditions
+	steady     map[string]time.Time
+	// For a source that is polled: when next, whether that is under way, and the last error.
 	pollAt  time.Time
 	polling bool
 	err     error

@@ -1,6 +1,8 @@
 package publisher
 
 import (
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -35,6 +37,33 @@ func (t *table) set(state kube.State, reason kube.Reason) {
 	defer t.mu.Unlock()
 	t.filled = t.filled || state == kube.Synced
 	t.status.State, t.status.Reason = state, reason
+}
+
+// setNamespace sets the condition of what is read of a namespace.
+func (t *table) setNamespace(namespace string, state kube.State, reason kube.Reason) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	of := kube.NamespaceStatus{Namespace: namespace, State: state, Reason: reason, Filled: state == kube.Synced}
+	all := slices.Clone(t.status.Namespaces)
+	if i := slices.IndexFunc(all, func(s kube.NamespaceStatus) bool { return s.Namespace == namespace }); i >= 0 {
+		of.Filled = of.Filled || all[i].Filled
+		all[i] = of
+	} else {
+		all = append(all, of)
+	}
+	t.status.Namespaces = all
+	t.filled = !slices.ContainsFunc(all, func(s kube.NamespaceStatus) bool { return !s.Filled })
+	t.status.State = state
+}
+
+// readingNamespaces has a world read its objects of some namespaces from a table.
+func readingNamespaces(w *world, t *table, namespaces ...string) {
+	reading(w, t)
+	sources := w.change
+	w.change = func(c *Config) {
+		sources(c)
+		c.Namespaces = namespaces
+	}
 }
 
 // reading has a world read its objects from a table.
@@ -107,5 +136,94 @@ func TestLostKind(t *testing.T) {
 		w.objects.set("b")
 		time.Sleep(3 * statusEvery)
 		w.expectZone()
+	})
+}
+
+// A namespace that can't be read says so. As long as nobody knows what it has, nothing is
+// deleted; what another one asks for is published. Namespaces of other publishers don't matter.
+func TestUnreadNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		things := &table{status: kube.TableStatus{Required: true}}
+		readingNamespaces(w, things, "default", "pay")
+		things.setNamespace("default", kube.Synced, "")
+		things.setNamespace("pay", kube.Synced, "")
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
+		w.start()
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1")
+		w.stop()
+
+		unread := &table{status: kube.TableStatus{Required: true}}
+		readingNamespaces(w, unread, "default", "pay")
+		unread.setNamespace("default", kube.Synced, "")
+		unread.setNamespace("pay", kube.Waiting, kube.Forbidden)
+		unread.setNamespace("other", kube.Waiting, kube.Forbidden)
+		w.objects.set("a")
+		w.objects.set("c", record(t, "c", "c.shop.test", "A", "192.0.2.3"))
+		w.said()
+		w.start()
+		defer w.stop()
+		time.Sleep(3 * DefaultInterval)
+		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.3")
+		const want = "SourceNotRead FailedSync  source service: thing can't be read in the namespace pay: forbidden: ; what it said before stays"
+		if said := w.said(); !slices.Contains(said, want) {
+			t.Errorf("notices %q, want %q among them", said, want)
+		}
+		unread.setNamespace("pay", kube.Synced, "")
+		time.Sleep(2 * statusEvery)
+		w.expectZone("b.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.3")
+	})
+}
+
+// Of a kind that a cluster may lack, objects of a namespace that can be read take their
+// records with them, although another namespace can't be read any more.
+func TestLostNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		things := &table{}
+		readingNamespaces(w, things, "default", "pay", "team")
+		for _, namespace := range []string{"default", "pay", "team"} {
+			things.setNamespace(namespace, kube.Synced, "")
+		}
+		pay := source.Key{Namespace: "pay", Name: "p"}
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.objects.setKey(pay, record(t, "p", "p.shop.test", "A", "192.0.2.2"))
+		w.start()
+		defer w.stop()
+		rest()
+		things.setNamespace("team", kube.Waiting, kube.Forbidden)
+		things.setNamespace("pay", kube.Waiting, kube.Forbidden)
+		time.Sleep(2 * statusEvery)
+		w.objects.set("a")
+		w.objects.setKey(pay)
+		time.Sleep(3 * DefaultInterval)
+		w.expectZone("p.shop.test A 192.0.2.2")
+		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "namespace pay: forbidden:  (namespaces that can't be read either: 1)") {
+			t.Errorf("notices:\n%s", said)
+		}
+		things.setNamespace("pay", kube.Synced, "")
+		time.Sleep(3 * statusEvery)
+		w.expectZone()
+	})
+}
+
+// A run that is to end says which namespace it could not read.
+func TestOnceWithoutANamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		things := &table{status: kube.TableStatus{Required: true}}
+		readingNamespaces(w, things, "default", "pay")
+		things.setNamespace("default", kube.Synced, "")
+		things.setNamespace("pay", kube.Waiting, kube.Forbidden)
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		settled := make(chan struct{})
+		close(settled)
+		_, err := w.make().Once(t.Context(), settled)
+		if err == nil || !strings.Contains(err.Error(), "source service: thing can't be read in the namespace pay: forbidden: : nothing is deleted") {
+			t.Errorf("the run ends with %v", err)
+		}
+		w.expectZone("a.shop.test A 192.0.2.1")
 	})
 }

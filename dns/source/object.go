@@ -2,6 +2,7 @@ package source
 
 import (
 	"errors"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,7 +42,7 @@ type Reader struct {
 // NewReader returns a reader for a source.
 func NewReader(settings Settings, subject Subject) *Reader {
 	if subject.AnyNamespace {
-		settings.Namespace = ""
+		settings.Namespaces = nil
 	}
 	return &Reader{Templates: settings.Templates.For(subject.Source), settings: settings, subject: subject}
 }
@@ -59,8 +60,9 @@ type Object struct {
 	// Unreadable says why the fields of the object can't be read. It is empty if they can. An
 	// unreadable object asks for nothing.
 	Unreadable string
-	// Whole is the object with its kind and API version if templates need it, and nil
-	// otherwise.
+	// Whole is the object with its kind and API version, when templates need it; otherwise nil.
+	// It lacks what is large and of no use to them: status.conditions, managed fields and the
+	// annotation of kubectl apply.
 	Whole runtime.Object
 }
 
@@ -102,8 +104,8 @@ func (r *Reader) ReadFields(s kube.Scope, obj *unstructured.Unstructured, fields
 	return read
 }
 
-// whole returns a copy of an object for templates. It sets the kind, which the API server
-// leaves out.
+// whole returns what templates may look at of an object: a copy. The API server leaves out
+// the kind of each object.
 func (r *Reader) whole(obj runtime.Object) runtime.Object {
 	whole := obj.DeepCopyObject()
 	whole.GetObjectKind().SetGroupVersionKind(r.subject.Kind)
@@ -112,10 +114,30 @@ func (r *Reader) whole(obj runtime.Object) runtime.Object {
 		delete(annotations, lastApplied)
 		m.SetAnnotations(annotations)
 	}
+	dropConditions(whole)
 	return whole
 }
 
-// Ref returns the reference to an object for its records and problems.
+// dropConditions takes status.conditions out of an object: each has a sentence and two times,
+// which change all the time, and no name is made of them.
+func dropConditions(obj runtime.Object) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		unstructured.RemoveNestedField(u.Object, "status", "conditions")
+		return
+	}
+	status := reflect.Indirect(reflect.ValueOf(obj)).FieldByName("Status")
+	for status.Kind() == reflect.Pointer {
+		status = status.Elem() // of nil it is no value
+	}
+	if status.Kind() != reflect.Struct {
+		return
+	}
+	if conditions := status.FieldByName("Conditions"); conditions.IsValid() {
+		conditions.SetZero()
+	}
+}
+
+// Ref returns the reference to an object that its records and problems have.
 func (r *Reader) Ref(o *Object) dns.Object {
 	return dns.Object{
 		APIVersion: r.subject.Kind.GroupVersion().String(), Kind: r.subject.Kind.Kind,

@@ -25,9 +25,9 @@ const (
 // Settings are the settings that several kinds of sources read (spec/dns.md §12). Make them
 // with [Options.Settings].
 type Settings struct {
-	// Namespace is the only namespace whose objects are used; empty stands for all.
-	Namespace string
-	// Annotations and Labels select objects; nil selects all.
+	// Namespaces are the only ones whose objects are used; none is all.
+	Namespaces []string
+	// Annotations and Labels select the objects; nil is all.
 	Annotations, Labels labels.Selector
 	// Prefixes are the prefixes of annotations, the first one counting most.
 	Prefixes []string
@@ -48,7 +48,7 @@ type Settings struct {
 func (s Settings) Selects(obj metav1.Object) bool {
 	annotations := obj.GetAnnotations()
 	switch {
-	case s.Namespace != "" && obj.GetNamespace() != s.Namespace:
+	case !s.Includes(obj.GetNamespace()):
 		return false
 	case s.Annotations != nil && !s.Annotations.Matches(labels.Set(annotations)):
 		return false
@@ -63,10 +63,15 @@ func (s Settings) Selects(obj metav1.Object) bool {
 	return true
 }
 
-// Options are the flags that several kinds of sources read, as the user wrote them. Make them
-// with [NewOptions].
+// Includes reports whether the objects of a namespace may be used.
+func (s Settings) Includes(namespace string) bool {
+	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
+}
+
+// Options are the flags that several kinds of source read, as the user wrote them. Make
+// them with [NewOptions].
 type Options struct {
-	Namespace                     string
+	Namespaces                    []string
 	AnnotationFilter, LabelFilter string
 	AnnotationPrefixes            []string
 	Compatibility                 string
@@ -89,7 +94,7 @@ func NewOptions() *Options {
 
 // Flags adds the flags, under the names that ExternalDNS has for them.
 func (o *Options) Flags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Namespace, "namespace", o.Namespace, "the only namespace whose objects are used (default all)")
+	flags.Var(namespacesValue{&o.Namespaces}, "namespace", "the only `namespaces` whose objects are used, with commas between them or repeated (default all)")
 	flags.StringVar(&o.AnnotationFilter, "annotation-filter", o.AnnotationFilter, "use objects whose annotations match this label selector only")
 	flags.StringVar(&o.LabelFilter, "label-filter", o.LabelFilter, "use objects whose labels match this label selector only")
 	flags.StringArrayVar(&o.AnnotationPrefixes, "annotation-prefix", o.AnnotationPrefixes,
@@ -111,7 +116,7 @@ func (o *Options) Flags(flags *pflag.FlagSet) {
 // wrong (spec/dns.md §5.4), each with its flag.
 func (o *Options) Settings() (Settings, error) {
 	s := Settings{
-		Namespace: o.Namespace, Prefixes: o.AnnotationPrefixes, Compatibility: o.Compatibility,
+		Namespaces: o.OnlyNamespaces(), Prefixes: o.AnnotationPrefixes, Compatibility: o.Compatibility,
 		IgnoreHostnameAnnotation: o.IgnoreHostnameAnnotation,
 		ExposeInternalIPv6:       o.ExposeInternalIPv6,
 		ExcludeUnschedulable:     o.ExcludeUnschedulable,
@@ -130,7 +135,7 @@ func (o *Options) Settings() (Settings, error) {
 }
 
 func (o *Options) check() error {
-	var errs []error
+	errs := []error{o.checkNamespaces()}
 	if len(o.AnnotationPrefixes) == 0 {
 		errs = append(errs, errors.New("--annotation-prefix: none; name one that ends with a slash"))
 	}

@@ -1,9 +1,12 @@
 package source_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,7 +39,7 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Namespace != "a" || len(s.Prefixes) != 1 || s.Prefixes[0] != "x.example/" || s.Compatibility != source.Mate || s.ExcludeUnschedulable ||
+	if !slices.Equal(s.Namespaces, []string{"a"}) || len(s.Prefixes) != 1 || s.Prefixes[0] != "x.example/" || s.Compatibility != source.Mate || s.ExcludeUnschedulable ||
 		!s.ExposeInternalIPv6 || !s.IgnoreHostnameAnnotation || !s.Templates.HasNames() || s.Annotations.String() != "c" || s.Labels.String() != "a=b" {
 		t.Errorf("the settings are %+v", s)
 	}
@@ -60,6 +63,12 @@ func TestSettingsErrors(t *testing.T) {
 		{[]string{"--fqdn-template=a", "--fqdn-template={{nosuch}}"}, []string{"--fqdn-template[1]", "nosuch"}},
 		{[]string{`--target-template={{define "a"}}x{{end}}`, `--target-template={{define "a"}}y{{end}}`}, []string{"--target-template[1]", "multiple definition"}},
 		{[]string{"--fqdn-target-template={{end}}"}, []string{"--fqdn-target-template[0]"}},
+		{[]string{"--namespace=Shop"}, []string{`--namespace "Shop"`, "lower-case"}},
+		{[]string{"--namespace=shop,team_a", "--namespace=" + strings.Repeat("a", 64)}, []string{`--namespace "team_a"`, `--namespace "` + strings.Repeat("a", 64)}},
+		{[]string{"--namespace=a.b"}, []string{`--namespace "a.b"`}},
+		{[]string{"--namespace=shop,"}, []string{"--namespace: one of several names is empty", "leave it out"}},
+		{[]string{"--namespace=", "--namespace=shop"}, []string{"--namespace: one of several names is empty"}},
+		{[]string{"--namespace=" + names(101)}, []string{"--namespace: 101 names; name at most 100", "all namespaces"}},
 		{[]string{"--label-filter=(", "--compatibility=x", "--fqdn-template={{"}, []string{"--label-filter", "--compatibility", "--fqdn-template"}},
 	}
 	for _, test := range tests {
@@ -72,6 +81,39 @@ func TestSettingsErrors(t *testing.T) {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: the error %q doesn't say %q", test.flags, err, want)
 			}
+		}
+	}
+}
+
+// names returns n names with commas between them.
+func names(n int) string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprint("team-", i)
+	}
+	return strings.Join(all, ",")
+}
+
+// Names of namespaces may be in one list or in several, and twice.
+func TestNamespaces(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ flags, want []string }{
+		{nil, nil},
+		{[]string{"--namespace="}, nil},
+		{[]string{"--namespace=", "--namespace="}, nil},
+		{[]string{"--namespace=shop"}, []string{"shop"}},
+		{[]string{"--namespace=shop,pay"}, []string{"shop", "pay"}},
+		{[]string{"--namespace=shop, pay", "--namespace", "team-1"}, []string{"shop", "pay", "team-1"}},
+		{[]string{"--namespace=shop\npay"}, []string{"shop", "pay"}},
+		{[]string{"--namespace=shop,pay", "--namespace=shop"}, []string{"shop", "pay"}},
+		{[]string{"--namespace=" + names(100), "--namespace=team-7"}, strings.Split(names(100), ",")},
+	} {
+		s, err := settings(test.flags...)
+		if err != nil {
+			t.Errorf("%q: %v", test.flags, err)
+		}
+		if diff := cmp.Diff(test.want, s.Namespaces); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", test.flags, diff)
 		}
 	}
 }
@@ -90,6 +132,9 @@ func TestSelects(t *testing.T) {
 		{name: "no filter", want: true},
 		{name: "case 138: namespace", flags: []string{"--namespace=a"}, want: true},
 		{name: "case 138: another namespace", flags: []string{"--namespace=b"}},
+		{name: "one of several namespaces", flags: []string{"--namespace=b,a"}, want: true},
+		{name: "none of several namespaces", flags: []string{"--namespace=b,c"}},
+		{name: "all namespaces", flags: []string{"--namespace="}, want: true},
 		{name: "case 139: equality", flags: []string{"--annotation-filter=zone=public"}, want: true},
 		{name: "case 139: expression", flags: []string{"--annotation-filter=zone in (private, public),!x"}, want: true},
 		{name: "case 139: no match", flags: []string{"--annotation-filter=zone notin (private, public)"}},

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/dns"
@@ -30,7 +32,10 @@ func TestRead(t *testing.T) {
 			Namespace: "a", Name: "shop", UID: "u", Labels: map[string]string{"x": "y"},
 			Annotations: map[string]string{lastApplied: "{}", "other": "o", source.DefaultPrefixes[0] + "hostname": "h.example", source.DefaultPrefixes[0] + "ttl": "x"},
 		},
-		Status: corev1.ServiceStatus{Conditions: []metav1.Condition{{Type: "Ready"}}},
+		Status: corev1.ServiceStatus{
+			Conditions:   []metav1.Condition{{Type: "Ready"}},
+			LoadBalancer: corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}}},
+		},
 	}
 	before := object.DeepCopy()
 	subject := source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("Service"), Label: "toy"}
@@ -68,11 +73,14 @@ func TestRead(t *testing.T) {
 	if !ok || whole.Kind != "Service" || whole.APIVersion != "v1" || whole.Annotations[lastApplied] != "" || whole.Annotations["other"] != "o" {
 		t.Errorf("case 216: templates see %+v, want the object with its kind, without %s", whole, lastApplied)
 	}
+	if len(whole.Status.Conditions) > 0 || len(whole.Status.LoadBalancer.Ingress) != 1 {
+		t.Errorf("case 216: templates see the status %+v, want it without its conditions", whole.Status)
+	}
 	if diff := cmp.Diff(before, object); diff != "" {
 		t.Errorf("case 216: the object was changed:\n%s", diff)
 	}
 
-	s.Namespace = "b"
+	s.Namespaces = []string{"b", "c"}
 	excluded := source.NewReader(s, subject).Read(kube.Scope{}, object)
 	if diff := cmp.Diff(source.Object{Key: source.Key{Namespace: "a", Name: "shop"}}, excluded); diff != "" {
 		t.Errorf("case 216: of an object that isn't selected is kept (-want +got):\n%s", diff)
@@ -80,6 +88,56 @@ func TestRead(t *testing.T) {
 	subject.AnyNamespace = true
 	if !source.NewReader(s, subject).Read(kube.Scope{}, object).Selected {
 		t.Error("the namespace counts for a kind to which it doesn't apply")
+	}
+}
+
+// pointed is an object whose status is behind a pointer.
+type pointed struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+	Status *corev1.PodStatus
+}
+
+func (p *pointed) DeepCopyObject() runtime.Object {
+	return &pointed{TypeMeta: p.TypeMeta, ObjectMeta: *p.ObjectMeta.DeepCopy(), Status: p.Status.DeepCopy()}
+}
+
+// Templates see objects of any form without their conditions, whatever else these have.
+func TestConditionsAreDropped(t *testing.T) {
+	t.Parallel()
+	s, err := settings("--fqdn-template=x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := source.NewReader(s, source.Subject{Source: "toy", Kind: corev1.SchemeGroupVersion.WithKind("Toy")})
+	type object interface {
+		metav1.Object
+		runtime.Object
+	}
+	meta := metav1.ObjectMeta{Name: "a"}
+	loose := func(status any) object {
+		return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a"}, "status": status}}
+	}
+	conditions := []any{map[string]any{"type": "Ready"}}
+	for name, of := range map[string]struct {
+		object object
+		want   string
+	}{
+		"a pod":                    {&corev1.Pod{ObjectMeta: meta, Status: corev1.PodStatus{PodIP: "192.0.2.1", Conditions: []corev1.PodCondition{{Type: "Ready"}}}}, `"podIP":"192.0.2.1"`},
+		"behind a pointer":         {&pointed{ObjectMeta: meta, Status: &corev1.PodStatus{PodIP: "192.0.2.1", Conditions: []corev1.PodCondition{{Type: "Ready"}}}}, `"podIP":"192.0.2.1"`},
+		"without a status":         {&pointed{ObjectMeta: meta}, `"name":"a"`},
+		"of a kind without any":    {&corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"b": "c"}}, `"b":"c"`},
+		"without a type":           {loose(map[string]any{"url": "u", "conditions": conditions}), `"url":"u"`},
+		"whose status is a string": {loose("ready"), `"status":"ready"`},
+	} {
+		before := of.object.DeepCopyObject()
+		text, err := json.Marshal(reader.Read(kube.Scope{}, of.object).Whole)
+		if err != nil || strings.Contains(string(text), "Ready") || !strings.Contains(string(text), of.want) {
+			t.Errorf("%s is seen as %s, %v; want %s in it, and no conditions", name, text, err, of.want)
+		}
+		if diff := cmp.Diff(before, runtime.Object(of.object)); diff != "" {
+			t.Errorf("%s was changed:\n%s", name, diff)
+		}
 	}
 }
 

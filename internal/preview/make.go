@@ -50,7 +50,7 @@ func Make(ctx context.Context, c *settings.DNSFlags, inputs Inputs, log *slog.Lo
 	if err != nil {
 		return nil, settings.AsUsage(err)
 	}
-	zones, err := opened.Once(ctx, kube.Options{Config: objects, Namespace: c.Config.OnlyNamespace(), Logger: log})
+	zones, err := opened.Once(ctx, kube.Options{Config: objects, Namespaces: c.Config.OnlyNamespaces(), Logger: log})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -32,6 +32,7 @@ func TestDNSOnAPIServer(t *testing.T) {
 	t.Run("the leader dies", api.testDNSLeaderDies)
 	t.Run("plan and approval", api.testDNSApproval)
 	t.Run("rights", api.testDNSRights)
+	t.Run("namespaces", api.testDNSNamespaces)
 }
 
 const dnsSecret = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"
@@ -329,4 +330,78 @@ spec: {endpoints: [{dnsName: b.example.test, recordType: A, targets: [192.0.2.3]
 	if text := log.String(); strings.Contains(text, "forbidden") {
 		t.Errorf("something is not allowed:\n%s", text)
 	}
+}
+
+// bindRole lets the user of a kubeconfig do in a namespace what deploy/rbac/dns.yaml has.
+const bindRole = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: publisher}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: signpost-dns}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: USER}]
+`
+
+// Who may read some namespaces only publishes what they have: each publisher what is in its
+// own. A namespace that is forbidden is named, and costs the others nothing but deletions.
+func (api roleServer) testDNSNamespaces(t *testing.T) {
+	first, second, third := api.Namespace(t), api.Namespace(t), api.Namespace(t)
+	b := startBIND(t, "")
+	kubeconfig := api.kubeconfigOf(t, first, "dns")
+	bind := func(namespace string) {
+		api.Apply(t, strings.ReplaceAll(bindRole, "USER", "user-of-"+first), namespace)
+	}
+	bind(first)
+	bind(second)
+	config := func(owner string, namespaces ...string) settings.Config {
+		args := slices.DeleteFunc(b.args(api, owner), func(arg string) bool { return strings.HasPrefix(arg, "--namespace=") })
+		args = append(args, "--kubeconfig="+kubeconfig, "--service-type-filter=LoadBalancer")
+		for _, namespace := range namespaces {
+			args = append(args, "--namespace="+namespace)
+		}
+		c := dnsConfig(t, args...)
+		c.DNS.Publishers[0].Name = owner
+		return c
+	}
+	api.Apply(t, published("a", "192.0.2.1"), first)
+	api.Apply(t, published("b", "192.0.2.2"), second)
+	api.Apply(t, published("c", "192.0.2.3"), third)
+
+	c := config("one", first)
+	c.DNS.Publishers = append(c.DNS.Publishers, config("two", second).DNS.Publishers...)
+	log := &lockedText{}
+	s := serveConfigWith(t, c, slog.New(slog.NewTextHandler(log, nil)))
+	s.awaitReady(t, "leader: this process, ")
+	b.await(t, "a", "192.0.2.1")
+	b.await(t, "b", "192.0.2.2")
+	api.awaitEvent(t, second, "RecordReady")
+	if err := api.Client.CoreV1().Services(second).Delete(t.Context(), "b", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.await(t, "b")
+	s.stop(t)
+	if text := log.String(); strings.Contains(text, "forbidden") {
+		t.Errorf("something is not allowed:\n%s", text)
+	}
+
+	api.Apply(t, published("b", "192.0.2.2"), second)
+	c = config("one", first)
+	c.DNS.Publishers = append(c.DNS.Publishers, config("two", second, third).DNS.Publishers...)
+	s = serveConfig(t, c)
+	b.await(t, "b", "192.0.2.2")
+	if code, body := s.fetch(t, "/ready"); code == 200 || !strings.Contains(body, "service in "+third+": waiting forbidden") || strings.Contains(body, "in "+first) {
+		t.Errorf("/ready: %d, %s; want it to name %s", code, body, third)
+	}
+	// The publisher that doesn't need the third namespace deletes, the other one waits.
+	for namespace, name := range map[string]string{first: "a", second: "b"} {
+		if err := api.Client.CoreV1().Services(namespace).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.await(t, "a")
+	b.await(t, "b", "192.0.2.2")
+	bind(third)
+	b.await(t, "b")
+	b.await(t, "c", "192.0.2.3")
+	s.awaitReady(t, "leader: this process, ")
+	s.stop(t)
 }

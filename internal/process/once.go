@@ -41,7 +41,7 @@ func publishOnce(ctx context.Context, c settings.Config, log *slog.Logger) ([]pu
 		sending.Go(func() error { return r.sender.Run(ctx) })
 	}
 	plans, err := r.opened[0].Once(ctx, kube.Options{
-		Config: restConfig, Namespace: c.OnlyNamespace(), Registerer: in.Registerer, Logger: log, Report: kinds.ReportTo(in.Report, ""),
+		Config: restConfig, Namespaces: c.OnlyNamespaces(), Registerer: in.Registerer, Logger: log, Report: kinds.ReportTo(in.Report, ""),
 	})
 	if err == nil {
 		err = r.writeStatusOnce(ctx)

@@ -22,8 +22,8 @@ import (
 type roleInput struct {
 	// REST says where the API server is.
 	REST *rest.Config
-	// Namespace is the only one that is read; empty is all.
-	Namespace  string
+	// Namespaces are the only ones that are read; none is all.
+	Namespaces []string
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 	// Report is told of the problems of objects.
@@ -76,7 +76,7 @@ func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, regist
 	if err != nil && c.NeedsCluster() {
 		return process{}, err
 	}
-	in := roleInput{REST: restConfig, Namespace: c.OnlyNamespace(), Log: log, Registerer: registerer, Report: report}
+	in := roleInput{REST: restConfig, Namespaces: c.OnlyNamespaces(), Log: log, Registerer: registerer, Report: report}
 	writer := c.DestinationWrites()
 	if writer || c.RunsControllers {
 		var queues prometheus.Registerer
@@ -131,7 +131,7 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	if len(tables) == 0 {
 		return p.withoutCluster(roles), nil
 	}
-	cluster, err := kube.New(kube.Options{Config: in.REST, Namespace: in.Namespace, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), "")}, tables...)
+	cluster, err := kube.New(kube.Options{Config: in.REST, Namespaces: in.Namespaces, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), "")}, tables...)
 	if err != nil {
 		return process{}, err
 	}

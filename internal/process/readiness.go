@@ -2,6 +2,8 @@ package process
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/signpostd/signpost/internal/channel"
@@ -13,12 +15,33 @@ import (
 // server is away, as Linkerd's controller does: it goes on serving what it knows.
 func readiness(cluster *kube.Cluster, roles []role) (ready bool, details []string) {
 	for _, t := range cluster.Status() {
-		if t.State != kube.Synced {
-			details = append(details, strings.TrimSpace(fmt.Sprint(t.Kind, ": ", t.State, " ", t.Reason)))
-		}
+		details = append(details, missing(t)...)
 	}
 	ready, more := readinessOfRoles(roles)
 	return ready && channel.IsClosed(cluster.Settled()), append(details, more...)
+}
+
+// missing returns what is not in sync, in lines for /ready. Namespaces that are missing for the
+// same reason share a line.
+func missing(t kube.TableStatus) []string {
+	if t.State == kube.Synced {
+		return nil
+	}
+	if len(t.Namespaces) == 0 {
+		return []string{strings.TrimSpace(fmt.Sprint(t.Kind, ": ", t.State, " ", t.Reason))}
+	}
+	namespaces := map[string][]string{}
+	for _, of := range t.Namespaces {
+		if of.State != kube.Synced {
+			why := strings.TrimSpace(fmt.Sprint(of.State, " ", of.Reason))
+			namespaces[why] = append(namespaces[why], of.Namespace)
+		}
+	}
+	var lines []string
+	for _, why := range slices.Sorted(maps.Keys(namespaces)) {
+		lines = append(lines, t.Kind+" in "+strings.Join(namespaces[why], ", ")+": "+why)
+	}
+	return lines
 }
 
 // readinessOfRoles is what the roles themselves say.

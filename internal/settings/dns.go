@@ -56,20 +56,32 @@ func (v textFormat) Set(s string) error {
 // crossNamespace are the sources that look at objects of other namespaces than --namespace.
 var crossNamespace = []string{"istio-gateway", "contour-ingressroute"}
 
-// OnlyNamespace returns the namespace that has everything which the process reads, empty if
-// there is none: who was given one namespace may not be allowed to read others.
-func (c *Config) OnlyNamespace() string {
+// OnlyNamespaces returns the namespaces that have everything which the process reads, nil if
+// those are all: who was given some may not be allowed to read others.
+func (c *Config) OnlyNamespaces() []string {
 	if c.RunsDestination || c.RunsControllers || !c.RunsDNS {
-		return ""
+		return nil
 	}
-	only := ""
-	for i, p := range c.DNS.Publishers {
-		if i == 0 {
-			only = p.Source.Namespace
+	return namespacesOf(c.DNS.Publishers)
+}
+
+// namespacesOf returns the namespaces that publishers read together, nil if those are all.
+func namespacesOf(publishers []*configure.Options) []string {
+	var all []string
+	for _, p := range publishers {
+		kinds := p.Resources()
+		if !slices.ContainsFunc(kinds, func(kind string) bool { return kind != "Node" }) {
+			continue // Nodes are in no namespace
 		}
-		if p.Source.Namespace != only || slices.ContainsFunc(p.Sources, func(s string) bool { return slices.Contains(crossNamespace, s) }) {
-			return ""
+		own := p.Source.OnlyNamespaces()
+		if len(own) == 0 || slices.ContainsFunc(p.Sources, func(s string) bool { return slices.Contains(crossNamespace, s) }) {
+			return nil
+		}
+		for _, namespace := range own {
+			if !slices.Contains(all, namespace) {
+				all = append(all, namespace)
+			}
 		}
 	}
-	return only
+	return all
 }

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/kube"
 )
 
 // publishersValue is the list of publishers of a config file.
@@ -47,6 +48,9 @@ func (v *publishersValue) decode(n *yaml.Node) error {
 			names[o.Name] = true
 			v.target.Publishers = append(v.target.Publishers, o)
 		}
+	}
+	if n := len(namespacesOf(v.target.Publishers)); len(errs) == 0 && n > kube.MaxNamespaces {
+		errs = append(errs, fmt.Errorf("name %d namespaces together: name at most %d, or have one publisher read all, without namespace", n, kube.MaxNamespaces))
 	}
 	return errors.Join(errs...)
 }

@@ -83,9 +83,13 @@ func New(o Options) (*Set, error) {
 		clusters: map[string]*cluster{}, bad: map[string]badSecret{}, good: map[string]*link{},
 	}
 	s.table = secrets().Table(kube.WithHandler(func(_, _ *secret) { s.poke() }))
+	var namespaces []string
+	if o.Namespace != "" {
+		namespaces = []string{o.Namespace}
+	}
 	var err error
-	// There is no Registerer, because spec/destination.md §7.1 has no metrics for Secrets.
-	s.secrets, err = kube.New(kube.Options{Config: o.Config, Namespace: o.Namespace, Logger: o.Logger, Report: kinds.ReportTo(o.Report, "")}, s.table)
+	// Without a Registerer, because spec/destination.md §7.1 has no metrics for Secrets.
+	s.secrets, err = kube.New(kube.Options{Config: o.Config, Namespaces: namespaces, Logger: o.Logger, Report: kinds.ReportTo(o.Report, "")}, s.table)
 	if err != nil {
 		return nil, fmt.Errorf("read the links of other clusters: %w", err)
 	}

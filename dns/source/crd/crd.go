@@ -23,7 +23,7 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The record sets that DNSEndpoints ask for", Category: "special",
 		Resources: []string{"DNSEndpoint." + externaldns.SchemeGroupVersion.Group},
-		Filters:   []string{"annotation", "label"}, Namespaces: "all,single",
+		Filters:   []string{"annotation", "label"}, Namespaces: "all,single,multiple",
 		New: func() source.Config { return NewConfig() },
 	}
 }

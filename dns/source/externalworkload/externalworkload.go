@@ -16,7 +16,7 @@ const name = "externalworkload"
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "Names from the annotations of ExternalWorkloads, at their addresses", Category: "linkerd",
-		Resources: []string{"ExternalWorkload.workload.linkerd.io"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single",
+		Resources: []string{"ExternalWorkload.workload.linkerd.io"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
 		Templates: true, Properties: true,
 		New: func() source.Config { return &Config{} },
 	}

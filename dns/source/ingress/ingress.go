@@ -27,7 +27,7 @@ const (
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The hosts of Ingresses, at the addresses of their load balancers", Category: "kubernetes core",
-		Resources: []string{"Ingress.networking.k8s.io"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single",
+		Resources: []string{"Ingress.networking.k8s.io"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
 		Templates: true, Properties: true,
 		New: func() source.Config { return &Config{} },
 	}

@@ -20,7 +20,7 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The hosts of Istio Gateways, at the addresses of the Services that they select", Category: "service mesh",
 		Resources: []string{"Gateway.networking.istio.io", "Service", "Ingress.networking.k8s.io"},
-		Filters:   []string{"annotation", "label"}, Namespaces: "all,single", Templates: true, Properties: true,
+		Filters:   []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true,
 		New: func() source.Config { return Config{} },
 	}
 }
@@ -38,7 +38,7 @@ func (Config) Open(in source.Input) (source.Source, error) {
 		kube.WithIndex(bySelector, selectorKeys),
 		kube.WithIndex(byIngress, ingressKeys),
 	)
-	s.services = serviceKind(in.Settings.Namespace).Table(
+	s.services = serviceKind(in.Settings).Table(
 		kube.WithIndex(byLabel, func(svc *service) []string { return source.LabelKeys("", svc.selector) }),
 		kube.WithHandler(func(old, new *service) {
 			s.serviceChanged(old, in.Changed)

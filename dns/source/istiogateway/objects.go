@@ -67,12 +67,12 @@ type service struct {
 	addresses []string
 }
 
-// serviceKind returns the kind Service. If a namespace is given, Services of other namespaces
-// are treated as Services without addresses.
-func serviceKind(namespace string) kube.Kind[service] {
+// serviceKind is core/v1 Service. Those of namespaces whose objects aren't used count as
+// Services without addresses.
+func serviceKind(settings source.Settings) kube.Kind[service] {
 	return kube.Retrim(kinds.Services(), kube.TrimOf(func(s kube.Scope, svc *corev1.Service) (*service, []kube.Problem) {
 		kept := &service{key: source.Key{Namespace: s.Intern(svc.Namespace), Name: svc.Name}}
-		if namespace != "" && svc.Namespace != namespace {
+		if !settings.Includes(svc.Namespace) {
 			return kept, nil
 		}
 		if kept.addresses = addressesOf(svc); len(kept.addresses) > 0 {

@@ -21,7 +21,7 @@ const byNode = "node"
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "Names from the annotations of Pods, at their addresses or those of their nodes", Category: "kubernetes core",
-		Resources: []string{"Pod", "Node"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single", Templates: true,
+		Resources: []string{"Pod", "Node"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true,
 		New: func() source.Config { return &Config{} },
 	}
 }

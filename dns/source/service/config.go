@@ -25,7 +25,7 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "Names from the annotations of Services, at what the Services are reached at", Category: "kubernetes core",
 		Resources: []string{"Service", "EndpointSlice.discovery.k8s.io", "Pod", "Node"},
-		Filters:   []string{"annotation", "label"}, Namespaces: "all,single", Templates: true, Properties: true,
+		Filters:   []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true,
 		New: func() source.Config { return NewConfig() },
 	}
 }

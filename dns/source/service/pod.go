@@ -90,7 +90,7 @@ var nothing = &pod{}
 
 // elsewhere reports whether a namespace isn't used.
 func (s *services) elsewhere(namespace string) bool {
-	return s.settings.Namespace != "" && namespace != s.settings.Namespace
+	return !s.settings.Includes(namespace)
 }
 
 func tierOf(obj *corev1.Pod) tier {

@@ -1,0 +1,88 @@
+package kube
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// part is what one reflector of a feed reads: the objects of one namespace, or all.
+type part struct {
+	feed *feed
+	// namespace is empty for all.
+	namespace string
+	state     *state
+	source    *source
+	// listed is true once the tables have held all objects of the part. The lock of the
+	// feed guards it.
+	listed bool
+}
+
+// newParts returns the parts of a feed: one for each namespace, if there are any.
+func newParts(f *feed, b binding) []*part {
+	namespaces := b.namespaces
+	if f.clusterWide || len(namespaces) == 0 {
+		namespaces = []string{""}
+	}
+	parts := make([]*part, len(namespaces))
+	for i, namespace := range namespaces {
+		parts[i] = &part{feed: f, namespace: namespace, state: newState(b.now)}
+	}
+	return parts
+}
+
+// status returns the condition of the part, without the number of its objects.
+func (p *part) status() TableStatus {
+	s := p.state.status()
+	s.Kind, s.Required = p.feed.kind, !p.feed.optional
+	return s
+}
+
+// run keeps the tables like the API server until ctx ends.
+func (p *part) run(ctx context.Context) {
+	reflector := cache.NewReflectorWithOptions(p.listWatch(ctx), nil, newStore(p), cache.ReflectorOptions{
+		Name:            p.feed.kind,
+		TypeDescription: p.feed.kind,
+		Backoff:         &wait.Backoff{Duration: retryFirst, Factor: 2, Jitter: 0.2, Steps: 10, Cap: p.feed.atMost(retryLimit)},
+	})
+	var delay retry
+	for ctx.Err() == nil {
+		begun := p.state.now()
+		err := reflector.ListAndWatchWithContext(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			p.state.failed(err)
+		}
+		if p.state.now().Sub(begun) > healthy {
+			delay = retry{}
+		}
+		pause(ctx, delay.next(p.retryLimit()))
+	}
+}
+
+func (p *part) retryLimit() time.Duration {
+	if p.status().missing() {
+		return p.feed.atMost(retryLimitMissing)
+	}
+	return p.feed.atMost(retryLimit)
+}
+
+// listWatch returns the source as reflectors take it. Their listings don't get the
+// context of the reflector, and have to end with it all the same.
+func (p *part) listWatch(ctx context.Context) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return p.source.list(ctx, opts)
+		},
+		WatchFuncWithContext: func(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			return p.source.watch(ctx, opts)
+		},
+	}
+}
