@@ -18,11 +18,6 @@ const emptyRun = "dns --source=empty --provider=inmemory --policy=sync --once --
 func TestDNSCommand(t *testing.T) {
 	t.Setenv("KUBECONFIG", "nonesuch")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	var providers []string
-	for _, p := range plugins.Providers() {
-		providers = append(providers, p.Names...)
-	}
-	slices.Sort(providers)
 	tests := map[string]struct {
 		args string // separated by spaces
 		code int
@@ -52,12 +47,22 @@ func TestDNSCommand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			code, _, errText := runCommand(t.Context(), strings.Fields(tt.args)...)
 			got := strings.TrimPrefix(lastLine(errText), "signpost: ")
-			want := strings.Replace(tt.err, "PROVIDERS", strings.Join(providers, ", "), 1)
-			if code != tt.code || (want != "" && got != want) || (code != 0 && got == "") {
-				t.Errorf("status %d, error %q; want %d, %q", code, got, tt.code, want)
+			got = strings.Replace(got, allProviders(), "PROVIDERS", 1)
+			if code != tt.code || (tt.err != "" && got != tt.err) || (code != 0 && got == "") {
+				t.Errorf("status %d, error %q; want %d, %q", code, got, tt.code, tt.err)
 			}
 		})
 	}
+}
+
+// allProviders is the list of all providers that errors have, which gets longer.
+func allProviders() string {
+	var names []string
+	for _, p := range plugins.Providers() {
+		names = append(names, p.Names...)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
 }
 
 // Switches can be turned off as ExternalDNS has it, on the whole command line.

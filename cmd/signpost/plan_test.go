@@ -60,6 +60,7 @@ func playPlan(t *testing.T, path string) {
 	}
 	args := append([]string{"plan"}, strings.Split(strings.TrimSpace(input["args"]), "\n")...)
 	code, out, errText := runCommandWith(t, input["stdin"], args...)
+	errText = strings.ReplaceAll(errText, allProviders(), "PROVIDERS")
 	for _, part := range [][2]string{{"status", strconv.Itoa(code) + "\n"}, {"stdout", out}, {"stderr", errText}} {
 		name, text := part[0], part[1]
 		f := got[name]

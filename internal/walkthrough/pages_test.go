@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -38,10 +39,11 @@ func testPage(t *testing.T, c Copy, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Renew(); err != nil {
-		t.Fatal(err)
-	}
+	renew := sync.OnceValue(c.Renew)
 	err = page.Walk(os.DirFS(root), func(command Command, files Files) error {
+		if err := renew(); err != nil {
+			return err
+		}
 		begin := time.Now()
 		err := c.Run(t.Context(), command, files)
 		t.Logf("line %d, %s: %s", command.Line, time.Since(begin).Round(time.Millisecond), strings.Join(command.Words, " "))
