@@ -167,7 +167,7 @@ func TestUnreadNamespace(t *testing.T) {
 		defer w.stop()
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.3")
-		const want = "SourceNotRead FailedSync  source service: thing can't be read in the namespace pay: forbidden: ; what it said before stays"
+		const want = "SourceNotRead FailedSync  source service: thing can't be read in the namespace pay: forbidden: ; its records stay as they are"
 		if said := w.said(); !slices.Contains(said, want) {
 			t.Errorf("notices %q, want %q among them", said, want)
 		}
