@@ -65,9 +65,9 @@ func TestObjectName(t *testing.T) {
 func TestNewRefusesOwners(t *testing.T) {
 	for _, c := range []struct{ id, old, want string }{
 		{"", "", "is empty"},
-		{"my owner", "", `--txt-owner-id "my owner" can't be the value of a label`},
+		{"my owner", "", `--txt-owner-id "my owner": --registry=crd keeps it as the value of a label`},
 		{strings.Repeat("a", 64), "", "--txt-owner-id"},
-		{"me", "the/old", `--migrate-from-txt-owner "the/old" can't be`},
+		{"me", "the/old", `--migrate-from-txt-owner "the/old": --registry=crd`},
 	} {
 		_, err := New(Options{Config: &rest.Config{}, ID: c.id, OldOwner: c.old})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
