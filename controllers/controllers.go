@@ -112,7 +112,7 @@ func New(c Config) (*Set, error) {
 	if c.Metrics == nil {
 		c.Metrics = reconcile.NewMetrics(nil, nil)
 	}
-	s := &Set{events: &events{client: c.EventClient}}
+	s := &Set{events: &events{client: c.EventClient, log: c.Logger}}
 	s.makeTables(c)
 	s.makeControllers(c)
 	return s, nil

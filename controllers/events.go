@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,17 +11,21 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
+
+	"github.com/signpostd/signpost/internal/eventlog"
 )
 
 // events sends Events to the API server during terms.
 type events struct {
 	client    kubernetes.Interface
+	log       *slog.Logger
 	recorders []*recorder
 }
 
 // recorder sends the Events of a component. Between terms it drops them.
 type recorder struct {
 	component string
+	log       *slog.Logger
 	term      atomic.Pointer[record.EventRecorder]
 }
 
@@ -28,7 +33,7 @@ var _ record.EventRecorder = (*recorder)(nil)
 
 // recorder returns a new recorder for a component.
 func (e *events) recorder(component string) record.EventRecorder {
-	r := &recorder{component: component}
+	r := &recorder{component: component, log: e.log}
 	e.recorders = append(e.recorders, r)
 	return r
 }
@@ -62,6 +67,8 @@ func (r *recorder) Eventf(object runtime.Object, eventType, reason, format strin
 // AnnotatedEventf implements record.EventRecorder.
 func (r *recorder) AnnotatedEventf(object runtime.Object, annotations map[string]string, eventType, reason, format string, args ...any) {
 	if term := r.term.Load(); term != nil {
-		(*term).AnnotatedEventf(object, annotations, eventType, reason, "%s", fmt.Sprintf(format, args...))
+		message := fmt.Sprintf(format, args...)
+		(*term).AnnotatedEventf(object, annotations, eventType, reason, "%s", message)
+		eventlog.Sent(r.log, eventlog.Event{Object: object, Type: eventType, Reason: reason, Message: message})
 	}
 }

@@ -61,7 +61,7 @@ func TestChangeListsDecode(t *testing.T) {
 	}
 }
 
-// What can be read as changes is the same after it was written and read again.
+// Changes are the same after they were written and read again.
 func FuzzChangeLists(f *testing.F) {
 	f.Add([]byte(`{"Create":[{"dnsName":"a","targets":["1.2.3.4"]}],"updateOld":[{"labels":{"a":"b"}}],"updateNew":[{"recordTTL":-1}]}`))
 	f.Add([]byte(`{"delete":[null],"create":{}}`))

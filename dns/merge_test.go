@@ -111,7 +111,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Merging has the same outcome in every order (§17, random order), and once more changes nothing.
+// Merging gives the same result in every order (§17, random order), and merging the result
+// changes nothing.
 func TestMergeProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(t, "n")

@@ -78,7 +78,7 @@ func TestCheckName(t *testing.T) {
 	}
 }
 
-// wantError fails the test unless the error has a text in it; there must be none for "".
+// wantError fails the test unless err has the text in it. For "" there must be no error.
 func wantError(t *testing.T, err error, text string) {
 	t.Helper()
 	switch {

@@ -72,7 +72,7 @@ func TestNormal(t *testing.T) {
 	}
 }
 
-// What somebody else has is not changed.
+// Normal doesn't change its argument.
 func TestNormalCopies(t *testing.T) {
 	r := &dns.RecordSet{Name: "A.org", Type: "CNAME", Targets: []string{"b.org", "C.org."}}
 	before := r.Clone()
@@ -85,7 +85,7 @@ func TestNormalCopies(t *testing.T) {
 	}
 }
 
-// The format is that of ExternalDNS (spec/dns.md §1.1), and empty fields aren't there.
+// The format is that of ExternalDNS (spec/dns.md §1.1), without empty fields.
 func TestRecordSetJSON(t *testing.T) {
 	full := dns.RecordSet{
 		Name: "a.org", Targets: []string{"1.2.3.4"}, Type: "A", SetIdentifier: "blue", TTL: 60,

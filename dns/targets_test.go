@@ -109,8 +109,8 @@ func respelling(t *rapid.T, target string) string {
 	return target
 }
 
-// Targets are the same however they are ordered and spelt, and others when one is another;
-// neither is then less than the other, of which there is exactly one else.
+// Lists of targets are equal in any order and spelling, and different when one target is
+// different. Of two different lists, exactly one is less than the other.
 func TestTargetsProperty(t *testing.T) {
 	target := rapid.SampledFrom([]string{"192.0.2.1", "192.0.2.10", "9.9.9.9", "2001:db8::1", "2001:db8::a", "a.org", "b.org"})
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,17 +1,17 @@
 // Package kube keeps tables of the objects of an API server: one for each kind that somebody
 // wants, with what they want of it. Nothing else in Signpost lists or watches objects.
 //
-// A [Kind] says how objects of one kind are asked for and what is kept of them (what informers
-// call a transform). [Kind.Table] makes a [Table] of it, with the indexes and handlers of its
-// user; nothing can be added later, so that all is in place before [New] binds tables to one
-// API server, and [Cluster.Run] follows that server until its context ends: one reflector
-// per resource, or per resource and namespace, retrying for ever. The command builds both.
+// A [Kind] says how objects are requested and what is kept of each. [Kind.Table] makes a
+// [Table] with the indexes and handlers of its user. [New] binds tables to one API server, and
+// [Cluster.Run] follows that server until its context ends, with one reflector for each
+// resource, or for each resource and namespace. Tables of one resource share its watches. The
+// roles make the tables, and internal/process the clusters.
 //
-// Tables of one resource share its watch: each object is trimmed for every one of them, or
-// read in protobuf; then table after table, in the order given to New, holds what is kept and
-// tells its handlers. The watches of several namespaces ([Options]) fill the same tables.
-// [Retrim], [TrimOf] and [Whole] make further kinds of the ones here. [Unstructured] is the
-// form for kinds that have no Go type.
+// What a kind is: kind.go, form.go, unstructured.go, problem.go, recent.go. Tables: table.go,
+// index.go. What runs: cluster.go, config.go, dial.go, access.go, metrics.go, and for each
+// resource feed.go, part.go, namespaces.go and state.go. The way of an object into the tables: source.go and follow.go
+// open watches; envelope.go, message.go, metadata.go, prune.go and recycle.go read events in
+// protobuf; entry.go and store.go bring the objects in.
 //
 // Handlers are told once about each change of a kept value, in the order of the changes, and
 // not about updates that leave the value equal. After a new listing they are told about the
@@ -21,7 +21,8 @@
 //
 // # Concurrency
 //
-// The readers of a Table and of a Cluster may be called from any goroutine, also
-// from handlers. Values are shared and must not be changed. The handlers of a table are called
-// one at a time, by its reflectors, and must not block; the functions of a Kind from any.
+// The readers of a Table and of a Cluster may be called from any goroutine, also from
+// handlers. Values are shared and must not be changed. The handlers of a table are called one at
+// a time, by its reflectors, and must not block. The functions of a Kind may be called
+// from any goroutine.
 package kube

@@ -11,8 +11,8 @@ func newGetCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get AUTHORITY",
 		Short: "Show the endpoints that a Destination server answers with",
-		Long: `Show the endpoints that a Destination server answers with, be it Signpost or
-Linkerd's. AUTHORITY is what a proxy asks for: NAME.NAMESPACE.svc.DOMAIN[:PORT].
+		Long: `Show the endpoints that a Destination server, Signpost or Linkerd's, answers with.
+AUTHORITY is what a proxy asks for: NAME.NAMESPACE.svc.DOMAIN[:PORT].
 
 Without --watch it prints the first answer. With --watch it prints a line for each
 change as it arrives (+ added, - removed, ~ changed), and connects again when the

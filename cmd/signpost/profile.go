@@ -11,14 +11,14 @@ func newProfileCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "profile AUTHORITY",
 		Short: "Show the profile that a Destination server answers with",
-		Long: `Show the profile that a Destination server answers with, be it Signpost or
-Linkerd's: what proxies do with traffic to a service or to one address. AUTHORITY is
-what a proxy asks for: NAME.NAMESPACE.svc.DOMAIN[:PORT], a cluster IP with its port, or
-the IP and port of a pod; IPv6 addresses go in brackets.
+		Long: `Show the profile that a Destination server, Signpost or Linkerd's, answers with. It
+says what proxies do with traffic to a service or to one address. AUTHORITY is what a
+proxy asks for: NAME.NAMESPACE.svc.DOMAIN[:PORT], a cluster IP with its port, or the IP
+and port of a pod; IPv6 addresses go in brackets.
 
 Without --watch it prints the first profile. With --watch it prints each profile as it
-arrives, after the time and what is different from the one before (+ added, - removed,
-~ changed), and connects again when the stream ends.`,
+arrives, after the time and what has changed (+ added, - removed, ~ changed), and
+connects again when the stream ends.`,
 		Example: `  signpost profile web.emojivoto.svc.cluster.local:80
   signpost profile 10.42.0.17:8080 --watch
   signpost profile web.emojivoto.svc.cluster.local:80 --token '{"ns":"emojivoto"}' -o json`,

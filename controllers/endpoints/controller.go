@@ -60,6 +60,9 @@ type Controller struct {
 
 // New returns a controller that doesn't run yet.
 func New(o Options) *Controller {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
 	c := &Controller{o: o, overlay: reconcile.NewOverlay[*corev1.Endpoints](o.Endpoints.ResourceVersion)}
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
@@ -181,6 +184,7 @@ func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []
 	}
 	c.o.Metrics.Wrote(queueName, action.String(), cause, err)
 	if err == nil {
+		c.logWritten(key, action.String(), made, cause)
 		made.ManagedFields = nil
 		if c.overlay.Wrote(key, made) {
 			c.loop.Add(key)
@@ -271,6 +275,20 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 		c.overlay.Failed(key, key.Name)
 		return fmt.Errorf("delete Endpoints %s, whose service is gone: %w", key, err)
 	}
+	c.logWritten(key, "delete", left, time.Time{})
 	c.overlay.Deleted(key, left)
 	return nil
+}
+
+// logWritten writes a line to the log about a write that succeeded.
+func (c *Controller) logWritten(key reconcile.Key, operation string, ep *corev1.Endpoints, cause time.Time) {
+	if !c.o.Logger.Enabled(context.Background(), slog.LevelDebug) {
+		return
+	}
+	w := reconcile.Written{Controller: queueName, Kind: "Endpoints", Service: key, Name: key.Name, Operation: operation, Cause: cause}
+	for i := range ep.Subsets {
+		w.Ready += len(ep.Subsets[i].Addresses)
+		w.NotReady += len(ep.Subsets[i].NotReadyAddresses)
+	}
+	w.Log(c.o.Logger)
 }

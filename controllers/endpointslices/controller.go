@@ -89,7 +89,7 @@ func New(o Options) *Controller {
 	})
 	c.store = slices.NewStore(slices.Options{
 		Controller: queueName, ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices,
-		Loop: c.loop, Metrics: o.Metrics,
+		Loop: c.loop, Metrics: o.Metrics, Logger: o.Logger,
 	})
 	c.writer = newWriter(c.store)
 	return c

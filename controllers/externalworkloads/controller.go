@@ -62,7 +62,7 @@ func New(o Options) *Controller {
 		RetryFirst: retryFirst, RetryLimit: retryLimit, Metrics: o.Metrics, Logger: o.Logger,
 	})
 	c.store = slicestore.NewStore(slicestore.Options{
-		Controller: queueName, ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop, Metrics: o.Metrics,
+		Controller: queueName, ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop, Metrics: o.Metrics, Logger: o.Logger,
 	})
 	return c
 }

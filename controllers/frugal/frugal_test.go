@@ -172,8 +172,8 @@ func TestAnswers(t *testing.T) {
 		"protobuf cut off": {inProtobuf[:len(inProtobuf)-9], "read the answer: the protobuf is cut off"},
 		"metadata cut off": {[]byte("k8s\x00\x12\x04\x0a\x02\x0a\x09"), "read the answer: the protobuf is cut off"},
 		"nothing":          {nil, "read the answer: unexpected end of JSON"},
-		"no object":        {[]byte("{}"), "read the answer: it is no object"},
-		"no message":       {[]byte("k8s\x00"), "read the answer: it is no object"},
+		"no object":        {[]byte("{}"), "read the answer: it has no UID or no resource version"},
+		"no message":       {[]byte("k8s\x00"), "read the answer: it has no UID or no resource version"},
 		"too much":         {make([]byte, mostAnswer+1), "/apis/discovery.k8s.io/v1/namespaces/ns/endpointslices: it is larger than 16777216 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {

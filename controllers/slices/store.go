@@ -3,6 +3,7 @@ package slices
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -29,6 +30,8 @@ type Options struct {
 	// Loop syncs the Services whose slices somebody else changed.
 	Loop    *reconcile.Loop
 	Metrics *reconcile.Metrics
+	// Logger takes a line for each write, at the level debug; nil means slog.Default().
+	Logger *slog.Logger
 }
 
 // Store has the EndpointSlices of one controller.
@@ -39,6 +42,9 @@ type Store struct {
 
 // NewStore returns the store of a controller.
 func NewStore(o Options) *Store {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
 	return &Store{o: o, overlay: reconcile.NewOverlay[*discoveryv1.EndpointSlice](o.Table.ResourceVersion)}
 }
 
@@ -163,6 +169,7 @@ func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.En
 		foreign = s.overlay.Failed(service, e.Name)
 		err = fmt.Errorf("%s EndpointSlice %s/%s: %w", operation, e.Namespace, e.Name, err)
 	} else {
+		s.logWritten(service, operation, made)
 		made.ManagedFields = nil
 		foreign = s.overlay.Wrote(service, made)
 	}
@@ -184,6 +191,7 @@ func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv
 	}
 	s.o.Metrics.Wrote(s.o.Controller, "delete", time.Time{}, err)
 	if err == nil {
+		s.logWritten(service, "delete", e)
 		s.overlay.Deleted(service, e)
 		return nil
 	}
@@ -191,6 +199,26 @@ func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv
 		s.o.Loop.Add(service)
 	}
 	return fmt.Errorf("delete EndpointSlice %s/%s: %w", e.Namespace, e.Name, err)
+}
+
+// logWritten writes a line to the log about a write that succeeded.
+func (s *Store) logWritten(service reconcile.Key, operation string, e *discoveryv1.EndpointSlice) {
+	if !s.o.Logger.Enabled(context.Background(), slog.LevelDebug) {
+		return
+	}
+	w := reconcile.Written{Controller: s.o.Controller, Kind: "EndpointSlice", Service: service, Name: e.Name, Operation: operation}
+	if operation != "delete" {
+		w.Cause = reconcile.Cause(e)
+	}
+	for i := range e.Endpoints {
+		// Endpoints that don't say whether they are ready are.
+		if ready := e.Endpoints[i].Conditions.Ready; ready == nil || *ready {
+			w.Ready += len(e.Endpoints[i].Addresses)
+		} else {
+			w.NotReady += len(e.Endpoints[i].Addresses)
+		}
+	}
+	w.Log(s.o.Logger)
 }
 
 // Refresh reads the slices of a Service from the API server, for when a write has shown

@@ -170,7 +170,7 @@ func TestValidate(t *testing.T) {
 		"all reasons":            {args: []string{"--events-emit=RecordReady", "--events-emit=RecordDeleted", "--events-emit=RecordError"}},
 		"several namespaces":     {args: []string{"--namespace=shop,pay", "--namespace=team-1"}},
 		"namespaces, not labels": {args: []string{"--namespace=shop,team.a", "--namespace=-b"}, err: []string{`--namespace "team.a"`, `--namespace "-b"`, "lower-case letters"}},
-		"crd without a cluster":  {args: []string{"--registry=crd"}, err: []string{"--registry=crd: needs a cluster"}},
+		"crd without a cluster":  {args: []string{"--registry=crd"}, err: []string{"--registry=crd: there is no cluster"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

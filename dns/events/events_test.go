@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// api takes Events in the place of the API server, which answers with answer.
+// api stands for the API server. It answers with answer.
 type api struct {
 	eventsclient.EventsV1Interface
 	answer func(namespace string) error
@@ -91,7 +91,7 @@ func newSender(t *testing.T, a *api, change func(*Config)) *Sender {
 	return s
 }
 
-// send sends a notice whatever it is about.
+// send sends a notice with all reasons.
 func send(s *Sender, n publisher.Notice) { s.For(Manner{Reasons: all})(n) }
 
 var shop = dns.Object{APIVersion: "v1", Kind: "Service", Namespace: "web", Name: "shop", UID: "uid-1", Source: "service"}
@@ -169,7 +169,7 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// What is wrong is a warning, and is sent whatever reasons were asked for.
+// A problem leads to a warning, which is sent with any reasons.
 func TestReasons(t *testing.T) {
 	tests := map[string]struct {
 		reasons []string
@@ -220,7 +220,8 @@ func TestDryRun(t *testing.T) {
 
 var resource = schema.GroupResource{Group: "events.k8s.io", Resource: "events"}
 
-// A process that may not create Events says so once, and doesn't try again where it may not.
+// A process without permission to create Events reports that once, and doesn't try again in
+// that namespace.
 func TestForbidden(t *testing.T) {
 	var log bytes.Buffer
 	registry := prometheus.NewRegistry()
@@ -252,7 +253,7 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// A namespace that is going away forbids Events, too, and nobody has to know.
+// A namespace that is being deleted forbids Events too. This isn't reported.
 func TestTerminatingNamespace(t *testing.T) {
 	var log bytes.Buffer
 	a := &api{answer: func(string) error {
@@ -269,7 +270,7 @@ func TestTerminatingNamespace(t *testing.T) {
 	}
 }
 
-// An error that may pass is tried again, others aren't.
+// Temporary errors are tried again, others aren't.
 func TestRetries(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
@@ -290,8 +291,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// Nothing waits for Events: what is too much is dropped, and the rest is sent at a limited
-// rate.
+// Nothing waits for Events: too many are dropped, and the rest is sent at a limited rate.
 func TestLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{}
@@ -349,5 +349,29 @@ func TestOneSenderPerRegistry(t *testing.T) {
 	newSender(t, &api{}, func(c *Config) { c.Registerer = registry })
 	if _, err := New(Config{Registerer: registry}); err == nil || !strings.Contains(err.Error(), "one sender for each registry") {
 		t.Errorf("%v", err)
+	}
+}
+
+// At the level debug there is a line for each Event that was sent, and none for one that the
+// API server refused.
+func TestEventsAreLogged(t *testing.T) {
+	var log bytes.Buffer
+	a := &api{answer: func(namespace string) error {
+		if namespace == "web" {
+			return nil
+		}
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "", errors.New("no"))
+	}}
+	s := newSender(t, a, func(c *Config) {
+		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	elsewhere := shop
+	elsewhere.Namespace = "other"
+	send(s, ready(shop, elsewhere))
+	s.For(Manner{Reasons: all, DryRun: true})(ready(shop))
+	s.Flush(t.Context())
+	const want = `level=DEBUG msg="Event is sent" kind=Service namespace=web name=shop type=Normal reason=RecordReady message="(external-dns) record:shop.example.org,`
+	if text := log.String(); strings.Count(text, "Event is sent") != 2 || strings.Count(text, want) != 2 || strings.Count(text, " dryRun=true") != 1 {
+		t.Errorf("log:\n%s", text)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/eventlog"
 )
 
 const (
@@ -173,7 +174,11 @@ func (s *Sender) send(ctx context.Context, e event) {
 		if s.limit.Wait(ctx) != nil {
 			return
 		}
-		if err = s.create(ctx, e); err == nil || ctx.Err() != nil {
+		if err = s.create(ctx, e); err == nil {
+			eventlog.Sent(s.config.Log, eventlog.Event{Object: &e.Regarding, Type: e.Type, Reason: e.Reason, Message: e.Note, DryRun: e.dryRun})
+			return
+		}
+		if ctx.Err() != nil {
 			return
 		}
 		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {

@@ -250,8 +250,8 @@ var deletes = []beforeTest{
 	},
 }
 
-// Each change is made in the zone, by a server that wants the old record set as it is;
-// afterwards nothing is left to heal, and what we made is ours.
+// Each change is made in the zone by a server that requires the old record set. Afterwards
+// nothing is left to heal, and what we made is ours.
 func TestBefore(t *testing.T) {
 	for _, test := range slices.Concat(creates, updates, deletes) {
 		t.Run(test.name, func(t *testing.T) {
@@ -299,8 +299,8 @@ func checkSettled(t *testing.T, o *TXT, w world, applied []dns.Change) {
 	}
 }
 
-// "case 80": what is there and isn't ours is in the plan as such, and no change comes of
-// it; if one did, it would not be made ours.
+// "case 80": the plan sees record sets of others as such, and doesn't change them. If it did,
+// they would not become ours.
 func TestForeignStaysForeign(t *testing.T) {
 	w := newWorld(t, "a.z.org A 1.1.1.1", "b.z.org A 1.1.1.1", "a-b.z.org TXT @owner")
 	o := newTXT(t, TXTOptions{})
@@ -316,7 +316,7 @@ func TestForeignStaysForeign(t *testing.T) {
 	}
 }
 
-// "case 83": what can't be owned is made, and said.
+// "case 83": a record set that can't be owned is created and reported.
 func TestUnownedIsReported(t *testing.T) {
 	var problems []dns.Problem
 	o := newTXT(t, TXTOptions{Problems: func(p dns.Problem) { problems = append(problems, p) }})
@@ -333,8 +333,8 @@ func TestUnownedIsReported(t *testing.T) {
 	}
 }
 
-// "case 85": with encryption, what is written can be read with the key; a text that says
-// the same is left alone; plain ones are encrypted when the record set is updated.
+// "case 85": with encryption, a written text can be read with the key. A text that says the
+// same isn't changed. Plain texts are encrypted when their record set is updated.
 func TestBeforeEncrypts(t *testing.T) {
 	o := newTXT(t, TXTOptions{EncryptEnabled: true, AESKey: knownKey})
 	w := newWorld(t, "p.z.org A 1.1.1.1", "a-p.z.org TXT @me/svc")
@@ -380,7 +380,7 @@ func TestUnmark(t *testing.T) {
 	}
 }
 
-// What comes in is for others to use again.
+// The arguments may be used again.
 func TestBeforeLeavesArguments(t *testing.T) {
 	w := newWorld(t, "a.z.org A 1.1.1.1", "a-a.z.org TXT random|@me")
 	c := change(t, "~ a.z.org A 1.1.1.1 => a.z.org A 2.2.2.2 res=svc")

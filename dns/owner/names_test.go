@@ -138,7 +138,7 @@ var affixes = []struct{ prefix, suffix, wildcard string }{
 	{"", ".%{record_type}.x", "w"},
 }
 
-// Whatever a marker is made of is among what it describes.
+// What a marker was made for is among what it describes.
 func TestNamesRoundTrip(t *testing.T) {
 	label := rapid.StringMatching(`[a-z0-9_]([a-z0-9-]{0,10}[a-z0-9])?`)
 	rapid.Check(t, func(t *rapid.T) {

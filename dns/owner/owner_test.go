@@ -8,7 +8,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// "case 88": without ownership everything is as it was.
+// "case 88": without ownership nothing is changed in listings and changes.
 func TestNone(t *testing.T) {
 	var o None
 	w := newWorld(t, "www.z.org A 1.1.1.1", "a-www.z.org TXT @owner")

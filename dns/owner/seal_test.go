@@ -110,7 +110,7 @@ func FuzzOpen(f *testing.F) {
 			}
 			return
 		}
-		// Only who has the key can make one.
+		// Only somebody with the key can make one.
 		if diff := cmp.Diff(knownPlain, plain); diff != "" {
 			t.Errorf("plain text (-want +got):\n%s", diff)
 		}

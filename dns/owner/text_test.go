@@ -78,7 +78,7 @@ func TestParseText(t *testing.T) {
 	}
 }
 
-// What is written is read back.
+// A text that was written is read as it was.
 func TestTextRoundTrip(t *testing.T) {
 	word := rapid.StringMatching(`[a-z0-9/=:._-]{0,30}`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -111,7 +111,7 @@ func FuzzParseText(f *testing.F) {
 		if !strings.Contains(text, "heritage=external-dns") {
 			t.Fatalf("%q was taken for an ownership text", text)
 		}
-		// What can be written again means the same.
+		// A text that can be written again means the same.
 		again, err := ParseText(FormatText(labels))
 		if err != nil {
 			t.Fatal(err)

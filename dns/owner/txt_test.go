@@ -12,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// What record sets are found to belong to whom. "case 60" (an error of the provider) is
-// the publisher's, which asks only about zones that it has read.
+// Which owner record sets have. "case 60" (an error of the provider) belongs to the publisher,
+// which only asks about zones that it has read.
 func TestLabels(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -264,7 +264,7 @@ func TestOrphan(t *testing.T) {
 	}
 }
 
-// With a template, nothing is said of the historic formats.
+// With a template, the historic formats don't matter.
 func TestOrphanTemplated(t *testing.T) {
 	o := newTXT(t, TXTOptions{Prefix: "%{record_type}-x-."})
 	for marker, want := range map[string]bool{"a-x-.www.z.org TXT @me": true, "-x-.www.z.org TXT @me": false, "-x-.a-www.z.org TXT @me": false, "www.z.org TXT @me": false} {
@@ -274,8 +274,8 @@ func TestOrphanTemplated(t *testing.T) {
 	}
 }
 
-// "case 85": a text under another key is as good as none: the records aren't ours, and so
-// stay. The other way round, plain texts are read while encryption is on.
+// "case 85": a text with another key is ignored. The record sets aren't ours, and stay as they
+// are. With encryption, plain texts are still read.
 func TestEncryptedZone(t *testing.T) {
 	seal := newTestSealer(t, knownKey)
 	sealed, err := seal.seal(FormatText(map[string]string{"owner": "me", "resource": "svc"}), bytes.Repeat([]byte{1}, nonceSize))

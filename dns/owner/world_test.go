@@ -32,8 +32,8 @@ func (w world) put(r *dns.RecordSet) {
 
 func (w world) lookup(name string) []*dns.RecordSet { return w[name] }
 
-// apply makes changes like a server that is asked for each by itself, and removes only
-// what is just as it says.
+// apply makes changes like a server that gets each one separately. It only removes a record
+// set that is exactly as Old says.
 func (w world) apply(t testing.TB, changes []dns.Change) {
 	t.Helper()
 	for _, c := range changes {
@@ -58,7 +58,7 @@ func (w world) apply(t testing.TB, changes []dns.Change) {
 	}
 }
 
-// lines are the record sets, sorted.
+// lines returns the record sets, sorted.
 func (w world) lines() []string {
 	var lines []string
 	for _, sets := range w {
@@ -149,7 +149,7 @@ func show(r *dns.RecordSet) string {
 	return line
 }
 
-// showChange is "+ NEW", "- OLD" or "~ NEW"; a marker has what it describes behind it.
+// showChange returns "+ NEW", "- OLD" or "~ NEW". For a marker, what it describes follows.
 func showChange(c dns.Change) string {
 	sign := "~ "
 	switch {
@@ -202,7 +202,7 @@ func newTXT(t testing.TB, o TXTOptions) *TXT {
 	return owner
 }
 
-// labelled returns the lines of the ordinary record sets with their labels.
+// labelled returns the lines of the record sets that aren't markers, with their labels.
 func labelled(o Owner, w world) []string {
 	lines := []string{}
 	for _, name := range slices.Sorted(maps.Keys(w)) {

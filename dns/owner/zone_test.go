@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 )
 
-// planned returns what the plan makes of a zone and of what is asked for.
+// planned returns the changes of a plan for a zone.
 func planned(o Owner, rules *plan.Rules, w world, wanted []*dns.RecordSet) []dns.Change {
 	byName := map[string][]*dns.RecordSet{}
 	for _, r := range wanted {
@@ -41,8 +41,8 @@ func planned(o Owner, rules *plan.Rules, w world, wanted []*dns.RecordSet) []dns
 	return changes
 }
 
-// A zone that ExternalDNS has made, written by hand in the format of spec/dns.md §4.2, is
-// taken over as it is: all of it is ours, and there is nothing to do.
+// A zone of ExternalDNS, written by hand in the format of spec/dns.md §4.2, is taken over: all
+// of it is ours, and nothing has to be changed.
 func TestDropIn(t *testing.T) {
 	nonce := bytes.Repeat([]byte{9}, nonceSize)
 	sealed, err := newTestSealer(t, knownKey).seal("heritage=external-dns,external-dns/owner=default,external-dns/resource=service/default/nginx", nonce)
@@ -107,7 +107,7 @@ func TestDropIn(t *testing.T) {
 			if changes := planned(o, rules, w, wanted); len(changes) > 0 {
 				t.Errorf("got changes:\n%v", showChanges(changes))
 			}
-			// And all of it can be taken away again, without a trace.
+			// All of it can be deleted again.
 			apply, refused, err := o.Before(t.Context(), w.lookup, planned(o, rules, w, nil))
 			if err != nil || len(refused) > 0 {
 				t.Fatalf("refused %v, error %v", refused, err)
@@ -120,7 +120,7 @@ func TestDropIn(t *testing.T) {
 	}
 }
 
-// A zone of older versions gets today's markers once, and nothing else.
+// A zone of an older version gets markers in the current format once. Nothing else changes.
 func TestDropInHistoric(t *testing.T) {
 	o := newTXT(t, TXTOptions{})
 	w := newWorld(t, "www.z.org A 1.1.1.1", "www.z.org TXT @me/svc", "ali.z.org A x.y alias=true", "cname-ali.z.org TXT @me/svc")
@@ -143,13 +143,13 @@ func TestDropInHistoric(t *testing.T) {
 	}
 }
 
-// Whatever is asked for in turn, in a zone where others are too: one round settles it, our
-// markers are there for what is ours and for nothing else, and what isn't ours is as it was.
+// Random record sets are asked for, in a zone with other owners. After one round, our markers
+// exist for what is ours and for nothing else, and what isn't ours is unchanged.
 func TestSettles(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		a := rapid.SampledFrom(affixes).Draw(rt, "affixes")
 		if a.prefix == "%{record_type}" || a.suffix == "%{record_type}" {
-			// Names that two types share can't be told apart, by anybody.
+			// Nobody can distinguish names that two types share.
 			a.prefix, a.suffix = "", ""
 		}
 		o := newTXT(t, TXTOptions{Prefix: a.prefix, Suffix: a.suffix, WildcardReplacement: a.wildcard, OldOwnerID: "old", EncryptEnabled: rapid.Bool().Draw(rt, "encrypt"), AESKey: knownKey})
@@ -159,7 +159,8 @@ func TestSettles(t *testing.T) {
 		for round := range rapid.IntRange(1, 4).Draw(rt, "rounds") {
 			wanted := drawWanted(rt, round)
 			for range 2 {
-				// Twice, as a name is free for other types only when ours has gone.
+				// There are two rounds, because a name is free for other types only when our
+				// record set has been deleted.
 				apply, _, err := o.Before(t.Context(), w.lookup, planned(o, rules, w, wanted))
 				if err != nil {
 					rt.Fatal(err)
@@ -191,8 +192,8 @@ func drawName(rt *rapid.T) string {
 	return rapid.SampledFrom([]string{"www.z.org", "WWW.z.org", "*.z.org", "any.z.org", "a-www.z.org", "b.z.org", "z.org"}).Draw(rt, "name")
 }
 
-// drawZone returns a zone with record sets of others, of nobody and of ours, the last with
-// markers of any format.
+// drawZone returns a zone with record sets of others, without an owner, and of ours; ours have
+// markers in any format.
 func drawZone(rt *rapid.T, o *TXT) world {
 	w := world{}
 	for range rapid.IntRange(0, 5).Draw(rt, "record sets") {

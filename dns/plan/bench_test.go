@@ -90,8 +90,7 @@ func BenchmarkDirty(b *testing.B) {
 	}
 }
 
-// BenchmarkAll decides all of 100,000 names that are grouped already, as after a look at
-// all zones.
+// BenchmarkAll decides all of 100,000 names that are grouped already.
 func BenchmarkAll(b *testing.B) {
 	for _, dirty := range []int{0, 1000} {
 		w := newWorld(dirty)

@@ -1,6 +1,6 @@
 package plan
 
-// choiceCases are about several wishes for one record set (spec/dns.md §3.4).
+// choiceCases are about several wanted record sets with one key (spec/dns.md §3.4).
 var choiceCases = []testCase{
 	{
 		name:   "case 1: of new ones the least target is created",
@@ -105,7 +105,7 @@ var choiceCases = []testCase{
 	},
 }
 
-// differenceCases are about what is different enough for an update (spec/dns.md §3.5).
+// differenceCases are about which differences lead to an update (spec/dns.md §3.5).
 var differenceCases = []testCase{
 	{
 		name:    "case 4: a TTL is asked for",

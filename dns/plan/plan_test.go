@@ -183,7 +183,7 @@ func TestParsePolicy(t *testing.T) {
 	}
 }
 
-// Nothing that goes in is changed, and what comes out shares nothing with it that could be.
+// The arguments are not changed, and the results share no memory with them that may change.
 func TestInputsStay(t *testing.T) {
 	have := current("foo.com A 2.2.2.2,1.1.1.1 own=me res=a")
 	wanted := sets("FOO.com A 4.4.4.4,3.3.3.3 res=b x=1\nfoo.com AAAA ::2,::1 res=b")

@@ -135,7 +135,7 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-// checkOwners checks that nothing happens to what belongs to somebody else.
+// checkOwners checks that record sets of other owners don't change.
 func checkOwners(t *rapid.T, changes []dns.Change, wanted []*dns.RecordSet, rules *Rules) {
 	for _, c := range changes {
 		if c.New != nil && rules.Owner != "" && c.New.Labels[dns.LabelOwner] != rules.Owner {
@@ -151,7 +151,8 @@ func checkOwners(t *rapid.T, changes []dns.Change, wanted []*dns.RecordSet, rule
 	}
 }
 
-// checkGoal checks, where nothing stands in the way, that all is as it is asked for.
+// checkGoal checks that the zone has everything that is asked for, if nothing can prevent
+// that.
 func checkGoal(t *rapid.T, z zone, wanted []*dns.RecordSet, out Outcome, rules *Rules) {
 	if rules.Owner != "" || rules.Policy != Sync {
 		return
@@ -176,8 +177,7 @@ func checkGoal(t *rapid.T, z zone, wanted []*dns.RecordSet, out Outcome, rules *
 	}
 }
 
-// checkOrder checks that the order of the inputs has no influence, also with keys that are
-// there twice.
+// checkOrder checks that the order of the arguments doesn't matter, even if keys occur twice.
 func checkOrder(t *rapid.T, z zone, wanted []*dns.RecordSet, rules *Rules, out Outcome) {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	shuffle := func(have []Current) Outcome {
@@ -197,7 +197,8 @@ func checkOrder(t *rapid.T, z zone, wanted []*dns.RecordSet, rules *Rules, out O
 	}
 }
 
-// To decide the names only at which something changed comes to the same as to decide all.
+// Deciding only the names where something has changed gives the same result as deciding all of
+// them.
 func TestIncremental(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules, wanted, mirror := drawRules(t), drawWanted(t), zone{}

@@ -66,7 +66,7 @@ var ruleCases = []testCase{
 	},
 }
 
-// ownerCases are about what belongs to somebody else (spec/dns.md §3.7, §3.9).
+// ownerCases are about record sets of other owners (spec/dns.md §3.7, §3.9).
 var ownerCases = []testCase{
 	{name: "no owner: everything may go", current: "foo A 1.1.1.1 own=them", want: "- foo A 1.1.1.1 own=them"},
 	{name: "what is not ours stays", owner: "me", current: "foo A 1.1.1.1 own=them\nbar A 1.1.1.1"},

@@ -15,13 +15,13 @@ import (
 	"github.com/signpostd/signpost/dns/providertest"
 )
 
-// mutant is a provider with a fault; the functions that are nil do as they should.
+// mutant is a provider with a fault. Functions that are nil behave as they should.
 type mutant struct {
 	*inmemory.Provider
 	records func([]*dns.RecordSet) []*dns.RecordSet
 	apply   func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error
 	adjust  func(wanted []*dns.RecordSet) []*dns.RecordSet
-	// found is the check that has to find the fault.
+	// found is the check that must find the fault.
 	found string
 }
 
@@ -71,7 +71,7 @@ func dropped(drop func(dns.Change) bool) func(*inmemory.Provider, context.Contex
 	return edited(func(changes []dns.Change) []dns.Change { return slices.DeleteFunc(changes, drop) })
 }
 
-// mutants have a fault each that the kit has to find.
+// mutants have one fault each, which the kit must find.
 var mutants = map[string]mutant{
 	"ignores deletions":    {found: "A", apply: dropped(func(c dns.Change) bool { return c.New == nil })},
 	"ignores updates":      {found: "A", apply: dropped(func(c dns.Change) bool { return c.Old != nil && c.New != nil })},
@@ -156,8 +156,8 @@ func TestMutant(t *testing.T) {
 	})
 }
 
-// Each fault is found by the check that is about it. Without a fault nothing is: that is
-// TestMutant itself.
+// Each fault is found by the check that is about it. TestMutant shows that nothing is found
+// without a fault.
 func TestFaultsAreFound(t *testing.T) {
 	if os.Getenv(mutantVariable) != "" {
 		return

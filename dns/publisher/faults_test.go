@@ -21,9 +21,9 @@ var (
 	faultSeed      = flag.Uint64("faults.seed", 0, "the first seed")
 )
 
-// The faults of a schedule hit three owners and a human who publish in one zone. However
-// they fall: nobody's records are changed by another, no record of an owner is at rest
-// without its marker, and two cycles after the last fault all is as it should be.
+// Three owners and a human publish in one zone, with the faults of a schedule. Nobody changes
+// the records of another one. After each pause, no record of an owner lacks its marker. Two
+// cycles after the last fault, everything is as it should be.
 func TestFaults(t *testing.T) {
 	for seed := *faultSeed; seed < *faultSeed+uint64(*faultSchedules); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// publishing is one owner in a schedule.
+// publishing is an owner in a schedule.
 type publishing struct {
 	*world
 	id     string
@@ -68,8 +68,8 @@ func playFaults(t *testing.T, seed uint64) {
 			o.restart()
 		}
 	}
-	// What is under way at the last fault ends, and then come two cycles. Names for which
-	// several contend take longer: each waits for what the one before leaves behind.
+	// Calls that were running at the last fault end, and then there are two cycles. Names that
+	// several owners ask for take longer: each owner waits for what the one before leaves.
 	time.Sleep(2*DefaultInterval + 5*time.Second)
 	s.check(func(name string) bool { return !strings.HasPrefix(name, "shared") })
 	time.Sleep(8 * DefaultInterval)
@@ -105,7 +105,7 @@ func (o *publishing) restart() {
 	o.start()
 }
 
-// step does one thing that may happen on a bad day.
+// step makes one random event happen.
 func (s *schedule) step() {
 	o := s.owners[s.random.IntN(len(s.owners))]
 	switch n := s.random.IntN(20); {
@@ -172,7 +172,7 @@ func (s *schedule) meddle() {
 	case i < 0 && s.human[name] == nil:
 		r := record(s.t, "", name, "A", "203.0.113.1")
 		r.Labels = nil
-		// If somebody has a marker there already, the record would be taken for theirs.
+		// If there is a marker already, the record would belong to its owner.
 		if slices.ContainsFunc(records, func(r *dns.RecordSet) bool { return r.Type == dns.TypeTXT && strings.HasSuffix(r.Name, "-"+name) }) {
 			return
 		}
@@ -184,12 +184,12 @@ func (s *schedule) meddle() {
 			delete(s.human, name)
 		}
 	case i >= 0:
-		// An owner's record goes; its marker stays.
+		// The record of an owner is removed, but not its marker.
 		_ = there.Apply(s.t.Context(), zone, []dns.Change{{Old: records[i]}})
 	}
 }
 
-// check compares the zone at rest with what everybody asks for.
+// check compares the zone with what everybody asks for, while nothing happens.
 func (s *schedule) check(concerns func(name string) bool) {
 	got := map[string][]*dns.RecordSet{}
 	for _, r := range s.truth.listing() {
@@ -234,7 +234,8 @@ func (s *schedule) check(concerns func(name string) bool) {
 	}
 }
 
-// checkOwner checks that all is there which an owner asks for, unless the name is taken.
+// checkOwner checks that the zone has everything that an owner asks for, unless somebody else
+// has the name.
 func (s *schedule) checkOwner(o *publishing, got map[string][]*dns.RecordSet, owners map[string]string, wanted map[string][]string, concerns func(string) bool) {
 	byName := map[string][]*dns.RecordSet{}
 	for name := range o.publisher.Desired.Names() {

@@ -15,7 +15,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// faulty is a provider that goes wrong, and that watches what its user does.
+// faulty is a provider that fails at random, and checks what its owner does.
 type faulty struct {
 	provider.Provider
 	t    *testing.T
@@ -24,9 +24,9 @@ type faulty struct {
 
 	mu     sync.Mutex
 	random *rand.Rand
-	// broken of ten calls go wrong.
+	// broken is how many of ten calls fail.
 	broken int
-	// claiming is true while there is a marker of its user for a record of somebody else.
+	// claiming is true while there is a marker of its owner for a record of somebody else.
 	claiming bool
 }
 
@@ -50,7 +50,8 @@ func (f *faulty) mayCrash() bool {
 
 func (f *faulty) heal() { f.disturb(0) }
 
-// fault returns a number below n for a call that goes wrong, and the time it takes.
+// fault decides whether a call fails. It returns a number below n, and how long the call
+// takes.
 func (f *faulty) fault(n int) (kind, some int, goes bool, took time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,7 +81,7 @@ func (f *faulty) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, 
 	case 2:
 		return nil, errReset
 	default:
-		// A listing that is cut off: a provider has to notice.
+		// The listing is incomplete, which a provider has to notice.
 		return nil, io.ErrUnexpectedEOF
 	}
 }
@@ -90,7 +91,7 @@ func (f *faulty) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change)
 	kind, some, wrong, took := f.fault(5)
 	wait(ctx, took)
 	if ctx.Err() != nil {
-		// The process is ending: perhaps some of it went through.
+		// The process is ending. A part of the changes may have been made.
 		f.watch(zone, changes)
 		made := changes[:some%(len(changes)+1)]
 		if !f.claims(zone, made) {
@@ -129,8 +130,8 @@ func (f *faulty) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change)
 	}
 }
 
-// claims reports whether changes end with a marker for a record that somebody else has made
-// meanwhile. A process that ends just then can't know later that it isn't its own
+// claims reports whether the last change is a marker for a record that somebody else has
+// created meanwhile. A process that ends then can't know later that the record isn't its own
 // (docs/decisions/0011).
 func (f *faulty) claims(zone dns.Zone, changes []dns.Change) bool {
 	if len(changes) == 0 || changes[len(changes)-1].New == nil {
@@ -151,7 +152,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// watch checks that nobody touches what belongs to another.
+// watch checks that record sets of others aren't changed.
 func (f *faulty) watch(zone dns.Zone, changes []dns.Change) {
 	records, err := f.Provider.Records(context.Background(), zone)
 	if err != nil {

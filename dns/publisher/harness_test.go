@@ -40,7 +40,7 @@ func newObjects(name string) *objects {
 	return &objects{name: name, records: map[source.Key][]*dns.RecordSet{}, errs: map[source.Key]error{}}
 }
 
-// set has an object ask for records; none is that it is gone.
+// set sets the records that an object asks for; none deletes the object.
 func (o *objects) set(name string, records ...*dns.RecordSet) {
 	o.setKey(source.Key{Namespace: "default", Name: name}, records...)
 }
@@ -75,7 +75,7 @@ func (o *objects) tell(key source.Key) {
 	}
 }
 
-// listen has a publisher told of everything there is, and of each change.
+// listen calls changed for all objects, and for each change.
 func (o *objects) listen(changed func(source.Key)) {
 	o.mu.Lock()
 	o.changed = changed
@@ -250,7 +250,7 @@ func (w *world) byHand(changes ...dns.Change) {
 	}
 }
 
-// rest lets time pass until nothing happens for a moment, far less than an interval.
+// rest waits until nothing happens for a moment, which is much less than an interval.
 func rest() {
 	time.Sleep(2 * quiet)
 	synctest.Wait()

@@ -51,7 +51,7 @@ func TestPublish(t *testing.T) {
 	})
 }
 
-// A lone change waits for nothing; a burst is one batch or two.
+// A single change doesn't wait, and many changes are one batch or two.
 func TestLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -84,7 +84,8 @@ func TestLatency(t *testing.T) {
 	})
 }
 
-// Case 191: without changes nothing is applied, and between verifications nothing is asked.
+// Case 191: without changes nothing is applied, and the provider is only called for
+// verifications.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -108,8 +109,7 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// What somebody changes by hand is put right at the next verification; what is somebody
-// else's stays as it is.
+// Changes by hand are undone at the next verification. Records of others stay as they are.
 func TestDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -136,7 +136,7 @@ func TestDrift(t *testing.T) {
 	})
 }
 
-// One record that the provider rejects keeps no other from being published.
+// A record that the provider rejects doesn't keep others from being published.
 func TestBisect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -173,12 +173,13 @@ func TestBisect(t *testing.T) {
 	})
 }
 
-// batches is a provider that takes a few changes at a time.
+// batches is a provider with a small batch size.
 type batches struct{ provider.Provider }
 
 func (batches) Batch() (int, time.Duration) { return 14, 50 * time.Millisecond }
 
-// More deletions than the budget allows wait, and the records come back, or are approved.
+// More deletions than the budget allows wait until they are approved, or until the records are
+// asked for again.
 func TestBudget(t *testing.T) {
 	fill := func(w *world) {
 		for i := range 100 {
@@ -221,8 +222,8 @@ func TestBudget(t *testing.T) {
 		}
 		time.Sleep(DefaultBudget().Window)
 		w.said()
-		// After any change, those of the next tenth of a second are looked at together; without
-		// one, the first deletion could be looked at alone, and go.
+		// Changes within a tenth of a second after another one are handled together. Without
+		// such a change before, the first deletion could be handled alone, and made.
 		w.objects.set("nobody")
 		synctest.Wait()
 		empty(w, 100)
@@ -249,8 +250,8 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// While a source has not been read, nothing is taken away; the same for an object that
-// can't be evaluated.
+// Nothing is deleted while a source has not been read, nor for an object that can't be
+// evaluated.
 func TestNothingIsDeletedForWhatIsNotKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -292,8 +293,8 @@ func TestNothingIsDeletedForWhatIsNotKnown(t *testing.T) {
 	})
 }
 
-// Case 34, 35, 192, 193: names outside of the filter of the user, or of the zones, are let
-// alone.
+// Case 34, 35, 192, 193: names outside of the filter of the user, or of the zones, are
+// ignored.
 func TestDomains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -326,7 +327,7 @@ func TestUpsertOnly(t *testing.T) {
 	})
 }
 
-// Case 197: once applies what there is to be done and ends; in a dry run it only says so.
+// Case 197: once makes all changes and ends; in a dry run it only reports them.
 func TestOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		settled := make(chan struct{})
@@ -356,7 +357,8 @@ func TestOnce(t *testing.T) {
 	})
 }
 
-// Wrong credentials change nothing, are said once, and the publisher goes on trying.
+// With wrong credentials nothing is changed, the error is reported once, and the publisher
+// tries again.
 func TestCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -382,7 +384,7 @@ func TestCredentials(t *testing.T) {
 	})
 }
 
-// Metrics say how things stand, also when nothing is to be done.
+// Metrics are correct even when there is nothing to do.
 func TestMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// table is one whose condition a test sets.
+// table is a table whose condition a test sets.
 type table struct {
 	kube.AnyTable
 	mu     sync.Mutex
@@ -56,7 +56,7 @@ func (t *table) setNamespace(namespace string, state kube.State, reason kube.Rea
 	t.status.State = state
 }
 
-// readingNamespaces has a world read its objects of some namespaces from a table.
+// readingNamespaces makes a world read its objects of some namespaces from a table.
 func readingNamespaces(w *world, t *table, namespaces ...string) {
 	reading(w, t)
 	sources := w.change
@@ -66,7 +66,7 @@ func readingNamespaces(w *world, t *table, namespaces ...string) {
 	}
 }
 
-// reading has a world read its objects from a table.
+// reading makes a world read its objects from a table.
 func reading(w *world, t *table) {
 	t.status.Kind = "thing"
 	w.change = func(c *Config) {
@@ -74,8 +74,8 @@ func reading(w *world, t *table) {
 	}
 }
 
-// A source that is forbidden, or can't be reached, says so and takes nothing away; what it
-// said before stays, and what it says later counts.
+// A source that is forbidden, or can't be reached, is reported, and its records stay. When it
+// can be read again, they change.
 func TestUnreadableSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -93,7 +93,7 @@ func TestUnreadableSource(t *testing.T) {
 		}
 		w.stop()
 
-		// After a restart nothing is known of what the source says.
+		// After a restart the records of the source aren't known.
 		unread := &table{status: kube.TableStatus{Required: true, State: kube.Waiting, Reason: kube.Forbidden}}
 		w.objects.set("a")
 		reading(w, unread)
@@ -107,8 +107,8 @@ func TestUnreadableSource(t *testing.T) {
 	})
 }
 
-// When a kind is removed from the cluster, its objects are deleted just before: no record goes
-// for that. An object that is deleted alone takes its records with it.
+// When a kind is removed from the cluster, its objects are deleted just before. This must not
+// remove records. A single deleted object takes its records with it.
 func TestLostKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -167,7 +167,7 @@ func TestUnreadNamespace(t *testing.T) {
 		defer w.stop()
 		time.Sleep(3 * DefaultInterval)
 		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.3")
-		const want = "SourceNotRead FailedSync  source service: thing can't be read in the namespace pay: forbidden: ; what it said before stays"
+		const want = "SourceNotRead FailedSync  source service: thing can't be read in the namespace pay: forbidden: ; its records stay as they are"
 		if said := w.said(); !slices.Contains(said, want) {
 			t.Errorf("notices %q, want %q among them", said, want)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 )
 
-// ownedBy has a world use another owner.
+// ownedBy gives a world another owner.
 func ownedBy(t *testing.T, o owner.TXTOptions) func(*Config) {
 	return func(c *Config) {
 		txt, err := owner.NewTXT(o)
@@ -27,7 +27,8 @@ func ownedBy(t *testing.T, o owner.TXTOptions) func(*Config) {
 	}
 }
 
-// A record whose marker would be outside of all zones isn't created: nobody would own it.
+// A record whose marker would be outside of all zones isn't created, because it would have no
+// owner.
 func TestMarkerOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -99,7 +100,7 @@ func TestZones(t *testing.T) {
 	})
 }
 
-// hanging is a provider that doesn't answer about one zone.
+// hanging is a provider that doesn't answer for one zone.
 type hanging struct {
 	provider.Provider
 	hangs atomic.Bool
@@ -113,7 +114,7 @@ func (h *hanging) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet,
 	return h.Provider.Records(ctx, zone)
 }
 
-// A zone that can't be read or written keeps no other from being kept.
+// A zone that can't be read or written doesn't affect the others.
 func TestZonesAreApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -158,8 +159,8 @@ func (r *rounding) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.
 	return adjusted, nil
 }
 
-// What a provider can't store as it is asked for doesn't flap, and what changes while the
-// provider is asked isn't lost.
+// A record set that a provider stores differently isn't updated again and again. A change of
+// an object during the call of Adjust isn't lost.
 func TestAdjust(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -190,7 +191,8 @@ func TestAdjust(t *testing.T) {
 	})
 }
 
-// Who comes to lead reads the zones again; who no longer leads changes nothing.
+// A process that begins to lead reads the zones again. One that has stopped leading changes
+// nothing.
 func TestTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -227,7 +229,7 @@ func TestTerms(t *testing.T) {
 	})
 }
 
-// When no write may begin any more, none does.
+// When writes are not allowed any more, there are none.
 func TestFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// settings returns what flags mean.
+// settings returns the settings for flags.
 func settings(flags ...string) (source.Settings, error) {
 	options := source.NewOptions()
 	set := pflag.NewFlagSet("test", pflag.ContinueOnError)

@@ -23,7 +23,7 @@ func TestRealAPIServer(t *testing.T) {
 	sourcetest.RunReal(t, (&toy{}).plugin(), kubetest.Start(t), "toy")
 }
 
-// verdict is a test that may fail without the one that runs it.
+// verdict collects failures, without making the test fail that runs it.
 type verdict struct {
 	testing.TB
 	errs []string
@@ -40,7 +40,7 @@ const (
 {apiVersion: v1, kind: ConfigMap, metadata: {name: m, annotations: {external-dns.kubernetes.io/hostname: m.example.org}}, data: {app: web}}`
 )
 
-// TestMisbehaviour: the kit finds what sources get wrong.
+// TestMisbehaviour: the kit finds the faults of sources.
 func TestMisbehaviour(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -81,7 +81,7 @@ func (l lottery) Open(source.Input) (source.Source, error) {
 	}}, nil
 }
 
-// TestPoll: a source without objects says all at once.
+// TestPoll: a source without objects returns everything at once.
 func TestPoll(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
@@ -99,7 +99,7 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// TestOpenErrors: what is wrong with flags, or with the source's settings, comes back.
+// TestOpenErrors: errors in flags, or in settings of the source, are returned.
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
 	for flag, want := range map[string]string{"--nosuch": "nosuch", "--label-filter=(": "label-filter", "--refuse=never": "never"} {

@@ -14,15 +14,15 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// toy is a source of names that are in ConfigMaps: each points to the external address of
-// the Services of its namespace that have all labels in its data. The fields make it
+// toy is a source of names in ConfigMaps. The targets of a name are the external addresses of
+// the Services in its namespace that have all labels in its data. The fields make it
 // misbehave.
 type toy struct {
-	// deaf to changes of Services, or of ConfigMaps.
+	// deafToServices ignores changes of Services, and deafToOwn those of ConfigMaps.
 	deafToServices, deafToOwn bool
-	// forgetful is a source that gives something else each time.
+	// forgetful returns something else each time.
 	forgetful bool
-	// sticky is one that remembers what was deleted.
+	// sticky remembers deleted objects.
 	sticky bool
 
 	refuse string

@@ -22,7 +22,8 @@ import (
 	"github.com/signpostd/signpost/dns/webhookserver"
 )
 
-// serveVariable has the test binary be a webhook provider for the zones that it names.
+// serveVariable is an environment variable that makes the test binary a webhook provider for
+// the zones in it.
 const serveVariable = "SIGNPOST_TEST_WEBHOOK_ZONES"
 
 func TestMain(m *testing.M) {
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serve is a process that serves zones in memory until it is told to stop. It says where.
+// serve serves zones in memory until the process is told to stop. It prints its address.
 func serve(zones []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()

@@ -26,7 +26,7 @@ import (
 	"github.com/signpostd/signpost/dns/webhookserver"
 )
 
-// backend is a provider that does as it is told.
+// backend is a provider whose behaviour a test sets.
 type backend struct {
 	zones    []dns.Zone
 	zonesErr error
@@ -219,7 +219,7 @@ func TestBatches(t *testing.T) {
 	})
 }
 
-// exclusive is a provider that minds two calls at once.
+// exclusive is a provider that fails the test when it is called twice at the same time.
 type exclusive struct {
 	*backend
 	busy sync.Mutex
@@ -340,8 +340,8 @@ func TestHeaderTimeout(t *testing.T) {
 	}
 }
 
-// Whatever a client sends, it gets a status of the protocol, and what it had adjusted or
-// changed is what it sent.
+// Any request gets a status of the protocol, and the provider gets the record sets of the
+// request.
 func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{`[]`, `{}`, `[null]`, `{"create":[{"dnsName":"a.example.test"}]}`, `{"updateOld":[{}],"updateNew":[null]}`, `{"delete":[{"dnsName":"\u0000"}]}`, ``} {
 		f.Add([]byte(seed))

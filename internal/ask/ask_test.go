@@ -14,6 +14,8 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/signpostd/signpost/internal/golden"
 )
@@ -36,6 +38,24 @@ type script struct {
 	// holds says that the stream stays open until the client ends it.
 	holds bool
 	end   error
+}
+
+// messages returns a message for each text. A text is prototext, and may be joined from
+// several.
+func messages[M any, P interface {
+	*M
+	proto.Message
+}](t *testing.T, texts []string) []*M {
+	t.Helper()
+	var all []*M
+	for _, text := range texts {
+		m := new(M)
+		if err := prototext.Unmarshal([]byte(text), P(m)); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	return all
 }
 
 func (s *scripted) Get(q *pb.GetDestination, stream grpc.ServerStreamingServer[pb.Update]) error {

@@ -11,22 +11,13 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/prototext"
 
 	"github.com/signpostd/signpost/internal/golden"
 )
 
 func updates(t *testing.T, texts ...string) []*pb.Update {
 	t.Helper()
-	var all []*pb.Update
-	for _, text := range texts {
-		u := new(pb.Update)
-		if err := prototext.Unmarshal([]byte(text), u); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, u)
-	}
-	return all
+	return messages[pb.Update](t, texts)
 }
 
 const (

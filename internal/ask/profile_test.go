@@ -38,18 +38,9 @@ const (
 	endpointIPv6 = `endpoint { addr { ip { ipv6 { first: 18230571291595767808 last: 4 } } port: 8080 } weight: 10000 }`
 )
 
-// profiles returns a profile for each text, which may be joined from several.
 func profiles(t *testing.T, texts ...string) []*pb.DestinationProfile {
 	t.Helper()
-	var all []*pb.DestinationProfile
-	for _, text := range texts {
-		p := new(pb.DestinationProfile)
-		if err := prototext.Unmarshal([]byte(text), p); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, p)
-	}
-	return all
+	return messages[pb.DestinationProfile](t, texts)
 }
 
 func TestProfileOnce(t *testing.T) {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// bounded ends requests that take too long, their answers included. The timeout of an
-// http.Client does the same with two goroutines for each request.
+// bounded ends requests that take longer than the limit, until the end of the answer. The
+// timeout of an http.Client does the same, but needs two goroutines for each request.
 type bounded struct {
 	next  http.RoundTripper
 	limit time.Duration
 }
 
-// WrappedRoundTripper lets client-go find the connections, to close them.
+// WrappedRoundTripper lets client-go find the connections and close them.
 func (b *bounded) WrappedRoundTripper() http.RoundTripper { return b.next }
 
 // RoundTrip implements http.RoundTripper.

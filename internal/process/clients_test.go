@@ -43,7 +43,7 @@ func TestClientRates(t *testing.T) {
 	}
 }
 
-// Writes are sent as protobuf, through what wraps the connections, and end in time.
+// Requests that write are sent as protobuf and through the wrapper, and end in time.
 func TestClientWrites(t *testing.T) {
 	var got http.Header
 	slow := make(chan struct{})
@@ -101,7 +101,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// warnings are those that reached client-go's handler.
+// warnings are those that reached the handler of client-go.
 type warnings []string
 
 // HandleWarningHeader implements rest.WarningHandler.

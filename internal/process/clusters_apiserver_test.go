@@ -50,7 +50,7 @@ endpoints: [{addresses: [ADDRESS], conditions: {ready: true}, targetRef: {kind: 
 ports: [{name: http, port: 8080}]
 `
 
-// fleet is a cluster that is served, and two others.
+// fleet is a cluster that is served, and two others to link it with.
 type fleet struct {
 	t                    *testing.T
 	local, east, north   *kubetest.OwnCluster
@@ -116,7 +116,7 @@ func (f *fleet) unlink(name string) {
 	}
 }
 
-// annotate makes the Service web federated, with the members that are not empty.
+// annotate makes the Service web federated: remote and local are its members, if not empty.
 func (f *fleet) annotate(remote, local string) {
 	f.t.Helper()
 	var annotations []string
@@ -129,7 +129,7 @@ func (f *fleet) annotate(remote, local string) {
 		"}}, spec: {ports: [{name: http, port: 8080}]}}", f.application)
 }
 
-// watched is a stream whose endpoints are known.
+// watched is a stream of which the test knows the endpoints.
 type watched struct {
 	*scenarioClient
 	t *testing.T
@@ -141,8 +141,8 @@ func (f *fleet) get(service string) watched {
 	return watched{c, f.t}
 }
 
-// has waits until the stream has told of these endpoints, each an address and the trust
-// domain of its identity.
+// has waits until the stream has sent exactly these endpoints. Each is an address and the
+// trust domain of its identity.
 func (w watched) has(when string, want ...string) {
 	w.t.Helper()
 	kubetest.Eventually(w.t, 20*time.Second, func() error {
@@ -164,8 +164,8 @@ func (w watched) has(when string, want ...string) {
 	})
 }
 
-// G11, F1 to F4 and Q20 with three API servers: what streams are told while members
-// and clusters come and go.
+// TestClustersOnAPIServers has G11, F1 to F4, Q20 and Q34 with three API servers: what streams
+// are sent while members and clusters come and go.
 func TestClustersOnAPIServers(t *testing.T) {
 	f := startFleet(t)
 	f.serveBB(f.local, "10.0.0.1")
@@ -212,7 +212,7 @@ func TestClustersOnAPIServers(t *testing.T) {
 	f.served.stop(t)
 }
 
-// awaitCluster waits until `signpost clusters` prints a line that begins so.
+// awaitCluster waits until `signpost clusters` prints a line that begins with this one.
 func (f *fleet) awaitCluster(line string) {
 	f.t.Helper()
 	kubetest.Eventually(f.t, 20*time.Second, func() error {

@@ -8,10 +8,10 @@ import (
 	slicemetrics "k8s.io/endpointslice/metrics"
 )
 
-// registerLibraryMetrics registers the metrics of the library that the endpointslices
-// controller is made of. They are variables of the library, so there is one set of them
-// whatever they are registered with, and nothing is counted before. Its counter syncs is
-// left to callers, and has a better one in controller_sync_duration_seconds.
+// registerLibraryMetrics registers the metrics of the library that the controller
+// endpointslices uses. They are global variables of the library, which counts nothing until
+// they are registered. The library leaves it to its users to count in syncs;
+// controller_sync_duration_seconds says more, so syncs is left out.
 func registerLibraryMetrics(r prometheus.Registerer) error {
 	for _, m := range []metrics.Registerable{
 		slicemetrics.EndpointsAddedPerSync, slicemetrics.EndpointsRemovedPerSync, slicemetrics.EndpointsDesired,

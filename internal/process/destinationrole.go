@@ -17,7 +17,7 @@ import (
 	"github.com/signpostd/signpost/kube/linked"
 )
 
-// newDestinationRole makes the role that serves the Destination API from the catalog.
+// newDestinationRole makes the role that serves the Destination API from a catalog.
 func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 	config, err := destinationConfig(&o, in.Report)
 	if err != nil {
@@ -53,7 +53,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 	}, nil
 }
 
-// destinationConfig returns what answers depend on.
+// destinationConfig returns the settings that answers depend on.
 func destinationConfig(o *settings.Destination, report object.Report) (destination.Config, error) {
 	http2, err := settings.ParseHTTP2Params(o.MeshedHTTP2ClientParams)
 	return destination.Config{
@@ -70,13 +70,13 @@ func destinationConfig(o *settings.Destination, report object.Report) (destinati
 	}, err
 }
 
-// linksWait is how long what is known of our own cluster may wait for the links of
-// others: an API server that can't give Secrets out is not to keep the rest from being
-// served.
+// linksWait is how long serving our own cluster may wait for the links to others. An API
+// server that can't return Secrets must not hold up everything else.
 const linksWait = 5 * time.Second
 
-// markSynced tells the catalog once it has been given everything, and then waits
-// for the end: an actor that returns stops the process.
+// markSynced tells the catalog when it has everything: when the tables are filled and the
+// links are known. Then it waits for the end of ctx, because an actor that returns stops the
+// process.
 func markSynced(ctx context.Context, known *catalog.Catalog, settled, links <-chan struct{}) error {
 	select {
 	case <-settled:
@@ -96,7 +96,7 @@ func markSynced(ctx context.Context, known *catalog.Catalog, settled, links <-ch
 	return nil
 }
 
-// newDestinationWriter makes the part of the role that writes EndpointSlices for
+// newDestinationWriter makes the part of the destination role that writes EndpointSlices for
 // ExternalWorkloads, as Linkerd's controller does (spec/destination.md §8).
 func newDestinationWriter(in roleInput, o settings.Destination) (role, error) {
 	w, err := newWriter(in, writerConfig{
@@ -113,7 +113,7 @@ func newDestinationWriter(in roleInput, o settings.Destination) (role, error) {
 		Actors: func(settled <-chan struct{}) []run.Actor {
 			return []run.Actor{{Name: "writer", Run: func(ctx context.Context) error {
 				if err := w.run(ctx, settled); err != nil && ctx.Err() == nil {
-					in.Log.Error("Writing EndpointSlices for ExternalWorkloads has ended, serving goes on", "error", err)
+					in.Log.Error("Writing EndpointSlices for ExternalWorkloads has ended; serving goes on", "error", err)
 				}
 				<-ctx.Done()
 				return nil

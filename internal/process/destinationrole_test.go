@@ -10,8 +10,7 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// Nothing is answered before it is known which clusters are linked, unless that takes
-// too long.
+// Nothing is answered until the linked clusters are known, or until linksWait is over.
 func TestMarkSyncedWaitsForLinks(t *testing.T) {
 	for name, tc := range map[string]struct {
 		links, want time.Duration

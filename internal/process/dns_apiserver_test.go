@@ -24,7 +24,7 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-// TestDNSOnAPIServer runs `signpost dns` between a real API server and a real BIND.
+// TestDNSOnAPIServer runs `signpost dns` with a real API server and a real BIND.
 func TestDNSOnAPIServer(t *testing.T) {
 	api := roleServer{kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster}
 	t.Run("a record comes and goes", api.testDNSRecord)
@@ -37,7 +37,7 @@ func TestDNSOnAPIServer(t *testing.T) {
 
 const dnsSecret = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"
 
-// bind is a BIND with the zone example.test.
+// bind is a BIND that serves the zone example.test.
 type bind struct{ *bindtest.Server }
 
 func startBIND(t *testing.T, records string) bind {
@@ -57,7 +57,7 @@ func startBIND(t *testing.T, records string) bind {
 	return bind{s}
 }
 
-// args are the flags for publishing the Services of a namespace there.
+// args returns the flags that publish the Services of a namespace in the zone.
 func (b bind) args(api roleServer, namespace string) []string {
 	return []string{
 		"--kubeconfig=" + api.Kubeconfig, "--source=service", "--namespace=" + namespace, "--policy=sync", "--provider=rfc2136",
@@ -67,7 +67,7 @@ func (b bind) args(api roleServer, namespace string) []string {
 	}
 }
 
-// dnsConfig is what `signpost dns` with these arguments runs with.
+// dnsConfig returns what `signpost dns` with these arguments runs with.
 func dnsConfig(t *testing.T, args ...string) settings.Config { return dnsFlags(t, args...).Config }
 
 func dnsFlags(t *testing.T, args ...string) *settings.DNSFlags {
@@ -84,7 +84,7 @@ func dnsFlags(t *testing.T, args ...string) *settings.DNSFlags {
 	return c
 }
 
-// ask returns what the server answers over UDP, sorted.
+// ask returns the sorted answers of the server over UDP.
 func (b bind) ask(name string, rrtype uint16) ([]string, error) {
 	query := new(mdns.Msg)
 	query.SetQuestion(name, rrtype)
@@ -100,8 +100,8 @@ func (b bind) ask(name string, rrtype uint16) ([]string, error) {
 	return answers, nil
 }
 
-// await waits until the server has these records of a name, and the marker of an A record
-// if there are any.
+// await waits until the server has exactly these A records of a name. If there are any, it
+// has to have their ownership record too.
 func (b bind) await(t *testing.T, label string, want ...string) {
 	t.Helper()
 	kubetest.Eventually(t, deliveryTimeout, func() error {
@@ -120,7 +120,7 @@ func (b bind) await(t *testing.T, label string, want ...string) {
 	})
 }
 
-// names returns the names of the A and TXT records of the zone, as often as there are records.
+// names returns the name and type of each A and TXT record of the zone.
 func (b bind) names(t *testing.T) []string {
 	t.Helper()
 	query := new(mdns.Msg)
@@ -145,7 +145,15 @@ func (b bind) names(t *testing.T) []string {
 	return names
 }
 
-// published is a Service with a record.
+// endpointB is a DNSEndpoint with a record.
+const endpointB = `
+apiVersion: externaldns.k8s.io/v1alpha1
+kind: DNSEndpoint
+metadata: {name: records}
+spec: {endpoints: [{dnsName: b.example.test, recordType: A, targets: [192.0.2.3]}]}
+`
+
+// published returns a Service with a record.
 func published(name, address string) string {
 	return fmt.Sprintf(`
 apiVersion: v1
@@ -221,7 +229,8 @@ func (api roleServer) testDNSReplicas(t *testing.T) {
 	}
 }
 
-// A process that dies without a word is followed by another one once its lease is over.
+// When the leader dies without releasing its Lease, another process takes over after the
+// Lease has expired.
 func (api roleServer) testDNSLeaderDies(t *testing.T) {
 	ns := api.Namespace(t)
 	b := startBIND(t, "")
@@ -252,20 +261,15 @@ func (api roleServer) testDNSLeaderDies(t *testing.T) {
 	}
 }
 
-// What `signpost plan` says would be deleted can be approved for `signpost dns`, by the same
-// hash that its dry run has.
+// Deletions that `signpost plan` shows as held can be approved for `signpost dns` by their
+// hash. Its dry run has the same hash.
 func (api roleServer) testDNSApproval(t *testing.T) {
 	ns := api.Namespace(t)
 	marker := func(label string) string {
 		return fmt.Sprintf("%s A 192.0.2.9\na-%[1]s TXT \"heritage=external-dns,external-dns/owner=%s,external-dns/resource=service/x/%[1]s\"\n", label, ns)
 	}
 	b := startBIND(t, marker("old")+marker("older"))
-	api.Apply(t, published("a", "192.0.2.1")+`---
-apiVersion: externaldns.k8s.io/v1alpha1
-kind: DNSEndpoint
-metadata: {name: records}
-spec: {endpoints: [{dnsName: b.example.test, recordType: A, targets: [192.0.2.3]}]}
-`, ns)
+	api.Apply(t, published("a", "192.0.2.1")+"---"+endpointB, ns)
 	args := append(b.args(api, ns), "--source=crd", "--max-deletions=1", "--max-deletions-percent=0")
 	p, err := preview.Make(t.Context(), dnsFlags(t, args...), preview.Inputs{}, slog.New(slog.DiscardHandler))
 	if err != nil || !p.Differs || len(p.Zones) != 1 || p.Zones[0].Held == nil || len(p.Zones[0].Changes) != 2 {
@@ -294,7 +298,7 @@ spec: {endpoints: [{dnsName: b.example.test, recordType: A, targets: [192.0.2.3]
 	}
 }
 
-// wantObserved checks which generation of the DNSEndpoint records its status says was seen.
+// wantObserved checks the observedGeneration in the status of the DNSEndpoint named records.
 func (api roleServer) wantObserved(t *testing.T, namespace string, want int64) {
 	t.Helper()
 	objects := api.Dynamic.Resource(externaldns.SchemeGroupVersion.WithResource("dnsendpoints")).Namespace(namespace)
@@ -308,7 +312,7 @@ func (api roleServer) wantObserved(t *testing.T, namespace string, want int64) {
 	}
 }
 
-// With the roles of deploy/rbac/dns.yaml all that is done is allowed.
+// The roles in deploy/rbac/dns.yaml allow everything that is done.
 func (api roleServer) testDNSRights(t *testing.T) {
 	ns := api.Namespace(t)
 	b := startBIND(t, "")
@@ -317,12 +321,7 @@ func (api roleServer) testDNSRights(t *testing.T) {
 	log := &lockedText{}
 	s := serveConfigWith(t, dnsConfig(t, args...), slog.New(slog.NewTextHandler(log, nil)))
 	s.awaitReady(t, "leader: this process, ")
-	api.Apply(t, published("a", "192.0.2.1")+`---
-apiVersion: externaldns.k8s.io/v1alpha1
-kind: DNSEndpoint
-metadata: {name: records}
-spec: {endpoints: [{dnsName: b.example.test, recordType: A, targets: [192.0.2.3]}]}
-`, ns)
+	api.Apply(t, published("a", "192.0.2.1")+"---"+endpointB, ns)
 	b.await(t, "a", "192.0.2.1")
 	b.await(t, "b", "192.0.2.3")
 	api.awaitEvent(t, ns, "RecordReady")

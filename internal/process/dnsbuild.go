@@ -9,7 +9,8 @@ import (
 	"github.com/signpostd/signpost/internal/version"
 )
 
-// registerBuild exports what ExternalDNS says about its program, about this one (spec/dns.md §10).
+// registerBuild exports the metric of ExternalDNS about its build, for this program
+// (spec/dns.md §10).
 func registerBuild(r prometheus.Registerer) error {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "external_dns_build_info", Help: "The program: always 1.",

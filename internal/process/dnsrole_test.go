@@ -66,7 +66,7 @@ func TestDNSMetrics(t *testing.T) {
 	}
 }
 
-// serveDNS serves a publisher without a cluster.
+// serveDNS serves a publisher that needs no cluster.
 func serveDNS(t *testing.T, change func(*configure.Options)) served {
 	t.Helper()
 	t.Setenv("KUBECONFIG", "nonesuch")

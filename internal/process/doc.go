@@ -1,19 +1,19 @@
-// Package process runs the roles of a config in one process: what they watch, what they serve,
-// what they write, and who leads. The commands of cmd/signpost call it.
+// Package process runs the roles of a config in one process: what they watch, serve and write.
+// The commands of cmd/signpost call [Run] or, for `signpost dns`, [RunDNS].
 //
-// A role says which tables it needs, what it serves and what runs until the end. [New] puts the
-// roles together over one cluster, that is, one watch of each kind; [Serve] binds the
-// addresses and runs everything until its context ends. Two roles that want to serve the same
-// gRPC service or the same path are an error. [Once] publishes records once, and
-// [ServeProvider] serves a DNS provider to others.
+// Each role says which tables it needs, what it serves, and what runs until the end. The roles
+// are put together over one cluster, so that each kind of object is watched once. Then all
+// addresses are bound, and everything runs until the context ends. Two roles that serve the
+// same gRPC service or the same path are an error.
 //
-// Read start.go and process.go first: from a config to a running process. destinationrole.go (with
-// links.go), controllersrole.go (with writer.go, frugality.go and controllermetrics.go) and
-// dnsrole.go (with once.go, dnsbuild.go and serveprovider.go) are the roles; grpcserver.go serves,
-// clients.go and bounded.go make the clients that write.
+// Read start.go and process.go first: from a config to a process. serve.go, grpcserver.go and
+// readiness.go serve it. The roles are in destinationrole.go (with links.go),
+// controllersrole.go (with frugality.go and controllermetrics.go) and dnsrole.go (with
+// once.go, dnsbuild.go and serveprovider.go). writer.go, leadership.go, clients.go and
+// bounded.go are for roles that write.
 //
 // # Concurrency
 //
-// New and Serve are called from the goroutine of the command. Actors run in goroutines of
-// their own; what they share is said at each.
+// A process is made and served in the goroutine of the command. Its actors run in goroutines
+// of their own; what they share is said where it is declared.
 package process

@@ -13,7 +13,7 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-// A process that does nothing but write uses one core, unless the environment says how many.
+// A process that only writes uses one core, unless the environment says how many.
 func TestWritersUseOneCore(t *testing.T) {
 	before := runtime.GOMAXPROCS(4)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
@@ -49,8 +49,8 @@ func TestWritersUseOneCore(t *testing.T) {
 	}
 }
 
-// What is read first is hardly collected, and what was read not before the heap has grown by a
-// part of it; from then on garbage is, unless the environment says how often.
+// There are few collections until the tables are filled, and then none until the heap has
+// grown by loadedGarbage. From then on writerGarbage counts. GOGC overrides all of this.
 func TestGarbageIsCollectedOnceTablesAreFilled(t *testing.T) {
 	t.Run("by itself", func(t *testing.T) {
 		t.Setenv("GOGC", "") // which is put back
@@ -59,7 +59,7 @@ func TestGarbageIsCollectedOnceTablesAreFilled(t *testing.T) {
 		undo := beFrugal(settings.Config{RunsControllers: true})
 		eventually(t, "/gc/gogc:percent", loadingGarbage, loadingGarbage)
 		runtime.GC()
-		read := make([]byte, 16<<20) // not enough to have garbage collected
+		read := make([]byte, 16<<20) // too little to start a collection
 		settled, end := startCollector(t)
 		close(settled)
 		all := runtimeSays(t, "/memory/classes/heap/objects:bytes")
@@ -77,7 +77,7 @@ func TestGarbageIsCollectedOnceTablesAreFilled(t *testing.T) {
 		undo := beFrugal(settings.Config{RunsControllers: true})
 		eventually(t, "/gc/gogc:percent", says, says)
 		settled, end := startCollector(t)
-		settled <- struct{}{} // it ends no sooner than it has dealt with this
+		settled <- struct{}{} // the actor handles this before it can end
 		end()
 		eventually(t, "/gc/gogc:percent", says, says)
 		undo()
@@ -121,7 +121,8 @@ func eventually(t *testing.T, name string, atLeast, atMost uint64) {
 	})
 }
 
-// The heap may grow by a part of all that is there, whatever little was there before.
+// The heap may grow by a percentage of all that is there, however little the last collection
+// found.
 func TestLoadedPercent(t *testing.T) {
 	for _, test := range []struct {
 		live, all uint64
@@ -132,7 +133,7 @@ func TestLoadedPercent(t *testing.T) {
 		{live: 0, all: 3 << 20, want: writerGarbage},
 	} {
 		if got := loadedPercent(test.live, test.all); got != test.want {
-			t.Errorf("%d of %d bytes are known to live: %d %%, want %d", test.live, test.all, got, test.want)
+			t.Errorf("%d of %d bytes are known to be live: %d %%, want %d", test.live, test.all, got, test.want)
 		}
 	}
 }

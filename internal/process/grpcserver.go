@@ -23,13 +23,14 @@ func newGRPCActor(p process, s serving, l net.Listener) run.Actor {
 		server.RegisterService(s.description, s.implementation)
 	}
 	metrics.Init(server.GetServiceInfo())
-	// Half of the time, so that what a stream's end leads to has the other half.
+	// The streams get half of the grace period, and what has to happen after their end the
+	// other half.
 	serve := func(ctx context.Context) error { return serveGRPC(ctx, server, l, s.options.ShutdownGrace/2) }
 	return run.Actor{Name: "gRPC server", Run: serve}
 }
 
-// serveGRPC serves until ctx ends. Then the streams may end by themselves within the
-// grace period, after which they are cut off.
+// serveGRPC serves until ctx ends. Streams that haven't ended by themselves within the grace
+// period after that are cut off.
 func serveGRPC(ctx context.Context, server *grpc.Server, l net.Listener, grace time.Duration) error {
 	stopped := make(chan struct{})
 	unhook := context.AfterFunc(ctx, func() {
@@ -56,8 +57,8 @@ type service struct {
 	implementation any
 }
 
-// services collects what roles register, before there is a gRPC server, which would end the
-// process at a name that it has already.
+// services collects what roles register before there is a gRPC server. A gRPC server would
+// end the process when a name is registered twice.
 type services []service
 
 // RegisterService implements grpc.ServiceRegistrar.

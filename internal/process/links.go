@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
+	"github.com/signpostd/signpost/internal/eventlog"
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/kube/linked"
 )
@@ -24,15 +26,16 @@ type links struct {
 	set    *linked.Set
 	client *kubernetes.Clientset
 	made   *connections
-	// recorder takes the Events while the links are followed; nil before.
+	log    *slog.Logger
+	// recorder sends Events; nil until run is called.
 	recorder atomic.Pointer[record.EventRecorder]
 }
 
 var _ linked.Events = (*links)(nil)
 
-// newLinks makes them from options that lack what all roles have in common.
+// newLinks makes the links of the options, which lack what all roles have in common.
 func newLinks(in roleInput, o linked.Options) (*links, error) {
-	l := &links{made: &connections{}}
+	l := &links{made: &connections{}, log: in.Log}
 	var err error
 	if l.client, err = l.made.client(in.REST, clientConfig{timeout: requestTimeout, qps: eventRate, burst: eventBurst}); err != nil {
 		return nil, err
@@ -42,7 +45,7 @@ func newLinks(in roleInput, o linked.Options) (*links, error) {
 	return l, err
 }
 
-// run follows the clusters, and sends Events about them, until ctx ends.
+// run follows the clusters and sends Events about them, until ctx ends.
 func (l *links) run(ctx context.Context) error {
 	defer l.made.closeIdle()
 	broadcaster := record.NewBroadcaster()
@@ -57,10 +60,11 @@ func (l *links) run(ctx context.Context) error {
 func (l *links) Event(object runtime.Object, eventType, reason, message string) {
 	if r := l.recorder.Load(); r != nil {
 		(*r).Event(object, eventType, reason, message)
+		eventlog.Sent(l.log, eventlog.Event{Object: object, Type: eventType, Reason: reason, Message: message})
 	}
 }
 
-// report sends an Event when a federated Service has a member that can't be read.
+// report sends an Event about a problem with the members of a federated Service.
 func (l *links) report(p object.Problem) {
 	if p.Kind != "Service" || !strings.Contains(p.Field, "[multicluster.linkerd.io/") {
 		return
@@ -69,12 +73,12 @@ func (l *links) report(p object.Problem) {
 	l.Event(service, corev1.EventTypeWarning, "MemberUnusable", p.Field+": "+p.Reason)
 }
 
-// handler tells of the clusters as JSON.
+// handler returns the status of the clusters as JSON.
 func (l *links) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		// A client that went away is no concern of ours.
+		// It fails only if the client went away.
 		_ = json.NewEncoder(w).Encode(l.set.Status())
 	})
 }

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// runAsCommand does what `signpost dns` does with the arguments of this process.
+// runAsCommand runs what `signpost dns` would run with the arguments of this process.
 func runAsCommand() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -16,11 +16,11 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// flushTime is how long the Events of a run may take that ends.
+// flushTime bounds how long publishOnce waits at its end for its Events to be sent.
 const flushTime = 10 * time.Second
 
-// publishOnce brings the zones of the only publisher up to date once, and returns what a dry
-// run would have changed.
+// publishOnce brings the zones of the only publisher up to date, and returns the plans of the
+// zones.
 func publishOnce(ctx context.Context, c settings.Config, log *slog.Logger) ([]publisher.ZonePlan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -55,7 +55,7 @@ func publishOnce(ctx context.Context, c settings.Config, log *slog.Logger) ([]pu
 	return plans, errors.Join(err, sending.Wait())
 }
 
-// writeStatusOnce writes into objects that they were looked at.
+// writeStatusOnce writes into the status of objects that they were read.
 func (r *dnsRole) writeStatusOnce(ctx context.Context) error {
 	for _, w := range r.opened[0].Statuses {
 		if err := w.WriteStatusOnce(ctx, r.objects); err != nil {

@@ -22,7 +22,7 @@ import (
 type roleInput struct {
 	// REST says where the API server is.
 	REST *rest.Config
-	// Namespaces are the only ones that are read; none is all.
+	// Namespaces are the only ones that are read; empty for all.
 	Namespaces []string
 	Log        *slog.Logger
 	Registerer prometheus.Registerer

@@ -21,7 +21,7 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-// served is a process being served on loopback.
+// served is a process that is served on loopback.
 type served struct {
 	grpc, admin string
 	cancel      context.CancelFunc
@@ -99,7 +99,7 @@ func (s served) fetch(t *testing.T, path string) (int, string) {
 	return r.StatusCode, string(body)
 }
 
-// openStream returns a stream that has brought its first message.
+// openStream returns a stream after its first message.
 func (s served) openStream(t *testing.T) grpc.ServerStreamingClient[pb.Update] {
 	t.Helper()
 	conn, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -117,7 +117,7 @@ func (s served) openStream(t *testing.T) grpc.ServerStreamingClient[pb.Update] {
 	return stream
 }
 
-// ending is a Destination server whose streams end, with OK, when its role does.
+// ending is a Destination server whose streams end with OK when its role ends.
 type ending struct {
 	pb.UnimplementedDestinationServer
 	ended chan struct{}
@@ -150,13 +150,13 @@ func (e ending) Run(ctx context.Context) error {
 	return nil
 }
 
-// registered is what a role with this server registers.
+// registered returns what a role with this server registers.
 func registered(server pb.DestinationServer) (all services) {
 	pb.RegisterDestinationServer(&all, server)
 	return all
 }
 
-// Roles share servers, and none takes the place of another one's in silence.
+// Roles share servers. That two of them serve the same is an error.
 func TestRolesDontReplaceEachOther(t *testing.T) {
 	get := func(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, ending{}) }
 	clusters := map[string]http.Handler{"/clusters": http.NotFoundHandler()}

@@ -24,7 +24,7 @@ import (
 // referencePage is a page about a role.
 type referencePage struct {
 	file string
-	// config has the role with all that it can do.
+	// config returns a config in which the role does all that it can do.
 	config func() settings.Config
 }
 
@@ -33,14 +33,14 @@ var referencePages = []referencePage{
 	{file: "../../docs/controllers.md", config: func() settings.Config { c := settings.Default(); c.RunsControllers = true; return c }},
 }
 
-// The lines around the table of settings.
+// The lines before and after the table of settings.
 const (
 	generatedBegin = "<!-- Between these two lines everything is generated: make generate -->\n"
 	generatedEnd   = "<!-- end -->\n"
 )
 
-// TestReferenceOfSettings compares the tables of settings in the references with the
-// settings; -update rewrites them.
+// TestReferenceOfSettings compares the tables of settings in the references with the settings;
+// -update rewrites the tables.
 func TestReferenceOfSettings(t *testing.T) {
 	for _, r := range referencePages {
 		t.Run(filepath.Base(r.file), r.testSettings)
@@ -93,16 +93,16 @@ func (r referencePage) settingsTable() string {
 }
 
 var (
-	// metricRow is the first cell of a row about metrics; metricName is one of them.
+	// metricRow matches the first cell of a row about metrics, and metricName a name in it.
 	metricRow  = regexp.MustCompile("(?m)^\\| ((?:`[a-z_]+`(?:, )?)+) \\|")
 	metricName = regexp.MustCompile("`([a-z_]+)`")
-	// described is the name in the text of a prometheus.Desc.
+	// described matches the name in the text of a prometheus.Desc.
 	described = regexp.MustCompile(`fqName: "([a-z_]+)"`)
 	// others matches metrics that the references don't list one by one.
 	others = regexp.MustCompile(`^(go|process|promhttp)_`)
 )
 
-// The table of metrics in a reference has those that are registered, and no others.
+// The table of metrics in a reference has exactly the metrics that are registered.
 func TestReferenceOfMetrics(t *testing.T) {
 	for _, r := range referencePages {
 		t.Run(filepath.Base(r.file), r.testMetrics)
@@ -124,7 +124,7 @@ func (r referencePage) testMetrics(t *testing.T) {
 	}
 }
 
-// Without the metrics of queues, everything else is there.
+// Without the metrics of queues, all others are still there.
 func TestQueueMetricsCanBeLeftOut(t *testing.T) {
 	c := referencePages[0].config()
 	all := registeredMetrics(t, c)

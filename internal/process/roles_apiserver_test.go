@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/internal/kubetest"
 )
 
-// What there is in a namespace, and who writes slices of it.
+// The objects of a namespace, and the controllers that write their slices.
 const (
 	podsOfWeb = `
 apiVersion: v1
@@ -70,7 +70,7 @@ status: {conditions: [{type: Ready, status: "True"}]}
 	ofMachines      = "linkerd-external-workloads-controller"
 )
 
-// TestRolesOnAPIServer runs the roles as the command wires them, on a real API server.
+// TestRolesOnAPIServer runs the roles as the command does, with a real API server.
 func TestRolesOnAPIServer(t *testing.T) {
 	api := roleServer{kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster}
 	t.Run("controllers", api.testControllers)
@@ -147,8 +147,7 @@ func (api roleServer) testTakeover(t *testing.T) {
 	second.stop(t)
 }
 
-// With the roles of deploy/rbac/controllers.yaml, and nothing else, all that the
-// controllers do is allowed.
+// The roles in deploy/rbac/controllers.yaml alone allow everything that the controllers do.
 func (api roleServer) testControllersRights(t *testing.T) {
 	ns := api.Namespace(t)
 	c := api.controllersConfig(ns)
@@ -216,7 +215,7 @@ func (api roleServer) testDestinationWrites(t *testing.T) {
 	s.stop(t)
 }
 
-// Whoever may only read serves all the same.
+// Without the right to write, the role still serves.
 func (api roleServer) testDestinationRights(t *testing.T) {
 	ns := api.Namespace(t)
 	c := api.destinationConfig(ns)
@@ -235,7 +234,7 @@ func (api roleServer) testDestinationRights(t *testing.T) {
 	}
 	s.stop(t)
 
-	// With the other two roles it writes, too.
+	// With the roles for writing, it writes too.
 	api.kubeconfigOf(t, ns, "destination", "signpost-destination-writer", "signpost-destination-lease")
 	api.wantRights(t, c, "get endpointslices.discovery.k8s.io", "list endpointslices.discovery.k8s.io",
 		"update services/finalizers", "create events", "patch events")
@@ -252,7 +251,7 @@ func (api roleServer) testDestinationRights(t *testing.T) {
 	api.wantReleased(t, ns, "linkerd-destination-endpoint-write")
 }
 
-// With the role for links, links are followed and Events tell of them.
+// With the role for links, it follows links and sends Events about them.
 func (api roleServer) testLinksRights(t *testing.T) {
 	ns := api.Namespace(t)
 	c := api.destinationConfig(ns)
@@ -276,7 +275,7 @@ type: mirror.linkerd.io/remote-kubeconfig
 	s.stop(t)
 }
 
-// Both roles have one cluster, and only one of them writes slices of ExternalWorkloads.
+// Both roles share one cluster, and only one of them writes slices for ExternalWorkloads.
 func (api roleServer) testBothRoles(t *testing.T) {
 	ns := api.Namespace(t)
 	c := api.destinationConfig(ns)

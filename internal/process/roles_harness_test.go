@@ -24,9 +24,10 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
+// roleServer is the API server that roles run with.
 type roleServer struct{ *kubetest.Cluster }
 
-// controllersConfig has controllers that campaign for a Lease of the namespace.
+// controllersConfig returns a config with controllers whose Lease is in the namespace.
 func (api roleServer) controllersConfig(namespace string) settings.Config {
 	c := settings.Default()
 	c.RunsControllers, c.Process.Kubeconfig = true, api.Kubeconfig
@@ -49,7 +50,7 @@ func quickLeader(o settings.Leader, namespace string) settings.Leader {
 	return o
 }
 
-// stop ends what is served.
+// stop ends the process.
 func (s served) stop(t *testing.T) {
 	t.Helper()
 	s.cancel()
@@ -112,7 +113,7 @@ func (api roleServer) awaitEndpoints(t *testing.T, namespace, service string, wa
 	})
 }
 
-// awaitReady waits until the process is ready with a detail.
+// awaitReady waits until the process is ready and /ready has the detail.
 func (s served) awaitReady(t *testing.T, detail string) {
 	t.Helper()
 	kubetest.Eventually(t, deliveryTimeout, func() error {
@@ -123,8 +124,8 @@ func (s served) awaitReady(t *testing.T, detail string) {
 	})
 }
 
-// wantMetrics waits until there are samples of these names and labels: a request is counted
-// after what it does can be seen.
+// wantMetrics waits until /metrics has lines that begin with these samples. It has to wait
+// because a request is counted after its effect can be seen.
 func (s served) wantMetrics(t *testing.T, samples ...string) {
 	t.Helper()
 	kubetest.Eventually(t, deliveryTimeout, func() error {
@@ -149,8 +150,9 @@ func (api roleServer) awaitEvent(t *testing.T, namespace, reason string) {
 	})
 }
 
-// kubeconfigOf returns the path of a kubeconfig of a user who has roles of a file in
-// deploy/rbac: those about leases and links in the namespace, the others everywhere.
+// kubeconfigOf returns the path of a kubeconfig of a user who has these roles, which are in a
+// file in deploy/rbac. Roles for Leases and links are bound in the namespace, the others
+// everywhere.
 func (api roleServer) kubeconfigOf(t *testing.T, namespace, file string, roles ...string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../deploy/rbac/" + file + ".yaml")
@@ -187,7 +189,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[2]s}]
 	return path
 }
 
-// lockedText is a buffer that may be written to from any goroutine.
+// lockedText is a buffer that any goroutine may use.
 type lockedText struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -205,7 +207,7 @@ func (l *lockedText) String() string {
 	return l.text.String()
 }
 
-// wantRights checks that what is done only when something goes wrong is allowed.
+// wantRights checks rights that are used only when something goes wrong.
 func (api roleServer) wantRights(t *testing.T, c settings.Config, rights ...string) {
 	t.Helper()
 	cfg, err := kube.LoadConfig(c.Process.Kubeconfig)

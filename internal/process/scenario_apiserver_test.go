@@ -24,15 +24,15 @@ import (
 // deliveryTimeout bounds how long a change may take from the API server to a catalog.
 const deliveryTimeout = 30 * time.Second
 
-// TestScenariosOnAPIServer plays the scenarios with a real API server, in two ways.
+// TestScenariosOnAPIServer plays the scenarios with a real API server in two ways.
 func TestScenariosOnAPIServer(t *testing.T) {
 	api := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"})
 	t.Run("tables", func(t *testing.T) { scenariosFromTables(t, api.Cluster) })
 	t.Run("served", func(t *testing.T) { scenariosServed(t, api.Cluster) })
 }
 
-// scenariosFromTables plays the scenarios with objects that the API server has accepted
-// and completed, as the tables of package kube deliver them.
+// scenariosFromTables plays the scenarios with the objects that the tables of package kube
+// deliver. The API server has validated these objects and set their defaults.
 func scenariosFromTables(t *testing.T, api *kubetest.Cluster) {
 	backends := map[kinds.EndpointsFrom]*apiServer{}
 	for _, from := range []kinds.EndpointsFrom{kinds.FromEndpointSlices, kinds.FromEndpoints} {
@@ -73,8 +73,8 @@ func (w objectWriter) erase(t *testing.T, n objectName) {
 	}
 }
 
-// afterwards has an object deleted at the end of the test, unless that takes it along or
-// it is gone: what belongs to no namespace would be in the way of the next scenario.
+// afterwards deletes an object at the end of the test if it belongs to no namespace and still
+// exists: it would disturb the next scenario.
 func (w objectWriter) afterwards(t *testing.T, n objectName, erase func()) {
 	t.Helper()
 	if !n.kind.global {
@@ -94,7 +94,7 @@ type apiServer struct {
 	recorder
 }
 
-// startAPIServer follows the API server until the test ends.
+// startAPIServer reads from the API server until the test ends.
 func startAPIServer(t *testing.T, api *kubetest.Cluster, from kinds.EndpointsFrom) *apiServer {
 	t.Helper()
 	a := &apiServer{
@@ -167,14 +167,14 @@ func (c *changes) add(more changes) {
 	c.problems = append(c.problems, more.problems...)
 }
 
-// recorder is a sink that remembers what tables told it.
+// recorder is a sink that records what tables tell it.
 type recorder struct {
 	mu      sync.Mutex
 	objects map[catalog.ID]catalog.Object
 	changed chan struct{} // closed at the next change
 
-	// id is the object being followed; change is the last event of it, and problems are
-	// all that were reported since.
+	// id is the object that is followed. change is its last event, and problems are all that
+	// were reported since it is followed.
 	id       catalog.ID
 	change   *event
 	problems []object.Problem
@@ -221,7 +221,7 @@ func (r *recorder) follow(t *testing.T, o objectName) catalog.ID {
 	return id
 }
 
-// followed returns what became of the object.
+// followed returns what happened to the object.
 func (r *recorder) followed() changes {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -232,7 +232,7 @@ func (r *recorder) followed() changes {
 	return c
 }
 
-// holds reports whether the object has arrived; nil never does, and is not waited for.
+// holds reports whether the object has arrived. A nil object isn't waited for.
 func (r *recorder) holds(o catalog.Object) bool {
 	return o == nil || reflect.DeepEqual(r.objects[o.ID()], o)
 }
@@ -241,7 +241,7 @@ func (r *recorder) reported(problems []object.Problem) bool {
 	return !slices.ContainsFunc(problems, func(p object.Problem) bool { return !slices.Contains(r.problems, p) })
 }
 
-// await returns when the condition holds.
+// await waits until the condition holds.
 func (r *recorder) await(t *testing.T, what string, condition func(*recorder) bool) {
 	t.Helper()
 	late := time.NewTimer(deliveryTimeout)

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// scenarioClient is one stream.
+// scenarioClient is one stream and what it has brought.
 type scenarioClient struct {
 	scenarioStream
 	cancel context.CancelFunc
@@ -28,13 +28,14 @@ type scenarioClient struct {
 	err error
 }
 
-// scenarioStream is what a client asks for: endpoints or, with the verb profile, that.
+// scenarioStream is what a client asks for: a profile if the verb is profile, otherwise
+// endpoints.
 type scenarioStream struct {
 	verb, name string
 	asked      *pb.GetDestination
 }
 
-// scenarioStream returns the stream that a section opens.
+// stream returns the stream that a section opens.
 func (a scenarioAction) stream(names scenarioNames) scenarioStream {
 	path, token, _ := strings.Cut(names.real(a.body), "\n")
 	return scenarioStream{a.verb, a.name, &pb.GetDestination{Path: path, ContextToken: token}}
@@ -56,7 +57,7 @@ func openScenarioClient(client pb.DestinationClient, s scenarioStream) *scenario
 	return c
 }
 
-// receive reads a stream, if there is no error yet, until it ends.
+// receive reads a stream until it ends, unless err is already set.
 func receive[M any](stream grpc.ServerStreamingClient[M], err error, received func(*M)) error {
 	for err == nil {
 		var m *M
@@ -89,7 +90,7 @@ func (c *scenarioClient) received(u *pb.Update) {
 	c.pending += c.name + ": " + messageText(u)
 }
 
-// end notes the end of the stream, and why, unless the client itself ended it.
+// end records that the stream has ended and, unless the client ended it, why.
 func (c *scenarioClient) end(ctx context.Context, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,14 +107,14 @@ func (c *scenarioClient) ended() bool {
 	return c.over
 }
 
-// answered reports whether anything came back, if only an error.
+// answered reports whether the server has sent anything, even if only an error.
 func (c *scenarioClient) answered() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.over || c.messages > 0
 }
 
-// wrong returns what was wrong with a message in itself.
+// wrong returns the error of the first message that was wrong in itself.
 func (c *scenarioClient) wrong() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,8 +133,9 @@ func (c *scenarioClient) take() string {
 	return text
 }
 
-// differsFrom compares what two streams know. Who gets an error should know nothing,
-// except that a stream keeps the profile that it has.
+// differsFrom compares what two streams know. A stream that ended with an error knows nothing.
+// If that is the other stream and both are about a profile, nothing is compared: a live stream
+// keeps its profile.
 func (c *scenarioClient) differsFrom(other *scenarioClient) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,7 +147,7 @@ func (c *scenarioClient) differsFrom(other *scenarioClient) string {
 	return gocmp.Diff(c.knows(), other.knows())
 }
 
-// knows returns all that the client knows; the caller holds the lock.
+// knows returns all that the client knows. The caller holds the lock.
 func (c *scenarioClient) knows() string { return c.known.lines() + c.profile }
 
 // scenarioClients are the streams of a scenario, in the order in which they were opened.
@@ -162,7 +164,7 @@ func (cs scenarioClients) close(t *testing.T, name string) {
 	t.Fatalf("close %s: there is no such stream", name)
 }
 
-// unanswered returns a client that nothing came back to yet, nil if there is none.
+// unanswered returns a client that has no answer yet; nil if there is none.
 func (cs scenarioClients) unanswered() *scenarioClient {
 	for _, c := range cs {
 		if !c.answered() {

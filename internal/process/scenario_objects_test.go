@@ -33,7 +33,7 @@ type event struct {
 	object catalog.Object
 }
 
-// changes is what the objects of a section come to.
+// changes are what the objects of a section lead to.
 type changes struct {
 	events   []event
 	problems []object.Problem
@@ -41,12 +41,12 @@ type changes struct {
 
 // backend turns the objects of scenarios into the events that a catalog gets.
 type backend interface {
-	// apply and remove change the objects, whose namespaces are real, one by one.
+	// apply and remove change the objects one by one. Their namespaces are the real ones.
 	apply(t *testing.T, objects []manifest) changes
 	remove(t *testing.T, objects []objectName) changes
 }
 
-// manifest is one YAML document; its text is JSON.
+// manifest is one YAML document, with its text as JSON.
 type manifest struct {
 	objectName
 	text []byte
@@ -60,7 +60,7 @@ type objectName struct {
 
 func (n objectName) String() string { return n.kind.name + " " + n.namespace + "/" + n.name }
 
-// id returns what the catalog calls the object. Trimming answers that best.
+// id returns the ID of the object in the catalog. It trims an object of this name to find out.
 func (n objectName) id() (catalog.ID, error) {
 	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"namespace": n.namespace, "name": n.name}})
 	if err != nil {
@@ -73,12 +73,12 @@ func (n objectName) id() (catalog.ID, error) {
 	return object.ID(), nil
 }
 
-// objectKind is how objects of a kind are read.
+// objectKind says how objects of a kind are read.
 type objectKind struct {
 	name     string
 	resource schema.GroupVersionResource
 	global   bool
-	// trim decodes an object and returns what is kept of it, nil for nothing.
+	// trim decodes an object and returns what is kept of it; nil if nothing is.
 	trim func(text []byte) (catalog.Object, []object.Problem, error)
 }
 
@@ -113,7 +113,7 @@ func kindFrom[T any, P interface {
 	*T
 	catalog.Object
 }](name string, k kube.Kind[T], empty runtime.Object) objectKind {
-	// Of the kinds that are read as metadata only, the rest of the object is unknown.
+	// Strict decoding would refuse the other fields of a kind that is read as metadata only.
 	_, metadataOnly := empty.(*metav1.PartialObjectMetadata)
 	decode := func(text []byte, into any) error { return yaml.UnmarshalStrict(text, into) }
 	if metadataOnly {
@@ -200,8 +200,7 @@ func namesOf(text, namespace string) ([]objectName, error) {
 	return all, nil
 }
 
-// memory is the backend without an API server: what objects come to by the trim
-// functions alone.
+// memory is the backend without an API server: it uses the trim functions only.
 type memory struct {
 	from  kinds.EndpointsFrom
 	there map[string]bool

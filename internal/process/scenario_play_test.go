@@ -44,8 +44,8 @@ func (n scenarioNames) symbolic(text string) string {
 	return strings.NewReplacer(n.ns, "$NS", n.other, "$OTHER").Replace(text)
 }
 
-// prepare asks the backend what the objects of each section come to: those of section
-// j of step i are at [i][j].
+// prepare asks the backend what the objects of each section lead to. The changes of section j
+// of step i are at [i][j].
 func (s *scenario) prepare(t *testing.T, b backend, names scenarioNames) [][]changes {
 	t.Helper()
 	all := make([][]changes, len(s.steps))
@@ -72,14 +72,15 @@ func (s *scenario) prepare(t *testing.T, b backend, names scenarioNames) [][]cha
 	return all
 }
 
-// outcome is where a step has led to.
+// outcome is what a step has led to.
 type outcome struct {
-	// transcript is all that streams received since the step before, known what they know.
+	// transcript is all that streams received since the step before, and known what they know
+	// now.
 	transcript, known string
 }
 
-// play lets a scenario happen to a server with real streams, and returns what has come
-// of each step. Inside a bubble "nothing further" is certain: everything waits.
+// play plays a scenario to a server with real streams, and returns the outcome of each step.
+// It runs in a bubble of synctest, in which it is certain that nothing more will happen.
 func (s *scenario) play(t *testing.T, prepared [][]changes, names scenarioNames) []outcome {
 	t.Helper()
 	happened := make([]outcome, len(s.steps))
@@ -112,7 +113,7 @@ type player struct {
 
 	mu       sync.Mutex
 	problems []string
-	told     int // the problems that were in a transcript
+	told     int // how many of the problems were in a transcript
 }
 
 func newPlayer(t *testing.T, o settings.Destination) *player {
@@ -135,7 +136,7 @@ func newPlayer(t *testing.T, o settings.Destination) *player {
 	}
 	p.client = pb.NewDestinationClient(conn)
 
-	// The catalog outlives the server, as far as scenarios are concerned.
+	// In scenarios the catalog outlives the server.
 	ctx, cancel := context.WithCancel(context.Background())
 	serving, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -155,10 +156,9 @@ func newPlayer(t *testing.T, o settings.Destination) *player {
 	return p
 }
 
-// settle waits, in a bubble, until everything is done that can be done without anything
-// new.
+// settle waits, in a bubble, until nothing more happens by itself.
 func settle() {
-	time.Sleep(time.Second) // virtual; no delay of the product is as long
+	time.Sleep(time.Second) // virtual, and longer than any delay of the program
 	synctest.Wait()
 }
 
@@ -211,8 +211,8 @@ func (p *player) transcript() string {
 	return text.String() + strings.Join(fresh, "")
 }
 
-// compareWithNewcomers checks that each stream was told as much as one would be
-// that is opened now, and that nobody notices the newcomer. It returns what is wrong.
+// compareWithNewcomers checks that each stream knows what a new stream is told, and that the new
+// stream changes nothing for the others. It returns what is wrong.
 func (p *player) compareWithNewcomers() string {
 	var wrong strings.Builder
 	for _, c := range p.clients {
@@ -229,7 +229,7 @@ func (p *player) compareWithNewcomers() string {
 	}
 	for _, c := range p.clients {
 		if text := c.take(); !c.ended() && text != c.name+": nothing\n" {
-			fmt.Fprintf(&wrong, "a new stream had another told:\n%s", text)
+			fmt.Fprintf(&wrong, "because of a new stream, another one was sent:\n%s", text)
 		}
 		if err := c.wrong(); err != nil {
 			fmt.Fprintf(&wrong, "stream %s: %v\n", c.name, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/signpostd/signpost/internal/ask"
 )
 
-// profileMessageText is a profile as a transcript has it: every field.
+// profileMessageText returns a profile as a transcript has it: with every field.
 func profileMessageText(p *pb.DestinationProfile) string {
 	if proto.Size(p) == 0 {
 		return "profile, empty\n"

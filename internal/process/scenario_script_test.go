@@ -17,30 +17,30 @@ import (
 // scenarioDir holds the scenarios.
 const scenarioDir = "testdata/script"
 
-// scenario is a file of [scenarioDir]: a comment that names the acceptance cases of
-// spec/destination.md and pictures the situation, then sections in the order in which
-// things happen:
+// scenario is a file in [scenarioDir]. It begins with a comment that names the acceptance cases
+// of spec/destination.md and describes the situation. Then it has sections, in the order in
+// which things happen:
 //
-//	flags        settings of the role, as name=value, a line each
-//	backend      "memory: REASON" for what a real API server would refuse
+//	flags        settings of the role, as name=value, one on each line
+//	backend      "memory: REASON" if a real API server would refuse an object
 //	apply        objects in YAML; one without a namespace is in $NS; $OTHER is another
-//	delete       objects to delete, as KIND NAME or KIND NAMESPACE/NAME, a line each
+//	delete       objects to delete, as KIND NAME or KIND NAMESPACE/NAME, one on each line
 //	get NAME     opens a stream: a line with the authority, then the context token
-//	profile NAME the same, for the profile
+//	profile NAME opens a stream in the same way, for a profile
 //	close NAME   the client ends the stream
-//	sync         what exists is known from here on; without it, from the start
+//	sync         the cluster is known from here on; without this section, from the start
 //	stop         the server stops
 //	want         all that the open streams received since the last want
 //
-// One object changes at a time: the next one waits until all streams were told.
+// Objects change one at a time, each after all streams were told of the one before.
 type scenario struct {
 	name    string
 	archive *txtar.Archive
 	options settings.Destination
 	steps   []scenarioStep
-	// memoryOnly is why no API server can play it; empty if one can.
+	// memoryOnly says why no API server can play it; empty if one can.
 	memoryOnly string
-	// waitsForSync is true if the scenario says when the cluster is known.
+	// waitsForSync is true if the scenario has a section sync.
 	waitsForSync bool
 }
 
@@ -109,7 +109,7 @@ func parseScenario(archive *txtar.Archive) (*scenario, error) {
 		}
 	}
 	if len(step.actions) > 0 || len(s.steps) == 0 {
-		return nil, fmt.Errorf("the last section is no want")
+		return nil, fmt.Errorf("the last section has to be a want")
 	}
 	return s, nil
 }
@@ -123,7 +123,7 @@ func scenarioDefaults() settings.Destination {
 	return o
 }
 
-// setFlags reads flags as the command line does.
+// setFlags sets flags as a command line does.
 func (s *scenario) setFlags(body string) error {
 	flags := pflag.NewFlagSet("scenario", pflag.ContinueOnError)
 	settings.AddFlags(flags, s.options.Settings())
@@ -141,7 +141,7 @@ func (s *scenario) setFlags(body string) error {
 	return nil
 }
 
-// compare checks what happened against the want sections.
+// compare compares what happened with the want sections.
 func (s *scenario) compare(t *testing.T, happened []outcome) {
 	t.Helper()
 	for i, step := range s.steps {
@@ -151,7 +151,7 @@ func (s *scenario) compare(t *testing.T, happened []outcome) {
 	}
 }
 
-// rewrite makes what happened what the file wants.
+// rewrite writes what happened into the want sections of the file.
 func (s *scenario) rewrite(t *testing.T, happened []outcome) {
 	t.Helper()
 	for i, step := range s.steps {

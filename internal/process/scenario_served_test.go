@@ -13,9 +13,9 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-// scenariosServed plays the scenarios with the role as the command wires it, over
-// loopback, while objects arrive in their own time. How many messages a change takes
-// is then open; what clients know in the end is not.
+// scenariosServed plays the scenarios to the role as the command runs it. Objects arrive in
+// their own time, so a change may take any number of messages; only what clients know in the
+// end is compared.
 func scenariosServed(t *testing.T, api *kubetest.Cluster) {
 	for _, s := range readScenarios(t) {
 		t.Run(s.name, func(t *testing.T) {
@@ -23,7 +23,7 @@ func scenariosServed(t *testing.T, api *kubetest.Cluster) {
 			case s.memoryOnly != "":
 				t.Skip(s.memoryOnly)
 			case s.waitsForSync:
-				t.Skip("when the cluster is known is not up to the test")
+				t.Skip("the test can't say when the cluster is known")
 			}
 			s.playServed(t, api, s.playInMemory(t))
 		})
@@ -42,7 +42,7 @@ func (s *scenario) playServed(t *testing.T, api *kubetest.Cluster, want []outcom
 			p.act(t, a)
 		}
 		kubetest.Eventually(t, deliveryTimeout, func() error {
-			// A call that has not arrived yet knows nothing, like one that was told so.
+			// A client without an answer looks like one that was told that there is nothing.
 			if c := p.clients.unanswered(); c != nil {
 				return fmt.Errorf("step %d of %d, after %s: stream %s has no answer", i+1, len(s.steps), step.describe(), c.name)
 			}
@@ -67,7 +67,7 @@ type servedPlayer struct {
 
 func (p *servedPlayer) start(t *testing.T, o settings.Destination) {
 	t.Helper()
-	// What the scenarios say about slices is to be all that there is.
+	// There must be no slices but those of the scenario.
 	o.ExternalWorkloadWriter = false
 	c := settings.Default()
 	c.RunsDestination, c.Destination, c.Process.Kubeconfig = true, o, p.writer.Kubeconfig
@@ -127,8 +127,8 @@ func (p *servedPlayer) open(s scenarioStream) *scenarioClient {
 	return openScenarioClient(pb.NewDestinationClient(p.conn), s)
 }
 
-// reopen makes clients that have an answer, or were refused, ask again, as proxies do:
-// what they asked for may not have been known.
+// reopen makes clients that have an answer or an error ask again, as proxies do: what they
+// asked for may not have been known.
 func (p *servedPlayer) reopen(clients scenarioClients) {
 	for i, c := range clients {
 		if c.answered() {

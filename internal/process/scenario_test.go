@@ -29,16 +29,17 @@ func (s *scenario) playInMemory(t *testing.T) []outcome {
 	return s.play(t, s.prepare(t, newMemory(endpointsFrom(s.options)), names), names)
 }
 
-// elsewhere are the acceptance cases of spec/destination.md §9.1 to §9.6, and the quirks
-// of §12 about Get and GetProfile in one cluster, that no scenario has, and where they are tested.
+// elsewhere has the cases that no scenario has, and where they are tested. They are acceptance
+// cases of spec/destination.md §9.1 to §9.6, and quirks of §12 about Get and GetProfile in one
+// cluster.
 var elsewhere = map[string]string{
 	"G11": "TestClustersOnAPIServers; package destination's TestRemoteEndpoints",
 	"Q8":  "TestUnfiltered",
 	"E20": "the race detector, in all tests; package destination's TestModel",
 }
 
-// TestScenariosCoverTheSpec compares the cases that scenarios name in their first
-// paragraph with those of the spec.
+// TestScenariosCoverTheSpec compares the cases that scenarios name at the beginning of their
+// comments with those of the spec.
 func TestScenariosCoverTheSpec(t *testing.T) {
 	named := map[string]bool{}
 	id := regexp.MustCompile(`\b[GCEWSPQ][0-9]+\b`)

@@ -19,8 +19,8 @@ import (
 	"github.com/signpostd/signpost/internal/ask"
 )
 
-// messageText is a message as a transcript has it: every field, the addresses in
-// their order.
+// messageText returns a message as a transcript has it: with every field, and the addresses
+// sorted.
 func messageText(u *pb.Update) string {
 	switch m := u.GetUpdate().(type) {
 	case *pb.Update_Add:
@@ -50,7 +50,7 @@ func addedText(set *pb.WeightedAddrSet) string {
 	return text.String()
 }
 
-// addressText is two lines: what the client does with the address, and its labels.
+// addressText returns two lines: what the client does with the address, and its labels.
 func addressText(a *pb.WeightedAddr) string {
 	words := []string{fmt.Sprintf("weight %d", a.GetWeight()), hintText(a.GetProtocolHint())}
 	if h := a.GetProtocolHint(); h.GetOpaqueTransport() != nil {
@@ -113,7 +113,7 @@ func labelText(labels map[string]string) string {
 	return "{" + strings.Join(words, " ") + "}"
 }
 
-// jsonText is compact; protojson alone varies its spaces from build to build.
+// jsonText returns compact JSON. The spaces of protojson differ between builds.
 func jsonText(m proto.Message) string {
 	text, err := protojson.Marshal(m)
 	if err != nil {
@@ -134,8 +134,8 @@ func endText(err error) string {
 	return fmt.Sprintf("error %s: %s\n", s.Code(), s.Message())
 }
 
-// knowledge is what a client knows: each address as it was last told, with the labels of
-// the set.
+// knowledge is what a client knows: each address as it was last sent, with the labels of its
+// set.
 type knowledge map[netip.AddrPort]string
 
 // learn applies a message, and says what is wrong with it.
@@ -160,7 +160,7 @@ func (k knowledge) learn(u *pb.Update, first bool) error {
 	return nil
 }
 
-// lines returns the addresses in their order.
+// lines returns the addresses, sorted.
 func (k knowledge) lines() string {
 	var text strings.Builder
 	for _, a := range slices.SortedFunc(maps.Keys(k), netip.AddrPort.Compare) {

@@ -13,8 +13,8 @@ import (
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// Three pods and an address without a workload under internalTrafficPolicy Local, and the
-// same with ExternalWorkloads.
+// unfiltered has a Service with internalTrafficPolicy Local, with three pods and an address
+// without a workload, and another one with ExternalWorkloads.
 const unfiltered = `
 {apiVersion: v1, kind: Service, metadata: {name: pods}, spec: {internalTrafficPolicy: Local, ports: [{name: http, port: 80}]}}
 ---
@@ -54,9 +54,9 @@ const unfilteredMachines = `
 {apiVersion: workload.linkerd.io/v1beta1, kind: ExternalWorkload, metadata: {name: b}, spec: {meshTLS: {identity: b, serverName: b}}}
 `
 
-// TestUnfiltered has the cases S1 and S7, in which filtering is disabled, as for clients
-// in other clusters, and Q8: ExternalWorkloads that a cluster's slices name and that
-// nobody has told of, as none are read from other clusters. No stream can ask for that yet.
+// TestUnfiltered has the cases S1 and S7, in which filtering is off, as for clients in other
+// clusters. It also has Q8: slices that name ExternalWorkloads which the catalog doesn't know,
+// because none are read from other clusters. No stream can ask for either yet.
 func TestUnfiltered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		known := catalog.New(catalog.Options{})

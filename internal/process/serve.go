@@ -41,7 +41,7 @@ func serveProcess(ctx context.Context, p process, s serving) error {
 		if err != nil {
 			return err
 		}
-		// The server closes its listener too, which does no harm. So it is below.
+		// The server closes its listener too. Closing it twice does no harm.
 		defer l.Close()
 		grpcAddr = l.Addr()
 		servers = append(servers, newGRPCActor(p, s, l))

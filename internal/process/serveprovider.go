@@ -14,8 +14,8 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-// serveProvider serves the provider to others over the webhook protocol, and publishes
-// nothing itself. Metrics and probes are served as by a publisher.
+// serveProvider serves the provider to other processes over the webhook protocol until ctx
+// ends. It publishes nothing. The admin server is that of a publisher.
 func serveProvider(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, log *slog.Logger) error {
 	registry := newProcessRegistry()
 	if err := registerBuild(registry); err != nil {
@@ -45,7 +45,7 @@ func serveProvider(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagS
 	return serveProcess(ctx, p, serving{options: c.Config.Process, metricsFlag: c.Config.MetricsFlag, log: log, registry: registry})
 }
 
-// webhookConfig returns what the flags say about the server.
+// webhookConfig returns the config of the webhook server, with the limits of the flags.
 func webhookConfig(provider provider.Provider, flags *pflag.FlagSet) (webhookserver.Config, error) {
 	c := webhookserver.DefaultConfig(provider)
 	var err error

@@ -53,11 +53,11 @@ func (v textFormat) Set(s string) error {
 	return nil
 }
 
-// crossNamespace are the sources that look at objects of other namespaces than --namespace.
+// crossNamespace are the sources that read objects in other namespaces than those of --namespace.
 var crossNamespace = []string{"istio-gateway", "contour-ingressroute"}
 
-// OnlyNamespaces returns the namespaces that have everything which the process reads, nil if
-// those are all: who was given some may not be allowed to read others.
+// OnlyNamespaces returns the namespaces that the process reads; nil if it reads all. It must
+// read no others, because it may have no right to.
 func (c *Config) OnlyNamespaces() []string {
 	if c.RunsDestination || c.RunsControllers || !c.RunsDNS {
 		return nil
@@ -65,7 +65,7 @@ func (c *Config) OnlyNamespaces() []string {
 	return namespacesOf(c.DNS.Publishers)
 }
 
-// namespacesOf returns the namespaces that publishers read together, nil if those are all.
+// namespacesOf returns the namespaces that any of the publishers reads; nil if one reads all.
 func namespacesOf(publishers []*configure.Options) []string {
 	var all []string
 	for _, p := range publishers {

@@ -1,12 +1,11 @@
-// Package version is what this program says about itself: which version it is, and of which
-// commit.
+// Package version says which version this program is, and from which commit it was built.
 //
 // The linker sets [Version]:
 //
 //	go build -ldflags "-X github.com/signpostd/signpost/internal/version.Version=v1.2.3" ./cmd/signpost
 //
-// Commands print it, the log of a process begins with it, and a metric has it. Nobody changes
-// it while a program runs, so it may be read from any goroutine.
+// Commands print it, the log of a process begins with it, and a metric has it. It doesn't
+// change while the program runs, so any goroutine may read it.
 package version
 
 import "runtime/debug"
@@ -14,7 +13,7 @@ import "runtime/debug"
 // Version is that of the program, "dev" unless the linker has set it.
 var Version = "dev"
 
-// Revision returns the commit that the program was built from; empty if it isn't known.
+// Revision returns the commit that the program was built from; empty if that isn't known.
 func Revision() string {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {

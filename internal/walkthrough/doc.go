@@ -15,7 +15,8 @@
 // run in a copy of the repository that has the blocks above them, so that they may read and
 // write whatever they like. (go's -overlay can't test a package in a new directory.)
 //
-// [Parse] reads a page, [Page.Walk] goes through it, and [Copy] runs its commands. The test
+// [Parse] (page.go) reads a page, [Page.Walk] (walk.go) goes through it, and [Copy] (copy.go, with
+// command.go and events.go) runs its commands. The test
 // of this package does that with every page; nothing else uses it.
 //
 // # Concurrency

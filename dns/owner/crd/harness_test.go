@@ -42,7 +42,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// restart returns an owner that knows what a new process does.
+// restart returns an owner as a new process has it.
 func (s *scene) restart(id, old string) *Owner {
 	s.t.Helper()
 	config := rest.CopyConfig(s.cluster.Config)
@@ -62,7 +62,7 @@ func (s *scene) load(o *Owner) {
 	}
 }
 
-// faults makes requests fail that it is told to.
+// faults makes requests fail.
 type faults struct {
 	next http.RoundTripper
 	mu   sync.Mutex
@@ -159,7 +159,7 @@ func (s *scene) expect(r *dns.RecordSet, want string) {
 	}
 }
 
-// owned checks what Labels says of a listed record: "", or its owner with "heal" behind it.
+// owned checks what Labels returns for a listed record: "", or its owner, followed by "heal".
 func (s *scene) owned(o *Owner, r *dns.RecordSet, want string) {
 	s.t.Helper()
 	listed := r.Clone()

@@ -65,9 +65,9 @@ func TestObjectName(t *testing.T) {
 func TestNewRefusesOwners(t *testing.T) {
 	for _, c := range []struct{ id, old, want string }{
 		{"", "", "is empty"},
-		{"my owner", "", `--txt-owner-id "my owner" can't be the value of a label`},
+		{"my owner", "", `--txt-owner-id "my owner": --registry=crd keeps it as the value of a label`},
 		{strings.Repeat("a", 64), "", "--txt-owner-id"},
-		{"me", "the/old", `--migrate-from-txt-owner "the/old" can't be`},
+		{"me", "the/old", `--migrate-from-txt-owner "the/old": --registry=crd`},
 	} {
 		_, err := New(Options{Config: &rest.Config{}, ID: c.id, OldOwner: c.old})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -76,7 +76,7 @@ func TestNewRefusesOwners(t *testing.T) {
 	}
 }
 
-// What an object says about a record that is listed, of all that it can say.
+// All that an object can say about a listed record.
 func TestOwns(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	listed := &dns.RecordSet{Name: "a.example.com", Type: "A", Targets: []string{"192.0.2.1"}, TTL: 300}

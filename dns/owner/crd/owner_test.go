@@ -20,8 +20,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// case 93: a record set that is created has an object with a label, which is accepted
-// before and programmed after.
+// case 93: a record set that is created has an object with a label. Its reason is Accepted
+// before, and Programmed afterwards.
 func TestCreate(t *testing.T) {
 	s := newScene(t)
 	r := record("a.example.com", "192.0.2.1", dns.LabelResource, "service/default/a", dns.LabelOwner, "me")
@@ -102,7 +102,7 @@ func TestFailedInPart(t *testing.T) {
 	s.owned(s.Owner, c, "me")
 }
 
-// case 93: objects that are gone are no failure of an update or a deletion.
+// case 93: an update or a deletion doesn't fail if the object is gone.
 func TestObjectsGone(t *testing.T) {
 	s := newScene(t)
 	a, b, b2 := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.2")
@@ -152,7 +152,7 @@ func TestUpdateAndDelete(t *testing.T) {
 	s.owned(s.Owner, a2, "")
 }
 
-// case 93: that a status can't be written is not fatal.
+// case 93: a status that can't be written is no failure of the change.
 func TestStatusFails(t *testing.T) {
 	s := newScene(t)
 	a := record("a.example.com", "192.0.2.1")
@@ -173,7 +173,7 @@ func TestStatusFails(t *testing.T) {
 	s.owned(s.restart("me", ""), b, "me heal")
 }
 
-// An object that can't be written keeps the change back.
+// If an object can't be written, the change isn't made.
 func TestWriteFails(t *testing.T) {
 	s := newScene(t)
 	s.faults.set(func(r *http.Request) bool { return r.Method == http.MethodPost })
@@ -183,7 +183,7 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// What a crash left open is found out from the zone, and healed.
+// What a crash left open is found out from the zone, and corrected.
 func TestCrashWhileCreating(t *testing.T) {
 	s := newScene(t)
 	a := record("a.example.com", "192.0.2.1", dns.LabelResource, "service/default/a")
@@ -207,7 +207,7 @@ func TestCrashWhileCreating(t *testing.T) {
 	}
 }
 
-// What was never made, and isn't tried any more, is nobody's after an hour.
+// A record that was never made, and isn't tried any more, has no owner after an hour.
 func TestVoid(t *testing.T) {
 	s := newScene(t)
 	a, b := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1")
@@ -257,8 +257,8 @@ func TestMigration(t *testing.T) {
 	}
 }
 
-// The object of a deleted record that can't be deleted claims nothing, and is deleted later,
-// unless the record is made again.
+// If the object of a deleted record can't be deleted, it claims nothing. It is deleted later,
+// unless the record is created again.
 func TestDeletionFails(t *testing.T) {
 	s := newScene(t)
 	a, b := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1")
@@ -324,7 +324,8 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// One object that can't be read costs only itself; after an error what was known stays.
+// An object that can't be read doesn't affect others. After an error the owner keeps what it
+// knew.
 func TestLoadErrors(t *testing.T) {
 	const good = `{"metadata":{"name":"a","labels":{"externaldns.k8s.io/owner":"me"}},
 		"spec":{"endpoint":{"dnsName":"a.example.com","recordType":"A","targets":["192.0.2.1"]}},

@@ -245,8 +245,8 @@ func TestReadAgain(t *testing.T) {
 	}
 }
 
-// "case 91": record sets of TXT records are healed, which takes them over; those of others
-// are others'.
+// "case 91": record sets with TXT records are healed, which takes them over. Those of other
+// owners stay theirs.
 func TestTakeOver(t *testing.T) {
 	z := zone{
 		set("www.z.org A 1.1.1.1"), set("a-www.z.org TXT " + ownText("me")), set("v.z.org A 1.1.1.1"), set("a-v.z.org TXT " + ownText("owner")),

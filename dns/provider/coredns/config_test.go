@@ -88,7 +88,7 @@ func TestTLSSettings(t *testing.T) {
 	}
 }
 
-// A provider can be opened while its etcd is away: that is an error of the calls.
+// A provider can be opened while its etcd is unreachable; then its calls fail.
 func TestEtcdAway(t *testing.T) {
 	address, err := childprocess.Address()
 	if err != nil {
@@ -119,7 +119,8 @@ func TestEtcdAway(t *testing.T) {
 	}
 }
 
-// etcd with authentication: who may not write is told so, and nothing is made.
+// With authentication, a user without permission to write gets an error, and nothing is
+// written.
 func TestCredentials(t *testing.T) {
 	e := newEtcd(t)
 	do := func(_ any, err error) {

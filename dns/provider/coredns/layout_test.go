@@ -40,7 +40,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Whatever others have put into etcd, what is listed can be asked for by its key.
+// With anything in etcd, each listed record set can be found by its key.
 func FuzzEntry(f *testing.F) {
 	f.Add("test/example/www/3f31b771", `{"host":"192.0.2.1","ttl":60,"targetstrip":1}`)
 	f.Add("arpa/in-addr/10", `{"host":"a.example","text":"x"}`)

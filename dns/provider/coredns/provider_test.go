@@ -100,8 +100,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// §17: ownership texts go with their record, an update adds no copy of them, and all entries
-// of a record go at once.
+// §17: ownership texts are deleted with their record, an update adds no copy of them, and all
+// entries of a record are deleted together.
 func TestOwnershipTextsAndAllEntriesGo(t *testing.T) {
 	e := newEtcd(t)
 	p := e.open(input("me"))
@@ -128,7 +128,7 @@ func TestOwnershipTextsAndAllEntriesGo(t *testing.T) {
 	}
 }
 
-// What ExternalDNS has written, with copies and random labels, is taken over.
+// Entries of ExternalDNS, with copies and random labels, are taken over.
 func TestEntriesOfExternalDNS(t *testing.T) {
 	e := newEtcd(t)
 	e.put("test/example/www/11111111", `{"host":"192.0.2.1","text":"\"old form\"","ttl":30,"targetstrip":1}`)
@@ -297,7 +297,7 @@ func TestAdjust(t *testing.T) {
 	}
 }
 
-// A record set with more targets than a transaction of etcd takes is made all the same.
+// A record set may have more targets than a transaction of etcd takes.
 func TestManyTargets(t *testing.T) {
 	e := newEtcd(t)
 	p := e.open(input("me"))
@@ -319,7 +319,7 @@ func TestManyTargets(t *testing.T) {
 	}
 }
 
-// A page boundary loses no key, and a listing is of one moment.
+// No key is lost at the end of a page, and all pages have the same revision.
 func TestPages(t *testing.T) {
 	e := newEtcd(t)
 	p := e.open(input("me"))
@@ -339,7 +339,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// meddler is a client whose transactions come second.
+// meddler is a client that changes an entry before each transaction.
 type meddler struct {
 	clientv3.KV
 	meddle func()

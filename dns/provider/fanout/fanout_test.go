@@ -136,7 +136,7 @@ func fail(member *inmemory.Provider, err error) {
 	}})
 }
 
-// Only what all have is present; creating what one lacks completes it.
+// Only what all providers have is present. Creating a record set completes it.
 func TestPresentInAll(t *testing.T) {
 	p := newPair(t)
 	for _, member := range []*inmemory.Provider{p.a, p.b} {
@@ -151,7 +151,7 @@ func TestPresentInAll(t *testing.T) {
 	p.expect(all, all, all)
 }
 
-// Another TTL somewhere is one that differs from any.
+// If the TTLs differ, the listed one is different from any other.
 func TestTTL(t *testing.T) {
 	p := newPair(t)
 	low := record("www", "192.0.2.1")
@@ -165,7 +165,7 @@ func TestTTL(t *testing.T) {
 	p.expect("www 300 192.0.2.1", "www 300 192.0.2.1", "www 300 192.0.2.1")
 }
 
-// What was not listed belongs to somebody else.
+// A record set that was not listed belongs to somebody else.
 func TestNothingIsOverwritten(t *testing.T) {
 	p := newPair(t)
 	p.put(p.b, record("www", "192.0.2.66"))
@@ -178,8 +178,8 @@ func TestNothingIsOverwritten(t *testing.T) {
 	p.expect("api 300 192.0.2.1", "api 300 192.0.2.1", "api 300 192.0.2.1; www 300 192.0.2.66")
 }
 
-// What one provider made and the other didn't is listed until it is the same again,
-// whether it was rejected or nobody knows, and whether it is still wanted or not.
+// A change that only one provider has made is listed until both have the same again: after a
+// rejection and after an unknown outcome, and whether it is still wanted or not.
 func TestUnfinished(t *testing.T) {
 	old, updated := record("www", "192.0.2.1"), record("www", "192.0.2.2")
 	down := errors.New("down")
@@ -233,7 +233,7 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// An answer that was lost is looked into before the next change, listing or not.
+// After a lost answer, the records are read before the next change.
 func TestAnswerLost(t *testing.T) {
 	p := newPair(t)
 	p.get()

@@ -20,7 +20,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// body is the body of an answer, and remembers what became of it.
+// body is the body of an answer. It remembers whether it was closed.
 type body struct {
 	io.Reader
 	closed bool

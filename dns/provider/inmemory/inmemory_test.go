@@ -154,7 +154,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// A hook may change the zone, as somebody else would in the meantime.
+// A hook may change the zone, as another client could.
 func TestHookUsesProvider(t *testing.T) {
 	p := inmemory.New(zoneName)
 	p.SetHooks(inmemory.Hooks{Before: func(context.Context, inmemory.Call) error {

@@ -50,7 +50,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-// What could not be printed counts as not made.
+// A change that could not be printed counts as not made.
 func TestWriteFails(t *testing.T) {
 	p := New(full{})
 	err := p.Apply(t.Context(), dns.Zone{}, []dns.Change{{New: &dns.RecordSet{Name: "www.example.org", Type: "A"}}})

@@ -79,8 +79,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// script is a transport that answers in turn with statuses, -1 being no answer, and
-// remembers when it was asked and for what.
+// script is a transport that answers with each status in turn, where -1 is no answer. It
+// remembers the requests and their times.
 type script struct {
 	statuses []int
 	times    []time.Duration
@@ -165,8 +165,8 @@ func TestTries(t *testing.T) {
 	}
 }
 
-// The path of a proxy stays, ids are escaped, and a change that may not have arrived is
-// sent again.
+// The path of a proxy is kept, IDs are escaped, and a change that may not have arrived is sent
+// again.
 func TestRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, s := scripted(t, input(), 200, 502, 204)
@@ -262,7 +262,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// Whatever a server answers, it is an error or a listing without nonsense in it.
+// Any answer of a server leads to an error, or to a listing of valid record sets.
 func FuzzZone(f *testing.F) {
 	f.Add([]byte(`{"rrsets":[{"name":"a.test.","type":"ALIAS","ttl":1,"records":[{"content":"b.test.","disabled":false}]}]}`))
 	f.Add([]byte(`{"rrsets":[{"name":"","type":"TXT","records":[{"content":"\"x"},null]}]}`))

@@ -219,7 +219,7 @@ func TestZoneFilters(t *testing.T) {
 	}
 }
 
-// A change that can't be made takes the others of its call with it, and says so.
+// If a change is impossible, no change of its call is made.
 func TestRejected(t *testing.T) {
 	zone := freshZone(t)
 	p := open(t, input())

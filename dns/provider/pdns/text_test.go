@@ -40,7 +40,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// What is written is read back as what was adjusted, however PowerDNS splits it.
+// A text that was written is read as it was adjusted, however PowerDNS splits it.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{``, `"a" "b"`, `"\"\\\195"`, `"` + strings.Repeat("x", 700) + `"`, `"\9"`, `a"`} {
 		f.Add(seed)

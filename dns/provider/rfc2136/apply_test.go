@@ -22,9 +22,8 @@ func describing(name string, r *dns.RecordSet) *dns.RecordSet {
 	return r
 }
 
-// What somebody else did since the listing is never overwritten, and neither is a CNAME or
-// what is beside it lost without a word (spec/dns.md §17, RFC 2136 3.4.2.2). Other names
-// are not held up.
+// Changes by somebody else since the listing are never overwritten. A CNAME, or what is beside
+// it, is never lost silently (spec/dns.md §17, RFC 2136 3.4.2.2). Other names are changed.
 func TestZoneIsNotAsListed(t *testing.T) {
 	www, alias := record("www", "A", "192.0.2.1"), record("www", "CNAME", "lb.example.net")
 	for _, test := range []struct {
@@ -32,7 +31,7 @@ func TestZoneIsNotAsListed(t *testing.T) {
 		there   []string
 		changes []dns.Change
 		want    []string
-		// harmless is true when it doesn't matter.
+		// harmless is true when the change succeeds all the same.
 		harmless bool
 	}{
 		{
@@ -93,8 +92,8 @@ func TestZoneIsNotAsListed(t *testing.T) {
 	}
 }
 
-// checkRefused checks that an error is about all of n changes but the first and the last
-// one, if they were refused.
+// checkRefused checks that of n changes all but the first and the last one were refused, if
+// refused is true.
 func checkRefused(t *testing.T, err error, n int, refused bool) {
 	t.Helper()
 	var applyError *provider.ApplyError
@@ -111,7 +110,8 @@ func checkRefused(t *testing.T, err error, n int, refused bool) {
 	}
 }
 
-// An ownership record is made with its record or not at all, wherever they are in the list.
+// An ownership record and its record are made together or not at all, wherever they are in the
+// list.
 func TestOwnershipStaysTogether(t *testing.T) {
 	s := oneZone(t, "")
 	p := open(t, settings(s, func(c *Config) { c.BatchChangeSize = 1 }))
@@ -161,7 +161,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// A plan never asks for it; if it did, a server would ignore the one or the other.
+// A plan never asks for this. A server would ignore one of the two records.
 func TestCNAMEInCompany(t *testing.T) {
 	p := open(t, settings(nil))
 	changes := []dns.Change{created(record("a", "A", "192.0.2.1")), created(record("a", "CNAME", "b.example.net"))}
@@ -175,8 +175,8 @@ func TestCNAMEInCompany(t *testing.T) {
 	}
 }
 
-// The name servers of the zone itself can be replaced at once, although a server ignores
-// the deletion of the last one; without any there is no zone.
+// The name servers of a zone can be replaced at once, although a server ignores the deletion
+// of the last one.
 func TestApexNameServers(t *testing.T) {
 	s := oneZone(t, "")
 	p := open(t, settings(s))
@@ -193,7 +193,7 @@ func TestApexNameServers(t *testing.T) {
 	}
 }
 
-// A change of TTL alone is one of every record of the set.
+// A change of the TTL only changes every record of the set.
 func TestTTLOfAll(t *testing.T) {
 	s := oneZone(t, "")
 	p := open(t, settings(s, func(c *Config) { c.MinTTL = 2 * time.Minute }))
@@ -205,7 +205,8 @@ func TestTTLOfAll(t *testing.T) {
 	expect(t, p, "www 120 A 192.0.2.1 | 192.0.2.2 | 192.0.2.3")
 }
 
-// More than fits into a message of 65,535 octets, and a name that doesn't fit by itself.
+// The changes need more than one message of 65,535 octets, and one name is too large for any
+// message.
 func TestGreatMessages(t *testing.T) {
 	s := oneZone(t, "")
 	p := open(t, settings(s))
@@ -229,7 +230,7 @@ func TestGreatMessages(t *testing.T) {
 	}
 }
 
-// A text that somebody cut in another way is listed as it is, and can be deleted.
+// A text that is split in another way is listed as it is, and can be deleted.
 func TestForeignTexts(t *testing.T) {
 	s := oneZone(t, "")
 	p := open(t, settings(s))
@@ -249,7 +250,7 @@ func TestForeignTexts(t *testing.T) {
 	expect(t, p)
 }
 
-// Who asks: nothing is changed, and the error says so.
+// With wrong credentials nothing is changed, and the error says so.
 func TestCredentials(t *testing.T) {
 	s := bind(t, bindtest.Config{
 		Zones: []bindtest.Zone{{Name: zoneName}, {Name: "other.test", Key: "other-key"}},
@@ -288,7 +289,7 @@ func TestCredentials(t *testing.T) {
 	expect(t, open(t, settings(s)))
 }
 
-// A key that may change some names only: the others are refused, for what they are.
+// If a key may change only some names, the changes of others are rejected.
 func TestPolicy(t *testing.T) {
 	s := bind(t, bindtest.Config{Zones: []bindtest.Zone{{
 		Name: zoneName, Policy: fmt.Sprintf("grant %s subdomain apps.%s ANY;", keyName, zoneName),
@@ -316,7 +317,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// Every algorithm of the specification is one that BIND takes.
+// BIND accepts every algorithm of the specification.
 func TestAlgorithms(t *testing.T) {
 	c := bindtest.Config{}
 	for _, a := range algorithms() {

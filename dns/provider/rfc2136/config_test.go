@@ -142,7 +142,7 @@ func TestZoneFilters(t *testing.T) {
 	}
 }
 
-// The user is told what it means to go without transfers, unless nothing else is wanted.
+// Without transfers there is a warning, unless the policy is create-only.
 func TestWarning(t *testing.T) {
 	for _, test := range []struct{ axfr, createOnly, want bool }{{false, false, true}, {true, false, false}, {false, true, false}} {
 		var out bytes.Buffer

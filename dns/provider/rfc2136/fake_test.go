@@ -46,7 +46,7 @@ func listen(t *testing.T, serve func(net.Conn)) string {
 // deaf answers nothing.
 func deaf(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }
 
-// scripted answers the first question of a connection with messages that are made of it.
+// scripted answers the first query of a connection with messages that depend on the query.
 func scripted(answers ...func(*mdns.Msg)) func(net.Conn) {
 	return func(conn net.Conn) {
 		c := &mdns.Conn{Conn: conn}
@@ -69,8 +69,8 @@ func scripted(answers ...func(*mdns.Msg)) func(net.Conn) {
 	}
 }
 
-// proxy passes connections on to a server. What the server answers to updates is lost:
-// the connection stands still from then on. Lost gets something when that happens.
+// proxy forwards connections to a server. It drops the answers to updates, and everything
+// after that on the same connection. Then lost gets a value.
 func proxy(t *testing.T, server string) (address string, lost <-chan struct{}) {
 	answered := make(chan struct{}, 1)
 	return listen(t, func(conn net.Conn) {

@@ -70,7 +70,7 @@ here.sub A 192.0.2.9
 		"example.org: example.org MX": "10 mail.Example.org", "example.org: text.example.org TXT": `"a\"b" "c"`,
 		"example.org: srv.example.org SRV": "0 5 80 www.Example.org.", "example.org: sub.deep.example.org A": "192.0.2.3",
 		"example.com: x.example.com CNAME": "y.example.com", "example.net: x.example.net AAAA": "2001:db8::1",
-		// What a zone has below the name of another one isn't seen by anybody.
+		// Names that belong to another zone are not visible in this one.
 		"sub.example.org: x.sub.example.org A": "192.0.2.4", "sub.example.org: sub.example.org A": "192.0.2.5",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

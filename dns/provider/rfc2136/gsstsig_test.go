@@ -20,17 +20,17 @@ import (
 
 const (
 	realm = "EXAMPLE.TEST"
-	// service is what the server at localhost is for Kerberos.
+	// service is the principal of the server at localhost.
 	service = "DNS/localhost"
-	// bigZone is more than a message of 65,535 octets can have.
+	// bigZone is more than a message of 65,535 octets can hold.
 	bigZone  = "big.test"
 	bigCount = 3000
 )
 
 var (
 	alice = bindtest.User{Name: "alice", Password: "open-sesame"}
-	// mallory has an account, and no rights. The KDC hands out what is encrypted with this
-	// password to everybody.
+	// mallory has an account without permissions. The KDC gives anybody what is encrypted with
+	// this password.
 	mallory = bindtest.User{Name: "mallory", Password: "let mallory's in", NoPreauth: true}
 )
 
@@ -111,7 +111,7 @@ func TestGSS(t *testing.T) {
 	expect(t, p, "www 300 A 192.0.2.1")
 }
 
-// checkLetIn checks that nobody is, and what is said about it.
+// checkLetIn checks that access is refused, and the error.
 func checkLetIn(t *testing.T, p *Provider, password string, want error, says string) {
 	t.Helper()
 	_, listErr := p.Records(t.Context(), testZone)
@@ -174,8 +174,8 @@ func gssGreatTransfer(t *testing.T, p *Provider) {
 	}
 }
 
-// A key that has expired, or was lost in a restart, is one that the server doesn't know. The
-// next call negotiates another one.
+// The server doesn't know a key that has expired or was lost in a restart. The next call
+// negotiates another one.
 func gssForgotten(t *testing.T, s *bindtest.Server, p *Provider) {
 	session, err := p.dialer.update(t.Context(), fmt.Sprintf("localhost:%d", s.Addr.Port()))
 	if err != nil {
@@ -209,7 +209,8 @@ func deleteKey(t *testing.T, s *session) {
 	}
 }
 
-// Each failure of a negotiation gives up the login, too: TestMain finds what would renew it.
+// Each failed negotiation also ends the login. TestMain finds the goroutine that would renew
+// it.
 func TestGSSNotAccepted(t *testing.T) {
 	other := startKDC(t)
 	stale := kerberized(t, other)
@@ -242,7 +243,7 @@ func TestGSSListsUnsigned(t *testing.T) {
 	}
 }
 
-// The end of the context doesn't wait for a KDC.
+// A call doesn't wait for a KDC after the end of its context.
 func TestGSSContextEnds(t *testing.T) {
 	s := oneZone(t, "")
 	asked := make(chan struct{}, 1)

@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns/bindtest"
 )
 
-// Listing a zone that nobody changed costs a question, not a transfer.
+// Listing an unchanged zone costs a query, not a transfer.
 func TestSerial(t *testing.T) {
 	s := oneZone(t, "www A 192.0.2.1")
 	p := open(t, settings(s))
@@ -30,14 +30,14 @@ func TestSerial(t *testing.T) {
 	mustApply(t, p, deleted(record("new", "A", "192.0.2.2")))
 	list(3, "www 300 A 192.0.2.1")
 	list(3, "www 300 A 192.0.2.1")
-	// Changed and changed back: the serial moved.
+	// The zone was changed and changed back, so its serial number is different.
 	somebodyElse(t, s, []string{"new 300 A 192.0.2.2"}, nil)
 	somebodyElse(t, s, nil, []string{"new 0 A 192.0.2.2"})
 	list(4, "www 300 A 192.0.2.1")
-	// A long time later the serial isn't trusted.
+	// After a long time, the serial number isn't enough.
 	p.zones[zoneName].last.at = time.Now().Add(-trust)
 	list(5, "www 300 A 192.0.2.1")
-	// What was listed may be changed by whoever has it.
+	// The caller may change the record sets of a listing.
 	first, err := p.Records(t.Context(), testZone)
 	if err != nil {
 		t.Fatal(err)
@@ -46,8 +46,7 @@ func TestSerial(t *testing.T) {
 	list(5, "www 300 A 192.0.2.1")
 }
 
-// An update that was sent while a transfer was under way makes its outcome worthless,
-// whether or not it shows.
+// A transfer isn't remembered if an update was sent while it was running.
 func TestUpdateDuringTransfer(t *testing.T) {
 	z := &zone{full: "example.test."}
 	sent := z.sent()
@@ -131,7 +130,7 @@ func TestGreatZone(t *testing.T) {
 	}
 }
 
-// Types that can't be managed are not listed, and do no harm.
+// Types that aren't supported are not listed, and do no harm.
 func TestOtherTypes(t *testing.T) {
 	s := oneZone(t, "www A 192.0.2.1\nwww CAA 0 issue \"ca.example.net\"\nwww HTTPS 1 . alpn=h2\nwww TYPE65400 \\# 2 0102\nfoo\\.bar TXT x")
 	expect(t, open(t, settings(s)), `foo\.bar 300 TXT "x"`, "www 300 A 192.0.2.1")

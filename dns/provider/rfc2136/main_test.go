@@ -58,7 +58,7 @@ func oneZone(t *testing.T, records string) *bindtest.Server {
 	return bind(t, bindtest.Config{Zones: []bindtest.Zone{{Name: zoneName, Records: records}}})
 }
 
-// settings are those for a server; edits change them.
+// settings returns the settings for a server, changed by edits.
 func settings(s *bindtest.Server, edits ...func(*Config)) *Config {
 	c := Plugin().New().(*Config)
 	c.Hosts, c.Zones, c.AXFR = []string{"127.0.0.1"}, []string{zoneName}, true
@@ -138,7 +138,7 @@ func expect(t *testing.T, p *Provider, want ...string) {
 	}
 }
 
-// somebodyElse sends an update made of records to insert and to remove, past the provider.
+// somebodyElse sends an update without the provider.
 func somebodyElse(t *testing.T, s *bindtest.Server, insert, remove []string) {
 	t.Helper()
 	m := new(mdns.Msg)

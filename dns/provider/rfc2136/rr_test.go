@@ -64,7 +64,8 @@ func TestAdjustedTTL(t *testing.T) {
 	}
 }
 
-// What can't be made stays as it is, so that its error is about what the user wrote.
+// A record set that can't be made stays as it is, so that the error is about what the user
+// wrote.
 func TestAdjustedImpossible(t *testing.T) {
 	r := record("www", "A", "not-an-address")
 	if adjusted(r, 300) != r {
@@ -72,8 +73,8 @@ func TestAdjustedImpossible(t *testing.T) {
 	}
 }
 
-// Whatever target is accepted, its form in the zone stands for the same record, and
-// survives the wire.
+// For any accepted target, its form in the zone stands for the same record, before and after
+// it is sent.
 func FuzzTarget(f *testing.F) {
 	for _, seed := range []struct{ recordType, target string }{
 		{"A", "192.0.2.1"},
@@ -114,7 +115,7 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// whole has RDATA of records that aren't cut short.
+// whole has complete RDATA.
 var whole = map[string]string{
 	"A": "\xc0\x00\x02\x01", "CNAME": "\x02Lb\x07ex mple\x00", "TXT": "\x01a\x02b\xff", "MX": "\x00\x0a\x00", "SRV": "\x00\x01\x00\x02\x00\x03\x01.\x00",
 	"NAPTR": "\x00\x01\x00\x02\x01U\x00\x03\"\\\x00\x00", "AAAA": "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\x01\x02\x03\x04",
@@ -138,8 +139,8 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-// Whatever record is in a zone, its target stands for exactly that record, so that it can
-// be deleted.
+// The target of any record in a zone stands for exactly that record, so that it can be
+// deleted.
 func FuzzListed(f *testing.F) {
 	for recordType, rdata := range whole {
 		f.Add(rrTypes[recordType], []byte(rdata))

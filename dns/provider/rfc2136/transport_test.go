@@ -20,13 +20,13 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// at has the provider ask servers at addresses in place of those of its settings.
+// at replaces the servers of a provider.
 func (p *Provider) at(strategy string, addresses ...string) *Provider {
 	p.servers = newServers(addresses, strategy)
 	return p
 }
 
-// impatience is for servers that won't answer.
+// impatience is the timeout for servers that don't answer.
 const impatience = 500 * time.Millisecond
 
 // dead returns an address at which nobody listens.
@@ -40,8 +40,8 @@ func dead(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// A server that is gone, stands still, or has no such zone does no harm as long as there
-// is another, whichever comes first (spec/dns.md §17).
+// A server that is unreachable, hangs, or doesn't have the zone does no harm if there is
+// another one, in either order (spec/dns.md §17).
 func TestFailover(t *testing.T) {
 	good := oneZone(t, "www A 192.0.2.1")
 	stranger := bind(t, bindtest.Config{Zones: []bindtest.Zone{{Name: "other.test"}}})
@@ -80,8 +80,8 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// Nobody knows whether an update was made whose answer is lost. The next listing does, and
-// doesn't trust the serial of the one before; the server is avoided.
+// If the answer to an update is lost, its outcome isn't known. The next listing transfers the
+// zone, whatever its serial number is, and avoids the server.
 func TestAnswerLost(t *testing.T) {
 	s := oneZone(t, "")
 	lossy, lost := proxy(t, s.Addr.String())
@@ -99,7 +99,7 @@ func TestAnswerLost(t *testing.T) {
 	expect(t, p, "api 300 A 192.0.2.1", "www 300 A 192.0.2.1")
 }
 
-// A server that stands still fails a listing in time.
+// A listing from a server that hangs fails in time.
 func TestPaused(t *testing.T) {
 	s := oneZone(t, "")
 	p := open(t, settings(nil)).at(disabled, s.Addr.String())
@@ -117,7 +117,7 @@ func TestPaused(t *testing.T) {
 	expect(t, p)
 }
 
-// The end of the context ends a call that waits.
+// A call that waits ends with its context.
 func TestContextEnds(t *testing.T) {
 	asked := make(chan struct{}, 2)
 	address := listen(t, func(conn net.Conn) {
@@ -183,7 +183,7 @@ func rr(t *testing.T, s string) mdns.RR {
 	return r
 }
 
-// A listing is all of a zone or an error, never a part.
+// A listing is either complete or an error.
 func TestBrokenTransfers(t *testing.T) {
 	soa, later := rr(t, zoneName+". 60 SOA a. b. 7 1 1 1 1"), rr(t, zoneName+". 60 SOA a. b. 8 1 1 1 1")
 	www, foreign := rr(t, "www.example.test. 60 A 192.0.2.1"), rr(t, "example.org. 60 SOA a. b. 7 1 1 1 1")
@@ -227,8 +227,8 @@ func TestBrokenTransfers(t *testing.T) {
 	}
 }
 
-// What the answers of a server to an update mean; none of these servers signs, though
-// asked to, which only matters when it claims to have done something.
+// The errors for the answers to an update. None of these servers signs its answers, which only
+// matters if it says that it has made the update.
 func TestCodes(t *testing.T) {
 	for code, want := range map[int]error{
 		mdns.RcodeRefused: provider.ErrCredentials, mdns.RcodeNotAuth: provider.ErrCredentials,
@@ -278,8 +278,8 @@ func TestTLS(t *testing.T) {
 	expect(t, p, "www 300 A 192.0.2.1")
 }
 
-// With Kerberos, zones are listed without a signature; without a realm that can be reached
-// no update is sent. What comes behind that is in TestGSS.
+// With Kerberos, zones are listed without a signature. If the realm can't be reached, no
+// update is sent. TestGSS has the rest.
 func TestKerberos(t *testing.T) {
 	s, err := bindtest.Start(t.Context(), bindtest.Config{Zones: []bindtest.Zone{{Name: zoneName, Records: "www A 192.0.2.1"}}})
 	if err != nil {
@@ -310,7 +310,7 @@ func TestKerberos(t *testing.T) {
 	}
 }
 
-// The connection itself doesn't let an update out in a dry run.
+// In a dry run, the connection refuses to send an update.
 func TestDryRunBelow(t *testing.T) {
 	s := oneZone(t, "")
 	in := input()

@@ -219,7 +219,7 @@ func TestCase215BodyOverCap(t *testing.T) {
 	}
 }
 
-// §17: in a dry run changes are not sent, wherever in the program they come from.
+// §17: in a dry run no change is sent, whichever method sends it.
 func TestDryRun(t *testing.T) {
 	sidecar := speaking()
 	in := input(sidecar)
@@ -234,7 +234,7 @@ func TestDryRun(t *testing.T) {
 	if _, err := p.Records(t.Context(), dns.Zone{}); err != nil {
 		t.Errorf("Records: %v", err)
 	}
-	// What is refused here doesn't mean that the program is away.
+	// A refused request doesn't mean that the program is unreachable.
 	if diff := cmp.Diff([]string{"GET /", "POST /adjustendpoints", "GET /records"}, sidecar.requests()); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
@@ -279,7 +279,7 @@ func TestBasePath(t *testing.T) {
 	}
 }
 
-// Whatever a program answers, it is an error or what a provider may return.
+// Any answer of a program leads to an error, or to record sets that a provider may return.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{`[]`, `null`, `[null]`, `{}`, `[{"dnsName":"a.","recordType":"A","targets":null}]`, `{"include":["a"],"filters":["b"]}`, `{"regexInclude":"("}`} {
 		f.Add([]byte(seed))

@@ -73,7 +73,7 @@ func TestCase215Negotiation(t *testing.T) {
 	}
 }
 
-// A program that starts late, or again, is asked again; what it said stays until then.
+// A program that starts late, or restarts, is asked again. Until then its last filter stays.
 func TestNegotiationAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sidecar := speaking().with("GET /", reply{})

@@ -19,17 +19,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// reply is what a program answers.
+// reply is an answer of a program.
 type reply struct {
 	status int
-	// media is the Content-Type; empty is the right one, "-" is none.
+	// media is the Content-Type. It is empty for the right one, and "-" for none.
 	media, body string
 }
 
 // program is a transport that answers like a webhook provider.
 type program struct {
-	// replies are by "METHOD path", each used in turn, the last one for ever. A status of zero
-	// is no answer.
+	// replies are by "METHOD path". They are used in turn, and the last one is used for ever.
+	// A status of zero stands for no answer.
 	replies map[string][]reply
 	// asked are the requests, with their bodies and how long after the first one.
 	asked []request
@@ -44,7 +44,7 @@ type request struct {
 	header     http.Header
 }
 
-// speaking returns a program that does what it should.
+// speaking returns a program that behaves as it should.
 func speaking() *program {
 	return &program{replies: map[string][]reply{
 		"GET /":                 {{status: 200, body: `{}`}},

@@ -220,7 +220,7 @@ func awaitRecord(t *testing.T, o *opened, key source.Key, target string) {
 func TestWriteStatusAtTheWrongTime(t *testing.T) {
 	config := crd.NewConfig()
 	for _, write := range []func(context.Context, dynamic.Interface) error{config.WriteStatus, config.WriteStatusOnce} {
-		if err := write(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "call Open before") {
+		if err := write(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "call Open first") {
 			t.Errorf("before Open: got %v", err)
 		}
 	}

@@ -200,8 +200,8 @@ func TestTTLProblems(t *testing.T) {
 	}
 }
 
-// TestUnsynced: a source whose table can't be filled says nothing at all, which is not
-// the same as "no records" (case 186: ExternalDNS then ends).
+// TestUnsynced: a source whose table can't be filled is not the same as a source without
+// records (case 186: ExternalDNS ends then).
 func TestUnsynced(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -245,7 +245,7 @@ type errAsked int32
 
 func (e errAsked) Error() string { return "the server was not asked three times yet" }
 
-// TestWholeObjects: what is trimmed away can still be had in templates.
+// TestWholeObjects: templates see fields that are otherwise trimmed away.
 func TestWholeObjects(t *testing.T) {
 	t.Parallel()
 	s := sourcetest.MustOpen(t, ingress.Plugin(), object("example.com/team: blue", `rules: [{http: {paths: [{path: /, pathType: Exact, backend: {service: {name: web}}}]}}]`, one),

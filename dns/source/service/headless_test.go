@@ -191,8 +191,8 @@ func TestHeadlessLeavesOut(t *testing.T) {
 	})
 }
 
-// What the Services 169 and 170 have together is put together by dns/desired, by
-// resource; here each says its part.
+// dns/desired merges what the Services of cases 169 and 170 ask for; here each one asks for
+// its own part.
 func TestSharedNames(t *testing.T) {
 	another := func(text string) string {
 		return "\n---\n" + strings.NewReplacer("name: foo,", "name: bar,", "service-name: foo", "service-name: bar", "name: s,", "name: t,").Replace(text)
@@ -213,8 +213,8 @@ func TestSharedNames(t *testing.T) {
 	})
 }
 
-// case 172: endpoints are followed, whether the flag is there or not; and only what can
-// change the answer is told.
+// case 172: endpoints are followed with and without the flag, and Changed is only called when
+// the result may change.
 func TestHeadlessFollows(t *testing.T) {
 	virtual := `
 ---
@@ -254,7 +254,8 @@ spec: {clusterIP: 10.0.0.9, selector: {app: foo}}
 	}
 }
 
-// What depends on nodes without being a NodePort, or in spite of the annotation target.
+// Services that depend on nodes without being of the type NodePort, or although they have a
+// target annotation.
 func TestNodesAreFollowed(t *testing.T) {
 	for _, test := range []struct{ name, service, before, after string }{
 		{

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A selector selects what one of Kubernetes does, but for the empty one, and is found
-// under one of the labels of all that it selects.
+// A selector selects the same as one of Kubernetes, except the empty one. An index finds it
+// under one of the labels of everything that it selects.
 func TestSelects(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {

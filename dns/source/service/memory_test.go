@@ -75,8 +75,8 @@ func sent(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	return decoded
 }
 
-// Memory per watched pod: less than 300 bytes, with its row in the table and in the index
-// (spec/dns.md §16), and next to nothing for one that has finished (§15.14).
+// A watched pod takes less than 300 bytes, with its row in the table and in the index
+// (spec/dns.md §16), and one that has finished takes next to nothing (§15.14).
 func TestMemoryOfPods(t *testing.T) {
 	const count = 20000
 	measure := func(phase corev1.PodPhase, podOf func(int) *corev1.Pod) uint64 {

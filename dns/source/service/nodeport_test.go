@@ -185,7 +185,8 @@ func TestKopsOnNodes(t *testing.T) {
 	})
 }
 
-// Only what can change the answer is told: this is what a pod or a node event costs.
+// Changed is only called when the result may change: this is what an event of a pod or node
+// costs.
 func TestNodePortFollows(t *testing.T) {
 	both := nodePortOf("", ", externalTrafficPolicy: Local") + `
 ---

@@ -70,8 +70,8 @@ func (d draw) object() (manifest, kind string, key source.Key) {
 	}
 }
 
-// Whatever happens to whatever objects, evaluating what Changed was called with leaves the
-// same records as evaluating everything.
+// After any changes of any objects, evaluating the objects that Changed was called with gives
+// the same records as evaluating all objects.
 func TestChangedIsEnough(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -85,7 +85,7 @@ func TestChangedIsEnough(t *testing.T) {
 	})
 }
 
-// Histories at which an evaluation was once missing.
+// Histories in which an evaluation was once missing.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	local := "type: NodePort, externalTrafficPolicy: Local, selector: {app: foo}"
@@ -107,7 +107,8 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// history is what happens to objects: several changes between two looks at them.
+// history is changes of objects. Each step has several changes, and the source is evaluated
+// after each step.
 type history struct {
 	begin string
 	steps []historyStep

@@ -84,7 +84,7 @@ func (z *zone) times(host string) int {
 	return z.asked[host]
 }
 
-// inquiry is lookups under test, in a bubble.
+// inquiry runs lookups in a bubble of synctest.
 type inquiry struct {
 	*lookups
 	mu   sync.Mutex
@@ -217,8 +217,8 @@ func TestLookupsThatFail(t *testing.T) {
 	})
 }
 
-// Names that nobody answers for delay others for a bounded time, and there are never
-// more lookups than allowed.
+// Names without an answer delay others for a limited time, and there are never more lookups
+// than allowed.
 func TestLookupsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		z := newZone()
@@ -247,7 +247,7 @@ func TestLookupsAreLimited(t *testing.T) {
 	})
 }
 
-// The end of the context ends lookups that are under way, and they say nothing.
+// Running lookups end with the context, and change nothing then.
 func TestLookupsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		z := newZone()

@@ -1,0 +1,52 @@
+package controllers_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// wantLogged waits until the log has a line about an object of the namespace that matches. NS
+// in it is the namespace.
+func (s *scene) wantLogged(pattern string) {
+	s.Helper()
+	line := regexp.MustCompile("(?m)" + strings.ReplaceAll(pattern, "NS", s.ns) + "$")
+	s.eventually(func() error {
+		if text := s.log.about(s.ns); !line.MatchString(text) {
+			return fmt.Errorf("no line matches %s in\n%s", line, text)
+		}
+		return nil
+	})
+}
+
+// Each write is in the log, with how many addresses are ready and how many are not, and each
+// Event.
+func TestWritesAreLogged(t *testing.T) {
+	s := play(t)
+	s.pod("web-0", "web", "10.0.0.1")
+	s.pod("web-1", "web", "10.0.0.2", notReady)
+	s.pod("web-2", "web", "10.0.0.3", notReady)
+	s.workload("vm-0", "web", []string{"10.0.0.9"})
+	s.settle()
+	s.service("web")
+	const since = ` trigger=\d{4}-\d\d-\d\dT\S+`
+	s.wantLogged(`level=DEBUG msg="object of a service is written" controller=endpoint service=NS/web kind=Endpoints name=web action=created ready=1 notReady=2` + since)
+	s.wantLogged(`controller=endpoint_slice service=NS/web kind=EndpointSlice name=web-\S+ action=created ready=1 notReady=2` + since)
+	s.wantLogged(`controller=endpoints_controller_workqueue service=NS/web kind=EndpointSlice name=\S+ action=created ready=1 notReady=0`)
+	s.editPodStatus("web-1", ready(true))
+	s.wantLogged(`controller=endpoint service=NS/web kind=Endpoints name=web action=updated ready=2 notReady=1`)
+	s.wantLogged(`kind=EndpointSlice name=web-\S+ action=updated ready=2 notReady=1`)
+	s.deleteService("web")
+	s.wantLogged(`controller=endpoint service=NS/web kind=Endpoints name=web action=deleted ready=2 notReady=1`)
+
+	s.service("bare", noSelector)
+	s.endpoints("bare", oneSubset("10.0.0.5"))
+	s.wantLogged(`controller=endpoint_slice_mirroring service=NS/bare kind=EndpointSlice name=bare-\S+ action=created ready=1 notReady=0.*`)
+	s.deleteEndpoints("bare")
+	s.wantLogged(`controller=endpoint_slice_mirroring service=NS/bare kind=EndpointSlice name=bare-\S+ action=deleted ready=1 notReady=0`)
+
+	s.pod("bad", "bad", "127.0.0.1")
+	s.service("bad")
+	s.wantLogged(`level=DEBUG msg="Event is sent" kind=Endpoints namespace=NS name=bad type=Warning reason=FailedToCreateEndpoint message="Failed to create .*`)
+}

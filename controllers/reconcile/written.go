@@ -1,0 +1,36 @@
+package reconcile
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Written is a write of an object of a Service that succeeded, for the log.
+type Written struct {
+	// Controller is the name of the controller, Kind that of the object.
+	Controller, Kind string
+	Service          Key
+	// Name is that of the object.
+	Name string
+	// Operation is as in [Metrics.Wrote].
+	Operation string
+	// Ready and NotReady are how many addresses the object has, or had when it is deleted.
+	Ready, NotReady int
+	// Cause is the time of the change that led to the write; zero when it is unknown.
+	Cause time.Time
+}
+
+// Log writes a line at the level debug. Whoever counts addresses asks before whether the
+// log has that level.
+func (w Written) Log(log *slog.Logger) {
+	attrs := append(
+		make([]slog.Attr, 0, 8),
+		slog.String("controller", w.Controller), slog.String("service", w.Service.String()), slog.String("kind", w.Kind), slog.String("name", w.Name),
+		slog.String("action", w.Operation+"d"), slog.Int("ready", w.Ready), slog.Int("notReady", w.NotReady),
+	)
+	if !w.Cause.IsZero() {
+		attrs = append(attrs, slog.Time("trigger", w.Cause))
+	}
+	log.LogAttrs(context.Background(), slog.LevelDebug, "object of a service is written", attrs...)
+}
