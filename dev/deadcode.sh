@@ -7,12 +7,6 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 deadcode=$PWD/bin/tools/deadcode
 failed=0
 
-# What only tests reach, and stays.
-for_tests=(
-  internal/manifest.Client.Forget # the test kit internal/kubetest calls it
-  internal/admin.Server.Handler   # its test sends requests without a listener
-)
-
 # report TITLE fails when there are lines, and prints them under the title.
 report() {
   local lines
@@ -30,8 +24,7 @@ report "functions that nothing reaches (delete them)" <<<"$unreached"
 
 product=$(go list -deps ./cmd/... | grep "^$module/" | paste -sd '|')
 only_tests=$("$deadcode" -filter "^($product)\$" -f "$format" ./...)
-kept=$(printf "$module/%s \n" "${for_tests[@]}")
 report "functions that only tests reach (delete them, or move them to a _test.go file)" < <(
-  grep -Fvxf <(sort <<<"$unreached") <<<"$only_tests" | grep -Fv "$kept" | grep .
+  grep -Fvxf <(sort <<<"$unreached") <<<"$only_tests" | grep .
 )
 exit "$failed"
