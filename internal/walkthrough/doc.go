@@ -10,7 +10,8 @@
 //
 // A block without file= and run is prose. In an edit, lines that begin with a space or with
 // "-" are found at exactly one place of the file; those with "-" go, those with "+" come; a
-// line "@@" begins a new place. An edit without "+" and "-" quotes a file. Commands are lines
+// line "@@" begins a new place. One that ends with "…" is found by its beginning. An edit
+// without "+" and "-" quotes a file. Commands are lines
 // "go test …", "go build …", "go vet …", "go run …" or "go generate …", and comments. They
 // run in a copy of the repository that has the blocks above them, so that they may read and
 // write whatever they like. (go's -overlay can't test a package in a new directory.)

@@ -104,27 +104,21 @@ func edit(text string, block []string) (string, error) {
 
 // change makes the change of a hunk, at the only place that it fits to.
 func change(lines, hunk []string) ([]string, error) {
-	var before, after []string
+	var before []string
 	for _, line := range hunk {
-		switch mark := line[:min(1, len(line))]; mark {
-		case "": // Editors take the space away.
-			before, after = append(before, line), append(after, line)
-		case " ":
-			before, after = append(before, line[1:]), append(after, line[1:])
-		case "-":
-			before = append(before, line[1:])
-		case "+":
-			after = append(after, line[1:])
-		default:
+		if line != "" && !strings.ContainsAny(line[:1], " +-") {
 			return nil, fmt.Errorf("the line %q is no line of an edit: begin it with a space, + or -", line)
+		}
+		if !strings.HasPrefix(line, "+") {
+			before = append(before, line[min(1, len(line)):]) // Editors take the space of an empty line away.
 		}
 	}
 	if len(before) == 0 {
 		return nil, fmt.Errorf("nothing says where %q belongs: add the line before it or after it, with a space in front", hunk[0])
 	}
 	var places []int
-	for at := range lines {
-		if at+len(before) <= len(lines) && slices.Equal(lines[at:at+len(before)], before) {
+	for at := range len(lines) - len(before) + 1 {
+		if slices.EqualFunc(before, lines[at:at+len(before)], fits) {
 			places = append(places, at)
 		}
 	}
@@ -134,5 +128,22 @@ func change(lines, hunk []string) ([]string, error) {
 	if len(places) > 1 {
 		return nil, fmt.Errorf("the lines that begin with %q are there %d times: add more of those around them", before[0], len(places))
 	}
-	return slices.Replace(slices.Clone(lines), places[0], places[0]+len(before), after...), nil
+	after, at := lines[:places[0]:places[0]], places[0]
+	for _, line := range hunk {
+		if strings.HasPrefix(line, "+") {
+			after = append(after, line[1:])
+			continue
+		}
+		if !strings.HasPrefix(line, "-") {
+			after = append(after, lines[at])
+		}
+		at++
+	}
+	return append(after, lines[at:]...), nil
+}
+
+// fits reports whether a line of an edit means a line of the file.
+func fits(edit, line string) bool {
+	beginning, cut := strings.CutSuffix(edit, "…")
+	return edit == line || cut && strings.HasPrefix(line, beginning)
 }

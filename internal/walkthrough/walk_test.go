@@ -13,6 +13,7 @@ var tree = fstest.MapFS{
 	"a.txt":     {Data: []byte("one\ntwo\n\nthree\ntwo\n")},
 	"open.txt":  {Data: []byte("one")},
 	"dir/a.txt": {Data: []byte("one\n")},
+	"long.txt":  {Data: []byte("first line\nsecond line\nsecond … line\n")},
 	"a.go":      {Data: []byte("package a\n\nvar x int\n")},
 }
 
@@ -24,6 +25,7 @@ func TestWalk(t *testing.T) {
 		"~~~diff file=a.txt", "@@ the first place @@", " one", "+and a half", " two", "", "@@", " three", "-two", "~~~",
 		"~~~diff file=dir/new.txt", "+zeroth", " first", "~~~",
 		"~~~diff file=a.txt", " three", "~~~",
+		"~~~diff file=long.txt", " first…", "+new", "-second l…", " second … line", "~~~",
 		"~~~sh run", "go vet ./b", "~~~",
 	))
 	if err != nil {
@@ -35,7 +37,7 @@ func TestWalk(t *testing.T) {
 	}
 	want := map[string]Files{
 		"./a": {"dir/new.txt": "first\n"},
-		"./b": {"dir/new.txt": "zeroth\nfirst\n", "a.txt": "one\nand a half\ntwo\n\nthree\n"},
+		"./b": {"dir/new.txt": "zeroth\nfirst\n", "a.txt": "one\nand a half\ntwo\n\nthree\n", "long.txt": "first line\nnew\nsecond … line\n"},
 	}
 	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Errorf("files that commands see (-want +got):\n%s", diff)
@@ -59,6 +61,7 @@ func TestWalkErrors(t *testing.T) {
 		"removal not found": {[]string{"~~~diff file=a.txt", "-four", "~~~"}, []string{`"four" are not there`}},
 		"behind the end":    {[]string{"~~~diff file=dir/a.txt", " one", " two", "~~~"}, []string{`"one" are not there`}},
 		"found twice":       {[]string{"~~~diff file=a.txt", " two", "+x", "~~~"}, []string{`"two" are there 2 times`}},
+		"beginning twice":   {[]string{"~~~diff file=long.txt", " second…", "~~~"}, []string{`"second…" are there 2 times`}},
 		"second hunk":       {[]string{"~~~diff file=a.txt", " one", "@@", " four", "~~~"}, []string{`"four" are not there`}},
 		"nowhere":           {[]string{"~~~diff file=a.txt", "+x", "~~~"}, []string{`where "+x" belongs`}},
 		"no edit":           {[]string{"~~~diff file=a.txt", "one", "~~~"}, []string{`"one" is no line of an edit`}},
