@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/source/crd"
 )
 
@@ -24,6 +25,14 @@ func (o *Options) Resources() []string {
 	}
 	slices.Sort(kinds)
 	return slices.Compact(kinds)
+}
+
+// CrossesNamespaces reports whether one of the sources reads objects in other namespaces than
+// those of --namespace.
+func (o *Options) CrossesNamespaces() bool {
+	return slices.ContainsFunc(o.sourcePlugins, func(p source.Plugin) bool {
+		return p.CrossesNamespaces && slices.Contains(o.Sources, p.Name)
+	})
 }
 
 // NeedsCluster reports whether the publisher reads or writes objects other than Events.

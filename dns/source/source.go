@@ -75,6 +75,9 @@ type Plugin struct {
 	// Templates is true when the source supports --fqdn-template. Properties is true when it
 	// reads the annotations for providers and the set identifier.
 	Templates, Properties bool
+	// CrossesNamespaces is true when the source reads objects in other namespaces than those of
+	// --namespace, too: a process with such a source reads all namespaces.
+	CrossesNamespaces bool
 	// New returns a config with the defaults.
 	New func() Config
 }

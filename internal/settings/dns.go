@@ -53,9 +53,6 @@ func (v textFormat) Set(s string) error {
 	return nil
 }
 
-// crossNamespace are the sources that read objects in other namespaces than those of --namespace.
-var crossNamespace = []string{"istio-gateway", "contour-ingressroute"}
-
 // OnlyNamespaces returns the namespaces that the process reads; nil if it reads all. It must
 // read no others, because it may have no right to.
 func (c *Config) OnlyNamespaces() []string {
@@ -74,7 +71,7 @@ func namespacesOf(publishers []*configure.Options) []string {
 			continue // Nodes are in no namespace
 		}
 		own := p.Source.OnlyNamespaces()
-		if len(own) == 0 || slices.ContainsFunc(p.Sources, func(s string) bool { return slices.Contains(crossNamespace, s) }) {
+		if len(own) == 0 || p.CrossesNamespaces() {
 			return nil
 		}
 		for _, namespace := range own {

@@ -23,7 +23,7 @@ var routeKind = schema.GroupVersionKind{Group: "contour.heptio.com", Version: "v
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The virtual hosts of Contour IngressRoutes, at the addresses of Contour's Service", Category: "ingress controllers",
-		Resources: []string{"IngressRoute.contour.heptio.com", "Service"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
+		Resources: []string{"IngressRoute.contour.heptio.com", "Service"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", CrossesNamespaces: true,
 		Templates: true, Properties: true,
 		New: func() source.Config { return NewConfig() },
 	}

@@ -20,7 +20,7 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The hosts of Istio Gateways, at the addresses of the Services that they select", Category: "service mesh",
 		Resources: []string{"Gateway.networking.istio.io", "Service", "Ingress.networking.k8s.io"},
-		Filters:   []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true,
+		Filters:   []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true, CrossesNamespaces: true,
 		New: func() source.Config { return Config{} },
 	}
 }
