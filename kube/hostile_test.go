@@ -118,15 +118,17 @@ func TestHeapAfterManyLivesM2(t *testing.T) {
 	bind := func() binding { return binding{scope: NewScope(DefaultName), report: func(Of, Problem) {}} }
 	tables := CatalogTables(r, FromEndpointSlices)
 	services, pods := storeOf(t, bind(), tables[0]), storeOf(t, bind(), tables[2])
+	list := strings.Repeat("80,", 83_000)
 	life := func(i int) {
 		svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("s", i), Namespace: fmt.Sprint("n", i)}}
 		svc.Spec.Ports = []corev1.ServicePort{{Port: 80}}
 		pod := somePod(i)
 		pod.Namespace = svc.Namespace
 		for edit := range 2 {
-			svc.Annotations = map[string]string{"config.linkerd.io/opaque-ports": strings.Repeat("80,", 83_000) + fmt.Sprint(i, edit)}
+			// No two are equal.
+			svc.Annotations = map[string]string{"config.linkerd.io/opaque-ports": list[:len(list)-2*i-edit]}
 			pod.Labels = hostileLabels(i, edit)
-			for s, object := range map[*store]any{services: svc.DeepCopy(), pods: pod.DeepCopy()} {
+			for s, object := range map[*store]any{services: svc, pods: pod} {
 				if err := s.Update(object); err != nil {
 					t.Fatal(err)
 				}
@@ -155,15 +157,24 @@ func TestHeapAfterManyLivesM2(t *testing.T) {
 	}
 }
 
+// hostileKeys are the keys of as many labels as an object can have.
+var hostileKeys = func() (keys []string) {
+	for k := range 2000 {
+		keys = append(keys, fmt.Sprintf("%s/%s%d", strings.Repeat("a", 200), strings.Repeat("k", 50), k))
+	}
+	return keys
+}()
+
 // hostileLabels returns labels that differ for each edit: mostly few that are long, sometimes as many as an object can have.
 func hostileLabels(i, edit int) map[string]string {
-	labels := map[string]string{"n": fmt.Sprint(i, "-", edit)}
-	n := 20
+	keys := hostileKeys[:20]
 	if i%100 == 0 {
-		n = 2000
+		keys = hostileKeys
 	}
-	for k := range n {
-		labels[fmt.Sprintf("%s/%s%d", strings.Repeat("a", 200), strings.Repeat("k", 50), k)] = fmt.Sprintf("%s%d", strings.Repeat("v", 50), i)
+	value := fmt.Sprintf("%s%d-%d", strings.Repeat("v", 50), i, edit)
+	labels := make(map[string]string, len(keys))
+	for _, key := range keys {
+		labels[key] = value
 	}
 	return labels
 }

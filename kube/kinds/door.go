@@ -80,8 +80,8 @@ type door struct {
 
 // open returns the door for an object of this name. An object with a bad name is refused: its
 // problem could not be told from that of others.
-func open(s kube.Scope, namespace, name string) *door {
-	d := &door{scope: s, namespace: namespace, ports: portsLimit, endpoints: endpointsLimit, conditions: conditionsLimit}
+func open(s kube.Scope, namespace, name string) door {
+	d := door{scope: s, namespace: namespace, ports: portsLimit, endpoints: endpointsLimit, conditions: conditionsLimit}
 	if !fits(namespace, nameLimit) || !fits(name, nameLimit) {
 		d.refuse(fmt.Sprintf("the name %s or the namespace %s can't be used", quote(name), quote(namespace)), "metadata.name")
 	}

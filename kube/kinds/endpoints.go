@@ -27,10 +27,10 @@ func trimEndpoints(s kube.Scope, ep *corev1.Endpoints) (*catalog.EndpointSlice, 
 	trimmed := d.sliceOf(ep)
 	trimmed.Service = catalog.ServiceKey{Cluster: s.Cluster, Namespace: trimmed.Namespace, Name: trimmed.Name}
 	room := subsetsLimit
-	for i := range limited(d, ep.Subsets, &room, "subsets") {
+	for i := range limited(&d, ep.Subsets, &room, "subsets") {
 		trimmed.Subsets = append(trimmed.Subsets, d.subset(&ep.Subsets[i], i))
 	}
-	return admitted(d, trimmed)
+	return admitted(&d, trimmed)
 }
 
 // subset returns what is kept of the subset of an index.

@@ -35,10 +35,10 @@ func trimEndpointSlice(s kube.Scope, slice *discoveryv1.EndpointSlice) (*catalog
 		d.Add("the Service that is named can't be one, so the endpoints are not used; correct the label "+discoveryv1.LabelServiceName, "metadata.labels")
 	}
 	if slice.AddressType == discoveryv1.AddressTypeFQDN {
-		return admitted(d, trimmed)
+		return admitted(&d, trimmed)
 	}
 	subset := catalog.Subset{Ports: d.slicePorts(slice.Ports)}
-	endpoints := limited(d, slice.Endpoints, &d.endpoints, "endpoints")
+	endpoints := limited(&d, slice.Endpoints, &d.endpoints, "endpoints")
 	if n := len(endpoints); n > 0 {
 		subset.Endpoints = make([]catalog.SliceEndpoint, 0, n)
 	}
@@ -48,7 +48,7 @@ func trimEndpointSlice(s kube.Scope, slice *discoveryv1.EndpointSlice) (*catalog
 		}
 	}
 	trimmed.Subsets = []catalog.Subset{subset}
-	return admitted(d, trimmed)
+	return admitted(&d, trimmed)
 }
 
 // sliceOf returns what EndpointSlices and Endpoints objects have in common. Without its identity, a

@@ -25,7 +25,7 @@ func trimExternalWorkload(s kube.Scope, w *workload.ExternalWorkload) (*catalog.
 		return nil, d.List()
 	}
 	ports := d.externalPorts(w.Spec.Ports)
-	return admitted(d, &catalog.Workload{
+	return admitted(&d, &catalog.Workload{
 		Key: catalog.WorkloadKey{
 			Kind: catalog.ExternalWorkload, Cluster: s.Cluster, Namespace: s.Intern(w.Namespace), Name: w.Name,
 		},

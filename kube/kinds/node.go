@@ -22,7 +22,7 @@ func Nodes() kube.Kind[catalog.Node] {
 
 func trimNode(s kube.Scope, node metav1.Object) (*catalog.Node, []kube.Problem) {
 	d := open(s, "", node.GetName())
-	return admitted(d, &catalog.Node{
+	return admitted(&d, &catalog.Node{
 		Cluster: s.Cluster,
 		Name:    s.Intern(node.GetName()),
 		Zone:    d.optional(node.GetLabels()[corev1.LabelTopologyZone], labelLimit, "metadata.labels["+corev1.LabelTopologyZone+"]"),

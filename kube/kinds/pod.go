@@ -79,7 +79,7 @@ func emptyList[T any](list []T) []T {
 func trimPod(s kube.Scope, pod *corev1.Pod) (*catalog.Workload, []kube.Problem) {
 	d := open(s, pod.Namespace, pod.Name)
 	ports := d.containerPorts(&pod.Spec)
-	return admitted(d, &catalog.Workload{
+	return admitted(&d, &catalog.Workload{
 		Key: catalog.WorkloadKey{
 			Kind: catalog.Pod, Cluster: s.Cluster, Namespace: s.Intern(pod.Namespace), Name: pod.Name,
 		},

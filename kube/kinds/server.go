@@ -44,7 +44,7 @@ func trimServer(s kube.Scope, srv *policy.Server) (*catalog.Server, []kube.Probl
 	} else {
 		d.Add(d.notPort(port.IntVal), "spec.port")
 	}
-	return admitted(d, trimmed)
+	return admitted(&d, trimmed)
 }
 
 // selector returns nil, which selects nothing, for no selector. It does so for one that doesn't

@@ -33,7 +33,7 @@ func trimService(s kube.Scope, svc *corev1.Service) (*catalog.Service, []kube.Pr
 		Ports:         d.servicePorts(svc.Spec.Ports),
 	}
 	trimmed.OpaquePorts = d.portList(svc.Annotations, opaquePortsAnnotation, portNamed(trimmed.Ports))
-	return admitted(d, trimmed)
+	return admitted(&d, trimmed)
 }
 
 // servicePorts leaves out ports that can't be used.

@@ -39,7 +39,7 @@ func trimServiceProfile(s kube.Scope, sp *linkerd.ServiceProfile) (*catalog.Serv
 		if err != nil {
 			d.Add(quote(b.TTL)+" is no duration such as 10s; the default profile is served instead", "spec.retryBudget.ttl")
 			trimmed.Invalid = true
-			return admitted(d, trimmed)
+			return admitted(&d, trimmed)
 		}
 		trimmed.RetryBudget = &catalog.RetryBudget{Ratio: b.RetryRatio, MinRetriesPerSecond: b.MinRetriesPerSecond, TTL: ttl}
 	}
@@ -52,7 +52,7 @@ func trimServiceProfile(s kube.Scope, sp *linkerd.ServiceProfile) (*catalog.Serv
 			Authority: d.vital(o.Authority, authorityLimit, "spec.dstOverrides"), MilliWeight: o.Weight.MilliValue(),
 		})
 	}
-	return admitted(d, trimmed)
+	return admitted(&d, trimmed)
 }
 
 // whole refuses the object when a list of it has more items than are let in.
