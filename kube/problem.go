@@ -47,7 +47,7 @@ func (p *Problems) Add(reason, path string, indexes ...any) {
 		p.more++
 		return
 	}
-	p.list = append(p.list, Problem{Field: fmt.Sprintf(path, indexes...), Reason: reason})
+	p.list = append(p.list, short(Problem{Field: fmt.Sprintf(path, indexes...), Reason: reason}))
 }
 
 // Full reports whether further problems are only counted, so that their reasons don't matter.
@@ -72,9 +72,13 @@ func bounded(list []Problem) []Problem {
 	}
 	list = slices.Clone(list)
 	for i, p := range list {
-		list[i] = Problem{shortened(p.Field, fieldLimit), shortened(p.Reason, reasonLimit)}
+		list[i] = short(p)
 	}
 	return list
+}
+
+func short(p Problem) Problem {
+	return Problem{shortened(p.Field, fieldLimit), shortened(p.Reason, reasonLimit)}
 }
 
 // shortened returns a text that is UTF-8 and has at most about limit bytes.

@@ -48,10 +48,11 @@ const (
 	endpointsLimit = 10_000
 	// subsetsLimit is for Endpoints, which have one for each set of ports.
 	subsetsLimit = 1000
-	// addressesLimit is for one endpoint, as in the API server, or one workload or Service.
+	// addressesLimit is for one workload or Service, which has one of each family.
 	addressesLimit = 100
-	// hintsLimit is for the zones of one endpoint; the API server takes 8.
-	hintsLimit = 64
+	// slicedLimit is for the addresses, and for the zones in hints, of all endpoints of an object:
+	// most endpoints have one.
+	slicedLimit = 2 * endpointsLimit
 	// itemsLimit is for the list of ports in an annotation, and for what it means with names of
 	// ports; people write tens.
 	itemsLimit = 256
@@ -75,13 +76,16 @@ type door struct {
 	// refused is true when nothing of the object may be used.
 	refused bool
 	// What there is room for in the object.
-	ports, endpoints, conditions int
+	ports, endpoints, addressRoom, hints, conditions int
 }
 
 // open returns the door for an object of this name. An object with a bad name is refused: its
 // problem could not be told from that of others.
 func open(s kube.Scope, namespace, name string) door {
-	d := door{scope: s, namespace: namespace, ports: portsLimit, endpoints: endpointsLimit, conditions: conditionsLimit}
+	d := door{
+		scope: s, namespace: namespace,
+		ports: portsLimit, endpoints: endpointsLimit, addressRoom: slicedLimit, hints: slicedLimit, conditions: conditionsLimit,
+	}
 	if !fits(namespace, nameLimit) || !fits(name, nameLimit) {
 		d.refuse(fmt.Sprintf("the name %s or the namespace %s can't be used", quote(name), quote(namespace)), "metadata.name")
 	}
@@ -102,7 +106,7 @@ func fits(text string, limit int) bool { return len(text) <= limit && utf8.Valid
 // refuse refuses the object because of a field.
 func (d *door) refuse(reason, path string, indexes ...any) {
 	d.refused = true
-	d.Add(reason+"; the last good version of the object stays in use, if there is one", path, indexes...)
+	d.Add(reason+"; the last good version stays in use", path, indexes...)
 }
 
 // text returns a text for the catalog, and false for one that doesn't fit.

@@ -114,10 +114,7 @@ func (d *door) sliceEndpoint(e *discoveryv1.Endpoint, index int) (catalog.SliceE
 		d.Add(d.notTarget(e.TargetRef, "a Pod or an ExternalWorkload"), "endpoints[%d].targetRef", index)
 		return catalog.SliceEndpoint{}, false
 	}
-	texts := e.Addresses[:min(len(e.Addresses), addressesLimit)]
-	if len(texts) < len(e.Addresses) {
-		d.Add("there are more addresses than can be used; the others are left out", "endpoints[%d].addresses", index)
-	}
+	texts := limited(d, e.Addresses, &d.addressRoom, "endpoints")
 	addresses := make([]netip.Addr, 0, len(texts))
 	for i, text := range texts {
 		a, ok := address(text)
@@ -161,11 +158,7 @@ func (d *door) hintZones(hints *discoveryv1.EndpointHints, index int) []string {
 	if hints == nil || len(hints.ForZones) == 0 {
 		return nil
 	}
-	list := hints.ForZones
-	if len(list) > hintsLimit {
-		d.Add("there are more zones than can be used; the others are left out", "endpoints[%d].hints", index)
-		list = list[:hintsLimit]
-	}
+	list := limited(d, hints.ForZones, &d.hints, "endpoints")
 	zones := make([]string, 0, len(list))
 	for i := range list {
 		if zone := d.zone(list[i].Name, "endpoints[%d].hints", index); zone != "" {
