@@ -105,5 +105,5 @@ func (d *door) notTarget(ref *corev1.ObjectReference, allowed string) string {
 	if d.Full() {
 		return ""
 	}
-	return fmt.Sprintf("a reference to %s %s can't be followed, so the endpoint is not used; refer to %s by name", quote(ref.Kind), quote(ref.Name), allowed)
+	return fmt.Sprintf("a reference to %.*s %s can't be followed, so the endpoint is not used; refer to %s by name", quoteLimit, ref.Kind, quote(ref.Name), allowed)
 }
