@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"runtime"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 )
@@ -177,4 +179,115 @@ func hostileLabels(i, edit int) map[string]string {
 		labels[key] = value
 	}
 	return labels
+}
+
+// M5: one object had 125,000 problems, each of which was a line of the log, again and again.
+func TestProblemsAreBoundedM5(t *testing.T) {
+	kind := Retrim(Pods(), TrimOf(func(_ Scope, pod *corev1.Pod) (*corev1.Pod, []Problem) {
+		var problems Problems
+		list := make([]Problem, 1000)
+		for i := range list {
+			list[i] = Problem{Field: fmt.Sprint("f", i), Reason: strings.Repeat("\xff", 2000)}
+			problems.Add(list[i].Reason, "f%d", i)
+		}
+		if pod.Name == "collected" {
+			list = problems.List()
+		}
+		return nil, list
+	}))
+	for _, name := range []string{"collected", "as a list"} {
+		var got []Problem
+		s := storeOf(t, binding{scope: NewScope(DefaultName), report: func(of Of, p Problem) {
+			if of.Kind != "Pod" || of.Name != name {
+				t.Errorf("reported of %+v", of)
+			}
+			got = append(got, p)
+		}}, kind.Table())
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		pod.Kind = "a kind that only this object says" // it would be a series of the metric
+		if err := s.Add(pod); err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != ProblemLimit+1 || !strings.HasPrefix(got[ProblemLimit].Reason, "and 992 more problems") {
+			t.Fatalf("%s: %d problems are reported, want 8 and one that says how many there are", name, len(got))
+		}
+		for _, p := range got {
+			if !utf8.ValidString(p.Reason) || len(p.Reason) > reasonLimit+100 {
+				t.Errorf("%s: a reason has %d bytes", name, len(p.Reason))
+			}
+		}
+	}
+}
+
+var hostileTexts = []string{
+	"", "a", "web", "10.0.0.1", "evil\xff", "\xc3", "x\x00", strings.Repeat("x", 300), strings.Repeat("80,", 83_000), strings.Repeat("\xff", 100_000),
+}
+
+// hostilePod returns a pod with texts and numbers of items that no API server should send.
+func hostilePod(random *rand.Rand) *corev1.Pod {
+	text := func() string { return hostileTexts[random.IntN(len(hostileTexts))] }
+	pod := somePod(0)
+	pod.Name, pod.Namespace, pod.UID = text(), text(), types.UID(text())
+	pod.Annotations = map[string]string{"config.linkerd.io/opaque-ports": text(), "config.linkerd.io/skip-inbound-ports": text(), text(): text()}
+	pod.Labels = map[string]string{"app": text(), text(): text()}
+	pod.OwnerReferences = []metav1.OwnerReference{{Kind: text(), Name: text()}}
+	pod.Spec.NodeName, pod.Spec.ServiceAccountName = text(), text()
+	pod.Status.PodIPs = []corev1.PodIP{{IP: text()}, {IP: text()}}
+	pod.Spec.Containers[0].Name = text()
+	port := corev1.ContainerPort{Name: text(), ContainerPort: int32(random.IntN(70_000)), HostPort: int32(random.IntN(3))}
+	n := []int{0, 1, 10_000}[random.IntN(3)]
+	if n > 1 {
+		port.Name = port.Name[:min(len(port.Name), 100)] // messages are not larger than etcd takes
+	}
+	for range n {
+		pod.Spec.Containers[0].Ports = append(pod.Spec.Containers[0].Ports, port)
+	}
+	if random.IntN(4) == 0 {
+		pod.Labels = hostileLabels(0, 0)
+	}
+	return pod
+}
+
+// M1: whatever a watch sends of a pod, what gets into the catalog is UTF-8, in bounded memory, and costs nobody else.
+func FuzzHostileEvents(f *testing.F) {
+	for seed := range uint64(16) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		r := newRecorder()
+		s := storeOf(t, binding{scope: NewScope("east"), report: r.report}, CatalogTables(r, FromEndpointSlices)[2])
+		objects, err := newObjects(s.feed.form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			frame := frameOf(t, watch.Added, hostilePod(random))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			object := decodeWith(t, s, objects, frame)
+			runtime.ReadMemStats(&after)
+			// Decoding copies the object once; its lists are larger than their messages.
+			if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20+20*uint64(len(frame)) {
+				t.Errorf("a message of %d bytes took %d", len(frame), used)
+			}
+			if err := s.Add(object); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// An object that follows is read into the memory of those before.
+		if err := s.Add(decodeWith(t, s, objects, frameOf(t, watch.Added, somePod(1)))); err != nil {
+			t.Fatal(err)
+		}
+		want, _ := Pods().Trim(Scope{Cluster: "east"}, somePod(1))
+		if got := r.get(want.ID()); !reflect.DeepEqual(got, any(want)) {
+			t.Errorf("the pod after them is\n%+v, want\n%+v", got, want)
+		}
+		for _, o := range r.objects {
+			checkText(t, fmt.Sprintf("%T", o), reflect.ValueOf(o))
+		}
+		if n := len(r.problems); n > 4*(ProblemLimit+1) {
+			t.Errorf("%d problems of four objects are reported", n)
+		}
+	})
 }
