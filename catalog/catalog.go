@@ -5,8 +5,6 @@ import (
 	"maps"
 	"sync"
 	"time"
-
-	"github.com/signpostd/signpost/internal/object"
 )
 
 // A change is applied at once unless the last step was less than quietDelay ago. Then changes
@@ -21,14 +19,6 @@ const (
 type Options struct {
 	// DefaultOpaquePorts apply to workloads without the opaque-ports annotation.
 	DefaultOpaquePorts PortSet
-	// Report takes the problems found in annotations; nil drops them.
-	Report object.Report
-}
-
-func (o *Options) report(p object.Problem) {
-	if o.Report != nil {
-		o.Report(p)
-	}
 }
 
 // Catalog holds the current state of the clusters. The package comment says who

@@ -2,7 +2,8 @@
 // both, as immutable values.
 //
 // Package kube/kinds makes the values of this package from Kubernetes objects, and tables put
-// them into a [Catalog]. A reader asks the Catalog for a [Snapshot] of a Service, and [Resolve]
+// them into a [Catalog]. The values are read, checked and of bounded size when they come: nothing
+// here parses text or reports problems. A reader asks the Catalog for a [Snapshot] of a Service, and [Resolve]
 // computes answers from it. A Snapshot never changes: its Stale method returns a channel that
 // closes when it is out of date, and the reader then asks for the next one. [Catalog.Profile]
 // answers questions about addresses and profiles in the same way.

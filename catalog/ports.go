@@ -1,7 +1,10 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,61 +14,106 @@ type PortRange struct {
 	Low, High uint16
 }
 
-// PortSet is a set of ports, as an unordered list of ranges that may overlap.
+// PortSet is a set of ports: ranges in rising order that neither overlap nor touch. Make one with
+// [NewPortSet].
 type PortSet []PortRange
+
+// NewPortSet returns the set of the ports in all of these ranges, whose memory it uses.
+func NewPortSet(ranges []PortRange) PortSet {
+	if len(ranges) == 0 {
+		return nil
+	}
+	slices.SortFunc(ranges, func(a, b PortRange) int { return cmp.Compare(a.Low, b.Low) })
+	set := ranges[:1]
+	for _, r := range ranges[1:] {
+		last := &set[len(set)-1]
+		if int(r.Low) > int(last.High)+1 {
+			set = append(set, r)
+			continue
+		}
+		last.High = max(last.High, r.High)
+	}
+	return set
+}
 
 // Has reports whether the port is in the set.
 func (s PortSet) Has(port uint16) bool {
-	for _, r := range s {
-		if r.Low <= port && port <= r.High {
-			return true
+	_, ok := slices.BinarySearchFunc(s, port, func(r PortRange, port uint16) int {
+		switch {
+		case r.High < port:
+			return -1
+		case r.Low > port:
+			return 1
+		default:
+			return 0
 		}
-	}
-	return false
+	})
+	return ok
 }
 
-// ParsePortList reads the port lists of flags and annotations (spec/destination.md §1.1): items
-// separated by commas, each a port, a range LO-HI or, when named is not nil, the name of a port.
-// named returns the ports of a name, none when it is unknown. An item that is a name of a port
-// is not read as a range.
-//
-// The set has the valid items; the errors describe the others.
-func ParsePortList(list string, named func(name string) []uint16) (PortSet, []error) {
-	list = strings.TrimSuffix(list, ",")
-	if strings.TrimSpace(list) == "" {
-		return nil, nil
+// with returns the set with further ranges.
+func (s PortSet) with(ranges []PortRange) PortSet {
+	if len(ranges) == 0 {
+		return s
 	}
-	var set PortSet
-	var bad []error
-	for item := range strings.SplitSeq(list, ",") {
-		item = strings.TrimSpace(item)
-		if named != nil {
-			if ports := named(item); len(ports) > 0 {
-				for _, p := range ports {
-					set = append(set, PortRange{p, p})
-				}
-				continue
+	return NewPortSet(slices.Concat(s, ranges))
+}
+
+// PortItems returns the items of a port list as flags and annotations have it
+// (spec/destination.md §1.1), without the spaces around them.
+func PortItems(list string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		list := strings.TrimSuffix(list, ",")
+		if strings.TrimSpace(list) == "" {
+			return
+		}
+		for item := range strings.SplitSeq(list, ",") {
+			if !yield(strings.TrimSpace(item)) {
+				return
 			}
 		}
-		r, ok := parsePortRange(item)
-		switch {
-		case ok:
-			set = append(set, r)
-		case named != nil:
-			bad = append(bad, fmt.Errorf("%q is neither a port from 0 to 65535, nor a range LO-HI of such ports, nor the name of a port", item))
-		default:
-			bad = append(bad, fmt.Errorf("%q is neither a port from 0 to 65535 nor a range LO-HI of such ports", item))
-		}
 	}
-	return set, bad
 }
 
-func parsePortRange(item string) (PortRange, bool) {
+// ParsePortRange reads an item of a port list that is a port or a range LO-HI. It returns false for
+// any other.
+func ParsePortRange(item string) (PortRange, bool) {
 	low, high, isRange := strings.Cut(item, "-")
 	if !isRange {
 		high = low
 	}
-	l, errLow := strconv.ParseUint(low, 10, 16)
-	h, errHigh := strconv.ParseUint(high, 10, 16)
-	return PortRange{uint16(l), uint16(h)}, errLow == nil && errHigh == nil && h >= l
+	l, okLow := parsePort(low)
+	h, okHigh := parsePort(high)
+	return PortRange{l, h}, okLow && okHigh && h >= l
+}
+
+// parsePort returns false for what is no port. It doesn't read further than a port can be long,
+// apart from zeros in front.
+func parsePort(text string) (uint16, bool) {
+	if text == "" || text[0] < '0' || text[0] > '9' {
+		return 0, false
+	}
+	if text = strings.TrimLeft(text, "0"); len(text) > len("65535") {
+		return 0, false
+	}
+	if text == "" {
+		return 0, true
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	return uint16(n), err == nil
+}
+
+// ParsePortList reads the port list of a flag: ports and ranges. The set has the valid items; the
+// errors describe the others.
+func ParsePortList(list string) (PortSet, []error) {
+	var ranges []PortRange
+	var bad []error
+	for item := range PortItems(list) {
+		if r, ok := ParsePortRange(item); ok {
+			ranges = append(ranges, r)
+		} else {
+			bad = append(bad, fmt.Errorf("%q is neither a port from 0 to 65535 nor a range LO-HI of such ports", item))
+		}
+	}
+	return NewPortSet(ranges), bad
 }

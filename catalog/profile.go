@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
-
-	"github.com/signpostd/signpost/internal/object"
 )
 
 // ProfileQuery asks how to treat traffic to an IP address and port, or to a port of a Service or
@@ -296,21 +294,5 @@ func (o *Options) serviceOpaque(s *Service) PortSet {
 	if s == nil || s.OpaquePorts == nil {
 		return o.DefaultOpaquePorts
 	}
-	set, bad := ParsePortList(*s.OpaquePorts, s.portNamed)
-	for _, err := range bad {
-		o.report(object.Problem{
-			Kind: "Service", Namespace: s.Key.Namespace, Name: s.Key.Name,
-			Field: "metadata.annotations[config.linkerd.io/opaque-ports]", Reason: err.Error(),
-		})
-	}
-	return set
-}
-
-func (s *Service) portNamed(name string) []uint16 {
-	for _, p := range s.Ports {
-		if p.Name == name && name != "" {
-			return []uint16{p.Port}
-		}
-	}
-	return nil
+	return *s.OpaquePorts
 }

@@ -60,7 +60,14 @@ func parseIPs(ips []string) []netip.Addr {
 }
 
 // opaqueAs annotates a Service.
-func opaqueAs(list string) func(*Service) { return func(s *Service) { s.OpaquePorts = &list } }
+func opaqueAs(list string) func(*Service) {
+	return func(s *Service) {
+		s.OpaquePorts = portsOf(list)
+		for _, p := range s.Ports {
+			*s.OpaquePorts = s.OpaquePorts.with(*portsOf(list, WorkloadPort{Name: p.Name, Port: p.Port}))
+		}
+	}
+}
 
 func ports(list ...ServicePort) func(*Service) { return func(s *Service) { s.Ports = list } }
 

@@ -24,7 +24,9 @@ func onHost(ip string, hostPorts ...uint16) func(*Workload) {
 }
 
 // opaquePod annotates a workload.
-func opaquePod(list string) func(*Workload) { return func(w *Workload) { w.OpaquePorts = &list } }
+func opaquePod(list string) func(*Workload) {
+	return func(w *Workload) { w.OpaquePorts = portsOf(list, w.Ports...) }
+}
 
 func declares(name string, port uint16) func(*Workload) {
 	return func(w *Workload) { w.Ports = append(w.Ports, WorkloadPort{Name: name, Port: port}) }
@@ -68,7 +70,7 @@ func TestProfileOfPodIP(t *testing.T) {
 		"Q6 the pod is replaced":    {ask, []profileStep{now(a, podA), {put: []Object{pod("b", runs("10.0.0.1"))}, remove: []Object{podA}, want: "endpoint 10.0.0.1:80 Pod/b"}}},
 		"the pod has another IP":    {ask, []profileStep{now(a, podA), now(bare, pod("a", runs("10.0.0.2"))), now(a, podA)}},
 		"P17 annotated":             {ask, []profileStep{now(a+" opaque", pod("a", runs("10.0.0.1"), opaquePod("80")))}},
-		"T22 annotated with names":  {ask, []profileStep{now(a+" opaque", pod("a", runs("10.0.0.1"), opaquePod("sidecar,http"), declares("http", 80), declares("sidecar", 81)))}},
+		"T22 annotated with names":  {ask, []profileStep{now(a+" opaque", pod("a", runs("10.0.0.1"), declares("http", 80), declares("sidecar", 81), opaquePod("sidecar,http")))}},
 		"P14 annotated with none":   {askIP("10.0.0.1", 3306), []profileStep{now("endpoint 10.0.0.1:3306 Pod/a", pod("a", runs("10.0.0.1"), opaquePod("")))}},
 		"a pod of another cluster":  {ask, []profileStep{now(bare, foreign)}},
 		"one IP twice in its list":  {ask, []profileStep{now(a, pod("a", runs("10.0.0.1", "10.0.0.1"))), gone(bare, podA)}},

@@ -26,7 +26,13 @@ func drawIPs(t *rapid.T) []netip.Addr {
 }
 
 // drawList draws an opaque-ports annotation, or none.
-func drawList(t *rapid.T) *string { return rapid.Ptr(poolOfLists, true).Draw(t, "opaque ports") }
+func drawList(t *rapid.T) *PortSet {
+	list := rapid.Ptr(poolOfLists, true).Draw(t, "opaque ports")
+	if list == nil {
+		return nil
+	}
+	return portsOf(*list, WorkloadPort{Name: "http", Port: poolOfPorts.Draw(t, "http")})
+}
 
 func drawAddressed(t *rapid.T) Object {
 	w := pod(poolOfNames.Draw(t, "pod"), labelled("app", poolOfNames.Draw(t, "app")))

@@ -87,12 +87,6 @@ type EndpointSet struct {
 	Pending bool
 }
 
-// Mirror is the Service of another cluster that a mirrored Service stands for. Name and Namespace
-// are empty when the slice doesn't have them.
-type Mirror struct {
-	Cluster, Namespace, Name string
-}
-
 // Endpoint is one address and port that serves a Service port.
 type Endpoint struct {
 	Addr netip.AddrPort
@@ -277,14 +271,9 @@ func compareEndpoints(a, b Endpoint) int {
 // mirror returns which Service this one mirrors, as the first slice says that names a cluster.
 func (p *part) mirror() Mirror {
 	for _, c := range p.slices {
-		if c.slice.TargetCluster == "" {
-			continue
+		if c.slice.Mirror.Cluster != "" {
+			return c.slice.Mirror
 		}
-		m := Mirror{Cluster: c.slice.TargetCluster}
-		if parts := strings.Split(c.slice.RemoteName, "."); len(parts) > 1 {
-			m.Name, m.Namespace = parts[0], parts[1]
-		}
-		return m
 	}
 	return Mirror{}
 }

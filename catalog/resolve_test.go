@@ -168,23 +168,21 @@ func TestResolveAddressFields(t *testing.T) {
 // Where a mirrored Service comes from (set-level labels of §2.4; Q15: of several
 // slices, always the same one tells).
 func TestResolveMirror(t *testing.T) {
-	mirror := func(name, cluster, remote string) *EndpointSlice {
+	mirror := func(name, cluster, namespace, service string) *EndpointSlice {
 		s := slice(name, "web", IPv4)
-		s.TargetCluster, s.RemoteName = cluster, remote
+		s.Mirror = Mirror{cluster, namespace, service}
 		return s
 	}
 	for name, tc := range map[string]struct {
 		slices []Object
 		want   Mirror
 	}{
-		"no slices":           {},
-		"no mirror":           {slices: []Object{mirror("s", "", "web.ns.svc.remote")}},
-		"a mirror":            {slices: []Object{mirror("s", "west", "shop.prod.svc.remote")}, want: Mirror{"west", "prod", "shop"}},
-		"no name":             {slices: []Object{mirror("s", "west", "")}, want: Mirror{Cluster: "west"}},
-		"a name of one label": {slices: []Object{mirror("s", "west", "shop")}, want: Mirror{Cluster: "west"}},
-		"two labels":          {slices: []Object{mirror("s", "west", "shop.prod")}, want: Mirror{"west", "prod", "shop"}},
+		"no slices": {},
+		"no mirror": {slices: []Object{mirror("s", "", "", "")}},
+		"a mirror":  {slices: []Object{mirror("s", "west", "prod", "shop")}, want: Mirror{"west", "prod", "shop"}},
+		"no name":   {slices: []Object{mirror("s", "west", "", "")}, want: Mirror{Cluster: "west"}},
 		"Q15 the first by name": {
-			slices: []Object{mirror("s3", "north", "c.d"), mirror("s2", "west", "a.b"), mirror("s1", "", "")}, want: Mirror{"west", "b", "a"},
+			slices: []Object{mirror("s3", "north", "d", "c"), mirror("s2", "west", "b", "a"), mirror("s1", "", "", "")}, want: Mirror{"west", "b", "a"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,23 +20,22 @@ func (s *Server) selector(kind WorkloadKind) *Selector {
 	return s.ExternalWorkloads
 }
 
-// ports returns the ports of a workload that the Server selects. A name selects the container
-// port and the host port of every port with that name.
-func (s *Server) ports(w *Workload) PortSet {
+// appendPorts appends the ports of a workload that the Server selects. A name selects the
+// container port and the host port of every port with that name.
+func (s *Server) appendPorts(list []PortRange, w *Workload) []PortRange {
 	if s.PortName == "" {
-		return PortSet{{s.PortNumber, s.PortNumber}}
+		return append(list, PortRange{s.PortNumber, s.PortNumber})
 	}
-	var set PortSet
 	for _, p := range w.Ports {
 		if p.Name != s.PortName {
 			continue
 		}
-		set = append(set, PortRange{p.Port, p.Port})
+		list = append(list, PortRange{p.Port, p.Port})
 		if p.HostPort != 0 {
-			set = append(set, PortRange{p.HostPort, p.HostPort})
+			list = append(list, PortRange{p.HostPort, p.HostPort})
 		}
 	}
-	return set
+	return list
 }
 
 // serverIndex finds the opaque Servers of one namespace that select a workload. A Server is filed

@@ -1,9 +1,14 @@
 package catalog
 
+import "time"
+
 // ServiceProfile is what the catalog keeps of a linkerd.io/v1alpha2
 // ServiceProfile. Its name is the full DNS name of a Service.
 type ServiceProfile struct {
 	Cluster, Namespace, Name string
+	// Invalid is true when a part that can't be left out can't be used. The Service then has
+	// the default profile, and nothing else is set.
+	Invalid bool
 
 	Routes []Route
 	// RetryBudget is nil when the profile leaves the default in force.
@@ -11,15 +16,15 @@ type ServiceProfile struct {
 	DstOverrides []WeightedDst
 }
 
-// Route is one route of a ServiceProfile, as written.
+// Route is one route of a ServiceProfile.
 type Route struct {
 	Name string
 	// Condition is nil when there is none, which is not valid.
 	Condition       *RequestMatch
 	ResponseClasses []ResponseClass
 	Retryable       bool
-	// Timeout is a Go duration as text; empty for none.
-	Timeout string
+	// Timeout is zero for none.
+	Timeout time.Duration
 }
 
 // RequestMatch is a condition on requests: all fields that are set must hold. It is not valid
@@ -53,8 +58,8 @@ type StatusRange struct {
 type RetryBudget struct {
 	Ratio               float64
 	MinRetriesPerSecond int64
-	// TTL is a Go duration as text.
-	TTL string
+	// TTL is how long a request counts.
+	TTL time.Duration
 }
 
 // WeightedDst is another destination that takes a share of the traffic.

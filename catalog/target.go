@@ -34,34 +34,17 @@ func (s *state) target(w *Workload, o *Options) *Target {
 	t.OwnerKind, t.OwnerName = s.rootOwner(w)
 	t.opaque = o.DefaultOpaquePorts
 	if w.OpaquePorts != nil {
-		t.opaque = o.parsePorts(w, "config.linkerd.io/opaque-ports", *w.OpaquePorts, w.portsNamed)
+		t.opaque = *w.OpaquePorts
 	}
-	if w.SkipInboundPorts != "" {
-		t.skipped = o.parsePorts(w, "config.linkerd.io/skip-inbound-ports", w.SkipInboundPorts, nil)
+	if w.SkipInboundPorts != nil {
+		t.skipped = *w.SkipInboundPorts
 	}
+	var selected []PortRange
 	for server := range s.namespace(w.Key.Cluster, w.Key.Namespace).servers.matching(w) {
-		// Clipped, because the default list is shared by all targets.
-		t.opaque = append(slices.Clip(t.opaque), server.ports(w)...)
+		selected = server.appendPorts(selected, w)
 	}
+	t.opaque = t.opaque.with(selected)
 	return t
-}
-
-func (o *Options) parsePorts(w *Workload, annotation, list string, named func(string) []uint16) PortSet {
-	set, bad := ParsePortList(list, named)
-	for _, err := range bad {
-		o.report(w.Key.Problem("metadata.annotations["+annotation+"]", err.Error()))
-	}
-	return set
-}
-
-func (w *Workload) portsNamed(name string) []uint16 {
-	var ports []uint16
-	for _, p := range w.Ports {
-		if p.Name == name && name != "" {
-			ports = append(ports, p.Port)
-		}
-	}
-	return ports
 }
 
 // rootOwner resolves the owner that a workload's metric labels name.

@@ -80,9 +80,9 @@ type Service struct {
 	Ports        []ServicePort
 	// ClusterIPs are the virtual addresses; none for a headless Service.
 	ClusterIPs []netip.Addr
-	// OpaquePorts is the annotation config.linkerd.io/opaque-ports; nil when it is
+	// OpaquePorts is what the annotation config.linkerd.io/opaque-ports says; nil when it is
 	// absent, which is not the same as empty.
-	OpaquePorts *string
+	OpaquePorts *PortSet
 	// RemoteCluster and RemoteService are the labels
 	// multicluster.linkerd.io/remote-discovery and …/remote-service; each is nil when the
 	// label is absent.
@@ -124,8 +124,15 @@ type EndpointSlice struct {
 	GatewayIdentity string
 	// RemoteName is the annotation mirror.linkerd.io/remote-svc-fq-name.
 	RemoteName string
-	// TargetCluster is the label mirror.linkerd.io/cluster-name.
-	TargetCluster string
+	// Mirror is the Service that the slice mirrors: the label mirror.linkerd.io/cluster-name,
+	// and the name and namespace in RemoteName. Its Cluster is empty when there is no label.
+	Mirror Mirror
+}
+
+// Mirror is the Service of another cluster that a mirrored Service stands for. Name and Namespace
+// are empty when the slice doesn't have them.
+type Mirror struct {
+	Cluster, Namespace, Name string
 }
 
 // Subset is a set of addresses that serve the same ports.
@@ -168,9 +175,9 @@ type Workload struct {
 	UID     UID
 	Labels  object.Labels
 	Created time.Time
-	// OpaquePorts is the annotation config.linkerd.io/opaque-ports; nil when it is
+	// OpaquePorts is what the annotation config.linkerd.io/opaque-ports says; nil when it is
 	// absent, which is not the same as empty.
-	OpaquePorts *string
+	OpaquePorts *PortSet
 	// Ports are the declared ports: those of all containers and init containers of a
 	// pod, or spec.ports of an ExternalWorkload.
 	Ports []WorkloadPort
@@ -188,11 +195,11 @@ type Workload struct {
 	Running, Finished, Terminating bool
 
 	// Node, ServiceAccount, SkipInboundPorts (the annotation
-	// config.linkerd.io/skip-inbound-ports) and Proxy belong to pods. Proxy is nil when no
-	// container, regular or init, is named linkerd-proxy.
+	// config.linkerd.io/skip-inbound-ports, nil for none) and Proxy belong to pods. Proxy is nil
+	// when no container, regular or init, is named linkerd-proxy.
 	Node             string
 	ServiceAccount   string
-	SkipInboundPorts string
+	SkipInboundPorts *PortSet
 	Proxy            *ProxyListeners
 
 	// MeshTLS belongs to ExternalWorkloads.
@@ -213,17 +220,42 @@ type OwnerRef struct {
 	Kind, Name string
 }
 
-// ProxyListeners are the values of the environment variables
+// ProxyListeners are the ports in the environment variables
 // LINKERD2_PROXY_INBOUND_LISTEN_ADDR, …_ADMIN_LISTEN_ADDR and …_CONTROL_LISTEN_ADDR of the container
-// linkerd-proxy, each as written; empty when the variable is absent.
+// linkerd-proxy.
 type ProxyListeners struct {
-	Inbound, Admin, Control string
+	Inbound, Admin, Control Listener
 }
 
-// MeshTLS is spec.meshTLS of an ExternalWorkload.
-type MeshTLS struct {
-	Identity, ServerName string
+// Listener is the port of a listener. Known is false when the variable is absent or is no IP:PORT.
+type Listener struct {
+	Port  uint16
+	Known bool
 }
+
+// MeshTLS is spec.meshTLS of an ExternalWorkload. ServerName is a DNS name.
+type MeshTLS struct {
+	Identity   Identity
+	ServerName string
+}
+
+// Identity is a TLS identity. The zero Identity is none.
+type Identity struct {
+	Name string
+	Form IdentityForm
+}
+
+// IdentityForm says how the name of an [Identity] is written, which decides how proxies compare it
+// with a certificate.
+type IdentityForm uint8
+
+// The forms of identities.
+const (
+	// DNSIdentity is a DNS name, such as that of a pod.
+	DNSIdentity IdentityForm = iota + 1
+	// URIIdentity is a URI, such as spiffe://example.org/vm.
+	URIIdentity
+)
 
 // Node is what the catalog keeps of a core/v1 Node.
 type Node struct {

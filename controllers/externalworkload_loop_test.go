@@ -44,7 +44,7 @@ const (
 // there is a rest; in between nothing may be seen that no version of a workload explains.
 func TestExternalWorkloadLoops(t *testing.T) {
 	t.Parallel()
-	opaque, problems := catalog.ParsePortList(defaultOpaque, nil)
+	opaque, problems := catalog.ParsePortList(defaultOpaque)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -110,10 +110,19 @@ func (c *Config) describeExternalWorkload(w *pb.WeightedAddr, e catalog.Endpoint
 		w.ProtocolHint.OpaqueTransport = &pb.ProtocolHint_OpaqueTransport{InboundPort: inboundPortOf(t)}
 	}
 	w.Http2 = c.HTTP2
-	w.TlsIdentity = &pb.TlsIdentity{
-		Strategy:   &pb.TlsIdentity_UriLikeIdentity_{UriLikeIdentity: &pb.TlsIdentity_UriLikeIdentity{Uri: t.MeshTLS.Identity}},
-		ServerName: &pb.TlsIdentity_DnsLikeIdentity{Name: t.MeshTLS.ServerName},
+	w.TlsIdentity = externalIdentity(t.MeshTLS)
+}
+
+// externalIdentity returns the identity of an ExternalWorkload. The proxy verifies a DNS name as it
+// does that of a pod; as a URI it couldn't read it, and would send plaintext.
+func externalIdentity(m catalog.MeshTLS) *pb.TlsIdentity {
+	id := &pb.TlsIdentity{ServerName: &pb.TlsIdentity_DnsLikeIdentity{Name: m.ServerName}}
+	if m.Identity.Form == catalog.URIIdentity {
+		id.Strategy = &pb.TlsIdentity_UriLikeIdentity_{UriLikeIdentity: &pb.TlsIdentity_UriLikeIdentity{Uri: m.Identity.Name}}
+	} else {
+		id.Strategy = dnsLike(m.Identity.Name)
 	}
+	return id
 }
 
 func inboundPortOf(t *catalog.Target) uint32 {
@@ -165,35 +174,25 @@ func (c *Config) podHint(t *catalog.Target, port uint16) (*pb.ProtocolHint, erro
 	if t.Proxy == nil {
 		return nil, errors.New("the pod is labelled as meshed but has no container named linkerd-proxy; inject the proxy or remove the label linkerd.io/control-plane-ns")
 	}
-	admin, err := listenPort("LINKERD2_PROXY_ADMIN_LISTEN_ADDR", t.Proxy.Admin)
-	if err != nil {
-		return nil, err
-	}
-	control, err := listenPort("LINKERD2_PROXY_CONTROL_LISTEN_ADDR", t.Proxy.Control)
-	if err != nil {
-		return nil, err
-	}
-	if port == admin || port == control || !opaque && !c.ForceOpaqueTransport {
+	admin, control, inbound := t.Proxy.Admin, t.Proxy.Control, t.Proxy.Inbound
+	switch {
+	case !admin.Known:
+		return nil, noListener("LINKERD2_PROXY_ADMIN_LISTEN_ADDR")
+	case !control.Known:
+		return nil, noListener("LINKERD2_PROXY_CONTROL_LISTEN_ADDR")
+	case port == admin.Port || port == control.Port || !opaque && !c.ForceOpaqueTransport:
 		return hint, nil
-	}
-	inbound, err := listenPort("LINKERD2_PROXY_INBOUND_LISTEN_ADDR", t.Proxy.Inbound)
-	if err != nil {
-		return nil, err
-	}
-	if inbound == 0 {
+	case !inbound.Known:
+		return nil, noListener("LINKERD2_PROXY_INBOUND_LISTEN_ADDR")
+	case inbound.Port == 0:
 		return nil, errors.New("LINKERD2_PROXY_INBOUND_LISTEN_ADDR has port 0, which nobody can connect to; inject the proxy again")
 	}
-	hint.OpaqueTransport = &pb.ProtocolHint_OpaqueTransport{InboundPort: uint32(inbound)}
+	hint.OpaqueTransport = &pb.ProtocolHint_OpaqueTransport{InboundPort: uint32(inbound.Port)}
 	return hint, nil
 }
 
-// listenPort returns the port of a listen address of the proxy container.
-func listenPort(variable, address string) (uint16, error) {
-	a, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return 0, fmt.Errorf("%s of the container linkerd-proxy is %q, want IP:PORT; inject the proxy again", variable, address)
-	}
-	return a.Port(), nil
+func noListener(variable string) error {
+	return fmt.Errorf("%s of the container linkerd-proxy is absent or no IP:PORT; inject the proxy again", variable)
 }
 
 func podLabels(t *catalog.Target) map[string]string {

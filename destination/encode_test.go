@@ -183,7 +183,9 @@ func TestEncodeExternalWorkload(t *testing.T) {
 		w.Ports = append(w.Ports, catalog.WorkloadPort{Name: "linkerd-proxy", Port: 1111})
 	}
 	orphan := func(w *catalog.Workload) { w.Owner = catalog.OwnerRef{} }
-	bare := func(w *catalog.Workload) { w.MeshTLS = catalog.MeshTLS{} }
+	named := func(w *catalog.Workload) {
+		w.MeshTLS.Identity = catalog.Identity{Name: "vm.shop.serviceaccount.identity.linkerd.cluster.local", Form: catalog.DNSIdentity}
+	}
 	orphanLabels := map[string]string{"external_workload": "vm", "zone": "", "zone_locality": "unknown"}
 	server := &catalog.Server{Cluster: catalog.LocalCluster, Namespace: "ns", Name: "s", ExternalWorkloads: &catalog.Selector{}, PortName: "http", Opaque: true}
 	east := slice("s", at("10.0.0.1", externalKey("vm"), inZone("east")))
@@ -191,12 +193,11 @@ func TestEncodeExternalWorkload(t *testing.T) {
 		"E13 E14 E15":                 {behind: external("vm"), want: told(externalLabels, identifiedExternal, hinting(h2(), 0))},
 		"H2 even without the upgrade": {behind: external("vm"), config: noH2, want: told(externalLabels, identifiedExternal, hinting(h2(), 0))},
 		"no owner":                    {behind: external("vm", orphan), want: told(orphanLabels, identifiedExternal, hinting(h2(), 0))},
-		"E15 always set": {behind: external("vm", bare), want: told(externalLabels, hinting(h2(), 0), func(w *pb.WeightedAddr) {
-			w.TlsIdentity = &pb.TlsIdentity{
-				Strategy:   &pb.TlsIdentity_UriLikeIdentity_{UriLikeIdentity: &pb.TlsIdentity_UriLikeIdentity{}},
-				ServerName: &pb.TlsIdentity_DnsLikeIdentity{},
-			}
-		})},
+		// An identity that is a DNS name was sent as a URI, which the proxy couldn't read: it sent plaintext.
+		"R1 a DNS name": {
+			behind: external("vm", named),
+			want:   told(externalLabels, hinting(h2(), 0), identified("vm.shop.serviceaccount.identity.linkerd.cluster.local", "vm.local")),
+		},
 		"E16 opaque by annotation":     {behind: external("vm", opaqueOn("8080")), want: told(externalLabels, identifiedExternal, hinting(opaque(), 4143))},
 		"E16 opaque by name":           {behind: external("vm", opaqueOn("http")), want: told(externalLabels, identifiedExternal, hinting(opaque(), 4143))},
 		"opaque by a Server":           {behind: external("vm"), objects: []catalog.Object{server}, want: told(externalLabels, identifiedExternal, hinting(opaque(), 4143))},

@@ -1,6 +1,7 @@
 package destination
 
 import (
+	"net/netip"
 	"testing"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
@@ -23,15 +24,23 @@ func meshedPod(hint func(*pb.WeightedAddr), edits ...func(*pb.WeightedAddr)) *pb
 
 func listening(inbound, admin, control string) func(*catalog.Workload) {
 	return func(w *catalog.Workload) {
-		w.Proxy = &catalog.ProxyListeners{Inbound: inbound, Admin: admin, Control: control}
+		w.Proxy = &catalog.ProxyListeners{Inbound: listener(inbound), Admin: listener(admin), Control: listener(control)}
 	}
 }
+
+// listener is the listener of an address as a variable of the proxy has it.
+func listener(address string) catalog.Listener {
+	a, err := netip.ParseAddrPort(address)
+	return catalog.Listener{Port: a.Port(), Known: err == nil}
+}
+
+var proxyListeners = catalog.ProxyListeners{Inbound: listener("0.0.0.0:4143"), Admin: listener("0.0.0.0:4191"), Control: listener("0.0.0.0:4190")}
 
 // Hints of meshed pods (§2.8): E8, E9, E11, E12, E21, G6, G8, G9.
 func TestEncodePodHint(t *testing.T) {
 	admin := serving(4191, slice("s", at("10.0.0.1", podKey("a"))))
 	control := serving(4190, slice("s", at("10.0.0.1", podKey("a"))))
-	skipped := func(w *catalog.Workload) { w.SkipInboundPorts = "8000-8080" }
+	skipped := func(w *catalog.Workload) { w.SkipInboundPorts = portsOf("8000-8080") }
 	app := labelled(map[string]string{controlPlaneLabel: "linkerd", "app": "web"})
 	server := []catalog.Object{opaqueServer(8080, "web")}
 	const in, ad, co = "0.0.0.0:4143", "0.0.0.0:4191", "0.0.0.0:4190"

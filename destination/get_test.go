@@ -107,7 +107,7 @@ func TestGetFirstAnswer(t *testing.T) {
 	const first = "10.0.0.1:8080"
 	web, a, s := service("web"), pod("a"), slice("s", at("10.0.0.1", podKey("a")))
 	mirrored := gateway("", "shop.prod.svc.remote", slice("m"))
-	mirrored.TargetCluster = "west"
+	mirrored.Mirror = catalog.Mirror{Cluster: "west", Namespace: "prod", Name: "shop"}
 	runSequences(t, map[string]sequence{
 		"Q1 no slices": {objects: put(web), events: []event{
 			{want: []string{"no_endpoints exists=true"}},

@@ -132,7 +132,7 @@ func (w *world) slice() *catalog.EndpointSlice {
 		s.Service.Name = "other"
 	}
 	if w.chance(15) {
-		s.GatewayIdentity, s.TargetCluster, s.RemoteName = "gateway", "west", "web.ns.svc.cluster.local"
+		s.GatewayIdentity, s.RemoteName, s.Mirror = "gateway", "web.ns.svc.cluster.local", catalog.Mirror{Cluster: "west", Namespace: "ns", Name: "web"}
 	}
 	for range w.IntN(3) {
 		subset := catalog.Subset{}
@@ -178,15 +178,14 @@ func (w *world) workload() *catalog.Workload {
 		Key: w.workloadKey(), UID: pick(w, []catalog.UID{0, 1, 2}), Created: time.Unix(w.created, 0), Node: pick(w, poolNodes),
 		Labels:           object.NewLabels(map[string]string{"app": pick(w, []string{"web", "db"}), controlPlaneLabel: pick(w, []string{"linkerd", "other", ""})}),
 		Ports:            []catalog.WorkloadPort{{Name: "http", Port: 8080}},
-		SkipInboundPorts: pick(w, []string{"", "", "8080", "9000-9100,x"}),
+		SkipInboundPorts: pick(w, []*catalog.PortSet{nil, nil, portsOf("8080"), portsOf("9000-9100")}),
 		Owner:            pick(w, []catalog.OwnerRef{{}, {Kind: "ReplicaSet", Name: "rs"}, {Kind: "Job", Name: "job"}}),
 	}
 	if w.chance(80) {
-		v.Proxy = &catalog.ProxyListeners{Inbound: pick(w, []string{"0.0.0.0:4143", "", "[::]:0"}), Admin: "0.0.0.0:4191", Control: "0.0.0.0:4190"}
+		v.Proxy = &catalog.ProxyListeners{Inbound: listener(pick(w, []string{"0.0.0.0:4143", "", "[::]:0"})), Admin: proxyListeners.Admin, Control: proxyListeners.Control}
 	}
 	if w.chance(30) {
-		opaque := pick(w, []string{"", "http", "8080-9090", "nonsense"})
-		v.OpaquePorts = &opaque
+		v.OpaquePorts = portsOf(pick(w, []string{"", "http", "8080-9090"}), v.Ports...)
 	}
 	return v
 }

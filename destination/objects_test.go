@@ -43,7 +43,7 @@ func pod(name string, edits ...func(*catalog.Workload)) *catalog.Workload {
 		Key: podKey(name), Labels: object.NewLabels(map[string]string{controlPlaneLabel: "linkerd"}),
 		Ports: []catalog.WorkloadPort{{Name: "http", Port: 8080}}, Owner: catalog.OwnerRef{Kind: "ReplicationController", Name: "rc"},
 		ServiceAccount: "serviceaccount-name", Node: "n1",
-		Proxy: &catalog.ProxyListeners{Inbound: "0.0.0.0:4143", Admin: "0.0.0.0:4191", Control: "0.0.0.0:4190"},
+		Proxy: &proxyListeners,
 	}, edits)
 }
 
@@ -52,7 +52,7 @@ func external(name string, edits ...func(*catalog.Workload)) *catalog.Workload {
 	return edited(&catalog.Workload{
 		Key: externalKey(name), Ports: []catalog.WorkloadPort{{Name: "http", Port: 8080}},
 		Owner:   catalog.OwnerRef{Kind: "WorkloadGroup", Name: "group"},
-		MeshTLS: catalog.MeshTLS{Identity: "spiffe://" + name, ServerName: name + ".local"},
+		MeshTLS: catalog.MeshTLS{Identity: catalog.Identity{Name: "spiffe://" + name, Form: catalog.URIIdentity}, ServerName: name + ".local"},
 	}, edits)
 }
 
@@ -61,7 +61,7 @@ func labelled(m map[string]string) func(*catalog.Workload) {
 }
 
 func opaqueOn(list string) func(*catalog.Workload) {
-	return func(w *catalog.Workload) { w.OpaquePorts = &list }
+	return func(w *catalog.Workload) { w.OpaquePorts = portsOf(list, w.Ports...) }
 }
 
 // at returns an endpoint of a workload, whose key is zero for an endpoint
@@ -156,4 +156,21 @@ func running(t testing.TB, c *catalog.Catalog, f func()) {
 	f()
 	cancel()
 	wg.Wait()
+}
+
+// portsOf returns what an annotation with a list of ports says of a workload that declares these.
+func portsOf(list string, declared ...catalog.WorkloadPort) *catalog.PortSet {
+	var ranges []catalog.PortRange
+	for item := range catalog.PortItems(list) {
+		if r, ok := catalog.ParsePortRange(item); ok {
+			ranges = append(ranges, r)
+		}
+		for _, p := range declared {
+			if p.Name == item {
+				ranges = append(ranges, catalog.PortRange{Low: p.Port, High: p.Port})
+			}
+		}
+	}
+	set := catalog.NewPortSet(ranges)
+	return &set
 }

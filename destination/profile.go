@@ -40,7 +40,7 @@ func (c *Config) profile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb
 
 func (c *Config) serviceProfile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
 	p := c.defaultProfile(q, s)
-	if s.Profile == nil {
+	if s.Profile == nil || s.Profile.Invalid {
 		return p
 	}
 	if err := c.describeProfile(p, q, s.Profile); err != nil {
@@ -79,19 +79,12 @@ func defaultRetryBudget() *pb.RetryBudget {
 func (c *Config) describeProfile(p *pb.DestinationProfile, q catalog.ProfileQuery, sp *catalog.ServiceProfile) error {
 	p.ProfileRef = resource(&metapb.Resource{Group: "linkerd.io", Name: sp.Name, Namespace: sp.Namespace})
 	if b := sp.RetryBudget; b != nil {
-		ttl, err := time.ParseDuration(b.TTL)
-		if err != nil {
-			return fmt.Errorf("retryBudget.ttl is %q, want a duration such as 10s", b.TTL)
-		}
-		p.RetryBudget = &pb.RetryBudget{RetryRatio: float32(b.Ratio), MinRetriesPerSecond: clamp(b.MinRetriesPerSecond, math.MaxInt32), Ttl: durationpb.New(ttl)}
+		p.RetryBudget = &pb.RetryBudget{RetryRatio: float32(b.Ratio), MinRetriesPerSecond: clamp(b.MinRetriesPerSecond, math.MaxInt32), Ttl: durationpb.New(b.TTL)}
 	}
 	for i := range sp.Routes {
 		r, err := route(&sp.Routes[i])
 		if err != nil {
 			return fmt.Errorf("routes[%d]%w", i, err)
-		}
-		if timeout := sp.Routes[i].Timeout; timeout != "" && !isDuration(timeout) {
-			c.reportProfile(sp, fmt.Sprintf("spec.routes[%d].timeout", i), fmt.Sprintf("%q is no duration such as 300ms; the route has no timeout", timeout))
 		}
 		p.Routes = append(p.Routes, r)
 	}
@@ -105,11 +98,6 @@ func (c *Config) describeProfile(p *pb.DestinationProfile, q catalog.ProfileQuer
 
 // clamp returns the number between 0 and top that is nearest to n.
 func clamp(n, top int64) uint32 { return uint32(min(max(n, 0), top)) }
-
-func isDuration(text string) bool {
-	_, err := time.ParseDuration(text)
-	return err == nil
-}
 
 // withPort adds a port to an authority without one.
 func withPort(authority string, port uint16) string {
@@ -126,9 +114,8 @@ func route(r *catalog.Route) (*pb.Route, error) {
 		return nil, fmt.Errorf(".condition%w", err)
 	}
 	out := &pb.Route{Condition: condition, MetricsLabels: map[string]string{"route": r.Name}, IsRetryable: r.Retryable}
-	// A timeout that can't be read is left out; describeProfile reports it.
-	if d, err := time.ParseDuration(r.Timeout); err == nil && d != 0 {
-		out.Timeout = durationpb.New(d)
+	if r.Timeout != 0 {
+		out.Timeout = durationpb.New(r.Timeout)
 	}
 	for i, class := range r.ResponseClasses {
 		condition, err := responseMatch(class.Condition)

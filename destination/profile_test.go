@@ -134,7 +134,7 @@ func codes599(low, high int64) *catalog.ResponseMatch {
 func TestProfileWhole(t *testing.T) {
 	two := webProfile(
 		catalog.Route{
-			Name: "list", Condition: &catalog.RequestMatch{PathRegex: "/books", Method: "get"}, Retryable: true, Timeout: "200ms",
+			Name: "list", Condition: &catalog.RequestMatch{PathRegex: "/books", Method: "get"}, Retryable: true, Timeout: 200 * time.Millisecond,
 			ResponseClasses: []catalog.ResponseClass{{Condition: codes599(500, 599), Failure: true}},
 		},
 		catalog.Route{Name: "", Condition: &catalog.RequestMatch{Method: "POST"}},
@@ -166,8 +166,8 @@ func TestProfileRoutes(t *testing.T) {
 		want  *pb.Route
 	}{
 		"T8 no timeout":       {getRoute(), wantRoute("r", wantMethod(httppb.HttpMethod_GET))},
-		"T8 a timeout of 0":   {getRoute(func(r *catalog.Route) { r.Timeout = "0s" }), wantRoute("r", wantMethod(httppb.HttpMethod_GET))},
-		"T8 200ms":            {getRoute(func(r *catalog.Route) { r.Timeout = "200ms" }), wantRoute("r", wantMethod(httppb.HttpMethod_GET), timeout(200*time.Millisecond))},
+		"T8 a timeout of 0":   {getRoute(func(r *catalog.Route) { r.Timeout = 0 }), wantRoute("r", wantMethod(httppb.HttpMethod_GET))},
+		"T8 200ms":            {getRoute(func(r *catalog.Route) { r.Timeout = 200 * time.Millisecond }), wantRoute("r", wantMethod(httppb.HttpMethod_GET), timeout(200*time.Millisecond))},
 		"T6 only min":         {getRoute(responds(codes599(200, 0))), wantRoute("r", wantMethod(httppb.HttpMethod_GET), classes(&pb.ResponseClass{Condition: wantStatus(200, 0)}))},
 		"T6 only max":         {getRoute(responds(codes599(0, 299))), wantRoute("r", wantMethod(httppb.HttpMethod_GET), classes(&pb.ResponseClass{Condition: wantStatus(0, 299)}))},
 		"T6 the limits":       {getRoute(responds(codes599(100, 599))), wantRoute("r", wantMethod(httppb.HttpMethod_GET), classes(&pb.ResponseClass{Condition: wantStatus(100, 599)}))},
@@ -217,11 +217,6 @@ func TestProfileMethods(t *testing.T) {
 
 // Q28: a ServiceProfile with an invalid part is not used at all, and is reported once.
 func TestProfileInvalid(t *testing.T) {
-	budget := func(ttl string) *catalog.ServiceProfile {
-		sp := webProfile(getRoute())
-		sp.RetryBudget = &catalog.RetryBudget{Ratio: 0.5, TTL: ttl}
-		return sp
-	}
 	condition := func(m *catalog.RequestMatch) *catalog.ServiceProfile {
 		return webProfile(getRoute(), getRoute(func(r *catalog.Route) { r.Condition = m }))
 	}
@@ -249,8 +244,6 @@ func TestProfileInvalid(t *testing.T) {
 		"§3.5 a null response":       {response(&catalog.ResponseMatch{Any: []*catalog.ResponseMatch{ok, nil}}), "condition.any[1] is empty"},
 		"§3.5 a null response (all)": {response(&catalog.ResponseMatch{All: []*catalog.ResponseMatch{nil}}), "condition.all[0] is empty"},
 		"§3.5 an empty response not": {response(&catalog.ResponseMatch{Not: &catalog.ResponseMatch{}}), "condition.not is empty"},
-		"§3.5 a bad ttl":             {budget("ten"), `retryBudget.ttl is "ten"`},
-		"§3.5 no ttl":                {budget(""), `retryBudget.ttl is ""`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, problems := profiled(tc.profile)
@@ -269,15 +262,13 @@ func TestProfileInvalid(t *testing.T) {
 	}
 }
 
-// §3.5: a route whose timeout can't be read has no timeout.
-func TestProfileInvalidTimeout(t *testing.T) {
-	got, problems := profiled(webProfile(getRoute(), getRoute(func(r *catalog.Route) { r.Timeout = "soon" })))
-	want := wantWeb(wantRoute("r", wantMethod(httppb.HttpMethod_GET)), wantRoute("r", wantMethod(httppb.HttpMethod_GET)))
-	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if len(problems) != 1 || problems[0].Field != "spec.routes[1].timeout" || !strings.Contains(problems[0].Reason, `"soon"`) {
-		t.Errorf("reported %v", problems)
+// A profile that was refused where objects come in has been reported there.
+func TestProfileMarkedInvalid(t *testing.T) {
+	sp := webProfile(getRoute())
+	sp.Invalid = true
+	got, problems := profiled(sp)
+	if diff := cmp.Diff(wantService("web"), got, protocmp.Transform()); diff != "" || len(problems) > 0 {
+		t.Errorf("problems %v, not the default profile (-want +got):\n%s", problems, diff)
 	}
 }
 
@@ -286,14 +277,14 @@ func TestProfileRetryBudget(t *testing.T) {
 		budget catalog.RetryBudget
 		want   *pb.RetryBudget
 	}{
-		"§3.5 as written":     {catalog.RetryBudget{Ratio: 0.5, MinRetriesPerSecond: 3, TTL: "1m"}, &pb.RetryBudget{RetryRatio: 0.5, MinRetriesPerSecond: 3, Ttl: durationpb.New(time.Minute)}},
-		"§3.5 nothing but":    {catalog.RetryBudget{TTL: "1s"}, &pb.RetryBudget{Ttl: durationpb.New(time.Second)}},
-		"negative retries":    {catalog.RetryBudget{MinRetriesPerSecond: -1, TTL: "1s"}, &pb.RetryBudget{Ttl: durationpb.New(time.Second)}},
-		"more than an uint32": {catalog.RetryBudget{MinRetriesPerSecond: 1<<32 + 5, TTL: "1s"}, &pb.RetryBudget{MinRetriesPerSecond: math.MaxInt32, Ttl: durationpb.New(time.Second)}},
+		"§3.5 as written":     {catalog.RetryBudget{Ratio: 0.5, MinRetriesPerSecond: 3, TTL: time.Minute}, &pb.RetryBudget{RetryRatio: 0.5, MinRetriesPerSecond: 3, Ttl: durationpb.New(time.Minute)}},
+		"§3.5 nothing but":    {catalog.RetryBudget{TTL: time.Second}, &pb.RetryBudget{Ttl: durationpb.New(time.Second)}},
+		"negative retries":    {catalog.RetryBudget{MinRetriesPerSecond: -1, TTL: time.Second}, &pb.RetryBudget{Ttl: durationpb.New(time.Second)}},
+		"more than an uint32": {catalog.RetryBudget{MinRetriesPerSecond: 1<<32 + 5, TTL: time.Second}, &pb.RetryBudget{MinRetriesPerSecond: math.MaxInt32, Ttl: durationpb.New(time.Second)}},
 		"B.2 more than the proxy takes": {
-			catalog.RetryBudget{MinRetriesPerSecond: math.MaxInt32 + 1, TTL: "1s"}, &pb.RetryBudget{MinRetriesPerSecond: math.MaxInt32, Ttl: durationpb.New(time.Second)},
+			catalog.RetryBudget{MinRetriesPerSecond: math.MaxInt32 + 1, TTL: time.Second}, &pb.RetryBudget{MinRetriesPerSecond: math.MaxInt32, Ttl: durationpb.New(time.Second)},
 		},
-		"a huge ratio": {catalog.RetryBudget{Ratio: math.MaxFloat64, TTL: "1s"}, &pb.RetryBudget{RetryRatio: float32(math.Inf(1)), Ttl: durationpb.New(time.Second)}},
+		"a huge ratio": {catalog.RetryBudget{Ratio: math.MaxFloat64, TTL: time.Second}, &pb.RetryBudget{RetryRatio: float32(math.Inf(1)), Ttl: durationpb.New(time.Second)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sp := webProfile()

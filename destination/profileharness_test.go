@@ -47,7 +47,7 @@ func withProfileServer(t *testing.T, objects []catalog.Object, test func(*testin
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	synctest.Test(t, func(t *testing.T) {
 		s := &profileServer{registry: prometheus.NewRegistry()}
-		s.catalog = catalog.New(catalog.Options{DefaultOpaquePorts: catalog.PortSet{{Low: 3306, High: 3306}}, Report: s.report})
+		s.catalog = catalog.New(catalog.Options{DefaultOpaquePorts: catalog.PortSet{{Low: 3306, High: 3306}}})
 		s.server = NewServer(s.catalog, Config{
 			ControllerNamespace: "linkerd", TrustDomain: "trust.domain", ClusterDomain: "cluster.local", EnableH2Upgrade: true,
 			HTTP2: profileHTTP2, Report: s.report,
@@ -218,7 +218,7 @@ func withClusterIPs(ips ...string) func(*catalog.Service) {
 }
 
 func withOpaquePorts(list string) func(*catalog.Service) {
-	return func(s *catalog.Service) { s.OpaquePorts = &list }
+	return func(s *catalog.Service) { s.OpaquePorts = portsOf(list) }
 }
 
 func withPorts(numbers ...uint16) func(*catalog.Service) {
@@ -248,20 +248,20 @@ func profilePod(name, ip string, edits ...func(*catalog.Workload)) *catalog.Work
 // meshed gives a pod a proxy.
 func meshed(w *catalog.Workload) {
 	w.Labels = object.NewLabels(map[string]string{controlPlaneLabel: "linkerd"})
-	w.Proxy = &catalog.ProxyListeners{Inbound: "0.0.0.0:4143", Admin: "0.0.0.0:4191", Control: "0.0.0.0:4190"}
+	w.Proxy = &proxyListeners
 	w.Ports = append(w.Ports, catalog.WorkloadPort{Name: "linkerd-admin", Port: 4191})
 }
 
 func profilePending(w *catalog.Workload) { w.Running = false }
 
 func profileAnnotated(list string) func(*catalog.Workload) {
-	return func(w *catalog.Workload) { w.OpaquePorts = &list }
+	return func(w *catalog.Workload) { w.OpaquePorts = portsOf(list, w.Ports...) }
 }
 
 func profileVM(name, ip string, edits ...func(*catalog.Workload)) *catalog.Workload {
 	w := &catalog.Workload{
 		Key: catalog.WorkloadKey{Kind: catalog.ExternalWorkload, Cluster: catalog.LocalCluster, Namespace: "ns", Name: name}, IPs: profileIPs(ip),
-		Ports: []catalog.WorkloadPort{{Name: "http", Port: 80}}, MeshTLS: catalog.MeshTLS{Identity: "spiffe://vm", ServerName: "vm.server"},
+		Ports: []catalog.WorkloadPort{{Name: "http", Port: 80}}, MeshTLS: catalog.MeshTLS{Identity: catalog.Identity{Name: "spiffe://vm", Form: catalog.URIIdentity}, ServerName: "vm.server"},
 	}
 	return profileEdited(w, edits)
 }

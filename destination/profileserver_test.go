@@ -127,7 +127,7 @@ func TestGetProfileOfAddress(t *testing.T) {
 	first := func(path string, want *pb.DestinationProfile, objects ...catalog.Object) profilePlay {
 		return profilePlay{path: path, events: []profileEvent{after(want, objects...)}}
 	}
-	skips := func(w *catalog.Workload) { w.SkipInboundPorts = "80" }
+	skips := func(w *catalog.Workload) { w.SkipInboundPorts = portsOf("80") }
 	over := func(w *catalog.Workload) { w.Running, w.Finished = false, true }
 	dying := func(w *catalog.Workload) { w.Terminating = true }
 	db := wantAddress("10.0.0.1:3306", wantPod("a"), wantOpaque)

@@ -51,12 +51,11 @@ func (w *profileWorld) ips(pool []string) []netip.Addr {
 }
 
 // list draws an opaque-ports annotation, or none.
-func (w *profileWorld) list() *string {
+func (w *profileWorld) list() *catalog.PortSet {
 	if w.chance(60) {
 		return nil
 	}
-	list := pick(&w.world, profilePoolLists)
-	return &list
+	return portsOf(pick(&w.world, profilePoolLists), catalog.WorkloadPort{Name: "http", Port: pick(&w.world, profilePoolPorts)})
 }
 
 func (w *profileWorld) service() *catalog.Service {

@@ -14,6 +14,10 @@ import (
 // because etcd takes no larger ones.
 const frameLimit = 16 << 20
 
+// frameKept is the size of the largest buffer for frames that is used again. Few objects need a
+// larger one.
+const frameKept = 256 << 10
+
 // events reads the events of a watch in protobuf. Each frame is a metav1.WatchEvent, preceded
 // by its length. client-go copies an object for each of the two envelopes around it; here the
 // envelopes are opened in place, and the object becomes an [entry] at once, so that only what
@@ -66,7 +70,7 @@ func (e *events) next() error {
 	if n > frameLimit {
 		return fmt.Errorf("read watch event: its length, %d bytes, is more than any object has", n)
 	}
-	if n > cap(e.frame) {
+	if n > cap(e.frame) || cap(e.frame) > frameKept {
 		e.frame = make([]byte, n, n+n/2)
 	}
 	e.frame = e.frame[:n]

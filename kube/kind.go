@@ -75,17 +75,23 @@ type Scope struct {
 // NewScope returns a scope for the objects of one resource of a cluster. [New] makes one for
 // each resource; it is exported for the tests of kinds.
 func NewScope(cluster string) Scope {
-	return Scope{Cluster: cluster, strings: newRecent[string](stringsLimit), shared: newRecent[any](sharedLimit)}
+	return Scope{
+		Cluster: cluster,
+		strings: newRecent[string](bounds{values: stringsLimit, bytes: stringsBytes, length: stringLength}),
+		shared:  newRecent[any](bounds{values: sharedLimit, bytes: sharedBytes, length: keyLength}),
+	}
 }
 
 // Intern returns a string equal to text that shares its memory with equal strings returned
-// before. It is meant for strings that many objects repeat.
+// before. It is meant for strings that many objects repeat; long ones are not shared.
 func (s Scope) Intern(text string) string {
 	if s.strings == nil || text == "" {
 		return text
 	}
-	if known, ok := s.strings.get(text); ok {
-		return known
+	if s.strings.keeps(len(text)) {
+		if known, ok := s.strings.get(text); ok {
+			return known
+		}
 	}
 	text = strings.Clone(text) // it may be a part of something large
 	return s.strings.add(text, text)
@@ -114,9 +120,10 @@ func (s Scope) Shared(key []byte) (value any, known bool) {
 }
 
 // Share keeps a value that many objects repeat, for [Scope.Shared], and returns it. If there
-// is a value for the key already, it returns that one. Nobody may change the value.
+// is a value for the key already, it returns that one. Nobody may change the value. A value is
+// not kept if its key has more than 4 kB.
 func (s Scope) Share(key []byte, value any) any {
-	if s.shared == nil {
+	if s.shared == nil || !s.shared.keeps(len(key)) {
 		return value
 	}
 	return s.shared.add(string(key), value)

@@ -1,10 +1,14 @@
 package kube
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -17,6 +21,72 @@ type Problem struct {
 	Field string
 	// Reason says what is wrong and what is allowed, in one sentence without a full stop.
 	Reason string
+}
+
+// ProblemLimit is how many problems of one version of an object are reported. If there are more,
+// one more [Problem] says how many.
+const ProblemLimit = 8
+
+// The longest Field and Reason, in bytes, that are reported. Both may quote the object.
+const (
+	fieldLimit  = 256
+	reasonLimit = 1024
+)
+
+// Problems collects the problems of one version of an object, for a [Kind.Trim]. The zero Problems
+// has none.
+type Problems struct {
+	list []Problem
+	more int
+}
+
+// Add adds a problem of a field. The path of the field is a format for the indexes: it is
+// formatted only if the problem is one of the first.
+func (p *Problems) Add(reason, path string, indexes ...any) {
+	if p.Full() {
+		p.more++
+		return
+	}
+	p.list = append(p.list, short(Problem{Field: fmt.Sprintf(path, indexes...), Reason: reason}))
+}
+
+// Full reports whether further problems are only counted, so that their reasons don't matter.
+func (p *Problems) Full() bool { return len(p.list) == ProblemLimit }
+
+// List returns the first problems and, if there are more, one that says so.
+func (p *Problems) List() []Problem {
+	if p.more == 0 {
+		return p.list
+	}
+	return append(p.list[:ProblemLimit:ProblemLimit], andMore(p.more))
+}
+
+func andMore(n int) Problem {
+	return Problem{Reason: fmt.Sprintf("and %d more problems; correct these first", n)}
+}
+
+// bounded returns what is reported of the problems of one version of an object.
+func bounded(list []Problem) []Problem {
+	if len(list) > ProblemLimit+1 { // the last one may say how many more there are
+		list = append(list[:ProblemLimit:ProblemLimit], andMore(len(list)-ProblemLimit))
+	}
+	list = slices.Clone(list)
+	for i, p := range list {
+		list[i] = short(p)
+	}
+	return list
+}
+
+func short(p Problem) Problem {
+	return Problem{shortened(p.Field, fieldLimit), shortened(p.Reason, reasonLimit)}
+}
+
+// shortened returns a text that is UTF-8 and has at most about limit bytes.
+func shortened(text string, limit int) string {
+	if len(text) > limit {
+		text = text[:limit] + "…"
+	}
+	return strings.ToValidUTF8(text, "\ufffd")
 }
 
 // Of names an object that has a [Problem].
@@ -33,9 +103,10 @@ type Report func(Of, Problem)
 
 // objectOf names an object of a resource.
 func objectOf(obj runtime.Object, r schema.GroupVersionResource) Of {
-	of := Of{Kind: obj.GetObjectKind().GroupVersionKind().Kind}
-	if goType := reflect.TypeOf(obj).Elem(); of.Kind == "" || goType == metadataOnly {
-		of.Kind = kindName(goType, r)
+	of := Of{Kind: kindName(reflect.TypeOf(obj).Elem(), r)}
+	// An object with a Go type of its own may say anything here, in a list.
+	if _, loose := obj.(*unstructured.Unstructured); loose {
+		of.Kind = obj.GetObjectKind().GroupVersionKind().Kind
 	}
 	if m, err := meta.Accessor(obj); err == nil {
 		of.Namespace, of.Name, of.UID = m.GetNamespace(), m.GetName(), string(m.GetUID())

@@ -206,14 +206,23 @@ func (t *Table[T]) ByIndex(name, under string) []*T {
 func (t *Table[T]) trim(obj runtime.Object) any {
 	own, err := t.kind.Form.object(obj, t.kind.Resource)
 	if err != nil {
-		t.place.report(objectOf(obj, t.kind.Resource), Problem{Reason: err.Error()})
+		t.reportAll(func() Of { return objectOf(obj, t.kind.Resource) }, []Problem{{Reason: err.Error()}})
 		return (*T)(nil)
 	}
 	value, problems := t.kind.Trim(t.place.scope, own)
-	for _, p := range problems {
-		t.place.report(objectOf(own, t.kind.Resource), p)
-	}
+	t.reportAll(func() Of { return objectOf(own, t.kind.Resource) }, problems)
 	return value
+}
+
+// reportAll reports the problems of one version of an object.
+func (t *Table[T]) reportAll(of func() Of, problems []Problem) {
+	if len(problems) == 0 {
+		return
+	}
+	object := of()
+	for _, p := range bounded(problems) {
+		t.place.report(object, p)
+	}
 }
 
 func (t *Table[T]) reads() bool { return t.kind.Read != nil }
@@ -223,9 +232,7 @@ func (t *Table[T]) read(message []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range problems {
-		t.place.report(messageOf(t.kind.Form, t.kind.Resource, message), p)
-	}
+	t.reportAll(func() Of { return messageOf(t.kind.Form, t.kind.Resource, message) }, problems)
 	return value, nil
 }
 

@@ -3,6 +3,7 @@ package kube
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	"unsafe"
@@ -309,9 +310,35 @@ func compare(rt *rapid.T, table *Table[zoneOf], told, want map[string]string) {
 	}
 }
 
+// M2: a scope remembered a number of values, however long: a generation has a number of bytes, too, and long values
+// are not remembered at all.
+func TestRecentHasBytes(t *testing.T) {
+	r := newRecent[string](bounds{values: 1000, bytes: 100, length: 20})
+	for i := range 1000 {
+		text := fmt.Sprintf("%015d", i)
+		r.add(text, text)
+		bytes := 0
+		for _, generation := range []map[string]string{r.young, r.old} {
+			for key := range generation {
+				bytes += len(key)
+			}
+		}
+		if bytes > 200 || len(r.young)*15 != r.bytes {
+			t.Fatalf("%d bytes are held, %d of them said to be young; want 200 at most", bytes, r.bytes)
+		}
+	}
+	long := strings.Repeat("x", 21)
+	if got := r.add(long, long); got != long {
+		t.Errorf("add(%q) = %q", long, got)
+	}
+	if _, known := r.getBytes([]byte(long)); known {
+		t.Error("a long value is held")
+	}
+}
+
 // A scope remembers what is asked for often, and no more than two generations of the rest.
 func TestRecent(t *testing.T) {
-	r := newRecent[string](2)
+	r := newRecent[string](bounds{values: 2, bytes: 1000, length: 100})
 	r.add("often", "first")
 	for i := range 100 {
 		once := fmt.Sprint("once", i)

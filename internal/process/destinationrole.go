@@ -23,8 +23,8 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 	if err != nil {
 		return role{}, err
 	}
-	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts, nil) // checked with the options
-	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque, Report: in.Report})
+	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts) // checked with the options
+	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque})
 	from := kinds.FromEndpointSlices
 	if !o.EnableEndpointSlices {
 		from = kinds.FromEndpoints

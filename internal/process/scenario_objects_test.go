@@ -62,15 +62,19 @@ func (n objectName) String() string { return n.kind.name + " " + n.namespace + "
 
 // id returns the ID of the object in the catalog. It trims an object of this name to find out.
 func (n objectName) id() (catalog.ID, error) {
-	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"namespace": n.namespace, "name": n.name}})
+	object := map[string]any{"metadata": map[string]any{"namespace": n.namespace, "name": n.name}}
+	if n.kind.name == "ExternalWorkload" { // without an identity it is refused
+		object["spec"] = map[string]any{"meshTLS": map[string]any{"identity": "x", "serverName": "x"}}
+	}
+	text, err := json.Marshal(object)
 	if err != nil {
 		return catalog.ID{}, err
 	}
-	object, _, err := n.kind.trim(text)
+	trimmed, _, err := n.kind.trim(text)
 	if err != nil {
 		return catalog.ID{}, err
 	}
-	return object.ID(), nil
+	return trimmed.ID(), nil
 }
 
 // objectKind says how objects of a kind are read.

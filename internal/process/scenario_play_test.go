@@ -119,8 +119,8 @@ type player struct {
 func newPlayer(t *testing.T, o settings.Destination) *player {
 	t.Helper()
 	p := &player{}
-	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts, nil)
-	p.catalog = catalog.New(catalog.Options{DefaultOpaquePorts: opaque, Report: p.report})
+	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts)
+	p.catalog = catalog.New(catalog.Options{DefaultOpaquePorts: opaque})
 	config, err := destinationConfig(&o, p.report)
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,8 @@
 // Readers of the API server find the same problem again with every event of the object, and give
 // it to [Reporter.Report], which is an object.Report. Two problems are the same when their object,
 // field and reason are. The memory is bounded: the last [Config.Capacity] problems are
-// remembered, and a forgotten one counts as new and is logged again.
+// remembered, and a forgotten one counts as new and is logged again. Readers give it few problems
+// of one object (kube.ProblemLimit), so that one object can't make it forget those of the others.
 //
 // The metric object_problems_total has one label, the kind of object. Names and reasons, of which
 // there may be many, are in the log only.
@@ -30,7 +31,7 @@ import (
 )
 
 // DefaultCapacity is how many problems are remembered when a [Config] doesn't say.
-const DefaultCapacity = 4096
+const DefaultCapacity = 1 << 14
 
 // Config says where a [Reporter] reports to.
 type Config struct {

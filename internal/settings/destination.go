@@ -142,7 +142,7 @@ func (o *Destination) validate() []problem {
 	}
 	found = append(found, checkDomain("identity-trust-domain", o.IdentityTrustDomain)...)
 	found = append(found, checkDomain("cluster-domain", o.ClusterDomain)...)
-	_, bad := catalog.ParsePortList(o.DefaultOpaquePorts, nil)
+	_, bad := catalog.ParsePortList(o.DefaultOpaquePorts)
 	for _, err := range bad {
 		found = append(found, problem{
 			severity: refusedInFile, flags: []string{"default-opaque-ports"},

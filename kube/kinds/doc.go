@@ -2,7 +2,8 @@
 // Service, a Pod, an EndpointSlice and so on, and what is reported as unusable.
 //
 // catalog.go has [CatalogTables] and [LinkedTables], which list the kinds: a new kind gets a
-// file here and a line there. trim.go has what the kinds share. Each kind has a file:
+// file here and a line there. door.go has the limits of what is let in, with ports.go for lists
+// of ports; trim.go has what else the kinds share. Each kind has a file:
 // service.go with federation.go, endpointslice.go, endpoints.go, pod.go, externalworkload.go,
 // owner.go, node.go, server.go, serviceprofile.go.
 //

@@ -3,7 +3,6 @@ package kinds
 //lint:file-ignore SA1019 Endpoints are deprecated, and all there is when EndpointSlices are switched off.
 
 import (
-	"fmt"
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,49 +23,70 @@ func Endpoints() kube.Kind[catalog.EndpointSlice] {
 }
 
 func trimEndpoints(s kube.Scope, ep *corev1.Endpoints) (*catalog.EndpointSlice, []kube.Problem) {
-	p := &problems{namespace: ep.Namespace}
-	trimmed := sliceOf(s, ep)
+	d := open(s, ep.Namespace, ep.Name)
+	trimmed := d.sliceOf(ep)
 	trimmed.Service = catalog.ServiceKey{Cluster: s.Cluster, Namespace: trimmed.Namespace, Name: trimmed.Name}
-	for i := range ep.Subsets {
-		trimmed.Subsets = append(trimmed.Subsets, subset(s, &ep.Subsets[i], i, p))
+	room := subsetsLimit
+	for i := range limited(&d, ep.Subsets, &room, "subsets") {
+		trimmed.Subsets = append(trimmed.Subsets, d.subset(&ep.Subsets[i], i))
 	}
-	return trimmed, p.list
+	return admitted(&d, trimmed)
 }
 
 // subset returns what is kept of the subset of an index.
-func subset(s kube.Scope, from *corev1.EndpointSubset, index int, p *problems) catalog.Subset {
+func (d *door) subset(from *corev1.EndpointSubset, index int) catalog.Subset {
 	var kept catalog.Subset
-	for i, port := range from.Ports {
+	for i, port := range limited(d, from.Ports, &d.ports, "subsets") {
 		number, ok := portNumber(port.Port)
-		if !ok {
-			p.add(notPort(port.Port), "subsets[%d].ports[%d].port", index, i)
-			continue
+		name, fit := d.text(port.Name, labelLimit)
+		switch {
+		case !ok:
+			d.Add(d.notPort(port.Port), "subsets[%d].ports[%d].port", index, i)
+		case !fit:
+			d.Add(d.unfit(port.Name, labelLimit)+", so the port is not used", "subsets[%d].ports[%d].name", index, i)
+		default:
+			kept.Ports = append(kept.Ports, catalog.SubsetPort{Name: name, Port: number})
 		}
-		kept.Ports = append(kept.Ports, catalog.SubsetPort{Name: s.Intern(port.Name), Port: number})
 	}
-	for i := range from.Addresses {
-		appendAddress(s, &kept, &from.Addresses[i], fmt.Sprintf("subsets[%d].addresses[%d]", index, i), p)
+	ready := limited(d, from.Addresses, &d.endpoints, "subsets")
+	notReady := limited(d, from.NotReadyAddresses, &d.endpoints, "subsets")
+	if n := len(ready) + len(notReady); n > 0 {
+		kept.Endpoints = make([]catalog.SliceEndpoint, 0, n)
 	}
-	ready := len(kept.Endpoints)
-	for i := range from.NotReadyAddresses {
-		appendAddress(s, &kept, &from.NotReadyAddresses[i], fmt.Sprintf("subsets[%d].notReadyAddresses[%d]", index, i), p)
+	for i := range ready {
+		d.appendAddress(&kept, &ready[i], place{"subsets[%d].addresses[%d]", index, i})
 	}
-	for i := range kept.Endpoints[ready:] {
-		kept.Endpoints[ready+i].NotReady = true
+	n := len(kept.Endpoints)
+	for i := range notReady {
+		d.appendAddress(&kept, &notReady[i], place{"subsets[%d].notReadyAddresses[%d]", index, i})
+	}
+	for i := range kept.Endpoints[n:] {
+		kept.Endpoints[n+i].NotReady = true
 	}
 	return kept
 }
 
+// place is where an address is: a path with the index of its subset and its own.
+type place struct {
+	path          string
+	subset, index int
+}
+
 // appendAddress adds an endpoint for an address, unless that can't be used.
-func appendAddress(s kube.Scope, to *catalog.Subset, a *corev1.EndpointAddress, field string, p *problems) {
-	target, known := targetOf(s, a.TargetRef, p.namespace, catalog.Pod)
+func (d *door) appendAddress(to *catalog.Subset, a *corev1.EndpointAddress, at place) {
+	target, known := d.targetOf(a.TargetRef, catalog.Pod)
 	ip, ok := address(a.IP)
+	hostname := a.Hostname
 	switch {
 	case !known:
-		p.add(notTarget(a.TargetRef, "a Pod"), "%s.targetRef", field)
+		d.Add(d.notTarget(a.TargetRef, "a Pod"), at.path+".targetRef", at.subset, at.index)
+		return
 	case !ok:
-		p.add(notAddress(a.IP), "%s.ip", field)
-	default:
-		to.Endpoints = append(to.Endpoints, catalog.SliceEndpoint{Addresses: []netip.Addr{ip}, Hostname: a.Hostname, Target: target, TargetUID: targetUID(a.TargetRef)})
+		d.Add(d.notAddress(a.IP), at.path+".ip", at.subset, at.index)
+		return
+	case !fits(hostname, labelLimit):
+		d.Add(d.unfit(hostname, labelLimit)+", so nobody can ask for the hostname", at.path+".hostname", at.subset, at.index)
+		hostname = ""
 	}
+	to.Endpoints = append(to.Endpoints, catalog.SliceEndpoint{Addresses: []netip.Addr{ip}, Hostname: hostname, Target: target, TargetUID: targetUID(a.TargetRef)})
 }

@@ -3,6 +3,7 @@ package kinds
 import (
 	"net/netip"
 	"slices"
+	"strings"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,38 +24,53 @@ func EndpointSlices() kube.Kind[catalog.EndpointSlice] {
 }
 
 func trimEndpointSlice(s kube.Scope, slice *discoveryv1.EndpointSlice) (*catalog.EndpointSlice, []kube.Problem) {
-	p := &problems{namespace: slice.Namespace}
-	trimmed := sliceOf(s, slice)
-	trimmed.AddressType = catalog.AddressType(s.Intern(string(slice.AddressType)))
-	if name := serviceOf(slice); name != "" {
-		trimmed.Service = catalog.ServiceKey{Cluster: s.Cluster, Namespace: trimmed.Namespace, Name: s.Intern(name)}
+	d := open(s, slice.Namespace, slice.Name)
+	trimmed := d.sliceOf(slice)
+	trimmed.AddressType = catalog.AddressType(d.vital(string(slice.AddressType), labelLimit, "addressType"))
+	if name := serviceOf(slice); name == "" {
+		d.Add("no Service is named, so the endpoints are not used; set the label "+discoveryv1.LabelServiceName, "metadata.labels")
+	} else if name, ok := d.text(name, nameLimit); ok {
+		trimmed.Service = catalog.ServiceKey{Cluster: s.Cluster, Namespace: trimmed.Namespace, Name: name}
 	} else {
-		p.add("no Service is named, so the endpoints are not used; set the label "+discoveryv1.LabelServiceName, "metadata.labels")
+		d.Add("the Service that is named can't be one, so the endpoints are not used; correct the label "+discoveryv1.LabelServiceName, "metadata.labels")
 	}
 	if slice.AddressType == discoveryv1.AddressTypeFQDN {
-		return trimmed, p.list
+		return admitted(&d, trimmed)
 	}
-	subset := catalog.Subset{Ports: slicePorts(s, slice.Ports, p)}
-	if n := len(slice.Endpoints); n > 0 {
+	subset := catalog.Subset{Ports: d.slicePorts(slice.Ports)}
+	endpoints := limited(&d, slice.Endpoints, &d.endpoints, "endpoints")
+	if n := len(endpoints); n > 0 {
 		subset.Endpoints = make([]catalog.SliceEndpoint, 0, n)
 	}
-	for i := range slice.Endpoints {
-		if e, ok := sliceEndpoint(s, &slice.Endpoints[i], i, p); ok {
+	for i := range endpoints {
+		if e, ok := d.sliceEndpoint(&endpoints[i], i); ok {
 			subset.Endpoints = append(subset.Endpoints, e)
 		}
 	}
 	trimmed.Subsets = []catalog.Subset{subset}
-	return trimmed, p.list
+	return admitted(&d, trimmed)
 }
 
-// sliceOf returns what EndpointSlices and Endpoints objects have in common.
-func sliceOf(s kube.Scope, m metav1.Object) *catalog.EndpointSlice {
-	return &catalog.EndpointSlice{
-		Cluster: s.Cluster, Namespace: s.Intern(m.GetNamespace()), Name: m.GetName(),
-		GatewayIdentity: s.Intern(m.GetAnnotations()[gatewayIdentityAnnotation]),
-		RemoteName:      s.Intern(m.GetAnnotations()[remoteNameAnnotation]),
-		TargetCluster:   s.Intern(m.GetLabels()[targetClusterLabel]),
+// sliceOf returns what EndpointSlices and Endpoints objects have in common. Without its identity, a
+// gateway would get plaintext, and without the name of its Service, traffic for another one.
+func (d *door) sliceOf(m metav1.Object) *catalog.EndpointSlice {
+	slice := &catalog.EndpointSlice{
+		Cluster: d.scope.Cluster, Namespace: d.scope.Intern(m.GetNamespace()), Name: m.GetName(),
+		GatewayIdentity: d.vital(m.GetAnnotations()[gatewayIdentityAnnotation], nameLimit, "metadata.annotations["+gatewayIdentityAnnotation+"]"),
+		RemoteName:      d.vital(m.GetAnnotations()[remoteNameAnnotation], nameLimit, "metadata.annotations["+remoteNameAnnotation+"]"),
+		Mirror:          catalog.Mirror{Cluster: d.vital(m.GetLabels()[targetClusterLabel], labelLimit, "metadata.labels["+targetClusterLabel+"]")},
 	}
+	if id := slice.GatewayIdentity; id != "" && !isDNSName(id) {
+		d.refuse(quote(id)+" is no DNS name, so proxies can't verify the gateway", "metadata.annotations[%s]", gatewayIdentityAnnotation)
+	}
+	if slice.Mirror.Cluster == "" {
+		return slice
+	}
+	if name, rest, ok := strings.Cut(slice.RemoteName, "."); ok {
+		slice.Mirror.Name = name
+		slice.Mirror.Namespace, _, _ = strings.Cut(rest, ".")
+	}
+	return slice
 }
 
 // serviceOf returns the name of the Service that a slice belongs to, if any.
@@ -62,43 +78,48 @@ func serviceOf(slice *discoveryv1.EndpointSlice) string {
 	if name := slice.Labels[discoveryv1.LabelServiceName]; name != "" {
 		return name
 	}
-	for _, ref := range slice.OwnerReferences {
-		if ref.Kind == "Service" && ref.Name != "" {
+	for i := range slice.OwnerReferences {
+		if ref := &slice.OwnerReferences[i]; ref.Kind == "Service" && ref.Name != "" {
 			return ref.Name
 		}
 	}
 	return ""
 }
 
-func slicePorts(s kube.Scope, ports []discoveryv1.EndpointPort, p *problems) []catalog.SubsetPort {
+func (d *door) slicePorts(ports []discoveryv1.EndpointPort) []catalog.SubsetPort {
 	var kept []catalog.SubsetPort
-	for i, port := range ports {
+	for i, port := range limited(d, ports, &d.ports, "ports") {
 		if port.Port == nil {
-			p.add("the port has no number, so it is not used; set one from 1 to 65535", "ports[%d].port", i)
+			d.Add("the port has no number, so it is not used; set one from 1 to 65535", "ports[%d].port", i)
 			continue
 		}
 		number, ok := portNumber(*port.Port)
-		if !ok {
-			p.add(notPort(*port.Port), "ports[%d].port", i)
-			continue
+		name, fit := d.text(value(port.Name), labelLimit)
+		switch {
+		case !ok:
+			d.Add(d.notPort(*port.Port), "ports[%d].port", i)
+		case !fit:
+			d.Add(d.unfit(*port.Name, labelLimit)+", so the port is not used", "ports[%d].name", i)
+		default:
+			kept = append(kept, catalog.SubsetPort{Name: name, Port: number})
 		}
-		kept = append(kept, catalog.SubsetPort{Name: s.Intern(value(port.Name)), Port: number})
 	}
 	return kept
 }
 
 // sliceEndpoint returns false for an endpoint that can't be used.
-func sliceEndpoint(s kube.Scope, e *discoveryv1.Endpoint, index int, p *problems) (catalog.SliceEndpoint, bool) {
-	target, ok := targetOf(s, e.TargetRef, p.namespace, catalog.Pod, catalog.ExternalWorkload)
+func (d *door) sliceEndpoint(e *discoveryv1.Endpoint, index int) (catalog.SliceEndpoint, bool) {
+	target, ok := d.targetOf(e.TargetRef, catalog.Pod, catalog.ExternalWorkload)
 	if !ok {
-		p.add(notTarget(e.TargetRef, "a Pod or an ExternalWorkload"), "endpoints[%d].targetRef", index)
+		d.Add(d.notTarget(e.TargetRef, "a Pod or an ExternalWorkload"), "endpoints[%d].targetRef", index)
 		return catalog.SliceEndpoint{}, false
 	}
-	addresses := make([]netip.Addr, 0, len(e.Addresses))
-	for i, text := range e.Addresses {
+	texts := limited(d, e.Addresses, &d.addressRoom, "endpoints")
+	addresses := make([]netip.Addr, 0, len(texts))
+	for i, text := range texts {
 		a, ok := address(text)
 		if !ok {
-			p.add(notAddress(text), "endpoints[%d].addresses[%d]", index, i)
+			d.Add(d.notAddress(text), "endpoints[%d].addresses[%d]", index, i)
 			continue
 		}
 		addresses = append(addresses, a)
@@ -106,21 +127,43 @@ func sliceEndpoint(s kube.Scope, e *discoveryv1.Endpoint, index int, p *problems
 	return catalog.SliceEndpoint{
 		NotReady:  e.Conditions.Ready != nil && !*e.Conditions.Ready,
 		Addresses: addresses,
-		Hostname:  value(e.Hostname),
-		Zone:      s.Intern(value(e.Zone)),
-		HintZones: hintZones(s, e.Hints),
+		Hostname:  d.hostname(value(e.Hostname), "endpoints[%d].hostname", index),
+		Zone:      d.zone(value(e.Zone), "endpoints[%d].zone", index),
+		HintZones: d.hintZones(e.Hints, index),
 		Target:    target,
 		TargetUID: targetUID(e.TargetRef),
 	}, len(addresses) > 0
 }
 
-func hintZones(s kube.Scope, hints *discoveryv1.EndpointHints) []string {
+// hostname returns the name of an endpoint, which nobody can ask for when it doesn't fit. It is not
+// shared: most endpoints have none, the others each their own.
+func (d *door) hostname(name, path string, index int) string {
+	if fits(name, labelLimit) {
+		return name
+	}
+	d.Add(d.unfit(name, labelLimit)+", so nobody can ask for the hostname", path, index)
+	return ""
+}
+
+// zone returns the zone of an endpoint, which counts as unknown when it doesn't fit.
+func (d *door) zone(name, path string, index int) string {
+	kept, ok := d.text(name, labelLimit)
+	if !ok {
+		d.Add(d.unfit(name, labelLimit)+", so the zone counts as unknown", path, index)
+	}
+	return kept
+}
+
+func (d *door) hintZones(hints *discoveryv1.EndpointHints, index int) []string {
 	if hints == nil || len(hints.ForZones) == 0 {
 		return nil
 	}
-	zones := make([]string, len(hints.ForZones))
-	for i, z := range hints.ForZones {
-		zones[i] = s.Intern(z.Name)
+	list := limited(d, hints.ForZones, &d.hints, "endpoints")
+	zones := make([]string, 0, len(list))
+	for i := range list {
+		if zone := d.zone(list[i].Name, "endpoints[%d].hints", index); zone != "" {
+			zones = append(zones, zone)
+		}
 	}
 	slices.Sort(zones)
 	return slices.Compact(zones)

@@ -89,7 +89,7 @@ metadata:
 addressType: IPv4
 `,
 			want: slice(func(s *catalog.EndpointSlice) {
-				s.GatewayIdentity, s.RemoteName, s.TargetCluster = "gw", "web.n.svc", "west"
+				s.GatewayIdentity, s.RemoteName, s.Mirror = "gw", "web.n.svc", catalog.Mirror{Cluster: "west", Namespace: "n", Name: "web"}
 			}),
 		},
 		{
@@ -131,7 +131,7 @@ subsets:
 					{Addresses: addrs("10.0.0.2")},
 					{NotReady: true, Addresses: addrs("10.0.0.3")},
 				},
-			}, {}},
+			}, {Endpoints: []catalog.SliceEndpoint{}}},
 		},
 		problems: []string{"subsets[0].ports[1].port", "subsets[1].addresses[0].ip", "subsets[1].addresses[1].targetRef"},
 	}})

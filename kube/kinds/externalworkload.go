@@ -19,32 +19,59 @@ func ExternalWorkloads() kube.Kind[catalog.Workload] {
 }
 
 func trimExternalWorkload(s kube.Scope, w *workload.ExternalWorkload) (*catalog.Workload, []kube.Problem) {
-	p := &problems{}
+	d := open(s, w.Namespace, w.Name)
 	if w.Spec.Problem != "" {
-		p.add(w.Spec.Problem+"; the last good version stays in use", "spec")
-		return nil, p.list
+		d.refuse(w.Spec.Problem, "spec")
+		return nil, d.List()
 	}
-	trimmed := &catalog.Workload{
+	ports := d.externalPorts(w.Spec.Ports)
+	return admitted(&d, &catalog.Workload{
 		Key: catalog.WorkloadKey{
 			Kind: catalog.ExternalWorkload, Cluster: s.Cluster, Namespace: s.Intern(w.Namespace), Name: w.Name,
 		},
 		UID:         uid(w.UID),
-		Labels:      Labels(s, w.Labels),
+		Labels:      d.labels(w.Labels),
 		Created:     w.CreationTimestamp.UTC(),
-		OpaquePorts: copyOf(s, w.Annotations, opaquePortsAnnotation),
-		Owner:       owner(s, w),
-		MeshTLS: catalog.MeshTLS{
-			Identity: s.Intern(w.Spec.MeshTLS.Identity), ServerName: s.Intern(w.Spec.MeshTLS.ServerName),
-		},
-	}
-	trimmed.IPs = addresses(texts(w.Spec.WorkloadIPs, func(ip workload.WorkloadIP) string { return ip.IP }), "spec.workloadIPs", p)
-	for i, port := range w.Spec.Ports {
+		Ports:       ports,
+		OpaquePorts: d.portList(w.Annotations, opaquePortsAnnotation, portsNamed(ports)),
+		Owner:       d.owner(w.OwnerReferences),
+		MeshTLS:     d.meshTLS(w.Spec.MeshTLS),
+		IPs:         d.addresses(texts(w.Spec.WorkloadIPs, func(ip workload.WorkloadIP) string { return ip.IP }), "spec.workloadIPs"),
+	})
+}
+
+// externalPorts leaves out ports that can't be used.
+func (d *door) externalPorts(ports []workload.Port) []catalog.WorkloadPort {
+	var kept []catalog.WorkloadPort
+	for i, port := range limited(d, ports, &d.ports, "spec.ports") {
 		number, ok := portNumber(port.Port)
-		if !ok {
-			p.add(notPort(port.Port), "spec.ports[%d].port", i)
-			continue
+		name, fit := d.text(port.Name, labelLimit)
+		switch {
+		case !ok:
+			d.Add(d.notPort(port.Port), "spec.ports[%d].port", i)
+		case !fit:
+			d.Add(d.unfit(port.Name, labelLimit)+", so the port is not used", "spec.ports[%d].name", i)
+		default:
+			kept = append(kept, catalog.WorkloadPort{Name: name, Port: number})
 		}
-		trimmed.Ports = append(trimmed.Ports, catalog.WorkloadPort{Name: s.Intern(port.Name), Port: number})
 	}
-	return trimmed, p.list
+	return kept
+}
+
+// meshTLS reads the identity of a workload, which is refused when proxies couldn't verify it: they
+// would send plaintext without a word.
+func (d *door) meshTLS(from workload.MeshTLS) catalog.MeshTLS {
+	id := catalog.Identity{Name: d.scope.Intern(from.Identity)}
+	switch {
+	case isURI(from.Identity):
+		id.Form = catalog.URIIdentity
+	case isDNSName(from.Identity):
+		id.Form = catalog.DNSIdentity
+	default:
+		d.refuse(quote(from.Identity)+" is neither a URI such as spiffe://example.org/vm nor a DNS name, so proxies can't verify the workload", "spec.meshTLS.identity")
+	}
+	if !isDNSName(from.ServerName) {
+		d.refuse(quote(from.ServerName)+" is no DNS name, so proxies can't open TLS connections to the workload", "spec.meshTLS.serverName")
+	}
+	return catalog.MeshTLS{Identity: id, ServerName: d.scope.Intern(from.ServerName)}
 }

@@ -1,11 +1,10 @@
 package kinds
 
 import (
-	"slices"
+	"fmt"
 	"strings"
 
 	"github.com/signpostd/signpost/catalog"
-	"github.com/signpostd/signpost/kube"
 )
 
 // The labels and annotations of a Service about other clusters. The same key means
@@ -18,41 +17,68 @@ const (
 
 // federation reads the annotations of a federated Service; it returns nil for other Services. A
 // fragment of the list that names no member is a problem, and is left out.
-func federation(s kube.Scope, annotations map[string]string, p *problems) *catalog.Federation {
+func (d *door) federation(annotations map[string]string) *catalog.Federation {
 	list, remote := annotations[remoteDiscovery]
 	here, local := annotations[localDiscovery]
 	if !remote && !local {
 		return nil
 	}
-	f := &catalog.Federation{Local: s.Intern(strings.TrimSpace(here))}
-	i := -1
+	f := &catalog.Federation{Local: d.optional(strings.TrimSpace(here), nameLimit, "metadata.annotations["+localDiscovery+"]")}
+	if remote {
+		f.Remote = d.members(list)
+	}
+	return f
+}
+
+// members reads a list of members in other clusters. Of those above the limit, it says how many
+// fragments there are.
+func (d *door) members(list string) []catalog.RemoteMember {
+	var members []catalog.RemoteMember
+	seen := map[catalog.RemoteMember]struct{}{}
+	i, over := -1, 0
 	for fragment := range strings.SplitSeq(list, ",") {
 		i++
 		fragment = strings.TrimSpace(fragment)
 		if fragment == "" {
 			continue
 		}
-		m, reason := remoteMember(s, fragment)
-		if reason != "" {
-			p.add(reason, "metadata.annotations[%s][%d]", remoteDiscovery, i)
+		m, ok := memberOf(fragment)
+		if !ok {
+			d.Add(d.noMember(m, fragment), "metadata.annotations[%s][%d]", remoteDiscovery, i)
 			continue
 		}
-		if !slices.Contains(f.Remote, m) {
-			f.Remote = append(f.Remote, m)
+		if _, known := seen[m]; known {
+			continue
 		}
+		if len(members) == membersLimit {
+			over++
+			continue
+		}
+		m = catalog.RemoteMember{Service: d.scope.Intern(m.Service), Cluster: d.scope.Intern(m.Cluster)}
+		seen[m] = struct{}{}
+		members = append(members, m)
 	}
-	return f
+	if over > 0 {
+		d.Add(fmt.Sprintf("there are more than %d members, and %d of the others are left out", membersLimit, over), "metadata.annotations[%s]", remoteDiscovery)
+	}
+	return members
 }
 
-// remoteMember reads a fragment of the list. The reason says what is wrong with it, if
-// anything.
-func remoteMember(s kube.Scope, fragment string) (m catalog.RemoteMember, reason string) {
+// memberOf reads a fragment of the list. It returns false for one that names no member of another
+// cluster.
+func memberOf(fragment string) (catalog.RemoteMember, bool) {
 	service, cluster, _ := strings.Cut(fragment, "@")
+	named := service != "" && cluster != "" && !strings.Contains(cluster, "@") && fits(service, nameLimit) && fits(cluster, nameLimit)
+	return catalog.RemoteMember{Service: service, Cluster: cluster}, named && cluster != catalog.LocalCluster
+}
+
+func (d *door) noMember(m catalog.RemoteMember, fragment string) string {
 	switch {
-	case service == "" || cluster == "" || strings.Contains(cluster, "@"):
-		return m, "\"" + fragment + "\" names no member; write SERVICE@CLUSTER"
-	case cluster == catalog.LocalCluster:
-		return m, "\"" + fragment + "\" names no linked cluster; name a member of this cluster in the annotation " + localDiscovery
+	case d.Full():
+		return ""
+	case m.Service != "" && m.Cluster == catalog.LocalCluster:
+		return quote(fragment) + " names no linked cluster; name a member of this cluster in the annotation " + localDiscovery
+	default:
+		return quote(fragment) + " names no member; write SERVICE@CLUSTER"
 	}
-	return catalog.RemoteMember{Service: s.Intern(service), Cluster: s.Intern(cluster)}, ""
 }

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,21 +37,39 @@ func FuzzServiceProfileTrim(f *testing.F) {
 	})
 }
 
+// durationOf returns the ttl of a retry budget, and false when it is no duration.
+func durationOf(b *linkerd.RetryBudget) (time.Duration, bool) {
+	if b == nil {
+		return 0, true
+	}
+	ttl, err := time.ParseDuration(b.TTL)
+	return ttl, err == nil
+}
+
 // checkProfile compares what was decoded with what was kept.
 func checkProfile(t *testing.T, from *linkerd.ServiceProfile, got *catalog.ServiceProfile) {
 	t.Helper()
 	if got.Name != from.Name || got.Namespace != from.Namespace {
 		t.Errorf("%s/%s became %s/%s", from.Namespace, from.Name, got.Namespace, got.Name)
 	}
+	if ttl, ok := durationOf(from.Spec.RetryBudget); !ok {
+		if !got.Invalid || len(got.Routes) != 0 {
+			t.Errorf("retry budget %+v became %+v", from.Spec.RetryBudget, got)
+		}
+		return
+	} else if got.RetryBudget != nil && got.RetryBudget.TTL != ttl {
+		t.Errorf("ttl %s became %s", ttl, got.RetryBudget.TTL)
+	}
 	if len(got.Routes) != len(from.Spec.Routes) || len(got.DstOverrides) != len(from.Spec.DstOverrides) {
 		t.Fatalf("%d routes and %d overrides became %d and %d", len(from.Spec.Routes), len(from.Spec.DstOverrides), len(got.Routes), len(got.DstOverrides))
 	}
 	if b := from.Spec.RetryBudget; (b == nil) != (got.RetryBudget == nil) ||
-		b != nil && *got.RetryBudget != (catalog.RetryBudget{Ratio: b.RetryRatio, MinRetriesPerSecond: b.MinRetriesPerSecond, TTL: b.TTL}) {
+		b != nil && (got.RetryBudget.Ratio != b.RetryRatio || got.RetryBudget.MinRetriesPerSecond != b.MinRetriesPerSecond) {
 		t.Errorf("retry budget %+v became %+v", b, got.RetryBudget)
 	}
 	for i, r := range from.Spec.Routes {
-		want := catalog.Route{Name: r.Name, Retryable: r.IsRetryable, Timeout: r.Timeout}
+		timeout, _ := time.ParseDuration(r.Timeout)
+		want := catalog.Route{Name: r.Name, Retryable: r.IsRetryable, Timeout: timeout}
 		g := got.Routes[i]
 		if len(g.ResponseClasses) != len(r.ResponseClasses) {
 			t.Fatalf("route %d: %d response classes became %d", i, len(r.ResponseClasses), len(g.ResponseClasses))

@@ -11,19 +11,31 @@ import (
 // Labels returns the labels of an object. Objects with the same labels share one value, by
 // [kube.Scope.Share]: most pods have the labels of the other pods of their Deployment.
 func Labels(s kube.Scope, m map[string]string) object.Labels {
-	l := object.NewLabels(m)
+	l, _ := shareLabels(s, m)
+	return l
+}
+
+// shareLabels is Labels. It returns false for labels that the catalog doesn't take; these are not
+// shared, so that shared ones need not be checked again.
+func shareLabels(s kube.Scope, m map[string]string) (l object.Labels, fit bool) {
+	l = object.NewLabels(m)
 	if len(l) == 0 {
-		return l
+		return l, true
 	}
 	var buffer [512]byte
 	key := appendLabels(buffer[:0], l)
 	if shared, ok := s.Shared(key); ok {
-		return shared.(object.Labels)
+		return shared.(object.Labels), true
+	}
+	for _, label := range l {
+		if !fits(label.Key, labelKeyLimit) || !fits(label.Value, labelLimit) {
+			return l, false
+		}
 	}
 	for i := range l {
 		l[i] = object.Label{Key: s.Intern(l[i].Key), Value: s.Intern(l[i].Value)}
 	}
-	return s.Share(key, l).(object.Labels)
+	return s.Share(key, l).(object.Labels), true
 }
 
 // EncodedLabels is [Labels] for labels in protobuf: the fields "labels" of an object's metadata,

@@ -21,9 +21,10 @@ func Nodes() kube.Kind[catalog.Node] {
 }
 
 func trimNode(s kube.Scope, node metav1.Object) (*catalog.Node, []kube.Problem) {
-	return &catalog.Node{
+	d := open(s, "", node.GetName())
+	return admitted(&d, &catalog.Node{
 		Cluster: s.Cluster,
 		Name:    s.Intern(node.GetName()),
-		Zone:    s.Intern(node.GetLabels()[corev1.LabelTopologyZone]),
-	}, nil
+		Zone:    d.optional(node.GetLabels()[corev1.LabelTopologyZone], labelLimit, "metadata.labels["+corev1.LabelTopologyZone+"]"),
+	})
 }

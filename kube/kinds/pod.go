@@ -51,93 +51,118 @@ func emptyPod(object runtime.Object) {
 	pod := object.(*corev1.Pod)
 	labels, annotations := pod.Labels, pod.Annotations
 	containers, ips, hostIPs, conditions := pod.Spec.Containers, pod.Status.PodIPs, pod.Status.HostIPs, pod.Status.Conditions
-	clear(labels)
-	clear(annotations)
 	*pod = corev1.Pod{}
-	pod.Labels, pod.Annotations = labels, annotations
-	pod.Spec.Containers = containers[:0]
-	pod.Status.PodIPs, pod.Status.HostIPs, pod.Status.Conditions = ips[:0], hostIPs[:0], conditions[:0]
+	pod.Labels, pod.Annotations = emptyMap(labels), emptyMap(annotations)
+	pod.Spec.Containers = emptyList(containers)
+	pod.Status.PodIPs, pod.Status.HostIPs, pod.Status.Conditions = emptyList(ips), emptyList(hostIPs), emptyList(conditions)
+}
+
+// recycledItems is how many items a list or map may have for its memory to be used again. That of
+// the largest pod is not kept for all that follow.
+const recycledItems = 64
+
+func emptyMap(m map[string]string) map[string]string {
+	if len(m) > recycledItems {
+		return nil
+	}
+	clear(m)
+	return m
+}
+
+func emptyList[T any](list []T) []T {
+	if cap(list) > recycledItems {
+		return nil
+	}
+	return list[:0]
 }
 
 func trimPod(s kube.Scope, pod *corev1.Pod) (*catalog.Workload, []kube.Problem) {
-	p := &problems{}
-	ports := containerPorts(s, &pod.Spec, p)
-	return &catalog.Workload{
+	d := open(s, pod.Namespace, pod.Name)
+	ports := d.containerPorts(&pod.Spec)
+	return admitted(&d, &catalog.Workload{
 		Key: catalog.WorkloadKey{
 			Kind: catalog.Pod, Cluster: s.Cluster, Namespace: s.Intern(pod.Namespace), Name: pod.Name,
 		},
-		UID:              uid(pod.UID),
-		Labels:           Labels(s, pod.Labels),
-		Created:          pod.CreationTimestamp.UTC(),
-		OpaquePorts:      copyOf(s, pod.Annotations, opaquePortsAnnotation),
-		Ports:            ports,
-		Owner:            owner(s, pod),
-		IPs:              podIPs(&pod.Status, p),
-		HostIPs:          hostIPs(&pod.Status, ports, p),
-		HostNetwork:      pod.Spec.HostNetwork,
-		Running:          pod.Status.Phase == corev1.PodRunning,
-		Finished:         pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
-		Terminating:      pod.DeletionTimestamp != nil,
-		Node:             s.Intern(pod.Spec.NodeName),
-		ServiceAccount:   s.Intern(pod.Spec.ServiceAccountName),
-		SkipInboundPorts: s.Intern(pod.Annotations[skipInboundPortsAnnotation]),
-		Proxy:            proxyListeners(s, &pod.Spec),
-	}, p.list
+		UID:         uid(pod.UID),
+		Labels:      d.labels(pod.Labels),
+		Created:     pod.CreationTimestamp.UTC(),
+		OpaquePorts: d.portList(pod.Annotations, opaquePortsAnnotation, portsNamed(ports)),
+		Ports:       ports,
+		Owner:       d.owner(pod.OwnerReferences),
+		IPs:         d.podIPs(&pod.Status),
+		HostIPs:     d.hostIPs(&pod.Status, ports),
+		HostNetwork: pod.Spec.HostNetwork,
+		Running:     pod.Status.Phase == corev1.PodRunning,
+		Finished:    pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
+		Terminating: pod.DeletionTimestamp != nil,
+		Node:        d.optional(pod.Spec.NodeName, nameLimit, "spec.nodeName"),
+		// Without it, the pod would have the identity of another account.
+		ServiceAccount:   d.vital(pod.Spec.ServiceAccountName, nameLimit, "spec.serviceAccountName"),
+		SkipInboundPorts: d.portList(pod.Annotations, skipInboundPortsAnnotation, nil),
+		Proxy:            proxyListeners(&pod.Spec),
+	})
 }
 
 // podIPs returns the addresses of a pod. Old API servers have one only, in another field.
-func podIPs(status *corev1.PodStatus, p *problems) []netip.Addr {
+func (d *door) podIPs(status *corev1.PodStatus) []netip.Addr {
 	if len(status.PodIPs) == 0 {
-		return addresses([]string{status.PodIP}, "status.podIP", p)
+		return d.addresses([]string{status.PodIP}, "status.podIP")
 	}
-	return addresses(texts(status.PodIPs, func(ip corev1.PodIP) string { return ip.IP }), "status.podIPs", p)
+	return d.addresses(texts(status.PodIPs, func(ip corev1.PodIP) string { return ip.IP }), "status.podIPs")
 }
 
 // hostIPs returns the addresses of a pod's host, if the pod has ports there.
-func hostIPs(status *corev1.PodStatus, ports []catalog.WorkloadPort, p *problems) []netip.Addr {
+func (d *door) hostIPs(status *corev1.PodStatus, ports []catalog.WorkloadPort) []netip.Addr {
 	if !slices.ContainsFunc(ports, func(port catalog.WorkloadPort) bool { return port.HostPort != 0 }) {
 		return nil
 	}
 	if len(status.HostIPs) == 0 {
-		return addresses([]string{status.HostIP}, "status.hostIP", p)
+		return d.addresses([]string{status.HostIP}, "status.hostIP")
 	}
-	return addresses(texts(status.HostIPs, func(ip corev1.HostIP) string { return ip.IP }), "status.hostIPs", p)
+	return d.addresses(texts(status.HostIPs, func(ip corev1.HostIP) string { return ip.IP }), "status.hostIPs")
 }
 
 // containerPorts returns the ports of all containers, then of all init containers.
-func containerPorts(s kube.Scope, spec *corev1.PodSpec, p *problems) []catalog.WorkloadPort {
+func (d *door) containerPorts(spec *corev1.PodSpec) []catalog.WorkloadPort {
 	n := 0
-	for _, c := range spec.Containers {
-		n += len(c.Ports)
+	for i := range spec.Containers {
+		n += len(spec.Containers[i].Ports)
 	}
-	for _, c := range spec.InitContainers {
-		n += len(c.Ports)
+	for i := range spec.InitContainers {
+		n += len(spec.InitContainers[i].Ports)
 	}
 	if n == 0 {
 		return nil
 	}
-	ports := make([]catalog.WorkloadPort, 0, n)
+	ports := make([]catalog.WorkloadPort, 0, min(n, d.ports))
 	for i := range spec.Containers {
-		ports = appendPorts(s, ports, &spec.Containers[i], p, "containers")
+		ports = d.appendPorts(ports, &spec.Containers[i], "containers")
 	}
 	for i := range spec.InitContainers {
-		ports = appendPorts(s, ports, &spec.InitContainers[i], p, "initContainers")
+		ports = d.appendPorts(ports, &spec.InitContainers[i], "initContainers")
 	}
 	return ports
 }
 
-func appendPorts(s kube.Scope, ports []catalog.WorkloadPort, from *corev1.Container, p *problems, list string) []catalog.WorkloadPort {
-	for i, c := range from.Ports {
+func (d *door) appendPorts(ports []catalog.WorkloadPort, from *corev1.Container, list string) []catalog.WorkloadPort {
+	left := limited(d, from.Ports, &d.ports, "spec.containers")
+	for i := range left {
+		c := &left[i]
 		number, ok := portNumber(c.ContainerPort)
 		if !ok {
-			p.add(notPort(c.ContainerPort), "spec.%s[%q].ports[%d].containerPort", list, from.Name, i)
+			d.Add(d.notPort(c.ContainerPort), "spec.%s[%s].ports[%d].containerPort", list, quote(from.Name), i)
 			continue
 		}
-		port := catalog.WorkloadPort{Name: s.Intern(c.Name), Port: number}
+		name, fit := d.text(c.Name, labelLimit)
+		if !fit {
+			d.Add(d.unfit(c.Name, labelLimit)+", so the port is not used", "spec.%s[%s].ports[%d].name", list, quote(from.Name), i)
+			continue
+		}
+		port := catalog.WorkloadPort{Name: name, Port: number}
 		if host, ok := portNumber(c.HostPort); ok {
 			port.HostPort = host
 		} else if c.HostPort != 0 {
-			p.add(notPort(c.HostPort), "spec.%s[%q].ports[%d].hostPort", list, from.Name, i)
+			d.Add(d.notPort(c.HostPort), "spec.%s[%s].ports[%d].hostPort", list, quote(from.Name), i)
 		}
 		ports = append(ports, port)
 	}
@@ -146,28 +171,38 @@ func appendPorts(s kube.Scope, ports []catalog.WorkloadPort, from *corev1.Contai
 
 // proxyListeners returns the listeners of the proxy, nil when the pod has no proxy. A proxy that
 // runs as a native sidecar is an init container.
-func proxyListeners(s kube.Scope, spec *corev1.PodSpec) *catalog.ProxyListeners {
+func proxyListeners(spec *corev1.PodSpec) *catalog.ProxyListeners {
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
 		for i := range containers {
 			if containers[i].Name == proxyContainer {
-				return listeners(s, containers[i].Env)
+				return listeners(containers[i].Env)
 			}
 		}
 	}
 	return nil
 }
 
-func listeners(s kube.Scope, env []corev1.EnvVar) *catalog.ProxyListeners {
+func listeners(env []corev1.EnvVar) *catalog.ProxyListeners {
 	l := &catalog.ProxyListeners{}
-	for _, v := range env {
-		switch v.Name {
+	for i := range env {
+		switch env[i].Name {
 		case "LINKERD2_PROXY_INBOUND_LISTEN_ADDR":
-			l.Inbound = s.Intern(v.Value)
+			l.Inbound = listener(env[i].Value)
 		case "LINKERD2_PROXY_ADMIN_LISTEN_ADDR":
-			l.Admin = s.Intern(v.Value)
+			l.Admin = listener(env[i].Value)
 		case "LINKERD2_PROXY_CONTROL_LISTEN_ADDR":
-			l.Control = s.Intern(v.Value)
+			l.Control = listener(env[i].Value)
 		}
 	}
 	return l
+}
+
+// listener reads the address of a listener, IP:PORT. What is no address is no problem here: it
+// matters only for a port whose traffic the proxy gets, and the answer then says so.
+func listener(text string) catalog.Listener {
+	if len(text) > nameLimit {
+		return catalog.Listener{}
+	}
+	a, err := netip.ParseAddrPort(text)
+	return catalog.Listener{Port: a.Port(), Known: err == nil}
 }

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,44 +26,58 @@ func Servers() kube.Kind[catalog.Server] {
 }
 
 func trimServer(s kube.Scope, srv *policy.Server) (*catalog.Server, []kube.Problem) {
-	p := &problems{}
+	d := open(s, srv.Namespace, srv.Name)
 	if srv.Spec.Problem != "" {
-		p.add(srv.Spec.Problem+"; the last good version stays in use", "spec")
-		return nil, p.list
+		d.refuse(srv.Spec.Problem, "spec")
+		return nil, d.List()
 	}
 	trimmed := &catalog.Server{
 		Cluster: s.Cluster, Namespace: s.Intern(srv.Namespace), Name: srv.Name,
-		Pods:              selector(s, srv.Spec.PodSelector, "spec.podSelector", p),
-		ExternalWorkloads: selector(s, srv.Spec.ExternalWorkloadSelector, "spec.externalWorkloadSelector", p),
+		Pods:              d.selector(srv.Spec.PodSelector, "spec.podSelector"),
+		ExternalWorkloads: d.selector(srv.Spec.ExternalWorkloadSelector, "spec.externalWorkloadSelector"),
 		Opaque:            srv.Spec.ProxyProtocol == policy.ProxyProtocolOpaque,
 	}
 	if port := srv.Spec.Port; port.Type == intstr.String {
-		trimmed.PortName = s.Intern(port.StrVal)
+		trimmed.PortName = d.vital(port.StrVal, labelLimit, "spec.port")
 	} else if number, ok := portNumber(port.IntVal); ok {
 		trimmed.PortNumber = number
 	} else {
-		p.add(notPort(port.IntVal), "spec.port")
+		d.Add(d.notPort(port.IntVal), "spec.port")
 	}
-	return trimmed, p.list
+	return admitted(&d, trimmed)
 }
 
 // selector returns nil, which selects nothing, for no selector. It does so for one that doesn't
-// parse, too, and adds a problem.
-func selector(s kube.Scope, from *metav1.LabelSelector, field string, p *problems) *catalog.Selector {
+// parse, too, and adds a problem. The syntax of labels limits its texts.
+func (d *door) selector(from *metav1.LabelSelector, field string) *catalog.Selector {
 	if from == nil {
 		return nil
 	}
-	parsed, err := metav1.LabelSelectorAsSelector(from)
+	parsed, err := parseSelector(from)
 	if err != nil {
-		p.add(err.Error()+"; the selector selects nothing until it is corrected", "%s", field)
+		d.Add(err.Error()+"; the selector selects nothing until it is corrected", "%s", field)
 		return nil
 	}
 	requirements, _ := parsed.Requirements()
 	selector := &catalog.Selector{}
 	for _, r := range requirements {
-		selector.Requirements = append(selector.Requirements, requirement(s, r))
+		selector.Requirements = append(selector.Requirements, requirement(d.scope, r))
 	}
 	return selector
+}
+
+func parseSelector(from *metav1.LabelSelector) (labels.Selector, error) {
+	if n := len(from.MatchLabels) + len(from.MatchExpressions); n > requirementsLimit {
+		return nil, fmt.Errorf("there are %d requirements, and %d are allowed", n, requirementsLimit)
+	}
+	n := 0
+	for _, e := range from.MatchExpressions {
+		n += len(e.Values)
+	}
+	if n > valuesLimit {
+		return nil, fmt.Errorf("there are %d values, and %d are allowed", n, valuesLimit)
+	}
+	return metav1.LabelSelectorAsSelector(from)
 }
 
 func requirement(s kube.Scope, r labels.Requirement) catalog.Requirement {

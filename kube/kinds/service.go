@@ -21,34 +21,49 @@ func Services() kube.Kind[catalog.Service] {
 }
 
 func trimService(s kube.Scope, svc *corev1.Service) (*catalog.Service, []kube.Problem) {
-	p := &problems{}
+	d := open(s, svc.Namespace, svc.Name)
 	trimmed := &catalog.Service{
 		Key:           catalog.ServiceKey{Cluster: s.Cluster, Namespace: s.Intern(svc.Namespace), Name: svc.Name},
 		ExternalName:  svc.Spec.Type == corev1.ServiceTypeExternalName,
 		LocalTraffic:  value(svc.Spec.InternalTrafficPolicy) == corev1.ServiceInternalTrafficPolicyLocal,
-		RemoteCluster: copyOf(s, svc.Labels, remoteDiscovery),
-		RemoteService: copyOf(s, svc.Labels, remoteService),
-		Federation:    federation(s, svc.Annotations, p),
-		OpaquePorts:   copyOf(s, svc.Annotations, opaquePortsAnnotation),
-		ClusterIPs:    clusterIPs(&svc.Spec, p),
+		RemoteCluster: d.label(svc.Labels, remoteDiscovery),
+		RemoteService: d.label(svc.Labels, remoteService),
+		Federation:    d.federation(svc.Annotations),
+		ClusterIPs:    d.clusterIPs(&svc.Spec),
+		Ports:         d.servicePorts(svc.Spec.Ports),
 	}
-	for i, port := range svc.Spec.Ports {
+	trimmed.OpaquePorts = d.portList(svc.Annotations, opaquePortsAnnotation, portNamed(trimmed.Ports))
+	return admitted(&d, trimmed)
+}
+
+// servicePorts leaves out ports that can't be used.
+func (d *door) servicePorts(ports []corev1.ServicePort) []catalog.ServicePort {
+	var kept []catalog.ServicePort
+	for i, port := range limited(d, ports, &d.ports, "spec.ports") {
 		number, ok := portNumber(port.Port)
-		if !ok {
-			p.add(notPort(port.Port), "spec.ports[%d].port", i)
-			continue
+		name, fit := d.text(port.Name, labelLimit)
+		protocol, known := protocols[port.Protocol]
+		switch {
+		case !ok:
+			d.Add(d.notPort(port.Port), "spec.ports[%d].port", i)
+		case !fit:
+			d.Add(d.unfit(port.Name, labelLimit)+", so the port is not used", "spec.ports[%d].name", i)
+		case !known:
+			d.Add(quote(string(port.Protocol))+" is no protocol, so the port is not used; use TCP, UDP or SCTP", "spec.ports[%d].protocol", i)
+		default:
+			kept = append(kept, catalog.ServicePort{Name: name, Port: number, Protocol: protocol})
 		}
-		protocol := catalog.Protocol(s.Intern(string(port.Protocol)))
-		if protocol == "" {
-			protocol = catalog.TCP
-		}
-		trimmed.Ports = append(trimmed.Ports, catalog.ServicePort{Name: s.Intern(port.Name), Port: number, Protocol: protocol})
 	}
-	return trimmed, p.list
+	return kept
+}
+
+// protocols are those that a port of a Service can have. A port without one has TCP.
+var protocols = map[corev1.Protocol]catalog.Protocol{
+	"": catalog.TCP, corev1.ProtocolTCP: catalog.TCP, corev1.ProtocolUDP: catalog.UDP, corev1.ProtocolSCTP: "SCTP",
 }
 
 // clusterIPs returns the virtual addresses. A headless Service has none: its field says None.
-func clusterIPs(spec *corev1.ServiceSpec, p *problems) []netip.Addr {
+func (d *door) clusterIPs(spec *corev1.ServiceSpec) []netip.Addr {
 	list := spec.ClusterIPs
 	if len(list) == 0 {
 		list = []string{spec.ClusterIP}
@@ -56,5 +71,5 @@ func clusterIPs(spec *corev1.ServiceSpec, p *problems) []netip.Addr {
 	if list[0] == corev1.ClusterIPNone {
 		return nil
 	}
-	return addresses(list, "spec.clusterIPs", p)
+	return d.addresses(list, "spec.clusterIPs")
 }

@@ -1,6 +1,9 @@
 package kinds
 
 import (
+	"fmt"
+	"time"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/api/linkerd"
@@ -19,50 +22,90 @@ func ServiceProfiles() kube.Kind[catalog.ServiceProfile] {
 }
 
 func trimServiceProfile(s kube.Scope, sp *linkerd.ServiceProfile) (*catalog.ServiceProfile, []kube.Problem) {
-	p := &problems{}
+	d := open(s, sp.Namespace, sp.Name)
 	if sp.Spec.Problem != "" {
-		p.add(sp.Spec.Problem+"; the last good version stays in use", "spec")
-		return nil, p.list
+		d.refuse(sp.Spec.Problem, "spec")
+		return nil, d.List()
 	}
 	trimmed := &catalog.ServiceProfile{Cluster: s.Cluster, Namespace: s.Intern(sp.Namespace), Name: sp.Name}
-	for _, r := range sp.Spec.Routes {
-		trimmed.Routes = append(trimmed.Routes, route(r))
+	// A profile without some of its routes or conditions would be another one.
+	d.whole("spec.routes", len(sp.Spec.Routes), routesLimit)
+	d.whole("spec.dstOverrides", len(sp.Spec.DstOverrides), overridesLimit)
+	if d.refused {
+		return nil, d.List()
 	}
 	if b := sp.Spec.RetryBudget; b != nil {
-		trimmed.RetryBudget = &catalog.RetryBudget{Ratio: b.RetryRatio, MinRetriesPerSecond: b.MinRetriesPerSecond, TTL: b.TTL}
+		ttl, err := time.ParseDuration(b.TTL)
+		if err != nil {
+			d.Add(quote(b.TTL)+" is no duration such as 10s; the default profile is served instead", "spec.retryBudget.ttl")
+			trimmed.Invalid = true
+			return admitted(&d, trimmed)
+		}
+		trimmed.RetryBudget = &catalog.RetryBudget{Ratio: b.RetryRatio, MinRetriesPerSecond: b.MinRetriesPerSecond, TTL: ttl}
 	}
-	for _, d := range sp.Spec.DstOverrides {
-		trimmed.DstOverrides = append(trimmed.DstOverrides, catalog.WeightedDst{Authority: d.Authority, MilliWeight: d.Weight.MilliValue()})
+	for i := range sp.Spec.Routes {
+		trimmed.Routes = append(trimmed.Routes, d.route(&sp.Spec.Routes[i], i))
 	}
-	return trimmed, p.list
+	for i := range sp.Spec.DstOverrides {
+		o := &sp.Spec.DstOverrides[i]
+		trimmed.DstOverrides = append(trimmed.DstOverrides, catalog.WeightedDst{
+			Authority: d.vital(o.Authority, authorityLimit, "spec.dstOverrides"), MilliWeight: o.Weight.MilliValue(),
+		})
+	}
+	return admitted(&d, trimmed)
 }
 
-func route(r linkerd.Route) catalog.Route {
-	trimmed := catalog.Route{Name: r.Name, Condition: requestMatch(r.Condition), Retryable: r.IsRetryable, Timeout: r.Timeout}
-	for _, c := range r.ResponseClasses {
-		trimmed.ResponseClasses = append(trimmed.ResponseClasses, catalog.ResponseClass{Condition: responseMatch(c.Condition), Failure: c.IsFailure})
+// whole refuses the object when a list of it has more items than are let in.
+func (d *door) whole(field string, items, limit int) {
+	if items > limit {
+		d.refuse(fmt.Sprintf("there are %d items, and %d are allowed", items, limit), "%s", field)
+	}
+}
+
+func (d *door) route(r *linkerd.Route, index int) catalog.Route {
+	trimmed := catalog.Route{Name: d.vital(r.Name, routeNameLimit, "spec.routes"), Condition: d.requestMatch(r.Condition), Retryable: r.IsRetryable}
+	if r.Timeout != "" {
+		timeout, err := time.ParseDuration(r.Timeout)
+		if err != nil {
+			d.Add(quote(r.Timeout)+" is no duration such as 300ms; the route has no timeout", "spec.routes[%d].timeout", index)
+		}
+		trimmed.Timeout = timeout
+	}
+	for i := range r.ResponseClasses {
+		class := &r.ResponseClasses[i]
+		trimmed.ResponseClasses = append(trimmed.ResponseClasses, catalog.ResponseClass{Condition: d.responseMatch(class.Condition), Failure: class.IsFailure})
 	}
 	return trimmed
 }
 
+// counts reports whether there is room for another condition of the object, which is refused
+// otherwise.
+func (d *door) counts() bool {
+	if d.conditions == 0 {
+		d.refuse(fmt.Sprintf("there are more than %d conditions", conditionsLimit), "spec.routes")
+	}
+	d.conditions--
+	return d.conditions >= 0
+}
+
 // requestMatch keeps nil children, which make the condition invalid.
-func requestMatch(m *linkerd.RequestMatch) *catalog.RequestMatch {
-	if m == nil {
+func (d *door) requestMatch(m *linkerd.RequestMatch) *catalog.RequestMatch {
+	if !d.counts() || m == nil {
 		return nil
 	}
 	return &catalog.RequestMatch{
-		All: eachMatch(m.All, requestMatch), Any: eachMatch(m.Any, requestMatch), Not: requestMatch(m.Not),
-		Method: m.Method, PathRegex: m.PathRegex,
+		All: eachMatch(m.All, d.requestMatch), Any: eachMatch(m.Any, d.requestMatch), Not: d.requestMatch(m.Not),
+		Method: d.vital(m.Method, methodLimit, "spec.routes"), PathRegex: d.vital(m.PathRegex, regexLimit, "spec.routes"),
 	}
 }
 
 // responseMatch keeps nil children, as requestMatch does.
-func responseMatch(m *linkerd.ResponseMatch) *catalog.ResponseMatch {
-	if m == nil {
+func (d *door) responseMatch(m *linkerd.ResponseMatch) *catalog.ResponseMatch {
+	if !d.counts() || m == nil {
 		return nil
 	}
 	trimmed := &catalog.ResponseMatch{
-		All: eachMatch(m.All, responseMatch), Any: eachMatch(m.Any, responseMatch), Not: responseMatch(m.Not),
+		All: eachMatch(m.All, d.responseMatch), Any: eachMatch(m.Any, d.responseMatch), Not: d.responseMatch(m.Not),
 	}
 	if m.Status != nil {
 		trimmed.Status = &catalog.StatusRange{Min: m.Status.Min, Max: m.Status.Max}

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"testing"
+	"time"
 
 	"github.com/signpostd/signpost/catalog"
 )
@@ -37,9 +38,9 @@ spec:
   - {weight: 2}
 `,
 			want: profileNamed(func(p *catalog.ServiceProfile) {
-				p.RetryBudget = &catalog.RetryBudget{Ratio: 0.25, MinRetriesPerSecond: 5, TTL: "15s"}
+				p.RetryBudget = &catalog.RetryBudget{Ratio: 0.25, MinRetriesPerSecond: 5, TTL: 15 * time.Second}
 				p.Routes = []catalog.Route{{
-					Name: "GET /cart", Retryable: true, Timeout: "300ms",
+					Name: "GET /cart", Retryable: true, Timeout: 300 * time.Millisecond,
 					Condition: &catalog.RequestMatch{
 						Method: "GET", PathRegex: "/cart",
 						All: []*catalog.RequestMatch{{Method: "PUT"}},
@@ -113,5 +114,21 @@ spec:
 		{name: "opaquePorts as a map", yaml: `{metadata: {name: x, namespace: ns}, spec: {opaquePorts: {25: {}}}}`, want: profileNamed(func(*catalog.ServiceProfile) {})},
 		{name: "routes of another shape", yaml: `{metadata: {name: x, namespace: ns}, spec: {routes: 7}}`, problems: []string{"spec"}},
 		{name: "weight that is none", yaml: `{metadata: {name: x, namespace: ns}, spec: {dstOverrides: [{weight: half}]}}`, problems: []string{"spec"}},
+		{
+			// One bad part makes all of a profile worthless; a timeout doesn't.
+			name: "a ttl that is no duration", yaml: `{metadata: {name: x, namespace: ns}, spec: {retryBudget: {ttl: ten}, routes: [{name: r, condition: {method: GET}}]}}`,
+			want: profileNamed(func(p *catalog.ServiceProfile) { p.Invalid = true }), problems: []string{"spec.retryBudget.ttl"},
+		},
+		{
+			name: "no ttl", yaml: `{metadata: {name: x, namespace: ns}, spec: {retryBudget: {retryRatio: 1}}}`,
+			want: profileNamed(func(p *catalog.ServiceProfile) { p.Invalid = true }), problems: []string{"spec.retryBudget.ttl"},
+		},
+		{
+			name: "a timeout that is no duration", yaml: `{metadata: {name: x, namespace: ns}, spec: {routes: [{name: r, condition: {method: GET}, timeout: soon}, {name: s, timeout: 0s}]}}`,
+			want: profileNamed(func(p *catalog.ServiceProfile) {
+				p.Routes = []catalog.Route{{Name: "r", Condition: &catalog.RequestMatch{Method: "GET"}}, {Name: "s"}}
+			}),
+			problems: []string{"spec.routes[0].timeout"},
+		},
 	})
 }

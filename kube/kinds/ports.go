@@ -1,0 +1,97 @@
+package kinds
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/signpostd/signpost/catalog"
+)
+
+// portSetTag begins the keys of sets of ports in a scope. Keys of labels begin with another byte.
+const portSetTag = 0
+
+// portList reads the annotation that lists ports (spec/destination.md §1.1): each item is a port, a
+// range LO-HI or, when named is not nil, the name of a port of the same object. It returns nil when
+// there is no annotation, which is not the same as one without ports. Objects with the same ports
+// share them.
+func (d *door) portList(annotations map[string]string, annotation string, named func(name string) []uint16) *catalog.PortSet {
+	list, ok := annotations[annotation]
+	if !ok {
+		return nil
+	}
+	var buffer [16]catalog.PortRange
+	ranges := buffer[:0]
+	i := 0
+	for item := range catalog.PortItems(list) {
+		if i == itemsLimit || len(ranges) > itemsLimit {
+			d.Add(fmt.Sprintf("the list is too long; only the first %d items are used", i), "metadata.annotations[%s]", annotation)
+			break
+		}
+		i++
+		if named != nil {
+			if ports := named(item); len(ports) > 0 {
+				for _, port := range ports {
+					ranges = append(ranges, catalog.PortRange{Low: port, High: port})
+				}
+				continue
+			}
+		}
+		if r, ok := catalog.ParsePortRange(item); ok {
+			ranges = append(ranges, r)
+		} else {
+			d.Add(d.notPorts(item, named != nil), "metadata.annotations[%s]", annotation)
+		}
+	}
+	return d.portSet(catalog.NewPortSet(ranges))
+}
+
+func (d *door) notPorts(item string, names bool) string {
+	switch {
+	case d.Full():
+		return ""
+	case names:
+		return quote(item) + " is neither a port from 0 to 65535, nor a range LO-HI of such ports, nor the name of a port"
+	default:
+		return quote(item) + " is neither a port from 0 to 65535 nor a range LO-HI of such ports"
+	}
+}
+
+// portsNamed returns a function that finds the ports of a workload by name.
+func portsNamed(list []catalog.WorkloadPort) func(name string) []uint16 {
+	return func(name string) []uint16 {
+		var ports []uint16
+		for _, p := range list {
+			if p.Name == name && name != "" {
+				ports = append(ports, p.Port)
+			}
+		}
+		return ports
+	}
+}
+
+// portNamed returns a function that finds the port of a Service by name.
+func portNamed(list []catalog.ServicePort) func(name string) []uint16 {
+	return func(name string) []uint16 {
+		for _, p := range list {
+			if p.Name == name && name != "" {
+				return []uint16{p.Port}
+			}
+		}
+		return nil
+	}
+}
+
+// portSet returns a set with the same ports as this one, which isn't kept.
+func (d *door) portSet(set catalog.PortSet) *catalog.PortSet {
+	var buffer [64]byte
+	key := append(buffer[:0], portSetTag)
+	for _, r := range set {
+		key = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(key, r.Low), r.High)
+	}
+	if shared, ok := d.scope.Shared(key); ok {
+		return shared.(*catalog.PortSet)
+	}
+	kept := slices.Clone(set)
+	return d.scope.Share(key, &kept).(*catalog.PortSet)
+}
