@@ -179,7 +179,7 @@ func (w *world) workload() *catalog.Workload {
 		Labels:           object.NewLabels(map[string]string{"app": pick(w, []string{"web", "db"}), controlPlaneLabel: pick(w, []string{"linkerd", "other", ""})}),
 		Ports:            []catalog.WorkloadPort{{Name: "http", Port: 8080}},
 		SkipInboundPorts: pick(w, []string{"", "", "8080", "9000-9100,x"}),
-		Owner:            pick(w, []catalog.OwnerRef{{}, {Kind: "ReplicaSet", Name: "rs"}, {Kind: "Job", Name: "job"}}),
+		Owner:            pick(w, []catalog.OwnerRef{{}, {Kind: "ReplicaSet", Name: "rs"}, {Kind: "Job", Name: "job"}, {Kind: "Job", Name: notUTF8}}),
 	}
 	if w.chance(80) {
 		v.Proxy = &catalog.ProxyListeners{Inbound: pick(w, []string{"0.0.0.0:4143", "", "[::]:0"}), Admin: "0.0.0.0:4191", Control: "0.0.0.0:4190"}
@@ -212,7 +212,7 @@ func (w *world) server() *catalog.Server {
 
 func (w *world) owner() *catalog.Owner {
 	return &catalog.Owner{
-		Cluster: catalog.LocalCluster, Namespace: "ns", OwnerRef: pick(w, []catalog.OwnerRef{{Kind: "ReplicaSet", Name: "rs"}, {Kind: "Job", Name: "job"}}),
+		Cluster: catalog.LocalCluster, Namespace: "ns", OwnerRef: pick(w, []catalog.OwnerRef{{Kind: "ReplicaSet", Name: "rs"}, {Kind: "Job", Name: "job"}, {Kind: "Job", Name: notUTF8}}),
 		Parent: pick(w, []catalog.OwnerRef{{}, {Kind: "Deployment", Name: "web"}, {Kind: "CronJob", Name: "cron"}}),
 	}
 }
@@ -301,7 +301,7 @@ func (c *modelClient) removed(at netip.AddrPort) {
 }
 
 func wireOf(a *pb.WeightedAddr, labels map[string]string) string {
-	return string(marshal(a)) + "|" + string(encodeLabels(labels))
+	return string(encoded(a)) + "|" + string(encodeLabels(labels).wire)
 }
 
 // truthFor returns the right answer, from a new catalog.
@@ -312,7 +312,11 @@ func truthFor(objects map[catalog.ID]catalog.Object, config *Config, c *modelCli
 	set := catalog.Resolve(snapshot, catalog.Query{Port: c.question.port, Hostname: c.question.hostname, Filter: filter, IPv6: config.EnableIPv6})
 	out := truth{}
 	for _, e := range set.Endpoints {
-		if w, err := config.weightedAddr(e, asked{c.question.port, filter.Zone}); err == nil {
+		w, err := config.weightedAddr(e, asked{c.question.port, filter.Zone})
+		if err == nil {
+			_, err = marshal(w)
+		}
+		if err == nil {
 			out[e.Addr] = wireOf(w, setLabels(e.Source.Service, e.Source.Mirror))
 		}
 	}

@@ -118,7 +118,7 @@ func (m *profileModel) truth(fresh *catalog.Catalog, q catalog.ProfileQuery) pro
 		t.refused, t.silent = codes.NotFound, q.Hostname != ""
 	}
 	if !t.silent {
-		t.wire = string(marshal(m.server.config.profile(q, s)))
+		t.wire = string(m.server.config.profileBytes(q, s))
 	}
 	return t
 }

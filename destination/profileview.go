@@ -66,7 +66,7 @@ func (v *profileView) answer(old *profileAnswer) *profileAnswer {
 			return a.like(old)
 		}
 	}
-	wire := marshal(v.config.profile(v.query, a.snapshot))
+	wire := v.config.profileBytes(v.query, a.snapshot)
 	if old != nil && old.frame != nil && bytes.Equal(old.wire, wire) {
 		return a.like(old)
 	}
