@@ -140,6 +140,22 @@ func (f *fixture) expectNothingLeft() {
 	if n := f.metrics()[`destination_open_streams{method="Get"}`]; n != 0 {
 		f.t.Errorf("%v streams are counted as open", n)
 	}
+	expectNoOverflows(f.t, f.registry)
+}
+
+// expectNoOverflows checks that no series about a Service is left. M12: those of overflows used to
+// stay until the process ended.
+func expectNoOverflows(t *testing.T, registry *prometheus.Registry) {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if name := family.GetName(); name == "endpoint_updates_queue_overflow" || name == "profile_updates_queue_overflow" {
+			t.Errorf("%s has %d series without streams", name, len(family.GetMetric()))
+		}
+	}
 }
 
 // client is one Get call and what it received.

@@ -35,6 +35,8 @@ type profileView struct {
 	current atomic.Pointer[profileAnswer]
 	mu      sync.Mutex // held while the next answer is made
 	streams int        // guarded by profileViews.mu
+	// overflows counts the profiles of a Service that were sent in the place of several.
+	overflows atomic.Uint64
 }
 
 // latest returns an answer that wasn't stale at the time of the call.
@@ -170,7 +172,7 @@ func (s *profileStream) run(ctx context.Context) error {
 // bring sends the answer, unless it says the same as the one that was sent last, nil for none.
 func (s *profileStream) bring(sent, a *profileAnswer) error {
 	if sent != nil && a.version-sent.version > 1 {
-		s.server.metrics.skipped(s.view.query, a)
+		s.server.metrics.skipped(s.view, a)
 	}
 	if sent != nil && bytes.Equal(sent.wire, a.wire) {
 		return nil

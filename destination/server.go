@@ -129,7 +129,7 @@ func (s *Server) get(r *pb.GetDestination, a authority, out grpc.ServerStreaming
 	st := &stream{server: s, subject: subject, node: token.Node, out: out}
 	s.gets.add(st)
 	defer s.gets.remove(st)
-	return sendError(out.Context(), st.run(out.Context()))
+	return endOf(out.Context(), st.run(out.Context()))
 }
 
 // GetProfile implements the Destination API (§3): it sends how to treat traffic to a Service or an
@@ -156,7 +156,7 @@ func (s *Server) getProfile(r *pb.GetDestination, a authority, out grpc.ServerSt
 	st := &profileStream{server: s, view: view, out: out}
 	s.asks.add(st)
 	defer s.asks.remove(st)
-	return sendError(out.Context(), st.run(out.Context()))
+	return endOf(out.Context(), st.run(out.Context()))
 }
 
 // call calls answer with the authority of a call, when calls can be answered. The error is a
@@ -182,13 +182,20 @@ func (s *Server) late() error {
 	return errNeverSynced
 }
 
-// errNeverSynced is the status of calls that the server can't answer because it stopped first.
-var errNeverSynced = status.Error(codes.Unavailable, "the server stopped before it knew the cluster")
+var (
+	// errNeverSynced is the status of calls that the server can't answer because it stopped first.
+	errNeverSynced = status.Error(codes.Unavailable, "the server stopped before it knew the cluster")
+	// errDeadline is the status of calls that have lasted until the deadline of the client.
+	errDeadline = status.Error(codes.DeadlineExceeded, "the deadline of the client has passed")
+)
 
 // accept waits until calls can be answered, and parses the authority of this one. The error is a
 // status.
 func (s *Server) accept(ctx context.Context, r *pb.GetDestination) (authority, error) {
 	if !s.ready(ctx) {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return authority{}, errDeadline
+		}
 		return authority{}, errNeverSynced
 	}
 	a, err := parseAuthority(r.GetPath(), s.config.ClusterDomain)
@@ -262,11 +269,16 @@ func externalName(path string) error {
 	return status.Errorf(codes.InvalidArgument, "invalid authority %q: the service is of type ExternalName and has no endpoints", path)
 }
 
-// sendError drops the error of a send that failed because the client left, which is how most
-// streams end.
-func sendError(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled) {
+// endOf returns the status of a call that has ended with an error or nil. At the deadline of the
+// client it says so. It drops the error of a send that failed because the client left, which is
+// how most streams end.
+func endOf(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return errDeadline
+	case err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled):
 		return nil
+	default:
+		return err
 	}
-	return err
 }

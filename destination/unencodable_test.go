@@ -114,12 +114,14 @@ func TestUnencodableProfiles(t *testing.T) {
 		want    *pb.DestinationProfile
 	}{
 		"address of a pod": {
-			"10.0.0.1:80", []catalog.Object{profilePod("bad", "10.0.0.1", ownedByEvil)},
+			"10.0.0.1:80",
+			[]catalog.Object{profilePod("bad", "10.0.0.1", ownedByEvil)},
 			object.Problem{Kind: "Pod", Namespace: "ns", Name: "bad", Field: "address 10.0.0.1:80", Reason: "UTF-8"},
 			wantAddress("10.0.0.1:80"),
 		},
 		"route of a ServiceProfile": {
-			webPath, []catalog.Object{profileService("web"), profileOn("ns", notUTF8)},
+			webPath,
+			[]catalog.Object{profileService("web"), profileOn("ns", notUTF8)},
 			object.Problem{Kind: "ServiceProfile", Namespace: "ns", Name: "web.ns.svc.cluster.local", Field: "spec", Reason: "UTF-8"},
 			wantService("web"),
 		},

@@ -39,7 +39,9 @@ type subject struct {
 	config   *Config
 	stop     context.CancelFunc
 	updates  atomic.Uint64 // snapshots that changed an answer
-	users    int           // guarded by subjects.mu
+	// overflows counts the streams that were too far behind for steps, each time.
+	overflows atomic.Uint64
+	users     int // guarded by subjects.mu
 
 	mu       sync.Mutex
 	snapshot *catalog.Snapshot // nil until first needed
