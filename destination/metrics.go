@@ -17,6 +17,7 @@ const sampleInterval = time.Second
 type metrics struct {
 	server  *Server
 	slowest prometheus.Histogram
+	refused *prometheus.CounterVec
 	// addressOverflow counts as the other overflow counters do, for profiles of addresses. Those
 	// have no labels.
 	addressOverflow prometheus.Counter
@@ -42,6 +43,10 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 			Help:    "How far the slowest open stream was behind what was known, sampled each second.",
 			Buckets: []float64{.001, .01, .1, 1, 5, 15, 60, 300},
 		}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "destination_refused_total",
+			Help: "What clients sent or asked for that a limit refused, by the limit. An unusable context_token is ignored.",
+		}, []string{"reason"}),
 		addressOverflow: prometheus.NewCounter(prometheus.CounterOpts{Name: "endpoint_profile_updates_queue_overflow", Help: overflowHelp}),
 
 		open:        prometheus.NewDesc("destination_open_streams", "Open streams.", []string{"method"}, nil),
@@ -59,7 +64,10 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 		endpointOverflow: prometheus.NewDesc("endpoint_updates_queue_overflow", overflowHelp, []string{"service"}, nil),
 		profileOverflow:  prometheus.NewDesc("profile_updates_queue_overflow", overflowHelp, []string{"fqn", "port"}, nil),
 	}
-	r.MustRegister(m, m.slowest, m.addressOverflow)
+	for _, why := range refusals {
+		m.refused.WithLabelValues(string(why))
+	}
+	r.MustRegister(m, m.slowest, m.refused, m.addressOverflow)
 	return m
 }
 

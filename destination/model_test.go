@@ -373,7 +373,7 @@ func startModelClient(ctx context.Context, wg *sync.WaitGroup, server *Server, w
 		told:     truth{}, first: true,
 	}
 	c.history = []truth{truthFor(w.objects, server.config, c)}
-	subject := server.subjects.acquire(c.question)
+	subject := mustAcquire(server.subjects.acquire(c.question, asker{}))
 	wg.Go(func() {
 		defer server.subjects.release(subject)
 		s := &stream{server: server, subject: subject, node: c.node, out: c}

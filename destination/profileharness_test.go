@@ -91,6 +91,7 @@ func (s *profileServer) wantIdle(t *testing.T) {
 	if n := len(s.server.asks.m); n != 0 {
 		t.Errorf("%d streams are left that have ended", n)
 	}
+	expectNothingHeld(t, s.server)
 	expectNoOverflows(t, s.registry)
 }
 

@@ -234,7 +234,7 @@ func (m *profileModel) open(t *testing.T) {
 	c.cancel = cancel
 	var err error
 	m.wg.Go(func() {
-		view := m.server.profiles.acquire(c.query)
+		view := mustAcquire(m.server.profiles.acquire(c.query, clientID{}))
 		defer m.server.profiles.release(view)
 		err = (&profileStream{server: m.server, view: view, out: c}).run(ctx)
 	})

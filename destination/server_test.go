@@ -146,10 +146,9 @@ func TestCallAfterStop(t *testing.T) {
 // A question that is asked while the server stops gets an answer that ends the stream, and starts
 // no goroutine.
 func TestAcquireAfterEnd(t *testing.T) {
-	config := testConfig()
-	all := &subjects{catalog: settled(t, service("web")), config: &config, m: map[question]*subject{}}
+	all := NewServer(settled(t, service("web")), testConfig(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).subjects
 	all.end()
-	s := all.acquire(question{service: serviceKey("web"), port: 80})
+	s := mustAcquire(all.acquire(question{service: serviceKey("web"), port: 80}, asker{}))
 	v := s.join(catalog.Client{})
 	if !v.current.Load().ended {
 		t.Error("the stream goes on")
