@@ -8,6 +8,7 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/object"
 )
 
 // entry is one endpoint as the wire has it.
@@ -20,6 +21,7 @@ type entry struct {
 // labels are the labels of a set of endpoints. Endpoints of one source have the same.
 type labels struct {
 	wire []byte // the encoded metric_labels of a WeightedAddrSet
+	err  error  // why they can't be encoded; then no endpoint has them
 }
 
 // ringSize is how many steps a stream may fall behind. One that is further behind gets one
@@ -147,19 +149,50 @@ func (x encoder) entries(set []catalog.Endpoint, previous []*entry) []*entry {
 
 func (x encoder) entry(e catalog.Endpoint, old *entry) *entry {
 	labels := x.labels.of(e.Source)
+	if labels.err != nil {
+		x.config.report(sourceProblem(e.Source, "labels of endpoints", labels.err))
+		return nil
+	}
 	if old != nil && old.endpoint.Address == e.Address && old.labels == labels {
 		return old
 	}
-	w, err := x.config.weightedAddr(e, x.asked)
+	wire, err := x.encode(e)
 	if err != nil {
-		x.config.report(e.Target.Key.Problem("address "+e.Addr.String(), err.Error()))
+		x.config.report(endpointProblem(e, err))
 		return nil
 	}
-	wire := marshal(w)
 	if old != nil && bytes.Equal(old.wire, wire) {
 		wire = old.wire
 	}
 	return &entry{e, wire, labels}
+}
+
+func (x encoder) encode(e catalog.Endpoint) ([]byte, error) {
+	w, err := x.config.weightedAddr(e, x.asked)
+	if err != nil {
+		return nil, err
+	}
+	return marshal(w)
+}
+
+// endpointProblem says that an endpoint is left out. The object is the workload behind it or, if
+// there is none, the Service. The port is left out: a client can choose it, and each field would
+// be a problem of its own.
+func endpointProblem(e catalog.Endpoint, err error) object.Problem {
+	field := "address " + e.Addr.Addr().String()
+	if e.Target == nil {
+		return sourceProblem(e.Source, field, err)
+	}
+	return e.Target.Key.Problem(field, err.Error())
+}
+
+// sourceProblem is a problem of the Service that endpoints come from.
+func sourceProblem(s *catalog.Source, field string, err error) object.Problem {
+	p := object.Problem{Kind: "Service", Namespace: s.Service.Namespace, Name: s.Service.Name, Field: field, Reason: err.Error()}
+	if s.Service.Cluster != catalog.LocalCluster {
+		p.Cluster = s.Service.Cluster
+	}
+	return p
 }
 
 // labelSet has the labels of each source of the endpoints of a subject. Equal sources have the
@@ -184,7 +217,7 @@ func (s *labelSet) of(source *catalog.Source) *labels {
 	l := s.bySource[*source]
 	if l == nil {
 		if l = s.previous[*source]; l == nil {
-			l = &labels{encodeLabels(setLabels(source.Service, source.Mirror))}
+			l = encodeLabels(setLabels(source.Service, source.Mirror))
 		}
 		s.bySource[*source] = l
 	}
@@ -198,6 +231,7 @@ func (s *labelSet) renew() {
 }
 
 // encodeLabels encodes the metric_labels of a WeightedAddrSet.
-func encodeLabels(labels map[string]string) []byte {
-	return marshal(&pb.WeightedAddrSet{MetricLabels: labels})
+func encodeLabels(m map[string]string) *labels {
+	wire, err := marshal(&pb.WeightedAddrSet{MetricLabels: m})
+	return &labels{wire: wire, err: err}
 }

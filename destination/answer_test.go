@@ -183,7 +183,7 @@ func TestUnencodableEndpoint(t *testing.T) {
 		t.Errorf("%d entries, want that of the good pod", len(list))
 	}
 	want := []object.Problem{{
-		Kind: "Pod", Namespace: "ns", Name: "b", Field: "address 10.0.0.2:8080",
+		Kind: "Pod", Namespace: "ns", Name: "b", Field: "address 10.0.0.2",
 		Reason: "the pod is labelled as meshed but has no container named linkerd-proxy; inject the proxy or remove the label linkerd.io/control-plane-ns",
 	}}
 	if diff := cmp.Diff(want, reported); diff != "" {

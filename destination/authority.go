@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/foreign"
 )
 
 // errAuthority is wrapped by every error about an authority that no Service can have.
@@ -43,13 +44,13 @@ func parseAuthority(path, clusterDomain string) (authority, error) {
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if ip.Zone() != "" {
-			return authority{}, fmt.Errorf("%w %q: an address with a zone is valid on one host only; leave the zone out", errAuthority, path)
+			return authority{}, fmt.Errorf("%w %s: an address with a zone is valid on one host only; leave the zone out", errAuthority, foreign.Quote(path))
 		}
 		return authority{ip: ip.Unmap(), port: port}, nil
 	}
 	a, ok := parseServiceName(host, clusterDomain)
 	if !ok {
-		return authority{}, fmt.Errorf("%w %q: want SERVICE.NAMESPACE.svc.%s with at most one label before it", errAuthority, path, clusterDomain)
+		return authority{}, fmt.Errorf("%w %s: want SERVICE.NAMESPACE.svc.%s with at most one label before it", errAuthority, foreign.Quote(path), clusterDomain)
 	}
 	a.port = port
 	return a, nil
@@ -61,11 +62,11 @@ func splitAuthority(path string) (host string, port uint16, err error) {
 	}
 	host, digits, err := net.SplitHostPort(path)
 	if err != nil {
-		return "", 0, fmt.Errorf("%w %q: want HOST:PORT, an IPv6 address in brackets", errAuthority, path)
+		return "", 0, fmt.Errorf("%w %s: want HOST:PORT, an IPv6 address in brackets", errAuthority, foreign.Quote(path))
 	}
 	n, err := strconv.ParseUint(digits, 10, 16)
 	if err != nil || n == 0 {
-		return "", 0, fmt.Errorf("%w %q: the port is a number from 1 to 65535", errAuthority, path)
+		return "", 0, fmt.Errorf("%w %s: the port is a number from 1 to 65535", errAuthority, foreign.Quote(path))
 	}
 	return host, uint16(n), nil
 }
@@ -91,25 +92,40 @@ func parseServiceName(host, clusterDomain string) (authority, bool) {
 	}
 }
 
-// contextToken is what a proxy says about itself in a request (§2.3).
+// contextToken is what a proxy says about itself in a request, as far as it makes a difference
+// (§2.3).
 type contextToken struct {
 	Namespace string `json:"ns"`
 	Node      string `json:"nodeName"`
-	Pod       string `json:"pod"`
 }
 
 // parseContextToken reads either form of token. For a token in no known form it returns the empty
 // token and an error for the log; the request doesn't fail.
 func parseContextToken(token string) (contextToken, error) {
-	var t contextToken
 	if token == "" {
-		return t, nil
+		return contextToken{}, nil
 	}
+	if len(token) > maxToken {
+		return contextToken{}, fmt.Errorf("context token: want at most %d bytes", maxToken)
+	}
+	t, err := decodeToken(token)
+	switch {
+	case err != nil:
+		return contextToken{}, err
+	case len(t.Namespace) > maxNamespace || len(t.Node) > maxNode:
+		return contextToken{}, fmt.Errorf("context token: want a namespace of at most %d bytes and a node of at most %d", maxNamespace, maxNode)
+	}
+	return t, nil
+}
+
+// decodeToken reads a token whose values may be of any length. The values don't keep the memory of
+// the token.
+func decodeToken(token string) (t contextToken, err error) {
 	if err := json.Unmarshal([]byte(token), &t); err == nil {
 		return t, nil
 	}
 	if prefix, ns, ok := strings.Cut(token, ":"); ok && prefix == "ns" && !strings.Contains(ns, ":") {
-		return contextToken{Namespace: ns}, nil
+		return contextToken{Namespace: strings.Clone(ns)}, nil
 	}
-	return contextToken{}, errors.New(`context token: want a JSON object with the keys "ns", "nodeName" and "pod", or ns:NAMESPACE`)
+	return contextToken{}, errors.New(`context token: want a JSON object with the keys "ns" and "nodeName", or ns:NAMESPACE`)
 }

@@ -126,7 +126,7 @@ var tokenCases = map[string]struct {
 	"C2 a namespace":              {token: "ns:ns-2", want: contextToken{Namespace: "ns-2"}},
 	"C3 neither":                  {token: "123fa-test", bad: true},
 	"empty":                       {},
-	"all keys":                    {token: `{"ns":"a","nodeName":"b","pod":"c"}`, want: contextToken{"a", "b", "c"}},
+	"all keys":                    {token: `{"ns":"a","nodeName":"b","pod":"c"}`, want: contextToken{"a", "b"}},
 	"unknown keys":                {token: `{"ns":"a","color":"red","x":{"y":[1]}}`, want: contextToken{Namespace: "a"}},
 	"no keys":                     {token: `{}`},
 	"a key that is no string":     {token: `{"ns":"a","nodeName":7}`, bad: true},
@@ -137,6 +137,11 @@ var tokenCases = map[string]struct {
 	"another prefix":              {token: "node:a", bad: true},
 	"an empty namespace":          {token: "ns:"},
 	"only the prefix":             {token: "ns", bad: true},
+	"as long as it may be":        {token: `{"pod":"` + strings.Repeat("x", maxToken-10) + `"}`},
+	"longer":                      {token: `{"pod":"` + strings.Repeat("x", maxToken-9) + `"}`, bad: true},
+	"a long namespace":            {token: "ns:" + strings.Repeat("x", maxNamespace), want: contextToken{Namespace: strings.Repeat("x", maxNamespace)}},
+	"too long a namespace":        {token: "ns:" + strings.Repeat("x", maxNamespace+1), bad: true},
+	"too long a node":             {token: `{"ns":"a","nodeName":"` + strings.Repeat("x", maxNode+1) + `"}`, bad: true},
 	"a node of another namespace": {token: `{"nodeName":"n"}`, want: contextToken{Node: "n"}},
 }
 
@@ -165,7 +170,7 @@ func FuzzParseContextToken(f *testing.F) {
 		if err != nil && got != (contextToken{}) {
 			t.Errorf("%q: error %v beside %+v", token, err, got)
 		}
-		if ns, ok := strings.CutPrefix(token, "ns:"); ok && !strings.Contains(ns, ":") && (err != nil || got != contextToken{Namespace: ns}) {
+		if ns, ok := strings.CutPrefix(token, "ns:"); ok && len(ns) <= maxNamespace && !strings.Contains(ns, ":") && (err != nil || got != contextToken{Namespace: ns}) {
 			t.Errorf("%q: %+v, %v", token, got, err)
 		}
 	})

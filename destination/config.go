@@ -31,6 +31,8 @@ type Config struct {
 	HTTP2 *pb.Http2ClientParams
 	// NodeMetrics adds the node of the client to the labels of the endpoint metrics.
 	NodeMetrics bool
+	// Limits bound what clients can make the server hold.
+	Limits Limits
 	// Report takes the endpoints that can't be encoded; nil drops them.
 	Report object.Report
 }

@@ -2,6 +2,7 @@ package destination
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
@@ -89,7 +90,7 @@ func removeFrames(entries []*entry) []*frame {
 		n, set := 0, []byte(nil)
 		for n < len(entries) && len(set) < maxFrame {
 			set = protowire.AppendTag(set, fieldSetAddrs, protowire.BytesType)
-			set = protowire.AppendBytes(set, marshal(tcpAddress(entries[n].endpoint.Addr)))
+			set = protowire.AppendBytes(set, marshalNumbers(tcpAddress(entries[n].endpoint.Addr)))
 			n++
 		}
 		b := protowire.AppendTag(nil, fieldUpdateRemove, protowire.BytesType)
@@ -101,15 +102,21 @@ func removeFrames(entries []*entry) []*frame {
 
 // noEndpointsFrame returns the message for a Service without endpoints, which exists or not.
 func noEndpointsFrame(exists bool) *frame {
-	return newFrame(marshal(&pb.Update{Update: &pb.Update_NoEndpoints{NoEndpoints: &pb.NoEndpoints{Exists: exists}}}))
+	return newFrame(marshalNumbers(&pb.Update{Update: &pb.Update_NoEndpoints{NoEndpoints: &pb.NoEndpoints{Exists: exists}}}))
 }
 
-// marshal encodes deterministically, so that equal messages have equal bytes. It panics when a
-// message can't be encoded, which would be an error in this package.
-func marshal(m proto.Message) []byte {
+// marshal encodes deterministically, so that equal messages have equal bytes. A message with text
+// that isn't UTF-8 can't be encoded. The API server stores objects with such text.
+func marshal(m proto.Message) ([]byte, error) {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
-		panic("encode " + string(m.ProtoReflect().Descriptor().FullName()) + ": " + err.Error())
+		return nil, fmt.Errorf("it can't be sent to proxies: %w; write the text of the object in UTF-8", err)
 	}
+	return b, nil
+}
+
+// marshalNumbers encodes a message without text, which can always be encoded.
+func marshalNumbers(m proto.Message) []byte {
+	b, _ := marshal(m)
 	return b
 }

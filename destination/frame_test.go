@@ -20,8 +20,17 @@ import (
 // maxMessage is the size of a message that a proxy's gRPC client accepts (§11.3).
 const maxMessage = 4 << 20
 
+// encoded encodes a message of a test, whose text is UTF-8.
+func encoded(m proto.Message) []byte {
+	b, err := marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
 func entryOf(a *pb.WeightedAddr) *entry {
-	return &entry{catalog.Endpoint{Addr: addrPortOf(a.GetAddr())}, marshal(a), &labels{}}
+	return &entry{catalog.Endpoint{Addr: addrPortOf(a.GetAddr())}, encoded(a), &labels{}}
 }
 
 // drawEntries draws a set of few addresses in few forms, sorted by address.
@@ -38,7 +47,7 @@ func drawEntries() *rapid.Generator[[]*entry] {
 					a.MetricLabels = map[string]string{"zone": "east", "pod": "a"}
 				}
 				e := entryOf(a)
-				e.labels = &labels{drawLabels().Draw(t, "labels")}
+				e.labels = &labels{wire: drawLabels().Draw(t, "labels")}
 				list = append(list, e)
 			}
 		}
@@ -48,14 +57,14 @@ func drawEntries() *rapid.Generator[[]*entry] {
 
 func drawLabels() *rapid.Generator[[]byte] {
 	return rapid.SampledFrom([][]byte{
-		encodeLabels(nil), encodeLabels(map[string]string{"service": "web", "namespace": "ns"}), encodeLabels(map[string]string{"service": "web", "target_cluster": "west"}),
+		encodeLabels(nil).wire, encodeLabels(map[string]string{"service": "web", "namespace": "ns"}).wire, encodeLabels(map[string]string{"service": "web", "target_cluster": "west"}).wire,
 	})
 }
 
 // labelAll gives the entries the same labels.
 func labelAll(entries []*entry, common []byte) {
 	for _, e := range entries {
-		e.labels = &labels{common}
+		e.labels = &labels{wire: common}
 	}
 }
 
@@ -118,7 +127,7 @@ func TestFramesAreMessages(t *testing.T) {
 			if diff := cmp.Diff(tc.want, decode(t, tc.got[0]), protocmp.Transform()); diff != "" {
 				rt.Errorf("%s (-want +got):\n%s", name, diff)
 			}
-			if !bytes.Equal(marshal(tc.want), tc.got[0].bytes.Materialize()) {
+			if !bytes.Equal(encoded(tc.want), tc.got[0].bytes.Materialize()) {
 				rt.Errorf("%s: other bytes than proto.Marshal gives", name)
 			}
 		}
@@ -152,7 +161,7 @@ func padded(n, size int) []*entry {
 // A set that is too large for one message is sent in several. Together they have all endpoints,
 // in order, and none is empty.
 func TestFramesAreSplit(t *testing.T) {
-	common := encodeLabels(map[string]string{"service": "web"})
+	common := encodeLabels(map[string]string{"service": "web"}).wire
 	for name, tc := range map[string]struct {
 		entries       []*entry
 		adds, removes int
@@ -208,17 +217,17 @@ func TestCodec(t *testing.T) {
 		t.Errorf("its name is %q; clients ask for proto", c.Name())
 	}
 	request := &pb.GetDestination{Path: "web", ContextToken: "ns:a"}
-	encoded := marshal(request)
-	f := newFrame(encoded)
+	plain := encoded(request)
+	f := newFrame(plain)
 	for name, v := range map[string]any{"frame": f, "frame again": f, "message": request} {
 		got, err := c.Marshal(v)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if !bytes.Equal(got.Materialize(), encoded) {
+		if !bytes.Equal(got.Materialize(), plain) {
 			t.Errorf("%s: other bytes", name)
 		}
-		if name != "message" && &got.Materialize()[0] != &encoded[0] && &got[0].ReadOnlyData()[0] != &encoded[0] {
+		if name != "message" && &got.Materialize()[0] != &plain[0] && &got[0].ReadOnlyData()[0] != &plain[0] {
 			t.Errorf("%s: the bytes were copied", name)
 		}
 		var back pb.GetDestination
@@ -240,9 +249,9 @@ func TestMarshalIsDeterministic(t *testing.T) {
 	for i := range 20 {
 		labels[fmt.Sprint(i)] = "x"
 	}
-	want := encodeLabels(labels)
+	want := encodeLabels(labels).wire
 	for range 20 {
-		if !bytes.Equal(want, encodeLabels(labels)) {
+		if !bytes.Equal(want, encodeLabels(labels).wire) {
 			t.Fatal("equal messages have different bytes")
 		}
 	}

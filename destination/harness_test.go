@@ -47,6 +47,10 @@ type fixture struct {
 	registry *prometheus.Registry
 	conn     *grpc.ClientConn
 
+	log lockedBuffer
+	// listener is what clients connect to.
+	listener *bufconn.Listener
+
 	grpc *grpc.Server
 	// end ends the server's Run, which closes ended when it returns.
 	end   context.CancelFunc
@@ -66,7 +70,7 @@ func startUnsynced(t *testing.T, config Config, objects ...catalog.Object) *fixt
 	t.Helper()
 	f := &fixture{t: t, registry: prometheus.NewRegistry(), ended: make(chan struct{})}
 	f.catalog = catalog.New(catalog.Options{DefaultOpaquePorts: defaultOpaque})
-	f.server = NewServer(f.catalog, config, f.registry, slog.New(slog.DiscardHandler))
+	f.server = NewServer(f.catalog, config, f.registry, slog.New(slog.NewTextHandler(&f.log, nil)))
 	for _, v := range objects {
 		f.catalog.Put(v)
 	}
@@ -83,9 +87,9 @@ func startUnsynced(t *testing.T, config Config, objects ...catalog.Object) *fixt
 	wg.Go(func() { _ = f.catalog.Run(known) })
 	f.grpc = grpc.NewServer(f.server.ServerOptions()...)
 	f.server.Register(f.grpc)
-	listener := bufconn.Listen(1 << 10)
-	wg.Go(func() { _ = f.grpc.Serve(listener) })
-	f.conn = dial(t, func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) })
+	f.listener = bufconn.Listen(1 << 10)
+	wg.Go(func() { _ = f.grpc.Serve(f.server.Listener(f.listener)) })
+	f.conn = dial(t, f.dial)
 	t.Cleanup(func() {
 		f.end()
 		_ = f.conn.Close()
@@ -98,11 +102,34 @@ func startUnsynced(t *testing.T, config Config, objects ...catalog.Object) *fixt
 	return f
 }
 
+func (f *fixture) dial(ctx context.Context, _ string) (net.Conn, error) {
+	return f.listener.DialContext(ctx)
+}
+
+// lockedBuffer is a log that tests may read at any time.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements io.Writer.
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 // dial connects with the windows of a proxy (§B.2).
-func dial(t *testing.T, dialer func(context.Context, string) (net.Conn, error)) *grpc.ClientConn {
+func dial(t *testing.T, dialer func(context.Context, string) (net.Conn, error), more ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
-	conn, err := grpc.NewClient("passthrough:///signpost", grpc.WithContextDialer(dialer), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithStaticStreamWindowSize(64<<10), grpc.WithStaticConnWindowSize(1<<20))
+	conn, err := grpc.NewClient("passthrough:///signpost", append(more, grpc.WithContextDialer(dialer), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithStaticStreamWindowSize(64<<10), grpc.WithStaticConnWindowSize(1<<20))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +153,14 @@ func (f *fixture) change(put []catalog.Object, remove ...catalog.ID) {
 	f.rest()
 }
 
+// mustAcquire returns what a test may ask for.
+func mustAcquire[T any](of T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return of
+}
+
 // expectNothingLeft checks that nothing is left of streams that have ended.
 func (f *fixture) expectNothingLeft() {
 	f.t.Helper()
@@ -137,8 +172,33 @@ func (f *fixture) expectNothingLeft() {
 	if n := len(f.server.profiles.m); n > 0 {
 		f.t.Errorf("%d views of profiles are left without streams", n)
 	}
+	expectNothingHeld(f.t, f.server)
 	if n := f.metrics()[`destination_open_streams{method="Get"}`]; n != 0 {
 		f.t.Errorf("%v streams are counted as open", n)
+	}
+	expectNoOverflows(f.t, f.registry)
+}
+
+// expectNothingHeld checks that clients without streams hold nothing.
+func expectNothingHeld(t *testing.T, s *Server) {
+	t.Helper()
+	if n := len(s.clients.m) + s.clients.questions + len(s.subjects.undeclared); n > 0 {
+		t.Errorf("clients are left that hold something: %v, %d questions, undeclared ports %v", s.clients.m, s.clients.questions, s.subjects.undeclared)
+	}
+}
+
+// expectNoOverflows checks that no series about a Service is left. M12: those of overflows used to
+// stay until the process ended.
+func expectNoOverflows(t *testing.T, registry *prometheus.Registry) {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if name := family.GetName(); name == "endpoint_updates_queue_overflow" || name == "profile_updates_queue_overflow" {
+			t.Errorf("%s has %d series without streams", name, len(family.GetMetric()))
+		}
 	}
 }
 

@@ -2,12 +2,14 @@ package destination
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/signpostd/signpost/catalog"
 )
@@ -236,9 +238,9 @@ func BenchmarkFederated(b *testing.B) {
 	config := testConfig()
 	for _, name := range []string{"one", "all"} {
 		b.Run(name, func(b *testing.B) {
-			ss := &subjects{catalog: c, config: &config, m: map[question]*subject{}}
+			ss := NewServer(c, config, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).subjects
 			for b.Loop() {
-				s := ss.acquire(question{service: serviceKey(name), port: 80})
+				s := mustAcquire(ss.acquire(question{service: serviceKey(name), port: 80}, asker{}))
 				v := s.join(catalog.Client{})
 				v.current.Load().fullFrames()
 				s.leave(v)

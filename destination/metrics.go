@@ -17,23 +17,23 @@ const sampleInterval = time.Second
 type metrics struct {
 	server  *Server
 	slowest prometheus.Histogram
-	// The overflow counters count updates that were merged with later ones.
-	endpointOverflow, profileOverflow *prometheus.CounterVec
-	addressOverflow                   prometheus.Counter
+	refused *prometheus.CounterVec
+	// addressOverflow counts as the other overflow counters do, for profiles of addresses. Those
+	// have no labels.
+	addressOverflow prometheus.Counter
 
 	open                                 *prometheus.Desc
 	subscribers, updates, pods, exists   *prometheus.Desc
 	profileSubscribers, profileUpdates   *prometheus.Desc
 	workloadSubscribers, workloadUpdates *prometheus.Desc
 	serviceSubscribers                   *prometheus.Desc
+	// The overflow counters count updates that were merged with later ones.
+	endpointOverflow, profileOverflow *prometheus.Desc
 }
 
 const overflowHelp = "Times that a stream was so far behind that updates were merged into one. None is lost, and no stream is ended."
 
 func newMetrics(s *Server, r prometheus.Registerer) *metrics {
-	counter := func(name string) prometheus.CounterOpts {
-		return prometheus.CounterOpts{Name: name, Help: overflowHelp}
-	}
 	endpoints := []string{"cluster", "namespace", "service", "port", "hostname", "nodename"}
 	profiles := []string{"namespace", "profile"}
 	m := &metrics{
@@ -43,9 +43,11 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 			Help:    "How far the slowest open stream was behind what was known, sampled each second.",
 			Buckets: []float64{.001, .01, .1, 1, 5, 15, 60, 300},
 		}),
-		endpointOverflow: prometheus.NewCounterVec(counter("endpoint_updates_queue_overflow"), []string{"service"}),
-		profileOverflow:  prometheus.NewCounterVec(counter("profile_updates_queue_overflow"), []string{"fqn", "port"}),
-		addressOverflow:  prometheus.NewCounter(counter("endpoint_profile_updates_queue_overflow")),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "destination_refused_total",
+			Help: "What clients sent or asked for that a limit refused, by the limit. An unusable context_token is ignored.",
+		}, []string{"reason"}),
+		addressOverflow: prometheus.NewCounter(prometheus.CounterOpts{Name: "endpoint_profile_updates_queue_overflow", Help: overflowHelp}),
 
 		open:        prometheus.NewDesc("destination_open_streams", "Open streams.", []string{"method"}, nil),
 		subscribers: prometheus.NewDesc("endpoints_subscribers", "Streams that want these endpoints.", endpoints, nil),
@@ -58,14 +60,15 @@ func newMetrics(s *Server, r prometheus.Registerer) *metrics {
 		workloadSubscribers: prometheus.NewDesc("workload_subscribers", "Streams that want the profile of an address.", nil, nil),
 		workloadUpdates:     prometheus.NewDesc("workload_updates", "Changes of the profiles of addresses that somebody wants.", nil, nil),
 		serviceSubscribers:  prometheus.NewDesc("service_subscribers", "Streams that want to know the opaque ports of this Service.", []string{"namespace", "name"}, nil),
-	}
-	r.MustRegister(m, m.slowest, m.endpointOverflow, m.profileOverflow, m.addressOverflow)
-	return m
-}
 
-// conflated counts a merged difference.
-func (m *metrics) conflated(q question) {
-	m.endpointOverflow.WithLabelValues(m.overflowing(q)).Inc()
+		endpointOverflow: prometheus.NewDesc("endpoint_updates_queue_overflow", overflowHelp, []string{"service"}, nil),
+		profileOverflow:  prometheus.NewDesc("profile_updates_queue_overflow", overflowHelp, []string{"fqn", "port"}, nil),
+	}
+	for _, why := range refusals {
+		m.refused.WithLabelValues(string(why))
+	}
+	r.MustRegister(m, m.slowest, m.refused, m.addressOverflow)
+	return m
 }
 
 // overflowing returns the value of the label service. For a remote Service that is its name in
@@ -106,7 +109,7 @@ func (m *metrics) slowestLag(now time.Time) time.Duration {
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		m.open, m.subscribers, m.updates, m.pods, m.exists, m.profileSubscribers, m.profileUpdates,
-		m.workloadSubscribers, m.workloadUpdates, m.serviceSubscribers,
+		m.workloadSubscribers, m.workloadUpdates, m.serviceSubscribers, m.endpointOverflow, m.profileOverflow,
 	} {
 		ch <- d
 	}
@@ -145,6 +148,7 @@ func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric) {
 		streams[key]++
 	})
 	gauge(ch, m.open, float64(total), "Get")
+	m.collectOverflows(ch, streams)
 	for key, n := range streams {
 		q := key.subject.question
 		labels := []string{q.service.Cluster, q.service.Namespace, q.service.Name, fmt.Sprint(q.port), q.hostname, key.node}
@@ -153,6 +157,25 @@ func (m *metrics) collectEndpoints(ch chan<- prometheus.Metric) {
 		count(ch, m.updates, key.subject.updates.Load(), labels...)
 		gauge(ch, m.pods, float64(size.endpoints), labels...)
 		gauge(ch, m.exists, size.exists, labels...)
+	}
+}
+
+// collectOverflows collects one series for each port of a Service at which a stream was too far
+// behind. It ends with the last stream that asks for the port.
+func (m *metrics) collectOverflows(ch chan<- prometheus.Metric, streams map[series]int) {
+	subjects := map[*subject]struct{}{}
+	overflows := map[string]uint64{}
+	for key := range streams {
+		if _, counted := subjects[key.subject]; counted {
+			continue
+		}
+		subjects[key.subject] = struct{}{}
+		if n := key.subject.overflows.Load(); n > 0 {
+			overflows[m.overflowing(key.subject.question)] += n
+		}
+	}
+	for service, n := range overflows {
+		count(ch, m.endpointOverflow, n, service)
 	}
 }
 

@@ -132,6 +132,7 @@ var metricTypes = map[string]string{
 
 	"destination_open_streams":               "GAUGE",
 	"destination_slowest_stream_lag_seconds": "HISTOGRAM",
+	"destination_refused_total":              "COUNTER",
 }
 
 // Dashboards rely on the names and types of §7.1.
@@ -224,11 +225,11 @@ func TestLagOfNewStream(t *testing.T) {
 	}
 	for name, open := range map[string]func(*Server, sender) (s running, release func()){
 		"Get": func(s *Server, out sender) (running, func()) {
-			subject := s.subjects.acquire(question{service: serviceKey("web"), port: 80})
+			subject := mustAcquire(s.subjects.acquire(question{service: serviceKey("web"), port: 80}, asker{}))
 			return &stream{server: s, subject: subject, out: out}, func() { s.subjects.release(subject) }
 		},
 		"GetProfile": func(s *Server, out sender) (running, func()) {
-			view := s.profiles.acquire(catalog.ProfileQuery{Cluster: catalog.LocalCluster, Service: serviceKey("web"), Port: 80, ClusterDomain: s.config.ClusterDomain})
+			view := mustAcquire(s.profiles.acquire(catalog.ProfileQuery{Cluster: catalog.LocalCluster, Service: serviceKey("web"), Port: 80, ClusterDomain: s.config.ClusterDomain}, clientID{}))
 			return &profileStream{server: s, view: view, out: out}, func() { s.profiles.release(view) }
 		},
 	} {

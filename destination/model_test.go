@@ -179,7 +179,7 @@ func (w *world) workload() *catalog.Workload {
 		Labels:           object.NewLabels(map[string]string{"app": pick(w, []string{"web", "db"}), controlPlaneLabel: pick(w, []string{"linkerd", "other", ""})}),
 		Ports:            []catalog.WorkloadPort{{Name: "http", Port: 8080}},
 		SkipInboundPorts: pick(w, []*catalog.PortSet{nil, nil, portsOf("8080"), portsOf("9000-9100")}),
-		Owner:            pick(w, []catalog.OwnerRef{{}, {Kind: "ReplicaSet", Name: "rs"}, {Kind: "Job", Name: "job"}}),
+		Owner:            pick(w, []catalog.OwnerRef{{}, {Kind: "ReplicaSet", Name: "rs"}, {Kind: "Job", Name: "job"}, {Kind: "Job", Name: notUTF8}}),
 	}
 	if w.chance(80) {
 		v.Proxy = &catalog.ProxyListeners{Inbound: listener(pick(w, []string{"0.0.0.0:4143", "", "[::]:0"})), Admin: proxyListeners.Admin, Control: proxyListeners.Control}
@@ -211,7 +211,7 @@ func (w *world) server() *catalog.Server {
 
 func (w *world) owner() *catalog.Owner {
 	return &catalog.Owner{
-		Cluster: catalog.LocalCluster, Namespace: "ns", OwnerRef: pick(w, []catalog.OwnerRef{{Kind: "ReplicaSet", Name: "rs"}, {Kind: "Job", Name: "job"}}),
+		Cluster: catalog.LocalCluster, Namespace: "ns", OwnerRef: pick(w, []catalog.OwnerRef{{Kind: "ReplicaSet", Name: "rs"}, {Kind: "Job", Name: "job"}, {Kind: "Job", Name: notUTF8}}),
 		Parent: pick(w, []catalog.OwnerRef{{}, {Kind: "Deployment", Name: "web"}, {Kind: "CronJob", Name: "cron"}}),
 	}
 }
@@ -300,7 +300,7 @@ func (c *modelClient) removed(at netip.AddrPort) {
 }
 
 func wireOf(a *pb.WeightedAddr, labels map[string]string) string {
-	return string(marshal(a)) + "|" + string(encodeLabels(labels))
+	return string(encoded(a)) + "|" + string(encodeLabels(labels).wire)
 }
 
 // truthFor returns the right answer, from a new catalog.
@@ -311,7 +311,11 @@ func truthFor(objects map[catalog.ID]catalog.Object, config *Config, c *modelCli
 	set := catalog.Resolve(snapshot, catalog.Query{Port: c.question.port, Hostname: c.question.hostname, Filter: filter, IPv6: config.EnableIPv6})
 	out := truth{}
 	for _, e := range set.Endpoints {
-		if w, err := config.weightedAddr(e, asked{c.question.port, filter.Zone}); err == nil {
+		w, err := config.weightedAddr(e, asked{c.question.port, filter.Zone})
+		if err == nil {
+			_, err = marshal(w)
+		}
+		if err == nil {
 			out[e.Addr] = wireOf(w, setLabels(e.Source.Service, e.Source.Mirror))
 		}
 	}
@@ -368,7 +372,7 @@ func startModelClient(ctx context.Context, wg *sync.WaitGroup, server *Server, w
 		told:     truth{}, first: true,
 	}
 	c.history = []truth{truthFor(w.objects, server.config, c)}
-	subject := server.subjects.acquire(c.question)
+	subject := mustAcquire(server.subjects.acquire(c.question, asker{}))
 	wg.Go(func() {
 		defer server.subjects.release(subject)
 		s := &stream{server: server, subject: subject, node: c.node, out: c}

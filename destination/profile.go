@@ -24,7 +24,48 @@ const (
 // weightScale converts thousandths to the scale of WeightedDst, where 10000 stands for 1.
 const weightScale = 10
 
-// profile encodes a snapshot whose subject has a profile (§3.5, §3.6). What can't be encoded is
+// profileBytes encodes a snapshot whose subject has a profile. Text that can't be encoded is
+// reported, and left out with all that objects say about their profile.
+func (c *Config) profileBytes(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) []byte {
+	wire, err := marshal(c.profile(q, s))
+	if err == nil {
+		return wire
+	}
+	c.reportSubject(s, err)
+	if wire, err = marshal(c.plainProfile(q, s)); err == nil {
+		return wire
+	}
+	// Not even the name can be encoded.
+	return marshalNumbers(&pb.DestinationProfile{})
+}
+
+// reportSubject reports why the profile of a snapshot can't be encoded, as a problem of the object
+// that says the most about it.
+func (c *Config) reportSubject(s *catalog.ProfileSnapshot, err error) {
+	switch {
+	case s.Subject == catalog.EndpointFound && s.Target != nil:
+		c.report(s.Target.Key.Problem("address "+s.Endpoint.Addr().String(), err.Error()))
+	case s.Profile != nil:
+		c.reportProfile(s.Profile, "spec", err.Error())
+	default:
+		c.report(sourceProblem(&catalog.Source{Service: s.Service}, "metadata.name", err))
+	}
+}
+
+// plainProfile describes a snapshot without what a ServiceProfile or a workload says.
+func (c *Config) plainProfile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
+	if s.Subject == catalog.EndpointFound {
+		return &pb.DestinationProfile{RetryBudget: defaultRetryBudget(), OpaqueProtocol: s.Opaque, Endpoint: bareAddress(s)}
+	}
+	return c.defaultProfile(q, s)
+}
+
+// bareAddress describes the address of a snapshot without its workload.
+func bareAddress(s *catalog.ProfileSnapshot) *pb.WeightedAddr {
+	return &pb.WeightedAddr{Addr: tcpAddress(s.Endpoint), Weight: baseWeight}
+}
+
+// profile describes a snapshot whose subject has a profile (§3.5, §3.6). What can't be encoded is
 // reported and left out.
 func (c *Config) profile(q catalog.ProfileQuery, s *catalog.ProfileSnapshot) *pb.DestinationProfile {
 	switch s.Subject {
@@ -131,22 +172,21 @@ func route(r *catalog.Route) (*pb.Route, error) {
 // reported, and its address is described without it.
 func (c *Config) endpointProfile(s *catalog.ProfileSnapshot) *pb.DestinationProfile {
 	p := &pb.DestinationProfile{RetryBudget: defaultRetryBudget(), OpaqueProtocol: s.Opaque}
-	bare := &pb.WeightedAddr{Addr: tcpAddress(s.Endpoint), Weight: baseWeight}
 	if s.Target == nil {
-		p.Endpoint = bare
+		p.Endpoint = bareAddress(s)
 		return p
 	}
 	described, err := c.describeWorkload(s)
 	if err != nil {
-		c.report(s.Target.Key.Problem("address "+s.Endpoint.String(), err.Error()))
-		described = bare
+		c.report(s.Target.Key.Problem("address "+s.Endpoint.Addr().String(), err.Error()))
+		described = bareAddress(s)
 	}
 	p.Endpoint = described
 	return p
 }
 
 func (c *Config) describeWorkload(s *catalog.ProfileSnapshot) (*pb.WeightedAddr, error) {
-	w := &pb.WeightedAddr{Addr: tcpAddress(s.Endpoint), Weight: baseWeight}
+	w := bareAddress(s)
 	e := catalog.Endpoint{
 		Addr:    s.Endpoint,
 		Address: &catalog.Address{IP: s.Endpoint.Addr(), Target: s.Target},

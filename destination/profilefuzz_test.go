@@ -181,7 +181,7 @@ func FuzzRequestMatch(f *testing.F) {
 			return
 		}
 		var back pb.RequestMatch
-		if err := proto.Unmarshal(marshal(m), &back); err != nil || !proto.Equal(m, &back) || !wholeRequest(m) {
+		if err := proto.Unmarshal(encoded(m), &back); err != nil || !proto.Equal(m, &back) || !wholeRequest(m) {
 			t.Errorf("%v: became %v, error %v", m, &back, err)
 		}
 	})
@@ -201,7 +201,7 @@ func FuzzResponseMatch(f *testing.F) {
 			return
 		}
 		var back pb.ResponseMatch
-		if err := proto.Unmarshal(marshal(m), &back); err != nil || !proto.Equal(m, &back) || !wholeResponse(m) {
+		if err := proto.Unmarshal(encoded(m), &back); err != nil || !proto.Equal(m, &back) || !wholeResponse(m) {
 			t.Errorf("%v: became %v, error %v", m, &back, err)
 		}
 	})

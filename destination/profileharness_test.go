@@ -91,6 +91,8 @@ func (s *profileServer) wantIdle(t *testing.T) {
 	if n := len(s.server.asks.m); n != 0 {
 		t.Errorf("%d streams are left that have ended", n)
 	}
+	expectNothingHeld(t, s.server)
+	expectNoOverflows(t, s.registry)
 }
 
 // profileSettle waits until everything that follows from the changes has happened. Time is

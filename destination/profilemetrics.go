@@ -9,12 +9,12 @@ import (
 )
 
 // skipped counts a profile that was sent in the place of several.
-func (m *metrics) skipped(q catalog.ProfileQuery, a *profileAnswer) {
-	if ofAddress(q, a) {
+func (m *metrics) skipped(v *profileView, a *profileAnswer) {
+	if ofAddress(v.query, a) {
 		m.addressOverflow.Inc()
 		return
 	}
-	m.profileOverflow.WithLabelValues(profileName(a.snapshot.Service, m.server.config.ClusterDomain), fmt.Sprint(q.Port)).Inc()
+	v.overflows.Add(1)
 }
 
 // ofAddress reports whether a question is about an address and not about a Service. For an IP
@@ -28,6 +28,12 @@ func profileName(s catalog.ServiceKey, clusterDomain string) string {
 	return fmt.Sprintf("%s.%s.svc.%s", s.Name, s.Namespace, clusterDomain)
 }
 
+// servicePort is what a series of profile_updates_queue_overflow is about.
+type servicePort struct {
+	service catalog.ServiceKey
+	port    uint16
+}
+
 // askedFor counts the streams of a Service or of addresses, and the changes of their profiles.
 type askedFor struct {
 	streams int
@@ -37,6 +43,7 @@ type askedFor struct {
 func (m *metrics) collectProfiles(ch chan<- prometheus.Metric) {
 	var addresses askedFor
 	services := map[catalog.ServiceKey]askedFor{}
+	overflows := map[servicePort]uint64{}
 	total := 0
 	views := map[*profileView]struct{}{}
 	m.server.asks.each(func(s *profileStream) {
@@ -49,6 +56,9 @@ func (m *metrics) collectProfiles(ch chan<- prometheus.Metric) {
 		if _, counted := views[s.view]; !counted {
 			views[s.view] = struct{}{}
 			add.updates = a.version
+			if n := s.view.overflows.Load(); n > 0 {
+				overflows[servicePort{a.snapshot.Service, s.view.query.Port}] += n
+			}
 		}
 		if ofAddress(s.view.query, a) {
 			addresses = addresses.plus(add)
@@ -64,6 +74,9 @@ func (m *metrics) collectProfiles(ch chan<- prometheus.Metric) {
 		gauge(ch, m.profileSubscribers, float64(n.streams), key.Namespace, profile)
 		count(ch, m.profileUpdates, n.updates, key.Namespace, profile)
 		gauge(ch, m.serviceSubscribers, float64(n.streams), key.Namespace, key.Name)
+	}
+	for at, n := range overflows {
+		count(ch, m.profileOverflow, n, profileName(at.service, m.server.config.ClusterDomain), fmt.Sprint(at.port))
 	}
 }
 

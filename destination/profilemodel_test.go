@@ -118,7 +118,7 @@ func (m *profileModel) truth(fresh *catalog.Catalog, q catalog.ProfileQuery) pro
 		t.refused, t.silent = codes.NotFound, q.Hostname != ""
 	}
 	if !t.silent {
-		t.wire = string(marshal(m.server.config.profile(q, s)))
+		t.wire = string(m.server.config.profileBytes(q, s))
 	}
 	return t
 }
@@ -234,7 +234,7 @@ func (m *profileModel) open(t *testing.T) {
 	c.cancel = cancel
 	var err error
 	m.wg.Go(func() {
-		view := m.server.profiles.acquire(c.query)
+		view := mustAcquire(m.server.profiles.acquire(c.query, clientID{}))
 		defer m.server.profiles.release(view)
 		err = (&profileStream{server: m.server, view: view, out: c}).run(ctx)
 	})

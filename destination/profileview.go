@@ -12,6 +12,7 @@ import (
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/foreign"
 )
 
 // profileAnswer is the answer of a profile view at one time. It is immutable.
@@ -29,12 +30,15 @@ type profileAnswer struct {
 // that finds the answer stale makes the next one for all of them.
 type profileView struct {
 	query   catalog.ProfileQuery
+	asker   clientID // who was the first to ask
 	catalog *catalog.Catalog
 	config  *Config
 
 	current atomic.Pointer[profileAnswer]
 	mu      sync.Mutex // held while the next answer is made
 	streams int        // guarded by profileViews.mu
+	// overflows counts the profiles of a Service that were sent in the place of several.
+	overflows atomic.Uint64
 }
 
 // latest returns an answer that wasn't stale at the time of the call.
@@ -66,7 +70,7 @@ func (v *profileView) answer(old *profileAnswer) *profileAnswer {
 			return a.like(old)
 		}
 	}
-	wire := marshal(v.config.profile(v.query, a.snapshot))
+	wire := v.config.profileBytes(v.query, a.snapshot)
 	if old != nil && old.frame != nil && bytes.Equal(old.wire, wire) {
 		return a.like(old)
 	}
@@ -94,9 +98,9 @@ func (a *profileAnswer) refusal(q catalog.ProfileQuery) error {
 	case s.Subject == catalog.ExternalNameFound:
 		return status.Errorf(codes.InvalidArgument, "invalid authority: service %s.%s is of type ExternalName", s.Service.Name, s.Service.Namespace)
 	case s.Subject == catalog.NothingFound && q.Hostname != "":
-		return status.Errorf(codes.NotFound, "service %s.%s has no endpoint of the hostname %s", s.Service.Name, s.Service.Namespace, q.Hostname)
+		return status.Errorf(codes.NotFound, "service %s.%s has no endpoint of the hostname %s", foreign.Name(s.Service.Name), foreign.Name(s.Service.Namespace), foreign.Name(q.Hostname))
 	case s.Subject == catalog.NothingFound:
-		return status.Errorf(codes.NotFound, "service %s.%s not found", s.Service.Name, s.Service.Namespace)
+		return status.Errorf(codes.NotFound, "service %s.%s not found", foreign.Name(s.Service.Name), foreign.Name(s.Service.Namespace))
 	default:
 		return nil
 	}
@@ -106,22 +110,27 @@ func (a *profileAnswer) refusal(q catalog.ProfileQuery) error {
 type profileViews struct {
 	catalog *catalog.Catalog
 	config  *Config
+	clients *clients
 
 	mu sync.Mutex
 	m  map[catalog.ProfileQuery]*profileView
 }
 
-// acquire returns the view of a query. Each acquire is followed by one release.
-func (vs *profileViews) acquire(q catalog.ProfileQuery) *profileView {
+// acquire returns the view of a query. Each acquire without an error is followed by one release.
+// The error is the status of a question that is one too many.
+func (vs *profileViews) acquire(q catalog.ProfileQuery, by clientID) (*profileView, error) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
 	v := vs.m[q]
 	if v == nil {
-		v = &profileView{query: q, catalog: vs.catalog, config: vs.config}
+		if err := vs.clients.beginQuestion(by); err != nil {
+			return nil, err
+		}
+		v = &profileView{query: q, asker: by, catalog: vs.catalog, config: vs.config}
 		vs.m[q] = v
 	}
 	v.streams++
-	return v
+	return v, nil
 }
 
 // release drops the view when this was its last user.
@@ -133,6 +142,7 @@ func (vs *profileViews) release(v *profileView) {
 		return
 	}
 	delete(vs.m, v.query)
+	vs.clients.endQuestion(v.asker)
 	if a := v.current.Load(); a != nil {
 		a.snapshot.Release()
 	}
@@ -170,7 +180,7 @@ func (s *profileStream) run(ctx context.Context) error {
 // bring sends the answer, unless it says the same as the one that was sent last, nil for none.
 func (s *profileStream) bring(sent, a *profileAnswer) error {
 	if sent != nil && a.version-sent.version > 1 {
-		s.server.metrics.skipped(s.view.query, a)
+		s.server.metrics.skipped(s.view, a)
 	}
 	if sent != nil && bytes.Equal(sent.wire, a.wire) {
 		return nil

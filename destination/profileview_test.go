@@ -96,7 +96,7 @@ func withProfileRig(t *testing.T, objects []catalog.Object, test func(*testing.T
 func (r *profileRig) open(q catalog.ProfileQuery) *profileSink {
 	sink := &profileSink{}
 	r.wg.Go(func() {
-		view := r.server.profiles.acquire(q)
+		view := mustAcquire(r.server.profiles.acquire(q, clientID{}))
 		defer r.server.profiles.release(view)
 		st := &profileStream{server: r.server, view: view, out: sink}
 		r.server.asks.add(st)
@@ -228,7 +228,7 @@ func TestProfileBackAgain(t *testing.T) {
 // refused one ends. For that one, the empty profile is a profile.
 func TestProfileEmptyAfterRefusal(t *testing.T) {
 	withProfileRig(t, []catalog.Object{profileService("web", func(s *catalog.Service) { s.ExternalName = true })}, func(t *testing.T, r *profileRig) {
-		view := r.server.profiles.acquire(queryWeb(80))
+		view := mustAcquire(r.server.profiles.acquire(queryWeb(80), clientID{}))
 		defer r.server.profiles.release(view)
 		if a := view.latest(); a.refusal(queryWeb(80)) == nil || a.frame != nil {
 			t.Fatalf("the first answer is %+v, want a refusal", a)
@@ -280,8 +280,8 @@ func TestProfileViewsLeaveNothing(t *testing.T) {
 			for i := range services {
 				q := queryWeb(80)
 				q.Service.Name = fmt.Sprintf("s%d", i)
-				a := r.server.profiles.acquire(q)
-				b := r.server.profiles.acquire(q)
+				a := mustAcquire(r.server.profiles.acquire(q, clientID{}))
+				b := mustAcquire(r.server.profiles.acquire(q, clientID{}))
 				if a.latest() != b.latest() {
 					t.Fatal("two streams of one question got two answers")
 				}
@@ -297,17 +297,17 @@ func TestProfileViewsLeaveNothing(t *testing.T) {
 			if round%2 == 0 {
 				q := queryWeb(80)
 				q.Service.Name = "s0"
-				view := r.server.profiles.acquire(q)
+				view := mustAcquire(r.server.profiles.acquire(q, clientID{}))
 				view.latest()
 				r.put(profileService("s0", withOpaquePorts(fmt.Sprint(round))))
 				view.latest()
 				r.server.profiles.release(view)
 			}
 		}
-		r.wantIdle(t)
 		if n := runtime.NumGoroutine(); n != goroutines {
 			t.Errorf("%d goroutines, before %d", n, goroutines)
 		}
+		r.wantIdle(t) // it reads metrics, whose goroutines end a little later
 		if after := heap(); after > before+2<<20 {
 			t.Errorf("the heap grew from %d to %d bytes", before, after)
 		}

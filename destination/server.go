@@ -4,16 +4,21 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
+	"slices"
 	"sync"
+	"time"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/foreign"
 )
 
 // Server answers the Destination API from a catalog. Make it with [NewServer].
@@ -27,34 +32,59 @@ type Server struct {
 	profiles *profileViews
 	gets     *streams[*stream]
 	asks     *streams[*profileStream]
+	clients  *clients
 	metrics  *metrics
+	// tokens and connections are when the log has a line about what clients send wrongly, which
+	// they can do at any rate.
+	tokens, connections rate.Sometimes
 
 	stopping chan struct{} // closed when calls that wait for the catalog have to end
 	calls    calls
 }
 
 // NewServer returns a server for the catalog, with its metrics registered with r. It serves
-// through a gRPC server that was made with ServerOptions and passed to Register, and Run has to
-// run at the same time.
+// through a gRPC server that was made with ServerOptions, passed to Register and serves on a
+// Listener; and Run has to run at the same time.
 func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *slog.Logger) *Server {
+	config.Limits = config.Limits.withDefaults()
 	s := &Server{
-		catalog:  c,
-		config:   &config,
-		log:      log,
-		gets:     newStreams[*stream](),
-		asks:     newStreams[*profileStream](),
-		stopping: make(chan struct{}),
-		calls:    calls{idle: make(chan struct{})},
+		catalog:     c,
+		config:      &config,
+		log:         log,
+		gets:        newStreams[*stream](),
+		asks:        newStreams[*profileStream](),
+		tokens:      rate.Sometimes{First: 1, Interval: logInterval},
+		connections: rate.Sometimes{First: 1, Interval: logInterval},
+		stopping:    make(chan struct{}),
+		calls:       calls{idle: make(chan struct{})},
 	}
-	s.subjects = &subjects{catalog: c, config: s.config, m: map[question]*subject{}}
-	s.profiles = &profileViews{catalog: c, config: s.config, m: map[catalog.ProfileQuery]*profileView{}}
+	s.clients = &clients{limits: &config.Limits, refused: s.refused, m: map[clientID]held{}}
+	s.subjects = &subjects{catalog: c, config: s.config, clients: s.clients, m: map[question]*subject{}, undeclared: map[catalog.ServiceKey]int{}}
+	s.profiles = &profileViews{catalog: c, config: s.config, clients: s.clients, m: map[catalog.ProfileQuery]*profileView{}}
 	s.metrics = newMetrics(s, r)
 	return s
 }
 
-// ServerOptions returns the options that a gRPC server needs to send the server's messages.
+// logInterval is the time between two lines of the log about the same mistake of clients. The
+// metric of what was refused counts all of them.
+const logInterval = 10 * time.Second
+
+// ServerOptions returns the options that a gRPC server needs to send the server's messages, and to
+// hold clients to the limits.
 func (s *Server) ServerOptions() []grpc.ServerOption {
-	return []grpc.ServerOption{grpc.ForceServerCodecV2(newCodec())}
+	return append(s.config.Limits.serverOptions(),
+		grpc.ForceServerCodecV2(newCodec()), grpc.ChainStreamInterceptor(s.limitRequest))
+}
+
+// refused counts what was refused or ignored.
+func (s *Server) refused(why refusal) { s.metrics.refused.WithLabelValues(string(why)).Inc() }
+
+// refuseConnection counts and logs a connection that was refused.
+func (s *Server) refuseConnection(why refusal, from net.Addr) {
+	s.refused(why)
+	s.connections.Do(func() {
+		s.log.Warn("Refusing connections, because there are too many", "limit", string(why), "from", from.String())
+	})
 }
 
 // Register adds the Destination API to a gRPC server.
@@ -117,19 +147,23 @@ func (s *Server) Get(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.Upd
 
 func (s *Server) get(r *pb.GetDestination, a authority, out grpc.ServerStreamingServer[pb.Update]) error {
 	if a.ip.IsValid() {
-		return status.Errorf(codes.InvalidArgument, "invalid authority %q: Get looks names up, not IP addresses; ask GetProfile", r.GetPath())
+		return status.Errorf(codes.InvalidArgument, "invalid authority %s: Get looks names up, not IP addresses; ask GetProfile", foreign.Quote(r.GetPath()))
 	}
 	key := a.serviceKey()
-	if err := s.servable(key, r.GetPath()); err != nil {
+	service, err := s.servable(key, r.GetPath())
+	if err != nil {
 		return err
 	}
 	token := s.token(r)
-	subject := s.subjects.acquire(question{service: key, port: a.port, hostname: a.hostname})
+	subject, err := s.subjects.acquire(question{service: key, port: a.port, hostname: a.hostname}, asker{callerOf(out.Context()), !declares(service, a.port)})
+	if err != nil {
+		return err
+	}
 	defer s.subjects.release(subject)
 	st := &stream{server: s, subject: subject, node: token.Node, out: out}
 	s.gets.add(st)
 	defer s.gets.remove(st)
-	return sendError(out.Context(), st.run(out.Context()))
+	return endOf(out.Context(), st.run(out.Context()))
 }
 
 // GetProfile implements the Destination API (§3): it sends how to treat traffic to a Service or an
@@ -151,12 +185,15 @@ func (s *Server) getProfile(r *pb.GetDestination, a authority, out grpc.ServerSt
 	if a.hostname != "" || a.namespace == q.ClientNamespace {
 		q.ClientNamespace = "" // it makes no difference, and these clients can share a view
 	}
-	view := s.profiles.acquire(q)
+	view, err := s.profiles.acquire(q, callerOf(out.Context()))
+	if err != nil {
+		return err
+	}
 	defer s.profiles.release(view)
 	st := &profileStream{server: s, view: view, out: out}
 	s.asks.add(st)
 	defer s.asks.remove(st)
-	return sendError(out.Context(), st.run(out.Context()))
+	return endOf(out.Context(), st.run(out.Context()))
 }
 
 // call calls answer with the authority of a call, when calls can be answered. The error is a
@@ -182,14 +219,25 @@ func (s *Server) late() error {
 	return errNeverSynced
 }
 
-// errNeverSynced is the status of calls that the server can't answer because it stopped first.
-var errNeverSynced = status.Error(codes.Unavailable, "the server stopped before it knew the cluster")
+var (
+	// errNeverSynced is the status of calls that the server can't answer because it stopped first.
+	errNeverSynced = status.Error(codes.Unavailable, "the server stopped before it knew the cluster")
+	// errDeadline is the status of calls that have lasted until the deadline of the client.
+	errDeadline = status.Error(codes.DeadlineExceeded, "the deadline of the client has passed")
+)
 
 // accept waits until calls can be answered, and parses the authority of this one. The error is a
 // status.
 func (s *Server) accept(ctx context.Context, r *pb.GetDestination) (authority, error) {
 	if !s.ready(ctx) {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return authority{}, errDeadline
+		}
 		return authority{}, errNeverSynced
+	}
+	if n := len(r.GetPath()); n > maxPath {
+		s.refused(refusedPath)
+		return authority{}, status.Errorf(codes.InvalidArgument, "the path has %d bytes, and may have %d", n, maxPath)
 	}
 	a, err := parseAuthority(r.GetPath(), s.config.ClusterDomain)
 	if err != nil {
@@ -202,7 +250,11 @@ func (s *Server) accept(ctx context.Context, r *pb.GetDestination) (authority, e
 func (s *Server) token(r *pb.GetDestination) contextToken {
 	token, err := parseContextToken(r.GetContextToken())
 	if err != nil {
-		s.log.Warn("ignoring a context token", "token", r.GetContextToken(), "err", err)
+		s.refused(refusedToken)
+		// Whatever it is, it isn't shown: it may be meant to be read in a log.
+		s.tokens.Do(func() {
+			s.log.Warn("Ignoring a context token", "bytes", len(r.GetContextToken()), "err", err)
+		})
 	}
 	return token
 }
@@ -225,20 +277,25 @@ func (s *Server) ready(ctx context.Context) bool {
 
 // servable returns the status error of a Service for which Get has no answer (§2.1). For a
 // federated Service there is always an answer: the members that exist.
-func (s *Server) servable(key catalog.ServiceKey, path string) error {
+func (s *Server) servable(key catalog.ServiceKey, path string) (*catalog.Service, error) {
 	service, ok := s.catalog.FindService(key)
 	switch {
 	case !ok:
-		return status.Errorf(codes.NotFound, "service %s.%s not found", key.Name, key.Namespace)
+		return nil, status.Errorf(codes.NotFound, "service %s.%s not found", foreign.Name(key.Name), foreign.Name(key.Namespace))
 	case service.Federation != nil:
-		return nil
+		return service, nil
 	case service.RemoteCluster != nil:
-		return s.servableRemote(service, path)
+		return service, s.servableRemote(service, path)
 	case service.ExternalName:
-		return externalName(path)
+		return nil, externalName(path)
 	default:
-		return nil
+		return service, nil
 	}
+}
+
+// declares reports whether a Service has a port of this number.
+func declares(s *catalog.Service, port uint16) bool {
+	return slices.ContainsFunc(s.Ports, func(p catalog.ServicePort) bool { return p.Port == port })
 }
 
 // servableRemote is servable for a remote Service.
@@ -259,14 +316,19 @@ func (s *Server) servableRemote(service *catalog.Service, path string) error {
 }
 
 func externalName(path string) error {
-	return status.Errorf(codes.InvalidArgument, "invalid authority %q: the service is of type ExternalName and has no endpoints", path)
+	return status.Errorf(codes.InvalidArgument, "invalid authority %s: the service is of type ExternalName and has no endpoints", foreign.Quote(path))
 }
 
-// sendError drops the error of a send that failed because the client left, which is how most
-// streams end.
-func sendError(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled) {
+// endOf returns the status of a call that has ended with an error or nil. At the deadline of the
+// client it says so. It drops the error of a send that failed because the client left, which is
+// how most streams end.
+func endOf(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return errDeadline
+	case err == nil || ctx.Err() != nil || errors.Is(err, context.Canceled):
 		return nil
+	default:
+		return err
 	}
-	return err
 }

@@ -14,6 +14,8 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/catalog"
 )
@@ -144,10 +146,9 @@ func TestCallAfterStop(t *testing.T) {
 // A question that is asked while the server stops gets an answer that ends the stream, and starts
 // no goroutine.
 func TestAcquireAfterEnd(t *testing.T) {
-	config := testConfig()
-	all := &subjects{catalog: settled(t, service("web")), config: &config, m: map[question]*subject{}}
+	all := NewServer(settled(t, service("web")), testConfig(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler)).subjects
 	all.end()
-	s := all.acquire(question{service: serviceKey("web"), port: 80})
+	s := mustAcquire(all.acquire(question{service: serviceKey("web"), port: 80}, asker{}))
 	v := s.join(catalog.Client{})
 	if !v.current.Load().ended {
 		t.Error("the stream goes on")
@@ -159,6 +160,62 @@ func TestAcquireAfterEnd(t *testing.T) {
 		t.Error("the question is left behind")
 	}
 }
+
+// M15: a call that ends at the deadline of its client has ended with OK, as one that its client
+// has cancelled still does: nobody is left to read that status. Before the cluster is known it is
+// the deadline, too, and not the server that stops.
+func TestClientDeadline(t *testing.T) {
+	const after = time.Minute
+	for name, tc := range map[string]struct {
+		unsynced bool
+		within   func(context.Context) (context.Context, context.CancelFunc)
+		want     codes.Code
+	}{
+		"deadline": {within: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, after)
+		}, want: codes.DeadlineExceeded},
+		"deadline, unsynced": {unsynced: true, within: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, after)
+		}, want: codes.DeadlineExceeded},
+		"cancelled": {within: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(after, cancel)
+			return ctx, cancel
+		}, want: codes.OK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := startUnsynced(t, testConfig(), service("web"))
+				if !tc.unsynced {
+					f.catalog.MarkSynced()
+				}
+				for method, call := range map[string]func(context.Context) error{
+					"Get": func(ctx context.Context) error {
+						return f.server.Get(&pb.GetDestination{Path: getPath}, &sink[pb.Update]{ctx: ctx})
+					},
+					"GetProfile": func(ctx context.Context) error {
+						return f.server.GetProfile(&pb.GetDestination{Path: getPath}, &sink[pb.DestinationProfile]{ctx: ctx})
+					},
+				} {
+					ctx, cancel := tc.within(t.Context())
+					if got := status.Code(call(ctx)); got != tc.want {
+						t.Errorf("%s ended with %s, want %s", method, got, tc.want)
+					}
+					cancel()
+				}
+			})
+		})
+	}
+}
+
+// sink is a stream that takes everything.
+type sink[M any] struct {
+	grpc.ServerStreamingServer[M]
+	ctx context.Context
+}
+
+func (s *sink[M]) Context() context.Context { return s.ctx }
+func (s *sink[M]) SendMsg(any) error        { return nil }
 
 // Calls may come at any moment of a stop.
 func TestCallsWhileStopping(t *testing.T) {

@@ -134,7 +134,7 @@ func (s *stream) sendLacking(a *answer, at *position) error {
 	steps, ok := a.since(at.version)
 	if !ok {
 		if a.version-at.version > ringSize {
-			s.server.metrics.conflated(s.subject.question)
+			s.subject.overflows.Add(1)
 		}
 		return s.send(changes(at.sent, a.entries))
 	}

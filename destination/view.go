@@ -7,6 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/signpostd/signpost/catalog"
 	"github.com/signpostd/signpost/internal/channel"
 )
@@ -16,6 +19,12 @@ type question struct {
 	service  catalog.ServiceKey
 	port     uint16
 	hostname string
+}
+
+// asker is who asks a question, and whether the Service doesn't declare the port.
+type asker struct {
+	client     clientID
+	undeclared bool
 }
 
 // view is the answer to a question for the clients of one place. The streams of these clients
@@ -35,11 +44,14 @@ type view struct {
 // is stale.
 type subject struct {
 	question question
+	asker    asker // who was the first to ask
 	catalog  *catalog.Catalog
 	config   *Config
 	stop     context.CancelFunc
 	updates  atomic.Uint64 // snapshots that changed an answer
-	users    int           // guarded by subjects.mu
+	// overflows counts the streams that were too far behind for steps, each time.
+	overflows atomic.Uint64
+	users     int // guarded by subjects.mu
 
 	mu       sync.Mutex
 	snapshot *catalog.Snapshot // nil until first needed
@@ -190,29 +202,58 @@ func (v *view) publish(next *answer) bool {
 type subjects struct {
 	catalog *catalog.Catalog
 	config  *Config
+	clients *clients
 
 	running sync.WaitGroup
 	mu      sync.Mutex
 	m       map[question]*subject
-	ended   bool
+	// undeclared counts the subjects of each Service for ports that it doesn't declare.
+	undeclared map[catalog.ServiceKey]int
+	ended      bool
 }
 
-// acquire returns the subject of a question. Each acquire is followed by one release.
-func (ss *subjects) acquire(q question) *subject {
+// acquire returns the subject of a question. Each acquire without an error is followed by one
+// release. The error is the status of a question that is one too many.
+func (ss *subjects) acquire(q question, by asker) (*subject, error) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	s := ss.m[q]
 	if s == nil {
-		ctx, stop := context.WithCancel(context.Background())
-		s = &subject{question: q, catalog: ss.catalog, config: ss.config, stop: stop, views: map[catalog.Filter]*view{}}
-		s.ended = ss.ended
-		ss.m[q] = s
-		if !ss.ended {
-			ss.running.Go(func() { s.run(ctx) })
+		if err := ss.begin(q, by); err != nil {
+			return nil, err
 		}
+		s = ss.add(q, by)
 	}
 	s.users++
+	return s, nil
+}
+
+// add adds a subject that was counted. The caller holds the lock.
+func (ss *subjects) add(q question, by asker) *subject {
+	ctx, stop := context.WithCancel(context.Background())
+	s := &subject{question: q, asker: by, catalog: ss.catalog, config: ss.config, stop: stop, views: map[catalog.Filter]*view{}}
+	s.ended = ss.ended
+	ss.m[q] = s
+	if !ss.ended {
+		ss.running.Go(func() { s.run(ctx) })
+	}
 	return s
+}
+
+// begin counts a question that nobody asks yet. The caller holds the lock.
+func (ss *subjects) begin(q question, by asker) error {
+	if by.undeclared && ss.undeclared[q.service] >= ss.config.Limits.MaxUndeclaredPorts {
+		ss.clients.refused(refusedUndeclaredPort)
+		return status.Errorf(codes.ResourceExhausted, "service %s.%s doesn't declare port %d, and clients ask for %d such ports already; declare it",
+			q.service.Name, q.service.Namespace, q.port, ss.undeclared[q.service])
+	}
+	if err := ss.clients.beginQuestion(by.client); err != nil {
+		return err
+	}
+	if by.undeclared {
+		ss.undeclared[q.service]++
+	}
+	return nil
 }
 
 // release ends the subject when this was its last user.
@@ -220,9 +261,17 @@ func (ss *subjects) release(s *subject) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	s.users--
-	if s.users == 0 {
-		delete(ss.m, s.question)
-		s.stop()
+	if s.users > 0 {
+		return
+	}
+	delete(ss.m, s.question)
+	s.stop()
+	ss.clients.endQuestion(s.asker.client)
+	if !s.asker.undeclared {
+		return
+	}
+	if ss.undeclared[s.question.service]--; ss.undeclared[s.question.service] == 0 {
+		delete(ss.undeclared, s.question.service)
 	}
 }
 

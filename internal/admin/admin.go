@@ -30,8 +30,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// What a client of the admin server may ask for, so that the server works while somebody asks for
+// too much.
 const (
 	readHeaderTimeout = 15 * time.Second
+	// writeTimeout is how long an answer may take, except for profiles, which take as long as the
+	// client wants.
+	writeTimeout = 30 * time.Second
+	// idleTimeout is longer than the usual interval of Prometheus, which keeps its connection.
+	idleTimeout = 2 * time.Minute
+	// maxHeaderBytes bounds the headers of a request. net/http adds 4 kB.
+	maxHeaderBytes = 16 << 10
+	// maxScrapes is how many requests for /metrics are answered at a time; others get 503. It is
+	// enough for several Prometheus servers.
+	maxScrapes = 8
 	// stopTimeout is how long the server waits for running requests when it is told to stop.
 	// It doesn't wait for a profile of 30 s.
 	stopTimeout = 2 * time.Second
@@ -39,10 +51,8 @@ const (
 
 // Config says what a [Server] serves, and where.
 type Config struct {
-	// Listener is where the server listens; the server closes it. When it is nil, Run
-	// listens on Address.
+	// Listener is where the server listens; the server closes it.
 	Listener net.Listener
-	Address  string
 	// Gatherer has the metrics; Registerer takes those of the metrics handler itself and
 	// may be nil.
 	Gatherer   prometheus.Gatherer
@@ -64,8 +74,7 @@ type Server struct {
 	handler http.Handler
 }
 
-// New returns a server, which doesn't listen yet, except on the given Listener. It fails when the
-// Registerer refuses a metric.
+// New returns a server, which doesn't serve yet. It fails when the Registerer refuses a metric.
 func New(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -78,15 +87,13 @@ func New(c Config) (*Server, error) {
 }
 
 // Run serves until ctx ends, then stops within a few seconds. It returns an error
-// when it can't listen or serve.
+// when it can't serve.
 func (s *Server) Run(ctx context.Context) error {
-	l, err := s.listen(ctx)
-	if err != nil {
-		return err
-	}
 	server := &http.Server{
 		Handler:           s.handler,
 		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
 	}
 	stopped := make(chan struct{})
@@ -94,7 +101,7 @@ func (s *Server) Run(ctx context.Context) error {
 		defer close(stopped)
 		stop(ctx, server)
 	})
-	err = server.Serve(l)
+	err := server.Serve(s.config.Listener)
 	if errors.Is(err, http.ErrServerClosed) {
 		<-stopped
 		return nil
@@ -102,18 +109,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if !unhook() {
 		<-stopped
 	}
-	return fmt.Errorf("serve admin requests on %s: %w", l.Addr(), err)
-}
-
-func (s *Server) listen(ctx context.Context) (net.Listener, error) {
-	if s.config.Listener != nil {
-		return s.config.Listener, nil
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.config.Address)
-	if err != nil {
-		return nil, fmt.Errorf("listen for admin requests on %s: %w: choose a free address", s.config.Address, err)
-	}
-	return l, nil
+	return fmt.Errorf("serve admin requests on %s: %w", s.config.Listener.Addr(), err)
 }
 
 // stop lets running requests end, and cuts off those that don't.

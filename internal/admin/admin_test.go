@@ -8,9 +8,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/signpostd/signpost/internal/admin"
 )
@@ -142,31 +145,114 @@ func TestRunCuts(t *testing.T) {
 }
 
 func TestRunFails(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer taken.Close()
-	s, err := admin.New(admin.Config{Address: taken.Addr().String()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "listen for admin requests on " + taken.Addr().String()
-	if err := s.Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("Run: %v, want %q", err, want)
-	}
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	closed.Close()
-	if s, err = admin.New(admin.Config{Listener: closed}); err != nil {
+	s, err := admin.New(admin.Config{Listener: closed})
+	if err != nil {
 		t.Fatal(err)
 	}
-	want = "serve admin requests on " + closed.Addr().String()
+	want := "serve admin requests on " + closed.Addr().String()
 	if err := s.Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("Run: %v, want %q", err, want)
 	}
+}
+
+// M13: any number of scrapes was answered at a time, each with all metrics in memory.
+func TestScrapesAreLimited(t *testing.T) {
+	const limit = 8
+	inside, release := make(chan struct{}), make(chan struct{})
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "slow"}, func() float64 {
+		inside <- struct{}{}
+		<-release
+		return 0
+	}))
+	s, err := admin.New(admin.Config{Gatherer: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scrape := func() int {
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+		return w.Code
+	}
+	answered := make(chan int, limit)
+	for range limit {
+		go func() { answered <- scrape() }()
+		<-inside
+	}
+	if code := scrape(); code != http.StatusServiceUnavailable {
+		t.Errorf("one more is answered with %d, want 503", code)
+	}
+	close(release)
+	for range limit {
+		if code := <-answered; code != http.StatusOK {
+			t.Errorf("answered with %d, want 200", code)
+		}
+	}
+}
+
+// M13: headers are small, and a connection that nobody uses ends.
+func TestConnectionsAreLimited(t *testing.T) {
+	url, stop, done := start(t, admin.Config{})
+	defer func() { stop(); <-done }()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	go func() {
+		_, _ = io.WriteString(conn, "GET /ping HTTP/1.1\r\nHost: x\r\nX: "+strings.Repeat("y", 64<<10)+"\r\n\r\n")
+	}()
+	answer, err := io.ReadAll(conn)
+	if !strings.HasPrefix(string(answer), "HTTP/1.1 431 ") {
+		t.Errorf("headers of 64 kB: %.100q, %v; want 431", answer, err)
+	}
+}
+
+// M13: a client that doesn't read its answer is cut off, and a connection that nobody uses is
+// closed. Both are measured in virtual time.
+func TestSlowClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := bufconn.Listen(1)
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "big", Help: strings.Repeat("x", 1<<20)}))
+		s, err := admin.New(admin.Config{Listener: l, Gatherer: registry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- s.Run(ctx) }()
+		for path, want := range map[string]time.Duration{"/metrics": 30 * time.Second, "/ping": 2 * time.Minute} {
+			conn, err := l.DialContext(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			if path == "/metrics" {
+				time.Sleep(want + time.Second) // it doesn't read
+			}
+			begun := time.Now()
+			answer, _ := io.ReadAll(conn)
+			switch took := time.Since(begun); {
+			case path == "/metrics" && len(answer) > 1<<19:
+				t.Errorf("%s: %d bytes were kept for a client that doesn't read", path, len(answer))
+			case path == "/ping" && took != want:
+				t.Errorf("%s: the connection was kept for %v, want %v", path, took, want)
+			}
+			_ = conn.Close()
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestNewRefusesTakenMetrics(t *testing.T) {

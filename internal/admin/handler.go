@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -19,22 +20,42 @@ func newHandler(c Config) (http.Handler, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", metrics)
-	mux.HandleFunc("/ready", readyHandler(c.Ready))
+	handle := func(path string, handler http.Handler) { mux.Handle(path, inTime(handler)) }
+	profile := func(path string, handler http.HandlerFunc) { mux.Handle("/debug/pprof/"+path, inAnyTime(handler)) }
+	handle("/metrics", metrics)
+	handle("/ready", readyHandler(c.Ready))
 	// The probes of ExternalDNS request /healthz.
-	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "OK") })
-	mux.HandleFunc("/ping", func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "pong\n") })
+	handle("/healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "OK") }))
+	handle("/ping", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "pong\n") }))
 	for path, handler := range c.Handlers {
-		mux.Handle(path, handler)
+		handle(path, handler)
 	}
 	if c.PProf {
-		mux.HandleFunc("/debug/pprof/", pprof.Index)
-		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+		profile("", pprof.Index)
+		profile("cmdline", pprof.Cmdline)
+		profile("profile", pprof.Profile)
+		profile("symbol", pprof.Symbol)
+		profile("trace", pprof.Trace)
 	}
 	return mux, nil
+}
+
+// inTime cuts off clients that read their answer too slowly. They would hold one of the few
+// answers of /metrics.
+func inTime(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A writer that can't be cut off is not that of a connection.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// inAnyTime takes the limit away that an earlier request on the same connection has set.
+func inAnyTime(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // as above
+		next.ServeHTTP(w, r)
+	})
 }
 
 func metricsHandler(c Config) (h http.Handler, err error) {
@@ -49,7 +70,7 @@ func metricsHandler(c Config) (h http.Handler, err error) {
 		gatherer = prometheus.NewRegistry()
 	}
 	// One broken collector must not hide the metrics of the others.
-	h = promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{Registry: c.Registerer, ErrorHandling: promhttp.ContinueOnError})
+	h = promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{Registry: c.Registerer, ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxScrapes})
 	if c.Registerer != nil {
 		h = promhttp.InstrumentMetricHandler(c.Registerer, h)
 	}

@@ -66,20 +66,19 @@ func (a *asker[M]) read(ctx context.Context, messages chan<- *M) error {
 
 // once prints the first answer.
 func (a *asker[M]) once(ctx context.Context) error {
-	// This is not a deadline, because the server would learn of it and might end the stream as
-	// if it had nothing to say.
-	limited, cancel := context.WithCancelCause(ctx)
-	limit := time.AfterFunc(a.Timeout, func() { cancel(context.DeadlineExceeded) })
-	defer limit.Stop()
+	limited, cancel := context.WithTimeout(ctx, a.Timeout)
+	defer cancel()
 	s := a.open(limited)
 	err := a.collect(s)
-	cancel(nil)
+	late := errors.Is(limited.Err(), context.DeadlineExceeded)
+	cancel()
 	for range s.messages { // until the stream has ended
 	}
 	switch {
 	case ctx.Err() != nil:
 		return nil
-	case status.Code(err) == codes.Canceled && context.Cause(limited) == context.DeadlineExceeded:
+	case err != nil && late && !errors.Is(err, errOutput):
+		// Linkerd's controller ends a stream with OK at the deadline.
 		err = status.FromContextError(context.DeadlineExceeded).Err()
 	case err == nil:
 		err = a.print(a.printer.done())

@@ -38,6 +38,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 		Name:          settings.DestinationSection,
 		Tables:        kinds.CatalogTables(known, from),
 		ServerOptions: server.ServerOptions(),
+		Listener:      server.Listener,
 		Register:      server.Register,
 		Actors: func(settled <-chan struct{}) []run.Actor {
 			return []run.Actor{
@@ -66,6 +67,7 @@ func destinationConfig(o *settings.Destination, report object.Report) (destinati
 		ZoneWeights:          o.ExtEndpointZoneWeights,
 		HTTP2:                http2,
 		NodeMetrics:          o.EndpointMetricsPerNode,
+		Limits:               o.Limits,
 		Report:               report,
 	}, err
 }

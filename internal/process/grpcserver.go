@@ -11,18 +11,27 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/signpostd/signpost/internal/grpcmetrics"
+	"github.com/signpostd/signpost/internal/grpcrecover"
 	"github.com/signpostd/signpost/internal/run"
 )
 
 // newGRPCActor makes the gRPC server of a process, with the metrics of
-// spec/destination.md §7.3.
+// spec/destination.md §7.3. They count what the interceptors of roles refuse, too.
 func newGRPCActor(p process, s serving, l net.Listener) run.Actor {
 	metrics := grpcmetrics.New(s.registry)
-	server := grpc.NewServer(append(p.ServerOptions, grpc.ChainStreamInterceptor(metrics.StreamInterceptor))...)
+	recoverer := grpcrecover.New(grpcrecover.Config{Registerer: s.registry, Log: s.log, Panicked: s.panicked})
+	server := grpc.NewServer(append([]grpc.ServerOption{
+		grpc.ChainStreamInterceptor(metrics.StreamInterceptor, recoverer.StreamInterceptor),
+		grpc.ChainUnaryInterceptor(recoverer.UnaryInterceptor),
+	}, p.ServerOptions...)...)
 	for _, s := range p.Services {
 		server.RegisterService(s.description, s.implementation)
 	}
 	metrics.Init(server.GetServiceInfo())
+	recoverer.Init(server.GetServiceInfo())
+	for _, wrap := range p.Listeners {
+		l = wrap(l)
+	}
 	// The streams get half of the grace period, and what has to happen after their end the
 	// other half.
 	serve := func(ctx context.Context) error { return serveGRPC(ctx, server, l, s.options.ShutdownGrace/2) }

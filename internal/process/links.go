@@ -64,9 +64,12 @@ func (l *links) Event(object runtime.Object, eventType, reason, message string) 
 	}
 }
 
+// memberField is how the fields begin that name a member of a federated Service.
+const memberField = "metadata.annotations[multicluster.linkerd.io/remote-discovery]["
+
 // report sends an Event about a problem with the members of a federated Service.
 func (l *links) report(p object.Problem) {
-	if p.Kind != "Service" || !strings.Contains(p.Field, "[multicluster.linkerd.io/") {
+	if p.Kind != "Service" || !strings.HasPrefix(p.Field, memberField) {
 		return
 	}
 	service := &corev1.ObjectReference{APIVersion: "v1", Kind: p.Kind, Namespace: p.Namespace, Name: p.Name, UID: types.UID(p.UID)}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,8 +40,9 @@ type role struct {
 	// Tables are those that the cluster has to fill.
 	Tables []kube.AnyTable
 	// ServerOptions and Register are for the gRPC server. A process has one if one of its
-	// roles has a Register.
+	// roles has a Register. Listener, which may be nil, wraps what the server listens on.
 	ServerOptions []grpc.ServerOption
+	Listener      func(net.Listener) net.Listener
 	Register      func(grpc.ServiceRegistrar)
 	// Actors returns what runs until the process ends. An actor without a Grace gets the
 	// grace period of the settings. settled is closed when the tables are filled. When the
@@ -62,7 +64,9 @@ type process struct {
 	ServerOptions []grpc.ServerOption
 	// Services are what the gRPC server serves. Without any there is no gRPC server.
 	Services services
-	Actors   []run.Actor
+	// Listeners wrap what the gRPC server listens on, the first one innermost.
+	Listeners []func(net.Listener) net.Listener
+	Actors    []run.Actor
 	// Ready answers /ready.
 	Ready func() (ready bool, details []string)
 	// Handlers are paths that roles add to the admin server.
@@ -124,6 +128,9 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	for _, r := range roles {
 		tables = append(tables, r.Tables...)
 		p.ServerOptions = append(p.ServerOptions, r.ServerOptions...)
+		if r.Listener != nil {
+			p.Listeners = append(p.Listeners, r.Listener)
+		}
 		if err := p.serve(r); err != nil {
 			return process{}, err
 		}

@@ -8,13 +8,16 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/internal/run"
@@ -51,30 +54,38 @@ func serveConfigWith(t *testing.T, c settings.Config, log *slog.Logger) served {
 
 func serveRegistered(t *testing.T, p process, registry *prometheus.Registry, change func(*settings.Process)) served {
 	t.Helper()
-	o := settings.Default().Process
-	o.MetricsAddr = "127.0.0.1:0"
-	if change != nil {
-		change(&o)
+	return serveWith(t, p, func(s *serving) {
+		s.registry = registry
+		if change != nil {
+			change(&s.options)
+		}
+	})
+}
+
+// serveWith serves a process. A call that panics fails the test, unless change says otherwise.
+func serveWith(t *testing.T, p process, change func(*serving)) served {
+	t.Helper()
+	how := serving{
+		options:  settings.Default().Process,
+		addr:     "127.0.0.1:0",
+		log:      slog.New(slog.DiscardHandler),
+		registry: prometheus.NewRegistry(),
+		panicked: func(v any, stack []byte) { t.Errorf("a call panicked: %v\n%s", v, stack) },
 	}
+	how.options.MetricsAddr = "127.0.0.1:0"
+	change(&how)
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	s := served{cancel: cancel, done: make(chan error, 1)}
 	bound := make(chan struct{})
-	go func() {
-		s.done <- serveProcess(ctx, p, serving{
-			options:  o,
-			addr:     "127.0.0.1:0",
-			log:      slog.New(slog.DiscardHandler),
-			registry: registry,
-			bound: func(grpc, admin net.Addr) {
-				s.admin = admin.String()
-				if grpc != nil {
-					s.grpc = grpc.String()
-				}
-				close(bound)
-			},
-		})
-	}()
+	how.bound = func(grpc, admin net.Addr) {
+		s.admin = admin.String()
+		if grpc != nil {
+			s.grpc = grpc.String()
+		}
+		close(bound)
+	}
+	go func() { s.done <- serveProcess(ctx, p, how) }()
 	select {
 	case <-bound:
 	case err := <-s.done:
@@ -228,6 +239,80 @@ func TestServeProcessCutsStreams(t *testing.T) {
 	if _, err := stream.Recv(); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("the stream ended with %v, want to be cut off", err)
 	}
+}
+
+// broken is a Destination server with a mistake: GetProfile panics.
+type broken struct{ ending }
+
+func (broken) GetProfile(*pb.GetDestination, grpc.ServerStreamingServer[pb.DestinationProfile]) error {
+	panic("a mistake of ours")
+}
+
+// M1: a panic in a call ended the process with all streams of all proxies. It costs the call now.
+func TestPanicCostsOneCall(t *testing.T) {
+	e := ending{ended: make(chan struct{})}
+	var panics atomic.Int32
+	s := serveWith(t, process{Services: registered(broken{e}), Actors: []run.Actor{{Name: "streams", Run: e.Run}}}, func(s *serving) {
+		s.panicked = func(any, []byte) { panics.Add(1) }
+	})
+	stream := s.openStream(t)
+	conn, err := grpc.NewClient(s.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for range 3 {
+		profile, err := pb.NewDestinationClient(conn).GetProfile(t.Context(), &pb.GetDestination{})
+		if err == nil {
+			_, err = profile.Recv()
+		}
+		if status.Code(err) != codes.Internal || strings.Contains(err.Error(), "mistake of ours") {
+			t.Errorf("the call ended with %v, want Internal and no details", err)
+		}
+	}
+	_, metrics := s.fetch(t, "/metrics")
+	const method = `{grpc_method="GetProfile",grpc_service="io.linkerd.proxy.destination.Destination"`
+	for _, want := range []string{
+		"grpc_server_panics_total" + method + "} 3",
+		`grpc_server_handled_total{grpc_code="Internal",` + method[1:] + `,grpc_type="server_stream"} 3`,
+	} {
+		if !strings.Contains(metrics, want) {
+			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+	if n := panics.Load(); n != 3 {
+		t.Errorf("told of %d panics, want 3", n)
+	}
+	s.cancel()
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("another stream ended with %v, want OK", err)
+	}
+	if err := <-s.done; err != nil {
+		t.Errorf("serveProcess: %v, want no error", err)
+	}
+}
+
+// A role wraps the listener of the gRPC server that all roles share.
+func TestRolesWrapTheListener(t *testing.T) {
+	var wrapped string
+	none := func(<-chan struct{}) []run.Actor { return nil }
+	p, err := joinRoles(roleInput{}, []role{
+		{Name: "first", Actors: none, Register: func(r grpc.ServiceRegistrar) { pb.RegisterDestinationServer(r, endless{}) }, Listener: func(l net.Listener) net.Listener {
+			wrapped = l.Addr().String()
+			return l
+		}},
+		{Name: "second", Actors: none},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, p, func(o *settings.Process) { o.ShutdownGrace = 10 * time.Millisecond })
+	_ = s.openStream(t)
+	if wrapped != s.grpc {
+		t.Errorf("wrapped %q, want the listener on %s", wrapped, s.grpc)
+	}
+	s.cancel()
+	<-s.done
 }
 
 func TestServeProcessEndsWithAnActor(t *testing.T) {

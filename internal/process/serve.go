@@ -26,6 +26,8 @@ type serving struct {
 	addr     string
 	log      *slog.Logger
 	registry *prometheus.Registry
+	// panicked is called when a gRPC call has panicked. Tests fail then; otherwise it is nil.
+	panicked func(value any, stack []byte)
 	// bound is called with the addresses once all are bound. Without a gRPC server, grpc is
 	// nil. bound itself may be nil.
 	bound func(grpc, admin net.Addr)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
 )
 
 // Special values of settings.
@@ -41,6 +42,8 @@ type Destination struct {
 	// Leader is the election of that writer. If it names no namespace, the Lease is in the
 	// ControllerNamespace.
 	Leader Leader
+	// Limits bound what clients can make the server hold.
+	Limits destination.Limits
 	// StreamQueueCapacity and TraceCollector have no effect.
 	StreamQueueCapacity int
 	TraceCollector      string
@@ -57,6 +60,7 @@ func defaultDestination() Destination {
 		ExportQueueMetrics:     true,
 		ExternalWorkloadWriter: true,
 		Leader:                 defaultLeader(linkerdLease, ""),
+		Limits:                 destination.DefaultLimits(),
 		StreamQueueCapacity:    100,
 	}
 }
@@ -74,7 +78,7 @@ func (o *Destination) writes() bool {
 
 // Settings implements [Section].
 func (o *Destination) Settings() []Setting {
-	return slices.Concat(o.discoverySettings(), o.writerSettings(), o.otherSettings())
+	return slices.Concat(o.discoverySettings(), o.writerSettings(), limitSettings(&o.Limits), o.otherSettings())
 }
 
 func (o *Destination) discoverySettings() []Setting {
@@ -162,6 +166,7 @@ func (o *Destination) validate() []problem {
 		})
 	}
 	found = append(found, o.checkHTTP2Params()...)
+	found = append(found, checkLimits(o.Limits)...)
 	lease := o.Leader
 	lease.ResourceNamespace = cmp.Or(lease.ResourceNamespace, "default") // Settled sets it
 	return append(found, lease.validate()...)

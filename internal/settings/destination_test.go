@@ -37,6 +37,18 @@ trace-collector string
 // The flags that Signpost adds.
 const ourFlags = `endpoint-metrics-per-node bool false
 external-workload-writer bool true
+grpc-connection-timeout duration 10s
+grpc-max-concurrent-streams int 100000
+grpc-max-connection-idle duration 15m0s
+grpc-max-connections int 20000
+grpc-max-connections-per-host int 1000
+grpc-max-header-list-size int 16384
+grpc-max-pending-requests int 1000
+grpc-max-questions int 200000
+grpc-max-questions-per-client int 20000
+grpc-max-recv-msg-size int 16384
+grpc-max-undeclared-ports int 100
+grpc-request-timeout duration 10s
 leader-elect bool true
 leader-elect-lease-duration duration 30s
 leader-elect-renew-deadline duration 10s
@@ -135,10 +147,14 @@ func TestCheckFlags(t *testing.T) {
 			args:    []string{`--meshed-http2-client-params={"keepAlive":{}}`},
 			remarks: "--meshed-http2-client-params must have the field names of Http2ClientParams, with underscores, such as keep_alive: json: unknown field \"keepAlive\", that field is ignored\n",
 		},
-		"short lease":   {args: []string{"--leader-elect-lease-duration=10s"}, err: "--leader-elect-lease-duration=10s: a Lease must last at least a second longer than its holder writes: set --leader-elect-lease-duration to more, or --leader-elect-renew-deadline to less"},
-		"own namespace": {args: []string{"--leader-elect-resource-namespace=A"}, err: "--leader-elect-resource-namespace=A: is not a valid name of a namespace: a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"},
-		"not elected":   {args: []string{"--leader-elect=false", "--leader-elect-lease-duration=10s"}},
-		"two errors":    {args: []string{"--metrics-addr=9996", "--addr=8086"}, err: "--metrics-addr=9996: must be HOST:PORT, or :PORT for all addresses of the host\n--addr=8086: must be HOST:PORT, or :PORT for all addresses of the host"},
+		"short lease":    {args: []string{"--leader-elect-lease-duration=10s"}, err: "--leader-elect-lease-duration=10s: a Lease must last at least a second longer than its holder writes: set --leader-elect-lease-duration to more, or --leader-elect-renew-deadline to less"},
+		"own namespace":  {args: []string{"--leader-elect-resource-namespace=A"}, err: "--leader-elect-resource-namespace=A: is not a valid name of a namespace: a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"},
+		"not elected":    {args: []string{"--leader-elect=false", "--leader-elect-lease-duration=10s"}},
+		"no connections": {args: []string{"--grpc-max-connections=0"}, err: "--grpc-max-connections=0: must be from 1 to 2147483647; for no limit, set a large number"},
+		"too many calls": {args: []string{"--grpc-max-concurrent-streams=4294967296"}, err: "--grpc-max-concurrent-streams=4294967296: must be from 1 to 2147483647; for no limit, set a large number"},
+		"tiny requests":  {args: []string{"--grpc-max-recv-msg-size=100"}, err: "--grpc-max-recv-msg-size=100: must be from 4096 to 2147483647; for no limit, set a large number"},
+		"no time":        {args: []string{"--grpc-request-timeout=10ms"}, err: "--grpc-request-timeout=10ms: must be at least 1s"},
+		"two errors":     {args: []string{"--metrics-addr=9996", "--addr=8086"}, err: "--metrics-addr=9996: must be HOST:PORT, or :PORT for all addresses of the host\n--addr=8086: must be HOST:PORT, or :PORT for all addresses of the host"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

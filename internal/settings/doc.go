@@ -10,7 +10,7 @@
 //
 // Read setting.go first, then destination.go with the settings of a role, problem.go with
 // what happens to wrong values, and config.go with all settings together. process.go,
-// controllers.go, dns.go, dnsflags.go, leader.go and http2params.go are more settings, and
+// controllers.go, limits.go, dns.go, dnsflags.go, leader.go and http2params.go are more settings, and
 // values.go has their types. decode.go and publishers.go read the config file. choice.go,
 // dashes.go, nearest.go, usage.go and leaves.go are for commands.
 //

@@ -1,0 +1,377 @@
+package destination
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// refusedFor returns how often something was refused.
+func (f *fixture) refusedFor(why refusal) float64 {
+	f.t.Helper()
+	return f.metrics()[fmt.Sprintf("destination_refused_total{reason=%q}", string(why))]
+}
+
+// limited returns a fixture with these limits that serves web.
+func limited(t *testing.T, limits Limits) *fixture {
+	t.Helper()
+	config := testConfig()
+	config.Limits = limits
+	return start(t, config, service("web"), service("shop"), pod("a"), slice("s", at("10.0.0.1", podKey("a"))))
+}
+
+// M3: 40 questions with a path of 4 MB took the server 2 GB, and 40 with a token of 4 MB wrote
+// 640 MB to the log. What a request may contain is bounded now, and so is what is said of it.
+func TestRequestLimits(t *testing.T) {
+	const calls = 40
+	for name, tc := range map[string]struct {
+		request *pb.GetDestination
+		want    string
+		why     refusal
+		logged  int // lines
+	}{
+		"4 MB of dots":   {&pb.GetDestination{Path: strings.Repeat("a.", 2_000_000) + "svc.cluster.local"}, "ResourceExhausted", refusedMessage, 0},
+		"4 MB of token":  {&pb.GetDestination{Path: getPath, ContextToken: strings.Repeat("\x01", 4_000_000)}, "ResourceExhausted", refusedMessage, 0},
+		"a long path":    {&pb.GetDestination{Path: strings.Repeat("a.", maxPath/2) + "b"}, "InvalidArgument", refusedPath, 0},
+		"a long token":   {&pb.GetDestination{Path: getPath, ContextToken: "secret" + strings.Repeat("x", maxToken)}, "open", refusedToken, 1},
+		"a broken token": {&pb.GetDestination{Path: getPath, ContextToken: "secret\nlevel=ERROR"}, "open", refusedToken, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := limited(t, Limits{})
+				f.log.text.Reset()
+				for range calls {
+					c := startClient(t, f.conn, tc.request)
+					close(c.reads)
+					synctest.Wait()
+					if got := c.ended(); got != tc.want {
+						t.Fatalf("%s, want %s", got, tc.want)
+					}
+					if message := status.Convert(c.err).Message(); len(message) > 300 {
+						t.Fatalf("the status has %d bytes: %s", len(message), message)
+					}
+					c.cancel()
+				}
+				if got := f.refusedFor(tc.why); got != calls {
+					t.Errorf("%v are counted as %s, want %d", got, tc.why, calls)
+				}
+				log := f.log.String()
+				if n := strings.Count(log, "\n"); n != tc.logged || len(log) > 300*tc.logged || strings.Contains(log, "secret") {
+					t.Errorf("%d lines with %d bytes, want %d and no secret:\n%.1000s", n, len(log), tc.logged, log)
+				}
+				f.rest()
+			})
+		})
+	}
+}
+
+// Text of clients is quoted and cut wherever it is returned.
+func TestHostileTextInStatuses(t *testing.T) {
+	long := strings.Repeat("a", 400)
+	synctest.Test(t, func(t *testing.T) {
+		f := limited(t, Limits{})
+		for _, path := range []string{
+			"evil\nlevel=ERROR:80", long + ":x", long, "10.0.0.1\x1b:80", "[fe80::1%" + long + "]:80",
+			long + ".ns.svc.mycluster.local", "e\nvil.ns.svc.mycluster.local", "h\n." + "web.ns.svc.mycluster.local",
+		} {
+			for method, call := range map[string]func(context.Context, *pb.GetDestination) error{
+				"Get": func(ctx context.Context, r *pb.GetDestination) error {
+					return f.server.Get(r, &sink[pb.Update]{ctx: ctx})
+				},
+				"GetProfile": func(ctx context.Context, r *pb.GetDestination) error {
+					return f.server.GetProfile(r, &sink[pb.DestinationProfile]{ctx: ctx})
+				},
+			} {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				err := call(ctx, &pb.GetDestination{Path: path})
+				cancel()
+				if message := status.Convert(err).Message(); err == nil || len(message) > 300 || strings.ContainsAny(message, "\n\x1b") {
+					t.Errorf("%s of %.20q…: %q", method, path, message)
+				}
+			}
+		}
+	})
+}
+
+// M3: headers are bounded, too. A client of gRPC learns of it and doesn't even send them.
+func TestHeaderLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := limited(t, Limits{})
+		for size, want := range map[int]codes.Code{8 << 10: codes.OK, 20 << 10: codes.Internal} {
+			ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(t.Context(), "x", strings.Repeat("y", size)))
+			stream, err := pb.NewDestinationClient(f.conn).Get(ctx, &pb.GetDestination{Path: getPath})
+			if err == nil {
+				_, err = stream.Recv()
+			}
+			if got := status.Code(err); got != want {
+				t.Errorf("%d bytes of headers: %v, want %s", size, err, want)
+			}
+			cancel()
+		}
+		f.rest()
+	})
+}
+
+// M3: calls that sent no request stayed for ever, 30,000 on one connection. They end after a
+// while, and a client can have only so many.
+func TestSilentCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 5
+		f := limited(t, Limits{MaxPendingRequests: most})
+		var silent []grpc.ClientStream
+		for range most + 2 {
+			stream, err := f.conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, pb.Destination_Get_FullMethodName)
+			if err != nil {
+				t.Fatal(err)
+			}
+			silent = append(silent, stream)
+			synctest.Wait()
+		}
+		if got := f.refusedFor(refusedPending); got != 2 {
+			t.Errorf("%v calls are refused, want 2", got)
+		}
+		time.Sleep(DefaultLimits().RequestTimeout - time.Second)
+		synctest.Wait()
+		if got := f.refusedFor(refusedSlow); got != 0 {
+			t.Errorf("%v calls have ended early", got)
+		}
+		time.Sleep(2 * time.Second)
+		for i, stream := range silent {
+			want := codes.DeadlineExceeded
+			if i >= most {
+				want = codes.ResourceExhausted
+			}
+			if err := stream.RecvMsg(new(pb.Update)); status.Code(err) != want {
+				t.Errorf("call %d ended with %v, want %s", i, err, want)
+			}
+		}
+		if got := f.refusedFor(refusedSlow); got != most {
+			t.Errorf("%v calls are counted as late, want %d", got, most)
+		}
+		later := f.get(getPath, "")
+		f.rest()
+		if got := later.ended(); got != "open" {
+			t.Errorf("a call that comes later: %s", got)
+		}
+		time.Sleep(time.Hour)
+		if got := later.ended(); got != "open" {
+			t.Errorf("after an hour: %s", got)
+		}
+		later.cancel()
+		f.rest()
+	})
+}
+
+// A connection on which nobody speaks HTTP/2 is closed.
+func TestHalfOpenConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := limited(t, Limits{})
+		conn, err := f.dial(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		begun := time.Now()
+		_, err = io.Copy(io.Discard, conn)
+		if took := time.Since(begun); took != DefaultLimits().ConnectionTimeout {
+			t.Errorf("closed after %v with %v", took, err)
+		}
+	})
+}
+
+// A proxy keeps its connection with a ping each ten seconds, and its streams for as long as it
+// likes. grpc-go would by default cut it off after the third ping.
+func TestDefaultLimitsKeepProxies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := limited(t, Limits{})
+		conn := dial(t, f.dial, grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second, PermitWithoutStream: true}))
+		defer conn.Close()
+		c := startClient(t, conn, &pb.GetDestination{Path: getPath})
+		close(c.reads)
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		if got := c.ended(); got != "open" || len(c.take()) != 1 {
+			t.Errorf("after a day: %s (%v)", got, c.err)
+		}
+		c.cancel()
+		f.rest()
+	})
+}
+
+// A connection without calls is closed at some time, and not one with a call.
+func TestIdleConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := limited(t, Limits{})
+		c := f.get(getPath, "")
+		f.rest()
+		before := f.conn.GetState()
+		time.Sleep(2 * DefaultLimits().MaxConnectionIdle)
+		synctest.Wait()
+		if got := c.ended(); got != "open" || f.conn.GetState() != before {
+			t.Errorf("with a call: %s, %s", got, f.conn.GetState())
+		}
+		c.cancel()
+		time.Sleep(DefaultLimits().MaxConnectionIdle + time.Minute)
+		synctest.Wait()
+		if f.conn.GetState() == before {
+			t.Error("without a call the connection is kept")
+		}
+	})
+}
+
+// M6: each different question costs memory, 365 kB for a port of a Service of 1,000 endpoints. A
+// client asked for 2,000 ports that the Service doesn't declare.
+func TestUndeclaredPorts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := limited(t, Limits{MaxUndeclaredPorts: 2})
+		path := func(port int) string { return fmt.Sprintf("web.ns.svc.mycluster.local:%d", port) }
+		first, second := f.get(path(1001), ""), f.get(path(1002), "")
+		f.rest()
+		for what, want := range map[string]string{
+			path(1003): "ResourceExhausted", path(1001): "open", path(80): "open", "h." + path(80): "open", "shop.ns.svc.mycluster.local:1003": "open",
+		} {
+			c := f.get(what, "")
+			f.rest()
+			if got := c.ended(); got != want {
+				t.Errorf("%s: %s (%v), want %s", what, got, c.err, want)
+			}
+			c.cancel()
+		}
+		if got := f.refusedFor(refusedUndeclaredPort); got != 1 {
+			t.Errorf("%v are counted, want 1", got)
+		}
+		first.cancel()
+		f.rest()
+		again := f.get(path(1003), "")
+		f.rest()
+		if got := again.ended(); got != "open" {
+			t.Errorf("once another one is gone: %s", got)
+		}
+		again.cancel()
+		second.cancel()
+		f.rest()
+	})
+}
+
+// M6: questions of both methods are bounded. What is asked already can always be asked again.
+func TestQuestionLimits(t *testing.T) {
+	for why, limits := range map[refusal]Limits{
+		refusedQuestion: {MaxQuestions: 2}, refusedQuestionOfClient: {MaxQuestionsPerClient: 2},
+	} {
+		t.Run(string(why), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := limited(t, limits)
+				get := f.get(getPath, "")
+				profile := func(path, token string) codes.Code {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					stream, err := pb.NewDestinationClient(f.conn).GetProfile(ctx, &pb.GetDestination{Path: path, ContextToken: token})
+					if err == nil {
+						_, err = stream.Recv()
+					}
+					return status.Code(err)
+				}
+				f.rest()
+				if got := profile("10.0.0.1:80", ""); got != codes.OK {
+					t.Errorf("the second question: %s", got)
+				}
+				f.rest()
+				other := f.get("shop.ns.svc.mycluster.local", "")
+				f.rest()
+				for what, want := range map[string]codes.Code{"10.0.0.1:80": codes.ResourceExhausted, getPath: codes.ResourceExhausted} {
+					if got := profile(what, "ns:elsewhere"); got != want {
+						t.Errorf("profile of %s: %s, want %s", what, got, want)
+					}
+				}
+				third, same := f.get("h.web.ns.svc.mycluster.local:80", ""), f.get(getPath, "")
+				f.rest()
+				if third.ended() != "ResourceExhausted" || same.ended() != "open" {
+					t.Errorf("another question: %s; the same: %s", third.ended(), same.ended())
+				}
+				if got := f.refusedFor(why); got != 3 {
+					t.Errorf("%v are counted as %s, want 3", got, why)
+				}
+				for _, c := range []*client{get, other, same} {
+					c.cancel()
+				}
+				f.rest()
+			})
+		})
+	}
+}
+
+// Another host is one client, whatever its ports. Connections of our own host may carry the calls
+// of others, and are a client each.
+func TestClientOf(t *testing.T) {
+	tcp := func(a string) net.Addr { return net.TCPAddrFromAddrPort(addrPort(a)) }
+	for name, tc := range map[string]struct {
+		remote, local, want string
+	}{
+		"another host":          {"10.0.0.1:4000", "10.0.0.9:8086", "10.0.0.1:0"},
+		"another host, mapped":  {"[::ffff:10.0.0.1]:4000", "[::ffff:10.0.0.9]:8086", "10.0.0.1:0"},
+		"the proxy in our pod":  {"10.0.0.9:4000", "10.0.0.9:8086", "10.0.0.9:4000"},
+		"the same, by loopback": {"127.0.0.1:4000", "10.0.0.9:8086", "127.0.0.1:4000"},
+		"the same, over IPv6":   {"[::1]:4000", "[::1]:8086", "[::1]:4000"},
+	} {
+		if got := clientOf(tcp(tc.remote), tcp(tc.local)); got != addrPort(tc.want) {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+	if got := clientOf(&net.UnixAddr{}, &net.UnixAddr{}); got != (clientID{}) {
+		t.Errorf("without TCP: %s", got)
+	}
+}
+
+// A client that asks for too much takes no places of others.
+func TestClientsDontShareLimits(t *testing.T) {
+	greedy, other := addrPort("10.0.0.1:0"), addrPort("10.0.0.2:0")
+	limits := Limits{MaxPendingRequests: 1, MaxQuestionsPerClient: 1}.withDefaults()
+	why := map[refusal]int{}
+	c := &clients{limits: &limits, refused: func(r refusal) { why[r]++ }, m: map[clientID]held{}}
+	for id, want := range map[clientID]int{greedy: 3, other: 1} {
+		for i := range want {
+			if err := c.beginRequest(id); (err == nil) != (i == 0) {
+				t.Errorf("request %d of %s: %v", i, id, err)
+			}
+			if err := c.beginQuestion(id); (err == nil) != (i == 0) {
+				t.Errorf("question %d of %s: %v", i, id, err)
+			}
+		}
+	}
+	if why[refusedPending] != 2 || why[refusedQuestionOfClient] != 2 {
+		t.Errorf("refused %v", why)
+	}
+	for _, id := range []clientID{greedy, other} {
+		c.endRequest(id)
+		c.endQuestion(id)
+	}
+	if len(c.m) > 0 || c.questions != 0 {
+		t.Errorf("%v and %d questions are left", c.m, c.questions)
+	}
+}
+
+// Every limit has a default.
+func TestLimitsHaveDefaults(t *testing.T) {
+	if got := (Limits{}).withDefaults(); got != DefaultLimits() {
+		t.Errorf("defaults %+v", got)
+	}
+	fields := reflect.ValueOf(DefaultLimits())
+	for i := range fields.NumField() {
+		if fields.Field(i).IsZero() {
+			t.Errorf("%s has no default", fields.Type().Field(i).Name)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package destination
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// userTimeout is how long a connection may have unacknowledged data before the system ends it.
+// grpc-go sets the same for connections that it knows to be TCP, which ours hide.
+const userTimeout = 20 * time.Second
+
+// Listener returns a listener that accepts as many connections as the limits allow. Others are
+// reset at once: a client that waits in a backlog can't ask another replica.
+func (s *Server) Listener(l net.Listener) net.Listener {
+	return &limitedListener{Listener: l, server: s, hosts: map[netip.Addr]int{}}
+}
+
+type limitedListener struct {
+	net.Listener
+	server *Server
+
+	mu    sync.Mutex
+	total int
+	hosts map[netip.Addr]int // connections of each other host
+}
+
+// Accept implements net.Listener.
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		client := clientOf(conn.RemoteAddr(), conn.LocalAddr())
+		reason, ok := l.admit(client)
+		if ok {
+			return l.limited(conn, client), nil
+		}
+		l.server.refuseConnection(reason, conn.RemoteAddr())
+		reset(conn)
+	}
+}
+
+// admit counts a connection, unless there are too many.
+func (l *limitedListener) admit(client clientID) (why refusal, ok bool) {
+	limits := &l.server.config.Limits
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.total >= limits.MaxConnections {
+		return refusedConnection, false
+	}
+	if isOtherHost(client) {
+		if l.hosts[client.Addr()] >= limits.MaxConnectionsPerHost {
+			return refusedConnectionOfHost, false
+		}
+		l.hosts[client.Addr()]++
+	}
+	l.total++
+	return "", true
+}
+
+// isOtherHost reports whether a client is a host, and not one connection of our own host.
+func isOtherHost(client clientID) bool { return client.IsValid() && client.Port() == 0 }
+
+func (l *limitedListener) limited(conn net.Conn, client clientID) net.Conn {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		// Without it the system takes longer to notice that a client is gone, which is no reason
+		// to refuse one.
+		_ = setUserTimeout(tcp, userTimeout)
+	}
+	return &limitedConn{Conn: conn, leave: sync.OnceFunc(func() { l.leave(client) })}
+}
+
+func (l *limitedListener) leave(client clientID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.total--
+	if !isOtherHost(client) {
+		return
+	}
+	if l.hosts[client.Addr()]--; l.hosts[client.Addr()] == 0 {
+		delete(l.hosts, client.Addr())
+	}
+}
+
+// reset closes a connection so that nothing of it is left, and its client notices at once.
+func reset(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // it is closed anyway
+	}
+	_ = conn.Close() // the client has to know, not we
+}
+
+// limitedConn is a connection that makes room when it is closed.
+type limitedConn struct {
+	net.Conn
+	leave func()
+}
+
+// Close implements net.Conn.
+func (c *limitedConn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}

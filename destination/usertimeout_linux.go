@@ -1,0 +1,26 @@
+package destination
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// setUserTimeout limits how long data that was sent may be unacknowledged.
+func setUserTimeout(conn *net.TCPConn, limit time.Duration) error {
+	raw, err := conn.SyscallConn()
+	if err == nil {
+		var failed error
+		err = raw.Control(func(fd uintptr) {
+			failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(limit.Milliseconds()))
+		})
+		err = errors.Join(err, failed)
+	}
+	if err != nil {
+		return fmt.Errorf("set the user timeout of the connection from %s: %w", conn.RemoteAddr(), err)
+	}
+	return nil
+}

@@ -1,0 +1,11 @@
+//go:build !linux
+
+package destination
+
+import (
+	"net"
+	"time"
+)
+
+// setUserTimeout does nothing: only Linux has such a timeout.
+func setUserTimeout(*net.TCPConn, time.Duration) error { return nil }

@@ -1,0 +1,48 @@
+// Package foreign writes text that a client or a tenant chose into messages: statuses, errors and
+// lines of the log. Such text may be megabytes long, and may have line breaks and control
+// characters, so that it looks like something else.
+//
+// Whoever answers strangers calls it. Package destination does, for paths of questions.
+//
+// # Concurrency
+//
+// The functions are pure.
+package foreign
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxText is how many bytes of a text are shown: more than any name and port of a Service that
+// exists has.
+const maxText = 160
+
+// Quote returns the text in quotes, as Go writes it. Of a long text, it returns the beginning and
+// says how long the text is.
+func Quote(text string) string {
+	if len(text) <= maxText {
+		return strconv.Quote(text)
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strconv.Quote(text[:maxText]), len(text))
+}
+
+// Name returns a short text of letters, digits and the signs of DNS names as it is, and quotes any
+// other one.
+func Name(text string) string {
+	if text == "" || len(text) > maxText || strings.ContainsFunc(text, unusual) {
+		return Quote(text)
+	}
+	return text
+}
+
+// unusual reports whether a name of DNS can't have the character.
+func unusual(r rune) bool {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+		return false
+	default:
+		return !strings.ContainsRune("-._", r)
+	}
+}

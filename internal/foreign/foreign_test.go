@@ -1,0 +1,51 @@
+package foreign
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestQuote(t *testing.T) {
+	long := strings.Repeat("a", maxText)
+	for text, want := range map[string]string{
+		"":                    `""`,
+		"web.ns:80":           `"web.ns:80"`,
+		"a\nlevel=error \x1b": `"a\nlevel=error \x1b"`,
+		long:                  `"` + long + `"`,
+		long + "b":            `"` + long + `"… (161 bytes)`,
+	} {
+		if got := Quote(text); got != want {
+			t.Errorf("Quote(%q) is %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestName(t *testing.T) {
+	for text, want := range map[string]string{
+		"web":                          "web",
+		"A-b_c.9":                      "A-b_c.9",
+		"":                             `""`,
+		"a b":                          `"a b"`,
+		"a\n":                          `"a\n"`,
+		"é":                            `"é"`,
+		strings.Repeat("a", 2*maxText): `"` + strings.Repeat("a", maxText) + `"… (320 bytes)`,
+	} {
+		if got := Name(text); got != want {
+			t.Errorf("Name(%q) is %s, want %s", text, got, want)
+		}
+	}
+}
+
+// Whatever a client sends, what is shown of it is one short line of valid text.
+func FuzzQuote(f *testing.F) {
+	f.Add("web.ns.svc.cluster.local:80")
+	f.Add(strings.Repeat("\xff\n", 1000))
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, got := range []string{Quote(text), Name(text)} {
+			if len(got) > 10*maxText || strings.ContainsAny(got, "\n\r\x1b") || !utf8.ValidString(got) {
+				t.Errorf("%q", got)
+			}
+		}
+	})
+}

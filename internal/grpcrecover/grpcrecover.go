@@ -1,0 +1,142 @@
+// Package grpcrecover lets a panic cost one call of a gRPC server, and not the process with all
+// its other calls.
+//
+// Package process makes one [Recoverer] for its server, with the interceptors inside of those that
+// count calls. A call that panics ends with the code Internal. The metric
+// grpc_server_panics_total counts it, and the log has the stack, once in a while for each place in
+// the code. A panic is a mistake in our code all the same: alert on the metric. Tests give a
+// [Config.Panicked] that fails, so that they don't pass over it.
+//
+// # Concurrency
+//
+// The interceptors may be called from any goroutine. They see the panics of the goroutine of the
+// call only; a panic in another one still ends the process.
+package grpcrecover
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// logInterval is the time between two stacks in the log from the same place in the code. Clients
+// decide how often a call panics.
+const logInterval = 10 * time.Minute
+
+// errPanic is the status of a call that panicked. It says nothing of the reason, which may be
+// about what others asked.
+var errPanic = status.Error(codes.Internal, "the server made a mistake, and its log has the details")
+
+// Config says where a [Recoverer] reports to.
+type Config struct {
+	Registerer prometheus.Registerer
+	Log        *slog.Logger
+	// Panicked is called with the value of each panic and its stack; it may be nil.
+	Panicked func(value any, stack []byte)
+}
+
+// Recoverer ends calls that panic. Make one with [New].
+type Recoverer struct {
+	config Config
+	panics *prometheus.CounterVec
+
+	mu     sync.Mutex
+	logged map[string]time.Time // when the stack of a place was last logged; places are few
+}
+
+// New returns a recoverer, with its metric registered.
+func New(c Config) *Recoverer {
+	r := &Recoverer{
+		config: c,
+		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "grpc_server_panics_total",
+			Help: "RPCs that ended with Internal because the server made a mistake. The log has the stack.",
+		}, []string{"grpc_service", "grpc_method"}),
+		logged: map[string]time.Time{},
+	}
+	c.Registerer.MustRegister(r.panics)
+	return r
+}
+
+// Init makes the series of all methods of the registered services, so that they exist before the
+// first panic.
+func (r *Recoverer) Init(services map[string]grpc.ServiceInfo) {
+	for service, info := range services {
+		for _, method := range info.Methods {
+			r.panics.WithLabelValues(service, method.Name)
+		}
+	}
+}
+
+// StreamInterceptor ends a stream that panics.
+func (r *Recoverer) StreamInterceptor(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = r.recovered(info.FullMethod, v)
+		}
+	}()
+	return handler(srv, stream)
+}
+
+// UnaryInterceptor ends a call of any other method that panics.
+func (r *Recoverer) UnaryInterceptor(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (response any, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			response, err = nil, r.recovered(info.FullMethod, v)
+		}
+	}()
+	return handler(ctx, request)
+}
+
+// recovered reports a panic. It is called while the stack of the panic is still there.
+func (r *Recoverer) recovered(method string, value any) error {
+	service, name, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
+	r.panics.WithLabelValues(service, name).Inc()
+	stack := debug.Stack()
+	if at := place(); r.isDue(at, time.Now()) {
+		r.config.Log.Error("A call panicked; please report this", "method", method, "panic", fmt.Sprint(value), "at", at, "stack", string(stack))
+	}
+	if r.config.Panicked != nil {
+		r.config.Panicked(value, stack)
+	}
+	return errPanic
+}
+
+// isDue reports whether the stack of a place is to be logged now.
+func (r *Recoverer) isDue(at string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if last, ok := r.logged[at]; ok && now.Sub(last) < logInterval {
+		return false
+	}
+	r.logged[at] = now
+	return true
+}
+
+// place returns where the code panicked: the first frame below those of the runtime.
+func place() string {
+	callers := make([]uintptr, 64)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
+	panicking := false
+	for {
+		f, more := frames.Next()
+		ofRuntime := strings.HasPrefix(f.Function, "runtime.")
+		if panicking && !ofRuntime {
+			return fmt.Sprintf("%s:%d", f.Function, f.Line)
+		}
+		panicking = panicking || f.Function == "runtime.gopanic"
+		if !more {
+			return "unknown"
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package grpcrecover
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// crash fails in one of two places.
+func crash(how string) error {
+	switch how {
+	case "panic":
+		panic("on purpose")
+	case "nil pointer":
+		var m *struct{ n int }
+		m.n++
+	case "error":
+		return errors.New("as usual")
+	}
+	return nil
+}
+
+// A call that panics ends with Internal, is counted, and is told to who wants to know. Its stack is
+// logged once for each place, and again after a while.
+func TestRecoverer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var told []string
+		registry := prometheus.NewRegistry()
+		r := New(Config{
+			Registerer: registry, Log: slog.New(slog.NewTextHandler(&log, nil)),
+			Panicked: func(v any, stack []byte) {
+				if !strings.Contains(string(stack), "grpcrecover.crash") {
+					t.Errorf("the stack lacks the place of the panic:\n%s", stack)
+				}
+				told = append(told, fmt.Sprint(v))
+			},
+		})
+		r.Init(map[string]grpc.ServiceInfo{"pkg.Service": {Methods: []grpc.MethodInfo{{Name: "Get"}, {Name: "Put"}}}})
+		for _, tc := range []struct {
+			how  string
+			want codes.Code
+			logs int
+		}{{"", codes.OK, 0}, {"error", codes.Unknown, 0}, {"panic", codes.Internal, 1}, {"nil pointer", codes.Internal, 1}, {"panic", codes.Internal, 0}} {
+			log.Reset()
+			stream := r.StreamInterceptor(nil, nil, &grpc.StreamServerInfo{FullMethod: "/pkg.Service/Get"}, func(any, grpc.ServerStream) error { return crash(tc.how) })
+			_, unary := r.UnaryInterceptor(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: "/pkg.Service/Put"}, func(context.Context, any) (any, error) { return nil, crash(tc.how) })
+			if status.Code(stream) != tc.want || status.Code(unary) != tc.want {
+				t.Errorf("%q: %v and %v, want %s", tc.how, stream, unary, tc.want)
+			}
+			if strings.Contains(fmt.Sprint(stream, unary), "purpose") {
+				t.Errorf("%q: the client is told %v and %v", tc.how, stream, unary)
+			}
+			if n := strings.Count(log.String(), " at=github.com/signpostd/signpost/internal/grpcrecover.crash:"); n != tc.logs {
+				t.Errorf("%q: %d stacks are logged, want %d:\n%s", tc.how, n, tc.logs, log.String())
+			}
+		}
+		if len(told) != 6 {
+			t.Errorf("told of %q", told)
+		}
+		want := `
+# HELP grpc_server_panics_total RPCs that ended with Internal because the server made a mistake. The log has the stack.
+# TYPE grpc_server_panics_total counter
+grpc_server_panics_total{grpc_method="Get",grpc_service="pkg.Service"} 3
+grpc_server_panics_total{grpc_method="Put",grpc_service="pkg.Service"} 3
+`
+		if err := testutil.GatherAndCompare(registry, strings.NewReader(want)); err != nil {
+			t.Error(err)
+		}
+		log.Reset()
+		time.Sleep(logInterval)
+		_ = r.StreamInterceptor(nil, nil, &grpc.StreamServerInfo{FullMethod: "/pkg.Service/Get"}, func(any, grpc.ServerStream) error { return crash("panic") })
+		if log.Len() == 0 {
+			t.Error("a panic that goes on is never logged again")
+		}
+	})
+}
