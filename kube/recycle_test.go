@@ -57,7 +57,7 @@ func recycles[T any](t *testing.T, k kube.Kind[T]) {
 // Objects are not recycled when a kind that keeps whole objects shares the watch.
 func TestWholeObjectsAreNotRecycled(t *testing.T) {
 	whole := kube.Whole[corev1.Pod](kinds.Pods())
-	if _, _, err := kube.TrimRecycled(whole, kubetest.FullPod(), fullPod()); err == nil {
+	if _, _, err := kube.TrimRecycled(whole, kubetest.FullPod(), kubetest.FullPod()); err == nil {
 		t.Error("whole pods are recycled")
 	}
 	for name, form := range map[string]kube.Form{"whole pods": whole.Form, "metadata": kube.Metadata(), "unstructured pods": kube.Unstructured()} {
