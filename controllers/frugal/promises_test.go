@@ -89,7 +89,7 @@ n=$(cat "$1" 2>/dev/null || echo 0); n=$((n+1)); echo $n > "$1"
 echo "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{\"token\":\"token-$n\",\"expirationTimestamp\":\"2001-01-01T00:00:00Z\"}}"
 `
 
-// C1: all writes shared one header, which client-go's exec plugin sets the token in: the first
+// All writes shared one header, which client-go's exec plugin sets the token in: the first
 // token was sent for ever, and writes were refused once it had expired.
 func TestExecPlugin(t *testing.T) {
 	h := listen(t, accept)
@@ -112,7 +112,7 @@ func TestExecPlugin(t *testing.T) {
 	}
 }
 
-// C1: whatever client-go does with the header of a request, it does with each write, and no write
+// Whatever client-go does with the header of a request, it does with each write, and no write
 // sees what was done with another one.
 func TestPromisesOfClientGo(t *testing.T) {
 	tokenFile := filepath.Join(t.TempDir(), "token")
@@ -163,7 +163,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// C1: a token file is read again, as the kubelet rotates it.
+// A token file is read again, as the kubelet rotates it.
 func TestTokenFileRotates(t *testing.T) {
 	tokenFile := filepath.Join(t.TempDir(), "token")
 	var tokens []string
@@ -197,7 +197,7 @@ func TestTokenFileRotates(t *testing.T) {
 	}
 }
 
-// C1: a write is sent once: the loop of the controller retries, after the time that the API server
+// A write is sent once: the loop of the controller retries, after the time that the API server
 // asks for. Retries below would multiply with those.
 func TestRetriesAreLeftToTheLoop(t *testing.T) {
 	h := listen(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// C7c: the metrics of client-go were missing. Their labels are bounded, whatever servers and links
+// The metrics of client-go were missing. Their labels are bounded, whatever servers and links
 // there are.
 func TestClientMetricsAreBounded(t *testing.T) {
 	m := newClientMetrics()

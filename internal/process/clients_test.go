@@ -100,7 +100,7 @@ func TestClientWrites(t *testing.T) {
 	}
 }
 
-// C2: a client that doesn't say who asks isn't made.
+// A client that doesn't say who asks isn't made.
 func TestClientsSayWhoAsks(t *testing.T) {
 	var made connections
 	if _, err := made.client(&rest.Config{Host: "http://a.test"}, clientConfig{}); err == nil || !strings.Contains(err.Error(), "UserAgent") {

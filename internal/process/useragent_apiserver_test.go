@@ -90,7 +90,7 @@ func (c *callers) kubeconfig(t *testing.T) (path, text string) {
 
 var agentForm = regexp.MustCompile(`^signpost/\S+ \(\w+/\w+\) [a-z,]+$`)
 
-// C2: no client said who it is, so that the API server called the writer of slices and Leases
+// No client said who it is, so that the API server called the writer of slices and Leases
 // "Go-http-client". Every request of every role is checked, whoever makes the client.
 func (api roleServer) testUserAgents(t *testing.T) {
 	ns := api.Namespace(t)
