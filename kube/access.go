@@ -13,6 +13,9 @@ import (
 // credentials lack. It returns them in words, such as "list pods" or "list pods in the
 // namespace shop", none when nothing is lacking. It is for explaining a failure: filling the tables doesn't depend on it.
 func (c *Cluster) Denied(ctx context.Context) ([]string, error) {
+	if c.foreign != nil {
+		ctx = silent(ctx)
+	}
 	client, err := authorizationclient.NewForConfigAndClient(c.config, c.client)
 	if err != nil {
 		return nil, fmt.Errorf("make client for access reviews: %w", err)

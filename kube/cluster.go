@@ -37,6 +37,11 @@ type Options struct {
 	Namespaces []string
 	// Registerer takes the metrics; nil means that nobody wants them.
 	Registerer prometheus.Registerer
+	// Standby keeps the metrics that have the name of the cluster back until
+	// [Cluster.ShowMetrics] is called: another cluster of the name has its own there.
+	Standby bool
+	// Foreign is not nil if the API server isn't run by those who run this process.
+	Foreign *Foreign
 	// Logger takes one line for each change of state of a resource; nil means slog.Default().
 	Logger *slog.Logger
 	// Report takes the problems of objects; nil drops them.
@@ -54,6 +59,7 @@ type Cluster struct {
 	metrics *metrics
 	config  *rest.Config
 	client  *http.Client
+	foreign *Foreign
 	// told is called after each change of state.
 	told func()
 	// disconnect closes the connections.
@@ -76,13 +82,20 @@ func New(o Options, tables ...AnyTable) (*Cluster, error) {
 	}
 	o = o.withDefaults()
 	cfg, hangUp := readerConfig(o.Config)
+	if o.Foreign != nil {
+		o.Foreign = o.Foreign.withDefaults()
+		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &limiter{next, o.Foreign} })
+	}
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("make client for cluster %s: %w", o.Name, err)
 	}
+	if o.Foreign != nil {
+		client.CheckRedirect = noRedirects
+	}
 	c := &Cluster{
 		name: o.Name, log: o.Logger.With("cluster", o.Name), told: o.Changed, settled: make(chan struct{}),
-		config: cfg, client: client,
+		config: cfg, client: client, foreign: o.Foreign,
 		metrics: newMetrics(o.Registerer, o.Name),
 		disconnect: func() {
 			utilnet.CloseIdleConnectionsFor(client.Transport)
@@ -153,12 +166,17 @@ func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tab
 		for _, p := range f.parts {
 			p.state.changed = func() { c.changed(p) }
 		}
-		if err := c.metrics.register(f); err != nil {
-			return err
-		}
+		c.metrics.add(f)
 	}
-	return nil
+	if o.Standby {
+		return nil
+	}
+	return c.metrics.register()
 }
+
+// ShowMetrics registers the metrics of a cluster that was made with Standby, when no other
+// cluster of the name has its own registered any more. After the end of Run it does nothing.
+func (c *Cluster) ShowMetrics() error { return c.metrics.register() }
 
 // feedFor returns the feed of a resource, and makes it when there is none yet.
 func (c *Cluster) feedFor(r reading, o Options) (*feed, error) {
@@ -175,6 +193,7 @@ func (c *Cluster) feedFor(r reading, o Options) (*feed, error) {
 		scope:      NewScope(o.Name),
 		namespaces: o.Namespaces,
 		report:     o.Report,
+		foreign:    o.Foreign,
 		now:        time.Now,
 		lagObserver: func(kind string) (func(int64), error) {
 			return c.metrics.lagObserver(kind, time.Now)
@@ -195,6 +214,9 @@ func (c *Cluster) Run(ctx context.Context) error {
 	}
 	defer c.metrics.unregister()
 	defer c.disconnect()
+	if c.foreign != nil {
+		ctx = silent(ctx)
+	}
 	var running sync.WaitGroup
 	for _, f := range c.feeds {
 		for _, p := range f.parts {

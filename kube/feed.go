@@ -36,6 +36,8 @@ type binding struct {
 	now        func() time.Time
 	// lagObserver returns what takes the times of updates of a kind, in Unix seconds.
 	lagObserver func(kind string) (func(updated int64), error)
+	// foreign is nil for a server of ours.
+	foreign *Foreign
 }
 
 // reading is what a [Kind] says about how its objects are read.
@@ -80,7 +82,8 @@ type feed struct {
 	parts []*part
 	// mu is held while the tables are changed and their handlers told: the reflectors of
 	// all parts do that.
-	mu sync.Mutex
+	mu      sync.Mutex
+	foreign *Foreign
 	// synced is true when it was said last that all parts are in sync.
 	synced atomic.Bool
 }
@@ -91,7 +94,7 @@ func newFeed(r reading, b binding) (*feed, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{reading: r, scope: b.scope, report: b.report, observeLag: observe}
+	f := &feed{reading: r, scope: b.scope, report: b.report, observeLag: observe, foreign: b.foreign}
 	f.parts = newParts(f, b)
 	return f, nil
 }

@@ -2,28 +2,37 @@ package kube
 
 import (
 	"fmt"
+	"reflect"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The numbers of fields of an API object, of a metav1.ObjectMeta, of a
-// metav1.ManagedFieldsEntry and of a metav1.Timestamp, as which times are encoded
-// (k8s.io/apimachinery/pkg/apis/meta/v1/generated.proto).
-const (
-	metadataField = 1
+// The numbers of the fields that are read of the metadata of an API object, as the tags of the API
+// types say. Times are encoded as a metav1.Timestamp.
+var (
+	metadataField = numberOf[metav1.PartialObjectMetadata]("metadata")
 
-	nameField            = 1
-	namespaceField       = 3
-	uidField             = 5
-	resourceVersionField = 6
-	managedFieldsField   = 17
+	nameField            = numberOf[metav1.ObjectMeta]("name")
+	namespaceField       = numberOf[metav1.ObjectMeta]("namespace")
+	uidField             = numberOf[metav1.ObjectMeta]("uid")
+	resourceVersionField = numberOf[metav1.ObjectMeta]("resourceVersion")
+	managedFieldsField   = numberOf[metav1.ObjectMeta]("managedFields")
 
-	operationField = 2
-	timeField      = 4
+	operationField = numberOf[metav1.ManagedFieldsEntry]("operation")
+	timeField      = numberOf[metav1.ManagedFieldsEntry]("time")
 
-	secondsField = 1
+	secondsField = numberOf[metav1.Timestamp]("seconds")
 )
+
+// numberOf returns the number of a field of an API type, by the name in its protobuf tag.
+func numberOf[T any](name string) protowire.Number {
+	number, _, err := protobufField(reflect.TypeFor[T](), name)
+	if err != nil {
+		panic(err) // of a package variable, which no input changes
+	}
+	return number
+}
 
 // messageMeta is what is read of the metadata of every object in protobuf. Its slices are
 // parts of the message.

@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,17 +14,22 @@ import (
 type metrics struct {
 	registerer prometheus.Registerer
 	cluster    string
-	own        []prometheus.Collector
+
+	mu sync.Mutex
+	// own are those with the label of the cluster, and shown those that are registered.
+	own, shown []prometheus.Collector
+	ended      bool
 }
 
 func newMetrics(r prometheus.Registerer, cluster string) *metrics {
 	return &metrics{registerer: r, cluster: cluster}
 }
 
-// register adds the metrics of a feed.
-func (m *metrics) register(f *feed) error {
+// add makes the metrics of a feed, which register registers.
+func (m *metrics) add(f *feed) {
 	both := prometheus.Labels{"cluster": m.cluster, "kind": f.kind}
-	own := []prometheus.Collector{
+	m.own = append(
+		m.own,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name:        f.kind + "_cache_size",
 			Help:        "Number of objects of the kind that are held in memory.",
@@ -39,22 +45,34 @@ func (m *metrics) register(f *feed) error {
 			Help:        "Failed attempts to list or watch the kind.",
 			ConstLabels: both,
 		}, func() float64 { return float64(f.failureCount()) }),
+	)
+}
+
+// register registers what was added and isn't registered yet.
+func (m *metrics) register() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ended {
+		return nil
 	}
-	for _, c := range own {
+	for _, c := range m.own[len(m.shown):] {
 		if err := m.registerer.Register(c); err != nil {
-			return fmt.Errorf("register metrics of %s for cluster %s: %w; give each cluster of a registry its own name", f.kind, m.cluster, err)
+			return fmt.Errorf("register metrics for cluster %s: %w; give each cluster of a registry its own name", m.cluster, err)
 		}
-		m.own = append(m.own, c)
+		m.shown = append(m.shown, c)
 	}
 	return nil
 }
 
-// unregister removes what belongs to this cluster only.
+// unregister removes what belongs to this cluster only, for good.
 func (m *metrics) unregister() {
-	for _, c := range m.own {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended = true
+	for _, c := range m.shown {
 		m.registerer.Unregister(c)
 	}
-	m.own = nil
+	m.shown = nil
 }
 
 // lagObserver returns the function that observes how old an update of a kind is; it takes the

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
 )
@@ -27,12 +28,12 @@ func recycles[T any](t *testing.T, k kube.Kind[T]) {
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c"}}},
 		Status:     corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "10.0.0.9"}}, Conditions: []corev1.PodCondition{{Type: "Small"}}},
 	}
-	for name, next := range map[string]*corev1.Pod{"a small one": small, "an empty one": {}, "a full one": fullPod()} {
-		want, _, err := kube.TrimWhole(k, fullPod())
+	for name, next := range map[string]*corev1.Pod{"a small one": small, "an empty one": {}, "a full one": kubetest.FullPod()} {
+		want, _, err := kube.TrimWhole(k, kubetest.FullPod())
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, decoded, err := kube.TrimRecycled(k, fullPod(), next)
+		got, decoded, err := kube.TrimRecycled(k, kubetest.FullPod(), next)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +57,7 @@ func recycles[T any](t *testing.T, k kube.Kind[T]) {
 // Objects are not recycled when a kind that keeps whole objects shares the watch.
 func TestWholeObjectsAreNotRecycled(t *testing.T) {
 	whole := kube.Whole[corev1.Pod](kinds.Pods())
-	if _, _, err := kube.TrimRecycled(whole, fullPod(), fullPod()); err == nil {
+	if _, _, err := kube.TrimRecycled(whole, kubetest.FullPod(), kubetest.FullPod()); err == nil {
 		t.Error("whole pods are recycled")
 	}
 	for name, form := range map[string]kube.Form{"whole pods": whole.Form, "metadata": kube.Metadata(), "unstructured pods": kube.Unstructured()} {

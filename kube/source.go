@@ -49,6 +49,10 @@ type source struct {
 	entries    *entries
 	// buffer is how much of a watch is read at once.
 	buffer int
+	// foreign is nil for a server of ours.
+	foreign *Foreign
+	// held returns how many objects the tables have.
+	held func() int
 }
 
 // connect gives each part of a feed its source. They share the client, which knows all types
@@ -74,6 +78,7 @@ func (f *feed) connect(cfg *rest.Config, h *http.Client) error {
 			client: client, negotiator: negotiator, params: params,
 			path: resourcePath(f.resource, p.namespace), selector: f.selector, form: f.form,
 			state: p.state, entries: newEntries(f), buffer: max(streamBuffer/len(f.parts), leastBuffer),
+			foreign: f.foreign, held: f.len,
 		}
 	}
 	return nil
@@ -105,9 +110,22 @@ func (s *source) list(ctx context.Context, opts metav1.ListOptions) (runtime.Obj
 	defer cancel()
 	list := s.form.newList()
 	if err := s.request(&opts, s.form.acceptList).Do(bounded).Into(list); err != nil {
-		return nil, err
+		return nil, s.told(err)
+	}
+	if s.foreign != nil {
+		if err := s.foreign.checkList(list); err != nil {
+			return nil, err
+		}
 	}
 	return list, nil
+}
+
+// told returns an error of a request as it may be told.
+func (s *source) told(err error) error {
+	if s.foreign == nil {
+		return err
+	}
+	return conceal(err)
 }
 
 // watch opens a watch.
@@ -146,15 +164,32 @@ func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func()
 	body, err := s.request(&opts, s.form.acceptWatch).Stream(ctx)
 	if err != nil {
 		cancel()
-		return nil, err
+		return nil, s.told(err)
 	}
 	stream := &stream{body: body, cancel: cancel, state: s.state, number: start()}
-	decoder, err := s.decoder(stream)
+	decoder, err := s.guard(stream, opts)
 	if err != nil {
 		_ = stream.Close()
 		return nil, fmt.Errorf("choose decoder for watch: %w", err)
 	}
 	return follow(decoder), nil
+}
+
+// guard returns the events in a stream, and bounds them if the server is foreign.
+func (s *source) guard(stream io.ReadCloser, opts metav1.ListOptions) (watch.Decoder, error) {
+	if s.foreign == nil {
+		return s.decoder(stream)
+	}
+	held := s.held()
+	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
+		held = 0 // all come again
+	}
+	m := &meter{Reader: stream, foreign: s.foreign}
+	decoder, err := s.decoder(struct {
+		io.Reader
+		io.Closer
+	}{m, stream})
+	return &guarded{Decoder: decoder, meter: m, objects: held}, err
 }
 
 // decoder returns the events in a stream.

@@ -1,93 +1,27 @@
 package kube_test
 
 import (
-	"fmt"
 	"reflect"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
 )
-
-// fill sets every field to something, and every list to two elements.
-func fill(v reflect.Value, depth int) {
-	switch v.Interface().(type) {
-	case metav1.Time:
-		v.Set(reflect.ValueOf(metav1.NewTime(time.Unix(1700000000, 0).UTC())))
-		return
-	case resource.Quantity:
-		v.Set(reflect.ValueOf(resource.MustParse("2")))
-		return
-	}
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				fill(v.Field(i), depth+1)
-			}
-		}
-	case reflect.Pointer:
-		if depth < 12 {
-			v.Set(reflect.New(v.Type().Elem()))
-			fill(v.Elem(), depth+1)
-		}
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
-		for i := range 2 {
-			fill(v.Index(i), depth+1)
-		}
-	case reflect.Map:
-		v.Set(reflect.MakeMap(v.Type()))
-		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		fill(key, depth+1)
-		fill(value, depth+1)
-		v.SetMapIndex(key, value)
-	case reflect.String:
-		v.SetString(fmt.Sprint("some-", depth))
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Uint8:
-		v.SetUint(7)
-	case reflect.Int32, reflect.Int64, reflect.Int:
-		v.SetInt(7)
-	}
-}
-
-// fullPod has every field, with values that mean something where kinds look at them.
-func fullPod() *corev1.Pod {
-	pod := &corev1.Pod{}
-	fill(reflect.ValueOf(pod).Elem(), 0)
-	for _, containers := range [][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range containers {
-			always := corev1.ContainerRestartPolicyAlways
-			containers[i].RestartPolicy = &always
-		}
-		containers[1].Name = "linkerd-proxy"
-		containers[1].Env[0].Name = "LINKERD2_PROXY_INBOUND_LISTEN_ADDR"
-	}
-	pod.Annotations = map[string]string{"config.linkerd.io/opaque-ports": "80", "config.linkerd.io/skip-inbound-ports": "81"}
-	pod.OwnerReferences = pod.OwnerReferences[:1]
-	pod.Status.Conditions[1].Type = corev1.PodReady
-	pod.Status.PodIPs = []corev1.PodIP{{IP: "10.0.0.1"}, {IP: "fd00::1"}}
-	pod.Status.HostIPs = []corev1.HostIP{{IP: "10.1.0.1"}}
-	return pod
-}
 
 // What a kind keeps of an object doesn't depend on the fields that it says it can do
 // without.
 func TestTrimDoesWithoutUnreadFields(t *testing.T) {
 	node := &corev1.Node{}
-	fill(reflect.ValueOf(node).Elem(), 0)
+	kubetest.Fill(node)
 	node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
 	node.Status.Conditions[1].Type = corev1.NodeReady
-	t.Run("pods of the catalog", func(t *testing.T) { sameTrim(t, kinds.Pods(), fullPod()) })
-	t.Run("pods of the controllers", func(t *testing.T) { sameTrim(t, watched.Pods(), fullPod()) })
+	t.Run("pods of the catalog", func(t *testing.T) { sameTrim(t, kinds.Pods(), kubetest.FullPod()) })
+	t.Run("pods of the controllers", func(t *testing.T) { sameTrim(t, watched.Pods(), kubetest.FullPod()) })
 	t.Run("nodes of the controllers", func(t *testing.T) { sameTrim(t, watched.Nodes(), node) })
 }
 

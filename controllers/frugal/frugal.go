@@ -2,11 +2,11 @@
 // updates are answered with metadata only.
 //
 // What the API server makes of an object is known but for a few fields of its metadata, and
-// an answer is as large as the object: reading it is a good part of what a write costs, and
-// so is what client-go does besides sending a request. Package controllers wraps its clients
-// with [Slices] and [Endpoints]; requests go over the connections of those clients, with
-// their credentials and limits. A webhook that changes the rest of an object goes unnoticed
-// until the table has the object.
+// an answer is as large as the object: reading it is a good part of what a write costs.
+// Package controllers wraps its clients with [Slices] and [Endpoints]; requests are those of
+// these clients, and client-go does with them all that it does with others: credentials that
+// change, limits, metrics. A webhook that changes the rest of an object goes unnoticed until
+// the table has the object.
 //
 // The clients may be used from any goroutine.
 package frugal
@@ -155,7 +155,7 @@ func (w writer[T, P]) Update(ctx context.Context, what P, _ metav1.UpdateOptions
 
 // Slices returns a client of EndpointSlices that does what c does.
 func Slices(c discoveryclient.DiscoveryV1Interface) discoveryclient.EndpointSlicesGetter {
-	r, ok := newRequests(c.RESTClient(), discoveryv1.Resource("endpointslices"))
+	r, ok := newRequests(c.RESTClient(), "endpointslices")
 	if !ok {
 		return c
 	}
@@ -188,7 +188,7 @@ type otherSliceMethods struct {
 
 // Endpoints returns a client of Endpoints that does what c does.
 func Endpoints(c corev1client.CoreV1Interface) corev1client.EndpointsGetter {
-	r, ok := newRequests(c.RESTClient(), corev1.Resource("endpoints"))
+	r, ok := newRequests(c.RESTClient(), "endpoints")
 	if !ok {
 		return c
 	}

@@ -8,75 +8,52 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/internal/wire"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// The numbers of fields of a corev1.Pod, besides metadata.
-const (
-	podSpec   = 2
-	podStatus = 3
-)
+// The numbers of the fields that are read, as the tags of the API types say. Of a metav1.Time, which
+// is encoded as a metav1.Timestamp, the seconds are read.
+var (
+	podSpec   = wire.NumberOf[corev1.Pod]("spec")
+	podStatus = wire.NumberOf[corev1.Pod]("status")
 
-// The numbers of fields of a corev1.PodSpec.
-const (
-	specContainers     = 2
-	specNodeName       = 10
-	specHostname       = 16
-	specSubdomain      = 17
-	specInitContainers = 20
-)
+	specContainers     = wire.NumberOf[corev1.PodSpec]("containers")
+	specNodeName       = wire.NumberOf[corev1.PodSpec]("nodeName")
+	specHostname       = wire.NumberOf[corev1.PodSpec]("hostname")
+	specSubdomain      = wire.NumberOf[corev1.PodSpec]("subdomain")
+	specInitContainers = wire.NumberOf[corev1.PodSpec]("initContainers")
 
-// The numbers of fields of a corev1.Container.
-const (
-	containerPorts         = 6
-	containerRestartPolicy = 24
-)
+	portName          = wire.NumberOf[corev1.ContainerPort]("name")
+	portContainerPort = wire.NumberOf[corev1.ContainerPort]("containerPort")
+	portProtocol      = wire.NumberOf[corev1.ContainerPort]("protocol")
 
-// The numbers of fields of a corev1.ContainerPort.
-const (
-	portName          = 1
-	portContainerPort = 3
-	portProtocol      = 4
-)
+	statusPhase      = wire.NumberOf[corev1.PodStatus]("phase")
+	statusConditions = wire.NumberOf[corev1.PodStatus]("conditions")
+	statusPodIP      = wire.NumberOf[corev1.PodStatus]("podIP")
+	statusPodIPs     = wire.NumberOf[corev1.PodStatus]("podIPs")
 
-// The numbers of fields of a corev1.PodStatus.
-const (
-	statusPhase      = 1
-	statusConditions = 2
-	statusPodIP      = 6
-	statusPodIPs     = 12
-)
-
-// The numbers of fields of a corev1.PodCondition.
-const (
-	conditionType               = 1
-	conditionStatus             = 2
-	conditionLastTransitionTime = 4
-)
-
-// The numbers of a field of a corev1.PodIP, and of one of a metav1.Timestamp: as which a
-// metav1.Time is encoded, and read without the nanoseconds.
-const (
-	podIPIP     = 1
-	timeSeconds = 1
+	conditionType               = wire.NumberOf[corev1.PodCondition]("type")
+	conditionStatus             = wire.NumberOf[corev1.PodCondition]("status")
+	conditionLastTransitionTime = wire.NumberOf[corev1.PodCondition]("lastTransitionTime")
 )
 
 // The fields that are read of each message: of a container those of its ports, and of an
 // init container first the one that makes it a sidecar.
 var (
-	podFields           = wire.Fields{Bytes: 1<<wire.Metadata | 1<<podSpec | 1<<podStatus}
-	metadataFields      = wire.Fields{Bytes: 1<<wire.MetadataName | 1<<wire.MetadataNamespace | 1<<wire.MetadataUID | 1<<wire.MetadataDeletionTimestamp | 1<<wire.MetadataLabels}
-	specFields          = wire.Fields{Bytes: 1<<specContainers | 1<<specNodeName | 1<<specHostname | 1<<specSubdomain | 1<<specInitContainers}
-	containerFields     = wire.Fields{Bytes: 1 << containerPorts}
-	initContainerFields = wire.Fields{Bytes: 1 << containerRestartPolicy}
-	portFields          = wire.Fields{Bytes: 1<<portName | 1<<portProtocol, Varints: 1 << portContainerPort}
-	statusFields        = wire.Fields{Bytes: 1<<statusPhase | 1<<statusConditions | 1<<statusPodIP | 1<<statusPodIPs}
-	conditionFields     = wire.Fields{Bytes: 1<<conditionType | 1<<conditionStatus | 1<<conditionLastTransitionTime}
-	podIPFields         = wire.Fields{Bytes: 1 << podIPIP}
-	timeFields          = wire.Fields{Varints: 1 << timeSeconds}
+	podFields           = wire.FieldsOf[corev1.Pod]("metadata", "spec", "status")
+	metadataFields      = wire.FieldsOf[metav1.ObjectMeta]("name", "namespace", "uid", "deletionTimestamp", "labels")
+	specFields          = wire.FieldsOf[corev1.PodSpec]("containers", "nodeName", "hostname", "subdomain", "initContainers")
+	containerFields     = wire.FieldsOf[corev1.Container]("ports")
+	initContainerFields = wire.FieldsOf[corev1.Container]("restartPolicy")
+	portFields          = wire.FieldsOf[corev1.ContainerPort]("name", "protocol", "containerPort")
+	statusFields        = wire.FieldsOf[corev1.PodStatus]("phase", "conditions", "podIP", "podIPs")
+	conditionFields     = wire.FieldsOf[corev1.PodCondition]("type", "status", "lastTransitionTime")
+	podIPFields         = wire.FieldsOf[corev1.PodIP]("ip")
+	timeFields          = wire.FieldsOf[metav1.Timestamp]("seconds")
 )
 
 // podReader reads pods. It may do so from any goroutine.

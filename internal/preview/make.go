@@ -62,7 +62,7 @@ func (i *Inputs) openObjects(c *settings.DNSFlags) (*rest.Config, error) {
 	if len(i.Manifests) > 0 {
 		return i.serveManifests(c.Publisher)
 	}
-	objects, err := c.Config.RESTConfig()
+	objects, err := c.Config.RESTConfig("plan")
 	if err != nil && !c.Config.NeedsCluster() {
 		return nil, nil
 	}

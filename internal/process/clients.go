@@ -55,8 +55,13 @@ func (c *connections) dynamic(base *rest.Config, o clientConfig) (*dynamic.Dynam
 
 func makeClient[C any](c *connections, cfg *rest.Config, build func(*rest.Config, *http.Client) (C, error)) (C, error) {
 	var client C
+	if cfg.UserAgent == "" {
+		return client, fmt.Errorf("make a client of the API server %s: it doesn't say who asks: give its config a UserAgent", cfg.Host)
+	}
 	httpClient, err := rest.HTTPClientFor(cfg)
 	if err == nil {
+		// A write that is redirected would become a GET, and look as if it had been done.
+		httpClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		c.transports = append(c.transports, httpClient.Transport)
 		client, err = build(cfg, httpClient)
 	}

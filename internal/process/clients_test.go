@@ -3,8 +3,11 @@ package process
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,7 +33,7 @@ func TestClientRates(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			base := &rest.Config{Host: "http://a.test", QPS: 50, Burst: 100}
+			base := &rest.Config{Host: "http://a.test", UserAgent: "me/1", QPS: 50, Burst: 100}
 			cfg := clientConfig{qps: tt.qps, burst: tt.burst}.restConfig(base)
 			if cfg.QPS != tt.wantQPS || cfg.Burst != tt.wantBurst || base.QPS != 50 {
 				t.Errorf("QPS %v, burst %d", cfg.QPS, cfg.Burst)
@@ -66,7 +69,7 @@ func TestClientWrites(t *testing.T) {
 	defer close(slow)
 	wrapped := 0
 	var made connections
-	client, err := made.client(&rest.Config{Host: server.URL}, clientConfig{
+	client, err := made.client(&rest.Config{Host: server.URL, UserAgent: "me/1"}, clientConfig{
 		timeout: 100 * time.Millisecond,
 		wrap: func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -94,6 +97,48 @@ func TestClientWrites(t *testing.T) {
 	}
 	if wrapped != 3 {
 		t.Errorf("%d requests were wrapped", wrapped)
+	}
+}
+
+// A client that doesn't say who asks isn't made.
+func TestClientsSayWhoAsks(t *testing.T) {
+	var made connections
+	if _, err := made.client(&rest.Config{Host: "http://a.test"}, clientConfig{}); err == nil || !strings.Contains(err.Error(), "UserAgent") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := made.dynamic(&rest.Config{Host: "http://a.test"}, clientConfig{}); err == nil {
+		t.Error("a dynamic client is made")
+	}
+}
+
+// A write that is redirected isn't sent elsewhere as a GET, and an answer to a write has a limit.
+func TestOddAnswersToWrites(t *testing.T) {
+	var large atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodGet:
+			t.Error("the redirect was followed")
+		case large.Load():
+			w.Header().Set("Content-Type", runtime.ContentTypeJSON)
+			_, _ = w.Write(make([]byte, mostAnswer+1))
+		default:
+			http.Redirect(w, r, "/elsewhere", http.StatusFound)
+		}
+	}))
+	defer server.Close()
+	var made connections
+	client, err := made.client(&rest.Config{Host: server.URL, UserAgent: "me/1"}, clientConfig{timeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer made.closeIdle()
+	for _, want := range []string{"302", "larger than 16777216 bytes"} {
+		_, err := client.DiscoveryV1().EndpointSlices("ns").Create(t.Context(), &discoveryv1.EndpointSlice{}, metav1.CreateOptions{})
+		var status apierrors.APIStatus
+		if told := fmt.Sprint(err); !strings.Contains(told, want) && !(errors.As(err, &status) && status.Status().Code == http.StatusFound && want == "302") {
+			t.Errorf("error %v, want %s", err, want)
+		}
+		large.Store(true)
 	}
 }
 

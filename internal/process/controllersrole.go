@@ -47,10 +47,7 @@ func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
 		Name:   settings.ControllersSection,
 		Tables: w.set.Tables(),
 		Actors: func(settled <-chan struct{}) []run.Actor {
-			return []run.Actor{
-				{Name: "controllers", Run: func(ctx context.Context) error { return w.run(ctx, settled) }},
-				collectorActor(settled),
-			}
+			return []run.Actor{{Name: "controllers", Run: func(ctx context.Context) error { return w.run(ctx, settled) }}}
 		},
 		Details: w.leadership.details,
 	}, nil

@@ -30,7 +30,11 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 		from = kinds.FromEndpoints
 	}
 	server := destination.NewServer(known, config, in.Registerer, in.Log)
-	links, err := newLinks(in, linked.Options{Namespace: o.ControllerNamespace, Catalog: known, From: from})
+	detours := linked.DetoursRefused
+	if o.LinkedClustersThroughProxies {
+		detours = linked.DetoursAllowed
+	}
+	links, err := newLinks(in, linked.Options{Namespace: o.ControllerNamespace, Catalog: known, From: from, Detours: detours})
 	if err != nil {
 		return role{}, err
 	}

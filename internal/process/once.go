@@ -24,7 +24,7 @@ const flushTime = 10 * time.Second
 func publishOnce(ctx context.Context, c settings.Config, log *slog.Logger) ([]publisher.ZonePlan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	restConfig, err := c.RESTConfig()
+	restConfig, err := c.RESTConfig(settings.DNSSection)
 	if err != nil && c.NeedsCluster() {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
@@ -15,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/internal/version"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
 )
@@ -31,6 +33,15 @@ type roleInput struct {
 	Report object.Report
 	// Metrics are those of all controllers of the process; nil when none runs.
 	Metrics *reconcile.Metrics
+}
+
+// of returns the input of one role: the API server is told its name instead of all.
+func (in roleInput) of(roleName string) roleInput {
+	if in.REST != nil {
+		in.REST = rest.CopyConfig(in.REST)
+		in.REST.UserAgent = version.UserAgent(roleName)
+	}
+	return in
 }
 
 // role is what a role adds to the process.
@@ -76,8 +87,12 @@ type process struct {
 // newProcess makes the roles of a config. It starts nothing and doesn't wait for the API
 // server. What the roles open stays open until ctx ends.
 func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, registerer prometheus.Registerer, report object.Report) (process, error) {
-	restConfig, err := c.RESTConfig()
+	// The clients of each role have its name, too: see roleInput.of.
+	restConfig, err := c.RESTConfig(strings.Join(c.Roles(), ","))
 	if err != nil && c.NeedsCluster() {
+		return process{}, err
+	}
+	if err := registerClientMetrics(registerer); err != nil {
 		return process{}, err
 	}
 	in := roleInput{REST: restConfig, Namespaces: c.OnlyNamespaces(), Log: log, Registerer: registerer, Report: report}
@@ -91,28 +106,28 @@ func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, regist
 	}
 	var roles []role
 	if c.RunsDestination {
-		r, err := newDestinationRole(in, c.Destination)
+		r, err := newDestinationRole(in.of(settings.DestinationSection), c.Destination)
 		if err != nil {
 			return process{}, err
 		}
 		roles = append(roles, r)
 	}
 	if writer {
-		r, err := newDestinationWriter(in, c.Destination)
+		r, err := newDestinationWriter(in.of(settings.DestinationSection), c.Destination)
 		if err != nil {
 			return process{}, err
 		}
 		roles = append(roles, r)
 	}
 	if c.RunsControllers {
-		r, err := newControllersRole(in, c.Controllers)
+		r, err := newControllersRole(in.of(settings.ControllersSection), c.Controllers)
 		if err != nil {
 			return process{}, err
 		}
 		roles = append(roles, r)
 	}
 	if c.RunsDNS {
-		r, err := newDNSRole(ctx, in, c.DNS)
+		r, err := newDNSRole(ctx, in.of(settings.DNSSection), c.DNS)
 		if err != nil {
 			return process{}, err
 		}

@@ -81,6 +81,7 @@ func TestRolesOnAPIServer(t *testing.T) {
 	t.Run("destination without rights", api.testDestinationRights)
 	t.Run("links", api.testLinksRights)
 	t.Run("both roles", api.testBothRoles)
+	t.Run("user agents", api.testUserAgents)
 }
 
 func (api roleServer) testControllers(t *testing.T) {

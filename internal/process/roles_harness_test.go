@@ -21,6 +21,7 @@ import (
 
 	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/internal/version"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -210,7 +211,7 @@ func (l *lockedText) String() string {
 // wantRights checks rights that are used only when something goes wrong.
 func (api roleServer) wantRights(t *testing.T, c settings.Config, rights ...string) {
 	t.Helper()
-	cfg, err := kube.LoadConfig(c.Process.Kubeconfig)
+	cfg, err := kube.LoadConfig(c.Process.Kubeconfig, version.UserAgent("test"))
 	if err != nil {
 		t.Fatal(err)
 	}

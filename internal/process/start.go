@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns/configure"
@@ -64,7 +65,8 @@ func StartLog(o settings.Process, w io.Writer) (*slog.Logger, error) {
 }
 
 func runRoles(ctx context.Context, c settings.Config, log *slog.Logger) error {
-	defer beFrugal(c)()
+	defer collectLess(c)()
+	defer limitMemory(log, memlimit.FromCgroup)()
 	registry := newProcessRegistry()
 	reporter, err := report.New(report.Config{Registerer: registry, Log: log})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/internal/version"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -57,13 +58,29 @@ func (c *Config) Settings() []Setting {
 	return all
 }
 
-// RESTConfig says where the API server is and how to log in to it.
-func (c *Config) RESTConfig() (*rest.Config, error) {
-	cfg, err := kube.LoadConfig(c.Process.Kubeconfig)
+// RESTConfig says where the API server is and how to log in to it, for clients of a role, which
+// the API server is told.
+func (c *Config) RESTConfig(role string) (*rest.Config, error) {
+	cfg, err := kube.LoadConfig(c.Process.Kubeconfig, version.UserAgent(role))
 	if err == nil && c.server != "" {
 		cfg.Host = c.server
 	}
 	return cfg, err
+}
+
+// Roles returns the names of the roles that run.
+func (c *Config) Roles() []string {
+	var names []string
+	if c.RunsDestination {
+		names = append(names, DestinationSection)
+	}
+	if c.RunsControllers {
+		names = append(names, ControllersSection)
+	}
+	if c.RunsDNS {
+		names = append(names, DNSSection)
+	}
+	return names
 }
 
 // DestinationWrites reports whether the destination role writes EndpointSlices for

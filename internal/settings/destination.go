@@ -39,6 +39,9 @@ type Destination struct {
 	// ExternalWorkloadWriter makes the role write EndpointSlices for ExternalWorkloads, if it
 	// reads EndpointSlices.
 	ExternalWorkloadWriter bool
+	// LinkedClustersThroughProxies allows kubeconfigs of linked clusters to name a proxy, or a
+	// server with a path in its URL.
+	LinkedClustersThroughProxies bool
 	// Leader is the election of that writer. If it names no namespace, the Lease is in the
 	// ControllerNamespace.
 	Leader Leader
@@ -106,6 +109,7 @@ func (o *Destination) writerSettings() []Setting {
 
 func (o *Destination) otherSettings() []Setting {
 	return []Setting{
+		{Flag: "linked-clusters-through-proxies", Path: "destination.linkedClustersThroughProxies", Value: boolValue{&o.LinkedClustersThroughProxies}, Usage: "accept kubeconfigs of linked clusters that name a proxy (proxy-url) or a server with a path in its URL, as Rancher's do; whoever may write these Secrets can then make this process send requests to any URL that it can reach"},
 		{Flag: "endpoint-metrics-per-node", Path: "destination.endpointMetricsPerNode", Value: boolValue{&o.EndpointMetricsPerNode}, Usage: "add the node of the client to the labels of the endpoint metrics, as Linkerd does; this makes more series"},
 		{Flag: "stream-queue-capacity", Path: "destination.streamQueueCapacity", Value: intValue{&o.StreamQueueCapacity}, Usage: "accepted for compatibility, without effect: streams have no queue, and a slow client is never cut off"},
 		{Flag: "trace-collector", Path: "destination.traceCollector", Value: textValue{&o.TraceCollector}, Usage: "`address`; accepted for compatibility, without effect: no traces are sent"},

@@ -55,6 +55,7 @@ leader-elect-renew-deadline duration 10s
 leader-elect-resource-name string linkerd-destination-endpoint-write
 leader-elect-resource-namespace string
 leader-elect-retry-period duration 2s
+linked-clusters-through-proxies bool false
 shutdown-grace duration 10s
 `
 

@@ -1,26 +1,33 @@
 package linked
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"net/url"
-	"strings"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/signpostd/signpost/kube"
-	"github.com/signpostd/signpost/kube/kinds"
 )
 
-// reviewTimeout bounds the requests about rights.
-const reviewTimeout = 5 * time.Second
+const (
+	// reviewTimeout bounds the requests about rights.
+	reviewTimeout = 5 * time.Second
+	// openFirst and openLimit bound the delay before a connection that can't even be made is
+	// tried again.
+	openFirst, openLimit = time.Second, time.Minute
+)
 
 // errUnlinked is the cause with which the context of a cluster ends when its link is gone.
 var errUnlinked = errors.New("the cluster is no longer linked")
 
 // cluster follows one linked cluster in a goroutine of its own.
+//
+// It has two connections at most. The one in force has read everything once, and what it reads
+// is served. The pending one belongs to the newest kubeconfig: when it has read everything, it
+// takes the place of the other. So credentials that don't work change nothing.
 type cluster struct {
 	name string
 	set  *Set
@@ -34,25 +41,21 @@ type cluster struct {
 	// unlinked is true once the goroutine has been told to forget the cluster. Set.mu guards it.
 	unlinked bool
 
+	// fed is true once a connection has passed objects to the catalog. It belongs to the
+	// goroutine, as does again, which fires when a connection is to be made that couldn't be.
+	fed   bool
+	again *time.Timer
+	delay time.Duration
+
 	mu   sync.Mutex
 	link *link
-	// conn is nil until there is a connection.
-	conn  *connection
-	last  condition // the last one that was logged
-	why   string    // the reason of the last condition, in words
-	since time.Time
-	// known is true once the cluster has been read completely, by any connection.
-	known bool
-}
-
-// connection is the tables of a cluster that were made with one kubeconfig.
-type connection struct {
-	tables *kube.Cluster
-	intake *intake
-	// settled is that of tables, nil once it has closed and the goroutine has noted it.
-	settled <-chan struct{}
-	stop    context.CancelFunc
-	ended   chan struct{}
+	// inForce and pending are nil while there is none. Only the goroutine changes them, and
+	// reads them without the lock.
+	inForce, pending *connection
+	// unmade says why there is no pending connection for the newest link.
+	unmade string
+	last   conditions // the last ones that were told
+	since  time.Time
 }
 
 // newCluster starts to follow the cluster of a link. When it returns, the catalog knows that the
@@ -61,8 +64,9 @@ func newCluster(ctx context.Context, s *Set, l *link) *cluster {
 	ctx, stop := context.WithCancelCause(ctx)
 	c := &cluster{
 		name: l.Cluster, set: s, links: make(chan *link, 1), poked: make(chan struct{}, 1), stop: stop, done: make(chan struct{}),
-		link: l, since: time.Now(), last: condition{state: Connecting},
+		again: time.NewTimer(0), link: l, since: time.Now(), last: conditions{served: condition{state: Connecting}},
 	}
+	c.again.Stop()
 	s.options.Catalog.Put(l.cluster())
 	c.links <- l
 	s.running.Go(func() { c.run(ctx) })
@@ -94,183 +98,185 @@ func (c *cluster) use(l *link) {
 func (c *cluster) run(ctx context.Context) {
 	defer c.set.poke()
 	defer close(c.done)
-	var conn *connection
-	var current *link
+	defer c.again.Stop()
+	var newest *link
 	for {
-		var settled <-chan struct{}
-		if conn != nil {
-			settled = conn.settled
-		}
 		select {
 		case <-ctx.Done():
-			c.end(ctx, conn)
+			c.end(ctx)
 			return
-		case l := <-c.links:
-			conn = c.connect(ctx, conn, change{current, l})
-			current = l
-		case <-settled:
-			conn.settled = nil
-			conn.intake.complete()
-			c.completed()
+		case newest = <-c.links:
+			c.rename(newest)
+			c.delay = 0
+			c.follow(ctx, newest)
+		case <-c.again.C:
+			c.follow(ctx, newest)
+		case <-c.pending.settled():
+			c.takeOver()
 		case <-c.poked:
 		}
-		c.observe(ctx, conn)
+		c.observe(ctx)
 	}
 }
 
 // end forgets the cluster, unless the process is what ends.
-func (c *cluster) end(ctx context.Context, conn *connection) {
-	if conn != nil {
-		conn.intake.close()
+func (c *cluster) end(ctx context.Context) {
+	for _, conn := range []*connection{c.pending, c.inForce} {
+		if conn != nil {
+			conn.intake.close()
+		}
 	}
 	if errors.Is(context.Cause(ctx), errUnlinked) {
 		c.set.options.Catalog.Replace(c.name, nil)
 		c.set.log.Info("Cluster is no longer linked", "cluster", c.name)
 	}
-	conn.end()
+	c.pending.end()
+	c.inForce.end()
 }
 
-// end ends the connection, which may be nil, and returns when nothing is left of it.
-func (conn *connection) end() {
-	if conn == nil {
-		return
+// rename gives the cluster the names in a link, such as its trust domain, whatever becomes of
+// the connections.
+func (c *cluster) rename(l *link) {
+	if c.pending != nil {
+		c.pending.intake.rename(l.cluster())
 	}
-	conn.intake.close()
-	conn.stop()
-	<-conn.ended
+	named := l.cluster()
+	named.Synced = c.inForce != nil
+	c.set.options.Catalog.Put(named)
 }
 
-// change is a change from a link, nil for none, to the next.
-type change struct{ from, to *link }
-
-// connect returns a connection for the new link. It keeps the old connection if the kubeconfig
-// is the same.
-func (c *cluster) connect(ctx context.Context, old *connection, by change) *connection {
-	if old != nil && by.from.Kubeconfig == by.to.Kubeconfig {
-		old.intake.rename(by.to.cluster())
-		return old
-	}
-	old.end()
-	conn := &connection{ended: make(chan struct{})}
-	conn.intake = firstIntake(c.set.options.Catalog, by.to.cluster())
-	if old != nil {
-		conn.intake = nextIntake(c.set.options.Catalog, by.to.cluster())
-	}
-	o := c.set.options
-	tables, err := kube.New(kube.Options{
-		Config: by.to.config, Name: c.name, Registerer: o.Registerer, Logger: c.set.log, Changed: func() { poke(c.poked) },
-		Report: kinds.ReportTo(o.Report, c.name),
-	}, kinds.LinkedTables(conn.intake, o.From)...)
-	if err != nil {
-		c.set.log.Error("Linked cluster can't be read", "cluster", c.name, "error", err)
-		c.connected(nil)
-		return nil
-	}
-	conn.tables, conn.settled = tables, tables.Settled()
-	ctx, conn.stop = context.WithCancel(ctx)
-	c.set.running.Go(func() {
-		defer close(conn.ended)
-		if err := tables.Run(ctx); err != nil {
-			c.set.log.Error("Linked cluster can't be read", "cluster", c.name, "error", err)
-		}
-	})
-	c.connected(conn)
-	return conn
-}
-
-func (c *cluster) connected(conn *connection) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.conn = conn
-}
-
-func (c *cluster) completed() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.known = true
-}
-
-// condition returns the current condition. The caller holds the lock.
-func (c *cluster) condition() condition {
-	if c.conn == nil {
-		return condition{state: Connecting}
-	}
-	p := nothing
+// follow makes the connection of the newest link the one in force or the pending one.
+func (c *cluster) follow(ctx context.Context, l *link) {
+	c.again.Stop()
 	switch {
-	case c.conn.intake.completed():
-		p = complete
-	case c.known:
-		p = outdated
+	case c.inForce.uses(l):
+		c.pending.end()
+		c.connected(c.inForce, nil, "")
+	case c.pending.uses(l):
+	default:
+		c.pending.end()
+		conn, err := c.open(ctx, l, c.intake(l))
+		if err != nil {
+			c.delay = min(max(openFirst, 2*c.delay), openLimit)
+			c.again.Reset(c.delay)
+			c.connected(c.inForce, nil, err.Error())
+			return
+		}
+		c.delay = 0
+		c.connected(c.inForce, conn, "")
 	}
-	return conditionOf(c.conn.tables.Status(), p)
+}
+
+// intake returns that of the next connection. Only the first connection of all passes objects on
+// before it is complete: later ones would mix theirs with those that the catalog has.
+func (c *cluster) intake(l *link) *intake {
+	if c.fed {
+		return nextIntake(c.set.options.Catalog, l.cluster())
+	}
+	c.fed = true
+	return firstIntake(c.set.options.Catalog, l.cluster())
+}
+
+// takeOver puts the pending connection in force: it has read everything.
+func (c *cluster) takeOver() {
+	// What still comes from the old connection must not be added to the new objects.
+	if c.inForce != nil {
+		c.inForce.intake.close()
+	}
+	c.pending.intake.complete()
+	c.inForce.end()
+	if err := c.pending.tables.ShowMetrics(); err != nil {
+		c.set.log.Error("Linked cluster has no metrics", "cluster", c.name, "error", err)
+	}
+	c.connected(c.pending, nil, "")
+}
+
+func (c *cluster) connected(inForce, pending *connection, unmade string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inForce, c.pending, c.unmade = inForce, pending, unmade
+}
+
+// conditions returns those of the cluster now. The caller holds the lock.
+func (c *cluster) conditions() conditions {
+	var now conditions
+	if c.pending != nil {
+		now.pending = conditionOf(c.pending.tables.Status(), Connecting)
+	} else {
+		now.pending = condition{state: Connecting, detail: c.unmade}
+	}
+	now.isPending = c.pending != nil || c.unmade != ""
+	now.served = now.pending
+	if c.inForce != nil {
+		now.served = conditionOf(c.inForce.tables.Status(), Synced)
+		now.server = c.inForce.link.server()
+	}
+	return now
 }
 
 // observe logs the condition of the cluster and sends an Event when it has changed.
-func (c *cluster) observe(ctx context.Context, conn *connection) {
+func (c *cluster) observe(ctx context.Context) {
 	c.mu.Lock()
-	last, now := c.last, c.condition()
+	last, now, l := c.last, c.conditions(), c.link
 	c.mu.Unlock()
-	if last.state == now.state && last.reason == now.reason {
+	if now.sameAs(last) {
 		return
 	}
-	why := explain(now.reason, now.detail)
-	if now.reason == kube.Forbidden {
-		why = c.denied(ctx, conn, why)
-	}
+	now.served.why = c.explain(ctx, cmp.Or(c.inForce, c.pending), now.served)
+	now.pending.why = c.explain(ctx, c.pending, now.pending)
 	c.mu.Lock()
-	if last.state != now.state {
+	if last.served.state != now.served.state {
 		c.since = time.Now()
 	}
-	c.last, c.why = now, why
-	l := c.link
+	c.last = now
 	c.mu.Unlock()
+	c.tellServed(l, last, now)
+	c.tellPending(l, last, now)
+}
+
+// explain says why a connection is in its condition. It asks the API server which rights are
+// lacking.
+func (c *cluster) explain(ctx context.Context, conn *connection, now condition) string {
+	if now.reason == kube.Forbidden && conn != nil {
+		return conn.denied(ctx, now.text())
+	}
+	return now.text()
+}
+
+// tellServed tells of what is served.
+func (c *cluster) tellServed(l *link, last, now conditions) {
+	changed, tookOver := !now.served.sameAs(last.served), last.isPending && !now.isPending
+	server := cmp.Or(now.server, l.server())
 	switch {
-	case now.reason != "":
-		c.set.log.Warn("Linked cluster can't be read now, retrying", "cluster", c.name, "state", now.state, "reason", why)
-		c.set.event(l.secret, corev1.EventTypeWarning, "ClusterUnreadable", "cluster "+c.name+" at "+l.server()+" can't be read, retrying: "+why)
-	case now.state == Synced:
-		c.set.log.Info("Linked cluster is in sync", "cluster", c.name, "objects", now.objects)
-		c.set.event(l.secret, corev1.EventTypeNormal, "ClusterSynced", "cluster "+c.name+" at "+l.server()+" is in sync")
+	case changed && now.served.failing():
+		c.set.log.Warn("Linked cluster can't be read now, retrying", "cluster", c.name, "state", now.served.state, "reason", now.served.why)
+		c.set.event(l.secret, corev1.EventTypeWarning, "ClusterUnreadable", "cluster "+c.name+" at "+server+" can't be read, retrying: "+now.served.why)
+	case (changed || tookOver) && now.served.state == Synced:
+		c.set.log.Info("Linked cluster is in sync", "cluster", c.name, "server", server, "objects", now.served.objects)
+		c.set.event(l.secret, corev1.EventTypeNormal, "ClusterSynced", "cluster "+c.name+" at "+server+" is in sync")
 	}
 }
 
-// denied names the rights that the credentials lack. If the API server doesn't tell, it returns
-// otherwise.
-func (c *cluster) denied(ctx context.Context, conn *connection, otherwise string) string {
-	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
-	defer cancel()
-	rights, err := conn.tables.Denied(ctx)
-	if err != nil || len(rights) == 0 {
-		return otherwise
+// tellPending tells of a new kubeconfig that doesn't work, while another is in force.
+func (c *cluster) tellPending(l *link, last, now conditions) {
+	if now.server == "" || !now.isPending || !now.pending.failing() || last.isPending && last.server != "" && now.pending.sameAs(last.pending) {
+		return
 	}
-	return "forbidden: the credentials lack the rights to " + strings.Join(rights, ", ") + "; grant them in that cluster"
+	c.set.log.Warn("New credentials of a linked cluster don't work, retrying; the ones before stay in force", "cluster", c.name, "server", l.server(), "reason", now.pending.why)
+	c.set.event(l.secret, corev1.EventTypeWarning, "CredentialsUnusable", "cluster "+c.name+" at "+l.server()+": "+staysInForce+now.pending.why)
 }
 
 // status returns the condition as it is shown.
 func (c *cluster) status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.condition()
-	s := Status{
-		Cluster: c.name, Secret: c.link.Name, State: now.state, Since: c.since, Server: c.link.server(),
-		TrustDomain: c.link.TrustDomain, ClusterDomain: c.link.ClusterDomain, Objects: now.objects,
+	now := c.conditions()
+	now.keepWhy(c.last)
+	return Status{
+		Cluster: c.name, Secret: c.link.Name, State: now.served.state, Since: c.since, Server: cmp.Or(now.server, c.link.server()),
+		Reason: now.reason(), Pending: now.isPending && now.server != "",
+		TrustDomain: c.link.TrustDomain, ClusterDomain: c.link.ClusterDomain, Objects: now.served.objects,
 	}
-	if now.state != Synced {
-		s.Reason = explain(now.reason, now.detail)
-	}
-	if now.reason == c.last.reason && now.reason != "" {
-		s.Reason = c.why
-	}
-	return s
-}
-
-// server returns the URL of the API server without any credentials in it.
-func (l *link) server() string {
-	u, err := url.Parse(l.config.Host)
-	if err != nil {
-		return ""
-	}
-	return u.Scheme + "://" + u.Host
 }
 
 // poke puts a token into a channel, unless there is one.

@@ -55,6 +55,12 @@ func start(t *testing.T, api *kubetest.Cluster) *fixture {
 
 func startFrom(t *testing.T, api *kubetest.Cluster, from kinds.EndpointsFrom) *fixture {
 	t.Helper()
+	return startWith(t, api, from, func(*Set) {})
+}
+
+// startWith is startFrom for a Set that is edited before it runs.
+func startWith(t *testing.T, api *kubetest.Cluster, from kinds.EndpointsFrom, edit func(*Set)) *fixture {
+	t.Helper()
 	f := &fixture{t: t, api: api, namespace: api.Namespace(t), catalog: catalog.New(catalog.Options{}), registry: prometheus.NewRegistry()}
 	var err error
 	f.set, err = New(Options{
@@ -64,6 +70,7 @@ func startFrom(t *testing.T, api *kubetest.Cluster, from kinds.EndpointsFrom) *f
 	if err != nil {
 		t.Fatal(err)
 	}
+	edit(f.set)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = f.catalog.Run(ctx) })

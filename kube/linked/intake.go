@@ -87,23 +87,11 @@ func (in *intake) complete() {
 	in.kept = nil
 }
 
-// completed reports whether complete was called.
-func (in *intake) completed() bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.cluster.Synced
-}
-
-// rename changes the names of the cluster, such as its trust domain.
+// rename changes the names that the cluster gets when it is complete, such as its trust domain.
 func (in *intake) rename(cluster *catalog.Cluster) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	renamed := *cluster
-	renamed.Synced = in.cluster.Synced
-	in.cluster = &renamed
-	if in.kept == nil && !in.closed {
-		in.catalog.Put(in.cluster)
-	}
+	in.cluster = cluster
 }
 
 // close makes the intake drop what still comes from the connection.

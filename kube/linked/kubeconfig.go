@@ -13,9 +13,25 @@ import (
 // errNotYAML replaces the error of the decoder, which may quote credentials.
 var errNotYAML = errors.New("it is no kubeconfig: it can't be decoded as YAML of kind Config")
 
+// Detours says whether kubeconfigs may lead to an API server by way of something else: a proxy
+// (proxy-url), or a server with a path in its URL, as Rancher has it.
+type Detours string
+
+// What kubeconfigs may do.
+const (
+	// DetoursRefused is the default: the right to write the Secret is no right to make this
+	// process send requests to any URL that it can reach.
+	DetoursRefused Detours = ""
+	// DetoursAllowed is for those who trust whoever may write the Secrets.
+	DetoursAllowed Detours = "allowed"
+)
+
+// DetoursFlag is the flag of the command that allows detours; errors name it.
+const DetoursFlag = "linked-clusters-through-proxies"
+
 // loadKubeconfig reads the current context of a kubeconfig. It refuses a kubeconfig that would
 // run a program or send a file of this host: the right to write the Secret is no right to that.
-func loadKubeconfig(text string) (*rest.Config, error) {
+func loadKubeconfig(text string, detours Detours) (*rest.Config, error) {
 	file, err := clientcmd.Load([]byte(text))
 	if err != nil {
 		return nil, errNotYAML
@@ -24,7 +40,7 @@ func loadKubeconfig(text string) (*rest.Config, error) {
 	if context == nil {
 		return nil, fmt.Errorf("its current-context %q is none of its contexts", file.CurrentContext)
 	}
-	if err := checkServer(file.Clusters[context.Cluster]); err != nil {
+	if err := checkServer(file.Clusters[context.Cluster], detours); err != nil {
 		return nil, fmt.Errorf("cluster %q of its current context: %w", context.Cluster, err)
 	}
 	if err := checkUser(file.AuthInfos[context.AuthInfo]); err != nil {
@@ -40,7 +56,7 @@ func loadKubeconfig(text string) (*rest.Config, error) {
 	return config, nil
 }
 
-func checkServer(c *api.Cluster) error {
+func checkServer(c *api.Cluster, detours Detours) error {
 	if c == nil {
 		return errors.New("there is none of that name")
 	}
@@ -50,6 +66,18 @@ func checkServer(c *api.Cluster) error {
 	u, err := url.Parse(c.Server)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return errors.New("server is no URL such as https://192.0.2.1:6443")
+	}
+	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return errors.New("server has a user, a query or a fragment in its URL; write https://HOST:PORT")
+	}
+	if detours == DetoursAllowed {
+		return nil
+	}
+	if c.ProxyURL != "" {
+		return errors.New("proxy-url is refused; remove it, or run this process with --" + DetoursFlag)
+	}
+	if u.Path != "" && u.Path != "/" {
+		return errors.New("server has a path in its URL, which is refused; write https://HOST:PORT, or run this process with --" + DetoursFlag)
 	}
 	return nil
 }

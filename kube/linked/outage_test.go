@@ -83,8 +83,8 @@ func TestClusterOutages(t *testing.T) {
 	f.await("east", Synced, "")
 }
 
-// New credentials that lead to another API server replace everything in one step, and
-// nothing before the new server was read.
+// New credentials that lead to another API server replace everything in one step. Until the new
+// server was read, the old one is followed (M7).
 func TestClusterMoves(t *testing.T) {
 	api := kubetest.Start(t)
 	other := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"})
@@ -105,13 +105,17 @@ func TestClusterMoves(t *testing.T) {
 		}
 	}))
 	f.update(secret)
-	f.await("east", Stale, "unreachable")
+	f.await("east", Synced, "stays in force: unreachable: ")
 	f.wantService("east", old, "old")
+	applyService(t, api, old, "later")
+	f.wantService("east", old, "later")
 	secret.Data[kubeconfigKey] = []byte(kubeconfigOf(t, other.Cluster, nil))
 	f.update(secret)
 	f.wantService("east", moved, "moved")
-	if _, ok := f.catalog.FindService(catalog.ServiceKey{Cluster: "east", Namespace: old, Name: "old"}); ok {
-		t.Error("a Service of the old API server is still known")
+	for _, name := range []string{"old", "later"} {
+		if _, ok := f.catalog.FindService(catalog.ServiceKey{Cluster: "east", Namespace: old, Name: name}); ok {
+			t.Errorf("the Service %s of the old API server is still known", name)
+		}
 	}
 }
 

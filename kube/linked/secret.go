@@ -2,6 +2,7 @@ package linked
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 	"time"
 
@@ -63,7 +64,7 @@ type link struct {
 }
 
 // newLink reads the link in a Secret. The error says what to do about the Secret.
-func newLink(s *secret) (*link, error) {
+func newLink(s *secret, detours Detours) (*link, error) {
 	missing := func(what string) error { return fmt.Errorf("%s is missing; link the cluster again", what) }
 	switch {
 	case s.Type != secretType:
@@ -79,11 +80,28 @@ func newLink(s *secret) (*link, error) {
 	case strings.TrimSpace(s.Kubeconfig) == "":
 		return nil, missing("the key " + kubeconfigKey + " of its data")
 	}
-	config, err := loadKubeconfig(s.Kubeconfig)
+	config, err := loadKubeconfig(s.Kubeconfig, detours)
 	if err != nil {
 		return nil, fmt.Errorf("its kubeconfig can't be used: %w", err)
 	}
 	return &link{s, config}, nil
+}
+
+// configFor returns how to reach the cluster, for a process that reaches its own by a config: both
+// are told the same about who asks.
+func (l *link) configFor(own *rest.Config) *rest.Config {
+	config := rest.CopyConfig(l.config)
+	config.UserAgent = own.UserAgent
+	return config
+}
+
+// server returns the URL of the API server without any credentials or path in it.
+func (l *link) server() string {
+	u, err := url.Parse(l.config.Host)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // cluster returns the cluster as the catalog has it.

@@ -28,7 +28,9 @@ type Options struct {
 	Namespace string
 	Catalog   Catalog
 	// From says which objects endpoints are read from. It is the same for all clusters.
-	From       kinds.EndpointsFrom
+	From kinds.EndpointsFrom
+	// Detours says which kubeconfigs are refused.
+	Detours    Detours
 	Registerer prometheus.Registerer
 	// Report takes the problems of objects, in all clusters.
 	Report object.Report
@@ -50,6 +52,8 @@ type Set struct {
 	secrets *kube.Cluster
 	table   *kube.Table[secret]
 	metrics *metrics
+	// open is kube.New; tests replace it.
+	open func(kube.Options, ...kube.AnyTable) (*kube.Cluster, error)
 
 	poked   chan struct{}
 	settled chan struct{}
@@ -79,7 +83,7 @@ func New(o Options) (*Set, error) {
 		o.Logger = slog.Default()
 	}
 	s := &Set{
-		options: o, log: o.Logger, poked: make(chan struct{}, 1), settled: make(chan struct{}),
+		options: o, log: o.Logger, open: kube.New, poked: make(chan struct{}, 1), settled: make(chan struct{}),
 		clusters: map[string]*cluster{}, bad: map[string]badSecret{}, good: map[string]*link{},
 	}
 	s.table = secrets().Table(kube.WithHandler(func(_, _ *secret) { s.poke() }))
@@ -207,7 +211,7 @@ func (s *Set) linkOf(secret *secret) (*link, error) {
 	if last != nil && *last.secret == *secret {
 		return last, nil
 	}
-	l, err := newLink(secret)
+	l, err := newLink(secret, s.options.Detours)
 	if err == nil {
 		return l, nil
 	}

@@ -36,9 +36,13 @@ type Status struct {
 	State  State  `json:"state"`
 	// Since is when the link came into this state.
 	Since time.Time `json:"since"`
-	// Reason says why the link is connecting, stale or unusable, if that is known.
+	// Reason says why the link is connecting, stale or unusable, if that is known, and why the
+	// newest kubeconfig isn't in force.
 	Reason string `json:"reason,omitempty"`
-	// Server is the URL of the API server.
+	// Pending is true while the newest kubeconfig of the Secret isn't in force, because not
+	// everything has been read with it, and the one before is.
+	Pending bool `json:"pending,omitempty"`
+	// Server is the URL of the API server, without a path.
 	Server        string `json:"server,omitempty"`
 	TrustDomain   string `json:"trustDomain,omitempty"`
 	ClusterDomain string `json:"clusterDomain,omitempty"`
@@ -51,21 +55,88 @@ type condition struct {
 	state State
 	// reason is why a table can't be filled, empty while nothing is wrong. detail has the
 	// particulars.
-	reason  kube.Reason
-	detail  string
+	reason kube.Reason
+	detail string
+	// why is both in words, and says which rights are lacking; empty until that was found out.
+	why     string
 	objects int
+}
+
+func (c condition) sameAs(o condition) bool {
+	return c.state == o.state && c.reason == o.reason && c.failing() == o.failing()
+}
+
+// failing reports whether something is wrong that will be tried again.
+func (c condition) failing() bool { return c.reason != "" || c.state == Connecting && c.detail != "" }
+
+// text returns the reason and its particulars.
+func (c condition) text() string {
+	switch {
+	case c.why != "":
+		return c.why
+	case c.reason == "":
+		return c.detail
+	default:
+		return strings.TrimSuffix(fmt.Sprintf("%s: %s", c.reason, c.detail), ": ")
+	}
+}
+
+// conditions are those of the connections of a cluster.
+type conditions struct {
+	// served is the condition of what is served; without a connection in force, it is that of
+	// the pending one.
+	served, pending condition
+	// isPending is true while the newest kubeconfig isn't in force.
+	isPending bool
+	// server is that of the connection in force; empty for none.
+	server string
+}
+
+func (c conditions) sameAs(o conditions) bool {
+	return c.served.sameAs(o.served) && c.isPending == o.isPending && c.server == o.server &&
+		(!c.isPending || c.pending.sameAs(o.pending))
+}
+
+// keepWhy takes over what was found out about conditions that have not changed.
+func (c *conditions) keepWhy(last conditions) {
+	if c.served.sameAs(last.served) && c.served.reason != "" {
+		c.served.why = last.served.why
+	}
+	if c.pending.sameAs(last.pending) && c.pending.reason != "" {
+		c.pending.why = last.pending.why
+	}
+}
+
+// staysInForce begins what is said of a kubeconfig that doesn't work.
+const staysInForce = "the new kubeconfig doesn't work, and the one before stays in force: "
+
+// reason returns what is wrong; empty for nothing.
+func (c conditions) reason() string {
+	var all []string
+	if c.served.state != Synced {
+		all = append(all, c.served.text())
+	}
+	switch {
+	case !c.isPending || c.server == "":
+	case c.pending.failing():
+		all = append(all, staysInForce+c.pending.text())
+	default:
+		all = append(all, "the new kubeconfig is being tried; until it has worked, the one before stays in force")
+	}
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), "; ")
 }
 
 // silentFor is how long changes may be missed before a cluster counts as stale although nothing
 // has failed. Gaps between two watches are shorter.
 const silentFor = 5 * time.Second
 
-// conditionOf returns the condition of a connection by its tables and its progress.
-func conditionOf(tables []kube.TableStatus, p progress) condition {
-	c := condition{state: p.state()}
+// conditionOf returns the condition of a connection by its tables. In force it is Synced unless
+// they say otherwise, and before that Connecting.
+func conditionOf(tables []kube.TableStatus, state State) condition {
+	c := condition{state: state}
 	for _, t := range tables {
 		c.objects += t.Objects
-		failing, silent := t.State == kube.Waiting, p == complete && t.Stale > silentFor
+		failing, silent := t.State == kube.Waiting, state == Synced && t.Stale > silentFor
 		if !t.Required || !failing && !silent {
 			continue
 		}
@@ -80,37 +151,6 @@ func conditionOf(tables []kube.TableStatus, p progress) condition {
 		}
 	}
 	return c
-}
-
-// progress is how much of a cluster has been read.
-type progress uint8
-
-const (
-	// nothing: the cluster has never been read completely.
-	nothing progress = iota
-	// outdated: an earlier connection has read it completely.
-	outdated
-	// complete: this connection has read it completely.
-	complete
-)
-
-func (p progress) state() State {
-	switch p {
-	case nothing:
-		return Connecting
-	case outdated:
-		return Stale
-	default:
-		return Synced
-	}
-}
-
-// explain returns a reason and its particulars as one text.
-func explain(reason kube.Reason, detail string) string {
-	if reason == "" {
-		return detail
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%s: %s", reason, detail), ": ")
 }
 
 // Status returns the condition of each link, sorted by cluster and Secret.

@@ -1,0 +1,31 @@
+package process
+
+import (
+	"fmt"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// The metrics of client-go were missing. Their labels are bounded, whatever servers and links
+// there are.
+func TestClientMetricsAreBounded(t *testing.T) {
+	m := newClientMetrics()
+	for i := range 3 * mostHosts {
+		host := fmt.Sprintf("h%d:6443", i)
+		results{m}.Increment(t.Context(), fmt.Sprint(i), "GET", host)
+		results{m}.Increment(t.Context(), "<error>", fmt.Sprint("METHOD", i), "h0:6443")
+		latencies{m}.Observe(t.Context(), "LIST", url.URL{Host: host}, time.Second)
+	}
+	if n := testutil.CollectAndCount(m.duration); n != mostHosts+1 {
+		t.Errorf("%d series of durations, want %d", n, mostHosts+1)
+	}
+	if n := testutil.CollectAndCount(m.requests); n > 2*mostHosts {
+		t.Errorf("%d series of requests", n)
+	}
+	if n := testutil.ToFloat64(m.requests.WithLabelValues("<error>", other, "h0:6443")); n != 3*mostHosts {
+		t.Errorf("%v requests without an answer, want %d", n, 3*mostHosts)
+	}
+}

@@ -1,0 +1,263 @@
+package kube
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/klog/v2"
+)
+
+// Foreign bounds what an API server may make us keep that isn't run by those who run this
+// process. A zero field is the default.
+//
+// What such a server says in an error is neither logged nor shown: who may name the server could
+// read with it what only we can reach. Errors have words of ours and the status code instead. Its
+// redirects are not followed, for the same reason.
+type Foreign struct {
+	// ListBytes is the size of the largest answer that isn't a watch; 1 GiB by default.
+	ListBytes int64
+	// EventBytes is the size of the largest event of a watch; 32 MiB by default.
+	EventBytes int64
+	// Objects is how many objects of a kind there may be; 500,000 by default.
+	Objects int
+}
+
+func (f Foreign) withDefaults() *Foreign {
+	if f.ListBytes == 0 {
+		f.ListBytes = 1 << 30
+	}
+	if f.EventBytes == 0 {
+		f.EventBytes = 2 * frameLimit
+	}
+	if f.Objects == 0 {
+		f.Objects = 500_000
+	}
+	return &f
+}
+
+// errorBytes is the size of the largest answer that tells of a failure.
+const errorBytes = 1 << 20
+
+// silent returns a context with which client-go logs nothing: its log has answers.
+func silent(ctx context.Context) context.Context {
+	return klog.NewContext(ctx, klog.Logger{})
+}
+
+// noRedirects makes a client return a redirect as the answer that it is.
+func noRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// tooMuch is the error of what exceeds a limit. It says which.
+type tooMuch string
+
+// Error implements error.
+func (t tooMuch) Error() string { return string(t) }
+
+// limiter cuts answers off that are larger than the limits. The answers of watches go on for
+// ever, and are limited by event.
+type limiter struct {
+	next    http.RoundTripper
+	foreign *Foreign
+}
+
+// WrappedRoundTripper lets client-go find the connections and close them.
+func (l *limiter) WrappedRoundTripper() http.RoundTripper { return l.next }
+
+// RoundTrip implements http.RoundTripper.
+func (l *limiter) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := l.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	limit := l.foreign.ListBytes
+	switch {
+	case response.StatusCode != http.StatusOK:
+		limit = min(limit, errorBytes)
+	case r.URL.Query().Get("watch") != "":
+		return response, nil
+	}
+	response.Body = &limited{ReadCloser: response.Body, left: limit, limit: limit}
+	return response, nil
+}
+
+// limited is the body of an answer that may have so many bytes.
+type limited struct {
+	io.ReadCloser
+	left, limit int64
+}
+
+// Read implements io.Reader.
+func (l *limited) Read(p []byte) (int, error) {
+	n, err := l.ReadCloser.Read(p)
+	if l.left -= int64(n); l.left < 0 {
+		return 0, tooMuch(fmt.Sprintf("its answer is larger than %d bytes", l.limit))
+	}
+	return n, err
+}
+
+// meter counts the bytes of an event.
+type meter struct {
+	io.Reader
+	foreign *Foreign
+	read    int64
+}
+
+// Read implements io.Reader.
+func (m *meter) Read(p []byte) (int, error) {
+	if m.read > m.foreign.EventBytes {
+		return 0, m.exceeded()
+	}
+	n, err := m.Reader.Read(p)
+	m.read += int64(n)
+	return n, err
+}
+
+func (m *meter) exceeded() error {
+	return tooMuch(fmt.Sprintf("an event is larger than %d bytes", m.foreign.EventBytes))
+}
+
+// guarded is the events of a foreign server.
+type guarded struct {
+	watch.Decoder
+	meter *meter
+	// objects is how many there are, by the events so far.
+	objects int
+}
+
+// Decode implements watch.Decoder.
+func (g *guarded) Decode() (watch.EventType, runtime.Object, error) {
+	g.meter.read = 0
+	kind, object, err := g.Decoder.Decode()
+	switch {
+	case err != nil && g.meter.read > g.meter.foreign.EventBytes:
+		err = conceal(g.meter.exceeded())
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+		err = conceal(err)
+	case kind == watch.Added:
+		g.objects++
+		err = g.meter.foreign.check(g.objects)
+	case kind == watch.Deleted:
+		g.objects--
+	case kind == watch.Error:
+		object = concealedStatus(apierrors.FromObject(object))
+	}
+	return kind, object, err
+}
+
+// check returns an error if so many objects are too many.
+func (f *Foreign) check(objects int) error {
+	if objects <= f.Objects {
+		return nil
+	}
+	return conceal(tooMuch(fmt.Sprintf("it has more than %d objects of the kind", f.Objects)))
+}
+
+func (f *Foreign) checkList(list runtime.Object) error { return f.check(meta.LenList(list)) }
+
+// conceal returns the error without anything that the server has said: for a log, for instance.
+// What callers find out with errors.As and the functions of apierrors stays.
+func conceal(err error) error {
+	var exceeded tooMuch
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) || errors.As(err, &exceeded) {
+		return &apierrors.StatusError{ErrStatus: *concealedStatus(err)}
+	}
+	return &concealed{text: unanswered(err), cause: err}
+}
+
+// concealedStatus returns what may be told of an error that is an answer.
+func concealedStatus(err error) *metav1.Status {
+	told := &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: badAnswer}
+	if exceeded := tooMuch(""); errors.As(err, &exceeded) {
+		told.Message = exceeded.Error()
+		return told
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return told
+	}
+	said := status.Status()
+	if said.Code >= 100 && said.Code <= 599 {
+		told.Code, told.Message = said.Code, fmt.Sprintf("it answers with the HTTP status %d", said.Code)
+	}
+	if said.Reason == metav1.StatusReasonExpired {
+		told.Reason = metav1.StatusReasonExpired
+	}
+	told.Details = &metav1.StatusDetails{}
+	if said.Details != nil {
+		told.Details.RetryAfterSeconds = said.Details.RetryAfterSeconds
+	}
+	if apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+		told.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}
+	}
+	return told
+}
+
+// concealed is an error with other words.
+type concealed struct {
+	text  string
+	cause error
+}
+
+// Error implements error.
+func (c *concealed) Error() string { return c.text }
+
+// Unwrap lets callers find out what kind of failure it is.
+func (c *concealed) Unwrap() error { return c.cause }
+
+// badAnswer is what is said of an answer that makes no sense.
+const badAnswer = "its answer can't be read as that of a Kubernetes API server"
+
+// unanswered says in words of ours why there is no answer. Texts of the network and of TLS may
+// quote the server.
+func unanswered(err error) string {
+	var (
+		timeout   net.Error
+		name      *net.DNSError
+		authority x509.UnknownAuthorityError
+		host      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		bad       *tls.CertificateVerificationError
+		alert     tls.AlertError
+		plain     tls.RecordHeaderError
+		connect   *net.OpError
+	)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "the request was cancelled"
+	case errors.As(err, &name):
+		return "the name of its host can't be resolved"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "the connection is refused"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "no answer in time"
+	case errors.As(err, &authority):
+		return "its certificate isn't signed by the authority in the kubeconfig"
+	case errors.As(err, &host):
+		return "its certificate is that of another host"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "its certificate has expired, or isn't valid yet"
+	case errors.As(err, &bad), errors.As(err, &invalid):
+		return "its certificate isn't valid"
+	case errors.As(err, &alert):
+		return "it refuses the TLS handshake"
+	case errors.As(err, &plain):
+		return "it doesn't speak TLS"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, net.ErrClosed):
+		return "it closes the connection"
+	case errors.As(err, &connect):
+		return "there is no connection"
+	default:
+		return badAnswer
+	}
+}

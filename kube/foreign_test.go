@@ -1,0 +1,128 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+// foreignServer lists n Servers, and then adds as many as one wants, if it is to stream.
+func foreignServer(t *testing.T, n int, streams bool, size int) *rest.Config {
+	object := func(i int) string {
+		return fmt.Sprintf(`{"kind":"Server","apiVersion":"policy.linkerd.io/v1beta3","metadata":{"namespace":"ns","name":"s%d","resourceVersion":"%d","annotations":{"a":%q}}}`, i, i+1, strings.Repeat("a", size))
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch q := r.URL.Query(); {
+		case q.Get("watch") == "":
+			var items []string
+			for i := range n {
+				items = append(items, object(i))
+			}
+			fmt.Fprintf(w, `{"kind":"ServerList","apiVersion":"policy.linkerd.io/v1beta3","metadata":{"resourceVersion":"9"},"items":[%s]}`, strings.Join(items, ","))
+		case q.Get("sendInitialEvents") == "true" && !streams:
+			http.Error(w, "no", http.StatusUnprocessableEntity)
+		case streams:
+			for i := 0; r.Context().Err() == nil && i < 1000; i++ {
+				fmt.Fprintf(w, `{"type":"ADDED","object":%s}`, object(i))
+			}
+		default:
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}
+	}))
+	t.Cleanup(server.Close)
+	return &rest.Config{Host: server.URL}
+}
+
+// M10: what a foreign server could make us keep had no limit: the size of a listing, that of an
+// event in JSON, and the number of objects.
+func TestForeignLimits(t *testing.T) {
+	for name, test := range map[string]struct {
+		config *rest.Config
+		limits Foreign
+		want   string
+	}{
+		"within all":        {foreignServer(t, 3, false, 10), Foreign{ListBytes: 10_000, EventBytes: 10_000, Objects: 3}, ""},
+		"large listing":     {foreignServer(t, 3, false, 10_000), Foreign{ListBytes: 10_000}, "its answer is larger than 10000 bytes"},
+		"many in a listing": {foreignServer(t, 4, false, 10), Foreign{Objects: 3}, "it has more than 3 objects of the kind"},
+		"many in a watch":   {foreignServer(t, 4, true, 10), Foreign{Objects: 3}, "it has more than 3 objects of the kind"},
+		"large event":       {foreignServer(t, 0, true, 200_000), Foreign{EventBytes: 10_000, ListBytes: 1}, "larger than"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := runWith(t, Options{Config: test.config, Foreign: &test.limits}, Servers().Table())
+			kubetest.Eventually(t, 20*time.Second, func() error {
+				s := c.Status()[0]
+				switch {
+				case test.want == "" && s.State != Synced, test.want != "" && !strings.Contains(s.Detail, test.want):
+					return fmt.Errorf("%+v, want %q", s, test.want)
+				case test.want == "" && s.Objects != 3, test.want != "" && s.Objects != 0:
+					return fmt.Errorf("%d objects", s.Objects)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// An event that goes on for ever is cut off, and what comes after short ones is not.
+func TestMeter(t *testing.T) {
+	m := &meter{Reader: endless{}, foreign: &Foreign{EventBytes: 1000}}
+	n, err := io.Copy(io.Discard, m)
+	if exceeded := tooMuch(""); !errors.As(err, &exceeded) || n > 100_000 {
+		t.Errorf("%d bytes, error %v", n, err)
+	}
+	m.read = 0
+	if n, err := m.Read(make([]byte, 10)); n != 10 || err != nil {
+		t.Errorf("%d bytes of the next event, error %v", n, err)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// What is concealed still says what to do about it.
+func TestConceal(t *testing.T) {
+	status := func(code int32, reason metav1.StatusReason) error {
+		return fmt.Errorf("hunter2: %w", &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: code, Reason: reason, Message: "hunter2",
+			Details: &metav1.StatusDetails{Name: "hunter2", RetryAfterSeconds: 7, Causes: []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "hunter2"}}},
+		}})
+	}
+	for name, test := range map[string]struct {
+		err    error
+		reason Reason
+		check  func(error) bool
+	}{
+		"not found":    {status(404, "NotFound"), NotFound, apierrors.IsNotFound},
+		"forbidden":    {status(403, "hunter2"), Forbidden, apierrors.IsForbidden},
+		"unauthorized": {status(401, ""), Unauthorized, apierrors.IsUnauthorized},
+		"expired":      {status(410, metav1.StatusReasonExpired), ServerError, apierrors.IsResourceExpired},
+		"too large":    {status(504, "Timeout"), ServerError, outdated},
+		"busy":         {status(429, ""), ServerError, func(err error) bool { after, _ := apierrors.SuggestsClientDelay(err); return after == 7 }},
+		"odd code":     {status(77777, ""), ServerError, func(err error) bool { return strings.Contains(err.Error(), badAnswer) }},
+		"cancelled":    {fmt.Errorf("hunter2: %w", context.Canceled), Unreachable, func(err error) bool { return errors.Is(err, context.Canceled) }},
+		"other":        {errors.New("hunter2"), Unreachable, func(err error) bool { return err.Error() == badAnswer }},
+		"ours":         {fmt.Errorf("hunter2: %w", tooMuch("too much")), ServerError, func(err error) bool { return err.Error() == "too much" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := conceal(test.err)
+			if reason := reasonOf(got); reason != test.reason || !test.check(got) || strings.Contains(fmt.Sprintf("%v", got), "hunter2") {
+				t.Errorf("%v for the reason %s, want %s", got, reason, test.reason)
+			}
+		})
+	}
+}

@@ -1,0 +1,76 @@
+package linked
+
+import (
+	"context"
+	"strings"
+
+	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
+)
+
+// connection is the tables of a cluster that were made with one link. Its goroutines end with it.
+type connection struct {
+	link   *link
+	tables *kube.Cluster
+	intake *intake
+	stop   context.CancelFunc
+	ended  chan struct{}
+}
+
+// open returns a connection for a link, whose objects go to the intake.
+func (c *cluster) open(ctx context.Context, l *link, in *intake) (*connection, error) {
+	o := c.set.options
+	// All connections are on standby: the one in force shows its metrics.
+	tables, err := c.set.open(kube.Options{
+		Config: l.configFor(o.Config), Name: c.name, Registerer: o.Registerer, Standby: true, Foreign: &kube.Foreign{},
+		Logger: c.set.log.With("server", l.server()), Changed: func() { poke(c.poked) }, Report: kinds.ReportTo(o.Report, c.name),
+	}, kinds.LinkedTables(in, o.From)...)
+	if err != nil {
+		return nil, err
+	}
+	conn := &connection{link: l, tables: tables, intake: in, ended: make(chan struct{})}
+	ctx, conn.stop = context.WithCancel(ctx)
+	c.set.running.Go(func() {
+		defer close(conn.ended)
+		if err := tables.Run(ctx); err != nil {
+			c.set.log.Error("Linked cluster can't be read", "cluster", c.name, "error", err)
+		}
+	})
+	return conn, nil
+}
+
+// end ends the connection, which may be nil, and returns when nothing is left of it.
+func (conn *connection) end() {
+	if conn == nil {
+		return
+	}
+	conn.intake.close()
+	conn.stop()
+	<-conn.ended
+}
+
+// settled returns a channel that closes when the connection, which may be nil, has read
+// everything.
+func (conn *connection) settled() <-chan struct{} {
+	if conn == nil {
+		return nil
+	}
+	return conn.tables.Settled()
+}
+
+// uses reports whether the connection, which may be nil, was made with the kubeconfig of a link.
+func (conn *connection) uses(l *link) bool {
+	return conn != nil && conn.link.Kubeconfig == l.Kubeconfig
+}
+
+// denied names the rights that the credentials lack. If the API server doesn't tell, it returns
+// otherwise.
+func (conn *connection) denied(ctx context.Context, otherwise string) string {
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	rights, err := conn.tables.Denied(ctx)
+	if err != nil || len(rights) == 0 {
+		return otherwise
+	}
+	return "forbidden: the credentials lack the rights to " + strings.Join(rights, ", ") + "; grant them in that cluster"
+}
