@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/signpostd/signpost/controllers/membership"
@@ -26,9 +28,6 @@ const (
 	Component = "endpoint-controller"
 
 	queueName = "endpoint"
-	// leaderAnnotation marks Endpoints that an old program uses as a lock for the election of
-	// its leader. They have no Service, and are not left over from one (§8.2).
-	leaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
 )
 
 // The delays between failures (spec/endpoints.md §2).
@@ -37,7 +36,8 @@ const retryFirst, retryLimit = 5 * time.Millisecond, 1000 * time.Second
 // Options are what a [Controller] is made from.
 type Options struct {
 	Client corev1client.EndpointsGetter
-	// Services is asked when a Service seems to be gone.
+	// Services is asked before Endpoints are overwritten that somebody else wrote, and when a
+	// Service seems to be gone.
 	Services    corev1client.ServicesGetter
 	Pods        *membership.Index[*watched.Pod]
 	Endpoints   *kube.Table[watched.EncodedEndpoints]
@@ -54,8 +54,8 @@ type Controller struct {
 	loop    *reconcile.Loop
 	overlay *reconcile.Overlay[*corev1.Endpoints]
 	told    reconcile.Told[string]
-	// triggers is new for each term.
-	triggers *triggers
+	// history is new for each term.
+	history *history
 }
 
 // New returns a controller that doesn't run yet.
@@ -75,7 +75,7 @@ func New(o Options) *Controller {
 // all Endpoints that a Service may have left behind.
 func (c *Controller) Run(ctx context.Context) {
 	c.overlay.Forget()
-	c.triggers = newTriggers()
+	c.history = newHistory()
 	c.loop.Run(ctx, func() []reconcile.Key { return append(c.o.Pods.Services(), c.leftovers()...) })
 }
 
@@ -87,7 +87,9 @@ func (c *Controller) leftovers() []reconcile.Key {
 		if c.o.Pods.Get(key) != nil {
 			continue
 		}
-		if _, locked := ep.Object().Annotations[leaderAnnotation]; !locked {
+		// An old program may use Endpoints as the lock for the election of its leader. They have
+		// no Service, and are not left over from one.
+		if _, locked := ep.Object().Annotations[resourcelock.LeaderElectionRecordAnnotationKey]; !locked {
 			keys = append(keys, key)
 		}
 	}
@@ -133,14 +135,14 @@ func (c *Controller) EndpointsChanged(old, now *watched.EncodedEndpoints) {
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	service, pods := c.o.Pods.Service(key)
 	if service == nil {
-		c.triggers.forget(key)
+		c.history.forget(key)
 		c.told.News(key)
 		return c.deleteLeftover(ctx, key)
 	}
 	if !selects(service) {
 		return nil
 	}
-	cause := c.triggers.next(service, pods)
+	cause := c.history.trigger(service, pods)
 	err := c.apply(ctx, service, pods, cause)
 	if reconcile.IsConflict(err) {
 		// Somebody else wrote the Endpoints, and the table doesn't know it yet.
@@ -166,10 +168,20 @@ func (c *Controller) of(key reconcile.Key) *corev1.Endpoints {
 	return stored[0]
 }
 
-// apply plans and writes.
+// apply plans and writes. Endpoints of which somebody else wrote the present version are only
+// overwritten on the word of the API server: the watches of Services and Endpoints are not
+// ordered, so a user may have removed the selector before.
 func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []*watched.Pod, cause time.Time) error {
 	key := reconcile.Key{Namespace: service.Namespace, Name: service.Name}
-	action, wanted := Plan(service, pods, c.of(key), cause)
+	current := c.of(key)
+	action, wanted := Plan(service, pods, current, cause)
+	if action == Update && !c.history.isOwn(key, current.ResourceVersion) {
+		live, err := c.confirm(ctx, service)
+		if live == nil {
+			return err
+		}
+		action, wanted = Plan(live, pods, current, cause)
+	}
 	if action == None {
 		return nil
 	}
@@ -186,6 +198,7 @@ func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []
 	if err == nil {
 		c.logWritten(key, action.String(), made, cause)
 		made.ManagedFields = nil
+		c.history.wrote(key, made.ResourceVersion)
 		if c.overlay.Wrote(key, made) {
 			c.loop.Add(key)
 		}
@@ -198,6 +211,21 @@ func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []
 		return nil
 	}
 	return &writeError{action: action, wanted: wanted, err: fmt.Errorf("%s Endpoints %s: %w", action, key, err)}
+}
+
+// confirm reads a Service from the API server. It returns nil when the Service doesn't select
+// what it did any more: then its event is on the way, and leads to another sync.
+func (c *Controller) confirm(ctx context.Context, service *corev1.Service) (*corev1.Service, error) {
+	live, err := c.o.Services.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read service %s/%s before its Endpoints are overwritten: %w", service.Namespace, service.Name, err)
+	case live.UID != service.UID || !selects(live) || !maps.Equal(live.Spec.Selector, service.Spec.Selector):
+		return nil, nil
+	}
+	return live, nil
 }
 
 // writeError is the failure of a write, with what was to be written.
@@ -252,7 +280,8 @@ func (c *Controller) refresh(ctx context.Context, key reconcile.Key) error {
 
 // deleteLeftover deletes the Endpoints of a Service that is gone. It makes sure that
 // the Service is gone first, because the table of Services may lag behind that of
-// Endpoints (spec/endpoints.md §8.1, §11 K11).
+// Endpoints (spec/endpoints.md §8.1, §11 K11). If somebody has changed the Endpoints
+// meanwhile, they are no longer what the Service has left, and stay.
 func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) error {
 	left := c.of(key)
 	if left == nil {
@@ -266,7 +295,9 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 		return fmt.Errorf("make sure that service %s is gone: %w", key, err)
 	}
 	c.overlay.Begin(key, key.Name)
-	err = c.o.Client.Endpoints(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &left.UID}})
+	err = c.o.Client.Endpoints(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
+	})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		err = nil // others were quicker
 	}

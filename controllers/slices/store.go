@@ -179,15 +179,15 @@ func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.En
 	return made, err
 }
 
-// Delete deletes a slice, if it is still the one of its UID. One that is gone already
-// is no failure (spec/endpoints.md §13.12).
+// Delete deletes a slice, if it is still the given version of it: somebody else may have taken
+// it over by its label. One that is gone already is no failure (spec/endpoints.md §13.12).
 func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) error {
 	s.overlay.Begin(service, e.Name)
 	err := s.o.Client.EndpointSlices(service.Namespace).Delete(ctx, e.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &e.UID},
+		Preconditions: &metav1.Preconditions{UID: &e.UID, ResourceVersion: &e.ResourceVersion},
 	})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		err = nil // another UID: the one that was meant is gone
+	if apierrors.IsNotFound(err) {
+		err = nil
 	}
 	s.o.Metrics.Wrote(s.o.Controller, "delete", time.Time{}, err)
 	if err == nil {
