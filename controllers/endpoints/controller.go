@@ -43,6 +43,8 @@ type Options struct {
 	Endpoints   *kube.Table[watched.EncodedEndpoints]
 	Workers     int
 	BatchPeriod time.Duration
+	// RepairFirst is as in [reconcile.Options].
+	RepairFirst time.Duration
 	Recorder    record.EventRecorder
 	Metrics     *reconcile.Metrics
 	Logger      *slog.Logger
@@ -66,7 +68,8 @@ func New(o Options) *Controller {
 	c := &Controller{o: o, overlay: reconcile.NewOverlay[*corev1.Endpoints](o.Endpoints.ResourceVersion)}
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
-		RetryFirst: retryFirst, RetryLimit: retryLimit, Metrics: o.Metrics, Logger: o.Logger,
+		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
+		Metrics: o.Metrics, Logger: o.Logger,
 	})
 	return c
 }
@@ -74,9 +77,19 @@ func New(o Options) *Controller {
 // Run writes Endpoints until ctx ends, beginning with a look at all Services, and at
 // all Endpoints that a Service may have left behind.
 func (c *Controller) Run(ctx context.Context) {
-	c.overlay.Forget()
+	defer c.forget()
 	c.history = newHistory()
 	c.loop.Run(ctx, func() []reconcile.Key { return append(c.o.Pods.Services(), c.leftovers()...) })
+}
+
+// Health says how the writes go.
+func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
+
+// forget drops what is remembered of a term: somebody else may lead before the next one.
+func (c *Controller) forget() {
+	c.overlay.Forget()
+	c.told.Forget()
+	c.history = nil
 }
 
 // leftovers returns the names of Endpoints without a Service (spec/endpoints.md §8.2).
@@ -117,7 +130,7 @@ func (c *Controller) EndpointsChanged(old, now *watched.EncodedEndpoints) {
 	}
 	if now == nil {
 		if c.overlay.Gone(keyOf(old), old) {
-			c.loop.Add(keyOf(old))
+			c.loop.Lost(keyOf(old))
 		}
 		return
 	}
@@ -126,8 +139,7 @@ func (c *Controller) EndpointsChanged(old, now *watched.EncodedEndpoints) {
 		return
 	}
 	if service := c.o.Pods.Get(key); service != nil && selects(service) {
-		c.o.Metrics.Repaired(queueName)
-		c.loop.Add(key)
+		c.loop.Changed(key)
 	}
 }
 
@@ -137,6 +149,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	if service == nil {
 		c.history.forget(key)
 		c.told.News(key)
+		c.loop.Forget(key)
 		return c.deleteLeftover(ctx, key)
 	}
 	if !selects(service) {
@@ -194,18 +207,18 @@ func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []
 	} else {
 		made, err = client.Update(ctx, wanted, metav1.UpdateOptions{})
 	}
-	c.o.Metrics.Wrote(queueName, action.String(), cause, err)
+	c.loop.Wrote(key, action.String(), cause, err)
 	if err == nil {
 		c.logWritten(key, action.String(), made, cause)
 		made.ManagedFields = nil
 		c.history.wrote(key, made.ResourceVersion)
 		if c.overlay.Wrote(key, made) {
-			c.loop.Add(key)
+			c.loop.Changed(key)
 		}
 		return nil
 	}
 	if c.overlay.Failed(key, key.Name) {
-		c.loop.Add(key)
+		c.loop.Changed(key)
 	}
 	if action == Create && reconcile.IsNamespaceTerminating(err) {
 		return nil
@@ -260,6 +273,15 @@ func (c *Controller) announce(key reconcile.Key, err error) {
 	}
 }
 
+// contested tells of somebody who keeps changing the Endpoints of a Service.
+func (c *Controller) contested(key reconcile.Key) {
+	if ep := c.of(key); ep != nil {
+		c.o.Recorder.Event(&corev1.ObjectReference{
+			APIVersion: "v1", Kind: "Endpoints", Namespace: key.Namespace, Name: key.Name, UID: ep.UID, ResourceVersion: ep.ResourceVersion,
+		}, corev1.EventTypeWarning, reconcile.Contested, reconcile.ContestedMessage)
+	}
+}
+
 // refresh reads the Endpoints from the API server.
 func (c *Controller) refresh(ctx context.Context, key reconcile.Key) error {
 	live, err := c.o.Client.Endpoints(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
@@ -301,7 +323,7 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		err = nil // others were quicker
 	}
-	c.o.Metrics.Wrote(queueName, "delete", time.Time{}, err)
+	c.loop.Wrote(key, "delete", time.Time{}, err)
 	if err != nil {
 		c.overlay.Failed(key, key.Name)
 		return fmt.Errorf("delete Endpoints %s, whose service is gone: %w", key, err)

@@ -27,9 +27,8 @@ type Options struct {
 	Client                discoveryclient.EndpointSlicesGetter
 	// Table has the index [watched.ByService].
 	Table *kube.Table[watched.Slice]
-	// Loop syncs the Services whose slices somebody else changed.
-	Loop    *reconcile.Loop
-	Metrics *reconcile.Metrics
+	// Loop syncs the Services whose slices somebody else changed, and is told of the writes.
+	Loop *reconcile.Loop
 	// Logger takes a line for each write, at the level debug; nil means slog.Default().
 	Logger *slog.Logger
 }
@@ -163,7 +162,7 @@ func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv
 func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.EndpointSlice, request func() (*discoveryv1.EndpointSlice, error)) (*discoveryv1.EndpointSlice, error) {
 	s.overlay.Begin(service, e.Name)
 	made, err := request()
-	s.o.Metrics.Wrote(s.o.Controller, operation, reconcile.Cause(e), err)
+	s.o.Loop.Wrote(service, operation, reconcile.Cause(e), err)
 	foreign := false
 	if err != nil {
 		foreign = s.overlay.Failed(service, e.Name)
@@ -174,7 +173,7 @@ func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.En
 		foreign = s.overlay.Wrote(service, made)
 	}
 	if foreign {
-		s.o.Loop.Add(service)
+		s.o.Loop.Changed(service)
 	}
 	return made, err
 }
@@ -189,14 +188,14 @@ func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv
 	if apierrors.IsNotFound(err) {
 		err = nil
 	}
-	s.o.Metrics.Wrote(s.o.Controller, "delete", time.Time{}, err)
+	s.o.Loop.Wrote(service, "delete", time.Time{}, err)
 	if err == nil {
 		s.logWritten(service, "delete", e)
 		s.overlay.Deleted(service, e)
 		return nil
 	}
 	if s.overlay.Failed(service, e.Name) {
-		s.o.Loop.Add(service)
+		s.o.Loop.Changed(service)
 	}
 	return fmt.Errorf("delete EndpointSlice %s/%s: %w", e.Namespace, e.Name, err)
 }
@@ -266,7 +265,7 @@ func (s *Store) Changed(old, current *watched.Slice) {
 func (s *Store) lost(e *watched.Slice) {
 	key, ok := e.Key()
 	if ok && s.manages(e) && s.overlay.Gone(key, e) {
-		s.sync(key)
+		s.o.Loop.Lost(key)
 	}
 }
 
@@ -274,15 +273,10 @@ func (s *Store) arrived(old, current *watched.Slice) {
 	key, ok := current.Key()
 	if old != nil && s.manages(old) {
 		if before, had := old.Key(); had && (before != key || !s.manages(current)) {
-			s.sync(before)
+			s.o.Loop.Lost(before)
 		}
 	}
 	if ok && s.manages(current) && s.overlay.Arrived(key, current) {
-		s.sync(key)
+		s.o.Loop.Changed(key)
 	}
-}
-
-func (s *Store) sync(key reconcile.Key) {
-	s.o.Metrics.Repaired(s.o.Controller)
-	s.o.Loop.Add(key)
 }

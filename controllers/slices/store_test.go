@@ -57,13 +57,13 @@ func (s *shelf) again() *shelf {
 		T: s.T, cluster: s.cluster, ns: s.ns, service: s.service, registry: prometheus.NewRegistry(), synced: map[string]int{},
 	}
 	metrics := reconcile.NewMetrics(another.registry, another.registry)
-	loop := reconcile.New(reconcile.Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, Metrics: metrics, Sync: another.sync})
+	loop := reconcile.New(reconcile.Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, RepairFirst: 1, Metrics: metrics, Sync: another.sync})
 	another.table = watched.EndpointSlices(us).Table(
 		kube.WithIndex(watched.ByService, watched.ServiceKeys),
 		kube.WithHandler(func(old, now *watched.Slice) { another.Changed(old, now) }),
 	)
 	another.Store = store.NewStore(store.Options{
-		Controller: "test", ManagedBy: us, Client: s.cluster.Client.DiscoveryV1(), Table: another.table, Loop: loop, Metrics: metrics,
+		Controller: "test", ManagedBy: us, Client: s.cluster.Client.DiscoveryV1(), Table: another.table, Loop: loop,
 	})
 	another.inBackground(func(ctx context.Context) { loop.Run(ctx, func() []reconcile.Key { return nil }) })
 	another.eventually(func() error {
