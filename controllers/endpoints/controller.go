@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/client-go/tools/record"
@@ -65,7 +66,11 @@ func New(o Options) *Controller {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	c := &Controller{o: o, overlay: reconcile.NewOverlay[*corev1.Endpoints](o.Endpoints.ResourceVersion)}
+	c := &Controller{o: o}
+	c.overlay = reconcile.NewOverlay[*corev1.Endpoints](o.Endpoints.ResourceVersion, func(key reconcile.Key, name string, uid types.UID) bool {
+		ep := o.Endpoints.Get(key.Namespace, name)
+		return ep != nil && ep.GetUID() == uid
+	})
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
 		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,

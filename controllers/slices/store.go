@@ -44,7 +44,11 @@ func NewStore(o Options) *Store {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Store{o: o, overlay: reconcile.NewOverlay[*discoveryv1.EndpointSlice](o.Table.ResourceVersion)}
+	has := func(service reconcile.Key, name string, uid types.UID) bool {
+		e := o.Table.Get(service.Namespace, name)
+		return e != nil && e.GetUID() == uid
+	}
+	return &Store{o: o, overlay: reconcile.NewOverlay[*discoveryv1.EndpointSlice](o.Table.ResourceVersion, has)}
 }
 
 // Of returns the slices of a Service that the controller manages, without those that
