@@ -52,7 +52,7 @@ func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
 				collectorActor(settled),
 			}
 		},
-		Details: w.leadership.details,
+		Details: w.details,
 	}, nil
 }
 

@@ -9,8 +9,8 @@
 // Read start.go and process.go first: from a config to a process. serve.go, grpcserver.go and
 // readiness.go serve it. The roles are in destinationrole.go (with links.go),
 // controllersrole.go (with frugality.go and controllermetrics.go) and dnsrole.go (with
-// once.go, dnsbuild.go and serveprovider.go). writer.go, leadership.go, clients.go and
-// bounded.go are for roles that write.
+// once.go, dnsbuild.go and serveprovider.go). writer.go, refusable.go,
+// leadership.go, clients.go and bounded.go are for roles that write.
 //
 // # Concurrency
 //

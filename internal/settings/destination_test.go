@@ -38,7 +38,7 @@ trace-collector string
 const ourFlags = `endpoint-metrics-per-node bool false
 external-workload-writer bool true
 leader-elect bool true
-leader-elect-lease-duration duration 30s
+leader-elect-lease-duration duration 20s
 leader-elect-renew-deadline duration 10s
 leader-elect-resource-name string linkerd-destination-endpoint-write
 leader-elect-resource-namespace string
