@@ -163,3 +163,28 @@ func TestC11SliceTakenOverBeforeItIsDeleted(t *testing.T) {
 	}
 	s.wantNoWarnings("web", since)
 }
+
+// C5: an Event tells of somebody who keeps changing what is written, for each kind of object.
+func TestC5ContestedObjects(t *testing.T) {
+	s := play(t)
+	s.mixedService()
+	s.service("bare", noSelector)
+	s.endpoints("bare", oneSubset("10.0.0.5"))
+	s.wantSlices("bare", ofEndpoints, "10.0.0.5 : 80")
+	since := s.journal.now()
+	for range 6 {
+		s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Subsets = nil })
+		for manager, service := range map[string]string{ofPods: "web", ofWorkloads: "web", ofEndpoints: "bare"} {
+			s.editSlice(s.slicesOf(service, manager)[0].Name, func(e *discoveryv1.EndpointSlice) { e.Endpoints = nil })
+		}
+		s.wantMixed()
+		s.wantSlices("bare", ofEndpoints, "10.0.0.5 : 80")
+	}
+	s.eventually(func() error {
+		web, bare := s.announced("web", since), s.announced("bare", since)
+		if !slices.Equal(web, []string{"ContestedEndpoints", "ContestedEndpoints", "ContestedEndpoints"}) || !slices.Equal(bare, []string{"ContestedEndpoints"}) {
+			return fmt.Errorf("Events on web are %q, on bare %q, want three and one about somebody who keeps changing them", web, bare)
+		}
+		return nil
+	})
+}

@@ -104,12 +104,8 @@ func New(o Options) *Controller {
 
 // Run writes slices until ctx ends, beginning with a look at all Services.
 func (c *Controller) Run(ctx context.Context) {
+	c.begin()
 	defer c.forget()
-	c.topology, c.triggers, c.tracker = topologycache.NewTopologyCache(), util.NewTriggerTimeTracker(), util.NewEndpointSliceTracker()
-	c.reconciler = endpointslice.NewReconciler(
-		c.writer, nodeLister{c.o.Nodes}, int32(c.o.MaxEndpointsPerSlice), c.tracker,
-		c.topology, c.o.Recorder, ManagedBy, endpointslice.WithPreferSameTrafficDistributionEnabled(true),
-	)
 	c.leading.Store(true)
 	defer c.leading.Store(false)
 	// A Service that is synced before the zones are known would lose its hints.
@@ -118,6 +114,15 @@ func (c *Controller) Run(ctx context.Context) {
 	background.Go(func() { c.followNodes(ctx) })
 	c.loop.Run(ctx, c.o.Pods.Services)
 	background.Wait()
+}
+
+// begin makes what is new for each term.
+func (c *Controller) begin() {
+	c.topology, c.triggers, c.tracker = topologycache.NewTopologyCache(), util.NewTriggerTimeTracker(), util.NewEndpointSliceTracker()
+	c.reconciler = endpointslice.NewReconciler(
+		c.writer, nodeLister{c.o.Nodes}, int32(c.o.MaxEndpointsPerSlice), c.tracker,
+		c.topology, c.o.Recorder, ManagedBy, endpointslice.WithPreferSameTrafficDistributionEnabled(true),
+	)
 }
 
 // Health says how the writes go.
