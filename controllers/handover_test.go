@@ -62,7 +62,7 @@ func handover(t *testing.T) *scene {
 	return s
 }
 
-// C0: the Endpoints that a user had written arrived before the news that the Service had lost
+// The Endpoints that a user had written arrived before the news that the Service had lost
 // its selector, and were overwritten for good.
 func TestC0EndpointsWrittenBeforeTheSelectorIsKnownToBeGone(t *testing.T) {
 	s := handover(t)
@@ -74,7 +74,7 @@ func TestC0EndpointsWrittenBeforeTheSelectorIsKnownToBeGone(t *testing.T) {
 	s.wantByHand(version)
 }
 
-// C0: a write of the controllers fails because the user has written, and the news that the
+// A write of the controllers fails because the user has written, and the news that the
 // Service has lost its selector is on its way.
 func TestC0ConflictBeforeTheSelectorIsKnownToBeGone(t *testing.T) {
 	s := handover(t)
@@ -95,7 +95,7 @@ func TestC0ConflictBeforeTheSelectorIsKnownToBeGone(t *testing.T) {
 	s.wantByHand(version)
 }
 
-// C0: the first look at a Service in a term is taken from tables that may lag as well.
+// The first look at a Service in a term is taken from tables that may lag as well.
 func TestC0TermBeginsBeforeTheSelectorIsKnownToBeGone(t *testing.T) {
 	s := handover(t)
 	var version string
@@ -109,7 +109,7 @@ func TestC0TermBeginsBeforeTheSelectorIsKnownToBeGone(t *testing.T) {
 	s.wantByHand(version)
 }
 
-// C0: the Service of Endpoints that somebody has changed is asked for, and what it selects is
+// The Service of Endpoints that somebody has changed is asked for, and what it selects is
 // written again.
 func TestC0RepairsGoOn(t *testing.T) {
 	s := handover(t)
@@ -121,7 +121,7 @@ func TestC0RepairsGoOn(t *testing.T) {
 	s.wantEndpoints("web", "10.0.0.1 : 8080")
 }
 
-// C11: a user took over a slice by its label, and the controllers deleted it, because they
+// A user took over a slice by its label, and the controllers deleted it, because they
 // knew an old version only.
 func TestC11SliceTakenOverBeforeItIsDeleted(t *testing.T) {
 	s := playAlone(t)
@@ -164,7 +164,7 @@ func TestC11SliceTakenOverBeforeItIsDeleted(t *testing.T) {
 	s.wantNoWarnings("web", since)
 }
 
-// C5: an Event tells of somebody who keeps changing what is written, for each kind of object.
+// An Event tells of somebody who keeps changing what is written, for each kind of object.
 func TestC5ContestedObjects(t *testing.T) {
 	s := play(t)
 	s.mixedService()

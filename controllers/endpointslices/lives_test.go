@@ -48,7 +48,7 @@ func service(i int) *corev1.Service {
 	}
 }
 
-// C6: the tracker of the library kept an entry for each slice that ever was.
+// The tracker of the library kept an entry for each slice that ever was.
 func TestC6TrackerForgets(t *testing.T) {
 	c := bare()
 	c.begin()
@@ -81,7 +81,7 @@ func TestC6TrackerForgets(t *testing.T) {
 	}
 }
 
-// C7: in a process that no longer led, the gauges of the library stayed at their last values. Its
+// In a process that no longer led, the gauges of the library stayed at their last values. Its
 // syncs were not counted.
 func TestC7GaugesOfTheLibrary(t *testing.T) {
 	registry := prometheus.NewRegistry()

@@ -352,7 +352,7 @@ func (r *rig) patchService(t *testing.T, patch string) {
 	}
 }
 
-// C12: the batch period delayed every change of Endpoints. It is about changes that others make to
+// The batch period delayed every change of Endpoints. It is about changes that others make to
 // slices, as in Kubernetes.
 func TestC12BatchPeriodDelaysNoEndpoints(t *testing.T) {
 	r := newBatchingRig(t, time.Hour)

@@ -130,7 +130,7 @@ func TestDeleteIsReadAtOnce(t *testing.T) {
 	expect(t, o, tab, "9")
 }
 
-// C6: when the event of a deletion came before the request that deletes, as when the API server
+// When the event of a deletion came before the request that deletes, as when the API server
 // deletes the Endpoints of a Service itself, an entry stayed until the end of the term.
 func TestC6DeletionsThatTheTableKnowsAreForgotten(t *testing.T) {
 	tab := &table{version: 10}
@@ -148,7 +148,7 @@ func TestC6DeletionsThatTheTableKnowsAreForgotten(t *testing.T) {
 	}
 }
 
-// C6: what was written, and then deleted while the watch was interrupted, is forgotten with the
+// What was written, and then deleted while the watch was interrupted, is forgotten with the
 // next read.
 func TestC6WritesThatTheTableHasPassedAreForgotten(t *testing.T) {
 	tab := &table{version: 3}
@@ -163,7 +163,7 @@ func TestC6WritesThatTheTableHasPassedAreForgotten(t *testing.T) {
 	}
 }
 
-// C6: an object that was made and deleted before the table has heard of it is not shown when it
+// An object that was made and deleted before the table has heard of it is not shown when it
 // comes, and is then forgotten.
 func TestC6DeletionsThatTheTableDoesNotKnowAreRemembered(t *testing.T) {
 	tab := &table{version: 3}

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// C5: somebody who rewrote what was written got an answer at once, a hundred times a second. The
+// Somebody who rewrote what was written got an answer at once, a hundred times a second. The
 // repairs of a Service wait for a second, and longer while they are repeated.
 func TestC5RepairsAreSlowedDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestC5RepairsAreSlowedDown(t *testing.T) {
 	})
 }
 
-// C5: what somebody has deleted is written again at once, and quiet minutes begin anew. Only what
+// What somebody has deleted is written again at once, and quiet minutes begin anew. Only what
 // leads to a write is counted.
 func TestC5RepairsThatAreFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestC5RepairsThatAreFew(t *testing.T) {
 	})
 }
 
-// C6: nothing stays behind of 2,000 Services that came, failed, were repaired and went.
+// Nothing stays behind of 2,000 Services that came, failed, were repaired and went.
 func TestC6LivesOfServicesLeaveNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(5, func(key Key, at time.Duration) error {
@@ -130,7 +130,7 @@ func TestC6LivesOfServicesLeaveNothing(t *testing.T) {
 	})
 }
 
-// C7: workqueue_depth kept what was queued at the end of a term, and added the next one's on top:
+// Workqueue_depth kept what was queued at the end of a term, and added the next one's on top:
 // 48, 96, 144 in three terms.
 func TestC7QueueIsEmptyAfterEachTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestC7QueueIsEmptyAfterEachTerm(t *testing.T) {
 	})
 }
 
-// C8: the gauge says how long the oldest change has been waiting.
+// The gauge says how long the oldest change has been waiting.
 func TestC8OldestUnwritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()
@@ -187,7 +187,7 @@ func TestC8OldestUnwritten(t *testing.T) {
 	})
 }
 
-// C8: failures in one namespace say nothing about this process; an answer that it isn't known does.
+// Failures in one namespace say nothing about this process; an answer that it isn't known does.
 func TestC8WhatCountsAsAllRefused(t *testing.T) {
 	now := time.Now()
 	ago := func(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }

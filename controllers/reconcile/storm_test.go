@@ -120,7 +120,7 @@ var (
 	errInvalid   = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid}}
 )
 
-// C3: an API server that answered 429 with Retry-After: 1 to 10,000 Services got 3,000 to 5,500
+// An API server that answered 429 with Retry-After: 1 to 10,000 Services got 3,000 to 5,500
 // requests a second for as long as that lasted.
 func TestC3OverloadedAPIServerIsLeftAlone(t *testing.T) {
 	for name, all := range map[string][]Key{"one namespace": services(1, 10000), "many": services(1000, 10)} {
@@ -150,7 +150,7 @@ func TestC3OverloadedAPIServerIsLeftAlone(t *testing.T) {
 	}
 }
 
-// C4: after two seconds in which everything failed with the status 500, as when etcd is in trouble,
+// After two seconds in which everything failed with the status 500, as when etcd is in trouble,
 // 5,000 Services were written one after the other at ten a second.
 func TestC4WrittenSoonAfterAFailingStart(t *testing.T) {
 	for name, failure := range map[string]error{"500": errInternal, "403": errForbidden, "401": errExpired} {
@@ -179,7 +179,7 @@ func TestC4WrittenSoonAfterAFailingStart(t *testing.T) {
 	}
 }
 
-// S1: hours in which the API server refuses everything leave no Service behind that waits for long.
+// Hours in which the API server refuses everything leave no Service behind that waits for long.
 func TestS1LongOutage(t *testing.T) {
 	for name, failure := range map[string]error{"500": errInternal, "no connection": errors.New("connection refused"), "401": errExpired} {
 		t.Run(name, func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestS1LongOutage(t *testing.T) {
 	}
 }
 
-// S1: one object that nobody accepts, or a namespace of them, costs the others nothing.
+// One object that nobody accepts, or a namespace of them, costs the others nothing.
 func TestS1PoisonedObjectsCostOthersNothing(t *testing.T) {
 	good := services(1, 1000)
 	for name, failure := range map[string]error{
@@ -259,7 +259,7 @@ func (f *fake) slowest(t *testing.T, limit time.Duration) {
 	}
 }
 
-// S1: when requests hang for some objects, as with a webhook that doesn't answer, the others wait
+// When requests hang for some objects, as with a webhook that doesn't answer, the others wait
 // for a worker at most now and then.
 func TestS1HangingObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -286,7 +286,7 @@ func TestS1HangingObjects(t *testing.T) {
 	})
 }
 
-// S1: within a namespace whose policy refuses most objects, the others are written.
+// Within a namespace whose policy refuses most objects, the others are written.
 func TestS1MixedNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(5, func(key Key, _ time.Duration) error {

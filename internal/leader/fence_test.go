@@ -48,7 +48,7 @@ func TestFenceFollowsRenewals(t *testing.T) {
 	})
 }
 
-// C11: while a machine is suspended, its monotonic clock stands still, and only the clock on the wall
+// While a machine is suspended, its monotonic clock stands still, and only the clock on the wall
 // tells that the deadline has passed.
 func TestC11FenceComparesWithTheWallClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

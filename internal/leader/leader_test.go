@@ -159,7 +159,7 @@ func TestShortOutage(t *testing.T) {
 	})
 }
 
-// C8: a leader whose writes are all refused gives the lease to another process, and doesn't take it
+// A leader whose writes are all refused gives the lease to another process, and doesn't take it
 // right back.
 func TestC8StandDown(t *testing.T) {
 	reason := errors.New("every write is refused")

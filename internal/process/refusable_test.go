@@ -14,7 +14,7 @@ import (
 	"github.com/signpostd/signpost/internal/leader"
 )
 
-// C8: a leader all of whose writes were answered with 401 kept the Lease for ever. It gives it away
+// A leader all of whose writes were answered with 401 kept the Lease for ever. It gives it away
 // after two minutes, and later each time that it gets it back and can't write.
 func TestC8LeaderThatCannotWriteGivesTheLeaseAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestC8LeaderThatCannotWriteGivesTheLeaseAway(t *testing.T) {
 	})
 }
 
-// C8: /ready says what is wrong with the writes of the leader.
+// What /ready says when the writes of the leader fail.
 func TestC8ReadySaysThatWritesFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if lines := writesOf(reconcile.Health{}); len(lines) > 0 {
