@@ -74,11 +74,13 @@ func TestC5RepairsThatAreFew(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		l.Changed(web) // 611 s, repaired
 		time.Sleep(10 * time.Minute)
+		synctest.Wait()
 		writes = false
 		for range 3 {
 			l.Changed(web) // 1211 s, and so on: nothing to do
 			time.Sleep(10 * time.Second)
 		}
+		synctest.Wait()
 		writes = true
 		l.Add(web) // no repair
 		synctest.Wait()

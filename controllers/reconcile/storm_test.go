@@ -302,7 +302,8 @@ func TestS1MixedNamespace(t *testing.T) {
 		f.lead(t, all, func() {
 			time.Sleep(time.Minute)
 			before := len(f.written)
-			f.slowest(t, 400*time.Millisecond)
+			// A bad one may be the probe just before, more than once.
+			f.slowest(t, time.Second)
 			if before < 1000 {
 				t.Errorf("%d of 1000 good Services were written", before)
 			}
