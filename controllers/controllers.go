@@ -66,6 +66,8 @@ type Config struct {
 	Endpoints, EndpointSlices, Mirroring, ExternalWorkloads Loop
 	// MaxEndpointsPerSlice and MirroringMaxEndpointsPerSubset are from 1 to 1000.
 	MaxEndpointsPerSlice, MirroringMaxEndpointsPerSubset int
+	// RepairFirst is as in [reconcile.Options].
+	RepairFirst time.Duration
 
 	Metrics *reconcile.Metrics
 	// MirroringMetrics are those of mirroring; nil for none.
@@ -77,6 +79,8 @@ type Config struct {
 type controller interface {
 	// Run works for one term.
 	Run(ctx context.Context)
+	// Health says how its writes go.
+	Health() reconcile.Health
 }
 
 // Set is a set of controllers over common tables.
@@ -153,6 +157,15 @@ func (s *Set) Lead(ctx context.Context) error {
 	return nil
 }
 
+// Health says how the writes of all controllers go, while the set leads.
+func (s *Set) Health() reconcile.Health {
+	var health reconcile.Health
+	for _, c := range s.run {
+		health = health.Join(c.Health())
+	}
+	return health
+}
+
 // makeTables makes the tables of the kinds that the controllers depend on.
 func (s *Set) makeTables(c Config) {
 	runs := func(names ...Name) bool {
@@ -202,7 +215,7 @@ func (s *Set) makeControllers(c Config) {
 	if slices.Contains(c.Controllers, Endpoints) {
 		s.endpointsController = endpoints.New(endpoints.Options{
 			Client: frugal.Endpoints(c.Client.CoreV1()), Services: c.Client.CoreV1(), Pods: s.podIndex, Endpoints: s.endpoints,
-			Workers: c.Endpoints.Workers, BatchPeriod: c.Endpoints.BatchPeriod,
+			Workers: c.Endpoints.Workers, BatchPeriod: c.Endpoints.BatchPeriod, RepairFirst: c.RepairFirst,
 			Recorder: s.events.recorder(endpoints.Component), Metrics: c.Metrics, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.endpointsController)
@@ -211,7 +224,7 @@ func (s *Set) makeControllers(c Config) {
 		s.slicesController = endpointslices.New(endpointslices.Options{
 			Client: frugal.Slices(c.Client.DiscoveryV1()), Pods: s.podIndex, PodTable: s.pods, Nodes: s.nodes, Slices: s.slices,
 			MaxEndpointsPerSlice: c.MaxEndpointsPerSlice,
-			Workers:              c.EndpointSlices.Workers, BatchPeriod: c.EndpointSlices.BatchPeriod,
+			Workers:              c.EndpointSlices.Workers, BatchPeriod: c.EndpointSlices.BatchPeriod, RepairFirst: c.RepairFirst,
 			Recorder: s.events.recorder(endpointslices.Component), Metrics: c.Metrics, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.slicesController)
@@ -220,7 +233,7 @@ func (s *Set) makeControllers(c Config) {
 		s.mirroringController = mirroring.New(mirroring.Options{
 			Client: frugal.Slices(c.Client.DiscoveryV1()), Services: s.services, Endpoints: s.endpoints, Slices: s.slices,
 			MaxEndpointsPerSubset: c.MirroringMaxEndpointsPerSubset, Mirrored: c.MirroringMetrics,
-			Workers: c.Mirroring.Workers, BatchPeriod: c.Mirroring.BatchPeriod,
+			Workers: c.Mirroring.Workers, BatchPeriod: c.Mirroring.BatchPeriod, RepairFirst: c.RepairFirst,
 			Recorder: s.events.recorder(mirroring.Component), Metrics: c.Metrics, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.mirroringController)
@@ -228,7 +241,7 @@ func (s *Set) makeControllers(c Config) {
 	if slices.Contains(c.Controllers, ExternalWorkloads) {
 		s.otherWorkloadController = externalworkloads.New(externalworkloads.Options{
 			Client: frugal.Slices(c.Client.DiscoveryV1()), Workloads: s.otherIndex, Slices: s.slices,
-			Workers:  c.ExternalWorkloads.Workers,
+			Workers: c.ExternalWorkloads.Workers, RepairFirst: c.RepairFirst,
 			Recorder: s.events.recorder(externalworkloads.Component), Metrics: c.Metrics, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.otherWorkloadController)

@@ -119,7 +119,7 @@ func (w *world) assemble() error {
 	if w.set, err = controllers.New(controllers.Config{
 		Controllers: controllers.Names(), Client: client, EventClient: client,
 		Endpoints: loop, EndpointSlices: loop, Mirroring: loop, ExternalWorkloads: loop,
-		MaxEndpointsPerSlice: 100, MirroringMaxEndpointsPerSubset: 1000,
+		MaxEndpointsPerSlice: 100, MirroringMaxEndpointsPerSubset: 1000, RepairFirst: 1,
 		Metrics: reconcile.NewMetrics(w.registry, w.registry), Logger: logger,
 	}); err != nil {
 		return err

@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/signpostd/signpost/controllers/membership"
@@ -26,9 +29,6 @@ const (
 	Component = "endpoint-controller"
 
 	queueName = "endpoint"
-	// leaderAnnotation marks Endpoints that an old program uses as a lock for the election of
-	// its leader. They have no Service, and are not left over from one (§8.2).
-	leaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
 )
 
 // The delays between failures (spec/endpoints.md §2).
@@ -37,12 +37,15 @@ const retryFirst, retryLimit = 5 * time.Millisecond, 1000 * time.Second
 // Options are what a [Controller] is made from.
 type Options struct {
 	Client corev1client.EndpointsGetter
-	// Services is asked when a Service seems to be gone.
+	// Services is asked before Endpoints are overwritten that somebody else wrote, and when a
+	// Service seems to be gone.
 	Services    corev1client.ServicesGetter
 	Pods        *membership.Index[*watched.Pod]
 	Endpoints   *kube.Table[watched.EncodedEndpoints]
 	Workers     int
 	BatchPeriod time.Duration
+	// RepairFirst is as in [reconcile.Options].
+	RepairFirst time.Duration
 	Recorder    record.EventRecorder
 	Metrics     *reconcile.Metrics
 	Logger      *slog.Logger
@@ -54,8 +57,8 @@ type Controller struct {
 	loop    *reconcile.Loop
 	overlay *reconcile.Overlay[*corev1.Endpoints]
 	told    reconcile.Told[string]
-	// triggers is new for each term.
-	triggers *triggers
+	// history is new for each term.
+	history *history
 }
 
 // New returns a controller that doesn't run yet.
@@ -63,10 +66,15 @@ func New(o Options) *Controller {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	c := &Controller{o: o, overlay: reconcile.NewOverlay[*corev1.Endpoints](o.Endpoints.ResourceVersion)}
+	c := &Controller{o: o}
+	c.overlay = reconcile.NewOverlay[*corev1.Endpoints](o.Endpoints.ResourceVersion, func(key reconcile.Key, name string, uid types.UID) bool {
+		ep := o.Endpoints.Get(key.Namespace, name)
+		return ep != nil && ep.GetUID() == uid
+	})
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
-		RetryFirst: retryFirst, RetryLimit: retryLimit, Metrics: o.Metrics, Logger: o.Logger,
+		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
+		Metrics: o.Metrics, Logger: o.Logger,
 	})
 	return c
 }
@@ -74,9 +82,19 @@ func New(o Options) *Controller {
 // Run writes Endpoints until ctx ends, beginning with a look at all Services, and at
 // all Endpoints that a Service may have left behind.
 func (c *Controller) Run(ctx context.Context) {
-	c.overlay.Forget()
-	c.triggers = newTriggers()
+	defer c.forget()
+	c.history = newHistory()
 	c.loop.Run(ctx, func() []reconcile.Key { return append(c.o.Pods.Services(), c.leftovers()...) })
+}
+
+// Health says how the writes go.
+func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
+
+// forget drops what is remembered of a term: somebody else may lead before the next one.
+func (c *Controller) forget() {
+	c.overlay.Forget()
+	c.told.Forget()
+	c.history = nil
 }
 
 // leftovers returns the names of Endpoints without a Service (spec/endpoints.md §8.2).
@@ -87,7 +105,9 @@ func (c *Controller) leftovers() []reconcile.Key {
 		if c.o.Pods.Get(key) != nil {
 			continue
 		}
-		if _, locked := ep.Object().Annotations[leaderAnnotation]; !locked {
+		// An old program may use Endpoints as the lock for the election of its leader. They have
+		// no Service, and are not left over from one.
+		if _, locked := ep.Object().Annotations[resourcelock.LeaderElectionRecordAnnotationKey]; !locked {
 			keys = append(keys, key)
 		}
 	}
@@ -115,7 +135,7 @@ func (c *Controller) EndpointsChanged(old, now *watched.EncodedEndpoints) {
 	}
 	if now == nil {
 		if c.overlay.Gone(keyOf(old), old) {
-			c.loop.Add(keyOf(old))
+			c.loop.Lost(keyOf(old))
 		}
 		return
 	}
@@ -124,8 +144,7 @@ func (c *Controller) EndpointsChanged(old, now *watched.EncodedEndpoints) {
 		return
 	}
 	if service := c.o.Pods.Get(key); service != nil && selects(service) {
-		c.o.Metrics.Repaired(queueName)
-		c.loop.Add(key)
+		c.loop.Changed(key)
 	}
 }
 
@@ -133,14 +152,15 @@ func (c *Controller) EndpointsChanged(old, now *watched.EncodedEndpoints) {
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	service, pods := c.o.Pods.Service(key)
 	if service == nil {
-		c.triggers.forget(key)
+		c.history.forget(key)
 		c.told.News(key)
+		c.loop.Forget(key)
 		return c.deleteLeftover(ctx, key)
 	}
 	if !selects(service) {
 		return nil
 	}
-	cause := c.triggers.next(service, pods)
+	cause := c.history.trigger(service, pods)
 	err := c.apply(ctx, service, pods, cause)
 	if reconcile.IsConflict(err) {
 		// Somebody else wrote the Endpoints, and the table doesn't know it yet.
@@ -166,10 +186,20 @@ func (c *Controller) of(key reconcile.Key) *corev1.Endpoints {
 	return stored[0]
 }
 
-// apply plans and writes.
+// apply plans and writes. Endpoints of which somebody else wrote the present version are only
+// overwritten on the word of the API server: the watches of Services and Endpoints are not
+// ordered, so a user may have removed the selector before.
 func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []*watched.Pod, cause time.Time) error {
 	key := reconcile.Key{Namespace: service.Namespace, Name: service.Name}
-	action, wanted := Plan(service, pods, c.of(key), cause)
+	current := c.of(key)
+	action, wanted := Plan(service, pods, current, cause)
+	if action == Update && !c.history.isOwn(key, current.ResourceVersion) {
+		live, err := c.confirm(ctx, service)
+		if live == nil {
+			return err
+		}
+		action, wanted = Plan(live, pods, current, cause)
+	}
 	if action == None {
 		return nil
 	}
@@ -182,22 +212,38 @@ func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []
 	} else {
 		made, err = client.Update(ctx, wanted, metav1.UpdateOptions{})
 	}
-	c.o.Metrics.Wrote(queueName, action.String(), cause, err)
+	c.loop.Wrote(key, action.String(), cause, err)
 	if err == nil {
 		c.logWritten(key, action.String(), made, cause)
 		made.ManagedFields = nil
+		c.history.wrote(key, made.ResourceVersion)
 		if c.overlay.Wrote(key, made) {
-			c.loop.Add(key)
+			c.loop.Changed(key)
 		}
 		return nil
 	}
 	if c.overlay.Failed(key, key.Name) {
-		c.loop.Add(key)
+		c.loop.Changed(key)
 	}
 	if action == Create && reconcile.IsNamespaceTerminating(err) {
 		return nil
 	}
 	return &writeError{action: action, wanted: wanted, err: fmt.Errorf("%s Endpoints %s: %w", action, key, err)}
+}
+
+// confirm reads a Service from the API server. It returns nil when the Service doesn't select
+// what it did any more: then its event is on the way, and leads to another sync.
+func (c *Controller) confirm(ctx context.Context, service *corev1.Service) (*corev1.Service, error) {
+	live, err := c.o.Services.Services(service.Namespace).Get(ctx, service.Name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read service %s/%s before its Endpoints are overwritten: %w", service.Namespace, service.Name, err)
+	case live.UID != service.UID || !selects(live) || !maps.Equal(live.Spec.Selector, service.Spec.Selector):
+		return nil, nil
+	}
+	return live, nil
 }
 
 // writeError is the failure of a write, with what was to be written.
@@ -232,6 +278,15 @@ func (c *Controller) announce(key reconcile.Key, err error) {
 	}
 }
 
+// contested tells of somebody who keeps changing the Endpoints of a Service.
+func (c *Controller) contested(key reconcile.Key) {
+	if ep := c.of(key); ep != nil {
+		c.o.Recorder.Event(&corev1.ObjectReference{
+			APIVersion: "v1", Kind: "Endpoints", Namespace: key.Namespace, Name: key.Name, UID: ep.UID, ResourceVersion: ep.ResourceVersion,
+		}, corev1.EventTypeWarning, reconcile.Contested, reconcile.ContestedMessage)
+	}
+}
+
 // refresh reads the Endpoints from the API server.
 func (c *Controller) refresh(ctx context.Context, key reconcile.Key) error {
 	live, err := c.o.Client.Endpoints(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
@@ -252,7 +307,8 @@ func (c *Controller) refresh(ctx context.Context, key reconcile.Key) error {
 
 // deleteLeftover deletes the Endpoints of a Service that is gone. It makes sure that
 // the Service is gone first, because the table of Services may lag behind that of
-// Endpoints (spec/endpoints.md §8.1, §11 K11).
+// Endpoints (spec/endpoints.md §8.1, §11 K11). If somebody has changed the Endpoints
+// meanwhile, they are no longer what the Service has left, and stay.
 func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) error {
 	left := c.of(key)
 	if left == nil {
@@ -266,11 +322,13 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 		return fmt.Errorf("make sure that service %s is gone: %w", key, err)
 	}
 	c.overlay.Begin(key, key.Name)
-	err = c.o.Client.Endpoints(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &left.UID}})
+	err = c.o.Client.Endpoints(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
+	})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		err = nil // others were quicker
 	}
-	c.o.Metrics.Wrote(queueName, "delete", time.Time{}, err)
+	c.loop.Wrote(key, "delete", time.Time{}, err)
 	if err != nil {
 		c.overlay.Failed(key, key.Name)
 		return fmt.Errorf("delete Endpoints %s, whose service is gone: %w", key, err)

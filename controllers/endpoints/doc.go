@@ -7,7 +7,7 @@
 // In reading order: plan.go decides whether to create or update, and compares; pod.go says
 // whether a pod counts, and which ports it has; family.go which of its IPs; groups.go makes
 // subsets of that; names.go has the labels and annotations that are written. controller.go
-// carries plans out, and trigger.go finds the time of the change that led to one.
+// carries plans out, and history.go finds the time of the change that led to one.
 //
 // # Concurrency
 //

@@ -14,6 +14,7 @@ import (
 	discoveryclient "k8s.io/client-go/kubernetes/typed/discovery/v1"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/endpointslice"
+	"k8s.io/endpointslice/metrics"
 	"k8s.io/endpointslice/topologycache"
 	"k8s.io/endpointslice/util"
 	"k8s.io/klog/v2"
@@ -51,9 +52,11 @@ type Options struct {
 	MaxEndpointsPerSlice int
 	Workers              int
 	BatchPeriod          time.Duration
-	Recorder             record.EventRecorder
-	Metrics              *reconcile.Metrics
-	Logger               *slog.Logger
+	// RepairFirst is as in [reconcile.Options].
+	RepairFirst time.Duration
+	Recorder    record.EventRecorder
+	Metrics     *reconcile.Metrics
+	Logger      *slog.Logger
 }
 
 // Controller writes the EndpointSlices of Services that select pods.
@@ -78,6 +81,9 @@ type Controller struct {
 	reconciler *endpointslice.Reconciler
 	topology   *topologycache.TopologyCache
 	triggers   *util.TriggerTimeTracker
+	// tracker is for the library only, which notes in it what it writes. Nobody asks it: the store
+	// knows more.
+	tracker *util.EndpointSliceTracker
 }
 
 // New returns a controller that doesn't run yet.
@@ -85,11 +91,12 @@ func New(o Options) *Controller {
 	c := &Controller{o: o, nodesChanged: make(chan struct{}, 1), moved: map[string]bool{}}
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
-		RetryFirst: retryFirst, RetryLimit: retryLimit, Metrics: o.Metrics, Logger: o.Logger,
+		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
+		Metrics: o.Metrics, Logger: o.Logger,
 	})
 	c.store = slices.NewStore(slices.Options{
 		Controller: queueName, ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices,
-		Loop: c.loop, Metrics: o.Metrics, Logger: o.Logger,
+		Loop: c.loop, Logger: o.Logger,
 	})
 	c.writer = newWriter(c.store)
 	return c
@@ -97,12 +104,8 @@ func New(o Options) *Controller {
 
 // Run writes slices until ctx ends, beginning with a look at all Services.
 func (c *Controller) Run(ctx context.Context) {
-	c.store.Forget()
-	c.topology, c.triggers = topologycache.NewTopologyCache(), util.NewTriggerTimeTracker()
-	c.reconciler = endpointslice.NewReconciler(
-		c.writer, nodeLister{c.o.Nodes}, int32(c.o.MaxEndpointsPerSlice), util.NewEndpointSliceTracker(),
-		c.topology, c.o.Recorder, ManagedBy, endpointslice.WithPreferSameTrafficDistributionEnabled(true),
-	)
+	c.begin()
+	defer c.forget()
 	c.leading.Store(true)
 	defer c.leading.Store(false)
 	// A Service that is synced before the zones are known would lose its hints.
@@ -111,6 +114,34 @@ func (c *Controller) Run(ctx context.Context) {
 	background.Go(func() { c.followNodes(ctx) })
 	c.loop.Run(ctx, c.o.Pods.Services)
 	background.Wait()
+}
+
+// begin makes what is new for each term.
+func (c *Controller) begin() {
+	c.topology, c.triggers, c.tracker = topologycache.NewTopologyCache(), util.NewTriggerTimeTracker(), util.NewEndpointSliceTracker()
+	c.reconciler = endpointslice.NewReconciler(
+		c.writer, nodeLister{c.o.Nodes}, int32(c.o.MaxEndpointsPerSlice), c.tracker,
+		c.topology, c.o.Recorder, ManagedBy, endpointslice.WithPreferSameTrafficDistributionEnabled(true),
+	)
+}
+
+// Health says how the writes go.
+func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
+
+// forget drops what is remembered of a term: somebody else may lead before the next one. The gauges
+// of the library count what this process sees to, which is nothing between terms.
+func (c *Controller) forget() {
+	c.store.Forget()
+	c.told.Forget()
+	c.mu.Lock()
+	clear(c.moved)
+	c.mu.Unlock()
+	for _, gauge := range []interface{ Reset() }{
+		metrics.EndpointsDesired, metrics.NumEndpointSlices, metrics.DesiredEndpointSlices, metrics.ServicesCountByTrafficDistribution,
+	} {
+		gauge.Reset()
+	}
+	c.reconciler, c.topology, c.triggers, c.tracker = nil, nil, nil, nil
 }
 
 // ServiceChanged is to be called after a Service has come, changed or gone.
@@ -184,14 +215,32 @@ func (c *Controller) setNodes() {
 	c.topology.SetNodes(klog.Background(), nodes)
 }
 
-// sync makes the slices of a Service what they have to be (spec/endpoints.md §13.3).
+// sync makes the slices of a Service what they have to be, and counts that.
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
+	err := c.syncService(ctx, key)
+	result := "success"
+	if err != nil {
+		result = "error"
+	}
+	metrics.EndpointSliceSyncs.WithLabelValues(result).Inc()
+	return err
+}
+
+// syncService makes the slices of a Service what they have to be (spec/endpoints.md §13.3).
+func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
+	// What the library has noted of its writes would only grow: one entry for each slice that
+	// ever was.
+	defer c.tracker.DeleteService(key.Namespace, key.Name)
 	service, members := c.o.Pods.Service(key)
 	if service == nil {
 		// The slices go with their owner.
 		c.triggers.DeleteService(key.Namespace, key.Name)
 		c.reconciler.DeleteService(key.Namespace, key.Name)
+		for _, family := range []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6} {
+			c.topology.RemoveHints(key.String(), family)
+		}
 		c.told.News(key)
+		c.loop.Forget(key)
 		return nil
 	}
 	if service.Spec.Type == corev1.ServiceTypeExternalName || service.Spec.Selector == nil {
@@ -220,6 +269,13 @@ func (c *Controller) announce(service *corev1.Service, key reconcile.Key, err er
 	}
 	for _, text := range c.told.News(key, fmt.Sprintf("Error updating Endpoint Slices for Service %s: %v", key, err)) {
 		c.o.Recorder.Event(service, corev1.EventTypeWarning, "FailedToUpdateEndpointSlices", text)
+	}
+}
+
+// contested tells of somebody who keeps changing the slices of a Service.
+func (c *Controller) contested(key reconcile.Key) {
+	if service := c.o.Pods.Get(key); service != nil {
+		c.o.Recorder.Event(service, corev1.EventTypeWarning, reconcile.Contested, reconcile.ContestedMessage)
 	}
 }
 

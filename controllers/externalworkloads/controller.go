@@ -38,11 +38,13 @@ type Options struct {
 	Client    discoveryclient.EndpointSlicesGetter
 	Workloads *membership.Index[*Workload]
 	// Slices has the index watched.ByService.
-	Slices   *kube.Table[watched.Slice]
-	Workers  int
-	Recorder record.EventRecorder
-	Metrics  *reconcile.Metrics
-	Logger   *slog.Logger
+	Slices  *kube.Table[watched.Slice]
+	Workers int
+	// RepairFirst is as in [reconcile.Options].
+	RepairFirst time.Duration
+	Recorder    record.EventRecorder
+	Metrics     *reconcile.Metrics
+	Logger      *slog.Logger
 }
 
 // Controller writes the EndpointSlices of Services that select ExternalWorkloads. Its
@@ -59,18 +61,28 @@ func New(o Options) *Controller {
 	c := &Controller{o: o}
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers,
-		RetryFirst: retryFirst, RetryLimit: retryLimit, Metrics: o.Metrics, Logger: o.Logger,
+		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
+		Metrics: o.Metrics, Logger: o.Logger,
 	})
 	c.store = slicestore.NewStore(slicestore.Options{
-		Controller: queueName, ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop, Metrics: o.Metrics, Logger: o.Logger,
+		Controller: queueName, ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop, Logger: o.Logger,
 	})
 	return c
 }
 
 // Run writes slices until ctx ends, beginning with a look at all Services.
 func (c *Controller) Run(ctx context.Context) {
-	c.store.Forget()
+	defer c.forget()
 	c.loop.Run(ctx, c.o.Workloads.Services)
+}
+
+// Health says how the writes go.
+func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
+
+// forget drops what is remembered of a term: somebody else may lead before the next one.
+func (c *Controller) forget() {
+	c.store.Forget()
+	c.told.Forget()
 }
 
 // ServiceChanged is to be called after a Service has come, changed or gone.
@@ -91,6 +103,7 @@ func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	service, workloads := c.o.Workloads.Service(key)
 	if service == nil {
 		c.tell(key, nil) // the slices go with their owner
+		c.loop.Forget(key)
 		return nil
 	}
 	var foreign []*discoveryv1.EndpointSlice
@@ -172,6 +185,14 @@ func (w *planWriter) each(list []*discoveryv1.EndpointSlice, write func(*discove
 		if err := write(s); err != nil {
 			w.failed[s.AddressType] = err
 		}
+	}
+}
+
+// contested tells of somebody who keeps changing the slices of a Service.
+func (c *Controller) contested(key reconcile.Key) {
+	if service := c.o.Workloads.Get(key); service != nil {
+		about := referenceTo(service)
+		c.o.Recorder.Event(&about, corev1.EventTypeWarning, reconcile.Contested, reconcile.ContestedMessage)
 	}
 }
 

@@ -49,8 +49,10 @@ type Options struct {
 	// MaxEndpointsPerSubset is from 1 to 1000.
 	MaxEndpointsPerSubset int
 	Workers               int
-	// BatchPeriod is how long a change of Endpoints waits for others to come.
+	// BatchPeriod is how long a change that somebody else makes to slices waits for others to come.
 	BatchPeriod time.Duration
+	// RepairFirst is as in [reconcile.Options].
+	RepairFirst time.Duration
 	Recorder    record.EventRecorder
 	Metrics     *reconcile.Metrics
 	// Mirrored are the metrics of this controller alone; nil for none.
@@ -77,20 +79,30 @@ func New(o Options) *Controller {
 	}
 	c := &Controller{o: o}
 	c.loop = reconcile.New(reconcile.Options{
-		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
-		RetryFirst: retryFirst, RetryLimit: retryLimit, Metrics: o.Metrics, Logger: o.Logger,
+		Name: queueName, Sync: c.sync, Workers: o.Workers,
+		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, RepairBatch: o.BatchPeriod, Contested: c.contested,
+		Metrics: o.Metrics, Logger: o.Logger,
 	})
 	c.store = slicestore.NewStore(slicestore.Options{
-		Controller: queueName, ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop, Metrics: o.Metrics, Logger: o.Logger,
+		Controller: queueName, ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop, Logger: o.Logger,
 	})
 	return c
 }
 
 // Run mirrors until ctx ends, beginning with a look at everything.
 func (c *Controller) Run(ctx context.Context) {
-	c.store.Forget()
-	defer c.o.Mirrored.reset()
+	defer c.forget()
 	c.loop.Run(ctx, c.all)
+}
+
+// Health says how the writes go.
+func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
+
+// forget drops what is remembered of a term: somebody else may lead before the next one.
+func (c *Controller) forget() {
+	c.store.Forget()
+	c.told.Forget()
+	c.o.Mirrored.reset()
 }
 
 // all returns the names of all Endpoints that are mirrored, and of those that have been
@@ -148,7 +160,7 @@ func (c *Controller) EndpointsChanged(old, current *watched.EncodedEndpoints) {
 		return
 	}
 	if old != nil && isWanted(old.Object()) || current != nil && isWanted(current.Object()) {
-		c.loop.AddBatched(key.Namespace, key.Name)
+		c.loop.Add(key)
 	}
 }
 
@@ -161,6 +173,9 @@ func (c *Controller) SliceChanged(old, current *watched.Slice) {
 func (c *Controller) sync(ctx context.Context, key reconcile.Key) error {
 	begun := time.Now()
 	endpoints, service := c.endpoints(key), c.service(key)
+	if endpoints == nil {
+		defer c.loop.Forget(key)
+	}
 	var plan Plan
 	var err error
 	for attempt := 1; ; attempt++ {
@@ -215,16 +230,28 @@ func (c *Controller) write(ctx context.Context, key reconcile.Key, plan Plan) (o
 	return outdated, errors.Join(all...)
 }
 
+// contested tells of somebody who keeps changing the slices of a Service.
+func (c *Controller) contested(key reconcile.Key) {
+	if endpoints := c.endpoints(key); endpoints != nil {
+		c.event(endpoints, reconcile.Contested, reconcile.ContestedMessage)
+	}
+}
+
 // tell makes Events of the problems of Endpoints that are new. Endpoints are nil when
 // they are gone.
 func (c *Controller) tell(key reconcile.Key, endpoints *corev1.Endpoints, problems []Problem) {
 	for _, p := range c.told.News(key, problems...) {
 		c.o.Metrics.Problem(queueName, p.Reason)
 		if endpoints != nil {
-			c.o.Recorder.Event(&corev1.ObjectReference{
-				APIVersion: "v1", Kind: ownerKind, Namespace: endpoints.Namespace, Name: endpoints.Name,
-				UID: endpoints.UID, ResourceVersion: endpoints.ResourceVersion,
-			}, corev1.EventTypeWarning, p.Reason, p.Message)
+			c.event(endpoints, p.Reason, p.Message)
 		}
 	}
+}
+
+// event sends a warning about Endpoints.
+func (c *Controller) event(endpoints *corev1.Endpoints, reason, message string) {
+	c.o.Recorder.Event(&corev1.ObjectReference{
+		APIVersion: "v1", Kind: ownerKind, Namespace: endpoints.Namespace, Name: endpoints.Name,
+		UID: endpoints.UID, ResourceVersion: endpoints.ResourceVersion,
+	}, corev1.EventTypeWarning, reason, message)
 }

@@ -69,6 +69,12 @@ func (m meddled) Update(ctx context.Context, s *discoveryv1.EndpointSlice, o met
 // newRig returns a rig with a namespace that has the Service "foo".
 func newRig(t *testing.T) *rig {
 	t.Helper()
+	return newBatchingRig(t, 0)
+}
+
+// newBatchingRig returns such a rig with a batch period.
+func newBatchingRig(t *testing.T, period time.Duration) *rig {
+	t.Helper()
 	api := kubetest.Start(t)
 	r := &rig{
 		api: api, key: reconcile.Key{Namespace: api.Namespace(t), Name: "foo"},
@@ -80,7 +86,7 @@ func newRig(t *testing.T) *rig {
 		kube.WithHandler(func(old, now *watched.Slice) { r.SliceChanged(old, now) }))
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	r.Controller = New(Options{
-		Client: r, Services: services, Endpoints: endpoints, Slices: slices, MaxEndpointsPerSubset: 2, Workers: 1,
+		Client: r, Services: services, Endpoints: endpoints, Slices: slices, MaxEndpointsPerSubset: 2, Workers: 1, BatchPeriod: period,
 		Recorder: r.events, Logger: logger,
 	})
 	r.api.Apply(t, "{apiVersion: v1, kind: Service, metadata: {name: foo}, spec: {ports: [{port: 80}]}}", r.key.Namespace)
@@ -343,5 +349,28 @@ func (r *rig) patchService(t *testing.T, patch string) {
 	_, err := r.api.Client.CoreV1().Services(r.key.Namespace).Patch(t.Context(), r.key.Name, "application/merge-patch+json", []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The batch period delayed every change of Endpoints. It is about changes that others make to
+// slices, as in Kubernetes.
+func TestC12BatchPeriodDelaysNoEndpoints(t *testing.T) {
+	r := newBatchingRig(t, time.Hour)
+	background(t, r.Run)
+	kubetest.Eventually(t, patience, func() error {
+		if !r.loop.Running() {
+			return fmt.Errorf("the loop doesn't run")
+		}
+		return nil
+	})
+	for _, ip := range []string{"10.0.0.1", "10.0.0.2"} {
+		r.write(t, corev1.EndpointSubset{Addresses: []corev1.EndpointAddress{{IP: ip}}, Ports: []corev1.EndpointPort{{Port: 80}}})
+		kubetest.Eventually(t, patience, func() error {
+			list := r.slices(t)
+			if len(list) != 1 || list[0].Endpoints[0].Addresses[0] != ip {
+				return fmt.Errorf("slices are %v, want one of %s", list, ip)
+			}
+			return nil
+		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/signpostd/signpost/controllers/reconcile"
 	slicestore "github.com/signpostd/signpost/controllers/slices"
@@ -59,14 +60,11 @@ func isMirrored(endpoints *corev1.Endpoints, service *corev1.Service) bool {
 	return endpoints != nil && isWanted(endpoints) && service != nil && !selects(service)
 }
 
-// leaderAnnotation marks Endpoints that an old program uses as a lock for the election of
-// its leader.
-const leaderAnnotation = "control-plane.alpha.kubernetes.io/leader"
-
 // isWanted reports whether Endpoints are to be mirrored as far as their own labels and
-// annotations say.
+// annotations say. Those that an old program uses as the lock for the election of its leader
+// are not.
 func isWanted(endpoints *corev1.Endpoints) bool {
-	_, lock := endpoints.Annotations[leaderAnnotation]
+	_, lock := endpoints.Annotations[resourcelock.LeaderElectionRecordAnnotationKey]
 	return !lock && endpoints.Labels[discoveryv1.LabelSkipMirror] != "true"
 }
 

@@ -33,7 +33,7 @@ func TestCreate(t *testing.T) {
 		{"MI-03 no service", endpointsOf(one), nil, nil},
 		{"MI-04 service with selector", endpointsOf(one), selecting(), nil},
 		{"MI-04 ExternalName counts", endpointsOf(one), externalName, []string{made}},
-		{"MI-08 leader annotation", with(endpointsOf(one), annotated(leaderAnnotation, "")), bare(), nil},
+		{"MI-08 leader annotation", with(endpointsOf(one), annotated("control-plane.alpha.kubernetes.io/leader", "")), bare(), nil},
 		{"MI-08 plain", endpointsOf(one), bare(), []string{made}},
 		{"MI-10 no subsets", endpointsOf(), bare(), nil},
 		{"MI-10 no endpoints", nil, bare(), nil},

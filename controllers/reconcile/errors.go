@@ -1,6 +1,10 @@
 package reconcile
 
 import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +24,73 @@ func IsNamespaceTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
+// IsRefused reports whether a sync failed because of its objects, as far as its error says, so
+// that an Event on them should say so: not for lack of a connection, and not because of a conflict.
+func IsRefused(err error) bool {
+	return err != nil && !IsConflict(err) && scopeOf(err) != environment && !isTimeout(err)
+}
+
+// scope is how far a failure reaches.
+type scope int
+
+const (
+	// object is a failure that has to do with what was requested: the API server works.
+	object scope = iota
+	// doubtful is a failure that looks the same whether a policy or a webhook fails for one object,
+	// or the API server for all of them. Other Services tell.
+	doubtful
+	// environment is a failure that has to do with the API server, or the way to it.
+	environment
+)
+
+// scopeOf returns how far a failure of a sync reaches, as far as it says so itself.
+func scopeOf(err error) scope {
+	var status apierrors.APIStatus
+	switch {
+	case IsNamespaceTerminating(err), errors.As(err, new(*refusal)):
+		return object
+	case !errors.As(err, &status) && isTimeout(err):
+		return doubtful
+	case !errors.As(err, &status):
+		return environment
+	}
+	switch code := status.Status().Code; {
+	case code == http.StatusForbidden, code == http.StatusInternalServerError:
+		return doubtful
+	case code == http.StatusUnauthorized, code == http.StatusTooManyRequests, code >= 500:
+		return environment
+	default:
+		return object
+	}
+}
+
+// isTimeout reports whether there was no answer in time.
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// asked returns the delay that the API server asks for, as it does when it is overloaded.
+func asked(err error) time.Duration {
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	return min(time.Duration(seconds)*time.Second, askedLimit)
+}
+
+// refusal is a failure that has to do with the objects of a Service.
+type refusal struct{ error }
+
+// Unwrap returns the reason.
+func (r *refusal) Unwrap() error { return r.error }
+
+// Refuse marks a failure of a sync as one that is due to the objects of the Service, so
+// that it isn't taken for that of a connection.
+func Refuse(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &refusal{err}
+}
+
 // triggerTime is the annotation that says which change led to a write
 // (spec/endpoints.md §2).
 const triggerTime = corev1.EndpointsLastChangeTriggerTime
@@ -33,7 +104,3 @@ func Cause(object metav1.Object) time.Time {
 	}
 	return t
 }
-
-// IsRefused reports whether a sync failed because of its objects, so that an Event on them
-// should say so: not for lack of a connection, and not because of a conflict.
-func IsRefused(err error) bool { return err != nil && !unreachable(err) && !IsConflict(err) }

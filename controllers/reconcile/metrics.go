@@ -1,6 +1,8 @@
 package reconcile
 
 import (
+	"maps"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,6 +18,8 @@ type Metrics struct {
 	keepFail   *prometheus.CounterVec
 	repairs    *prometheus.CounterVec
 	problems   *prometheus.CounterVec
+	lastWrite  *prometheus.GaugeVec
+	oldest     *ages
 }
 
 // NewMetrics returns metrics and registers those of the queues with one registerer and the
@@ -38,14 +42,20 @@ func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 			Name: "controller_persistent_failures_total", Help: "Services whose sync failed 15 times in a row. They are tried again all the same.",
 		}, []string{"controller"}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "controller_repairs_total", Help: "Objects of the controller that somebody else changed or deleted.",
+			Name: "controller_repairs_total", Help: "Syncs that put right what somebody else had changed or deleted.",
 		}, []string{"controller"}),
 		problems: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "controller_problems_total", Help: "Problems of objects that are left out, by reason, as reported by Events.",
 		}, []string{"controller", "reason"}),
+		lastWrite: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "controller_last_write_timestamp_seconds", Help: "Time of the last write that succeeded.",
+		}, []string{"controller"}),
+		oldest: newAges(prometheus.NewDesc(
+			"controller_oldest_unwritten_seconds", "How long the oldest change has been waiting whose write failed or is held back; 0 when none is.", []string{"controller"}, nil,
+		)),
 	}
 	if r != nil {
-		r.MustRegister(m.syncs, m.writes, m.transition, m.keepFail, m.repairs, m.problems)
+		r.MustRegister(m.syncs, m.writes, m.transition, m.keepFail, m.repairs, m.problems, m.lastWrite, m.oldest)
 	}
 	if queues != nil {
 		m.queues.register(queues)
@@ -63,17 +73,17 @@ func (m *Metrics) observeSync(controller string, took time.Duration, err error) 
 
 func (m *Metrics) persistent(controller string) { m.keepFail.WithLabelValues(controller).Inc() }
 
-// Repaired counts an object that somebody else changed.
-func (m *Metrics) Repaired(controller string) { m.repairs.WithLabelValues(controller).Inc() }
+// repaired counts a sync that put right what somebody else changed.
+func (m *Metrics) repaired(controller string) { m.repairs.WithLabelValues(controller).Inc() }
 
 // Problem counts a problem of an object.
 func (m *Metrics) Problem(controller, reason string) {
 	m.problems.WithLabelValues(controller, reason).Inc()
 }
 
-// Wrote counts a write, whose cause is the time of the change that led to it; zero when
+// wrote counts a write, whose cause is the time of the change that led to it; zero when
 // it is unknown.
-func (m *Metrics) Wrote(controller, operation string, cause time.Time, err error) {
+func (m *Metrics) wrote(controller, operation string, cause time.Time, err error) {
 	result := "success"
 	switch {
 	case IsConflict(err):
@@ -82,8 +92,43 @@ func (m *Metrics) Wrote(controller, operation string, cause time.Time, err error
 		result = "error"
 	}
 	m.writes.WithLabelValues(controller, operation, result).Inc()
+	if err == nil {
+		m.lastWrite.WithLabelValues(controller).SetToCurrentTime()
+	}
 	if err == nil && !cause.IsZero() {
 		m.transition.WithLabelValues(controller).Observe(time.Since(cause).Seconds())
+	}
+}
+
+// ages is a gauge of how long something has been waiting, for each controller, as it is when
+// somebody asks.
+type ages struct {
+	desc *prometheus.Desc
+	mu   sync.Mutex
+	of   map[string]func() time.Duration
+}
+
+func newAges(desc *prometheus.Desc) *ages {
+	return &ages{desc: desc, of: map[string]func() time.Duration{}}
+}
+
+// watch has the gauge of a controller be what a function returns.
+func (a *ages) watch(controller string, age func() time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.of[controller] = age
+}
+
+// Describe implements prometheus.Collector.
+func (a *ages) Describe(to chan<- *prometheus.Desc) { to <- a.desc }
+
+// Collect implements prometheus.Collector.
+func (a *ages) Collect(to chan<- prometheus.Metric) {
+	a.mu.Lock()
+	of := maps.Clone(a.of)
+	a.mu.Unlock()
+	for controller, age := range of {
+		to <- prometheus.MustNewConstMetric(a.desc, prometheus.GaugeValue, age().Seconds(), controller)
 	}
 }
 
@@ -122,6 +167,13 @@ func newQueueMetrics() *queueMetrics {
 
 func (q *queueMetrics) register(r prometheus.Registerer) {
 	r.MustRegister(q.depth, q.unfinished, q.longest, q.adds, q.retries, q.waited, q.worked)
+}
+
+// rest sets the gauges of a queue that has ended to what they are without one.
+func (q *queueMetrics) rest(name string) {
+	for _, gauge := range []*prometheus.GaugeVec{q.depth, q.unfinished, q.longest} {
+		gauge.WithLabelValues(name).Set(0)
+	}
 }
 
 // NewDepthMetric implements workqueue.MetricsProvider.

@@ -18,8 +18,10 @@ import (
 // event may arrive before its answer. Objects, of type T, are filed under the
 // Service that they are made for; one object has one write at a time.
 type Overlay[T metav1.Object] struct {
-	// version returns the version up to which the table has seen everything.
+	// version returns the version up to which the table has seen everything, and has whether it has
+	// the object of a name and a UID.
 	version func() string
+	has     func(service Key, name string, uid types.UID) bool
 
 	mu     sync.Mutex
 	writes map[Key]map[string]*write[T] // by Service and name of the object
@@ -31,6 +33,8 @@ type write[T metav1.Object] struct {
 	done   bool
 	object T
 	gone   types.UID
+	// version is the one that was written or deleted.
+	version string
 
 	// underway is true between Begin and the end of a write. In this time arrived is the
 	// last version that the table got, and lost is the UID of an object that it lost.
@@ -46,10 +50,10 @@ type Version interface {
 	GetResourceVersion() string
 }
 
-// NewOverlay returns an empty overlay over the table whose version the function
-// returns.
-func NewOverlay[T metav1.Object](version func() string) *Overlay[T] {
-	return &Overlay[T]{version: version, writes: map[Key]map[string]*write[T]{}}
+// NewOverlay returns an empty overlay over a table: a function returns its version, and another one
+// whether it has the object of a name and a UID that is made for a Service.
+func NewOverlay[T metav1.Object](version func() string, has func(service Key, name string, uid types.UID) bool) *Overlay[T] {
+	return &Overlay[T]{version: version, has: has, writes: map[Key]map[string]*write[T]{}}
 }
 
 // Begin is to be called before a request that writes or deletes the object of a name.
@@ -83,7 +87,7 @@ func (o *Overlay[T]) Wrote(service Key, object T) (foreign bool) {
 		return foreign
 	}
 	// Its event is still to be told from those of others, even if the table has it.
-	*w = write[T]{done: true, object: object}
+	*w = write[T]{done: true, object: object, version: object.GetResourceVersion()}
 	return foreign
 }
 
@@ -95,11 +99,12 @@ func (o *Overlay[T]) Deleted(service Key, object T) {
 	if w == nil {
 		return
 	}
-	if w.lost == object.GetUID() {
+	deleted := write[T]{done: true, gone: object.GetUID(), version: object.GetResourceVersion()}
+	if w.lost == object.GetUID() || o.passed(service, object.GetName(), &deleted) {
 		o.drop(service, object.GetName())
 		return
 	}
-	*w = write[T]{done: true, gone: object.GetUID()}
+	*w = deleted
 }
 
 // Failed ends a request that came to nothing or whose outcome is unknown. It reports
@@ -159,11 +164,25 @@ func (o *Overlay[T]) unseen(service Key) map[string]write[T] {
 	defer o.mu.Unlock()
 	found := make(map[string]write[T], len(o.writes[service]))
 	for name, w := range o.writes[service] {
-		if w.done && (w.gone != "" || !o.seen(w.object)) {
+		switch {
+		case !w.done:
+		case !w.underway && o.passed(service, name, w):
+			o.drop(service, name)
+		case w.gone != "" || !o.seen(w.object):
 			found[name] = *w
 		}
 	}
 	return found
+}
+
+// passed reports whether the table has seen the version that was written or deleted, and no longer
+// has the object. Then no event about it is to come, or one that says nothing new.
+func (o *Overlay[T]) passed(service Key, name string, w *write[T]) bool {
+	uid := w.gone
+	if uid == "" {
+		uid = w.object.GetUID()
+	}
+	return compare(o.version(), w.version) >= 0 && !o.has(service, name, uid)
 }
 
 // Arrived is to be called with each version of an object that the table gets, and

@@ -30,6 +30,8 @@ func (t *table) overlay() *Overlay[*discoveryv1.EndpointSlice] {
 			return ""
 		}
 		return strconv.Itoa(t.version)
+	}, func(_ Key, name string, uid types.UID) bool {
+		return t.object != nil && t.object.Name == name && t.object.UID == uid
 	})
 }
 
@@ -126,6 +128,60 @@ func TestDeleteIsReadAtOnce(t *testing.T) {
 		t.Error("a new object of that name was taken for an own write")
 	}
 	expect(t, o, tab, "9")
+}
+
+// When the event of a deletion came before the request that deletes, as when the API server
+// deletes the Endpoints of a Service itself, an entry stayed until the end of the term.
+func TestC6DeletionsThatTheTableKnowsAreForgotten(t *testing.T) {
+	tab := &table{version: 10}
+	o := tab.overlay()
+	for i := range 2000 {
+		key := Key{Namespace: "ns", Name: strconv.Itoa(i)}
+		ep := slice(strconv.Itoa(i), 9)
+		ep.Name = key.Name
+		o.Gone(key, ep)
+		o.Begin(key, ep.Name)
+		o.Deleted(key, ep)
+	}
+	if len(o.writes) != 0 {
+		t.Errorf("the overlay keeps %d entries, want none", len(o.writes))
+	}
+}
+
+// What was written, and then deleted while the watch was interrupted, is forgotten with the
+// next read.
+func TestC6WritesThatTheTableHasPassedAreForgotten(t *testing.T) {
+	tab := &table{version: 3}
+	o := tab.overlay()
+	o.Begin(web, "web-1")
+	o.Wrote(web, slice("a", 4))
+	expect(t, o, tab, "4")
+	tab.version = 6 // a listing without it
+	expect(t, o, tab, "")
+	if len(o.writes) != 0 {
+		t.Error("the overlay keeps what the table has passed")
+	}
+}
+
+// An object that was made and deleted before the table has heard of it is not shown when it
+// comes, and is then forgotten.
+func TestC6DeletionsThatTheTableDoesNotKnowAreRemembered(t *testing.T) {
+	tab := &table{version: 3}
+	o := tab.overlay()
+	o.Begin(web, "web-1")
+	o.Wrote(web, slice("a", 4))
+	o.Begin(web, "web-1")
+	o.Deleted(web, slice("a", 4))
+	tab.object, tab.version = slice("a", 4), 4
+	if o.Arrived(web, tab.object) {
+		t.Error("an object that this process has deleted was taken for another's")
+	}
+	expect(t, o, tab, "")
+	old := tab.object
+	tab.object, tab.version = nil, 5
+	if o.Gone(web, old) || len(o.writes) != 0 {
+		t.Error("the deletion was taken for another's, or is remembered")
+	}
 }
 
 func TestWhoDidIt(t *testing.T) {

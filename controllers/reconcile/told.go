@@ -28,3 +28,10 @@ func (t *Told[P]) News(service Key, all ...P) []P {
 	t.last[service] = all
 	return slices.DeleteFunc(slices.Clone(all), func(p P) bool { return slices.Contains(known, p) })
 }
+
+// Forget drops everything.
+func (t *Told[P]) Forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = nil
+}

@@ -13,7 +13,7 @@ type Written struct {
 	Service          Key
 	// Name is that of the object.
 	Name string
-	// Operation is as in [Metrics.Wrote].
+	// Operation is as in [Loop.Wrote].
 	Operation string
 	// Ready and NotReady are how many addresses the object has, or had when it is deleted.
 	Ready, NotReady int

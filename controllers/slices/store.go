@@ -27,9 +27,8 @@ type Options struct {
 	Client                discoveryclient.EndpointSlicesGetter
 	// Table has the index [watched.ByService].
 	Table *kube.Table[watched.Slice]
-	// Loop syncs the Services whose slices somebody else changed.
-	Loop    *reconcile.Loop
-	Metrics *reconcile.Metrics
+	// Loop syncs the Services whose slices somebody else changed, and is told of the writes.
+	Loop *reconcile.Loop
 	// Logger takes a line for each write, at the level debug; nil means slog.Default().
 	Logger *slog.Logger
 }
@@ -45,7 +44,11 @@ func NewStore(o Options) *Store {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Store{o: o, overlay: reconcile.NewOverlay[*discoveryv1.EndpointSlice](o.Table.ResourceVersion)}
+	has := func(service reconcile.Key, name string, uid types.UID) bool {
+		e := o.Table.Get(service.Namespace, name)
+		return e != nil && e.GetUID() == uid
+	}
+	return &Store{o: o, overlay: reconcile.NewOverlay[*discoveryv1.EndpointSlice](o.Table.ResourceVersion, has)}
 }
 
 // Of returns the slices of a Service that the controller manages, without those that
@@ -163,7 +166,7 @@ func (s *Store) Update(ctx context.Context, service reconcile.Key, e *discoveryv
 func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.EndpointSlice, request func() (*discoveryv1.EndpointSlice, error)) (*discoveryv1.EndpointSlice, error) {
 	s.overlay.Begin(service, e.Name)
 	made, err := request()
-	s.o.Metrics.Wrote(s.o.Controller, operation, reconcile.Cause(e), err)
+	s.o.Loop.Wrote(service, operation, reconcile.Cause(e), err)
 	foreign := false
 	if err != nil {
 		foreign = s.overlay.Failed(service, e.Name)
@@ -174,29 +177,29 @@ func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.En
 		foreign = s.overlay.Wrote(service, made)
 	}
 	if foreign {
-		s.o.Loop.Add(service)
+		s.o.Loop.Changed(service)
 	}
 	return made, err
 }
 
-// Delete deletes a slice, if it is still the one of its UID. One that is gone already
-// is no failure (spec/endpoints.md §13.12).
+// Delete deletes a slice, if it is still the given version of it: somebody else may have taken
+// it over by its label. One that is gone already is no failure (spec/endpoints.md §13.12).
 func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv1.EndpointSlice) error {
 	s.overlay.Begin(service, e.Name)
 	err := s.o.Client.EndpointSlices(service.Namespace).Delete(ctx, e.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &e.UID},
+		Preconditions: &metav1.Preconditions{UID: &e.UID, ResourceVersion: &e.ResourceVersion},
 	})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		err = nil // another UID: the one that was meant is gone
+	if apierrors.IsNotFound(err) {
+		err = nil
 	}
-	s.o.Metrics.Wrote(s.o.Controller, "delete", time.Time{}, err)
+	s.o.Loop.Wrote(service, "delete", time.Time{}, err)
 	if err == nil {
 		s.logWritten(service, "delete", e)
 		s.overlay.Deleted(service, e)
 		return nil
 	}
 	if s.overlay.Failed(service, e.Name) {
-		s.o.Loop.Add(service)
+		s.o.Loop.Changed(service)
 	}
 	return fmt.Errorf("delete EndpointSlice %s/%s: %w", e.Namespace, e.Name, err)
 }
@@ -266,7 +269,7 @@ func (s *Store) Changed(old, current *watched.Slice) {
 func (s *Store) lost(e *watched.Slice) {
 	key, ok := e.Key()
 	if ok && s.manages(e) && s.overlay.Gone(key, e) {
-		s.sync(key)
+		s.o.Loop.Lost(key)
 	}
 }
 
@@ -274,15 +277,10 @@ func (s *Store) arrived(old, current *watched.Slice) {
 	key, ok := current.Key()
 	if old != nil && s.manages(old) {
 		if before, had := old.Key(); had && (before != key || !s.manages(current)) {
-			s.sync(before)
+			s.o.Loop.Lost(before)
 		}
 	}
 	if ok && s.manages(current) && s.overlay.Arrived(key, current) {
-		s.sync(key)
+		s.o.Loop.Changed(key)
 	}
-}
-
-func (s *Store) sync(key reconcile.Key) {
-	s.o.Metrics.Repaired(s.o.Controller)
-	s.o.Loop.Add(key)
 }

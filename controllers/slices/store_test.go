@@ -57,13 +57,13 @@ func (s *shelf) again() *shelf {
 		T: s.T, cluster: s.cluster, ns: s.ns, service: s.service, registry: prometheus.NewRegistry(), synced: map[string]int{},
 	}
 	metrics := reconcile.NewMetrics(another.registry, another.registry)
-	loop := reconcile.New(reconcile.Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, Metrics: metrics, Sync: another.sync})
+	loop := reconcile.New(reconcile.Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, RepairFirst: 1, Metrics: metrics, Sync: another.sync})
 	another.table = watched.EndpointSlices(us).Table(
 		kube.WithIndex(watched.ByService, watched.ServiceKeys),
 		kube.WithHandler(func(old, now *watched.Slice) { another.Changed(old, now) }),
 	)
 	another.Store = store.NewStore(store.Options{
-		Controller: "test", ManagedBy: us, Client: s.cluster.Client.DiscoveryV1(), Table: another.table, Loop: loop, Metrics: metrics,
+		Controller: "test", ManagedBy: us, Client: s.cluster.Client.DiscoveryV1(), Table: another.table, Loop: loop,
 	})
 	another.inBackground(func(ctx context.Context) { loop.Run(ctx, func() []reconcile.Key { return nil }) })
 	another.eventually(func() error {
@@ -270,15 +270,22 @@ func (s *shelf) unfinalize(name string) {
 	}
 }
 
-// A slice is deleted only if its UID is the given one. One that is gone is no failure.
+// A slice is deleted only if it is the given version of the given UID. One that is gone is no
+// failure.
 func TestDelete(t *testing.T) {
 	s := newShelf(t)
 	e := s.create()
 	another := e.DeepCopy()
 	another.UID = "another"
-	s.must(s.Delete(t.Context(), s.service, another))
+	outdated := e.DeepCopy()
+	outdated.ResourceVersion = "1"
+	for _, other := range []*discoveryv1.EndpointSlice{another, outdated} {
+		if err := s.Delete(t.Context(), s.service, other); !apierrors.IsConflict(err) {
+			t.Errorf("deleting another version: error %v, want a conflict", err)
+		}
+	}
 	if _, err := s.cluster.Client.DiscoveryV1().EndpointSlices(s.ns).Get(t.Context(), e.Name, metav1.GetOptions{}); err != nil {
-		t.Fatalf("a slice of another UID was deleted: %v", err)
+		t.Fatalf("another version of the slice was deleted: %v", err)
 	}
 	s.must(s.Delete(t.Context(), s.service, e))
 	s.want()

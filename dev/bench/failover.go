@@ -42,7 +42,7 @@ func (l leaseTimes) vacancy() time.Duration {
 
 var (
 	shortLease = leaseTimes{3 * time.Second, 2 * time.Second, 500 * time.Millisecond}
-	usualLease = leaseTimes{30 * time.Second, 10 * time.Second, 2 * time.Second}
+	usualLease = leaseTimes{20 * time.Second, 10 * time.Second, 2 * time.Second}
 )
 
 // failoverLayout has two slices for most Services, so that changes create and remove slices.

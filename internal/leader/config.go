@@ -15,7 +15,7 @@ import (
 
 // The times of an election when a [Config] has none.
 const (
-	DefaultLeaseDuration = 30 * time.Second
+	DefaultLeaseDuration = 20 * time.Second
 	DefaultRenewDeadline = 10 * time.Second
 	DefaultRetryPeriod   = 2 * time.Second
 )

@@ -1,10 +1,27 @@
 package leader
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // ErrNotLeading is in the errors of a closed [Fence], and in the causes of the contexts and
 // requests that it ended. There is nothing to retry: another process leads and does the work.
 var ErrNotLeading = errors.New("not leading")
+
+// StandDown is what lead returns for another process to get the chance to do the work. The lease
+// is released, and this process doesn't campaign for it for a while.
+type StandDown struct {
+	For    time.Duration
+	Reason error
+}
+
+// Error implements error.
+func (s *StandDown) Error() string { return fmt.Sprintf("standing down for %v: %v", s.For, s.Reason) }
+
+// Unwrap returns the reason.
+func (s *StandDown) Unwrap() error { return s.Reason }
 
 var (
 	errBusy      = errors.New("still busy")

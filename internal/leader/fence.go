@@ -10,13 +10,16 @@ import (
 // Fence says whether a write may begin now, and cancels writes that are under way when leadership
 // ends. It is open from the time when the lease is acquired until the renew deadline, which
 // counts from the sending of the last successful renewal. Each call compares the deadline with
-// the clock. So a process that was paused finds it closed, even if no timer has fired yet.
+// the clocks, the monotonic one and that on the wall. So a process that was paused finds it closed, even if no timer has fired yet.
 //
 // Get one from [Elector.Fence], or [Unfenced]. All methods may be called from any goroutine.
 type Fence struct {
 	lease string
 	limit time.Duration // the renew deadline
 	now   func() time.Time
+	// wall is the time by the clock on the wall. Unlike the monotonic one, it doesn't stop while the
+	// machine is suspended.
+	wall func() time.Time
 	// always is true for a fence that never closes.
 	always bool
 
@@ -29,8 +32,11 @@ type Fence struct {
 func Unfenced() *Fence { return &Fence{always: true} }
 
 func newFence(c Config) *Fence {
-	return &Fence{lease: c.lease(), limit: c.RenewDeadline, now: time.Now, reason: "the lease has not been acquired yet"}
+	return &Fence{lease: c.lease(), limit: c.RenewDeadline, now: time.Now, wall: wallClock, reason: "the lease has not been acquired yet"}
 }
+
+// wallClock returns the present time without its monotonic reading.
+func wallClock() time.Time { return time.Now().Round(0) }
 
 // Check returns nil when a write may begin now. Otherwise it returns an [ErrNotLeading] that names
 // the lease and the reason.
@@ -165,7 +171,11 @@ func (t *term) endLocked(reason string) {
 	t.cancels = nil
 }
 
-func (t *term) late() bool { return !t.fence.now().Before(t.deadline) }
+// late reports whether the deadline has passed by one of the two clocks. One of them may stand
+// still, and the other one may be set back.
+func (t *term) late() bool {
+	return !t.fence.now().Before(t.deadline) || !t.fence.wall().Before(t.deadline.Round(0))
+}
 
 // attend calls cancel when the term ends, unless leave is called before.
 func (t *term) attend(cancel context.CancelCauseFunc) (leave func()) {

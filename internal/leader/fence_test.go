@@ -48,6 +48,27 @@ func TestFenceFollowsRenewals(t *testing.T) {
 	})
 }
 
+// While a machine is suspended, its monotonic clock stands still, and only the clock on the wall
+// tells that the deadline has passed.
+func TestC11FenceComparesWithTheWallClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := testFence()
+		suspended := time.Duration(0)
+		f.wall = func() time.Time { return wallClock().Add(suspended) }
+		f.newTerm(ignore).renewed(f.now())
+		suspended = 10*time.Second - 1
+		wantOpen(t, f)
+		suspended = 10 * time.Second
+		wantClosed(t, f, "not renewed within 10s")
+		// The clock is set back: the monotonic one counts.
+		suspended = -time.Hour
+		f.newTerm(ignore).renewed(f.now())
+		wantOpen(t, f)
+		time.Sleep(10 * time.Second)
+		wantClosed(t, f, "not renewed within 10s")
+	})
+}
+
 // A process that is stopped sees the clock jump; its timers have not run yet.
 func TestFenceComparesWithTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -113,6 +113,11 @@ func (j *journal) began() {
 
 func (j *journal) ended(reason error) { j.log.Info("Stopped leading", "reason", reason) }
 
+// standsDown logs that this process leaves the lease to others for a while.
+func (j *journal) standsDown(s *StandDown) {
+	j.log.Warn("Giving the lease away for another process to try", "campaigningAgainAfter", s.For, "reason", s.Reason)
+}
+
 // lost logs what the work returned after leadership was lost. Nothing depends on it, as the next
 // leader begins anew.
 func (j *journal) lost(err error) {

@@ -7,7 +7,7 @@
 //
 //	sent        the last successful renewal is sent
 //	+ 10 s      RenewDeadline: the fence closes, requests are cancelled, the work is told to stop
-//	+ 30 s      LeaseDuration: another process may acquire the lease
+//	+ 20 s      LeaseDuration: another process may acquire the lease
 //
 // The time in between is for requests that the API server already has, and for clocks that run at
 // different speeds. A fence can't help when an administrator edits or deletes a held lease.
@@ -92,7 +92,7 @@ func (e *Elector) Leader() string { return e.journal.leader() }
 // When ctx ends, the context of lead ends too. The fence stays open while lead finishes, at most
 // until the renew deadline. When lead has returned, Run closes the fence, releases the lease and
 // returns the error of lead, unless that says that lead was told to stop. Run does the same when
-// lead returns by itself, and doesn't call it again.
+// lead returns by itself, and doesn't call it again. After a [StandDown] it does, later.
 //
 // A cancelled request may still be carried out, even after the lease is released. So lead should
 // finish the writes that it has begun, with a context that outlives its own
@@ -147,10 +147,27 @@ func (e *Elector) term(ctx context.Context, lead func(context.Context) error) (a
 	if err := l.release(context.WithoutCancel(ctx)); err != nil {
 		e.journal.log.Warn("Can't release the lease, the others have to wait until it runs out", "error", err)
 	}
-	if ctx.Err() != nil && toldToStop(err) {
+	var down *StandDown
+	switch {
+	case ctx.Err() != nil && (toldToStop(err) || errors.As(err, &down)):
 		return false, nil
+	case errors.As(err, &down):
+		e.journal.standsDown(down)
+		return wait(ctx, down.For), nil
 	}
 	return false, err
+}
+
+// wait returns after a time, with true, or when ctx ends, with false.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // campaign lets client-go acquire the lease and renew it, until ctx or the term ends. The channel

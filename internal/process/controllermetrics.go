@@ -10,13 +10,12 @@ import (
 
 // registerLibraryMetrics registers the metrics of the library that the controller
 // endpointslices uses. They are global variables of the library, which counts nothing until
-// they are registered. The library leaves it to its users to count in syncs;
-// controller_sync_duration_seconds says more, so syncs is left out.
+// they are registered.
 func registerLibraryMetrics(r prometheus.Registerer) error {
 	for _, m := range []metrics.Registerable{
 		slicemetrics.EndpointsAddedPerSync, slicemetrics.EndpointsRemovedPerSync, slicemetrics.EndpointsDesired,
 		slicemetrics.NumEndpointSlices, slicemetrics.DesiredEndpointSlices, slicemetrics.EndpointSliceChanges,
-		slicemetrics.EndpointSlicesChangedPerSync, slicemetrics.ServicesCountByTrafficDistribution,
+		slicemetrics.EndpointSlicesChangedPerSync, slicemetrics.EndpointSliceSyncs, slicemetrics.ServicesCountByTrafficDistribution,
 	} {
 		m.Create(nil)
 		if err := r.Register(m); err != nil {

@@ -49,7 +49,7 @@ func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
 		Actors: func(settled <-chan struct{}) []run.Actor {
 			return []run.Actor{{Name: "controllers", Run: func(ctx context.Context) error { return w.run(ctx, settled) }}}
 		},
-		Details: w.leadership.details,
+		Details: w.details,
 	}, nil
 }
 

@@ -9,9 +9,9 @@
 // Read start.go and process.go first: from a config to a process. serve.go, grpcserver.go and
 // readiness.go serve it. The roles are in destinationrole.go (with links.go),
 // controllersrole.go (with controllermetrics.go) and dnsrole.go (with
-// once.go, dnsbuild.go and serveprovider.go). writer.go, leadership.go, clients.go and
-// bounded.go are for roles that write; clientmetrics.go measures all clients of API servers, and
-// memory.go limits the heap.
+// once.go, dnsbuild.go and serveprovider.go). writer.go, refusable.go, leadership.go, clients.go
+// and bounded.go are for roles that write; clientmetrics.go measures all clients of API servers,
+// and memory.go limits the heap.
 //
 // # Concurrency
 //

@@ -59,5 +59,14 @@ func (w *writer) run(ctx context.Context, settled <-chan struct{}) error {
 	case <-ctx.Done():
 		return nil
 	}
-	return w.leadership.run(ctx, w.set.Lead)
+	if w.leadership.elector == nil {
+		return w.leadership.run(ctx, w.set.Lead)
+	}
+	work := refusable{lead: w.set.Lead, health: w.set.Health}
+	return w.leadership.run(ctx, work.run)
+}
+
+// details says, for /ready, who leads, and what is wrong with the writes of this process.
+func (w *writer) details() []string {
+	return append(w.leadership.details(), writesOf(w.set.Health())...)
 }

@@ -74,7 +74,7 @@ func (o *Controllers) loopSettings() []Setting {
 		{Flag: "endpointslice-updates-batch-period", Path: "controllers.endpointslices.updatesBatchPeriod", Value: durationValue{&o.EndpointSlices.BatchPeriod}, Usage: batch},
 		{Flag: "max-endpoints-per-slice", Path: "controllers.endpointslices.maxEndpointsPerSlice", Value: intValue{&o.MaxEndpointsPerSlice}, Usage: "the most endpoints in one EndpointSlice, 1 to 1000"},
 		{Flag: "mirroring-concurrent-service-endpoint-syncs", Path: "controllers.mirroring.concurrentSyncs", Value: intValue{&o.Mirroring.Workers}, Usage: "how many objects of kind Endpoints are mirrored at the same time, 1 to 50"},
-		{Flag: "mirroring-endpointslice-updates-batch-period", Path: "controllers.mirroring.updatesBatchPeriod", Value: durationValue{&o.Mirroring.BatchPeriod}, Usage: "how long to wait, after a change of Endpoints, for more changes of the same object; 0 to write at once"},
+		{Flag: "mirroring-endpointslice-updates-batch-period", Path: "controllers.mirroring.updatesBatchPeriod", Value: durationValue{&o.Mirroring.BatchPeriod}, Usage: "how long to wait at least, after somebody else has changed an EndpointSlice, for more changes of the slices of the same Service"},
 		{Flag: "mirroring-max-endpoints-per-subset", Path: "controllers.mirroring.maxEndpointsPerSubset", Value: intValue{&o.MirroringMaxEndpointsPerSubset}, Usage: "the most addresses that are mirrored of one subset of Endpoints, 1 to 1000"},
 		{Flag: "concurrent-external-workload-syncs", Path: "controllers.externalworkloads.concurrentSyncs", Value: intValue{&o.ExternalWorkloadWorkers}, Usage: "how many Services have their EndpointSlices for ExternalWorkloads written at the same time, 1 to 50"},
 	}

@@ -50,7 +50,7 @@ grpc-max-recv-msg-size int 16384
 grpc-max-undeclared-ports int 100
 grpc-request-timeout duration 10s
 leader-elect bool true
-leader-elect-lease-duration duration 30s
+leader-elect-lease-duration duration 20s
 leader-elect-renew-deadline duration 10s
 leader-elect-resource-name string linkerd-destination-endpoint-write
 leader-elect-resource-namespace string

@@ -50,13 +50,13 @@ func TestTriggerTimes(t *testing.T) {
 		"the Service was created anew":                   {{5, pods(pod(0, since(9))), 5}, {7, pods(pod(0, since(9))), 7}, {6, pods(pod(0, since(9))), 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			times := newTriggers()
+			times := newHistory()
 			for i, s := range syncs {
 				service := serviceFoo()
 				if s.created != 0 {
 					createdAt(s.created)(service)
 				}
-				if got := seconds(times.next(service, kept(s.pods))); got != s.want {
+				if got := seconds(times.trigger(service, kept(s.pods))); got != s.want {
 					t.Errorf("sync %d: got %d, want %d", i+1, got, s.want)
 				}
 			}
@@ -66,10 +66,10 @@ func TestTriggerTimes(t *testing.T) {
 
 // Nothing is kept of a Service that was deleted.
 func TestTriggerTimesAreForgotten(t *testing.T) {
-	times := newTriggers()
+	times := newHistory()
 	service := serviceFoo(createdAt(5))
 	for range 2 {
-		if got := seconds(times.next(service, nil)); got != 5 {
+		if got := seconds(times.trigger(service, nil)); got != 5 {
 			t.Errorf("got %d, want the creation at 5", got)
 		}
 		times.forget(reconcile.Key{Namespace: service.Namespace, Name: service.Name})
@@ -79,7 +79,7 @@ func TestTriggerTimesAreForgotten(t *testing.T) {
 // The times are those of the library of Kubernetes.
 func TestTriggerTimesAreThoseOfTheLibrary(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		times, library := newTriggers(), util.NewTriggerTimeTracker()
+		times, library := newHistory(), util.NewTriggerTimeTracker()
 		for i := range rapid.IntRange(1, 12).Draw(rt, "syncs") {
 			service := serviceFoo(createdAt(rapid.Int64Range(1, 4).Draw(rt, "created")))
 			service.Name = rapid.SampledFrom([]string{"foo", "bar"}).Draw(rt, "service")
@@ -97,7 +97,7 @@ func TestTriggerTimesAreThoseOfTheLibrary(t *testing.T) {
 					list = append(list, pod(n, since(rapid.Int64Range(1, 6).Draw(rt, "since"))))
 				}
 			}
-			got := times.next(service, kept(list))
+			got := times.trigger(service, kept(list))
 			want := library.ComputeEndpointLastChangeTriggerTime(service.Namespace, service, list)
 			if !got.Equal(want) {
 				rt.Fatalf("sync %d: got %d, the library says %d", i+1, seconds(got), seconds(want))

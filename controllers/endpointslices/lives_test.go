@@ -1,0 +1,141 @@
+package endpointslices
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/record"
+	basemetrics "k8s.io/component-base/metrics"
+	"k8s.io/endpointslice/metrics"
+
+	"github.com/signpostd/signpost/controllers/membership"
+	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/kube"
+)
+
+// bare returns a controller without a cluster.
+func bare() *Controller {
+	return New(Options{
+		Client: fake.NewClientset().DiscoveryV1(),
+		Pods: membership.New(func(p *watched.Pod) (types.NamespacedName, object.Labels) {
+			return types.NamespacedName{Namespace: p.Namespace, Name: p.Name}, p.Labels
+		}),
+		PodTable: watched.Pods().Table(), Nodes: watched.Nodes().Table(),
+		Slices:               watched.EndpointSlices(ManagedBy).Table(kube.WithIndex(watched.ByService, watched.ServiceKeys)),
+		MaxEndpointsPerSlice: 100, Workers: 1, Recorder: &record.FakeRecorder{}, Logger: slog.New(slog.DiscardHandler),
+	})
+}
+
+func service(i int) *corev1.Service {
+	name := fmt.Sprint("web-", i)
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)},
+		Spec: corev1.ServiceSpec{
+			Selector: map[string]string{"app": name}, IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol},
+			TrafficDistribution: new("PreferClose"),
+		},
+	}
+}
+
+// The tracker of the library kept an entry for each slice that ever was.
+func TestC6TrackerForgets(t *testing.T) {
+	c := bare()
+	c.begin()
+	client := c.o.Client.EndpointSlices("ns")
+	kept := 0
+	for i := range 2000 {
+		s := service(i)
+		key := reconcile.Key{Namespace: s.Namespace, Name: s.Name}
+		c.o.Pods.PutService(s)
+		if err := c.sync(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		made, err := client.List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(made.Items) != 1 {
+			t.Fatalf("%d slices were made, want 1: %v", len(made.Items), err)
+		}
+		if err := client.Delete(t.Context(), made.Items[0].Name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c.o.Pods.DeleteService(key)
+		if err := c.sync(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		if _, known := c.tracker.GenerationsForSliceUnsafe(&made.Items[0]); known {
+			kept++
+		}
+	}
+	if kept > 0 {
+		t.Errorf("the tracker remembers %d slices of Services that are gone", kept)
+	}
+}
+
+// In a process that no longer led, the gauges of the library stayed at their last values. Its
+// syncs were not counted.
+func TestC7GaugesOfTheLibrary(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	for _, m := range []basemetrics.Registerable{
+		metrics.EndpointsDesired, metrics.NumEndpointSlices, metrics.DesiredEndpointSlices, metrics.ServicesCountByTrafficDistribution,
+		metrics.EndpointSliceSyncs,
+	} {
+		m.Create(nil)
+		registry.MustRegister(m)
+	}
+	c := bare()
+	for term := range 3 {
+		for i := range 10 {
+			c.o.Pods.PutService(service(i))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c.Run(ctx)
+		}()
+		kubetest.Eventually(t, 20*time.Second, func() error {
+			if got := sum(t, registry, "endpoint_slice_controller_desired_endpoint_slices"); got != 10 {
+				return fmt.Errorf("there are to be %v slices, want 10", got)
+			}
+			return nil
+		})
+		cancel()
+		<-done
+		for _, name := range []string{"num_endpoint_slices", "desired_endpoint_slices", "endpoints_desired", "services_count_by_traffic_distribution"} {
+			if got := sum(t, registry, "endpoint_slice_controller_"+name); got != 0 {
+				t.Errorf("after term %d, %s is %v", term, name, got)
+			}
+		}
+	}
+	if got := sum(t, registry, "endpoint_slice_controller_syncs"); got < 10 {
+		t.Errorf("%v syncs are counted", got)
+	}
+}
+
+// sum returns the sum of all values of a metric.
+func sum(t *testing.T, r *prometheus.Registry, name string) float64 {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0.0
+	for _, f := range families {
+		if f.GetName() == name {
+			for _, m := range f.GetMetric() {
+				total += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+			}
+		}
+	}
+	return total
+}

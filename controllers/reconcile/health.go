@@ -1,0 +1,120 @@
+package reconcile
+
+import (
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Health says how the writes of a term go.
+type Health struct {
+	// LastWrite is the time of the last write that succeeded; zero when none has.
+	LastWrite time.Time
+	// RefusedSince and RefusedLast are the times of the first and the last write that failed since
+	// then, for a reason that may concern all writes; zero when none has. Refused is the failure, and
+	// Namespaces in how many namespaces there was one, as far as that was counted.
+	RefusedSince, RefusedLast time.Time
+	Refused                   error
+	Namespaces                int
+	// Waiting is how many Services wait because a sync has failed, the oldest since WaitingSince.
+	Waiting      int
+	WaitingSince time.Time
+}
+
+// Waits returns how long the oldest change has been waiting.
+func (h Health) Waits() time.Duration {
+	if h.Waiting == 0 {
+		return 0
+	}
+	return time.Since(h.WaitingSince)
+}
+
+// Join returns the health of two loops together.
+func (h Health) Join(other Health) Health {
+	joined := Health{
+		LastWrite: later(h.LastWrite, other.LastWrite), Namespaces: max(h.Namespaces, other.Namespaces),
+		RefusedSince: earlier(h.RefusedSince, other.RefusedSince), RefusedLast: later(h.RefusedLast, other.RefusedLast), Refused: h.Refused,
+		Waiting: h.Waiting + other.Waiting, WaitingSince: earlier(h.WaitingSince, other.WaitingSince),
+	}
+	if h.Refused == nil || other.Refused != nil && apierrors.IsUnauthorized(other.Refused) {
+		joined.Refused = other.Refused
+	}
+	return joined
+}
+
+// AllRefused reports whether every write has been refused for a time. Those of one or two
+// namespaces are not enough, unless the API server doesn't accept the credentials of the process.
+func (h Health) AllRefused(patience time.Duration) bool {
+	return h.RefusedLast.After(h.LastWrite) && time.Since(later(h.LastWrite, h.RefusedSince)) >= patience &&
+		(h.Namespaces >= several || apierrors.IsUnauthorized(h.Refused))
+}
+
+// earlier returns the earlier one of two times that are not zero.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// writes is what is known of the writes of a term.
+type writes struct {
+	last                      time.Time
+	refusedSince, refusedLast time.Time
+	cause                     error
+	// namespaces are those that met the cause, as many as matter.
+	namespaces map[string]bool
+	// waiting has since when Services wait whose sync has failed or has been held back.
+	waiting map[Key]time.Time
+}
+
+func newWrites() writes { return writes{namespaces: map[string]bool{}, waiting: map[Key]time.Time{}} }
+
+func (w *writes) succeeded(now time.Time) {
+	w.last = now
+	w.answered()
+}
+
+// answered notes that the API server has answered, if only that it refuses one object.
+func (w *writes) answered() {
+	w.refusedSince, w.refusedLast, w.cause = time.Time{}, time.Time{}, nil
+	clear(w.namespaces)
+}
+
+// refused notes a failure that may concern all writes.
+func (w *writes) refused(key Key, err error, now time.Time) {
+	if w.cause == nil {
+		w.refusedSince = now
+	}
+	if w.cause == nil || apierrors.IsUnauthorized(err) {
+		w.cause = err
+	}
+	if len(w.namespaces) < several {
+		w.namespaces[key.Namespace] = true
+	}
+	w.refusedLast = now
+}
+
+// waits notes that a Service waits.
+func (w *writes) waits(key Key, now time.Time) {
+	if _, known := w.waiting[key]; !known {
+		w.waiting[key] = now
+	}
+}
+
+// done notes that the objects of a Service are what they have to be.
+func (w *writes) done(key Key) { delete(w.waiting, key) }
+
+// health returns how the writes of the term go.
+func (t *term) health() Health {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h := Health{
+		LastWrite: t.writes.last, RefusedSince: t.writes.refusedSince, RefusedLast: t.writes.refusedLast,
+		Refused: t.writes.cause, Namespaces: len(t.writes.namespaces), Waiting: len(t.writes.waiting),
+	}
+	for _, since := range t.writes.waiting {
+		h.WaitingSince = earlier(h.WaitingSince, since)
+	}
+	return h
+}

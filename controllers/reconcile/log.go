@@ -1,0 +1,79 @@
+package reconcile
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Lines about failures of single Services: so many at once, and then one in this time.
+const (
+	linesAtOnce = 10
+	lineEvery   = 10 * time.Second
+)
+
+// failureLog tells the log about failures: a line when a pause begins and one when it ends, and a
+// few about Services that fail by themselves. What is left out is counted in the next line, and
+// is there at the level debug. One goroutine at a time may use it.
+type failureLog struct {
+	log              *slog.Logger
+	pauses, services *rate.Limiter
+	omitted          int
+	// told are the pauses under way that the log has a line about.
+	told map[string]bool
+}
+
+func newFailureLog(log *slog.Logger) *failureLog {
+	few := func() *rate.Limiter { return rate.NewLimiter(rate.Every(lineEvery), linesAtOnce) }
+	return &failureLog{log: log, pauses: few(), services: few(), told: map[string]bool{}}
+}
+
+// paused notes that a failure was one too many, for all Services or for those of a namespace.
+func (f *failureLog) paused(whose string, err error) {
+	level := slog.LevelDebug
+	if f.told[whose] = f.pauses.Allow(); f.told[whose] {
+		level = slog.LevelWarn
+	}
+	f.log.Log(context.Background(), level, "writes fail, pausing all but one at a time until it succeeds", "of", whose, "error", err)
+}
+
+// resumed notes that a pause has ended.
+func (f *failureLog) resumed(whose string, p pause) {
+	level := slog.LevelDebug
+	if f.told[whose] {
+		level = slog.LevelInfo
+	}
+	delete(f.told, whose)
+	f.log.Log(context.Background(), level, "writes succeed again",
+		"of", whose, "lasted", p.last.Sub(p.since).Round(time.Millisecond), "failures", p.failures, "error", p.cause)
+}
+
+// failed notes that a Service has failed by itself, for the nth time in a row.
+func (f *failureLog) failed(key Key, n int, err error) {
+	level, message := slog.LevelDebug, "sync of the service failed, trying again"
+	switch n {
+	case 1:
+		level = slog.LevelWarn
+	case persistent:
+		level, message = slog.LevelError, "sync of the service keeps failing, trying again after growing delays"
+	}
+	attrs := []slog.Attr{slog.String("service", key.String()), slog.Int("failures", n), slog.Any("error", err)}
+	if level > slog.LevelDebug {
+		if !f.services.Allow() {
+			f.omitted++
+			level = slog.LevelDebug
+		} else if f.omitted > 0 {
+			attrs = append(attrs, slog.Int("linesOmitted", f.omitted))
+			f.omitted = 0
+		}
+	}
+	f.log.LogAttrs(context.Background(), level, message, attrs...)
+}
+
+// contested notes that somebody keeps changing what is written for a Service.
+func (f *failureLog) contested(key Key) {
+	f.log.Warn("somebody else keeps changing what is written for the service, putting it right after growing delays: find out who, and stop one of the two",
+		"service", key.String(), "repairs", contestedAfter)
+}

@@ -1,0 +1,78 @@
+package reconcile
+
+import "time"
+
+const (
+	// repairFirst and repairLimit bound the delay before what somebody else changed is put right. The
+	// first is that of the Kubernetes controllers after a change of a slice.
+	repairFirst, repairLimit = time.Second, time.Minute
+	// calm is how long nobody may have changed anything for the delay to begin anew.
+	calm = 5 * time.Minute
+	// contestedAfter is how many repairs it takes until it is said that somebody keeps changing the
+	// objects of a Service.
+	contestedAfter = 5
+)
+
+// The Event about a Service whose objects somebody keeps changing.
+const (
+	Contested        = "ContestedEndpoints"
+	ContestedMessage = "Somebody else keeps changing what is written here; it is put right after growing delays. Find out who it is, and stop one of the two"
+)
+
+// repair is what is known of the changes that somebody else makes to the objects of a Service.
+type repair struct {
+	// pending is true from a change to the next sync.
+	pending bool
+	// count is how many such changes in a row had to be put right, the last one at that time.
+	count int
+	last  time.Time
+}
+
+// meddling is what somebody else has done to an object.
+type meddling int
+
+const (
+	changed meddling = iota
+	lost
+)
+
+// foreign notes that somebody else has changed an object of a Service, or has deleted it, and
+// returns how long to wait before that is put right.
+func (t *term) foreign(key Key, what meddling) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.repairs[key]
+	if r == nil {
+		r = &repair{}
+		t.repairs[key] = r
+	}
+	if time.Since(r.last) > calm {
+		r.count = 0
+	}
+	r.pending = true
+	if what == lost && r.count == 0 {
+		return t.o.RepairBatch
+	}
+	return max(t.o.RepairBatch, backoff(t.o.RepairFirst, repairLimit, r.count))
+}
+
+// repaired notes a write. It reports whether somebody turns out to keep changing the objects of
+// the Service.
+func (t *term) repaired(key Key, f *flight, now time.Time) (contested bool) {
+	r := t.repairs[key]
+	if r == nil || !f.repairs || f.repaired {
+		return false
+	}
+	f.repaired = true
+	t.o.Metrics.repaired(t.o.Name)
+	r.count++
+	r.last = now
+	return r.count == contestedAfter
+}
+
+// forget drops what is known of a Service that is gone.
+func (t *term) forget(key Key) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.repairs, key)
+}

@@ -1,0 +1,233 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// Somebody who rewrote what was written got an answer at once, a hundred times a second. The
+// repairs of a Service wait for a second, and longer while they are repeated.
+func TestC5RepairsAreSlowedDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(5, func(Key, time.Duration) error { return nil })
+		contested := 0
+		f.loop.o.Contested = func(Key) { contested++ }
+		var at []time.Duration
+		// The rival reacts at once.
+		f.loop.o.Sync = func(_ context.Context, key Key) error {
+			at = append(at, time.Since(f.begun))
+			f.loop.Wrote(key, "update", time.Time{}, nil)
+			f.loop.Changed(key)
+			return nil
+		}
+		f.lead(t, []Key{web}, func() {
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+		})
+		if diff := cmp.Diff(times(0, 1, 3, 7, 15, 31, 63, 123, 183, 243), at); diff != "" {
+			t.Errorf("syncs (-want +got):\n%s", diff)
+		}
+		if n := f.lines("somebody else keeps changing"); contested != 1 || n != 1 {
+			t.Errorf("it was told %d times, and logged %d times, want once:\n%s", contested, n, f.log)
+		}
+	})
+}
+
+// What somebody has deleted is written again at once, and quiet minutes begin anew. Only what
+// leads to a write is counted.
+func TestC5RepairsThatAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		var at []time.Duration
+		begun, writes := time.Now(), true
+		var l *Loop
+		l = New(Options{
+			Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, Metrics: NewMetrics(registry, nil), Logger: slog.New(slog.DiscardHandler),
+			Sync: func(_ context.Context, key Key) error {
+				at = append(at, time.Since(begun))
+				if writes {
+					l.Wrote(key, "update", time.Time{}, nil)
+				}
+				return nil
+			},
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			l.Run(ctx, func() []Key { return nil })
+		}()
+		synctest.Wait()
+		l.Lost(web) // 0 s, repaired
+		time.Sleep(10 * time.Second)
+		l.Lost(web) // 12 s, repaired
+		time.Sleep(10 * time.Minute)
+		l.Changed(web) // 611 s, repaired
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		writes = false
+		for range 3 {
+			l.Changed(web) // 1211 s, and so on: nothing to do
+			time.Sleep(10 * time.Second)
+		}
+		synctest.Wait()
+		writes = true
+		l.Add(web) // no repair
+		synctest.Wait()
+		if diff := cmp.Diff(times(0, 12, 611, 1211, 1221, 1231, 1240), at); diff != "" {
+			t.Errorf("syncs (-want +got):\n%s", diff)
+		}
+		if n := testutil.ToFloat64(l.o.Metrics.repairs.WithLabelValues("test")); n != 3 {
+			t.Errorf("%v repairs are counted, want 3", n)
+		}
+		l.Forget(web)
+		if n := len(l.term.Load().repairs); n != 0 {
+			t.Errorf("the loop remembers %d repairs of a Service that is gone", n)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// Nothing stays behind of 2,000 Services that came, failed, were repaired and went.
+func TestC6LivesOfServicesLeaveNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(5, func(key Key, at time.Duration) error {
+			if at < 3*time.Second {
+				return errInternal
+			}
+			return nil
+		})
+		all := services(20, 100)
+		f.lead(t, all, func() {
+			f.until(t, time.Minute, all)
+			for _, key := range all {
+				f.loop.Changed(key)
+			}
+			time.Sleep(time.Minute)
+			for _, key := range all {
+				f.loop.Forget(key)
+			}
+			synctest.Wait()
+			t0 := f.loop.term.Load()
+			for name, n := range map[string]int{
+				"repairs": len(t0.repairs), "waiting": len(t0.writes.waiting), "flights": len(t0.flights), "doubted": len(t0.gates.doubted),
+				"gates": len(t0.gates.of), "held": len(t0.gates.all.held), "timers": len(t0.timers), "fresh": len(t0.gates.all.fresh), "tried": len(t0.gates.all.tried),
+			} {
+				if n != 0 {
+					t.Errorf("%s has %d entries, want none", name, n)
+				}
+			}
+		})
+	})
+}
+
+// Workqueue_depth kept what was queued at the end of a term, and added the next one's on top:
+// 48, 96, 144 in three terms.
+func TestC7QueueIsEmptyAfterEachTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		queues := prometheus.NewRegistry()
+		l := New(Options{
+			Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, Metrics: NewMetrics(queues, queues), Logger: slog.New(slog.DiscardHandler),
+			Sync: func(context.Context, Key) error {
+				time.Sleep(time.Second)
+				return errors.New("connection refused")
+			},
+		})
+		for term := range 3 {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second+500*time.Millisecond)
+			l.Run(ctx, func() []Key { return services(1, 50) })
+			cancel()
+			synctest.Wait()
+			for _, name := range []string{"workqueue_depth", "workqueue_unfinished_work_seconds", "workqueue_longest_running_processor_seconds", "controller_oldest_unwritten_seconds"} {
+				if got := gauge(t, queues, name); got != 0 {
+					t.Errorf("after term %d, %s is %v", term, name, got)
+				}
+			}
+		}
+	})
+}
+
+// The gauge says how long the oldest change has been waiting.
+func TestC8OldestUnwritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		f := newFake(5, func(_ Key, at time.Duration) error {
+			if at < time.Hour {
+				return errExpired
+			}
+			return nil
+		})
+		f.loop.o.Metrics = NewMetrics(registry, nil)
+		f.loop.o.Metrics.oldest.watch("test", func() time.Duration { return f.loop.Health().Waits() })
+		all := services(10, 10)
+		f.lead(t, all, func() {
+			time.Sleep(30 * time.Minute)
+			if got := gauge(t, registry, "controller_oldest_unwritten_seconds"); got < 1799 || got > 1800 {
+				t.Errorf("the oldest change waits for %v s, want 1800", got)
+			}
+			h := f.loop.Health()
+			if !h.AllRefused(2*time.Minute) || h.AllRefused(time.Hour) || h.Waiting != 100 {
+				t.Errorf("health is %+v, want all 100 refused", h)
+			}
+			f.until(t, 2*time.Hour, all)
+			synctest.Wait()
+			if h := f.loop.Health(); h.AllRefused(0) || h.Waiting != 0 || h.LastWrite.IsZero() {
+				t.Errorf("health is %+v, want all written", h)
+			}
+		})
+	})
+}
+
+// Failures in one namespace say nothing about this process; an answer that it isn't known does.
+func TestC8WhatCountsAsAllRefused(t *testing.T) {
+	now := time.Now()
+	ago := func(minutes int) time.Time { return now.Add(-time.Duration(minutes) * time.Minute) }
+	for name, test := range map[string]struct {
+		health Health
+		want   bool
+	}{
+		"nothing tried":     {Health{}, false},
+		"three namespaces":  {Health{RefusedSince: ago(3), RefusedLast: now, Refused: errForbidden, Namespaces: 3}, true},
+		"one namespace":     {Health{RefusedSince: ago(3), RefusedLast: now, Refused: errForbidden, Namespaces: 1}, false},
+		"credentials":       {Health{RefusedSince: ago(3), RefusedLast: now, Refused: fmt.Errorf("update: %w", errExpired), Namespaces: 1}, true},
+		"not long enough":   {Health{RefusedSince: ago(1), RefusedLast: now, Refused: errExpired, Namespaces: 3}, false},
+		"success meanwhile": {Health{LastWrite: ago(1), RefusedSince: ago(3), RefusedLast: now, Refused: errExpired, Namespaces: 3}, false},
+		"another controller succeeds": {
+			Health{RefusedSince: ago(9), RefusedLast: now, Refused: errForbidden, Namespaces: 3}.Join(Health{LastWrite: ago(1)}), false,
+		},
+		"all controllers fail": {
+			Health{LastWrite: ago(9)}.Join(Health{RefusedSince: ago(3), RefusedLast: now, Refused: errForbidden, Namespaces: 3}), true,
+		},
+	} {
+		if got := test.health.AllRefused(2 * time.Minute); got != test.want {
+			t.Errorf("%s: all refused %t, want %t", name, got, test.want)
+		}
+	}
+}
+
+// gauge returns the only value of a gauge.
+func gauge(t *testing.T, r *prometheus.Registry, name string) float64 {
+	t.Helper()
+	families, err := r.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == name && len(f.GetMetric()) == 1 {
+			return f.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	t.Fatalf("there is no gauge %s among %s", name, strings.TrimSpace(fmt.Sprint(len(families))))
+	return 0
+}

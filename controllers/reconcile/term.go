@@ -1,0 +1,279 @@
+package reconcile
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/workqueue"
+)
+
+const (
+	// refusedFirst is the delay at least after a failure that trying at once can't mend.
+	refusedFirst = time.Second
+	// doubtfulLimit bounds the delay between failures that other Services may share, as long as no
+	// pause shows that they do.
+	doubtfulLimit = time.Minute
+	// persistent is the number of failures in a row after which a Service is said to
+	// keep failing.
+	persistent = 15
+)
+
+// term is one term of a loop.
+type term struct {
+	o     *Options
+	queue workqueue.TypedDelayingInterface[Key]
+	log   *failureLog
+
+	// The delays after failures: after conflicts, refusals, failures that other Services may share,
+	// and failures of the API server.
+	conflicts, refusals, doubts, away workqueue.TypedRateLimiter[Key]
+
+	mu    sync.Mutex
+	over  bool
+	gates *gates
+	// timers release who waits at a gate that pauses.
+	timers map[*gate]*time.Timer
+	// flights are the syncs under way.
+	flights map[Key]*flight
+	repairs map[Key]*repair
+	writes  writes
+}
+
+// flight is a sync under way.
+type flight struct {
+	// answered is true once the API server has carried out a request of the sync, or has refused it
+	// for a reason that concerns nothing else.
+	answered bool
+	// repairs is true when somebody else has changed an object of the Service, and repaired once
+	// that has led to a write.
+	repairs, repaired bool
+}
+
+func newTerm(o *Options) *term {
+	delays := workqueue.NewTypedItemExponentialFailureRateLimiter[Key]
+	return &term{
+		o: o,
+		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
+			Name: o.Name, MetricsProvider: o.Metrics.queues,
+		}),
+		log:       newFailureLog(o.Logger.With("controller", o.Name)),
+		conflicts: delays(o.RetryFirst, o.RetryLimit),
+		refusals:  delays(max(o.RetryFirst, refusedFirst), max(o.RetryLimit, refusedFirst)),
+		doubts:    delays(max(o.RetryFirst, refusedFirst), doubtfulLimit),
+		away:      delays(probeFirst, probeLimit),
+		gates:     newGates(o.Workers),
+		timers:    map[*gate]*time.Timer{},
+		flights:   map[Key]*flight{},
+		repairs:   map[Key]*repair{},
+		writes:    newWrites(),
+	}
+}
+
+// next syncs one Service. It returns false when the term is over.
+func (t *term) next(ctx context.Context) bool {
+	key, over := t.queue.Get()
+	if over {
+		return false
+	}
+	defer t.queue.Done(key)
+	if ctx.Err() != nil {
+		return false
+	}
+	if !t.begin(key) {
+		return true
+	}
+	begun := time.Now()
+	// The API server may carry out a request that is cancelled, even after somebody else has
+	// become the leader. So a sync goes on to its end, which the client's timeout bounds.
+	err := t.o.Sync(context.WithoutCancel(ctx), key)
+	t.o.Metrics.observeSync(t.o.Name, time.Since(begun), err)
+	if ctx.Err() == nil {
+		t.ended(key, err)
+	}
+	return true
+}
+
+// begin reports whether a Service may be synced now. Otherwise it is held back.
+func (t *term) begin(key Key) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	if !t.gates.begin(key, now) {
+		t.writes.waits(key, now)
+		t.schedule(key)
+		return false
+	}
+	f := &flight{}
+	if r := t.repairs[key]; r != nil {
+		f.repairs, r.pending = r.pending, false
+	}
+	t.flights[key] = f
+	return true
+}
+
+// wrote notes what has become of a request.
+func (t *term) wrote(key Key, err error) {
+	now := time.Now()
+	t.mu.Lock()
+	f := t.flights[key]
+	if f == nil {
+		f = &flight{}
+	}
+	contested := false
+	switch {
+	case err == nil:
+		f.answered = true
+		t.writes.succeeded(now)
+		contested = t.repaired(key, f, now)
+	case scopeOf(err) == object:
+		f.answered = true
+		t.writes.answered()
+	default:
+		t.writes.refused(key, err, now)
+	}
+	t.mu.Unlock()
+	if contested {
+		t.log.contested(key)
+		if t.o.Contested != nil {
+			t.o.Contested(key)
+		}
+	}
+}
+
+// ended notes how a sync has ended, and has the Service synced again if it has failed.
+func (t *term) ended(key Key, err error) {
+	now := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.flights[key]
+	delete(t.flights, key)
+	if r := t.repairs[key]; r != nil && r.count == 0 && !r.pending {
+		delete(t.repairs, key)
+	}
+	how, reach := silent, object
+	if err != nil {
+		reach = scopeOf(err)
+	}
+	switch {
+	case f.answered:
+		how = answered
+	case reach != object:
+		how = unanswered
+	}
+	v := t.gates.end(key, how, err, now)
+	for _, o := range v.over {
+		t.log.resumed(o.whose, o.pause)
+	}
+	if v.begins != "" {
+		t.log.paused(v.begins, err)
+	}
+	if err == nil {
+		for _, delays := range t.delays() {
+			delays.Forget(key)
+		}
+		t.writes.done(key)
+	} else {
+		t.writes.waits(key, now)
+		if !v.held {
+			if apierrors.IsTooManyRequests(err) {
+				t.gates.all.slow()
+			}
+			t.queue.AddAfter(key, t.failed(key, reach, err))
+		}
+	}
+	t.schedule(key)
+}
+
+func (t *term) delays() []workqueue.TypedRateLimiter[Key] {
+	return []workqueue.TypedRateLimiter[Key]{t.conflicts, t.refusals, t.doubts, t.away}
+}
+
+// failures returns how often in a row a Service has failed by itself.
+func (t *term) failures(key Key) int {
+	n := 0
+	for _, delays := range t.delays() {
+		n += delays.NumRequeues(key)
+	}
+	return n
+}
+
+// failed returns the delay after a failure that is that of the Service alone, as far as is known.
+func (t *term) failed(key Key, reach scope, err error) time.Duration {
+	var delay time.Duration
+	switch {
+	case IsConflict(err):
+		delay = t.conflicts.When(key)
+	case reach == environment:
+		delay = t.away.When(key)
+	case reach == doubtful:
+		delay = t.doubts.When(key)
+	default:
+		delay = t.refusals.When(key)
+	}
+	n := t.failures(key)
+	if n == persistent {
+		t.o.Metrics.persistent(t.o.Name)
+	}
+	t.log.failed(key, n, err)
+	return max(delay, asked(err))
+}
+
+// schedule lets Services through that need not wait any more, at the gate of all and at that of
+// the namespace of a Service.
+func (t *term) schedule(key Key) {
+	t.release(t.gates.all)
+	if of := t.gates.of[key.Namespace]; of != nil {
+		t.release(of)
+	}
+	t.gates.forgetIdle(key)
+}
+
+// release lets Services through a gate, now and when it is time for the next probe.
+func (t *term) release(g *gate) {
+	now := time.Now()
+	fresh, tried := g.release(now)
+	for _, key := range fresh {
+		t.queue.Add(key)
+	}
+	for _, key := range tried {
+		// Those that had failed before the pause, while others succeeded, wait for their own delays.
+		if n := t.failures(key); n > 0 {
+			t.queue.AddAfter(key, backoff(refusedFirst, doubtfulLimit, n-1))
+		} else {
+			t.queue.Add(key)
+		}
+	}
+	if timer := t.timers[g]; timer != nil {
+		timer.Stop()
+		delete(t.timers, g)
+	}
+	if wake := g.wake(); !wake.IsZero() && !t.over {
+		t.timers[g] = time.AfterFunc(wake.Sub(now), func() {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			if !t.over {
+				t.release(g)
+			}
+		})
+	}
+}
+
+// end ends the term. It leaves nothing that would count as work of the next one.
+func (t *term) end() {
+	t.mu.Lock()
+	t.over = true
+	for _, timer := range t.timers {
+		timer.Stop()
+	}
+	t.mu.Unlock()
+	for {
+		key, over := t.queue.Get()
+		if over {
+			break
+		}
+		t.queue.Done(key)
+	}
+	t.o.Metrics.queues.rest(t.o.Name)
+}
