@@ -11,10 +11,6 @@ func (e *evaluation) headless() answer {
 	a := answer{below: map[string][]string{}}
 	list := e.slices.ByIndex(byService, e.svc.Key.String())
 	slices.SortFunc(list, func(a, b *slice) int { return strings.Compare(a.name, b.name) })
-	if len(list) > 0 && len(e.svc.selector) == 0 {
-		e.problem("spec.selector", "", "a headless Service publishes the pods that it selects; give it a selector, or the annotation target")
-		return a
-	}
 	for _, sl := range list {
 		if !sl.addresses && e.published() == podIP {
 			continue

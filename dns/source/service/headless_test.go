@@ -181,8 +181,11 @@ func TestHeadlessLeavesOut(t *testing.T) {
 			want: fooKey + one,
 		},
 		{
-			name: "case 168: no selector", objects: specified("P/hostname: foo.example.org", "clusterIP: None") + pod + sliceOf("s", "IPv4", known),
-			want: fooKey + "  problem spec.selector \"\": a headless Service publishes the pods that it selects; give it a selector, or the annotation target\n",
+			name: "W1: without a selector, all pods of the namespace count as selected", objects: specified("P/hostname: foo.example.org", "clusterIP: None") + pod +
+				strings.Replace(member("bare", "", ""), "app: foo", "", 1) + strings.Replace(member("apart", "", ""), "testing", "other", 1) +
+				sliceOf("s", "IPv4", known, at("10.1.0.2", "bare"), at("10.1.0.7", "apart")),
+			want: fooKey + "  foo.example.org A 10.1.0.1 10.1.0.2" + foo +
+				"  problem an endpoint of EndpointSlice s \"apart\": the Service selects no pod of this name, so it is left out; check its targetRef\n",
 		},
 		{
 			name: "a pod that has finished", objects: headlessOf("", "") + strings.Replace(pod, "phase: Running", "phase: Succeeded", 1) +

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/signpostd/signpost/dns/source"
@@ -158,6 +159,10 @@ func TestLocalTraffic(t *testing.T) {
 		{
 			name: "case 156: a pod of another namespace", want: fooKey + srv,
 			objects: local + "\n---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: other, name: z, labels: {app: foo}}\nspec: {nodeName: node2}\nstatus: {" + isReady + "}\n",
+		},
+		{
+			name:    "W1: without a selector, all pods of the namespace count as selected",
+			objects: strings.Replace(local, ", selector: {app: foo}", "", 1) + strings.Replace(podOf("a", "node2", isReady), "app: foo", "", 1), want: on("54.10.11.2"),
 		},
 		{name: "case 156: a pod on an unknown node", objects: local + podOf("a", "node7", isReady), want: fooKey + srv},
 		{name: "case 156: the best pod decides even if its node is unschedulable", objects: local + cordoned + podOf("a", "node9", isReady) + podOf("b", "node1", isNotReady), want: fooKey + srv},

@@ -27,7 +27,7 @@ type services struct {
 	hosts *lookups
 }
 
-// The indexes. bySelector has Services by one of the labels with which they select pods,
+// The indexes. bySelector has Services by a label with which they select pods,
 // byNodes those that depend on nodes, byHost those that have a name looked up. byService has
 // slices by their Service, and byNamespace pods by their namespace.
 const (
