@@ -75,6 +75,9 @@ func (t *Templates) HasTargets() bool { return t != nil && t.targets != nil }
 // HasPairs reports whether there is a --fqdn-target-template.
 func (t *Templates) HasPairs() bool { return t != nil && t.pairs != nil }
 
+// Combines reports whether there are templates, and they add to what is found without them.
+func (t *Templates) Combines() bool { return t != nil && t.combine }
+
 // Names returns the names that --fqdn-template writes for an object, sorted.
 func (t *Templates) Names(obj runtime.Object) ([]string, error) {
 	if !t.HasNames() {

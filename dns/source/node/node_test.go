@@ -66,8 +66,12 @@ func TestRecords(t *testing.T) {
 		},
 		{name: "pairs before names", flags: []string{"--fqdn-target-template=p.example.org:lb.example.com", template}, addresses: external, want: []string{"p.example.org CNAME lb.example.com"}},
 		{
-			name: "pairs and names", flags: []string{"--fqdn-target-template=p.example.org:lb.example.com", template, "--combine-fqdn-annotation"},
-			addresses: external, want: []string{"node1.example.org A 192.0.2.1", "p.example.org CNAME lb.example.com"},
+			name: "W2: the node's own name, pairs and names", flags: []string{"--fqdn-target-template=p.example.org:lb.example.com", template, "--combine-fqdn-annotation"},
+			addresses: external, want: []string{"node1 A 192.0.2.1", "node1.example.org A 192.0.2.1", "p.example.org CNAME lb.example.com"},
+		},
+		{
+			name: "W2: the flag without a name from the template", flags: []string{"--fqdn-template={{if false}}x{{end}}", "--combine-fqdn-annotation"}, addresses: external,
+			want: []string{"node1 A 192.0.2.1"},
 		},
 		{name: "target", addresses: external, annotations: prefix + "target: lb.example.com.", want: []string{"node1 CNAME lb.example.com"}},
 		{name: "no hostname annotation, no properties", addresses: external, annotations: prefix + "hostname: x.example.org, " + prefix + "aws-weight: \"1\"", want: []string{"node1 A 192.0.2.1"}},
