@@ -26,7 +26,7 @@ type service struct {
 	// local is true when only nodes with a pod of the Service accept its traffic.
 	local bool
 	// notReady is true when pods that aren't ready are published.
-	notReady bool
+	notReady     bool
 	selector     selector
 	externalIPs  []string
 	externalName string
