@@ -13,6 +13,8 @@ type transform struct {
 	*settings
 	origin   Origin
 	problems []dns.Problem
+	// unresolved are the names of record sets that can't be published, in any order.
+	unresolved []unresolved
 	// counts has the record sets that were dropped.
 	counts []count
 }
@@ -50,7 +52,7 @@ func (t *transform) defaultTargets(sets []*dns.RecordSet) []*dns.RecordSet {
 	}
 	var replaced []*dns.RecordSet
 	for _, r := range sets {
-		if len(r.Targets) > 0 && !t.ForceDefaultTargets {
+		if r.Invalid || len(r.Targets) > 0 && !t.ForceDefaultTargets {
 			replaced = append(replaced, r)
 			continue
 		}
@@ -69,7 +71,12 @@ func (t *transform) defaultTargets(sets []*dns.RecordSet) []*dns.RecordSet {
 func (t *transform) valid(sets []*dns.RecordSet) []*dns.RecordSet {
 	kept := sets[:0]
 	for _, r := range sets {
+		if r.Invalid {
+			t.unresolve(r)
+			continue
+		}
 		if err := r.Check(); err != nil {
+			t.unresolve(r)
 			t.invalid(r, err)
 			continue
 		}
@@ -84,7 +91,6 @@ func (t *transform) valid(sets []*dns.RecordSet) []*dns.RecordSet {
 }
 
 func (t *transform) invalid(r *dns.RecordSet, err error) {
-	t.counts = addCount(t.counts, count{Kind: kindOf(r), what: invalid, n: 1})
 	p := dns.Problem{Object: t.object(r), Subject: r.Type + " record set " + r.Name, Reason: err.Error()}
 	if detail := (*dns.InvalidError)(nil); errors.As(err, &detail) {
 		p.Subject = detail.Subject + " of the " + r.Type + " record set " + r.Name
