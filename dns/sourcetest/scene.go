@@ -218,8 +218,8 @@ func (e plainError) Error() string { return string(e) }
 func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
 // Records returns what all objects that Changed was ever called with ask for now, or what
-// Poll returns. Each record set is a line, after the key of its object, which the names of
-// its properties, its label and the object's problems follow:
+// Poll returns. Each record set is a line, after the key of its object, with its properties,
+// its labels, and "invalid" if it is. The problems of the object follow:
 //
 //	default/shop
 //	  shop.example.org A 192.0.2.1 192.0.2.2 ttl=60 resource=service/default/shop
