@@ -27,6 +27,9 @@ func (t *transform) run(asked []*dns.RecordSet) records {
 	sets = t.filtered(t.withIPv4(sets))
 	var kept records
 	for _, r := range sets {
+		if t.refused(r) {
+			continue
+		}
 		kept = append(kept, t.pointers(r)...)
 		kept = append(kept, newRecord(t.finished(r)))
 	}
@@ -97,6 +100,19 @@ func (t *transform) invalid(r *dns.RecordSet, err error) {
 		p.Value, p.Reason = detail.Value, detail.Reason
 	}
 	t.problems = append(t.problems, p)
+}
+
+// refused reports whether nobody could own a record set, and says why.
+func (t *transform) refused(r *dns.RecordSet) bool {
+	if t.Refuse == nil {
+		return false
+	}
+	err := t.Refuse(r)
+	if err != nil {
+		t.unresolve(r)
+		t.invalid(r, err)
+	}
+	return err != nil
 }
 
 // object returns the object that asks for a record set.

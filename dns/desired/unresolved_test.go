@@ -75,3 +75,22 @@ func TestUnresolvedBySource(t *testing.T) {
 		t.Errorf("%d invalid record sets are counted, want 1", got)
 	}
 }
+
+// D13, W8: what nobody could own isn't published, and the object learns why. It is judged as it
+// would be published, with default targets.
+func TestRefuse(t *testing.T) {
+	s := newSet(t, desired.Options{DefaultTargets: []string{"192.0.2.9"}, Refuse: func(r *dns.RecordSet) error {
+		if r.Name == "long.org" && slices.Equal(r.Targets, []string{"192.0.2.9"}) {
+			return &dns.InvalidError{Subject: "name", Value: r.Name, Reason: "too long"}
+		}
+		return nil
+	}})
+	_, problems := put(s, "crd/d/a", "long.org A 0 -", "a.org A 0 192.0.2.1")
+	if len(problems) != 1 || problems[0].Subject != "name of the A record set long.org" || problems[0].Reason != "too long" || problems[0].Object.Name != "a" {
+		t.Errorf("problems: %+v", problems)
+	}
+	if !s.Unresolved("long.org") || s.Unresolved("a.org") {
+		t.Errorf("unresolved are long.org %v, a.org %v; want only the first", s.Unresolved("long.org"), s.Unresolved("a.org"))
+	}
+	wantLines(t, everything(s), []string{"a.org A 0 192.0.2.1 by crd/d/a"})
+}
