@@ -62,6 +62,9 @@ type RecordSet struct {
 	Properties []Property `json:"providerSpecific,omitempty"`
 	// Objects are the Kubernetes objects that ask for the record set.
 	Objects []Object `json:"-"`
+	// Invalid is true if the source knows that the record set can't be published, and has said
+	// why. It stands for the fact that an object asks for the name.
+	Invalid bool `json:"-"`
 }
 
 // Property is a setting of a record set that only its provider understands.

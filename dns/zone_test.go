@@ -1,6 +1,7 @@
 package dns_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,29 @@ func TestZoneIDFilter(t *testing.T) {
 func TestZoneNameFilter(t *testing.T) {
 	wantMatches(t, dns.NewZoneNameFilter([]string{"example.org"}), "example.org a.example.org", "anexample.org org")
 	wantMatches(t, dns.NewZoneNameFilter(nil), "example.org", "")
+}
+
+// D26: example.org admitted anexample.org at the providers that name their zones only.
+func TestZoneNameEndsWith(t *testing.T) {
+	for _, test := range []struct {
+		endings []string
+		yes, no string
+	}{
+		{endings: nil, yes: "example.org org"},
+		{endings: []string{""}, yes: "example.org org"},
+		{endings: []string{"example.org", "Bücher.de."}, yes: "example.org Example.org. a.b.example.org xn--bcher-kva.de", no: "anexample.org org example.org.net"},
+		{endings: []string{".example.org"}, yes: "a.example.org", no: "example.org anexample.org"},
+	} {
+		for name := range strings.FieldsSeq(test.yes + " | " + test.no) {
+			if name == "|" {
+				continue
+			}
+			want := slices.Contains(strings.Fields(test.yes), name)
+			if got := dns.ZoneNameEndsWith(name, test.endings); got != want {
+				t.Errorf("%q ends with one of %q: %v, want %v", name, test.endings, got, want)
+			}
+		}
+	}
 }
 
 func TestZoneFinder(t *testing.T) {

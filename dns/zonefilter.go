@@ -1,9 +1,6 @@
 package dns
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // ZoneIDFilter selects zones by the ends of their IDs (--zone-id-filter). An empty filter
 // passes all zones.
@@ -19,13 +16,10 @@ func (f ZoneIDFilter) Match(id string) bool {
 	return len(f) == 0
 }
 
-// ZoneNameEndsWith reports whether the name of a zone ends with one of some texts, or there are
-// none. Providers whose zones have no other IDs than their names use it for --zone-id-filter
-// and --zone-name-filter.
+// ZoneNameEndsWith reports whether a zone passes [NewZoneNameFilter]. Providers whose zones have
+// no other IDs than their names use it for --zone-id-filter and --zone-name-filter.
 func ZoneNameEndsWith(name string, endings []string) bool {
-	return len(endings) == 0 || slices.ContainsFunc(endings, func(ending string) bool {
-		return strings.HasSuffix(Canonical(name), Canonical(ending))
-	})
+	return NewZoneNameFilter(endings).Match(name)
 }
 
 // NewZoneNameFilter returns a filter for the names of zones (--zone-name-filter): it passes

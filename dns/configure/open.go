@@ -84,7 +84,7 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 			return nil, err
 		}
 	}
-	want, err := o.openDesired(in.Log)
+	want, err := o.openDesired(in.Log, refusal(own, o.rules(), domains))
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 	return fanout.New(providers), nil
 }
 
-func (o *Options) openDesired(log *slog.Logger) (*desired.Set, error) {
+func (o *Options) openDesired(log *slog.Logger, refuse func(*dns.RecordSet) error) (*desired.Set, error) {
 	targets, problems := dns.NewTargetFilter(o.TargetNets, o.ExceptNets)
 	for _, p := range problems {
 		log.Error("Ignore a network", "flag", p.Subject, "value", p.Value, "err", p.Reason)
@@ -191,7 +191,7 @@ func (o *Options) openDesired(log *slog.Logger) (*desired.Set, error) {
 	want, err := desired.New(desired.Options{
 		Sources: o.Sources, DefaultTargets: o.DefaultTargets, ForceDefaultTargets: o.ForceDefaultTargets,
 		NAT64: o.NAT64Networks, Targets: targets, ManagedTypes: o.ManagedTypes, CreatePTR: o.CreatePTR,
-		MinTTL: o.MinTTL, PreferAlias: o.PreferAlias, Provider: o.Providers[0],
+		MinTTL: o.MinTTL, PreferAlias: o.PreferAlias, Refuse: refuse, Provider: o.Providers[0],
 	})
 	if err != nil {
 		return nil, err

@@ -140,7 +140,7 @@ func (o *Options) recordFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.ExcludeDomains, "exclude-domains", o.ExcludeDomains, "`domain` whose names are not managed; may be repeated")
 	f.StringVar(&o.RegexDomainFilter, "regex-domain-filter", o.RegexDomainFilter, "regular expression for the names that are managed; --domain-filter and --exclude-domains are then ignored")
 	f.StringVar(&o.RegexDomainExcept, "regex-domain-exclusion", o.RegexDomainExcept, "regular expression for the names that are not managed")
-	f.StringArrayVar(&o.ZoneNames, "zone-name-filter", o.ZoneNames, "`suffix` of the names of the zones to use; may be repeated")
+	f.StringArrayVar(&o.ZoneNames, "zone-name-filter", o.ZoneNames, "the only `domains` whose zones are used: of their names or below them; may be repeated")
 	f.StringArrayVar(&o.ZoneIDs, "zone-id-filter", o.ZoneIDs, "`suffix` of the IDs of the zones to use; may be repeated")
 	f.StringArrayVar(&o.DefaultTargets, "default-targets", o.DefaultTargets, "`target` of records that have none; may be repeated")
 	f.BoolVar(&o.ForceDefaultTargets, "force-default-targets", o.ForceDefaultTargets, "give the default targets to all records")

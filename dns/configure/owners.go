@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/owner/crd"
 	"github.com/signpostd/signpost/dns/owner/dynamodb"
+	"github.com/signpostd/signpost/dns/plan"
 )
 
 func (o *Options) openDynamoDB(ctx context.Context, in Input) (owner.Owner, error) {
@@ -36,6 +38,35 @@ func (o *Options) openCRD(in Input) (owner.Owner, error) {
 		Config: in.REST, Namespace: cmp.Or(o.Registry.CRDNamespace, processNamespace()),
 		ID: o.Registry.OwnerID, OldOwner: o.Registry.MigrateFrom, Log: in.Log,
 	})
+}
+
+// refusal returns the function that says which record sets can't be owned: those that look
+// like ownership records themselves, and those whose ownership record would have a name that
+// is too long. It is nil if ownership isn't kept in TXT records. It says nothing of record sets
+// that aren't published anyway.
+func refusal(own owner.Owner, rules *plan.Rules, domains *dns.DomainFilter) func(*dns.RecordSet) error {
+	txt, ok := own.(*owner.TXT)
+	if !ok {
+		return nil
+	}
+	return func(r *dns.RecordSet) error {
+		if !rules.Manages(r.Type) || !domains.Match(r.Name) {
+			return nil
+		}
+		invalid := &dns.InvalidError{Name: r.Name, Type: r.Type}
+		if _, marker := txt.Mark(r); marker {
+			invalid.Subject, invalid.Value = "target", strings.Join(r.Targets, " ")
+			invalid.Reason = "an ownership record, which only Signpost itself may write: change the text"
+			return invalid
+		}
+		if txt.MarkerName(r.Name, r.Type) == "" {
+			invalid.Subject, invalid.Value = "name", r.Name
+			invalid.Reason = fmt.Sprintf("the name of its ownership record would be too long, with a label of more than %d bytes or more than %d in all: "+
+				"use a shorter name, or a shorter --txt-prefix or --txt-suffix", dns.MaxLabel, dns.MaxName)
+			return invalid
+		}
+		return nil
+	}
 }
 
 // processNamespace returns the namespace of this process, or "" outside of a cluster.

@@ -13,8 +13,11 @@
 // the one whose label resource comes first determines TTL and properties; sources are in the
 // order of --source.
 //
-// Read it in this order: set.go, want.go, transform.go, ptr.go, options.go, record.go,
-// stats.go.
+// A record set that can't be published isn't wanted, but neither is the name free: an edit with
+// a bad target must not delete the good record. [Set.Unresolved] tells the publisher.
+//
+// Read it in this order: set.go, want.go, transform.go, unresolved.go, ptr.go, options.go,
+// record.go, stats.go.
 //
 // # Concurrency
 //

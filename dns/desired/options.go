@@ -33,6 +33,9 @@ type Options struct {
 	MinTTL time.Duration
 	// PreferAlias is true when CNAME record sets without the property alias become aliases.
 	PreferAlias bool
+	// Refuse returns why nobody could own a record set, as an error of the kind that
+	// [dns.RecordSet.Check] returns, or nil. Nil refuses none.
+	Refuse func(*dns.RecordSet) error
 	// Provider is the value of --provider. Properties of other providers are dropped.
 	Provider string
 }

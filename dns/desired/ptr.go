@@ -18,11 +18,7 @@ func (t *transform) pointers(r *dns.RecordSet) []record {
 			Value: asked, Reason: "only record sets of the types A and AAAA can have it; it is ignored",
 		})
 	}
-	wanted := t.CreatePTR
-	if said {
-		wanted = strings.EqualFold(asked, dns.TypePTR)
-	}
-	if !t.ptr || !wanted || !address || r.Name == "*" || strings.HasPrefix(r.Name, "*.") {
+	if !t.wantsPointers(r) {
 		return nil
 	}
 	var made []record
@@ -40,6 +36,16 @@ func (t *transform) pointers(r *dns.RecordSet) []record {
 		}})
 	}
 	return made
+}
+
+// wantsPointers reports whether the addresses of a record set get PTR records.
+func (t *transform) wantsPointers(r *dns.RecordSet) bool {
+	wanted := t.CreatePTR
+	if asked, said := r.Property(dns.PropertyRecordType); said {
+		wanted = strings.EqualFold(asked, dns.TypePTR)
+	}
+	address := r.Type == dns.TypeA || r.Type == dns.TypeAAAA
+	return t.ptr && wanted && address && r.Name != "*" && !strings.HasPrefix(r.Name, "*.")
 }
 
 // noAddress reports an alias that asks for a PTR record.

@@ -59,6 +59,11 @@ func (rs records) of(name string) records {
 	return rs[i : i+rs[i:].run(name)]
 }
 
+// points reports whether an address with a reverse name gets a PTR record with a target.
+func (rs records) points(reverse, target string) bool {
+	return slices.ContainsFunc(rs.of(reverse), func(r record) bool { return r.derived && r.Targets[0] == target })
+}
+
 // run returns how many records at the beginning have a name.
 func (rs records) run(name string) int {
 	n := 0

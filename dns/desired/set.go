@@ -22,6 +22,8 @@ type Set struct {
 	origins  map[Origin]*asker
 	// names has who asks for each canonical name.
 	names map[string]*answer
+	// unresolved counts who asks for a name in a way that can't be published.
+	unresolved map[string]int
 
 	// stats has the numbers of all origins, and those of all names as they were last counted.
 	// stale are the names that have changed since.
@@ -35,6 +37,8 @@ type asker struct {
 	Origin
 	rank    int
 	records records
+	// unresolved are sorted.
+	unresolved []unresolved
 	// counts has the record sets that the origin asks for and that are dropped.
 	counts []count
 }
@@ -55,19 +59,20 @@ func New(o Options) (*Set, error) {
 		return nil, fmt.Errorf("settings of records: %w", err)
 	}
 	return &Set{
-		settings: settings,
-		origins:  map[Origin]*asker{},
-		names:    map[string]*answer{},
-		stats:    Stats{Records: map[string]int{}, Invalid: map[Kind]int{}, Deduplicated: map[Kind]int{}},
-		stale:    map[string]struct{}{},
-		singles:  map[string][]count{},
+		settings:   settings,
+		origins:    map[Origin]*asker{},
+		names:      map[string]*answer{},
+		unresolved: map[string]int{},
+		stats:      Stats{Records: map[string]int{}, Invalid: map[Kind]int{}, Deduplicated: map[Kind]int{}},
+		stale:      map[string]struct{}{},
+		singles:    map[string][]count{},
 	}, nil
 }
 
 // Put replaces what an origin asks for; without records, the origin asks for nothing any more.
-// It returns the canonical names, sorted, whose record sets may have changed. It also returns
-// why some record sets can't be published; the others are. The records must not be changed
-// afterwards.
+// It returns the canonical names, sorted, whose record sets may have changed, or that are
+// unresolved now or no more. It also returns why some record sets can't be published; the
+// others are. The records must not be changed afterwards.
 func (s *Set) Put(origin Origin, asked []*dns.RecordSet) (dirty []string, problems []dns.Problem) {
 	t := transform{settings: &s.settings, origin: origin}
 	now := t.run(asked)
@@ -79,6 +84,7 @@ func (s *Set) Put(origin Origin, asked []*dns.RecordSet) (dirty []string, proble
 		a = &asker{Origin: origin, rank: s.settings.rank(origin.Source)}
 		s.origins[origin] = a
 	}
+	dirty = s.setUnresolved(a, unresolvedNow(t.unresolved, now, a))
 	old := a.records
 	for d := range differences(old, now) {
 		s.update(a, d)
@@ -86,6 +92,8 @@ func (s *Set) Put(origin Origin, asked []*dns.RecordSet) (dirty []string, proble
 	}
 	if len(dirty) > 0 {
 		a.records = now
+		slices.Sort(dirty)
+		dirty = slices.Compact(dirty)
 	}
 	s.stats.recount(a.counts, t.counts)
 	if a.counts = t.counts; len(a.records) == 0 && len(a.counts) == 0 {

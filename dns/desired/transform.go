@@ -13,6 +13,8 @@ type transform struct {
 	*settings
 	origin   Origin
 	problems []dns.Problem
+	// unresolved are the names of record sets that can't be published, in any order.
+	unresolved []unresolved
 	// counts has the record sets that were dropped.
 	counts []count
 }
@@ -25,6 +27,9 @@ func (t *transform) run(asked []*dns.RecordSet) records {
 	sets = t.filtered(t.withIPv4(sets))
 	var kept records
 	for _, r := range sets {
+		if t.refused(r) {
+			continue
+		}
 		kept = append(kept, t.pointers(r)...)
 		kept = append(kept, newRecord(t.finished(r)))
 	}
@@ -50,7 +55,7 @@ func (t *transform) defaultTargets(sets []*dns.RecordSet) []*dns.RecordSet {
 	}
 	var replaced []*dns.RecordSet
 	for _, r := range sets {
-		if len(r.Targets) > 0 && !t.ForceDefaultTargets {
+		if r.Invalid || len(r.Targets) > 0 && !t.ForceDefaultTargets {
 			replaced = append(replaced, r)
 			continue
 		}
@@ -69,7 +74,12 @@ func (t *transform) defaultTargets(sets []*dns.RecordSet) []*dns.RecordSet {
 func (t *transform) valid(sets []*dns.RecordSet) []*dns.RecordSet {
 	kept := sets[:0]
 	for _, r := range sets {
+		if r.Invalid {
+			t.unresolve(r)
+			continue
+		}
 		if err := r.Check(); err != nil {
+			t.unresolve(r)
 			t.invalid(r, err)
 			continue
 		}
@@ -84,13 +94,25 @@ func (t *transform) valid(sets []*dns.RecordSet) []*dns.RecordSet {
 }
 
 func (t *transform) invalid(r *dns.RecordSet, err error) {
-	t.counts = addCount(t.counts, count{Kind: kindOf(r), what: invalid, n: 1})
 	p := dns.Problem{Object: t.object(r), Subject: r.Type + " record set " + r.Name, Reason: err.Error()}
 	if detail := (*dns.InvalidError)(nil); errors.As(err, &detail) {
 		p.Subject = detail.Subject + " of the " + r.Type + " record set " + r.Name
 		p.Value, p.Reason = detail.Value, detail.Reason
 	}
 	t.problems = append(t.problems, p)
+}
+
+// refused reports whether nobody could own a record set, and says why.
+func (t *transform) refused(r *dns.RecordSet) bool {
+	if t.Refuse == nil {
+		return false
+	}
+	err := t.Refuse(r)
+	if err != nil {
+		t.unresolve(r)
+		t.invalid(r, err)
+	}
+	return err != nil
 }
 
 // object returns the object that asks for a record set.

@@ -282,6 +282,9 @@ func (p *Publisher) held(c dns.Change) string {
 			return "source " + p.Sources[i].Name + " has not been read yet"
 		}
 	}
+	if p.Desired.Unresolved(c.Old.Name) {
+		return "an object asks for the name in a way that can't be published"
+	}
 	resource := c.Old.Labels[dns.LabelResource]
 	for origin := range p.unresolved {
 		if strings.HasSuffix(resource, "/"+origin.Namespace+"/"+origin.Name) || (origin.Namespace == "" && strings.HasSuffix(resource, "/"+origin.Name)) {

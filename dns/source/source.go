@@ -35,7 +35,8 @@ type Source struct {
 type Result struct {
 	// Records have the label [dns.LabelResource] where spec/dns.md §6.2 says so, and the
 	// object in Objects. Names and targets are only freed of dots and spaces at their ends
-	// (spec/dns.md §1.3); they are not checked.
+	// (spec/dns.md §1.3); they are not checked. A record set that can't be made of the object
+	// has Invalid set, and a problem; then the name keeps what it has.
 	Records []*dns.RecordSet
 	// Problems are parts of the object that can't be used. The rest of it is published.
 	Problems []dns.Problem

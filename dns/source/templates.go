@@ -8,6 +8,7 @@ import (
 	"text/template"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/dns"
@@ -75,6 +76,9 @@ func (t *Templates) HasTargets() bool { return t != nil && t.targets != nil }
 // HasPairs reports whether there is a --fqdn-target-template.
 func (t *Templates) HasPairs() bool { return t != nil && t.pairs != nil }
 
+// Combines reports whether there are templates, and they add to what is found without them.
+func (t *Templates) Combines() bool { return t != nil && t.combine }
+
 // Names returns the names that --fqdn-template writes for an object, sorted.
 func (t *Templates) Names(obj runtime.Object) ([]string, error) {
 	if !t.HasNames() {
@@ -104,9 +108,9 @@ func (t *Templates) Pairs(obj runtime.Object) ([]Pair, error) {
 	var pairs []Pair
 	for _, text := range list {
 		name, target, _ := strings.Cut(text, ":")
-		name, target = strings.TrimSpace(name), strings.TrimSpace(target)
+		name, target = strings.TrimSuffix(strings.TrimSpace(name), "."), strings.TrimSpace(target)
 		if name != "" && target != "" {
-			pairs = append(pairs, Pair{Name: strings.TrimSuffix(name, "."), Target: target})
+			pairs = append(pairs, Pair{Name: name, Target: target})
 		}
 	}
 	return pairs, nil
@@ -125,13 +129,14 @@ func (t *Templates) AddNames(found []*dns.RecordSet, o *Object, origin Origin, t
 }
 
 // AddPairs adds the record sets of --fqdn-target-template to found; see [Templates.Combine].
+// They have no label resource.
 func (t *Templates) AddPairs(found []*dns.RecordSet, o *Object, origin Origin) ([]*dns.RecordSet, error) {
 	if !t.HasPairs() {
 		return found, nil
 	}
 	return t.Combine(found, func() ([]*dns.RecordSet, error) {
 		pairs, err := t.Pairs(o.Whole)
-		return origin.Pairs(pairs), err
+		return origin.Unlabelled().Pairs(pairs), err
 	})
 }
 
@@ -148,11 +153,14 @@ func (t *Templates) Combine(found []*dns.RecordSet, made func() ([]*dns.RecordSe
 	return slices.Concat(found, more), nil
 }
 
-// templateText is one template. It is executed on the Go value of the object. If that fails,
-// it is executed on the object as it is written in JSON, where every field must exist.
+// templateText is one template. The template typed is executed on the Go value of the object.
+// If that fails, another one is executed on the object as it is written in JSON, in which
+// fields have both spellings: strict for an object that has a Go type, loose for another one.
+// In strict every field must exist. In loose a missing one counts as empty in the condition
+// of an if, with or range, because nobody knows there which fields an object could have.
 type templateText struct {
-	flag          string
-	typed, strict *template.Template
+	flag                 string
+	typed, strict, loose *template.Template
 }
 
 // hasTemplate reports whether a value of a flag isn't empty.
@@ -175,19 +183,13 @@ func parseTemplate(flag string, texts []string) (*templateText, error) {
 		}
 	}
 	var err error
-	if t.strict, err = strictly(t.typed); err != nil {
+	if t.strict, err = spelled(t.typed, fieldFunction); err == nil {
+		t.loose, err = spelled(t.typed, conditionFunction)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}
 	return t, nil
-}
-
-// strictly returns a copy of a template to which a missing key is an error.
-func strictly(t *template.Template) (*template.Template, error) {
-	clone, err := t.Clone()
-	if err != nil {
-		return nil, err
-	}
-	return clone.Option("missingkey=error"), nil
 }
 
 // with returns a copy of a template that has these functions.
@@ -199,7 +201,7 @@ func (t *templateText) with(functions template.FuncMap) *templateText {
 		// Nothing was executed yet, so that it can be cloned.
 		return template.Must(from.Clone()).Funcs(functions)
 	}
-	return &templateText{flag: t.flag, typed: bind(t.typed), strict: bind(t.strict)}
+	return &templateText{flag: t.flag, typed: bind(t.typed), strict: bind(t.strict), loose: bind(t.loose)}
 }
 
 // list returns the elements that the template writes for an object, sorted and without
@@ -228,7 +230,11 @@ func (t *templateText) execute(obj runtime.Object) (string, error) {
 	view, err := viewOf(obj)
 	if err == nil {
 		out.Reset()
-		if err = t.strict.Execute(&out, view); err == nil {
+		written := t.strict
+		if _, untyped := obj.(*unstructured.Unstructured); untyped {
+			written = t.loose
+		}
+		if err = written.Execute(&out, view); err == nil {
 			return out.String(), nil
 		}
 	}

@@ -87,8 +87,80 @@ func TestTemplateNames(t *testing.T) {
 	}
 }
 
-// TestTemplateView: top level keys of spec and status have the names of Go, too
-// (spec/dns.md §6.11).
+// spelled has the fields of Istio Gateways and Contour HTTPProxies.
+func spelled() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Thing",
+		"metadata": map[string]any{"name": "x", "uid": "u", "labels": map[string]any{"app": "b"}},
+		"spec": map[string]any{
+			"selector":    map[string]any{"istio": "edge", "app": "web"},
+			"servers":     []any{map[string]any{"hosts": []any{"a.example", "b.example"}, "tls": map[string]any{"httpsRedirect": true}}},
+			"virtualhost": map[string]any{"fqdn": "f.example"},
+			"routes":      []any{},
+		},
+		"data": map[string]any{"host": "d.example"},
+	}}
+}
+
+// W3: fields have both spellings, that of Go and that of JSON, at each level. Below the first
+// level of spec, only that of JSON was known, so that objects weren't published.
+func TestTemplateSpellings(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, template, want, err string }{
+		{name: "a field of a variable", template: "{{range $server := .Spec.Servers}}{{range $server.Hosts}}{{.}},{{end}}{{end}}", want: "a.example,b.example"},
+		{name: "a field of the dot", template: "{{range .spec.servers}}{{range .Hosts}}{{.}},{{end}}{{end}}", want: "a.example,b.example"},
+		{name: "a word that JSON has in one", template: "{{.Spec.VirtualHost.Fqdn}},{{.Spec.virtualhost.fqdn}},{{.spec.VirtualHost.FQDN}}", want: "f.example"},
+		{name: "a field of the root, inside", template: "{{range .Spec.Servers}}{{$.Spec.VirtualHost.Fqdn}}{{end}}", want: "f.example"},
+		{name: "a field of an expression", template: "{{(index .Spec.Servers 0).Tls.HttpsRedirect}}", want: "true"},
+		{name: "a field as an argument", template: `{{index (index .Spec.Servers 0).Hosts 1 | printf "%s.%s" .Spec.VirtualHost.Fqdn}}`, want: "f.example.b.example"},
+		{name: "a field in a nested template", template: `{{define "n"}}{{.VirtualHost.Fqdn}}{{end}}{{template "n" .Spec}}`, want: "f.example"},
+		{name: "metadata", template: "{{.ObjectMeta.Name}},{{.Metadata.UID}},{{.UID}},{{.metadata.Labels.app}},{{.Labels.app}}", want: "b,u,x"},
+		{name: "beside spec and status", template: "{{.Data.host}},{{.data.host}}", want: "d.example"},
+		{name: "a map stays as it is", template: "{{range $k, $v := .Spec.Selector}}{{$k}}.{{$v}},{{end}}", want: "app.web,istio.edge"},
+		{name: "a missing field", template: "{{.Spec.VirtualHost.Nope}}", err: "no field Spec.VirtualHost.Nope"},
+		{name: "a field of a text", template: "{{.Name.Nope}}", err: "no field Name.Nope"},
+		{name: "a missing field as a condition", template: "{{if .Spec.Nope.Neither}}a{{else}}b{{end}},{{with .Spec.Nope}}c{{end}},{{range .Spec.Nope}}d{{end}}", want: "b"},
+		{name: "no condition, but inside of one", template: "{{if .Spec}}{{.Spec.Nope}}{{end}}", err: "no field Spec.Nope"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			templates, err := source.ParseTemplates(source.TemplateOptions{FQDN: []string{test.template}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := templates.For("service").Names(spelled())
+			if test.err == "" && (err != nil || strings.Join(got, ",") != test.want) {
+				t.Errorf("names are %q, %v; want %q", got, err, test.want)
+			}
+			if test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+				t.Errorf("names are %q, %v; want an error that says %q", got, err, test.err)
+			}
+		})
+	}
+}
+
+// W3: an object with a Go type has exactly the fields of that type, so that a misspelt
+// condition is an error.
+func TestTemplateSpellingsOfTypes(t *testing.T) {
+	t.Parallel()
+	for template, want := range map[string]string{
+		"{{range .Spec.Ports}}{{.name}}.{{.Port}},{{end}}": "dns.53,http.80",
+		"{{if .Spec.Nope}}a{{end}}":                        "",
+		"{{(index .Spec.Ports 1).NodePort}}":               "0", // JSON leaves it out. The copied template once changed the original.
+	} {
+		templates, err := source.ParseTemplates(source.TemplateOptions{FQDN: []string{template}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := templates.Names(shop())
+		if strings.Join(got, ",") != want || (err == nil) != (want != "") {
+			t.Errorf("%s: names are %q, %v; want %q", template, got, err, want)
+		}
+	}
+}
+
+// TestTemplateView: keys of spec and status have the names of Go, too (spec/dns.md §6.11).
 func TestTemplateView(t *testing.T) {
 	t.Parallel()
 	object := &unstructured.Unstructured{Object: map[string]any{
@@ -184,7 +256,7 @@ func TestTemplateTargets(t *testing.T) {
 func FuzzTemplates(f *testing.F) {
 	for _, text := range []string{
 		"{{.Name}}.example", "{{range .Spec.Ports}}{{.Name}},{{end}}", "{{index .Spec.Ports 3}}", "{{hasKey .Labels 1}}", "{{fromJson .Name}}",
-		"{{.Spec.x.y}}", "{{isSource .Name}}", "a:b,c:d:e,:", "{{define \"x\"}}{{template \"x\"}}{{end}}{{template \"x\"}}", "{{printf \"%d\" .}}",
+		"{{.Spec.x.y}}", "{{isSource .Name}}", "a:b,c:d:e,:", ".:0", "{{define \"x\"}}{{template \"x\"}}{{end}}{{template \"x\"}}", "{{printf \"%d\" .}}",
 	} {
 		f.Add(text)
 	}

@@ -27,6 +27,9 @@ type Scene struct {
 	t      testing.TB
 	source source.Source
 	world  world
+	log    *slog.Logger
+	// late is the resource whose tables are filled by FillRest; empty is none.
+	late string
 	// versions has a function for each table of the source, which returns the resource version
 	// that the table has reached.
 	versions []func() string
@@ -62,9 +65,37 @@ func MustOpen(t testing.TB, plugin source.Plugin, manifests string, flags ...str
 	return s
 }
 
+// OpenWithout is [MustOpen] with tables of a resource, such as pods, that aren't filled until
+// FillRest is called.
+func OpenWithout(t testing.TB, plugin source.Plugin, resource, manifests string, flags ...string) *Scene {
+	t.Helper()
+	w := newMemoryWorld(plugin)
+	if err := w.apply(manifests); err != nil {
+		t.Fatal(err)
+	}
+	s, err := openLate(t, plugin, w, resource, flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// FillRest fills the tables that [OpenWithout] has left out.
+func (s *Scene) FillRest() {
+	s.t.Helper()
+	late := s.late
+	s.late = ""
+	s.fill(slices.DeleteFunc(slices.Clone(s.source.Tables), func(t kube.AnyTable) bool { return t.Resource().Resource != late }))
+}
+
 func open(t testing.TB, plugin source.Plugin, w world, flags []string) (*Scene, error) {
 	t.Helper()
-	s := &Scene{t: t, world: w, told: map[source.Key]bool{}, unchecked: map[source.Key]bool{}, ever: map[source.Key]bool{}}
+	return openLate(t, plugin, w, "", flags)
+}
+
+func openLate(t testing.TB, plugin source.Plugin, w world, late string, flags []string) (*Scene, error) {
+	t.Helper()
+	s := &Scene{t: t, world: w, late: late, told: map[source.Key]bool{}, unchecked: map[source.Key]bool{}, ever: map[source.Key]bool{}}
 	config, options := plugin.New(), source.NewOptions()
 	set := pflag.NewFlagSet(plugin.Name, pflag.ContinueOnError)
 	options.Flags(set)
@@ -76,28 +107,28 @@ func open(t testing.TB, plugin source.Plugin, w world, flags []string) (*Scene, 
 	if err != nil {
 		return nil, err
 	}
-	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	if s.source, err = config.Open(source.Input{Settings: settings, Changed: s.changed, Log: log}); err != nil {
+	s.log = slog.New(slog.NewTextHandler(t.Output(), nil))
+	if s.source, err = config.Open(source.Input{Settings: settings, Changed: s.changed, Log: s.log}); err != nil {
 		return nil, err
 	}
 	if run := s.source.Run; run != nil {
 		s.background(run)
 	}
 	if len(s.source.Tables) > 0 {
-		s.run(log)
+		s.fill(slices.DeleteFunc(slices.Clone(s.source.Tables), func(t kube.AnyTable) bool { return t.Resource().Resource == late }))
 		s.check()
 	}
 	return s, nil
 }
 
-// run fills the tables of the source until the test ends.
-func (s *Scene) run(log *slog.Logger) {
+// fill fills tables of the source until the test ends.
+func (s *Scene) fill(tables []kube.AnyTable) {
 	s.t.Helper()
-	cluster, err := kube.New(kube.Options{Config: s.world.config(), Logger: log}, s.source.Tables...)
+	cluster, err := kube.New(kube.Options{Config: s.world.config(), Logger: s.log}, tables...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, table := range s.source.Tables {
+	for _, table := range tables {
 		s.versions = append(s.versions, table.(interface{ ResourceVersion() string }).ResourceVersion)
 	}
 	s.background(cluster.Run)
@@ -218,8 +249,8 @@ func (e plainError) Error() string { return string(e) }
 func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
 // Records returns what all objects that Changed was ever called with ask for now, or what
-// Poll returns. Each record set is a line, after the key of its object, which the names of
-// its properties, its label and the object's problems follow:
+// Poll returns. Each record set is a line, after the key of its object, with its properties,
+// its labels, and "invalid" if it is. The problems of the object follow:
 //
 //	default/shop
 //	  shop.example.org A 192.0.2.1 192.0.2.2 ttl=60 resource=service/default/shop

@@ -49,5 +49,8 @@ func showRecord(r *dns.RecordSet) string {
 	for _, name := range names {
 		words = append(words, name+"="+r.Labels[name])
 	}
+	if r.Invalid {
+		words = append(words, "invalid")
+	}
 	return strings.Join(words, " ")
 }

@@ -52,14 +52,14 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, fmt.Errorf("--%s %q: use namespace/name of a Service, such as %s", loadBalancerFlag, c.LoadBalancer, NewConfig().LoadBalancer)
 	}
 	s := &routes{
-		service: source.Key{Namespace: namespace, Name: service},
-		reader:  source.NewReader(in.Settings, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true}),
+		service: source.Key{Namespace: namespace, Name: service}, waiting: source.NewWaiting(in.Changed),
+		reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true}),
 	}
 	s.table = s.kind().Table(source.Notify[route](in.Changed), kube.WithIndex(following, followKeys))
 	s.services = s.serviceKind().Table(kube.WithHandler(func(_, _ *balancer) {
 		source.NotifyAll(in.Changed, s.table.ByIndex(following, ""))
 	}))
-	return source.Source{Tables: []kube.AnyTable{s.table, s.services}, Evaluate: s.evaluate}, nil
+	return source.Source{Tables: []kube.AnyTable{s.table, s.services}, Evaluate: s.evaluate, Run: s.waiting.Run}, nil
 }
 
 // routes is the source.
@@ -68,6 +68,8 @@ type routes struct {
 	reader   *source.Reader
 	table    *kube.Table[route]
 	services *kube.Table[balancer]
+	// waiting has the IngressRoutes whose Service may not have been read yet.
+	waiting *source.Waiting
 }
 
 // following is the index of the IngressRoutes that use the Service. All have the same key.
@@ -147,23 +149,29 @@ func (s *routes) evaluate(key source.Key) source.Result {
 	if r.Unreadable != "" {
 		return s.reader.Result(&r.Object, nil, nil)
 	}
-	targets, problems := s.targets(r)
+	targets, problems, err := s.targets(r)
+	if err != nil {
+		return s.reader.Result(&r.Object, nil, err)
+	}
 	result := s.reader.ResultOf(&r.Object, s.reader.Hosts(&r.Object, r.host), targets)
 	result.Problems = append(result.Problems, problems...)
 	return result
 }
 
-// targets returns the targets for the hosts of a route.
-func (s *routes) targets(r *route) ([]string, []dns.Problem) {
+// targets returns the targets for the hosts of a route. The error is that they aren't known yet.
+func (s *routes) targets(r *route) ([]string, []dns.Problem, error) {
 	if len(r.Annotations.Targets) > 0 {
-		return r.Annotations.Targets, nil
+		return r.Annotations.Targets, nil, nil
+	}
+	if err := s.waiting.For(r.Key, s.services); err != nil {
+		return nil, nil, err
 	}
 	service := s.services.Get(s.service.Namespace, s.service.Name)
 	if service == nil {
 		return nil, []dns.Problem{{
 			Object: s.reader.Ref(&r.Object), Subject: "--" + loadBalancerFlag, Value: s.service.String(),
 			Reason: "there is no such Service, so there are no targets; give the name of Contour's Service",
-		}}
+		}}, nil
 	}
-	return service.addresses, nil
+	return service.addresses, nil, nil
 }

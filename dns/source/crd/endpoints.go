@@ -1,7 +1,6 @@
 package crd
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -52,55 +51,51 @@ func (s *endpoints) trim(scope kube.Scope, obj *externaldns.DNSEndpoint) (*endpo
 			continue
 		}
 		record, fault := recordSet(e, origin)
-		if record == nil {
+		if fault.Reason != "" {
 			fault.Object, fault.Subject = origin.Object, strings.TrimSuffix(fmt.Sprintf("spec.endpoints[%d].%s", i, fault.Subject), ".")
 			kept.problems = append(kept.problems, fault)
-			continue
 		}
-		records = append(records, record)
+		if record != nil {
+			records = append(records, record)
+		}
 	}
-	if len(records) > 0 {
-		kept.records = dns.Merge(records)
-	}
+	kept.records = merge(records)
 	return kept, nil
 }
 
-// recordSet returns the record set that an endpoint asks for, or the problem with it. An
-// invalid record set must not be merged with a valid one. A record set without targets is
-// valid, because there may be default targets. The result shares only strings with the
-// endpoint.
+// merge merges record sets. One that can't be published as it is stays apart, so that it
+// doesn't spoil others. Whether it can be published with default targets is not known here.
+func merge(records []*dns.RecordSet) []*dns.RecordSet {
+	if len(records) == 0 {
+		return nil
+	}
+	var good, apart []*dns.RecordSet
+	for _, r := range records {
+		if r.Invalid || len(r.Targets) > 0 && r.Check() != nil {
+			apart = append(apart, r)
+		} else {
+			good = append(good, r)
+		}
+	}
+	merged := append(dns.Merge(good), apart...)
+	slices.SortStableFunc(merged, func(a, b *dns.RecordSet) int { return strings.Compare(a.Name, b.Name) })
+	return merged
+}
+
+// recordSet returns the record set that an endpoint asks for, and the problem with it if there
+// is one. There is no record set if it isn't known which name is meant. The result shares only
+// strings with the endpoint.
 func recordSet(e *externaldns.Endpoint, origin source.Origin) (*dns.RecordSet, dns.Problem) {
 	if e.Problem != "" {
 		return nil, dns.Problem{Reason: e.Problem}
 	}
-	if fault := spelling(e); fault.Reason != "" {
-		return nil, fault
-	}
 	record := translate(e, origin)
-	checked := record
-	if len(record.Targets) == 0 {
-		// This one is valid if the name is.
-		checked = &dns.RecordSet{Name: record.Name, Type: dns.TypeTXT, Targets: []string{"x"}}
+	if err := dns.CheckName(record.Name); err != nil {
+		return nil, dns.Problem{Subject: "dnsName", Value: record.Name, Reason: err.Error()}
 	}
-	invalid := &dns.InvalidError{}
-	if errors.As(checked.Check(), &invalid) {
-		return nil, dns.Problem{Subject: field(invalid.Subject), Value: invalid.Value, Reason: invalid.Reason}
-	}
-	return record, dns.Problem{}
-}
-
-// field returns the field of an endpoint that the subject of a [dns.InvalidError] stands for.
-func field(subject string) string {
-	switch subject {
-	case "name":
-		return "dnsName"
-	case "type":
-		return "recordType"
-	case "target":
-		return "targets"
-	default:
-		return subject
-	}
+	fault := spelling(e)
+	record.Invalid = fault.Reason != ""
+	return record, fault
 }
 
 // spelling returns what is wrong with dots at the ends of targets; it has a reason if anything

@@ -30,7 +30,7 @@ type Config struct{ source.NoFlags }
 
 // Open implements [source.Config].
 func (Config) Open(in source.Input) (source.Source, error) {
-	s := &gateways{reader: source.NewReader(in.Settings, source.Subject{
+	s := &gateways{waiting: source.NewWaiting(in.Changed), reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: gatewayKind, Label: "gateway", Properties: true,
 	})}
 	s.table = s.kind().Table(
@@ -51,7 +51,7 @@ func (Config) Open(in source.Input) (source.Source, error) {
 		}
 		source.NotifyAll(in.Changed, s.table.ByIndex(byIngress, old.key.String()))
 	}))
-	return source.Source{Tables: []kube.AnyTable{s.table, s.services, s.ingresses}, Evaluate: s.evaluate}, nil
+	return source.Source{Tables: []kube.AnyTable{s.table, s.services, s.ingresses}, Evaluate: s.evaluate, Run: s.waiting.Run}, nil
 }
 
 // gateways is the source.
@@ -60,6 +60,8 @@ type gateways struct {
 	table     *kube.Table[gateway]
 	services  *kube.Table[service]
 	ingresses *kube.Table[ingress]
+	// waiting has the Gateways whose Ingress may not have been read yet.
+	waiting *source.Waiting
 }
 
 // The indexes: bySelector and byIngress find Gateways by what they have their targets from,
@@ -133,6 +135,9 @@ func (s *gateways) targets(g *gateway) ([]string, error) {
 	}
 	key, err := g.ingress()
 	if err != nil {
+		return nil, err
+	}
+	if err := s.waiting.For(g.Key, s.ingresses); err != nil {
 		return nil, err
 	}
 	named := s.ingresses.Get(key.Namespace, key.Name)

@@ -86,10 +86,12 @@ func (s *nodes) evaluate(key source.Key) source.Result {
 
 func (s *nodes) records(obj *node, targets []string) ([]*dns.RecordSet, error) {
 	origin, templates := s.reader.Origin(&obj.Object), s.reader.Templates
-	if !templates.HasNames() && !templates.HasPairs() {
-		return origin.Records(obj.Key.Name, targets), nil
+	var records []*dns.RecordSet
+	// A template replaces the node's own name, even where it writes nothing.
+	if templates.Combines() || !templates.HasNames() && !templates.HasPairs() {
+		records = origin.Records(obj.Key.Name, targets)
 	}
-	records, err := templates.AddPairs(nil, &obj.Object, origin)
+	records, err := templates.AddPairs(records, &obj.Object, origin)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,13 +62,17 @@ func TestRecords(t *testing.T) {
 		},
 		{name: "a template without names", flags: []string{"--fqdn-template={{if false}}x{{end}}"}, addresses: external},
 		{
-			name: "pairs", flags: []string{"--fqdn-target-template={{.Name}}.example.org:{{range .Status.Addresses}}{{.Address}}{{end}}"}, addresses: internal6,
-			want: []string{"node1.example.org AAAA 2001:db8::1"},
+			name: "pairs", flags: []string{"--fqdn-target-template=p.example.org:{{range .Status.Addresses}}{{.Address}}{{end}}"}, addresses: internal6,
+			want: []string{"p.example.org AAAA 2001:db8::1"},
 		},
 		{name: "pairs before names", flags: []string{"--fqdn-target-template=p.example.org:lb.example.com", template}, addresses: external, want: []string{"p.example.org CNAME lb.example.com"}},
 		{
-			name: "pairs and names", flags: []string{"--fqdn-target-template=p.example.org:lb.example.com", template, "--combine-fqdn-annotation"},
-			addresses: external, want: []string{"node1.example.org A 192.0.2.1", "p.example.org CNAME lb.example.com"},
+			name: "W2: the node's own name, pairs and names", flags: []string{"--fqdn-target-template=p.example.org:lb.example.com", template, "--combine-fqdn-annotation"},
+			addresses: external, want: []string{"node1 A 192.0.2.1", "node1.example.org A 192.0.2.1", "p.example.org CNAME lb.example.com"},
+		},
+		{
+			name: "W2: the flag without a name from the template", flags: []string{"--fqdn-template={{if false}}x{{end}}", "--combine-fqdn-annotation"}, addresses: external,
+			want: []string{"node1 A 192.0.2.1"},
 		},
 		{name: "target", addresses: external, annotations: prefix + "target: lb.example.com.", want: []string{"node1 CNAME lb.example.com"}},
 		{name: "no hostname annotation, no properties", addresses: external, annotations: prefix + "hostname: x.example.org, " + prefix + "aws-weight: \"1\"", want: []string{"node1 A 192.0.2.1"}},
@@ -90,7 +95,11 @@ func TestRecords(t *testing.T) {
 				if i == 0 {
 					want = "node1\n"
 				}
-				want += "  " + record + " resource=node/node1\n"
+				want += "  " + record
+				if !strings.HasPrefix(record, "p.") { // W4: pairs have no label
+					want += " resource=node/node1"
+				}
+				want += "\n"
 			}
 			if diff := cmp.Diff(want, s.Records()); diff != "" {
 				t.Errorf("records (-want +got):\n%s", diff)

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"slices"
@@ -73,7 +72,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, err
 	}
 	s := newServices(*c, in, types)
-	opened := source.Source{Evaluate: s.evaluate, Tables: []kube.AnyTable{s.table}}
+	opened := source.Source{Evaluate: s.evaluate, Run: s.run, Tables: []kube.AnyTable{s.table}}
 	if s.slices != nil {
 		opened.Tables = append(opened.Tables, s.slices)
 	}
@@ -82,12 +81,6 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	}
 	if s.nodes != nil {
 		opened.Tables = append(opened.Tables, s.nodes)
-	}
-	if s.hosts != nil {
-		opened.Run = func(ctx context.Context) error {
-			s.hosts.run(ctx)
-			return nil
-		}
 	}
 	return opened, nil
 }

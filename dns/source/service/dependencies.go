@@ -57,14 +57,16 @@ func (s *services) podChanged(before, now *pod) {
 
 // notifySelecting calls changed for the Services that select a pod and that concerns admits.
 func (s *services) notifySelecting(p *pod, concerns func(*service) bool) {
-	p.eachLabel(func(label string) bool {
+	notify := func(label string) bool {
 		for _, svc := range s.table.ByIndex(bySelector, p.namespace+label) {
 			if concerns(svc) && svc.selector.selects(p) {
 				s.changed(svc.Key)
 			}
 		}
 		return true
-	})
+	}
+	p.eachLabel(notify)
+	notify(selector(nil).indexLabel())
 }
 
 // nodeChanged has all Services evaluated again that use nodes. What they publish may depend on

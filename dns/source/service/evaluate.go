@@ -118,7 +118,7 @@ func (e *evaluation) answerOutside() (answer, error) {
 	}
 	switch {
 	case svc.headless:
-		return e.headless(), nil
+		return e.headless()
 	case e.config.PublishInternal:
 		return answer{targets: listOf(svc.clusterIP)}, nil
 	}

@@ -6,15 +6,15 @@ import (
 )
 
 // headless returns the answer of a headless Service: the addresses of its pods, for the name
-// itself and, for pods with a hostname, for a name below it.
-func (e *evaluation) headless() answer {
+// itself and, for pods with a hostname, for a name below it. The error is that the pods have
+// not been read yet.
+func (e *evaluation) headless() (answer, error) {
+	if err := e.waiting.For(e.svc.Key, e.pods); err != nil {
+		return answer{}, err
+	}
 	a := answer{below: map[string][]string{}}
 	list := e.slices.ByIndex(byService, e.svc.Key.String())
 	slices.SortFunc(list, func(a, b *slice) int { return strings.Compare(a.name, b.name) })
-	if len(list) > 0 && len(e.svc.selector) == 0 {
-		e.problem("spec.selector", "", "a headless Service publishes the pods that it selects; give it a selector, or the annotation target")
-		return a
-	}
 	for _, sl := range list {
 		if !sl.addresses && e.published() == podIP {
 			continue
@@ -27,7 +27,7 @@ func (e *evaluation) headless() answer {
 	for label, targets := range a.below {
 		a.below[label] = sorted(targets)
 	}
-	return a
+	return a, nil
 }
 
 // podIP is what is published of a pod by default.

@@ -1,11 +1,14 @@
 package service
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/internal/kubetest"
 )
 
 // headlessOf returns the headless Service foo.
@@ -181,8 +184,11 @@ func TestHeadlessLeavesOut(t *testing.T) {
 			want: fooKey + one,
 		},
 		{
-			name: "case 168: no selector", objects: specified("P/hostname: foo.example.org", "clusterIP: None") + pod + sliceOf("s", "IPv4", known),
-			want: fooKey + "  problem spec.selector \"\": a headless Service publishes the pods that it selects; give it a selector, or the annotation target\n",
+			name: "W1: without a selector, all pods of the namespace count as selected", objects: specified("P/hostname: foo.example.org", "clusterIP: None") + pod +
+				strings.Replace(member("bare", "", ""), "app: foo", "", 1) + strings.Replace(member("apart", "", ""), "testing", "other", 1) +
+				sliceOf("s", "IPv4", known, at("10.1.0.2", "bare"), at("10.1.0.7", "apart")),
+			want: fooKey + "  foo.example.org A 10.1.0.1 10.1.0.2" + foo +
+				"  problem an endpoint of EndpointSlice s \"apart\": the Service selects no pod of this name, so it is left out; check its targetRef\n",
 		},
 		{
 			name: "a pod that has finished", objects: headlessOf("", "") + strings.Replace(pod, "phase: Running", "phase: Succeeded", 1) +
@@ -265,7 +271,7 @@ func TestNodesAreFollowed(t *testing.T) {
 		{
 			name:    "case 158: kops, whatever the annotation target is",
 			service: specified("dns.alpha.kubernetes.io/external: kops.example.org, P/target: 9.9.9.9", "type: NodePort"),
-			before:  "  kops.example.org A 54.10.11.2" + foo, after: "  kops.example.org A 54.10.11.2 54.10.11.77" + foo,
+			before:  "  kops.example.org A 54.10.11.2\n", after: "  kops.example.org A 54.10.11.2 54.10.11.77\n",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -289,5 +295,36 @@ status: {addresses: [{type: ExternalIP, address: 54.10.11.77}]}
 				t.Errorf("then got\n%swant\n%s", got, fooKey+test.after)
 			}
 		})
+	}
+}
+
+// W12: a healthy headless Service was reported at the start, when its pods had not been read
+// yet, as if its EndpointSlice were wrong. Now that is only said when they have been.
+func TestHeadlessWaitsForPods(t *testing.T) {
+	objects := withPrefix(headlessOf("", "") + member("foo-0", "", "") + sliceOf("s", "IPv4", at("10.1.0.1", "foo-0"), at("10.1.0.7", "gone")))
+	scene := sourcetest.OpenWithout(t, Plugin(), "pods", objects)
+	if got, want := scene.Records(), fooKey+"  error wait for the first list of the kind pod\n"; got != want {
+		t.Errorf("before pods are read: got\n%swant\n%s", got, want)
+	}
+	scene.Changed()
+	scene.FillRest()
+	kubetest.Eventually(t, 10*time.Second, func() error {
+		if changed := scene.Changed(); changed != fooKey {
+			return fmt.Errorf("these are evaluated again: %q", changed)
+		}
+		return nil
+	})
+	want := fooKey + "  foo.example.org A 10.1.0.1" + foo +
+		"  problem an endpoint of EndpointSlice s \"gone\": the Service selects no pod of this name, so it is left out; check its targetRef\n"
+	if got := scene.Records(); got != want {
+		t.Errorf("after pods are read: got\n%swant\n%s", got, want)
+	}
+}
+
+// A Service that needs no pods doesn't wait for them.
+func TestOthersDontWait(t *testing.T) {
+	scene := sourcetest.OpenWithout(t, Plugin(), "pods", loadBalancer("P/hostname: foo.example.org", "{ip: 1.2.3.4}"))
+	if got, want := scene.Records(), fooKey+"  foo.example.org A 1.2.3.4"+foo; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
 	}
 }

@@ -82,7 +82,8 @@ func (p *pod) eachLabel(yield func(label string) bool) {
 	}
 }
 
-// selector is the labels that a pod must have, sorted.
+// selector is the labels that a pod must have, sorted. Without labels, it selects all pods
+// (spec/dns.md §17.1).
 type selector []string
 
 func newSelector(labels map[string]string) selector {
@@ -93,12 +94,21 @@ func newSelector(labels map[string]string) selector {
 	return s
 }
 
-// selects reports whether a pod has all labels of a selector that isn't empty.
+// selects reports whether a pod has all labels of a selector.
 func (s selector) selects(p *pod) bool {
 	for _, label := range s {
 		if !strings.Contains(string(p.labels), shorten(label, p.name)) {
 			return false
 		}
 	}
-	return len(s) > 0
+	return true
+}
+
+// indexLabel returns a label that all selected pods have, or "" if there is none. By it, an
+// index finds those that select a pod.
+func (s selector) indexLabel() string {
+	if len(s) == 0 {
+		return ""
+	}
+	return s[0]
 }

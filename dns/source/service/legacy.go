@@ -45,10 +45,10 @@ func (s *services) legacyNamesOf(obj *corev1.Service) legacyNames {
 // legacy returns the record sets of the names that an older program would give the
 // Service: at its load balancer and, as kOps does, at nodes.
 func (e *evaluation) legacy() []*dns.RecordSet {
-	svc, names := e.svc, e.svc.legacy
+	svc, names, origin := e.svc, e.svc.legacy, e.origin.Unlabelled()
 	if svc.of != corev1.ServiceTypeNodePort {
 		targets := slices.Concat(svc.addresses, svc.hostnames)
-		return e.origin.All(slices.Concat(names.external, names.internal), targets)
+		return origin.All(slices.Concat(names.external, names.internal), targets)
 	}
 	if e.settings.Compatibility != source.Kops || len(names.external) > 0 && len(names.internal) > 0 {
 		return nil
@@ -60,5 +60,5 @@ func (e *evaluation) legacy() []*dns.RecordSet {
 			internal = append(internal, n.addresses.Internal...)
 		}
 	}
-	return slices.Concat(e.origin.All(names.external, sorted(external)), e.origin.All(names.internal, sorted(internal)))
+	return slices.Concat(origin.All(names.external, sorted(external)), origin.All(names.internal, sorted(internal)))
 }

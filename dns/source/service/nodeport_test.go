@@ -1,6 +1,7 @@
 package service
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/signpostd/signpost/dns/source"
@@ -159,6 +160,10 @@ func TestLocalTraffic(t *testing.T) {
 			name: "case 156: a pod of another namespace", want: fooKey + srv,
 			objects: local + "\n---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: other, name: z, labels: {app: foo}}\nspec: {nodeName: node2}\nstatus: {" + isReady + "}\n",
 		},
+		{
+			name:    "W1: without a selector, all pods of the namespace count as selected",
+			objects: strings.Replace(local, ", selector: {app: foo}", "", 1) + strings.Replace(podOf("a", "node2", isReady), "app: foo", "", 1), want: on("54.10.11.2"),
+		},
 		{name: "case 156: a pod on an unknown node", objects: local + podOf("a", "node7", isReady), want: fooKey + srv},
 		{name: "case 156: the best pod decides even if its node is unschedulable", objects: local + cordoned + podOf("a", "node9", isReady) + podOf("b", "node1", isNotReady), want: fooKey + srv},
 	})
@@ -170,15 +175,15 @@ func TestKopsOnNodes(t *testing.T) {
 	runCases(t, []sceneCase{
 		{
 			name: "case 158: external", objects: specified(external, "type: NodePort") + twoNodes, flags: flags,
-			want: fooKey + "  out.example.org A 54.10.11.2" + foo,
+			want: fooKey + "  out.example.org A 54.10.11.2\n",
 		},
 		{
 			name: "case 158: external with the flag", objects: specified(external, "type: NodePort") + twoNodes, flags: append(flags, "--expose-internal-ipv6"),
-			want: fooKey + "  out.example.org A 54.10.11.2" + foo + "  out.example.org AAAA 2001:db8::2" + foo,
+			want: fooKey + "  out.example.org A 54.10.11.2\n" + "  out.example.org AAAA 2001:db8::2\n",
 		},
 		{
 			name: "case 158: internal", objects: specified(internal, "type: NodePort") + twoNodes, flags: flags,
-			want: fooKey + "  in.example.org A 10.0.1.2" + foo + "  in.example.org AAAA 2001:db8::2" + foo,
+			want: fooKey + "  in.example.org A 10.0.1.2\n" + "  in.example.org AAAA 2001:db8::2\n",
 		},
 		{name: "case 158: both", objects: specified(external+", "+internal, "type: NodePort") + twoNodes, flags: flags},
 		{name: "case 158: mate knows no nodes", objects: specified("zalando.org/dnsname: mate.example.org", "type: NodePort") + twoNodes, flags: []string{"--compatibility=mate"}},

@@ -34,7 +34,7 @@ func (d draw) service(name string) string {
 
 func (d draw) pod(name string) string {
 	return withPrefix(fmt.Sprintf("apiVersion: v1\nkind: Pod\nmetadata: {namespace: testing, name: %s, labels: {%s}, annotations: {%s}}\nspec: {nodeName: %s%s}\nstatus: {%s%s}\n",
-		name, d.of("labels", "app: foo", "app: foo, tier: a", "tier: a", "app: bar"), d.of("annotations", "", "", "P/target: 8.8.8.8"),
+		name, d.of("labels", "app: foo", "app: foo, tier: a", "tier: a", "app: bar", ""), d.of("annotations", "", "", "P/target: 8.8.8.8"),
 		d.of("node", "node1", "node2", `""`), d.of("pod hostname", "", ", hostname: h1", ", hostname: h2"),
 		d.of("state", isReady, isReady, isNotReady, "phase: Pending", "phase: Succeeded"), d.of("host", "", ", hostIP: 10.0.1.1", ", hostIP: 10.0.1.2")))
 }

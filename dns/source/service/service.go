@@ -26,8 +26,7 @@ type service struct {
 	// local is true when only nodes with a pod of the Service accept its traffic.
 	local bool
 	// notReady is true when pods that aren't ready are published.
-	notReady bool
-	// selector selects pods. An empty one selects none.
+	notReady     bool
 	selector     selector
 	externalIPs  []string
 	externalName string
@@ -118,10 +117,10 @@ func (svc *service) followsPodsOfNodes() bool { return svc.publishesNodes() && s
 
 // selectorKeys returns the keys in the index bySelector.
 func (svc *service) selectorKeys() []string {
-	if len(svc.selector) == 0 || !svc.publishesPods() && !svc.followsPodsOfNodes() {
+	if !svc.publishesPods() && !svc.followsPodsOfNodes() {
 		return nil
 	}
-	return []string{svc.Key.Namespace + svc.selector[0]}
+	return []string{svc.Key.Namespace + svc.selector.indexLabel()}
 }
 
 // nodeKeys returns the keys in the index byNodes. kOps publishes nodes even if there is an

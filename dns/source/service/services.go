@@ -1,7 +1,9 @@
 package service
 
 import (
+	"context"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -25,9 +27,11 @@ type services struct {
 	nodes  *kube.Table[node]
 	// hosts is nil when names of load balancers aren't looked up.
 	hosts *lookups
+	// waiting has the headless Services whose pods have not been read yet.
+	waiting *source.Waiting
 }
 
-// The indexes. bySelector has Services by one of the labels with which they select pods,
+// The indexes. bySelector has Services by a label with which they select pods,
 // byNodes those that depend on nodes, byHost those that have a name looked up. byService has
 // slices by their Service, and byNamespace pods by their namespace.
 const (
@@ -42,7 +46,7 @@ const (
 const anyNode = "any"
 
 func newServices(c Config, in source.Input, types []corev1.ServiceType) *services {
-	s := &services{config: c, settings: in.Settings, changed: in.Changed, types: types}
+	s := &services{config: c, settings: in.Settings, changed: in.Changed, types: types, waiting: source.NewWaiting(in.Changed)}
 	s.reader = source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Service"), Label: name, Properties: true,
 	})
@@ -62,6 +66,16 @@ func newServices(c Config, in source.Input, types []corev1.ServiceType) *service
 		s.nodes = s.nodeTable()
 	}
 	return s
+}
+
+// run does what the source needs in the background.
+func (s *services) run(ctx context.Context) error {
+	var lookups sync.WaitGroup
+	if s.hosts != nil {
+		lookups.Go(func() { s.hosts.run(ctx) })
+	}
+	defer lookups.Wait()
+	return s.waiting.Run(ctx)
 }
 
 func (s *services) serviceTable() *kube.Table[service] {

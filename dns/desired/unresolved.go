@@ -1,0 +1,90 @@
+package desired
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// unresolved is a name for which an object asks in a way that can't be published.
+type unresolved struct {
+	name string
+	// addressOf is empty, or the unresolved name whose address has the reverse name.
+	addressOf string
+}
+
+func compareUnresolved(a, b unresolved) int {
+	return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.addressOf, b.addressOf))
+}
+
+// Unresolved reports whether an object asks for a name in a way that can't be published, such
+// as with a bad target after an edit. It isn't known then what the name should lose, so it
+// keeps what it has. The names of PTR records of its addresses are unresolved, too.
+func (s *Set) Unresolved(name string) bool { return s.unresolved[dns.Canonical(name)] > 0 }
+
+// unresolve notes that an object asks for a name in a way that can't be published.
+func (t *transform) unresolve(r *dns.RecordSet) {
+	t.counts = addCount(t.counts, count{Kind: kindOf(r), what: invalid, n: 1})
+	if dns.CheckName(r.Name) != nil {
+		return // no zone has it
+	}
+	t.unresolved = append(t.unresolved, unresolved{name: r.Name})
+	if !t.wantsPointers(r) {
+		return
+	}
+	for _, target := range r.Targets {
+		if addr, err := netip.ParseAddr(target); err == nil {
+			t.unresolved = append(t.unresolved, unresolved{name: dns.ReverseName(addr), addressOf: r.Name})
+		}
+	}
+}
+
+// unresolvedNow returns the unresolved names of an origin, sorted: those that a transform has
+// found, and those of the PTR records that its unresolved names had before and now lack.
+func unresolvedNow(found []unresolved, now records, before *asker) []unresolved {
+	if len(found) == 0 {
+		return nil
+	}
+	keep := func(u unresolved) {
+		if slices.Contains(found, unresolved{name: u.addressOf}) && !now.points(u.name, u.addressOf) {
+			found = append(found, u)
+		}
+	}
+	for _, u := range before.unresolved {
+		keep(u)
+	}
+	for _, r := range before.records {
+		if r.derived {
+			keep(unresolved{name: r.Name, addressOf: r.Targets[0]})
+		}
+	}
+	slices.SortFunc(found, compareUnresolved)
+	return slices.Clip(slices.Compact(found))
+}
+
+// setUnresolved replaces the unresolved names of an origin. It returns the names that are
+// unresolved now and weren't, or the other way round.
+func (s *Set) setUnresolved(a *asker, now []unresolved) (dirty []string) {
+	if slices.Equal(a.unresolved, now) {
+		return nil
+	}
+	before := map[string]bool{}
+	for _, u := range slices.Concat(a.unresolved, now) {
+		before[u.name] = s.unresolved[u.name] > 0
+	}
+	for _, u := range a.unresolved {
+		addTo(s.unresolved, u.name, -1)
+	}
+	for _, u := range now {
+		addTo(s.unresolved, u.name, 1)
+	}
+	a.unresolved = now
+	for name, was := range before {
+		if s.unresolved[name] > 0 != was {
+			dirty = append(dirty, name)
+		}
+	}
+	return dirty
+}

@@ -1,0 +1,45 @@
+package publisher
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// invalid returns a record set that can't be published.
+func invalid(t testing.TB, object, name, target string) *dns.RecordSet {
+	t.Helper()
+	r := record(t, object, name, "A", "192.0.2.1")
+	r.Targets = []string{target}
+	return r
+}
+
+// D12: an edit with a bad target deleted the good record, at once and after a restart. Now the
+// record stays until the object can be published again, or is gone; others are not held up.
+func TestInvalidEditKeepsTheRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "b.shop.test", "A", "192.0.2.2"))
+		w.start()
+		rest()
+		w.objects.set("a", invalid(t, "a", "a.shop.test", "192.0.2.300"), record(t, "a", "c.shop.test", "A", "192.0.2.3"))
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.3")
+		w.stop()
+
+		w.start()
+		defer w.stop()
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.3")
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.4"))
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.4")
+		w.objects.set("a", invalid(t, "a", "a.shop.test", "x"))
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.4")
+		w.objects.set("a")
+		rest()
+		w.expectZone()
+	})
+}
