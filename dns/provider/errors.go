@@ -12,8 +12,8 @@ var (
 	// ErrCredentials: nothing was changed, because the provider doesn't accept the
 	// credentials.
 	ErrCredentials = errors.New("credentials not accepted")
-	// ErrStale: nothing was changed, because the zone has changed since it was listed. It has
-	// to be listed again.
+	// ErrStale: nothing was changed, because somebody else has changed the zone since it was
+	// listed. It has to be listed again.
 	ErrStale = errors.New("the zone has changed since it was listed")
 	// ErrDryRun: nothing was sent, because this is a dry run.
 	ErrDryRun = errors.New("not sent in a dry run")

@@ -24,12 +24,20 @@ type Provider interface {
 	Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error)
 	// Apply makes changes in a zone. Their order is one in which they can be made one after
 	// the other; a provider may also make them together, or several at once. All changes of a
-	// name are in one call, and Old is what Records last returned.
+	// name are in one call.
+	//
+	// Old is what Records returned, or what Adjust announced of a record set that was made
+	// since. Apply makes a change only if that is what the zone has now: nothing under the key
+	// of a record set to create, and the targets of Old under that of one to replace or to
+	// delete. Otherwise the change fails with [ErrStale], and so do those of its ownership
+	// records ([dns.Change.Subject]). A provider whose server can't write on such a condition
+	// reads the record sets right before it writes, and has [ApplyUnchanged] compare.
 	//
 	// The error is nil when all changes were made. It is an [ApplyError] when it is known for
 	// each change whether it was made. It wraps [ErrRejected] when none was made because of
-	// what they are, and [ErrCredentials] when none was made because of who asks. After any
-	// other error the outcome is unknown.
+	// what they are, [ErrCredentials] when none was made because of who asks, and [ErrStale]
+	// when none was made because something has changed, but nobody knows what. After any other
+	// error the outcome is unknown.
 	Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error
 }
 

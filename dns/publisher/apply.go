@@ -172,6 +172,9 @@ func (p *Publisher) applied(z *zone, b *batch) {
 	case errors.Is(b.err, provider.ErrRejected):
 		p.conclude(z, b)
 		p.halve(z, b)
+	case errors.Is(b.err, provider.ErrStale):
+		p.conclude(z, b)
+		p.stale(z, b)
 	default:
 		p.doubt(z, b)
 		if len(b.groups) == 1 && z.writing.failures >= patience && !errors.Is(b.err, provider.ErrCredentials) {
@@ -240,9 +243,13 @@ func (p *Publisher) conclude(z *zone, b *batch) {
 		case err != nil:
 			// The marker may have been created without its record.
 			z.attempt(g)
+			if errors.Is(err, provider.ErrStale) && z.planAnew(g.name) {
+				continue
+			}
 			p.postpone(z, g, err)
 		case b.err == nil:
 			delete(z.postponed, g.name)
+			delete(z.stale, g.name)
 			z.budget.spend(now, g)
 			p.succeeded(g)
 		}
@@ -277,6 +284,42 @@ func (p *Publisher) halve(z *zone, b *batch) {
 	}
 	z.limit = (len(b.groups) + 1) / 2
 	p.again(z, b)
+}
+
+// planAnew has a name planned again whose changes were out of date, after the zone was read. If
+// the last ones were, too, it reports false: then there is something that listings don't show.
+func (z *zone) planAnew(name string) bool {
+	if _, twice := z.stale[name]; twice {
+		return false
+	}
+	z.stale[name] = struct{}{}
+	z.known = false
+	z.dirty[name] = struct{}{}
+	return true
+}
+
+// stale has a batch planned again that is out of date as a whole. After the second time it is
+// halved, so that a name for which that goes on doesn't stop the others.
+func (p *Publisher) stale(z *zone, b *batch) {
+	for _, part := range b.parts {
+		part.zone.known = false
+	}
+	for _, g := range b.groups {
+		if b.errs[g.name] != nil {
+			continue
+		}
+		z.attempt(g)
+		switch first := z.planAnew(g.name); {
+		case first:
+		case len(b.groups) > 1:
+			z.limit = (len(b.groups) + 1) / 2
+			z.applyAt = time.Now().Add(firstBackoff)
+			z.dirty[g.name] = struct{}{}
+			delete(z.stale, g.name)
+		default:
+			p.postpone(z, g, b.err)
+		}
+	}
 }
 
 // again has the names of a batch planned again, except those that have an error of their own.

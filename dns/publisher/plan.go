@@ -169,6 +169,9 @@ func (p *Publisher) planName(z *zone, name string, wanted []*dns.RecordSet) {
 	} else {
 		g.changes, g.orphans = out.Changes, p.orphans(z, name, out)
 	}
+	if len(out.Changes) == 0 {
+		delete(z.stale, name)
+	}
 	p.sayConflicts(z, name, wanted, out)
 	z.queue.put(g)
 	z.budget.note(g)

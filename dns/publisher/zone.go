@@ -36,6 +36,8 @@ type zone struct {
 	// changes failed.
 	gated     map[string]struct{}
 	postponed map[string]*postponed
+	// stale are the names whose changes were out of date when they were made last.
+	stale map[string]struct{}
 	// orphans are the names with markers that describe nothing, with the number of listings
 	// that have shown this.
 	orphans map[string]int
@@ -86,7 +88,7 @@ func newZone(z dns.Zone) *zone {
 	return &zone{
 		Zone: z, mirror: newMirror(),
 		wanted: map[string][]*dns.RecordSet{}, dirty: map[string]struct{}{}, queue: newQueue(), gated: map[string]struct{}{}, postponed: map[string]*postponed{},
-		orphans: map[string]int{}, attempts: map[string][]*dns.RecordSet{}, disowned: map[string][]dns.Change{},
+		stale: map[string]struct{}{}, orphans: map[string]int{}, attempts: map[string][]*dns.RecordSet{}, disowned: map[string][]dns.Change{},
 		conflicts: map[string]string{}, proposed: map[string]group{}, budget: newLedger(),
 	}
 }

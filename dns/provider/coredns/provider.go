@@ -36,7 +36,7 @@ func (p *coreDNS) Zones(context.Context) ([]dns.Zone, error) { return []dns.Zone
 // Records implements provider.Provider.
 func (p *coreDNS) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, error) {
 	prefix := p.layout.prefix
-	kvs, err := p.store.read(ctx, prefix, clientv3.GetPrefixRangeEnd(prefix))
+	kvs, _, err := p.store.read(ctx, prefix, clientv3.GetPrefixRangeEnd(prefix))
 	if err != nil {
 		return nil, err
 	}
@@ -52,16 +52,21 @@ func (p *coreDNS) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, er
 			l.add(name, &s)
 		}
 	}
-	for i, r := range l.sets {
-		l.sets[i] = r.Normal()
-	}
-	return l.sets, nil
+	return l.normal(), nil
 }
 
 // listing collects record sets from entries.
 type listing struct {
 	sets  []*dns.RecordSet
 	byKey map[dns.Key]*dns.RecordSet
+}
+
+// normal returns the record sets.
+func (l *listing) normal() []*dns.RecordSet {
+	for i, r := range l.sets {
+		l.sets[i] = r.Normal()
+	}
+	return l.sets
 }
 
 func (l *listing) add(name string, s *service) {

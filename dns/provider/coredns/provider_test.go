@@ -240,7 +240,11 @@ func TestStrictlyOwned(t *testing.T) {
 			t.Errorf("writing over %s: %v", name, err)
 		}
 	}
-	apply(t, p, remove(www), remove(set("1.2.0.192.in-addr.arpa", dns.TypePTR, "mine.example.test")))
+	apply(t, p, remove(www))
+	theirs := []dns.Change{remove(set("1.2.0.192.in-addr.arpa", dns.TypePTR, "theirs.example.test"))}
+	if err := p.Apply(t.Context(), dns.Zone{}, theirs); !errors.Is(err, provider.ErrStale) {
+		t.Errorf("deleting what others have: %v", err)
+	}
 	if diff := cmp.Diff(foreign, e.all()); diff != "" {
 		t.Errorf("what others have (-before +after):\n%s", diff)
 	}

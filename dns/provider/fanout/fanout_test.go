@@ -248,7 +248,7 @@ func TestAnswerLost(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	p.b.SetHooks(inmemory.Hooks{})
-	if err := p.apply(dns.Change{New: record("www", "192.0.2.2")}); err != nil {
+	if err := p.apply(dns.Change{Old: record("www", "192.0.2.1"), New: record("www", "192.0.2.2")}); err != nil {
 		t.Fatal(err)
 	}
 	p.expect("www 300 192.0.2.2", "www 300 192.0.2.2", "www 300 192.0.2.2")

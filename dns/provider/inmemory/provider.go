@@ -97,7 +97,8 @@ func (p *Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet
 	return list, nil
 }
 
-// Apply implements [provider.Provider]. It makes all changes or none.
+// Apply implements [provider.Provider]. It makes all changes or none, except for those that are
+// out of date.
 func (p *Provider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if p.dryRun {
 		return provider.ErrDryRun
@@ -124,6 +125,18 @@ func (p *Provider) apply(zone dns.Zone, changes []dns.Change) error {
 	if err != nil {
 		return err
 	}
+	var there []*dns.RecordSet
+	for _, c := range changes {
+		key := c.RecordSet().Key()
+		if r := find(z.byName[key.Name], key); r != nil {
+			there = append(there, r)
+		}
+	}
+	return provider.ApplyUnchanged(changes, there, func(changes []dns.Change) error { return p.make(z, changes) })
+}
+
+// make makes all changes or none. The caller has the lock.
+func (p *Provider) make(z *zone, changes []dns.Change) error {
 	b := batch{zone: z, closest: p.closest, names: map[string][]*dns.RecordSet{}, seen: make(map[dns.Key]bool, len(changes))}
 	for _, c := range changes {
 		if err := b.add(c); err != nil {

@@ -76,12 +76,23 @@ func (p *Provider) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) 
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("print changes: %w", err)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var there []*dns.RecordSet
+	for _, c := range changes {
+		if r := p.sets[c.RecordSet().Key()]; r != nil {
+			there = append(there, r)
+		}
+	}
+	return provider.ApplyUnchanged(changes, there, p.print)
+}
+
+// print prints changes and makes them. The caller has the lock.
+func (p *Provider) print(changes []dns.Change) error {
 	var lines strings.Builder
 	for _, c := range changes {
 		lines.WriteString(line(c))
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if _, err := io.WriteString(p.out, lines.String()); err != nil {
 		return fmt.Errorf("print changes: %w", err)
 	}

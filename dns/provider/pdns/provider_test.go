@@ -86,7 +86,7 @@ func TestTypeChanges(t *testing.T) {
 		{"ALIAS to A", []dns.Change{{Old: alias}, {New: a}}, []string{"www A 192.0.2.1"}},
 		{"apex", []dns.Change{{Old: a}, {New: set(apex, dns.TypeCNAME, "lb.example.net")}, {New: topText}}, []string{apex + ". ALIAS lb.example.net.", apex + `. TXT "text"`}},
 		{"apex changes", []dns.Change{{Old: top, New: set(apex, dns.TypeCNAME, "lb2.example.net")}}, []string{apex + ". ALIAS lb2.example.net.", apex + `. TXT "text"`}},
-		{"apex goes", []dns.Change{{Old: top}, {Old: topText}}, nil},
+		{"apex goes", []dns.Change{{Old: aliased(set(apex, dns.TypeCNAME, "lb2.example.net"))}, {Old: topText}}, nil},
 	}
 	for _, s := range steps {
 		if err := p.Apply(t.Context(), zone, s.changes); err != nil {
@@ -95,6 +95,36 @@ func TestTypeChanges(t *testing.T) {
 		if diff := cmp.Diff(s.want, stored(t, p, zone)); diff != "" {
 			t.Fatalf("%s (-want +got):\n%s", s.name, diff)
 		}
+	}
+}
+
+// D4: disabled records aren't listed, and were wiped together with the record set that was
+// written over them. They stay as they are.
+func TestDisabledRecordsStay(t *testing.T) {
+	zone := freshZone(t)
+	p := open(t, input())
+	mustRequest(t, http.MethodPatch, "zones/"+zone.ID, map[string]any{"rrsets": []any{map[string]any{
+		"name": "www." + zone.ID, "type": "A", "ttl": 60, "changetype": "REPLACE",
+		"records": []any{map[string]any{"content": "203.0.113.9", "disabled": true}},
+	}}})
+	one, two := set("www."+zone.Name, dns.TypeA, "192.0.2.1"), set("www."+zone.Name, dns.TypeA, "192.0.2.2")
+	for _, step := range []struct {
+		change dns.Change
+		want   string
+	}{
+		{dns.Change{New: one}, "www A 192.0.2.1 203.0.113.9"},
+		{dns.Change{Old: one, New: two}, "www A 192.0.2.2 203.0.113.9"},
+		{dns.Change{Old: two}, "www A 203.0.113.9"},
+	} {
+		if err := p.Apply(t.Context(), zone, []dns.Change{step.change}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{step.want}, stored(t, p, zone)); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+	}
+	if listed, err := p.Records(t.Context(), zone); err != nil || slices.ContainsFunc(listed, func(r *dns.RecordSet) bool { return r.Type == dns.TypeA }) {
+		t.Errorf("listed %v, %v", listed, err)
 	}
 }
 

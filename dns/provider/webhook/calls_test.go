@@ -90,12 +90,14 @@ func gauges(t *testing.T, g prometheus.Gatherer) map[string]float64 {
 
 func TestApply(t *testing.T) {
 	a, b := set("a.test", "A", "192.0.2.1"), set("a.test", "A", "192.0.2.2")
+	c := set("c.test", "A", "192.0.2.3")
 	relabelled := a.Clone()
 	relabelled.Labels[dns.LabelOwner] = "me"
 	objects := a.Clone()
 	objects.Labels, objects.Objects = nil, []dns.Object{{Name: "x"}}
 	const aJSON = `{"dnsName":"a.test","targets":["192.0.2.1"],"recordType":"A","recordTTL":60}`
 	const bJSON = `{"dnsName":"a.test","targets":["192.0.2.2"],"recordType":"A","recordTTL":60}`
+	const cJSON = `{"dnsName":"c.test","targets":["192.0.2.3"],"recordType":"A","recordTTL":60}`
 	tests := map[string]struct {
 		changes []dns.Change
 		status  int
@@ -108,7 +110,7 @@ func TestApply(t *testing.T) {
 		"delete":                            {changes: []dns.Change{{Old: a}}, status: 204, sent: `{"delete":[` + aJSON + `]}`},
 		"update":                            {changes: []dns.Change{{Old: a, New: b}}, status: 204, sent: `{"updateOld":[` + aJSON + `],"updateNew":[` + bJSON + `]}`},
 		"equal pair":                        {changes: []dns.Change{{Old: a, New: objects}}},
-		"equal pair and another":            {changes: []dns.Change{{Old: a, New: a}, {New: b}}, status: 204, sent: `{"create":[` + bJSON + `]}`},
+		"equal pair and another":            {changes: []dns.Change{{Old: a, New: a}, {New: c}}, status: 204, sent: `{"create":[` + cJSON + `]}`},
 		"labels differ":                     {changes: []dns.Change{{Old: a, New: relabelled}}, status: 204, sent: `{"updateOld":[` + aJSON + `],"updateNew":[` + strings.TrimSuffix(aJSON, "}") + `,"labels":{"owner":"me"}}]}`},
 		"case 215: 200 instead of 204":      {changes: []dns.Change{{New: a}}, status: 200, sent: `{"create":[` + aJSON + `]}`, fails: true},
 		"413":                               {changes: []dns.Change{{New: a}}, status: 413, sent: `{"create":[` + aJSON + `]}`, fails: true, is: provider.ErrRejected},
@@ -121,6 +123,9 @@ func TestApply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sidecar := speaking().with("POST /records", reply{status: tt.status, body: "said\n"}).
 				with("GET /moved", reply{status: 204}).with("POST /moved", reply{status: 204})
+			if strings.Contains(tt.sent, "Old") || strings.Contains(tt.sent, "delete") || name == "equal pair and another" {
+				sidecar.with("GET /records", reply{status: 200, body: "[" + aJSON + "]"})
+			}
 			err := open(t, input(sidecar)).Apply(t.Context(), dns.Zone{}, tt.changes)
 			if (err != nil) != tt.fails {
 				t.Fatalf("error %v", err)
@@ -136,7 +141,7 @@ func TestApply(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff([]string{"GET /", "POST /records"}, sidecar.requests()); diff != "" {
+			if diff := cmp.Diff([]string{"GET /", "GET /records", "POST /records"}, sidecar.requests()); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
 			last := sidecar.asked[len(sidecar.asked)-1]
@@ -235,7 +240,7 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("Records: %v", err)
 	}
 	// A refused request doesn't mean that the program is unreachable.
-	if diff := cmp.Diff([]string{"GET /", "POST /adjustendpoints", "GET /records"}, sidecar.requests()); diff != "" {
+	if diff := cmp.Diff([]string{"GET /", "GET /records", "POST /adjustendpoints", "GET /records"}, sidecar.requests()); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
@@ -260,7 +265,7 @@ func TestMetricsAreShared(t *testing.T) {
 		}
 	}
 	want := map[string]float64{
-		"records_requests_total": 0, "records_errors_total": 0, "applychanges_requests_total": 2,
+		"records_requests_total": 2, "records_errors_total": 0, "applychanges_requests_total": 2,
 		"applychanges_errors_total": 0, "adjustendpoints_requests_total": 2, "adjustendpoints_errors_total": 0,
 	}
 	if diff := cmp.Diff(want, maps.Clone(gauges(t, registry))); diff != "" {

@@ -60,17 +60,21 @@ func (p *remote) DomainFilter(ctx context.Context) dns.Filter {
 
 // Records implements provider.Provider.
 func (p *remote) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, error) {
-	var listed []*dns.RecordSet
-	err := p.call(ctx, p.metrics.records, exchange{
+	listed, err := p.list(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the records of the webhook provider: %w", err)
+	}
+	return listed, nil
+}
+
+func (p *remote) list(ctx context.Context) (listed []*dns.RecordSet, err error) {
+	err = p.call(ctx, p.metrics.records, exchange{
 		method: http.MethodGet, path: recordsPath, accepts: is(http.StatusOK), answer: &listed,
 	})
 	if err == nil {
 		err = tidy(listed)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list the records of the webhook provider: %w", err)
-	}
-	return listed, nil
+	return listed, err
 }
 
 // Adjust implements provider.Adjuster.
@@ -92,11 +96,25 @@ func (p *remote) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.Re
 	return adjusted, nil
 }
 
-// Apply implements provider.Provider.
+// Apply implements provider.Provider. The protocol has no conditions, and no way to ask for a
+// part of the records. So all are listed right before the changes are sent, as ExternalDNS does
+// before each of its runs.
 func (p *remote) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
-	real := slices.DeleteFunc(slices.Clone(changes), func(c dns.Change) bool {
-		return c.Old != nil && c.New != nil && sameSet(c.Old, c.New)
-	})
+	if !slices.ContainsFunc(changes, differs) {
+		return nil
+	}
+	listed, err := p.list(ctx)
+	if err != nil {
+		return fmt.Errorf("list the records of the webhook provider before they are changed: %w", err)
+	}
+	return provider.ApplyUnchanged(changes, listed, func(changes []dns.Change) error { return p.send(ctx, changes) })
+}
+
+// differs reports whether a change changes something.
+func differs(c dns.Change) bool { return c.Old == nil || c.New == nil || !sameSet(c.Old, c.New) }
+
+func (p *remote) send(ctx context.Context, changes []dns.Change) error {
+	real := slices.DeleteFunc(slices.Clone(changes), func(c dns.Change) bool { return !differs(c) })
 	if len(real) == 0 {
 		return nil
 	}
