@@ -33,8 +33,9 @@ type Options struct {
 	MinTTL time.Duration
 	// PreferAlias is true when CNAME record sets without the property alias become aliases.
 	PreferAlias bool
-	// Provider is the value of --provider. Properties of other providers are dropped.
-	Provider string
+	// Properties are what the names of the properties begin with that the provider reads.
+	// Those of other providers are dropped.
+	Properties []string
 }
 
 // settings are Options in the form in which they are used.

@@ -40,11 +40,11 @@ func (m *mutant) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change)
 	return m.Provider.Apply(ctx, zone, changes)
 }
 
-func (m *mutant) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+func (m *mutant) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	if m.adjust != nil {
 		wanted = m.adjust(wanted)
 	}
-	return wanted, nil
+	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) { return r, nil }), nil
 }
 
 // edited returns an Apply that makes other changes than it is given.

@@ -286,9 +286,17 @@ func TestAdjust(t *testing.T) {
 	grouped := set("www.example.test", dns.TypeAAAA, "2001:db8::1")
 	grouped.Properties = []dns.Property{{Name: "alias", Value: "true"}, {Name: "coredns/group", Value: "g"}}
 	pointer := set("1.2.0.192.in-addr.arpa", dns.TypePTR, "b.example.test", "a.example.test")
-	got, err := p.Adjust(t.Context(), []*dns.RecordSet{www, grouped, pointer})
+	answers, err := p.Adjust(t.Context(), dns.Zone{}, []*dns.RecordSet{www, grouped, pointer, set("www.example.test", dns.TypeMX, "10 mail.example.test")})
 	if err != nil {
 		t.Fatal(err)
+	}
+	var got []*dns.RecordSet
+	for _, answer := range answers[:3] {
+		got = append(got, answer.Sets[0])
+	}
+	// D1: what can't be stored has an error of its own.
+	if !errors.Is(answers[3].Err, provider.ErrRejected) || len(answers[3].Sets) != 0 {
+		t.Errorf("the MX record is adjusted to %v", answers[3])
 	}
 	if got[0] != www {
 		t.Error("a record set that is as it will be listed is another one")

@@ -60,6 +60,11 @@ func (p *Provider) CreateZone(name string) error {
 	return nil
 }
 
+// Capabilities implements [provider.Provider]. Record sets are kept as they are given.
+func (p *Provider) Capabilities() provider.Capabilities {
+	return provider.Capabilities{SetIdentifiers: true, Conditional: true, Properties: []string{"inmemory/"}}
+}
+
 // Zones implements [provider.Provider].
 func (p *Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	hooks, call := p.hooks.Load(), Call{Operation: Zones}

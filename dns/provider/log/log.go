@@ -50,6 +50,11 @@ func New(out io.Writer) *Provider {
 	return &Provider{out: out, sets: map[dns.Key]*dns.RecordSet{}}
 }
 
+// Capabilities implements [provider.Provider]. Everything can be printed.
+func (p *Provider) Capabilities() provider.Capabilities {
+	return provider.Capabilities{SetIdentifiers: true, Conditional: true, Properties: []string{"log/"}}
+}
+
 // Zones implements [provider.Provider].
 func (p *Provider) Zones(context.Context) ([]dns.Zone, error) { return []dns.Zone{{}}, nil }
 

@@ -117,6 +117,8 @@ func newStatusError(resp *http.Response) error {
 		e.Advice = "check --pdns-api-key"
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		// These are the answers to a transaction that is refused.
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		// A proxy before PowerDNS says so.
 	default:
 		e.Outcome = nil
 	}

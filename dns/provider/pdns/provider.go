@@ -1,6 +1,7 @@
 package pdns
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -41,6 +42,11 @@ type powerDNS struct {
 	mu sync.Mutex
 	// parts are the zones at the last listing; nil before the first one.
 	parts *partition
+}
+
+// Capabilities implements provider.Provider.
+func (p *powerDNS) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Types: handled}
 }
 
 // Records implements provider.Provider.
@@ -90,17 +96,8 @@ func aliasProperty() []dns.Property {
 }
 
 // Adjust implements provider.Adjuster.
-func (p *powerDNS) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
-	parts, err := p.known(ctx)
-	if err != nil {
-		return nil, err
-	}
-	adjusted := make([]*dns.RecordSet, 0, len(wanted))
-	for _, r := range wanted {
-		zone, _ := parts.all.Find(r.Name)
-		adjusted = append(adjusted, adjust(zone, r))
-	}
-	return adjusted, nil
+func (p *powerDNS) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) { return adjust(zone, r), nil }), nil
 }
 
 // adjust returns r as it will be listed; that is r itself if there is no difference. Duplicate
@@ -115,11 +112,12 @@ func adjust(zone dns.Zone, r *dns.RecordSet) *dns.RecordSet {
 	if storedType(zone, n) == typeAlias {
 		properties = aliasProperty()
 	}
-	if n == r && len(targets) == len(r.Targets) && slices.Equal(properties, r.Properties) {
+	if n == r && r.TTL > 0 && r.SetIdentifier == "" && len(targets) == len(r.Targets) && slices.Equal(properties, r.Properties) {
 		return r
 	}
 	c := n.Clone()
-	c.Targets, c.Properties = slices.Clone(targets), properties
+	c.Targets, c.Properties, c.SetIdentifier = slices.Clone(targets), properties, ""
+	c.TTL = cmp.Or(c.TTL, defaultTTL)
 	return c
 }
 
@@ -232,10 +230,7 @@ func rrsets(zone dns.Zone, c dns.Change) (gone, come []rrset, err error) {
 		return gone, nil, nil
 	}
 	r := normal(c.New)
-	ttl := r.TTL
-	if ttl == 0 {
-		ttl = defaultTTL
-	}
+	ttl := cmp.Or(r.TTL, defaultTTL)
 	if ttl > math.MaxInt32 {
 		return nil, nil, fmt.Errorf("%w: the TTL of %d s is too large: it must be at most %d", provider.ErrRejected, ttl, math.MaxInt32)
 	}

@@ -137,8 +137,8 @@ func TestZoneFilters(t *testing.T) {
 	if want := []dns.Zone{{ID: "b.test", Name: "b.test"}, {ID: "c.b.test", Name: "c.b.test"}}; err != nil || !slices.Equal(zones, want) {
 		t.Errorf("got %v, %v", zones, err)
 	}
-	if size, interval := p.Batch(); size != 50 || interval != 0 {
-		t.Errorf("Batch: %d, %s", size, interval)
+	if c := p.Capabilities(); c.BatchSize != 50 || c.BatchInterval != 0 || !c.Conditional {
+		t.Errorf("capabilities: %+v", c)
 	}
 }
 
