@@ -128,6 +128,27 @@ func TestOwnershipTextsAndAllEntriesGo(t *testing.T) {
 	}
 }
 
+// W10: the keys of texts come after those of addresses, so that ExternalDNS reads both as what
+// they are.
+func TestTextsComeLast(t *testing.T) {
+	e := newEtcd(t)
+	p := e.open(input("me"))
+	for i := range 20 {
+		name := fmt.Sprintf("n%d.example.test", i)
+		apply(t, p, create(set(name, dns.TypeTXT, fmt.Sprintf(`"text %d"`, i))), create(set(name, dns.TypeA, fmt.Sprintf("192.0.2.%d", i))))
+	}
+	all := e.all()
+	text := ""
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		name := key[:strings.LastIndex(key, "/")]
+		if strings.Contains(all[key], "text ") {
+			text = name
+		} else if text == name {
+			t.Errorf("%s %s comes after a text", key, all[key])
+		}
+	}
+}
+
 // Entries of ExternalDNS, with copies and random labels, are taken over.
 func TestEntriesOfExternalDNS(t *testing.T) {
 	e := newEtcd(t)
