@@ -24,6 +24,13 @@ var checks = []check{
 	{name: "cancelled context", run: cancelled},
 	{name: "dry run", run: dryRun},
 	{name: "changed since listed", run: changedSinceListed},
+	{name: "two writers", run: conditional},
+	{name: "set identifiers", run: setIdentifiers},
+	{name: "properties", run: properties},
+	{name: "adjusted one by one", run: adjustEach},
+	{name: "child zone", run: childZone},
+	{name: "twins", run: twins},
+	{name: "throttling", run: throttling},
 	{name: "random changes", run: random},
 }
 
@@ -145,7 +152,7 @@ func outcome(err error, n int) (made []bool, known bool) {
 }
 
 // nothingMade are the errors that say that no change was made.
-var nothingMade = []error{provider.ErrRejected, provider.ErrCredentials, provider.ErrStale, provider.ErrDryRun}
+var nothingMade = []error{provider.ErrRejected, provider.ErrCredentials, provider.ErrStale, provider.ErrThrottled, provider.ErrDryRun}
 
 func unknownZone(t *testing.T, o Options) {
 	z := open(t, o, forward)

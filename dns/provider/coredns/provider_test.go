@@ -22,7 +22,8 @@ func TestConformance(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		t.Run(fmt.Sprintf("strictly owned %v", strict), func(t *testing.T) {
 			providertest.Run(t, providertest.Options{
-				Types: []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypePTR},
+				Types:      []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypePTR},
+				Properties: []string{"coredns/group"},
 				Open: func(t *testing.T, in provider.Input) providertest.Fixture {
 					e := newEtcd(t)
 					return providertest.Fixture{

@@ -28,7 +28,7 @@ type batch struct {
 // add makes one change.
 func (b *batch) add(c dns.Change) error {
 	key := c.RecordSet().Key()
-	if b.closest(key.Name) != b.zone {
+	if closest := b.closest(key.Name); closest == nil || closest.Name != b.zone.Name {
 		return fmt.Errorf("%s: %w", key.Name, ErrOutside)
 	}
 	if b.seen[key] {

@@ -25,17 +25,28 @@ func TestConformance(t *testing.T) {
 			config := inmemory.Plugin().New()
 			flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 			config.Flags(flags)
-			if err := flags.Parse([]string{"--inmemory-zone", "Example.test.", "--inmemory-zone=2.0.192.in-addr.arpa"}); err != nil {
+			if err := flags.Parse([]string{"--inmemory-zone", "Example.test.", "--inmemory-zone=sub.example.test", "--inmemory-zone=2.0.192.in-addr.arpa"}); err != nil {
 				t.Fatal(err)
 			}
 			p, err := config.Open(t.Context(), in)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return providertest.Fixture{Provider: p, Zone: zoneName, Reverse: "2.0.192.in-addr.arpa"}
+			return providertest.Fixture{Provider: p, Zone: zoneName, Child: "sub." + zoneName, Reverse: "2.0.192.in-addr.arpa"}
 		},
 		Types: []string{
 			dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeSRV, dns.TypeMX, dns.TypeNS, dns.TypePTR, dns.TypeNAPTR, dns.TypeDNAME,
+		},
+		Properties: []string{"inmemory/x"},
+		Twins: func(t *testing.T, _ provider.Input) providertest.Fixture {
+			p := inmemory.New(zoneName)
+			if err := p.CreateTwin(zoneName); err != nil {
+				t.Fatal(err)
+			}
+			if p.CreateTwin(zoneName) == nil || p.CreateTwin("elsewhere.test") == nil {
+				t.Error("a zone has two twins, or one that isn't there has one")
+			}
+			return providertest.Fixture{Provider: p, Zone: zoneName}
 		},
 		Rejects: func(zone string) []*dns.RecordSet {
 			return []*dns.RecordSet{record("before."+zone, "CNAME", "lb.example.net"), record("before."+zone, "A", "192.0.2.7")}

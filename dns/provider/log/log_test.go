@@ -23,7 +23,8 @@ func TestConformance(t *testing.T) {
 		Types: []string{
 			dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeSRV, dns.TypeMX, dns.TypeNS, dns.TypePTR, dns.TypeNAPTR, dns.TypeDNAME,
 		},
-		Rejects: func(string) []*dns.RecordSet { return nil },
+		Properties: []string{"log/x"},
+		Rejects:    func(string) []*dns.RecordSet { return nil },
 	})
 }
 

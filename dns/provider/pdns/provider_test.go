@@ -21,8 +21,9 @@ func TestConformance(t *testing.T) {
 		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
 			zone := freshZone(t)
 			reverse := newZone(t, fmt.Sprintf("%d.10.in-addr.arpa", zones.Add(1)))
+			child := newZone(t, "sub."+zone.Name)
 			return providertest.Fixture{
-				Provider: open(t, in), Zone: zone.Name, Reverse: reverse.Name, Lookup: providertest.DNS(server.dns),
+				Provider: open(t, in), Zone: zone.Name, Child: child.Name, Reverse: reverse.Name, Lookup: providertest.DNS(server.dns),
 				Reopen: func(t *testing.T) provider.Provider { return open(t, in) },
 			}
 		},
