@@ -49,7 +49,7 @@ type Publisher struct {
 	// zoneless are the names that are in no zone of the provider.
 	zoneless map[string]bool
 	// capabilities are those of the provider; batchSize, batchInterval and atATime are the
-	// limits that result from them and from those of the user.
+	// limits that result from them and from those of the user. batchSize is without markers.
 	capabilities  provider.Capabilities
 	batchSize     int
 	batchInterval time.Duration
@@ -91,10 +91,15 @@ func New(c Config) (*Publisher, error) {
 		return nil, fmt.Errorf("make the publisher %q: %w", c.Name, err)
 	}
 	can := c.Provider.Capabilities()
+	batchSize := cmp.Or(stricter(can.BatchSize, c.Limits.BatchSize), defaultBatch)
+	if _, marks := c.Owner.(marking); marks {
+		// Each change of a record set may come with one of its marker.
+		batchSize = max(batchSize/2, 1)
+	}
 	return &Publisher{
 		Config:        c,
 		capabilities:  can,
-		batchSize:     cmp.Or(stricter(can.BatchSize, c.Limits.BatchSize), defaultBatch),
+		batchSize:     batchSize,
 		batchInterval: max(can.BatchInterval, c.Limits.BatchInterval),
 		atATime:       stricter(can.Calls, defaultCalls),
 
