@@ -90,15 +90,13 @@ func SameProperties(a, b []Property) bool {
 	return true
 }
 
-// RetainProperties returns the properties that concern a provider, which is named as
-// --provider does: those without a slash in their names, and those whose names begin with the
-// provider's own prefix. For the provider cloudflare, whose properties are named by whole keys
-// of annotations, it keeps them all. The result is sorted by name. The argument isn't changed;
-// it is returned itself if it is equal to the result.
-func RetainProperties(properties []Property, provider string) []Property {
-	prefix := propertyPrefix(provider)
+// RetainProperties returns the properties that concern a provider: those without a slash in
+// their names, and those whose names begin with one of the prefixes that the provider reads.
+// The empty prefix keeps them all. The result is sorted by name. The argument isn't changed; it
+// is returned itself if it is equal to the result.
+func RetainProperties(properties []Property, prefixes []string) []Property {
 	foreign := func(p Property) bool {
-		return provider != "cloudflare" && strings.Contains(p.Name, "/") && !strings.HasPrefix(p.Name, prefix)
+		return strings.Contains(p.Name, "/") && !slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(p.Name, prefix) })
 	}
 	byName := func(a, b Property) int { return cmp.Compare(a.Name, b.Name) }
 	if !slices.ContainsFunc(properties, foreign) && slices.IsSortedFunc(properties, byName) {
@@ -110,19 +108,4 @@ func RetainProperties(properties []Property, provider string) []Property {
 	}
 	slices.SortStableFunc(kept, byName)
 	return kept
-}
-
-// propertyPrefix returns the prefix of a provider's properties. For some providers it isn't
-// the name that --provider has (spec/dns.md §6.1).
-func propertyPrefix(provider string) string {
-	switch provider {
-	case "azure-dns", "azure-private-dns":
-		return "azure/"
-	case "skydns":
-		return "coredns/"
-	case "scaleway":
-		return "scw/"
-	default:
-		return provider + "/"
-	}
 }

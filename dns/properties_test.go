@@ -80,21 +80,18 @@ func TestSameProperties(t *testing.T) {
 func TestRetainProperties(t *testing.T) {
 	all := "webhook/w scw/y azure/t external-dns.kubernetes.io/cloudflare-proxied coredns/group aws/x alias aws-sd/z"
 	tests := map[string]string{
-		"aws":               "alias aws/x", // Case 127.
-		"cloudflare":        "alias aws-sd/z aws/x azure/t coredns/group external-dns.kubernetes.io/cloudflare-proxied scw/y webhook/w",
-		"azure":             "alias azure/t",
-		"azure-dns":         "alias azure/t",
-		"azure-private-dns": "alias azure/t",
-		"webhook":           "alias webhook/w",
-		"coredns":           "alias coredns/group",
-		"skydns":            "alias coredns/group",
-		"scaleway":          "alias scw/y",
-		"rfc2136":           "alias",
+		"aws/": "alias aws/x", // Case 127.
+		"":     "alias aws-sd/z aws/x azure/t coredns/group external-dns.kubernetes.io/cloudflare-proxied scw/y webhook/w",
+		// D20: of two providers, the properties of both are kept.
+		"azure/ scw/": "alias azure/t scw/y",
+		"coredns/":    "alias coredns/group",
+		"none/":       "alias",
 	}
-	for provider, want := range tests {
-		t.Run(provider, func(t *testing.T) {
+	for prefixes, want := range tests {
+		t.Run(prefixes, func(t *testing.T) {
+			list := strings.Split(prefixes, " ")
 			given := properties(all)
-			got := dns.RetainProperties(given, provider)
+			got := dns.RetainProperties(given, list)
 			if diff := cmp.Diff(properties(want), got); diff != "" {
 				t.Errorf("want -, got +\n%s", diff)
 			}
@@ -103,7 +100,7 @@ func TestRetainProperties(t *testing.T) {
 			}
 		})
 	}
-	if got := dns.RetainProperties(properties("aws/x"), "google"); got != nil {
+	if got := dns.RetainProperties(properties("aws/x"), nil); got != nil {
 		t.Errorf("got %v where nothing is left", got)
 	}
 }

@@ -7,15 +7,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/spf13/pflag"
 
+	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/dns/publisher"
 )
 
 // given returns options with flags.
@@ -258,6 +262,32 @@ func TestOpen(t *testing.T) {
 	}
 	if len(opened.Publisher.Sources) != 2 || len(opened.Tables) == 0 {
 		t.Errorf("sources %v, %d tables: a source that is named twice is one", opened.Publisher.Sources, len(opened.Tables))
+	}
+}
+
+// D16: the flags for batches and for the list of zones reach the publisher. D20: of several
+// providers, the properties of all are kept, and not only those of the first one.
+func TestOpenProviders(t *testing.T) {
+	o, _ := given(t, "--source=empty", "--policy=sync", "--provider=webhook", "--provider=skydns",
+		"--batch-change-size=7", "--batch-change-interval=3s", "--zones-cache-duration=1h")
+	opened, err := o.Open(t.Context(), configure.Input{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := publisher.Limits{BatchSize: 7, BatchInterval: 3 * time.Second, ZonesCache: time.Hour}
+	if opened.Publisher.Limits != want {
+		t.Errorf("limits %+v, want %+v", opened.Publisher.Limits, want)
+	}
+	wanted := &dns.RecordSet{Name: "www.example.org", Type: "A", Targets: []string{"192.0.2.1"}, Properties: []dns.Property{
+		{Name: "aws/weight", Value: "1"}, {Name: "coredns/group", Value: "g"}, {Name: "webhook/x", Value: "y"},
+	}}
+	opened.Publisher.Desired.Put(desired.Origin{Source: "empty"}, []*dns.RecordSet{wanted})
+	got := opened.Publisher.Desired.Want(wanted.Name)
+	if len(got) != 1 {
+		t.Fatalf("wanted are %v", got)
+	}
+	if diff := cmp.Diff(wanted.Properties[1:], got[0].Properties); diff != "" {
+		t.Errorf("properties (-want +got):\n%s", diff)
 	}
 }
 

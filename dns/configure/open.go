@@ -84,7 +84,7 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 			return nil, err
 		}
 	}
-	want, err := o.openDesired(in.Log, refusal(own, o.rules(), domains))
+	want, err := o.openDesired(in.Log, provider.Capabilities(), refusal(own, o.rules(), domains))
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +98,7 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 			Policy: policy, Owner: own.ID(), OldOwner: o.Registry.MigrateFrom, Managed: o.ManagedTypes, Excluded: o.ExcludedTypes,
 		},
 		Domains: domains, Interval: o.Interval, Budget: o.Budget, DryRun: o.DryRun,
+		Limits:   publisher.Limits{BatchSize: o.BatchSize, BatchInterval: o.BatchInterval, ZonesCache: o.ZonesCacheDuration},
 		MayWrite: in.MayWrite, Notify: in.Notify, Metrics: publisher.NewMetrics(in.Registerer), Log: in.Log,
 	})
 	if err != nil {
@@ -162,8 +163,7 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 	}
 	input := provider.Input{
 		DryRun: o.DryRun, OwnerID: o.Registry.OwnerID, Domains: domains, ZoneIDs: o.ZoneIDs, ZoneNames: o.ZoneNames,
-		CreateOnly: o.Policy == string(plan.CreateOnly), ZonesCacheDuration: o.ZonesCacheDuration,
-		BatchSize: o.BatchSize, BatchInterval: o.BatchInterval, TLS: o.TLS, Wrap: in.Wrap, Log: in.Log, Registerer: in.Registerer,
+		CreateOnly: o.Policy == string(plan.CreateOnly), TLS: o.TLS, Wrap: in.Wrap, Log: in.Log, Registerer: in.Registerer,
 	}
 	var providers []provider.Provider
 	for _, name := range o.Providers {
@@ -171,6 +171,7 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 		if !ok {
 			return nil, unknown("provider", name, providerNames(o.providerPlugins))
 		}
+		input.Name = name
 		p, err := o.providerConfigs[plugin.Names[0]].Open(ctx, input)
 		if err != nil {
 			return nil, fmt.Errorf("provider %s: %w", name, err)
@@ -183,7 +184,7 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 	return fanout.New(providers), nil
 }
 
-func (o *Options) openDesired(log *slog.Logger, refuse func(*dns.RecordSet) error) (*desired.Set, error) {
+func (o *Options) openDesired(log *slog.Logger, can provider.Capabilities, refuse func(*dns.RecordSet) error) (*desired.Set, error) {
 	targets, problems := dns.NewTargetFilter(o.TargetNets, o.ExceptNets)
 	for _, p := range problems {
 		log.Error("Ignore a network", "flag", p.Subject, "value", p.Value, "err", p.Reason)
@@ -191,7 +192,7 @@ func (o *Options) openDesired(log *slog.Logger, refuse func(*dns.RecordSet) erro
 	want, err := desired.New(desired.Options{
 		Sources: o.Sources, DefaultTargets: o.DefaultTargets, ForceDefaultTargets: o.ForceDefaultTargets,
 		NAT64: o.NAT64Networks, Targets: targets, ManagedTypes: o.ManagedTypes, CreatePTR: o.CreatePTR,
-		MinTTL: o.MinTTL, PreferAlias: o.PreferAlias, Refuse: refuse, Provider: o.Providers[0],
+		MinTTL: o.MinTTL, PreferAlias: o.PreferAlias, Refuse: refuse, Properties: can.Properties,
 	})
 	if err != nil {
 		return nil, err

@@ -78,8 +78,6 @@ func New() *Options {
 		Interval: publisher.DefaultInterval, MinEventInterval: 5 * time.Second,
 		ManagedTypes:  plan.DefaultManaged(),
 		Registry:      Registry{Kind: registryTXT, OwnerID: "default", DynamoTable: "external-dns"},
-		BatchSize:     200,
-		BatchInterval: time.Second,
 		Budget:        publisher.DefaultBudget(),
 		Source:        source.NewOptions(),
 		sourceConfigs: map[string]source.Config{}, providerConfigs: map[string]provider.Config{},
@@ -172,9 +170,9 @@ func (o *Options) registryFlags(f *pflag.FlagSet) {
 func (o *Options) providerFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.WebhookServer, "webhook-server", o.WebhookServer, "serve the provider to other programs over the webhook protocol on 127.0.0.1:8888, and publish nothing")
 	f.DurationVar(&o.ProviderCacheTime, "provider-cache-time", o.ProviderCacheTime, "accepted for compatibility, without effect: zones are read every --interval only")
-	f.DurationVar(&o.ZonesCacheDuration, "zones-cache-duration", o.ZonesCacheDuration, "how long a provider may use its list of zones before it reads them again")
-	f.IntVar(&o.BatchSize, "batch-change-size", o.BatchSize, "most changes in one request, for providers that have no flag of their own for it")
-	f.DurationVar(&o.BatchInterval, "batch-change-interval", o.BatchInterval, "pause between two requests with changes, for the same providers")
+	f.DurationVar(&o.ZonesCacheDuration, "zones-cache-duration", o.ZonesCacheDuration, "how long the list of zones is used before it is read again, if that is longer than --interval")
+	f.IntVar(&o.BatchSize, "batch-change-size", o.BatchSize, "most changes in one call of the provider, 0 for as many as the provider takes; a lower limit of the provider itself counts")
+	f.DurationVar(&o.BatchInterval, "batch-change-interval", o.BatchInterval, "pause between two calls of the provider with changes in one zone; a longer one of the provider itself counts")
 	f.StringVar(&o.TLS.CA, "tls-ca", o.TLS.CA, "`path` of the CA certificates for the server of the provider")
 	f.StringVar(&o.TLS.Cert, "tls-client-cert", o.TLS.Cert, "`path` of the client certificate for the server of the provider")
 	f.StringVar(&o.TLS.Key, "tls-client-cert-key", o.TLS.Key, "`path` of the key of the client certificate")

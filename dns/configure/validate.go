@@ -121,8 +121,8 @@ func (o *Options) checkLoop() error {
 	if o.Interval <= 0 {
 		errs = append(errs, fmt.Errorf("--interval=%v: must be more than 0s", o.Interval))
 	}
-	if o.BatchSize < 0 || o.BatchInterval < 0 {
-		errs = append(errs, errors.New("--batch-change-size and --batch-change-interval must not be negative"))
+	if o.BatchSize < 0 || o.BatchInterval < 0 || o.ZonesCacheDuration < 0 {
+		errs = append(errs, errors.New("--batch-change-size, --batch-change-interval and --zones-cache-duration must not be negative"))
 	}
 	b := o.Budget
 	if b.Records < 0 || b.Percent < 0 || b.Percent > 100 || b.Window <= 0 {

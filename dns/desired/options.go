@@ -36,8 +36,9 @@ type Options struct {
 	// Refuse returns why nobody could own a record set, as an error of the kind that
 	// [dns.RecordSet.Check] returns, or nil. Nil refuses none.
 	Refuse func(*dns.RecordSet) error
-	// Provider is the value of --provider. Properties of other providers are dropped.
-	Provider string
+	// Properties are what the names of the properties begin with that the provider reads.
+	// Those of other providers are dropped.
+	Properties []string
 }
 
 // settings are Options in the form in which they are used.

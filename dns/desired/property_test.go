@@ -44,7 +44,7 @@ func drawOptions(t *rapid.T) desired.Options {
 		CreatePTR:    rapid.Bool().Draw(t, "PTR"),
 		PreferAlias:  rapid.Bool().Draw(t, "alias"),
 		MinTTL:       rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "TTL"),
-		Provider:     rapid.SampledFrom([]string{"aws", "rfc2136"}).Draw(t, "provider"),
+		Properties:   rapid.SampledFrom([][]string{{"aws/"}, nil}).Draw(t, "properties"),
 	}
 	if rapid.Bool().Draw(t, "defaults") {
 		o.DefaultTargets = []string{"192.0.2.9", "lb.org"}

@@ -147,7 +147,7 @@ func TestWant(t *testing.T) {
 				{by: "service/d/c", lines: []string{"a.org A 30 3.3.3.3", "a.org CNAME 9 x.org"}},
 				{by: "service/d/d", lines: []string{"a.org CNAME 8 y.org"}},
 			},
-			options: desired.Options{Provider: "aws"},
+			options: desired.Options{Properties: []string{"aws/"}},
 			want: []string{
 				"a.org A 60 1.1.1.1,2.2.2.2,3.3.3.3 aws/x=a by service/d/a of a b c",
 				"a.org CNAME 9 x.org by service/d/c", "a.org CNAME 8 y.org by service/d/d",
@@ -239,7 +239,7 @@ func TestWant(t *testing.T) {
 			want: []string{"a.org A 60 192.0.2.1 by crd/d/a"},
 		},
 		"case 212: post-processing": {
-			options: desired.Options{MinTTL: time.Minute, PreferAlias: true, Provider: "azure-dns"},
+			options: desired.Options{MinTTL: time.Minute, PreferAlias: true, Properties: []string{"azure/"}},
 			asks: []asks{{by: "crd/d/a", lines: []string{
 				"a.org CNAME 0 lb.org azure/t=1 aws/x=1", "b.org CNAME 30 lb.org alias=false", "c.org A -1 1.1.1.1 scw/y=1",
 			}}},

@@ -219,6 +219,6 @@ func (t *transform) finished(r *dns.RecordSet) *dns.RecordSet {
 	if _, said := done.Property(dns.PropertyAlias); t.PreferAlias && !said && done.Type == dns.TypeCNAME {
 		done.SetProperty(dns.PropertyAlias, string(dns.AliasTrue))
 	}
-	done.Properties = dns.RetainProperties(done.Properties, t.Provider)
+	done.Properties = dns.RetainProperties(done.Properties, t.Properties)
 	return &done
 }

@@ -3,6 +3,7 @@ package provider
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // The errors with which providers say what happened to changes.
@@ -12,12 +13,38 @@ var (
 	// ErrCredentials: nothing was changed, because the provider doesn't accept the
 	// credentials.
 	ErrCredentials = errors.New("credentials not accepted")
-	// ErrStale: nothing was changed, because the zone has changed since it was listed. It has
-	// to be listed again.
+	// ErrStale: nothing was changed, because somebody else has changed the zone since it was
+	// listed. It has to be listed again.
 	ErrStale = errors.New("the zone has changed since it was listed")
+	// ErrThrottled: nothing was changed, because there were too many requests. The same may be
+	// asked again later. A [ThrottledError] says when.
+	ErrThrottled = errors.New("too many requests")
 	// ErrDryRun: nothing was sent, because this is a dry run.
 	ErrDryRun = errors.New("not sent in a dry run")
 )
+
+// ThrottledError is an [ErrThrottled] of a provider that says when it may be asked again.
+type ThrottledError struct {
+	// After is how long not to ask; zero is for unknown.
+	After time.Duration
+	// Err is what the provider says; it may be nil.
+	Err error
+}
+
+// Error implements error.
+func (e *ThrottledError) Error() string {
+	text := ErrThrottled.Error()
+	if e.After > 0 {
+		text += fmt.Sprintf(", come back after %v", e.After)
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns [ErrThrottled] and what the provider says.
+func (e *ThrottledError) Unwrap() []error { return []error{ErrThrottled, e.Err} }
 
 // ApplyError is an error of [Provider.Apply] that says for each change whether it was made.
 type ApplyError struct {

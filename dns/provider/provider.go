@@ -12,9 +12,11 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// Provider reads and writes the zones of a DNS server or of a DNS API. The publisher
-// calls it from one goroutine for each zone.
+// Provider reads and writes the zones of a DNS server or of a DNS API. The publisher makes
+// calls about different zones at the same time.
 type Provider interface {
+	// Capabilities says what the provider can do, and what it needs. It is always the same.
+	Capabilities() Capabilities
 	// Zones returns the zones of the provider that the filters of [Input] admit. A provider
 	// without zones returns a single zone with an empty name. After an error the publisher
 	// goes on with the zones that it knows.
@@ -24,27 +26,84 @@ type Provider interface {
 	Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error)
 	// Apply makes changes in a zone. Their order is one in which they can be made one after
 	// the other; a provider may also make them together, or several at once. All changes of a
-	// name are in one call, and Old is what Records last returned.
+	// name are in one call.
+	//
+	// Old is what Records returned, or what Adjust announced of a record set that was made
+	// since. Apply makes a change only if that is what the zone has now: nothing under the key
+	// of a record set to create, and the targets of Old under that of one to replace or to
+	// delete. Otherwise the change fails with [ErrStale], and so do those of its ownership
+	// records ([dns.Change.Subject]). A provider whose server can't write on such a condition
+	// reads the record sets right before it writes, and has [ApplyUnchanged] compare.
 	//
 	// The error is nil when all changes were made. It is an [ApplyError] when it is known for
 	// each change whether it was made. It wraps [ErrRejected] when none was made because of
-	// what they are, and [ErrCredentials] when none was made because of who asks. After any
-	// other error the outcome is unknown.
+	// what they are, [ErrCredentials] when none was made because of who asks, [ErrThrottled]
+	// when none was made because of how often it is asked, and [ErrStale] when none was made
+	// because something has changed, but nobody knows what. After any other error the outcome
+	// is unknown.
 	Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error
+}
+
+// Capabilities are what a provider can do, and what it needs. In the zero value it has plain
+// record sets of all types, and no limits.
+type Capabilities struct {
+	// SetIdentifiers is true when there can be several record sets of one name and type, with
+	// different set identifiers. If it is false, no record set that the provider gets has one.
+	SetIdentifiers bool
+	// Conditional is true when the server compares Old itself as it writes. If it is false,
+	// the provider compares right before, so that it may write over what somebody else writes
+	// in the same moment.
+	Conditional bool
+	// Types are the types of record sets that the provider can have; nil stands for all.
+	Types []string
+	// Properties are what the names of the properties begin with that the provider reads, such
+	// as coredns/. It doesn't get those of other providers. Names without a slash, such as
+	// alias, are no provider's own, and go to all.
+	Properties []string
+	// BatchSize is the most changes for one call of Apply, and BatchInterval the time between
+	// two calls. Zero is for as the publisher likes.
+	BatchSize     int
+	BatchInterval time.Duration
+	// BatchTime is how long one call of Apply may take; zero is for two minutes.
+	BatchTime time.Duration
+	// Calls is how many calls there may be at a time; zero is for as the publisher likes.
+	Calls int
 }
 
 // Adjuster is a [Provider] that can't store every record set as it is wanted.
 type Adjuster interface {
-	// Adjust returns what Records will return once the wanted record sets exist. It doesn't
-	// change its arguments, but returns new values instead.
-	Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error)
+	// Adjust returns for each of some wanted record sets of a zone what Records will return
+	// once it exists, in the same order: targets, TTL and properties as they will be listed.
+	// Ownership records are adjusted, too. Adjust doesn't change its arguments, but returns
+	// new values instead.
+	//
+	// A record set that the provider refuses has an error of its own, and the others have
+	// their answers. An error of the whole call says that nothing is known of any of them, for
+	// a reason that isn't theirs; [ErrThrottled] says when to ask again.
+	Adjust(ctx context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]Adjusted, error)
 }
 
-// Batcher is a [Provider] that limits the number of changes in one call.
-type Batcher interface {
-	// Batch returns the most changes for one call of Apply, where zero is no limit, and the
-	// time between two calls.
-	Batch() (size int, interval time.Duration)
+// Adjusted is the answer of [Adjuster] about one wanted record set.
+type Adjusted struct {
+	// Sets are what will be listed for it: mostly one record set, and none if the provider
+	// doesn't store it.
+	Sets []*dns.RecordSet
+	// Err says why the provider refuses the record set; otherwise it is nil.
+	Err error
+}
+
+// AdjustEach is an Adjust for providers that store one record set for each, or refuse it. The
+// function returns its argument if there is nothing to change.
+func AdjustEach(wanted []*dns.RecordSet, one func(*dns.RecordSet) (*dns.RecordSet, error)) []Adjusted {
+	list := make([]Adjusted, len(wanted))
+	for i, r := range wanted {
+		if set, err := one(r); err != nil {
+			list[i].Err = err
+		} else {
+			list[i].Sets = []*dns.RecordSet{set}
+		}
+	}
+	return list
 }
 
 // DomainFilterer is a [Provider] that can't have all names in its Zones.
@@ -66,7 +125,8 @@ type Config interface {
 
 // Plugin is one kind of provider.
 type Plugin struct {
-	// Names are the values of --provider for this kind. The first one is the usual one.
+	// Names are the values of --provider for this kind. The first one is the usual one. Open is
+	// told which one was given.
 	Names []string
 	// Summary says in one sentence what the provider is for, without a full stop.
 	Summary string
@@ -76,6 +136,8 @@ type Plugin struct {
 
 // Input is what providers of every kind are opened with.
 type Input struct {
+	// Name is the one of the names in [Plugin] by which the user has chosen the provider.
+	Name string
 	// DryRun is true when nothing may be changed. Then the publisher doesn't call Apply. The
 	// provider also has to prevent changes itself, at the place where it sends requests.
 	DryRun bool
@@ -88,13 +150,6 @@ type Input struct {
 	ZoneIDs, ZoneNames []string
 	// CreateOnly is true when the policy only allows creations.
 	CreateOnly bool
-	// ZonesCacheDuration is how long a list of zones may be used; with zero it must not be
-	// kept.
-	ZonesCacheDuration time.Duration
-	// BatchSize and BatchInterval are the flags --batch-change-size and
-	// --batch-change-interval.
-	BatchSize     int
-	BatchInterval time.Duration
 	// TLS are the flags --tls-ca, --tls-client-cert and --tls-client-cert-key.
 	TLS TLSFiles
 	// Wrap wraps the transport of a provider that speaks HTTP, to count and to time its

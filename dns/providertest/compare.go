@@ -26,6 +26,15 @@ func difference(got, want *dns.RecordSet) string {
 	return ""
 }
 
+// otherTTL says that a TTL isn't the one that Adjust has announced. Without one that is asked
+// for a plan doesn't compare it, but a provider may need it in Old (D19).
+func otherTTL(got, announced *dns.RecordSet) string {
+	if got.TTL == announced.TTL {
+		return ""
+	}
+	return fmt.Sprintf("the TTL is %d, and Adjust has announced %d", got.TTL, announced.TTL)
+}
+
 func byName(properties []dns.Property) []dns.Property {
 	return slices.SortedFunc(slices.Values(properties), func(a, b dns.Property) int {
 		return cmp.Compare(a.Name, b.Name)

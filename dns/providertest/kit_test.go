@@ -21,6 +21,8 @@ type mutant struct {
 	records func([]*dns.RecordSet) []*dns.RecordSet
 	apply   func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error
 	adjust  func(wanted []*dns.RecordSet) []*dns.RecordSet
+	// balks is true for record sets with which Adjust fails as a whole.
+	balks func(*dns.RecordSet) bool
 	// found is the check that must find the fault.
 	found string
 }
@@ -40,11 +42,14 @@ func (m *mutant) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change)
 	return m.Provider.Apply(ctx, zone, changes)
 }
 
-func (m *mutant) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+func (m *mutant) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	if m.adjust != nil {
 		wanted = m.adjust(wanted)
 	}
-	return wanted, nil
+	if m.balks != nil && slices.ContainsFunc(wanted, m.balks) {
+		return nil, provider.ErrRejected
+	}
+	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) { return r, nil }), nil
 }
 
 // edited returns an Apply that makes other changes than it is given.
@@ -116,9 +121,57 @@ var mutants = map[string]mutant{
 	"takes any name": {found: "outside of the zone", apply: dropped(func(c dns.Change) bool {
 		return !strings.HasSuffix(c.RecordSet().Name, ".example.test") && c.RecordSet().Name != "example.test" && !strings.HasSuffix(c.RecordSet().Name, "arpa")
 	})},
+	"writes over what a person has made": {found: "changed since listed", apply: overwriting(3)},
+	"writes over what another writes":    {found: "two writers", apply: overwriting(1)},
+	"makes the marker of what is stale": {found: "changed since listed", apply: func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+		err := p.Apply(ctx, zone, changes)
+		if each, ok := errors.AsType[*provider.ApplyError](err); ok && len(each.Errs) == 3 {
+			each.Errs[1] = p.Apply(ctx, zone, changes[1:2])
+		}
+		return err
+	}},
+	"forgets identifiers": {found: "set identifiers", apply: stored(func(r *dns.RecordSet) { r.SetIdentifier = "" })},
+	"drops properties":    {found: "properties", apply: stored(func(r *dns.RecordSet) { r.Properties = nil })},
+	"announces another TTL": {
+		found: "no TTL", adjust: func(wanted []*dns.RecordSet) []*dns.RecordSet { return wanted },
+		records: func(list []*dns.RecordSet) []*dns.RecordSet {
+			for _, r := range list {
+				if r.TTL == 0 {
+					r.TTL = 300
+				}
+			}
+			return list
+		},
+	},
+	"adjusts all or none": {found: "adjusted one by one", balks: func(r *dns.RecordSet) bool {
+		return r.Type == dns.TypeCNAME && strings.HasPrefix(r.Name, "before.")
+	}},
+	"takes names of the child zone": {found: "child zone", apply: func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+		return p.Apply(ctx, zone, slices.DeleteFunc(slices.Clone(changes), func(c dns.Change) bool {
+			return zone.Name == "example.test" && strings.HasSuffix(c.RecordSet().Name, ".sub.example.test")
+		}))
+	}},
 	"works on when told to stop": {found: "cancelled context", apply: func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 		return p.Apply(context.WithoutCancel(ctx), zone, changes)
 	}},
+}
+
+// overwriting returns an Apply that makes a stale call of n changes nevertheless.
+func overwriting(n int) func(*inmemory.Provider, context.Context, dns.Zone, []dns.Change) error {
+	return func(p *inmemory.Provider, ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+		err := p.Apply(ctx, zone, changes)
+		if !errors.Is(err, provider.ErrStale) || len(changes) != n {
+			return err
+		}
+		for _, c := range changes {
+			if c.New != nil {
+				err = p.Put(c.New)
+			} else {
+				p.Delete(c.Old.Key())
+			}
+		}
+		return err
+	}
 }
 
 func isText(r *dns.RecordSet) bool { return r.Type == dns.TypeTXT }
@@ -141,15 +194,16 @@ func TestMutant(t *testing.T) {
 	m := mutants[name]
 	providertest.Run(t, providertest.Options{
 		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
-			config := inmemory.Config{Zones: []string{"example.test", "2.0.192.in-addr.arpa"}}
+			config := inmemory.Config{Zones: []string{"example.test", "sub.example.test", "2.0.192.in-addr.arpa"}}
 			p, err := config.Open(t.Context(), in)
 			if err != nil {
 				t.Fatal(err)
 			}
 			mine := m
 			mine.Provider = p.(*inmemory.Provider)
-			return providertest.Fixture{Provider: &mine, Zone: "example.test", Reverse: "2.0.192.in-addr.arpa"}
+			return providertest.Fixture{Provider: &mine, Zone: "example.test", Child: "sub.example.test", Reverse: "2.0.192.in-addr.arpa"}
 		},
+		Properties: []string{"inmemory/x"},
 		Rejects: func(zone string) []*dns.RecordSet {
 			return []*dns.RecordSet{{Name: "before." + zone, Type: dns.TypeCNAME, Targets: []string{"lb.example.net"}}}
 		},

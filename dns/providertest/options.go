@@ -22,6 +22,12 @@ type Options struct {
 	// for some record sets that no DNS server can have. An empty list is for providers that
 	// store anything.
 	Rejects func(zone string) []*dns.RecordSet
+	// Properties are the names of properties that the provider stores, with any text as their
+	// value.
+	Properties []string
+	// Twins opens a provider with two zones of the name in the fixture. It is nil if the
+	// provider can't have such zones.
+	Twins func(t *testing.T, in provider.Input) Fixture
 	// Without names checks that the provider can't pass, and says why.
 	Without map[string]string
 }
@@ -34,6 +40,8 @@ type Fixture struct {
 	// Reverse is the name of a zone for PTR records, below in-addr.arpa. It may be empty if
 	// Types doesn't have PTR.
 	Reverse string
+	// Child is the name of a zone below Zone, with nothing about it in Zone. It may be empty.
+	Child string
 	// Lookup reads the zone without the provider. It is nil if that is impossible.
 	Lookup Lookup
 	// Reopen returns another provider for the same zone, as a new process would open it. It is

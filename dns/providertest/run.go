@@ -23,6 +23,14 @@ var checks = []check{
 	{name: "unknown zone", run: unknownZone},
 	{name: "cancelled context", run: cancelled},
 	{name: "dry run", run: dryRun},
+	{name: "changed since listed", run: changedSinceListed},
+	{name: "two writers", run: conditional},
+	{name: "set identifiers", run: setIdentifiers},
+	{name: "properties", run: properties},
+	{name: "adjusted one by one", run: adjustEach},
+	{name: "child zone", run: childZone},
+	{name: "twins", run: twins},
+	{name: "throttling", run: throttling},
 	{name: "random changes", run: random},
 }
 
@@ -137,11 +145,14 @@ func outcome(err error, n int) (made []bool, known bool) {
 		for i, e := range apply.Errs {
 			made[i] = e == nil
 		}
-	case !errors.Is(err, provider.ErrRejected) && !errors.Is(err, provider.ErrCredentials) && !errors.Is(err, provider.ErrDryRun):
+	case !slices.ContainsFunc(nothingMade, func(class error) bool { return errors.Is(err, class) }):
 		return nil, false
 	}
 	return made, true
 }
+
+// nothingMade are the errors that say that no change was made.
+var nothingMade = []error{provider.ErrRejected, provider.ErrCredentials, provider.ErrStale, provider.ErrThrottled, provider.ErrDryRun}
 
 func unknownZone(t *testing.T, o Options) {
 	z := open(t, o, forward)

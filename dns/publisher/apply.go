@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,11 +45,7 @@ type part struct {
 
 // apply starts to apply the groups at the head of the queue.
 func (p *Publisher) apply(z *zone) {
-	size, interval := defaultBatch, time.Duration(0)
-	if b, ok := p.Provider.(provider.Batcher); ok {
-		size, interval = b.Batch()
-	}
-	groups := z.queue.take(z.limit, size)
+	groups := z.queue.take(z.limit, p.batchSize)
 	if len(groups) == 0 {
 		return
 	}
@@ -58,7 +55,7 @@ func (p *Publisher) apply(z *zone) {
 	}
 	z.busy = true
 	zones := p.zones
-	p.startWrite(applyTimeout, func(ctx context.Context) func() {
+	p.startWrite(cmp.Or(p.capabilities.BatchTime, applyTimeout), func(ctx context.Context) func() {
 		b := &batch{groups: groups, errs: map[string]error{}}
 		if b.err = p.MayWrite(); b.err == nil {
 			p.applyBatch(ctx, zones, z, b)
@@ -66,7 +63,7 @@ func (p *Publisher) apply(z *zone) {
 		known := p.knownAnew()
 		return func() {
 			defer p.relabel(known)
-			z.applyAt = time.Now().Add(interval)
+			z.applyAt = time.Now().Add(p.batchInterval)
 			p.applied(z, b)
 		}
 	})
@@ -112,6 +109,9 @@ func (p *Publisher) applyBatch(ctx context.Context, zones *zoneSet, z *zone, b *
 	}
 	b.refused = refused
 	p.divide(zones, z, b, send)
+	if b.err = p.adjustMarkers(ctx, b); b.err != nil {
+		return
+	}
 	for i := range b.parts {
 		p.applyPart(ctx, b, &b.parts[i])
 		if b.err != nil {
@@ -162,6 +162,7 @@ func (p *Publisher) applied(z *zone, b *batch) {
 	}
 	switch {
 	case b.err == nil:
+		p.throttles = 0
 		p.untroubled(&z.writing, "apply changes in zone "+z.Name)
 		if z.limit > 0 {
 			if z.limit *= 2; z.limit >= defaultBatch {
@@ -172,6 +173,13 @@ func (p *Publisher) applied(z *zone, b *batch) {
 	case errors.Is(b.err, provider.ErrRejected):
 		p.conclude(z, b)
 		p.halve(z, b)
+	case errors.Is(b.err, provider.ErrStale):
+		p.conclude(z, b)
+		p.stale(z, b)
+	case errors.Is(b.err, provider.ErrThrottled):
+		p.conclude(z, b)
+		p.throttle(b.err)
+		p.again(z, b)
 	default:
 		p.doubt(z, b)
 		if len(b.groups) == 1 && z.writing.failures >= patience && !errors.Is(b.err, provider.ErrCredentials) {
@@ -237,12 +245,19 @@ func (p *Publisher) conclude(z *zone, b *batch) {
 	now := time.Now()
 	for _, g := range b.groups {
 		switch err := b.errs[g.name]; {
+		case errors.Is(err, provider.ErrThrottled):
+			p.throttle(err)
+			z.dirty[g.name] = struct{}{}
 		case err != nil:
 			// The marker may have been created without its record.
 			z.attempt(g)
+			if errors.Is(err, provider.ErrStale) && z.planAnew(g.name) {
+				continue
+			}
 			p.postpone(z, g, err)
 		case b.err == nil:
 			delete(z.postponed, g.name)
+			delete(z.stale, g.name)
 			z.budget.spend(now, g)
 			p.succeeded(g)
 		}
@@ -277,6 +292,42 @@ func (p *Publisher) halve(z *zone, b *batch) {
 	}
 	z.limit = (len(b.groups) + 1) / 2
 	p.again(z, b)
+}
+
+// planAnew has a name planned again whose changes were out of date, after the zone was read. If
+// the last ones were, too, it reports false: then there is something that listings don't show.
+func (z *zone) planAnew(name string) bool {
+	if _, twice := z.stale[name]; twice {
+		return false
+	}
+	z.stale[name] = struct{}{}
+	z.known = false
+	z.dirty[name] = struct{}{}
+	return true
+}
+
+// stale has a batch planned again that is out of date as a whole. After the second time it is
+// halved, so that a name for which that goes on doesn't stop the others.
+func (p *Publisher) stale(z *zone, b *batch) {
+	for _, part := range b.parts {
+		part.zone.known = false
+	}
+	for _, g := range b.groups {
+		if b.errs[g.name] != nil {
+			continue
+		}
+		z.attempt(g)
+		switch first := z.planAnew(g.name); {
+		case first:
+		case len(b.groups) > 1:
+			z.limit = (len(b.groups) + 1) / 2
+			z.applyAt = time.Now().Add(firstBackoff)
+			z.dirty[g.name] = struct{}{}
+			delete(z.stale, g.name)
+		default:
+			p.postpone(z, g, b.err)
+		}
+	}
 }
 
 // again has the names of a batch planned again, except those that have an error of their own.

@@ -26,11 +26,15 @@ const (
 	firstBackoff = time.Second
 	// settling is how often to check whether a source has been read.
 	settling = 250 * time.Millisecond
-	// listTimeout and applyTimeout end calls of the provider.
-	listTimeout  = 5 * time.Minute
-	applyTimeout = 2 * time.Minute
+	// listTimeout, adjustTimeout and applyTimeout end calls of the provider, the last one unless
+	// the provider needs longer.
+	listTimeout   = 5 * time.Minute
+	adjustTimeout = 2 * time.Minute
+	applyTimeout  = 2 * time.Minute
 	// defaultBatch is the batch size for providers without a limit.
 	defaultBatch = 1000
+	// defaultCalls is how many calls of a provider there are at a time if it doesn't say.
+	defaultCalls = 8
 )
 
 // Config says what a [Publisher] publishes, and where.
@@ -53,6 +57,7 @@ type Config struct {
 	// Interval is the longest time between two listings of a zone; zero is [DefaultInterval].
 	Interval time.Duration
 	Budget   Budget
+	Limits   Limits
 	// DryRun is true when changes are only logged, not applied.
 	DryRun bool
 	// MayWrite returns an error when no write may begin, for example because the lease is
@@ -68,6 +73,18 @@ type Config struct {
 type NamedSource struct {
 	Name string
 	source.Source
+}
+
+// Limits are how often and for how much the provider is called. What the provider itself says
+// ([provider.Capabilities]) counts, too: the stricter of the two. Zero is for no limit.
+type Limits struct {
+	// BatchSize is the most changes in one call, and BatchInterval the time between two calls
+	// with changes in one zone.
+	BatchSize     int
+	BatchInterval time.Duration
+	// ZonesCache is how long the list of zones is used. It is listed at most every
+	// [Config].Interval.
+	ZonesCache time.Duration
 }
 
 // Budget limits how many record sets may be deleted in each zone without approval.

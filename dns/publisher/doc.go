@@ -15,7 +15,7 @@
 // for each section of its configuration and runs it under a lease.
 //
 // Read it in this order: config.go, publisher.go, intake.go, evaluate.go, listing.go,
-// zoneset.go, zone.go, mirror.go, plan.go, queue.go, budget.go, apply.go, divide.go, once.go,
+// zoneset.go, zone.go, mirror.go, adjust.go, plan.go, queue.go, budget.go, apply.go, divide.go, once.go,
 // metrics.go.
 //
 // # Concurrency

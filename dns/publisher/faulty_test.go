@@ -61,7 +61,7 @@ func (f *faulty) fault(n int) (kind, some int, goes bool, took time.Duration) {
 
 var (
 	errServer    = errors.New("500 Internal Server Error")
-	errThrottled = errors.New("429 Too Many Requests")
+	errThrottled = fmt.Errorf("%w: 429 Too Many Requests", provider.ErrThrottled)
 	errReset     = errors.New("connection reset by peer")
 )
 

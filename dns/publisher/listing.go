@@ -2,6 +2,8 @@ package publisher
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -12,7 +14,7 @@ import (
 // listZones starts to list the zones of the provider if that is due.
 func (p *Publisher) listZones(now time.Time) {
 	l := &p.zoneList
-	if l.busy || now.Before(l.due) {
+	if l.busy || now.Before(l.due) || now.Before(p.throttledUntil) {
 		return
 	}
 	l.busy = true
@@ -30,13 +32,16 @@ func (p *Publisher) listedZones(zones []dns.Zone, filter dns.Filter, err error) 
 	l := &p.zoneList
 	l.busy = false
 	defer func() { p.Metrics.zoneList(l) }()
+	if errors.Is(err, provider.ErrThrottled) {
+		p.throttle(err)
+	}
 	if err != nil {
 		p.troubled(&l.trouble, "list the zones", err)
 		l.due = l.retryAt
 		return
 	}
 	p.untroubled(&l.trouble, "list the zones")
-	l.due = time.Now().Add(p.Interval)
+	l.due = time.Now().Add(max(p.Interval, p.Limits.ZonesCache))
 	old := p.zones.all()
 	next := make(map[zoneKey]*zone, len(zones))
 	same := p.zones != nil && len(zones) == len(old)
@@ -79,15 +84,20 @@ func (p *Publisher) listRecords(z *zone) {
 func (p *Publisher) listedRecords(z *zone, records []*dns.RecordSet, err error) {
 	z.busy = false
 	p.Metrics.lastReconcile.SetToCurrentTime()
+	if errors.Is(err, provider.ErrThrottled) {
+		p.throttle(err)
+		return
+	}
 	if err != nil {
 		p.troubled(&z.reading, "read zone "+z.Name, err)
 		p.Metrics.zone(z)
 		return
 	}
+	p.throttles = 0
 	before := z.mirror.relist(records)
 	first := !z.listed
 	z.known, z.listed, z.fresh = true, true, true
-	z.verifyAt = time.Now().Add(p.Interval)
+	z.verifyAt = time.Now().Add(p.untilNext(first))
 	p.untroubled(&z.reading, "read zone "+z.Name)
 	z.countOrphans()
 	p.refresh(z, before)
@@ -103,6 +113,19 @@ func (p *Publisher) listedRecords(z *zone, records []*dns.RecordSet, err error) 
 	}
 	clear(z.proposed)
 	p.Metrics.zone(z)
+}
+
+// untilNext returns how long a listing of a zone is good. Where zones have to wait for each
+// other, their next listings are spread over the interval.
+func (p *Publisher) untilNext(first bool) time.Duration {
+	switch {
+	case len(p.zones.all()) <= p.atATime:
+		return p.Interval
+	case first:
+		return p.Interval/2 + rand.N(p.Interval/2)
+	default:
+		return p.Interval - rand.N(p.Interval/10+1)
+	}
 }
 
 // refresh is called after the records under some names have changed; before has what was

@@ -140,7 +140,7 @@ func (m *Metrics) desired(s *desired.Set) {
 func (m *Metrics) zone(z *zone) {
 	m.dirty.WithLabelValues(z.Name).Set(float64(len(z.dirty) + len(z.queue.groups)))
 	m.waiting.WithLabelValues(z.Name).Set(float64(len(z.postponed)))
-	m.zoneFailed.WithLabelValues(z.Name).Set(number(z.reading.err != nil || z.writing.err != nil))
+	m.zoneFailed.WithLabelValues(z.Name).Set(number(z.reading.err != nil || z.writing.err != nil || z.adjusting.err != nil))
 	held := 0
 	if z.budget.held != "" {
 		held = z.budget.planned()

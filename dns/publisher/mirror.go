@@ -90,7 +90,7 @@ func (m *mirror) write(c dns.Change) (name string, before []*dns.RecordSet) {
 	if c.New != nil {
 		// The zone doesn't keep labels; the owner works them out from what it has.
 		listed := *c.New
-		listed.Labels = nil
+		listed.Labels, listed.Objects = nil, nil
 		raw = append(raw, &listed)
 	}
 	// The mirror doesn't have what was listed any more.

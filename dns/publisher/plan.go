@@ -1,7 +1,6 @@
 package publisher
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,72 +11,6 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 )
-
-// adjust asks a provider that implements [provider.Adjuster] what it stores for the dirty
-// names, and reports whether it has started to do so.
-func (p *Publisher) adjust(z *zone) bool {
-	adjuster, ok := p.Provider.(provider.Adjuster)
-	if !ok {
-		return false
-	}
-	var ask []*dns.RecordSet
-	var names []string
-	for name := range z.dirty {
-		if _, known := z.wanted[name]; known || !p.admits(name) {
-			continue
-		}
-		names = append(names, name)
-		ask = append(ask, p.Desired.Want(name)...)
-	}
-	if len(names) == 0 {
-		return false
-	}
-	z.busy = true
-	p.startWrite(applyTimeout, func(ctx context.Context) func() {
-		var got []*dns.RecordSet
-		var err error
-		if len(ask) > 0 {
-			got, err = adjuster.Adjust(ctx, ask)
-		}
-		return func() { p.adjusted(z, names, got, err) }
-	})
-	// touch removes the entry of a name that changes meanwhile, so that it is asked about
-	// again.
-	for _, name := range names {
-		z.wanted[name] = nil
-	}
-	return true
-}
-
-func (p *Publisher) adjusted(z *zone, names []string, got []*dns.RecordSet, err error) {
-	z.busy = false
-	if err != nil {
-		for _, name := range names {
-			delete(z.wanted, name)
-		}
-		p.troubled(&z.writing, "adjust what is wanted in zone "+z.Name, err)
-		return
-	}
-	asked := map[string]bool{}
-	for _, name := range names {
-		// A name that was touched meanwhile has no entry any more.
-		_, asked[name] = z.wanted[name]
-	}
-	for _, r := range got {
-		if name := dns.Canonical(r.Name); asked[name] {
-			z.wanted[name] = append(z.wanted[name], r)
-		}
-	}
-}
-
-// unique returns the last record set of each key.
-func unique(records []*dns.RecordSet) []*dns.RecordSet {
-	last := map[dns.Key]*dns.RecordSet{}
-	for _, r := range records {
-		last[r.Key()] = r
-	}
-	return slices.Collect(maps.Values(last))
-}
 
 // stillMarked returns the deletions in z.disowned for a name that have not been made yet.
 func (p *Publisher) stillMarked(z *zone, name string) []dns.Change {
@@ -100,30 +33,34 @@ func (p *Publisher) admits(name string) bool {
 	return p.Domains.Match(name) && (p.zones.filter == nil || p.zones.filter.Match(name))
 }
 
-// planDirty plans the dirty names of a zone and queues their changes.
+// planDirty plans the dirty names of a zone and queues their changes. With a
+// [provider.Adjuster] these are the names whose answer is there, whatever else is asked.
 func (p *Publisher) planDirty(z *zone, now time.Time) {
 	_, adjusts := p.Provider.(provider.Adjuster)
-	names := slices.Sorted(maps.Keys(z.dirty))
-	for _, name := range names {
-		wanted, ok := z.wanted[name]
+	planned := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(z.dirty)) {
+		wanted, left := p.want(name)
+		answer, ok := z.wanted[name]
 		switch {
 		case !p.admits(name):
 			z.drop(name)
-		case adjusts && !ok:
-			// The name was touched while it was being adjusted. It is asked about next.
+		case adjusts && len(wanted) > 0 && !ok:
+			// It is asked about next.
 			continue
 		case adjusts:
-			p.planName(z, name, wanted)
+			p.planName(z, name, answer.sets, left)
 		default:
-			p.planName(z, name, p.Desired.Want(name))
+			p.planName(z, name, wanted, left)
 		}
-		delete(z.dirty, name)
+		planned[name] = true
 		delete(z.wanted, name)
+		if !answer.outdated {
+			delete(z.dirty, name)
+		}
 	}
 	overdrawn := p.overdrawn(z, now)
 	for name, g := range z.budget.wanted {
-		_, planned := slices.BinarySearch(names, name)
-		if z.postponed[name] != nil && z.postponed[name].until.After(now) && !planned {
+		if z.postponed[name] != nil && z.postponed[name].until.After(now) && !planned[name] {
 			continue
 		}
 		if overdrawn && !z.budget.permits(name) {
@@ -142,7 +79,7 @@ func (z *zone) drop(name string) {
 }
 
 // planName plans one name and queues its changes.
-func (p *Publisher) planName(z *zone, name string, wanted []*dns.RecordSet) {
+func (p *Publisher) planName(z *zone, name string, wanted []*dns.RecordSet, left []impossible) {
 	if unmark := p.stillMarked(z, name); len(unmark) > 0 {
 		z.budget.note(group{name: name})
 		z.queue.put(group{name: name, orphans: unmark})
@@ -169,7 +106,11 @@ func (p *Publisher) planName(z *zone, name string, wanted []*dns.RecordSet) {
 	} else {
 		g.changes, g.orphans = out.Changes, p.orphans(z, name, out)
 	}
-	p.sayConflicts(z, name, wanted, out)
+	if len(out.Changes) == 0 {
+		delete(z.stale, name)
+		delete(z.postponed, name)
+	}
+	p.sayConflicts(z, name, wanted, left, out)
 	z.queue.put(g)
 	z.budget.note(g)
 }
@@ -217,7 +158,7 @@ func (p *Publisher) disown(z *zone) {
 			continue
 		}
 		var unmark []dns.Change
-		for _, attempt := range unique(attempts) {
+		for _, attempt := range last(attempts) {
 			for _, there := range z.mirror.lookup(name) {
 				if there.Key() == attempt.Key() && !dns.SameTargets(there.Targets, attempt.Targets) {
 					unmark = append(unmark, c.Unmark(p.zones.lookup, there)...)
@@ -272,7 +213,7 @@ func (z *zone) countOrphans() {
 
 // sayConflicts reports what is in the way of a name. It does so again only when the message
 // changes.
-func (p *Publisher) sayConflicts(z *zone, name string, wanted []*dns.RecordSet, out plan.Outcome) {
+func (p *Publisher) sayConflicts(z *zone, name string, wanted []*dns.RecordSet, left []impossible, out plan.Outcome) {
 	p.Metrics.conflicts(name, out.Conflicts, p.Rules.Owner)
 	message := ""
 	for _, c := range out.Conflicts {
@@ -280,6 +221,9 @@ func (p *Publisher) sayConflicts(z *zone, name string, wanted []*dns.RecordSet, 
 	}
 	for _, r := range out.Dropped {
 		message = fmt.Sprintf("the %s record %s can't stand beside records of other types, so it is not published: ask for one or the other", r.Type, r.Name)
+	}
+	for _, i := range left {
+		message, wanted = i.reason, []*dns.RecordSet{i.set}
 	}
 	if message == "" {
 		delete(z.conflicts, name)

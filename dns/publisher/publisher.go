@@ -1,12 +1,14 @@
 package publisher
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/source"
 )
 
@@ -46,6 +48,17 @@ type Publisher struct {
 	uncounted bool
 	// zoneless are the names that are in no zone of the provider.
 	zoneless map[string]bool
+	// capabilities are those of the provider; batchSize, batchInterval and atATime are the
+	// limits that result from them and from those of the user. batchSize is without markers.
+	capabilities  provider.Capabilities
+	batchSize     int
+	batchInterval time.Duration
+	atATime       int
+	// calls is how many calls of the provider there are. throttledUntil is until when there may
+	// be no others, throttles how often in a row the provider has said that.
+	calls          int
+	throttledUntil time.Time
+	throttles      int
 	// once is set when the loop has to end as soon as there is nothing left to do.
 	once *onceState
 }
@@ -77,8 +90,19 @@ func New(c Config) (*Publisher, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("make the publisher %q: %w", c.Name, err)
 	}
+	can := c.Provider.Capabilities()
+	batchSize := cmp.Or(stricter(can.BatchSize, c.Limits.BatchSize), defaultBatch)
+	if _, marks := c.Owner.(marking); marks {
+		// Each change of a record set may come with one of its marker.
+		batchSize = max(batchSize/2, 1)
+	}
 	return &Publisher{
-		Config:     c,
+		Config:        c,
+		capabilities:  can,
+		batchSize:     batchSize,
+		batchInterval: max(can.BatchInterval, c.Limits.BatchInterval),
+		atATime:       stricter(can.Calls, defaultCalls),
+
 		intake:     newIntake(),
 		results:    make(chan func()),
 		terms:      make(chan term),
@@ -192,12 +216,14 @@ func (p *Publisher) start(job func() (found func())) {
 func (p *Publisher) startWrite(limit time.Duration, job func(context.Context) (found func())) {
 	t := p.term
 	t.jobs.Add(1)
+	p.calls++
 	p.start(func() func() {
 		defer t.jobs.Done()
 		ctx, cancel := context.WithTimeout(t.ctx, limit)
 		defer cancel()
 		found := job(ctx)
 		return func() {
+			p.calls--
 			if p.term == t {
 				found()
 			}
@@ -246,12 +272,23 @@ func (p *Publisher) nextDue(now time.Time) time.Time {
 		return due
 	}
 	if !p.zoneList.busy {
-		due = earliest(due, p.zoneList.due)
+		due = earliest(due, later(p.zoneList.due, p.throttledUntil))
+	}
+	if p.calls >= p.atATime {
+		return due // the end of a call comes first
 	}
 	for _, z := range p.zones.all() {
-		due = earliest(due, z.nextDue(due))
+		due = earliest(due, later(z.nextDue(due), p.throttledUntil))
 	}
 	return due
+}
+
+// stricter returns the lower one of two limits, of which zero is none.
+func stricter(a, b int) int {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // later returns the later of two times, and earliest the earlier one.

@@ -176,7 +176,9 @@ func TestBisect(t *testing.T) {
 // batches is a provider with a small batch size.
 type batches struct{ provider.Provider }
 
-func (batches) Batch() (int, time.Duration) { return 14, 50 * time.Millisecond }
+func (batches) Capabilities() provider.Capabilities {
+	return provider.Capabilities{BatchSize: 14, BatchInterval: 50 * time.Millisecond}
+}
 
 // More deletions than the budget allows wait until they are approved, or until the records are
 // asked for again.

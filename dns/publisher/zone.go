@@ -29,13 +29,17 @@ type zone struct {
 	// dirty are the names to be planned; queue has the changes of names that were planned.
 	dirty map[string]struct{}
 	queue queue
-	// wanted is what a [provider.Adjuster] stores for the dirty names. It is empty for other
+	// wanted is what a [provider.Adjuster] stores for the dirty names; asked are the names that
+	// it is being asked about and that were not touched since. They are empty for other
 	// providers.
-	wanted map[string][]*dns.RecordSet
+	wanted map[string]answer
+	asked  map[string]struct{}
 	// gated are the names whose changes wait until more is known; postponed are those whose
 	// changes failed.
 	gated     map[string]struct{}
 	postponed map[string]*postponed
+	// stale are the names whose changes were out of date when they were made last.
+	stale map[string]struct{}
 	// orphans are the names with markers that describe nothing, with the number of listings
 	// that have shown this.
 	orphans map[string]int
@@ -57,14 +61,21 @@ type zone struct {
 	// fresh is true after a listing, until it is known whether there is anything to do.
 	fresh    bool
 	verifyAt time.Time
-	// reading and writing are the failures of reading and of writing; applyAt is when the
-	// provider allows the next batch.
-	reading, writing trouble
-	applyAt          time.Time
+	// reading, writing and adjusting are the failures of each; applyAt is when the provider
+	// allows the next batch.
+	reading, writing, adjusting trouble
+	applyAt                     time.Time
 	// limit is the most names for a batch. It is lower after a rejection; 0 is no limit.
 	limit int
 	// proposed are the names with changes that a dry run doesn't make.
 	proposed map[string]group
+}
+
+// answer is what a provider stores for a name.
+type answer struct {
+	sets []*dns.RecordSet
+	// outdated is true when objects ask for something else by now.
+	outdated bool
 }
 
 // trouble is the failures of an operation since its last success.
@@ -85,8 +96,8 @@ type postponed struct {
 func newZone(z dns.Zone) *zone {
 	return &zone{
 		Zone: z, mirror: newMirror(),
-		wanted: map[string][]*dns.RecordSet{}, dirty: map[string]struct{}{}, queue: newQueue(), gated: map[string]struct{}{}, postponed: map[string]*postponed{},
-		orphans: map[string]int{}, attempts: map[string][]*dns.RecordSet{}, disowned: map[string][]dns.Change{},
+		wanted: map[string]answer{}, asked: map[string]struct{}{}, dirty: map[string]struct{}{}, queue: newQueue(), gated: map[string]struct{}{}, postponed: map[string]*postponed{},
+		stale: map[string]struct{}{}, orphans: map[string]int{}, attempts: map[string][]*dns.RecordSet{}, disowned: map[string][]dns.Change{},
 		conflicts: map[string]string{}, proposed: map[string]group{}, budget: newLedger(),
 	}
 }
@@ -96,6 +107,7 @@ func (z *zone) touch(name string) {
 	z.dirty[name] = struct{}{}
 	delete(z.postponed, name)
 	delete(z.wanted, name)
+	delete(z.asked, name)
 }
 
 // nextDue returns when there is something to do in the zone, or latest if that is earlier.
@@ -106,7 +118,9 @@ func (z *zone) nextDue(latest time.Time) time.Time {
 	due := z.verifyAt
 	if !z.known {
 		due = time.Time{}
-	} else if len(z.dirty) > 0 || z.queue.ready() {
+	} else if len(z.dirty) > 0 {
+		due = earliest(due, z.writing.retryAt)
+	} else if z.queue.ready() {
 		due = earliest(due, later(z.applyAt, z.writing.retryAt))
 	}
 	for _, j := range z.postponed {
@@ -117,7 +131,7 @@ func (z *zone) nextDue(latest time.Time) time.Time {
 
 // step starts what is due in a zone.
 func (p *Publisher) step(z *zone, now time.Time) {
-	if z.busy || now.Before(z.reading.retryAt) {
+	if z.busy || now.Before(z.reading.retryAt) || p.mayNotCall(now) {
 		return
 	}
 	if !z.known || !now.Before(z.verifyAt) {
@@ -134,22 +148,29 @@ func (p *Publisher) step(z *zone, now time.Time) {
 		return
 	}
 	if len(z.dirty) > 0 {
-		if p.adjust(z) {
-			return
-		}
 		p.planDirty(z, now)
 	}
-	if z.fresh && !z.queue.ready() {
-		p.Metrics.noOps.Inc()
-		p.Metrics.lastSync.SetToCurrentTime()
-	}
-	if z.fresh {
+	if z.fresh && len(z.dirty) == 0 {
 		z.fresh = false
+		if !z.queue.ready() {
+			p.Metrics.noOps.Inc()
+			p.Metrics.lastSync.SetToCurrentTime()
+		}
 		p.verify()
 	}
+	// What is planned is made before the provider is asked about more.
 	if !now.Before(z.applyAt) {
 		p.apply(z)
 	}
+	if !z.busy {
+		p.adjust(z)
+	}
+}
+
+// mayNotCall reports whether the provider must not be called now: because it said so, or
+// because there are enough calls at the moment.
+func (p *Publisher) mayNotCall(now time.Time) bool {
+	return now.Before(p.throttledUntil) || p.calls >= p.atATime
 }
 
 // verify counts the record sets that are asked for and that the zones have.

@@ -142,7 +142,7 @@ type rounding struct {
 	calls atomic.Int32
 }
 
-func (r *rounding) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+func (r *rounding) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	if r.calls.Add(1) == 1 {
 		return nil, errors.New("not yet")
 	}
@@ -150,13 +150,11 @@ func (r *rounding) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.
 	case <-ctx.Done():
 	case <-time.After(10 * time.Millisecond):
 	}
-	var adjusted []*dns.RecordSet
-	for _, w := range wanted {
+	return provider.AdjustEach(wanted, func(w *dns.RecordSet) (*dns.RecordSet, error) {
 		a := w.Clone()
 		a.TTL = (w.TTL + 59) / 60 * 60
-		adjusted = append(adjusted, a)
-	}
-	return adjusted, nil
+		return a, nil
+	}), nil
 }
 
 // A record set that a provider stores differently isn't updated again and again. A change of

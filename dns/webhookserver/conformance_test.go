@@ -125,6 +125,7 @@ func TestConformance(t *testing.T) {
 					dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeNS, dns.TypeMX,
 					dns.TypePTR, dns.TypeSRV, dns.TypeNAPTR, dns.TypeDNAME,
 				},
+				Properties: []string{"webhook/x"},
 				// The protocol doesn't tell whether the provider behind made a part of the changes.
 				Rejects: func(string) []*dns.RecordSet { return nil },
 				Open: func(t *testing.T, in provider.Input) providertest.Fixture {

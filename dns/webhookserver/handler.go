@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"strconv"
 
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/webhook"
 )
 
@@ -80,6 +83,11 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		status = http.StatusRequestEntityTooLarge
 	case errors.As(err, &request):
 		status = http.StatusBadRequest
+	case errors.Is(err, provider.ErrThrottled):
+		status = http.StatusServiceUnavailable
+		if throttled, ok := errors.AsType[*provider.ThrottledError](err); ok && throttled.After > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(throttled.After.Seconds()))))
+		}
 	default:
 		s.config.Log.Error("A webhook request failed", "method", r.Method, "path", r.URL.Path, "err", err)
 	}

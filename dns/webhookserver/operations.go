@@ -70,16 +70,50 @@ func (s *Server) adjust(ctx context.Context, body io.Reader) (any, error) {
 	if i := slices.Index(wanted, nil); i >= 0 {
 		return nil, requestError{err: fmt.Errorf("decode the request: record set %d is null", i)}
 	}
-	adjusted := wanted
-	if a, ok := s.config.Provider.(provider.Adjuster); ok && len(wanted) > 0 {
-		var err error
-		if adjusted, err = a.Adjust(ctx, wanted); err != nil {
-			return nil, fmt.Errorf("adjust %d record sets: %w", len(wanted), err)
+	a, ok := s.config.Provider.(provider.Adjuster)
+	if !ok || len(wanted) == 0 {
+		// The JSON of a nil slice would be null.
+		return append([]*dns.RecordSet{}, wanted...), nil
+	}
+	zones, err := s.config.Provider.Zones(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the zones: %w", err)
+	}
+	return adjustIn(ctx, a, zones, wanted)
+}
+
+// adjustIn adjusts record sets, each in its zone. The protocol has one answer for all of them,
+// so an error names those that are refused; a client finds them by asking for fewer. What is in
+// no zone stays as it is.
+func adjustIn(ctx context.Context, a provider.Adjuster, zones []dns.Zone, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+	finder := dns.NewZoneFinder(zones)
+	byZone := map[dns.Zone][]*dns.RecordSet{}
+	adjusted := []*dns.RecordSet{}
+	for _, r := range wanted {
+		if z, ok := finder.Find(r.Name); ok {
+			byZone[z] = append(byZone[z], r)
+		} else {
+			adjusted = append(adjusted, r)
 		}
 	}
-	if adjusted == nil {
-		// The JSON of a nil slice would be null.
-		adjusted = []*dns.RecordSet{}
+	var errs []error
+	for _, z := range zones {
+		if len(byZone[z]) == 0 {
+			continue
+		}
+		answers, err := a.Adjust(ctx, z, byZone[z])
+		if err != nil {
+			return nil, fmt.Errorf("adjust %d record sets in zone %q: %w", len(byZone[z]), z.Name, err)
+		}
+		for i, answer := range answers {
+			if answer.Err != nil {
+				errs = append(errs, fmt.Errorf("adjust %s %s: %w", byZone[z][i].Name, byZone[z][i].Type, answer.Err))
+			}
+			adjusted = append(adjusted, answer.Sets...)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
 	return adjusted, nil
 }
@@ -137,25 +171,32 @@ func (s *Server) route(ctx context.Context, zones []dns.Zone, changes []dns.Chan
 			byZone[z] = append(byZone[z], c)
 		}
 	}
+	begun := s.made
 	for _, z := range zones {
 		errs = append(errs, s.applyIn(ctx, z, byZone[z]))
 	}
-	return errors.Join(errs...)
+	err := errors.Join(errs...)
+	if err != nil && s.made != begun {
+		// It must not be taken for one that says that nothing was made.
+		return errors.New(err.Error())
+	}
+	return err
 }
 
 // applyIn applies the changes of a zone in batches of the size that the provider wants.
 func (s *Server) applyIn(ctx context.Context, z dns.Zone, changes []dns.Change) error {
-	size, pause := 0, time.Duration(0)
-	if b, ok := s.config.Provider.(provider.Batcher); ok {
-		size, pause = b.Batch()
-	}
+	c := s.config.Provider.Capabilities()
 	var errs []error
-	for _, batch := range batches(changes, size) {
-		if err := wait(ctx, time.Until(s.applied.Add(pause))); err != nil {
+	for _, batch := range batches(changes, c.BatchSize) {
+		if err := wait(ctx, time.Until(s.applied.Add(c.BatchInterval))); err != nil {
 			return errors.Join(append(errs, fmt.Errorf("wait before the next changes in zone %q: %w", z.Name, err))...)
 		}
-		if err := s.config.Provider.Apply(ctx, z, batch); err != nil {
+		err := s.config.Provider.Apply(ctx, z, batch)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("make %d changes in zone %q: %w", len(batch), z.Name, err))
+		}
+		if _, some := errors.AsType[*provider.ApplyError](err); err == nil || some || !errors.Is(err, provider.ErrThrottled) {
+			s.made++
 		}
 		s.applied = time.Now()
 	}

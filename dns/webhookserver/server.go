@@ -50,7 +50,10 @@ type Server struct {
 	// applied is when changes were last applied, for a provider that wants pauses. It belongs
 	// to whoever has the turn.
 	applied time.Time
-	mux     *http.ServeMux
+	// made counts the batches of which something may have been made. It belongs to whoever has
+	// the turn, too.
+	made int
+	mux  *http.ServeMux
 }
 
 // New returns a server. It doesn't listen before Run is called.

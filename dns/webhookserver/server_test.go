@@ -48,7 +48,9 @@ func (b *backend) Records(_ context.Context, z dns.Zone) ([]*dns.RecordSet, erro
 	return b.records[z.ID], b.listErr
 }
 
-func (b *backend) Batch() (int, time.Duration) { return b.batch, b.pause }
+func (b *backend) Capabilities() provider.Capabilities {
+	return provider.Capabilities{BatchSize: b.batch, BatchInterval: b.pause}
+}
 
 func (b *backend) Apply(_ context.Context, z dns.Zone, changes []dns.Change) error {
 	b.mu.Lock()
@@ -74,10 +76,19 @@ type adjusting struct {
 	*backend
 	answer []*dns.RecordSet
 	err    error
+	// refuses is the name of the record set that is refused.
+	refuses string
 }
 
-func (a adjusting) Adjust(context.Context, []*dns.RecordSet) ([]*dns.RecordSet, error) {
-	return a.answer, a.err
+func (a adjusting) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	answers := make([]provider.Adjusted, len(wanted))
+	for i, r := range wanted {
+		if r.Name == a.refuses {
+			answers[i].Err = provider.ErrRejected
+		}
+	}
+	answers[0].Sets = a.answer
+	return answers, a.err
 }
 
 // filtering is a backend that has a filter.
@@ -125,9 +136,13 @@ func TestStatuses(t *testing.T) {
 		"wrong method to adjust":   {one("example.test"), "GET", "/adjustendpoints", "", 400, ""},
 		"adjust without adjuster":  {one("example.test"), "POST", "/adjustendpoints", `[{"dnsName":"a"}]`, 200, `[{"dnsName":"a"}]`},
 		"adjust nothing":           {one("example.test"), "POST", "/adjustendpoints", `null`, 200, `[]`},
-		"adjust":                   {adjusting{one("example.test"), []*dns.RecordSet{{Name: "b"}}, nil}, "POST", "/adjustendpoints", `[{"dnsName":"a"}]`, 200, `[{"dnsName":"b"}]`},
-		"adjust to nothing":        {adjusting{one("example.test"), nil, nil}, "POST", "/adjustendpoints", `[{"dnsName":"a"}]`, 200, `[]`},
-		"adjust fails":             {adjusting{one("example.test"), nil, broken}, "POST", "/adjustendpoints", `[{"dnsName":"a"}]`, 500, ""},
+		"adjust":                   {adjusting{one(""), []*dns.RecordSet{{Name: "b"}}, nil, ""}, "POST", "/adjustendpoints", `[{"dnsName":"a"}]`, 200, `[{"dnsName":"b"}]`},
+		"adjust outside":           {adjusting{one("example.test"), []*dns.RecordSet{{Name: "b"}}, nil, ""}, "POST", "/adjustendpoints", `[{"dnsName":"a"}]`, 200, `[{"dnsName":"a"}]`},
+		"adjust one that is bad":   {adjusting{one(""), nil, nil, "b"}, "POST", "/adjustendpoints", `[{"dnsName":"a"},{"dnsName":"b","recordType":"A"}]`, 500, "adjust b A: rejected by the provider\n"},
+		"adjust without zones":     {adjusting{&backend{zonesErr: broken}, nil, nil, ""}, "POST", "/adjustendpoints", `[{"dnsName":"a"}]`, 500, ""},
+		"apply too often":          {&backend{zones: []dns.Zone{{}}, applyErr: map[string]error{"": provider.ErrThrottled}}, "POST", "/records", `{"create":[{"dnsName":"a.example.test"}]}`, 503, ""},
+		"adjust to nothing":        {adjusting{one(""), nil, nil, ""}, "POST", "/adjustendpoints", `[{"dnsName":"a"}]`, 200, `[]`},
+		"adjust fails":             {adjusting{one(""), nil, broken, ""}, "POST", "/adjustendpoints", `[{"dnsName":"a"}]`, 500, ""},
 		"adjust null":              {one("example.test"), "POST", "/adjustendpoints", `[null]`, 400, ""},
 		"adjust nonsense":          {one("example.test"), "POST", "/adjustendpoints", `{}`, 400, ""},
 		"adjust no body":           {one("example.test"), "POST", "/adjustendpoints", ``, 400, ""},

@@ -117,12 +117,16 @@ func readManifest(path string) ([]*unstructured.Unstructured, error) {
 // that the command line names.
 type zoneFiles struct {
 	*rfc2136.Files
-	adjuster provider.Adjuster
+	adjuster     provider.Adjuster
+	capabilities provider.Capabilities
 }
 
+// Capabilities implements [provider.Provider].
+func (z zoneFiles) Capabilities() provider.Capabilities { return z.capabilities }
+
 // Adjust implements [provider.Adjuster].
-func (z zoneFiles) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
-	return z.adjuster.Adjust(ctx, wanted)
+func (z zoneFiles) Adjust(ctx context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	return z.adjuster.Adjust(ctx, zone, wanted)
 }
 
 func (i *Inputs) openZoneFiles(ctx context.Context, publisher *configure.Options, in configure.Input) (provider.Provider, error) {
@@ -137,6 +141,7 @@ func (i *Inputs) openZoneFiles(ctx context.Context, publisher *configure.Options
 	if err != nil {
 		return nil, err
 	}
+	z.capabilities = opened.Capabilities()
 	if adjuster, ok := opened.(provider.Adjuster); ok {
 		z.adjuster = adjuster
 	}

@@ -1,10 +1,12 @@
 package coredns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"golang.org/x/sync/errgroup"
@@ -43,19 +45,30 @@ type work struct {
 func (p *coreDNS) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
 	result := &provider.ApplyError{Errs: make([]error, len(changes))}
 	works := divide(changes)
+	above := aboveOthers(works)
 	errs := make([]error, len(works))
+	run := func(i int) {
+		if err := p.do(ctx, works[i]); err != nil {
+			errs[i] = fmt.Errorf("change %s: %w", describe(works[i].names), err)
+		}
+	}
 	var group errgroup.Group
 	group.SetLimit(parallel)
-	for i, w := range works {
-		group.Go(func() error {
-			if err := p.do(ctx, w); err != nil {
-				errs[i] = fmt.Errorf("change %s: %w", describe(w.names), err)
-			}
-			return nil
-		})
+	for i := range works {
+		if !above[i] {
+			group.Go(func() error {
+				run(i)
+				return nil
+			})
+		}
 	}
 	// The errors are in errs.
 	_ = group.Wait()
+	for i := range works {
+		if above[i] {
+			run(i)
+		}
+	}
 	failed := false
 	for i, w := range works {
 		if errs[i] == nil {
@@ -75,12 +88,30 @@ func (p *coreDNS) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) e
 	return result
 }
 
+// aboveOthers says for each work whether one of its names is above another name that is
+// changed. Its transaction would fail whenever something below it is written.
+func aboveOthers(works []*work) []bool {
+	parents := map[string]bool{}
+	for _, w := range works {
+		for _, name := range w.names {
+			for _, at, below := strings.Cut(name, "."); below; _, at, below = strings.Cut(at, ".") {
+				parents[at] = true
+			}
+		}
+	}
+	above := make([]bool, len(works))
+	for i, w := range works {
+		above[i] = slices.ContainsFunc(w.names, func(name string) bool { return parents[name] })
+	}
+	return above
+}
+
 // known reports whether an error says that nothing was changed.
 func known(err error) bool {
 	if errors.Is(err, errPartly) {
 		return false
 	}
-	for _, outcome := range []error{provider.ErrRejected, provider.ErrCredentials, provider.ErrDryRun, errContended} {
+	for _, outcome := range []error{provider.ErrRejected, provider.ErrCredentials, provider.ErrStale, provider.ErrDryRun, errContended} {
 		if errors.Is(err, outcome) {
 			return true
 		}
@@ -120,11 +151,11 @@ func describe(names []string) string {
 // do makes the changes of a work.
 func (p *coreDNS) do(ctx context.Context, w *work) error {
 	for range attempts {
-		steps, err := p.prepare(ctx, w)
+		guards, steps, err := p.prepare(ctx, w)
 		if err != nil {
 			return err
 		}
-		done, err := p.make(ctx, steps)
+		done, err := p.make(ctx, guards, steps)
 		if done || err != nil {
 			return err
 		}
@@ -132,31 +163,41 @@ func (p *coreDNS) do(ctx context.Context, w *work) error {
 	return errContended
 }
 
-// prepare reads the entries of a work, and returns what to write.
-func (p *coreDNS) prepare(ctx context.Context, w *work) ([]step, error) {
+// prepare reads the entries of a work, and returns what to write, and on which conditions
+// beside those of each step: that nothing was added under its names since they were read.
+func (p *coreDNS) prepare(ctx context.Context, w *work) (guards []clientv3.Cmp, steps []step, err error) {
 	e := newEntries(p.layout, p.owner)
 	for _, name := range w.names {
 		from, to := p.rangeOf(name)
-		kvs, err := p.store.read(ctx, from, to)
+		kvs, revision, err := p.store.read(ctx, from, to)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		e.add(kvs)
+		guards = append(guards, clientv3.Compare(clientv3.ModRevision(from), "<", revision+1).WithRange(to))
+	}
+	if errs := provider.Unchanged(w.changes, e.listed(w.names)); errs != nil {
+		// They are those of one subject, so they have the same reason.
+		return nil, nil, cmp.Or(errs...)
 	}
 	for _, c := range w.changes {
 		if err := e.change(c); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return e.steps()
+	steps, err = e.steps()
+	return guards, steps, err
 }
 
 // make writes steps in one transaction, or in several if there are too many. It reports
 // whether they were written. If it reports false without an error, nothing was written.
-func (p *coreDNS) make(ctx context.Context, steps []step) (bool, error) {
+func (p *coreDNS) make(ctx context.Context, guards []clientv3.Cmp, steps []step) (bool, error) {
 	first := true
-	for part := range slices.Chunk(steps, transactionSize) {
+	for part := range slices.Chunk(steps, max(transactionSize-len(guards), 1)) {
 		var conditions []clientv3.Cmp
+		if first {
+			conditions = slices.Clone(guards)
+		}
 		var operations []clientv3.Op
 		for _, s := range part {
 			conditions = append(conditions, s.condition)

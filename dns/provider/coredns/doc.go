@@ -12,7 +12,7 @@
 // entry has a text. If others have put both into one entry, a change separates them.
 //
 // etcd holds all state. A change begins with reading what is there under its name, and ends in
-// a transaction that fails if something has changed since. The changes of a name and of its
+// a transaction that fails if something has changed since. If what was read isn't what was listed, the change is stale. The changes of a name and of its
 // ownership records are one transaction, unless they are more than etcd accepts. In a dry run
 // a wrapper of the etcd client refuses to write.
 //

@@ -63,6 +63,17 @@ func (e *entries) of(name string) []*entry {
 	return found
 }
 
+// listed returns the record sets of some names as they were read.
+func (e *entries) listed(names []string) []*dns.RecordSet {
+	l := listing{byKey: map[dns.Key]*dns.RecordSet{}}
+	for _, name := range names {
+		for _, one := range e.of(name) {
+			l.add(name, &one.was)
+		}
+	}
+	return l.normal()
+}
+
 // change applies a change to the entries.
 func (e *entries) change(c dns.Change) error {
 	if c.New == nil {

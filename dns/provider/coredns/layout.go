@@ -86,8 +86,14 @@ func (l layout) name(key string, s *service) (string, bool) {
 }
 
 // label returns eight hexadecimal digits as the further label for a target. Each attempt gives
-// another label.
+// another label. Those of texts come after all others: ExternalDNS reads the entries of a name
+// in the order of their keys, and takes a host that follows a text for one of the texts.
 func label(recordType, target string, attempt int) string {
 	sum := sha256.Sum256([]byte(recordType + "\x00" + target + "\x00" + strconv.Itoa(attempt)))
+	const text = 0x80
+	sum[0] &^= text
+	if recordType == dns.TypeTXT {
+		sum[0] |= text
+	}
 	return hex.EncodeToString(sum[:4])
 }

@@ -3,6 +3,7 @@ package coredns
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"slices"
 
@@ -30,13 +31,21 @@ type coreDNS struct {
 	log   *slog.Logger
 }
 
+// Capabilities implements provider.Provider.
+func (p *coreDNS) Capabilities() provider.Capabilities {
+	return provider.Capabilities{
+		Conditional: true, Properties: []string{"coredns/"},
+		Types: []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypePTR},
+	}
+}
+
 // Zones implements provider.Provider: etcd has no zones.
 func (p *coreDNS) Zones(context.Context) ([]dns.Zone, error) { return []dns.Zone{{}}, nil }
 
 // Records implements provider.Provider.
 func (p *coreDNS) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, error) {
 	prefix := p.layout.prefix
-	kvs, err := p.store.read(ctx, prefix, clientv3.GetPrefixRangeEnd(prefix))
+	kvs, _, err := p.store.read(ctx, prefix, clientv3.GetPrefixRangeEnd(prefix))
 	if err != nil {
 		return nil, err
 	}
@@ -52,16 +61,21 @@ func (p *coreDNS) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, er
 			l.add(name, &s)
 		}
 	}
-	for i, r := range l.sets {
-		l.sets[i] = r.Normal()
-	}
-	return l.sets, nil
+	return l.normal(), nil
 }
 
 // listing collects record sets from entries.
 type listing struct {
 	sets  []*dns.RecordSet
 	byKey map[dns.Key]*dns.RecordSet
+}
+
+// normal returns the record sets.
+func (l *listing) normal() []*dns.RecordSet {
+	for i, r := range l.sets {
+		l.sets[i] = r.Normal()
+	}
+	return l.sets
 }
 
 func (l *listing) add(name string, s *service) {
@@ -89,17 +103,16 @@ func (l *listing) addTarget(key dns.Key, target string, s *service) {
 }
 
 // Adjust implements provider.Adjuster.
-func (p *coreDNS) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
-	adjusted := make([]*dns.RecordSet, 0, len(wanted))
-	for _, r := range wanted {
-		adjusted = append(adjusted, adjust(r))
-	}
-	return adjusted, nil
+func (p *coreDNS) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	return provider.AdjustEach(wanted, adjust), nil
 }
 
 // adjust returns r as it would be listed; that is r itself if there is no difference.
-func adjust(r *dns.RecordSet) *dns.RecordSet {
+func adjust(r *dns.RecordSet) (*dns.RecordSet, error) {
 	n := r.Normal()
+	if err := storable(n); err != nil {
+		return nil, fmt.Errorf("%w: %w", provider.ErrRejected, err)
+	}
 	targets := n.Targets
 	if unique := dns.UniqueSorted(targets); len(unique) != len(targets) {
 		targets = unique
@@ -112,12 +125,12 @@ func adjust(r *dns.RecordSet) *dns.RecordSet {
 	if group, _ := n.Property(propertyGroup); group != "" {
 		properties = []dns.Property{{Name: propertyGroup, Value: group}}
 	}
-	if n == r && len(targets) == len(r.Targets) && slices.Equal(properties, r.Properties) {
-		return r
+	if n == r && r.SetIdentifier == "" && len(targets) == len(r.Targets) && slices.Equal(properties, r.Properties) {
+		return r, nil
 	}
 	c := n.Clone()
-	c.Targets, c.Properties = slices.Clone(targets), properties
-	return c
+	c.Targets, c.Properties, c.SetIdentifier = slices.Clone(targets), properties, ""
+	return c, nil
 }
 
 // rangeOf returns a range of keys with the entries of a name and of the names below it.

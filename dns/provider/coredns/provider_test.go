@@ -22,7 +22,8 @@ func TestConformance(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		t.Run(fmt.Sprintf("strictly owned %v", strict), func(t *testing.T) {
 			providertest.Run(t, providertest.Options{
-				Types: []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypePTR},
+				Types:      []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypePTR},
+				Properties: []string{"coredns/group"},
 				Open: func(t *testing.T, in provider.Input) providertest.Fixture {
 					e := newEtcd(t)
 					return providertest.Fixture{
@@ -125,6 +126,27 @@ func TestOwnershipTextsAndAllEntriesGo(t *testing.T) {
 	apply(t, p, remove(changed), remove(changedText))
 	if rest := e.all(); len(rest) != 0 {
 		t.Errorf("after the deletion: %v", rest)
+	}
+}
+
+// W10: the keys of texts come after those of addresses, so that ExternalDNS reads both as what
+// they are.
+func TestTextsComeLast(t *testing.T) {
+	e := newEtcd(t)
+	p := e.open(input("me"))
+	for i := range 20 {
+		name := fmt.Sprintf("n%d.example.test", i)
+		apply(t, p, create(set(name, dns.TypeTXT, fmt.Sprintf(`"text %d"`, i))), create(set(name, dns.TypeA, fmt.Sprintf("192.0.2.%d", i))))
+	}
+	all := e.all()
+	text := ""
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		name := key[:strings.LastIndex(key, "/")]
+		if strings.Contains(all[key], "text ") {
+			text = name
+		} else if text == name {
+			t.Errorf("%s %s comes after a text", key, all[key])
+		}
 	}
 }
 
@@ -240,7 +262,11 @@ func TestStrictlyOwned(t *testing.T) {
 			t.Errorf("writing over %s: %v", name, err)
 		}
 	}
-	apply(t, p, remove(www), remove(set("1.2.0.192.in-addr.arpa", dns.TypePTR, "mine.example.test")))
+	apply(t, p, remove(www))
+	theirs := []dns.Change{remove(set("1.2.0.192.in-addr.arpa", dns.TypePTR, "theirs.example.test"))}
+	if err := p.Apply(t.Context(), dns.Zone{}, theirs); !errors.Is(err, provider.ErrStale) {
+		t.Errorf("deleting what others have: %v", err)
+	}
 	if diff := cmp.Diff(foreign, e.all()); diff != "" {
 		t.Errorf("what others have (-before +after):\n%s", diff)
 	}
@@ -282,9 +308,17 @@ func TestAdjust(t *testing.T) {
 	grouped := set("www.example.test", dns.TypeAAAA, "2001:db8::1")
 	grouped.Properties = []dns.Property{{Name: "alias", Value: "true"}, {Name: "coredns/group", Value: "g"}}
 	pointer := set("1.2.0.192.in-addr.arpa", dns.TypePTR, "b.example.test", "a.example.test")
-	got, err := p.Adjust(t.Context(), []*dns.RecordSet{www, grouped, pointer})
+	answers, err := p.Adjust(t.Context(), dns.Zone{}, []*dns.RecordSet{www, grouped, pointer, set("www.example.test", dns.TypeMX, "10 mail.example.test")})
 	if err != nil {
 		t.Fatal(err)
+	}
+	var got []*dns.RecordSet
+	for _, answer := range answers[:3] {
+		got = append(got, answer.Sets[0])
+	}
+	// D1: what can't be stored has an error of its own.
+	if !errors.Is(answers[3].Err, provider.ErrRejected) || len(answers[3].Sets) != 0 {
+		t.Errorf("the MX record is adjusted to %v", answers[3])
 	}
 	if got[0] != www {
 		t.Error("a record set that is as it will be listed is another one")

@@ -55,25 +55,26 @@ func (s *store) open(ctx context.Context) (clientv3.KV, error) {
 	return s.kv, nil
 }
 
-// read returns the keys from from to before to, sorted, all at the same revision.
-func (s *store) read(ctx context.Context, from, to string) ([]*mvccpb.KeyValue, error) {
+// read returns the keys from from to before to, sorted, all at the same revision, which it also
+// returns.
+func (s *store) read(ctx context.Context, from, to string) (all []*mvccpb.KeyValue, revision int64, err error) {
 	kv, err := s.open(ctx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var all []*mvccpb.KeyValue
 	options := []clientv3.OpOption{clientv3.WithRange(to), clientv3.WithLimit(pageSize), clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend)}
 	for {
 		page, err := get(ctx, kv, from, options)
 		if err != nil {
-			return nil, fmt.Errorf("read %s from etcd: %w", from, classify(err))
+			return nil, 0, fmt.Errorf("read %s from etcd: %w", from, classify(err))
+		}
+		if revision == 0 {
+			revision = page.Header.Revision
+			options = append(options, clientv3.WithRev(revision))
 		}
 		all = append(all, page.Kvs...)
 		if !page.More || len(page.Kvs) == 0 {
-			return all, nil
-		}
-		if len(options) == 3 {
-			options = append(options, clientv3.WithRev(page.Header.Revision))
+			return all, revision, nil
 		}
 		from = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
 	}

@@ -24,8 +24,13 @@ func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Ch
 		return fmt.Errorf("list zone %s before changing it: %w", z.Name, err)
 	}
 	refused := make([]error, len(changes))
+	for i, err := range provider.Unchanged(changes, z.present(changes)) {
+		refused[i] = err
+	}
 	for i, c := range changes {
-		refused[i] = p.refuse(z, c)
+		if refused[i] == nil {
+			refused[i] = p.refuse(z, c)
+		}
 	}
 	shares := make([]*share, len(p.members))
 	for i := range shares {
@@ -111,7 +116,8 @@ func (s *share) apply(ctx context.Context, member provider.Provider, part dns.Zo
 	case err == nil:
 	case errors.As(err, &applyError):
 		s.take(applyError)
-	case errors.Is(err, provider.ErrRejected), errors.Is(err, provider.ErrCredentials), errors.Is(err, provider.ErrDryRun):
+	case errors.Is(err, provider.ErrRejected), errors.Is(err, provider.ErrCredentials), errors.Is(err, provider.ErrStale),
+		errors.Is(err, provider.ErrThrottled), errors.Is(err, provider.ErrDryRun):
 		s.dry = errors.Is(err, provider.ErrDryRun)
 		for _, i := range s.index {
 			s.outcomes[i] = err
@@ -138,8 +144,11 @@ func (z *zone) note(s *share) {
 		z.has[s.member] = nil
 		return
 	}
+	stale := false
 	for n, c := range s.changes {
 		switch {
+		case errors.Is(s.outcomes[s.index[n]], provider.ErrStale):
+			stale = true
 		case s.outcomes[s.index[n]] != nil:
 		case c.New == nil:
 			delete(z.has[s.member], c.Old.Key())
@@ -147,6 +156,21 @@ func (z *zone) note(s *share) {
 			z.has[s.member][c.New.Key()] = c.New
 		}
 	}
+	if stale {
+		// The provider has something else than what was read.
+		z.has[s.member] = nil
+	}
+}
+
+// present returns the record sets that count as present under the keys of changes.
+func (z *zone) present(changes []dns.Change) []*dns.RecordSet {
+	var present []*dns.RecordSet
+	for _, c := range changes {
+		if r := z.combine(c.RecordSet().Key()); r != nil {
+			present = append(present, r)
+		}
+	}
+	return present
 }
 
 // merge returns the error for all providers, and notes which changes are unfinished.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
@@ -42,7 +41,6 @@ type zone struct {
 var (
 	_ provider.Provider       = (*Provider)(nil)
 	_ provider.Adjuster       = (*Provider)(nil)
-	_ provider.Batcher        = (*Provider)(nil)
 	_ provider.DomainFilterer = (*Provider)(nil)
 )
 
@@ -144,36 +142,97 @@ func common(lists [][]dns.Zone) ([]*zone, error) {
 }
 
 // Adjust implements [provider.Adjuster]. The record sets go through all providers twice, so
-// that each one sees the result of the others.
-func (p *Provider) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+// that each one sees the result of the others. A record set that one of them refuses is refused.
+func (p *Provider) Adjust(ctx context.Context, dnsZone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	parts := slices.Repeat([]dns.Zone{dnsZone}, len(p.members))
+	if z, err := p.find(dnsZone.Name); err == nil {
+		parts = z.parts
+	}
+	list := make([]provider.Adjusted, len(wanted))
+	for i, r := range wanted {
+		list[i].Sets = []*dns.RecordSet{r}
+	}
 	for range 2 {
 		for i, member := range p.members {
-			adjuster, ok := member.(provider.Adjuster)
-			if !ok {
-				continue
-			}
-			var err error
-			if wanted, err = adjuster.Adjust(ctx, wanted); err != nil {
-				return nil, fmt.Errorf("provider %d: %w", i+1, err)
+			if adjuster, ok := member.(provider.Adjuster); ok {
+				if err := adjustBy(ctx, adjuster, parts[i], list); err != nil {
+					return nil, fmt.Errorf("provider %d: %w", i+1, err)
+				}
 			}
 		}
 	}
-	return wanted, nil
+	return list, nil
 }
 
-// Batch implements [provider.Batcher]. It returns the smallest size and the longest interval
-// of all providers.
-func (p *Provider) Batch() (size int, interval time.Duration) {
-	for _, member := range p.members {
-		if b, ok := member.(provider.Batcher); ok {
-			n, pause := b.Batch()
-			if n > 0 && (size == 0 || n < size) {
-				size = n
-			}
-			interval = max(interval, pause)
+// adjustBy replaces record sets by what one provider makes of them.
+func adjustBy(ctx context.Context, adjuster provider.Adjuster, zone dns.Zone, list []provider.Adjusted) error {
+	var sets []*dns.RecordSet
+	var places []int
+	for i, one := range list {
+		for _, r := range one.Sets {
+			sets, places = append(sets, r), append(places, i)
 		}
 	}
-	return size, interval
+	answers, err := adjuster.Adjust(ctx, zone, sets)
+	if err != nil {
+		return err
+	}
+	if len(answers) != len(sets) {
+		return fmt.Errorf("adjust: %d answers about %d record sets", len(answers), len(sets))
+	}
+	next := make([]provider.Adjusted, len(list))
+	for i, one := range list {
+		next[i].Err = one.Err
+	}
+	for n, answer := range answers {
+		one := &next[places[n]]
+		one.Err = errors.Join(one.Err, answer.Err)
+		one.Sets = append(one.Sets, answer.Sets...)
+	}
+	for i := range next {
+		if next[i].Err != nil {
+			next[i].Sets = nil
+		}
+	}
+	copy(list, next)
+	return nil
+}
+
+// Capabilities implements [provider.Provider]: what all providers can do, with the strictest
+// limits. Properties are those of any, since each of them ignores those of the others.
+func (p *Provider) Capabilities() provider.Capabilities {
+	all := p.members[0].Capabilities()
+	for _, member := range p.members[1:] {
+		c := member.Capabilities()
+		all.SetIdentifiers = all.SetIdentifiers && c.SetIdentifiers
+		all.Conditional = all.Conditional && c.Conditional
+		all.Types = commonTypes(all.Types, c.Types)
+		all.Properties = slices.Concat(all.Properties, c.Properties)
+		all.BatchSize = stricter(all.BatchSize, c.BatchSize)
+		all.BatchInterval = max(all.BatchInterval, c.BatchInterval)
+		all.BatchTime = max(all.BatchTime, c.BatchTime)
+		all.Calls = stricter(all.Calls, c.Calls)
+	}
+	return all
+}
+
+// stricter returns the lower one of two limits, of which zero is none.
+func stricter(a, b int) int {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// commonTypes returns the types that are in both lists, of which nil has all.
+func commonTypes(a, b []string) []string {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return slices.DeleteFunc(slices.Clone(a), func(t string) bool { return !slices.Contains(b, t) })
 }
 
 // DomainFilter implements [provider.DomainFilterer]. A name has to pass the filters of all

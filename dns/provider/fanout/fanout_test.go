@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/fanout"
@@ -248,7 +250,7 @@ func TestAnswerLost(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	p.b.SetHooks(inmemory.Hooks{})
-	if err := p.apply(dns.Change{New: record("www", "192.0.2.2")}); err != nil {
+	if err := p.apply(dns.Change{Old: record("www", "192.0.2.1"), New: record("www", "192.0.2.2")}); err != nil {
 		t.Fatal(err)
 	}
 	p.expect("www 300 192.0.2.2", "www 300 192.0.2.2", "www 300 192.0.2.2")
@@ -320,30 +322,49 @@ func TestZones(t *testing.T) {
 type adjusting struct {
 	provider.Provider
 	minTTL, size int64
+	// refuses begins the names that are refused.
+	refuses           string
+	types, properties []string
 }
 
-func (a adjusting) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
-	var list []*dns.RecordSet
-	for _, r := range wanted {
+func (a adjusting) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) {
+		if strings.HasPrefix(r.Name, a.refuses) && a.refuses != "" {
+			return nil, provider.ErrRejected
+		}
 		c := r.Clone()
 		c.TTL = max(c.TTL, a.minTTL)
-		list = append(list, c)
-	}
-	return list, nil
+		return c, nil
+	}), nil
 }
 
-func (a adjusting) Batch() (int, time.Duration) {
-	return int(a.size), time.Duration(a.size) * time.Second
+func (a adjusting) Capabilities() provider.Capabilities {
+	return provider.Capabilities{
+		BatchSize: int(a.size), BatchInterval: time.Duration(a.size) * time.Second, Types: a.types, Properties: a.properties, SetIdentifiers: a.size == 0,
+	}
 }
 
 func TestLimitsOfAll(t *testing.T) {
-	p := fanout.New([]provider.Provider{adjusting{minTTL: 600}, inmemory.New(), adjusting{minTTL: 900, size: 50}, adjusting{size: 20}})
-	list, err := p.Adjust(t.Context(), []*dns.RecordSet{record("www", "192.0.2.1")})
-	if err != nil || list[0].TTL != 900 {
+	in := inmemory.New(zoneName)
+	p := fanout.New([]provider.Provider{
+		adjusting{Provider: in, minTTL: 600, types: []string{"A", "TXT", "MX"}, properties: []string{"aws/"}},
+		in,
+		adjusting{Provider: in, minTTL: 900, size: 50, refuses: "bad."},
+		adjusting{Provider: in, size: 20, types: []string{"A", "TXT"}},
+	})
+	if _, err := p.Zones(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := p.Adjust(t.Context(), zone, []*dns.RecordSet{record("bad", "192.0.2.1"), record("www", "192.0.2.1")})
+	if err != nil || len(list) != 2 || !errors.Is(list[0].Err, provider.ErrRejected) || list[1].Sets[0].TTL != 900 {
 		t.Errorf("Adjust: %v, %v", list, err)
 	}
-	if size, interval := p.Batch(); size != 20 || interval != 50*time.Second {
-		t.Errorf("Batch: %d, %s", size, interval)
+	got, want := p.Capabilities(), provider.Capabilities{
+		// D20: the properties of all of them are read.
+		Properties: []string{"aws/", "inmemory/"}, Types: []string{"A", "TXT"}, BatchSize: 20, BatchInterval: 50 * time.Second,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("capabilities (-want +got):\n%s", d)
 	}
 	if !p.DomainFilter(t.Context()).Match("www.example.test") {
 		t.Error("nobody has a filter, and a name doesn't pass")

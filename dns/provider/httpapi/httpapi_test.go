@@ -95,10 +95,11 @@ func TestOutcome(t *testing.T) {
 	for want, statuses := range map[error][]int{
 		provider.ErrCredentials: {401, 403},
 		provider.ErrRejected:    {400, 404, 405, 409, 413, 422},
-		nil:                     {200, 302, 408, 425, 429, 500, 502, 503},
+		provider.ErrThrottled:   {429},
+		nil:                     {200, 302, 408, 425, 500, 502, 503},
 	} {
 		for _, status := range statuses {
-			if got := Outcome(status); got != want {
+			if got := outcome(status, 0); !errors.Is(got, want) {
 				t.Errorf("%d is %v, want %v", status, got, want)
 			}
 		}
@@ -120,6 +121,13 @@ func TestStatusError(t *testing.T) {
 	})
 	if len(e.Said) != saidSize || e.RetryAfter != 7*time.Second || !errors.Is(e, provider.ErrCredentials) {
 		t.Errorf("got %+v", e)
+	}
+	// D17: an answer that says when to come back says that nothing was made.
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		busy := NewStatusError("The API", &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {"7"}}, Body: http.NoBody})
+		if throttled, ok := errors.AsType[*provider.ThrottledError](busy); !ok || throttled.After != 7*time.Second || !errors.Is(busy, provider.ErrThrottled) {
+			t.Errorf("%d with Retry-After is %v", status, busy.Outcome)
+		}
 	}
 	e.Said, e.Advice = "no", "look at --key"
 	if got, want := e.Error(), `The API answered with status 403 and "no": look at --key`; got != want {

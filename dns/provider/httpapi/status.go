@@ -22,8 +22,9 @@ type StatusError struct {
 	Said string
 	// Advice says what the user can do; it may be empty.
 	Advice string
-	// Outcome is [provider.ErrRejected] or [provider.ErrCredentials] when the status says that
-	// nothing was changed, and why. Nil is for all other statuses.
+	// Outcome is [provider.ErrRejected], [provider.ErrCredentials] or a
+	// [provider.ThrottledError] when the status says that nothing was changed, and why. Nil is
+	// for all other statuses.
 	Outcome error
 	// RetryAfter is how long the server wants not to be asked again; zero when it doesn't say.
 	RetryAfter time.Duration
@@ -34,9 +35,9 @@ type StatusError struct {
 func NewStatusError(server string, resp *http.Response) *StatusError {
 	// If the body can't be read, the status has to say enough.
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, saidSize))
+	after := retryAfter(resp.Header, time.Now())
 	return &StatusError{
-		Server: server, Status: resp.StatusCode, Said: string(said),
-		Outcome: Outcome(resp.StatusCode), RetryAfter: retryAfter(resp.Header, time.Now()),
+		Server: server, Status: resp.StatusCode, Said: string(said), Outcome: outcome(resp.StatusCode, after), RetryAfter: after,
 	}
 }
 
@@ -55,18 +56,18 @@ func (e *StatusError) Error() string {
 // Unwrap returns the outcome.
 func (e *StatusError) Unwrap() error { return e.Outcome }
 
-// Outcome returns what a status says about the changes of its request (RFC 9110, 15.5):
-// [provider.ErrCredentials] or [provider.ErrRejected] if none was made, and nil if that isn't
-// known.
-func Outcome(status int) error {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
+// outcome returns what a status says about the changes of its request (RFC 9110, 15.5 and
+// 15.6.4; RFC 6585, 4), and nil if it isn't known whether they were made.
+func outcome(status int, after time.Duration) error {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return provider.ErrCredentials
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && after > 0:
+		return &provider.ThrottledError{After: after}
+	case status == http.StatusRequestTimeout, status == http.StatusTooEarly:
 		// These are about the moment: the same request may succeed later.
 		return nil
-	}
-	if status/100 == 4 {
+	case status/100 == 4:
 		return provider.ErrRejected
 	}
 	return nil

@@ -3,17 +3,12 @@ package inmemory
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/signpostd/signpost/dns"
 )
 
 // What can be wrong with a change (spec/dns.md §8.1).
 var (
-	// ErrExists: a record set to create exists already.
-	ErrExists = errors.New("record already exists")
-	// ErrNotFound: a record set to replace or to delete isn't as Old says.
-	ErrNotFound = errors.New("record not found")
 	// ErrInvalidBatch: two changes have the same key.
 	ErrInvalidBatch = errors.New("invalid batch request")
 	// ErrConflict: a CNAME would stand beside another record set (RFC 1034 3.6.2).
@@ -33,7 +28,7 @@ type batch struct {
 // add makes one change.
 func (b *batch) add(c dns.Change) error {
 	key := c.RecordSet().Key()
-	if b.closest(key.Name) != b.zone {
+	if closest := b.closest(key.Name); closest == nil || closest.Name != b.zone.Name {
 		return fmt.Errorf("%s: %w", key.Name, ErrOutside)
 	}
 	if b.seen[key] {
@@ -54,13 +49,6 @@ func (b *batch) add(c dns.Change) error {
 
 // replace returns a copy of the record sets of a name in which a change has been made.
 func replace(sets []*dns.RecordSet, c dns.Change, key dns.Key) ([]*dns.RecordSet, error) {
-	there := find(sets, key)
-	switch {
-	case c.Old == nil && there != nil:
-		return nil, ErrExists
-	case c.Old != nil && (there == nil || c.Old.Key() != key || !sameTargets(there, c.Old)):
-		return nil, ErrNotFound
-	}
 	after := without(sets, key)
 	if c.New == nil {
 		return after, nil
@@ -91,8 +79,4 @@ func without(sets []*dns.RecordSet, key dns.Key) []*dns.RecordSet {
 		}
 	}
 	return after
-}
-
-func sameTargets(a, b *dns.RecordSet) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a.Targets)), slices.Sorted(slices.Values(b.Targets)))
 }

@@ -2,8 +2,9 @@
 // trying things out: nothing survives the process.
 //
 // In tests it stands for a DNS server. It is strict: it accepts changes only in an order in
-// which a DNS server could make them one after the other, and with Old as it was listed;
-// otherwise it refuses the whole call (spec/dns.md §8.1). [Hooks] make calls fail before,
+// which a DNS server could make them one after the other, and otherwise
+// refuses the whole call (spec/dns.md §8.1). Changes of names that have changed since they were
+// listed fail, and the others go on. [Hooks] make calls fail before,
 // after, or in the middle of their work. Put and Delete change a zone without the publisher's
 // knowledge.
 //

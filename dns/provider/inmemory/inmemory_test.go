@@ -25,17 +25,28 @@ func TestConformance(t *testing.T) {
 			config := inmemory.Plugin().New()
 			flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 			config.Flags(flags)
-			if err := flags.Parse([]string{"--inmemory-zone", "Example.test.", "--inmemory-zone=2.0.192.in-addr.arpa"}); err != nil {
+			if err := flags.Parse([]string{"--inmemory-zone", "Example.test.", "--inmemory-zone=sub.example.test", "--inmemory-zone=2.0.192.in-addr.arpa"}); err != nil {
 				t.Fatal(err)
 			}
 			p, err := config.Open(t.Context(), in)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return providertest.Fixture{Provider: p, Zone: zoneName, Reverse: "2.0.192.in-addr.arpa"}
+			return providertest.Fixture{Provider: p, Zone: zoneName, Child: "sub." + zoneName, Reverse: "2.0.192.in-addr.arpa"}
 		},
 		Types: []string{
 			dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeSRV, dns.TypeMX, dns.TypeNS, dns.TypePTR, dns.TypeNAPTR, dns.TypeDNAME,
+		},
+		Properties: []string{"inmemory/x"},
+		Twins: func(t *testing.T, _ provider.Input) providertest.Fixture {
+			p := inmemory.New(zoneName)
+			if err := p.CreateTwin(zoneName); err != nil {
+				t.Fatal(err)
+			}
+			if p.CreateTwin(zoneName) == nil || p.CreateTwin("elsewhere.test") == nil {
+				t.Error("a zone has two twins, or one that isn't there has one")
+			}
+			return providertest.Fixture{Provider: p, Zone: zoneName}
 		},
 		Rejects: func(zone string) []*dns.RecordSet {
 			return []*dns.RecordSet{record("before."+zone, "CNAME", "lb.example.net"), record("before."+zone, "A", "192.0.2.7")}
@@ -58,19 +69,19 @@ func TestApplyIsStrict(t *testing.T) {
 		want    error
 	}{
 		{name: "creates", changes: []dns.Change{created}},
-		{name: "creates what is there", there: []*dns.RecordSet{www}, changes: []dns.Change{created}, want: inmemory.ErrExists},
+		{name: "creates what is there", there: []*dns.RecordSet{www}, changes: []dns.Change{created}, want: provider.ErrStale},
 		{name: "deletes", there: []*dns.RecordSet{www}, changes: []dns.Change{deleted}},
-		{name: "deletes what isn't there", changes: []dns.Change{deleted}, want: inmemory.ErrNotFound},
+		{name: "deletes what isn't there", changes: []dns.Change{deleted}, want: provider.ErrStale},
 		{
 			name: "deletes in another order of targets", there: []*dns.RecordSet{www},
 			changes: []dns.Change{{Old: record("WWW.example.test.", "A", "192.0.2.2", "192.0.2.1")}},
 		},
 		{
 			name: "replaces other targets than are there", there: []*dns.RecordSet{www},
-			changes: []dns.Change{{Old: record("www.example.test", "A", "192.0.2.1", "192.0.2.3"), New: www}}, want: inmemory.ErrNotFound,
+			changes: []dns.Change{{Old: record("www.example.test", "A", "192.0.2.1", "192.0.2.3"), New: www}}, want: provider.ErrStale,
 		},
-		{name: "replaces what isn't there", changes: []dns.Change{{Old: www, New: www}}, want: inmemory.ErrNotFound},
-		{name: "one key twice", there: []*dns.RecordSet{www}, changes: []dns.Change{deleted, created}, want: inmemory.ErrInvalidBatch},
+		{name: "replaces what isn't there", changes: []dns.Change{{Old: www, New: www}}, want: provider.ErrStale},
+		{name: "one key twice", changes: []dns.Change{created, created}, want: inmemory.ErrInvalidBatch},
 		{name: "type change", there: []*dns.RecordSet{www}, changes: []dns.Change{deleted, {New: alias}}},
 		{name: "type change in the wrong order", there: []*dns.RecordSet{www}, changes: []dns.Change{{New: alias}, deleted}, want: inmemory.ErrConflict},
 		{name: "address beside a CNAME", there: []*dns.RecordSet{alias}, changes: []dns.Change{created}, want: inmemory.ErrConflict},
@@ -85,7 +96,8 @@ func TestApplyIsStrict(t *testing.T) {
 				t.Fatalf("got %v, want %v", err, test.want)
 			}
 			first := p.Get(dns.Key{Name: "first.example.test", Type: "A"})
-			if rejected := errors.Is(err, provider.ErrRejected); rejected != (test.want != nil) || rejected != (first == nil) {
+			stale := errors.Is(test.want, provider.ErrStale)
+			if rejected := errors.Is(err, provider.ErrRejected); rejected != (test.want != nil && !stale) || rejected != (first == nil) {
 				t.Errorf("rejected: %v, the change before was made: %v", rejected, first != nil)
 			}
 		})
@@ -161,7 +173,7 @@ func TestHookUsesProvider(t *testing.T) {
 		return p.Put(record("a.example.test", "A", "192.0.2.66"))
 	}})
 	err := p.Apply(t.Context(), zone, []dns.Change{{New: record("a.example.test", "A", "192.0.2.1")}})
-	if !errors.Is(err, inmemory.ErrExists) {
+	if !errors.Is(err, provider.ErrStale) {
 		t.Errorf("got %v", err)
 	}
 }

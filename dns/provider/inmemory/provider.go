@@ -20,6 +20,8 @@ type Provider struct {
 
 	mu    sync.Mutex
 	zones map[string]*zone
+	// twins are further zones of names in zones, by their IDs.
+	twins map[string]*zone
 }
 
 // zone has the record sets of a zone. Record sets are never changed, only replaced.
@@ -34,7 +36,7 @@ var _ provider.Provider = (*Provider)(nil)
 
 // New returns a provider with empty zones. A name may be given twice.
 func New(zones ...string) *Provider {
-	p := &Provider{zones: map[string]*zone{}}
+	p := &Provider{zones: map[string]*zone{}, twins: map[string]*zone{}}
 	for _, name := range zones {
 		// The only error is that the zone exists.
 		_ = p.CreateZone(name)
@@ -53,11 +55,29 @@ func (p *Provider) CreateZone(name string) error {
 	if p.zones[canonical] != nil {
 		return fmt.Errorf("create zone %s: it exists already", canonical)
 	}
-	p.zones[canonical] = &zone{
-		Zone:   dns.Zone{ID: canonical, Name: canonical},
-		byName: map[string][]*dns.RecordSet{},
-	}
+	p.zones[canonical] = newZone(dns.Zone{ID: canonical, Name: canonical})
 	return nil
+}
+
+// CreateTwin adds an empty private zone with the name of a zone that exists. Put, Delete, Get
+// and All are about the other one.
+func (p *Provider) CreateTwin(name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	canonical := dns.Canonical(name)
+	twin := dns.Zone{ID: "private/" + canonical, Name: canonical, Private: true}
+	if p.zones[canonical] == nil || p.twins[twin.ID] != nil {
+		return fmt.Errorf("create a twin of zone %s: there is no such zone, or it has one", canonical)
+	}
+	p.twins[twin.ID] = newZone(twin)
+	return nil
+}
+
+func newZone(z dns.Zone) *zone { return &zone{Zone: z, byName: map[string][]*dns.RecordSet{}} }
+
+// Capabilities implements [provider.Provider]. Record sets are kept as they are given.
+func (p *Provider) Capabilities() provider.Capabilities {
+	return provider.Capabilities{SetIdentifiers: true, Conditional: true, Properties: []string{"inmemory/"}}
 }
 
 // Zones implements [provider.Provider].
@@ -76,11 +96,13 @@ func (p *Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 func (p *Provider) list() []dns.Zone {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	zones := make([]dns.Zone, 0, len(p.zones))
-	for _, z := range p.zones {
-		zones = append(zones, z.Zone)
+	zones := make([]dns.Zone, 0, len(p.zones)+len(p.twins))
+	for _, list := range []map[string]*zone{p.zones, p.twins} {
+		for _, z := range list {
+			zones = append(zones, z.Zone)
+		}
 	}
-	slices.SortFunc(zones, func(a, b dns.Zone) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(zones, func(a, b dns.Zone) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 	return zones
 }
 
@@ -90,14 +112,15 @@ func (p *Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet
 	if err := hooks.before(ctx, call); err != nil {
 		return nil, err
 	}
-	list, err := p.All(zone.Name)
+	list, err := p.all(zone)
 	if err := hooks.after(ctx, call, err); err != nil {
 		return nil, err
 	}
 	return list, nil
 }
 
-// Apply implements [provider.Provider]. It makes all changes or none.
+// Apply implements [provider.Provider]. It makes all changes or none, except for those that are
+// out of date.
 func (p *Provider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if p.dryRun {
 		return provider.ErrDryRun
@@ -120,10 +143,22 @@ func (p *Provider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 func (p *Provider) apply(zone dns.Zone, changes []dns.Change) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	z, err := p.find(zone.Name)
+	z, err := p.find(zone)
 	if err != nil {
 		return err
 	}
+	var there []*dns.RecordSet
+	for _, c := range changes {
+		key := c.RecordSet().Key()
+		if r := find(z.byName[key.Name], key); r != nil {
+			there = append(there, r)
+		}
+	}
+	return provider.ApplyUnchanged(changes, there, func(changes []dns.Change) error { return p.make(z, changes) })
+}
+
+// make makes all changes or none. The caller has the lock.
+func (p *Provider) make(z *zone, changes []dns.Change) error {
 	b := batch{zone: z, closest: p.closest, names: map[string][]*dns.RecordSet{}, seen: make(map[dns.Key]bool, len(changes))}
 	for _, c := range changes {
 		if err := b.add(c); err != nil {
@@ -146,10 +181,13 @@ func (z *zone) store(names map[string][]*dns.RecordSet) {
 	z.sorted = nil
 }
 
-func (p *Provider) find(name string) (*zone, error) {
-	z := p.zones[dns.Canonical(name)]
+func (p *Provider) find(of dns.Zone) (*zone, error) {
+	if twin := p.twins[of.ID]; twin != nil {
+		return twin, nil
+	}
+	z := p.zones[dns.Canonical(of.Name)]
 	if z == nil {
-		return nil, fmt.Errorf("%w: there is no zone %q: add it with --inmemory-zone", provider.ErrRejected, name)
+		return nil, fmt.Errorf("%w: there is no zone %q: add it with --inmemory-zone", provider.ErrRejected, of.Name)
 	}
 	return z, nil
 }
@@ -162,6 +200,10 @@ func (p *Provider) closest(name string) *zone {
 
 // All returns the record sets of a zone without calling hooks.
 func (p *Provider) All(zone string) ([]*dns.RecordSet, error) {
+	return p.all(dns.Zone{Name: zone})
+}
+
+func (p *Provider) all(zone dns.Zone) ([]*dns.RecordSet, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	z, err := p.find(zone)

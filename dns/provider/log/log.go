@@ -50,6 +50,11 @@ func New(out io.Writer) *Provider {
 	return &Provider{out: out, sets: map[dns.Key]*dns.RecordSet{}}
 }
 
+// Capabilities implements [provider.Provider]. Everything can be printed.
+func (p *Provider) Capabilities() provider.Capabilities {
+	return provider.Capabilities{SetIdentifiers: true, Conditional: true, Properties: []string{"log/"}}
+}
+
 // Zones implements [provider.Provider].
 func (p *Provider) Zones(context.Context) ([]dns.Zone, error) { return []dns.Zone{{}}, nil }
 
@@ -76,12 +81,23 @@ func (p *Provider) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) 
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("print changes: %w", err)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var there []*dns.RecordSet
+	for _, c := range changes {
+		if r := p.sets[c.RecordSet().Key()]; r != nil {
+			there = append(there, r)
+		}
+	}
+	return provider.ApplyUnchanged(changes, there, p.print)
+}
+
+// print prints changes and makes them. The caller has the lock.
+func (p *Provider) print(changes []dns.Change) error {
 	var lines strings.Builder
 	for _, c := range changes {
 		lines.WriteString(line(c))
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if _, err := io.WriteString(p.out, lines.String()); err != nil {
 		return fmt.Errorf("print changes: %w", err)
 	}

@@ -23,7 +23,8 @@ func TestConformance(t *testing.T) {
 		Types: []string{
 			dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeSRV, dns.TypeMX, dns.TypeNS, dns.TypePTR, dns.TypeNAPTR, dns.TypeDNAME,
 		},
-		Rejects: func(string) []*dns.RecordSet { return nil },
+		Properties: []string{"log/x"},
+		Rejects:    func(string) []*dns.RecordSet { return nil },
 	})
 }
 
@@ -32,12 +33,15 @@ func TestLines(t *testing.T) {
 	p := New(&out)
 	one := &dns.RecordSet{Name: "WWW.example.org.", Type: "A", Targets: []string{"192.0.2.1", "192.0.2.2"}, TTL: 300}
 	two := &dns.RecordSet{Name: "www.example.org", Type: "A", Targets: []string{"192.0.2.1"}, SetIdentifier: "blue green"}
+	one.SetIdentifier = two.SetIdentifier
 	text := &dns.RecordSet{Name: "a b.example.org", Type: "TXT", Targets: []string{`"a \"b\"` + "\n\x1b" + `"`}, TTL: -1}
-	if err := p.Apply(t.Context(), dns.Zone{}, []dns.Change{{New: one}, {Old: one, New: two}, {Old: two}, {New: text}}); err != nil {
-		t.Fatal(err)
+	for _, c := range []dns.Change{{New: one}, {Old: one, New: two}, {Old: two}, {New: text}} {
+		if err := p.Apply(t.Context(), dns.Zone{}, []dns.Change{c}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	want := `create www.example.org 300 A 192.0.2.1 192.0.2.2
-update www.example.org 300 A 192.0.2.1 192.0.2.2 => 0 A 192.0.2.1 [blue\x20green]
+	want := `create www.example.org 300 A 192.0.2.1 192.0.2.2 [blue\x20green]
+update www.example.org 300 A 192.0.2.1 192.0.2.2 [blue\x20green] => 0 A 192.0.2.1 [blue\x20green]
 delete www.example.org 0 A 192.0.2.1 [blue\x20green]
 create a\x20b.example.org 0 TXT "a \\"b\\"\n\x1b"
 `

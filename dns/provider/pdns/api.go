@@ -11,7 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-// attempts is how requests are sent. All of them may be sent again.
+// attempts is how requests are sent that change nothing.
 var attempts = httpapi.Retry{Tries: 3, FirstPause: 250 * time.Millisecond}
 
 // tryTimeout is how long one try may take.
@@ -56,14 +56,14 @@ func (a *api) zone(ctx context.Context, id string) (zoneInfo, error) {
 	return zone, a.retry(ctx, http.MethodGet, a.zoneURL(id), nil, &zone)
 }
 
-// patch makes changes in a zone, all or none. The result is the same if it is sent several
-// times, so it may be sent again.
+// patch makes changes in a zone, all or none. It is sent once: before another time, somebody
+// else may have changed the zone.
 func (a *api) patch(ctx context.Context, id string, sets []rrset) error {
 	body, err := json.Marshal(zonePatch{RRSets: sets})
 	if err != nil {
 		return fmt.Errorf("encode %d changes: %w", len(sets), err)
 	}
-	return a.retry(ctx, http.MethodPatch, a.zoneURL(id), body, nil)
+	return a.send(ctx, http.MethodPatch, a.zoneURL(id), body, nil)
 }
 
 type zonePatch struct {
@@ -117,6 +117,8 @@ func newStatusError(resp *http.Response) error {
 		e.Advice = "check --pdns-api-key"
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		// These are the answers to a transaction that is refused.
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		// A proxy before PowerDNS says so.
 	default:
 		e.Outcome = nil
 	}

@@ -1,6 +1,7 @@
 package pdns
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -43,19 +44,29 @@ type powerDNS struct {
 	parts *partition
 }
 
+// Capabilities implements provider.Provider.
+func (p *powerDNS) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Types: handled}
+}
+
 // Records implements provider.Provider.
 func (p *powerDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
 	info, err := p.api.zone(ctx, zone.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read zone %s of PowerDNS: %w", zone.Name, err)
 	}
-	sets := make([]*dns.RecordSet, 0, len(info.RRSets))
-	for _, s := range info.RRSets {
+	return info.recordSets(), nil
+}
+
+// recordSets returns the record sets to list.
+func (z zoneInfo) recordSets() []*dns.RecordSet {
+	sets := make([]*dns.RecordSet, 0, len(z.RRSets))
+	for _, s := range z.RRSets {
 		if r := s.recordSet(); r != nil {
 			sets = append(sets, r)
 		}
 	}
-	return sets, nil
+	return sets
 }
 
 // recordSet returns the record set to list for s, or nil if there is none.
@@ -85,17 +96,8 @@ func aliasProperty() []dns.Property {
 }
 
 // Adjust implements provider.Adjuster.
-func (p *powerDNS) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
-	parts, err := p.known(ctx)
-	if err != nil {
-		return nil, err
-	}
-	adjusted := make([]*dns.RecordSet, 0, len(wanted))
-	for _, r := range wanted {
-		zone, _ := parts.all.Find(r.Name)
-		adjusted = append(adjusted, adjust(zone, r))
-	}
-	return adjusted, nil
+func (p *powerDNS) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) { return adjust(zone, r), nil }), nil
 }
 
 // adjust returns r as it will be listed; that is r itself if there is no difference. Duplicate
@@ -110,11 +112,12 @@ func adjust(zone dns.Zone, r *dns.RecordSet) *dns.RecordSet {
 	if storedType(zone, n) == typeAlias {
 		properties = aliasProperty()
 	}
-	if n == r && len(targets) == len(r.Targets) && slices.Equal(properties, r.Properties) {
+	if n == r && r.TTL > 0 && r.SetIdentifier == "" && len(targets) == len(r.Targets) && slices.Equal(properties, r.Properties) {
 		return r
 	}
 	c := n.Clone()
-	c.Targets, c.Properties = slices.Clone(targets), properties
+	c.Targets, c.Properties, c.SetIdentifier = slices.Clone(targets), properties, ""
+	c.TTL = cmp.Or(c.TTL, defaultTTL)
 	return c
 }
 
@@ -130,7 +133,9 @@ func storedType(zone dns.Zone, r *dns.RecordSet) string {
 	return r.Type
 }
 
-// Apply implements provider.Provider. PowerDNS makes all changes or none.
+// Apply implements provider.Provider. PowerDNS can't write on a condition, so the zone is read
+// right before; all of it, because PowerDNS 4.7 leaves out disabled records where it is asked
+// for single names. Of the changes that aren't out of date it makes all or none.
 func (p *powerDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -139,34 +144,78 @@ func (p *powerDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	if err != nil {
 		return err
 	}
-	var deletes, replaces []rrset
 	for _, c := range changes {
 		name := c.RecordSet().Name
 		if found, ok := parts.all.Find(name); !ok || found.ID != zone.ID {
 			return fmt.Errorf("change %s in zone %s: %w: the zone of the name is %q", name, zone.Name, provider.ErrRejected, found.Name)
 		}
+	}
+	info, err := p.api.zone(ctx, zone.ID)
+	if err != nil {
+		return fmt.Errorf("read zone %s of PowerDNS before it is changed: %w", zone.Name, err)
+	}
+	return provider.ApplyUnchanged(changes, info.recordSets(), func(changes []dns.Change) error {
+		return p.patch(ctx, zone, changes, info.RRSets)
+	})
+}
+
+// patch makes all changes or none. There is what the server has in the zone.
+func (p *powerDNS) patch(ctx context.Context, zone dns.Zone, changes []dns.Change, there []rrset) error {
+	var deletes, replaces []rrset
+	for _, c := range changes {
 		gone, come, err := rrsets(zone, c)
 		if err != nil {
-			return fmt.Errorf("change %s in zone %s: %w", name, zone.Name, err)
+			return fmt.Errorf("change %s in zone %s: %w", c.RecordSet().Name, zone.Name, err)
 		}
 		deletes, replaces = append(deletes, gone...), append(replaces, come...)
 	}
-	if err := p.api.patch(ctx, zone.ID, inOrder(deletes, replaces)); err != nil {
+	if err := p.api.patch(ctx, zone.ID, keepDisabled(inOrder(deletes, replaces), there)); err != nil {
 		return fmt.Errorf("make %d changes in zone %s of PowerDNS: %w", len(changes), zone.Name, err)
 	}
 	return nil
 }
 
+// rrsetKey identifies a record set in the API.
+type rrsetKey struct{ name, recordType string }
+
 // inOrder returns deletions before replacements. It drops the deletion of a record set that is
 // also replaced: PowerDNS refuses a record set that occurs twice.
 func inOrder(deletes, replaces []rrset) []rrset {
-	type key struct{ name, recordType string }
-	replaced := make(map[key]bool, len(replaces))
+	replaced := make(map[rrsetKey]bool, len(replaces))
 	for _, r := range replaces {
-		replaced[key{r.Name, r.Type}] = true
+		replaced[rrsetKey{r.Name, r.Type}] = true
 	}
-	deletes = slices.DeleteFunc(deletes, func(d rrset) bool { return replaced[key{d.Name, d.Type}] })
+	deletes = slices.DeleteFunc(deletes, func(d rrset) bool { return replaced[rrsetKey{d.Name, d.Type}] })
 	return append(deletes, replaces...)
+}
+
+// keepDisabled adds to changes of record sets the disabled records that they have, which
+// aren't listed and so are no concern of ours. A record set that has some is not deleted.
+func keepDisabled(changes, there []rrset) []rrset {
+	off := map[rrsetKey]rrset{}
+	for _, s := range there {
+		kept := s
+		kept.Records = slices.DeleteFunc(slices.Clone(s.Records), func(r record) bool { return !r.Disabled })
+		if len(kept.Records) > 0 {
+			off[rrsetKey{s.Name, s.Type}] = kept
+		}
+	}
+	for i, c := range changes {
+		kept, some := off[rrsetKey{c.Name, c.Type}]
+		if !some {
+			continue
+		}
+		if c.ChangeType == changeDelete {
+			changes[i].ChangeType, changes[i].TTL = changeReplace, kept.TTL
+		}
+		for _, r := range kept.Records {
+			// PowerDNS refuses a record that occurs twice.
+			if !slices.ContainsFunc(c.Records, func(o record) bool { return o.Content == r.Content }) {
+				changes[i].Records = append(changes[i].Records, r)
+			}
+		}
+	}
+	return changes
 }
 
 // rrsets returns the record sets that a change deletes and replaces.
@@ -181,10 +230,7 @@ func rrsets(zone dns.Zone, c dns.Change) (gone, come []rrset, err error) {
 		return gone, nil, nil
 	}
 	r := normal(c.New)
-	ttl := r.TTL
-	if ttl == 0 {
-		ttl = defaultTTL
-	}
+	ttl := cmp.Or(r.TTL, defaultTTL)
 	if ttl > math.MaxInt32 {
 		return nil, nil, fmt.Errorf("%w: the TTL of %d s is too large: it must be at most %d", provider.ErrRejected, ttl, math.MaxInt32)
 	}

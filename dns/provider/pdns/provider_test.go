@@ -21,8 +21,9 @@ func TestConformance(t *testing.T) {
 		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
 			zone := freshZone(t)
 			reverse := newZone(t, fmt.Sprintf("%d.10.in-addr.arpa", zones.Add(1)))
+			child := newZone(t, "sub."+zone.Name)
 			return providertest.Fixture{
-				Provider: open(t, in), Zone: zone.Name, Reverse: reverse.Name, Lookup: providertest.DNS(server.dns),
+				Provider: open(t, in), Zone: zone.Name, Child: child.Name, Reverse: reverse.Name, Lookup: providertest.DNS(server.dns),
 				Reopen: func(t *testing.T) provider.Provider { return open(t, in) },
 			}
 		},
@@ -86,7 +87,7 @@ func TestTypeChanges(t *testing.T) {
 		{"ALIAS to A", []dns.Change{{Old: alias}, {New: a}}, []string{"www A 192.0.2.1"}},
 		{"apex", []dns.Change{{Old: a}, {New: set(apex, dns.TypeCNAME, "lb.example.net")}, {New: topText}}, []string{apex + ". ALIAS lb.example.net.", apex + `. TXT "text"`}},
 		{"apex changes", []dns.Change{{Old: top, New: set(apex, dns.TypeCNAME, "lb2.example.net")}}, []string{apex + ". ALIAS lb2.example.net.", apex + `. TXT "text"`}},
-		{"apex goes", []dns.Change{{Old: top}, {Old: topText}}, nil},
+		{"apex goes", []dns.Change{{Old: aliased(set(apex, dns.TypeCNAME, "lb2.example.net"))}, {Old: topText}}, nil},
 	}
 	for _, s := range steps {
 		if err := p.Apply(t.Context(), zone, s.changes); err != nil {
@@ -96,6 +97,46 @@ func TestTypeChanges(t *testing.T) {
 			t.Fatalf("%s (-want +got):\n%s", s.name, diff)
 		}
 	}
+}
+
+// D4: disabled records aren't listed, and were wiped together with the record set that was
+// written over them. They stay as they are.
+func TestDisabledRecordsStay(t *testing.T) {
+	zone := freshZone(t)
+	p := open(t, input())
+	mustRequest(t, http.MethodPatch, "zones/"+zone.ID, map[string]any{"rrsets": []any{map[string]any{
+		"name": "www." + zone.ID, "type": "A", "ttl": 60, "changetype": "REPLACE",
+		"records": []any{map[string]any{"content": "203.0.113.9", "disabled": true}},
+	}}})
+	one, two := set("www."+zone.Name, dns.TypeA, "192.0.2.1"), set("www."+zone.Name, dns.TypeA, "192.0.2.2")
+	for _, step := range []struct {
+		change dns.Change
+		want   string
+	}{
+		{dns.Change{New: one}, "www A 192.0.2.1 203.0.113.9"},
+		{dns.Change{Old: one, New: two}, "www A 192.0.2.2 203.0.113.9"},
+		{dns.Change{Old: two}, "www A 203.0.113.9"},
+	} {
+		if err := p.Apply(t.Context(), zone, []dns.Change{step.change}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{step.want}, stored(t, p, zone)); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+	}
+	if listed, err := p.Records(t.Context(), zone); err != nil || slices.ContainsFunc(listed, func(r *dns.RecordSet) bool { return r.Type == dns.TypeA }) {
+		t.Errorf("listed %v, %v", listed, err)
+	}
+}
+
+func adjustedBy(t *testing.T, p *powerDNS, zone dns.Zone, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
+	t.Helper()
+	answers, err := p.Adjust(t.Context(), zone, wanted)
+	var sets []*dns.RecordSet
+	for _, answer := range answers {
+		sets = append(sets, answer.Sets...)
+	}
+	return sets, err
 }
 
 func TestAliasIsListedAndAdjusted(t *testing.T) {
@@ -111,7 +152,7 @@ func TestAliasIsListedAndAdjusted(t *testing.T) {
 		set("srv."+zone.Name, dns.TypeSRV, "1 2  3 host.example.net."),
 	}
 	wanted[2].Properties = []dns.Property{{Name: dns.PropertyAlias, Value: "false"}, {Name: "webhook/x", Value: "y"}}
-	adjusted, err := p.Adjust(t.Context(), wanted)
+	adjusted, err := adjustedBy(t, p, zone, wanted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +177,7 @@ func TestAliasIsListedAndAdjusted(t *testing.T) {
 			t.Errorf("listed %v, adjusted %v", got, want)
 		}
 	}
-	again, err := p.Adjust(t.Context(), adjusted)
+	again, err := adjustedBy(t, p, zone, adjusted)
 	if err != nil {
 		t.Fatal(err)
 	}

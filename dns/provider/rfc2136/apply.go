@@ -87,10 +87,49 @@ func (a *attempt) somewhere(ctx context.Context) error {
 		}
 	}
 	if a.nobodyIsLetIn() {
+		if a.allRefused() && p.letIn(ctx, a.zone) {
+			a.blameNames()
+		}
 		return nil
 	}
 	return errors.Join(unreachable...)
 }
+
+// allRefused reports whether everything was refused with the code that may be about the names.
+func (a *attempt) allRefused() bool {
+	return !slices.ContainsFunc(a.groups, func(g *group) bool { return !errors.Is(a.outcomes[g.edits[0].index], errRefused) })
+}
+
+// blameNames replaces the refusals by those of the names, after it turned out that the
+// credentials are valid.
+func (a *attempt) blameNames() {
+	for _, g := range a.groups {
+		if errors.Is(a.outcomes[g.edits[0].index], errRefused) {
+			a.settle(g, g.refused())
+		}
+	}
+}
+
+// letIn reports whether a server that answers accepts the credentials for reading: for a
+// transfer, or without transfers for a query.
+func (p *Provider) letIn(ctx context.Context, z *zone) bool {
+	for _, server := range p.servers.order(&p.listing, time.Now()) {
+		s, err := p.dialer.list(ctx, server)
+		if err != nil {
+			continue
+		}
+		defer s.close()
+		if !p.axfr {
+			return s.serial(ctx, z.full) != 0
+		}
+		_, err = p.transfer(ctx, s, server, z, func(mdns.RR) error { return errEnough })
+		return err == nil || errors.Is(err, errEnough)
+	}
+	return false
+}
+
+// errEnough ends a transfer of which only the beginning matters.
+var errEnough = errors.New("nothing more is needed")
 
 // nobodyIsLetIn reports whether everything was refused because of the credentials.
 func (a *attempt) nobodyIsLetIn() bool {
@@ -211,11 +250,12 @@ func (s *session) hasAlias(ctx context.Context, want *mdns.CNAME) (bool, error) 
 
 // result returns the error of Apply when the outcome of each change is known.
 func (a *attempt) result() error {
-	made, letIn := 0, false
+	made, letIn, accepted := 0, false, false
 	for _, err := range a.outcomes {
 		if err == nil {
 			made++
 		}
+		accepted = accepted || err == nil || errors.Is(err, provider.ErrStale)
 		letIn = letIn || !errors.Is(err, provider.ErrCredentials)
 	}
 	switch {
@@ -224,12 +264,9 @@ func (a *attempt) result() error {
 	case !letIn:
 		return fmt.Errorf("update zone %s: %w", a.zone.full, a.outcomes[0])
 	}
-	errs := slices.Clone(a.outcomes)
-	for i, err := range errs {
-		if made > 0 && errors.Is(err, provider.ErrCredentials) {
-			// Other changes were accepted, so the credentials are valid.
-			errs[i] = fmt.Errorf("%w: this key is not allowed to make it: %s", provider.ErrRejected, err)
-		}
+	if accepted {
+		// The server has looked at other changes, so the credentials are valid.
+		a.blameNames()
 	}
-	return &provider.ApplyError{Errs: errs}
+	return &provider.ApplyError{Errs: slices.Clone(a.outcomes)}
 }

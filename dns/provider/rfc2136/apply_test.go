@@ -312,8 +312,51 @@ func TestPolicy(t *testing.T) {
 	if got := contents(t, p); len(got) != 8 {
 		t.Errorf("the zone has %q", got)
 	}
-	if err := apply(t, p, created(record("m", "A", "192.0.2.1"))); !errors.Is(err, provider.ErrCredentials) {
+	// D7: a lone name that is forbidden stopped its zone, as bad credentials.
+	if err := apply(t, p, created(record("m", "A", "192.0.2.1"))); !errors.Is(err, provider.ErrRejected) || errors.Is(err, provider.ErrCredentials) {
 		t.Errorf("only what is forbidden: %v", err)
+	}
+}
+
+// D7: BIND refuses a host name with an underscore (check-names) with the code that it also has
+// for keys that may do nothing. The name was taken for bad credentials, so that its zone waited
+// whenever it came back alone.
+func TestRefusedName(t *testing.T) {
+	s := bind(t, bindtest.Config{Zones: []bindtest.Zone{{Name: zoneName}}})
+	for name, p := range map[string]*Provider{
+		"with transfers": open(t, settings(s)), "without": open(t, settings(s, func(c *Config) { c.AXFR = false })),
+	} {
+		for i := range 3 {
+			changes := []dns.Change{created(record("has_underscore", "A", "192.0.2.1"))}
+			if i == 2 {
+				changes = append(changes, created(record("has_another", "A", "192.0.2.1")))
+			}
+			err := apply(t, p, changes...)
+			if !errors.Is(err, provider.ErrRejected) || errors.Is(err, provider.ErrCredentials) || !strings.Contains(err.Error(), "REFUSED") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	expect(t, open(t, settings(s)))
+}
+
+// W16: a key that may write only below a name can't write the ownership record of that very name,
+// which stands beside it. The error says so.
+func TestRefusedMarker(t *testing.T) {
+	s := bind(t, bindtest.Config{Zones: []bindtest.Zone{{
+		Name: zoneName, Policy: fmt.Sprintf("grant %s subdomain apps.%s ANY;", keyName, zoneName),
+	}}})
+	p := open(t, settings(s))
+	marker := record("a-apps", "TXT", `"heritage=external-dns"`)
+	marker.Labels = map[string]string{dns.LabelOwnedRecord: "apps." + zoneName}
+	err := apply(t, p, created(record("apps", "A", "192.0.2.1")), created(marker))
+	for _, want := range []string{"apps." + zoneName, "a-apps." + zoneName, "ownership record", "--txt-prefix"} {
+		if !errors.Is(err, provider.ErrRejected) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: want one with %s", err, want)
+		}
+	}
+	if got := contents(t, p); len(got) != 0 {
+		t.Errorf("the zone has %q", got)
 	}
 }
 

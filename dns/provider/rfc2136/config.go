@@ -44,6 +44,8 @@ type Config struct {
 	TSIGKeyName, TSIGSecret, TSIGAlgorithm string
 	// AXFR is true to list zones by transfer. Otherwise they seem to be empty.
 	AXFR bool
+	// oldAXFR is the deprecated flag for AXFR. If it is given, it counts.
+	oldAXFR *pflag.Flag
 	// MinTTL is the lowest TTL of record sets.
 	MinTTL time.Duration
 	// GSSTSIG is true to sign with Kerberos, as a user of a realm.
@@ -69,7 +71,8 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 	provider.Secret(flags, "rfc2136-tsig-secret")
 	flags.StringVar(&c.TSIGAlgorithm, "rfc2136-tsig-secret-alg", c.TSIGAlgorithm, "The algorithm of the TSIG key: "+strings.Join(algorithms(), ", "))
 	flags.BoolVar(&c.AXFR, "rfc2136-axfr", c.AXFR, "List zones by transfer; without it nothing is ever updated or deleted")
-	flags.BoolVar(&c.AXFR, "rfc2136-tsig-axfr", c.AXFR, "The same as --rfc2136-axfr")
+	flags.Bool("rfc2136-tsig-axfr", c.AXFR, "The same as --rfc2136-axfr; if both are given, this one counts")
+	c.oldAXFR = flags.Lookup("rfc2136-tsig-axfr")
 	// The flag was just added, so that it can't be unknown.
 	_ = flags.MarkDeprecated("rfc2136-tsig-axfr", "use --rfc2136-axfr")
 	flags.DurationVar(&c.MinTTL, "rfc2136-min-ttl", c.MinTTL, "The lowest TTL of record sets; lower ones are raised to it")
@@ -96,6 +99,9 @@ func algorithms() []string {
 
 // Open implements [provider.Config].
 func (c *Config) Open(_ context.Context, in provider.Input) (provider.Provider, error) {
+	if c.oldAXFR != nil && c.oldAXFR.Changed {
+		c.AXFR = c.oldAXFR.Value.String() == "true"
+	}
 	problems := []error{c.check(), c.checkSigning()}
 	tlsConfig, err := c.tlsConfig(in.TLS)
 	zones, zonesErr := c.zones(in)

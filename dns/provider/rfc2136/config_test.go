@@ -2,6 +2,7 @@ package rfc2136
 
 import (
 	"bytes"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
@@ -19,14 +21,14 @@ import (
 
 func TestFlags(t *testing.T) {
 	c := Plugin().New().(*Config)
-	if d := cmp.Diff(&Config{BatchChangeSize: 50, Strategy: "disabled"}, c); d != "" {
+	if d := cmp.Diff(&Config{BatchChangeSize: 50, Strategy: "disabled"}, c, cmpopts.IgnoreUnexported(Config{})); d != "" {
 		t.Errorf("defaults (-want +got)\n%s", d)
 	}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.SetOutput(&bytes.Buffer{})
 	c.Flags(flags)
 	err := flags.Parse(strings.Fields(`--rfc2136-host=a --rfc2136-host=b,c --rfc2136-port=5353 --rfc2136-zone=x.test --rfc2136-zone=y.test
-		--rfc2136-insecure --rfc2136-tsig-keyname=k --rfc2136-tsig-secret=s --rfc2136-tsig-secret-alg=hmac-sha256 --rfc2136-tsig-axfr
+		--rfc2136-insecure --rfc2136-tsig-keyname=k --rfc2136-tsig-secret=s --rfc2136-tsig-secret-alg=hmac-sha256 --rfc2136-axfr
 		--rfc2136-min-ttl=1m --rfc2136-gss-tsig --rfc2136-kerberos-username=u --rfc2136-kerberos-password=p --rfc2136-kerberos-realm=r
 		--rfc2136-batch-change-size=7 --rfc2136-use-tls --rfc2136-skip-tls-verify --rfc2136-load-balancing-strategy=round-robin`))
 	if err != nil {
@@ -38,7 +40,7 @@ func TestFlags(t *testing.T) {
 		GSSTSIG: true, KerberosUsername: "u", KerberosPassword: "p", KerberosRealm: "r",
 		BatchChangeSize: 7, UseTLS: true, SkipTLSVerify: true, Strategy: "round-robin",
 	}
-	if d := cmp.Diff(want, c); d != "" {
+	if d := cmp.Diff(want, c, cmpopts.IgnoreUnexported(Config{})); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
 	var secrets []string
@@ -137,8 +139,31 @@ func TestZoneFilters(t *testing.T) {
 	if want := []dns.Zone{{ID: "b.test", Name: "b.test"}, {ID: "c.b.test", Name: "c.b.test"}}; err != nil || !slices.Equal(zones, want) {
 		t.Errorf("got %v, %v", zones, err)
 	}
-	if size, interval := p.Batch(); size != 50 || interval != 0 {
-		t.Errorf("Batch: %d, %s", size, interval)
+	if c := p.Capabilities(); c.BatchSize != 50 || c.BatchInterval != 0 || !c.Conditional {
+		t.Errorf("capabilities: %+v", c)
+	}
+}
+
+// W9: where both flags are given, the deprecated one counts, as in ExternalDNS.
+func TestDeprecatedAXFR(t *testing.T) {
+	for args, want := range map[string]bool{
+		"": false, "--rfc2136-axfr": true, "--rfc2136-tsig-axfr": true, "--rfc2136-tsig-axfr --rfc2136-axfr=false": true,
+		"--rfc2136-axfr=false --rfc2136-tsig-axfr": true, "--rfc2136-tsig-axfr=false --rfc2136-axfr": false,
+	} {
+		c := Plugin().New().(*Config)
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		flags.SetOutput(io.Discard)
+		c.Flags(flags)
+		if err := flags.Parse(append(strings.Fields(args), "--rfc2136-host=127.0.0.1", "--rfc2136-insecure")); err != nil {
+			t.Fatal(err)
+		}
+		p, err := c.Open(t.Context(), input())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.(*Provider).axfr; got != want {
+			t.Errorf("%q: zones are transferred: %v, want %v", args, got, want)
+		}
 	}
 }
 

@@ -13,20 +13,20 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	const fixtures = 80
+	const fixtures = 120
 	var zones []bindtest.Zone
 	for i := range fixtures {
-		zones = append(zones, bindtest.Zone{Name: fmt.Sprintf("k%d.test", i)}, bindtest.Zone{Name: fmt.Sprintf("%d.168.192.in-addr.arpa", i)})
+		zones = append(zones, bindtest.Zone{Name: fmt.Sprintf("k%d.test", i)}, bindtest.Zone{Name: fmt.Sprintf("sub.k%d.test", i)}, bindtest.Zone{Name: fmt.Sprintf("%d.168.192.in-addr.arpa", i)})
 	}
 	server := bind(t, bindtest.Config{Zones: zones})
 	next := 0
 	providertest.Run(t, providertest.Options{
 		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
 			f := providertest.Fixture{
-				Zone: zones[2*next].Name, Reverse: zones[2*next+1].Name, Lookup: providertest.DNS(server.Addr.String()),
+				Zone: zones[3*next].Name, Child: zones[3*next+1].Name, Reverse: zones[3*next+2].Name, Lookup: providertest.DNS(server.Addr.String()),
 			}
 			next++
-			c := settings(server, func(c *Config) { c.Zones = []string{f.Zone, f.Reverse} })
+			c := settings(server, func(c *Config) { c.Zones = []string{f.Zone, f.Child, f.Reverse} })
 			f.Provider = openWith(t, c, in)
 			f.Reopen = func(t *testing.T) provider.Provider { return openWith(t, c, in) }
 			return f

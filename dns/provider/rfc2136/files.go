@@ -152,10 +152,13 @@ func (f *Files) Records(_ context.Context, z dns.Zone) ([]*dns.RecordSet, error)
 	return list, nil
 }
 
+// Capabilities implements [provider.Provider]. They are those of [Provider].
+func (f *Files) Capabilities() provider.Capabilities { return (&Provider{}).Capabilities() }
+
 // Adjust implements [provider.Adjuster]. It does what [Provider.Adjust] does without a minimum
 // TTL.
-func (f *Files) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
-	return (&Provider{}).Adjust(ctx, wanted)
+func (f *Files) Adjust(ctx context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	return (&Provider{}).Adjust(ctx, zone, wanted)
 }
 
 // Apply implements [provider.Provider]. It always fails with [provider.ErrDryRun].

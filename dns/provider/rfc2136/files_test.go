@@ -104,8 +104,8 @@ func TestFilesChangeNothing(t *testing.T) {
 	if list, err = f.Records(t.Context(), z); err != nil || list[0].Targets[0] != "192.0.2.4" {
 		t.Errorf("what is handed out is not a copy: %v, %v", list, err)
 	}
-	adjusted, err := f.Adjust(t.Context(), []*dns.RecordSet{record})
-	if err != nil || len(adjusted) != 1 || adjusted[0].Targets[0] != `"a text"` || adjusted[0].SetIdentifier != "" {
+	adjusted, err := f.Adjust(t.Context(), z, []*dns.RecordSet{record})
+	if err != nil || len(adjusted) != 1 || adjusted[0].Sets[0].Targets[0] != `"a text"` || adjusted[0].Sets[0].SetIdentifier != "" {
 		t.Errorf("adjusted: %v, %v", adjusted[0], err)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
-	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
@@ -29,8 +29,12 @@ type Provider struct {
 var (
 	_ provider.Provider = (*Provider)(nil)
 	_ provider.Adjuster = (*Provider)(nil)
-	_ provider.Batcher  = (*Provider)(nil)
 )
+
+// Capabilities implements [provider.Provider].
+func (p *Provider) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Conditional: true, BatchSize: p.batch, Types: slices.Sorted(maps.Keys(rrTypes))}
+}
 
 // Zones implements [provider.Provider]. It returns the zones of the settings.
 func (p *Provider) Zones(context.Context) ([]dns.Zone, error) {
@@ -44,16 +48,11 @@ func (p *Provider) Zones(context.Context) ([]dns.Zone, error) {
 
 // Adjust implements [provider.Adjuster]. Names and targets get the form in which DNS servers
 // return them, TTLs are raised to the minimum, and fields that DNS doesn't have are removed.
-func (p *Provider) Adjust(_ context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
-	list := make([]*dns.RecordSet, len(wanted))
-	for i, r := range wanted {
-		list[i] = adjusted(r, p.minTTL)
-	}
-	return list, nil
+func (p *Provider) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) {
+		return adjusted(r, p.minTTL)
+	}), nil
 }
-
-// Batch implements [provider.Batcher].
-func (p *Provider) Batch() (size int, interval time.Duration) { return p.batch, 0 }
 
 func (p *Provider) find(z dns.Zone) (*zone, error) {
 	found := p.zones[dns.Canonical(z.Name)]

@@ -11,6 +11,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // maxTTL is the greatest TTL (RFC 2181 8).
@@ -266,10 +267,10 @@ func identity(rr mdns.RR) (string, error) {
 
 // adjusted returns a record set as it is listed once the zone has it. It returns r itself if
 // the zone can't have it.
-func adjusted(r *dns.RecordSet, minTTL int64) *dns.RecordSet {
+func adjusted(r *dns.RecordSet, minTTL int64) (*dns.RecordSet, error) {
 	list, err := newRRs(r, mdns.RR_Header{Class: mdns.ClassINET})
 	if err != nil {
-		return r
+		return nil, fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, r.Name, r.Type, err)
 	}
 	a := r.Clone()
 	a.Name = withoutDot(list[0].Header().Name)
@@ -282,5 +283,5 @@ func adjusted(r *dns.RecordSet, minTTL int64) *dns.RecordSet {
 		a.Targets = append(a.Targets, target)
 	}
 	slices.Sort(a.Targets)
-	return a
+	return a, nil
 }

@@ -9,6 +9,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 func header(recordType string) mdns.RR_Header {
@@ -44,7 +45,10 @@ func TestAdjusted(t *testing.T) {
 		{"TXT", []string{`"` + long + `" ""`}, []string{`"` + long[:255] + `" "` + long[255:] + `" ""`}},
 	} {
 		r := &dns.RecordSet{Name: "X.Example.test.", Type: test.recordType, Targets: test.targets, SetIdentifier: "id", Properties: []dns.Property{{Name: "alias"}}}
-		got := adjusted(r, 0)
+		got, err := adjusted(r, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if strings.Join(got.Targets, "\n") != strings.Join(test.want, "\n") {
 			t.Errorf("%s %q: got %q, want %q", test.recordType, test.targets, got.Targets, test.want)
 		}
@@ -58,18 +62,17 @@ func TestAdjustedTTL(t *testing.T) {
 	for _, test := range []struct{ ttl, minimum, want int64 }{{0, 0, 0}, {-1, 0, 0}, {60, 0, 60}, {60, 300, 300}, {0, 300, 300}, {600, 300, 600}} {
 		r := record("www", "A", "192.0.2.1")
 		r.TTL = test.ttl
-		if got := adjusted(r, test.minimum).TTL; got != test.want {
-			t.Errorf("%+v: got %d", test, got)
+		if got, err := adjusted(r, test.minimum); err != nil || got.TTL != test.want {
+			t.Errorf("%+v: got %v, %v", test, got, err)
 		}
 	}
 }
 
-// A record set that can't be made stays as it is, so that the error is about what the user
-// wrote.
+// A record set that can't be made is refused, with what the user wrote.
 func TestAdjustedImpossible(t *testing.T) {
 	r := record("www", "A", "not-an-address")
-	if adjusted(r, 300) != r {
-		t.Error("an impossible record set was changed")
+	if got, err := adjusted(r, 300); got != nil || !errors.Is(err, provider.ErrRejected) || !strings.Contains(err.Error(), "not-an-address") {
+		t.Errorf("got %v, %v", got, err)
 	}
 }
 

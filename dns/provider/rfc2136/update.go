@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	mdns "github.com/miekg/dns"
 
@@ -141,6 +142,24 @@ func join(byName map[string]*group, all *[]*group, name, subject string) *group 
 	}
 	byName[name], byName[subject] = a, a
 	return a
+}
+
+// refused returns the error for a server that refuses the group, although it accepts the
+// credentials.
+func (g *group) refused() error {
+	var names []string
+	for _, e := range g.edits {
+		if name := withoutDot(e.name); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	err := fmt.Errorf("%w: the server refuses to let this key write %s (REFUSED): check its update policy, and whether it takes such names (check-names)",
+		provider.ErrRejected, strings.Join(names, " and "))
+	if len(names) > 1 {
+		err = fmt.Errorf("%w; the key has to be allowed to write all of these names: one that may write only below a name can't write the ownership record of that name, "+
+			"which stands beside it, unless --txt-prefix=%%{record_type}-. puts it below", err)
+	}
+	return err
 }
 
 // changesNothing reports whether the zone already has what the group asks for.

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net/url"
 	"time"
@@ -73,13 +74,19 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if err != nil {
 		return nil, err
 	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if err := in.TLS.AddTo(config); err != nil {
+		return nil, err
+	}
 	return &remote{
 		base:        base,
-		client:      httpapi.NewClient(ctx, in, httpapi.Options{Reads: reads, Redirect: followReads}),
+		client:      httpapi.NewClient(ctx, in, httpapi.Options{TLS: config, Reads: reads, Redirect: followReads}),
 		timeout:     c.ReadTimeout + c.WriteTimeout,
 		maxBody:     c.MaxBodySize,
 		metrics:     m,
 		negotiation: newNegotiation(),
+		log:         in.Log,
+		warned:      map[string]bool{},
 	}, nil
 }
 

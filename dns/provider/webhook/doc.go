@@ -12,7 +12,7 @@
 // refuses everything that could change something. dns/webhookserver is the server of the
 // protocol.
 //
-// Read it in this order: config.go, provider.go, negotiation.go, exchange.go, metrics.go.
+// Read it in this order: config.go, provider.go, adjust.go, negotiation.go, exchange.go, metrics.go.
 //
 // # Concurrency
 //

@@ -2,12 +2,15 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -35,6 +38,16 @@ type remote struct {
 	maxBody     int64
 	metrics     *metrics
 	negotiation *negotiation
+	log         *slog.Logger
+
+	mu sync.Mutex
+	// warned has the record sets that can't be used and that were logged.
+	warned map[string]bool
+}
+
+// Capabilities implements provider.Provider. What the program behind can do isn't known.
+func (p *remote) Capabilities() provider.Capabilities {
+	return provider.Capabilities{SetIdentifiers: true, Properties: []string{"webhook/"}}
 }
 
 // Zones implements provider.Provider. The protocol has no zones.
@@ -60,43 +73,42 @@ func (p *remote) DomainFilter(ctx context.Context) dns.Filter {
 
 // Records implements provider.Provider.
 func (p *remote) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, error) {
-	var listed []*dns.RecordSet
-	err := p.call(ctx, p.metrics.records, exchange{
-		method: http.MethodGet, path: recordsPath, accepts: is(http.StatusOK), answer: &listed,
-	})
-	if err == nil {
-		err = tidy(listed)
-	}
+	listed, err := p.list(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the records of the webhook provider: %w", err)
 	}
 	return listed, nil
 }
 
-// Adjust implements provider.Adjuster.
-func (p *remote) Adjust(ctx context.Context, wanted []*dns.RecordSet) ([]*dns.RecordSet, error) {
-	if len(wanted) == 0 {
-		return nil, nil
-	}
-	var adjusted []*dns.RecordSet
-	err := p.call(ctx, p.metrics.adjust, exchange{
-		method: http.MethodPost, path: adjustPath, message: wanted, accepts: is(http.StatusOK), answer: &adjusted,
+func (p *remote) list(ctx context.Context) (listed []*dns.RecordSet, err error) {
+	err = p.call(ctx, p.metrics.records, exchange{
+		method: http.MethodGet, path: recordsPath, accepts: is(http.StatusOK), answer: &listed,
 	})
-	if err == nil {
-		err = tidy(adjusted)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("have the webhook provider adjust %d record sets: %w", len(wanted), err)
+		return nil, err
 	}
-	restore(adjusted, wanted)
-	return adjusted, nil
+	return p.usable(listed), nil
 }
 
-// Apply implements provider.Provider.
+// Apply implements provider.Provider. The protocol has no conditions, and no way to ask for a
+// part of the records. So all are listed right before the changes are sent, as ExternalDNS does
+// before each of its runs.
 func (p *remote) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) error {
-	real := slices.DeleteFunc(slices.Clone(changes), func(c dns.Change) bool {
-		return c.Old != nil && c.New != nil && sameSet(c.Old, c.New)
-	})
+	if !slices.ContainsFunc(changes, differs) {
+		return nil
+	}
+	listed, err := p.list(ctx)
+	if err != nil {
+		return fmt.Errorf("list the records of the webhook provider before they are changed: %w", err)
+	}
+	return provider.ApplyUnchanged(changes, listed, func(changes []dns.Change) error { return p.send(ctx, changes) })
+}
+
+// differs reports whether a change changes something.
+func differs(c dns.Change) bool { return c.Old == nil || c.New == nil || !sameSet(c.Old, c.New) }
+
+func (p *remote) send(ctx context.Context, changes []dns.Change) error {
+	real := slices.DeleteFunc(slices.Clone(changes), func(c dns.Change) bool { return !differs(c) })
 	if len(real) == 0 {
 		return nil
 	}
@@ -129,37 +141,45 @@ func (p *remote) call(ctx context.Context, m counters, e exchange) error {
 // isAdjust reports whether a URL is that of adjustments.
 func isAdjust(u *url.URL) bool { return strings.HasSuffix(u.Path, "/"+adjustPath) }
 
+// errNamed is the error about a record set without a name or without a type.
+var errNamed = errors.New("it lacks a name or a type")
+
 // tidy brings what a provider sent into the form of a RecordSet.
-func tidy(sets []*dns.RecordSet) error {
-	for i, r := range sets {
-		if r == nil {
-			return fmt.Errorf("decode the answer: record set number %d is null", i+1)
-		}
-		if r.Name == "" || r.Type == "" {
-			return fmt.Errorf("decode the answer: record set number %d (%q, %q) lacks a name or a type", i+1, r.Name, r.Type)
-		}
-		r.Name = strings.TrimSuffix(r.Name, ".")
+func tidy(r *dns.RecordSet) error {
+	if r == nil || r.Name == "" || r.Type == "" {
+		return errNamed
 	}
+	r.Name = strings.TrimSuffix(r.Name, ".")
 	return nil
 }
 
-// restore adds to adjusted record sets what the protocol loses: the objects, which are not
-// sent, and the labels if the provider doesn't return them.
-func restore(adjusted, wanted []*dns.RecordSet) {
-	byKey := make(map[dns.Key]*dns.RecordSet, len(wanted))
-	for _, r := range wanted {
-		byKey[r.Key()] = r
-	}
-	for _, r := range adjusted {
-		from := byKey[r.Key()]
-		if from == nil {
-			continue
+// usable returns the record sets that can be used, and warns of the others.
+func (p *remote) usable(listed []*dns.RecordSet) []*dns.RecordSet {
+	return slices.DeleteFunc(listed, func(r *dns.RecordSet) bool {
+		err := tidy(r)
+		if err != nil {
+			p.warn(r, err)
 		}
-		r.Objects = slices.Clone(from.Objects)
-		if r.Labels == nil {
-			r.Labels = maps.Clone(from.Labels)
-		}
+		return err != nil
+	})
+}
+
+// warnings is how many record sets that can't be used are named in the log.
+const warnings = 100
+
+// warn logs a record set that can't be used, once.
+func (p *remote) warn(r *dns.RecordSet, err error) {
+	text := "null"
+	if r != nil {
+		text = fmt.Sprintf("%s %s %q", r.Name, r.Type, r.Targets)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.warned[text] || len(p.warned) >= warnings {
+		return
+	}
+	p.warned[text] = true
+	p.log.Warn("Ignore a record of the webhook provider that can't be used", "record", text, "err", err)
 }
 
 // sameSet reports whether two record sets are equal, whatever objects they come from.

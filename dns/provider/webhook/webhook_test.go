@@ -159,6 +159,15 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// D16: --tls-ca, --tls-client-cert and --tls-client-cert-key were not read.
+func TestTLSFiles(t *testing.T) {
+	in := input(speaking())
+	in.TLS.CA = "/does/not/exist.pem"
+	if _, err := Plugin().New().Open(t.Context(), in); err == nil || !strings.Contains(err.Error(), "--tls-ca") {
+		t.Errorf("error %v, want one about --tls-ca", err)
+	}
+}
+
 func TestOpenErrors(t *testing.T) {
 	tests := map[string]struct {
 		change func(*Config)

@@ -1,0 +1,90 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Unchanged compares the Old of changes with the record sets that the zone has now under their
+// names, in the form in which Records returns them. It returns an error for each change: nil,
+// or one that wraps [ErrStale] and says what is there instead. A record set is the same if its
+// targets are.
+//
+// The changes of one subject ([dns.Change.Subject]) stand and fall together, so that no
+// ownership record is made for a record set that somebody else has made meanwhile. Errs is nil
+// if nothing has changed.
+func Unchanged(changes []dns.Change, now []*dns.RecordSet) (errs []error) {
+	there := make(map[dns.Key]*dns.RecordSet, len(now))
+	for _, r := range now {
+		there[r.Key()] = r
+	}
+	subjects := map[string]error{}
+	for _, c := range changes {
+		key := c.RecordSet().Key()
+		if r := there[key]; !sameListed(c.Old, r) {
+			subjects[c.Subject()] = fmt.Errorf("%s %s: %w: %s", key.Name, key.Type, ErrStale, found(r))
+		}
+	}
+	if len(subjects) == 0 {
+		return nil
+	}
+	errs = make([]error, len(changes))
+	for i, c := range changes {
+		errs[i] = subjects[c.Subject()]
+	}
+	return errs
+}
+
+func found(r *dns.RecordSet) string {
+	if r == nil {
+		return "there is none now"
+	}
+	return fmt.Sprintf("there is %q now", r.Targets)
+}
+
+// sameListed reports whether two record sets of one key are the same; nil is for none.
+func sameListed(a, b *dns.RecordSet) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if a.Type == dns.TypeTXT {
+		return slices.Equal(dns.UniqueSorted(a.Targets), dns.UniqueSorted(b.Targets))
+	}
+	return dns.SameTargets(a.Targets, b.Targets)
+}
+
+// ApplyUnchanged is for providers that can't write on a condition: it has apply make those of
+// the changes whose Old is still what the zone has now, and returns the error that
+// [Provider.Apply] returns. Now is as in [Unchanged], and has to be read right before.
+func ApplyUnchanged(changes []dns.Change, now []*dns.RecordSet, apply func([]dns.Change) error) error {
+	errs := Unchanged(changes, now)
+	if errs == nil {
+		return apply(changes)
+	}
+	var rest []dns.Change
+	var places []int
+	for i, err := range errs {
+		if err == nil {
+			rest, places = append(rest, changes[i]), append(places, i)
+		}
+	}
+	if len(rest) == 0 {
+		return &ApplyError{Errs: errs}
+	}
+	err := apply(rest)
+	var each *ApplyError
+	if errors.As(err, &each) && len(each.Errs) == len(rest) {
+		for i, place := range places {
+			errs[place] = each.Errs[i]
+		}
+		return &ApplyError{Errs: errs}
+	}
+	if err != nil {
+		// If it says that none of the rest was made, then none was made at all.
+		return err
+	}
+	return &ApplyError{Errs: errs}
+}

@@ -1,0 +1,170 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
+)
+
+const (
+	// questions is how many requests one Adjust sends at most. To find one record set among n
+	// takes 2·log₂(n).
+	questions = 64
+	// fewSets is up to how many record sets are taken to be at fault themselves when a program
+	// fails at each of them.
+	fewSets = 8
+)
+
+// Adjust implements provider.Adjuster. The protocol has one answer for a whole list, so the
+// list is halved until the record set is alone that the program refuses, or fails at.
+func (p *remote) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	s := search{ask: p.adjust, left: questions, answers: make([]provider.Adjusted, len(wanted))}
+	if err := s.run(ctx, wanted); err != nil {
+		return nil, fmt.Errorf("have the webhook provider adjust %d record sets: %w", len(wanted), err)
+	}
+	return s.answers, nil
+}
+
+// adjust asks about a list.
+func (p *remote) adjust(ctx context.Context, wanted []*dns.RecordSet) (adjusted []*dns.RecordSet, err error) {
+	err = p.call(ctx, p.metrics.adjust, exchange{
+		method: http.MethodPost, path: adjustPath, message: wanted, accepts: is(http.StatusOK), answer: &adjusted,
+	})
+	return adjusted, err
+}
+
+// search finds the record sets that a program refuses.
+type search struct {
+	ask func(context.Context, []*dns.RecordSet) ([]*dns.RecordSet, error)
+	// left is how many questions may still be asked.
+	left    int
+	answers []provider.Adjusted
+}
+
+// part is a part of the wanted record sets, and the error about the list that it was in.
+type part struct {
+	first, end int
+	err        error
+}
+
+// run finds the answers. It returns an error that is about none of them.
+func (s *search) run(ctx context.Context, wanted []*dns.RecordSet) error {
+	var last error
+	answered := false
+	for queue := []part{{end: len(wanted)}}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if s.left == 0 {
+			s.refuse(at)
+			continue
+		}
+		s.left--
+		adjusted, err := s.ask(ctx, wanted[at.first:at.end])
+		switch {
+		case err == nil:
+			answered = true
+			s.take(wanted[at.first:at.end], adjusted, s.answers[at.first:at.end])
+		case !theirs(err):
+			return err
+		case at.end-at.first == 1:
+			last = err
+			s.refuse(part{at.first, at.end, err})
+		default:
+			last = err
+			middle := (at.first + at.end) / 2
+			queue = append(queue, part{at.first, middle, err}, part{middle, at.end, err})
+		}
+	}
+	if !answered && len(wanted) > fewSets && !errors.Is(last, provider.ErrRejected) {
+		return last
+	}
+	return nil
+}
+
+// refuse gives a part its error.
+func (s *search) refuse(at part) {
+	err := at.err
+	if n := at.end - at.first; n > 1 {
+		err = fmt.Errorf("the webhook provider fails at one or more of %d record sets, which were not searched further: %w", n, err)
+	}
+	for i := at.first; i < at.end; i++ {
+		s.answers[i].Err = err
+	}
+}
+
+// theirs reports whether an error may be about one of the record sets.
+func theirs(err error) bool {
+	if errors.Is(err, provider.ErrThrottled) || errors.Is(err, provider.ErrCredentials) {
+		return false
+	}
+	var status *httpapi.StatusError
+	return errors.Is(err, provider.ErrRejected) || errors.As(err, &status) && status.Status >= 500
+}
+
+// take gives each wanted record set what the program says of it. What belongs to none of them
+// is dropped.
+func (s *search) take(wanted, adjusted []*dns.RecordSet, answers []provider.Adjusted) {
+	places := newPlaces(wanted)
+	for _, r := range adjusted {
+		if r == nil || tidy(r) != nil {
+			// A name without an answer would lose its record sets.
+			for i, w := range wanted {
+				if r == nil || dns.Canonical(w.Name) == dns.Canonical(r.Name) {
+					answers[i] = provider.Adjusted{Err: errors.New("the webhook provider has adjusted it to a record set without a name or without a type")}
+				}
+			}
+			continue
+		}
+		i, ok := places.find(r)
+		if !ok || answers[i].Err != nil {
+			continue
+		}
+		restore(r, wanted[i])
+		answers[i].Sets = append(answers[i].Sets, r)
+	}
+}
+
+// places finds the wanted record set that an adjusted one comes from: by key, by name and type,
+// or by name.
+type places map[dns.Key]int
+
+func newPlaces(wanted []*dns.RecordSet) places {
+	found := places{}
+	for i, r := range slices.Backward(wanted) {
+		key := r.Key()
+		found[dns.Key{Name: key.Name}] = i
+		found[dns.Key{Name: key.Name, Type: key.Type}] = i
+	}
+	for i, r := range wanted {
+		found[r.Key()] = i
+	}
+	return found
+}
+
+func (p places) find(r *dns.RecordSet) (int, bool) {
+	key := r.Key()
+	for _, k := range []dns.Key{key, {Name: key.Name, Type: key.Type}, {Name: key.Name}} {
+		if i, ok := p[k]; ok {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// restore adds to an adjusted record set what the protocol loses: the objects, which are not
+// sent, and the labels if the provider doesn't return them.
+func restore(r, from *dns.RecordSet) {
+	r.Objects = slices.Clone(from.Objects)
+	if r.Labels == nil {
+		r.Labels = maps.Clone(from.Labels)
+	}
+}

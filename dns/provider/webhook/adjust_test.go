@@ -1,0 +1,121 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// judge is a program that answers a whole list with a status if one of its names is bad.
+type judge struct {
+	status int
+	asked  int
+}
+
+func (j *judge) RoundTrip(req *http.Request) (*http.Response, error) {
+	body := []byte("{}")
+	if req.Method == http.MethodPost {
+		j.asked++
+		body, _ = io.ReadAll(req.Body)
+		if bytes.Contains(body, []byte("bad")) {
+			return &http.Response{StatusCode: j.status, Body: http.NoBody, Request: req}, nil
+		}
+	}
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {MediaType}}, Body: io.NopCloser(bytes.NewReader(body)), Request: req}, nil
+}
+
+// D1: one record set that the program refuses, or at which it fails, kept all others of the
+// publisher from being published. It alone has an error.
+func TestAdjustFindsTheOne(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status, good, bad int
+		// most is how many questions that takes at most. refused are those without an answer.
+		most, refused int
+		// whole is true when nothing is known of any of them.
+		whole error
+	}{
+		"one of 51 is refused":                {status: 422, good: 50, bad: 1, most: 13, refused: 1},
+		"it fails at one of 51":               {status: 500, good: 50, bad: 1, most: 13, refused: 1},
+		"it fails at two of 1000":             {status: 500, good: 998, bad: 2, most: 41, refused: 2},
+		"it fails at the only one":            {status: 500, bad: 1, most: 1, refused: 1},
+		"it fails at the only two":            {status: 500, bad: 2, most: 3, refused: 2},
+		"too many to find them all":           {status: 400, good: 1000, bad: 1000, most: questions, refused: -1},
+		"it fails at all":                     {status: 500, bad: 20, most: 39, whole: errors.New("status 500")},
+		"it has too many requests":            {status: 429, good: 50, bad: 1, most: 1, whole: provider.ErrThrottled},
+		"it doesn't let us in":                {status: 401, good: 50, bad: 1, most: 1, whole: provider.ErrCredentials},
+		"an answer that the protocol has not": {status: 204, good: 50, bad: 1, most: 1, whole: errors.New("status 204")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var wanted []*dns.RecordSet
+			for i := range tt.good {
+				wanted = append(wanted, set(fmt.Sprintf("good%d.test", i), "A", "192.0.2.1"))
+			}
+			for i := range tt.bad {
+				at := len(wanted) * (i + 1) / (tt.bad + 1)
+				wanted = append(wanted[:at], append([]*dns.RecordSet{set(fmt.Sprintf("bad%d.test", i), "A", "192.0.2.1")}, wanted[at:]...)...)
+			}
+			j := &judge{status: tt.status}
+			in := input(nil)
+			in.Wrap = func(http.RoundTripper) http.RoundTripper { return j }
+			answers, err := open(t, in).Adjust(t.Context(), dns.Zone{}, wanted)
+			if j.asked > tt.most {
+				t.Errorf("%d questions, want %d at most", j.asked, tt.most)
+			}
+			if tt.whole != nil {
+				if err == nil || !errors.Is(err, tt.whole) && !strings.Contains(err.Error(), tt.whole.Error()) {
+					t.Errorf("error %v, want %v", err, tt.whole)
+				}
+				return
+			}
+			if err != nil || len(answers) != len(wanted) {
+				t.Fatalf("%d answers, %v", len(answers), err)
+			}
+			refused := 0
+			for i, answer := range answers {
+				bad := strings.HasPrefix(wanted[i].Name, "bad")
+				if answer.Err != nil {
+					refused++
+				}
+				if (answer.Err == nil) != (len(answer.Sets) == 1) || bad && answer.Err == nil || tt.refused >= 0 && !bad && answer.Err != nil {
+					t.Fatalf("%s: %v", wanted[i].Name, answer)
+				}
+			}
+			if tt.refused >= 0 && refused != tt.refused {
+				t.Errorf("%d are refused, want %d", refused, tt.refused)
+			}
+		})
+	}
+}
+
+// A name whose adjusted record set can't be used would lose its record sets if it counted as
+// not stored.
+func TestAdjustedToNothingUsable(t *testing.T) {
+	www, api := set("www.test", "A", "192.0.2.1"), set("api.test", "A", "192.0.2.1")
+	for body, refused := range map[string][]bool{
+		`[{"dnsName":"www.test"},{"dnsName":"api.test","recordType":"A"}]`: {true, false},
+		`[null]`: {true, true}, `[]`: {false, false},
+	} {
+		answers, err := open(t, input(speaking().with("POST /adjustendpoints", reply{status: 200, body: body}))).
+			Adjust(t.Context(), dns.Zone{}, []*dns.RecordSet{www, api})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, answer := range answers {
+			if (answer.Err != nil) != refused[i] {
+				text, _ := json.Marshal(answer.Sets)
+				t.Errorf("%s: %s, %v", body, text, answer.Err)
+			}
+		}
+	}
+	if got, err := open(t, input(speaking())).Adjust(t.Context(), dns.Zone{}, nil); err != nil || len(got) != 0 {
+		t.Errorf("nothing was adjusted to %v, error %v", got, err)
+	}
+}

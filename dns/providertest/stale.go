@@ -1,0 +1,106 @@
+package providertest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// stale is a case of a zone that a person has changed since it was listed. Record sets are
+// under the name www; a nil one isn't there.
+type stale struct {
+	name string
+	// listed is what Records returned, there is what the person made of it, and wanted is what
+	// the change asks for.
+	listed, there, wanted *record
+}
+
+func staleCases() []stale {
+	one, two, hers := address("www", "192.0.2.1"), address("www", "192.0.2.2"), address("www", "203.0.113.66")
+	more := address("www", "192.0.2.1", "203.0.113.66")
+	return []stale{
+		{name: "created by a person", there: &hers, wanted: &one},
+		{name: "created with the same targets and others", there: &more, wanted: &one},
+		{name: "updated after a change", listed: &one, there: &hers, wanted: &two},
+		{name: "updated after an addition", listed: &one, there: &more, wanted: &two},
+		{name: "updated after a deletion", listed: &one, wanted: &two},
+		{name: "deleted after a change", listed: &one, there: &hers},
+		{name: "deleted after an addition", listed: &one, there: &more},
+	}
+}
+
+// changedSinceListed has a person change the zone between Records and Apply. What she made
+// stays, and neither the change nor the ownership record that goes with it is made. D4: with
+// PowerDNS and etcd her record was overwritten, or deleted with ours.
+func changedSinceListed(t *testing.T, o Options) {
+	for _, c := range staleCases() {
+		t.Run(c.name, func(t *testing.T) { c.run(open(t, o, forward)) })
+	}
+}
+
+func (c stale) run(z *zone) {
+	z.t.Helper()
+	note := text("a-www", `"heritage=external-dns,external-dns/owner=kit"`).of("www")
+	other := address("other", "192.0.2.9")
+	z.become(z.sets(c.listed))
+	listed := z.current()
+	old := func(r *record) *dns.RecordSet {
+		if r == nil {
+			return nil
+		}
+		return listed[r.recordSet(z.name).Key()]
+	}
+	z.person().become(z.sets(c.there))
+	wanted := z.sets(c.wanted, &note, &other)
+	// The record set comes first, if there is one.
+	changes := []dns.Change{{Old: old(c.listed)}}
+	adjusted := z.adjust(wanted)
+	if c.wanted != nil {
+		changes[0].New, adjusted = adjusted[0], adjusted[1:]
+	}
+	changes = append(changes, dns.Change{New: adjusted[0]}, dns.Change{New: adjusted[1]})
+	err := z.p.Apply(z.t.Context(), z.zone, changes)
+	made, known := outcome(err, len(changes))
+	if !known || !errors.Is(err, provider.ErrStale) {
+		z.t.Fatalf("Apply %s: %v, which isn't ErrStale", showChanges(changes), err)
+	}
+	if apply := (*provider.ApplyError)(nil); errors.As(err, &apply) && !errors.Is(apply.Errs[0], provider.ErrStale) {
+		z.t.Fatalf("the error of %s => %s is %v, which isn't ErrStale", show(changes[0].Old), show(changes[0].New), apply.Errs[0])
+	}
+	if made[0] || made[1] {
+		z.t.Fatalf("Apply %s: %v: says that it made a change, or its ownership record, that is out of date", showChanges(changes), err)
+	}
+	expected := z.sets(c.there)
+	if made[2] {
+		expected = append(expected, other.recordSet(z.name))
+	}
+	z.expect(z.adjust(expected))
+	if c.there != nil {
+		c.there.lookup(z)
+	}
+}
+
+// person returns the zone as somebody else uses it: through a provider of its own if the zone
+// outlives the provider.
+func (z *zone) person() *zone {
+	z.t.Helper()
+	other := *z
+	if z.fixture.Reopen != nil {
+		other.p = z.fixture.Reopen(z.t)
+		other.zone = other.find()
+	}
+	return &other
+}
+
+// sets returns the record sets of records, without those that are nil.
+func (z *zone) sets(records ...*record) []*dns.RecordSet {
+	var sets []*dns.RecordSet
+	for _, r := range records {
+		if r != nil {
+			sets = append(sets, r.recordSet(z.name))
+		}
+	}
+	return sets
+}

@@ -1,0 +1,246 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// judging is a provider that takes its time to adjust, and refuses some names.
+type judging struct {
+	provider.Provider
+	takes time.Duration
+	// refuses begins the names that are refused, each for itself; fails those for which a call
+	// fails as a whole.
+	refuses, fails string
+	// ttl is that of records that ask for none.
+	ttl   int64
+	calls atomic.Int32
+}
+
+func (j *judging) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	j.calls.Add(1)
+	wait(ctx, j.takes)
+	if j.fails != "" && slices.ContainsFunc(wanted, func(r *dns.RecordSet) bool { return strings.HasPrefix(r.Name, j.fails) }) {
+		return nil, errors.New("500 Internal Server Error")
+	}
+	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) {
+		if j.refuses != "" && strings.HasPrefix(r.Name, j.refuses) {
+			return nil, fmt.Errorf("%w: no such luck", provider.ErrRejected)
+		}
+		stored := r.Clone()
+		if stored.TTL == 0 {
+			stored.TTL = j.ttl
+		}
+		return stored, nil
+	}), nil
+}
+
+// D1: one record set that Adjust refuses kept its zone from being published for ever. The name
+// is reported and waits; the others, and those that come later, are published at once.
+func TestAdjustRefusesOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.provider = &judging{Provider: w.zones, refuses: "bad"}
+		for i := range 50 {
+			w.objects.set(fmt.Sprint("o", i), record(t, fmt.Sprint("o", i), fmt.Sprintf("n%d.%s", i, zoneName), "A", "192.0.2.1"))
+		}
+		w.objects.set("bad", record(t, "bad", "bad."+zoneName, "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		if n := len(w.zone()); n != 50 {
+			t.Errorf("%d of 50 records are published", n)
+		}
+		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "RecordError FailedSync bad.shop.test A") || !strings.Contains(said, "no such luck") || strings.Contains(said, "ProviderFailed") {
+			t.Errorf("nobody is told of the one that is refused:\n%s", said)
+		}
+		for i := range 100 {
+			w.objects.set("later", record(t, "later", "later."+zoneName, "A", fmt.Sprintf("192.0.2.%d", i)))
+			rest()
+			if zone := w.zone(); len(zone) != 51 || zone[0] != fmt.Sprintf("later.shop.test A 192.0.2.%d", i) {
+				t.Fatalf("change %d: %d records are published, want 51; the first one is %s", i, len(zone), zone[0])
+			}
+			time.Sleep(time.Second)
+		}
+		w.objects.set("bad", record(t, "bad", "good."+zoneName, "A", "192.0.2.1"))
+		rest()
+		if n := len(w.zone()); n != 52 {
+			t.Errorf("%d of 52 records are published", n)
+		}
+	})
+}
+
+// D1: when Adjust fails for all names that it was asked about, they wait, and no others.
+func TestAdjustFailsAsAWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		j := &judging{Provider: w.zones, fails: "broken"}
+		w.provider = j
+		w.objects.set("broken", record(t, "broken", "broken."+zoneName, "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "ProviderFailed") {
+			t.Errorf("said:\n%s", said)
+		}
+		for i := range 20 {
+			// The broken one is asked about now and then; a name that comes in the same moment waits.
+			w.objects.set("later", record(t, "later", "later."+zoneName, "A", fmt.Sprintf("192.0.2.%d", i)))
+			time.Sleep(2 * time.Second)
+			w.expectZone(fmt.Sprintf("later.shop.test A 192.0.2.%d", i))
+		}
+		if calls := j.calls.Load(); calls > 60 {
+			t.Errorf("%d calls", calls)
+		}
+	})
+}
+
+// D2: nothing was published while an object changed more often than Adjust answers.
+func TestAdjustIsSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.provider = &judging{Provider: w.zones, takes: 300 * time.Millisecond}
+		w.start()
+		defer w.stop()
+		rest()
+		for i := range 200 {
+			w.objects.set("hot", record(t, "hot", "hot."+zoneName, "A", fmt.Sprintf("192.0.2.%d", i)))
+			name := fmt.Sprint("o", i)
+			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
+			time.Sleep(100 * time.Millisecond)
+			// What was asked for 2 seconds ago is published, and so is the name that changes all the
+			// time.
+			if zone := w.zone(); i >= 20 && (len(zone) < i-18 || !strings.HasPrefix(zone[0], "hot.")) {
+				t.Fatalf("after %d changes %d records are published: %v", i+1, len(zone), zone[0])
+			}
+		}
+		time.Sleep(2 * time.Second)
+		if zone := w.zone(); len(zone) != 201 || zone[0] != "hot.shop.test A 192.0.2.199" {
+			t.Errorf("in the end %d records are published, and %s", len(zone), zone[0])
+		}
+	})
+}
+
+// What nobody asks for any more needs no answer: it isn't created by an older one.
+func TestAdjustOfWhatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.provider = &judging{Provider: w.zones, takes: time.Second}
+		w.start()
+		defer w.stop()
+		rest()
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
+		rest()
+		w.objects.set("web")
+		time.Sleep(5 * time.Second)
+		if said := w.said(); len(said) > 0 {
+			t.Errorf("said %q", said)
+		}
+	})
+}
+
+// D19: markers bypassed Adjust, so Old of a marker wasn't what Records returns. Each Old is
+// that, before and after a listing.
+func TestOldIsAsListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.provider = &judging{Provider: w.zones, ttl: 300}
+		olds := 0
+		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+			for _, change := range c.Changes {
+				if change.Old == nil {
+					continue
+				}
+				olds++
+				if there := w.zones.Get(change.Old.Key()); there == nil || !sameSet(&dns.RecordSet{
+					Name: change.Old.Name, TTL: change.Old.TTL, Targets: change.Old.Targets, Properties: change.Old.Properties,
+				}, there) {
+					t.Errorf("Old is %v, and the zone has %v", change.Old, there)
+				}
+			}
+			return nil
+		}})
+		first, second := record(t, "web", "www."+zoneName, "A", "192.0.2.1"), record(t, "web", "www."+zoneName, "A", "192.0.2.2")
+		other := record(t, "other", "www."+zoneName, "A", "192.0.2.3")
+		w.objects.set("web", first)
+		w.start()
+		defer w.stop()
+		rest()
+		for range 2 {
+			w.objects.set("web", second)
+			rest()
+			w.objects.set("web")
+			w.objects.setKey(source.Key{Namespace: "default", Name: "other"}, other)
+			rest()
+			w.objects.set("web", first)
+			w.objects.setKey(source.Key{Namespace: "default", Name: "other"})
+			rest()
+			time.Sleep(2 * DefaultInterval)
+		}
+		w.objects.set("web")
+		rest()
+		if olds < 8 {
+			t.Errorf("only %d changes had an Old", olds)
+		}
+	})
+}
+
+// plain is a provider without set identifiers, and with few types.
+type plain struct{ provider.Provider }
+
+func (plain) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Types: []string{dns.TypeA, dns.TypeTXT}}
+}
+
+func identified(t *testing.T, object, id, target string) *dns.RecordSet {
+	r := record(t, object, "www."+zoneName, "A", target)
+	r.SetIdentifier = id
+	return r
+}
+
+// D8: with a set identifier, records were deleted and created at each interval at providers
+// that have none, and of two sets one was silently missing.
+func TestWithoutSetIdentifiers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.provider = plain{w.zones}
+		w.objects.set("blue", identified(t, "blue", "blue", "192.0.2.1"))
+		w.objects.set("green", identified(t, "green", "green", "192.0.2.2"))
+		w.objects.set("alias", record(t, "alias", "alias."+zoneName, "CNAME", "lb.example.net"))
+		w.start()
+		defer w.stop()
+		rest()
+		w.expectZone("www.shop.test A 192.0.2.1")
+		if there := w.zones.Get(dns.Key{Name: "www." + zoneName, Type: "A"}); there == nil {
+			t.Errorf("it has an identifier: %v", w.listing())
+		}
+		said := strings.Join(w.said(), "\n")
+		for _, want := range []string{
+			`RecordConflict FailedSync www.shop.test A the provider has no set identifiers, so it can't have a second A record www.shop.test with the identifier "green"`,
+			"RecordConflict FailedSync alias.shop.test CNAME the provider has no records of the type CNAME",
+		} {
+			if !strings.Contains(said, want) {
+				t.Errorf("said:\n%s\nwant %s", said, want)
+			}
+		}
+		time.Sleep(5 * DefaultInterval)
+		if again := w.said(); len(again) > 0 {
+			t.Errorf("in 5 intervals: %q", again)
+		}
+		w.objects.set("blue")
+		rest()
+		w.expectZone("www.shop.test A 192.0.2.2")
+	})
+}

@@ -1,0 +1,279 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+)
+
+// called notes calls of a provider.
+type called struct {
+	mu   sync.Mutex
+	now  map[inmemory.Operation]int
+	most map[inmemory.Operation]int
+	at   map[inmemory.Operation][]time.Time
+	// sizes are the numbers of changes.
+	sizes []int
+	// fail may return an error for a call.
+	fail func(inmemory.Call) error
+}
+
+func (c *called) hooks(takes time.Duration) inmemory.Hooks {
+	c.now, c.most, c.at = map[inmemory.Operation]int{}, map[inmemory.Operation]int{}, map[inmemory.Operation][]time.Time{}
+	return inmemory.Hooks{
+		Before: func(ctx context.Context, call inmemory.Call) error {
+			c.mu.Lock()
+			c.now[call.Operation]++
+			c.most[call.Operation] = max(c.most[call.Operation], c.now[call.Operation])
+			c.at[call.Operation] = append(c.at[call.Operation], time.Now())
+			if call.Operation == inmemory.Apply {
+				c.sizes = append(c.sizes, len(call.Changes))
+			}
+			fail := c.fail
+			c.mu.Unlock()
+			wait(ctx, takes)
+			var err error
+			if fail != nil {
+				err = fail(call)
+			}
+			if err != nil {
+				c.end(call)
+			}
+			return err
+		},
+		After: func(_ context.Context, call inmemory.Call, err error) error {
+			c.end(call)
+			return err
+		},
+	}
+}
+
+func (c *called) end(call inmemory.Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now[call.Operation]--
+}
+
+// batches returns the numbers of changes of the calls of Apply.
+func (c *called) batches() []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.sizes)
+}
+
+func (c *called) times(o inmemory.Operation) []time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.at[o])
+}
+
+// D17: each write that was throttled cost a listing and halved the batch. Now it is made again
+// as it was, when the provider wants it.
+func TestThrottled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var c called
+		w.zones.SetHooks(c.hooks(0))
+		w.start()
+		defer w.stop()
+		rest()
+		before, begun := len(c.times(inmemory.Records)), time.Now()
+		c.mu.Lock()
+		c.fail = func(call inmemory.Call) error {
+			if time.Since(begun) < 30*time.Second {
+				return &provider.ThrottledError{After: 7 * time.Second}
+			}
+			return nil
+		}
+		c.mu.Unlock()
+		// They are those of one object, so that they are planned together.
+		var many []*dns.RecordSet
+		for i := range 64 {
+			many = append(many, record(t, "many", fmt.Sprintf("o%d.%s", i, zoneName), "A", "192.0.2.1"))
+		}
+		w.objects.set("many", many...)
+		time.Sleep(40 * time.Second)
+		if n := len(w.zone()); n != 64 {
+			t.Errorf("%d of 64 records are published", n)
+		}
+		if n := len(c.times(inmemory.Records)) - before - 1; n != 0 { // one is that of w.zone
+			t.Errorf("%d listings, want none", n)
+		}
+		if sizes := c.batches(); !slices.Equal(sizes, []int{128, 128, 128, 128, 128, 128}) {
+			t.Errorf("batches of %v changes, want 6 of 128", sizes)
+		}
+		at := c.times(inmemory.Apply)
+		for i := 1; i < len(at); i++ {
+			if pause := at[i].Sub(at[i-1]); pause < 7*time.Second || pause > 8*time.Second {
+				t.Errorf("call %d came after %v", i, pause)
+			}
+		}
+		if said := w.said(); len(said) != 64 {
+			t.Errorf("said %q", said)
+		}
+	})
+}
+
+// A throttled change of an ApplyError and a throttled listing wait, too, and longer each time if
+// the provider doesn't say how long.
+func TestThrottledInPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var c called
+		w.zones.SetHooks(c.hooks(0))
+		begun := time.Now()
+		c.fail = func(call inmemory.Call) error {
+			switch {
+			case time.Since(begun) > 10*time.Second:
+				return nil
+			case call.Operation == inmemory.Records:
+				return provider.ErrThrottled
+			}
+			return nil
+		}
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		time.Sleep(20 * time.Second)
+		if n := len(c.times(inmemory.Records)); n != 5 { // after 0, 1, 3, 7 and 15 s
+			t.Errorf("%d listings: %v", n, c.times(inmemory.Records))
+		}
+		w.expectZone("www.shop.test A 192.0.2.1")
+		w.said()
+		throttled := errors.Join(provider.ErrThrottled)
+		c.mu.Lock()
+		c.fail = func(call inmemory.Call) error {
+			if call.Operation == inmemory.Apply {
+				c.mu.Lock()
+				c.fail = nil
+				c.mu.Unlock()
+				return &provider.ApplyError{Errs: slices.Repeat([]error{throttled}, len(call.Changes))}
+			}
+			return nil
+		}
+		c.mu.Unlock()
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.2"))
+		time.Sleep(5 * time.Second)
+		w.expectZone("www.shop.test A 192.0.2.2")
+		if said := w.said(); len(said) != 1 {
+			t.Errorf("said %q", said)
+		}
+	})
+}
+
+// D18: all zones were listed in the same moment, at each interval.
+func TestManyZones(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for i := range 300 {
+			if err := w.zones.CreateZone(fmt.Sprintf("z%d.test", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var c called
+		w.zones.SetHooks(c.hooks(10 * time.Millisecond))
+		w.start()
+		defer w.stop()
+		time.Sleep(10 * time.Minute)
+		at := c.times(inmemory.Records)
+		c.mu.Lock()
+		most := c.most[inmemory.Records]
+		c.mu.Unlock()
+		if most > defaultCalls {
+			t.Errorf("%d listings at a time, want at most %d", most, defaultCalls)
+		}
+		if n := len(at); n < 301*10 || n > 301*13 {
+			t.Errorf("%d listings in 10 minutes of 301 zones", n)
+		}
+		// 301 in a minute are 5 in a second, if they are spread.
+		perSecond := map[int64]int{}
+		for _, t := range at {
+			if age := t.Sub(at[0]); age > 3*time.Minute {
+				perSecond[int64(age/time.Second)]++
+			}
+		}
+		for second, n := range perSecond {
+			if n > 30 {
+				t.Errorf("%d listings in second %d", n, second)
+			}
+		}
+	})
+}
+
+// D16: --batch-change-size, --batch-change-interval and --zones-cache-duration had no effect.
+func TestLimitsOfTheUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.change = func(c *Config) {
+			c.Limits = Limits{BatchSize: 20, BatchInterval: 3 * time.Second, ZonesCache: 5 * time.Minute}
+		}
+		var c called
+		w.zones.SetHooks(c.hooks(0))
+		for i := range 30 {
+			name := fmt.Sprint("o", i)
+			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
+		}
+		w.start()
+		defer w.stop()
+		time.Sleep(11 * time.Minute)
+		// They are those of records and of their markers.
+		if sizes := c.batches(); !slices.Equal(sizes, []int{20, 20, 20}) {
+			t.Errorf("batches of %v changes", sizes)
+		}
+		at := c.times(inmemory.Apply)
+		for i := 1; i < len(at); i++ {
+			if pause := at[i].Sub(at[i-1]); pause != 3*time.Second {
+				t.Errorf("batch %d came after %v", i, pause)
+			}
+		}
+		if n := len(c.times(inmemory.Zones)); n != 3 {
+			t.Errorf("the zones were listed %d times in 11 minutes, want 3", n)
+		}
+	})
+}
+
+// limited is a provider with limits of its own.
+type limited struct {
+	provider.Provider
+	can provider.Capabilities
+}
+
+func (l limited) Capabilities() provider.Capabilities { return l.can }
+
+// Of the limits of the provider and those of the user, the stricter one counts. A provider says
+// how long a batch may take.
+func TestLimitsOfTheProvider(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.provider = limited{w.zones, provider.Capabilities{BatchSize: 5, BatchInterval: time.Second, BatchTime: time.Hour, Calls: 1}}
+		w.change = func(c *Config) { c.Limits = Limits{BatchSize: 20, BatchInterval: 3 * time.Second} }
+		p := w.make()
+		if p.batchSize != 2 || p.batchInterval != 3*time.Second || p.atATime != 1 {
+			t.Errorf("limits: %d, %v, %d", p.batchSize, p.batchInterval, p.atATime)
+		}
+		var left atomic.Int64
+		w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, c inmemory.Call) error {
+			if deadline, ok := ctx.Deadline(); ok && c.Operation == inmemory.Apply {
+				left.Store(int64(time.Until(deadline)))
+			}
+			return nil
+		}})
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		if left := time.Duration(left.Load()); left != time.Hour {
+			t.Errorf("a batch may take %v", left)
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package publisher
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// D4: what a person makes after the zone was listed stays, and the name is planned again at
+// once, as a conflict and not as a failure. Other names of the batch go on.
+func TestStaleIsPlannedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start()
+		defer w.stop()
+		rest()
+		hers := &dns.RecordSet{Name: "www." + zoneName, Type: "A", Targets: []string{"203.0.113.66"}}
+		w.byHand(dns.Change{New: hers})
+		time.Sleep(3 * time.Second)
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"), record(t, "web", "api."+zoneName, "A", "192.0.2.1"))
+		rest()
+		rest()
+		w.expectZone("api.shop.test A 192.0.2.1", "www.shop.test A 203.0.113.66")
+		if slices.ContainsFunc(w.listing(), func(r *dns.RecordSet) bool { return r.Name == "own-a-www."+zoneName }) {
+			t.Error("her record has our marker")
+		}
+		said := strings.Join(w.said(), "\n")
+		if !strings.Contains(said, "RecordConflict FailedSync www.shop.test A") || strings.Contains(said, "RecordError") {
+			t.Errorf("said:\n%s", said)
+		}
+		w.objects.set("web")
+		time.Sleep(3 * time.Minute)
+		w.expectZone("www.shop.test A 203.0.113.66")
+	})
+}
+
+// What a person has changed of ours is brought up to date at once, with what she made as Old.
+func TestStaleUpdate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		ours := &dns.RecordSet{Name: "www." + zoneName, Type: "A", Targets: []string{"192.0.2.1"}}
+		hers := &dns.RecordSet{Name: "www." + zoneName, Type: "A", Targets: []string{"203.0.113.66"}}
+		w.byHand(dns.Change{Old: ours, New: hers})
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.2"))
+		rest()
+		rest()
+		w.expectZone("www.shop.test A 192.0.2.2")
+		if said := strings.Join(w.said(), "\n"); strings.Contains(said, "FailedSync") {
+			t.Errorf("said:\n%s", said)
+		}
+	})
+}
+
+// wholly is a provider that can only say that something has changed, as one does that writes
+// a zone as one document.
+type wholly struct{ provider.Provider }
+
+func (w wholly) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+	now, err := w.Records(ctx, zone)
+	if err != nil {
+		return err
+	}
+	if provider.Unchanged(changes, now) != nil {
+		return provider.ErrStale
+	}
+	return w.Provider.Apply(ctx, zone, changes)
+}
+
+// A batch that is stale as a whole is planned again, too, and the zone isn't paused for it.
+func TestStaleBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.provider = wholly{w.zones}
+		w.start()
+		defer w.stop()
+		rest()
+		w.byHand(dns.Change{New: &dns.RecordSet{Name: "www." + zoneName, Type: "A", Targets: []string{"203.0.113.66"}}})
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"), record(t, "web", "api."+zoneName, "A", "192.0.2.1"))
+		rest()
+		rest()
+		w.expectZone("api.shop.test A 192.0.2.1", "www.shop.test A 203.0.113.66")
+		if said := strings.Join(w.said(), "\n"); strings.Contains(said, "RecordError") || strings.Contains(said, "ProviderFailed") {
+			t.Errorf("said:\n%s", said)
+		}
+	})
+}
