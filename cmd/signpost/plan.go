@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/internal/preview"
 	"github.com/signpostd/signpost/internal/process"
@@ -27,6 +29,8 @@ type planCommand struct {
 	*settings.DNSFlags
 	inputs preview.Inputs
 	output string
+	// configFile is the path of a config file to take instead of the flags of a publisher.
+	configFile string
 }
 
 const planHelp = `Show what signpost dns would change with the same flags, and change nothing: no
@@ -37,21 +41,26 @@ Objects are read from the cluster or, with -f, from manifests: files, directorie
 provider or, with --zone-file, from master files (RFC 1035), such as stored zone
 transfers; --provider may then be left out.
 
+With --config the publishers of a config file are shown, instead of one that flags
+describe.
+
 The exit code is 0 when nothing would be changed, 2 when something would be, and 1
-after an error. A record that can't be published, because somebody else owns its name
+after an error: also when something could not be read within --timeout. A record that can't be published, because somebody else owns its name
 or its object is invalid, is shown with the reason. It doesn't count as a change.
 
 With -o json the output is one object:
 
   differs   whether something would be changed
+  complete  whether everything could be read
   zones     list of
+    publisher its name in the config file, with --config
     zone, id  name, and the provider's own name for it
     changes   list of {action, name, type, setIdentifier, old, new, objects}: action is
               create, update or delete; old and new have {targets, ttl, properties,
               owner, resource}; objects are {kind, namespace, name, source}
     held      deletions that the budget doesn't allow, if there are any: {hash,
               deletions}; signpost dns --approve-plan=HASH makes them
-  problems  list of {zone, name, reason, objects}: records that objects ask for and
+  problems  list of {publisher, zone, name, reason, objects}: records that objects ask for and
             that are not published, or not yet, and why
   errors    list of texts: what could not be read or checked
 
@@ -84,6 +93,7 @@ func newPlanCommand(s streams) *cobra.Command {
 	} {
 		flags.Lookup(name).Hidden = true
 	}
+	flags.StringVar(&c.configFile, "config", "", "`path` of a config file whose publishers to show; no flag of a publisher may be given then")
 	flags.StringArrayVarP(&c.inputs.Manifests, "filename", "f", nil, "`path` of manifests to read instead of a cluster; - is standard input; may be repeated")
 	flags.StringArrayVar(&c.inputs.ZoneFiles, "zone-file", nil, "`path` of the master file of a zone to read instead of the provider's; may be repeated")
 	flags.VarP(settings.Choice(&c.output, settings.OutputTable, settings.OutputJSON), "output", "o", "`format`: table or json")
@@ -91,20 +101,20 @@ func newPlanCommand(s streams) *cobra.Command {
 }
 
 func (c *planCommand) run(cmd *cobra.Command, s streams) error {
-	if len(c.inputs.ZoneFiles) > 0 && len(c.Publisher.Providers) == 0 {
-		c.Publisher.Providers = []string{"inmemory"}
-	}
-	if err := c.Settle(cmd.Flags()); err != nil {
-		return err
-	}
-	if err := c.inputs.Check(c.Publisher); err != nil {
-		return err
-	}
-	log, err := process.StartLog(c.Config.Process, s.err)
+	config, err := c.settled(cmd.Flags())
 	if err != nil {
 		return err
 	}
-	p, err := preview.Make(cmd.Context(), c.DNSFlags, c.inputs, log)
+	for _, publisher := range config.DNS.Publishers {
+		if err := c.inputs.Check(publisher); err != nil {
+			return err
+		}
+	}
+	log, err := process.StartLog(config.Process, s.err)
+	if err != nil {
+		return err
+	}
+	p, err := preview.Make(cmd.Context(), preview.Options{Config: config, Inputs: c.inputs, Limit: c.Timeout, Log: log})
 	if err != nil {
 		return err
 	}
@@ -122,4 +132,47 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 		return errDiffers
 	}
 	return nil
+}
+
+// settled returns the config that the flags, or the config file that they name, describe.
+func (c *planCommand) settled(flags *pflag.FlagSet) (settings.Config, error) {
+	if c.configFile != "" {
+		return c.fromFile(flags)
+	}
+	if len(c.inputs.ZoneFiles) > 0 && len(c.Publisher.Providers) == 0 {
+		c.Publisher.Providers = []string{"inmemory"}
+	}
+	return c.Config, c.Settle(flags)
+}
+
+// besideConfig are the flags that may be given with --config.
+var besideConfig = []string{"config", "filename", "zone-file", "output", "timeout", "log-level", "log-format", "kubeconfig"}
+
+// fromFile returns the config of a file, without the roles that a plan isn't about.
+func (c *planCommand) fromFile(flags *pflag.FlagSet) (settings.Config, error) {
+	var others []string
+	flags.Visit(func(f *pflag.Flag) {
+		if !slices.Contains(besideConfig, f.Name) {
+			others = append(others, "--"+f.Name)
+		}
+	})
+	if len(others) > 0 {
+		return settings.Config{}, settings.Usagef("--config, %s: with a config file its fields count: leave out the other flags, or --config", strings.Join(others, ", "))
+	}
+	if c.Timeout <= 0 {
+		return settings.Config{}, settings.Usagef("--timeout: must be more than 0")
+	}
+	config, err := readConfig(c.configFile)
+	if err != nil {
+		return settings.Config{}, err
+	}
+	if !config.RunsDNS {
+		return settings.Config{}, settings.Usagef("%s:1: no section %s: a plan is about its publishers", c.configFile, settings.DNSSection)
+	}
+	config.RunsDestination, config.RunsControllers, config.DNS.Leader.Elect = false, false, false
+	config.Process.LogLevel, config.Process.LogFormat = c.Config.Process.LogLevel, c.Config.Process.LogFormat
+	if flags.Changed("kubeconfig") {
+		config.Process.Kubeconfig = c.Config.Process.Kubeconfig
+	}
+	return config, nil
 }

@@ -37,11 +37,7 @@ func runConfig(ctx context.Context, file string, s streams) error {
 	if file == "" {
 		return settings.Usagef("--config: none given: name a config file")
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return settings.Usagef("read the config file: %w", err)
-	}
-	c, err := settings.Decode(file, text)
+	c, err := readConfig(file)
 	if err != nil {
 		return err
 	}
@@ -49,6 +45,15 @@ func runConfig(ctx context.Context, file string, s streams) error {
 		return settings.Usagef("%s:1: no role to run: add the section %s, %s or %s", file, settings.DestinationSection, settings.ControllersSection, settings.DNSSection)
 	}
 	return process.Run(ctx, c, s.err)
+}
+
+// readConfig reads a config file.
+func readConfig(file string) (settings.Config, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return settings.Config{}, settings.Usagef("read the config file: %w", err)
+	}
+	return settings.Decode(file, text)
 }
 
 // runFlags runs the roles that a command has set up from its flags.

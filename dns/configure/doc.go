@@ -6,8 +6,8 @@
 // has come from its plugin. [Options.Open] puts together the sources, the owner, the provider
 // and the [publisher.Publisher]. Package main calls it once for each publisher.
 //
-// Read it in this order: options.go, env.go, validate.go, unsupported.go, open.go, owners.go,
-// resources.go, httpmetrics.go.
+// Read it in this order: options.go, env.go, secretfiles.go, validate.go, rivals.go,
+// unsupported.go, open.go, once.go, owners.go, resources.go, httpmetrics.go.
 //
 // # Concurrency
 //

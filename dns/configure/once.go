@@ -3,6 +3,7 @@ package configure
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -11,9 +12,10 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Once runs the publisher until it has nothing left to do, over a cluster with these options
-// unless its sources read none. It returns what a dry run would have changed.
-func (opened *Opened) Once(ctx context.Context, o kube.Options) ([]publisher.ZonePlan, error) {
+// Once runs the publisher until it has nothing left to do, or for as long as the limit, over a
+// cluster with these options unless its sources read none. It returns what a dry run would have
+// changed. The error says what could not be done, and why.
+func (opened *Opened) Once(ctx context.Context, o kube.Options, limit time.Duration) ([]publisher.ZonePlan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var beside errgroup.Group
@@ -24,7 +26,7 @@ func (opened *Opened) Once(ctx context.Context, o kube.Options) ([]publisher.Zon
 			return nil, err
 		}
 		beside.Go(func() error { return cluster.Run(ctx) })
-		settled = settledOrLate(ctx, cluster.Settled())
+		settled = settledOrHopeless(ctx, cluster)
 	} else {
 		none := make(chan struct{})
 		close(none)
@@ -33,22 +35,45 @@ func (opened *Opened) Once(ctx context.Context, o kube.Options) ([]publisher.Zon
 	for _, background := range opened.Background {
 		beside.Go(func() error { return background(ctx) })
 	}
-	zones, err := opened.Publisher.Once(ctx, settled)
+	zones, err := opened.Publisher.Once(ctx, settled, limit)
 	cancel()
 	return zones, errors.Join(err, beside.Wait())
 }
 
-// settledOrLate is closed when the tables have been filled, or it has been too long.
-func settledOrLate(ctx context.Context, settled <-chan struct{}) <-chan struct{} {
-	const late = time.Minute
+// patience is how long tables that can't be read are tried again.
+const patience = 10 * time.Second
+
+// settledOrHopeless returns a channel that closes when all tables have been filled. It also
+// closes when those that are left could not be read for as long as patience; a table that is
+// being read is waited for.
+func settledOrHopeless(ctx context.Context, cluster *kube.Cluster) <-chan struct{} {
 	either := make(chan struct{})
 	go func() {
 		defer close(either)
-		select {
-		case <-settled:
-		case <-time.After(late):
-		case <-ctx.Done():
+		look := time.NewTicker(patience / 10)
+		defer look.Stop()
+		hopeless := time.Time{}
+		for {
+			select {
+			case <-cluster.Settled():
+				return
+			case <-ctx.Done():
+				return
+			case now := <-look.C:
+				if reading(cluster) {
+					hopeless = time.Time{}
+				} else if hopeless.IsZero() {
+					hopeless = now
+				} else if now.Sub(hopeless) >= patience {
+					return
+				}
+			}
 		}
 	}()
 	return either
+}
+
+// reading reports whether a table is being filled.
+func reading(cluster *kube.Cluster) bool {
+	return slices.ContainsFunc(cluster.Status(), func(t kube.TableStatus) bool { return t.State != kube.Waiting && t.State != kube.Synced })
 }

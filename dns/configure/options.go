@@ -110,6 +110,7 @@ func (o *Options) Flags(flags *pflag.FlagSet) {
 		o.providerConfigs[p.Names[0]].Flags(flags)
 	}
 	addUnsupported(flags)
+	addSecretFiles(flags)
 }
 
 func (o *Options) selectorFlags(f *pflag.FlagSet) {

@@ -3,6 +3,7 @@ package configure
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -189,7 +190,7 @@ func (o *Options) txtOptions(in Input) owner.TXTOptions {
 
 // domains returns the filter for the names that the user wants managed.
 func (o *Options) domains() (*dns.DomainFilter, error) {
-	if o.RegexDomainFilter != "" || o.RegexDomainExcept != "" {
+	if o.filtersByRegex() {
 		f, err := dns.NewRegexFilter(o.RegexDomainFilter, o.RegexDomainExcept)
 		if err != nil {
 			return nil, fmt.Errorf("--regex-domain-filter, --regex-domain-exclusion: %w", err)
@@ -199,13 +200,18 @@ func (o *Options) domains() (*dns.DomainFilter, error) {
 	return dns.NewDomainFilter(o.DomainFilter, o.ExcludeDomains), nil
 }
 
-// Shown returns the flags with their values for a log. Secrets are replaced by stars.
+// userInfo matches the user and the password in a URL.
+var userInfo = regexp.MustCompile(`://[^/?#\s,"\]]*@`)
+
+// Shown returns the flags with their values for a log. Secrets are replaced by stars, also the
+// user and the password in a URL.
 func Shown(flags *pflag.FlagSet) []any {
+	const stars = "******"
 	var shown []any
 	flags.Visit(func(f *pflag.Flag) {
-		value := f.Value.String()
+		value := userInfo.ReplaceAllString(f.Value.String(), "://"+stars+"@")
 		if provider.IsSecret(f) {
-			value = "******"
+			value = stars
 		}
 		shown = append(shown, f.Name, value)
 	})

@@ -1,13 +1,11 @@
 package publisher
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +21,11 @@ const lookupTime = 15 * time.Second
 type onceState struct {
 	// settled is closed when no further source will be read.
 	settled <-chan struct{}
+	// stop ends the calls of the provider that are under way.
+	stop context.CancelFunc
+	// limit is how long the loop may take, and deadline when it has.
+	limit    time.Duration
+	deadline time.Time
 	// patience is when to stop waiting for lookups.
 	patience time.Time
 	errs     []error
@@ -35,6 +38,8 @@ var ErrHeld = errors.New("deletions are held")
 // ZonePlan is the outcome of [Publisher.Once] for a zone.
 type ZonePlan struct {
 	Zone dns.Zone
+	// Done is true when the zone was read, and every change was made or, in a dry run, found.
+	Done bool
 	// Changes are the changes that a dry run didn't make.
 	Changes []dns.Change
 	// Held is the hash of the deletions in HeldChanges, which the budget doesn't allow. It is
@@ -56,22 +61,49 @@ func (o *onceState) fail(err error) {
 
 // Once makes the zones have what objects ask for, and returns; in a dry run it only finds out
 // the changes. Settled is closed when the tables of all sources have been filled, or can't be.
-// Once returns plans even if there is an error. Call it instead of Run.
-func (p *Publisher) Once(ctx context.Context, settled <-chan struct{}) ([]ZonePlan, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	p.once = &onceState{settled: settled, patience: time.Now().Add(lookupTime)}
-	t := term{ctx: ctx, over: make(chan struct{}), jobs: new(sync.WaitGroup)}
+// Once takes no longer than limit; the error then names what was not done by that time. It
+// returns plans even if there is an error. Call it instead of Run.
+func (p *Publisher) Once(ctx context.Context, settled <-chan struct{}, limit time.Duration) ([]ZonePlan, error) {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	now := time.Now()
+	p.once = &onceState{settled: settled, stop: stop, limit: limit, deadline: now.Add(limit), patience: now.Add(lookupTime)}
+	t := term{ctx: running, over: make(chan struct{}), jobs: new(sync.WaitGroup)}
 	p.begin(t)
-	if err := p.Run(ctx); err != nil {
+	if err := p.Run(running); err != nil {
 		return nil, err
 	}
 	return p.once.result, errors.Join(append(p.once.errs, ctx.Err())...)
 }
 
-// done reports whether there is nothing left to do. Then it stores the result.
-func (o *onceState) done(p *Publisher) bool {
-	if o == nil || !channel.IsClosed(o.settled) || p.waiting || p.zoneList.busy || (p.zones == nil && p.zoneList.err == nil) {
+// settling returns a channel that closes when no further source will be read. It is nil for a
+// loop that goes on, and once that is known.
+func (o *onceState) settling() <-chan struct{} {
+	if o == nil || channel.IsClosed(o.settled) {
+		return nil
+	}
+	return o.settled
+}
+
+// done reports whether there is nothing left to do, or no time left. Then it stores the result.
+func (o *onceState) done(p *Publisher, now time.Time) bool {
+	switch {
+	case o == nil:
+		return false
+	case o.idle(p):
+	case now.Before(o.deadline):
+		return false
+	default:
+		o.late(p)
+	}
+	o.conclude(p)
+	o.stop()
+	return true
+}
+
+// idle reports whether there is nothing left to do.
+func (o *onceState) idle(p *Publisher) bool {
+	if !channel.IsClosed(o.settled) || p.waiting || p.zoneList.busy || (p.zones == nil && p.zoneList.err == nil) {
 		return false
 	}
 	for i := range p.sources {
@@ -89,23 +121,34 @@ func (o *onceState) done(p *Publisher) bool {
 		}
 	}
 	for _, z := range p.zones.all() {
-		if z.busy || !z.hopeless() && (!z.known || len(z.dirty) > 0 || z.queue.ready()) {
+		if z.busy || !z.hopeless() && !z.done() {
 			return false
 		}
 	}
-	o.conclude(p)
 	return true
+}
+
+// late notes what the provider has not done within the limit. What sources have not read is
+// noted by conclude.
+func (o *onceState) late(p *Publisher) {
+	if p.zones == nil {
+		o.fail(fmt.Errorf("list the zones: the provider has not answered within %s", o.limit))
+	}
+	for _, z := range p.zones.sorted() {
+		switch {
+		case z.hopeless():
+		case !z.known:
+			o.fail(fmt.Errorf("list zone %s: the provider has not answered within %s", z.Name, o.limit))
+		case !z.done():
+			o.fail(fmt.Errorf("write zone %s: the provider has not taken all changes within %s", z.Name, o.limit))
+		}
+	}
 }
 
 func (o *onceState) conclude(p *Publisher) {
 	for i := range p.sources {
-		name, s := p.Sources[i].Name, &p.sources[i]
-		switch {
-		case s.read:
-		case s.err == nil:
-			o.fail(fmt.Errorf("source %s could not be read: nothing is deleted or taken away", name))
-		case p.Sources[i].Poll == nil: // the error of a poll is known
-			o.fail(fmt.Errorf("source %s: %w: nothing is deleted or taken away", name, s.err))
+		if err := p.unread(i); err != nil {
+			o.fail(fmt.Errorf("source %s: %w: nothing is deleted or taken away", p.Sources[i].Name, err))
 		}
 	}
 	for origin, message := range p.unresolved {
@@ -114,8 +157,7 @@ func (o *onceState) conclude(p *Publisher) {
 		}
 		o.fail(fmt.Errorf("evaluate %s %s/%s: %s", origin.Source, origin.Namespace, origin.Name, message))
 	}
-	zones := slices.SortedFunc(maps.Values(p.zones.all()), func(a, b *zone) int { return compareZones(a.Zone, b.Zone) })
-	for _, z := range zones {
+	for _, z := range p.zones.sorted() {
 		if z.budget.held != "" {
 			o.fail(fmt.Errorf("zone %s: %d %w: to make them, give --approve-plan=%s", z.Name, z.budget.planned(), ErrHeld, z.budget.held))
 		}
@@ -123,11 +165,33 @@ func (o *onceState) conclude(p *Publisher) {
 	}
 }
 
+// unread returns why a source has not been read; nil if it has been, or if its error is known.
+func (p *Publisher) unread(i int) error {
+	s, src := &p.sources[i], &p.Sources[i]
+	switch {
+	case s.read, src.Poll != nil && s.err != nil:
+		return nil
+	case src.Poll != nil:
+		return fmt.Errorf("it has not answered within %s", p.once.limit)
+	}
+	if err := p.conditions(src.Source).err(); err != nil {
+		return err
+	}
+	return fmt.Errorf("its objects were not read within %s", p.once.limit)
+}
+
 // hopeless reports whether the zone has an error, after which Once doesn't try again.
-func (z *zone) hopeless() bool { return z.reading.err != nil || z.writing.err != nil }
+func (z *zone) hopeless() bool {
+	return z.reading.err != nil || z.writing.err != nil || z.adjusting.err != nil
+}
+
+// done reports whether nothing is left to do in the zone, and nothing went wrong.
+func (z *zone) done() bool {
+	return z.known && !z.busy && !z.hopeless() && len(z.dirty) == 0 && !z.queue.ready()
+}
 
 func (z *zone) plan() ZonePlan {
-	result := ZonePlan{Zone: z.Zone, Waiting: map[string]string{}}
+	result := ZonePlan{Zone: z.Zone, Done: z.done(), Waiting: map[string]string{}}
 	for _, name := range slices.Sorted(maps.Keys(z.proposed)) {
 		result.Changes = append(result.Changes, z.proposed[name].changes...)
 		result.Changes = append(result.Changes, z.proposed[name].orphans...)
@@ -150,8 +214,4 @@ func (z *zone) plan() ZonePlan {
 		result.Waiting[name] = j.message
 	}
 	return result
-}
-
-func compareZones(a, b dns.Zone) int {
-	return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 }

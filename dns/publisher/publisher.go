@@ -133,11 +133,12 @@ func (p *Publisher) Run(ctx context.Context) error {
 			p.begin(t)
 		case <-p.ended():
 			p.end()
+		case <-p.once.settling():
 		case <-timer.C:
 		}
 		now := time.Now()
 		p.work(ctx, now)
-		if p.once.done(p) {
+		if p.once.done(p, now) {
 			return nil
 		}
 		timer.Reset(max(0, p.nextDue(now).Sub(now)))
@@ -257,6 +258,9 @@ func (p *Publisher) count() {
 // nextDue returns when there is something to do, if nothing happens before.
 func (p *Publisher) nextDue(now time.Time) time.Time {
 	due := earliest(now.Add(p.Interval), p.statusAt)
+	if p.once != nil {
+		due = earliest(due, p.once.deadline)
+	}
 	if p.waiting {
 		due = earliest(due, p.pass.Add(quiet))
 	}

@@ -337,13 +337,13 @@ func TestOnce(t *testing.T) {
 		w := newWorld(t)
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		w.change = func(c *Config) { c.DryRun = true }
-		plans, err := w.make().Once(t.Context(), settled)
+		plans, err := w.make().Once(t.Context(), settled, onceLimit)
 		if err != nil || len(plans) != 1 || len(plans[0].Changes) != 1 {
 			t.Errorf("dry run: %+v, %v; want one change", plans, err)
 		}
 		w.expectZone()
 		w.change = nil
-		if _, err := w.make().Once(t.Context(), settled); err != nil {
+		if _, err := w.make().Once(t.Context(), settled, onceLimit); err != nil {
 			t.Error(err)
 		}
 		w.expectZone("a.shop.test A 192.0.2.1")
@@ -353,7 +353,7 @@ func TestOnce(t *testing.T) {
 			}
 			return nil
 		}})
-		if _, err := w.make().Once(t.Context(), settled); !errors.Is(err, provider.ErrCredentials) {
+		if _, err := w.make().Once(t.Context(), settled, onceLimit); !errors.Is(err, provider.ErrCredentials) {
 			t.Errorf("wrong credentials: %v", err)
 		}
 	})

@@ -220,7 +220,7 @@ func TestOnceWithoutANamespace(t *testing.T) {
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
 		settled := make(chan struct{})
 		close(settled)
-		_, err := w.make().Once(t.Context(), settled)
+		_, err := w.make().Once(t.Context(), settled, onceLimit)
 		if err == nil || !strings.Contains(err.Error(), "source service: thing can't be read in the namespace pay: forbidden: : nothing is deleted") {
 			t.Errorf("the run ends with %v", err)
 		}

@@ -1,6 +1,13 @@
 package publisher
 
-import "github.com/signpostd/signpost/dns"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+)
 
 // zoneSet is the zones of the provider. It is never changed, only replaced, so that a job can
 // go on with the one that it began with.
@@ -42,4 +49,11 @@ func (t *zoneSet) all() map[zoneKey]*zone {
 		return nil
 	}
 	return t.byKey
+}
+
+// sorted returns the zones by name, and those of one name by ID.
+func (t *zoneSet) sorted() []*zone {
+	return slices.SortedFunc(maps.Values(t.all()), func(a, b *zone) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
+	})
 }

@@ -2,10 +2,13 @@ package preview
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -25,45 +28,74 @@ type Inputs struct {
 	ZoneFiles []string
 }
 
-// Make finds out what `signpost dns` would change with these flags, and changes nothing. The
-// flags have been settled, and the inputs checked.
-func Make(ctx context.Context, c *settings.DNSFlags, inputs Inputs, log *slog.Logger) (*Plan, error) {
+// Options say what to look at, and for how long.
+type Options struct {
+	// Config has the publishers, and where the cluster is.
+	Config settings.Config
+	Inputs Inputs
+	// Limit is how long each publisher may take.
+	Limit time.Duration
+	Log   *slog.Logger
+}
+
+// Make finds out what the publishers of a config would change, and changes nothing. The
+// config has been checked, and the inputs too.
+func Make(ctx context.Context, o Options) (*Plan, error) {
+	plan := emptyPlan()
+	for _, publisher := range o.Config.DNS.Publishers {
+		part, err := o.makeOne(ctx, publisher)
+		if err != nil && publisher.Name != "" {
+			err = fmt.Errorf("publisher %s: %w", publisher.Name, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		plan.add(publisher.Name, part)
+	}
+	return plan, nil
+}
+
+// makeOne makes the plan of one publisher.
+func (o Options) makeOne(ctx context.Context, publisher *configure.Options) (*Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	o := c.Publisher
-	o.DryRun = true
+	dry := *publisher
+	dry.DryRun = true
 	remarks := &remarks{}
-	in := configure.Input{Log: log, Notify: remarks.add}
-	objects, err := inputs.openObjects(c)
+	in := configure.Input{Log: o.Log, Notify: remarks.add}
+	objects, err := o.openObjects(&dry)
 	if err != nil {
 		return nil, err
 	}
-	if len(inputs.Manifests) == 0 {
+	if len(o.Inputs.Manifests) == 0 {
 		in.REST = objects
 	}
-	if len(inputs.ZoneFiles) > 0 {
-		if in.Provider, err = inputs.openZoneFiles(ctx, o, in); err != nil {
+	if len(o.Inputs.ZoneFiles) > 0 {
+		if in.Provider, err = o.Inputs.openZoneFiles(ctx, &dry, in); err != nil {
 			return nil, settings.AsUsage(err)
 		}
 	}
-	opened, err := o.Open(ctx, in)
+	opened, err := dry.Open(ctx, in)
 	if err != nil {
 		return nil, settings.AsUsage(err)
 	}
-	zones, err := opened.Once(ctx, kube.Options{Config: objects, Namespaces: c.Config.OnlyNamespaces(), Logger: log})
+	zones, err := opened.Once(ctx, kube.Options{Config: objects, Namespaces: o.Config.OnlyNamespaces(), Logger: o.Log}, o.Limit)
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, errInterrupted
 	}
 	return newPlan(zones, remarks.list, err), nil
 }
 
+// errInterrupted is the error of a plan that a signal has ended.
+var errInterrupted = errors.New("interrupted before the plan was complete")
+
 // openObjects says where to read objects; nil if no source needs any.
-func (i *Inputs) openObjects(c *settings.DNSFlags) (*rest.Config, error) {
-	if len(i.Manifests) > 0 {
-		return i.serveManifests(c.Publisher)
+func (o Options) openObjects(publisher *configure.Options) (*rest.Config, error) {
+	if len(o.Inputs.Manifests) > 0 {
+		return o.Inputs.serveManifests(publisher)
 	}
-	objects, err := c.Config.RESTConfig("plan")
-	if err != nil && !c.Config.NeedsCluster() {
+	objects, err := o.Config.RESTConfig("plan")
+	if err != nil && !o.Config.NeedsCluster() {
 		return nil, nil
 	}
 	return objects, err

@@ -13,7 +13,9 @@ import (
 
 // Plan is what `signpost plan` prints. The help of the command describes its JSON.
 type Plan struct {
-	Differs  bool      `json:"differs"`
+	Differs bool `json:"differs"`
+	// Complete is false when something could not be read, so that the plan may lack changes.
+	Complete bool      `json:"complete"`
 	Zones    []Zone    `json:"zones"`
 	Problems []Problem `json:"problems"`
 	Errors   []string  `json:"errors"`
@@ -21,6 +23,8 @@ type Plan struct {
 
 // Zone is what would be changed in one zone.
 type Zone struct {
+	// Publisher is the name of the publisher in a config file; empty for that of flags.
+	Publisher string `json:"publisher,omitempty"`
 	// Zone is the name of its apex, and ID what the provider calls the zone.
 	Zone    string   `json:"zone"`
 	ID      string   `json:"id"`
@@ -67,15 +71,17 @@ type Object struct {
 
 // Problem is a record that objects ask for and that is not published, or not yet, and why.
 type Problem struct {
-	Zone    string   `json:"zone,omitempty"`
-	Name    string   `json:"name,omitempty"`
-	Reason  string   `json:"reason"`
-	Objects []Object `json:"objects"`
+	// Publisher is that of [Zone].
+	Publisher string   `json:"publisher,omitempty"`
+	Zone      string   `json:"zone,omitempty"`
+	Name      string   `json:"name,omitempty"`
+	Reason    string   `json:"reason"`
+	Objects   []Object `json:"objects"`
 }
 
 // newPlan makes a plan of what a publisher has found out. err may have several errors joined.
 func newPlan(zones []publisher.ZonePlan, remarks []publisher.Notice, err error) *Plan {
-	plan := &Plan{Zones: []Zone{}, Problems: []Problem{}, Errors: []string{}}
+	plan := emptyPlan()
 	for _, z := range zones {
 		shown := Zone{Zone: z.Zone.Name, ID: z.Zone.ID, Changes: changesOf(z.Changes)}
 		if z.Held != "" {
@@ -101,7 +107,30 @@ func newPlan(zones []publisher.ZonePlan, remarks []publisher.Notice, err error) 
 		}
 	}
 	slices.Sort(plan.Errors)
+	plan.Complete = len(plan.Errors) == 0
 	return plan
+}
+
+func emptyPlan() *Plan { return &Plan{Zones: []Zone{}, Problems: []Problem{}, Errors: []string{}} }
+
+// add adds the plan of a publisher; its name is empty for that of flags.
+func (p *Plan) add(publisher string, part *Plan) {
+	for _, z := range part.Zones {
+		z.Publisher = publisher
+		p.Zones = append(p.Zones, z)
+	}
+	for _, problem := range part.Problems {
+		problem.Publisher = publisher
+		p.Problems = append(p.Problems, problem)
+	}
+	for _, e := range part.Errors {
+		if publisher != "" {
+			e = "publisher " + publisher + ": " + e
+		}
+		p.Errors = append(p.Errors, e)
+	}
+	p.Differs = p.Differs || part.Differs
+	p.Complete = len(p.Errors) == 0
 }
 
 // repeats reports whether p says the same as another problem.

@@ -42,9 +42,13 @@ func (p *Plan) WriteTable(w io.Writer) error {
 		}
 		text.WriteString("\n")
 	}
-	if !p.Differs {
+	switch {
+	case !p.Complete:
+		text.WriteString("This plan is not complete, because something could not be read: the errors say what.\n")
+	case !p.Differs:
 		text.WriteString("Nothing to change.\n")
-	} else {
+	}
+	if p.Differs {
 		fmt.Fprintf(&text, "To create: %d, to update: %d, to delete: %d, deletions held: %d.\n", count["create"], count["update"], count["delete"], count["held"])
 	}
 	_, err := io.WriteString(w, text.String())
@@ -56,7 +60,11 @@ func (z *Zone) write(text *strings.Builder, count map[string]int) {
 	if len(z.Changes) == 0 && z.Held == nil {
 		return
 	}
-	fmt.Fprintf(text, "Zone %s\n", cmp.Or(z.Zone, "."))
+	fmt.Fprintf(text, "Zone %s", cmp.Or(z.Zone, "."))
+	if z.Publisher != "" {
+		fmt.Fprintf(text, ", publisher %s", z.Publisher)
+	}
+	text.WriteString("\n")
 	table := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
 	for _, c := range z.Changes {
 		count[c.Action]++
@@ -70,7 +78,11 @@ func (z *Zone) write(text *strings.Builder, count map[string]int) {
 	}
 	table.Flush() // a strings.Builder takes everything
 	if z.Held != nil {
-		fmt.Fprintf(text, "  The deletion budget does not allow the held deletions. To make them: signpost dns --approve-plan=%s\n", z.Held.Hash)
+		how := "signpost dns --approve-plan=" + z.Held.Hash
+		if z.Publisher != "" {
+			how = "set approve-plan: " + z.Held.Hash + " in that publisher of the config file"
+		}
+		fmt.Fprintf(text, "  The deletion budget does not allow the held deletions. To make them: %s\n", how)
 	}
 	text.WriteString("\n")
 }
@@ -155,6 +167,9 @@ func (p Problem) String() string {
 		about = append(about, o.String())
 	}
 	text := strings.Join(about, ", ")
+	if p.Publisher != "" {
+		text = strings.TrimPrefix(text+", publisher "+p.Publisher, ", ")
+	}
 	switch {
 	case p.Name == "" && text == "":
 		return p.Reason

@@ -261,6 +261,11 @@ func (api roleServer) testDNSLeaderDies(t *testing.T) {
 	}
 }
 
+// planOf returns the options of a plan with these flags.
+func planOf(t *testing.T, args ...string) preview.Options {
+	return preview.Options{Config: dnsFlags(t, args...).Config, Limit: time.Minute, Log: slog.New(slog.DiscardHandler)}
+}
+
 // Deletions that `signpost plan` shows as held can be approved for `signpost dns` by their
 // hash. Its dry run has the same hash.
 func (api roleServer) testDNSApproval(t *testing.T) {
@@ -271,12 +276,12 @@ func (api roleServer) testDNSApproval(t *testing.T) {
 	b := startBIND(t, marker("old")+marker("older"))
 	api.Apply(t, published("a", "192.0.2.1")+"---"+endpointB, ns)
 	args := append(b.args(api, ns), "--source=crd", "--max-deletions=1", "--max-deletions-percent=0")
-	p, err := preview.Make(t.Context(), dnsFlags(t, args...), preview.Inputs{}, slog.New(slog.DiscardHandler))
+	p, err := preview.Make(t.Context(), planOf(t, args...))
 	if err != nil || !p.Differs || len(p.Zones) != 1 || p.Zones[0].Held == nil || len(p.Zones[0].Changes) != 2 {
 		t.Fatalf("plan %+v, %v", p, err)
 	}
 	hash := p.Zones[0].Held.Hash
-	_, err = publishOnce(t.Context(), dnsConfig(t, append([]string{"--dry-run"}, args...)...), slog.New(slog.DiscardHandler))
+	_, err = publishOnce(t.Context(), dnsConfig(t, append([]string{"--dry-run"}, args...)...), time.Minute, slog.New(slog.DiscardHandler))
 	if err == nil || !strings.Contains(err.Error(), "--approve-plan="+hash) {
 		t.Fatalf("plan has %s, the dry run says %v", hash, err)
 	}
@@ -284,7 +289,7 @@ func (api roleServer) testDNSApproval(t *testing.T) {
 		t.Fatalf("something was changed in a dry run (-want +got):\n%s", diff)
 	}
 	api.wantObserved(t, ns, 0)
-	if _, err := publishOnce(t.Context(), dnsConfig(t, append([]string{"--approve-plan=" + hash}, args...)...), slog.New(slog.DiscardHandler)); err != nil {
+	if _, err := publishOnce(t.Context(), dnsConfig(t, append([]string{"--approve-plan=" + hash}, args...)...), time.Minute, slog.New(slog.DiscardHandler)); err != nil {
 		t.Error(err)
 	}
 	if diff := gocmp.Diff([]string{"a A", "a-a TXT", "a-b TXT", "b A"}, b.names(t)); diff != "" {
@@ -293,7 +298,7 @@ func (api roleServer) testDNSApproval(t *testing.T) {
 	api.wantObserved(t, ns, 1)
 	// The Events of a process that has ended were sent.
 	api.awaitEvent(t, ns, "RecordReady")
-	if p, err := preview.Make(t.Context(), dnsFlags(t, args...), preview.Inputs{}, slog.New(slog.DiscardHandler)); err != nil || p.Differs || len(p.Errors) > 0 {
+	if p, err := preview.Make(t.Context(), planOf(t, args...)); err != nil || p.Differs || len(p.Errors) > 0 {
 		t.Errorf("something is left to change: %+v, %v", p, err)
 	}
 }

@@ -17,11 +17,11 @@ import (
 )
 
 // flushTime bounds how long publishOnce waits at its end for its Events to be sent.
-const flushTime = 10 * time.Second
+const flushTime = 2 * time.Second
 
-// publishOnce brings the zones of the only publisher up to date, and returns the plans of the
-// zones.
-func publishOnce(ctx context.Context, c settings.Config, log *slog.Logger) ([]publisher.ZonePlan, error) {
+// publishOnce brings the zones of the only publisher up to date, within the limit, and returns
+// the plans of the zones.
+func publishOnce(ctx context.Context, c settings.Config, limit time.Duration, log *slog.Logger) ([]publisher.ZonePlan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	restConfig, err := c.RESTConfig(settings.DNSSection)
@@ -42,7 +42,7 @@ func publishOnce(ctx context.Context, c settings.Config, log *slog.Logger) ([]pu
 	}
 	plans, err := r.opened[0].Once(ctx, kube.Options{
 		Config: restConfig, Namespaces: c.OnlyNamespaces(), Registerer: in.Registerer, Logger: log, Report: kinds.ReportTo(in.Report, ""),
-	})
+	}, limit)
 	if err == nil {
 		err = r.writeStatusOnce(ctx)
 	}

@@ -40,12 +40,14 @@ func RunDNS(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, w i
 	case !c.Publisher.Once:
 		return runRoles(ctx, c.Config, log)
 	}
-	plans, err := publishOnce(ctx, c.Config, log)
+	plans, err := publishOnce(ctx, c.Config, c.Timeout, log)
 	for _, p := range plans {
-		log.Info("Zone is done", "zone", p.Zone.Name, "waiting", len(p.Waiting))
+		if p.Done {
+			log.Info("Zone is done", "zone", p.Zone.Name, "waiting", len(p.Waiting))
+		}
 	}
 	if errors.Is(err, context.Canceled) {
-		return nil
+		return errors.New("interrupted before everything was published: run it again to go on")
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,6 +41,7 @@ func Decode(name string, text []byte) (Config, error) {
 	if err != nil {
 		return Config{}, &UsageError{err}
 	}
+	d.variables(root, 0)
 	if d.checkHeader(root); len(d.wrong) == 0 {
 		d.mapping("", root)
 		_, c.RunsDestination = d.found[DestinationSection]
@@ -130,6 +132,34 @@ func (d *configDecoder) parse(text []byte) (*yaml.Node, error) {
 		return nil, fmt.Errorf("%s:%d: must be a mapping, not %s: begin with apiVersion: %s", d.name, root.Line, describeNode(root), APIVersion)
 	}
 	return root, nil
+}
+
+// variable matches a value that stands for an environment variable.
+var variable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+
+// deepest is how many levels of a file are looked through for variables, more than any
+// setting has.
+const deepest = 16
+
+// variables puts the values of environment variables in place of the values such as ${NAME}
+// within a node, so that a file needs no secrets in it.
+func (d *configDecoder) variables(n *yaml.Node, level int) {
+	if m := variable.FindStringSubmatch(n.Value); m != nil && n.Kind == yaml.ScalarNode {
+		value, ok := os.LookupEnv(m[1])
+		if !ok {
+			d.fail(n, n.Value, "there is no such environment variable: set it, or write the value here")
+			return
+		}
+		n.Value = value
+		if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) == 0 {
+			n.Tag = "" // it may be a number
+		}
+	}
+	if level < deepest {
+		for _, child := range n.Content {
+			d.variables(child, level+1)
+		}
+	}
 }
 
 // checkHeader checks the fields that say how to read the others.

@@ -26,6 +26,9 @@ func TestDecode(t *testing.T) {
 		t.Fatalf("no test files: %v", err)
 	}
 	lists := pluginLists()
+	for name, value := range map[string]string{"LEVEL": "debug", "NUMBER": "7", "SECRET": "c2VjcmV0"} {
+		t.Setenv("SIGNPOST_TEST_"+name, value)
+	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			text, err := os.ReadFile(file)

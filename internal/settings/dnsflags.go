@@ -14,6 +14,8 @@ type DNSFlags struct {
 	// Config is what the flags say about the process. Its only publisher is Publisher.
 	Config    Config
 	Publisher *configure.Options
+	// Timeout is how long --once or `signpost plan` may take.
+	Timeout time.Duration
 	// PrintVersion is true when only the version is asked for.
 	PrintVersion bool
 	// These have no effect: one request reads all objects of a kind, and doesn't end.
@@ -24,7 +26,7 @@ type DNSFlags struct {
 // NewDNSFlags returns the defaults of the flags.
 func NewDNSFlags() *DNSFlags {
 	c := &DNSFlags{
-		Config: Default(), Publisher: configure.New(), requestTimeout: 30 * time.Second, oldTimeout: 30 * time.Second, qps: 5, burst: 10,
+		Config: Default(), Publisher: configure.New(), Timeout: 2 * time.Minute, requestTimeout: 30 * time.Second, oldTimeout: 30 * time.Second, qps: 5, burst: 10,
 	}
 	c.Config.RunsDNS = true
 	c.Config.DNS.Publishers = []*configure.Options{c.Publisher}
@@ -44,6 +46,7 @@ func (c *DNSFlags) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&p.MetricsAddr, "metrics-address", p.MetricsAddr, "`address` to serve /metrics, /healthz, /ready and /ping on")
 	flags.BoolVar(&p.EnablePProf, "enable-pprof", p.EnablePProf, "serve profiles under /debug/pprof/ on the metrics address")
 	flags.DurationVar(&p.ShutdownGrace, "shutdown-grace", p.ShutdownGrace, "how long changes that are under way may take to end after SIGTERM")
+	flags.DurationVar(&c.Timeout, "timeout", c.Timeout, "how long --once, or signpost plan, may take; what was not read or written by then is an error")
 	flags.DurationVar(&c.requestTimeout, "kube-api-request-timeout", c.requestTimeout, "accepted for compatibility, without effect: watches have no timeout")
 	flags.DurationVar(&c.oldTimeout, "request-timeout", c.oldTimeout, "accepted for compatibility, without effect")
 	flags.IntVar(&c.qps, "kube-api-qps", c.qps, "accepted for compatibility, without effect: one request reads all objects of a kind")
@@ -56,6 +59,12 @@ func (c *DNSFlags) AddFlags(flags *pflag.FlagSet) {
 func (c *DNSFlags) Settle(flags *pflag.FlagSet) error {
 	if err := configure.FromEnvironment(flags, os.LookupEnv); err != nil {
 		return &UsageError{err}
+	}
+	if err := configure.ReadSecretFiles(flags); err != nil {
+		return &UsageError{err}
+	}
+	if c.Timeout <= 0 {
+		return Usagef("--timeout: must be more than 0")
 	}
 	if c.qps <= 0 || c.burst <= 0 {
 		return Usagef("--kube-api-qps, --kube-api-burst: must be more than 0")

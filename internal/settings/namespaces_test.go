@@ -12,7 +12,7 @@ import (
 func publishing(publishers ...string) string {
 	text := "apiVersion: signpost.dev/v1alpha1\nkind: Config\ndns:\n  publishers:\n"
 	for i, fields := range publishers {
-		text += fmt.Sprintf("    - {name: p%d, provider: log, policy: sync, %s}\n", i, fields)
+		text += fmt.Sprintf("    - {name: p%d, txt-owner-id: p%[1]d, provider: log, policy: sync, %[2]s}\n", i, fields)
 	}
 	return text
 }

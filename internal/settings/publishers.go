@@ -49,8 +49,29 @@ func (v *publishersValue) decode(n *yaml.Node) error {
 			v.target.Publishers = append(v.target.Publishers, o)
 		}
 	}
-	if n := len(namespacesOf(v.target.Publishers)); len(errs) == 0 && n > kube.MaxNamespaces {
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	if n := len(namespacesOf(v.target.Publishers)); n > kube.MaxNamespaces {
 		errs = append(errs, fmt.Errorf("name %d namespaces together: name at most %d, or have one publisher read all, without namespace", n, kube.MaxNamespaces))
+	}
+	return errors.Join(append(errs, rivals(v.target.Publishers, n))...)
+}
+
+// rivals returns an error for each publisher of a list that would delete the records of one
+// before it.
+func rivals(publishers []*configure.Options, list *yaml.Node) error {
+	var errs []error
+	for i, o := range publishers {
+		for j, before := range publishers[:i] {
+			if configure.Rivals(before, o) {
+				errs = append(errs, &nodeError{
+					node: list.Content[i], field: fmt.Sprintf("[%d].txt-owner-id", i),
+					reason: fmt.Sprintf("is %q, as that of publishers[%d], so each would delete the records of the other: give each its own, or keep them apart by domain-filter, zone-name-filter or zone-id-filter", o.Registry.OwnerID, j),
+				})
+				break
+			}
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -79,6 +100,9 @@ func decodePublisher(n *yaml.Node) (*configure.Options, []*nodeError) {
 	}
 	if len(found) > 0 {
 		return o, found
+	}
+	if err := configure.ReadSecretFiles(flags); err != nil {
+		return o, []*nodeError{{node: n, reason: err.Error()}}
 	}
 	for _, err := range Leaves(o.Validate()) {
 		found = append(found, &nodeError{node: n, reason: err.Error()})

@@ -1,0 +1,90 @@
+package configure
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// D22: a secret can stand in a file of its own.
+func TestReadSecretFiles(t *testing.T) {
+	file := func(text string) string {
+		path := filepath.Join(t.TempDir(), "secret")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, test := range []struct {
+		name      string
+		args      []string
+		want, err string
+	}{
+		{name: "none", want: ""},
+		{name: "a file", args: []string{"--pdns-api-key-file=" + file("hunter2\r\n")}, want: "hunter2"},
+		{name: "spaces are kept", args: []string{"--pdns-api-key-file=" + file(" hunter 2 ")}, want: " hunter 2 "},
+		{name: "both", args: []string{"--pdns-api-key=a", "--pdns-api-key-file=" + file("hunter2")}, err: "--pdns-api-key-file: --pdns-api-key is given, too"},
+		{name: "no file", args: []string{"--pdns-api-key-file=/nonesuch"}, err: "--pdns-api-key-file: open /nonesuch"},
+		{name: "a directory", args: []string{"--pdns-api-key-file=/"}, err: "is a directory"},
+		{name: "empty", args: []string{"--pdns-api-key-file=" + file("\n")}, err: "is empty: write the secret into it"},
+		{name: "too much", args: []string{"--pdns-api-key-file=" + file(strings.Repeat("hunter2", secretLimit/7+1))}, err: "has more than 65536 bytes"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+			New().Flags(flags)
+			if err := flags.Parse(test.args); err != nil {
+				t.Fatal(err)
+			}
+			err := ReadSecretFiles(flags)
+			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+				t.Fatalf("error %v, want %q", err, test.err)
+			}
+			if err != nil && strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("the error %v has the secret", err)
+			}
+			if got := flags.Lookup("pdns-api-key").Value.String(); err == nil && got != test.want {
+				t.Errorf("the key is %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// Each secret that Signpost uses can come from a file.
+func TestSecretsHaveFiles(t *testing.T) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	New().Flags(flags)
+	secrets := 0
+	flags.VisitAll(func(f *pflag.Flag) {
+		if _, unsupported := f.Value.(*notYet); !provider.IsSecret(f) || unsupported {
+			return
+		}
+		secrets++
+		if flags.Lookup(f.Name+secretFileSuffix) == nil {
+			t.Errorf("--%s has no flag for a file", f.Name)
+		}
+	})
+	if secrets < 4 {
+		t.Errorf("there are %d secrets", secrets)
+	}
+}
+
+// D21: a password in a URL was logged at the start.
+func TestShownHasNoPasswords(t *testing.T) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	New().Flags(flags)
+	if err := flags.Parse([]string{"--pdns-server=http://user:hunter2@pdns:8081", "--pdns-api-key=hunter2", "--rfc2136-host=a", "--rfc2136-host=http://u:hunter2@b"}); err != nil {
+		t.Fatal(err)
+	}
+	text := ""
+	for _, v := range Shown(flags) {
+		text += v.(string) + " "
+	}
+	if strings.Contains(text, "hunter2") || !strings.Contains(text, "http://******@pdns:8081") || !strings.Contains(text, "http://******@b") {
+		t.Errorf("shown: %s", text)
+	}
+}

@@ -1,0 +1,97 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+)
+
+// onceLimit is how long the tests let a run take that is to end.
+const onceLimit = time.Minute
+
+// O4: a provider that takes connections and never answers made `signpost plan` and `--once`
+// hang for ever. They end at their limit, and say what the provider didn't do.
+func TestOnceWithASilentProvider(t *testing.T) {
+	for _, test := range []struct {
+		name, want string
+		silent     inmemory.Operation
+	}{
+		{"zones", "list the zones: the provider has not answered within 1m0s", inmemory.Zones},
+		{"records", "list zone shop.test: the provider has not answered within 1m0s", inmemory.Records},
+		{"changes", "write zone shop.test: the provider has not taken all changes within 1m0s", inmemory.Apply},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+				w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, c inmemory.Call) error {
+					if c.Operation == test.silent {
+						<-ctx.Done()
+						return ctx.Err()
+					}
+					return nil
+				}})
+				begun := time.Now()
+				plans, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("the run ends with %v, want %q", err, test.want)
+				}
+				for _, p := range plans {
+					if p.Done {
+						t.Errorf("zone %s is said to be done", p.Zone.Name)
+					}
+				}
+				if took := time.Since(begun); took != onceLimit {
+					t.Errorf("it took %s, want %s", took, onceLimit)
+				}
+			})
+		})
+	}
+}
+
+// W14: a run with nothing left to do idled for as long as five seconds, because it didn't
+// notice that no further source would be read.
+func TestOnceEndsWhenSourcesAreSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		settled := make(chan struct{})
+		begun := time.Now()
+		const reading = 3100 * time.Millisecond
+		time.AfterFunc(reading, func() { close(settled) })
+		if _, err := w.make().Once(t.Context(), settled, onceLimit); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took != reading {
+			t.Errorf("it took %s, want %s", took, reading)
+		}
+		w.expectZone("a.shop.test A 192.0.2.1")
+	})
+}
+
+// A run that is interrupted has the error of its context, and no zone that is done.
+func TestOnceInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		w.zones.SetHooks(inmemory.Hooks{Before: func(ctx context.Context, _ inmemory.Call) error {
+			cancel()
+			<-ctx.Done()
+			return ctx.Err()
+		}})
+		if _, err := w.make().Once(ctx, closedChannel(), onceLimit); !errors.Is(err, context.Canceled) {
+			t.Errorf("the run ends with %v", err)
+		}
+	})
+}
+
+func closedChannel() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
