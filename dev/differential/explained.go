@@ -40,7 +40,7 @@ type reason struct {
 	name string
 	// why says what the two do.
 	why string
-	// documented is where users can read it, or what shows that it is a fault of Kubernetes.
+	// documented is where users can read it: a page, and what it says.
 	documented string
 	// explains reports whether it is the reason. It says yes to as little as possible.
 	explains func(circumstances) bool
@@ -64,7 +64,7 @@ var reasons = []reason{
 		name: "selector taken away during a change",
 		why: "What was written for a Service stays when it loses its selector. If something else changed in the same moment, it depends on " +
 			"timing whether that was written before, with either.",
-		documented: `docs/controllers.md: "when a Service loses its selector, or becomes an ExternalName, what was written for it stays"`,
+		documented: `docs/controllers.md: "If something else changed in the same moment, either may or may not have written that before"`,
 		explains:   selectorTakenDuringChange,
 	},
 	{
@@ -286,10 +286,13 @@ func takesSelector(o operation, service string) bool {
 	}
 }
 
-// overwroteByHand reports whether Endpoints that were written by hand in this step are there with Kubernetes, and not with
-// Signpost, although the Service has no selector.
+// overwroteByHand reports whether Endpoints that were written by hand in this step differ, although the Service has no
+// selector, so that nobody should have touched them. Their slices then differ, too.
 func (c circumstances) overwroteByHand() bool {
-	if c.kind != kindEndpoints || c.liveService() == nil || c.selectsPods() {
+	if c.liveService() == nil || c.selectsPods() {
+		return false
+	}
+	if !lasts(compare(c.inKubernetes.outputs(), c.inSignpost.outputs()), [2]string{kindEndpoints, c.service}) {
 		return false
 	}
 	last := c.played[len(c.played)-1]

@@ -139,7 +139,8 @@ func (r *report) shorten(ctx context.Context, p *player, within time.Duration) {
 		cancel()
 		title := fmt.Sprintf("\nseed %d, step %d: %s: the shortest history that showed it again", f.seed, f.step, f.name)
 		if !again {
-			title = fmt.Sprintf("\nseed %d, step %d: %s: it was not seen again; the whole history", f.seed, f.step, f.name)
+			title = fmt.Sprintf("\nseed %d, step %d: %s: it was not seen again; what may have led to it", f.seed, f.step, f.name)
+			history = only(history, f.concerned)
 		}
 		printHistory(r.out, title, history, 0)
 	}

@@ -13,8 +13,8 @@ import (
 
 const (
 	aliveEvery = time.Second
-	// attempts is how often a history is played to see a difference again, because some depend on timing.
-	attempts = 3
+	// attempts is how often a history is played, side by side, to see a difference again: some depend on timing.
+	attempts = 12
 )
 
 // run starts the clusters, plays all sequences and reports.

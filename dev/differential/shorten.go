@@ -7,10 +7,9 @@ import "slices"
 // says of an operation whether it has to do with what is shown.
 func shorten(history []step, concerned func(operation) bool, again func([]step) bool) ([]step, bool) {
 	last := history[len(history)-1]
-	earlier := slices.Concat(history[:len(history)-1]...)
-	related := slices.DeleteFunc(slices.Clone(earlier), func(o operation) bool { return !concerned(o) })
+	earlier := history[:len(history)-1]
 	// All that was before in one step is the quickest to play, and often enough.
-	for _, short := range [][]step{{last}, {related, last}, {earlier, last}, history} {
+	for _, short := range [][]step{{last}, {slices.Concat(only(earlier, concerned)...), last}, {slices.Concat(earlier...), last}, history} {
 		if short = withoutEmpty(short); again(short) {
 			return withoutOperations(short, again), true
 		}
@@ -56,6 +55,15 @@ func without(history []step, from, to int) []step {
 		rest = append(rest, kept)
 	}
 	return withoutEmpty(rest)
+}
+
+// only returns the history with the operations that are wanted.
+func only(history []step, wanted func(operation) bool) []step {
+	rest := make([]step, len(history))
+	for i, s := range history {
+		rest[i] = slices.DeleteFunc(slices.Clone(s), func(o operation) bool { return !wanted(o) })
+	}
+	return rest
 }
 
 func withoutEmpty(history []step) []step {
