@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -170,6 +171,9 @@ func (s *side) createNodes(ctx context.Context) error {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Labels: map[string]string{}}}
 		if zone != "" {
 			node.Labels[corev1.LabelTopologyZone] = zone
+		} else {
+			// One node without a zone would leave all slices without hints for zones, but for a node that isn't for work.
+			node.Labels["node-role.kubernetes.io/control-plane"] = ""
 		}
 		if _, err := s.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil {
 			return fmt.Errorf("create a node: %w", err)
@@ -189,6 +193,7 @@ func (s *side) beat(ctx context.Context) error {
 			node.Status.Conditions = []corev1.NodeCondition{{
 				Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now(), Reason: "KubeletReady",
 			}}
+			node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("4")}
 			_, err = s.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{})
 			return err
 		})

@@ -96,7 +96,7 @@ func (c circumstances) looksLike() string {
 	return c.kind + " differ " + string(c.lasts)
 }
 
-// service returns the Service in the cluster of Signpost, or nil.
+// liveService returns the Service in the cluster of Signpost, or nil.
 func (c circumstances) liveService() *corev1.Service {
 	for _, s := range c.inSignpost.services {
 		if s.Name == c.service {
@@ -112,8 +112,8 @@ func (c circumstances) selectsPods() bool {
 	return s != nil && len(s.Spec.Selector) > 0 && s.Spec.Type != corev1.ServiceTypeExternalName
 }
 
-// only returns the outputs if there is exactly one on each side.
-func (d disagreement) only() (kubernetes, signpost output, ok bool) {
+// pair returns the outputs if there is exactly one on each side.
+func (d disagreement) pair() (kubernetes, signpost output, ok bool) {
 	if len(d.kubernetes) != 1 || len(d.signpost) != 1 {
 		return output{}, output{}, false
 	}
@@ -124,7 +124,7 @@ const headlessField = "label " + corev1.IsHeadlessService
 
 // headlessLabelPutRight: nothing but the headless label differs, and Signpost's is what the Service says.
 func headlessLabelPutRight(c circumstances) bool {
-	k, s, ok := c.only()
+	k, s, ok := c.pair()
 	if c.kind != kindEndpoints || !ok || !c.selectsPods() || !slices.Equal(differing(k, s), []string{headlessField}) {
 		return false
 	}
@@ -143,26 +143,11 @@ func endedPodLeaves(c circumstances) bool {
 			return p.Name == name && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed)
 		})
 	}
-	for _, o := range c.signpost {
-		for field, text := range o.fields {
-			if pod := podOf(text); strings.Contains(field, " ") && pod != "" && ended(pod) {
-				return false
-			}
-		}
+	here := c.inSignpost.withoutPods(ended).outputs()
+	if lasts(compare(c.inSignpost.outputs(), here), c.key()) {
+		return false // Signpost has one of them
 	}
-	rest := compare(c.inKubernetes.withoutPods(ended).outputs(), c.inSignpost.withoutPods(ended).outputs())
-	return !lasts(rest, c.key())
-}
-
-// podOf returns the name of the pod that the text of an address refers to, or "".
-func podOf(text string) string {
-	_, after, ok := strings.Cut(text, `"targetRef":{"kind":"Pod"`)
-	if !ok {
-		return ""
-	}
-	_, after, _ = strings.Cut(after, `"name":"`)
-	name, _, _ := strings.Cut(after, `"`)
-	return name
+	return !lasts(compare(c.inKubernetes.withoutPods(ended).outputs(), here), c.key())
 }
 
 // withoutPods returns the world with no address of these pods. Subsets and ports without addresses go with them.
@@ -191,24 +176,50 @@ func (w world) withoutPods(gone func(name string) bool) world {
 	return less
 }
 
-// selectorTakenDuringChange: the Service has lost its selector in this step, after something else that concerns it, and
-// one side still has what both had before.
+// selectorTakenDuringChange: the Service has lost its selector in this step, after something else that concerns it. If
+// that was one thing, one side still has what both had before. What was mirrored of what was left is as different.
 func selectorTakenDuringChange(c circumstances) bool {
 	if c.liveService() == nil || c.selectsPods() || c.overwroteByHand() {
 		return false
 	}
 	last := c.played[len(c.played)-1]
 	taken := slices.IndexFunc(last, func(o operation) bool { return takesSelector(o, c.service) })
-	if taken < 0 || !slices.ContainsFunc(last[:taken], func(o operation) bool { return o.concerns(c.service) }) {
+	if taken < 0 {
 		return false
 	}
-	// What was mirrored is not what was left behind.
-	for _, o := range slices.Concat(c.kubernetes, c.signpost) {
-		if o.kind == kindSlice && o.fields["label "+discoveryv1.LabelManagedBy] != quoted("endpointslice-controller.k8s.io") {
-			return false
-		}
+	switch changes := only([]step{last[:taken]}, func(o operation) bool { return o.concerns(c.service) })[0]; {
+	case len(changes) == 0:
+		return false
+	case c.isMirrored():
+		return c.differs(kindEndpoints) && c.inKubernetes.mirrorsAll(c.service) && c.inSignpost.mirrorsAll(c.service)
+	case len(changes) == 1:
+		return c.wereAgreed(c.kubernetes) || c.wereAgreed(c.signpost)
+	default:
+		return true
 	}
-	return true
+}
+
+// wereAgreed reports whether both clusters had these outputs when they last agreed.
+func (c circumstances) wereAgreed(list []output) bool {
+	// A pod that was there then may have gone since.
+	plain := func(o output) string { return strings.ReplaceAll(o.text(), `"uid":"former"`, `"uid":"present"`) }
+	then := map[string]bool{}
+	for _, o := range c.agreed {
+		then[plain(o)] = true
+	}
+	return !slices.ContainsFunc(list, func(o output) bool { return !then[plain(o)] })
+}
+
+// differs reports whether outputs of a kind differ for the same Service.
+func (c circumstances) differs(kind string) bool {
+	return lasts(compare(c.inKubernetes.outputs(), c.inSignpost.outputs()), [2]string{kind, c.service})
+}
+
+// isMirrored reports whether all that differs are mirrored slices.
+func (c circumstances) isMirrored() bool {
+	return c.kind == kindSlice && !slices.ContainsFunc(slices.Concat(c.kubernetes, c.signpost), func(o output) bool {
+		return o.fields["label "+discoveryv1.LabelManagedBy] != managedByMirroring
+	})
 }
 
 // managedByMirroring is the label of mirrored slices, as a field.
@@ -217,19 +228,13 @@ var managedByMirroring = quoted("endpointslicemirroring-controller.k8s.io")
 // mirroringOfKubernetesIsLate: only mirrored slices differ, the Endpoints are the same, and Signpost's slices have
 // exactly their addresses.
 func mirroringOfKubernetesIsLate(c circumstances) bool {
-	if c.kind != kindSlice || c.liveService() == nil || c.selectsPods() {
-		return false
-	}
-	for _, o := range slices.Concat(c.kubernetes, c.signpost) {
-		if o.fields["label "+discoveryv1.LabelManagedBy] != managedByMirroring {
-			return false
-		}
-	}
-	if lasts(compare(c.inKubernetes.outputs(), c.inSignpost.outputs()), [2]string{kindEndpoints, c.service}) {
-		return false
-	}
-	wanted := c.inSignpost.mirrorable(c.service)
-	return maps.Equal(wanted, c.inSignpost.mirrored(c.service)) && !maps.Equal(wanted, c.inKubernetes.mirrored(c.service))
+	return c.liveService() != nil && !c.selectsPods() && c.isMirrored() && !c.differs(kindEndpoints) &&
+		c.inSignpost.mirrorsAll(c.service) && !c.inKubernetes.mirrorsAll(c.service)
+}
+
+// mirrorsAll reports whether the mirrored slices of a Service have exactly what its Endpoints say.
+func (w world) mirrorsAll(service string) bool {
+	return maps.Equal(w.mirrorable(service), w.mirrored(service))
 }
 
 // mirrorable returns the addresses that mirrored slices of a Service should have, with the ports of each.
@@ -294,7 +299,7 @@ func (c circumstances) overwroteByHand() bool {
 	if c.liveService() == nil || c.selectsPods() {
 		return false
 	}
-	if !lasts(compare(c.inKubernetes.outputs(), c.inSignpost.outputs()), [2]string{kindEndpoints, c.service}) {
+	if !c.differs(kindEndpoints) {
 		return false
 	}
 	last := c.played[len(c.played)-1]

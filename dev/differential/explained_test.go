@@ -32,7 +32,9 @@ func (s *scene) both(change func(*world)) *scene {
 func (s *scene) reasons() []string {
 	var names []string
 	for _, d := range compare(s.kubernetes.outputs(), s.signpost.outputs()) {
-		r, _ := explain(circumstances{disagreement: d, lasts: s.lasts, played: []step{s.last}, worlds: worlds{s.kubernetes, s.signpost}})
+		r, _ := explain(circumstances{
+			disagreement: d, lasts: s.lasts, played: []step{s.last}, agreed: exampleWorld("kubernetes").outputs(), worlds: worlds{s.kubernetes, s.signpost},
+		})
 		names = append(names, r.name)
 	}
 	return names
@@ -109,6 +111,21 @@ func TestReasons(t *testing.T) {
 			s := newScene().both(withoutSelector)
 			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, takes}
 			s.kubernetes.slices[0].Endpoints = nil
+			return s
+		}, "selector taken away during a change"},
+		"selector was taken after a change, and neither has what was before": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, takes}
+			s.kubernetes.slices[0].Endpoints = nil
+			s.signpost.slices[0].Ports = nil
+			return s
+		}, ""},
+		"selector was taken after two changes": {func() *scene {
+			s := newScene().both(withoutSelector)
+			status := setStatus{onPod{"pod-0"}, corev1.PodStatus{}}
+			s.last = step{status, status, takes}
+			s.kubernetes.slices[0].Endpoints = nil
+			s.signpost.slices[0].Ports = nil
 			return s
 		}, "selector taken away during a change"},
 		"selector was taken, and nothing else": {func() *scene {

@@ -61,7 +61,7 @@ func (f *failure) isLike(other *failure) bool {
 	if f.cause == nil || other.cause == nil {
 		return f.name == other.name
 	}
-	return f.cause.key() == other.cause.key()
+	return f.cause.service == other.cause.service
 }
 
 // concerned reports whether an operation has to do with the failure.

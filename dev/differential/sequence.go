@@ -18,7 +18,7 @@ func drawSequence(seed uint64, steps int) []step {
 	sequence := make([]step, steps)
 	for i := range sequence {
 		for range 1 + d.IntN(4) {
-			sequence[i] = append(sequence[i], d.draw()...)
+			sequence[i] = append(sequence[i], d.drawSomething()...)
 		}
 	}
 	return sequence
@@ -30,6 +30,15 @@ type drawer struct {
 	painter
 	pods    map[string]bool // whether a finalizer holds the pod
 	selects map[string]bool // whether the Service has a selector
+}
+
+// drawSomething draws until something is possible.
+func (d *drawer) drawSomething() []operation {
+	for {
+		if drawn := d.draw(); len(drawn) > 0 {
+			return drawn
+		}
+	}
 }
 
 // draw draws something that happens; nothing if that isn't possible now.
