@@ -68,8 +68,12 @@ fuzz: ## Run each fuzz target for FUZZTIME (30s)
 	@dev/fuzz.sh
 
 .PHONY: bench
-bench: build ## Measure Signpost
-	@go run ./dev/bench
+bench: build ## Measure Signpost, or one part (ONLY=abuse)
+	@go run ./dev/bench $(if $(ONLY),--only $(ONLY))
+
+.PHONY: differential
+differential: build ## Compare with Kubernetes' controllers (SEED, STEPS)
+	@go run ./dev/differential $(if $(SEED),--seed $(SEED)) $(if $(STEPS),--steps $(STEPS))
 
 .PHONY: deps
 deps: ## Install what is missing on this machine, or say what it is

@@ -151,10 +151,23 @@ func (t *toggler) next(ctx context.Context) error {
 	if !t.absent {
 		s.Endpoints = s.Endpoints[1:]
 	}
+	if err := t.write(ctx, s); err != nil {
+		return err
+	}
+	t.absent = !t.absent
+	return nil
+}
+
+// reset puts the first pod back, whoever took it out.
+func (t *toggler) reset(ctx context.Context) error {
+	t.absent = false
+	return t.write(ctx, slice(0, min(perSlice, t.endpoints)))
+}
+
+func (t *toggler) write(ctx context.Context, s *discoveryv1.EndpointSlice) error {
 	if _, err := t.client.DiscoveryV1().EndpointSlices(namespace).Update(ctx, s, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("update the slice: %w", err)
 	}
-	t.absent = !t.absent
 	return nil
 }
 

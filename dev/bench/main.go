@@ -3,12 +3,13 @@
 //
 //	go run ./dev/bench                 everything (what `make bench` does)
 //	go run ./dev/bench --only stall    one part: fanout, stall, outage, profiles, proxies,
-//	                                   controllers, failover, dns
+//	                                   controllers, failover, dns, abuse
 //	go run ./dev/bench --only controllers:cold --scale 0.05
 //	                                   one half of a part (the others are controllers:flips,
-//	                                   failover:kills, failover:pause, dns:publish, dns:idle
-//	                                   and dns:plan), with fewer objects
+//	                                   failover:kills, failover:pause, dns:publish, dns:idle,
+//	                                   dns:plan, and each attack: abuse:silent), with fewer objects
 //	go run ./dev/bench floor …         the server that others are measured against; the parts start it
+//	go run ./dev/bench attack …        a hostile client or tenant; abuse starts it, with nice 10 and one core
 //
 // Each part starts an API server of its own from bin/localcluster and the servers
 // that it measures as processes of their own, so that their CPU time and memory
@@ -20,8 +21,8 @@
 // processes and admin.go asks Signpost's admin server. fanout.go, stall.go and
 // outage.go measure streams of Get, with the objects of load.go, the streams of
 // clients.go and the server of floor.go beside them; profiles.go and proxies.go
-// measure GetProfile. The files controllers*.go, failover*.go and dns*.go have one
-// part each, which begins in the file without a further word in its name.
+// measure GetProfile. The files controllers*.go, failover*.go, dns*.go and abuse*.go have
+// one part each, which begins in the file without a further word in its name.
 package main
 
 import (
@@ -52,6 +53,7 @@ var parts = []part{
 	{"controllers", measureControllers},
 	{"failover", measureFailover},
 	{"dns", measureDNS},
+	{"abuse", measureAbuse},
 }
 
 // choice is what the command line says about how to measure a part.
@@ -82,6 +84,9 @@ func main() {
 	defer stop()
 	if len(os.Args) > 1 && os.Args[1] == "floor" {
 		exit(serveFloor(ctx, os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "attack" {
+		exit(runAttack(ctx, os.Args[2:]))
 	}
 	var c choice
 	only := flag.String("only", "", "comma separated parts, or halves of parts, to measure; all if empty")

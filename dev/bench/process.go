@@ -76,6 +76,22 @@ func (p *process) peakMemory() (float64, error) {
 	return kB * 1024, err
 }
 
+// forgetPeak makes peakMemory count from now on.
+func (p *process) forgetPeak() error {
+	// See proc_pid_clear_refs(5).
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0); err != nil {
+		return fmt.Errorf("reset the peak memory of %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// lastLine returns the last line that the process wrote.
+func (p *process) lastLine() string {
+	log, _ := os.ReadFile(p.log)
+	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+	return lines[len(lines)-1]
+}
+
 // usage is what a process has used so far: CPU time and resident memory in bytes.
 type usage struct {
 	cpu time.Duration

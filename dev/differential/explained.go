@@ -1,0 +1,326 @@
+package main
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and one of the kinds that are compared.
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// duration says how long a disagreement lasts.
+type duration string
+
+const (
+	untilTouched duration = "until its Service is touched"
+	sinceTouched duration = "since its Service was touched"
+	forGood      duration = "for good"
+	late         duration = "for a long time" // and then it went
+)
+
+// circumstances are a disagreement and what is known about it.
+type circumstances struct {
+	disagreement
+	lasts duration
+	// played are all steps so far. The last of them led to the disagreement.
+	played []step
+	// agreed are the outputs when both clusters last agreed.
+	agreed []output
+	worlds
+}
+
+// worlds is what the namespace had, in both clusters, when the disagreement was found.
+type worlds struct{ inKubernetes, inSignpost world }
+
+// reason explains a difference from Kubernetes that is intended, or that is none of Signpost's.
+type reason struct {
+	// name is what is counted in the summary.
+	name string
+	// why says what the two do.
+	why string
+	// documented is where users can read it: a page, and what it says.
+	documented string
+	// explains reports whether it is the reason. It says yes to as little as possible.
+	explains func(circumstances) bool
+}
+
+// reasons are all reasons. The first that explains a disagreement is counted.
+var reasons = []reason{
+	{
+		name:       "headless label put right",
+		why:        "Kubernetes leaves the headless label of Endpoints when the Service becomes headless or no longer is; Signpost writes it.",
+		documented: `docs/controllers.md: "A headless label on Endpoints that is wrong or missing is repaired"`,
+		explains:   headlessLabelPutRight,
+	},
+	{
+		name:       "ended pod leaves at once",
+		why:        "A pod that Succeeded or Failed stays with Kubernetes until something else changes; with Signpost it leaves at once.",
+		documented: `docs/controllers.md: "A pod that is not ready and has Succeeded or Failed leaves at once"`,
+		explains:   endedPodLeaves,
+	},
+	{
+		name: "selector taken away during a change",
+		why: "What was written for a Service stays when it loses its selector. If something else changed in the same moment, it depends on " +
+			"timing whether that was written before, with either.",
+		documented: `docs/controllers.md: "If something else changed in the same moment, either may or may not have written that before"`,
+		explains:   selectorTakenDuringChange,
+	},
+	{
+		name: "mirroring of Kubernetes is late",
+		why: "When Endpoints written by hand change twice in a short time, Kubernetes may fail to write their slices until it tries again, " +
+			"seconds or minutes later. Signpost's slices are exactly what the Endpoints say.",
+		documented: `docs/controllers.md: "The slices of hand-written Endpoints follow every change at once"`,
+		explains:   mirroringOfKubernetesIsLate,
+	},
+}
+
+// explain returns the first reason for a disagreement.
+func explain(c circumstances) (reason, bool) {
+	for _, r := range reasons {
+		if r.explains(c) {
+			return r, true
+		}
+	}
+	return reason{}, false
+}
+
+// looksLike names a disagreement that nothing explains, for the summary.
+func (c circumstances) looksLike() string {
+	if c.overwroteByHand() {
+		return "Endpoints written by hand are overwritten"
+	}
+	return c.kind + " differ " + string(c.lasts)
+}
+
+// liveService returns the Service in the cluster of Signpost, or nil.
+func (c circumstances) liveService() *corev1.Service {
+	for _, s := range c.inSignpost.services {
+		if s.Name == c.service {
+			return s
+		}
+	}
+	return nil
+}
+
+// selectsPods reports whether the Service exists and has its outputs written from pods.
+func (c circumstances) selectsPods() bool {
+	s := c.liveService()
+	return s != nil && len(s.Spec.Selector) > 0 && s.Spec.Type != corev1.ServiceTypeExternalName
+}
+
+// pair returns the outputs if there is exactly one on each side.
+func (d disagreement) pair() (kubernetes, signpost output, ok bool) {
+	if len(d.kubernetes) != 1 || len(d.signpost) != 1 {
+		return output{}, output{}, false
+	}
+	return d.kubernetes[0], d.signpost[0], true
+}
+
+const headlessField = "label " + corev1.IsHeadlessService
+
+// headlessLabelPutRight: nothing but the headless label differs, and Signpost's is what the Service says.
+func headlessLabelPutRight(c circumstances) bool {
+	k, s, ok := c.pair()
+	if c.kind != kindEndpoints || !ok || !c.selectsPods() || !slices.Equal(differing(k, s), []string{headlessField}) {
+		return false
+	}
+	label, has := s.fields[headlessField]
+	headless := c.liveService().Spec.ClusterIP == corev1.ClusterIPNone
+	return has == headless && (!has || label == quoted(""))
+}
+
+// endedPodLeaves: what Kubernetes has more are pods that have ended, until it looks at the Service again.
+func endedPodLeaves(c circumstances) bool {
+	if c.lasts != untilTouched || !c.selectsPods() {
+		return false
+	}
+	ended := func(name string) bool {
+		return slices.ContainsFunc(c.inKubernetes.pods, func(p *corev1.Pod) bool {
+			return p.Name == name && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed)
+		})
+	}
+	here := c.inSignpost.withoutPods(ended).outputs()
+	if lasts(compare(c.inSignpost.outputs(), here), c.key()) {
+		return false // Signpost has one of them
+	}
+	return !lasts(compare(c.inKubernetes.withoutPods(ended).outputs(), here), c.key())
+}
+
+// withoutPods returns the world with no address of these pods. Subsets and ports without addresses go with them.
+func (w world) withoutPods(gone func(name string) bool) world {
+	isGone := func(r *corev1.ObjectReference) bool { return r != nil && r.Kind == "Pod" && gone(r.Name) }
+	isGoneAddress := func(a corev1.EndpointAddress) bool { return isGone(a.TargetRef) }
+	less := w
+	less.endpoints, less.slices = nil, nil
+	for _, e := range w.endpoints {
+		e = e.DeepCopy()
+		for i := range e.Subsets {
+			e.Subsets[i].Addresses = slices.DeleteFunc(e.Subsets[i].Addresses, isGoneAddress)
+			e.Subsets[i].NotReadyAddresses = slices.DeleteFunc(e.Subsets[i].NotReadyAddresses, isGoneAddress)
+		}
+		e.Subsets = slices.DeleteFunc(e.Subsets, func(s corev1.EndpointSubset) bool { return len(s.Addresses)+len(s.NotReadyAddresses) == 0 })
+		less.endpoints = append(less.endpoints, e)
+	}
+	for _, s := range w.slices {
+		s = s.DeepCopy()
+		s.Endpoints = slices.DeleteFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return isGone(e.TargetRef) })
+		if len(s.Endpoints) == 0 {
+			s.Ports = nil
+		}
+		less.slices = append(less.slices, s)
+	}
+	return less
+}
+
+// selectorTakenDuringChange: the Service has lost its selector in this step, after something else that concerns it. If
+// that was one thing, one side still has what both had before. What was mirrored of what was left is as different.
+func selectorTakenDuringChange(c circumstances) bool {
+	if c.liveService() == nil || c.selectsPods() || c.overwroteByHand() {
+		return false
+	}
+	last := c.played[len(c.played)-1]
+	taken := slices.IndexFunc(last, func(o operation) bool { return takesSelector(o, c.service) })
+	if taken < 0 {
+		return false
+	}
+	switch changes := only([]step{last[:taken]}, func(o operation) bool { return o.concerns(c.service) })[0]; {
+	case len(changes) == 0:
+		return false
+	case c.isMirrored():
+		return c.differs(kindEndpoints) && c.inKubernetes.mirrorsAll(c.service) && c.inSignpost.mirrorsAll(c.service)
+	case len(changes) == 1:
+		return c.wereAgreed(c.kubernetes) || c.wereAgreed(c.signpost)
+	default:
+		return true
+	}
+}
+
+// wereAgreed reports whether both clusters had these outputs when they last agreed.
+func (c circumstances) wereAgreed(list []output) bool {
+	// A pod that was there then may have gone since.
+	plain := func(o output) string { return strings.ReplaceAll(o.text(), `"uid":"former"`, `"uid":"present"`) }
+	then := map[string]bool{}
+	for _, o := range c.agreed {
+		then[plain(o)] = true
+	}
+	return !slices.ContainsFunc(list, func(o output) bool { return !then[plain(o)] })
+}
+
+// differs reports whether outputs of a kind differ for the same Service.
+func (c circumstances) differs(kind string) bool {
+	return lasts(compare(c.inKubernetes.outputs(), c.inSignpost.outputs()), [2]string{kind, c.service})
+}
+
+// isMirrored reports whether all that differs are mirrored slices.
+func (c circumstances) isMirrored() bool {
+	return c.kind == kindSlice && !slices.ContainsFunc(slices.Concat(c.kubernetes, c.signpost), func(o output) bool {
+		return o.fields["label "+discoveryv1.LabelManagedBy] != managedByMirroring
+	})
+}
+
+// managedByMirroring is the label of mirrored slices, as a field.
+var managedByMirroring = quoted("endpointslicemirroring-controller.k8s.io")
+
+// mirroringOfKubernetesIsLate: only mirrored slices differ, the Endpoints are the same, and Signpost's slices have
+// exactly their addresses.
+func mirroringOfKubernetesIsLate(c circumstances) bool {
+	return c.liveService() != nil && !c.selectsPods() && c.isMirrored() && !c.differs(kindEndpoints) &&
+		c.inSignpost.mirrorsAll(c.service) && !c.inKubernetes.mirrorsAll(c.service)
+}
+
+// mirrorsAll reports whether the mirrored slices of a Service have exactly what its Endpoints say.
+func (w world) mirrorsAll(service string) bool {
+	return maps.Equal(w.mirrorable(service), w.mirrored(service))
+}
+
+// mirrorable returns the addresses that mirrored slices of a Service should have, with the ports of each.
+func (w world) mirrorable(service string) map[string]bool {
+	all := map[string]bool{}
+	for _, e := range w.endpoints {
+		_, elects := e.Annotations["control-plane.alpha.kubernetes.io/leader"]
+		if e.Name != service || e.Labels[discoveryv1.LabelSkipMirror] == "true" || elects {
+			continue
+		}
+		for _, subset := range e.Subsets {
+			ports := make([]string, 0, len(subset.Ports))
+			for _, p := range subset.Ports {
+				ports = append(ports, fmt.Sprintf("%s %d/%s", p.Name, p.Port, p.Protocol))
+			}
+			for _, a := range slices.Concat(subset.Addresses, subset.NotReadyAddresses) {
+				all[mirror(a.IP, ports)] = true
+			}
+		}
+	}
+	return all
+}
+
+// mirrored returns the addresses that mirrored slices of a Service have, with the ports of each.
+func (w world) mirrored(service string) map[string]bool {
+	all := map[string]bool{}
+	for _, s := range w.slices {
+		if s.Labels[discoveryv1.LabelServiceName] != service || quoted(s.Labels[discoveryv1.LabelManagedBy]) != managedByMirroring {
+			continue
+		}
+		ports := make([]string, 0, len(s.Ports))
+		for _, p := range s.Ports {
+			ports = append(ports, fmt.Sprintf("%s %d/%s", *p.Name, *p.Port, *p.Protocol))
+		}
+		for _, e := range s.Endpoints {
+			all[mirror(e.Addresses[0], ports)] = true
+		}
+	}
+	return all
+}
+
+func mirror(address string, ports []string) string {
+	slices.Sort(ports)
+	return address + " " + strings.Join(ports, ",")
+}
+
+// takesSelector reports whether an operation takes the selector from a Service, or makes it one without.
+func takesSelector(o operation, service string) bool {
+	switch o := o.(type) {
+	case handOver:
+		return o.Service == service
+	case putService:
+		return o.Service == service && (len(o.wanted.Spec.Selector) == 0 || o.external)
+	default:
+		return false
+	}
+}
+
+// overwroteByHand reports whether Endpoints that were written by hand in this step differ, although the Service has no
+// selector, so that nobody should have touched them. Their slices then differ, too.
+func (c circumstances) overwroteByHand() bool {
+	if c.liveService() == nil || c.selectsPods() {
+		return false
+	}
+	if !c.differs(kindEndpoints) {
+		return false
+	}
+	last := c.played[len(c.played)-1]
+	return slices.ContainsFunc(last, func(o operation) bool { return writesByHand(o, c.service) })
+}
+
+func writesByHand(o operation, service string) bool {
+	switch o := o.(type) {
+	case handOver:
+		return o.Service == service
+	case writeEndpoints:
+		return o.Service == service
+	default:
+		return false
+	}
+}
+
+// key is what a disagreement is about.
+func (d disagreement) key() [2]string { return [2]string{d.kind, d.service} }
+
+// lasts reports whether the disagreements have one about the same.
+func lasts(found []disagreement, key [2]string) bool {
+	return slices.ContainsFunc(found, func(d disagreement) bool { return d.key() == key })
+}

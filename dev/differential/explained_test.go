@@ -1,0 +1,219 @@
+package main
+
+//lint:file-ignore SA1019 Endpoints are deprecated, and one of the kinds that are compared.
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// scene is two worlds that are the same until a test changes one, and what happened.
+type scene struct {
+	kubernetes, signpost world
+	lasts                duration
+	last                 step
+}
+
+func newScene() *scene {
+	return &scene{exampleWorld("kubernetes"), exampleWorld("signpost"), forGood, nil}
+}
+
+func (s *scene) both(change func(*world)) *scene {
+	change(&s.kubernetes)
+	change(&s.signpost)
+	return s
+}
+
+// reasons returns the reason of each disagreement; "" where there is none.
+func (s *scene) reasons() []string {
+	var names []string
+	for _, d := range compare(s.kubernetes.outputs(), s.signpost.outputs()) {
+		r, _ := explain(circumstances{
+			disagreement: d, lasts: s.lasts, played: []step{s.last}, agreed: exampleWorld("kubernetes").outputs(), worlds: worlds{s.kubernetes, s.signpost},
+		})
+		names = append(names, r.name)
+	}
+	return names
+}
+
+func withoutSelector(w *world) { w.services[0].Spec.Selector = nil }
+
+// byHand makes the Endpoints and the slice those of people.
+func byHand(w *world) {
+	withoutSelector(w)
+	w.slices[0].Labels[discoveryv1.LabelManagedBy] = "endpointslicemirroring-controller.k8s.io"
+}
+
+// Each reason explains its own case, and nothing that is only nearly so.
+func TestReasons(t *testing.T) {
+	on := onService{"a"}
+	takes := handOver{on, &corev1.Endpoints{}}
+	for name, tt := range map[string]struct {
+		make func() *scene
+		want string
+	}{
+		"headless label is right here": {func() *scene {
+			s := newScene().both(func(w *world) { w.services[0].Spec.ClusterIP = corev1.ClusterIPNone })
+			s.signpost.endpoints[0].Labels[corev1.IsHeadlessService] = ""
+			return s
+		}, "headless label put right"},
+		"headless label is stale there": {func() *scene {
+			s := newScene()
+			s.kubernetes.endpoints[0].Labels[corev1.IsHeadlessService] = ""
+			return s
+		}, "headless label put right"},
+		"headless label is wrong here": {func() *scene {
+			s := newScene()
+			s.signpost.endpoints[0].Labels[corev1.IsHeadlessService] = ""
+			return s
+		}, ""},
+		"headless label and something else": {func() *scene {
+			s := newScene()
+			s.kubernetes.endpoints[0].Labels[corev1.IsHeadlessService] = ""
+			s.kubernetes.endpoints[0].Labels["team"] = "x"
+			return s
+		}, ""},
+		"headless label of hand-written Endpoints": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.kubernetes.endpoints[0].Labels[corev1.IsHeadlessService] = ""
+			return s
+		}, ""},
+
+		"ended pod is only there": {func() *scene {
+			s := newScene().both(func(w *world) { w.pods[0].Status.Phase = corev1.PodFailed })
+			s.lasts = untilTouched
+			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
+			return s
+		}, "ended pod leaves at once"},
+		"ended pod is only there, even when touched": {func() *scene {
+			s := newScene().both(func(w *world) { w.pods[0].Status.Phase = corev1.PodFailed })
+			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
+			return s
+		}, ""},
+		"ended pod is only here": {func() *scene {
+			s := newScene().both(func(w *world) { w.pods[0].Status.Phase = corev1.PodFailed })
+			s.lasts = untilTouched
+			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
+			return s
+		}, ""},
+		"living pod is only there": {func() *scene {
+			s := newScene()
+			s.lasts = untilTouched
+			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
+			return s
+		}, ""},
+
+		"selector was taken after a change": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, takes}
+			s.kubernetes.slices[0].Endpoints = nil
+			return s
+		}, "selector taken away during a change"},
+		"selector was taken after a change, and neither has what was before": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, takes}
+			s.kubernetes.slices[0].Endpoints = nil
+			s.signpost.slices[0].Ports = nil
+			return s
+		}, ""},
+		"selector was taken after two changes": {func() *scene {
+			s := newScene().both(withoutSelector)
+			status := setStatus{onPod{"pod-0"}, corev1.PodStatus{}}
+			s.last = step{status, status, takes}
+			s.kubernetes.slices[0].Endpoints = nil
+			s.signpost.slices[0].Ports = nil
+			return s
+		}, "selector taken away during a change"},
+		"selector was taken, and nothing else": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{takes}
+			s.kubernetes.slices[0].Endpoints = nil
+			return s
+		}, ""},
+		"selector was taken before a change": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{takes, setStatus{onPod{"pod-0"}, corev1.PodStatus{}}}
+			s.kubernetes.slices[0].Endpoints = nil
+			return s
+		}, ""},
+		"selector of another Service was taken": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, handOver{onService{"b"}, &corev1.Endpoints{}}}
+			s.kubernetes.slices[0].Endpoints = nil
+			return s
+		}, ""},
+		"selector is there still": {func() *scene {
+			s := newScene()
+			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, takes}
+			s.kubernetes.slices[0].Endpoints = nil
+			return s
+		}, ""},
+
+		"mirrored slice is stale there": {func() *scene {
+			s := newScene().both(byHand)
+			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
+			return s
+		}, "mirroring of Kubernetes is late"},
+		"mirrored slice is stale here": {func() *scene {
+			s := newScene().both(byHand)
+			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
+			return s
+		}, ""},
+		"mirrored slice has another label": {func() *scene {
+			s := newScene().both(byHand)
+			s.signpost.slices[0].Labels["team"] = "x"
+			return s
+		}, ""},
+		"slice of pods is stale there": {func() *scene {
+			s := newScene()
+			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
+			return s
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := tt.make().reasons()
+			if len(got) != 1 || got[0] != tt.want {
+				t.Errorf("got %q, want one disagreement with %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// Who removed a selector and wrote Endpoints by hand in the same moment lost what was written, because it was
+// repaired to what the selector gave. Nothing may explain that, whatever else happened in the step.
+func TestC0OverwrittenByHandIsNeverExplained(t *testing.T) {
+	s := newScene().both(withoutSelector)
+	s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, handOver{onService{"a"}, &corev1.Endpoints{}}}
+	s.kubernetes.endpoints[0].Subsets = nil
+	if got := s.reasons(); len(got) != 1 || got[0] != "" {
+		t.Errorf("got %q, want one disagreement without a reason", got)
+	}
+	d := compare(s.kubernetes.outputs(), s.signpost.outputs())[0]
+	c := circumstances{disagreement: d, played: []step{s.last}, worlds: worlds{s.kubernetes, s.signpost}}
+	if name := c.looksLike(); name != "Endpoints written by hand are overwritten" {
+		t.Errorf("it looks like %q", name)
+	}
+}
+
+// Users can read about each reason where the table says.
+func TestReasonsAreDocumented(t *testing.T) {
+	for _, r := range reasons {
+		page, quote, ok := strings.Cut(r.documented, `: "`)
+		if !ok {
+			t.Errorf("%s: documented says %q, want a page and a quotation", r.name, r.documented)
+			continue
+		}
+		text, err := os.ReadFile("../../" + page)
+		if err != nil {
+			t.Errorf("%s: %v", r.name, err)
+			continue
+		}
+		if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), strings.TrimSuffix(quote, `"`)) {
+			t.Errorf("%s: %s doesn't say %q", r.name, page, quote)
+		}
+	}
+}

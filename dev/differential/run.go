@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	aliveEvery = time.Second
+	// attempts is how often a history is played, side by side, to see a difference again: some depend on timing.
+	attempts = 12
+)
+
+// run starts the clusters, plays all sequences and reports.
+func run(ctx context.Context, s settings) error {
+	dir, err := os.MkdirTemp("", "signpost-differential-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var p player
+	p.calm = s.calm
+	err = p.start(ctx, dir)
+	defer p.stop()
+	if err != nil {
+		return err
+	}
+	go p.care(ctx, cancel)
+	r := newReport(os.Stdout, s)
+	if err := playAll(ctx, &p, s, r); err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		return err
+	}
+	r.shorten(ctx, &p, s.shorten)
+	return r.end()
+}
+
+// start starts both clusters side by side.
+func (p *player) start(ctx context.Context, dir string) error {
+	var g errgroup.Group
+	for name, into := range map[string]**side{kubernetesSide: &p.kubernetes, signpost: &p.signpost} {
+		g.Go(func() error {
+			s, err := startSide(ctx, dir, name)
+			*into = s
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+func (p *player) stop() {
+	for _, s := range p.sides() {
+		if s != nil {
+			s.stop()
+		}
+	}
+}
+
+// care keeps the nodes alive, and ends everything when a process of a cluster ends.
+func (p *player) care(ctx context.Context, end context.CancelCauseFunc) {
+	beat := time.Now()
+	for pause(ctx, aliveEvery) == nil {
+		if err := p.both((*side).alive); err != nil {
+			end(err)
+		}
+		if time.Since(beat) > heartbeat {
+			beat = time.Now()
+			if err := p.both(func(s *side) error { return s.beat(ctx) }); err != nil {
+				end(err)
+			}
+		}
+	}
+}
+
+// playAll plays sequences side by side until there are enough steps. One that fails ends early.
+func playAll(ctx context.Context, p *player, s settings, r *report) error {
+	seed := s.seed
+	for left := s.steps; left > 0; left = s.steps - r.played() {
+		g, ctx := errgroup.WithContext(ctx)
+		g.SetLimit(s.parallel)
+		for ; left > 0; left -= stepsPerSequence {
+			this, steps := seed, min(left, stepsPerSequence)
+			g.Go(func() error { return playSeed(ctx, p, this, steps, r) })
+			seed++
+		}
+		if err := g.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func playSeed(ctx context.Context, p *player, seed uint64, steps int, r *report) error {
+	sequence := drawSequence(seed, steps)
+	out, err := p.play(ctx, fmt.Sprintf("seed-%d", seed), sequence)
+	if err != nil {
+		return fmt.Errorf("play seed %d: %w", seed, err)
+	}
+	r.sequence(seed, sequence, out)
+	return nil
+}
+
+// replays numbers the namespaces in which histories are played again.
+var replays atomic.Int64
+
+// seenAgain plays a history several times side by side, and reports whether it fails in the same way.
+func (p *player) seenAgain(ctx context.Context, history []step, f *failure) bool {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	hurried := *p
+	hurried.hurried = true
+	var seen atomic.Bool
+	var wg sync.WaitGroup
+	for range attempts {
+		wg.Go(func() {
+			out, err := hurried.play(ctx, fmt.Sprintf("again-%d", replays.Add(1)), history)
+			if err == nil && out.failure != nil && out.failure.isLike(f) {
+				seen.Store(true)
+				cancel() // the others need not end
+			}
+		})
+	}
+	wg.Wait()
+	return seen.Load()
+}

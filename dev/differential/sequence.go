@@ -1,0 +1,153 @@
+package main
+
+import (
+	"math/rand/v2"
+)
+
+// stepsPerSequence is how many steps are played in one namespace.
+const stepsPerSequence = 25
+
+// step is what happens between two comparisons, in order.
+type step []operation
+
+// drawSequence draws the steps of a seed. The same seed always gives the same steps.
+func drawSequence(seed uint64, steps int) []step {
+	d := &drawer{
+		painter: painter{rand.New(rand.NewPCG(seed, 7))}, pods: map[string]bool{}, selects: map[string]bool{},
+	}
+	sequence := make([]step, steps)
+	for i := range sequence {
+		for range 1 + d.IntN(4) {
+			sequence[i] = append(sequence[i], d.drawSomething()...)
+		}
+	}
+	return sequence
+}
+
+// drawer remembers what it has drawn, so that most operations find something to do. What really exists may differ,
+// because the API server refuses some of it; operations cope with that.
+type drawer struct {
+	painter
+	pods    map[string]bool // whether a finalizer holds the pod
+	selects map[string]bool // whether the Service has a selector
+}
+
+// drawSomething draws until something is possible.
+func (d *drawer) drawSomething() []operation {
+	for {
+		if drawn := d.draw(); len(drawn) > 0 {
+			return drawn
+		}
+	}
+}
+
+// draw draws something that happens; nothing if that isn't possible now.
+func (d *drawer) draw() []operation {
+	switch n := d.IntN(42); {
+	case n < 10:
+		return d.putService()
+	case n < 12:
+		return d.deleteService()
+	case n < 22:
+		return d.putPod()
+	case n < 30:
+		return d.onSomePod(func(name string) operation { return setStatus{onPod{name}, d.podStatus()} })
+	case n < 32:
+		return d.onSomePod(d.deletePod)
+	case n < 34:
+		return d.onSomePod(func(name string) operation { return relabel{onPod{name}, d.podLabels()} })
+	case n < 38:
+		return d.byHand()
+	case n < 40:
+		return d.handOver()
+	default:
+		return d.deleteOutputs()
+	}
+}
+
+func (d *drawer) putService() []operation {
+	name := d.serviceName()
+	service := d.service(name)
+	d.selects[name] = service.Spec.Selector != nil
+	return []operation{putService{onService{name}, service, d.oneIn(4), d.oneIn(12)}}
+}
+
+// existingService draws the name of a Service, or returns false.
+func (d *drawer) existingService() (string, bool) {
+	name := d.serviceName()
+	_, ok := d.selects[name]
+	return name, ok
+}
+
+func (d *drawer) deleteService() []operation {
+	name, ok := d.existingService()
+	if !ok {
+		return nil
+	}
+	delete(d.selects, name)
+	return []operation{deleteService{onService{name}}}
+}
+
+func (d *drawer) putPod() []operation {
+	name := d.podName()
+	if _, exists := d.pods[name]; exists {
+		return nil
+	}
+	pod := d.pod(name)
+	d.pods[name] = len(pod.Finalizers) > 0
+	return []operation{putPod{onPod{name}, pod, d.podStatus()}}
+}
+
+func (d *drawer) onSomePod(do func(name string) operation) []operation {
+	name := d.podName()
+	if _, exists := d.pods[name]; !exists {
+		return nil
+	}
+	return []operation{do(name)}
+}
+
+// deletePod deletes a pod. A pod that is held stays, and is released some time.
+func (d *drawer) deletePod(name string) operation {
+	if d.pods[name] && d.oneIn(2) {
+		d.pods[name] = false
+		return releasePod{onPod{name}}
+	}
+	if !d.pods[name] {
+		delete(d.pods, name)
+	}
+	return deletePod{onPod{name}}
+}
+
+// byHand writes or deletes the Endpoints of a Service without a selector.
+func (d *drawer) byHand() []operation {
+	name, ok := d.existingService()
+	if !ok || d.selects[name] {
+		return nil
+	}
+	if d.oneIn(5) {
+		return []operation{deleteEndpoints{onService{name}}}
+	}
+	return []operation{writeEndpoints{onService{name}, d.endpoints(name)}}
+}
+
+// handOver makes people take over the Endpoints of a Service that had a selector.
+func (d *drawer) handOver() []operation {
+	name, ok := d.existingService()
+	if !ok || !d.selects[name] {
+		return nil
+	}
+	d.selects[name] = false
+	return []operation{handOver{onService{name}, d.endpoints(name)}}
+}
+
+// deleteOutputs deletes what controllers wrote.
+func (d *drawer) deleteOutputs() []operation {
+	name, ok := d.existingService()
+	if !ok {
+		return nil
+	}
+	if d.oneIn(2) {
+		return []operation{deleteEndpoints{onService{name}}}
+	}
+	return []operation{deleteSlices{onService{name}}}
+}
