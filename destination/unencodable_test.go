@@ -32,7 +32,9 @@ func TestUnencodableEndpoints(t *testing.T) {
 			object.Problem{Kind: "Pod", Namespace: "ns", Name: "bad", Field: "address 10.0.0.1", Reason: "UTF-8"},
 		},
 		"identity of an ExternalWorkload": {
-			put(external("bad", func(w *catalog.Workload) { w.MeshTLS.Identity = catalog.Identity{Name: notUTF8, Form: catalog.URIIdentity} }), slice("s", at("10.0.0.1", externalKey("bad")))),
+			put(external("bad", func(w *catalog.Workload) {
+				w.MeshTLS.Identity = catalog.Identity{Name: notUTF8, Form: catalog.URIIdentity}
+			}), slice("s", at("10.0.0.1", externalKey("bad")))),
 			object.Problem{Kind: "ExternalWorkload", Namespace: "ns", Name: "bad", Field: "address 10.0.0.1", Reason: "UTF-8"},
 		},
 		"identity of a gateway": {
