@@ -272,9 +272,15 @@ func quote(value string) string {
 	return `"` + value + `"`
 }
 
-// held returns why a change must wait until more is known, or "".
-func (p *Publisher) held(c dns.Change) string {
-	if c.Old == nil || (c.New != nil && holdsAll(c.New.Targets, c.Old.Targets)) {
+// loses reports whether a change takes something away.
+func loses(c dns.Change) bool {
+	return c.Old != nil && (c.New == nil || !holdsAll(c.New.Targets, c.Old.Targets))
+}
+
+// held returns why a change must wait until more is known, or "". A record is explained when
+// objects that were evaluated ask for all of it.
+func (p *Publisher) held(c dns.Change, explained bool) string {
+	if !loses(c) {
 		return ""
 	}
 	for i := range p.sources {
@@ -287,8 +293,12 @@ func (p *Publisher) held(c dns.Change) string {
 	}
 	resource := c.Old.Labels[dns.LabelResource]
 	for origin := range p.unresolved {
-		if strings.HasSuffix(resource, "/"+origin.Namespace+"/"+origin.Name) || (origin.Namespace == "" && strings.HasSuffix(resource, "/"+origin.Name)) {
+		switch {
+		case strings.HasSuffix(resource, "/"+origin.Namespace+"/"+origin.Name), origin.Namespace == "" && strings.HasSuffix(resource, "/"+origin.Name):
 			return resource + " can't be evaluated"
+		case !explained && (resource == "" || c.New != nil):
+			// The label names one object, and others may share the record.
+			return origin.Source + " " + origin.Namespace + "/" + origin.Name + " can't be evaluated, and may be what asks for it"
 		}
 	}
 	return ""

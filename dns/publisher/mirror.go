@@ -31,6 +31,9 @@ type node struct {
 	current []plan.Current
 	// markers are the markers that describe this name, wherever they are.
 	markers []*dns.RecordSet
+	// explained is true when all that is there is asked for by objects that were evaluated. What
+	// somebody else put there, or this process before its last start, may be of others.
+	explained bool
 }
 
 func newMirror() *mirror { return &mirror{names: map[string]*node{}, records: map[string]int{}} }
@@ -82,6 +85,15 @@ func (m *mirror) relist(sets []*dns.RecordSet) map[string][]*dns.RecordSet {
 	return before
 }
 
+// explain notes that all that is under a name is asked for by objects that were evaluated.
+func (m *mirror) explain(name string) {
+	if n, known := m.names[name]; known && !n.explained {
+		fresh := *n
+		fresh.explained = true
+		m.set(name, fresh)
+	}
+}
+
 // write makes an applied change in the mirror, and returns what was under the name before.
 func (m *mirror) write(c dns.Change) (name string, before []*dns.RecordSet) {
 	key := c.RecordSet().Key()
@@ -96,12 +108,14 @@ func (m *mirror) write(c dns.Change) (name string, before []*dns.RecordSet) {
 	// The mirror doesn't have what was listed any more.
 	m.listed = nil
 	m.setRaw(key.Name, raw)
+	// What is planned leaves nothing that objects don't ask for.
+	m.explain(key.Name)
 	return key.Name, before
 }
 
 func (m *mirror) setRaw(name string, raw []*dns.RecordSet) {
 	n := m.node(name)
-	n.raw = raw
+	n.raw, n.explained = raw, false
 	m.set(name, n)
 }
 

@@ -90,9 +90,12 @@ func (p *Publisher) planName(z *zone, name string, wanted []*dns.RecordSet, left
 	g := group{name: name}
 	reason := ""
 	for _, c := range out.Changes {
-		if why := p.held(c); why != "" {
+		if why := p.held(c, n.explained); why != "" {
 			reason = why
 		}
+	}
+	if reason == "" && p.complete() && !slices.ContainsFunc(out.Changes, loses) {
+		z.mirror.explain(name)
 	}
 	delete(z.gated, name)
 	if err := p.unmarkable(out.Changes); err != nil {

@@ -1,0 +1,119 @@
+package publisher
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/owner"
+)
+
+var errTemplate = errors.New("template: no field Spc")
+
+// D5: after a restart, records of objects that could not be evaluated were taken away, unless
+// their label named the object.
+func TestUnresolvedAfterARestart(t *testing.T) {
+	unlabelled := func(r *dns.RecordSet) *dns.RecordSet {
+		r.Labels = nil
+		return r
+	}
+	for _, test := range []struct {
+		name string
+		// before are the records of the objects a and b. Then a restart comes, after which b
+		// can't be evaluated.
+		a, b *dns.RecordSet
+		ptr  bool
+		want []string
+		// after is what is there once b is deleted.
+		after []string
+	}{
+		{
+			name: "a shared record keeps the targets of both",
+			a:    record(t, "a", "x.shop.test", "A", "192.0.2.1"), b: record(t, "b", "x.shop.test", "A", "192.0.2.2"),
+			want:  []string{"x.shop.test A 192.0.2.1,192.0.2.2"},
+			after: []string{"x.shop.test A 192.0.2.1"},
+		},
+		{
+			name: "a record without a label stays",
+			a:    record(t, "a", "a.shop.test", "A", "192.0.2.1"), b: unlabelled(record(t, "b", "x.shop.test", "A", "192.0.2.2")),
+			want:  []string{"a.shop.test A 192.0.2.1", "x.shop.test A 192.0.2.2"},
+			after: []string{"a.shop.test A 192.0.2.1"},
+		},
+		{
+			name: "a derived record has no label",
+			a:    record(t, "a", "a.shop.test", "A", "192.0.2.1"), b: record(t, "b", "x.shop.test", "A", "192.0.2.2"), ptr: true,
+			want:  []string{"1.2.0.192.in-addr.arpa PTR a.shop.test", "2.2.0.192.in-addr.arpa PTR x.shop.test", "a.shop.test A 192.0.2.1", "x.shop.test A 192.0.2.2"},
+			after: []string{"1.2.0.192.in-addr.arpa PTR a.shop.test", "a.shop.test A 192.0.2.1"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				if test.ptr {
+					withPTR(t, w)
+				}
+				w.objects.set("a", test.a)
+				w.objects.set("b", test.b)
+				w.start()
+				rest()
+				w.expectZone(test.want...)
+				w.stop()
+				w.objects.fail("b", errTemplate)
+				w.start()
+				defer w.stop()
+				rest()
+				w.expectZone(test.want...)
+				w.objects.set("b")
+				rest()
+				w.expectZone(test.after...)
+			})
+		})
+	}
+}
+
+// withPTR has the publisher derive PTR records, in a zone of their own.
+func withPTR(t *testing.T, w *world) {
+	if err := w.zones.CreateZone("2.0.192.in-addr.arpa"); err != nil {
+		t.Fatal(err)
+	}
+	w.change = func(c *Config) {
+		var err error
+		c.Desired, err = desired.New(desired.Options{Sources: []string{"service"}, ManagedTypes: []string{"A", "PTR"}, CreatePTR: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Rules.Managed = []string{"A", "PTR"}
+		c.Owner, err = owner.NewTXT(owner.TXTOptions{OwnerID: "me", Prefix: "own-", Managed: c.Rules.Manages})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// One object that can't be evaluated doesn't hold up the others: what this process has seen
+// explained by objects, or has written itself, changes as they do.
+func TestUnresolvedHoldsUpNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1", "192.0.2.2"))
+		w.objects.set("gone", record(t, "gone", "gone.shop.test", "A", "192.0.2.9"))
+		w.start()
+		rest()
+		w.stop()
+		w.objects.fail("b", errTemplate)
+		w.objects.set("gone")
+		w.start()
+		defer w.stop()
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.1,192.0.2.2") // the label of the other names what is gone
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.3"))
+		w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.4"))
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.3", "new.shop.test A 192.0.2.4")
+		w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.5"))
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.3", "new.shop.test A 192.0.2.5")
+	})
+}
