@@ -66,6 +66,9 @@ func (w *world) event() (catalog.ID, catalog.Object) {
 
 // change makes v the value of its object or, at random, deletes the object.
 func (w *world) change(v catalog.Object) (catalog.ID, catalog.Object) {
+	if w.chance(2) {
+		w.spoil(v)
+	}
 	id := v.ID()
 	if w.chance(25) {
 		delete(w.objects, id)
@@ -315,8 +318,9 @@ func truthFor(objects map[catalog.ID]catalog.Object, config *Config, c *modelCli
 		if err == nil {
 			_, err = marshal(w)
 		}
-		if err == nil {
-			out[e.Addr] = wireOf(w, setLabels(e.Source.Service, e.Source.Mirror))
+		labels := setLabels(e.Source.Service, e.Source.Mirror)
+		if err == nil && encodeLabels(labels).err == nil {
+			out[e.Addr] = wireOf(w, labels)
 		}
 	}
 	return out
@@ -343,7 +347,7 @@ func playModel(t *testing.T, seed uint64) {
 		clients = append(clients, startModelClient(ctx, &wg, server, w))
 	}
 	for range 3 + w.IntN(40) {
-		w.step(live, server.config, clients)
+		w.step(t, live, server.config, clients)
 		if w.chance(5) {
 			// What was put is applied by then, so that the newcomer's history starts with
 			// the state that it is told.
@@ -382,8 +386,9 @@ func startModelClient(ctx context.Context, wg *sync.WaitGroup, server *Server, w
 }
 
 // step makes one event, adds the right answers to the histories first, and lets some time pass.
-func (w *world) step(live *catalog.Catalog, config *Config, clients []*modelClient) {
+func (w *world) step(t *testing.T, live *catalog.Catalog, config *Config, clients []*modelClient) {
 	id, v := w.event()
+	defer spent().check(t, id)
 	for _, c := range clients {
 		now := truthFor(w.objects, config, c)
 		if w.chance(15) {

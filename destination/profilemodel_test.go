@@ -173,6 +173,7 @@ func (m *profileModel) put() {
 // then everything comes to rest, and clients come and go.
 func (m *profileModel) step(t *testing.T) {
 	id, v := m.event()
+	defer spent().check(t, id)
 	fresh := m.fresh()
 	for _, c := range m.clients {
 		if m.chance(25) {
