@@ -17,13 +17,23 @@ import (
 // stores them, and larger than the door of package kinds lets through.
 var (
 	hostileTexts = []string{notUTF8, "", "\x00", strings.Repeat("a", 250_000), "a,b@c\n", "💥"}
+	poolHostileNames = []string{notUTF8, "", "a,b@c\n", "east"}
 	// hostileSizes are how long hostile lists are. Long ones cost much, so they are rare.
 	hostileSizes = []int{0, 1, 2, 3, 3, 50, 50, 10_000}
 )
 
-// spoil makes a value hostile, but for what names it.
+// spoil makes a value hostile, but for what names it. No object is larger than etcd stores, so it
+// has one huge text at most.
 func (w *world) spoil(v catalog.Object) {
-	text := func() string { return pick(w, hostileTexts) }
+	huge := false
+	text := func() string {
+		s := pick(w, hostileTexts)
+		if len(s) > 100 && huge {
+			return notUTF8
+		}
+		huge = huge || len(s) > 100
+		return s
+	}
 	switch v := v.(type) {
 	case *catalog.Service:
 		v.OpaquePorts = w.manyPorts()
@@ -67,7 +77,7 @@ func (w *world) spoil(v catalog.Object) {
 }
 
 func (w *world) hostileEndpoint() catalog.SliceEndpoint {
-	e := catalog.SliceEndpoint{Zone: pick(w, hostileTexts), HintZones: []string{pick(w, hostileTexts)}, Hostname: pick(w, hostileTexts)}
+	e := catalog.SliceEndpoint{Zone: pick(w, poolHostileNames), HintZones: []string{pick(w, poolHostileNames)}, Hostname: pick(w, poolHostileNames)}
 	for range w.IntN(3) {
 		e.Addresses = append(e.Addresses, netip.MustParseAddr(pick(w, poolIPs)))
 	}
