@@ -16,7 +16,7 @@ import (
 // What a hostile world draws from besides the usual pools: texts and lists as the API server
 // stores them, and larger than the door of package kinds lets through.
 var (
-	hostileTexts = []string{notUTF8, "", "\x00", strings.Repeat("a", 250_000), "a,b@c\n", "💥"}
+	hostileTexts     = []string{notUTF8, "", "\x00", strings.Repeat("a", 250_000), "a,b@c\n", "💥"}
 	poolHostileNames = []string{notUTF8, "", "a,b@c\n", "east"}
 	// hostileSizes are how long hostile lists are. Long ones cost much, so they are rare.
 	hostileSizes = []int{0, 1, 2, 3, 3, 50, 50, 10_000}
