@@ -1,6 +1,7 @@
 package destination
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"net/netip"
 	runtimemetrics "runtime/metrics"
@@ -48,7 +49,10 @@ func (w *world) spoil(v catalog.Object) {
 	case *catalog.EndpointSlice:
 		v.GatewayIdentity, v.RemoteName, v.Mirror.Cluster = text(), text(), text()
 		v.Subsets = append(v.Subsets, catalog.Subset{
-			Ports:     many(w, func(i int) catalog.SubsetPort { return catalog.SubsetPort{Name: "http", Port: uint16(8080 + i%2)} }),
+			// The door lets few ports of one name in, since each is served with every endpoint.
+			Ports: many(w, func(i int) catalog.SubsetPort {
+				return catalog.SubsetPort{Name: portName(i / 2), Port: uint16(8080 + i%2)}
+			}),
 			Endpoints: many(w, func(int) catalog.SliceEndpoint { return w.hostileEndpoint() }),
 		})
 	case *catalog.Workload:
@@ -74,6 +78,14 @@ func (w *world) spoil(v catalog.Object) {
 		}
 		v.DstOverrides = many(w, func(int) catalog.WeightedDst { return catalog.WeightedDst{Authority: text(), MilliWeight: 1} })
 	}
+}
+
+// portName returns a name for each number; the first is that of a Service port.
+func portName(i int) string {
+	if i == 0 {
+		return "http"
+	}
+	return fmt.Sprint("http-", i)
 }
 
 func (w *world) hostileEndpoint() catalog.SliceEndpoint {

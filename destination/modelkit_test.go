@@ -30,10 +30,15 @@ func newSequences(test, flags string, n int) sequences {
 func (s sequences) play(t *testing.T, play func(t *testing.T, seed uint64)) {
 	for i := range uint64(*s.n) {
 		seed := *s.seed + i
-		synctest.Test(t, func(t *testing.T) { play(t, seed) })
-		if t.Failed() {
-			t.Fatalf("replay with: go test ./destination -run %s -%s.sequences=1 -%s.seed=%d", s.test, s.flags, s.flags, seed)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			// A test that fails ends here, and not after the loop.
+			defer func() {
+				if t.Failed() {
+					t.Logf("replay with: go test ./destination -run %s -%s.sequences=1 -%s.seed=%d", s.test, s.flags, s.flags, seed)
+				}
+			}()
+			play(t, seed)
+		})
 	}
 }
 

@@ -43,6 +43,9 @@ const (
 	// portsLimit is for all of an object, declared or served: a range of RTP or FTP ports has
 	// some hundreds.
 	portsLimit = 2048
+	// sameNameLimit is for the ports of one name in a slice or subset. The API server takes one.
+	// Each of them is served with every endpoint.
+	sameNameLimit = 4
 	// endpointsLimit is for all of an object. The API server takes 1,000 in a slice, and
 	// Kubernetes writes as many into Endpoints; by hand there may be more.
 	endpointsLimit = 10_000

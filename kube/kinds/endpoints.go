@@ -44,6 +44,8 @@ func (d *door) subset(from *corev1.EndpointSubset, index int) catalog.Subset {
 			d.Add(d.notPort(port.Port), "subsets[%d].ports[%d].port", index, i)
 		case !fit:
 			d.Add(d.unfit(port.Name, labelLimit)+", so the port is not used", "subsets[%d].ports[%d].name", index, i)
+		case tooMany(kept.Ports, name):
+			d.Add(tooManyOfAName(name), "subsets[%d].ports[%d].name", index, i)
 		default:
 			kept.Ports = append(kept.Ports, catalog.SubsetPort{Name: name, Port: number})
 		}

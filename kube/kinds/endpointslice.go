@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -100,11 +101,28 @@ func (d *door) slicePorts(ports []discoveryv1.EndpointPort) []catalog.SubsetPort
 			d.Add(d.notPort(*port.Port), "ports[%d].port", i)
 		case !fit:
 			d.Add(d.unfit(*port.Name, labelLimit)+", so the port is not used", "ports[%d].name", i)
+		case tooMany(kept, name):
+			d.Add(tooManyOfAName(name), "ports[%d].name", i)
 		default:
 			kept = append(kept, catalog.SubsetPort{Name: name, Port: number})
 		}
 	}
 	return kept
+}
+
+// tooMany reports whether no further port may have a name.
+func tooMany(ports []catalog.SubsetPort, name string) bool {
+	n := 0
+	for _, p := range ports {
+		if p.Name == name {
+			n++
+		}
+	}
+	return n >= sameNameLimit
+}
+
+func tooManyOfAName(name string) string {
+	return fmt.Sprintf("%d ports before this one have the name %q, so it is not used; give each port its own name", sameNameLimit, name)
 }
 
 // sliceEndpoint returns false for an endpoint that can't be used.

@@ -52,6 +52,21 @@ endpoints:
 			}),
 		},
 		{
+			// Each port of a name is served with every endpoint.
+			name: "many ports of one name", yaml: `
+metadata: {name: x, namespace: ns, labels: {kubernetes.io/service-name: web}}
+addressType: IPv4
+ports: [{name: http, port: 80}, {name: http, port: 81}, {name: http, port: 82}, {name: http, port: 83}, {name: http, port: 84}, {name: admin, port: 85}]
+`,
+			want: slice(func(s *catalog.EndpointSlice) {
+				for i := range uint16(4) {
+					s.Subsets[0].Ports = append(s.Subsets[0].Ports, catalog.SubsetPort{Name: "http", Port: 80 + i})
+				}
+				s.Subsets[0].Ports = append(s.Subsets[0].Ports, catalog.SubsetPort{Name: "admin", Port: 85})
+			}),
+			problems: []string{"ports[4].name"},
+		},
+		{
 			name: "what can't be used", yaml: `
 metadata: {name: x, namespace: ns, labels: {kubernetes.io/service-name: web}}
 addressType: IPv6
