@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,15 +19,20 @@ import (
 // after two minutes, and later each time that it gets it back and can't write.
 func TestC8LeaderThatCannotWriteGivesTheLeaseAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex // for what follows
 		var health reconcile.Health
 		var began, written time.Time
 		r := refusable{
 			lead: func(ctx context.Context) error {
+				mu.Lock()
 				began, health = time.Now(), reconcile.Health{}
+				mu.Unlock()
 				<-ctx.Done()
 				return nil
 			},
 			health: func() reconcile.Health {
+				mu.Lock()
+				defer mu.Unlock()
 				now := time.Now()
 				health.RefusedSince, health.RefusedLast, health.Refused = began, now.Add(-time.Second), apierrors.NewUnauthorized("token is expired")
 				if !written.IsZero() {
@@ -51,7 +57,9 @@ func TestC8LeaderThatCannotWriteGivesTheLeaseAway(t *testing.T) {
 		go func() {
 			for range 60 {
 				time.Sleep(time.Minute)
+				mu.Lock()
 				written = time.Now()
+				mu.Unlock()
 			}
 			time.Sleep(time.Second)
 			cancel()
