@@ -30,6 +30,8 @@ type circumstances struct {
 	played []step
 	// agreed are the outputs when both clusters last agreed.
 	agreed []output
+	// touched are those of Kubernetes when all Services had been touched.
+	touched []output
 	worlds
 }
 
@@ -65,9 +67,16 @@ var reasons = []reason{
 	{
 		name: "selector taken away during a change",
 		why: "What was written for a Service stays when it loses its selector. If something else changed in the same moment, it depends on " +
-			"timing whether that was written before, with either.",
+			"timing whether that was written too, with either.",
 		documented: `docs/controllers.md: "If something else changed in the same moment, either may or may not have written that before"`,
 		explains:   selectorTakenDuringChange,
+	},
+	{
+		name: "Service that comes again is served at once",
+		why: "When a Service is deleted and created again at once, Kubernetes may stay without some of its slices until something changes. " +
+			"Signpost has what Kubernetes writes once its Service is touched.",
+		documented: `docs/controllers.md: "A Service that is deleted and created again gets its slices at once"`,
+		explains:   serviceComesAgain,
 	},
 	{
 		name: "mirroring of Kubernetes is late",
@@ -140,17 +149,18 @@ func endedPodLeaves(c circumstances) bool {
 	}
 	ended := func(name string) bool {
 		return slices.ContainsFunc(c.inKubernetes.pods, func(p *corev1.Pod) bool {
-			return p.Name == name && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed)
+			return p.Name == name && isEnded(p.Status.Phase)
 		})
 	}
+	nobody := func(string) bool { return false }
 	here := c.inSignpost.withoutPods(ended).outputs()
-	if lasts(compare(c.inSignpost.outputs(), here), c.key()) {
+	if lasts(compare(c.inSignpost.withoutPods(nobody).outputs(), here), c.key()) {
 		return false // Signpost has one of them
 	}
 	return !lasts(compare(c.inKubernetes.withoutPods(ended).outputs(), here), c.key())
 }
 
-// withoutPods returns the world with no address of these pods. Subsets and ports without addresses go with them.
+// withoutPods returns the world with no address of these pods, and no subset or slice without an address.
 func (w world) withoutPods(gone func(name string) bool) world {
 	isGone := func(r *corev1.ObjectReference) bool { return r != nil && r.Kind == "Pod" && gone(r.Name) }
 	isGoneAddress := func(a corev1.EndpointAddress) bool { return isGone(a.TargetRef) }
@@ -168,15 +178,15 @@ func (w world) withoutPods(gone func(name string) bool) world {
 	for _, s := range w.slices {
 		s = s.DeepCopy()
 		s.Endpoints = slices.DeleteFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return isGone(e.TargetRef) })
-		if len(s.Endpoints) == 0 {
-			s.Ports = nil
+		if len(s.Endpoints) > 0 {
+			less.slices = append(less.slices, s)
 		}
-		less.slices = append(less.slices, s)
 	}
 	return less
 }
 
-// selectorTakenDuringChange: the Service has lost its selector in this step, after something else that concerns it. If
+// selectorTakenDuringChange: the Service has lost its selector in this step, shortly after or before something else that
+// concerns what is written for the selector. Controllers see Services and pods by watches of their own, in any order. If
 // that was one thing, one side still has what both had before. What was mirrored of what was left is as different.
 func selectorTakenDuringChange(c circumstances) bool {
 	if c.liveService() == nil || c.selectsPods() || c.overwroteByHand() {
@@ -187,15 +197,27 @@ func selectorTakenDuringChange(c circumstances) bool {
 	if taken < 0 {
 		return false
 	}
-	switch changes := only([]step{last[:taken]}, func(o operation) bool { return o.concerns(c.service) })[0]; {
+	others := slices.Concat(last[:taken], last[taken+1:])
+	switch changes := only([]step{others}, func(o operation) bool { return o.concerns(c.service) && !writesByHand(o, c.service) })[0]; {
 	case len(changes) == 0:
 		return false
 	case c.isMirrored():
 		return c.differs(kindEndpoints) && c.inKubernetes.mirrorsAll(c.service) && c.inSignpost.mirrorsAll(c.service)
-	case len(changes) == 1:
+	case len(changes) == 1 && isOneWrite(changes[0]):
 		return c.wereAgreed(c.kubernetes) || c.wereAgreed(c.signpost)
 	default:
 		return true
+	}
+}
+
+// isOneWrite reports whether an operation shows controllers one new state. The others show two: a pod that is deleted
+// terminates before it is gone, and what is deleted of controllers is written again.
+func isOneWrite(o operation) bool {
+	switch o.(type) {
+	case putService, setStatus, relabel:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -222,6 +244,22 @@ func (c circumstances) isMirrored() bool {
 	})
 }
 
+// serviceComesAgain: the Service was deleted and created in this step, and when it was touched, Kubernetes' outputs
+// became what Signpost had already.
+func serviceComesAgain(c circumstances) bool {
+	last := c.played[len(c.played)-1]
+	deleted := slices.IndexFunc(last, func(o operation) bool { d, ok := o.(deleteService); return ok && d.Service == c.service })
+	if c.lasts != untilTouched || deleted < 0 || !c.kubernetesFollowed() {
+		return false
+	}
+	return slices.ContainsFunc(last[deleted:], func(o operation) bool { p, ok := o.(putService); return ok && p.Service == c.service })
+}
+
+// kubernetesFollowed reports whether Kubernetes, when the Service was touched, wrote what Signpost had before that.
+func (c circumstances) kubernetesFollowed() bool {
+	return !lasts(compare(c.touched, c.inSignpost.outputs()), c.key())
+}
+
 // managedByMirroring is the label of mirrored slices, as a field.
 var managedByMirroring = quoted("endpointslicemirroring-controller.k8s.io")
 
@@ -237,7 +275,8 @@ func (w world) mirrorsAll(service string) bool {
 	return maps.Equal(w.mirrorable(service), w.mirrored(service))
 }
 
-// mirrorable returns the addresses that mirrored slices of a Service should have, with the ports of each.
+// mirrorable returns the addresses that mirrored slices of a Service should have, each with each of its ports. In which
+// slices they are is another matter: addresses with the same ports may share one.
 func (w world) mirrorable(service string) map[string]bool {
 	all := map[string]bool{}
 	for _, e := range w.endpoints {
@@ -246,39 +285,36 @@ func (w world) mirrorable(service string) map[string]bool {
 			continue
 		}
 		for _, subset := range e.Subsets {
-			ports := make([]string, 0, len(subset.Ports))
-			for _, p := range subset.Ports {
-				ports = append(ports, fmt.Sprintf("%s %d/%s", p.Name, p.Port, p.Protocol))
-			}
 			for _, a := range slices.Concat(subset.Addresses, subset.NotReadyAddresses) {
-				all[mirror(a.IP, ports)] = true
+				for _, p := range subset.Ports {
+					all[fmt.Sprintf("%s %s %d/%s", a.IP, p.Name, p.Port, p.Protocol)] = true
+				}
+				if len(subset.Ports) == 0 {
+					all[a.IP] = true
+				}
 			}
 		}
 	}
 	return all
 }
 
-// mirrored returns the addresses that mirrored slices of a Service have, with the ports of each.
+// mirrored returns the addresses that mirrored slices of a Service have, each with each of its ports.
 func (w world) mirrored(service string) map[string]bool {
 	all := map[string]bool{}
 	for _, s := range w.slices {
 		if s.Labels[discoveryv1.LabelServiceName] != service || quoted(s.Labels[discoveryv1.LabelManagedBy]) != managedByMirroring {
 			continue
 		}
-		ports := make([]string, 0, len(s.Ports))
-		for _, p := range s.Ports {
-			ports = append(ports, fmt.Sprintf("%s %d/%s", *p.Name, *p.Port, *p.Protocol))
-		}
 		for _, e := range s.Endpoints {
-			all[mirror(e.Addresses[0], ports)] = true
+			for _, p := range s.Ports {
+				all[fmt.Sprintf("%s %s %d/%s", e.Addresses[0], *p.Name, *p.Port, *p.Protocol)] = true
+			}
+			if len(s.Ports) == 0 {
+				all[e.Addresses[0]] = true
+			}
 		}
 	}
 	return all
-}
-
-func mirror(address string, ports []string) string {
-	slices.Sort(ports)
-	return address + " " + strings.Join(ports, ",")
 }
 
 // takesSelector reports whether an operation takes the selector from a Service, or makes it one without.

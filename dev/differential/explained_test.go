@@ -16,10 +16,11 @@ type scene struct {
 	kubernetes, signpost world
 	lasts                duration
 	last                 step
+	touched              []output // of Kubernetes
 }
 
 func newScene() *scene {
-	return &scene{exampleWorld("kubernetes"), exampleWorld("signpost"), forGood, nil}
+	return &scene{exampleWorld("kubernetes"), exampleWorld("signpost"), forGood, nil, nil}
 }
 
 func (s *scene) both(change func(*world)) *scene {
@@ -33,7 +34,7 @@ func (s *scene) reasons() []string {
 	var names []string
 	for _, d := range compare(s.kubernetes.outputs(), s.signpost.outputs()) {
 		r, _ := explain(circumstances{
-			disagreement: d, lasts: s.lasts, played: []step{s.last}, agreed: exampleWorld("kubernetes").outputs(), worlds: worlds{s.kubernetes, s.signpost},
+			disagreement: d, lasts: s.lasts, played: []step{s.last}, agreed: exampleWorld("kubernetes").outputs(), touched: s.touched, worlds: worlds{s.kubernetes, s.signpost},
 		})
 		names = append(names, r.name)
 	}
@@ -89,6 +90,15 @@ func TestReasons(t *testing.T) {
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
 			return s
 		}, "ended pod leaves at once"},
+		"ended pod has a slice of its own there": {func() *scene {
+			s := newScene().both(func(w *world) { w.pods[0].Status.Phase = corev1.PodFailed })
+			s.lasts = untilTouched
+			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
+			s.kubernetes.slices = append(s.kubernetes.slices, s.kubernetes.slices[0].DeepCopy())
+			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
+			s.kubernetes.slices[1].Endpoints = s.kubernetes.slices[1].Endpoints[:1]
+			return s
+		}, "ended pod leaves at once"},
 		"ended pod is only there, even when touched": {func() *scene {
 			s := newScene().both(func(w *world) { w.pods[0].Status.Phase = corev1.PodFailed })
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
@@ -139,6 +149,12 @@ func TestReasons(t *testing.T) {
 			s.last = step{takes, setStatus{onPod{"pod-0"}, corev1.PodStatus{}}}
 			s.kubernetes.slices[0].Endpoints = nil
 			return s
+		}, "selector taken away during a change"},
+		"selector was taken, and Endpoints were written by hand": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{takes, writeEndpoints(takes)}
+			s.kubernetes.slices[0].Endpoints = nil
+			return s
 		}, ""},
 		"selector of another Service was taken": {func() *scene {
 			s := newScene().both(withoutSelector)
@@ -153,6 +169,27 @@ func TestReasons(t *testing.T) {
 			return s
 		}, ""},
 
+		"Service came again, and slices are missing there": {func() *scene {
+			s := newScene()
+			s.lasts, s.touched = untilTouched, s.kubernetes.outputs()
+			s.last = step{deleteService{on}, putService{onService: on}}
+			s.kubernetes.slices = nil
+			return s
+		}, "Service that comes again is served at once"},
+		"Service came again, and slices are missing here": {func() *scene {
+			s := newScene()
+			s.lasts, s.touched = untilTouched, s.kubernetes.outputs()
+			s.last = step{deleteService{on}, putService{onService: on}}
+			s.signpost.slices = nil
+			return s
+		}, ""},
+		"Service came first, and slices are missing there": {func() *scene {
+			s := newScene()
+			s.lasts, s.touched = untilTouched, s.kubernetes.outputs()
+			s.last = step{putService{onService: on}}
+			s.kubernetes.slices = nil
+			return s
+		}, ""},
 		"mirrored slice is stale there": {func() *scene {
 			s := newScene().both(byHand)
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]

@@ -207,8 +207,13 @@ func (run *performance) judge(ctx context.Context, found []disagreement) error {
 	if err != nil {
 		return err
 	}
+	touched, err := run.outputs()
+	if err != nil {
+		return err
+	}
 	known := map[[2]string]bool{}
 	for i := range cases {
+		cases[i].touched = touched
 		known[cases[i].key()] = true
 		if lasts(lasting, cases[i].key()) {
 			cases[i].lasts = forGood
@@ -239,7 +244,7 @@ func (run *performance) judge(ctx context.Context, found []disagreement) error {
 	return nil
 }
 
-// judgeHurriedly ends the sequence if a disagreement has no reason, however long it lasts.
+// judgeHurriedly touches nothing. It ends the sequence if a disagreement has no reason, however long it lasts.
 func (run *performance) judgeHurriedly(cases []circumstances) {
 	for _, c := range cases {
 		known := false
