@@ -30,8 +30,6 @@ type circumstances struct {
 	played []step
 	// agreed are the outputs when both clusters last agreed.
 	agreed []output
-	// touched are those of Kubernetes when all Services had been touched.
-	touched []output
 	worlds
 }
 
@@ -72,11 +70,11 @@ var reasons = []reason{
 		explains:   selectorTakenDuringChange,
 	},
 	{
-		name: "Service that comes again is served at once",
-		why: "When a Service is deleted and created again at once, Kubernetes may stay without some of its slices until something changes. " +
-			"Signpost has what Kubernetes writes once its Service is touched.",
-		documented: `docs/controllers.md: "A Service that is deleted and created again gets its slices at once"`,
-		explains:   serviceComesAgain,
+		name: "Kubernetes lacks all slices of a family",
+		why: "When slices are deleted just when they are written, or their Service is deleted and created again, Kubernetes may be left " +
+			"without any slice of a family, although there is always one. Signpost has them.",
+		documented: `docs/controllers.md: "Kubernetes may be left without any slice of a family"`,
+		explains:   kubernetesLacksFamily,
 	},
 	{
 		name: "mirroring of Kubernetes is late",
@@ -84,6 +82,20 @@ var reasons = []reason{
 			"seconds or minutes later. Signpost's slices are exactly what the Endpoints say.",
 		documented: `docs/controllers.md: "The slices of hand-written Endpoints follow every change at once"`,
 		explains:   mirroringOfKubernetesIsLate,
+	},
+	{
+		name: "Kubernetes overwrites Endpoints written by hand",
+		why: "When Endpoints are written by hand just after their Service has lost its selector, Kubernetes may still write what the selector " +
+			"gave, and leaves that. Signpost has what was written by hand.",
+		documented: `docs/controllers.md: "Kubernetes sometimes overwrites Endpoints that are written by hand just after their Service has lost its selector"`,
+		explains:   kubernetesOverwrites,
+	},
+	{
+		name: "repair is put off",
+		why: "What somebody else deletes is written again: with Kubernetes after a second, with Signpost at once, and then later and later, " +
+			"up to a minute, while it happens to the same Service again.",
+		documented: `docs/controllers.md: "When somebody else edits or deletes EndpointSlices, or the Endpoints of a Service that selects pods, they are repaired"`,
+		explains:   repairIsPutOff,
 	},
 }
 
@@ -244,20 +256,58 @@ func (c circumstances) isMirrored() bool {
 	})
 }
 
-// serviceComesAgain: the Service was deleted and created in this step, and when it was touched, Kubernetes' outputs
-// became what Signpost had already.
-func serviceComesAgain(c circumstances) bool {
+// kubernetesLacksFamily: the Service was put in this step, and it or its slices were deleted. Nothing differs but that
+// Kubernetes lacks the slices of a family that the Service has.
+func kubernetesLacksFamily(c circumstances) bool {
 	last := c.played[len(c.played)-1]
-	deleted := slices.IndexFunc(last, func(o operation) bool { d, ok := o.(deleteService); return ok && d.Service == c.service })
-	if c.lasts != untilTouched || deleted < 0 || !c.kubernetesFollowed() {
+	put := slices.ContainsFunc(last, func(o operation) bool { p, ok := o.(putService); return ok && p.Service == c.service })
+	gone := slices.ContainsFunc(last, func(o operation) bool {
+		switch o := o.(type) {
+		case deleteService:
+			return o.Service == c.service
+		case deleteSlices:
+			return o.Service == c.service
+		default:
+			return false
+		}
+	})
+	if !put || !gone || c.kind != kindSlice || !c.selectsPods() || len(c.kubernetes) > 0 {
 		return false
 	}
-	return slices.ContainsFunc(last[deleted:], func(o operation) bool { p, ok := o.(putService); return ok && p.Service == c.service })
+	for _, o := range c.signpost {
+		family := o.fields["address type"]
+		if o.fields["label "+discoveryv1.LabelManagedBy] != quoted("endpointslice-controller.k8s.io") || c.inKubernetes.hasSlices(c.service, family) ||
+			!slices.Contains(c.liveService().Spec.IPFamilies, corev1.IPFamily(family)) {
+			return false
+		}
+	}
+	return true
 }
 
-// kubernetesFollowed reports whether Kubernetes, when the Service was touched, wrote what Signpost had before that.
-func (c circumstances) kubernetesFollowed() bool {
-	return !lasts(compare(c.touched, c.inSignpost.outputs()), c.key())
+// hasSlices reports whether a Service has a slice of a family that was written for its selector.
+func (w world) hasSlices(service, family string) bool {
+	return slices.ContainsFunc(w.slices, func(s *discoveryv1.EndpointSlice) bool {
+		return s.Labels[discoveryv1.LabelServiceName] == service && string(s.AddressType) == family &&
+			s.Labels[discoveryv1.LabelManagedBy] == "endpointslice-controller.k8s.io"
+	})
+}
+
+// repairIsPutOff: objects of this Service were deleted in this step, Signpost lacks some, has nothing else, and has them
+// in the end.
+func repairIsPutOff(c circumstances) bool {
+	if c.lasts != untilTouched && c.lasts != late || len(c.signpost) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(c.played[len(c.played)-1], func(o operation) bool {
+		switch o := o.(type) {
+		case deleteSlices:
+			return c.kind == kindSlice && o.Service == c.service
+		case deleteEndpoints:
+			return c.kind == kindEndpoints && o.Service == c.service
+		default:
+			return false
+		}
+	})
 }
 
 // managedByMirroring is the label of mirrored slices, as a field.
@@ -329,17 +379,54 @@ func takesSelector(o operation, service string) bool {
 	}
 }
 
-// overwroteByHand reports whether Endpoints that were written by hand in this step differ, although the Service has no
-// selector, so that nobody should have touched them. Their slices then differ, too.
+// overwroteByHand reports whether Signpost doesn't have the Endpoints that were written by hand in this step, although the
+// Service has no selector, so that nobody should have touched them. Their slices then differ, too.
 func (c circumstances) overwroteByHand() bool {
+	wanted := c.byHand()
+	return wanted != nil && c.differs(kindEndpoints) && !c.inSignpost.hasWritten(wanted)
+}
+
+// kubernetesOverwrites: Signpost has the Endpoints that were written by hand in this step, with their slices, and Kubernetes
+// has others.
+func kubernetesOverwrites(c circumstances) bool {
+	wanted := c.byHand()
+	if wanted == nil || !c.inSignpost.hasWritten(wanted) || c.inKubernetes.hasWritten(wanted) {
+		return false
+	}
+	return c.kind == kindEndpoints || c.isMirrored() && c.inSignpost.mirrorsAll(c.service)
+}
+
+// byHand returns what was last written by hand in this step to the Endpoints of the Service. It is nil if nothing
+// was, or if the Service has a selector.
+func (c circumstances) byHand() *corev1.Endpoints {
 	if c.liveService() == nil || c.selectsPods() {
-		return false
+		return nil
 	}
-	if !c.differs(kindEndpoints) {
-		return false
+	for _, o := range slices.Backward(c.played[len(c.played)-1]) {
+		switch o := o.(type) {
+		case handOver:
+			if o.Service == c.service {
+				return o.wanted
+			}
+		case writeEndpoints:
+			if o.Service == c.service {
+				return o.wanted
+			}
+		case deleteEndpoints:
+			if o.Service == c.service {
+				return nil
+			}
+		}
 	}
-	last := c.played[len(c.played)-1]
-	return slices.ContainsFunc(last, func(o operation) bool { return writesByHand(o, c.service) })
+	return nil
+}
+
+// hasWritten reports whether the Endpoints are there as they were written.
+func (w world) hasWritten(wanted *corev1.Endpoints) bool {
+	return slices.ContainsFunc(w.endpoints, func(e *corev1.Endpoints) bool {
+		same := len(e.Subsets) == 0 && len(wanted.Subsets) == 0 || canonical(e.Subsets) == canonical(wanted.Subsets)
+		return e.Name == wanted.Name && same && maps.Equal(e.Labels, wanted.Labels) && maps.Equal(e.Annotations, wanted.Annotations)
+	})
 }
 
 func writesByHand(o operation, service string) bool {

@@ -16,11 +16,10 @@ type scene struct {
 	kubernetes, signpost world
 	lasts                duration
 	last                 step
-	touched              []output // of Kubernetes
 }
 
 func newScene() *scene {
-	return &scene{exampleWorld("kubernetes"), exampleWorld("signpost"), forGood, nil, nil}
+	return &scene{exampleWorld("kubernetes"), exampleWorld("signpost"), forGood, nil}
 }
 
 func (s *scene) both(change func(*world)) *scene {
@@ -34,7 +33,7 @@ func (s *scene) reasons() []string {
 	var names []string
 	for _, d := range compare(s.kubernetes.outputs(), s.signpost.outputs()) {
 		r, _ := explain(circumstances{
-			disagreement: d, lasts: s.lasts, played: []step{s.last}, agreed: exampleWorld("kubernetes").outputs(), touched: s.touched, worlds: worlds{s.kubernetes, s.signpost},
+			disagreement: d, lasts: s.lasts, played: []step{s.last}, agreed: exampleWorld("kubernetes").outputs(), worlds: worlds{s.kubernetes, s.signpost},
 		})
 		names = append(names, r.name)
 	}
@@ -42,6 +41,8 @@ func (s *scene) reasons() []string {
 }
 
 func withoutSelector(w *world) { w.services[0].Spec.Selector = nil }
+
+func inIPv4(w *world) { w.services[0].Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol} }
 
 // byHand makes the Endpoints and the slice those of people.
 func byHand(w *world) {
@@ -52,7 +53,7 @@ func byHand(w *world) {
 // Each reason explains its own case, and nothing that is only nearly so.
 func TestReasons(t *testing.T) {
 	on := onService{"a"}
-	takes := handOver{on, &corev1.Endpoints{}}
+	takes := handOver{on, exampleWorld("").endpoints[0]}
 	for name, tt := range map[string]struct {
 		make func() *scene
 		want string
@@ -169,25 +170,85 @@ func TestReasons(t *testing.T) {
 			return s
 		}, ""},
 
-		"Service came again, and slices are missing there": {func() *scene {
-			s := newScene()
-			s.lasts, s.touched = untilTouched, s.kubernetes.outputs()
+		"Service came again, and its slices are missing there": {func() *scene {
+			s := newScene().both(inIPv4)
 			s.last = step{deleteService{on}, putService{onService: on}}
 			s.kubernetes.slices = nil
 			return s
-		}, "Service that comes again is served at once"},
-		"Service came again, and slices are missing here": {func() *scene {
+		}, "Kubernetes lacks all slices of a family"},
+		"Service changed, and its slices were deleted and are missing there": {func() *scene {
+			s := newScene().both(inIPv4)
+			s.last = step{putService{onService: on}, deleteSlices{on}}
+			s.kubernetes.slices = nil
+			return s
+		}, "Kubernetes lacks all slices of a family"},
+		"Service came again, and one of two slices is missing there": {func() *scene {
+			s := newScene().both(inIPv4).both(func(w *world) {
+				w.slices = append(w.slices, w.slices[0].DeepCopy())
+				w.slices[1].Endpoints = nil
+			})
+			s.last = step{deleteService{on}, putService{onService: on}}
+			s.kubernetes.slices = s.kubernetes.slices[:1]
+			return s
+		}, ""},
+		"Service came again, and a family that it lacks is only here": {func() *scene {
 			s := newScene()
-			s.lasts, s.touched = untilTouched, s.kubernetes.outputs()
+			s.last = step{deleteService{on}, putService{onService: on}}
+			s.kubernetes.slices = nil
+			return s
+		}, ""},
+		"Service came again, and its slices are missing here": {func() *scene {
+			s := newScene().both(inIPv4)
 			s.last = step{deleteService{on}, putService{onService: on}}
 			s.signpost.slices = nil
 			return s
 		}, ""},
-		"Service came first, and slices are missing there": {func() *scene {
-			s := newScene()
-			s.lasts, s.touched = untilTouched, s.kubernetes.outputs()
+		"Service changed, and its slices are missing there": {func() *scene {
+			s := newScene().both(inIPv4)
 			s.last = step{putService{onService: on}}
 			s.kubernetes.slices = nil
+			return s
+		}, ""},
+		"Endpoints written by hand are only here": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{handOver{on, s.signpost.endpoints[0].DeepCopy()}}
+			s.kubernetes.endpoints[0].Subsets = nil
+			return s
+		}, "Kubernetes overwrites Endpoints written by hand"},
+		"Endpoints written by hand are only there": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{handOver{on, s.kubernetes.endpoints[0].DeepCopy()}}
+			s.signpost.endpoints[0].Subsets = nil
+			return s
+		}, ""},
+		"Endpoints written by hand were deleted": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{handOver{on, s.signpost.endpoints[0].DeepCopy()}, deleteEndpoints{on}}
+			s.kubernetes.endpoints[0].Subsets = nil
+			return s
+		}, "selector taken away during a change"},
+		"slices were deleted, and one is missing here for a while": {func() *scene {
+			s := newScene()
+			s.lasts, s.last = late, step{deleteSlices{on}}
+			s.signpost.slices = nil
+			return s
+		}, "repair is put off"},
+		"slices were deleted, and one is missing here for good": {func() *scene {
+			s := newScene()
+			s.last = step{deleteSlices{on}}
+			s.signpost.slices = nil
+			return s
+		}, ""},
+		"slices were deleted, and one is other here": {func() *scene {
+			s := newScene()
+			s.lasts, s.last = late, step{deleteSlices{on}}
+			s.signpost.slices[0].Endpoints = nil
+			return s
+		}, ""},
+		"Endpoints were deleted, and a slice is missing here for a while": {func() *scene {
+			s := newScene()
+			s.lasts, s.last = late, step{deleteEndpoints{on}}
+			s.signpost.slices = nil
 			return s
 		}, ""},
 		"mirrored slice is stale there": {func() *scene {
@@ -224,8 +285,8 @@ func TestReasons(t *testing.T) {
 // repaired to what the selector gave. Nothing may explain that, whatever else happened in the step.
 func TestC0OverwrittenByHandIsNeverExplained(t *testing.T) {
 	s := newScene().both(withoutSelector)
-	s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, handOver{onService{"a"}, &corev1.Endpoints{}}}
-	s.kubernetes.endpoints[0].Subsets = nil
+	s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, handOver{onService{"a"}, s.kubernetes.endpoints[0].DeepCopy()}}
+	s.signpost.endpoints[0].Subsets = nil
 	if got := s.reasons(); len(got) != 1 || got[0] != "" {
 		t.Errorf("got %q, want one disagreement without a reason", got)
 	}

@@ -81,7 +81,7 @@ func (r *report) print(f seeded) {
 	fmt.Fprintf(r.out, "\nUNEXPLAINED: seed %d, step %d: %s\n%s\n", f.seed, f.step, f.name, f.detail)
 	printHistory(r.out, "the last steps were", f.history, max(0, len(f.history)-3))
 	if c := f.cause; c != nil {
-		fmt.Fprintf(r.out, "it lasts %s; Kubernetes then had what Signpost had: %t\n", c.lasts, c.kubernetesFollowed())
+		fmt.Fprintf(r.out, "it lasts %s\n", c.lasts)
 		printWorld(r.out, "Kubernetes", c.inKubernetes, c.service)
 		printWorld(r.out, "Signpost", c.inSignpost, c.service)
 	}
