@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/signpostd/signpost/internal/childprocess"
 )
@@ -63,6 +66,7 @@ type abuseRun struct {
 	addr, admin string
 	all         *clients
 	toggler     *toggler
+	canary      *canary
 }
 
 func measureAttack(ctx context.Context, r *report, k *cluster, a attack) error {
@@ -111,10 +115,17 @@ func newAbuseRun(ctx context.Context, k *cluster) (*abuseRun, error) {
 		run.close()
 		return nil, err
 	}
+	if run.canary, err = newCanary(ctx, k.client, run.addr); err != nil {
+		run.close()
+		return nil, err
+	}
 	return run, nil
 }
 
 func (run *abuseRun) close() {
+	if run.canary != nil {
+		run.canary.close()
+	}
 	if run.all != nil {
 		run.all.close()
 	}
@@ -123,15 +134,30 @@ func (run *abuseRun) close() {
 }
 
 // delays are those from the API write to the streams, in milliseconds.
-type delays struct{ p50, p99, slowest float64 }
+type delays struct{ p50, p99, slowest, slowestService float64 }
 
 func (d delays) String() string {
 	return fmt.Sprintf("%.1f / %.1f / %.0f ms", d.p50, d.p99, d.slowest)
 }
 
-// changes makes changes at a steady pace. Delays count from when a change was due, so that one that takes long makes
-// those late that wait behind it. It stops early if the server has ended, or an update is lost.
+// changes makes changes at a steady pace, and the canary beside them. It stops early if the server has ended, or an
+// update is lost.
 func (run *abuseRun) changes(ctx context.Context, d time.Duration) (delays, error) {
+	var g errgroup.Group
+	var slowest time.Duration
+	g.Go(func() (err error) {
+		slowest, err = run.canary.sing(ctx, d)
+		return err
+	})
+	found, err := run.endpointChanges(ctx, d)
+	err = errors.Join(err, g.Wait())
+	found.slowestService = ms(slowest)
+	return found, err
+}
+
+// endpointChanges makes changes of endpoints. Delays count from when a change was due, so that one that takes long
+// makes those late that wait behind it.
+func (run *abuseRun) endpointChanges(ctx context.Context, d time.Duration) (delays, error) {
 	run.all.latencies()
 	var lost time.Duration
 	for due, end := time.Now(), time.Now().Add(d); due.Before(end) && run.server.ended() == nil; due = due.Add(abuseGap) {
@@ -153,7 +179,7 @@ func (run *abuseRun) changes(ctx context.Context, d time.Duration) (delays, erro
 		}
 	}
 	all := run.all.latencies()
-	return delays{quantile(all, .5), quantile(all, .99), max(quantile(all, 1), ms(lost))}, nil
+	return delays{p50: quantile(all, .5), p99: quantile(all, .99), slowest: max(quantile(all, 1), ms(lost))}, nil
 }
 
 // attackFigures are what an attack did.
@@ -260,7 +286,8 @@ func (run *abuseRun) report(r *report, without delays, with attackFigures) {
 	}
 	r.none("the server ended", 0, "no")
 	r.none("streams of others that ended", int(with.ended), fmt.Sprintf("%d of %d", with.ended, abuseStreams))
-	r.atMost("slowest update", "ms", with.slowest, abuseSlowest)
+	r.atMost("slowest update of endpoints", "ms", with.slowest, abuseSlowest)
+	r.atMost(fmt.Sprintf("slowest change of a Service (%.0f ms without)", without.slowestService), "ms", with.slowestService, abuseSlowest)
 	r.note("memory before: %.0f MB", with.before/mb)
 	r.atMost("memory at its peak (1.5 × before + 64)", "MB", with.peak/mb, rounded(mayPeak(with.before)/mb))
 	r.atMost(fmt.Sprintf("memory %.0f s after (1.15 × before + 16)", with.back.Seconds()), "MB", with.after/mb, rounded(mayRemain(with.before)/mb))

@@ -55,6 +55,7 @@ var attacks = []attack{
 type target struct {
 	addr, kubeconfig          string
 	asked, answered, rejected atomic.Int64
+	edits                     atomic.Int64 // of objects
 }
 
 // runAttack is the process of an attacker. It uses one core at most.
@@ -70,7 +71,7 @@ func runAttack(ctx context.Context, args []string) error {
 	for _, a := range attacks {
 		if a.name == fs.Arg(0) {
 			err := a.run(ctx, &t)
-			fmt.Printf("\n%d asked, %d answered, %d rejected", t.asked.Load(), t.answered.Load(), t.rejected.Load())
+			fmt.Printf("\n%d asked, %d answered, %d rejected, %d edits", t.asked.Load(), t.answered.Load(), t.rejected.Load(), t.edits.Load())
 			if err != nil && ctx.Err() == nil {
 				fmt.Printf("; gave up: %v", err)
 			}

@@ -192,9 +192,10 @@ func (t *target) editing(ctx context.Context, annotation string, value func(edit
 			t.getProfile(ctx, destination, tenantAuthority)
 		}
 	})
-	edits := 0
-	for tick := time.NewTicker(tenantEdits); ctx.Err() == nil; edits++ {
-		web.Annotations = map[string]string{annotation: value(edits)}
+	tick := time.NewTicker(tenantEdits)
+	defer tick.Stop()
+	for ; ctx.Err() == nil; t.edits.Add(1) {
+		web.Annotations = map[string]string{annotation: value(int(t.edits.Load()))}
 		web.ManagedFields = nil
 		if web, err = client.CoreV1().Services(tenant).Update(ctx, web, metav1.UpdateOptions{}); err != nil {
 			break
@@ -204,6 +205,5 @@ func (t *target) editing(ctx context.Context, annotation string, value func(edit
 		case <-tick.C:
 		}
 	}
-	fmt.Printf("%d edits\n", edits)
 	return err
 }

@@ -65,9 +65,16 @@ var reasons = []reason{
 	{
 		name: "selector taken away during a change",
 		why: "What was written for a Service stays when it loses its selector. If something else changed in the same moment, it depends on " +
-			"timing whether that was written before, with either.",
+			"timing whether that was written too, with either.",
 		documented: `docs/controllers.md: "If something else changed in the same moment, either may or may not have written that before"`,
 		explains:   selectorTakenDuringChange,
+	},
+	{
+		name: "Kubernetes lacks all slices of a family",
+		why: "When slices are deleted just when they are written, or their Service is deleted and created again, Kubernetes may be left " +
+			"without any slice of a family, although there is always one. Signpost has them.",
+		documented: `docs/controllers.md: "Kubernetes may be left without any slice of a family"`,
+		explains:   kubernetesLacksFamily,
 	},
 	{
 		name: "mirroring of Kubernetes is late",
@@ -75,6 +82,20 @@ var reasons = []reason{
 			"seconds or minutes later. Signpost's slices are exactly what the Endpoints say.",
 		documented: `docs/controllers.md: "The slices of hand-written Endpoints follow every change at once"`,
 		explains:   mirroringOfKubernetesIsLate,
+	},
+	{
+		name: "Kubernetes overwrites Endpoints written by hand",
+		why: "When Endpoints are written by hand just after their Service has lost its selector, Kubernetes may still write what the selector " +
+			"gave, and leaves that. Signpost has what was written by hand.",
+		documented: `docs/controllers.md: "Kubernetes sometimes overwrites Endpoints that are written by hand just after their Service has lost its selector"`,
+		explains:   kubernetesOverwrites,
+	},
+	{
+		name: "repair is put off",
+		why: "What somebody else deletes is written again: with Kubernetes after a second, with Signpost at once, and then later and later, " +
+			"up to a minute, while it happens to the same Service again.",
+		documented: `docs/controllers.md: "When somebody else edits or deletes EndpointSlices, or the Endpoints of a Service that selects pods, they are repaired"`,
+		explains:   repairIsPutOff,
 	},
 }
 
@@ -140,17 +161,18 @@ func endedPodLeaves(c circumstances) bool {
 	}
 	ended := func(name string) bool {
 		return slices.ContainsFunc(c.inKubernetes.pods, func(p *corev1.Pod) bool {
-			return p.Name == name && (p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed)
+			return p.Name == name && isEnded(p.Status.Phase)
 		})
 	}
+	nobody := func(string) bool { return false }
 	here := c.inSignpost.withoutPods(ended).outputs()
-	if lasts(compare(c.inSignpost.outputs(), here), c.key()) {
+	if lasts(compare(c.inSignpost.withoutPods(nobody).outputs(), here), c.key()) {
 		return false // Signpost has one of them
 	}
 	return !lasts(compare(c.inKubernetes.withoutPods(ended).outputs(), here), c.key())
 }
 
-// withoutPods returns the world with no address of these pods. Subsets and ports without addresses go with them.
+// withoutPods returns the world with no address of these pods, and no subset or slice without an address.
 func (w world) withoutPods(gone func(name string) bool) world {
 	isGone := func(r *corev1.ObjectReference) bool { return r != nil && r.Kind == "Pod" && gone(r.Name) }
 	isGoneAddress := func(a corev1.EndpointAddress) bool { return isGone(a.TargetRef) }
@@ -168,15 +190,15 @@ func (w world) withoutPods(gone func(name string) bool) world {
 	for _, s := range w.slices {
 		s = s.DeepCopy()
 		s.Endpoints = slices.DeleteFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return isGone(e.TargetRef) })
-		if len(s.Endpoints) == 0 {
-			s.Ports = nil
+		if len(s.Endpoints) > 0 {
+			less.slices = append(less.slices, s)
 		}
-		less.slices = append(less.slices, s)
 	}
 	return less
 }
 
-// selectorTakenDuringChange: the Service has lost its selector in this step, after something else that concerns it. If
+// selectorTakenDuringChange: the Service has lost its selector in this step, shortly after or before something else that
+// concerns what is written for the selector. Controllers see Services and pods by watches of their own, in any order. If
 // that was one thing, one side still has what both had before. What was mirrored of what was left is as different.
 func selectorTakenDuringChange(c circumstances) bool {
 	if c.liveService() == nil || c.selectsPods() || c.overwroteByHand() {
@@ -187,15 +209,27 @@ func selectorTakenDuringChange(c circumstances) bool {
 	if taken < 0 {
 		return false
 	}
-	switch changes := only([]step{last[:taken]}, func(o operation) bool { return o.concerns(c.service) })[0]; {
+	others := slices.Concat(last[:taken], last[taken+1:])
+	switch changes := only([]step{others}, func(o operation) bool { return o.concerns(c.service) && !writesByHand(o, c.service) })[0]; {
 	case len(changes) == 0:
 		return false
 	case c.isMirrored():
 		return c.differs(kindEndpoints) && c.inKubernetes.mirrorsAll(c.service) && c.inSignpost.mirrorsAll(c.service)
-	case len(changes) == 1:
+	case len(changes) == 1 && isOneWrite(changes[0]):
 		return c.wereAgreed(c.kubernetes) || c.wereAgreed(c.signpost)
 	default:
 		return true
+	}
+}
+
+// isOneWrite reports whether an operation shows controllers one new state. The others show two: a pod that is deleted
+// terminates before it is gone, and what is deleted of controllers is written again.
+func isOneWrite(o operation) bool {
+	switch o.(type) {
+	case putService, setStatus, relabel:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -222,6 +256,60 @@ func (c circumstances) isMirrored() bool {
 	})
 }
 
+// kubernetesLacksFamily: the Service was put in this step, and it or its slices were deleted. Nothing differs but that
+// Kubernetes lacks the slices of a family that the Service has.
+func kubernetesLacksFamily(c circumstances) bool {
+	last := c.played[len(c.played)-1]
+	put := slices.ContainsFunc(last, func(o operation) bool { p, ok := o.(putService); return ok && p.Service == c.service })
+	gone := slices.ContainsFunc(last, func(o operation) bool {
+		switch o := o.(type) {
+		case deleteService:
+			return o.Service == c.service
+		case deleteSlices:
+			return o.Service == c.service
+		default:
+			return false
+		}
+	})
+	if !put || !gone || c.kind != kindSlice || !c.selectsPods() || len(c.kubernetes) > 0 {
+		return false
+	}
+	for _, o := range c.signpost {
+		family := o.fields["address type"]
+		if o.fields["label "+discoveryv1.LabelManagedBy] != quoted("endpointslice-controller.k8s.io") || c.inKubernetes.hasSlices(c.service, family) ||
+			!slices.Contains(c.liveService().Spec.IPFamilies, corev1.IPFamily(family)) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasSlices reports whether a Service has a slice of a family that was written for its selector.
+func (w world) hasSlices(service, family string) bool {
+	return slices.ContainsFunc(w.slices, func(s *discoveryv1.EndpointSlice) bool {
+		return s.Labels[discoveryv1.LabelServiceName] == service && string(s.AddressType) == family &&
+			s.Labels[discoveryv1.LabelManagedBy] == "endpointslice-controller.k8s.io"
+	})
+}
+
+// repairIsPutOff: objects of this Service were deleted in this step, Signpost lacks some, has nothing else, and has them
+// in the end.
+func repairIsPutOff(c circumstances) bool {
+	if c.lasts != untilTouched && c.lasts != late || len(c.signpost) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(c.played[len(c.played)-1], func(o operation) bool {
+		switch o := o.(type) {
+		case deleteSlices:
+			return c.kind == kindSlice && o.Service == c.service
+		case deleteEndpoints:
+			return c.kind == kindEndpoints && o.Service == c.service
+		default:
+			return false
+		}
+	})
+}
+
 // managedByMirroring is the label of mirrored slices, as a field.
 var managedByMirroring = quoted("endpointslicemirroring-controller.k8s.io")
 
@@ -237,7 +325,8 @@ func (w world) mirrorsAll(service string) bool {
 	return maps.Equal(w.mirrorable(service), w.mirrored(service))
 }
 
-// mirrorable returns the addresses that mirrored slices of a Service should have, with the ports of each.
+// mirrorable returns the addresses that mirrored slices of a Service should have, each with each of its ports. In which
+// slices they are is another matter: addresses with the same ports may share one.
 func (w world) mirrorable(service string) map[string]bool {
 	all := map[string]bool{}
 	for _, e := range w.endpoints {
@@ -246,39 +335,36 @@ func (w world) mirrorable(service string) map[string]bool {
 			continue
 		}
 		for _, subset := range e.Subsets {
-			ports := make([]string, 0, len(subset.Ports))
-			for _, p := range subset.Ports {
-				ports = append(ports, fmt.Sprintf("%s %d/%s", p.Name, p.Port, p.Protocol))
-			}
 			for _, a := range slices.Concat(subset.Addresses, subset.NotReadyAddresses) {
-				all[mirror(a.IP, ports)] = true
+				for _, p := range subset.Ports {
+					all[fmt.Sprintf("%s %s %d/%s", a.IP, p.Name, p.Port, p.Protocol)] = true
+				}
+				if len(subset.Ports) == 0 {
+					all[a.IP] = true
+				}
 			}
 		}
 	}
 	return all
 }
 
-// mirrored returns the addresses that mirrored slices of a Service have, with the ports of each.
+// mirrored returns the addresses that mirrored slices of a Service have, each with each of its ports.
 func (w world) mirrored(service string) map[string]bool {
 	all := map[string]bool{}
 	for _, s := range w.slices {
 		if s.Labels[discoveryv1.LabelServiceName] != service || quoted(s.Labels[discoveryv1.LabelManagedBy]) != managedByMirroring {
 			continue
 		}
-		ports := make([]string, 0, len(s.Ports))
-		for _, p := range s.Ports {
-			ports = append(ports, fmt.Sprintf("%s %d/%s", *p.Name, *p.Port, *p.Protocol))
-		}
 		for _, e := range s.Endpoints {
-			all[mirror(e.Addresses[0], ports)] = true
+			for _, p := range s.Ports {
+				all[fmt.Sprintf("%s %s %d/%s", e.Addresses[0], *p.Name, *p.Port, *p.Protocol)] = true
+			}
+			if len(s.Ports) == 0 {
+				all[e.Addresses[0]] = true
+			}
 		}
 	}
 	return all
-}
-
-func mirror(address string, ports []string) string {
-	slices.Sort(ports)
-	return address + " " + strings.Join(ports, ",")
 }
 
 // takesSelector reports whether an operation takes the selector from a Service, or makes it one without.
@@ -293,17 +379,54 @@ func takesSelector(o operation, service string) bool {
 	}
 }
 
-// overwroteByHand reports whether Endpoints that were written by hand in this step differ, although the Service has no
-// selector, so that nobody should have touched them. Their slices then differ, too.
+// overwroteByHand reports whether Signpost doesn't have the Endpoints that were written by hand in this step, although the
+// Service has no selector, so that nobody should have touched them. Their slices then differ, too.
 func (c circumstances) overwroteByHand() bool {
+	wanted := c.byHand()
+	return wanted != nil && c.differs(kindEndpoints) && !c.inSignpost.hasWritten(wanted)
+}
+
+// kubernetesOverwrites: Signpost has the Endpoints that were written by hand in this step, with their slices, and Kubernetes
+// has others.
+func kubernetesOverwrites(c circumstances) bool {
+	wanted := c.byHand()
+	if wanted == nil || !c.inSignpost.hasWritten(wanted) || c.inKubernetes.hasWritten(wanted) {
+		return false
+	}
+	return c.kind == kindEndpoints || c.isMirrored() && c.inSignpost.mirrorsAll(c.service)
+}
+
+// byHand returns what was last written by hand in this step to the Endpoints of the Service. It is nil if nothing
+// was, or if the Service has a selector.
+func (c circumstances) byHand() *corev1.Endpoints {
 	if c.liveService() == nil || c.selectsPods() {
-		return false
+		return nil
 	}
-	if !c.differs(kindEndpoints) {
-		return false
+	for _, o := range slices.Backward(c.played[len(c.played)-1]) {
+		switch o := o.(type) {
+		case handOver:
+			if o.Service == c.service {
+				return o.wanted
+			}
+		case writeEndpoints:
+			if o.Service == c.service {
+				return o.wanted
+			}
+		case deleteEndpoints:
+			if o.Service == c.service {
+				return nil
+			}
+		}
 	}
-	last := c.played[len(c.played)-1]
-	return slices.ContainsFunc(last, func(o operation) bool { return writesByHand(o, c.service) })
+	return nil
+}
+
+// hasWritten reports whether the Endpoints are there as they were written.
+func (w world) hasWritten(wanted *corev1.Endpoints) bool {
+	return slices.ContainsFunc(w.endpoints, func(e *corev1.Endpoints) bool {
+		same := len(e.Subsets) == 0 && len(wanted.Subsets) == 0 || canonical(e.Subsets) == canonical(wanted.Subsets)
+		return e.Name == wanted.Name && same && maps.Equal(e.Labels, wanted.Labels) && maps.Equal(e.Annotations, wanted.Annotations)
+	})
 }
 
 func writesByHand(o operation, service string) bool {

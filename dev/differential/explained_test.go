@@ -42,6 +42,8 @@ func (s *scene) reasons() []string {
 
 func withoutSelector(w *world) { w.services[0].Spec.Selector = nil }
 
+func inIPv4(w *world) { w.services[0].Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol} }
+
 // byHand makes the Endpoints and the slice those of people.
 func byHand(w *world) {
 	withoutSelector(w)
@@ -51,7 +53,7 @@ func byHand(w *world) {
 // Each reason explains its own case, and nothing that is only nearly so.
 func TestReasons(t *testing.T) {
 	on := onService{"a"}
-	takes := handOver{on, &corev1.Endpoints{}}
+	takes := handOver{on, exampleWorld("").endpoints[0]}
 	for name, tt := range map[string]struct {
 		make func() *scene
 		want string
@@ -87,6 +89,15 @@ func TestReasons(t *testing.T) {
 			s := newScene().both(func(w *world) { w.pods[0].Status.Phase = corev1.PodFailed })
 			s.lasts = untilTouched
 			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
+			return s
+		}, "ended pod leaves at once"},
+		"ended pod has a slice of its own there": {func() *scene {
+			s := newScene().both(func(w *world) { w.pods[0].Status.Phase = corev1.PodFailed })
+			s.lasts = untilTouched
+			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
+			s.kubernetes.slices = append(s.kubernetes.slices, s.kubernetes.slices[0].DeepCopy())
+			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
+			s.kubernetes.slices[1].Endpoints = s.kubernetes.slices[1].Endpoints[:1]
 			return s
 		}, "ended pod leaves at once"},
 		"ended pod is only there, even when touched": {func() *scene {
@@ -139,6 +150,12 @@ func TestReasons(t *testing.T) {
 			s.last = step{takes, setStatus{onPod{"pod-0"}, corev1.PodStatus{}}}
 			s.kubernetes.slices[0].Endpoints = nil
 			return s
+		}, "selector taken away during a change"},
+		"selector was taken, and Endpoints were written by hand": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{takes, writeEndpoints(takes)}
+			s.kubernetes.slices[0].Endpoints = nil
+			return s
 		}, ""},
 		"selector of another Service was taken": {func() *scene {
 			s := newScene().both(withoutSelector)
@@ -153,6 +170,87 @@ func TestReasons(t *testing.T) {
 			return s
 		}, ""},
 
+		"Service came again, and its slices are missing there": {func() *scene {
+			s := newScene().both(inIPv4)
+			s.last = step{deleteService{on}, putService{onService: on}}
+			s.kubernetes.slices = nil
+			return s
+		}, "Kubernetes lacks all slices of a family"},
+		"Service changed, and its slices were deleted and are missing there": {func() *scene {
+			s := newScene().both(inIPv4)
+			s.last = step{putService{onService: on}, deleteSlices{on}}
+			s.kubernetes.slices = nil
+			return s
+		}, "Kubernetes lacks all slices of a family"},
+		"Service came again, and one of two slices is missing there": {func() *scene {
+			s := newScene().both(inIPv4).both(func(w *world) {
+				w.slices = append(w.slices, w.slices[0].DeepCopy())
+				w.slices[1].Endpoints = nil
+			})
+			s.last = step{deleteService{on}, putService{onService: on}}
+			s.kubernetes.slices = s.kubernetes.slices[:1]
+			return s
+		}, ""},
+		"Service came again, and a family that it lacks is only here": {func() *scene {
+			s := newScene()
+			s.last = step{deleteService{on}, putService{onService: on}}
+			s.kubernetes.slices = nil
+			return s
+		}, ""},
+		"Service came again, and its slices are missing here": {func() *scene {
+			s := newScene().both(inIPv4)
+			s.last = step{deleteService{on}, putService{onService: on}}
+			s.signpost.slices = nil
+			return s
+		}, ""},
+		"Service changed, and its slices are missing there": {func() *scene {
+			s := newScene().both(inIPv4)
+			s.last = step{putService{onService: on}}
+			s.kubernetes.slices = nil
+			return s
+		}, ""},
+		"Endpoints written by hand are only here": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{handOver{on, s.signpost.endpoints[0].DeepCopy()}}
+			s.kubernetes.endpoints[0].Subsets = nil
+			return s
+		}, "Kubernetes overwrites Endpoints written by hand"},
+		"Endpoints written by hand are only there": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{handOver{on, s.kubernetes.endpoints[0].DeepCopy()}}
+			s.signpost.endpoints[0].Subsets = nil
+			return s
+		}, ""},
+		"Endpoints written by hand were deleted": {func() *scene {
+			s := newScene().both(withoutSelector)
+			s.last = step{handOver{on, s.signpost.endpoints[0].DeepCopy()}, deleteEndpoints{on}}
+			s.kubernetes.endpoints[0].Subsets = nil
+			return s
+		}, "selector taken away during a change"},
+		"slices were deleted, and one is missing here for a while": {func() *scene {
+			s := newScene()
+			s.lasts, s.last = late, step{deleteSlices{on}}
+			s.signpost.slices = nil
+			return s
+		}, "repair is put off"},
+		"slices were deleted, and one is missing here for good": {func() *scene {
+			s := newScene()
+			s.last = step{deleteSlices{on}}
+			s.signpost.slices = nil
+			return s
+		}, ""},
+		"slices were deleted, and one is other here": {func() *scene {
+			s := newScene()
+			s.lasts, s.last = late, step{deleteSlices{on}}
+			s.signpost.slices[0].Endpoints = nil
+			return s
+		}, ""},
+		"Endpoints were deleted, and a slice is missing here for a while": {func() *scene {
+			s := newScene()
+			s.lasts, s.last = late, step{deleteEndpoints{on}}
+			s.signpost.slices = nil
+			return s
+		}, ""},
 		"mirrored slice is stale there": {func() *scene {
 			s := newScene().both(byHand)
 			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
@@ -187,8 +285,8 @@ func TestReasons(t *testing.T) {
 // repaired to what the selector gave. Nothing may explain that, whatever else happened in the step.
 func TestC0OverwrittenByHandIsNeverExplained(t *testing.T) {
 	s := newScene().both(withoutSelector)
-	s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, handOver{onService{"a"}, &corev1.Endpoints{}}}
-	s.kubernetes.endpoints[0].Subsets = nil
+	s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, handOver{onService{"a"}, s.kubernetes.endpoints[0].DeepCopy()}}
+	s.signpost.endpoints[0].Subsets = nil
 	if got := s.reasons(); len(got) != 1 || got[0] != "" {
 		t.Errorf("got %q, want one disagreement without a reason", got)
 	}

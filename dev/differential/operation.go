@@ -297,7 +297,7 @@ func (o deleteSlices) do(ctx context.Context, c kubernetes.Interface, namespace 
 		metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + o.Service})
 }
 
-// touch changes a label of a Service that nobody reads but the controllers, which then look at the Service again.
+// touch changes an annotation of a Service that means nothing, after which controllers look at the Service again.
 type touch struct {
 	onService
 	times int
@@ -306,7 +306,7 @@ type touch struct {
 func (o touch) String() string { return "touch service " + o.Service }
 
 func (o touch) do(ctx context.Context, c kubernetes.Interface, namespace string) error {
-	patch := fmt.Appendf(nil, `{"metadata":{"labels":{"touched":"%d"}}}`, o.times)
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.org/touched":"%d"}}}`, o.times)
 	_, err := c.CoreV1().Services(namespace).Patch(ctx, o.Service, types.MergePatchType, patch, metav1.PatchOptions{})
 	return ignoreMissing(err)
 }

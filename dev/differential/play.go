@@ -15,8 +15,9 @@ const (
 	standstill = 3 * time.Second
 	// settleWithin bounds the wait for a standstill.
 	settleWithin = 30 * time.Second
-	// patience is how much longer is waited for a difference to go that nothing explains.
-	patience = 20 * time.Second
+	// patience is how much longer is waited for a difference to go that nothing explains so far. Signpost puts off
+	// repairs for up to a minute.
+	patience = 70 * time.Second
 )
 
 // player plays sequences into both clusters. It may play several at the same time.
@@ -225,11 +226,9 @@ func (run *performance) judge(ctx context.Context, found []disagreement) error {
 		}
 	}
 	for _, c := range cases {
-		reason, ok := explain(c)
-		if !ok {
-			return run.fail(ctx, c)
+		if err := run.explain(ctx, c); err != nil || run.out.failure != nil {
+			return err
 		}
-		run.out.explained[reason.name]++
 	}
 	for _, d := range lasting {
 		if err := run.remove(ctx, d.service); err != nil {
@@ -239,11 +238,11 @@ func (run *performance) judge(ctx context.Context, found []disagreement) error {
 	return nil
 }
 
-// judgeHurriedly ends the sequence if a disagreement has no reason, however long it lasts.
+// judgeHurriedly touches nothing. It ends the sequence if a disagreement has no reason, however long it lasts.
 func (run *performance) judgeHurriedly(cases []circumstances) {
 	for _, c := range cases {
 		known := false
-		for _, c.lasts = range []duration{untilTouched, sinceTouched, forGood} {
+		for _, c.lasts = range []duration{untilTouched, sinceTouched, forGood, late} {
 			_, explained := explain(c)
 			known = known || explained
 		}
@@ -282,24 +281,40 @@ func (run *performance) lastingAfterTouch(ctx context.Context) ([]disagreement, 
 	return run.settle(ctx)
 }
 
-// fail waits a while longer for a disagreement to go, and then ends the sequence in any case.
-func (run *performance) fail(ctx context.Context, c circumstances) error {
-	begun := time.Now()
-	for c.lasts != untilTouched && time.Since(begun) < patience {
+// explain counts the reason of a disagreement. Without one, it waits a while longer for the disagreement to go. If there
+// is no reason even then, that ends the sequence.
+func (run *performance) explain(ctx context.Context, c circumstances) error {
+	r, ok := explain(c)
+	if !ok && c.lasts != untilTouched {
+		var err error
+		if c.lasts, err = run.outlast(ctx, c); err != nil {
+			return err
+		}
+		r, ok = explain(c)
+	}
+	if !ok {
+		run.out.failure = &failure{name: c.looksLike(), detail: c.disagreement.String(), cause: &c}
+		return nil
+	}
+	run.out.explained[r.name]++
+	return nil
+}
+
+// outlast waits for a disagreement to go, and returns how long it lasts.
+func (run *performance) outlast(ctx context.Context, c circumstances) (duration, error) {
+	for begun := time.Now(); time.Since(begun) < patience; {
 		found, err := run.compare()
 		if err != nil {
-			return err
+			return c.lasts, err
 		}
 		if !lasts(found, c.key()) {
-			c.lasts = late
-			break
+			return late, nil
 		}
 		if err := pause(ctx, pollEvery); err != nil {
-			return err
+			return c.lasts, err
 		}
 	}
-	run.out.failure = &failure{name: c.looksLike(), detail: c.disagreement.String(), cause: &c}
-	return nil
+	return c.lasts, nil
 }
 
 // remove removes a Service and what belongs to it.

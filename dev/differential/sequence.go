@@ -2,6 +2,8 @@ package main
 
 import (
 	"math/rand/v2"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // stepsPerSequence is how many steps are played in one namespace.
@@ -13,7 +15,7 @@ type step []operation
 // drawSequence draws the steps of a seed. The same seed always gives the same steps.
 func drawSequence(seed uint64, steps int) []step {
 	d := &drawer{
-		painter: painter{rand.New(rand.NewPCG(seed, 7))}, pods: map[string]bool{}, selects: map[string]bool{},
+		painter: painter{rand.New(rand.NewPCG(seed, 7))}, pods: map[string]drawnPod{}, selects: map[string]bool{},
 	}
 	sequence := make([]step, steps)
 	for i := range sequence {
@@ -28,8 +30,16 @@ func drawSequence(seed uint64, steps int) []step {
 // because the API server refuses some of it; operations cope with that.
 type drawer struct {
 	painter
-	pods    map[string]bool // whether a finalizer holds the pod
+	pods    map[string]drawnPod
 	selects map[string]bool // whether the Service has a selector
+}
+
+// drawnPod is what is known of a pod that has been drawn.
+type drawnPod struct {
+	// held pods have a finalizer.
+	held bool
+	// ended pods never run again.
+	ended bool
 }
 
 // drawSomething draws until something is possible.
@@ -51,7 +61,7 @@ func (d *drawer) draw() []operation {
 	case n < 22:
 		return d.putPod()
 	case n < 30:
-		return d.onSomePod(func(name string) operation { return setStatus{onPod{name}, d.podStatus()} })
+		return d.onSomePod(d.setStatus)
 	case n < 32:
 		return d.onSomePod(d.deletePod)
 	case n < 34:
@@ -94,8 +104,9 @@ func (d *drawer) putPod() []operation {
 		return nil
 	}
 	pod := d.pod(name)
-	d.pods[name] = len(pod.Finalizers) > 0
-	return []operation{putPod{onPod{name}, pod, d.podStatus()}}
+	status := d.podStatus()
+	d.pods[name] = drawnPod{held: len(pod.Finalizers) > 0, ended: isEnded(status.Phase)}
+	return []operation{putPod{onPod{name}, pod, status}}
 }
 
 func (d *drawer) onSomePod(do func(name string) operation) []operation {
@@ -106,13 +117,29 @@ func (d *drawer) onSomePod(do func(name string) operation) []operation {
 	return []operation{do(name)}
 }
 
+// setStatus gives a pod another status. A pod that has ended stays so.
+func (d *drawer) setStatus(name string) operation {
+	status := d.podStatus()
+	pod := d.pods[name]
+	if pod.ended && !isEnded(status.Phase) {
+		status.Phase = corev1.PodFailed
+	}
+	pod.ended = isEnded(status.Phase)
+	d.pods[name] = pod
+	return setStatus{onPod{name}, status}
+}
+
+func isEnded(p corev1.PodPhase) bool { return p == corev1.PodSucceeded || p == corev1.PodFailed }
+
 // deletePod deletes a pod. A pod that is held stays, and is released some time.
 func (d *drawer) deletePod(name string) operation {
-	if d.pods[name] && d.oneIn(2) {
-		d.pods[name] = false
+	pod := d.pods[name]
+	if pod.held && d.oneIn(2) {
+		pod.held = false
+		d.pods[name] = pod
 		return releasePod{onPod{name}}
 	}
-	if !d.pods[name] {
+	if !pod.held {
 		delete(d.pods, name)
 	}
 	return deletePod{onPod{name}}
