@@ -54,10 +54,15 @@ type clients struct {
 	// refused is told of what is refused.
 	refused func(refusal)
 
-	mu        sync.Mutex
-	m         map[clientID]held
-	questions int
+	mu sync.Mutex
+	m  map[clientID]held
+	// What all clients hold.
+	pending, questions int
 }
+
+// pendingClients is how many clients may have as many calls as they may without their request. Each
+// such call has a goroutine and buffers, some 20 kB.
+const pendingClients = 4
 
 // held is what one client makes the server hold.
 type held struct{ pending, questions int }
@@ -68,10 +73,15 @@ func (c *clients) beginRequest(id clientID) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.m[id]
-	if h.pending >= c.limits.MaxPendingRequests {
+	switch {
+	case h.pending >= c.limits.MaxPendingRequests:
 		c.refused(refusedPending)
 		return status.Errorf(codes.ResourceExhausted, "%d calls of this client have not sent their request yet", h.pending)
+	case c.pending >= pendingClients*c.limits.MaxPendingRequests:
+		c.refused(refusedPending)
+		return status.Errorf(codes.ResourceExhausted, "%d calls have not sent their request yet; ask again", c.pending)
 	}
+	c.pending++
 	h.pending++
 	c.m[id] = h
 	return nil
@@ -81,6 +91,7 @@ func (c *clients) endRequest(id clientID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h := c.m[id]
+	c.pending--
 	h.pending--
 	c.set(id, h)
 }

@@ -363,6 +363,34 @@ func TestClientsDontShareLimits(t *testing.T) {
 	}
 }
 
+// M3: 30,000 silent calls over ten connections took 190 MB. Many clients together are limited, too.
+func TestPendingRequestsOfAll(t *testing.T) {
+	limits := Limits{MaxPendingRequests: 2}.withDefaults()
+	c := &clients{limits: &limits, refused: func(refusal) {}, m: map[clientID]held{}}
+	begun := map[clientID]int{}
+	for host := range 10 {
+		id := addrPort(fmt.Sprintf("10.0.0.%d:0", host))
+		for range 3 {
+			if c.beginRequest(id) == nil {
+				begun[id]++
+			}
+		}
+	}
+	total := 0
+	for id, n := range begun {
+		total += n
+		for range n {
+			c.endRequest(id)
+		}
+	}
+	if total != pendingClients*2 {
+		t.Errorf("%d calls were let in, want %d", total, pendingClients*2)
+	}
+	if c.pending != 0 || len(c.m) > 0 {
+		t.Errorf("%d calls and %v are left", c.pending, c.m)
+	}
+}
+
 // Every limit has a default.
 func TestLimitsHaveDefaults(t *testing.T) {
 	if got := (Limits{}).withDefaults(); got != DefaultLimits() {

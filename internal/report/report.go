@@ -5,6 +5,7 @@
 // field and reason are. The memory is bounded: the last [Config.Capacity] problems are
 // remembered, and a forgotten one counts as new and is logged again. Readers give it few problems
 // of one object (kube.ProblemLimit), so that one object can't make it forget those of the others.
+// The log names at most 20 of an object in a minute; the metric counts them all.
 //
 // The metric object_problems_total has one label, the kind of object. Names and reasons, of which
 // there may be many, are in the log only.
@@ -24,11 +25,16 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/signpostd/signpost/internal/object"
 )
+
+// linesPerMinute is how many problems of one object the log names in a minute. Who edits an object
+// again and again makes new problems each time.
+const linesPerMinute = 20
 
 // DefaultCapacity is how many problems are remembered when a [Config] doesn't say.
 const DefaultCapacity = 1 << 14
@@ -55,6 +61,10 @@ type Reporter struct {
 	// log line is missing.
 	seen   map[uint64]*list.Element
 	recent *list.List
+	// minute is when the present minute began, and lines what was logged in it by the hashes of
+	// objects; it has no more than the capacity.
+	minute time.Time
+	lines  map[uint64]int
 }
 
 // New returns a reporter. It fails when the Registerer refuses the metric.
@@ -92,6 +102,14 @@ func (r *Reporter) Report(p object.Problem) {
 	if p.Cluster != "" {
 		log = log.With("cluster", p.Cluster)
 	}
+	of := object.Problem{Kind: p.Kind, Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name}
+	switch n := r.line(maphash.Comparable(r.seed, of), time.Now()); {
+	case n == linesPerMinute+1:
+		log.Warn("Further problems of an object are not logged for a minute", "kind", p.Kind, "namespace", p.Namespace, "name", p.Name)
+		return
+	case n > linesPerMinute:
+		return
+	}
 	log.Warn("Part of an object can't be used",
 		"kind", p.Kind, "namespace", p.Namespace, "name", p.Name, "field", p.Field, "reason", p.Reason)
 }
@@ -110,4 +128,15 @@ func (r *Reporter) remember(hash uint64) bool {
 	}
 	r.seen[hash] = r.recent.PushFront(hash)
 	return true
+}
+
+// line returns how many problems of an object are new in the present minute, this one included.
+func (r *Reporter) line(of uint64, now time.Time) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now.Sub(r.minute) >= time.Minute || len(r.lines) >= r.capacity {
+		r.minute, r.lines = now, map[uint64]int{}
+	}
+	r.lines[of]++
+	return r.lines[of]
 }

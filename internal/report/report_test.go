@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -144,4 +146,35 @@ func TestNewTwice(t *testing.T) {
 			t.Errorf("New number %d: %v", i, err)
 		}
 	}
+}
+
+// M5: a Service whose annotation gets other mistakes ten times a second wrote 1.4 MB of log a
+// minute. The problems of others are logged all the same.
+func TestLinesOfAnObjectAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		r, err := report.New(report.Config{Registerer: prometheus.NewRegistry(), Log: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := func() int {
+			defer log.Reset()
+			return strings.Count(log.String(), "\n")
+		}
+		for i := range 1000 {
+			r.Report(problem("web", fmt.Sprintf("endpoints[%d]", i)))
+		}
+		if n := lines(); n != 21 {
+			t.Errorf("%d lines, want 20 problems and one about the others", n)
+		}
+		r.Report(problem("api", "endpoints[0]"))
+		if n := lines(); n != 1 {
+			t.Errorf("%d lines about another object, want 1", n)
+		}
+		time.Sleep(time.Minute)
+		r.Report(problem("web", "ports[0]"))
+		if n := lines(); n != 1 {
+			t.Errorf("%d lines a minute later, want 1", n)
+		}
+	})
 }
