@@ -62,7 +62,7 @@ type clients struct {
 
 // pendingClients is how many clients may have as many calls as they may without their request. Each
 // such call has a goroutine and buffers, some 20 kB.
-const pendingClients = 4
+const pendingClients = 2
 
 // held is what one client makes the server hold.
 type held struct{ pending, questions int }

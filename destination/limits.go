@@ -28,7 +28,7 @@ type Limits struct {
 	// MaxConnectionIdle is how long a connection without calls is kept.
 	MaxConnectionIdle time.Duration
 	// MaxPendingRequests is how many calls of one client may be open that have not sent their
-	// request; of all clients together, four times as many.
+	// request; of all clients together, twice as many.
 	MaxPendingRequests int
 	// MaxQuestions is how many different questions are answered at a time, and
 	// MaxQuestionsPerClient how many of them may be there because of one client. Asking what

@@ -23,7 +23,7 @@ func limitSettings(o *destination.Limits) []Setting {
 		{Flag: "grpc-connection-timeout", Path: "destination.limits.connectionTimeout", Value: durationValue{&o.ConnectionTimeout}, Usage: "how long a new connection may take to begin with HTTP/2"},
 		{Flag: "grpc-max-connection-idle", Path: "destination.limits.maxConnectionIdle", Value: durationValue{&o.MaxConnectionIdle}, Usage: "how long a connection without calls is kept"},
 		{Flag: "grpc-request-timeout", Path: "destination.limits.requestTimeout", Value: durationValue{&o.RequestTimeout}, Usage: "how long a call may take to send its request; calls that have sent it last as long as they like"},
-		{Flag: "grpc-max-pending-requests", Path: "destination.limits.maxPendingRequests", Value: intValue{&o.MaxPendingRequests}, Usage: "open calls of one client that have not sent their request; of all together four times as many"},
+		{Flag: "grpc-max-pending-requests", Path: "destination.limits.maxPendingRequests", Value: intValue{&o.MaxPendingRequests}, Usage: "open calls of one client that have not sent their request; of all together twice as many"},
 		{Flag: "grpc-max-questions", Path: "destination.limits.maxQuestions", Value: intValue{&o.MaxQuestions}, Usage: "different questions that are answered at a time; any number of clients may ask each of them"},
 		{Flag: "grpc-max-questions-per-client", Path: "destination.limits.maxQuestionsPerClient", Value: intValue{&o.MaxQuestionsPerClient}, Usage: "different questions that are answered at a time because one client asked first"},
 		{Flag: "grpc-max-undeclared-ports", Path: "destination.limits.maxUndeclaredPorts", Value: intValue{&o.MaxUndeclaredPorts}, Usage: "ports of a Service that are answered at a time although the Service doesn't declare them"},
