@@ -7,6 +7,9 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 FUZZTIME ?= 30s
 export FUZZTIME
 export CGO_ENABLED = 0
+# What is compiled doesn't depend on the directory then, so that the copies of the repository in
+# which walk-throughs and "make verify" work need not compile it again.
+export GOFLAGS := $(filter-out -trimpath,$(shell go env GOFLAGS 2>/dev/null)) -trimpath
 
 ##@ Everyday
 

@@ -16,8 +16,8 @@ import (
 // stopTime is how long a command may take to end after it was told to.
 const stopTime = 10 * time.Second
 
-// Copy is a copy of the repository, in which the commands of pages run. What go has compiled
-// in a directory it need not compile again there, so the directory had better stay the same.
+// Copy is a copy of the repository, in which the commands of pages run. What a test has
+// read need not be read again in the same directory, so it had better stay the same.
 type Copy struct {
 	// Root is the path of the repository, Dir that of the copy, which belongs to the Copy.
 	Root, Dir string
@@ -87,9 +87,9 @@ func (c Copy) Run(ctx context.Context, command Command, files Files) error {
 	}
 	cmd := exec.CommandContext(ctx, command.Words[0], args...)
 	cmd.Dir = c.Dir
-	// Without cgo as in the Makefile, so that what make has built need not be built again. A
-	// copy has no history.
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "PWD="+c.Dir, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false"))
+	// Without cgo and paths as in the Makefile, so that what make has built need not be built
+	// again. A copy has no history.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "PWD="+c.Dir, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false -trimpath"))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = stopTime
 	out, err := cmd.CombinedOutput()
