@@ -121,6 +121,35 @@ func TestC0RepairsGoOn(t *testing.T) {
 	s.wantEndpoints("web", "10.0.0.1 : 8080")
 }
 
+// A user has changed Endpoints without a Service when the controllers, which don't know that yet, delete them as leftovers.
+// They stay, and were taken for deleted ever after: the Service that came then never got its own, because they existed.
+func TestC0LeftoverThatSomebodyHasChanged(t *testing.T) {
+	s := playAlone(t)
+	var since int
+	release := func() {}
+	s.betweenWithout("endpoints", func() {
+		s.endpoints("web", oneSubset("10.9.9.8"))
+		s.catchUp("")
+		since = s.journal.now()
+		release = s.gates.hold(t, "endpoints")
+		s.editEndpoints("web", func(ep *corev1.Endpoints) { ep.Subsets = oneSubset("10.9.9.9") })
+	})
+	s.eventually(func() error {
+		for _, e := range s.wrote(since) {
+			if e.method == "DELETE" && e.name == "web" && e.status == 409 {
+				return nil
+			}
+		}
+		return fmt.Errorf("the leftover wasn't deleted in an old version: %v", s.wrote(since))
+	})
+	release()
+	s.settle()
+	s.wantEndpoints("web", "10.9.9.9 : 80")
+	s.service("web")
+	s.pod("web-0", "web", "10.0.0.1")
+	s.wantEndpoints("web", "10.0.0.1 : 8080")
+}
+
 // A user took over a slice by its label, and the controllers deleted it, because they
 // knew an old version only.
 func TestC11SliceTakenOverBeforeItIsDeleted(t *testing.T) {

@@ -140,6 +140,28 @@ func TestES09SliceTakenAway(t *testing.T) {
 
 func oneSubset(ip string) []corev1.EndpointSubset { return []corev1.EndpointSubset{subset(80, ip)} }
 
+// The library for slices doesn't see a label with an empty value that comes or goes, until there are endpoints. Then it does.
+func TestEmptyLabelsReachSlicesWithEndpoints(t *testing.T) {
+	s := playAlone(t)
+	s.service("got")
+	s.service("lost", serviceLabel("mine", ""))
+	s.wantSlices("got", ofPods, ":")
+	s.wantSlices("lost", ofPods, ":")
+	s.editService("got", serviceLabel("mine", ""))
+	s.editService("lost", func(service *corev1.Service) { delete(service.Labels, "mine") })
+	s.settle()
+	s.pod("got-0", "got", "10.0.0.1")
+	s.pod("lost-0", "lost", "10.0.0.2")
+	s.wantSlices("got", ofPods, "10.0.0.1@a : 8080")
+	s.wantSlices("lost", ofPods, "10.0.0.2@a : 8080")
+	if value, has := s.slicesOf("got", ofPods)[0].Labels["mine"]; !has || value != "" {
+		t.Errorf("the label of the Service is %q on its slice: %t", value, has)
+	}
+	if _, has := s.slicesOf("lost", ofPods)[0].Labels["mine"]; has {
+		t.Error("the slice has a label that the Service lost")
+	}
+}
+
 // Slices that somebody else edits or deletes are repaired.
 func TestEditedSlicesAreRepaired(t *testing.T) {
 	s := play(t)

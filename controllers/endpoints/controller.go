@@ -134,17 +134,13 @@ func (c *Controller) EndpointsChanged(old, now *watched.EncodedEndpoints) {
 		return
 	}
 	if now == nil {
-		if c.overlay.Gone(keyOf(old), old) {
-			c.loop.Lost(keyOf(old))
-		}
+		c.loop.Repair(keyOf(old), c.overlay.Gone(keyOf(old), old))
 		return
 	}
 	key := keyOf(now)
-	if !c.overlay.Arrived(key, now) {
-		return
-	}
+	what := c.overlay.Arrived(key, now)
 	if service := c.o.Pods.Get(key); service != nil && selects(service) {
-		c.loop.Changed(key)
+		c.loop.Repair(key, what)
 	}
 }
 
@@ -217,14 +213,10 @@ func (c *Controller) apply(ctx context.Context, service *corev1.Service, pods []
 		c.logWritten(key, action.String(), made, cause)
 		made.ManagedFields = nil
 		c.history.wrote(key, made.ResourceVersion)
-		if c.overlay.Wrote(key, made) {
-			c.loop.Changed(key)
-		}
+		c.loop.Repair(key, c.overlay.Wrote(key, made))
 		return nil
 	}
-	if c.overlay.Failed(key, key.Name) {
-		c.loop.Changed(key)
-	}
+	c.loop.Repair(key, c.overlay.Failed(key, key.Name))
 	if action == Create && reconcile.IsNamespaceTerminating(err) {
 		return nil
 	}
@@ -325,17 +317,22 @@ func (c *Controller) deleteLeftover(ctx context.Context, key reconcile.Key) erro
 	err = c.o.Client.Endpoints(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &left.UID, ResourceVersion: &left.ResourceVersion},
 	})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if apierrors.IsNotFound(err) {
 		err = nil // others were quicker
 	}
 	c.loop.Wrote(key, "delete", time.Time{}, err)
-	if err != nil {
+	switch {
+	case err == nil:
+		c.logWritten(key, "delete", left, time.Time{})
+		c.overlay.Deleted(key, left)
+		return nil
+	case apierrors.IsConflict(err):
+		c.overlay.Failed(key, key.Name)
+		return nil // somebody has changed them
+	default:
 		c.overlay.Failed(key, key.Name)
 		return fmt.Errorf("delete Endpoints %s, whose service is gone: %w", key, err)
 	}
-	c.logWritten(key, "delete", left, time.Time{})
-	c.overlay.Deleted(key, left)
-	return nil
 }
 
 // logWritten writes a line to the log about a write that succeeded.

@@ -80,19 +80,12 @@ func (l *Loop) AddBatched(namespace string, names ...string) {
 	}
 }
 
-// Changed is to be called when somebody else has changed an object of a Service. It has the Service
-// synced after a delay, which grows while that happens again and again. Between terms it does nothing.
-func (l *Loop) Changed(key Key) {
-	if t := l.term.Load(); t != nil {
-		t.queue.AddAfter(key, t.foreign(key, changed))
-	}
-}
-
-// Lost is to be called when somebody else has deleted an object of a Service. It does what
-// Changed does, but the first time without a delay.
-func (l *Loop) Lost(key Key) {
-	if t := l.term.Load(); t != nil {
-		t.queue.AddAfter(key, t.foreign(key, lost))
+// Repair is to be called with what somebody else has done to an object of a Service. It has the Service synced after a
+// delay, which grows while that happens again and again. What is lost is written again the first time without a delay, and
+// later after a shorter one. Between terms, and for what is untouched, it does nothing.
+func (l *Loop) Repair(key Key, what Meddling) {
+	if t := l.term.Load(); t != nil && what != Untouched {
+		t.queue.AddAfter(key, t.foreign(key, what))
 	}
 }
 

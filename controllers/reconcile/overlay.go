@@ -71,24 +71,30 @@ func (o *Overlay[T]) Begin(service Key, name string) {
 	w.underway, w.arrived, w.lost = true, "", ""
 }
 
-// Wrote ends a create or update with what the API server made of it. It reports
-// whether somebody else has changed the object since.
-func (o *Overlay[T]) Wrote(service Key, object T) (foreign bool) {
+// Wrote ends a create or update with what the API server made of it. It returns
+// what somebody else has done to the object since.
+func (o *Overlay[T]) Wrote(service Key, object T) Meddling {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w := o.writes[service][object.GetName()]
 	if w == nil {
-		return false // the term is over
+		return Untouched // the term is over
 	}
 	arrived := compare(w.arrived, object.GetResourceVersion())
-	foreign = w.lost == object.GetUID() || arrived > 0
-	if foreign || arrived == 0 {
+	switch {
+	case w.lost == object.GetUID():
 		o.drop(service, object.GetName())
-		return foreign
+		return Lost
+	case arrived > 0:
+		o.drop(service, object.GetName())
+		return Changed
+	case arrived == 0:
+		o.drop(service, object.GetName())
+		return Untouched
 	}
 	// Its event is still to be told from those of others, even if the table has it.
 	*w = write[T]{done: true, object: object, version: object.GetResourceVersion()}
-	return foreign
+	return Untouched
 }
 
 // Deleted ends a request that deleted an object.
@@ -107,21 +113,27 @@ func (o *Overlay[T]) Deleted(service Key, object T) {
 	*w = deleted
 }
 
-// Failed ends a request that came to nothing or whose outcome is unknown. It reports
-// whether the object has changed since Begin.
-func (o *Overlay[T]) Failed(service Key, name string) (foreign bool) {
+// Failed ends a request that came to nothing or whose outcome is unknown. It returns
+// what has become of the object since Begin.
+func (o *Overlay[T]) Failed(service Key, name string) Meddling {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w := o.writes[service][name]
 	if w == nil {
-		return false
+		return Untouched
 	}
-	foreign = w.arrived != "" || w.lost != ""
 	w.underway = false
 	if !w.done {
 		o.drop(service, name)
 	}
-	return foreign
+	switch {
+	case w.lost != "":
+		return Lost
+	case w.arrived != "":
+		return Changed
+	default:
+		return Untouched
+	}
 }
 
 // Read notes what a request read, if that is newer than the table: it counts as written.
@@ -186,49 +198,55 @@ func (o *Overlay[T]) passed(service Key, name string, w *write[T]) bool {
 }
 
 // Arrived is to be called with each version of an object that the table gets, and
-// reports whether that is due to somebody else. While a write is under way Arrived can't
-// know that, and returns false; the method that ends the write reports it.
-func (o *Overlay[T]) Arrived(service Key, object Version) (foreign bool) {
+// returns whether somebody else has changed it. While a write is under way Arrived can't
+// know that, and returns Untouched; the method that ends the write returns it then.
+func (o *Overlay[T]) Arrived(service Key, object Version) Meddling {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w := o.writes[service][object.GetName()]
 	switch {
 	case w == nil:
-		return true
+		return Changed
 	case w.underway:
 		w.arrived, w.lost = object.GetResourceVersion(), ""
-		return false
+		return Untouched
 	case w.gone != "" && w.gone == object.GetUID():
-		return false // it was like this before it was deleted
+		return Untouched // it was like this before it was deleted
 	case w.gone != "":
 		o.drop(service, object.GetName())
-		return true
+		return Changed
 	}
 	order := compare(object.GetResourceVersion(), w.object.GetResourceVersion())
 	if order >= 0 {
 		o.drop(service, object.GetName())
 	}
-	return order > 0
+	if order > 0 {
+		return Changed
+	}
+	return Untouched
 }
 
-// Gone is to be called with each object that the table loses, and reports whether
-// that is due to somebody else. While a write is under way it returns false, as Arrived does.
-func (o *Overlay[T]) Gone(service Key, object Version) (foreign bool) {
+// Gone is to be called with each object that the table loses, and returns whether somebody else
+// has deleted it. While a write is under way it returns Untouched, as Arrived does.
+func (o *Overlay[T]) Gone(service Key, object Version) Meddling {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	w := o.writes[service][object.GetName()]
 	if w == nil {
-		return true
+		return Lost
 	}
 	if w.underway {
 		w.lost = object.GetUID()
-		return false
+		return Untouched
 	}
-	foreign = w.gone != object.GetUID()
-	if !foreign || w.gone == "" && w.object.GetUID() == object.GetUID() {
+	own := w.gone == object.GetUID()
+	if own || w.gone == "" && w.object.GetUID() == object.GetUID() {
 		o.drop(service, object.GetName())
 	}
-	return foreign
+	if own {
+		return Untouched
+	}
+	return Lost
 }
 
 // Forget drops everything, for a new term: somebody else may have led in between.

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"strconv"
 	"testing"
 
@@ -79,14 +80,14 @@ func TestWriteIsReadAtOnce(t *testing.T) {
 	o := tab.overlay()
 	o.Begin(web, "web-1")
 	expect(t, o, tab, "5")
-	if o.Wrote(web, slice("a", 9)) {
+	if o.Wrote(web, slice("a", 9)) != Untouched {
 		t.Error("nobody else wrote, but the write says so")
 	}
 	expect(t, o, tab, "9")
 	tab.version = 8 // something else happened
 	expect(t, o, tab, "9")
 	tab.object, tab.version = slice("a", 9), 9
-	if o.Arrived(web, tab.object) {
+	if o.Arrived(web, tab.object) != Untouched {
 		t.Error("the own write arrived and was taken for another's")
 	}
 	expect(t, o, tab, "9")
@@ -124,7 +125,7 @@ func TestDeleteIsReadAtOnce(t *testing.T) {
 	o.Deleted(web, tab.object)
 	expect(t, o, tab, "")
 	tab.object, tab.version = slice("b", 9), 9
-	if !o.Arrived(web, tab.object) {
+	if o.Arrived(web, tab.object) == Untouched {
 		t.Error("a new object of that name was taken for an own write")
 	}
 	expect(t, o, tab, "9")
@@ -173,13 +174,13 @@ func TestC6DeletionsThatTheTableDoesNotKnowAreRemembered(t *testing.T) {
 	o.Begin(web, "web-1")
 	o.Deleted(web, slice("a", 4))
 	tab.object, tab.version = slice("a", 4), 4
-	if o.Arrived(web, tab.object) {
+	if o.Arrived(web, tab.object) != Untouched {
 		t.Error("an object that this process has deleted was taken for another's")
 	}
 	expect(t, o, tab, "")
 	old := tab.object
 	tab.object, tab.version = nil, 5
-	if o.Gone(web, old) || len(o.writes) != 0 {
+	if o.Gone(web, old) != Untouched || len(o.writes) != 0 {
 		t.Error("the deletion was taken for another's, or is remembered")
 	}
 }
@@ -188,76 +189,81 @@ func TestWhoDidIt(t *testing.T) {
 	type overlay = Overlay[*discoveryv1.EndpointSlice]
 	for _, test := range []struct {
 		name string
-		do   func(*overlay, *table) (foreign bool)
-		want bool
+		do   func(*overlay, *table) Meddling
+		want Meddling
 	}{
-		{"arrives before the answer", func(o *overlay, tab *table) bool {
+		{"arrives before the answer", func(o *overlay, tab *table) Meddling {
 			o.Begin(web, "web-1")
 			tab.version = 9
-			return o.Arrived(web, slice("a", 9)) || o.Wrote(web, slice("a", 9))
-		}, false},
-		{"somebody else before the answer", func(o *overlay, tab *table) bool {
+			return cmp.Or(o.Arrived(web, slice("a", 9)), o.Wrote(web, slice("a", 9)))
+		}, Untouched},
+		{"somebody else before the answer", func(o *overlay, tab *table) Meddling {
 			o.Begin(web, "web-1")
 			tab.version = 10
-			return o.Arrived(web, slice("a", 10)) || o.Wrote(web, slice("a", 9))
-		}, true},
-		{"deleted by somebody else before the answer", func(o *overlay, tab *table) bool {
+			return cmp.Or(o.Arrived(web, slice("a", 10)), o.Wrote(web, slice("a", 9)))
+		}, Changed},
+		{"deleted by somebody else before the answer", func(o *overlay, tab *table) Meddling {
 			o.Begin(web, "web-1")
 			tab.version = 10
-			return o.Gone(web, slice("a", 9)) || o.Wrote(web, slice("a", 9))
-		}, true},
-		{"somebody else while a write fails", func(o *overlay, tab *table) bool {
+			return cmp.Or(o.Gone(web, slice("a", 9)), o.Wrote(web, slice("a", 9)))
+		}, Lost},
+		{"somebody else while a write fails", func(o *overlay, tab *table) Meddling {
 			o.Begin(web, "web-1")
 			tab.version = 10
-			return o.Arrived(web, slice("a", 10)) || o.Failed(web, "web-1")
-		}, true},
-		{"a write fails", func(o *overlay, _ *table) bool {
+			return cmp.Or(o.Arrived(web, slice("a", 10)), o.Failed(web, "web-1"))
+		}, Changed},
+		{"deleted by somebody else while a write fails", func(o *overlay, tab *table) Meddling {
+			o.Begin(web, "web-1")
+			tab.version = 10
+			return cmp.Or(o.Gone(web, slice("a", 5)), o.Failed(web, "web-1"))
+		}, Lost},
+		{"a write fails", func(o *overlay, _ *table) Meddling {
 			o.Begin(web, "web-1")
 			return o.Failed(web, "web-1")
-		}, false},
-		{"somebody else after the write", func(o *overlay, _ *table) bool {
+		}, Untouched},
+		{"somebody else after the write", func(o *overlay, _ *table) Meddling {
 			o.Begin(web, "web-1")
 			o.Wrote(web, slice("a", 9))
-			return o.Arrived(web, slice("a", 9)) || o.Arrived(web, slice("a", 10))
-		}, true},
-		{"an older version after the write", func(o *overlay, _ *table) bool {
+			return cmp.Or(o.Arrived(web, slice("a", 9)), o.Arrived(web, slice("a", 10)))
+		}, Changed},
+		{"an older version after the write", func(o *overlay, _ *table) Meddling {
 			o.Begin(web, "web-1")
 			o.Wrote(web, slice("a", 9))
 			return o.Arrived(web, slice("a", 8))
-		}, false},
-		{"own delete", func(o *overlay, _ *table) bool {
+		}, Untouched},
+		{"own delete", func(o *overlay, _ *table) Meddling {
 			o.Begin(web, "web-1")
 			o.Deleted(web, slice("a", 5))
 			return o.Gone(web, slice("a", 5))
-		}, false},
-		{"own delete, gone before the answer", func(o *overlay, _ *table) bool {
+		}, Untouched},
+		{"own delete, gone before the answer", func(o *overlay, _ *table) Meddling {
 			o.Begin(web, "web-1")
-			foreign := o.Gone(web, slice("a", 5))
+			what := o.Gone(web, slice("a", 5))
 			o.Deleted(web, slice("a", 5))
-			return foreign || len(o.writes) != 0
-		}, false},
-		{"own delete, an update that came before arrives after", func(o *overlay, _ *table) bool {
+			return cmp.Or(what, Meddling(len(o.writes)))
+		}, Untouched},
+		{"own delete, an update that came before arrives after", func(o *overlay, _ *table) Meddling {
 			o.Begin(web, "web-1")
 			o.Deleted(web, slice("a", 5))
-			return o.Arrived(web, slice("a", 6)) || o.Gone(web, slice("a", 6))
-		}, false},
-		{"somebody else's delete", func(o *overlay, _ *table) bool { return o.Gone(web, slice("a", 5)) }, true},
-		{"somebody else's delete of what was written", func(o *overlay, _ *table) bool {
+			return cmp.Or(o.Arrived(web, slice("a", 6)), o.Gone(web, slice("a", 6)))
+		}, Untouched},
+		{"somebody else's delete", func(o *overlay, _ *table) Meddling { return o.Gone(web, slice("a", 5)) }, Lost},
+		{"somebody else's delete of what was written", func(o *overlay, _ *table) Meddling {
 			o.Begin(web, "web-1")
 			o.Wrote(web, slice("a", 9))
-			return o.Gone(web, slice("a", 9)) && len(o.writes) == 0
-		}, true},
-		{"a new term", func(o *overlay, _ *table) bool {
+			return o.Gone(web, slice("a", 9)) + Meddling(len(o.writes))
+		}, Lost},
+		{"a new term", func(o *overlay, _ *table) Meddling {
 			o.Begin(web, "web-1")
 			o.Wrote(web, slice("a", 9))
 			o.Forget()
 			return o.Arrived(web, slice("a", 9))
-		}, true},
+		}, Changed},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			tab := &table{object: slice("a", 5), version: 7}
 			if got := test.do(tab.overlay(), tab); got != test.want {
-				t.Errorf("somebody else did it: %t, want %t", got, test.want)
+				t.Errorf("meddling is %d, want %d", got, test.want)
 			}
 		})
 	}
@@ -306,11 +312,11 @@ func TestOverlayAgainstServer(t *testing.T) {
 			if _, gone := e.Labels["gone"]; gone {
 				old := tab.object
 				tab.object, tab.version = nil, version
-				told = o.Gone(web, old) || told
+				told = o.Gone(web, old) != Untouched || told
 				return
 			}
 			tab.object, tab.version = e, version
-			told = o.Arrived(web, e) || told
+			told = o.Arrived(web, e) != Untouched || told
 		}
 		some := func(t *rapid.T) {
 			for range rapid.IntRange(0, len(s.lag)).Draw(t, "delivered") {
@@ -328,12 +334,12 @@ func TestOverlayAgainstServer(t *testing.T) {
 					told = false
 				}
 				some(t)
-				told = o.Wrote(web, mine) || told
+				told = o.Wrote(web, mine) != Untouched || told
 			},
 			"failed write": func(t *rapid.T) {
 				o.Begin(web, "web-1")
 				some(t)
-				told = o.Failed(web, "web-1") || told
+				told = o.Failed(web, "web-1") != Untouched || told
 			},
 			"own delete": func(t *rapid.T) {
 				if s.object == nil {

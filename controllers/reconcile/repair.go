@@ -6,6 +6,9 @@ const (
 	// repairFirst and repairLimit bound the delay before what somebody else changed is put right. The
 	// first is that of the Kubernetes controllers after a change of a slice.
 	repairFirst, repairLimit = time.Second, time.Minute
+	// lostLimit bounds the delay before what somebody else deleted is written again: a Service without its objects is
+	// worse off than one with objects that differ.
+	lostLimit = 5 * time.Second
 	// calm is how long nobody may have changed anything for the delay to begin anew.
 	calm = 5 * time.Minute
 	// contestedAfter is how many repairs it takes until it is said that somebody keeps changing the
@@ -28,17 +31,21 @@ type repair struct {
 	last  time.Time
 }
 
-// meddling is what somebody else has done to an object.
-type meddling int
+// Meddling is what somebody else has done to an object of a Service.
+type Meddling int
 
 const (
-	changed meddling = iota
-	lost
+	// Untouched means that nobody else has done anything.
+	Untouched Meddling = iota
+	// Changed means that the object has other contents.
+	Changed
+	// Lost means that the object is gone.
+	Lost
 )
 
-// foreign notes that somebody else has changed an object of a Service, or has deleted it, and
-// returns how long to wait before that is put right.
-func (t *term) foreign(key Key, what meddling) time.Duration {
+// foreign notes what somebody else has done to an object of a Service, and returns how long to wait before that is put
+// right.
+func (t *term) foreign(key Key, what Meddling) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.repairs[key]
@@ -50,10 +57,20 @@ func (t *term) foreign(key Key, what meddling) time.Duration {
 		r.count = 0
 	}
 	r.pending = true
-	if what == lost && r.count == 0 {
-		return t.o.RepairBatch
+	return max(t.o.RepairBatch, delayed(what, t.o.RepairFirst, r.count))
+}
+
+// delayed returns the delay of a repair after a number of repairs in a row. Whoever deletes doesn't insist on other
+// contents, so the first time needs no delay.
+func delayed(what Meddling, first time.Duration, count int) time.Duration {
+	switch {
+	case what == Changed:
+		return backoff(first, repairLimit, count)
+	case count == 0:
+		return 0
+	default:
+		return backoff(first, lostLimit, count-1)
 	}
-	return max(t.o.RepairBatch, backoff(t.o.RepairFirst, repairLimit, r.count))
 }
 
 // repaired notes a write. It reports whether somebody turns out to keep changing the objects of

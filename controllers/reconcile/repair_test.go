@@ -27,7 +27,7 @@ func TestC5RepairsAreSlowedDown(t *testing.T) {
 		f.loop.o.Sync = func(_ context.Context, key Key) error {
 			at = append(at, time.Since(f.begun))
 			f.loop.Wrote(key, "update", time.Time{}, nil)
-			f.loop.Changed(key)
+			f.loop.Repair(key, Changed)
 			return nil
 		}
 		f.lead(t, []Key{web}, func() {
@@ -41,6 +41,44 @@ func TestC5RepairsAreSlowedDown(t *testing.T) {
 			t.Errorf("it was told %d times, and logged %d times, want once:\n%s", contested, n, f.log)
 		}
 	})
+}
+
+// The objects of a Service that somebody kept deleting were missing for up to a minute each time. Whatever else
+// happens to the Service, they are written again within seconds.
+func TestC5WhatIsDeletedIsBackWithinSeconds(t *testing.T) {
+	for name, test := range map[string]struct {
+		rival func(l *Loop, syncs int)
+		want  []time.Duration
+	}{
+		"deletes":    {func(l *Loop, _ int) { l.Repair(web, Lost) }, times(0, 0, 1, 3, 7, 12, 17, 22, 27)},
+		"overwrites": {func(l *Loop, _ int) { l.Repair(web, Changed) }, times(0, 1, 3, 7, 15)},
+		"overwrites and then deletes": {func(l *Loop, syncs int) {
+			l.Repair(web, Changed)
+			if syncs > 4 {
+				l.Repair(web, Lost)
+			}
+		}, times(0, 1, 3, 7, 15, 20, 25, 30)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(5, func(Key, time.Duration) error { return nil })
+				var at []time.Duration
+				f.loop.o.Sync = func(_ context.Context, key Key) error {
+					at = append(at, time.Since(f.begun))
+					f.loop.Wrote(key, "create", time.Time{}, nil)
+					test.rival(f.loop, len(at))
+					return nil
+				}
+				f.lead(t, []Key{web}, func() {
+					time.Sleep(30 * time.Second)
+					synctest.Wait()
+				})
+				if diff := cmp.Diff(test.want, at); diff != "" {
+					t.Errorf("syncs (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
 }
 
 // What somebody has deleted is written again at once, and quiet minutes begin anew. Only what
@@ -68,23 +106,23 @@ func TestC5RepairsThatAreFew(t *testing.T) {
 			l.Run(ctx, func() []Key { return nil })
 		}()
 		synctest.Wait()
-		l.Lost(web) // 0 s, repaired
+		l.Repair(web, Lost) // 0 s, repaired
 		time.Sleep(10 * time.Second)
-		l.Lost(web) // 12 s, repaired
+		l.Repair(web, Lost) // 11 s, repaired
 		time.Sleep(10 * time.Minute)
-		l.Changed(web) // 611 s, repaired
+		l.Repair(web, Changed) // 611 s, repaired
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		writes = false
 		for range 3 {
-			l.Changed(web) // 1211 s, and so on: nothing to do
+			l.Repair(web, Changed) // 1211 s, and so on: nothing to do
 			time.Sleep(10 * time.Second)
 		}
 		synctest.Wait()
 		writes = true
 		l.Add(web) // no repair
 		synctest.Wait()
-		if diff := cmp.Diff(times(0, 12, 611, 1211, 1221, 1231, 1240), at); diff != "" {
+		if diff := cmp.Diff(times(0, 11, 611, 1211, 1221, 1231, 1240), at); diff != "" {
 			t.Errorf("syncs (-want +got):\n%s", diff)
 		}
 		if n := testutil.ToFloat64(l.o.Metrics.repairs.WithLabelValues("test")); n != 3 {
@@ -112,7 +150,7 @@ func TestC6LivesOfServicesLeaveNothing(t *testing.T) {
 		f.lead(t, all, func() {
 			f.until(t, time.Minute, all)
 			for _, key := range all {
-				f.loop.Changed(key)
+				f.loop.Repair(key, Changed)
 			}
 			time.Sleep(time.Minute)
 			for _, key := range all {

@@ -167,18 +167,16 @@ func (s *Store) write(service reconcile.Key, operation string, e *discoveryv1.En
 	s.overlay.Begin(service, e.Name)
 	made, err := request()
 	s.o.Loop.Wrote(service, operation, reconcile.Cause(e), err)
-	foreign := false
+	var meanwhile reconcile.Meddling
 	if err != nil {
-		foreign = s.overlay.Failed(service, e.Name)
+		meanwhile = s.overlay.Failed(service, e.Name)
 		err = fmt.Errorf("%s EndpointSlice %s/%s: %w", operation, e.Namespace, e.Name, err)
 	} else {
 		s.logWritten(service, operation, made)
 		made.ManagedFields = nil
-		foreign = s.overlay.Wrote(service, made)
+		meanwhile = s.overlay.Wrote(service, made)
 	}
-	if foreign {
-		s.o.Loop.Changed(service)
-	}
+	s.o.Loop.Repair(service, meanwhile)
 	return made, err
 }
 
@@ -198,9 +196,7 @@ func (s *Store) Delete(ctx context.Context, service reconcile.Key, e *discoveryv
 		s.overlay.Deleted(service, e)
 		return nil
 	}
-	if s.overlay.Failed(service, e.Name) {
-		s.o.Loop.Changed(service)
-	}
+	s.o.Loop.Repair(service, s.overlay.Failed(service, e.Name))
 	return fmt.Errorf("delete EndpointSlice %s/%s: %w", e.Namespace, e.Name, err)
 }
 
@@ -268,19 +264,20 @@ func (s *Store) Changed(old, current *watched.Slice) {
 
 func (s *Store) lost(e *watched.Slice) {
 	key, ok := e.Key()
-	if ok && s.manages(e) && s.overlay.Gone(key, e) {
-		s.o.Loop.Lost(key)
+	if ok && s.manages(e) {
+		s.o.Loop.Repair(key, s.overlay.Gone(key, e))
 	}
 }
 
 func (s *Store) arrived(old, current *watched.Slice) {
 	key, ok := current.Key()
 	if old != nil && s.manages(old) {
+		// Whoever takes a slice away takes the next one, too, and all of them stay: that is no deletion.
 		if before, had := old.Key(); had && (before != key || !s.manages(current)) {
-			s.o.Loop.Lost(before)
+			s.o.Loop.Repair(before, reconcile.Changed)
 		}
 	}
-	if ok && s.manages(current) && s.overlay.Arrived(key, current) {
-		s.o.Loop.Changed(key)
+	if ok && s.manages(current) {
+		s.o.Loop.Repair(key, s.overlay.Arrived(key, current))
 	}
 }

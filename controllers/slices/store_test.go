@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -361,6 +362,58 @@ func TestChanges(t *testing.T) {
 		}
 		s.Log(step.name)
 		s.wantSynced(want, step.barred)
+	}
+}
+
+// C5: whoever takes each slice away leaves one more with each repair, so that isn't repaired as often as a deletion.
+func TestC5SlicesThatAreTakenAwayAreRepairedLessOften(t *testing.T) {
+	taken := func(kind kube.Kind[watched.Slice], e *discoveryv1.EndpointSlice) (old, now *watched.Slice) {
+		old, _ = kind.Trim(kube.Scope{}, e)
+		e = e.DeepCopy()
+		e.ResourceVersion, e.Labels[discoveryv1.LabelManagedBy] = "2", "them"
+		now, _ = kind.Trim(kube.Scope{}, e)
+		return old, now
+	}
+	deleted := func(kind kube.Kind[watched.Slice], e *discoveryv1.EndpointSlice) (old, now *watched.Slice) {
+		old, _ = kind.Trim(kube.Scope{}, e)
+		return old, nil
+	}
+	for name, test := range map[string]struct {
+		rival func(kube.Kind[watched.Slice], *discoveryv1.EndpointSlice) (old, now *watched.Slice)
+		want  int
+	}{
+		"taken away": {taken, 5},    // after 1, 3, 7, 15 and 31 s
+		"deleted":    {deleted, 13}, // at once, after 1, 3 and 7 s, and then every 5 s
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				kind := watched.EndpointSlices(us)
+				s := &shelf{T: t, ns: "ns", table: kind.Table(kube.WithIndex(watched.ByService, watched.ServiceKeys))}
+				service := reconcile.Key{Namespace: "ns", Name: "web"}
+				var loop *reconcile.Loop
+				changed := func() {
+					s.Changed(test.rival(kind, s.slice(named("web-1"), func(e *discoveryv1.EndpointSlice) { e.UID, e.ResourceVersion = "1", "1" })))
+				}
+				syncs := 0
+				loop = reconcile.New(reconcile.Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, Sync: func(_ context.Context, key reconcile.Key) error {
+					syncs++
+					loop.Wrote(key, "create", time.Time{}, nil)
+					changed()
+					return nil
+				}})
+				s.Store = store.NewStore(store.Options{Controller: "test", ManagedBy: us, Table: s.table, Loop: loop})
+				ctx, cancel := context.WithTimeout(t.Context(), 55*time.Second)
+				defer cancel()
+				go func() {
+					synctest.Wait()
+					changed()
+				}()
+				loop.Run(ctx, func() []reconcile.Key { return nil })
+				if syncs != test.want {
+					t.Errorf("%s was synced %d times, want %d", service, syncs, test.want)
+				}
+			})
+		})
 	}
 }
 

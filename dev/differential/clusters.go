@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,10 +35,13 @@ func nodeName(i int) string { return fmt.Sprintf("diff-%d", i) }
 
 // side is one of the two clusters.
 type side struct {
-	name      string // kubernetes or signpost, after whose controllers write
-	dir       string
-	client    kubernetes.Interface
-	feed      *feed
+	name   string // kubernetes or signpost, after whose controllers write
+	dir    string
+	client kubernetes.Interface
+	feed   *feed
+	pulse  pulse
+	// admin is where Signpost serves its metrics; empty where it doesn't run.
+	admin     string
 	processes []*program
 }
 
@@ -104,14 +106,8 @@ func (s *side) startSignpost(ctx context.Context, kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	return s.await(ctx, func() bool {
-		answer, err := http.Get("http://" + admin + "/ready")
-		if err != nil {
-			return false
-		}
-		_ = answer.Body.Close()
-		return answer.StatusCode == http.StatusOK
-	})
+	s.admin = admin
+	return s.await(ctx, func() bool { return isReady(admin) == nil })
 }
 
 // launch starts a program whose output goes to a file.

@@ -19,13 +19,15 @@ const (
 	untilTouched duration = "until its Service is touched"
 	sinceTouched duration = "since its Service was touched"
 	forGood      duration = "for good"
-	late         duration = "for a long time" // and then it went
+	late         duration = "for a while" // and then it went by itself
 )
 
 // circumstances are a disagreement and what is known about it.
 type circumstances struct {
 	disagreement
 	lasts duration
+	// kubernetesMoved and signpostMoved say in which clusters the objects changed before the disagreement was gone.
+	kubernetesMoved, signpostMoved bool
 	// played are all steps so far. The last of them led to the disagreement.
 	played []step
 	// agreed are the outputs when both clusters last agreed.
@@ -91,11 +93,25 @@ var reasons = []reason{
 		explains:   kubernetesOverwrites,
 	},
 	{
+		name: "Kubernetes is late",
+		why: "Kubernetes writes what Signpost has already, seconds later, and nothing else has happened in between. Its controllers put off " +
+			"what they can't write yet, because their caches lag or their requests are limited, for longer and longer.",
+		documented: `docs/controllers.md: "What the Kubernetes controllers can't write at once, they put off"`,
+		explains:   kubernetesIsLate,
+	},
+	{
 		name: "repair is put off",
-		why: "What somebody else deletes is written again: with Kubernetes after a second, with Signpost at once, and then later and later, " +
-			"up to a minute, while it happens to the same Service again.",
+		why: "What somebody else deletes is written again: with Kubernetes after a second, with Signpost at once, and after up to five " +
+			"seconds while it happens to the same Service again.",
 		documented: `docs/controllers.md: "When somebody else edits or deletes EndpointSlices, or the Endpoints of a Service that selects pods, they are repaired"`,
 		explains:   repairIsPutOff,
+	},
+	{
+		name: "empty label on an empty slice",
+		why: "The library that both use for slices doesn't see that a Service has got or lost a label with an empty value, such as the " +
+			"headless label, as long as the slice has no endpoints. Which of the two wrote the slice before that, depends on timing.",
+		documented: `docs/controllers.md: "a label with an empty value that a Service gets or loses may be missing or stay on a slice that has no endpoints"`,
+		explains:   emptyLabelUnseen,
 	},
 }
 
@@ -256,22 +272,17 @@ func (c circumstances) isMirrored() bool {
 	})
 }
 
-// kubernetesLacksFamily: the Service was put in this step, and it or its slices were deleted. Nothing differs but that
-// Kubernetes lacks the slices of a family that the Service has.
+// kubernetesLacksFamily: the Service was deleted in this step and put again, or its slices were deleted, and something else
+// changed that concerns it. Nothing differs but that Kubernetes lacks the slices of a family that the Service has.
 func kubernetesLacksFamily(c circumstances) bool {
 	last := c.played[len(c.played)-1]
+	serviceGone, slicesGone := slices.Contains(last, operation(deleteService{onService{c.service}})), slices.Contains(last, operation(deleteSlices{onService{c.service}}))
 	put := slices.ContainsFunc(last, func(o operation) bool { p, ok := o.(putService); return ok && p.Service == c.service })
-	gone := slices.ContainsFunc(last, func(o operation) bool {
-		switch o := o.(type) {
-		case deleteService:
-			return o.Service == c.service
-		case deleteSlices:
-			return o.Service == c.service
-		default:
-			return false
-		}
+	changed := slices.ContainsFunc(last, func(o operation) bool {
+		_, isDeletion := o.(deleteSlices)
+		return !isDeletion && o.concerns(c.service)
 	})
-	if !put || !gone || c.kind != kindSlice || !c.selectsPods() || len(c.kubernetes) > 0 {
+	if !(serviceGone && put || slicesGone && changed) || c.kind != kindSlice || !c.selectsPods() || len(c.kubernetes) > 0 {
 		return false
 	}
 	for _, o := range c.signpost {
@@ -292,10 +303,15 @@ func (w world) hasSlices(service, family string) bool {
 	})
 }
 
+// kubernetesIsLate: the disagreement went by itself, because Kubernetes wrote what Signpost had all the time.
+func kubernetesIsLate(c circumstances) bool {
+	return c.lasts == late && c.kubernetesMoved && !c.signpostMoved
+}
+
 // repairIsPutOff: objects of this Service were deleted in this step, Signpost lacks some, has nothing else, and has them
 // in the end.
 func repairIsPutOff(c circumstances) bool {
-	if c.lasts != untilTouched && c.lasts != late || len(c.signpost) > 0 {
+	if c.lasts != late || len(c.signpost) > 0 {
 		return false
 	}
 	return slices.ContainsFunc(c.played[len(c.played)-1], func(o operation) bool {
@@ -308,6 +324,57 @@ func repairIsPutOff(c circumstances) bool {
 			return false
 		}
 	})
+}
+
+// emptyLabelUnseen: the slices are the same but for labels with an empty value that an empty slice of one side lacks. The
+// Service has them, or had them once.
+func emptyLabelUnseen(c circumstances) bool {
+	if c.kind != kindSlice || !c.selectsPods() || len(c.kubernetes) != len(c.signpost) {
+		return false
+	}
+	ours := slices.Clone(c.signpost)
+	for _, theirs := range c.kubernetes {
+		i := mostAlike(theirs, ours)
+		if theirs.hasEndpoints() || !c.differByEmptyLabels(theirs, ours[i]) {
+			return false
+		}
+		ours = slices.Delete(ours, i, i+1)
+	}
+	return true
+}
+
+// differByEmptyLabels reports whether two outputs differ in nothing but labels with empty values, which the Service has or
+// had, that one of them lacks.
+func (c circumstances) differByEmptyLabels(a, b output) bool {
+	return !slices.ContainsFunc(differing(a, b), func(field string) bool {
+		label, isLabel := strings.CutPrefix(field, "label ")
+		inA, hasA := a.fields[field]
+		inB, hasB := b.fields[field]
+		return !isLabel || hasA && hasB || inA+inB != quoted("") || !c.wasLabelledEmpty(label)
+	})
+}
+
+// wasLabelledEmpty reports whether the Service has been put with an empty value for a label, or with what makes controllers
+// give its slices that label.
+func (c circumstances) wasLabelledEmpty(label string) bool {
+	return slices.ContainsFunc(slices.Concat(c.played...), func(o operation) bool {
+		p, ok := o.(putService)
+		if !ok || p.Service != c.service {
+			return false
+		}
+		value, has := p.wanted.Labels[label]
+		return has && value == "" || label == corev1.IsHeadlessService && p.wanted.Spec.ClusterIP == corev1.ClusterIPNone
+	})
+}
+
+// hasEndpoints reports whether a slice has any.
+func (o output) hasEndpoints() bool {
+	for field := range o.fields {
+		if strings.HasPrefix(field, "endpoint ") {
+			return true
+		}
+	}
+	return false
 }
 
 // managedByMirroring is the label of mirrored slices, as a field.

@@ -3,12 +3,15 @@ package main
 //lint:file-ignore SA1019 Endpoints are deprecated, and one of the kinds that are compared.
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // scene is two worlds that are the same until a test changes one, and what happened.
@@ -16,10 +19,12 @@ type scene struct {
 	kubernetes, signpost world
 	lasts                duration
 	last                 step
+	// moved are the sides that changed before the disagreement was gone.
+	moved []string
 }
 
 func newScene() *scene {
-	return &scene{exampleWorld("kubernetes"), exampleWorld("signpost"), forGood, nil}
+	return &scene{exampleWorld("kubernetes"), exampleWorld("signpost"), forGood, nil, nil}
 }
 
 func (s *scene) both(change func(*world)) *scene {
@@ -33,7 +38,8 @@ func (s *scene) reasons() []string {
 	var names []string
 	for _, d := range compare(s.kubernetes.outputs(), s.signpost.outputs()) {
 		r, _ := explain(circumstances{
-			disagreement: d, lasts: s.lasts, played: []step{s.last}, agreed: exampleWorld("kubernetes").outputs(), worlds: worlds{s.kubernetes, s.signpost},
+			disagreement: d, lasts: s.lasts, kubernetesMoved: slices.Contains(s.moved, kubernetesSide), signpostMoved: slices.Contains(s.moved, signpost),
+			played: []step{s.last}, agreed: exampleWorld("kubernetes").outputs(), worlds: worlds{s.kubernetes, s.signpost},
 		})
 		names = append(names, r.name)
 	}
@@ -48,6 +54,25 @@ func inIPv4(w *world) { w.services[0].Spec.IPFamilies = []corev1.IPFamily{corev1
 func byHand(w *world) {
 	withoutSelector(w)
 	w.slices[0].Labels[discoveryv1.LabelManagedBy] = "endpointslicemirroring-controller.k8s.io"
+}
+
+// emptySlice takes the endpoints from the slice.
+func emptySlice(w *world) { w.slices[0].Endpoints = nil }
+
+// emptySliceAndLabel is a Service that has got a label, and whose slice is empty.
+func emptySliceAndLabel(label, value string) *scene {
+	s := newScene().both(emptySlice).both(func(w *world) {
+		for _, o := range []metav1.Object{w.services[0], w.slices[0]} {
+			labels := maps.Clone(o.GetLabels())
+			if labels == nil {
+				labels = map[string]string{}
+			}
+			labels[label] = value
+			o.SetLabels(labels)
+		}
+	})
+	s.last = step{putService{onService: onService{"a"}, wanted: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{label: value}}}}}
+	return s
 }
 
 // Each reason explains its own case, and nothing that is only nearly so.
@@ -182,6 +207,24 @@ func TestReasons(t *testing.T) {
 			s.kubernetes.slices = nil
 			return s
 		}, "Kubernetes lacks all slices of a family"},
+		"pod changed, and the slices were deleted and are missing there": {func() *scene {
+			s := newScene().both(inIPv4)
+			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, deleteSlices{on}}
+			s.kubernetes.slices = nil
+			return s
+		}, "Kubernetes lacks all slices of a family"},
+		"slices were deleted and are missing there": {func() *scene {
+			s := newScene().both(inIPv4)
+			s.last = step{deleteSlices{on}}
+			s.kubernetes.slices = nil
+			return s
+		}, ""},
+		"pod changed, and the slices of another Service were deleted": {func() *scene {
+			s := newScene().both(inIPv4)
+			s.last = step{setStatus{onPod{"pod-0"}, corev1.PodStatus{}}, deleteSlices{onService{"b"}}}
+			s.kubernetes.slices = nil
+			return s
+		}, ""},
 		"Service came again, and one of two slices is missing there": {func() *scene {
 			s := newScene().both(inIPv4).both(func(w *world) {
 				w.slices = append(w.slices, w.slices[0].DeepCopy())
@@ -227,6 +270,36 @@ func TestReasons(t *testing.T) {
 			s.kubernetes.endpoints[0].Subsets = nil
 			return s
 		}, "selector taken away during a change"},
+		"slice is stale there for a while": {func() *scene {
+			s := newScene()
+			s.lasts, s.moved = late, []string{kubernetesSide}
+			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
+			return s
+		}, "Kubernetes is late"},
+		"slice is stale here for a while": {func() *scene {
+			s := newScene()
+			s.lasts, s.moved = late, []string{signpost}
+			s.signpost.slices[0].Endpoints = s.signpost.slices[0].Endpoints[1:]
+			return s
+		}, ""},
+		"slice is other in both for a while": {func() *scene {
+			s := newScene()
+			s.lasts, s.moved = late, []string{kubernetesSide, signpost}
+			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
+			return s
+		}, ""},
+		"slice is stale there until its Service is touched": {func() *scene {
+			s := newScene()
+			s.lasts, s.moved = untilTouched, []string{kubernetesSide}
+			s.kubernetes.slices[0].Endpoints = s.kubernetes.slices[0].Endpoints[1:]
+			return s
+		}, ""},
+		"slices were deleted, and one is missing here until touched": {func() *scene {
+			s := newScene()
+			s.lasts, s.last = untilTouched, step{deleteSlices{on}}
+			s.signpost.slices = nil
+			return s
+		}, ""},
 		"slices were deleted, and one is missing here for a while": {func() *scene {
 			s := newScene()
 			s.lasts, s.last = late, step{deleteSlices{on}}
@@ -249,6 +322,56 @@ func TestReasons(t *testing.T) {
 			s := newScene()
 			s.lasts, s.last = late, step{deleteEndpoints{on}}
 			s.signpost.slices = nil
+			return s
+		}, ""},
+		"empty label is missing on an empty slice here": {func() *scene {
+			s := emptySliceAndLabel("team", "")
+			delete(s.signpost.slices[0].Labels, "team")
+			return s
+		}, "empty label on an empty slice"},
+		"empty label is missing on an empty slice there": {func() *scene {
+			s := emptySliceAndLabel("team", "")
+			delete(s.kubernetes.slices[0].Labels, "team")
+			return s
+		}, "empty label on an empty slice"},
+		"headless label stays on an empty slice": {func() *scene {
+			s := newScene().both(emptySlice)
+			s.last = step{putService{onService: on, wanted: &corev1.Service{Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}}}
+			s.signpost.slices[0].Labels[corev1.IsHeadlessService] = ""
+			return s
+		}, "empty label on an empty slice"},
+		"headless label is on an empty slice of a Service that wasn't headless": {func() *scene {
+			s := newScene().both(emptySlice)
+			s.last = step{putService{onService: on, wanted: &corev1.Service{}}}
+			s.signpost.slices[0].Labels[corev1.IsHeadlessService] = ""
+			return s
+		}, ""},
+		"empty label is missing on a slice with endpoints": {func() *scene {
+			s := emptySliceAndLabel("team", "")
+			full := exampleWorld("").slices[0].Endpoints[1:]
+			s.kubernetes.slices[0].Endpoints, s.signpost.slices[0].Endpoints = full, full
+			delete(s.signpost.slices[0].Labels, "team")
+			return s
+		}, ""},
+		"label with a value is missing on an empty slice": {func() *scene {
+			s := emptySliceAndLabel("team", "a")
+			delete(s.signpost.slices[0].Labels, "team")
+			return s
+		}, ""},
+		"empty label has a value on an empty slice": {func() *scene {
+			s := emptySliceAndLabel("team", "")
+			s.signpost.slices[0].Labels["team"] = "a"
+			return s
+		}, ""},
+		"empty label that the Service never had is on an empty slice": {func() *scene {
+			s := newScene().both(emptySlice)
+			s.signpost.slices[0].Labels["team"] = ""
+			return s
+		}, ""},
+		"empty label is missing on an empty slice that has other ports": {func() *scene {
+			s := emptySliceAndLabel("team", "")
+			delete(s.signpost.slices[0].Labels, "team")
+			s.signpost.slices[0].Ports = append(s.signpost.slices[0].Ports, discoveryv1.EndpointPort{Name: new("q"), Port: new(int32(1)), Protocol: new(corev1.ProtocolTCP)})
 			return s
 		}, ""},
 		"mirrored slice is stale there": {func() *scene {

@@ -16,8 +16,8 @@
 //
 // In reading order: main.go has the flags; run.go plays sequences side by side, and play.go plays one. sequence.go
 // draws them (draw.go has the objects), and operation.go carries them out. feed.go watches what is written, outputs.go brings it
-// into a form that can be compared, compare.go compares, and explained.go has the table. shorten.go finds short
-// histories, report.go prints, and clusters.go starts the clusters.
+// into a form that can be compared, compare.go compares, judge.go finds out how long differences last and who ends them, and
+// explained.go has the table. shorten.go finds short histories, report.go prints, clusters.go starts the clusters, and pulse.go measures how fast they are.
 package main
 
 import (

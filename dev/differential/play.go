@@ -4,20 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 const (
 	pollEvery = 50 * time.Millisecond
-	// standstill is how long nothing may have changed before a difference counts as one: the controllers of
-	// Kubernetes put some changes off by a second.
+	// standstill is how long nothing may have changed, on an idle machine, before a difference counts as one: the
+	// controllers of Kubernetes put some changes off by a second.
 	standstill = 3 * time.Second
 	// settleWithin bounds the wait for a standstill.
 	settleWithin = 30 * time.Second
-	// patience is how much longer is waited for a difference to go that nothing explains so far. Signpost puts off
-	// repairs for up to a minute.
-	patience = 70 * time.Second
 )
 
 // player plays sequences into both clusters. It may play several at the same time.
@@ -122,9 +122,21 @@ func (run *performance) step(ctx context.Context, s step) error {
 		return err
 	}
 	if len(found) > 0 {
-		return run.judge(ctx, found)
+		if err := run.judge(ctx, found); err != nil || run.out.failure != nil {
+			return err
+		}
+	} else {
+		run.out.equal++
 	}
-	run.out.equal++
+	return run.agree()
+}
+
+// agree notes what both clusters have, if it is the same.
+func (run *performance) agree() error {
+	found, err := run.compare()
+	if err != nil || len(found) > 0 {
+		return err
+	}
 	run.agreed, err = run.outputs()
 	run.out.compared += len(run.agreed)
 	return err
@@ -141,10 +153,16 @@ func (run *performance) operate(ctx context.Context, o operation) error {
 		})
 	}
 	wg.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for i, s := range run.sides() {
+		if fails(errs[i]) {
+			return fmt.Errorf("%s in the cluster of %s: %w: run it again when the machine has less to do", o, s.name, errs[i])
+		}
+	}
 	refused := [2]bool{refuses(errs[0]), refuses(errs[1])}
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
 	case refused[0] != refused[1]:
 		run.out.failure = &failure{name: "one API server refuses", detail: fmt.Sprintf("%s: with Kubernetes: %v; with Signpost: %v", o, errs[0], errs[1])}
 	case refused[0]:
@@ -159,6 +177,20 @@ func (run *performance) operate(ctx context.Context, o operation) error {
 
 // refuses reports whether the API server refused an operation.
 func refuses(err error) bool { return err != nil && !errors.Is(err, errSkipped) }
+
+// fails reports whether an operation came to nothing, or nobody knows, for a reason that isn't its own. A cluster then has
+// something else than the other.
+func fails(err error) bool {
+	if !refuses(err) {
+		return false
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return true
+	}
+	code := status.Status().Code
+	return code < 400 || code >= 500 || code == http.StatusRequestTimeout || code == http.StatusTooManyRequests
+}
 
 func (run *performance) outputs() ([]output, error) {
 	w, err := run.kubernetes.feed.world(run.namespace)
@@ -175,6 +207,11 @@ func (run *performance) compare() ([]disagreement, error) {
 	return compare(k.outputs(), s.outputs()), err
 }
 
+// standstill returns how long nothing may have changed before a difference counts as one.
+func (p *player) standstill() time.Duration {
+	return standstill + requestsOfWrite*max(p.kubernetes.pulse.slowest(), p.signpost.pulse.slowest())
+}
+
 // settle waits until both clusters are quiet and agree, or have stood still without agreeing, and returns how
 // they disagree.
 func (run *performance) settle(ctx context.Context) ([]disagreement, error) {
@@ -183,7 +220,7 @@ func (run *performance) settle(ctx context.Context) ([]disagreement, error) {
 		quiet := min(run.kubernetes.feed.quietFor(run.namespace), run.signpost.feed.quietFor(run.namespace))
 		if late := time.Now().After(deadline); quiet >= run.calm || late {
 			found, err := run.compare()
-			if err != nil || len(found) == 0 || quiet >= standstill || late {
+			if err != nil || len(found) == 0 || quiet >= run.standstill() || late {
 				return found, err
 			}
 		}
@@ -191,130 +228,6 @@ func (run *performance) settle(ctx context.Context) ([]disagreement, error) {
 			return nil, err
 		}
 	}
-}
-
-// judge finds out how long disagreements last, and what explains them. Those that last are removed with their
-// Service, so that what follows can be compared again.
-func (run *performance) judge(ctx context.Context, found []disagreement) error {
-	cases, err := run.circumstances(found)
-	if err != nil {
-		return err
-	}
-	if run.hurried {
-		run.judgeHurriedly(cases)
-		return nil
-	}
-	lasting, err := run.lastingAfterTouch(ctx)
-	if err != nil {
-		return err
-	}
-	known := map[[2]string]bool{}
-	for i := range cases {
-		known[cases[i].key()] = true
-		if lasts(lasting, cases[i].key()) {
-			cases[i].lasts = forGood
-		}
-	}
-	for _, d := range lasting {
-		if !known[d.key()] {
-			more, err := run.circumstances([]disagreement{d})
-			if err != nil {
-				return err
-			}
-			more[0].lasts = sinceTouched
-			cases = append(cases, more...)
-		}
-	}
-	for _, c := range cases {
-		if err := run.explain(ctx, c); err != nil || run.out.failure != nil {
-			return err
-		}
-	}
-	for _, d := range lasting {
-		if err := run.remove(ctx, d.service); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// judgeHurriedly touches nothing. It ends the sequence if a disagreement has no reason, however long it lasts.
-func (run *performance) judgeHurriedly(cases []circumstances) {
-	for _, c := range cases {
-		known := false
-		for _, c.lasts = range []duration{untilTouched, sinceTouched, forGood, late} {
-			_, explained := explain(c)
-			known = known || explained
-		}
-		if !known {
-			run.out.failure = &failure{name: c.looksLike(), detail: c.disagreement.String(), cause: &c}
-			return
-		}
-	}
-}
-
-// circumstances adds to disagreements what is known about them.
-func (run *performance) circumstances(found []disagreement) ([]circumstances, error) {
-	k, err := run.kubernetes.feed.world(run.namespace)
-	if err != nil {
-		return nil, err
-	}
-	s, err := run.signpost.feed.world(run.namespace)
-	if err != nil {
-		return nil, err
-	}
-	cases := make([]circumstances, 0, len(found))
-	for _, d := range found {
-		cases = append(cases, circumstances{disagreement: d, lasts: untilTouched, played: run.played, agreed: run.agreed, worlds: worlds{k, s}})
-	}
-	return cases, nil
-}
-
-// lastingAfterTouch touches all Services, and returns the disagreements that there are then.
-func (run *performance) lastingAfterTouch(ctx context.Context) ([]disagreement, error) {
-	run.touched++
-	for _, name := range serviceNames {
-		if err := run.operate(ctx, touch{onService{name}, run.touched}); err != nil {
-			return nil, err
-		}
-	}
-	return run.settle(ctx)
-}
-
-// explain counts the reason of a disagreement. Without one, it waits a while longer for the disagreement to go. If there
-// is no reason even then, that ends the sequence.
-func (run *performance) explain(ctx context.Context, c circumstances) error {
-	r, ok := explain(c)
-	if !ok && c.lasts != untilTouched {
-		var err error
-		if c.lasts, err = run.outlast(ctx, c); err != nil {
-			return err
-		}
-		r, ok = explain(c)
-	}
-	if !ok {
-		run.out.failure = &failure{name: c.looksLike(), detail: c.disagreement.String(), cause: &c}
-		return nil
-	}
-	run.out.explained[r.name]++
-	return nil
-}
-
-// outlast waits for a disagreement to go, and returns how long it lasts.
-func (run *performance) outlast(ctx context.Context, c circumstances) (duration, error) {
-	for begun := time.Now(); time.Since(begun) < patience; {
-		found, err := run.compare()
-		if err != nil {
-			return c.lasts, err
-		}
-		if !lasts(found, c.key()) {
-			return late, nil
-		}
-		if err := pause(ctx, pollEvery); err != nil {
-			return c.lasts, err
-		}
-	}
-	return c.lasts, nil
 }
 
 // remove removes a Service and what belongs to it.

@@ -34,6 +34,13 @@ func run(ctx context.Context, s settings) error {
 		return err
 	}
 	go p.care(ctx, cancel)
+	for _, s := range p.sides() {
+		go func() {
+			if err := s.keepPulse(ctx); err != nil {
+				cancel(err)
+			}
+		}()
+	}
 	r := newReport(os.Stdout, s)
 	if err := playAll(ctx, &p, s, r); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
