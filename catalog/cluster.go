@@ -22,7 +22,7 @@ type Federation struct {
 	// Local is the name of the member in our own cluster; empty for none. All members are in
 	// the namespace of the Service.
 	Local string
-	// Remote are the members in other clusters, in the order of the annotation.
+	// Remote are the members in other clusters, in the order of the annotation, each of them once.
 	Remote []RemoteMember
 }
 

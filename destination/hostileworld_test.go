@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	runtimemetrics "runtime/metrics"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,9 +43,7 @@ func (w *world) spoil(v catalog.Object) {
 			return catalog.ServicePort{Name: text(), Port: uint16(80 + i%3), Protocol: pick(w, []catalog.Protocol{catalog.TCP, catalog.UDP, notUTF8})}
 		})
 		if v.Federation != nil {
-			v.Federation.Remote = many(w, func(int) catalog.RemoteMember {
-				return catalog.RemoteMember{Service: pick(w, append(poolServices, notUTF8)), Cluster: pick(w, append(poolClusters, notUTF8))}
-			})
+			v.Federation.Remote = w.manyMembers()
 		}
 	case *catalog.EndpointSlice:
 		v.GatewayIdentity, v.RemoteName, v.Mirror.Cluster = text(), text(), text()
@@ -95,6 +94,22 @@ func (w *world) hostileEndpoint() catalog.SliceEndpoint {
 	}
 	e.Target = w.workloadKey()
 	return e
+}
+
+// manyMembers draws members of a federated Service, each of them once, as the door lets them in: the endpoints of a
+// member that came twice would be resolved twice.
+func (w *world) manyMembers() []catalog.RemoteMember {
+	members := many(w, func(i int) catalog.RemoteMember {
+		return catalog.RemoteMember{
+			Service: pick(w, append(poolServices, notUTF8, fmt.Sprint("web-", i))), Cluster: pick(w, append(poolClusters, notUTF8)),
+		}
+	})
+	seen := map[catalog.RemoteMember]bool{}
+	return slices.DeleteFunc(members, func(m catalog.RemoteMember) bool {
+		known := seen[m]
+		seen[m] = true
+		return known
+	})
 }
 
 func (w *world) manyPorts() *catalog.PortSet {

@@ -10,6 +10,9 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
+// said is after how many sequences a test says how far it is.
+const said = 1000
+
 // sequences are the random sequences that a test plays, as its flags say.
 type sequences struct {
 	test, flags string
@@ -39,6 +42,9 @@ func (s sequences) play(t *testing.T, play func(t *testing.T, seed uint64)) {
 			}()
 			play(t, seed)
 		})
+		if (i+1)%said == 0 {
+			t.Logf("%d sequences, the last with seed %d", i+1, seed)
+		}
 	}
 }
 

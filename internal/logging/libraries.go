@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	standard "log"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -12,14 +13,17 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// RouteLibraries sends what klog and grpc-go log to log. The level is that of the logger, and
-// sets the verbosity of klog.
+// RouteLibraries sends what klog, grpc-go and users of the standard logger log to log. The level is that of the logger,
+// and sets the verbosity of klog.
 func RouteLibraries(log *slog.Logger, level slog.Level) error {
 	if err := setKlogVerbosity(klogVerbosity(level)); err != nil {
 		return err
 	}
 	klog.SetSlogLogger(slog.New(klogHandler{log.Handler()}))
 	grpclog.SetLoggerV2(grpcLogger{log})
+	standard.SetFlags(0)
+	standard.SetPrefix("")
+	standard.SetOutput(newStandardWriter(log))
 	return nil
 }
 

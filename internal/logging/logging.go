@@ -3,8 +3,9 @@
 //
 // [New] makes the logger from the values of --log-level and --log-format, or of the config file.
 // It writes text or JSON, one line for each entry, with Linkerd's names of levels (trace to
-// panic). [RouteLibraries] sends what klog (and so client-go) and grpc-go log to it. Messages
-// are constant, and what varies is in keys and values, except where a library formats its text.
+// panic). [RouteLibraries] sends what klog (and so client-go) and grpc-go log to it, and what others,
+// such as net/http, write to the standard logger: few lines of that, without what they quote. Messages are constant, and
+// what varies is in keys and values, except where a library formats its text.
 //
 // The command calls both once, before it starts anything else.
 //
