@@ -7,6 +7,7 @@ const (
 	destination = "destination.md"
 	endpoints   = "endpoints.md"
 	dns         = "dns.md"
+	clouds      = "clouds.md"
 )
 
 // A tree is a directory, or a file, whose citations need not name their
@@ -29,13 +30,14 @@ var trees = []tree{
 	{path: "internal/process/testdata/script", section: destination, cases: []string{destination}},
 	{path: "controllers/externalworkloads", section: destination, cases: []string{destination, endpoints}},
 	{path: "controllers", section: endpoints, cases: []string{endpoints, destination}},
-	{path: "dns", section: dns, cases: []string{dns}},
+	{path: "dns", section: dns, cases: []string{dns, clouds}},
 	{path: "cmd/signpost/testdata/plan", section: dns, cases: []string{dns}},
-	{path: "docs/dns", section: dns, cases: []string{dns}},
-	{path: "docs/dns.md", section: dns, cases: []string{dns}},
+	{path: "docs/dns", section: dns, cases: []string{dns, clouds}},
+	{path: "docs/dns.md", section: dns, cases: []string{dns, clouds}},
 	{path: "docs/spec/destination.md", section: destination, cases: []string{destination, endpoints}},
 	{path: "docs/spec/endpoints.md", section: endpoints, cases: []string{endpoints, destination}},
 	{path: "docs/spec/dns.md", section: dns, cases: []string{dns}},
+	{path: "docs/spec/clouds.md", section: clouds, cases: []string{clouds}},
 }
 
 // treeOf returns the tree that a file is in, if it is in one.

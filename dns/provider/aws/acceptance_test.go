@@ -1,0 +1,615 @@
+package aws
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/aws/route53test"
+)
+
+const (
+	classic = "web-1.eu-west-1.elb.amazonaws.com"
+	network = "web-2.elb.eu-west-1.amazonaws.com"
+)
+
+// AW1, AW2, AW3 of spec/clouds.md: records and their markers are created, changed and removed in
+// one request each, and a second run changes nothing.
+func TestPlainRecords(t *testing.T) {
+	inWorld(t, func(w *world) {
+		first := []*dns.RecordSet{
+			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), set("c.shop.test", "CNAME", "lb.example.net", "ttl=120"),
+		}
+		w.settle(1, first...)
+		w.expect("a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net.")
+		if w.markers() != 3 {
+			t.Errorf("%d markers, want 3", w.markers())
+		}
+		if ttl := *w.server.Get("Z1", "a.shop.test", "A").TTL; ttl != 300 {
+			t.Errorf("the TTL is %d, want 300", ttl)
+		}
+		w.settle(1, set("a.shop.test", "A", "192.0.2.2,192.0.2.3"), set("a.shop.test", "AAAA", "2001:db8::1", "ttl=90"), set("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
+		w.expect("a A 192.0.2.2 192.0.2.3", "a AAAA 2001:db8::1", "c CNAME lb2.example.net.")
+		w.settle(1, set("a.shop.test", "A", "192.0.2.2,192.0.2.3"), set("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
+		w.expect("a A 192.0.2.2 192.0.2.3", "c CNAME lb2.example.net.")
+		w.gone()
+	})
+}
+
+// AW4 of spec/clouds.md: names of AWS become aliases of both families, and CNAMEs with
+// --aws-prefer-cname.
+func TestNamesOfAWS(t *testing.T) {
+	inWorld(t, func(w *world) {
+		wanted := []*dns.RecordSet{
+			set("a.shop.test", "CNAME", classic), set("b.shop.test", "CNAME", network, "aws/evaluate-target-health=false"),
+			set("c.shop.test", "CNAME", "d1.cloudfront.net"), set("x.shop.test", "CNAME", "db.eu-west-1.rds.amazonaws.com"),
+		}
+		w.prefix = "%{record_type}-."
+		w.settle(1, wanted...)
+		plain := []string{"x CNAME db.eu-west-1.rds.amazonaws.com."}
+		want := plain
+		for _, family := range []string{"A", "AAAA"} {
+			want = append(want, "a "+family+" alias "+classic+". Z32O12XQLNTSW2 true", "b "+family+" alias "+network+". Z2IFOLAFXWLO4F false",
+				"c "+family+" alias d1.cloudfront.net. Z2FDTNDATAQYW2 true")
+		}
+		w.expect(want...)
+		w.arguments = []string{"--aws-prefer-cname"}
+		w.settle(1, wanted...)
+		w.expect("a CNAME "+classic+".", "b CNAME "+network+".", "c CNAME d1.cloudfront.net.", plain[0])
+		w.arguments = nil
+		apex := set("shop.test", "CNAME", network)
+		w.settle(1, append(wanted, apex)...)
+		w.expect(append(want, "shop.test A alias "+network+". Z2IFOLAFXWLO4F true", "shop.test AAAA alias "+network+". Z2IFOLAFXWLO4F true")...)
+		w.gone()
+		w.arguments = []string{"--aws-prefer-cname"}
+		if _, err := w.run(apex); err == nil || !strings.Contains(err.Error(), "a CNAME can't be at the apex") {
+			t.Errorf("a CNAME at the apex: %v", err)
+		}
+	})
+}
+
+// AW4 of spec/clouds.md: --aws-evaluate-target-health=false is for those that don't say.
+func TestHealthOfTargets(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.arguments = []string{"--aws-evaluate-target-health=false"}
+		w.settle(1, set("a.shop.test", "CNAME", classic, "alias=A"), set("b.shop.test", "CNAME", classic, "alias=A", "aws/evaluate-target-health=true"))
+		w.expect("a A alias "+classic+". Z32O12XQLNTSW2 false", "b A alias "+classic+". Z32O12XQLNTSW2 true")
+	})
+}
+
+// AW5, AW6 of spec/clouds.md: aliases of one family, and to a name of the own zone.
+func TestAliases(t *testing.T) {
+	inWorld(t, func(w *world) {
+		wanted := []*dns.RecordSet{
+			set("a.shop.test", "CNAME", classic, "alias=A"), set("b.shop.test", "CNAME", classic, "alias=AAAA"), set("c.shop.test", "A", classic, "alias=true"),
+			set("d.shop.test", "CNAME", "a.shop.test", "alias=A"), set("e.shop.test", "CNAME", classic, "alias=false"),
+		}
+		w.settle(1, wanted...)
+		w.expect("a A alias "+classic+". Z32O12XQLNTSW2 true", "b AAAA alias "+classic+". Z32O12XQLNTSW2 true", "c A alias "+classic+". Z32O12XQLNTSW2 true",
+			"d A alias a.shop.test. Z1 true", "e CNAME "+classic+".")
+		_, err := w.run(append(wanted, set("f.shop.test", "CNAME", "lb.example.net", "alias=true"))...)
+		if err == nil || !strings.Contains(err.Error(), "aws-target-hosted-zone") {
+			t.Errorf("an alias to a foreign name: %v", err)
+		}
+		if _, err := (mapping{}).wire(set("f.shop.test", "A", "x y.eu-west-1.elb.amazonaws.com", "alias=true")); err == nil {
+			t.Error("an alias to what is no name is no error")
+		}
+		w.gone()
+	})
+}
+
+// AW6 of spec/clouds.md: in each of several zones of one name, an alias to a name of that zone
+// points into it.
+func TestAliasInEachZone(t *testing.T) {
+	alias := set("d.shop.test", "CNAME", "a.shop.test", "alias=A")
+	for _, id := range []string{"Z1", "Z2"} {
+		stored, err := mapping{Zone: dns.Zone{ID: "/hostedzone/" + id, Name: zoneName}}.wire(alias)
+		if err != nil || *stored[0].AliasTarget.HostedZoneId != id {
+			t.Errorf("zone %s: %v, %v", id, stored, err)
+		}
+	}
+}
+
+// AW7 of spec/clouds.md: the zone of an alias's target can be given, is compared, and removed.
+func TestTargetZone(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.settle(1, set("a.shop.test", "CNAME", "x.eu-west-1.elasticbeanstalk.amazonaws.com", "alias=A", "aws/target-hosted-zone=Z2NYPWQ7DFZAZH"),
+			set("b.shop.test", "CNAME", classic, "alias=A", "aws/target-hosted-zone=/hostedzone/Z32O12XQLNTSW2"))
+		w.expect("a A alias x.eu-west-1.elasticbeanstalk.amazonaws.com. Z2NYPWQ7DFZAZH true", "b A alias "+classic+". Z32O12XQLNTSW2 true")
+		w.settle(1, set("a.shop.test", "CNAME", "x.eu-west-1.elasticbeanstalk.amazonaws.com", "alias=A", "aws/target-hosted-zone=Z00000000OTHER"),
+			set("b.shop.test", "CNAME", classic, "alias=A"))
+		w.expect("a A alias x.eu-west-1.elasticbeanstalk.amazonaws.com. Z00000000OTHER true", "b A alias "+classic+". Z32O12XQLNTSW2 true")
+		w.gone()
+	})
+}
+
+// AW8 of spec/clouds.md: a name can ask for a zone by its ID. It gets no other.
+func TestZoneByID(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.settle(1, set("a.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id=Z1"), set("b.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id=/hostedzone/Z1"))
+		w.expect("a A 192.0.2.1", "b A 192.0.2.1")
+		_, err := w.run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"), set("c.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id=Z2"))
+		if err == nil || !strings.Contains(err.Error(), "asks for the zone Z2") {
+			t.Errorf("another zone: %v", err)
+		}
+		w.expect("a A 192.0.2.1", "b A 192.0.2.1")
+		w.gone()
+	})
+}
+
+// AW9 of spec/clouds.md: all routing policies, with changes within and between them, and the
+// removal of one of two record sets.
+func TestRoutingFamilies(t *testing.T) {
+	policies := map[string][2][]string{
+		"weighted":                      {{"aws/weight=10"}, {"aws/weight=0"}},
+		"latency":                       {{"aws/region=eu-west-1"}, {"aws/region=us-east-1"}},
+		"failover":                      {{"aws/failover=primary"}, {"aws/failover=SECONDARY"}},
+		"multivalue":                    {{"aws/multi-value-answer=true"}, {"aws/multi-value-answer="}},
+		"continent":                     {{"aws/geolocation-continent-code=EU"}, {"aws/geolocation-continent-code=NA"}},
+		"country":                       {{"aws/geolocation-country-code=US", "aws/geolocation-subdivision-code=NY"}, {"aws/geolocation-country-code=*"}},
+		"geoproximity by region":        {{"aws/geoproximity-region=eu-west-1"}, {"aws/geoproximity-region=us-east-1", "aws/geoproximity-bias=-20"}},
+		"geoproximity by coordinates":   {{"aws/geoproximity-coordinates=49.22,-74.01"}, {"aws/geoproximity-coordinates=1, 2", "aws/geoproximity-bias=5"}},
+		"geoproximity by group of zone": {{"aws/geoproximity-local-zone-group=usw2-lax1"}, {"aws/geoproximity-local-zone-group=usw2-den1"}},
+	}
+	for name, policy := range policies {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				with := func(id, target string, properties []string) *dns.RecordSet {
+					return set("a.shop.test", "A", target, append(properties, "id="+id)...)
+				}
+				w.settle(1, with("one", "192.0.2.1", policy[0]), with("two", "192.0.2.2", policy[1]))
+				w.expect("a A[one] 192.0.2.1", "a A[two] 192.0.2.2")
+				w.settle(1, with("one", "192.0.2.3", policy[0]), with("two", "192.0.2.2", policy[1]))
+				w.expect("a A[one] 192.0.2.3", "a A[two] 192.0.2.2")
+				if w.markers() != 2 {
+					t.Errorf("%d markers, want 2", w.markers())
+				}
+				w.settle(1, with("two", "192.0.2.2", policy[0]))
+				w.expect("a A[two] 192.0.2.2")
+				// To another policy, and to none.
+				w.settle(1, with("two", "192.0.2.2", policies["weighted"][0]), with("three", "192.0.2.3", policies["weighted"][1]))
+				w.settle(1, set("a.shop.test", "A", "192.0.2.2"))
+				w.expect("a A 192.0.2.2")
+				w.gone()
+			})
+		})
+	}
+}
+
+// Properties that contradict each other, or that Route 53 doesn't know, are said to whom they
+// belong, and the record stays as it was (spec/clouds.md §1.5).
+func TestContradictions(t *testing.T) {
+	for _, test := range []struct {
+		properties []string
+		want       string
+	}{
+		{[]string{"id=a"}, "needs a routing policy"},
+		{[]string{"aws/weight=1"}, "needs a set identifier"},
+		{[]string{"id=a", "aws/weight=1", "aws/region=eu-west-1"}, "different routing policies"},
+		{[]string{"id=a", "aws/weight=many"}, "a whole number from 0 to 255"},
+		{[]string{"id=a", "aws/weight=256"}, "a whole number from 0 to 255"},
+		{[]string{"id=a", "aws/region="}, "aws/region is empty"},
+		{[]string{"id=a", "aws/failover=THIRD"}, "PRIMARY or SECONDARY"},
+		{[]string{"id=a", "aws/geolocation-continent-code=EU", "aws/geolocation-country-code=DE"}, "choose one"},
+		{[]string{"id=a", "aws/geolocation-subdivision-code=NY"}, "must have a value"},
+		{[]string{"id=a", "aws/geoproximity-bias=1"}, "exactly one of the properties"},
+		{[]string{"id=a", "aws/geoproximity-coordinates=91,0"}, "latitude and longitude"},
+		{[]string{"id=a", "aws/geoproximity-region=eu-west-1", "aws/geoproximity-bias=100"}, "from -99 to 99"},
+		{[]string{"aws/wieght=1"}, "unknown"},
+	} {
+		m := mapping{Zone: dns.Zone{ID: "/hostedzone/Z1", Name: zoneName}}
+		if sets, err := m.adjusted(set("a.shop.test", "A", "192.0.2.1", test.properties...)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v: %v, %v, want an error with %q", test.properties, sets, err, test.want)
+		}
+	}
+	inWorld(t, func(w *world) {
+		w.settle(1, set("a.shop.test", "A", "192.0.2.1"))
+		if _, err := w.run(set("a.shop.test", "A", "192.0.2.2", "aws/weight=1"), set("b.shop.test", "A", "192.0.2.1")); err == nil {
+			t.Error("a weight without a set identifier is no error")
+		}
+		w.expect("a A 192.0.2.1", "b A 192.0.2.1")
+	})
+}
+
+// AW10 of spec/clouds.md: a health check is added, changed and removed.
+func TestHealthCheck(t *testing.T) {
+	inWorld(t, func(w *world) {
+		for _, id := range []string{"", "11111111-1111", "22222222-2222", ""} {
+			r := set("a.shop.test", "A", "192.0.2.1")
+			if id != "" {
+				r.SetProperty(propertyHealthCheck, id)
+			}
+			w.settle(1, r)
+			if got := w.server.Get("Z1", "a.shop.test", "A").HealthCheckID; got != id {
+				t.Errorf("the health check is %q, want %q", got, id)
+			}
+		}
+	})
+}
+
+// AW11 of spec/clouds.md: names that have to be escaped, or are spelled with capital letters.
+func TestNames(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.prefix = "%{record_type}-."
+		w.settle(1, set("*.shop.test", "A", "192.0.2.1"), set("shop.test", "A", "192.0.2.2"), set("_x._tcp.shop.test", "CNAME", "lb.example.net"),
+			set("CamelCase.shop.test", "A", "192.0.2.3"), set("a-*.shop.test", "A", "192.0.2.4"), set("x.*.y.shop.test", "A", "192.0.2.5"))
+		w.expect(`\052 A 192.0.2.1`, "shop.test A 192.0.2.2", "_x._tcp CNAME lb.example.net.", "camelcase A 192.0.2.3", `a-\052 A 192.0.2.4`, `x.\052.y A 192.0.2.5`)
+		w.gone()
+	})
+	for _, name := range []string{"a@b.shop.test", "*.shop.test", `back\slash.test`, "*.*.x"} {
+		if got := plainName(wireName(name)); got != name {
+			t.Errorf("%s becomes %s", name, got)
+		}
+	}
+	if got := plainName(`\052.a\100b.\9.\05`); got != `*.a@b.\9.\05` {
+		t.Errorf("got %s", got)
+	}
+}
+
+// AW12 of spec/clouds.md: the other types, with and without dots at the ends of names.
+func TestOtherTypes(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.managed = handled
+		for _, dot := range []string{"", "."} {
+			w.settle(1-len(dot),
+				set("m.shop.test", "MX", "10 mx1.example.net"+dot), set("n.shop.test", "NS", "ns1.example.net"+dot), set("_s._tcp.shop.test", "SRV", "1 2 80 sip.example.net."),
+				set("t.shop.test", "TXT", `"one" "two"`), set("p.shop.test", "NAPTR", `100 10 "U" "E2U+sip" "!^.*$!sip:info@example.net!" .`), set("q.shop.test", "NAPTR", `1 1 "S" "SIP" "" _sip.example.net`+dot))
+		}
+		w.expect("m MX 10 mx1.example.net.", "n NS ns1.example.net.", "_s._tcp SRV 1 2 80 sip.example.net.", `t TXT "one" "two"`,
+			`p NAPTR 100 10 "U" "E2U+sip" "!^.*$!sip:info@example.net!" .`, `q NAPTR 1 1 "S" "SIP" "" _sip.example.net.`)
+		w.gone()
+	})
+}
+
+// AW13 of spec/clouds.md: a name that changes its type is there all the time, because deletion
+// and creation are in one request, also with small batches.
+func TestTypeChanges(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.arguments = []string{"--aws-batch-change-size=4"}
+		for _, next := range []*dns.RecordSet{
+			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "CNAME", "lb.example.net"), set("a.shop.test", "CNAME", classic, "alias=A"),
+			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "CNAME", classic, "alias=AAAA"), set("a.shop.test", "AAAA", "2001:db8::1"),
+		} {
+			w.settle(1, next)
+		}
+		w.expect("a AAAA 2001:db8::1")
+	})
+}
+
+// AW13 of spec/clouds.md: what doesn't fit into one batch is refused, and never split.
+func TestUnitLargerThanABatch(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.arguments = []string{"--aws-batch-change-size=3"}
+		_, err := w.run(set("a.shop.test", "CNAME", classic), set("b.shop.test", "A", "192.0.2.1"))
+		if err == nil || !strings.Contains(err.Error(), "too many for one batch") {
+			t.Errorf("got %v", err)
+		}
+		w.expect("b A 192.0.2.1")
+	})
+}
+
+// AW14 of spec/clouds.md: what others have made stays as it is, and their names get no other
+// type. Record sets with policies that Signpost can't have are seen, and left alone.
+func TestForeignRecords(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.managed = handled
+		ttl := int64(60)
+		foreign := []route53test.RecordSet{
+			{Name: "a.shop.test", Type: "A", TTL: &ttl, ResourceRecords: []route53test.Value{{Value: "203.0.113.1"}}},
+			{Name: "b.shop.test", Type: "A", TTL: &ttl, ResourceRecords: []route53test.Value{{Value: "203.0.113.2"}}},
+			{Name: "a-b.shop.test", Type: "TXT", TTL: &ttl, ResourceRecords: []route53test.Value{{Value: `"heritage=external-dns,external-dns/owner=other"`}}},
+			{Name: "c.shop.test", Type: "A", TTL: &ttl, SetIdentifier: "x", CidrRoutingConfig: &route53test.CidrRoutingConfig{CollectionID: "c", LocationName: "l"}, ResourceRecords: []route53test.Value{{Value: "203.0.113.3"}}},
+			{Name: "d.shop.test", Type: "A", TTL: &ttl, TrafficPolicyInstanceID: "t"},
+			{Name: "e.shop.test", Type: "CAA", TTL: &ttl, ResourceRecords: []route53test.Value{{Value: `0 issue "ca.example.net"`}}},
+		}
+		for _, r := range foreign {
+			w.server.Put("Z1", r)
+		}
+		before := w.server.Sets("Z1")
+		requests, _ := w.run(set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1"), set("b.shop.test", "A", "192.0.2.1"), set("b.shop.test", "AAAA", "2001:db8::1"),
+			set("d.shop.test", "A", "192.0.2.1"))
+		if after := w.server.Sets("Z1"); !slices.EqualFunc(after, before, func(a, b route53test.RecordSet) bool { return line(a) == line(b) }) {
+			t.Errorf("the zone has %v, had %v; %v", after, before, requests)
+		}
+	})
+}
+
+// AW15 of spec/clouds.md: a marker that ExternalDNS has made with a TTL of 60 s, and values in a
+// form that Signpost wouldn't write, are removed as they are.
+func TestExactDeletion(t *testing.T) {
+	inWorld(t, func(w *world) {
+		ttl, odd := int64(60), int64(1234)
+		w.server.Put("Z1", route53test.RecordSet{Name: "a.shop.test", Type: "CNAME", TTL: &odd, ResourceRecords: []route53test.Value{{Value: "LB.example.net"}}})
+		w.server.Put("Z1", route53test.RecordSet{Name: "cname-a.shop.test", Type: "TXT", TTL: &ttl, ResourceRecords: []route53test.Value{{Value: `"heritage=external-dns,external-dns/owner=me"`}}})
+		w.gone()
+	})
+}
+
+// AW16 of spec/clouds.md: the filters of zones.
+func TestZoneFilters(t *testing.T) {
+	start(t)
+	server := route53test.New()
+	for _, z := range []route53test.Zone{
+		{ID: "Z1", Name: "shop.test", Tags: map[string]string{"team": "web", "env": "live"}},
+		{ID: "Z2", Name: "sub.shop.test", Tags: map[string]string{"team": "web"}},
+		{ID: "Z3", Name: "shop.test", Private: true},
+		{ID: "Z12", Name: "other.test"},
+	} {
+		server.AddZone(z)
+	}
+	for _, test := range []struct {
+		arguments []string
+		domains   []string
+		ids       []string
+		want      string
+	}{
+		{want: "Z12 Z1 Z3 Z2"},
+		{ids: []string{"Z1"}, want: "Z1"},
+		{ids: []string{"/hostedzone/Z2", "Z3"}, want: "Z3 Z2"},
+		{arguments: []string{"--aws-zone-type=private"}, want: "Z3"},
+		{arguments: []string{"--aws-zone-type=public"}, want: "Z12 Z1 Z2"},
+		{arguments: []string{"--aws-zone-tags=team=web"}, want: "Z1 Z2"},
+		{arguments: []string{"--aws-zone-tags=team", "--aws-zone-tags= env = live "}, want: "Z1"},
+		{arguments: []string{"--aws-zone-tags=team=other"}, want: ""},
+		{domains: []string{"sub.shop.test"}, want: "Z2"},
+		{domains: []string{"x.sub.shop.test"}, want: ""},
+		{domains: []string{"x.sub.shop.test"}, arguments: []string{"--aws-zone-match-parent"}, want: "Z1 Z3 Z2"},
+	} {
+		in := input()
+		in.Domains, in.ZoneIDs = dns.NewDomainFilter(test.domains, nil), test.ids
+		in.Wrap = transportOf(server)
+		p := open(t, in, test.arguments...)
+		zones, err := p.Zones(t.Context())
+		var ids []string
+		for _, z := range zones {
+			ids = append(ids, bareID(z.ID))
+		}
+		if got := strings.Join(ids, " "); err != nil || got != test.want {
+			t.Errorf("%v %v %v: zones %s, %v, want %s", test.arguments, test.domains, test.ids, got, err, test.want)
+		}
+	}
+	// A name in a zone that isn't managed isn't published to the one above.
+	in := input()
+	in.ZoneIDs, in.Wrap = []string{"Z1"}, transportOf(server)
+	p := open(t, in)
+	if _, err := p.Zones(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	filter := p.DomainFilter(t.Context())
+	if !filter.Match("a.shop.test") || filter.Match("a.sub.shop.test") || filter.Match("a.other.test") {
+		t.Error("the filter passes names of zones that aren't managed")
+	}
+}
+
+// AW18 of spec/clouds.md: many names take few requests.
+func TestManyNames(t *testing.T) {
+	inWorld(t, func(w *world) {
+		wanted := func(n byte) []*dns.RecordSet {
+			var sets []*dns.RecordSet
+			for i := range 1200 {
+				sets = append(sets, set(fmt.Sprintf("n%d.shop.test", i), "A", fmt.Sprintf("192.0.2.%d", n)))
+			}
+			return sets
+		}
+		for _, step := range []struct {
+			wanted []*dns.RecordSet
+			most   int
+		}{{wanted(1), 4}, {wanted(2), 8}, {nil, 4}} {
+			requests, err := w.run(step.wanted...)
+			if err != nil || requests[writes] > step.most || total(requests)-requests[writes] > 10 {
+				t.Errorf("%v, %v: want at most %d writes and 10 others", requests, err, step.most)
+			}
+			if len(w.has("Z1")) != len(step.wanted) {
+				t.Errorf("%d names, want %d", len(w.has("Z1")), len(step.wanted))
+			}
+		}
+	})
+}
+
+// AW19 of spec/clouds.md: one name that Route 53 refuses, with a message that names it or not.
+func TestOneRefused(t *testing.T) {
+	for name, fault := range map[string]string{
+		"named":   "[RRSet with DNS name bad.shop.test. is not permitted as it conflicts with other records]",
+		"unnamed": "[Invalid Resource Record: 'FATAL problem: Nonsense encountered with '192.0.2.7'']",
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.server.SetHooks(route53test.Hooks{Before: func(c route53test.Call) *route53test.Fault {
+					for _, change := range c.Changes {
+						if change.Set.Name == "bad.shop.test." {
+							return &route53test.Fault{Status: 400, Code: "InvalidChangeBatch", Message: fault}
+						}
+					}
+					return nil
+				}})
+				wanted := []*dns.RecordSet{set("bad.shop.test", "A", "192.0.2.7")}
+				var want []string
+				for i := range 13 {
+					wanted = append(wanted, set(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
+					want = append(want, fmt.Sprintf("n%d A 192.0.2.1", i))
+				}
+				requests, err := w.run(wanted...)
+				if err == nil || !strings.Contains(err.Error(), "bad.shop.test") || requests[writes] > 13 {
+					t.Errorf("%v, error %v", requests, err)
+				}
+				w.expect(want...)
+				if w.markers() != 13 {
+					t.Errorf("%d markers, want 13", w.markers())
+				}
+			})
+		})
+	}
+}
+
+// AW20 of spec/clouds.md: a change that is throttled twice is made in the same run.
+func TestThrottledTwice(t *testing.T) {
+	for _, fault := range []*route53test.Fault{route53test.Throttled, route53test.Prior} {
+		inWorld(t, func(w *world) {
+			n := 0
+			w.server.SetHooks(route53test.Hooks{Before: func(c route53test.Call) *route53test.Fault {
+				if n++; c.Operation == writes && n <= 4 {
+					return fault
+				}
+				return nil
+			}})
+			if _, err := w.run(set("a.shop.test", "A", "192.0.2.1")); err != nil {
+				t.Error(err)
+			}
+			w.expect("a A 192.0.2.1")
+		})
+	}
+}
+
+// AW21 of spec/clouds.md: a listing that is throttled for good.
+func TestListingThrottled(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.server.SetHooks(route53test.Hooks{Before: func(c route53test.Call) *route53test.Fault {
+			if c.Operation == readings {
+				return route53test.Throttled
+			}
+			return nil
+		}})
+		requests, err := w.run(set("a.shop.test", "A", "192.0.2.1"))
+		if err == nil || requests[writes] != 0 || total(requests) > 30 {
+			t.Errorf("%v, %v", requests, err)
+		}
+	})
+}
+
+// AW22 of spec/clouds.md: a change that was made, and whose answer was lost, is done. One that
+// wasn't made is sent again.
+func TestLostAnswer(t *testing.T) {
+	for _, fault := range []*route53test.Fault{route53test.Failed, route53test.Lost} {
+		for _, made := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, made %t", fault.Code, made), func(t *testing.T) {
+				inWorld(t, func(w *world) {
+					failed := false
+					once := func(c route53test.Call) *route53test.Fault {
+						if c.Operation != writes || failed {
+							return nil
+						}
+						failed = true
+						return fault
+					}
+					if made {
+						w.server.SetHooks(route53test.Hooks{After: once})
+					} else {
+						w.server.SetHooks(route53test.Hooks{Before: once})
+					}
+					requests, err := w.run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
+					if want := map[bool]int{true: 1, false: 2}[made]; err != nil || requests[writes] != want {
+						t.Errorf("%v, %v, want %d writes", requests, err, want)
+					}
+					w.publish(0, w.wanted...)
+				})
+			})
+		}
+	}
+}
+
+// AW23 of spec/clouds.md: a zone that may not be changed, or not be listed, doesn't keep the others
+// from being published, and the error names the right and the zone.
+func TestZoneWithoutRights(t *testing.T) {
+	for _, operation := range []string{writes, readings} {
+		inWorld(t, func(w *world) {
+			w.server.AddZone(route53test.Zone{ID: "Z2", Name: "locked.test"})
+			w.server.Deny(operation, "Z2")
+			_, err := w.run(set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
+			if err == nil || !strings.Contains(err.Error(), "allow the action route53:"+operation) || !strings.Contains(err.Error(), "hostedzone/Z2") {
+				t.Errorf("%s: %v", operation, err)
+			}
+			w.expect("a A 192.0.2.1")
+			if len(w.server.Sets("Z2")) != 0 {
+				t.Error("the zone was changed")
+			}
+		})
+	}
+}
+
+// AW24 of spec/clouds.md: with a wrong key there is one request. The error says so, and has no
+// secret in it; nor has one without any key.
+func TestWrongKey(t *testing.T) {
+	for name, keys := range map[string][2]string{"unknown": {"AKIAOTHER", "the-secret"}, "wrong": {route53test.AccessKeyID, "the-secret"}} {
+		t.Run(name, func(t *testing.T) {
+			sent := 0
+			start(t)
+			t.Setenv("AWS_ACCESS_KEY_ID", keys[0])
+			t.Setenv("AWS_SECRET_ACCESS_KEY", keys[1])
+			server := route53test.New()
+			in := input()
+			in.Wrap = counting(server, &sent)
+			_, err := open(t, in).Zones(t.Context())
+			if !errors.Is(err, provider.ErrCredentials) || strings.Contains(err.Error(), "the-secret") || sent != 1 {
+				t.Errorf("%d requests, %v", sent, err)
+			}
+		})
+	}
+	t.Run("none", func(t *testing.T) {
+		start(t)
+		t.Setenv("AWS_ACCESS_KEY_ID", "")
+		t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+		if _, err := open(t, input()).Zones(t.Context()); !errors.Is(err, provider.ErrCredentials) {
+			t.Error(err)
+		}
+	})
+}
+
+// AW25 of spec/clouds.md: listings that are three seconds behind lead to no request that is
+// refused, and each change is made once.
+func TestListingsBehind(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.server.SetLag(3 * time.Second)
+		w.provider = w.open()
+		for _, step := range []*dns.RecordSet{
+			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.2"), set("a.shop.test", "CNAME", "lb.example.net"), set("a.shop.test", "A", "192.0.2.2"),
+		} {
+			w.settle(1, step)
+		}
+		w.gone()
+		w.publish(0)
+		if n := w.server.Refused(); n > 0 {
+			t.Errorf("%d requests were refused", n)
+		}
+	})
+}
+
+// AW26 of spec/clouds.md: a dry run changes nothing, not even if Apply is called.
+func TestDryRun(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.dryRun = true
+		w.arguments = []string{"--aws-zone-tags=env"}
+		w.server.AddZone(route53test.Zone{ID: "Z2", Name: "tagged.test", Tags: map[string]string{"env": "x"}})
+		w.publish(0, set("a.tagged.test", "A", "192.0.2.1"))
+		p := w.open()
+		zones, err := p.Zones(w.t.Context())
+		if err != nil || len(zones) != 1 {
+			t.Fatalf("zones %v, %v", zones, err)
+		}
+		if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.tagged.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
+			t.Errorf("Apply: %v", err)
+		}
+		for _, c := range w.server.Calls() {
+			if c.Operation == writes {
+				t.Error("a request to change records was sent")
+			}
+		}
+	})
+}
+
+// AW27 of spec/clouds.md: the policies upsert-only and create-only.
+func TestPolicies(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.settle(1, set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
+		w.policy = plan.UpsertOnly
+		w.settle(1, set("a.shop.test", "A", "192.0.2.2"))
+		w.policy = plan.CreateOnly
+		w.settle(1, set("a.shop.test", "A", "192.0.2.3"), set("c.shop.test", "A", "192.0.2.1"))
+		w.expect("a A 192.0.2.2", "b A 192.0.2.1", "c A 192.0.2.1")
+	})
+}

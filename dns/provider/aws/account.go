@@ -1,0 +1,188 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/route53"
+	"github.com/aws/aws-sdk-go-v2/service/route53/types"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/awsaccess"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+const (
+	// setsPage is the most record sets of a page, and tagsPage the most zones whose tags are
+	// asked for at once.
+	setsPage = 300
+	tagsPage = 10
+	// defaultRegion is for the partition of AWS in which most accounts are.
+	defaultRegion = "us-east-1"
+)
+
+// account sends the requests with one profile.
+type account struct {
+	// label says which profile it is, for people.
+	label       string
+	client      *route53.Client
+	credentials aws.CredentialsProvider
+	pace        *pace
+	attempts    int
+}
+
+// openAccount returns an account. It doesn't contact AWS.
+func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input, rate float64) (*account, error) {
+	access.Wrap, access.DefaultRegion = in.Wrap, defaultRegion
+	cfg, err := access.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &account{label: "the usual profile", credentials: cfg.Credentials, pace: newPace(rate), attempts: access.Attempts}
+	if access.Profile != "" {
+		a.label = "the profile " + access.Profile
+	}
+	a.client = route53.NewFromConfig(cfg, func(o *route53.Options) {
+		o.HTTPClient = awsaccess.Client(gate{next: awsaccess.Transport(o.HTTPClient), pace: a.pace, dryRun: in.DryRun, limit: answerLimit})
+	})
+	return a, nil
+}
+
+// call makes a request of an action that is about a resource.
+func (a *account) call(ctx context.Context, action, resource string, send func() error) error {
+	if _, err := a.credentials.Retrieve(ctx); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("%w: get the credentials of %s: %w", provider.ErrCredentials, a.label, err)
+	}
+	err := send()
+	if err == nil {
+		a.pace.answered()
+		return nil
+	}
+	err = failure(err, action, resource)
+	if errors.Is(err, provider.ErrThrottled) {
+		a.pace.throttled()
+	}
+	return err
+}
+
+// zones lists the hosted zones of the account.
+func (a *account) zones(ctx context.Context) ([]types.HostedZone, error) {
+	var zones []types.HostedZone
+	in := &route53.ListHostedZonesInput{}
+	for {
+		var page *route53.ListHostedZonesOutput
+		err := a.call(ctx, "ListHostedZones", "all zones", func() (err error) {
+			page, err = a.client.ListHostedZones(ctx, in)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		zones = append(zones, page.HostedZones...)
+		if !page.IsTruncated {
+			return zones, nil
+		}
+		if aws.ToString(page.NextMarker) == aws.ToString(in.Marker) {
+			return nil, errors.New("the same page of zones comes again and again")
+		}
+		in.Marker = page.NextMarker
+	}
+}
+
+// tags returns the tags of zones, by their bare IDs.
+func (a *account) tags(ctx context.Context, ids []string) (map[string]map[string]string, error) {
+	all := make(map[string]map[string]string, len(ids))
+	for some := range slices.Chunk(ids, tagsPage) {
+		in := &route53.ListTagsForResourcesInput{ResourceIds: some, ResourceType: types.TagResourceTypeHostedzone}
+		var answer *route53.ListTagsForResourcesOutput
+		err := a.call(ctx, "ListTagsForResources", "all zones", func() (err error) {
+			answer, err = a.client.ListTagsForResources(ctx, in)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, set := range answer.ResourceTagSets {
+			tags := make(map[string]string, len(set.Tags))
+			for _, t := range set.Tags {
+				tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+			}
+			all[aws.ToString(set.ResourceId)] = tags
+		}
+	}
+	return all, nil
+}
+
+// sets lists the record sets of a zone.
+func (a *account) sets(ctx context.Context, zoneID string) ([]types.ResourceRecordSet, error) {
+	var sets []types.ResourceRecordSet
+	in := &route53.ListResourceRecordSetsInput{HostedZoneId: &zoneID, MaxItems: aws.Int32(setsPage)}
+	for {
+		var page *route53.ListResourceRecordSetsOutput
+		err := a.call(ctx, "ListResourceRecordSets", arn(zoneID), func() (err error) {
+			page, err = a.client.ListResourceRecordSets(ctx, in)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, page.ResourceRecordSets...)
+		if !page.IsTruncated {
+			return sets, nil
+		}
+		next := &route53.ListResourceRecordSetsInput{
+			HostedZoneId: &zoneID, MaxItems: in.MaxItems,
+			StartRecordName: page.NextRecordName, StartRecordType: page.NextRecordType, StartRecordIdentifier: page.NextRecordIdentifier,
+		}
+		if place(next) == place(in) {
+			return nil, errors.New("the same page of record sets comes again and again")
+		}
+		in = next
+	}
+}
+
+// one returns the record set with a key, or nil.
+func (a *account) one(ctx context.Context, zoneID string, key dns.Key) (*types.ResourceRecordSet, error) {
+	in := &route53.ListResourceRecordSetsInput{
+		HostedZoneId: &zoneID, MaxItems: aws.Int32(1), StartRecordName: aws.String(wireName(key.Name)), StartRecordType: types.RRType(key.Type),
+		StartRecordIdentifier: text(key.SetIdentifier),
+	}
+	var page *route53.ListResourceRecordSetsOutput
+	err := a.call(ctx, "ListResourceRecordSets", arn(zoneID), func() (err error) {
+		page, err = a.client.ListResourceRecordSets(ctx, in)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range page.ResourceRecordSets {
+		if keyOf(&page.ResourceRecordSets[i]) == key {
+			return &page.ResourceRecordSets[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// place says where a page of record sets begins.
+func place(in *route53.ListResourceRecordSetsInput) string {
+	return strings.Join([]string{aws.ToString(in.StartRecordName), string(in.StartRecordType), aws.ToString(in.StartRecordIdentifier)}, " ")
+}
+
+// change makes changes in a zone, all or none.
+func (a *account) change(ctx context.Context, zoneID string, changes []types.Change) error {
+	in := &route53.ChangeResourceRecordSetsInput{HostedZoneId: &zoneID, ChangeBatch: &types.ChangeBatch{Changes: changes}}
+	return a.call(ctx, "ChangeResourceRecordSets", arn(zoneID), func() error {
+		_, err := a.client.ChangeResourceRecordSets(ctx, in, func(o *route53.Options) { o.Retryer = retryThrottled(a.attempts) })
+		return err
+	})
+}
+
+// arn returns how a policy names a zone.
+func arn(zoneID string) string { return "arn:aws:route53:::hostedzone/" + bareID(zoneID) }

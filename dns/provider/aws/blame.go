@@ -1,0 +1,109 @@
+package aws
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// stalePhrases are what messages end with if the zone isn't as it was listed.
+var stalePhrases = []string{"already exists", "was not found", "do not match the current values"}
+
+var (
+	// mentioned finds the names in a message.
+	mentioned = regexp.MustCompile(`[^\s'",\[\]=]+\.(?:[\s'",\]]|$)`)
+	// targeted finds the target in a message about an alias, which doesn't name the alias.
+	targeted = regexp.MustCompile(`alias that targets ([^\s,]+),`)
+	// sentences finds where the messages of a list begin.
+	sentences = regexp.MustCompile(`(?:^\[?|, )(Tried to |RRSet |Invalid |The request |Duplicate |Resource record set |A HostedZone )`)
+)
+
+// split returns the messages of a list one by one.
+func split(messages []string) []string {
+	var list []string
+	for _, text := range messages {
+		text = strings.TrimSuffix(text, "]")
+		starts := sentences.FindAllStringSubmatchIndex(text, -1)
+		if len(starts) == 0 {
+			list = append(list, strings.TrimPrefix(text, "["))
+			continue
+		}
+		for i, at := range starts {
+			end := len(text)
+			if i+1 < len(starts) {
+				end = starts[i+1][0]
+			}
+			list = append(list, text[at[2]:end])
+		}
+	}
+	return list
+}
+
+// blame gives the units that an answer is about their errors, and returns the others.
+func blame(all []*unit, invalid *invalidBatch) []*unit {
+	byName, byTarget := map[string][]*unit{}, map[string][]*unit{}
+	for _, u := range all {
+		for _, name := range u.names() {
+			byName[name] = append(byName[name], u)
+		}
+		for _, s := range u.swaps {
+			if s.new != nil && s.new.AliasTarget != nil {
+				target := strings.TrimSuffix(aws.ToString(s.new.AliasTarget.DNSName), ".")
+				byTarget[target] = append(byTarget[target], u)
+			}
+		}
+	}
+	for _, message := range split(invalid.messages) {
+		err := fmt.Errorf("%w: Route 53 said %q", classOf(message), shorten(message))
+		if target := targeted.FindStringSubmatch(message); target != nil {
+			failAll(byTarget[strings.TrimSuffix(target[1], ".")], err)
+			continue
+		}
+		for _, found := range mentioned.FindAllString(message, -1) {
+			failAll(byName[strings.TrimRight(found, ". '\",]")], err)
+		}
+	}
+	var rest []*unit
+	for _, u := range all {
+		if u.err == nil {
+			rest = append(rest, u)
+		}
+	}
+	return rest
+}
+
+func failAll(units []*unit, err error) {
+	for _, u := range units {
+		u.fail(err)
+	}
+}
+
+// classOf returns what a message says about a change.
+func classOf(message string) error {
+	if strings.HasPrefix(message, "Tried to create an alias") {
+		return provider.ErrRejected
+	}
+	for _, phrase := range stalePhrases {
+		if strings.Contains(message, phrase) {
+			return provider.ErrStale
+		}
+	}
+	return provider.ErrRejected
+}
+
+// about returns the error of a single unit for a batch that was refused without a name.
+func about(err error) error {
+	if invalid, ok := errors.AsType[*invalidBatch](err); ok {
+		for _, message := range split(invalid.messages) {
+			if errors.Is(classOf(message), provider.ErrStale) {
+				return fmt.Errorf("%w: %s", provider.ErrStale, invalid.Error())
+			}
+		}
+	}
+	return err
+}

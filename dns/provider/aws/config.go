@@ -1,0 +1,116 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/awsaccess"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/properties"
+)
+
+// The values of --aws-zone-type.
+const (
+	zonePublic  = "public"
+	zonePrivate = "private"
+)
+
+// Config is the settings for Route 53.
+type Config struct {
+	Access awsaccess.Flags
+	// ZoneType is public, private, or empty for both. Each of ZoneTags is a key, or a key and a
+	// value with = between them.
+	ZoneType    string
+	ZoneTags    []string
+	MatchParent bool
+	// ZonesCache is how long a list of zones is good for.
+	ZonesCache time.Duration
+	// The limits of a batch, and the time between two.
+	BatchChanges, BatchBytes, BatchValues int
+	BatchInterval                         time.Duration
+	EvaluateTargetHealth, PreferCNAME     bool
+	// rate is how many requests are sent in a second, to each account.
+	rate float64
+}
+
+// Plugin returns the provider of --provider=aws.
+func Plugin() provider.Plugin {
+	return provider.Plugin{
+		Names:      []string{"aws"},
+		Summary:    "Amazon Route 53, public and private hosted zones",
+		Properties: properties.AWS(),
+		New:        func() provider.Config { return newConfig() },
+	}
+}
+
+func newConfig() *Config {
+	return &Config{
+		Access: awsaccess.NewFlags(), BatchChanges: 1000, BatchBytes: mostBytes, BatchValues: mostValues, BatchInterval: time.Second,
+		EvaluateTargetHealth: true, rate: usualRate,
+	}
+}
+
+// Flags implements provider.Config.
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	c.Access.Add(flags)
+	flags.StringVar(&c.ZoneType, "aws-zone-type", c.ZoneType, "Only use zones of this type: public or private; both if it isn't given")
+	flags.StringArrayVar(&c.ZoneTags, "aws-zone-tags", c.ZoneTags, "Only use zones with this tag, key or key=value; may be given several times, then all are needed")
+	flags.BoolVar(&c.MatchParent, "aws-zone-match-parent", c.MatchParent, "Also use zones above the domains of --domain-filter")
+	flags.DurationVar(&c.ZonesCache, "aws-zones-cache-duration", c.ZonesCache, "How long the list of zones is used before it is read again; at least --interval")
+	flags.IntVar(&c.BatchChanges, "aws-batch-change-size", c.BatchChanges, "The most record sets to change with one request")
+	flags.IntVar(&c.BatchBytes, "aws-batch-change-size-bytes", c.BatchBytes, "The most bytes in the values of one request that changes records; Route 53 allows 32000")
+	flags.IntVar(&c.BatchValues, "aws-batch-change-size-values", c.BatchValues, "The most values in one request that changes records; Route 53 allows 1000")
+	flags.DurationVar(&c.BatchInterval, "aws-batch-change-interval", c.BatchInterval, "Time between two requests when the changes of a zone need several")
+	flags.BoolVar(&c.EvaluateTargetHealth, "aws-evaluate-target-health", c.EvaluateTargetHealth, "Have aliases follow the health of their target, unless the annotation aws-evaluate-target-health says otherwise")
+	flags.BoolVar(&c.PreferCNAME, "aws-prefer-cname", c.PreferCNAME, "Publish names of AWS as CNAME records, not as aliases")
+}
+
+// Open implements provider.Config.
+func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	p := &route53Provider{
+		filter: filter{
+			domains: in.Domains, matchParent: c.MatchParent, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames), kind: c.ZoneType, tags: c.ZoneTags,
+		},
+		log: in.Log, cached: c.ZonesCache, preferCNAME: c.PreferCNAME, evaluate: c.EvaluateTargetHealth, interval: c.BatchInterval,
+		limit: size{changes: c.BatchChanges, values: min(c.BatchValues, mostValues), bytes: min(c.BatchBytes, mostBytes)},
+	}
+	for _, access := range c.Access.Each() {
+		a, err := openAccount(ctx, access, in, c.rate)
+		if err != nil {
+			return nil, err
+		}
+		p.accounts = append(p.accounts, a)
+	}
+	return p, nil
+}
+
+// check finds settings that can't be.
+func (c *Config) check() error {
+	if c.ZoneType != "" && c.ZoneType != zonePublic && c.ZoneType != zonePrivate {
+		return fmt.Errorf("--aws-zone-type %s: give %s or %s", c.ZoneType, zonePublic, zonePrivate)
+	}
+	for _, limit := range []struct {
+		flag  string
+		value int
+	}{
+		{"--aws-batch-change-size", c.BatchChanges},
+		{"--aws-batch-change-size-bytes", c.BatchBytes},
+		{"--aws-batch-change-size-values", c.BatchValues},
+		{"--aws-api-retries", c.Access.Attempts},
+	} {
+		if limit.value < 1 {
+			return fmt.Errorf("%s %d: must be at least 1", limit.flag, limit.value)
+		}
+	}
+	if c.BatchInterval < 0 || c.ZonesCache < 0 {
+		return fmt.Errorf("--aws-batch-change-interval %v and --aws-zones-cache-duration %v: must not be negative", c.BatchInterval, c.ZonesCache)
+	}
+	return nil
+}

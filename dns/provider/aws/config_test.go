@@ -1,0 +1,185 @@
+package aws
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/aws/route53test"
+)
+
+// The flags are those of ExternalDNS, with its defaults (spec/dns.md §12).
+func TestFlags(t *testing.T) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	Plugin().New().Flags(flags)
+	got := map[string]string{}
+	flags.VisitAll(func(f *pflag.Flag) { got[f.Name] = f.DefValue })
+	want := map[string]string{
+		"aws-zone-type": "", "aws-zone-tags": "[]", "aws-profile": "[]", "aws-assume-role": "", "aws-assume-role-external-id": "", "aws-batch-change-size": "1000",
+		"aws-batch-change-size-bytes": "32000", "aws-batch-change-size-values": "1000", "aws-batch-change-interval": "1s", "aws-evaluate-target-health": "true",
+		"aws-api-retries": "3", "aws-prefer-cname": "false", "aws-zones-cache-duration": "0s", "aws-zone-match-parent": "false",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if !provider.IsSecret(flags.Lookup("aws-assume-role-external-id")) {
+		t.Error("the external ID is no secret")
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	start(t)
+	for _, test := range [][2]string{
+		{"--aws-zone-type=secret", "--aws-zone-type"},
+		{"--aws-batch-change-size=0", "--aws-batch-change-size 0"},
+		{"--aws-batch-change-size-bytes=-1", "--aws-batch-change-size-bytes"},
+		{"--aws-batch-change-size-values=0", "--aws-batch-change-size-values"},
+		{"--aws-batch-change-interval=-1s", "--aws-batch-change-interval"},
+		{"--aws-api-retries=0", "--aws-api-retries"},
+		{"--aws-profile=missing", "missing"},
+	} {
+		if _, err := configure(t, test[0]).Open(t.Context(), input()); err == nil || !strings.Contains(err.Error(), test[1]) {
+			t.Errorf("%s: %v", test[0], err)
+		}
+	}
+}
+
+// Each profile has its own credentials. A zone that two of them have is one zone, and a profile
+// that may not list keeps the others from nothing.
+func TestProfiles(t *testing.T) {
+	start(t)
+	server := route53test.New()
+	server.AddZone(route53test.Zone{ID: "Z1", Name: zoneName})
+	file := filepath.Join(t.TempDir(), "credentials")
+	text := fmt.Sprintf("[one]\naws_access_key_id=%s\naws_secret_access_key=%s\n[two]\naws_access_key_id=%[1]s\naws_secret_access_key=%[2]s\n[other]\naws_access_key_id=AKIAOTHER\naws_secret_access_key=x\n",
+		route53test.AccessKeyID, route53test.SecretAccessKey)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+	var log bytes.Buffer
+	in := input()
+	in.Wrap, in.Log = transportOf(server), slog.New(slog.NewTextHandler(&log, nil))
+	zones, err := open(t, in, "--aws-profile=one", "--aws-profile=other", "--aws-profile=two").Zones(t.Context())
+	if err != nil || len(zones) != 1 || !strings.Contains(log.String(), "the profile other") {
+		t.Errorf("zones %v, %v, log %s", zones, err, log.String())
+	}
+	if _, err := open(t, in, "--aws-profile=other").Zones(t.Context()); !errors.Is(err, provider.ErrCredentials) {
+		t.Errorf("a profile without rights: %v", err)
+	}
+}
+
+// Programs that Route 53 sees are told apart by their names.
+func TestUserAgent(t *testing.T) {
+	start(t)
+	var agent string
+	in := input()
+	in.Wrap = func(http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			agent = r.UserAgent()
+			return nil, errors.New("not today")
+		})
+	}
+	if _, err := open(t, in, "--aws-api-retries=1").Zones(t.Context()); err == nil || !strings.Contains(agent, "signpost/") {
+		t.Errorf("%v, User-Agent %s", err, agent)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// What a server answers has limits: bytes, and pages that lead nowhere.
+func TestHostileServer(t *testing.T) {
+	start(t)
+	const page = `<ListResourceRecordSetsResponse xmlns="https://route53.amazonaws.com/doc/2013-04-01/"><ResourceRecordSets></ResourceRecordSets>` +
+		`<IsTruncated>true</IsTruncated><NextRecordName>a.shop.test.</NextRecordName><NextRecordType>A</NextRecordType><MaxItems>300</MaxItems></ListResourceRecordSetsResponse>`
+	for name, test := range map[string]struct{ zones, sets, want string }{
+		"pages of zones": {`<ListHostedZonesResponse><HostedZones></HostedZones><IsTruncated>true</IsTruncated><NextMarker></NextMarker></ListHostedZonesResponse>`, "", "the same page of zones"},
+		"pages of sets":  {`<ListHostedZonesResponse><HostedZones><HostedZone><Id>/hostedzone/Z1</Id><Name>shop.test.</Name></HostedZone></HostedZones><IsTruncated>false</IsTruncated></ListHostedZonesResponse>`, page, "the same page of record sets"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input()
+			in.Wrap = func(http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					body := test.zones
+					if strings.HasSuffix(strings.Trim(r.URL.Path, "/"), "rrset") {
+						body = test.sets
+					}
+					return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+				})
+			}
+			p := open(t, in)
+			_, err := p.Zones(t.Context())
+			if err == nil {
+				_, err = p.Records(t.Context(), dns.Zone{ID: "/hostedzone/Z1", Name: zoneName})
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	g := gate{next: roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(strings.Repeat("x", 100)))}, nil
+	}), pace: newPace(unhurried), limit: 10}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://route53.amazonaws.com/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := g.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if body, err := io.ReadAll(resp.Body); err != nil || len(body) != 10 {
+		t.Errorf("%d bytes were read, %v", len(body), err)
+	}
+}
+
+// The class of each answer (spec/clouds.md §1.8), and that no token is repeated.
+func TestClasses(t *testing.T) {
+	for code, want := range map[string]error{
+		"Throttling": provider.ErrThrottled, "ThrottlingException": provider.ErrThrottled, "PriorRequestNotComplete": provider.ErrThrottled, "AccessDenied": provider.ErrCredentials,
+		"InvalidClientTokenId": provider.ErrCredentials, "SignatureDoesNotMatch": provider.ErrCredentials, "ExpiredToken": provider.ErrCredentials, "InvalidInput": provider.ErrRejected,
+		"NoSuchHostedZone": provider.ErrStale, "InternalFailure": nil,
+	} {
+		inWorld(t, func(w *world) {
+			p := w.open()
+			zones, err := p.Zones(w.t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.server.SetHooks(route53test.Hooks{Before: func(c route53test.Call) *route53test.Fault {
+				if c.Operation != writes {
+					return nil
+				}
+				status := 400
+				if want == nil {
+					status = 500
+				}
+				return &route53test.Fault{Status: status, Code: code, Message: "x-amz-security-token:the-token"}
+			}})
+			err = p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
+			if err == nil || want != nil && !errors.Is(err, want) || want == nil && nothingMade(err) {
+				t.Errorf("%s: %v, want %v", code, err, want)
+			}
+			if errors.Is(err, provider.ErrCredentials) && code != "AccessDenied" && strings.Contains(err.Error(), "the-token") {
+				t.Errorf("%s: the error repeats the token: %v", code, err)
+			}
+		})
+	}
+}

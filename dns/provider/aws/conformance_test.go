@@ -1,0 +1,50 @@
+package aws
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/aws/route53test"
+	"github.com/signpostd/signpost/dns/providertest"
+)
+
+func TestConformance(t *testing.T) {
+	server := start(t)
+	zones := 0
+	fresh := func(t *testing.T, name string, private bool) string {
+		zones++
+		id := fmt.Sprintf("Z%d", zones)
+		server.AddZone(route53test.Zone{ID: id, Name: name, Private: private})
+		t.Cleanup(func() { server.DeleteZone(id) })
+		return name
+	}
+	providertest.Run(t, providertest.Options{
+		Types: handled,
+		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
+			zone := fresh(t, fmt.Sprintf("z%d.example.test", zones), false)
+			return providertest.Fixture{
+				Provider: open(t, in), Zone: zone, Child: fresh(t, "sub."+zone, false), Reverse: fresh(t, fmt.Sprintf("%d.10.in-addr.arpa", zones), false),
+				Reopen: func(t *testing.T) provider.Provider { return open(t, in) },
+			}
+		},
+		Twins: func(t *testing.T, in provider.Input) providertest.Fixture {
+			fresh(t, "twin.example.test", true)
+			return providertest.Fixture{Provider: open(t, in), Zone: fresh(t, "twin.example.test", false)}
+		},
+		Rejects: func(zone string) []*dns.RecordSet {
+			return []*dns.RecordSet{
+				{Name: "address." + zone, Type: dns.TypeA, Targets: []string{"not-an-address"}},
+				{Name: "family6." + zone, Type: dns.TypeAAAA, Targets: []string{"192.0.2.1"}},
+				{Name: "empty..label." + zone, Type: dns.TypeA, Targets: []string{"192.0.2.1"}},
+				{Name: zone, Type: dns.TypeCNAME, Targets: []string{"lb.example.net"}},
+				{Name: "weighted." + zone, Type: dns.TypeA, Targets: []string{"192.0.2.1"}, Properties: []dns.Property{{Name: propertyWeight, Value: "1"}}},
+			}
+		},
+		Without: map[string]string{
+			"set identifiers": "a set identifier needs a routing policy at Route 53: TestRoutingFamilies",
+			"properties":      "an alias needs a target that Route 53 has: TestAliases",
+		},
+	})
+}

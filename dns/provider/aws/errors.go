@@ -1,0 +1,133 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/route53/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
+)
+
+// saidSize is how much of a message of Route 53 is repeated, in bytes.
+const saidSize = 1024
+
+// The codes of answers that say that nothing was changed, and why (spec/clouds.md §1.8).
+var (
+	forbidden   = []string{"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "OptInRequired"}
+	credentials = []string{
+		"InvalidClientTokenId", "SignatureDoesNotMatch", "ExpiredToken", "ExpiredTokenException", "UnrecognizedClientException",
+		"MissingAuthenticationToken", "IncompleteSignature", "InvalidSignatureException", "RequestExpired",
+	}
+	rejected = []string{"InvalidInput", "ValidationError", "ValidationException"}
+)
+
+// apiError is an answer of Route 53 that isn't success.
+type apiError struct {
+	code, message, advice string
+	// outcome says what became of the changes; nil is for unknown.
+	outcome error
+}
+
+// Error implements error. It has nothing that differs from one time to the next, such as the ID
+// of the request, so that the same failure has the same text.
+func (e *apiError) Error() string {
+	said := "Route 53 answered " + e.code
+	if e.message != "" {
+		said += fmt.Sprintf(" and %q", e.message)
+	}
+	if e.advice != "" {
+		said += ": " + e.advice
+	}
+	return said
+}
+
+// Unwrap returns the outcome.
+func (e *apiError) Unwrap() error { return e.outcome }
+
+// invalidBatch is a batch that Route 53 refuses as it is.
+type invalidBatch struct{ messages []string }
+
+// Error implements error.
+func (e *invalidBatch) Error() string {
+	return fmt.Sprintf("Route 53 answered InvalidChangeBatch and %q", shorten(strings.Join(e.messages, ", ")))
+}
+
+// Unwrap returns the class of the error.
+func (e *invalidBatch) Unwrap() error { return provider.ErrRejected }
+
+func shorten(s string) string {
+	if len(s) > saidSize {
+		return s[:saidSize] + "…"
+	}
+	return s
+}
+
+// failure returns the error for an action that failed. Resource says which zone it is about.
+func failure(err error, action, resource string) error {
+	if errors.Is(err, provider.ErrDryRun) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if invalid, ok := errors.AsType[*types.InvalidChangeBatch](err); ok {
+		messages := invalid.Messages
+		if len(messages) == 0 {
+			messages = []string{invalid.ErrorMessage()}
+		}
+		return &invalidBatch{messages: messages}
+	}
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		if e := classify(api, action, resource); e.outcome != nil || e.code != "UnknownError" {
+			return e
+		}
+	}
+	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil && answer.Response.Response != nil {
+		bare := &http.Response{StatusCode: answer.HTTPStatusCode(), Header: answer.Response.Header, Body: http.NoBody}
+		return httpapi.NewStatusError("Route 53", bare)
+	}
+	return err
+}
+
+// classify returns the error for an answer with a code.
+func classify(api smithy.APIError, action, resource string) *apiError {
+	e := &apiError{code: cmp.Or(api.ErrorCode(), "UnknownError"), message: shorten(api.ErrorMessage())}
+	_, throttle := retry.DefaultThrottleErrorCodes[e.code]
+	switch {
+	case throttle:
+		e.outcome = &provider.ThrottledError{}
+		e.advice = "other programs may use up the five requests a second of the account"
+	case slices.Contains(forbidden, e.code):
+		e.outcome = provider.ErrCredentials
+		e.advice = fmt.Sprintf("allow the action route53:%s for %s", action, resource)
+	case slices.Contains(credentials, e.code):
+		e.outcome = provider.ErrCredentials
+		e.advice = "check the credentials of AWS, and the clock"
+		// The message may repeat the request, with a token in it.
+		e.message = ""
+	case slices.Contains(rejected, e.code):
+		e.outcome = provider.ErrRejected
+	case e.code == "NoSuchHostedZone":
+		e.outcome = provider.ErrStale
+		e.advice = "the zone was deleted, or is of another account"
+	}
+	return e
+}
+
+// retryThrottled is how changes are sent: again only after an answer that says that nothing was
+// changed. After any other failure the first request may have been made, and the second one would
+// be refused.
+func retryThrottled(attempts int) aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = cmp.Or(max(attempts, 0), o.MaxAttempts)
+		o.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: retry.DefaultThrottleErrorCodes}}
+	})
+}

@@ -1,0 +1,101 @@
+package aws
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/route53/types"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// keyOf returns the key under which a record set of Route 53 is listed.
+func keyOf(raw *types.ResourceRecordSet) dns.Key {
+	return dns.Key{Name: dns.Canonical(plainName(aws.ToString(raw.Name))), Type: string(raw.Type), SetIdentifier: aws.ToString(raw.SetIdentifier)}
+}
+
+// listed returns a record set of Route 53 as Records returns it, or nil if its type isn't
+// handled.
+func (m mapping) listed(raw *types.ResourceRecordSet) *dns.RecordSet {
+	if !slices.Contains(handled, string(raw.Type)) {
+		return nil
+	}
+	key := keyOf(raw)
+	r := &dns.RecordSet{Name: key.Name, Type: key.Type, SetIdentifier: key.SetIdentifier, Properties: routingOf(raw)}
+	if raw.HealthCheckId != nil {
+		r.Properties = append(r.Properties, dns.Property{Name: propertyHealthCheck, Value: *raw.HealthCheckId})
+	}
+	switch {
+	case raw.AliasTarget != nil:
+		m.listAlias(r, raw.AliasTarget)
+	case raw.TrafficPolicyInstanceId != nil && len(raw.ResourceRecords) == 0:
+		// It has no values of its own, and must be seen as there.
+		r.TTL = aws.ToInt64(raw.TTL)
+		r.Targets = []string{*raw.TrafficPolicyInstanceId}
+	default:
+		r.TTL = aws.ToInt64(raw.TTL)
+		for _, v := range raw.ResourceRecords {
+			r.Targets = append(r.Targets, listedValue(r.Type, aws.ToString(v.Value)))
+		}
+		if r.Type == dns.TypeCNAME {
+			r.Properties = append(r.Properties, dns.Property{Name: dns.PropertyAlias, Value: string(dns.AliasFalse)})
+		}
+	}
+	r.Properties = dns.RetainProperties(r.Properties, []string{prefix})
+	return r.Normal()
+}
+
+// listAlias gives a record set what the target of an alias says. The zone of the target is only
+// listed if it isn't the one that follows from its name.
+func (m mapping) listAlias(r *dns.RecordSet, target *types.AliasTarget) {
+	name := plainName(aws.ToString(target.DNSName))
+	r.Targets, r.TTL = []string{name}, defaultTTL
+	r.Properties = append(r.Properties, dns.Property{Name: dns.PropertyAlias, Value: string(dns.AliasTrue)},
+		dns.Property{Name: propertyEvaluate, Value: strconv.FormatBool(target.EvaluateTargetHealth)})
+	if zone := aws.ToString(target.HostedZoneId); zone != aliasZone(m.Zone, name) {
+		r.Properties = append(r.Properties, dns.Property{Name: propertyTargetZone, Value: zone})
+	}
+}
+
+// listedValue returns a value as a target. The names in SRV and NAPTR records have a dot at
+// their end, and those in others none.
+func listedValue(recordType, value string) string {
+	switch recordType {
+	case dns.TypeTXT:
+		return listedText(value)
+	case dns.TypeSRV:
+		return absolute(strings.Join(strings.Fields(value), " "))
+	case dns.TypeNAPTR:
+		return absolute(strings.TrimSpace(value))
+	case dns.TypeMX:
+		return strings.Join(strings.Fields(value), " ")
+	}
+	return value
+}
+
+// plain reports whether the listed form of a record set says all that a DELETE needs.
+func (m mapping) plain(raw *types.ResourceRecordSet, listed *dns.RecordSet) bool {
+	again, err := m.wire(listed)
+	return err == nil && len(again) == 1 && sameRaw(&again[0], raw)
+}
+
+// sameRaw reports whether two record sets of Route 53 are the same; nil is for none.
+func sameRaw(a, b *types.ResourceRecordSet) bool { return reflect.DeepEqual(a, b) }
+
+// adjusted returns what will be listed for a wanted record set.
+func (m mapping) adjusted(r *dns.RecordSet) ([]*dns.RecordSet, error) {
+	stored, err := m.wire(r)
+	if err != nil {
+		return nil, err
+	}
+	sets := make([]*dns.RecordSet, len(stored))
+	for i := range stored {
+		set := m.listed(&stored[i])
+		set.Labels, set.Objects = r.Labels, r.Objects
+		sets[i] = set
+	}
+	return sets, nil
+}

@@ -1,0 +1,126 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+var (
+	_ provider.Provider       = (*route53Provider)(nil)
+	_ provider.Adjuster       = (*route53Provider)(nil)
+	_ provider.DomainFilterer = (*route53Provider)(nil)
+)
+
+// route53Provider implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
+type route53Provider struct {
+	accounts []*account
+	filter   filter
+	log      *slog.Logger
+	// cached is how long a list of zones is good for.
+	cached                time.Duration
+	preferCNAME, evaluate bool
+	// limit is that of a batch, and interval the time between two batches of one Apply.
+	limit    size
+	interval time.Duration
+
+	mu sync.Mutex
+	// zones are those of the last listing; nil before the first one.
+	zones *zoneList
+}
+
+// applyBatches is how many full batches one call of Apply may have.
+const (
+	applyBatches = 20
+	applyMost    = 5000
+)
+
+// Capabilities implements provider.Provider.
+func (p *route53Provider) Capabilities() provider.Capabilities {
+	return provider.Capabilities{
+		SetIdentifiers: true, Conditional: true, Types: handled, Properties: []string{prefix},
+		BatchSize: min(applyBatches*p.limit.changes, applyMost),
+	}
+}
+
+// Zones implements provider.Provider.
+func (p *route53Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
+	list := p.last()
+	if list == nil || time.Since(list.at) >= p.cached {
+		var err error
+		if list, err = p.list(ctx); err != nil {
+			return nil, err
+		}
+	}
+	zones := make([]dns.Zone, len(list.managed))
+	for i, z := range list.managed {
+		zones[i] = z.Zone
+	}
+	return zones, nil
+}
+
+// DomainFilter implements provider.DomainFilterer. A name in a zone that isn't managed can't be
+// had in a managed zone above it.
+func (p *route53Provider) DomainFilter(context.Context) dns.Filter {
+	if list := p.last(); list != nil {
+		return list
+	}
+	// Before Zones has succeeded, no name passes.
+	return &zoneList{public: dns.NewZoneFinder(nil), private: dns.NewZoneFinder(nil)}
+}
+
+// find returns a managed zone.
+func (p *route53Provider) find(ctx context.Context, zone dns.Zone) (*hostedZone, error) {
+	list, err := p.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if z := list.byID[zone.ID]; z != nil {
+		return z, nil
+	}
+	return nil, fmt.Errorf("%w: there is no managed zone %s with the ID %s", provider.ErrRejected, zone.Name, zone.ID)
+}
+
+// Records implements provider.Provider.
+func (p *route53Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	z, err := p.find(ctx, zone)
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	sets, err := z.account.sets(ctx, z.ID)
+	if err != nil {
+		if errors.Is(err, provider.ErrStale) {
+			p.outdate()
+		}
+		return nil, fmt.Errorf("read zone %s of Route 53: %w", z.Name, err)
+	}
+	return z.take(sets, begun), nil
+}
+
+// outdate has the zones listed again when they are asked for.
+func (p *route53Provider) outdate() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.zones != nil {
+		old := *p.zones
+		old.at = time.Time{}
+		p.zones = &old
+	}
+}
+
+// Adjust implements provider.Adjuster.
+func (p *route53Provider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	m := mapping{Zone: zone, preferCNAME: p.preferCNAME, evaluate: p.evaluate}
+	list := make([]provider.Adjusted, len(wanted))
+	for i, r := range wanted {
+		list[i].Sets, list[i].Err = m.adjusted(r)
+	}
+	return list, nil
+}

@@ -1,0 +1,126 @@
+package route53test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Zone is a hosted zone.
+type Zone struct {
+	// ID has no prefix. Name ends with a dot.
+	ID, Name string
+	Private  bool
+	Tags     map[string]string
+}
+
+// zone is a hosted zone with its record sets. Its versions are never changed.
+type zone struct {
+	Zone
+	now *contents
+	// before are older versions, in the order in which they were replaced. They are only kept
+	// while listings lag.
+	before []replaced
+}
+
+// contents are the record sets of a zone at a time.
+type contents struct {
+	sets map[key]*RecordSet
+	// sorted is made when it is asked for.
+	sorted []*RecordSet
+}
+
+type replaced struct {
+	until time.Time
+	*contents
+}
+
+func (c *contents) list() []*RecordSet {
+	if c.sorted == nil {
+		c.sorted = slices.SortedFunc(maps.Values(c.sets), order)
+	}
+	return c.sorted
+}
+
+// at returns the record sets that a listing shows at a time.
+func (z *zone) at(t time.Time) *contents {
+	for _, old := range z.before {
+		if t.Before(old.until) {
+			return old.contents
+		}
+	}
+	return z.now
+}
+
+func (z *zone) replace(next map[key]*RecordSet, now time.Time, lag time.Duration) {
+	z.before = slices.DeleteFunc(z.before, func(r replaced) bool { return r.until.Before(now.Add(-lag)) })
+	if lag > 0 {
+		z.before = append(z.before, replaced{until: now, contents: z.now})
+	}
+	z.now = &contents{sets: next}
+}
+
+// AddZone makes a zone with the record sets that Route 53 puts there, and returns its ID.
+func (s *Server) AddZone(z Zone) {
+	z.Name = canonical(z.Name)
+	day := int64(172800)
+	ns := &RecordSet{Name: z.Name, Type: "NS", TTL: &day, ResourceRecords: []Value{{"ns-1.awsdns-01.org."}, {"ns-2.awsdns-02.co.uk."}}}
+	soa := &RecordSet{Name: z.Name, Type: "SOA", TTL: &day, ResourceRecords: []Value{{"ns-1.awsdns-01.org. awsdns-hostmaster.amazon.com. 1 7200 900 1209600 86400"}}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.zones = append(s.zones, &zone{Zone: z, now: &contents{sets: map[key]*RecordSet{ns.key(): ns, soa.key(): soa}}})
+}
+
+// DeleteZone removes a zone with its record sets.
+func (s *Server) DeleteZone(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.zones = slices.DeleteFunc(s.zones, func(z *zone) bool { return z.ID == id })
+}
+
+// Put stores a record set as somebody else might have, without any check.
+func (s *Server) Put(zoneID string, r RecordSet) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := s.find(zoneID)
+	r.Name = canonical(r.Name)
+	next := maps.Clone(z.now.sets)
+	next[r.key()] = &r
+	z.replace(next, s.now(), s.lag)
+}
+
+// Sets returns what a zone has, but the NS and the SOA of its apex, in the order of a listing.
+func (s *Server) Sets(zoneID string) []RecordSet {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := s.find(zoneID)
+	var list []RecordSet
+	for _, r := range z.now.list() {
+		if r.Name != z.Name || r.Type != "NS" && r.Type != "SOA" {
+			list = append(list, *r)
+		}
+	}
+	return list
+}
+
+// Get returns the first record set of a name and type in a zone, or nil.
+func (s *Server) Get(zoneID, name, recordType string) *RecordSet {
+	for _, r := range s.Sets(zoneID) {
+		if r.Name == canonical(name) && r.Type == recordType {
+			return &r
+		}
+	}
+	return nil
+}
+
+// find returns the zone with an ID, or nil.
+func (s *Server) find(id string) *zone {
+	id = strings.TrimPrefix(id, "/hostedzone/")
+	for _, z := range s.zones {
+		if z.ID == id {
+			return z
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package aws
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// wireText returns a TXT target as Route 53 accepts it: quoted strings of at most 255 bytes, in
+// which all but printable ASCII is escaped in octal, not in decimal as elsewhere.
+func wireText(target string) string {
+	words, err := dns.Words(strings.TrimSpace(target))
+	texts := make([]string, 0, len(words))
+	for _, w := range words {
+		if !w.Quoted {
+			texts = nil
+			break
+		}
+		texts = append(texts, w.Text)
+	}
+	if err != nil || len(texts) == 0 {
+		texts = []string{target}
+	}
+	var quoted []string
+	for _, text := range texts {
+		for _, part := range dns.SplitString(text) {
+			quoted = append(quoted, quoteOctal(part))
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+func quoteOctal(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(text) {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// listedText returns a value of a TXT record set as a target. Strings that were only split for
+// their length are joined again. A value that isn't a list of quoted strings stays as it is.
+func listedText(value string) string {
+	parts, ok := unquoteOctal(value)
+	if !ok {
+		return value
+	}
+	joined := parts[:1]
+	size := len(parts[0])
+	for _, part := range parts[1:] {
+		// Size is that of the last part. One that isn't full ends its string.
+		if size == dns.MaxString {
+			joined[len(joined)-1] += part
+		} else {
+			joined = append(joined, part)
+		}
+		size = len(part)
+	}
+	quoted := make([]string, len(joined))
+	for i, text := range joined {
+		quoted[i] = dns.QuoteString(text)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// unquoteOctal returns the strings of a value; ok is false if it isn't a list of them.
+func unquoteOctal(value string) (parts []string, ok bool) {
+	for rest := strings.Trim(value, " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
+		if rest[0] != '"' {
+			return nil, false
+		}
+		var text strings.Builder
+		i := 1
+		for ; i < len(rest) && rest[i] != '"'; i++ {
+			octet, escaped := octalEscape(rest[i:])
+			switch {
+			case escaped:
+				i += 3
+			case rest[i] == '\\' && i+1 < len(rest):
+				i++
+				octet = rest[i]
+			default:
+				octet = rest[i]
+			}
+			text.WriteByte(octet)
+		}
+		if i >= len(rest) {
+			return nil, false
+		}
+		parts, rest = append(parts, text.String()), rest[i+1:]
+	}
+	return parts, len(parts) > 0
+}

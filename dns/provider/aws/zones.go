@@ -1,0 +1,318 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/route53/types"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// hostedZone is a zone that is managed. It stays the same value as long as Route 53 has it.
+type hostedZone struct {
+	mapping
+	account *account
+
+	mu sync.Mutex
+	// exact has the record sets whose listed form leaves something out.
+	exact  map[dns.Key]*types.ResourceRecordSet
+	recent recent
+}
+
+// zoneList is the zones at one listing. It is never changed.
+type zoneList struct {
+	// managed are the zones to publish to, and byID has them by their IDs.
+	managed []*hostedZone
+	byID    map[string]*hostedZone
+	// public and private find the zone of a name among all zones that Route 53 has, managed or
+	// not.
+	public, private *dns.ZoneFinder
+	at              time.Time
+}
+
+// filter says which zones are managed.
+type filter struct {
+	domains     dns.Filter
+	matchParent bool
+	ids         dns.ZoneIDFilter
+	names       *dns.DomainFilter
+	// kind is public, private, or empty for both.
+	kind string
+	tags []string
+}
+
+// admits reports whether a zone may be managed, as far as its tags don't matter.
+func (f filter) admits(z dns.Zone) bool {
+	if !f.ids.Match(z.ID) || !f.names.Match(z.Name) {
+		return false
+	}
+	if f.kind != "" && (f.kind == zonePrivate) != z.Private {
+		return false
+	}
+	if f.domains.Match(z.Name) {
+		return true
+	}
+	parents, ok := f.domains.(interface{ MatchParent(zone string) bool })
+	return f.matchParent && ok && parents.MatchParent(z.Name)
+}
+
+// tagged reports whether tags pass the filter: each entry is a key, or a key and a value.
+func (f filter) tagged(tags map[string]string) bool {
+	for _, entry := range f.tags {
+		key, want, both := strings.Cut(entry, "=")
+		key, want = strings.TrimSpace(key), strings.TrimSpace(want)
+		if value, has := tags[key]; key != "" && (!has || both && value != want) {
+			return false
+		}
+	}
+	return true
+}
+
+// list lists the zones of all accounts. Of an account that can't be listed, the zones stay that
+// are known.
+func (p *route53Provider) list(ctx context.Context) (*zoneList, error) {
+	before := p.last()
+	next := &zoneList{byID: map[string]*hostedZone{}, at: time.Now()}
+	var public, private []dns.Zone
+	var errs []error
+	for _, a := range p.accounts {
+		found, err := p.listAccount(ctx, a)
+		if err != nil {
+			err = fmt.Errorf("list the zones of Route 53 with %s: %w", a.label, err)
+			if ctx.Err() != nil || len(p.accounts) == 1 {
+				return nil, err
+			}
+			errs = append(errs, err)
+			p.log.Error("Can't list the zones of an account; those that are known stay", "err", err)
+			found = before.of(a)
+		}
+		for _, z := range found {
+			if z.Private {
+				private = append(private, z.Zone)
+			} else {
+				public = append(public, z.Zone)
+			}
+			if z.managed && next.byID[z.ID] == nil {
+				next.byID[z.ID] = p.keep(before, z.Zone, a)
+			}
+		}
+	}
+	if len(errs) == len(p.accounts) {
+		return nil, errors.Join(errs...)
+	}
+	next.public, next.private = dns.NewZoneFinder(public), dns.NewZoneFinder(private)
+	next.managed = slices.SortedFunc(maps.Values(next.byID), byName)
+	p.warnTwins(before, next)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.zones = next
+	return next, nil
+}
+
+// byName sorts zones by name. Of those of one name, public ones come first.
+func byName(a, b *hostedZone) int {
+	visible := func(z *hostedZone) int {
+		if z.Private {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(visible(a), visible(b)), cmp.Compare(a.ID, b.ID))
+}
+
+// foundZone is a zone of an account.
+type foundZone struct {
+	dns.Zone
+	managed bool
+}
+
+// of returns the managed zones of an account. It may be called on nil.
+func (l *zoneList) of(a *account) []foundZone {
+	var found []foundZone
+	if l != nil {
+		for _, z := range l.managed {
+			if z.account == a {
+				found = append(found, foundZone{z.Zone, true})
+			}
+		}
+	}
+	return found
+}
+
+// keep returns the zone of the last listing, or a new one.
+func (p *route53Provider) keep(before *zoneList, zone dns.Zone, a *account) *hostedZone {
+	if before != nil {
+		if z := before.byID[zone.ID]; z != nil && z.Zone == zone && z.account == a {
+			return z
+		}
+	}
+	return &hostedZone{
+		mapping: mapping{Zone: zone, preferCNAME: p.preferCNAME, evaluate: p.evaluate}, account: a,
+		exact: map[dns.Key]*types.ResourceRecordSet{}, recent: recent{},
+	}
+}
+
+func (p *route53Provider) listAccount(ctx context.Context, a *account) ([]foundZone, error) {
+	raw, err := a.zones(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]foundZone, len(raw))
+	var asked []string
+	for i, z := range raw {
+		zone := dns.Zone{ID: aws.ToString(z.Id), Name: dns.Canonical(plainName(aws.ToString(z.Name))), Private: z.Config != nil && z.Config.PrivateZone}
+		found[i] = foundZone{zone, p.filter.admits(zone)}
+		if found[i].managed {
+			asked = append(asked, bareID(zone.ID))
+		}
+	}
+	if len(p.filter.tags) == 0 {
+		return found, nil
+	}
+	tags, err := a.tags(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		found[i].managed = found[i].managed && p.filter.tagged(tags[bareID(found[i].ID)])
+	}
+	return found, nil
+}
+
+// warnTwins says which zones get nothing because another one has their name.
+func (p *route53Provider) warnTwins(before, now *zoneList) {
+	for i, z := range now.managed {
+		if i > 0 && now.managed[i-1].Name == z.Name && (before == nil || before.byID[z.ID] == nil) {
+			p.log.Warn("Several zones have one name; records are published to the first one only: choose with --aws-zone-type or --zone-id-filter, and run a publisher for each",
+				"name", z.Name, "not used", z.ID)
+		}
+	}
+}
+
+// last returns the zones at the last listing, or nil.
+func (p *route53Provider) last() *zoneList {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.zones
+}
+
+// known returns the zones at the last listing. It lists them if that has never been done.
+func (p *route53Provider) known(ctx context.Context) (*zoneList, error) {
+	if list := p.last(); list != nil {
+		return list, nil
+	}
+	return p.list(ctx)
+}
+
+// outside returns why a name can't be in a zone, or nil.
+func (l *zoneList) outside(z *hostedZone, name string) error {
+	for _, closest := range l.finder(z.Private).FindAll(name) {
+		if closest.ID == z.ID {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s is not in the zone %s, or is in a zone below it", provider.ErrRejected, name, z.Name)
+}
+
+func (l *zoneList) finder(private bool) *dns.ZoneFinder {
+	if private {
+		return l.private
+	}
+	return l.public
+}
+
+// Match implements [dns.Filter]: the zone of a name has to be managed.
+func (l *zoneList) Match(name string) bool {
+	for _, finder := range []*dns.ZoneFinder{l.public, l.private} {
+		for _, zone := range finder.FindAll(name) {
+			if l.byID[zone.ID] != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// stored returns the record set of Route 53 that was listed as old, or announced by Adjust. It
+// is nil for nil.
+func (z *hostedZone) stored(old *dns.RecordSet) (*types.ResourceRecordSet, error) {
+	if old == nil {
+		return nil, nil
+	}
+	z.mu.Lock()
+	exact := z.exact[old.Key()]
+	z.mu.Unlock()
+	if exact != nil {
+		if foreign(exact) {
+			return nil, fmt.Errorf("%w: %s %s has a routing policy by address blocks or by a traffic policy, which Signpost leaves alone: remove it", provider.ErrRejected, old.Name, old.Type)
+		}
+		now := z.listed(exact)
+		if now.TTL == old.TTL && provider.Unchanged([]dns.Change{{Old: old}}, []*dns.RecordSet{now}) == nil {
+			return exact, nil
+		}
+	}
+	raw, err := z.wire(old)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %s %s isn't as it was listed: %w", provider.ErrStale, old.Name, old.Type, err)
+	case len(raw) != 1:
+		return nil, fmt.Errorf("%w: %s %s was never listed", provider.ErrStale, old.Name, old.Type)
+	}
+	return &raw[0], nil
+}
+
+// note is called when the changes of units were made.
+func (z *hostedZone) note(batch []*unit, now time.Time) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.recent.expire(now)
+	for _, u := range batch {
+		for _, s := range u.swaps {
+			z.recent.note(s.key, s.gone, s.new, now)
+			delete(z.exact, s.key)
+		}
+	}
+}
+
+// forget is called when somebody else has changed the record sets of a unit.
+func (z *hostedZone) forget(u *unit) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for _, s := range u.swaps {
+		z.recent.forget(s.key)
+	}
+}
+
+// take returns what Records returns for a listing that began at a time.
+func (z *hostedZone) take(sets []types.ResourceRecordSet, begun time.Time) []*dns.RecordSet {
+	shown := make(map[dns.Key]*types.ResourceRecordSet, len(sets))
+	for i := range sets {
+		if slices.Contains(handled, string(sets[i].Type)) {
+			shown[keyOf(&sets[i])] = &sets[i]
+		}
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.recent.expire(begun)
+	z.recent.correct(shown)
+	clear(z.exact)
+	list := make([]*dns.RecordSet, 0, len(shown))
+	for key, raw := range shown {
+		r := z.listed(raw)
+		if !z.plain(raw, r) {
+			z.exact[key] = raw
+		}
+		list = append(list, r)
+	}
+	return list
+}
