@@ -5,8 +5,8 @@
 // This package is the command line, and nothing else. Every command is a file of its own that
 // returns a *cobra.Command; root.go has what they share. Package settings has the flags of
 // the roles, and package process runs the roles: run, destination, controllers and dns are
-// ways to tell it which. Package preview is behind plan, and package ask behind get, profile
-// and clusters. A command that replaces a program accepts the flags of that program: with one
+// ways to tell it which. Package preview is behind plan, and package ask behind get, profile,
+// clusters and approve. A command that replaces a program accepts the flags of that program: with one
 // dash or two for Linkerd's, with --no- before them for those of ExternalDNS.
 //
 // The exit code is 0 for success, 1 for a failure, and 2 for a mistake in a flag, an

@@ -41,7 +41,7 @@ func TestExecute(t *testing.T) {
 		out, err string
 	}{
 		"nothing":                  {code: 2, err: "no command given: use one of those above"},
-		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of clusters, completion, controllers, destination, dns, get, plan, profile, run, version`},
+		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of approve, clusters, completion, controllers, destination, dns, get, plan, profile, rbac, run, version`},
 		"start of a command":       {args: "dest", code: 2, err: `unknown command "dest": did you mean "destination"?`},
 		"nearly a command":         {args: "destinatoin", code: 2, err: `unknown command "destinatoin": did you mean "destination"?`},
 		"version":                  {args: "version", out: "dev"},
@@ -74,6 +74,9 @@ func TestExecute(t *testing.T) {
 		"profile two":              {args: "profile a b", code: 2, err: `unexpected argument "b": profile takes one authority`},
 		"profile of a format":      {args: "profile a -o yaml", code: 2, err: "--output=yaml: must be one of table, json"},
 		"get without time":         {args: "get a --timeout=0s", code: 2, err: "--timeout=0s: must be more than 0s"},
+		"approve nothing":          {args: "approve", code: 2, err: "no hash given: name the plan by its hash, which is in the log and in the Event"},
+		"approve two":              {args: "approve 8491bad890624cf1 b", code: 2, err: `unexpected argument "b": approve takes one hash; give names to leave out with --except`},
+		"approve no hash":          {args: "approve b", code: 2, err: `"b" is no hash of a plan: it has 16 digits or letters from a to f, and is in the log, in the Event and in the answer of /api/v1alpha1/plan`},
 		"completion":               {args: "completion bash", out: "# ex: ts=4 sw=4 et filetype=sh"},
 		"drop-in address is taken": {args: "destination -addr=256.0.0.1", code: 2, err: "--addr=256.0.0.1: must be HOST:PORT, or :PORT for all addresses of the host"},
 	}
@@ -106,7 +109,7 @@ func TestGetOfEmptyAuthority(t *testing.T) {
 }
 
 func TestHelpGolden(t *testing.T) {
-	for _, command := range []string{"", "controllers", "destination", "run", "get", "profile"} {
+	for _, command := range []string{"", "controllers", "destination", "run", "get", "profile", "approve"} {
 		t.Run("help "+command, func(t *testing.T) {
 			_, out, _ := runCommand(t.Context(), append([]string{"help"}, strings.Fields(command)...)...)
 			golden.Check(t, "help/"+stdcmp.Or(command, "signpost")+".txt", out)

@@ -58,8 +58,8 @@ With -o json the output is one object:
     changes   list of {action, name, type, setIdentifier, old, new, objects}: action is
               create, update or delete; old and new have {targets, ttl, properties,
               owner, resource}; objects are {kind, namespace, name, source}
-    held      deletions that the budget doesn't allow, if there are any: {hash,
-              deletions}; signpost dns --approve-plan=HASH makes them
+    held      changes that the budget doesn't allow, if there are any: {hash, deletions,
+              updates}; signpost dns --approve-plan=HASH makes them
   problems  list of {publisher, zone, name, reason, objects}: records that objects ask for and
             that are not published, or not yet, and why
   errors    list of texts: what could not be read or checked
@@ -85,14 +85,7 @@ func newPlanCommand(s streams) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	c.AddFlags(flags)
-	// They do nothing here, but a command line of signpost dns may have them.
-	for _, name := range []string{
-		"metrics-address", "enable-pprof", "shutdown-grace", "kube-api-request-timeout", "request-timeout", "kube-api-qps", "kube-api-burst",
-		"version", "leader-elect", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period",
-		"leader-elect-resource-name", "leader-elect-resource-namespace", "once", "dry-run", "webhook-server",
-	} {
-		flags.Lookup(name).Hidden = true
-	}
+	hideUnusedFlags(flags)
 	flags.StringVar(&c.configFile, "config", "", "`path` of a config file whose publishers to show; no flag of a publisher may be given then")
 	flags.StringArrayVarP(&c.inputs.Manifests, "filename", "f", nil, "`path` of manifests to read instead of a cluster; - is standard input; may be repeated")
 	flags.StringArrayVar(&c.inputs.ZoneFiles, "zone-file", nil, "`path` of the master file of a zone to read instead of the provider's; may be repeated")
@@ -150,29 +143,39 @@ var besideConfig = []string{"config", "filename", "zone-file", "output", "timeou
 
 // fromFile returns the config of a file, without the roles that a plan isn't about.
 func (c *planCommand) fromFile(flags *pflag.FlagSet) (settings.Config, error) {
+	if c.Timeout <= 0 {
+		return settings.Config{}, settings.Usagef("--timeout: must be more than 0")
+	}
+	config, err := readPublishers(c.configFile, flags, besideConfig)
+	if err != nil {
+		return settings.Config{}, err
+	}
+	config.RunsDestination, config.RunsControllers, config.DNS.Leader.Elect = false, false, false
+	config.Process.LogLevel, config.Process.LogFormat = c.Config.Process.LogLevel, c.Config.Process.LogFormat
+	if flags.Changed("kubeconfig") {
+		config.Process.Kubeconfig = c.Config.Process.Kubeconfig
+	}
+	return config, nil
+}
+
+// readPublishers returns the config of a file that has publishers. Beside --config, only some
+// flags may be given.
+func readPublishers(path string, flags *pflag.FlagSet, beside []string) (settings.Config, error) {
 	var others []string
 	flags.Visit(func(f *pflag.Flag) {
-		if !slices.Contains(besideConfig, f.Name) {
+		if !slices.Contains(beside, f.Name) {
 			others = append(others, "--"+f.Name)
 		}
 	})
 	if len(others) > 0 {
 		return settings.Config{}, settings.Usagef("--config, %s: with a config file its fields count: leave out the other flags, or --config", strings.Join(others, ", "))
 	}
-	if c.Timeout <= 0 {
-		return settings.Config{}, settings.Usagef("--timeout: must be more than 0")
-	}
-	config, err := readConfig(c.configFile)
+	config, err := readConfig(path)
 	if err != nil {
 		return settings.Config{}, err
 	}
 	if !config.RunsDNS {
-		return settings.Config{}, settings.Usagef("%s:1: no section %s: a plan is about its publishers", c.configFile, settings.DNSSection)
-	}
-	config.RunsDestination, config.RunsControllers, config.DNS.Leader.Elect = false, false, false
-	config.Process.LogLevel, config.Process.LogFormat = c.Config.Process.LogLevel, c.Config.Process.LogFormat
-	if flags.Changed("kubeconfig") {
-		config.Process.Kubeconfig = c.Config.Process.Kubeconfig
+		return settings.Config{}, settings.Usagef("%s:1: no section %s: it has the publishers", path, settings.DNSSection)
 	}
 	return config, nil
 }

@@ -140,7 +140,7 @@ func TestPlanShowsNoSecrets(t *testing.T) {
 			secrets = append(secrets, f.Name)
 		}
 	})
-	if len(secrets) < 3 || len(refused) < 6 {
+	if len(secrets) < 3 || len(refused) < 5 {
 		t.Fatalf("the only secrets are %v and %v", secrets, refused)
 	}
 	base := []string{"plan", "--source=service", "--policy=sync", "-f", "objects.yaml", "--zone-file=example.org.zone", "--log-level=trace"}

@@ -20,8 +20,10 @@ import (
 	"github.com/signpostd/signpost/dns/plugins"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/source/service"
 	"github.com/signpostd/signpost/internal/golden"
 	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
 //go:generate go test . -run ^Test(Reference|Rights)OfDNS$ -update
@@ -65,7 +67,7 @@ func TestDescribeSources(t *testing.T) {
 		"name":       func(p *source.Plugin) { p.Name = "" },
 		"summary":    func(p *source.Plugin) { p.Summary = "" },
 		"category":   func(p *source.Plugin) { p.Category = "" },
-		"resources":  func(p *source.Plugin) { p.Resources = nil },
+		"resources":  func(p *source.Plugin) { p.New = func() source.Config { return undeclared{service.NewConfig()} } },
 		"namespaces": func(p *source.Plugin) { p.Namespaces = "" },
 	} {
 		all := plugins.Sources()
@@ -95,7 +97,7 @@ func describeSources(all []source.Plugin) (string, error) {
 		rows = append(rows, []string{
 			"**" + p.Name + "**", strings.Join(p.Filters, ","), p.Namespaces, strconv.FormatBool(p.Templates),
 			// Events are about the objects that ask for records.
-			strconv.FormatBool(len(p.Resources) > 0), strconv.FormatBool(p.Properties), category, strings.Join(p.Resources, "<br/>"),
+			strconv.FormatBool(len(kindsOf(p)) > 0), strconv.FormatBool(p.Properties), category, strings.Join(kindsOf(p), "<br/>"),
 		})
 	}
 	var b strings.Builder
@@ -110,6 +112,20 @@ func describeSources(all []source.Plugin) (string, error) {
 	return b.String(), nil
 }
 
+// kindsOf returns the kinds of objects that a source reads by default.
+func kindsOf(p source.Plugin) []string {
+	var kinds []string
+	for _, r := range p.New().Resources() {
+		kinds = append(kinds, r.Kind.GroupKind().String())
+	}
+	return kinds
+}
+
+// undeclared is a source that doesn't say what it reads.
+type undeclared struct{ source.Config }
+
+func (undeclared) Resources() []source.Resource { return nil }
+
 // checkSource says what a plugin lacks.
 func checkSource(p source.Plugin) error {
 	for _, field := range []struct{ name, value string }{{"name", p.Name}, {"summary", p.Summary}, {"category", p.Category}} {
@@ -121,14 +137,13 @@ func checkSource(p source.Plugin) error {
 	if err != nil {
 		return err
 	}
-	opened, err := p.New().Open(source.Input{Settings: settings, Changed: func(source.Key) {}})
+	config := p.New()
+	opened, err := config.Open(source.Input{Settings: settings, Changed: func(source.Key) {}})
 	switch reads := len(opened.Tables) > 0; {
 	case err != nil:
 		return fmt.Errorf("open source %s: %w", p.Name, err)
-	case reads && len(p.Resources) == 0:
-		return fmt.Errorf("source %s has no resources, but reads %d kinds", p.Name, len(opened.Tables))
-	case !reads && len(p.Resources) > 0:
-		return fmt.Errorf("source %s reads none of its resources", p.Name)
+	case reads != (len(config.Resources()) > 0):
+		return fmt.Errorf("source %s has %d resources, and reads %d kinds", p.Name, len(config.Resources()), len(opened.Tables))
 	case reads && p.Namespaces == "":
 		return fmt.Errorf("source %s says nothing of namespaces", p.Name)
 	}
@@ -145,7 +160,10 @@ func describeProviders(all []provider.Plugin) (string, error) {
 		}
 		rows = append(rows, []string{"**" + p.Names[0] + "**", strings.Join(p.Names[1:], ","), upperFirst(p.Summary)})
 		flags := pflag.NewFlagSet(p.Names[0], pflag.ContinueOnError)
-		p.New().Flags(flags)
+		config, shared := p.New(), &sharedflags.Set{}
+		shared.Give(config)
+		config.Flags(flags)
+		shared.Flags(flags)
 		fmt.Fprintf(&sections, "\n## %s\n\n", p.Names[0])
 		if table := flagRows(flags, nil); len(table) > 1 {
 			sections.WriteString(golden.Table(table))
@@ -153,8 +171,27 @@ func describeProviders(all []provider.Plugin) (string, error) {
 			sections.WriteString("It has no flags of its own.\n")
 		}
 	}
+	sections.WriteString("\n## Annotations\n\nThese annotations of objects become properties of their record sets, for the provider whose properties begin so. " +
+		"A name that ends with `*` stands for all that begin so.\n\n" +
+		golden.Table(annotationRows()))
 	return "All providers share the [flags](flags.md) of the publisher. [dns.md](../dns.md#providers) says how to set up each of them.\n\n" +
 		golden.Table(rows) + sections.String(), nil
+}
+
+func annotationRows() [][]string {
+	rows := [][]string{{"Annotation", "Property", "Providers"}}
+	for _, declared := range plugins.Declarations() {
+		readers := "not in this program"
+		for _, p := range plugins.Providers() {
+			if p.Properties.Prefix == declared.Prefix {
+				readers = strings.Join(p.Names, ", ")
+			}
+		}
+		for _, a := range declared.Annotations {
+			rows = append(rows, []string{"`" + a.Name + "`", "`" + a.Property + "`", readers})
+		}
+	}
+	return rows
 }
 
 // describeFlags describes the flags of the command. A table of its own has those that are
@@ -285,7 +322,8 @@ func TestGuideToDNS(t *testing.T) {
 	for _, match := range guideFlag.FindAllSubmatch(text, -1) {
 		// --for is a flag of kubectl, and --no- begins a boolean flag that is off.
 		if name := string(match[1]); name != "for" && name != "no" && newDNSCommand(streams{}).Flags().Lookup(name) == nil && newPlanCommand(streams{}).Flags().Lookup(name) == nil &&
-			newRunCommand(streams{}).Flags().Lookup(name) == nil {
+			newRunCommand(streams{}).Flags().Lookup(name) == nil && newRBACCommand(streams{}).Flags().Lookup(name) == nil &&
+			newApproveCommand(streams{}).Flags().Lookup(name) == nil {
 			t.Errorf("docs/dns.md names --%s, which is no flag", name)
 		}
 	}

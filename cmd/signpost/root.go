@@ -33,6 +33,14 @@ See what would be changed in DNS:
 
   signpost plan --source=service --provider=rfc2136 --policy=sync
 
+Have a running signpost make the deletions that it holds:
+
+  signpost approve 8491bad890624cf1 --addr 127.0.0.1:7979
+
+Print the rights that it needs for that:
+
+  signpost rbac --source=service --provider=rfc2136 --policy=sync
+
 Ask a running signpost which clusters it is linked with:
 
   signpost clusters --addr 127.0.0.1:9996`
@@ -58,7 +66,7 @@ func newRootCommand(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(explainFlagError)
-	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s), newPlanCommand(s), newGetCommand(s), newProfileCommand(s), newClustersCommand(s), newVersionCommand(s))
+	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s), newPlanCommand(s), newRBACCommand(s), newGetCommand(s), newProfileCommand(s), newClustersCommand(s), newApproveCommand(s), newVersionCommand(s))
 	return root
 }
 

@@ -17,7 +17,7 @@ const (
 	dnsNew      = 100
 	// dnsNewWithin is for the new records, in milliseconds. ExternalDNS took dnsOtherNew for
 	// each, with --events and 2,000 records.
-	dnsNewWithin = 250
+	dnsNewWithin = 100
 	dnsOtherNew  = 6000
 	// dnsPoll is the time between two looks for a name.
 	dnsPoll = 2 * time.Millisecond
@@ -35,6 +35,21 @@ func measureDNS(ctx context.Context, r *report, c choice) error {
 	if c.wants("plan") {
 		if err := measureDNSPlan(ctx, r); err != nil {
 			return err
+		}
+	}
+	if c.wants("calls") {
+		if err := measureDNSCalls(ctx, r); err != nil {
+			return err
+		}
+	}
+	if c.wants("webhook") {
+		if err := measureDNSWebhook(ctx, r, c); err != nil {
+			return fmt.Errorf("webhook: %w", err)
+		}
+	}
+	if c.wants("kill") {
+		if err := measureDNSKills(ctx, r, c); err != nil {
+			return fmt.Errorf("kills: %w", err)
 		}
 	}
 	if !c.wants("publish") && !c.wants("idle") {

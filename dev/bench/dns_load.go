@@ -68,16 +68,21 @@ func (d *dnsRun) create(ctx context.Context, i int) error {
 	return nil
 }
 
-// setAddress writes the status as a cloud would, with nothing read before.
+// setAddress gives a Service its address.
 func (d *dnsRun) setAddress(ctx context.Context, i int) error {
+	return d.setTarget(ctx, i, dnsAddress(i).String())
+}
+
+// setTarget writes the status as a cloud would, with nothing read before.
+func (d *dnsRun) setTarget(ctx context.Context, i int, address string) error {
 	s := &corev1.Service{
 		ObjectMeta: dnsServiceMeta(i),
 		Status: corev1.ServiceStatus{LoadBalancer: corev1.LoadBalancerStatus{
-			Ingress: []corev1.LoadBalancerIngress{{IP: dnsAddress(i).String(), IPMode: ptr(corev1.LoadBalancerIPModeVIP)}},
+			Ingress: []corev1.LoadBalancerIngress{{IP: address, IPMode: ptr(corev1.LoadBalancerIPModeVIP)}},
 		}},
 	}
 	if _, err := d.client.CoreV1().Services(dnsNamespace).UpdateStatus(ctx, s, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("give Service %s an address: %w", s.Name, err)
+		return fmt.Errorf("give Service %s the address %s: %w", s.Name, address, err)
 	}
 	return nil
 }

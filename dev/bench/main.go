@@ -7,7 +7,7 @@
 //	go run ./dev/bench --only controllers:cold --scale 0.05
 //	                                   one half of a part (the others are controllers:flips,
 //	                                   failover:kills, failover:pause, dns:publish, dns:idle,
-//	                                   dns:plan, and each attack: abuse:silent), with fewer objects
+//	                                   dns:plan, dns:calls, dns:webhook, dns:kill, and each attack: abuse:silent), with fewer objects
 //	go run ./dev/bench floor …         the server that others are measured against; the parts start it
 //	go run ./dev/bench attack …        a hostile client or tenant; abuse starts it, with nice 10 and one core
 //

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/configure"
@@ -56,10 +57,10 @@ func TestEnvironment(t *testing.T) {
 		"flag of a plugin":  {env: map[string]string{"PROVIDER": "inmemory", "INMEMORY_ZONE": "a.test\nb.test"}, want: "[] [inmemory] interval=1m0s events=false"},
 		"empty is nothing":  {env: map[string]string{"INTERVAL": "", "SOURCE": "", "EVENTS": ""}, want: "[] [] interval=1m0s events=false"},
 		"all that is wrong": {
-			env: map[string]string{"INTERVAL": "soon", "EVENTS": "maybe", "AWS_ZONE_TYPE": "public", "GODADDY_API_KEY": "hidden"},
-			err: "EXTERNAL_DNS_AWS_ZONE_TYPE: not supported yet: the provider aws\n" +
-				"EXTERNAL_DNS_EVENTS: strconv.ParseBool: parsing \"maybe\": invalid syntax\n" +
+			env: map[string]string{"INTERVAL": "soon", "EVENTS": "maybe", "GOOGLE_PROJECT": "p", "GODADDY_API_KEY": "hidden"},
+			err: "EXTERNAL_DNS_EVENTS: strconv.ParseBool: parsing \"maybe\": invalid syntax\n" +
 				"EXTERNAL_DNS_GODADDY_API_KEY: not supported yet: the provider godaddy\n" +
+				"EXTERNAL_DNS_GOOGLE_PROJECT: not supported yet: the provider google\n" +
 				"EXTERNAL_DNS_INTERVAL: time: invalid duration \"soon\"",
 		},
 	}
@@ -145,7 +146,7 @@ func TestValidate(t *testing.T) {
 		"no source":              {without: "--source=service", err: []string{"--source: none given"}},
 		"no provider":            {without: "--provider=inmemory", err: []string{"--provider: none given"}},
 		"no policy":              {without: "--policy=sync", err: []string{"--policy: none given"}},
-		"several are wrong":      {args: []string{"--source=nonesuch", "--provider=aws", "--interval=0s"}, err: []string{"--source=nonesuch: unknown", "--provider=aws: not supported yet", "--interval=0s"}},
+		"several are wrong":      {args: []string{"--source=nonesuch", "--provider=google", "--interval=0s"}, err: []string{"--source=nonesuch: unknown", "--provider=google: not supported yet", "--interval=0s"}},
 		"unknown policy":         {args: []string{"--policy=none"}, err: []string{"--policy: "}},
 		"minimal TTL":            {args: append(slices.Clone(rfc2136), "--rfc2136-insecure", "--rfc2136-min-ttl=-1s"), err: []string{"--rfc2136-min-ttl"}},
 		"insecure and GSS":       {args: append(slices.Clone(rfc2136), "--rfc2136-insecure", "--rfc2136-gss-tsig"), err: []string{"rfc2136-gss-tsig"}},
@@ -205,7 +206,7 @@ func TestValidate(t *testing.T) {
 
 // Flags of ExternalDNS for what isn't here are known, and say so.
 func TestUnsupported(t *testing.T) {
-	for _, arg := range []string{"--azure-resource-group=x", "--google-project=x", "--aws-prefer-cname", "--gateway-name=x", "--pihole-password=hidden"} {
+	for _, arg := range []string{"--azure-resource-group=x", "--google-project=x", "--cloudflare-proxied", "--gateway-name=x", "--pihole-password=hidden"} {
 		o := configure.New()
 		flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 		o.Flags(flags)
@@ -242,7 +243,12 @@ func TestResources(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			o, _ := given(t, tt.args...)
-			if diff := cmp.Diff(tt.want, o.Resources()); diff != "" || o.NeedsCluster() != tt.needs {
+			var kinds []string
+			for _, r := range o.Reads() {
+				kinds = append(kinds, r.Kind.GroupKind().String())
+			}
+			slices.Sort(kinds)
+			if diff := cmp.Diff(tt.want, slices.Compact(kinds)); diff != "" || o.NeedsCluster() != tt.needs {
 				t.Errorf("needs a cluster: %v; kinds (-want +got):\n%s", o.NeedsCluster(), diff)
 			}
 		})
@@ -333,5 +339,39 @@ func TestMeasureHTTP(t *testing.T) {
 	want := map[string]string{"handler": "instrumented_http", "scheme": "https", "host": "api.example.org", "path": "records", "method": "POST", "status": "204"}
 	if diff := cmp.Diff(want, labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+}
+
+// D16: a --target-template that no source reads was ignored.
+func TestTargetTemplate(t *testing.T) {
+	o, _ := given(t, append(valid, "--source=service", "--fqdn-template={{.Name}}.example.org", "--target-template=192.0.2.1")...)
+	if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "--target-template: not read by ") || !strings.Contains(err.Error(), "service") {
+		t.Errorf("error %v, want one that names the flag and the sources", err)
+	}
+}
+
+// The provider and the server of the webhook protocol have one set of limits.
+func TestWebhookLimits(t *testing.T) {
+	o, _ := given(t, "--webhook-provider-read-timeout=7s", "--webhook-provider-max-body-size=99")
+	if l := o.WebhookLimits(); l.ReadTimeout != 7*time.Second || l.MaxBodySize != 99 || l.WriteTimeout != 10*time.Second {
+		t.Errorf("limits %+v", l)
+	}
+	o, _ = given(t, "--provider=webhook", "--webhook-provider-max-body-size=-1")
+	if _, err := o.OpenProvider(t.Context(), configure.Input{Log: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), "--webhook-provider-max-body-size") {
+		t.Errorf("error %v: the provider doesn't see the flag", err)
+	}
+}
+
+// Templates may ask for each source that there is, and for those of ExternalDNS.
+func TestIsSource(t *testing.T) {
+	for name, known := range map[string]bool{"service": true, "externalworkload": true, "gloo-proxy": true, "unstructured": true, "serviec": false} {
+		o, _ := given(t, "--fqdn-template={{isSource `"+name+"`}}")
+		settings, err := o.Source.Settings()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := settings.Templates.For("service").Names(&corev1.Service{}); (err == nil) != known {
+			t.Errorf("isSource %s: %v", name, err)
+		}
 	}
 }

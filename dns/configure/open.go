@@ -10,16 +10,21 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
+	"github.com/signpostd/signpost/dns/budget/configmap"
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/fanout"
+	"github.com/signpostd/signpost/dns/provider/webhook"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/sharedflags"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -35,6 +40,8 @@ type Input struct {
 	// Notify and MayWrite are as in [publisher.Config].
 	Notify   func(publisher.Notice)
 	MayWrite func() error
+	// ConfigMaps is where budgets are stored, in the namespace of this process; nil for nowhere.
+	ConfigMaps corev1client.ConfigMapsGetter
 	// Wrap wraps the transports of providers that speak HTTP. It may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
@@ -46,6 +53,8 @@ type Opened struct {
 	Tables []kube.AnyTable
 	// Background are functions of sources that have to run all the time.
 	Background []func(context.Context) error
+	// Desk is where the plans that the publisher holds are seen and approved.
+	Desk *budget.Desk
 	// Statuses write the status of objects while the publisher leads.
 	Statuses []StatusWriter
 }
@@ -92,19 +101,29 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	if err != nil {
 		return nil, err
 	}
+	opened.Desk = budget.NewDesk()
 	opened.Publisher, err = publisher.New(publisher.Config{
+		Settings: o.Fingerprint(), Store: o.openStore(in), Desk: opened.Desk,
 		Name: o.Name, Sources: sources, Namespaces: settings.Namespaces, Desired: want, Owner: own, Provider: provider,
 		Rules: plan.Rules{
 			Policy: policy, Owner: own.ID(), OldOwner: o.Registry.MigrateFrom, Managed: o.ManagedTypes, Excluded: o.ExcludedTypes,
 		},
-		Domains: domains, Interval: o.Interval, Budget: o.Budget, DryRun: o.DryRun,
-		Limits:   publisher.Limits{BatchSize: o.BatchSize, BatchInterval: o.BatchInterval, ZonesCache: o.ZonesCacheDuration},
+		Domains: domains, Interval: o.Interval, DeletionDelay: o.DeletionDelay, Budget: o.Budget, Approved: o.Approved, DryRun: o.DryRun,
+		Limits:   publisher.Limits{BatchSize: o.BatchSize, BatchInterval: o.BatchInterval, ZonesCache: o.ZonesCacheDuration, CallsPerSecond: o.CallsPerSecond},
 		MayWrite: in.MayWrite, Notify: in.Notify, Metrics: publisher.NewMetrics(in.Registerer), Log: in.Log,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return opened, nil
+}
+
+// openStore returns the store of the budgets; nil if there is none.
+func (o *Options) openStore(in Input) budget.Store {
+	if in.ConfigMaps == nil {
+		return nil
+	}
+	return configmap.New(in.ConfigMaps, processNamespace(), o.Name, o.Registry.OwnerID)
 }
 
 // openSources makes the sources. Their tables call Changed of the publisher, which is
@@ -190,7 +209,7 @@ func (o *Options) openDesired(log *slog.Logger, can provider.Capabilities, refus
 		log.Error("Ignore a network", "flag", p.Subject, "value", p.Value, "err", p.Reason)
 	}
 	want, err := desired.New(desired.Options{
-		Sources: o.Sources, DefaultTargets: o.DefaultTargets, ForceDefaultTargets: o.ForceDefaultTargets,
+		Sources: o.Sources, OneTTL: o.sourcesWith(func(p source.Plugin) bool { return p.OneTTL }), DefaultTargets: o.DefaultTargets, ForceDefaultTargets: o.ForceDefaultTargets,
 		NAT64: o.NAT64Networks, Targets: targets, ManagedTypes: o.ManagedTypes, CreatePTR: o.CreatePTR,
 		MinTTL: o.MinTTL, PreferAlias: o.PreferAlias, Refuse: refuse, Properties: can.Properties,
 	})
@@ -198,4 +217,9 @@ func (o *Options) openDesired(log *slog.Logger, can provider.Capabilities, refus
 		return nil, err
 	}
 	return want, nil
+}
+
+// WebhookLimits returns the limits of the flags for a server of the webhook protocol.
+func (o *Options) WebhookLimits() webhook.Limits {
+	return *sharedflags.Of(o.shared, webhook.DefaultLimits())
 }

@@ -5,11 +5,13 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/plugins"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
 // The kinds of ownership for --registry.
@@ -50,14 +52,21 @@ type Options struct {
 	ZonesCacheDuration     time.Duration
 	BatchSize              int
 	BatchInterval          time.Duration
+	CallsPerSecond         float64
+	DeletionDelay          time.Duration
 	TLS                    provider.TLSFiles
-	Budget                 publisher.Budget
+	Budget                 budget.Limits
+	Approved               string
 	WebhookServer          bool
 	Source                 *source.Options
 	sourceConfigs          map[string]source.Config
 	providerConfigs        map[string]provider.Config
 	sourcePlugins          []source.Plugin
 	providerPlugins        []provider.Plugin
+	// own are the flags of the publisher, without those of the process.
+	own *pflag.FlagSet
+	// shared are settings that several sources, providers or registries have.
+	shared *sharedflags.Set
 }
 
 // Registry are the settings of ownership.
@@ -75,42 +84,51 @@ type Registry struct {
 // New returns options with the defaults.
 func New() *Options {
 	o := &Options{
-		Interval: publisher.DefaultInterval, MinEventInterval: 5 * time.Second,
+		Interval: publisher.DefaultInterval, DeletionDelay: 5 * time.Second, MinEventInterval: 5 * time.Second,
 		ManagedTypes:  plan.DefaultManaged(),
 		Registry:      Registry{Kind: registryTXT, OwnerID: "default", DynamoTable: "external-dns"},
-		Budget:        publisher.DefaultBudget(),
+		Budget:        budget.DefaultLimits(),
 		Source:        source.NewOptions(),
 		sourceConfigs: map[string]source.Config{}, providerConfigs: map[string]provider.Config{},
-		sourcePlugins: plugins.Sources(), providerPlugins: plugins.Providers(),
+		sourcePlugins: plugins.Sources(), providerPlugins: plugins.Providers(), shared: &sharedflags.Set{},
+		own: pflag.NewFlagSet("publisher", pflag.ContinueOnError),
 		// All Events are sent by default.
 		EventsEmit: []string{publisher.ReasonReady, publisher.ReasonDeleted, publisher.ReasonError},
 	}
 	for _, p := range o.sourcePlugins {
 		o.sourceConfigs[p.Name] = p.New()
+		o.shared.Give(o.sourceConfigs[p.Name])
 		o.Source.Sources = append(o.Source.Sources, p.Name)
 	}
 	for _, p := range o.providerPlugins {
 		o.providerConfigs[p.Names[0]] = p.New()
+		o.shared.Give(o.providerConfigs[p.Names[0]])
 	}
+	// Templates that were written for ExternalDNS may ask for each of its sources.
+	o.Source.Sources = append(o.Source.Sources, unsupportedNames["source"]...)
+	o.Source.Declared = plugins.Declarations()
 	return o
 }
 
 // Flags adds all flags of a publisher.
 func (o *Options) Flags(flags *pflag.FlagSet) {
-	o.selectorFlags(flags)
-	o.loopFlags(flags)
-	o.recordFlags(flags)
-	o.registryFlags(flags)
-	o.providerFlags(flags)
-	o.Source.Flags(flags)
+	o.own = pflag.NewFlagSet(flags.Name(), pflag.ContinueOnError)
+	o.selectorFlags(o.own)
+	o.loopFlags(o.own)
+	o.recordFlags(o.own)
+	o.registryFlags(o.own)
+	o.providerFlags(o.own)
+	o.Source.Flags(o.own)
 	for _, p := range o.sourcePlugins {
-		o.sourceConfigs[p.Name].Flags(flags)
+		o.sourceConfigs[p.Name].Flags(o.own)
 	}
 	for _, p := range o.providerPlugins {
-		o.providerConfigs[p.Names[0]].Flags(flags)
+		o.providerConfigs[p.Names[0]].Flags(o.own)
 	}
-	addUnsupported(flags)
-	addSecretFiles(flags)
+	o.shared.Flags(o.own)
+	addUnsupported(o.own)
+	addSecretFiles(o.own)
+	flags.AddFlagSet(o.own)
 }
 
 func (o *Options) selectorFlags(f *pflag.FlagSet) {
@@ -120,16 +138,21 @@ func (o *Options) selectorFlags(f *pflag.FlagSet) {
 
 func (o *Options) loopFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Policy, "policy", o.Policy, "what may be changed: sync (everything that is owned), upsert-only (nothing is deleted) or create-only; required")
+	f.DurationVar(&o.DeletionDelay, "deletion-delay", o.DeletionDelay, "how long nobody may have asked for a record before it is deleted; what takes its place comes at once")
 	f.DurationVar(&o.Interval, "interval", o.Interval, "how often each zone is read and compared; changes of objects are published at once")
 	f.DurationVar(&o.MinEventInterval, "min-event-sync-interval", o.MinEventInterval, "accepted for compatibility, without effect: a change is published at once, a burst within 100 ms")
 	f.BoolVar(&o.Events, "events", o.Events, "accepted for compatibility, without effect: changes of objects are always followed")
 	f.BoolVar(&o.Once, "once", o.Once, "bring the zones up to date once and exit; the exit status is 1 if a change failed or is held")
 	f.BoolVar(&o.DryRun, "dry-run", o.DryRun, "change nothing, and log the changes instead")
 	f.StringArrayVar(&o.EventsEmit, "events-emit", o.EventsEmit, "`reason` of Events to send about records: RecordReady, RecordDeleted, RecordError, or none; may be repeated; Events about other problems are always sent")
-	f.IntVar(&o.Budget.Records, "max-deletions", o.Budget.Records, "how many owned record sets of a zone may be deleted within the deletion window without approval")
-	f.IntVar(&o.Budget.Percent, "max-deletions-percent", o.Budget.Percent, "percentage of the owned record sets of a zone that may be deleted, if that is more than --max-deletions; 100 is no limit")
-	f.DurationVar(&o.Budget.Window, "deletion-window", o.Budget.Window, "how long a deletion counts towards the limit")
-	f.StringVar(&o.Budget.Approved, "approve-plan", o.Budget.Approved, "`hash` of held deletions that may be made")
+	b := &o.Budget
+	f.IntVar(&b.Deletions.Records, "max-deletions", b.Deletions.Records, "how many owned record sets of a zone may be deleted within the deletion window without approval")
+	f.IntVar(&b.Deletions.Percent, "max-deletions-percent", b.Deletions.Percent, "percentage of the owned record sets of a zone that may be deleted, if that is more than --max-deletions; 100 is no limit")
+	f.IntVar(&b.SettingsUpdates.Records, "max-updates", b.SettingsUpdates.Records, "how many owned record sets of a zone new settings may take targets from within the deletion window without approval")
+	f.IntVar(&b.SettingsUpdates.Percent, "max-updates-percent", b.SettingsUpdates.Percent, "percentage of the owned record sets of a zone that new settings may take targets from, if that is more than --max-updates; 100 is no limit")
+	f.IntVar(&b.ObjectUpdates.Percent, "max-object-updates-percent", b.ObjectUpdates.Percent, "percentage of the owned record sets of a zone that changes of objects may take targets from; 100 is no limit")
+	f.DurationVar(&b.Window, "deletion-window", b.Window, "how long a deletion or an update counts towards its limit")
+	f.StringVar(&o.Approved, "approve-plan", o.Approved, "`hash` of a plan that is held and may be made; signpost approve does it in the running process")
 }
 
 func (o *Options) recordFlags(f *pflag.FlagSet) {
@@ -173,6 +196,7 @@ func (o *Options) providerFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.ProviderCacheTime, "provider-cache-time", o.ProviderCacheTime, "accepted for compatibility, without effect: zones are read every --interval only")
 	f.DurationVar(&o.ZonesCacheDuration, "zones-cache-duration", o.ZonesCacheDuration, "how long the list of zones is used before it is read again, if that is longer than --interval")
 	f.IntVar(&o.BatchSize, "batch-change-size", o.BatchSize, "most changes in one call of the provider, 0 for as many as the provider takes; a lower limit of the provider itself counts")
+	f.Float64Var(&o.CallsPerSecond, "provider-calls-per-second", o.CallsPerSecond, "most calls of the provider in a second, 0 for any number; a stricter limit of the provider itself counts")
 	f.DurationVar(&o.BatchInterval, "batch-change-interval", o.BatchInterval, "pause between two calls of the provider with changes in one zone; a longer one of the provider itself counts")
 	f.StringVar(&o.TLS.CA, "tls-ca", o.TLS.CA, "`path` of the CA certificates for the server of the provider")
 	f.StringVar(&o.TLS.Cert, "tls-client-cert", o.TLS.Cert, "`path` of the client certificate for the server of the provider")

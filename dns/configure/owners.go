@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/owner/crd"
 	"github.com/signpostd/signpost/dns/owner/dynamodb"
@@ -17,7 +18,7 @@ import (
 
 func (o *Options) openDynamoDB(ctx context.Context, in Input) (owner.Owner, error) {
 	r := o.Registry
-	client, err := dynamodb.Open(ctx, dynamodb.Access{Region: r.DynamoDBRegion, Wrap: in.Wrap})
+	client, err := dynamodb.Open(ctx, awsaccess.Access{Region: r.DynamoDBRegion, Wrap: in.Wrap})
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +27,7 @@ func (o *Options) openDynamoDB(ctx context.Context, in Input) (owner.Owner, erro
 		return nil, err
 	}
 	return dynamodb.New(client, dynamodb.Options{
-		Table: r.DynamoTable, OwnerID: r.OwnerID, TXT: txt, RemoveTXT: o.rules().Manages(dns.TypeTXT), Problems: o.problems(in),
+		Table: r.DynamoTable, OwnerID: r.OwnerID, TXT: txt, RemoveTXT: o.rules().Manages(dns.TypeTXT), Problems: o.problems(in), Log: in.Log,
 	})
 }
 
@@ -36,7 +37,7 @@ func (o *Options) openCRD(in Input) (owner.Owner, error) {
 	}
 	return crd.New(crd.Options{
 		Config: in.REST, Namespace: cmp.Or(o.Registry.CRDNamespace, processNamespace()),
-		ID: o.Registry.OwnerID, OldOwner: o.Registry.MigrateFrom, Log: in.Log,
+		ID: o.Registry.OwnerID, OldOwner: o.Registry.MigrateFrom, Problems: o.problems(in), Log: in.Log,
 	})
 }
 

@@ -2,40 +2,44 @@ package configure
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/signpostd/signpost/dns/source"
-	"github.com/signpostd/signpost/dns/source/crd"
 )
 
-// Resources returns the kinds of objects that the sources read, as Kind.group. The options
-// must be valid.
-func (o *Options) Resources() []string {
-	var kinds []string
+// Read is a kind of objects that one of the sources reads.
+type Read struct {
+	Source string
+	source.Resource
+}
+
+// Reads returns the kinds of objects that the sources read, in the order of the plugins. If
+// several sources read a kind, each of them has an entry. The options must be valid.
+func (o *Options) Reads() []Read {
+	var reads []Read
 	for _, p := range o.sourcePlugins {
 		if !slices.Contains(o.Sources, p.Name) {
 			continue
 		}
-		if c, ok := o.sourceConfigs[p.Name].(*crd.Config); ok {
-			group, _, _ := strings.Cut(c.APIVersion, "/")
-			kinds = append(kinds, c.Kind+"."+group)
-			continue
+		for _, r := range o.sourceConfigs[p.Name].Resources() {
+			reads = append(reads, Read{Source: p.Name, Resource: r})
 		}
-		kinds = append(kinds, p.Resources...)
 	}
-	slices.Sort(kinds)
-	return slices.Compact(kinds)
-}
-
-// CrossesNamespaces reports whether one of the sources reads objects in other namespaces than
-// those of --namespace.
-func (o *Options) CrossesNamespaces() bool {
-	return slices.ContainsFunc(o.sourcePlugins, func(p source.Plugin) bool {
-		return p.CrossesNamespaces && slices.Contains(o.Sources, p.Name)
-	})
+	return reads
 }
 
 // NeedsCluster reports whether the publisher reads or writes objects other than Events.
-func (o *Options) NeedsCluster() bool {
-	return o.Registry.Kind == registryCRD || len(o.Resources()) > 0
+func (o *Options) NeedsCluster() bool { return o.OwnsByObjects() || len(o.Reads()) > 0 }
+
+// OwnsByObjects reports whether ownership is kept in DNSRecords.
+func (o *Options) OwnsByObjects() bool { return o.Registry.Kind == registryCRD }
+
+// AdjustAsks returns those of the providers that ask their server how records are adjusted.
+func (o *Options) AdjustAsks() []string {
+	var names []string
+	for _, name := range o.Providers {
+		if plugin, ok := o.provider(name); ok && plugin.AdjustAsks {
+			names = append(names, name)
+		}
+	}
+	return names
 }

@@ -13,9 +13,6 @@ import (
 // yet. They are defined so that the error can say so. A name that ends with ? is that of a
 // flag without a value.
 var unsupported = map[string]string{
-	"the provider aws": "aws-zone-type aws-zone-tags aws-profile aws-assume-role aws-assume-role-external-id aws-batch-change-size " +
-		"aws-batch-change-size-bytes aws-batch-change-size-values aws-batch-change-interval aws-evaluate-target-health? aws-api-retries " +
-		"aws-prefer-cname? aws-zones-cache-duration aws-zone-match-parent?",
 	"the provider aws-sd": "aws-sd-service-cleanup? aws-sd-create-tag",
 	"the provider azure": "azure-config-file azure-resource-group azure-subscription-id azure-user-assigned-identity-client-id " +
 		"azure-zones-cache-duration azure-maxretries-count",
@@ -40,7 +37,7 @@ var unsupported = map[string]string{
 
 // unsupportedSecrets are the unsupported flags whose values must not be shown, not even in an
 // error.
-const unsupportedSecrets = "aws-assume-role-external-id exoscale-apikey exoscale-apisecret godaddy-api-key godaddy-api-secret pihole-password"
+const unsupportedSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key godaddy-api-secret pihole-password"
 
 // unsupportedNames are the sources and providers of ExternalDNS that don't exist here yet.
 var unsupportedNames = map[string][]string{
@@ -50,7 +47,7 @@ var unsupportedNames = map[string][]string{
 		"f5-virtualserver", "f5-transportserver",
 	},
 	"provider": {
-		"alibabacloud", "aws", "aws-sd", "azure", "azure-dns", "azure-private-dns", "civo", "cloudflare", "dnsimple", "exoscale", "godaddy",
+		"alibabacloud", "aws-sd", "azure", "azure-dns", "azure-private-dns", "civo", "cloudflare", "dnsimple", "exoscale", "godaddy",
 		"google", "linode", "ns1", "oci", "ovh", "pihole", "scaleway",
 	},
 }

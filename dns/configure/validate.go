@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
@@ -38,7 +39,7 @@ func providerNames(all []provider.Plugin) string {
 // Validate returns an error that names everything that is wrong with the options, except what
 // only sources and providers can check.
 func (o *Options) Validate() error {
-	errs := []error{o.checkSources(), o.checkProviders(), o.checkTypes(), o.checkLoop(), o.checkRegistry()}
+	errs := []error{o.checkSources(), o.checkTargetTemplate(), o.checkProviders(), o.checkTypes(), o.checkLoop(), o.checkRegistry()}
 	if o.WebhookServer {
 		// With --webhook-server nothing is published, so only the provider counts.
 		errs = []error{o.checkProviders()}
@@ -50,6 +51,26 @@ func (o *Options) Validate() error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// sourcesWith returns the names of those of the sources whose plugins a function admits.
+func (o *Options) sourcesWith(admits func(source.Plugin) bool) []string {
+	var names []string
+	for _, p := range o.sourcePlugins {
+		if slices.Contains(o.Sources, p.Name) && admits(p) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// checkTargetTemplate refuses a --target-template that no source reads: the records would not
+// be those that the user expects.
+func (o *Options) checkTargetTemplate() error {
+	if len(o.Source.TargetTemplates) == 0 || len(o.sourcesWith(func(p source.Plugin) bool { return p.TargetTemplates })) > 0 {
+		return nil
+	}
+	return fmt.Errorf("--target-template: not read by %s, as at ExternalDNS: use --fqdn-target-template, or the annotation target", strings.Join(o.Sources, ", "))
 }
 
 func (o *Options) checkSources() error {
@@ -122,12 +143,20 @@ func (o *Options) checkLoop() error {
 	if o.Interval <= 0 {
 		errs = append(errs, fmt.Errorf("--interval=%v: must be more than 0s", o.Interval))
 	}
-	if o.BatchSize < 0 || o.BatchInterval < 0 || o.ZonesCacheDuration < 0 {
-		errs = append(errs, errors.New("--batch-change-size, --batch-change-interval and --zones-cache-duration must not be negative"))
+	if o.DeletionDelay < 0 {
+		errs = append(errs, fmt.Errorf("--deletion-delay=%v: must not be negative", o.DeletionDelay))
+	}
+	if o.BatchSize < 0 || o.BatchInterval < 0 || o.ZonesCacheDuration < 0 || o.CallsPerSecond < 0 {
+		errs = append(errs, errors.New("--batch-change-size, --batch-change-interval, --zones-cache-duration and --provider-calls-per-second must not be negative"))
 	}
 	b := o.Budget
-	if b.Records < 0 || b.Percent < 0 || b.Percent > 100 || b.Window <= 0 {
-		errs = append(errs, errors.New("--max-deletions must not be negative, --max-deletions-percent must be from 0 to 100, and --deletion-window must be more than 0s"))
+	for flag, limit := range map[string]budget.Limit{"max-deletions": b.Deletions, "max-updates": b.SettingsUpdates, "max-object-updates": b.ObjectUpdates} {
+		if limit.Records < 0 || limit.Percent < 0 || limit.Percent > 100 {
+			errs = append(errs, fmt.Errorf("--%s must not be negative, and --%[1]s-percent must be from 0 to 100", flag))
+		}
+	}
+	if b.Window <= 0 {
+		errs = append(errs, fmt.Errorf("--deletion-window=%v: must be more than 0s", b.Window))
 	}
 	for _, reason := range o.EventsEmit {
 		if !slices.Contains([]string{publisher.ReasonReady, publisher.ReasonDeleted, publisher.ReasonError, "none"}, reason) {

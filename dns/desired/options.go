@@ -15,6 +15,8 @@ import (
 type Options struct {
 	// Sources are the names of the sources in their order. Others follow them, sorted by name.
 	Sources []string
+	// OneTTL are the sources whose objects give all record sets of a name one TTL.
+	OneTTL []string
 	// DefaultTargets are for record sets without targets; with ForceDefaultTargets, for all.
 	DefaultTargets      []string
 	ForceDefaultTargets bool

@@ -13,7 +13,8 @@ import (
 // Origin is who asks for record sets: an object of a source. For a source that is polled, it
 // is the source itself.
 type Origin struct {
-	Source, Namespace, Name string
+	// Kind is that of the object as Kind.group; a source may have objects of several kinds.
+	Source, Kind, Namespace, Name string
 }
 
 // Set is what all origins ask for. Make one with [New].
@@ -131,6 +132,7 @@ func compareAskers(a, b *asker) int {
 		cmp.Compare(a.Source, b.Source),
 		cmp.Compare(a.Namespace, b.Namespace),
 		cmp.Compare(a.Name, b.Name),
+		cmp.Compare(a.Kind, b.Kind),
 	)
 }
 

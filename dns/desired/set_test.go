@@ -104,6 +104,26 @@ type asks struct {
 	lines []string
 }
 
+// Objects of two kinds with one name ask for records of their own.
+func TestKinds(t *testing.T) {
+	s := newSet(t, desired.Options{})
+	route := desired.Origin{Source: "traefik", Kind: "IngressRoute.traefik.io", Namespace: "d", Name: "shop"}
+	tcp := route
+	tcp.Kind = "IngressRouteTCP.traefik.io"
+	s.Put(route, []*dns.RecordSet{parse(route, "a.org A 60 1.1.1.1")})
+	s.Put(tcp, []*dns.RecordSet{parse(tcp, "b.org A 60 2.2.2.2"), parse(tcp, "a.org A 60 3.3.3.3")})
+	if asks := s.Asks("a.org"); !slices.Equal(asks, []desired.Origin{route, tcp}) {
+		t.Errorf("a.org is asked for by %v", asks)
+	}
+	dirty, _ := s.Put(tcp, nil)
+	if !slices.Equal(dirty, []string{"a.org", "b.org"}) || !s.Has(route) || s.Has(tcp) {
+		t.Errorf("after one kind asks for nothing: %q are dirty; the other is there: %v", dirty, s.Has(route))
+	}
+	if got := format(s.Want("a.org")[0]); got != "a.org A 60 1.1.1.1 by traefik/d/shop" {
+		t.Errorf("a.org is %s", got)
+	}
+}
+
 func TestWant(t *testing.T) {
 	ptr := []string{"A", "PTR"}
 	tests := map[string]struct {
@@ -147,7 +167,7 @@ func TestWant(t *testing.T) {
 				{by: "service/d/c", lines: []string{"a.org A 30 3.3.3.3", "a.org CNAME 9 x.org"}},
 				{by: "service/d/d", lines: []string{"a.org CNAME 8 y.org"}},
 			},
-			options: desired.Options{Properties: []string{"aws/"}},
+			options: desired.Options{Properties: []string{"aws/"}, OneTTL: []string{"service"}},
 			want: []string{
 				"a.org A 60 1.1.1.1,2.2.2.2,3.3.3.3 aws/x=a by service/d/a of a b c",
 				"a.org CNAME 9 x.org by service/d/c", "a.org CNAME 8 y.org by service/d/d",

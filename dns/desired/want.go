@@ -17,7 +17,7 @@ func (s *Set) Want(name string) []*dns.RecordSet {
 	if entry == nil {
 		return nil
 	}
-	sets, dropped := merged(name, entry.askers)
+	sets, dropped := s.merged(name, entry.askers)
 	for _, r := range sets {
 		if r.TTL == 0 {
 			// merged has made new record sets, so they may be changed.
@@ -35,7 +35,7 @@ func (s *Set) Want(name string) []*dns.RecordSet {
 
 // merged returns new record sets for what origins ask for under a name, and those that were
 // dropped because another one is equal.
-func merged(name string, askers []*asker) (sets, dropped []*dns.RecordSet) {
+func (s *Set) merged(name string, askers []*asker) (sets, dropped []*dns.RecordSet) {
 	var pointers records
 	for len(askers) > 0 {
 		n := 1
@@ -53,7 +53,13 @@ func merged(name string, askers []*asker) (sets, dropped []*dns.RecordSet) {
 				}
 			}
 		}
-		sets = append(sets, mergeSource(askers[0].Source, asked)...)
+		if len(asked) > 1 {
+			if slices.Contains(s.settings.OneTTL, askers[0].Source) {
+				alignTTLs(asked)
+			}
+			asked = dns.Merge(asked)
+		}
+		sets = append(sets, asked...)
 		askers = askers[n:]
 	}
 	sets, dropped = deduplicate(sets)
@@ -61,17 +67,6 @@ func merged(name string, askers []*asker) (sets, dropped []*dns.RecordSet) {
 		sets = append(sets, mergePointers(pointers))
 	}
 	return sets, dropped
-}
-
-// mergeSource merges what objects of one source ask for under a name.
-func mergeSource(source string, asked []*dns.RecordSet) []*dns.RecordSet {
-	if len(asked) < 2 {
-		return asked
-	}
-	if source == "service" {
-		alignTTLs(asked)
-	}
-	return dns.Merge(asked)
 }
 
 // alignTTLs gives all record sets of a type and set identifier the TTL of the first one by

@@ -21,7 +21,7 @@ const controller = "external-dns"
 // newEvent returns the Event about an object.
 func newEvent(o dns.Object, n publisher.Notice, now time.Time) *eventsv1.Event {
 	kind := corev1.EventTypeNormal
-	if n.Message != "" {
+	if n.Message != "" && n.Reason != publisher.ReasonApproved {
 		kind = corev1.EventTypeWarning
 	}
 	regarding := corev1.ObjectReference{

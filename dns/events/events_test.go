@@ -184,6 +184,7 @@ func TestReasons(t *testing.T) {
 		"invalid":         {notice: publisher.Notice{Objects: []dns.Object{shop}, Reason: publisher.ReasonInvalid, Message: "x"}, want: "Warning"},
 		"conflict":        {notice: publisher.Notice{Objects: []dns.Object{shop}, Reason: publisher.ReasonConflict, Message: "x"}, want: "Warning"},
 		"about nobody":    {notice: publisher.Notice{Reason: publisher.ReasonHeld, Message: "x"}, want: "Warning"},
+		"approved":        {notice: publisher.Notice{Reason: publisher.ReasonApproved, Message: "x"}, want: "Normal"},
 		"without a name":  {notice: publisher.Notice{Objects: []dns.Object{{Kind: "Service"}}, Reason: publisher.ReasonInvalid, Message: "x"}},
 		"without objects": {reasons: all, notice: publisher.Notice{Reason: publisher.ReasonReady}},
 	}

@@ -1,7 +1,7 @@
 // Package owner says who may change a record set. An [Owner] is what ExternalDNS calls a
 // registry (spec/dns.md §4). [None] keeps no ownership, so that everything may be changed.
-// [TXT] keeps ownership in TXT records beside the records. Other kinds are in packages below
-// this one.
+// [TXT] keeps ownership in TXT records beside the records. Owners outside of the zones are in
+// package claims and its stores, below this one.
 //
 // The publisher asks an owner for the labels of the records in its copy of a zone, and hands
 // it the changes before and after they are applied. An owner decides from what the zone has at

@@ -48,6 +48,22 @@ type Told interface {
 	Failed(ctx context.Context, changes []dns.Change, err error)
 }
 
+// Observer is an [Owner] that has to know what zones have. It isn't told in a dry run, because it
+// may write.
+type Observer interface {
+	// Listed is called with each complete listing of a zone, while nothing is changed in it.
+	Listed(ctx context.Context, l Listing)
+}
+
+// Listing is what a zone has.
+type Listing struct {
+	// Zone identifies the zone, and ZoneOf returns the zone that a canonical name is in, or "".
+	Zone   string
+	ZoneOf func(name string) string
+	// Records are all record sets of the zone.
+	Records []*dns.RecordSet
+}
+
 // LabelsOnly reports whether a change concerns labels only, so that the provider has nothing
 // to do.
 func LabelsOnly(c dns.Change) bool {

@@ -1,11 +1,16 @@
 package plugins
 
 import (
+	"slices"
+
+	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/aws"
 	"github.com/signpostd/signpost/dns/provider/coredns"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/provider/log"
 	"github.com/signpostd/signpost/dns/provider/pdns"
+	"github.com/signpostd/signpost/dns/provider/properties"
 	"github.com/signpostd/signpost/dns/provider/rfc2136"
 	"github.com/signpostd/signpost/dns/provider/webhook"
 	"github.com/signpostd/signpost/dns/source"
@@ -44,6 +49,7 @@ func Sources() []source.Plugin {
 // Providers returns all kinds of providers in the order of the documentation.
 func Providers() []provider.Plugin {
 	return []provider.Plugin{
+		aws.Plugin(),
 		rfc2136.Plugin(),
 		coredns.Plugin(),
 		pdns.Plugin(),
@@ -51,4 +57,21 @@ func Providers() []provider.Plugin {
 		inmemory.Plugin(),
 		log.Plugin(),
 	}
+}
+
+// Declarations returns the properties of all providers: those of the binary, and the others
+// that ExternalDNS has, whose names and annotations other programs use.
+func Declarations() dns.Declarations {
+	var all dns.Declarations
+	for _, p := range Providers() {
+		if p.Properties.Prefix != "" {
+			all = append(all, p.Properties)
+		}
+	}
+	for _, known := range properties.Known() {
+		if !slices.ContainsFunc(all, func(d dns.Declaration) bool { return d.Prefix == known.Prefix }) {
+			all = append(all, known)
+		}
+	}
+	return all
 }

@@ -10,7 +10,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/dns/plugins"
+	"github.com/signpostd/signpost/dns/provider/properties"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/internal/sharedflags"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -25,7 +28,7 @@ func TestSources(t *testing.T) {
 			t.Errorf("source %s has no category", p.Name)
 		}
 		for _, namespaces := range strings.Split(p.Namespaces, ",") {
-			if len(p.Resources) > 0 && !slices.Contains([]string{"all", "single", "multiple"}, namespaces) {
+			if len(p.New().Resources()) > 0 && !slices.Contains([]string{"all", "single", "multiple"}, namespaces) {
 				t.Errorf("source %s says %q of namespaces", p.Name, p.Namespaces)
 			}
 		}
@@ -37,18 +40,25 @@ func TestSources(t *testing.T) {
 	}
 	flags := pflag.NewFlagSet("sources", pflag.ContinueOnError)
 	source.NewOptions().Flags(flags)
+	shared := &sharedflags.Set{}
 	for _, p := range plugins.Sources() {
-		p.New().Flags(flags) // A flag that is there already panics.
+		config := p.New()
+		shared.Give(config)
+		config.Flags(flags) // A flag that is there already panics.
 	}
+	shared.Flags(flags)
 }
 
 func TestProviders(t *testing.T) {
 	var names []string
-	flags := pflag.NewFlagSet("providers", pflag.ContinueOnError)
+	flags, shared := pflag.NewFlagSet("providers", pflag.ContinueOnError), &sharedflags.Set{}
 	for _, p := range plugins.Providers() {
 		checkPlugin(t, &names, p.Summary, p.Names...)
-		p.New().Flags(flags)
+		config := p.New()
+		shared.Give(config)
+		config.Flags(flags)
 	}
+	shared.Flags(flags)
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Usage == "" {
 			t.Errorf("--%s has no description", f.Name)
@@ -79,7 +89,8 @@ func TestSourcesShareWatches(t *testing.T) {
 	}
 	var tables []kube.AnyTable
 	for _, p := range plugins.Sources() {
-		s, err := p.New().Open(source.Input{Settings: settings, Changed: func(source.Key) {}})
+		config := p.New()
+		s, err := config.Open(source.Input{Settings: settings, Changed: func(source.Key) {}})
 		if err != nil {
 			t.Errorf("source %s with the defaults: %v", p.Name, err)
 			continue
@@ -87,6 +98,9 @@ func TestSourcesShareWatches(t *testing.T) {
 		if (s.Poll == nil) == (s.Evaluate == nil) || (s.Evaluate == nil) != (len(s.Tables) == 0) {
 			t.Errorf("source %s has %d tables, Evaluate %v and Poll %v; want either tables and Evaluate, or Poll",
 				p.Name, len(s.Tables), s.Evaluate != nil, s.Poll != nil)
+		}
+		if err := sourcetest.Undeclared(s, config.Resources()); err != nil {
+			t.Errorf("source %s: %v", p.Name, err)
 		}
 		tables = append(tables, s.Tables...)
 	}
@@ -96,5 +110,33 @@ func TestSourcesShareWatches(t *testing.T) {
 	}
 	if watches := len(cluster.Status()); watches >= len(tables) {
 		t.Errorf("%d tables have %d watches; several sources read Services", len(tables), watches)
+	}
+}
+
+// Each provider declares its own properties, and all annotations of ExternalDNS are declared,
+// also those of providers that the binary doesn't have.
+func TestDeclarations(t *testing.T) {
+	all := plugins.Declarations()
+	prefixes := map[string]bool{}
+	for _, d := range all {
+		if !strings.HasSuffix(d.Prefix, "/") || prefixes[d.Prefix] {
+			t.Errorf("the prefix %q is taken, or doesn't end with a slash", d.Prefix)
+		}
+		prefixes[d.Prefix] = true
+		for _, a := range d.Annotations {
+			if !strings.HasPrefix(a.Property, d.Prefix) || strings.HasSuffix(a.Name, "*") != strings.HasSuffix(a.Property, "*") {
+				t.Errorf("the annotation %q becomes %q, which isn't a property of %q", a.Name, a.Property, d.Prefix)
+			}
+		}
+	}
+	for _, known := range properties.Known() {
+		if !prefixes[known.Prefix] {
+			t.Errorf("nobody declares %q", known.Prefix)
+		}
+	}
+	for annotation, want := range map[string]string{"coredns-group": "coredns/group", "aws-weight": "aws/weight", "cloudflare-proxied": "cloudflare/proxied"} {
+		if got, ok := all.Property(annotation); !ok || got != want {
+			t.Errorf("the annotation %s becomes %q, want %q", annotation, got, want)
+		}
 	}
 }

@@ -66,8 +66,11 @@ type Capabilities struct {
 	BatchInterval time.Duration
 	// BatchTime is how long one call of Apply may take; zero is for two minutes.
 	BatchTime time.Duration
-	// Calls is how many calls there may be at a time; zero is for as the publisher likes.
-	Calls int
+	// Calls is how many calls there may be at a time, and CallsPerSecond how many in a second; zero
+	// is for as the publisher likes. A provider that sends several requests for a call has to
+	// limit these itself.
+	Calls          int
+	CallsPerSecond float64
 }
 
 // Adjuster is a [Provider] that can't store every record set as it is wanted.
@@ -116,7 +119,8 @@ type DomainFilterer interface {
 // in dns/provider and a line in dns/plugins.
 type Config interface {
 	// Flags adds flags for the settings, under the names that ExternalDNS has for them. It
-	// marks secrets with [Secret].
+	// marks secrets with [Secret]. Settings that several kinds of provider have are no part of
+	// them: a config with such settings is a Taker of package sharedflags.
 	Flags(flags *pflag.FlagSet)
 	// Open returns a provider. The error says which setting is wrong. Open doesn't have to
 	// contact the server. The provider lives until ctx ends.
@@ -130,6 +134,11 @@ type Plugin struct {
 	Names []string
 	// Summary says in one sentence what the provider is for, without a full stop.
 	Summary string
+	// Properties declares the properties that the provider reads. Without a prefix it reads none
+	// of its own.
+	Properties dns.Declaration
+	// AdjustAsks is true when Adjust asks the server, so that nothing can be adjusted without it.
+	AdjustAsks bool
 	// New returns a config with the defaults.
 	New func() Config
 }

@@ -16,7 +16,12 @@ type TLSFiles struct {
 // AddTo reads the files of [Input].TLS into a configuration of TLS: CA becomes its roots, and
 // Cert and Key become its certificate.
 func (f TLSFiles) AddTo(config *tls.Config) error {
-	return ReadTLSFiles(config, f, TLSFiles{CA: "--tls-ca", Cert: "--tls-client-cert", Key: "--tls-client-cert-key"})
+	return ReadTLSFiles(config, f, TLSFlags())
+}
+
+// TLSFlags returns the names of the flags for [Input].TLS.
+func TLSFlags() TLSFiles {
+	return TLSFiles{CA: "--tls-ca", Cert: "--tls-client-cert", Key: "--tls-client-cert-key"}
 }
 
 // ReadTLSFiles is [TLSFiles.AddTo] for files that other settings name. An error names the

@@ -67,7 +67,7 @@ func withoutIdentifiers(wanted []*dns.RecordSet) (plain []*dns.RecordSet, left [
 
 // question is what a [provider.Adjuster] is asked: the wanted record sets of some names.
 type question struct {
-	names []string
+	names []*nameState
 	sets  []*dns.RecordSet
 }
 
@@ -79,28 +79,28 @@ func (p *Publisher) adjust(z *zone) {
 		return
 	}
 	var q question
-	for name := range z.dirty {
-		if _, known := z.wanted[name]; known || !p.admits(name) {
-			continue
-		}
-		wanted, _ := p.want(name)
-		q.names, q.sets = append(q.names, name), append(q.sets, wanted...)
-		z.asked[name] = struct{}{}
+	for _, n := range z.names.sorted(dirty) {
+		wanted, _ := p.want(n.name)
+		q.names, q.sets = append(q.names, n), append(q.sets, wanted...)
+		z.names.ask(n)
 	}
 	if len(q.names) == 0 {
 		return
 	}
 	z.busy = true
 	p.startWrite(adjustTimeout, func(ctx context.Context) func() {
-		answers, err := ask(ctx, adjuster, z.Zone, q.sets)
+		answers, err := p.ask(ctx, adjuster, z.Zone, q.sets)
 		return func() { p.adjusted(z, q, answers, err) }
 	})
 }
 
 // ask returns an answer for each record set.
-func ask(ctx context.Context, adjuster provider.Adjuster, zone dns.Zone, sets []*dns.RecordSet) ([]provider.Adjusted, error) {
+func (p *Publisher) ask(ctx context.Context, adjuster provider.Adjuster, zone dns.Zone, sets []*dns.RecordSet) ([]provider.Adjusted, error) {
 	if len(sets) == 0 {
 		return nil, nil
+	}
+	if err := p.limiter.Wait(ctx); err != nil {
+		return nil, err
 	}
 	answers, err := adjuster.Adjust(ctx, zone, sets)
 	if err == nil && len(answers) != len(sets) {
@@ -114,18 +114,15 @@ func ask(ctx context.Context, adjuster provider.Adjuster, zone dns.Zone, sets []
 // is ever up to date.
 func (p *Publisher) adjusted(z *zone, q question, answers []provider.Adjusted, err error) {
 	z.busy = false
-	touched := map[string]bool{}
-	for _, name := range q.names {
-		_, asked := z.asked[name]
-		touched[name] = !asked
-		delete(z.asked, name)
-	}
 	switch {
 	case errors.Is(err, provider.ErrThrottled):
+		for _, n := range q.names {
+			z.names.answer(n, nil)
+		}
 		p.throttle(err)
 		return
 	case err != nil:
-		p.unanswered(z, q, touched, err)
+		p.unanswered(z, q, err)
 		return
 	}
 	p.throttles = 0
@@ -139,36 +136,28 @@ func (p *Publisher) adjusted(z *zone, q question, answers []provider.Adjusted, e
 		got[name] = append(got[name], answers[i].Sets...)
 		refused[name] = cmp.Or(refused[name], answers[i].Err)
 	}
-	for _, name := range q.names {
-		wanted, _ := p.want(name)
+	for _, n := range q.names {
+		wanted, _ := p.want(n.name)
 		switch {
-		case touched[name] && (refused[name] != nil || len(wanted) == 0):
+		case n.again && (refused[n.name] != nil || len(wanted) == 0):
 			// The next answer is about something else.
-		case refused[name] != nil:
-			p.postpone(z, group{name: name, changes: asked[name]}, refused[name])
-			z.budget.note(group{name: name})
+			z.names.answer(n, nil)
+		case refused[n.name] != nil:
+			p.postpone(z, n, group{name: n.name, changes: asked[n.name]}, refused[n.name])
 		default:
-			z.wanted[name] = answer{sets: slices.Collect(maps.Values(last(got[name]))), outdated: touched[name]}
+			z.names.answer(n, &answer{sets: slices.Collect(maps.Values(last(got[n.name])))})
 		}
 	}
 }
 
 // unanswered has names wait that a question was about that the provider doesn't answer. Others
 // don't wait for them.
-func (p *Publisher) unanswered(z *zone, q question, touched map[string]bool, err error) {
+func (p *Publisher) unanswered(z *zone, q question, err error) {
 	p.troubled(&z.adjusting, "adjust what is wanted in zone "+z.Name, err)
-	for _, name := range q.names {
-		if z.postponed[name] == nil {
-			z.postponed[name] = &postponed{}
-		}
-		j := z.postponed[name]
-		j.until, j.message = time.Now().Add(backoff(j.failures, p.Interval)), err.Error()
-		j.failures++
-		if !touched[name] {
-			delete(z.dirty, name)
-		}
+	for _, n := range q.names {
+		z.names.refuse(n, time.Now().Add(backoff(n.failures, p.Interval)), err.Error())
 	}
-	p.Metrics.zone(z)
+	p.measure(z)
 }
 
 // last returns the last record set of each key.
@@ -196,7 +185,7 @@ func (p *Publisher) adjustMarkers(ctx context.Context, b *batch) error {
 				places, sets = append(places, i), append(sets, c.New)
 			}
 		}
-		answers, err := ask(ctx, adjuster, part.zone.Zone, sets)
+		answers, err := p.ask(ctx, adjuster, part.zone.Zone, sets)
 		if err != nil {
 			return fmt.Errorf("adjust ownership records: %w", err)
 		}

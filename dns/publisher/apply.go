@@ -13,9 +13,9 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// patience is how many times in a row a batch may fail with an unknown outcome. After that, if
-// it has only one name left, the name is taken to be the cause.
-const patience = 3
+// suspects is how many names in a row may fail alone and without a reason. Each of them is taken
+// to be the cause, so that the others needn't wait. After that, the provider is.
+const suspects = 3
 
 // errRefused is the error of changes that the owner refuses. The owner itself reports the
 // reason.
@@ -28,11 +28,12 @@ type batch struct {
 	parts  []part
 	// refused are the changes of record sets that belong to somebody else.
 	refused []dns.Change
-	// applied are the changes that were made; errs has an error for each name that failed.
-	applied []dns.Change
-	errs    map[string]error
-	// err is an error of the whole batch.
-	err error
+	// errs has an error for each name that failed.
+	errs map[string]error
+	// err is an error of the whole batch; byProvider is true when the provider gave it for the
+	// changes.
+	err        error
+	byProvider bool
 }
 
 // part is the changes of a batch in one zone.
@@ -41,11 +42,13 @@ type part struct {
 	changes []dns.Change
 	// names has the name of its group for each change.
 	names []string
+	// applied are the changes that were made.
+	applied []dns.Change
 }
 
 // apply starts to apply the groups at the head of the queue.
 func (p *Publisher) apply(z *zone) {
-	groups := z.queue.take(z.limit, p.batchSize)
+	groups := z.names.take(z.limit, p.batchSize)
 	if len(groups) == 0 {
 		return
 	}
@@ -55,9 +58,12 @@ func (p *Publisher) apply(z *zone) {
 	}
 	z.busy = true
 	zones := p.zones
+	counted := p.pay(z, groups)
+	snapshot := p.accounts.book.Snapshot(time.Now())
 	p.startWrite(cmp.Or(p.capabilities.BatchTime, applyTimeout), func(ctx context.Context) func() {
 		b := &batch{groups: groups, errs: map[string]error{}}
 		if b.err = p.MayWrite(); b.err == nil {
+			p.secure(ctx, snapshot, b, counted)
 			p.applyBatch(ctx, zones, z, b)
 		}
 		known := p.knownAnew()
@@ -72,7 +78,7 @@ func (p *Publisher) apply(z *zone) {
 // propose records the changes that a dry run doesn't make.
 func (p *Publisher) propose(z *zone, groups []group) {
 	for _, g := range groups {
-		z.proposed[g.name] = g
+		z.names.propose(z.names.all[g.name], g)
 		for _, c := range append(slices.Clone(g.changes), g.orphans...) {
 			p.Log.Info("Would change a record", "zone", z.Name, "change", describe(c))
 		}
@@ -98,11 +104,8 @@ func describe(c dns.Change) string {
 
 // applyBatch applies a batch. It is called outside of the loop.
 func (p *Publisher) applyBatch(ctx context.Context, zones *zoneSet, z *zone, b *batch) {
-	var changes []dns.Change
-	for _, g := range b.groups {
-		changes = append(changes, g.changes...)
-	}
-	send, refused, err := p.Owner.Before(ctx, zones.lookup, changes)
+	changes := b.changes()
+	send, refused, err := p.Owner.Before(ctx, zones.lookup(z), changes)
 	if err != nil {
 		b.err = fmt.Errorf("claim records: %w", err)
 		return
@@ -118,16 +121,23 @@ func (p *Publisher) applyBatch(ctx context.Context, zones *zoneSet, z *zone, b *
 			break
 		}
 	}
-	if len(b.applied) == 0 {
+	var applied []dns.Change
+	for i := range b.parts {
+		applied = append(applied, b.parts[i].applied...)
+	}
+	if len(applied) == 0 {
 		return
 	}
-	if err := p.Owner.After(ctx, b.applied); err != nil && b.err == nil {
+	if err := p.Owner.After(ctx, applied); err != nil && b.err == nil {
 		b.err = fmt.Errorf("tell the owner what was applied: %w", err)
 	}
 }
 
 // applyPart has the provider apply a part, and records which changes were made.
 func (p *Publisher) applyPart(ctx context.Context, b *batch, part *part) {
+	if b.err = p.limiter.Wait(ctx); b.err != nil {
+		return
+	}
 	begun := time.Now()
 	err := p.Provider.Apply(ctx, part.zone.Zone, part.changes)
 	p.Metrics.applied(part.zone, time.Since(begun), err)
@@ -137,102 +147,133 @@ func (p *Publisher) applyPart(ctx context.Context, b *batch, part *part) {
 	var each *provider.ApplyError
 	switch {
 	case err == nil:
-		b.applied = append(b.applied, part.changes...)
+		part.applied = part.changes
 	case errors.As(err, &each) && len(each.Errs) == len(part.changes):
 		for i, c := range part.changes {
 			if each.Errs[i] == nil {
-				b.applied = append(b.applied, c)
+				part.applied = append(part.applied, c)
 			} else if b.errs[part.names[i]] == nil {
 				b.errs[part.names[i]] = each.Errs[i]
 			}
 		}
 	default:
-		b.err = err
+		b.err, b.byProvider = err, true
 	}
 }
 
-// applied is called in the loop with the outcome of a batch.
+// made returns the keys of the record sets that are known to be there because of the batch.
+func (b *batch) made() map[dns.Key]struct{} {
+	made := map[dns.Key]struct{}{}
+	for _, part := range b.parts {
+		for _, c := range part.applied {
+			if c.New != nil {
+				made[c.New.Key()] = struct{}{}
+			}
+		}
+	}
+	return made
+}
+
+// applied is called in the loop with the outcome of a batch. Each of its names leaves the phase
+// applying here.
 func (p *Publisher) applied(z *zone, b *batch) {
 	z.busy = false
+	defer p.measure(z)
 	p.writeThrough(b)
 	for _, c := range b.refused {
 		if name := c.RecordSet().Key().Name; b.errs[name] == nil {
 			b.errs[name] = errRefused
 		}
 	}
+	if b.err != nil && !settledOutcome(b.err) {
+		p.doubt(z, b)
+	}
+	left := p.conclude(z, b)
 	switch {
 	case b.err == nil:
-		p.throttles = 0
+		p.throttles, z.blamed = 0, 0
 		p.untroubled(&z.writing, "apply changes in zone "+z.Name)
 		if z.limit > 0 {
 			if z.limit *= 2; z.limit >= defaultBatch {
 				z.limit = 0
 			}
 		}
-		p.conclude(z, b)
+		p.succeed(z, left)
 	case errors.Is(b.err, provider.ErrRejected):
-		p.conclude(z, b)
-		p.halve(z, b)
+		p.Metrics.registryErrors.Inc()
+		p.halve(z, b, left)
 	case errors.Is(b.err, provider.ErrStale):
-		p.conclude(z, b)
-		p.stale(z, b)
+		p.stale(z, b, left)
 	case errors.Is(b.err, provider.ErrThrottled):
-		p.conclude(z, b)
 		p.throttle(b.err)
-		p.again(z, b)
+		again(z, left)
 	default:
-		p.doubt(z, b)
-		if len(b.groups) == 1 && z.writing.failures >= patience && !errors.Is(b.err, provider.ErrCredentials) {
-			p.postpone(z, b.groups[0], b.err)
-		} else {
-			p.again(z, b)
-		}
-		p.troubled(&z.writing, "apply changes in zone "+z.Name, b.err)
-		p.Metrics.zone(z)
+		p.failed(z, b, left)
 	}
+}
+
+// failed has a batch tried again that failed for no reason that the provider gives, or because of
+// who asks. A single record may make a provider fail, so halves of the batch are tried at once,
+// and a name that fails alone waits by itself.
+func (p *Publisher) failed(z *zone, b *batch, left []group) {
+	operation := "apply changes in zone " + z.Name
+	switch {
+	case !b.byProvider, errors.Is(b.err, provider.ErrCredentials), z.blamed >= suspects:
+		again(z, left)
+		p.troubled(&z.writing, operation, b.err)
+	case len(b.groups) > 1:
+		p.Metrics.registryErrors.Inc()
+		p.Log.Warn("Can't apply changes; trying half of them", "zone", z.Name, "names", len(b.groups), "err", b.err)
+		again(z, left)
+	default:
+		p.Metrics.registryErrors.Inc()
+		z.blamed++
+		p.postponeAll(z, left, b.err)
+	}
+}
+
+// settledOutcome reports whether it is known after an error what was applied.
+func settledOutcome(err error) bool {
+	for _, known := range []error{provider.ErrRejected, provider.ErrStale, provider.ErrThrottled, provider.ErrCredentials} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
 }
 
 // doubt is called when nobody knows what was applied: the zones are read before anything else
 // is done. The next batch is smaller, in case a single record makes the provider fail.
 func (p *Publisher) doubt(z *zone, b *batch) {
-	if errors.Is(b.err, provider.ErrCredentials) {
-		return
-	}
-	z.known = false
+	z.mistrust()
 	for _, part := range b.parts {
-		part.zone.known = false
+		part.zone.mistrust()
 	}
+	made := b.made()
 	for _, g := range b.groups {
-		z.attempt(g)
+		z.names.attempt(z.names.all[g.name], g, made)
 	}
 	if len(b.groups) > 1 {
 		z.limit = (len(b.groups) + 1) / 2
 	}
 }
 
-// attempt notes the record sets that a group was to create.
-func (z *zone) attempt(g group) {
-	for _, c := range g.changes {
-		if c.Old == nil {
-			z.attempts[g.name] = append(z.attempts[g.name], c.New)
-		}
-	}
-}
-
 // writeThrough makes the applied changes in the mirrors.
 func (p *Publisher) writeThrough(b *batch) {
 	before := map[*zone]map[string][]*dns.RecordSet{}
-	for _, c := range b.applied {
-		z := p.zones.zoneOf(c.RecordSet().Key().Name)
-		if z == nil {
+	for _, part := range b.parts {
+		z := part.zone
+		if !p.zones.has(z) {
 			continue
 		}
-		name, was := z.mirror.write(c)
-		if before[z] == nil {
-			before[z] = map[string][]*dns.RecordSet{}
-		}
-		if _, known := before[z][name]; !known {
-			before[z][name] = was
+		for _, c := range part.applied {
+			name, was := z.mirror.write(c)
+			if before[z] == nil {
+				before[z] = map[string][]*dns.RecordSet{}
+			}
+			if _, known := before[z][name]; !known {
+				before[z][name] = was
+			}
 		}
 	}
 	for z, names := range before {
@@ -240,30 +281,41 @@ func (p *Publisher) writeThrough(b *batch) {
 	}
 }
 
-// conclude reports the changes that were made, and postpones the names that failed.
-func (p *Publisher) conclude(z *zone, b *batch) {
-	now := time.Now()
+// conclude handles the names of a batch that have an error of their own, and returns the
+// others.
+func (p *Publisher) conclude(z *zone, b *batch) (left []group) {
+	made := b.made()
 	for _, g := range b.groups {
+		n := z.names.all[g.name]
 		switch err := b.errs[g.name]; {
+		case err == nil:
+			left = append(left, g)
 		case errors.Is(err, provider.ErrThrottled):
 			p.throttle(err)
-			z.dirty[g.name] = struct{}{}
-		case err != nil:
+			z.names.retry(n)
+		default:
 			// The marker may have been created without its record.
-			z.attempt(g)
-			if errors.Is(err, provider.ErrStale) && z.planAnew(g.name) {
-				continue
+			z.names.attempt(n, g, made)
+			if errors.Is(err, provider.ErrStale) {
+				z.mistrust()
+				if z.names.outdated(n) {
+					z.names.retry(n)
+					continue
+				}
 			}
-			p.postpone(z, g, err)
-		case b.err == nil:
-			delete(z.postponed, g.name)
-			delete(z.stale, g.name)
-			z.budget.spend(now, g)
-			p.succeeded(g)
+			p.postpone(z, n, g, err)
 		}
 	}
+	return left
+}
+
+// succeed notes that all changes of some names were made.
+func (p *Publisher) succeed(z *zone, made []group) {
+	for _, g := range made {
+		z.names.done(z.names.all[g.name])
+		p.succeeded(g)
+	}
 	p.Metrics.lastSync.SetToCurrentTime()
-	p.Metrics.zone(z)
 }
 
 func (p *Publisher) succeeded(g group) {
@@ -281,88 +333,74 @@ func (p *Publisher) succeeded(g group) {
 }
 
 // halve has a rejected batch tried again in halves, until the rejected name is alone.
-func (p *Publisher) halve(z *zone, b *batch) {
-	p.Metrics.registryErrors.Inc()
+func (p *Publisher) halve(z *zone, b *batch, left []group) {
 	if len(b.groups) == 1 {
-		if b.errs[b.groups[0].name] != nil {
-			return
-		}
-		p.postpone(z, b.groups[0], b.err)
+		p.postponeAll(z, left, b.err)
 		return
 	}
 	z.limit = (len(b.groups) + 1) / 2
-	p.again(z, b)
+	again(z, left)
 }
 
-// planAnew has a name planned again whose changes were out of date, after the zone was read. If
-// the last ones were, too, it reports false: then there is something that listings don't show.
-func (z *zone) planAnew(name string) bool {
-	if _, twice := z.stale[name]; twice {
-		return false
-	}
-	z.stale[name] = struct{}{}
-	z.known = false
-	z.dirty[name] = struct{}{}
-	return true
-}
-
-// stale has a batch planned again that is out of date as a whole. After the second time it is
-// halved, so that a name for which that goes on doesn't stop the others.
-func (p *Publisher) stale(z *zone, b *batch) {
+// stale has a batch planned again that is out of date as a whole, after the zone was read.
+// After the second time it is halved, so that a name for which that goes on doesn't stop the
+// others: then there is something that listings don't show.
+func (p *Publisher) stale(z *zone, b *batch, left []group) {
+	z.mistrust()
 	for _, part := range b.parts {
-		part.zone.known = false
+		part.zone.mistrust()
 	}
-	for _, g := range b.groups {
-		if b.errs[g.name] != nil {
-			continue
-		}
-		z.attempt(g)
-		switch first := z.planAnew(g.name); {
+	made := b.made()
+	for _, g := range left {
+		n := z.names.all[g.name]
+		z.names.attempt(n, g, made)
+		switch first := z.names.outdated(n); {
 		case first:
+			z.names.retry(n)
 		case len(b.groups) > 1:
 			z.limit = (len(b.groups) + 1) / 2
 			z.applyAt = time.Now().Add(firstBackoff)
-			z.dirty[g.name] = struct{}{}
-			delete(z.stale, g.name)
+			z.names.retryAsNew(n)
 		default:
-			p.postpone(z, g, b.err)
+			p.postpone(z, n, g, b.err)
 		}
 	}
 }
 
-// again has the names of a batch planned again, except those that have an error of their own.
-func (p *Publisher) again(z *zone, b *batch) {
-	for _, g := range b.groups {
-		if b.errs[g.name] == nil {
-			z.dirty[g.name] = struct{}{}
-		}
+// again has names planned again at once.
+func again(z *zone, left []group) {
+	for _, g := range left {
+		z.names.retry(z.names.all[g.name])
+	}
+}
+
+// postponeAll lets names wait after a failure.
+func (p *Publisher) postponeAll(z *zone, left []group, err error) {
+	for _, g := range left {
+		p.postpone(z, z.names.all[g.name], g, err)
 	}
 }
 
 // postpone lets a name wait after a failure, longer after each one, and reports the error.
-func (p *Publisher) postpone(z *zone, g group, err error) {
-	j := z.postponed[g.name]
-	if j == nil {
-		j = &postponed{}
-		z.postponed[g.name] = j
-	}
-	j.until = time.Now().Add(backoff(j.failures, p.Interval))
-	if errors.Is(err, provider.ErrStale) {
-		z.known = false
-	}
-	if j.failures++; j.failures == 1 {
+func (p *Publisher) postpone(z *zone, n *nameState, g group, err error) {
+	now := time.Now()
+	if n.failures == 0 {
 		// The mirror may be out of date, so the zone is read again soon.
-		z.verifyAt = earliest(z.verifyAt, time.Now().Add(p.Interval/10))
+		z.verifyAt = earliest(z.verifyAt, now.Add(p.Interval/10))
 	}
 	if p.once != nil && !errors.Is(err, errOutside) {
 		p.once.fail(fmt.Errorf("%s: %w", g.name, err))
 	}
-	delete(z.dirty, g.name)
-	z.queue.put(group{name: g.name})
-	if j.message == err.Error() {
+	known := n.failures > 0 && n.reason == ReasonError && n.message == err.Error()
+	until := now.Add(backoff(n.failures, p.Interval))
+	if n.phase == applying {
+		z.names.fail(n, until, err.Error())
+	} else {
+		z.names.refuse(n, until, err.Error())
+	}
+	if known {
 		return
 	}
-	j.message = err.Error()
 	for _, c := range g.changes {
 		p.Log.Error("Can't change a record; trying again later", "zone", z.Name, "change", describe(c), "err", err)
 		p.Notify(Notice{Record: c.RecordSet(), Objects: c.RecordSet().Objects, Action: ActionFailed, Reason: ReasonError, Message: err.Error()})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
@@ -56,8 +57,18 @@ type Config struct {
 	Domains dns.Filter
 	// Interval is the longest time between two listings of a zone; zero is [DefaultInterval].
 	Interval time.Duration
-	Budget   Budget
-	Limits   Limits
+	// DeletionDelay is how long nobody may have asked for a record set before it is deleted. What
+	// takes its place isn't delayed.
+	DeletionDelay time.Duration
+	// Budget is what a zone may lose without approval; Approved is the hash of a plan that may be
+	// made, empty for none. Settings identify those that decide about records ([budget.NewBook]).
+	Budget             budget.Limits
+	Approved, Settings string
+	// Store keeps the budgets outside of the process; it may be nil. Desk is where people approve
+	// plans; nil for nowhere.
+	Store  budget.Store
+	Desk   *budget.Desk
+	Limits Limits
 	// DryRun is true when changes are only logged, not applied.
 	DryRun bool
 	// MayWrite returns an error when no write may begin, for example because the lease is
@@ -82,24 +93,12 @@ type Limits struct {
 	// with changes in one zone.
 	BatchSize     int
 	BatchInterval time.Duration
+	// CallsPerSecond is the most calls of the provider in a second. Writes come before listings.
+	CallsPerSecond float64
 	// ZonesCache is how long the list of zones is used. It is listed at most every
 	// [Config].Interval.
 	ZonesCache time.Duration
 }
-
-// Budget limits how many record sets may be deleted in each zone without approval.
-type Budget struct {
-	// Within Window, a zone may lose Records of its owned record sets, or Percent of them if
-	// that is more.
-	Records int
-	Percent int
-	Window  time.Duration
-	// Approved is the hash of a held plan that may be applied. It is empty for none.
-	Approved string
-}
-
-// DefaultBudget returns the budget that applies without flags.
-func DefaultBudget() Budget { return Budget{Records: 10, Percent: 20, Window: 10 * time.Minute} }
 
 // Notice is an event about a record set that objects ask for, or about the publisher itself.
 type Notice struct {
@@ -122,6 +121,8 @@ const (
 	ReasonInvalid  = "RecordInvalid"
 	ReasonConflict = "RecordConflict"
 	ReasonHeld     = "DeletionsHeld"
+	ReasonApproved = "PlanApproved"
+	ReasonDelayed  = "DeletionDelayed"
 	ReasonSource   = "SourceNotRead"
 	ReasonProvider = "ProviderFailed"
 
@@ -129,6 +130,8 @@ const (
 	ActionUpdated = "Updated"
 	ActionDeleted = "Deleted"
 	ActionFailed  = "FailedSync"
+
+	ActionApproved = "Approved"
 )
 
 func (c *Config) check() error {
@@ -137,11 +140,11 @@ func (c *Config) check() error {
 		return errors.New("there is no source: give one with --source")
 	case c.Desired == nil || c.Owner == nil || c.Provider == nil:
 		return errors.New("the desired set, the owner and the provider must be given")
-	case c.Interval < 0:
-		return fmt.Errorf("interval %v: must not be negative", c.Interval)
-	case c.Budget.Records < 0 || c.Budget.Percent < 0 || c.Budget.Percent > 100 || c.Budget.Window < 0:
-		return fmt.Errorf("deletion budget of %d records, %d %%, in %v: no value may be negative, and the share may be at most 100 %%",
-			c.Budget.Records, c.Budget.Percent, c.Budget.Window)
+	case c.Interval < 0 || c.DeletionDelay < 0:
+		return fmt.Errorf("interval %v, deletion delay %v: must not be negative", c.Interval, c.DeletionDelay)
+	}
+	if err := c.Budget.Check(); err != nil {
+		return fmt.Errorf("budget: %w", err)
 	}
 	c.Interval = cmp.Or(c.Interval, DefaultInterval)
 	if c.Log == nil {
@@ -158,6 +161,9 @@ func (c *Config) check() error {
 	}
 	if c.Notify == nil {
 		c.Notify = func(Notice) {}
+	}
+	if c.Desk == nil {
+		c.Desk = budget.NewDesk()
 	}
 	if c.Domains == nil {
 		c.Domains = dns.MatchAll()

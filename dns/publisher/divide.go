@@ -29,7 +29,7 @@ func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change)
 	for _, c := range send {
 		name = groupOf(c, name)
 		creates[name] = creates[name] || (c.Old == nil && !isMarker(c))
-		zoneless[name] = zoneless[name] || (isMarker(c) && !zones.holds(c.RecordSet().Key().Name))
+		zoneless[name] = zoneless[name] || (isMarker(c) && !canMark(zones, z, c.RecordSet().Key().Name))
 	}
 	for _, c := range send {
 		name = groupOf(c, name)
@@ -42,12 +42,12 @@ func (p *Publisher) divide(zones *zoneSet, z *zone, b *batch, send []dns.Change)
 			add(z, name, c)
 		case !zoneless[name]:
 			// The name has a marker of an old format, which stays.
-			add(zones.zoneOf(c.RecordSet().Key().Name), name, c)
+			add(zones.home(z, c.RecordSet().Key().Name), name, c)
 		}
 	}
 	for _, g := range b.groups {
 		for _, c := range g.orphans {
-			add(zones.zoneOf(c.Old.Key().Name), g.name, c)
+			add(zones.home(z, c.Old.Key().Name), g.name, c)
 		}
 	}
 	for _, in := range order {

@@ -19,7 +19,8 @@ import (
 func (p *Publisher) readObjects(now time.Time) {
 	// The order matters: once a source is filled, the intake has all of its objects.
 	filled := p.newlyFilled()
-	if len(filled) == 0 && (!p.waiting || now.Sub(p.pass) < quiet) {
+	opened := p.openSources(filled, now)
+	if len(filled) == 0 && !opened && (!p.waiting || now.Sub(p.pass) < quiet) {
 		return
 	}
 	p.waiting, p.pass = false, now
@@ -30,6 +31,7 @@ func (p *Publisher) readObjects(now time.Time) {
 	if len(filled) > 0 && p.complete() {
 		p.release()
 	}
+	p.looked = p.looked || !slices.ContainsFunc(p.sources, func(s sourceState) bool { return !s.open })
 }
 
 // newlyFilled returns the indexes of the sources whose tables have been filled since the last
@@ -129,10 +131,7 @@ func (p *Publisher) complete() bool {
 // read.
 func (p *Publisher) release() {
 	for _, z := range p.zones.all() {
-		for name := range z.gated {
-			z.touch(name)
-		}
-		clear(z.gated)
+		z.names.release()
 	}
 }
 
@@ -187,10 +186,23 @@ func (p *Publisher) sourceFailed(s *sourceState, name string, err error) {
 	s.err = err
 }
 
-// evaluate evaluates objects, source after source in a fixed order.
-func (p *Publisher) evaluate(dirty map[int]map[source.Key]struct{}) {
-	for _, i := range slices.Sorted(maps.Keys(dirty)) {
-		for key := range dirty[i] {
+// evaluate evaluates objects, source after source in a fixed order. Those of a source that isn't
+// open yet are evaluated when it is: what they refer to may be missing only because its table
+// is still empty.
+func (p *Publisher) evaluate(changed map[int]map[source.Key]struct{}) {
+	for i := range p.sources {
+		s := &p.sources[i]
+		keys := changed[i]
+		if len(s.early) > 0 {
+			maps.Copy(s.early, keys)
+			keys = s.early
+		}
+		if !s.open {
+			s.early = keys
+			continue
+		}
+		s.early = nil
+		for key := range keys {
 			p.evaluateObject(i, key)
 		}
 	}
@@ -199,7 +211,7 @@ func (p *Publisher) evaluate(dirty map[int]map[source.Key]struct{}) {
 
 func (p *Publisher) evaluateObject(i int, key source.Key) {
 	src := p.Sources[i]
-	origin := desired.Origin{Source: src.Name, Namespace: key.Namespace, Name: key.Name}
+	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
 	result := src.Evaluate(key)
 	for _, problem := range result.Problems {
 		p.problem(problem)

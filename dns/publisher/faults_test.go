@@ -3,6 +3,7 @@ package publisher
 import (
 	"flag"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -12,18 +13,21 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 var (
-	faultSchedules = flag.Int("faults.schedules", 1000, "how many seeded schedules of faults to run")
+	faultSchedules = flag.Int("faults.schedules", 200, "how many seeded schedules of faults to run")
 	faultSeed      = flag.Uint64("faults.seed", 0, "the first seed")
 )
 
-// Three owners and a human publish in one zone, with the faults of a schedule. Nobody changes
-// the records of another one. After each pause, no record of an owner lacks its marker. Two
-// cycles after the last fault, everything is as it should be.
+// Three owners and a person publish in one or two zones, with the faults of a schedule: of the
+// provider, which may adjust what it is given, and of what the owners keep ownership in. Nobody
+// changes the records of another one. After each pause, no record of an owner is without its
+// marker or its claim. Two cycles after the last fault, everything is as it should be.
 func TestFaults(t *testing.T) {
 	for seed := *faultSeed; seed < *faultSeed+uint64(*faultSchedules); seed++ {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
@@ -32,26 +36,45 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// faultTypes are the types of records that the objects of a schedule ask for.
+var faultTypes = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeMX, dns.TypeSRV, dns.TypeNS}
+
+func managedInFaults(recordType string) bool { return slices.Contains(faultTypes, recordType) }
+
+// faultZones are the zones that a schedule can have: one, one with its child, or two.
+var faultZones = [][]string{{zoneName}, {zoneName, "sub." + zoneName}, {zoneName, "other.test"}}
+
 // publishing is an owner in a schedule.
 type publishing struct {
 	*world
 	id     string
 	faulty *faulty
+	owner  owner.Owner
 	up     bool
 }
 
 // schedule is the state of a test of faults.
 type schedule struct {
-	t      *testing.T
-	random *rand.Rand
-	owners []*publishing
-	truth  *world
-	// human has what the human put into the zone.
-	human map[string]*dns.RecordSet
+	t         *testing.T
+	random    *rand.Rand
+	zones     []string
+	adjusts   bool
+	ownership ownership
+	owners    []*publishing
+	truth     *truth
+	// persons has what the person put into the zones.
+	persons map[dns.Key]*dns.RecordSet
 }
 
 func playFaults(t *testing.T, seed uint64) {
-	s := &schedule{t: t, random: rand.New(rand.NewPCG(seed, 1)), truth: newWorld(t), human: map[string]*dns.RecordSet{}}
+	random := rand.New(rand.NewPCG(seed, 1))
+	kind := kinds[random.IntN(len(kinds))]
+	s := &schedule{
+		t: t, random: random, zones: faultZones[random.IntN(len(faultZones))], adjusts: random.IntN(2) == 0,
+		ownership: newOwnership(t, kind), persons: map[dns.Key]*dns.RecordSet{},
+	}
+	t.Logf("zones %v, registry %s, adjusts %v", s.zones, kind, s.adjusts)
+	s.truth = newTruth(t, s.zones...)
 	for _, id := range []string{"one", "two", "three"} {
 		s.owners = append(s.owners, s.newOwner(id))
 	}
@@ -61,48 +84,67 @@ func playFaults(t *testing.T, seed uint64) {
 	for range 60 {
 		s.step()
 		time.Sleep(time.Duration(s.random.IntN(4000)) * time.Millisecond)
+		s.covered()
 	}
+	s.settle()
+	for _, o := range s.owners {
+		o.stop()
+	}
+}
+
+// settle ends all faults, and checks that everything gets as it should be.
+func (s *schedule) settle() {
 	for _, o := range s.owners {
 		o.faulty.heal()
 		if !o.up {
 			o.restart()
 		}
 	}
-	// Calls that were running at the last fault end, and then there are two cycles. Names that
-	// several owners ask for take longer: each owner waits for what the one before leaves.
-	time.Sleep(2*DefaultInterval + 5*time.Second)
+	// Calls that were running at the last fault end, and so does the time for which the provider
+	// didn't want to be called. Then there are two cycles. Names that several owners ask for take
+	// longer: each owner waits for what the one before leaves.
+	time.Sleep(2*DefaultInterval + 25*time.Second)
 	s.check(func(name string) bool { return !strings.HasPrefix(name, "shared") })
 	time.Sleep(8 * DefaultInterval)
 	s.check(func(string) bool { return true })
-	for _, o := range s.owners {
-		o.stop()
-	}
+	s.checkLeft()
 }
 
 func (s *schedule) newOwner(id string) *publishing {
 	w := newWorld(s.t)
-	w.zones = s.truth.zones
-	f := &faulty{Provider: s.truth.zones, random: rand.New(rand.NewPCG(s.random.Uint64(), 2)), t: s.t, id: id, seen: s.truth}
-	w.provider = f
+	o := &publishing{world: w, id: id, faulty: newFaulty(s.t, s.truth, id, s.random.Uint64())}
+	w.provider = o.faulty
+	if s.adjusts {
+		w.provider = adjusting{o.faulty}
+	}
 	w.change = func(c *Config) {
-		o, err := owner.NewTXT(owner.TXTOptions{OwnerID: id, Prefix: "own-"})
-		if err != nil {
+		var err error
+		if o.owner, err = s.ownership.open(id, o.faulty); err != nil {
 			s.t.Fatal(err)
 		}
-		c.Owner, c.Name = o, id
-		c.Rules = plan.Rules{Policy: plan.Sync, Owner: id, Managed: plan.DefaultManaged()}
-		c.Budget = Budget{Records: 1000, Percent: 100, Window: time.Minute}
+		c.Owner, c.Name = o.owner, id
+		c.Rules = plan.Rules{Policy: plan.Sync, Owner: id, Managed: faultTypes}
+		c.Budget = budget.Limits{Deletions: budget.Limit{Percent: 100}, SettingsUpdates: budget.Limit{Percent: 100}, ObjectUpdates: budget.Limit{Percent: 100}, Window: time.Minute}
+		if !testing.Verbose() {
+			c.Log = slog.New(slog.DiscardHandler)
+		}
 	}
-	return &publishing{world: w, id: id, faulty: f}
+	return o
 }
 
 func (o *publishing) restart() {
 	o.t.Logf("%v restart %s", time.Now(), o.id)
-	if o.up {
-		o.stop()
-	}
+	o.end()
 	o.up = true
 	o.start()
+}
+
+func (o *publishing) end() {
+	if o.up {
+		o.stop()
+		o.faulty.restarted()
+	}
+	o.up = false
 }
 
 // step makes one random event happen.
@@ -115,12 +157,11 @@ func (s *schedule) step() {
 		o.faulty.disturb(s.random.IntN(10))
 	case n < 14:
 		o.faulty.heal()
-	case n < 16 && o.faulty.mayCrash():
+	case n < 16 && s.mayCrash(o):
 		o.restart()
 	case n < 17:
-		if o.up && o.faulty.mayCrash() {
-			o.stop()
-			o.up = false
+		if s.mayCrash(o) {
+			o.end()
 		}
 	default:
 		s.meddle()
@@ -134,136 +175,212 @@ func (s *schedule) ask(o *publishing) {
 		o.objects.set(object)
 		return
 	}
-	var records []*dns.RecordSet
 	name := s.name(object, o)
-	address := fmt.Sprintf("192.0.2.%d", 1+s.random.IntN(5))
-	switch s.random.IntN(4) {
-	case 0:
-		records = append(records, record(s.t, object, name, "CNAME", "target.example"))
-	case 1:
-		records = append(records, record(s.t, object, name, "A", address), record(s.t, object, name, "AAAA", "2001:db8::1"))
-	default:
-		records = append(records, record(s.t, object, name, "A", address))
+	first := faultTypes[s.random.IntN(len(faultTypes))]
+	records := []*dns.RecordSet{s.record(object, name, first)}
+	if second := faultTypes[s.random.IntN(len(faultTypes))]; second != first && first != dns.TypeCNAME && second != dns.TypeCNAME {
+		records = append(records, s.record(object, name, second))
 	}
 	o.objects.set(object, records...)
 }
 
-// name returns the name that an object asks for: each its own, and some that the owners
-// contend for.
-func (s *schedule) name(object string, o *publishing) string {
-	if s.random.IntN(3) == 0 {
-		return fmt.Sprintf("shared%d.%s", s.random.IntN(3), zoneName)
+// record returns a record set with one of several targets.
+func (s *schedule) record(object, name, recordType string) *dns.RecordSet {
+	n := 1 + s.random.IntN(4)
+	targets := map[string]string{
+		dns.TypeA: "192.0.2.%d", dns.TypeAAAA: "2001:db8::%d", dns.TypeCNAME: "target%d.example", dns.TypeTXT: `"text %d"`,
+		dns.TypeMX: "%d mail.example", dns.TypeSRV: "10 %d 443 server.example.", dns.TypeNS: "ns%d.example",
 	}
-	return fmt.Sprintf("%s-%s%d.%s", o.id, object, s.random.IntN(2), zoneName)
+	return record(s.t, object, name, recordType, fmt.Sprintf(targets[recordType], n))
 }
 
-// meddle has the human add, change or remove a record of theirs, or remove one of an owner.
-func (s *schedule) meddle() {
-	name := fmt.Sprintf("shared%d.%s", s.random.IntN(4), zoneName)
-	there := s.truth.zones
-	zone := dns.Zone{ID: zoneName, Name: zoneName}
-	records, err := there.Records(s.t.Context(), zone)
-	if err != nil {
-		s.t.Fatal(err)
+// name returns the name that an object asks for: each its own, some that the owners contend for,
+// and some that an adjusting provider refuses.
+func (s *schedule) name(object string, o *publishing) string {
+	zone := s.zones[s.random.IntN(len(s.zones))]
+	switch s.random.IntN(7) {
+	case 0, 1:
+		return fmt.Sprintf("shared%d.%s", s.random.IntN(3), zone)
+	case 2:
+		return fmt.Sprintf("unfit-%s-%s.%s", o.id, object, zone)
+	default:
+		return fmt.Sprintf("%s-%s%d.%s", o.id, object, s.random.IntN(2), zone)
 	}
-	defer func() { s.t.Logf("%v human: %s now %v", time.Now(), name, s.human[name]) }()
-	i := slices.IndexFunc(records, func(r *dns.RecordSet) bool { return r.Name == name && r.Type != dns.TypeTXT })
-	switch {
-	case i < 0 && s.human[name] == nil:
-		r := record(s.t, "", name, "A", "203.0.113.1")
-		r.Labels = nil
-		// If there is a marker already, the record would belong to its owner.
-		if slices.ContainsFunc(records, func(r *dns.RecordSet) bool { return r.Type == dns.TypeTXT && strings.HasSuffix(r.Name, "-"+name) }) {
+}
+
+// meddle has the person make, change or remove a record of theirs, or change or remove one of an
+// owner.
+func (s *schedule) meddle() {
+	zone := s.zones[s.random.IntN(len(s.zones))]
+	name := fmt.Sprintf("shared%d.%s", s.random.IntN(4), zone)
+	s.ownership.look()
+	records := s.truth.records()
+	i := slices.IndexFunc(records[name], func(r *dns.RecordSet) bool { return !isOwnershipRecord(r) })
+	if i < 0 {
+		s.make(records, zone, name)
+		return
+	}
+	old := records[name][i]
+	key := old.Key()
+	c := dns.Change{Old: old}
+	if old.Type == dns.TypeA && s.random.IntN(3) == 0 {
+		c.New = &dns.RecordSet{Name: name, Type: dns.TypeA, Targets: []string{fmt.Sprintf("203.0.113.%d", 2+s.random.IntN(5))}, TTL: 300}
+	}
+	persons := s.truth.maker(key) == person
+	if s.byHand(zone, c) && persons {
+		if s.persons[key] = c.New; c.New == nil {
+			delete(s.persons, key)
+		}
+	}
+}
+
+// make has the person make a record, unless an owner would take it for its own because it hasn't
+// noticed yet that the record there is gone.
+func (s *schedule) make(records map[string][]*dns.RecordSet, zone, name string) {
+	r := &dns.RecordSet{Name: name, Type: dns.TypeA, Targets: []string{"203.0.113.1"}, TTL: 300}
+	for _, o := range s.owners {
+		lookup := func(name string) []*dns.RecordSet { return records[name] }
+		labels, _ := o.owner.Labels(lookup, r)
+		if o.up && labels[dns.LabelOwner] == o.id || s.ownership.claimed(records, o.id, r.Key()) {
 			return
 		}
-		if there.Apply(s.t.Context(), zone, []dns.Change{{New: r}}) == nil {
-			s.human[name] = r
-		}
-	case i >= 0 && s.human[name] != nil:
-		if there.Apply(s.t.Context(), zone, []dns.Change{{Old: records[i]}}) == nil {
-			delete(s.human, name)
-		}
-	case i >= 0:
-		// The record of an owner is removed, but not its marker.
-		_ = there.Apply(s.t.Context(), zone, []dns.Change{{Old: records[i]}})
+	}
+	if s.byHand(zone, dns.Change{New: r}) {
+		s.persons[r.Key()] = r
 	}
 }
 
-// check compares the zone with what everybody asks for, while nothing happens.
+func (s *schedule) byHand(zone string, c dns.Change) bool {
+	err := s.truth.apply(person, dns.Zone{ID: zone, Name: zone}, []dns.Change{c})
+	s.t.Logf("%v by hand: %s: %v", time.Now(), describe(c), err)
+	return err == nil
+}
+
+// covered checks that each record of an owner has its marker or its claim. What the person has
+// edited while its owner didn't know what was made there is the person's by now.
+func (s *schedule) covered() {
+	synctest.Wait()
+	s.ownership.look()
+	records := s.truth.records()
+	for _, list := range records {
+		for _, r := range list {
+			id := s.truth.maker(r.Key())
+			if id == person || s.ownership.covers(records, id, r) || s.knows(records, id, r) {
+				continue
+			}
+			if !s.truth.giveUp(r.Key()) {
+				s.t.Errorf("%s has made %s, but doesn't claim it", id, line(r))
+				continue
+			}
+			s.persons[r.Key()] = r
+		}
+	}
+}
+
+// knows reports whether a process knows of an edited record set that it is its own, although it
+// couldn't write that down yet.
+func (s *schedule) knows(records map[string][]*dns.RecordSet, id string, r *dns.RecordSet) bool {
+	i := slices.IndexFunc(s.owners, func(o *publishing) bool { return o.id == id })
+	labels, _ := s.owners[i].owner.Labels(func(name string) []*dns.RecordSet { return records[name] }, r)
+	return s.owners[i].up && s.truth.isEdited(r.Key()) && labels[dns.LabelOwner] == id
+}
+
+// check compares the zones with what everybody asks for, while nothing happens.
 func (s *schedule) check(concerns func(name string) bool) {
-	got := map[string][]*dns.RecordSet{}
-	for _, r := range s.truth.listing() {
-		got[r.Name] = append(got[r.Name], r)
-	}
-	owners := map[string]string{}
-	for name, records := range got {
-		for _, r := range records {
-			if r.Type != dns.TypeTXT {
-				owners[name+" "+r.Type] = markerOwner(got, r)
-			}
+	s.covered()
+	got := s.truth.records()
+	for key, r := range s.persons {
+		if !slices.ContainsFunc(got[key.Name], func(g *dns.RecordSet) bool { return g.Key() == key && dns.SameTargets(g.Targets, r.Targets) }) {
+			s.t.Errorf("the person's %s is gone or changed: %v", line(r), describeAll(got[key.Name]))
 		}
 	}
-	for name, r := range s.human {
-		if !slices.ContainsFunc(got[name], func(g *dns.RecordSet) bool { return g.Type == r.Type && dns.SameTargets(g.Targets, r.Targets) }) {
-			s.t.Errorf("the human's %s is gone or changed: %v", name, got[name])
-		}
-	}
-	wanted := map[string][]string{}
+	wanted := map[dns.Key][]string{}
 	for _, o := range s.owners {
-		s.checkOwner(o, got, owners, wanted, concerns)
+		s.checkWanted(o, got, wanted, concerns)
 	}
-	for key, id := range owners {
-		name, _, _ := strings.Cut(key, " ")
-		switch {
-		case !concerns(name):
-		case id == "" && s.human[name] == nil:
-			s.t.Errorf("%s is nobody's", key)
-		case id != "" && !slices.Contains(wanted[key], id):
-			s.t.Errorf("%s belongs to %s, who doesn't ask for it", key, id)
-		}
-	}
-	for name, records := range got {
+	for _, records := range got {
 		for _, r := range records {
-			if r.Type == dns.TypeTXT && !strings.HasPrefix(name, "own-") {
-				s.t.Errorf("unexpected TXT %s", name)
-			}
-			if r.Type == dns.TypeTXT && len(r.Targets) != 1 {
-				s.t.Errorf("marker %s has the texts %q", name, r.Targets)
+			id := s.truth.maker(r.Key())
+			switch {
+			case isOwnershipRecord(r) && len(r.Targets) != 1:
+				s.t.Errorf("marker %s has the texts %q", r.Name, r.Targets)
+			case id != person && !isOwnershipRecord(r) && concerns(r.Name) && !slices.Contains(wanted[r.Key()], id):
+				s.t.Errorf("%s is of %s, who doesn't ask for it", line(r), id)
 			}
 		}
 	}
 }
 
-// checkOwner checks that the zone has everything that an owner asks for, unless somebody else
+// checkLeft checks that nobody claims what they haven't made.
+func (s *schedule) checkLeft() {
+	records := s.truth.records()
+	for _, o := range s.owners {
+		for _, key := range s.ownership.left(records, o.id) {
+			if s.truth.maker(key) != o.id {
+				s.t.Errorf("%s claims %v, which it hasn't made", o.id, key)
+			}
+		}
+	}
+}
+
+// mayCrash reports whether a process may end now: not while there is an ownership record of its own
+// for a record that somebody else has made. The next process couldn't know that the record isn't
+// its own (docs/decisions/0011).
+func (s *schedule) mayCrash(o *publishing) bool {
+	s.ownership.look()
+	records := s.truth.records()
+	for key := range s.truth.others(o.id) {
+		if s.ownership.claimed(records, o.id, key) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkWanted checks that the zones have everything that an owner asks for, unless somebody else
 // has the name.
-func (s *schedule) checkOwner(o *publishing, got map[string][]*dns.RecordSet, owners map[string]string, wanted map[string][]string, concerns func(string) bool) {
+func (s *schedule) checkWanted(o *publishing, got map[string][]*dns.RecordSet, wanted map[dns.Key][]string, concerns func(string) bool) {
 	byName := map[string][]*dns.RecordSet{}
 	for name := range o.publisher.Desired.Names() {
-		byName[name] = o.publisher.Desired.Want(name)
+		if !s.adjusts || !unfit(name) {
+			byName[name] = o.publisher.Desired.Want(name)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		taken := false
-		for _, r := range got[name] {
-			if id := owners[name+" "+r.Type]; r.Type != dns.TypeTXT && id != o.id {
-				taken = true
-			}
-		}
-		for _, m := range []string{"a", "aaaa", "cname"} {
-			if id := textOwner(got["own-"+m+"-"+name]); id != "" && id != o.id {
-				taken = true
-			}
-		}
-		out := plan.Name(nil, byName[name], &o.publisher.Rules)
-		for _, c := range out.Changes {
-			wanted[name+" "+c.New.Type] = append(wanted[name+" "+c.New.Type], o.id)
+		taken := s.taken(o, got, name)
+		for _, c := range plan.Name(nil, byName[name], &o.publisher.Rules).Changes {
+			wanted[c.New.Key()] = append(wanted[c.New.Key()], o.id)
 			there := slices.ContainsFunc(got[name], func(g *dns.RecordSet) bool {
-				return g.Type == c.New.Type && dns.SameTargets(g.Targets, c.New.Targets) && owners[name+" "+g.Type] == o.id
+				return g.Key() == c.New.Key() && s.truth.maker(g.Key()) == o.id && (dns.SameTargets(g.Targets, c.New.Targets) || isCandidate(g, byName[name]))
 			})
 			if !there && !taken && concerns(name) {
 				s.t.Errorf("%s asks for %s, which isn't there: %v", o.id, line(c.New), describeAll(got[name]))
 			}
 		}
 	}
+}
+
+// isCandidate reports whether a CNAME is one of those that several objects ask for. The one that is
+// there stays.
+func isCandidate(r *dns.RecordSet, wanted []*dns.RecordSet) bool {
+	return r.Type == dns.TypeCNAME && slices.ContainsFunc(wanted, func(w *dns.RecordSet) bool {
+		return w.Type == r.Type && dns.SameTargets(w.Targets, r.Targets)
+	})
+}
+
+// taken reports whether somebody else has, or claims, something under a name.
+func (s *schedule) taken(o *publishing, got map[string][]*dns.RecordSet, name string) bool {
+	for _, r := range got[name] {
+		if s.truth.maker(r.Key()) != o.id {
+			return true
+		}
+	}
+	for _, other := range s.owners {
+		if other != o && slices.ContainsFunc(s.ownership.left(got, other.id), func(key dns.Key) bool { return key.Name == name }) {
+			return true
+		}
+	}
+	return false
 }
 
 func describeChanges(changes []dns.Change) (lines []string) {
@@ -280,17 +397,4 @@ func describeAll(records []*dns.RecordSet) (lines []string) {
 	return lines
 }
 
-// markerOwner returns who owns a record set by its marker.
-func markerOwner(zone map[string][]*dns.RecordSet, r *dns.RecordSet) string {
-	return textOwner(zone["own-"+strings.ToLower(r.Type)+"-"+r.Name])
-}
-
-func textOwner(records []*dns.RecordSet) string {
-	for _, r := range records {
-		if _, after, ok := strings.Cut(r.Targets[0], "external-dns/owner="); ok {
-			id, _, _ := strings.Cut(after, ",")
-			return strings.Trim(id, `"`)
-		}
-	}
-	return ""
-}
+var _ provider.Adjuster = adjusting{}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,19 +17,24 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// faulty is a provider that fails at random, and checks what its owner does.
+// faulty is the zones as one process sees them: a provider that fails at random.
 type faulty struct {
-	provider.Provider
-	t    *testing.T
-	id   string
-	seen *world
+	t     testing.TB
+	truth *truth
+	id    string
 
 	mu     sync.Mutex
 	random *rand.Rand
 	// broken is how many of ten calls fail.
 	broken int
-	// claiming is true while there is a marker of its owner for a record of somebody else.
-	claiming bool
+	// listed has what was listed last of each zone since the process began, and late whether
+	// that was out of date.
+	listed map[string][]*dns.RecordSet
+	late   map[string]bool
+}
+
+func newFaulty(t testing.TB, truth *truth, id string, seed uint64) *faulty {
+	return &faulty{t: t, truth: truth, id: id, random: rand.New(rand.NewPCG(seed, 2)), listed: map[string][]*dns.RecordSet{}, late: map[string]bool{}}
 }
 
 func (f *faulty) disturb(tenths int) {
@@ -36,144 +43,254 @@ func (f *faulty) disturb(tenths int) {
 	f.broken = tenths
 }
 
-func (f *faulty) claim(is bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.claiming = is
-}
-
-func (f *faulty) mayCrash() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return !f.claiming
-}
-
 func (f *faulty) heal() { f.disturb(0) }
 
-// fault decides whether a call fails. It returns a number below n, and how long the call
-// takes.
-func (f *faulty) fault(n int) (kind, some int, goes bool, took time.Duration) {
+// restarted is called when a process ends.
+func (f *faulty) restarted() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	took = time.Duration(f.random.IntN(300)) * time.Millisecond
-	return f.random.IntN(n), f.random.IntN(1000), f.random.IntN(10) < f.broken, took
+	clear(f.listed)
+	clear(f.late)
+}
+
+// fault is what happens to one call.
+type fault struct {
+	// wrong is true if it fails. Kind says how, some is any number.
+	wrong      bool
+	kind, some int
+	took       time.Duration
+}
+
+// draw decides what happens to a call that can fail in n ways.
+func (f *faulty) draw(n int) fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	took := time.Duration(f.random.IntN(300)) * time.Millisecond
+	return fault{kind: f.random.IntN(n), some: f.random.IntN(1000), wrong: f.random.IntN(10) < f.broken, took: took}
 }
 
 var (
-	errServer    = errors.New("500 Internal Server Error")
-	errThrottled = fmt.Errorf("%w: 429 Too Many Requests", provider.ErrThrottled)
-	errReset     = errors.New("connection reset by peer")
+	errServer = errors.New("500 Internal Server Error")
+	errReset  = errors.New("connection reset by peer")
 )
 
-// Records fails.
-func (f *faulty) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	kind, _, wrong, took := f.fault(4)
-	wait(ctx, took)
-	records, err := f.Provider.Records(ctx, zone)
-	if !wrong || err != nil {
-		return records, err
+// throttled is the error of a provider that is asked too often. Mostly it says when to come back.
+func throttled(some int) error {
+	if some%2 == 0 {
+		return fmt.Errorf("%w: 429 Too Many Requests", provider.ErrThrottled)
 	}
-	switch kind {
+	return &provider.ThrottledError{After: time.Duration(some%20) * time.Second}
+}
+
+// Capabilities implements [provider.Provider].
+func (f *faulty) Capabilities() provider.Capabilities { return f.truth.zones.Capabilities() }
+
+// Zones implements [provider.Provider].
+func (f *faulty) Zones(ctx context.Context) ([]dns.Zone, error) {
+	d := f.draw(2)
+	wait(ctx, d.took)
+	if d.wrong && d.kind == 0 {
+		return nil, errServer
+	}
+	return f.truth.zones.Zones(ctx)
+}
+
+// Records fails, or is out of date.
+func (f *faulty) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	d := f.draw(5)
+	wait(ctx, d.took)
+	records, err := f.truth.zones.Records(ctx, zone)
+	if err != nil {
+		return nil, err
+	}
+	if !d.wrong {
+		return f.list(zone, records), nil
+	}
+	switch d.kind {
 	case 0:
 		return nil, errServer
 	case 1:
-		return nil, errThrottled
+		return nil, throttled(d.some)
 	case 2:
 		return nil, errReset
-	default:
+	case 3:
 		// The listing is incomplete, which a provider has to notice.
 		return nil, io.ErrUnexpectedEOF
+	default:
+		return f.listLate(zone, records), nil
 	}
+}
+
+func (f *faulty) list(zone dns.Zone, records []*dns.RecordSet) []*dns.RecordSet {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.listed[zone.ID], f.late[zone.ID] = records, false
+	return records
+}
+
+// listLate returns the listing before, but not twice in a row.
+func (f *faulty) listLate(zone dns.Zone, records []*dns.RecordSet) []*dns.RecordSet {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before, known := f.listed[zone.ID]
+	f.listed[zone.ID] = records
+	if !known || f.late[zone.ID] {
+		f.late[zone.ID] = false
+		return records
+	}
+	f.late[zone.ID] = true
+	return slices.Clone(before)
 }
 
 // Apply fails before, after or in the midst of the changes.
 func (f *faulty) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
-	kind, some, wrong, took := f.fault(5)
-	wait(ctx, took)
+	d := f.draw(8)
+	wait(ctx, d.took)
+	some := changes[:d.some%(len(changes)+1)]
 	if ctx.Err() != nil {
 		// The process is ending. A part of the changes may have been made.
-		f.watch(zone, changes)
-		made := changes[:some%(len(changes)+1)]
-		if !f.claims(zone, made) {
-			_ = f.Provider.Apply(context.WithoutCancel(ctx), zone, made)
+		if !f.claims(some) {
+			_ = f.truth.apply(f.id, zone, some)
 		}
 		return ctx.Err()
 	}
-	f.watch(zone, changes)
-	f.t.Logf("%v %s applies %v wrong %v kind %d made %d", time.Now(), f.id, describeChanges(changes), wrong, kind, some%(len(changes)+1))
-	if !wrong {
-		f.claim(false)
-		return f.Provider.Apply(ctx, zone, changes)
+	f.t.Logf("%v %s applies %v wrong %v kind %d some %d", time.Now(), f.id, describeChanges(changes), d.wrong, d.kind, len(some))
+	if !d.wrong {
+		return f.truth.apply(f.id, zone, changes)
 	}
-	switch kind {
+	return f.fail(d, zone, changes, some)
+}
+
+func (f *faulty) fail(d fault, zone dns.Zone, changes, some []dns.Change) error {
+	switch d.kind {
 	case 0:
 		return errServer
 	case 1:
-		return errThrottled
+		return throttled(d.some)
 	case 2:
 		// Applied, but the answer is lost.
-		if err := f.Provider.Apply(ctx, zone, changes); err != nil {
+		if err := f.truth.apply(f.id, zone, changes); err != nil {
 			return err
 		}
-		return errReset
+		return errServer
 	case 3:
 		return fmt.Errorf("not today: %w", provider.ErrRejected)
+	case 4:
+		return provider.ErrStale
+	case 5:
+		return f.partly(zone, changes, some)
 	default:
 		// Some were made when the connection broke.
-		if f.claims(zone, changes[:some%(len(changes)+1)]) {
-			f.claim(true)
-		}
-		if err := f.Provider.Apply(ctx, zone, changes[:some%(len(changes)+1)]); err != nil {
-			return err
-		}
+		_ = f.truth.apply(f.id, zone, some)
 		return errReset
 	}
+}
+
+// partly makes some of the changes, and says which.
+func (f *faulty) partly(zone dns.Zone, changes, some []dns.Change) error {
+	err := f.truth.apply(f.id, zone, some)
+	each, known := errors.AsType[*provider.ApplyError](err)
+	if err != nil && !known {
+		return err // none was made
+	}
+	errs := make([]error, len(changes))
+	for i := range changes {
+		switch {
+		case i >= len(some):
+			errs[i] = fmt.Errorf("not this one: %w", provider.ErrRejected)
+		case known:
+			errs[i] = each.Errs[i]
+		}
+	}
+	return &provider.ApplyError{Errs: errs}
 }
 
 // claims reports whether the last change is a marker for a record that somebody else has
 // created meanwhile. A process that ends then can't know later that the record isn't its own
 // (docs/decisions/0011).
-func (f *faulty) claims(zone dns.Zone, changes []dns.Change) bool {
+func (f *faulty) claims(changes []dns.Change) bool {
 	if len(changes) == 0 || changes[len(changes)-1].New == nil {
 		return false
 	}
 	name, marks := changes[len(changes)-1].New.Labels[dns.LabelOwnedRecord]
-	if !marks {
-		return false
+	return marks && len(f.truth.records()[name]) > 0
+}
+
+// adjusting is a faulty provider that can't have every record set as it is wanted.
+type adjusting struct{ *faulty }
+
+// shortest is the shortest TTL of an adjusting provider.
+const shortest = 120
+
+// Adjust gives record sets a TTL, and refuses some names.
+func (a adjusting) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	d := a.draw(3)
+	wait(ctx, d.took)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case d.wrong && d.kind == 0:
+		return nil, errServer
+	case d.wrong && d.kind == 1:
+		return nil, throttled(d.some)
 	}
-	records, err := f.Provider.Records(context.Background(), zone)
-	return err != nil || slices.ContainsFunc(records, func(r *dns.RecordSet) bool { return r.Name == name })
+	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) {
+		if unfit(r.Name) {
+			return nil, fmt.Errorf("the name: %w", provider.ErrRejected)
+		}
+		if r.TTL >= shortest {
+			return r, nil
+		}
+		fit := *r
+		fit.TTL = shortest
+		return &fit, nil
+	}), nil
+}
+
+// Apply checks that what is written was adjusted.
+func (a adjusting) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+	for _, c := range changes {
+		if c.New != nil && (c.New.TTL < shortest || unfit(c.New.Name)) {
+			a.t.Errorf("%s writes %s with the TTL %d, which wasn't adjusted", a.id, line(c.New), c.New.TTL)
+		}
+	}
+	return a.faulty.Apply(ctx, zone, changes)
+}
+
+// unfit reports whether an adjusting provider refuses a name.
+func unfit(name string) bool { return strings.Contains(name, "unfit") }
+
+// RoundTripper returns the transport of a store that fails as the provider does.
+func (f *faulty) RoundTripper(next http.RoundTripper) http.RoundTripper {
+	return faultyTransport{f, next}
+}
+
+type faultyTransport struct {
+	*faulty
+	next http.RoundTripper
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t faultyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	d := t.draw(3)
+	wait(r.Context(), d.took/10)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if d.wrong && d.kind == 0 {
+		return nil, errReset
+	}
+	response, err := t.next.RoundTrip(r)
+	if d.wrong && d.kind == 1 && err == nil {
+		// It was done, but the answer is lost.
+		return nil, errReset
+	}
+	return response, err
 }
 
 func wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
-	}
-}
-
-// watch checks that record sets of others aren't changed.
-func (f *faulty) watch(zone dns.Zone, changes []dns.Change) {
-	records, err := f.Provider.Records(context.Background(), zone)
-	if err != nil {
-		f.t.Error(err)
-		return
-	}
-	byName := map[string][]*dns.RecordSet{}
-	for _, r := range records {
-		byName[r.Name] = append(byName[r.Name], r)
-	}
-	for _, c := range changes {
-		if c.Old == nil {
-			continue
-		}
-		id := markerOwner(byName, c.Old)
-		if c.Old.Type == dns.TypeTXT {
-			id = textOwner([]*dns.RecordSet{c.Old})
-		}
-		there := slices.ContainsFunc(byName[c.Old.Name], func(r *dns.RecordSet) bool { return r.Type == c.Old.Type })
-		if there && id != f.id {
-			f.t.Errorf("%s touches %s, which belongs to %q", f.id, line(c.Old), id)
-		}
 	}
 }

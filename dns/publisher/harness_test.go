@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
@@ -166,7 +167,7 @@ func (w *world) make() *Publisher {
 		Sources: []NamedSource{{Name: "service", Source: source.Source{Evaluate: w.objects.evaluate}}},
 		Desired: want, Owner: o, Provider: w.provider,
 		Rules:  plan.Rules{Policy: plan.Sync, Owner: "me", Managed: plan.DefaultManaged()},
-		Budget: DefaultBudget(),
+		Budget: budget.DefaultLimits(),
 		Notify: w.notice,
 		Log:    slog.New(slog.NewTextHandler(w.t.Output(), nil)),
 	}

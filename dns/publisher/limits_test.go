@@ -277,3 +277,102 @@ func TestLimitsOfTheProvider(t *testing.T) {
 		}
 	})
 }
+
+// perSecond returns how many calls of any kind began in each second.
+func (c *called) perSecond() map[int64]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found := map[int64]int{}
+	for _, times := range c.at {
+		for _, at := range times {
+			found[at.Unix()]++
+		}
+	}
+	return found
+}
+
+// D18: there may be no more calls in a second than the provider and the user allow, however many
+// zones there are. A record isn't published later for that.
+func TestCallsPerSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for i := range 999 {
+			if err := w.zones.CreateZone(fmt.Sprintf("z%d.test", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.provider = limited{w.zones, provider.Capabilities{CallsPerSecond: 20}}
+		w.change = func(c *Config) { c.Limits = Limits{CallsPerSecond: 5} }
+		var c called
+		w.zones.SetHooks(c.hooks(10 * time.Millisecond))
+		w.start()
+		defer w.stop()
+		time.Sleep(10 * time.Minute)
+		for i := range 20 {
+			name := fmt.Sprint("o", i)
+			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
+			time.Sleep(time.Second)
+			synctest.Wait()
+			if w.zones.Get(dns.Key{Name: name + "." + zoneName, Type: "A"}) == nil {
+				t.Errorf("%s isn't published after a second", name)
+			}
+		}
+		// The first seconds may have more, because nothing was used before.
+		seconds := 0
+		for _, n := range c.perSecond() {
+			if n > 10 {
+				t.Errorf("%d calls in a second", n)
+			}
+			seconds++
+		}
+		if n := len(c.times(inmemory.Records)); n > 5*(seconds+2) || n < 4*seconds {
+			t.Errorf("%d listings in %d seconds", n, seconds)
+		}
+	})
+}
+
+// BenchmarkIdleHour counts what a provider is called while nothing changes.
+func BenchmarkIdleHour(b *testing.B) {
+	for _, zones := range []int{1, 100, 1000} {
+		for _, limit := range []float64{0, 5} {
+			b.Run(fmt.Sprintf("zones=%d/limit=%v", zones, limit), func(b *testing.B) {
+				for b.Loop() {
+					total, most := idleHour(b, zones, limit)
+					b.ReportMetric(float64(total), "calls/hour")
+					b.ReportMetric(float64(most), "most/s")
+				}
+			})
+		}
+	}
+}
+
+// idleHour returns how many calls there are in an hour in which nothing changes, and how many in
+// one second at most. With a limit, there may be as many in each second, and once as many more
+// that were saved up.
+func idleHour(b *testing.B, zones int, limit float64) (total, most int) {
+	// A bubble needs a test.
+	ok := testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "hour", F: func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			for i := range zones - 1 {
+				if err := w.zones.CreateZone(fmt.Sprintf("z%d.test", i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.change = func(c *Config) { c.Limits = Limits{CallsPerSecond: limit} }
+			w.start()
+			defer w.stop()
+			time.Sleep(time.Hour)
+			var c called
+			w.zones.SetHooks(c.hooks(10 * time.Millisecond))
+			time.Sleep(time.Hour)
+			for _, n := range c.perSecond() {
+				total, most = total+n, max(most, n)
+			}
+		})
+	}}})
+	if !ok {
+		b.Fatal("the hour failed")
+	}
+	return total, most
+}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
@@ -19,7 +22,11 @@ func (p *Publisher) listZones(now time.Time) {
 	}
 	l.busy = true
 	p.startWrite(listTimeout, func(ctx context.Context) func() {
-		zones, err := p.Provider.Zones(ctx)
+		var zones []dns.Zone
+		err := p.limiter.Wait(ctx)
+		if err == nil {
+			zones, err = p.Provider.Zones(ctx)
+		}
 		var filter dns.Filter
 		if f, ok := p.Provider.(provider.DomainFilterer); ok && err == nil {
 			filter = f.DomainFilter(ctx)
@@ -42,77 +49,148 @@ func (p *Publisher) listedZones(zones []dns.Zone, filter dns.Filter, err error) 
 	}
 	p.untroubled(&l.trouble, "list the zones")
 	l.due = time.Now().Add(max(p.Interval, p.Limits.ZonesCache))
-	old := p.zones.all()
+	p.setZones(zones, filter)
+}
+
+// setZones makes a list of zones the one in use. Zones that are listed again go on. Those that
+// hold other names than before, because a zone above or below came or went, are read again;
+// names move to the zones that hold them now.
+func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
+	before := p.zones
+	changed := map[string]bool{}
 	next := make(map[zoneKey]*zone, len(zones))
-	same := p.zones != nil && len(zones) == len(old)
 	for _, z := range zones {
-		kept := old[keyOf(z)]
-		if kept == nil {
-			same = false
-			kept = newZone(z)
+		kept := before.all()[keyOf(z)]
+		if kept == nil || kept.Private != z.Private {
+			changed[dns.Canonical(z.Name)] = true
+			kept = p.newZone(z)
 		}
 		next[keyOf(z)] = kept
 	}
-	if same {
-		p.zones = &zoneSet{finder: p.zones.finder, byKey: next, filter: filter}
+	p.zones = newZoneSet(next, filter)
+	for _, z := range before.all() {
+		if !p.zones.has(z) {
+			changed[dns.Canonical(z.Name)] = true
+			p.Metrics.forget(z)
+		}
+	}
+	if before != nil && len(changed) == 0 {
 		return
 	}
-	p.zones = &zoneSet{finder: dns.NewZoneFinder(zones), byKey: next, filter: filter}
-	clear(p.zoneless)
-	for name := range p.Desired.Names() {
-		p.touch(name)
+	for _, z := range p.zones.all() {
+		if before.has(z) && related(dns.Canonical(z.Name), changed) {
+			z.reset()
+		}
 	}
+	for name := range p.Desired.Names() {
+		if _, concerned := dns.ClosestZone(changed, name); concerned || before == nil {
+			p.touch(name)
+		}
+	}
+	p.accounts.book.Retain(time.Now(), zones)
+	p.zoneless.leave(func(name string) bool { return len(p.zones.holders(name)) > 0 })
+}
+
+// related reports whether a zone is above or below one of some zones, or has the name of one.
+func related(apex string, zones map[string]bool) bool {
+	if _, above := dns.ClosestZone(zones, apex); above {
+		return true
+	}
+	for other := range zones {
+		if apex == "" || strings.HasSuffix(other, "."+apex) {
+			return true
+		}
+	}
+	return false
 }
 
 // listRecords starts to read a zone.
 func (p *Publisher) listRecords(z *zone) {
 	z.busy = true
+	z.mirror.begin()
+	doubts, zones := z.doubts, p.zones
 	p.startWrite(listTimeout, func(ctx context.Context) func() {
-		err := p.Owner.Load(ctx)
-		var records []*dns.RecordSet
+		records, err := p.read(ctx, z)
+		var found difference
 		if err == nil {
-			records, err = p.Provider.Records(ctx, z.Zone)
+			found = z.mirror.compare(records)
+			p.observe(ctx, zones.listing(z, records))
 		}
 		known := p.knownAnew()
 		return func() {
-			p.listedRecords(z, records, err)
+			p.listedRecords(z, found, doubts, err)
 			p.relabel(known)
 		}
 	})
 }
 
-func (p *Publisher) listedRecords(z *zone, records []*dns.RecordSet, err error) {
+// read reads what an owner has outside of the zones, and a zone. It is called outside of the loop.
+func (p *Publisher) read(ctx context.Context, z *zone) ([]*dns.RecordSet, error) {
+	if err := p.Owner.Load(ctx); err != nil {
+		return nil, err
+	}
+	return p.Provider.Records(ctx, z.Zone)
+}
+
+// observe tells an owner outside of the zones what a zone has.
+func (p *Publisher) observe(ctx context.Context, l owner.Listing) {
+	if o, ok := p.Owner.(owner.Observer); ok && !p.DryRun && p.MayWrite() == nil {
+		o.Listed(ctx, l)
+	}
+}
+
+// listedRecords is called in the loop with what a listing says that began after a number of
+// doubts about the zone.
+func (p *Publisher) listedRecords(z *zone, found difference, doubts int, err error) {
 	z.busy = false
 	p.Metrics.lastReconcile.SetToCurrentTime()
 	if errors.Is(err, provider.ErrThrottled) {
 		p.throttle(err)
 		return
 	}
+	defer p.measure(z)
 	if err != nil {
 		p.troubled(&z.reading, "read zone "+z.Name, err)
-		p.Metrics.zone(z)
 		return
 	}
 	p.throttles = 0
-	before := z.mirror.relist(records)
+	p.untroubled(&z.reading, "read zone "+z.Name)
+	if !p.zones.has(z) || doubts != z.doubts {
+		// It is read again.
+		return
+	}
+	vanished := p.vanished(z, found)
+	before := z.mirror.relist(found)
 	first := !z.listed
 	z.known, z.listed, z.fresh = true, true, true
 	z.verifyAt = time.Now().Add(p.untilNext(first))
-	p.untroubled(&z.reading, "read zone "+z.Name)
-	z.countOrphans()
 	p.refresh(z, before)
+	for name, sets := range vanished {
+		z.names.vanish(name, sets)
+	}
 	p.disown(z)
-	if first {
-		// Names that no object asks for must be planned too, once.
-		for name := range z.mirror.names {
-			z.dirty[name] = struct{}{}
+	z.names.listed()
+}
+
+// vanished returns the record sets of ours, by name, that a listing doesn't show any more.
+func (p *Publisher) vanished(z *zone, found difference) map[string][]*dns.RecordSet {
+	gone := map[string][]*dns.RecordSet{}
+	for name, now := range found.names {
+		for _, c := range p.current(z, name) {
+			same := func(r *dns.RecordSet) bool { return r.Key() == c.Set.Key() && dns.SameTargets(r.Targets, c.Set.Targets) }
+			if c.Set.Labels[dns.LabelOwner] == p.Owner.ID() && !slices.ContainsFunc(now, same) {
+				gone[name] = append(gone[name], c.Set)
+			}
 		}
 	}
-	for name := range z.proposed {
-		z.touch(name)
+	return gone
+}
+
+// measure sets the metrics of a zone, unless it is gone.
+func (p *Publisher) measure(z *zone) {
+	if p.zones.has(z) {
+		p.Metrics.zone(z)
 	}
-	clear(z.proposed)
-	p.Metrics.zone(z)
 }
 
 // untilNext returns how long a listing of a zone is good. Where zones have to wait for each
@@ -129,8 +207,8 @@ func (p *Publisher) untilNext(first bool) time.Duration {
 }
 
 // refresh is called after the records under some names have changed; before has what was
-// there. It works out again who owns the records of these names, and of the names that markers
-// there describe, and has all of them planned.
+// there. It works out again how many of the records of these names are ours, and of the names
+// that markers there describe, and has all of them planned.
 func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	type place struct {
 		z    *zone
@@ -140,20 +218,71 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	for name, gone := range before {
 		affected[place{z, name}] = struct{}{}
 		come := z.mirror.lookup(name)
+		p.tally(z, gone, -1)
+		p.tally(z, come, +1)
 		for described, m := range p.described(gone, come) {
-			if other := p.zones.zoneOf(described); other != nil {
-				other.mirror.mark(described, m.gone, m.come)
-				affected[place{other, described}] = struct{}{}
+			for _, holder := range p.zones.holders(described) {
+				if p.zones.home(holder, name) == z {
+					holder.mirror.mark(described, m.gone, m.come)
+					affected[place{holder, described}] = struct{}{}
+				}
 			}
 		}
 	}
 	p.unverified = p.unverified || len(affected) > 0
-	id := p.Owner.ID()
 	for a := range affected {
-		a.z.mirror.count(a.name, id, -1)
-		a.z.mirror.label(a.name, p.Owner, p.zones.lookup)
-		a.z.mirror.count(a.name, id, +1)
-		a.z.touch(a.name)
+		a.z.mirror.own(a.name, p.owned(a.z, a.name))
+		if p.concerns(a.z, a.name) {
+			a.z.names.differ(a.name)
+		}
+	}
+}
+
+// concerns reports whether there may be anything to do about a name that has changed in a zone.
+// Of a zone with records of others, most are never looked at again.
+func (p *Publisher) concerns(z *zone, name string) bool {
+	if !p.zones.holds(z, name) {
+		return false
+	}
+	n := z.mirror.node(name)
+	return n.owned > 0 || len(n.markers) > 0 || z.names.all[name] != nil || len(p.Desired.Asks(name)) > 0
+}
+
+// current returns what a zone has under a name, without markers, with what the owner says.
+func (p *Publisher) current(z *zone, name string) []plan.Current {
+	raw := z.mirror.lookup(name)
+	current := make([]plan.Current, 0, len(raw))
+	for _, r := range raw {
+		if p.isMarker(r) {
+			continue
+		}
+		labels, heal := p.Owner.Labels(p.zones.lookup(z), r)
+		current = append(current, plan.Current{Set: withLabels(r, labels), Heal: heal})
+	}
+	return current
+}
+
+// owned returns how many of the record sets under a name are ours. What is listed below a zone
+// that the provider has, too, isn't.
+func (p *Publisher) owned(z *zone, name string) int {
+	if !p.zones.holds(z, name) {
+		return 0
+	}
+	owned, id := 0, p.Owner.ID()
+	for _, c := range p.current(z, name) {
+		if id == "" || c.Set.Labels[dns.LabelOwner] == id {
+			owned++
+		}
+	}
+	return owned
+}
+
+// tally adds record sets to the counters of a zone, or subtracts them.
+func (p *Publisher) tally(z *zone, sets []*dns.RecordSet, sign int) {
+	for _, r := range sets {
+		if !p.isMarker(r) {
+			z.mirror.records[r.Type] += sign
+		}
 	}
 }
 
@@ -168,7 +297,7 @@ func (p *Publisher) knownAnew() []string {
 // relabel works out again who owns the records under some names.
 func (p *Publisher) relabel(names []string) {
 	for _, name := range names {
-		if z := p.zones.zoneOf(name); z != nil {
+		for _, z := range p.zones.holders(name) {
 			p.refresh(z, map[string][]*dns.RecordSet{name: z.mirror.lookup(name)})
 		}
 	}

@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -36,10 +37,10 @@ type Metrics struct {
 	applySeconds   *prometheus.HistogramVec
 
 	// registry has the number of record sets of each zone by type; mismatched has what was
-	// counted for each name.
+	// counted for each name of a zone.
 	registry   map[zoneKey]map[string]int
 	failures   map[zoneKey]int
-	mismatched map[string][]prometheus.Labels
+	mismatched map[zoneKey]map[string][]prometheus.Labels
 }
 
 // NewMetrics returns metrics and registers them. The registerer may be nil.
@@ -66,14 +67,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		deduplicated:   b.gauges("external_dns_source_deduplicated_endpoints", "Record sets that were dropped because another object asks for the same.", "record_type", "source_type"),
 		problems:       b.counter("signpost_dns_object_problems_total", "Parts of objects that can't be used."),
 		sourceFailed:   b.gauges("signpost_dns_source_failing", "1 while a source can't be read; its records stay as they are.", "source"),
-		held:           b.gauges("signpost_dns_deletions_held", "Deletions that wait because they are more than the budget allows.", "zone"),
-		waiting:        b.gauges("signpost_dns_names_failing", "Names whose changes failed and are tried again later.", "zone"),
-		dirty:          b.gauges("signpost_dns_names_pending", "Names that wait to be planned or changed.", "zone"),
+		held:           b.gauges("signpost_dns_deletions_held", "Deletions and updates that wait because they are more than the budget allows.", "zone", "id"),
+		waiting:        b.gauges("signpost_dns_names_failing", "Names whose changes failed and are tried again later.", "zone", "id"),
+		dirty:          b.gauges("signpost_dns_names_pending", "Names that wait to be planned or changed.", "zone", "id"),
 		providerFailed: b.gauge("signpost_dns_provider_failing", "1 while the zones can't be listed."),
-		zoneFailed:     b.gauges("signpost_dns_zone_failing", "1 while a zone can't be read or changed.", "zone"),
+		zoneFailed:     b.gauges("signpost_dns_zone_failing", "1 while a zone can't be read or changed.", "zone", "id"),
 		applySeconds: b.histograms("signpost_dns_apply_duration_seconds", "How long the provider took for a batch of changes.",
-			"zone", "result"),
-		registry: map[zoneKey]map[string]int{}, failures: map[zoneKey]int{}, mismatched: map[string][]prometheus.Labels{},
+			"zone", "id", "result"),
+		registry: map[zoneKey]map[string]int{}, failures: map[zoneKey]int{}, mismatched: map[zoneKey]map[string][]prometheus.Labels{},
 	}
 }
 
@@ -138,16 +139,38 @@ func (m *Metrics) desired(s *desired.Set) {
 
 // zone sets the metrics of a zone.
 func (m *Metrics) zone(z *zone) {
-	m.dirty.WithLabelValues(z.Name).Set(float64(len(z.dirty) + len(z.queue.groups)))
-	m.waiting.WithLabelValues(z.Name).Set(float64(len(z.postponed)))
-	m.zoneFailed.WithLabelValues(z.Name).Set(number(z.reading.err != nil || z.writing.err != nil || z.adjusting.err != nil))
-	held := 0
-	if z.budget.held != "" {
-		held = z.budget.planned()
-	}
-	m.held.WithLabelValues(z.Name).Set(float64(held))
+	m.dirty.WithLabelValues(z.Name, z.ID).Set(float64(z.names.count(dirty, asking, planned)))
+	m.waiting.WithLabelValues(z.Name, z.ID).Set(float64(z.names.failing))
+	m.zoneFailed.WithLabelValues(z.Name, z.ID).Set(number(z.reading.err != nil || z.writing.err != nil || z.adjusting.err != nil))
+	m.held.WithLabelValues(z.Name, z.ID).Set(float64(z.ledger.Held()))
 	m.fail(keyOf(z.Zone), z.reading.failures+z.writing.failures)
 	m.count(z)
+}
+
+// forget ends the metrics of a zone that is gone.
+func (m *Metrics) forget(z *zone) {
+	for _, of := range []*prometheus.GaugeVec{m.dirty, m.waiting, m.zoneFailed, m.held} {
+		of.DeleteLabelValues(z.Name, z.ID)
+	}
+	m.applySeconds.DeletePartialMatch(prometheus.Labels{"zone": z.Name, "id": z.ID})
+	k := keyOf(z.Zone)
+	delete(m.registry, k)
+	m.sum()
+	m.fail(k, 0)
+	delete(m.failures, k)
+	for name := range m.mismatched[k] {
+		m.conflicts(z, name, nil, "")
+	}
+}
+
+// end ends the metrics of zones: another process writes them now, or none.
+func (m *Metrics) end(zones map[zoneKey]*zone) {
+	for _, z := range zones {
+		m.forget(z)
+	}
+	m.zoneList(&zoneList{})
+	m.verifiedRecords.Reset()
+	m.registryRecords.Reset()
 }
 
 func (m *Metrics) verified(counts map[string]int) {
@@ -175,11 +198,11 @@ func (m *Metrics) fail(k zoneKey, failures int) {
 
 // count sets the numbers of record sets in the zones.
 func (m *Metrics) count(z *zone) {
-	counts := map[string]int{}
-	for recordType, n := range z.mirror.records {
-		counts[recordType] = n
-	}
-	m.registry[keyOf(z.Zone)] = counts
+	m.registry[keyOf(z.Zone)] = maps.Clone(z.mirror.records)
+	m.sum()
+}
+
+func (m *Metrics) sum() {
 	sums, total := map[string]int{}, 0
 	for _, counts := range m.registry {
 		for recordType, n := range counts {
@@ -187,25 +210,30 @@ func (m *Metrics) count(z *zone) {
 			total += n
 		}
 	}
+	m.registryRecords.Reset()
 	for recordType, n := range sums {
 		m.registryRecords.WithLabelValues(strings.ToLower(recordType)).Set(float64(n))
 	}
 	m.registryTotal.Set(float64(total))
 }
 
-// conflicts counts the record sets of other owners that are in our way at a name.
-func (m *Metrics) conflicts(name string, found []plan.Conflict, owner string) {
-	for _, labels := range m.mismatched[name] {
+// conflicts counts the record sets of other owners that are in our way at a name of a zone.
+func (m *Metrics) conflicts(z *zone, name string, found []plan.Conflict, owner string) {
+	k := keyOf(z.Zone)
+	for _, labels := range m.mismatched[k][name] {
 		m.mismatches.With(labels).Dec()
 	}
-	delete(m.mismatched, name)
+	delete(m.mismatched[k], name)
 	for _, c := range found {
 		labels := prometheus.Labels{
 			"record_type": strings.ToLower(c.Current.Type), "owner": strings.ToLower(owner),
 			"foreign_owner": strings.ToLower(c.ForeignOwner()), "domain": strings.ToLower(dns.ParentDomain(name)),
 		}
 		m.mismatches.With(labels).Inc()
-		m.mismatched[name] = append(m.mismatched[name], labels)
+		if m.mismatched[k] == nil {
+			m.mismatched[k] = map[string][]prometheus.Labels{}
+		}
+		m.mismatched[k][name] = append(m.mismatched[k][name], labels)
 	}
 }
 
@@ -214,5 +242,5 @@ func (m *Metrics) applied(z *zone, took time.Duration, err error) {
 	if err != nil {
 		result = "error"
 	}
-	m.applySeconds.WithLabelValues(z.Name, result).Observe(took.Seconds())
+	m.applySeconds.WithLabelValues(z.Name, z.ID, result).Observe(took.Seconds())
 }

@@ -4,20 +4,23 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"weak"
 
 	"github.com/signpostd/signpost/dns"
-	"github.com/signpostd/signpost/dns/owner"
-	"github.com/signpostd/signpost/dns/plan"
 )
 
-// mirror is our copy of a zone. Only the loop changes it; any goroutine may look up names.
+// mirror is our copy of a zone. Only the loop changes it; any goroutine may look up names and
+// compare.
 type mirror struct {
 	mu sync.RWMutex
 	// names has what is under each canonical name.
 	names map[string]*node
-	// listed is the last listing. If the next one is the same slice, nothing needs to be
-	// compared.
-	listed []*dns.RecordSet
+	// listed is the first of the last listing. If the next one is the same slice, nothing
+	// needs to be compared. A provider that keeps its listing keeps it alive, not the mirror.
+	listed weak.Pointer[*dns.RecordSet]
+	// written are the names that were written while the zone was being listed: the listing may
+	// be older. It is nil while the zone isn't being listed.
+	written map[string]struct{}
 	// records counts the record sets that aren't markers by type; owned counts those of them
 	// that are ours.
 	records map[string]int
@@ -26,11 +29,12 @@ type mirror struct {
 
 // node is what is under one name. Nodes in the map are never changed, only replaced.
 type node struct {
-	// raw is what the provider lists; current is the same without markers.
-	raw     []*dns.RecordSet
-	current []plan.Current
+	// raw is what the provider lists.
+	raw []*dns.RecordSet
 	// markers are the markers that describe this name, wherever they are.
 	markers []*dns.RecordSet
+	// owned is how many of the record sets are ours.
+	owned int
 	// explained is true when all that is there is asked for by objects that were evaluated. What
 	// somebody else put there, or this process before its last start, may be of others.
 	explained bool
@@ -56,32 +60,66 @@ func (m *mirror) node(name string) node {
 	return node{}
 }
 
-// relist replaces the contents of the mirror by a listing. It returns the names under which
-// something differs, with the record sets that were there before.
-func (m *mirror) relist(sets []*dns.RecordSet) map[string][]*dns.RecordSet {
-	if len(sets) > 0 && len(sets) == len(m.listed) && &sets[0] == &m.listed[0] {
-		return nil
+// difference is what a listing says about the names at which it isn't as the mirror was.
+type difference struct {
+	names map[string][]*dns.RecordSet
+	first weak.Pointer[*dns.RecordSet]
+}
+
+// compare compares the mirror with a listing. It takes long for a large one, so a job calls it,
+// and not the loop.
+func (m *mirror) compare(sets []*dns.RecordSet) difference {
+	d := difference{names: map[string][]*dns.RecordSet{}}
+	if len(sets) > 0 {
+		d.first = weak.Make(&sets[0])
+		m.mu.RLock()
+		same := m.listed == d.first
+		m.mu.RUnlock()
+		if same {
+			return d
+		}
 	}
-	m.listed = sets
-	byName := make(map[string][]*dns.RecordSet, len(m.names))
+	byName := make(map[string][]*dns.RecordSet, len(sets))
 	for _, r := range sets {
 		name := dns.Canonical(r.Name)
 		byName[name] = append(byName[name], r)
 	}
-	before := map[string][]*dns.RecordSet{}
+	m.mu.RLock()
 	for name, n := range m.names {
 		if len(n.raw) > 0 && byName[name] == nil {
-			before[name] = n.raw
+			d.names[name] = nil
 		}
 	}
+	m.mu.RUnlock()
 	for name, raw := range byName {
-		if old := m.node(name).raw; !sameSets(old, raw) {
-			before[name] = old
+		if !sameSets(m.lookup(name), raw) {
+			d.names[name] = slices.Clip(raw)
 		}
 	}
-	for name := range before {
-		m.setRaw(name, byName[name])
+	return d
+}
+
+// begin is called before the zone is listed.
+func (m *mirror) begin() { m.written = map[string]struct{}{} }
+
+// relist makes the mirror have what a listing says, except what was written since. It returns
+// the names at which something has changed, with what was there.
+func (m *mirror) relist(d difference) map[string][]*dns.RecordSet {
+	before := make(map[string][]*dns.RecordSet, len(d.names))
+	for name, raw := range d.names {
+		if _, later := m.written[name]; later {
+			continue
+		}
+		before[name] = m.node(name).raw
+		m.setRaw(name, raw)
 	}
+	m.mu.Lock()
+	m.listed = d.first
+	if len(m.written) > 0 {
+		m.listed = weak.Pointer[*dns.RecordSet]{}
+	}
+	m.mu.Unlock()
+	m.written = nil
 	return before
 }
 
@@ -106,7 +144,12 @@ func (m *mirror) write(c dns.Change) (name string, before []*dns.RecordSet) {
 		raw = append(raw, &listed)
 	}
 	// The mirror doesn't have what was listed any more.
-	m.listed = nil
+	m.mu.Lock()
+	m.listed = weak.Pointer[*dns.RecordSet]{}
+	m.mu.Unlock()
+	if m.written != nil {
+		m.written[key.Name] = struct{}{}
+	}
 	m.setRaw(key.Name, raw)
 	// What is planned leaves nothing that objects don't ask for.
 	m.explain(key.Name)
@@ -122,16 +165,22 @@ func (m *mirror) setRaw(name string, raw []*dns.RecordSet) {
 func (m *mirror) set(name string, n node) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	// The node is still needed while n.current has record sets that have to be subtracted from
-	// the counters.
-	if len(n.raw) == 0 && len(n.markers) == 0 && len(n.current) == 0 {
+	if len(n.raw) == 0 && len(n.markers) == 0 && n.owned == 0 {
 		delete(m.names, name)
 		return
 	}
 	m.names[name] = &n
 }
 
-// mark replaces markers of a name that they describe, if that is in this mirror.
+// clear empties the mirror.
+func (m *mirror) clear() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.names, m.records, m.owned = map[string]*node{}, map[string]int{}, 0
+	m.listed = weak.Pointer[*dns.RecordSet]{}
+}
+
+// mark replaces markers of a name that they describe.
 func (m *mirror) mark(describes string, gone, come []*dns.RecordSet) {
 	n := m.node(describes)
 	markers := make([]*dns.RecordSet, 0, len(n.markers)+len(come))
@@ -144,32 +193,12 @@ func (m *mirror) mark(describes string, gone, come []*dns.RecordSet) {
 	m.set(describes, n)
 }
 
-// label works out again who owns the record sets of a name.
-func (m *mirror) label(name string, o owner.Owner, look owner.Lookup) {
-	n, known := m.names[name]
-	if !known {
-		return
-	}
-	current := make([]plan.Current, 0, len(n.raw))
-	for _, r := range n.raw {
-		if _, marker := o.Mark(r); marker {
-			continue
-		}
-		labels, heal := o.Labels(look, r)
-		current = append(current, plan.Current{Set: withLabels(r, labels), Heal: heal})
-	}
-	fresh := *n
-	fresh.current = slices.Clip(current)
-	m.set(name, fresh)
-}
-
-// count adds the record sets of a name to the counters, or subtracts them.
-func (m *mirror) count(name, ownerID string, sign int) {
-	for _, c := range m.node(name).current {
-		m.records[c.Set.Type] += sign
-		if ownerID == "" || c.Set.Labels[dns.LabelOwner] == ownerID {
-			m.owned += sign
-		}
+// own notes how many record sets of a name are ours.
+func (m *mirror) own(name string, owned int) {
+	n := m.node(name)
+	if m.owned += owned - n.owned; n.owned != owned {
+		n.owned = owned
+		m.set(name, n)
 	}
 }
 
@@ -194,8 +223,7 @@ func sameSets(a, b []*dns.RecordSet) bool {
 		return false
 	}
 	for _, r := range a {
-		key := r.Key()
-		i := slices.IndexFunc(b, func(o *dns.RecordSet) bool { return o.Key() == key })
+		i := slices.IndexFunc(b, func(o *dns.RecordSet) bool { return o.Type == r.Type && o.SetIdentifier == r.SetIdentifier })
 		if i < 0 || !sameSet(r, b[i]) {
 			return false
 		}

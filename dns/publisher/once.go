@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -32,8 +30,8 @@ type onceState struct {
 	result   []ZonePlan
 }
 
-// ErrHeld is the error of [Publisher.Once] when the budget doesn't allow the deletions.
-var ErrHeld = errors.New("deletions are held")
+// ErrHeld is the error of [Publisher.Once] when the budget doesn't allow all changes.
+var ErrHeld = errors.New("changes are held")
 
 // ZonePlan is the outcome of [Publisher.Once] for a zone.
 type ZonePlan struct {
@@ -42,12 +40,13 @@ type ZonePlan struct {
 	Done bool
 	// Changes are the changes that a dry run didn't make.
 	Changes []dns.Change
-	// Held is the hash of the deletions in HeldChanges, which the budget doesn't allow. It is
-	// empty if there are none.
+	// Held is the hash of the changes in HeldChanges, which the budget doesn't allow. It is empty
+	// if there are none.
 	Held        string
 	HeldChanges []dns.Change
-	// Waiting has the names that are not as they should be, with the reasons.
-	Waiting map[string]string
+	// Waiting has the names that are not as objects ask for, in their order. Those whose
+	// changes are held are in HeldChanges.
+	Waiting []State
 }
 
 func (o *onceState) fail(err error) {
@@ -103,7 +102,7 @@ func (o *onceState) done(p *Publisher, now time.Time) bool {
 
 // idle reports whether there is nothing left to do.
 func (o *onceState) idle(p *Publisher) bool {
-	if !channel.IsClosed(o.settled) || p.waiting || p.zoneList.busy || (p.zones == nil && p.zoneList.err == nil) {
+	if !channel.IsClosed(o.settled) || p.waiting || p.zoneList.busy || !p.accounts.settled() || (p.zones == nil && p.zoneList.err == nil) {
 		return false
 	}
 	for i := range p.sources {
@@ -158,8 +157,8 @@ func (o *onceState) conclude(p *Publisher) {
 		o.fail(fmt.Errorf("evaluate %s %s/%s: %s", origin.Source, origin.Namespace, origin.Name, message))
 	}
 	for _, z := range p.zones.sorted() {
-		if z.budget.held != "" {
-			o.fail(fmt.Errorf("zone %s: %d %w: to make them, give --approve-plan=%s", z.Name, z.budget.planned(), ErrHeld, z.budget.held))
+		if z.ledger.Held() > 0 {
+			o.fail(fmt.Errorf("zone %s: %d %w: to make them, give --approve-plan=%s", z.Name, z.ledger.Held(), ErrHeld, z.ledger.Plan().Hash))
 		}
 		o.result = append(o.result, z.plan())
 	}
@@ -187,31 +186,24 @@ func (z *zone) hopeless() bool {
 
 // done reports whether nothing is left to do in the zone, and nothing went wrong.
 func (z *zone) done() bool {
-	return z.known && !z.busy && !z.hopeless() && len(z.dirty) == 0 && !z.queue.ready()
+	return z.known && !z.busy && !z.hopeless() && z.names.count(dirty, asking, planned, applying) == 0
 }
 
 func (z *zone) plan() ZonePlan {
-	result := ZonePlan{Zone: z.Zone, Done: z.done(), Waiting: map[string]string{}}
-	for _, name := range slices.Sorted(maps.Keys(z.proposed)) {
-		result.Changes = append(result.Changes, z.proposed[name].changes...)
-		result.Changes = append(result.Changes, z.proposed[name].orphans...)
+	result := ZonePlan{Zone: z.Zone, Done: z.done()}
+	for _, n := range z.names.sorted(settled) {
+		result.Changes = append(result.Changes, n.proposed.changes...)
+		result.Changes = append(result.Changes, n.proposed.orphans...)
 	}
-	if result.Held = z.budget.held; result.Held != "" {
-		open := z.budget.open()
-		for _, name := range slices.Sorted(maps.Keys(open)) {
-			for _, c := range open[name].changes {
-				if c.New == nil {
-					result.HeldChanges = append(result.HeldChanges, c)
-				}
-			}
+	if z.ledger.Held() > 0 {
+		held := z.ledger.Plan()
+		result.Held, result.HeldChanges = held.Hash, held.Changes
+	}
+	for _, s := range z.states() {
+		// What is wrong with the zone as a whole is among the errors.
+		if s.Reason != "" && s.Reason != ReasonHeld && s.Reason != ReasonProvider {
+			result.Waiting = append(result.Waiting, s)
 		}
-	}
-	for name := range z.gated {
-		result.Waiting[name] = "a source or an object could not be read"
-	}
-	maps.Copy(result.Waiting, z.conflicts)
-	for name, j := range z.postponed {
-		result.Waiting[name] = j.message
 	}
 	return result
 }

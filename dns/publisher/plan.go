@@ -2,120 +2,128 @@ package publisher
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// stillMarked returns the deletions in z.disowned for a name that have not been made yet.
-func (p *Publisher) stillMarked(z *zone, name string) []dns.Change {
+// stillMarked returns the deletions of markers of a name that have not been made yet.
+func (p *Publisher) stillMarked(z *zone, n *nameState) []dns.Change {
 	var left []dns.Change
-	for _, c := range z.disowned[name] {
+	for _, c := range n.disowned {
 		key := c.Old.Key()
-		there := p.zones.lookup(key.Name)
+		there := p.zones.lookup(z)(key.Name)
 		if i := slices.IndexFunc(there, func(r *dns.RecordSet) bool { return r.Key() == key }); i >= 0 && sameTexts(there[i].Targets, c.Old.Targets) {
 			left = append(left, dns.Change{Old: there[i]})
 		}
 	}
 	if len(left) == 0 {
-		delete(z.disowned, name)
+		z.names.unmarked(n)
 	}
 	return left
 }
 
-// admits reports whether both the user and the provider want a name managed.
-func (p *Publisher) admits(name string) bool {
-	return p.Domains.Match(name) && (p.zones.filter == nil || p.zones.filter.Match(name))
+// admits reports whether both the user and the provider want a name managed in a zone.
+func (p *Publisher) admits(z *zone, name string) bool {
+	return p.Domains.Match(name) && p.zones.admits(name) && p.zones.holds(z, name)
 }
 
-// planDirty plans the dirty names of a zone and queues their changes. With a
-// [provider.Adjuster] these are the names whose answer is there, whatever else is asked.
-func (p *Publisher) planDirty(z *zone, now time.Time) {
+// planDirty plans the dirty names of a zone. With a [provider.Adjuster] these are the names
+// whose answer is there, whatever else is asked.
+func (p *Publisher) planDirty(z *zone) {
 	_, adjusts := p.Provider.(provider.Adjuster)
-	planned := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(z.dirty)) {
-		wanted, left := p.want(name)
-		answer, ok := z.wanted[name]
+	for _, n := range z.names.sorted(dirty) {
+		wanted, left := p.want(n.name)
 		switch {
-		case !p.admits(name):
-			z.drop(name)
-		case adjusts && len(wanted) > 0 && !ok:
+		case !p.admits(z, n.name):
+			p.Metrics.conflicts(z, n.name, nil, p.Rules.Owner)
+			z.names.drop(n)
+		case adjusts && len(wanted) > 0 && n.answer == nil:
 			// It is asked about next.
-			continue
-		case adjusts:
-			p.planName(z, name, answer.sets, left)
+		case adjusts && len(wanted) > 0:
+			p.planName(z, n, n.answer.sets, left)
 		default:
-			p.planName(z, name, wanted, left)
-		}
-		planned[name] = true
-		delete(z.wanted, name)
-		if !answer.outdated {
-			delete(z.dirty, name)
+			p.planName(z, n, wanted, left)
 		}
 	}
-	overdrawn := p.overdrawn(z, now)
-	for name, g := range z.budget.wanted {
-		if z.postponed[name] != nil && z.postponed[name].until.After(now) && !planned[name] {
-			continue
-		}
-		if overdrawn && !z.budget.permits(name) {
-			g = g.withoutLosses()
-		}
-		z.queue.put(g)
-	}
-	p.Metrics.zone(z)
+	p.measure(z)
 }
 
-// drop removes what was planned for a name.
-func (z *zone) drop(name string) {
-	z.queue.put(group{name: name})
-	z.budget.note(group{name: name})
-	delete(z.gated, name)
-}
-
-// planName plans one name and queues its changes.
-func (p *Publisher) planName(z *zone, name string, wanted []*dns.RecordSet, left []impossible) {
-	if unmark := p.stillMarked(z, name); len(unmark) > 0 {
-		z.budget.note(group{name: name})
-		z.queue.put(group{name: name, orphans: unmark})
+// planName plans one name.
+func (p *Publisher) planName(z *zone, n *nameState, wanted []*dns.RecordSet, left []impossible) {
+	if unmark := p.stillMarked(z, n); len(unmark) > 0 {
+		z.names.planned(n, group{name: n.name, orphans: unmark})
 		return
 	}
-	n := z.mirror.node(name)
-	out := plan.Name(n.current, wanted, &p.Rules)
-	g := group{name: name}
-	reason := ""
+	out := plan.Name(p.current(z, n.name), wanted, &p.Rules)
+	explained, reason := z.mirror.node(n.name).explained, ""
 	for _, c := range out.Changes {
-		if why := p.held(c, n.explained); why != "" {
+		if why := p.held(c, explained); why != "" {
 			reason = why
 		}
 	}
 	if reason == "" && p.complete() && !slices.ContainsFunc(out.Changes, loses) {
-		z.mirror.explain(name)
+		z.mirror.explain(n.name)
 	}
-	delete(z.gated, name)
-	if err := p.unmarkable(out.Changes); err != nil {
-		p.postpone(z, group{name: name, changes: out.Changes}, err)
-		z.budget.note(g)
+	if err := p.unmarkable(z, out.Changes); err != nil {
+		p.postpone(z, n, group{name: n.name, changes: out.Changes}, err)
 		return
 	}
-	if reason != "" {
-		z.gated[name] = struct{}{}
-		p.Log.Debug("Hold back a change", "record", name, "reason", reason)
-	} else {
-		g.changes, g.orphans = out.Changes, p.orphans(z, name, out)
-	}
 	if len(out.Changes) == 0 {
-		delete(z.stale, name)
-		delete(z.postponed, name)
+		z.names.settle(n)
 	}
-	p.sayConflicts(z, name, wanted, left, out)
-	z.queue.put(g)
-	z.budget.note(g)
+	p.sayWhy(z, n, reason, p.conflict(z, n, wanted, left, out))
+	if reason != "" {
+		z.names.hold(n)
+		return
+	}
+	changes, until := p.delay(z, n, out.Changes)
+	if len(changes) == 0 && !until.IsZero() {
+		z.names.wait(n, until)
+		return
+	}
+	z.names.planned(n, group{name: n.name, changes: changes, orphans: p.orphans(z, n, out)})
+}
+
+// delay returns the changes of a name that may be made by now, and when the deletions may be made
+// that it leaves out. Objects and load balancers that are replaced are gone for a moment, and
+// resolvers would remember that there is no record.
+func (p *Publisher) delay(z *zone, n *nameState, changes []dns.Change) (now []dns.Change, until time.Time) {
+	lost := budget.Losses(changes)
+	if len(lost) == 0 {
+		z.names.keeps(n)
+		return changes, time.Time{}
+	}
+	until = z.names.loses(n, time.Now()).Add(p.DeletionDelay)
+	// A run that ends has nothing to wait for.
+	if p.once != nil || !time.Now().Before(until) {
+		return changes, time.Time{}
+	}
+	z.names.explain(n, ReasonDelayed, "nobody asks for it any more; it is deleted if that stays so")
+	return slices.DeleteFunc(slices.Clone(changes), func(c dns.Change) bool {
+		return slices.ContainsFunc(lost, func(l dns.Change) bool { return l.Old == c.Old })
+	}), until
+}
+
+// sayWhy sets why a name isn't as objects ask for. What is in the way of it counts more than
+// what holds up its changes; an error stays until it is mended.
+func (p *Publisher) sayWhy(z *zone, n *nameState, gate, conflict string) {
+	switch {
+	case conflict != "":
+		z.names.explain(n, ReasonConflict, conflict)
+	case gate != "":
+		z.names.explain(n, ReasonSource, gate)
+	case n.failures == 0:
+		z.names.explain(n, "", "")
+	}
+	if gate != "" {
+		p.Log.Debug("Hold back a change", "record", n.name, "reason", gate)
+	}
 }
 
 // marking is an owner that knows the name of a marker in advance.
@@ -126,7 +134,7 @@ type marking interface {
 
 // unmarkable returns an error if a record set is to be created whose marker the provider can't
 // have.
-func (p *Publisher) unmarkable(changes []dns.Change) error {
+func (p *Publisher) unmarkable(z *zone, changes []dns.Change) error {
 	o, ok := p.Owner.(marking)
 	if !ok {
 		return nil
@@ -135,11 +143,16 @@ func (p *Publisher) unmarkable(changes []dns.Change) error {
 		if c.Old != nil {
 			continue
 		}
-		if marker := o.MarkerName(c.New.Name, c.New.Type); marker != "" && !p.zones.holds(dns.Canonical(marker)) {
+		if marker := o.MarkerName(c.New.Name, c.New.Type); marker != "" && !canMark(p.zones, z, dns.Canonical(marker)) {
 			return outside(marker)
 		}
 	}
 	return nil
+}
+
+// canMark reports whether the provider can have a marker of a record set of a zone.
+func canMark(zones *zoneSet, z *zone, marker string) bool {
+	return zones.home(z, marker) != nil && zones.admits(marker)
 }
 
 // collector is an owner with markers in the zones that can tell when one is useless.
@@ -150,29 +163,22 @@ type collector interface {
 	Unmark(zone owner.Lookup, r *dns.RecordSet) []dns.Change
 }
 
-// disown handles the record sets in z.attempts, of which it isn't known whether they were
-// created. If the zone has a different record set of the same key, somebody else was faster.
-// Then our marker has to go: it would make the record set ours.
+// disown handles the attempts of which it isn't known whether they created record sets. If the
+// zone has a record set of the same key that was neither attempted nor ours before, somebody
+// else was faster. Then our marker has to go: it would make the record set ours.
 func (p *Publisher) disown(z *zone) {
 	c, ok := p.Owner.(collector)
-	for name, attempts := range z.attempts {
-		delete(z.attempts, name)
-		if !ok {
+	for name, n := range z.names.all {
+		if len(n.attempts) == 0 {
 			continue
 		}
 		var unmark []dns.Change
-		for _, attempt := range last(attempts) {
-			for _, there := range z.mirror.lookup(name) {
-				if there.Key() == attempt.Key() && !dns.SameTargets(there.Targets, attempt.Targets) {
-					unmark = append(unmark, c.Unmark(p.zones.lookup, there)...)
-					break
-				}
+		for _, there := range z.mirror.lookup(name) {
+			if ok && n.attempted(there) && !n.made(there) {
+				unmark = append(unmark, c.Unmark(p.zones.lookup(z), there)...)
 			}
 		}
-		if len(unmark) > 0 {
-			z.disowned[name] = unmark
-			z.dirty[name] = struct{}{}
-		}
+		z.names.disown(n, unmark)
 	}
 }
 
@@ -183,41 +189,24 @@ const orphanListings = 2
 // orphans returns the deletions of markers that describe nothing. It returns none if something
 // is about to be created under the name. Such markers may keep another owner from using the
 // name.
-func (p *Publisher) orphans(z *zone, name string, out plan.Outcome) []dns.Change {
-	n := z.mirror.node(name)
-	c, ok := p.Owner.(collector)
-	if !ok || len(n.markers) == 0 || len(out.Changes) > 0 || p.Rules.Policy != plan.Sync || !p.complete() {
-		delete(z.orphans, name)
-		return nil
-	}
+func (p *Publisher) orphans(z *zone, n *nameState, out plan.Outcome) []dns.Change {
 	var changes []dns.Change
-	for _, marker := range n.markers {
-		if c.Orphan(p.zones.lookup, marker) {
-			changes = append(changes, dns.Change{Old: marker})
+	if c, ok := p.Owner.(collector); ok && len(out.Changes) == 0 && p.Rules.Policy == plan.Sync && p.complete() {
+		for _, marker := range z.mirror.node(n.name).markers {
+			if c.Orphan(p.zones.lookup(z), marker) {
+				changes = append(changes, dns.Change{Old: marker})
+			}
 		}
 	}
-	if seen := z.orphans[name]; len(changes) > 0 && seen < orphanListings {
-		z.orphans[name] = seen
+	if !z.names.orphan(n, len(changes)) {
 		return nil
 	}
-	delete(z.orphans, name)
 	return changes
 }
 
-// countOrphans counts a listing for each orphaned marker, and has the names planned that have
-// reached [orphanListings].
-func (z *zone) countOrphans() {
-	for name := range z.orphans {
-		if z.orphans[name]++; z.orphans[name] >= orphanListings {
-			z.dirty[name] = struct{}{}
-		}
-	}
-}
-
-// sayConflicts reports what is in the way of a name. It does so again only when the message
-// changes.
-func (p *Publisher) sayConflicts(z *zone, name string, wanted []*dns.RecordSet, left []impossible, out plan.Outcome) {
-	p.Metrics.conflicts(name, out.Conflicts, p.Rules.Owner)
+// conflict returns what is in the way of a name. It reports that when the message changes.
+func (p *Publisher) conflict(z *zone, n *nameState, wanted []*dns.RecordSet, left []impossible, out plan.Outcome) string {
+	p.Metrics.conflicts(z, n.name, out.Conflicts, p.Rules.Owner)
 	message := ""
 	for _, c := range out.Conflicts {
 		message = obstacle(c)
@@ -228,18 +217,14 @@ func (p *Publisher) sayConflicts(z *zone, name string, wanted []*dns.RecordSet, 
 	for _, i := range left {
 		message, wanted = i.reason, []*dns.RecordSet{i.set}
 	}
-	if message == "" {
-		delete(z.conflicts, name)
-		return
+	if message == "" || n.reason == ReasonConflict && n.message == message {
+		return message
 	}
-	if z.conflicts[name] == message {
-		return
-	}
-	z.conflicts[name] = message
-	p.Log.Warn("Can't publish a record", "record", name, "err", message)
+	p.Log.Warn("Can't publish a record", "record", n.name, "zone", z.Name, "err", message)
 	if len(wanted) > 0 {
 		p.Notify(Notice{Objects: objectsOf(wanted), Record: wanted[0], Action: ActionFailed, Reason: ReasonConflict, Message: message})
 	}
+	return message
 }
 
 // obstacle returns the message for a conflict.

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
+	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/source"
@@ -37,6 +40,10 @@ type Publisher struct {
 	// since.
 	pass    time.Time
 	waiting bool
+	// contact is when something of the first source was read, and looked is true once every
+	// source has been evaluated, or isn't waited for: until then nothing is planned.
+	contact time.Time
+	looked  bool
 
 	term     *term
 	zoneList zoneList
@@ -47,13 +54,16 @@ type Publisher struct {
 	// uncounted is true when the metrics of what objects ask for are out of date.
 	uncounted bool
 	// zoneless are the names that are in no zone of the provider.
-	zoneless map[string]bool
+	zoneless *names
+	accounts accounts
 	// capabilities are those of the provider; batchSize, batchInterval and atATime are the
 	// limits that result from them and from those of the user. batchSize is without markers.
 	capabilities  provider.Capabilities
 	batchSize     int
 	batchInterval time.Duration
 	atATime       int
+	// limiter bounds how many calls of the provider there are in a second; any goroutine may use it.
+	limiter *rate.Limiter
 	// calls is how many calls of the provider there are. throttledUntil is until when there may
 	// be no others, throttles how often in a row the provider has said that.
 	calls          int
@@ -67,6 +77,10 @@ type Publisher struct {
 type sourceState struct {
 	// read is true once all objects of the source are known.
 	read bool
+	// open is true once its objects are evaluated: when its tables are filled, or when that
+	// isn't waited for any longer. Until then early has those that have changed.
+	open  bool
+	early map[source.Key]struct{}
 	// conditions say whether its tables could be read when that was looked at last, steady
 	// since when they can; there is no time for what can't.
 	conditions conditions
@@ -102,6 +116,7 @@ func New(c Config) (*Publisher, error) {
 		batchSize:     batchSize,
 		batchInterval: max(can.BatchInterval, c.Limits.BatchInterval),
 		atATime:       stricter(can.Calls, defaultCalls),
+		limiter:       newLimiter(stricter(can.CallsPerSecond, c.Limits.CallsPerSecond)),
 
 		intake:     newIntake(),
 		results:    make(chan func()),
@@ -109,7 +124,8 @@ func New(c Config) (*Publisher, error) {
 		sources:    make([]sourceState, len(c.Sources)),
 		unresolved: map[desired.Origin]string{},
 		departing:  map[desired.Origin]time.Time{},
-		zoneless:   map[string]bool{},
+		zoneless:   newNames(uncounted),
+		accounts:   newAccounts(&c),
 	}, nil
 }
 
@@ -131,6 +147,8 @@ func (p *Publisher) Run(ctx context.Context) error {
 			f()
 		case t := <-p.terms:
 			p.begin(t)
+		case r := <-p.Desk.Requests():
+			p.approve(r, time.Now())
 		case <-p.ended():
 			p.end()
 		case <-p.once.settling():
@@ -172,12 +190,16 @@ func (p *Publisher) begin(t term) {
 	// Another process may have written meanwhile, so the zones are read again.
 	p.zones = nil
 	p.zoneList = zoneList{}
-	p.zoneless = map[string]bool{}
+	p.zoneless = newNames(uncounted)
+	p.accounts.beginTerm()
 }
 
 func (p *Publisher) end() {
 	t := p.term
 	p.term = nil
+	p.Metrics.end(p.zones.all())
+	p.zones = nil
+	p.Desk.Show(nil)
 	go func() {
 		t.jobs.Wait()
 		close(t.over)
@@ -212,25 +234,37 @@ func (p *Publisher) start(job func() (found func())) {
 	}()
 }
 
-// startWrite is start for a job that talks to the provider. The job belongs to the term; its
-// result is dropped if the term has ended.
+// startWrite is startInTerm for a job that talks to the provider.
 func (p *Publisher) startWrite(limit time.Duration, job func(context.Context) (found func())) {
+	p.calls++
+	p.startJob(limit, job, func() { p.calls-- })
+}
+
+// startInTerm is start for a job that belongs to the term. Its result is dropped if the term has
+// ended.
+func (p *Publisher) startInTerm(limit time.Duration, job func(context.Context) (found func())) {
+	p.startJob(limit, job, func() {})
+}
+
+func (p *Publisher) startJob(limit time.Duration, job func(context.Context) (found func()), ended func()) {
 	t := p.term
 	t.jobs.Add(1)
-	p.calls++
 	p.start(func() func() {
 		defer t.jobs.Done()
 		ctx, cancel := context.WithTimeout(t.ctx, limit)
 		defer cancel()
 		found := job(ctx)
 		return func() {
-			p.calls--
+			ended()
 			if p.term == t {
 				found()
 			}
 		}
 	})
 }
+
+// uncounted is for names that have no budget.
+func uncounted(string, []dns.Change) {}
 
 // work does everything that is due without waiting.
 func (p *Publisher) work(ctx context.Context, now time.Time) {
@@ -243,9 +277,16 @@ func (p *Publisher) work(ctx context.Context, now time.Time) {
 		return
 	}
 	p.listZones(now)
+	// What has to be written comes before listings, which may use up the calls.
+	for _, z := range p.zones.all() {
+		if z.names.count(dirty, planned) > 0 {
+			p.step(z, now)
+		}
+	}
 	for _, z := range p.zones.all() {
 		p.step(z, now)
 	}
+	p.remember(now)
 }
 
 func (p *Publisher) count() {
@@ -271,6 +312,9 @@ func (p *Publisher) nextDue(now time.Time) time.Time {
 		case p.Sources[i].Poll != nil && !s.polling:
 			due = earliest(due, s.pollAt)
 		}
+		if !p.looked {
+			due = earliest(due, now.Add(settling))
+		}
 	}
 	if p.term == nil {
 		return due
@@ -278,17 +322,29 @@ func (p *Publisher) nextDue(now time.Time) time.Time {
 	if !p.zoneList.busy {
 		due = earliest(due, later(p.zoneList.due, p.throttledUntil))
 	}
+	due = p.accounts.due(due)
 	if p.calls >= p.atATime {
 		return due // the end of a call comes first
 	}
 	for _, z := range p.zones.all() {
-		due = earliest(due, later(z.nextDue(due), p.throttledUntil))
+		due = earliest(due, later(p.nextDueIn(z, due), p.throttledUntil))
+	}
+	if missing := 1 - p.limiter.Tokens(); missing > 0 {
+		due = later(due, now.Add(time.Duration(missing/float64(p.limiter.Limit())*float64(time.Second))))
 	}
 	return due
 }
 
+// newLimiter returns a limiter for so many calls a second; zero is no limit.
+func newLimiter(callsPerSecond float64) *rate.Limiter {
+	if callsPerSecond == 0 {
+		return rate.NewLimiter(rate.Inf, 1)
+	}
+	return rate.NewLimiter(rate.Limit(callsPerSecond), max(1, int(callsPerSecond)))
+}
+
 // stricter returns the lower one of two limits, of which zero is none.
-func stricter(a, b int) int {
+func stricter[N int | float64](a, b N) N {
 	if a == 0 || b > 0 && b < a {
 		return b
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
@@ -222,7 +223,7 @@ func TestBudget(t *testing.T) {
 		if got := len(w.zone()); got != 100 {
 			t.Errorf("%d records, want 100: all came back", got)
 		}
-		time.Sleep(DefaultBudget().Window)
+		time.Sleep(budget.DefaultLimits().Window)
 		w.said()
 		// Changes within a tenth of a second after another one are handled together. Without
 		// such a change before, the first deletion could be handled alone, and made.
@@ -235,12 +236,12 @@ func TestBudget(t *testing.T) {
 		}
 		said := strings.Join(w.said(), "\n")
 		if _, after, ok := strings.Cut(said, "--approve-plan="); ok {
-			hash = after[:12]
+			hash = after[:16]
 		} else {
 			t.Fatalf("nothing says how to approve:\n%s", said)
 		}
 		w.stop()
-		w.change = func(c *Config) { c.Budget.Approved = hash }
+		w.change = func(c *Config) { c.Approved = hash }
 		w.provider = batches{w.zones}
 		w.start()
 		defer w.stop()

@@ -18,6 +18,8 @@ type table struct {
 	mu     sync.Mutex
 	filled bool
 	status kube.TableStatus
+	// fill is called before the table is filled; it may be nil.
+	fill func()
 }
 
 func (t *table) Filled() bool {
@@ -33,6 +35,9 @@ func (t *table) Status() kube.TableStatus {
 }
 
 func (t *table) set(state kube.State, reason kube.Reason) {
+	if t.fill != nil && state == kube.Synced {
+		t.fill()
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.filled = t.filled || state == kube.Synced

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
@@ -26,56 +27,29 @@ type zoneList struct {
 type zone struct {
 	dns.Zone
 	mirror *mirror
-	// dirty are the names to be planned; queue has the changes of names that were planned.
-	dirty map[string]struct{}
-	queue queue
-	// wanted is what a [provider.Adjuster] stores for the dirty names; asked are the names that
-	// it is being asked about and that were not touched since. They are empty for other
-	// providers.
-	wanted map[string]answer
-	asked  map[string]struct{}
-	// gated are the names whose changes wait until more is known; postponed are those whose
-	// changes failed.
-	gated     map[string]struct{}
-	postponed map[string]*postponed
-	// stale are the names whose changes were out of date when they were made last.
-	stale map[string]struct{}
-	// orphans are the names with markers that describe nothing, with the number of listings
-	// that have shown this.
-	orphans map[string]int
-	// attempts has, by name, the record sets of which it isn't known whether they were
-	// created. disowned has the deletions of markers of ours that describe record sets of
-	// somebody else.
-	attempts map[string][]*dns.RecordSet
-	disowned map[string][]dns.Change
-	// conflicts are the names that somebody else has, with the message about it.
-	conflicts map[string]string
-	budget    ledger
+	names  *names
+	ledger *budget.Ledger
 
 	// busy is true while a job for the zone is running.
 	busy bool
 	// known is true when the mirror has what the zone has: not before it was read, and not
-	// after an error with an unknown outcome. verifyAt is when to read the zone again.
-	known  bool
-	listed bool
-	// fresh is true after a listing, until it is known whether there is anything to do.
-	fresh    bool
+	// after an error with an unknown outcome. doubts counts the times when that was lost: a
+	// listing that began before the last one doesn't bring it back. verifyAt is when to read
+	// the zone again.
+	known    bool
+	doubts   int
+	listed   bool
 	verifyAt time.Time
+	// fresh is true after a listing, until it is known whether there is anything to do.
+	fresh bool
 	// reading, writing and adjusting are the failures of each; applyAt is when the provider
 	// allows the next batch.
 	reading, writing, adjusting trouble
 	applyAt                     time.Time
 	// limit is the most names for a batch. It is lower after a rejection; 0 is no limit.
 	limit int
-	// proposed are the names with changes that a dry run doesn't make.
-	proposed map[string]group
-}
-
-// answer is what a provider stores for a name.
-type answer struct {
-	sets []*dns.RecordSet
-	// outdated is true when objects ask for something else by now.
-	outdated bool
+	// blamed is how many names in a row have failed alone, for no reason that the provider gives.
+	blamed int
 }
 
 // trouble is the failures of an operation since its last success.
@@ -86,45 +60,50 @@ type trouble struct {
 	err     error
 }
 
-// postponed is a name whose own changes failed.
-type postponed struct {
-	until    time.Time
-	failures int
-	message  string
+func (p *Publisher) newZone(z dns.Zone) *zone {
+	l := p.accounts.book.Ledger(z)
+	l.Forget()
+	return &zone{Zone: z, mirror: newMirror(), names: newNames(l.Note), ledger: l}
 }
 
-func newZone(z dns.Zone) *zone {
-	return &zone{
-		Zone: z, mirror: newMirror(),
-		wanted: map[string]answer{}, asked: map[string]struct{}{}, dirty: map[string]struct{}{}, queue: newQueue(), gated: map[string]struct{}{}, postponed: map[string]*postponed{},
-		stale: map[string]struct{}{}, orphans: map[string]int{}, attempts: map[string][]*dns.RecordSet{}, disowned: map[string][]dns.Change{},
-		conflicts: map[string]string{}, proposed: map[string]group{}, budget: newLedger(),
+// mistrust has the zone read again before anything else is done.
+func (z *zone) mistrust() {
+	z.known = false
+	z.doubts++
+}
+
+// reset is called when the zone holds other names than before: it is read as if for the first
+// time. Calls that are under way go on.
+func (z *zone) reset() {
+	z.mistrust()
+	z.listed = false
+	z.mirror.clear()
+	for _, n := range z.names.all {
+		z.names.drop(n)
 	}
 }
 
-// touch has a name planned again.
-func (z *zone) touch(name string) {
-	z.dirty[name] = struct{}{}
-	delete(z.postponed, name)
-	delete(z.wanted, name)
-	delete(z.asked, name)
-}
-
-// nextDue returns when there is something to do in the zone, or latest if that is earlier.
-func (z *zone) nextDue(latest time.Time) time.Time {
+// nextDueIn returns when there is something to do in the zone, or latest if that is earlier.
+func (p *Publisher) nextDueIn(z *zone, latest time.Time) time.Time {
 	if z.busy {
 		return latest
 	}
 	due := z.verifyAt
-	if !z.known {
+	switch {
+	case !z.known:
 		due = time.Time{}
-	} else if len(z.dirty) > 0 {
+	case !p.looked:
+		// Its names wait for sources.
+	case z.names.count(dirty) > 0:
 		due = earliest(due, z.writing.retryAt)
-	} else if z.queue.ready() {
+	case z.names.count(planned) > 0:
 		due = earliest(due, later(z.applyAt, z.writing.retryAt))
 	}
-	for _, j := range z.postponed {
-		due = earliest(due, j.until)
+	if next := z.names.in[waiting].names; len(next) > 0 && p.looked {
+		due = earliest(due, later(next[0].next, z.writing.retryAt))
+	}
+	if next := z.ledger.Due(); p.looked && !next.IsZero() {
+		due = earliest(due, next)
 	}
 	return earliest(latest, later(due, z.reading.retryAt))
 }
@@ -135,24 +114,25 @@ func (p *Publisher) step(z *zone, now time.Time) {
 		return
 	}
 	if !z.known || !now.Before(z.verifyAt) {
-		p.listRecords(z)
-		return
-	}
-	for name, j := range z.postponed {
-		if !now.Before(j.until) {
-			z.dirty[name] = struct{}{}
-			j.until = now.Add(p.Interval)
+		// A listing doesn't stand in the way of a write that comes meanwhile, so it doesn't begin
+		// before it may be made.
+		if p.limiter.Allow() {
+			p.listRecords(z)
 		}
-	}
-	if now.Before(z.writing.retryAt) {
 		return
 	}
-	if len(z.dirty) > 0 {
-		p.planDirty(z, now)
+	if !p.looked || now.Before(z.writing.retryAt) {
+		return
 	}
-	if z.fresh && len(z.dirty) == 0 {
+	z.names.due(now)
+	if z.names.count(dirty) > 0 {
+		p.planDirty(z)
+	}
+	p.ration(z, now)
+	if z.fresh && z.names.count(dirty, asking) == 0 {
 		z.fresh = false
-		if !z.queue.ready() {
+		p.completed(z)
+		if z.names.count(planned) == 0 {
 			p.Metrics.noOps.Inc()
 			p.Metrics.lastSync.SetToCurrentTime()
 		}
@@ -173,7 +153,8 @@ func (p *Publisher) mayNotCall(now time.Time) bool {
 	return now.Before(p.throttledUntil) || p.calls >= p.atATime
 }
 
-// verify counts the record sets that are asked for and that the zones have.
+// verify counts the record sets that are asked for and that the zones have. Of several zones
+// that hold a name, the first one counts.
 func (p *Publisher) verify() {
 	if !p.unverified {
 		return
@@ -181,42 +162,74 @@ func (p *Publisher) verify() {
 	p.unverified = false
 	there := map[string]int{}
 	for name := range p.Desired.Names() {
-		z := p.zones.zoneOf(name)
-		if z == nil {
+		holders := p.zones.holders(name)
+		if len(holders) == 0 {
 			continue
 		}
-		for _, c := range z.mirror.node(name).current {
-			if slices.ContainsFunc(p.Desired.Want(name), func(r *dns.RecordSet) bool { return r.Type == c.Set.Type }) {
-				there[c.Set.Type]++
+		raw := holders[0].mirror.lookup(name)
+		if len(raw) == 0 {
+			continue
+		}
+		wanted := p.Desired.Want(name)
+		for _, r := range raw {
+			if slices.ContainsFunc(wanted, func(w *dns.RecordSet) bool { return w.Type == r.Type }) && !p.isMarker(r) {
+				there[r.Type]++
 			}
 		}
 	}
 	p.Metrics.verified(there)
 }
 
-// touch has a name planned again in its zone.
+// isMarker reports whether a record set is a marker of the kind of ownership in use.
+func (p *Publisher) isMarker(r *dns.RecordSet) bool {
+	_, marker := p.Owner.Mark(r)
+	return marker
+}
+
+// touch has a name planned again in the zones that hold it.
 func (p *Publisher) touch(name string) {
 	if p.zones == nil {
 		return
 	}
-	if z := p.zones.zoneOf(name); z != nil {
-		z.touch(name)
+	holders := p.zones.holders(name)
+	if len(holders) == 0 {
+		p.noZone(name)
 		return
 	}
-	p.noZone(name)
+	for _, z := range holders {
+		if p.asks(name) {
+			z.names.outdate(name)
+		} else {
+			z.names.touch(name)
+		}
+	}
 }
 
+// asks reports whether the provider has to be asked about what objects ask for under a name.
+func (p *Publisher) asks(name string) bool {
+	if _, adjusts := p.Provider.(provider.Adjuster); !adjusts {
+		return false
+	}
+	wanted, _ := p.want(name)
+	return len(wanted) > 0
+}
+
+// noZone notes that objects ask for a name that is in no zone, or no more.
 func (p *Publisher) noZone(name string) {
 	wanted := p.Desired.Want(name)
 	if len(wanted) == 0 || !p.Domains.Match(name) {
-		delete(p.zoneless, name)
+		if n := p.zoneless.all[name]; n != nil {
+			p.zoneless.drop(n)
+		}
 		return
 	}
-	if p.zoneless[name] {
+	n := p.zoneless.state(name)
+	if n.phase == held {
 		return
 	}
-	p.zoneless[name] = true
 	const message = "the name is in no zone of the provider: create the zone, or change the zone filters"
+	p.zoneless.explain(n, ReasonError, message)
+	p.zoneless.hold(n)
 	p.Log.Warn("Can't publish a record", "record", name, "err", message)
 	p.Notify(Notice{Objects: objectsOf(wanted), Record: wanted[0], Action: ActionFailed, Reason: ReasonError, Message: message})
 }

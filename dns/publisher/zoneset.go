@@ -7,40 +7,105 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
 )
 
 // zoneSet is the zones of the provider. It is never changed, only replaced, so that a job can
 // go on with the one that it began with.
+//
+// A name is held by the public zones with the longest name that contains it, mostly one, and by
+// every private zone that contains it: each private zone has readers of its own, and those of
+// a shorter one may see no longer one. It is written in these zones, and in no other.
 type zoneSet struct {
-	finder *dns.ZoneFinder
-	byKey  map[zoneKey]*zone
+	byKey map[zoneKey]*zone
+	// public and private have the zones by their canonical names.
+	public, private map[string][]*zone
 	// filter restricts the names that the provider can have in its zones; nil if it doesn't.
 	filter dns.Filter
 }
 
-// zoneOf returns the zone that contains a canonical name, or nil.
-func (t *zoneSet) zoneOf(name string) *zone {
+func newZoneSet(zones map[zoneKey]*zone, filter dns.Filter) *zoneSet {
+	t := &zoneSet{byKey: zones, public: map[string][]*zone{}, private: map[string][]*zone{}, filter: filter}
+	for _, z := range t.sorted() {
+		apex := dns.Canonical(z.Name)
+		if z.Private {
+			t.private[apex] = append(t.private[apex], z)
+		} else {
+			t.public[apex] = append(t.public[apex], z)
+		}
+	}
+	return t
+}
+
+// holders returns the zones that hold a canonical name, public ones first, then those with a
+// longer name. The slice must not be changed.
+func (t *zoneSet) holders(name string) []*zone {
 	if t == nil {
 		return nil
 	}
-	found, ok := t.finder.Find(name)
-	if !ok {
-		return nil
+	found, _ := dns.ClosestZone(t.public, name)
+	if len(t.private) == 0 {
+		return found
 	}
-	return t.byKey[keyOf(found)]
+	found = slices.Clone(found)
+	for at := name; ; _, at, _ = strings.Cut(at, ".") {
+		found = append(found, t.private[at]...)
+		if at == "" {
+			return found
+		}
+	}
 }
 
-// holds reports whether the provider can have a canonical name.
-func (t *zoneSet) holds(name string) bool {
-	return t.zoneOf(name) != nil && (t.filter == nil || t.filter.Match(name))
-}
+// holds reports whether a zone holds a canonical name.
+func (t *zoneSet) holds(z *zone, name string) bool { return slices.Contains(t.holders(name), z) }
 
-// lookup returns the record sets under a canonical name. It may be called from any goroutine.
-func (t *zoneSet) lookup(name string) []*dns.RecordSet {
-	if z := t.zoneOf(name); z != nil {
-		return z.mirror.lookup(name)
+// has reports whether a zone is one of the set.
+func (t *zoneSet) has(z *zone) bool { return t != nil && t.byKey[keyOf(z.Zone)] == z }
+
+// home returns the zone that has what belongs to a zone under a canonical name: that zone, if
+// it holds the name, or else one that does, rather one that is as private. It returns nil if no
+// zone holds the name.
+func (t *zoneSet) home(z *zone, name string) *zone {
+	holders := t.holders(name)
+	if slices.Contains(holders, z) {
+		return z
+	}
+	for _, h := range holders {
+		if h.Private == z.Private {
+			return h
+		}
+	}
+	if len(holders) > 0 {
+		return holders[0]
 	}
 	return nil
+}
+
+// lookup returns what a zone and those above it have, as its owner sees it. It may be called
+// from any goroutine.
+func (t *zoneSet) lookup(z *zone) owner.Lookup {
+	return func(name string) []*dns.RecordSet {
+		if at := t.home(z, name); at != nil {
+			return at.mirror.lookup(name)
+		}
+		return nil
+	}
+}
+
+// admits reports whether the provider can have a canonical name in its zones.
+func (t *zoneSet) admits(name string) bool { return t.filter == nil || t.filter.Match(name) }
+
+// listing returns what an owner is told of a listing of a zone.
+func (t *zoneSet) listing(z *zone, records []*dns.RecordSet) owner.Listing {
+	id := func(z *zone) string { return z.ID + " " + z.Name }
+	zoneOf := func(name string) string {
+		// Claims are about names. Of several zones that hold one, the first is asked.
+		if holders := t.holders(name); len(holders) > 0 {
+			return id(holders[0])
+		}
+		return ""
+	}
+	return owner.Listing{Zone: id(z), ZoneOf: zoneOf, Records: records}
 }
 
 // all returns the zones. There are none before they have been listed.

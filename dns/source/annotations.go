@@ -47,12 +47,12 @@ type annotation struct {
 	rank int
 }
 
-// ReadAnnotations reads the annotations with these prefixes. If an annotation is there with
-// several prefixes, the first prefix counts. It never returns nil.
-func ReadAnnotations(all map[string]string, prefixes []string) *Annotations {
+// ReadAnnotations reads those of an object. If an annotation is there with several prefixes, the
+// first prefix counts. It never returns nil.
+func (s Settings) ReadAnnotations(all map[string]string) *Annotations {
 	var ours []annotation
 	for key, value := range all {
-		for rank, prefix := range prefixes {
+		for rank, prefix := range s.Prefixes {
 			if name, ok := strings.CutPrefix(key, prefix); ok {
 				ours = append(ours, annotation{name: name, key: key, value: value, rank: rank})
 				break
@@ -68,13 +68,13 @@ func ReadAnnotations(all map[string]string, prefixes []string) *Annotations {
 	ours = slices.CompactFunc(ours, func(a, b annotation) bool { return a.name == b.name })
 	read := &Annotations{}
 	for _, a := range ours {
-		read.add(a)
+		read.add(a, s.Declared)
 	}
 	slices.SortFunc(read.Properties, func(a, b dns.Property) int { return strings.Compare(a.Name, b.Name) })
 	return read
 }
 
-func (r *Annotations) add(a annotation) {
+func (r *Annotations) add(a annotation, declared dns.Declarations) {
 	switch a.name {
 	case "hostname":
 		r.Hostnames = SplitList(a.value)
@@ -99,7 +99,7 @@ func (r *Annotations) add(a annotation) {
 	case "set-identifier":
 		r.SetIdentifier = a.value
 	default:
-		if p, ok := propertyOf(a); ok {
+		if p, ok := propertyOf(a, declared); ok {
 			r.Properties = append(r.Properties, p)
 		}
 	}
@@ -113,32 +113,19 @@ func (r *Annotations) readTTL(a annotation) {
 	r.TTL = ttl
 }
 
-// cloudflareNames are the annotations for Cloudflare. The names of their properties are the
-// whole keys.
-var cloudflareNames = []string{
-	"cloudflare-proxied", "cloudflare-custom-hostname", "cloudflare-region-key", "cloudflare-record-comment", "cloudflare-tags",
-}
-
 // propertyOf returns the property for an annotation.
-func propertyOf(a annotation) (dns.Property, bool) {
-	switch {
-	case a.name == dns.PropertyAlias:
+func propertyOf(a annotation, declared dns.Declarations) (dns.Property, bool) {
+	switch a.name {
+	case dns.PropertyAlias:
 		// Any other value counts as none (spec/dns.md §1.6).
 		known := []dns.Alias{dns.AliasTrue, dns.AliasA, dns.AliasAAAA}
 		return dns.Property{Name: a.name, Value: a.value}, slices.Contains(known, dns.Alias(a.value))
-	case a.name == dns.PropertyRecordType:
+	case dns.PropertyRecordType:
 		return dns.Property{Name: a.name, Value: a.value}, true
-	case a.name == "azure-tags":
-		return dns.Property{Name: "azure/tags", Value: a.value}, true
-	case slices.Contains(cloudflareNames, a.name):
-		return dns.Property{Name: a.key, Value: a.value}, true
+	default:
+		name, ok := declared.Property(a.name)
+		return dns.Property{Name: name, Value: a.value}, ok
 	}
-	for _, provider := range []string{"aws", "scw", "webhook", "coredns"} {
-		if name, ok := strings.CutPrefix(a.name, provider+"-"); ok && name != "" {
-			return dns.Property{Name: provider + "/" + name, Value: a.value}, true
-		}
-	}
-	return dns.Property{}, false
 }
 
 // SplitList returns the elements of a list that is separated by commas, without spaces and

@@ -8,8 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/properties"
 	"github.com/signpostd/signpost/dns/source"
 )
+
+// defaults are the settings without flags, with the properties that providers declare.
+func defaults() source.Settings {
+	return source.Settings{Prefixes: source.DefaultPrefixes, Declared: properties.Known()}
+}
 
 func TestReadAnnotations(t *testing.T) {
 	t.Parallel()
@@ -54,9 +60,9 @@ func TestReadAnnotations(t *testing.T) {
 				{Name: "alias", Value: "true"},
 				{Name: "aws/weight", Value: "10"},
 				{Name: "azure/tags", Value: "t"},
+				{Name: "cloudflare/proxied", Value: "true"},
+				{Name: "cloudflare/tags", Value: "c"},
 				{Name: "coredns/group", Value: "g"},
-				{Name: o + "cloudflare-proxied", Value: "true"},
-				{Name: n + "cloudflare-tags", Value: "c"},
 				{Name: "record-type", Value: "ptr"},
 				{Name: "scw/x", Value: "a"},
 				{Name: "webhook/y-z", Value: ""},
@@ -68,13 +74,13 @@ func TestReadAnnotations(t *testing.T) {
 		{name: "an opt-out", all: map[string]string{n + "record-type": ""}, want: source.Annotations{Properties: []dns.Property{{Name: "record-type"}}}},
 	}
 	for _, test := range tests {
-		got := source.ReadAnnotations(test.all, source.DefaultPrefixes)
+		got := defaults().ReadAnnotations(test.all)
 		if diff := cmp.Diff(&test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
 	for _, ttl := range []string{"foo", "-10", "0", "2147483648", "", "-1m", "10x"} {
-		got := source.ReadAnnotations(map[string]string{o + "ttl": ttl}, source.DefaultPrefixes)
+		got := defaults().ReadAnnotations(map[string]string{o + "ttl": ttl})
 		if got.TTL != 0 || len(got.Problems) != 1 || got.Problems[0].Subject != o+"ttl" || got.Problems[0].Value != ttl || got.Problems[0].Reason == "" {
 			t.Errorf("case 147: ttl %q gives %d and the problems %+v, want 0 and one that names the annotation and the value", ttl, got.TTL, got.Problems)
 		}
@@ -87,7 +93,7 @@ func FuzzReadAnnotations(f *testing.F) {
 	f.Add("cloudflare-tags", "", "ttl", "-1")
 	f.Fuzz(func(t *testing.T, name1, value1, name2, value2 string) {
 		all := map[string]string{source.DefaultPrefixes[1] + name1: value1, source.DefaultPrefixes[0] + name2: value2}
-		a := source.ReadAnnotations(all, source.DefaultPrefixes)
+		a := defaults().ReadAnnotations(all)
 		for _, list := range [][]string{a.Hostnames, a.InternalHostnames, a.Targets} {
 			if slices.ContainsFunc(list, func(s string) bool { return s == "" || strings.ContainsAny(s, " ,") }) {
 				t.Errorf("%q gives the list %q", all, list)
@@ -101,7 +107,7 @@ func FuzzReadAnnotations(f *testing.F) {
 				t.Errorf("%q gives the properties %+v, which aren't unique and sorted", all, a.Properties)
 			}
 		}
-		if diff := cmp.Diff(a, source.ReadAnnotations(all, source.DefaultPrefixes)); diff != "" {
+		if diff := cmp.Diff(a, defaults().ReadAnnotations(all)); diff != "" {
 			t.Errorf("reading %q again gives something else:\n%s", all, diff)
 		}
 	})

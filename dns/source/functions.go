@@ -10,18 +10,8 @@ import (
 	"text/template"
 )
 
-// foreignNames are the sources of ExternalDNS, whose names the template function isSource accepts
-// beside those of Signpost.
-var foreignNames = []string{
-	"service", "ingress", "node", "pod",
-	"gateway-httproute", "gateway-grpcroute", "gateway-tlsroute", "gateway-tcproute", "gateway-udproute",
-	"istio-gateway", "istio-virtualservice", "contour-httpproxy", "crd", "connector", "fake", "empty", "unstructured",
-	"ambassador-host", "gloo-proxy", "traefik-proxy", "kong-tcpingress", "openshift-route", "skipper-routegroup",
-	"f5-virtualserver", "f5-transportserver",
-}
-
 // functions returns the functions of templates, beside those of Go (spec/dns.md §6.12), for a
-// source that is one of several.
+// source that is one of several. Of others than these it is an error to ask.
 func functions(source string, sources []string) template.FuncMap {
 	return template.FuncMap{
 		"contains":   strings.Contains,
@@ -36,7 +26,7 @@ func functions(source string, sources []string) template.FuncMap {
 		"fromJson":   fromJSON,
 		"isSource": func(name string) (bool, error) {
 			name = strings.ToLower(name)
-			if name != source && !slices.Contains(foreignNames, name) && !slices.Contains(sources, name) {
+			if name != source && !slices.Contains(sources, name) {
 				return false, fmt.Errorf("there is no source %q; use a name that --source takes", name)
 			}
 			return name == source, nil

@@ -14,7 +14,8 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Subject describes the own kind of a source.
+// Subject describes the own kind of a source. A source with several kinds of its own has a
+// [Reader] for each, and tells them apart by [Key].Kind.
 type Subject struct {
 	// Source is the name of the source.
 	Source string
@@ -25,6 +26,8 @@ type Subject struct {
 	Label string
 	// Properties is true when the annotations for providers are read, and the set identifier.
 	Properties bool
+	// TargetTemplates is true when --target-template is read.
+	TargetTemplates bool
 	// AnyNamespace is true when --namespace doesn't apply.
 	AnyNamespace bool
 }
@@ -37,6 +40,8 @@ type Reader struct {
 
 	settings Settings
 	subject  Subject
+	// kind is that of the subject, as keys have it.
+	kind string
 }
 
 // NewReader returns a reader for a source.
@@ -44,7 +49,11 @@ func NewReader(settings Settings, subject Subject) *Reader {
 	if subject.AnyNamespace {
 		settings.Namespaces = nil
 	}
-	return &Reader{Templates: settings.Templates.For(subject.Source), settings: settings, subject: subject}
+	templates := settings.Templates.For(subject.Source)
+	if !subject.TargetTemplates {
+		templates = templates.withoutTargets()
+	}
+	return &Reader{Templates: templates, settings: settings, subject: subject, kind: subject.Kind.GroupKind().String()}
 }
 
 // Object is what every source keeps of the objects of its own kind. A source embeds it in a
@@ -76,13 +85,13 @@ func (r *Reader) Read(s kube.Scope, obj interface {
 	runtime.Object
 },
 ) Object {
-	key := Key{Namespace: s.Intern(obj.GetNamespace()), Name: obj.GetName()}
+	key := Key{Kind: r.kind, Namespace: s.Intern(obj.GetNamespace()), Name: obj.GetName()}
 	if !r.settings.Selects(obj) {
 		return Object{Key: key}
 	}
 	read := Object{
 		Key: key, UID: obj.GetUID(), Selected: true,
-		Annotations: ReadAnnotations(obj.GetAnnotations(), r.settings.Prefixes),
+		Annotations: r.settings.ReadAnnotations(obj.GetAnnotations()),
 	}
 	if r.Templates != nil {
 		read.Whole = r.whole(obj)
@@ -192,7 +201,7 @@ func (r *Reader) Result(o *Object, records []*dns.RecordSet, err error) Result {
 	return result
 }
 
-// String returns "namespace/name", or the name alone.
+// String returns "namespace/name", or the name alone, without the kind.
 func (k Key) String() string {
 	if k.Namespace == "" {
 		return k.Name

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/signpostd/signpost/dns"
 )
 
 // DefaultPrefixes are the prefixes of annotations, the newest first (spec/dns.md §6.1). If an
@@ -31,6 +33,8 @@ type Settings struct {
 	Annotations, Labels labels.Selector
 	// Prefixes are the prefixes of annotations, the first one counting most.
 	Prefixes []string
+	// Declared are the properties of all providers.
+	Declared dns.Declarations
 	// Templates are those of --fqdn-template, --target-template and --fqdn-target-template;
 	// nil when there is none.
 	Templates *Templates
@@ -85,6 +89,8 @@ type Options struct {
 
 	// Sources are the names of all kinds of source, of which templates may ask.
 	Sources []string
+	// Declared are the properties of all providers.
+	Declared dns.Declarations
 }
 
 // NewOptions returns options with the defaults.
@@ -116,7 +122,7 @@ func (o *Options) Flags(flags *pflag.FlagSet) {
 // wrong (spec/dns.md §5.4), each with its flag.
 func (o *Options) Settings() (Settings, error) {
 	s := Settings{
-		Namespaces: o.OnlyNamespaces(), Prefixes: o.AnnotationPrefixes, Compatibility: o.Compatibility,
+		Namespaces: o.OnlyNamespaces(), Prefixes: o.AnnotationPrefixes, Declared: o.Declared, Compatibility: o.Compatibility,
 		IgnoreHostnameAnnotation: o.IgnoreHostnameAnnotation,
 		ExposeInternalIPv6:       o.ExposeInternalIPv6,
 		ExcludeUnschedulable:     o.ExcludeUnschedulable,

@@ -10,8 +10,12 @@ import (
 	"github.com/signpostd/signpost/kube"
 )
 
-// Key identifies an object of a source's own kind. Namespace is empty for kinds without one.
+// Key identifies an object that a source makes records of. Namespace is empty for kinds without
+// one.
 type Key struct {
+	// Kind is the kind of the object as Kind.group, such as "Gateway.networking.istio.io". A key
+	// that only refers to an object, such as a Service by its name, may lack it.
+	Kind            string
 	Namespace, Name string
 }
 
@@ -45,12 +49,16 @@ type Result struct {
 }
 
 // Config is the settings of one kind of source: the flags that no other kind has, with their
-// defaults. A kind without flags embeds [NoFlags].
+// defaults. A kind without flags embeds [NoFlags], and one that reads no objects [NoObjects].
+// Settings that several kinds have are no part of it: a config with such settings is a Taker of
+// package sharedflags.
 type Config interface {
 	// Flags adds the flags, under the names that ExternalDNS has for them.
 	Flags(flags *pflag.FlagSet)
-	// Open returns the source. The error says which setting is wrong. Open doesn't contact any
-	// server.
+	// Resources are the kinds of objects that the source reads with these settings.
+	Resources() []Resource
+	// Open returns the source, with a table for each of the Resources. The error says which
+	// setting is wrong. Open doesn't contact any server.
 	Open(in Input) (Source, error)
 }
 
@@ -60,6 +68,12 @@ type NoFlags struct{}
 // Flags adds none.
 func (NoFlags) Flags(*pflag.FlagSet) {}
 
+// NoObjects is for the Config of a kind of source that reads no objects.
+type NoObjects struct{}
+
+// Resources returns none.
+func (NoObjects) Resources() []Resource { return nil }
+
 // Plugin is one kind of source.
 type Plugin struct {
 	// Name is the value of --source for this kind.
@@ -68,17 +82,17 @@ type Plugin struct {
 	Summary string
 	// Category groups the kinds in the documentation, such as "kubernetes core".
 	Category string
-	// Resources are the kinds of objects that the source reads, as Kind.group. Filters has
-	// "annotation" and "label" if it supports these filters.
-	Resources, Filters []string
+	// Filters has "annotation" and "label" if the source supports these filters.
+	Filters []string
 	// Namespaces is "all", "single" or "multiple", or several of them with commas.
 	Namespaces string
-	// Templates is true when the source supports --fqdn-template. Properties is true when it
-	// reads the annotations for providers and the set identifier.
-	Templates, Properties bool
-	// CrossesNamespaces is true when the source reads objects in other namespaces than those of
-	// --namespace, too: a process with such a source reads all namespaces.
-	CrossesNamespaces bool
+	// Templates is true when the source supports --fqdn-template, and TargetTemplates when it
+	// supports --target-template. Properties is true when it reads the annotations for providers
+	// and the set identifier.
+	Templates, TargetTemplates, Properties bool
+	// OneTTL is true when objects that share a name also share a TTL, that of the first one by
+	// the label resource. Otherwise those with different TTLs have record sets of their own.
+	OneTTL bool
 	// New returns a config with the defaults.
 	New func() Config
 }

@@ -82,7 +82,7 @@ func TestRead(t *testing.T) {
 
 	s.Namespaces = []string{"b", "c"}
 	excluded := source.NewReader(s, subject).Read(kube.Scope{}, object)
-	if diff := cmp.Diff(source.Object{Key: source.Key{Namespace: "a", Name: "shop"}}, excluded); diff != "" {
+	if diff := cmp.Diff(source.Object{Key: source.Key{Kind: "Service", Namespace: "a", Name: "shop"}}, excluded); diff != "" {
 		t.Errorf("case 216: of an object that isn't selected is kept (-want +got):\n%s", diff)
 	}
 	subject.AnyNamespace = true
@@ -152,7 +152,7 @@ type indexed struct {
 func TestIndexes(t *testing.T) {
 	t.Parallel()
 	var table *kube.Table[indexed]
-	plugin := source.Plugin{Name: "indexed", Resources: []string{"Service"}, New: func() source.Config {
+	plugin := source.Plugin{Name: "indexed", New: func() source.Config {
 		return opener(func(in source.Input) source.Source {
 			reader := source.NewReader(in.Settings, source.Subject{Source: "indexed", Kind: corev1.SchemeGroupVersion.WithKind("Service")})
 			kind := kube.Retrim(kinds.Services(), kube.TrimOf(func(scope kube.Scope, obj *corev1.Service) (*indexed, []kube.Problem) {
@@ -211,6 +211,10 @@ func TestIndexes(t *testing.T) {
 type opener func(source.Input) source.Source
 
 func (opener) Flags(*pflag.FlagSet) {}
+
+func (opener) Resources() []source.Resource {
+	return []source.Resource{{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services"}}
+}
 
 func (o opener) Open(in source.Input) (source.Source, error) { return o(in), nil }
 

@@ -29,7 +29,7 @@ type TemplateOptions struct {
 	FQDN, Target, FQDNTarget []string
 	// Combine is --combine-fqdn-annotation.
 	Combine bool
-	// Sources are the sources that isSource may be asked of, beside those of ExternalDNS.
+	// Sources are the sources that isSource may be asked of.
 	Sources []string
 }
 
@@ -65,6 +65,16 @@ func (t *Templates) For(source string) *Templates {
 		names: t.names.with(known), targets: t.targets.with(known), pairs: t.pairs.with(known),
 		combine: t.combine, sources: t.sources,
 	}
+}
+
+// withoutTargets returns the templates for a source that doesn't read --target-template.
+func (t *Templates) withoutTargets() *Templates {
+	if !t.HasTargets() {
+		return t
+	}
+	without := *t
+	without.targets = nil
+	return &without
 }
 
 // HasNames reports whether there is a --fqdn-template.
@@ -117,13 +127,17 @@ func (t *Templates) Pairs(obj runtime.Object) ([]Pair, error) {
 }
 
 // AddNames adds the record sets of the names of --fqdn-template, with these targets, to found;
-// see [Templates.Combine].
+// see [Templates.Combine]. Where the source reads --target-template, each name has the targets
+// of that instead (spec/dns.md §6.12).
 func (t *Templates) AddNames(found []*dns.RecordSet, o *Object, origin Origin, targets []string) ([]*dns.RecordSet, error) {
 	if !t.HasNames() {
 		return found, nil
 	}
 	return t.Combine(found, func() ([]*dns.RecordSet, error) {
 		names, err := t.Names(o.Whole)
+		if err == nil && t.HasTargets() {
+			targets, err = t.Targets(o.Whole)
+		}
 		return origin.All(names, targets), err
 	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
 )
 
 // shop is an object for templates.
@@ -66,7 +67,7 @@ func TestTemplateNames(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			templates, err := source.ParseTemplates(source.TemplateOptions{FQDN: test.templates, Sources: []string{"ours"}})
+			templates, err := source.ParseTemplates(source.TemplateOptions{FQDN: test.templates, Sources: []string{"ours", "gloo-proxy"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -286,4 +287,38 @@ func FuzzTemplates(f *testing.F) {
 			t.Errorf("%q changes the object:\n%s", text, diff)
 		}
 	})
+}
+
+// D16: --fqdn-template and --target-template give each name all targets, in the sources that
+// read both. In others the targets are those of the object.
+func TestTargetTemplates(t *testing.T) {
+	t.Parallel()
+	s, err := settings("--fqdn-template={{.Name}}.example,x.example", "--target-template={{range .Spec.ClusterIPs}}{{.}},{{end}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for reads, want := range map[bool]string{
+		true:  "shop.example A 10.0.0.1; shop.example AAAA 2001:db8::1; x.example A 10.0.0.1; x.example AAAA 2001:db8::1; ",
+		false: "shop.example A 192.0.2.1; x.example A 192.0.2.1; ",
+	} {
+		reader := source.NewReader(s, source.Subject{Source: "service", Kind: corev1.SchemeGroupVersion.WithKind("Service"), TargetTemplates: reads})
+		object := reader.Read(kube.Scope{}, shop())
+		got := reader.ResultOf(&object, nil, []string{"192.0.2.1"})
+		text := ""
+		for _, r := range got.Records {
+			text += r.Name + " " + r.Type + " " + strings.Join(r.Targets, ",") + "; "
+		}
+		if got.Err != nil || text != want {
+			t.Errorf("reads --target-template: %v: %s (%v), want %s", reads, text, got.Err, want)
+		}
+	}
+	s, err = settings("--fqdn-template=x.example", "--target-template={{.Nothing.AtAll}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := source.NewReader(s, source.Subject{Source: "service", TargetTemplates: true})
+	object := reader.Read(kube.Scope{}, shop())
+	if got := reader.ResultOf(&object, nil, nil); got.Err == nil || !strings.Contains(got.Err.Error(), "--target-template") {
+		t.Errorf("error %v, want one about --target-template", got.Err)
+	}
 }

@@ -19,7 +19,6 @@ import (
 var update = flag.Bool("update", false, "write what the scenarios of sources turn out to give")
 
 // Run runs each scenario in testdata as a subtest, and checks what it asks of every source.
-// The first of the plugin's Resources is the source's own kind.
 func Run(t *testing.T, plugin source.Plugin) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
@@ -46,8 +45,8 @@ func RunReal(t *testing.T, plugin source.Plugin, cluster *kubetest.Cluster, name
 
 func runScenario(t *testing.T, plugin source.Plugin, path string) {
 	t.Helper()
-	archive, world := parse(t, path), newMemoryWorld(plugin)
-	run := &scenario{t: t, plugin: plugin, world: world, archive: archive}
+	archive := parse(t, path)
+	run := &scenario{t: t, plugin: plugin, world: newMemoryWorld(plugin, flagsIn(archive)), archive: archive}
 	run.play()
 	if *update && !t.Failed() {
 		if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
@@ -57,6 +56,16 @@ func runScenario(t *testing.T, plugin source.Plugin, path string) {
 	if run.scene != nil && run.scene.source.Poll == nil {
 		run.scene.End()
 	}
+}
+
+// flagsIn returns the flags of a scenario.
+func flagsIn(archive *txtar.Archive) []string {
+	for _, file := range archive.Files {
+		if file.Name == "flags" {
+			return lines(file.Data)
+		}
+	}
+	return nil
 }
 
 func parse(t *testing.T, path string) *txtar.Archive {

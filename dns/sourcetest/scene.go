@@ -15,7 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 
+	"github.com/signpostd/signpost/dns/provider/properties"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/sharedflags"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -30,6 +32,8 @@ type Scene struct {
 	log    *slog.Logger
 	// late is the resource whose tables are filled by FillRest; empty is none.
 	late string
+	// kinds are the kinds of objects that records are made of.
+	kinds []string
 	// versions has a function for each table of the source, which returns the resource version
 	// that the table has reached.
 	versions []func() string
@@ -48,13 +52,13 @@ type Scene struct {
 // flags or of [source.Config].
 func Open(t testing.TB, plugin source.Plugin, flags ...string) (*Scene, error) {
 	t.Helper()
-	return open(t, plugin, newMemoryWorld(plugin), flags)
+	return open(t, plugin, newMemoryWorld(plugin, flags), flags)
 }
 
 // MustOpen is [Open] with objects that exist from the beginning. An error fails the test.
 func MustOpen(t testing.TB, plugin source.Plugin, manifests string, flags ...string) *Scene {
 	t.Helper()
-	w := newMemoryWorld(plugin)
+	w := newMemoryWorld(plugin, flags)
 	if err := w.apply(manifests); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +73,7 @@ func MustOpen(t testing.TB, plugin source.Plugin, manifests string, flags ...str
 // FillRest is called.
 func OpenWithout(t testing.TB, plugin source.Plugin, resource, manifests string, flags ...string) *Scene {
 	t.Helper()
-	w := newMemoryWorld(plugin)
+	w := newMemoryWorld(plugin, flags)
 	if err := w.apply(manifests); err != nil {
 		t.Fatal(err)
 	}
@@ -96,10 +100,8 @@ func open(t testing.TB, plugin source.Plugin, w world, flags []string) (*Scene, 
 func openLate(t testing.TB, plugin source.Plugin, w world, late string, flags []string) (*Scene, error) {
 	t.Helper()
 	s := &Scene{t: t, world: w, late: late, told: map[source.Key]bool{}, unchecked: map[source.Key]bool{}, ever: map[source.Key]bool{}}
-	config, options := plugin.New(), source.NewOptions()
-	set := pflag.NewFlagSet(plugin.Name, pflag.ContinueOnError)
-	options.Flags(set)
-	config.Flags(set)
+	config := plugin.New()
+	set, options := flagsOf(plugin, config)
 	if err := set.Parse(flags); err != nil {
 		return nil, err
 	}
@@ -111,6 +113,14 @@ func openLate(t testing.TB, plugin source.Plugin, w world, late string, flags []
 	if s.source, err = config.Open(source.Input{Settings: settings, Changed: s.changed, Log: s.log}); err != nil {
 		return nil, err
 	}
+	if err := Undeclared(s.source, config.Resources()); err != nil {
+		t.Errorf("source %s: %v", plugin.Name, err)
+	}
+	for _, r := range config.Resources() {
+		if !r.Dependency {
+			s.kinds = append(s.kinds, r.Kind.GroupKind().String())
+		}
+	}
 	if run := s.source.Run; run != nil {
 		s.background(run)
 	}
@@ -119,6 +129,17 @@ func openLate(t testing.TB, plugin source.Plugin, w world, late string, flags []
 		s.check()
 	}
 	return s, nil
+}
+
+// flagsOf returns the flags of a source, and those that all sources share.
+func flagsOf(plugin source.Plugin, config source.Config) (*pflag.FlagSet, *source.Options) {
+	set, options, shared := pflag.NewFlagSet(plugin.Name, pflag.ContinueOnError), source.NewOptions(), &sharedflags.Set{}
+	options.Declared = properties.Known()
+	options.Flags(set)
+	shared.Give(config)
+	config.Flags(set)
+	shared.Flags(set)
+	return set, options
 }
 
 // fill fills tables of the source until the test ends.
@@ -186,6 +207,11 @@ func (s *Scene) check() {
 	told := s.unchecked
 	s.unchecked = map[source.Key]bool{}
 	s.mu.Unlock()
+	for key := range told {
+		if !slices.Contains(s.kinds, key.Kind) {
+			s.t.Errorf("Changed was called with the kind %q of %s, and records are made of %q", key.Kind, key, s.kinds)
+		}
+	}
 	asks := map[source.Key]string{}
 	for _, key := range s.world.own() {
 		asks[key] = show(s.Evaluate(key), "")
@@ -211,11 +237,19 @@ func (s *Scene) Changed() string {
 	defer s.mu.Unlock()
 	var lines []string
 	for k := range s.told {
-		lines = append(lines, k.String()+"\n")
+		lines = append(lines, s.shown(k)+"\n")
 	}
 	clear(s.told)
 	slices.Sort(lines)
 	return strings.Join(lines, "")
+}
+
+// shown returns the text that stands for a key: with the kind, if there are several.
+func (s *Scene) shown(k source.Key) string {
+	if len(s.kinds) > 1 {
+		return k.Kind + " " + k.String()
+	}
+	return k.String()
 }
 
 // Evaluate evaluates an object twice, and checks that both results are the same. It doesn't
@@ -268,7 +302,7 @@ func (s *Scene) Records() string {
 	var blocks []string
 	for _, key := range s.keys() {
 		if text := show(s.Evaluate(key), "  "); text != "" {
-			blocks = append(blocks, key.String()+"\n"+text)
+			blocks = append(blocks, s.shown(key)+"\n"+text)
 		}
 	}
 	slices.Sort(blocks)
@@ -286,13 +320,15 @@ func (s *Scene) keys() []source.Key {
 // the other, and checks that nothing is left. [Run] does it after each scenario.
 func (s *Scene) End() {
 	s.t.Helper()
-	for _, key := range []source.Key{{Namespace: defaultNamespace, Name: "nobody-has-this-name"}, {}} {
-		if text := show(s.Evaluate(key), ""); text != "" {
-			s.t.Errorf("the object %q, which doesn't exist, asks for\n%s", key, text)
+	for _, kind := range append(s.kinds, "") {
+		for _, key := range []source.Key{{Kind: kind, Namespace: defaultNamespace, Name: "nobody-has-this-name"}, {Kind: kind}} {
+			if text := show(s.Evaluate(key), ""); text != "" {
+				s.t.Errorf("the object %q, which doesn't exist, asks for\n%s", key, text)
+			}
 		}
 	}
 	for _, object := range s.world.all() {
-		s.Delete(object.Kind.String(), source.Key(object.NamespacedName))
+		s.Delete(object.Kind.String(), source.Key{Namespace: object.Namespace, Name: object.Name})
 	}
 	if left := s.Records(); left != "" {
 		s.t.Errorf("all objects are deleted, and these records are left:\n%s", left)

@@ -72,6 +72,7 @@ func TestMisbehaviour(t *testing.T) {
 // lottery is a source without objects.
 type lottery struct {
 	source.NoFlags
+	source.NoObjects
 	err error
 }
 

@@ -29,13 +29,20 @@ type toy struct {
 }
 
 func (c *toy) plugin() source.Plugin {
-	return source.Plugin{Name: "toy", Resources: []string{"ConfigMap", "Service", "Thing.toys.example.com"}, New: func() source.Config {
+	return source.Plugin{Name: "toy", New: func() source.Config {
 		own := *c
 		return &own
 	}}
 }
 
 func (c *toy) Flags(flags *pflag.FlagSet) { flags.StringVar(&c.refuse, "refuse", "", "") }
+
+func (c *toy) Resources() []source.Resource {
+	return []source.Resource{
+		{Kind: corev1.SchemeGroupVersion.WithKind("ConfigMap"), Plural: "configmaps"},
+		{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services", Dependency: true},
+	}
+}
 
 const bySelector = "selector"
 

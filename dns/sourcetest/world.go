@@ -3,6 +3,7 @@ package sourcetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ type world interface {
 	settle(*Scene)
 	// still reports whether after settle nothing changes except by the test itself.
 	still() bool
-	// own returns the keys of all objects of the source's own kind, if the world can know
+	// own returns the keys of all objects of the source's own kinds, if the world can know
 	// them.
 	own() []source.Key
 	// all returns all objects, if the world can know them.
@@ -47,21 +48,30 @@ const defaultNamespace = objectserver.DefaultNamespace
 // memoryWorld has its objects in an API server in memory.
 type memoryWorld struct {
 	server *objectserver.Server
-	// kind is the source's own kind.
-	kind schema.GroupKind
+	// kinds are the source's own kinds.
+	kinds []schema.GroupKind
 }
 
-func newMemoryWorld(plugin source.Plugin) *memoryWorld {
+func newMemoryWorld(plugin source.Plugin, flags []string) *memoryWorld {
 	m := &memoryWorld{}
-	var kinds []schema.GroupKind
-	for _, r := range plugin.Resources {
-		kinds = append(kinds, schema.ParseGroupKind(r))
+	var all []schema.GroupKind
+	for _, r := range resourcesOf(plugin, flags) {
+		all = append(all, r.Kind.GroupKind())
+		if !r.Dependency {
+			m.kinds = append(m.kinds, r.Kind.GroupKind())
+		}
 	}
-	if len(kinds) > 0 {
-		m.kind = kinds[0]
-	}
-	m.server = objectserver.New(kinds...)
+	m.server = objectserver.New(all...)
 	return m
+}
+
+// resourcesOf returns what a source reads with flags. Opening the source says what is wrong with
+// these.
+func resourcesOf(plugin source.Plugin, flags []string) []source.Resource {
+	config := plugin.New()
+	set, _ := flagsOf(plugin, config)
+	_ = set.Parse(flags)
+	return config.Resources()
 }
 
 func (m *memoryWorld) config() *rest.Config { return m.server.Config() }
@@ -73,7 +83,7 @@ func (m *memoryWorld) apply(manifests string) error {
 	}
 	for _, obj := range objects {
 		if !m.server.Serves(obj.GroupVersionKind()) {
-			return fmt.Errorf("apply %s %s: name the kind in Plugin.Resources", obj.GetKind(), obj.GetName())
+			return fmt.Errorf("apply %s %s: name the kind in the Resources of the source", obj.GetKind(), obj.GetName())
 		}
 		if err := checkFields(obj); err != nil {
 			return err
@@ -99,7 +109,7 @@ func checkFields(obj *unstructured.Unstructured) error {
 }
 
 func (m *memoryWorld) delete(kind string, key source.Key) error {
-	if !m.server.Delete(objectserver.Object{Kind: schema.ParseGroupKind(kind), NamespacedName: types.NamespacedName(key)}) {
+	if !m.server.Delete(objectserver.Object{Kind: schema.ParseGroupKind(kind), NamespacedName: types.NamespacedName{Namespace: key.Namespace, Name: key.Name}}) {
 		return fmt.Errorf("delete %s %s: there is none", kind, key)
 	}
 	return nil
@@ -128,8 +138,8 @@ func (m *memoryWorld) still() bool { return true }
 func (m *memoryWorld) own() []source.Key {
 	var keys []source.Key
 	for _, o := range m.server.Objects() {
-		if o.Kind == m.kind {
-			keys = append(keys, source.Key(o.NamespacedName))
+		if slices.Contains(m.kinds, o.Kind) {
+			keys = append(keys, source.Key{Kind: o.Kind.String(), Namespace: o.Namespace, Name: o.Name})
 		}
 	}
 	return keys

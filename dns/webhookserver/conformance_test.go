@@ -50,7 +50,7 @@ func serve(zones []string) error {
 		return err
 	}
 	fmt.Println("http://" + l.Addr().String())
-	return webhookserver.New(webhookserver.DefaultConfig(p)).Run(ctx, l)
+	return webhookserver.New(defaults(p)).Run(ctx, l)
 }
 
 // startProcess starts this binary as a webhook provider, and returns its URL.
@@ -93,7 +93,7 @@ func startHere(t *testing.T, zones ...string) string {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
-	go func() { done <- webhookserver.New(webhookserver.DefaultConfig(p)).Run(ctx, l) }()
+	go func() { done <- webhookserver.New(defaults(p)).Run(ctx, l) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

@@ -58,7 +58,7 @@ func (s *Server) list(ctx context.Context, _ io.Reader) (any, error) {
 		}
 		all = append(all, sets...)
 	}
-	return all, nil
+	return s.theirs(all), nil
 }
 
 // adjust answers with what the provider would store for record sets.
@@ -70,16 +70,42 @@ func (s *Server) adjust(ctx context.Context, body io.Reader) (any, error) {
 	if i := slices.Index(wanted, nil); i >= 0 {
 		return nil, requestError{err: fmt.Errorf("decode the request: record set %d is null", i)}
 	}
+	for _, r := range wanted {
+		s.toOurs(r)
+	}
 	a, ok := s.config.Provider.(provider.Adjuster)
 	if !ok || len(wanted) == 0 {
 		// The JSON of a nil slice would be null.
-		return append([]*dns.RecordSet{}, wanted...), nil
+		return s.theirs(append([]*dns.RecordSet{}, wanted...)), nil
 	}
 	zones, err := s.config.Provider.Zones(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the zones: %w", err)
 	}
-	return adjustIn(ctx, a, zones, wanted)
+	adjusted, err := adjustIn(ctx, a, zones, wanted)
+	return s.theirs(adjusted), err
+}
+
+// toOurs gives the properties of a record set that was sent the names that providers know.
+func (s *Server) toOurs(r *dns.RecordSet) {
+	if r != nil {
+		r.Properties = s.config.Declared.Ours(r.Properties, s.config.Prefixes)
+	}
+}
+
+// theirs returns record sets for an answer, with the names of properties that clients know.
+func (s *Server) theirs(sets []*dns.RecordSet) []*dns.RecordSet {
+	if len(s.config.Prefixes) == 0 {
+		return sets
+	}
+	for i, r := range sets {
+		if properties := s.config.Declared.Theirs(r.Properties, s.config.Prefixes[0]); !slices.Equal(properties, r.Properties) {
+			named := *r
+			named.Properties = properties
+			sets[i] = &named
+		}
+	}
+	return sets
 }
 
 // adjustIn adjusts record sets, each in its zone. The protocol has one answer for all of them,
@@ -130,6 +156,10 @@ func (s *Server) apply(ctx context.Context, body io.Reader) (any, error) {
 	}
 	if len(changes) == 0 {
 		return nil, nil
+	}
+	for _, c := range changes {
+		s.toOurs(c.Old)
+		s.toOurs(c.New)
 	}
 	zones, err := s.config.Provider.Zones(ctx)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/webhook"
 )
@@ -22,24 +23,14 @@ const stopTimeout = 5 * time.Second
 // Config says what a [Server] serves, and how.
 type Config struct {
 	Provider provider.Provider
-	// ReadTimeout and the other timeouts limit the time of a request; zero is no limit.
-	// [DefaultConfig] has those of the protocol.
-	ReadTimeout, WriteTimeout, ReadHeaderTimeout, IdleTimeout time.Duration
-	// MaxBodySize is the number of bytes that the body of a request may have; zero is no
-	// limit.
-	MaxBodySize int64
+	// Limits are those of requests. A time or size of zero is no limit.
+	webhook.Limits
+	// Declared are the properties that programs may name as ExternalDNS does, by the keys of
+	// annotations with one of Prefixes. Answers name them with the first of these.
+	Declared dns.Declarations
+	Prefixes []string
 	// Log is for errors of the provider and of the HTTP server. It may be nil.
 	Log *slog.Logger
-}
-
-// DefaultConfig returns a config with the limits of the protocol.
-func DefaultConfig(p provider.Provider) Config {
-	return Config{
-		Provider:    p,
-		ReadTimeout: webhook.DefaultReadTimeout, WriteTimeout: webhook.DefaultWriteTimeout,
-		ReadHeaderTimeout: webhook.DefaultReadHeaderTimeout, IdleTimeout: webhook.DefaultIdleTimeout,
-		MaxBodySize: webhook.DefaultMaxBodySize,
-	}
 }
 
 // Server serves a provider. Make one with [New].

@@ -103,9 +103,14 @@ func one(name string) *backend {
 	return &backend{zones: []dns.Zone{{ID: "1", Name: name}}}
 }
 
+// defaults returns a config with the limits of the protocol.
+func defaults(p provider.Provider) webhookserver.Config {
+	return webhookserver.Config{Provider: p, Limits: *webhook.DefaultLimits()}
+}
+
 // ask sends a request to a server for a provider.
 func ask(p provider.Provider, method, path, body string) *httptest.ResponseRecorder {
-	c := webhookserver.DefaultConfig(p)
+	c := defaults(p)
 	c.MaxBodySize = 4096
 	w := httptest.NewRecorder()
 	webhookserver.New(c).Handler().ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
@@ -202,7 +207,7 @@ func TestBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := one("example.test")
 		b.batch, b.pause = 2, 3*time.Second
-		s := webhookserver.New(webhookserver.DefaultConfig(b))
+		s := webhookserver.New(defaults(b))
 		send := func() {
 			t.Helper()
 			const body = `{"create":[{"dnsName":"a.example.test","recordType":"A"},{"dnsName":"b.example.test","recordType":"A"},{"dnsName":"c.example.test","recordType":"A"},
@@ -255,7 +260,7 @@ func (e *exclusive) Records(context.Context, dns.Zone) ([]*dns.RecordSet, error)
 func TestOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &exclusive{backend: one("example.test"), t: t, hold: make(chan struct{})}
-		s := webhookserver.New(webhookserver.DefaultConfig(e))
+		s := webhookserver.New(defaults(e))
 		done := make(chan int)
 		request := func(ctx context.Context) {
 			w := httptest.NewRecorder()
@@ -283,7 +288,7 @@ func TestOneAtATime(t *testing.T) {
 
 func TestErrorsAreLogged(t *testing.T) {
 	var out bytes.Buffer
-	c := webhookserver.DefaultConfig(&backend{zonesErr: errors.New("the API is down")})
+	c := defaults(&backend{zonesErr: errors.New("the API is down")})
 	c.Log = slog.New(slog.NewTextHandler(&out, nil))
 	h := webhookserver.New(c).Handler()
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/records", nil))
@@ -304,7 +309,7 @@ func TestRun(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- webhookserver.New(webhookserver.DefaultConfig(p)).Run(ctx, l) }()
+	go func() { done <- webhookserver.New(defaults(p)).Run(ctx, l) }()
 	transport := &http.Transport{}
 	resp, err := (&http.Client{Transport: transport}).Get("http://" + l.Addr().String())
 	if err != nil {
@@ -321,7 +326,7 @@ func TestRun(t *testing.T) {
 	}
 	transport.CloseIdleConnections()
 	// The listener is closed by now.
-	if err := webhookserver.New(webhookserver.DefaultConfig(p)).Run(t.Context(), l); err == nil {
+	if err := webhookserver.New(defaults(p)).Run(t.Context(), l); err == nil {
 		t.Error("serving on a closed listener is no error")
 	}
 }
@@ -332,7 +337,7 @@ func TestHeaderTimeout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := webhookserver.DefaultConfig(one("example.test"))
+	c := defaults(one("example.test"))
 	c.ReadHeaderTimeout = 20 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -390,4 +395,58 @@ func marshal(t *testing.T, sets []*dns.RecordSet) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// Clients name properties as ExternalDNS does, by the keys of annotations, and providers by what
+// they declare.
+func TestNamesOfProperties(t *testing.T) {
+	const theirs = `"providerSpecific":[{"name":"old.example/cf-proxied","value":"true"},{"name":"webhook/x","value":"1"}]`
+	wanted := `[{"dnsName":"www.example.test","targets":["192.0.2.1"],"recordType":"A",` + theirs + `}]`
+	answered := strings.ReplaceAll(wanted, "old.example", "new.example")
+	ours := []dns.Property{{Name: "cf/proxied", Value: "true"}, {Name: "webhook/x", Value: "1"}}
+	p := &naming{backend: one("example.test")}
+	c := defaults(p)
+	c.Prefixes = []string{"new.example/", "old.example/"}
+	c.Declared = dns.Declarations{{Prefix: "cf/", NamedByKey: true, Annotations: []dns.Annotation{{Name: "cf-proxied", Property: "cf/proxied"}}}}
+	send := func(method, path, body, want string) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		webhookserver.New(c).Handler().ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+		if got := w.Body.String(); w.Code/100 != 2 || got != want {
+			t.Errorf("%s %s answers with %d and\n%s\nwant\n%s", method, path, w.Code, got, want)
+		}
+	}
+	send("POST", "/adjustendpoints", wanted, answered)
+	send("POST", "/records", `{"create":`+wanted+`}`, "")
+	if len(p.seen) != 2 {
+		t.Fatalf("the provider got %d record sets, want 2", len(p.seen))
+	}
+	for _, r := range p.seen {
+		if !slices.Equal(r.Properties, ours) {
+			t.Errorf("the provider got the properties %v", r.Properties)
+		}
+	}
+	send("GET", "/records", "", answered)
+}
+
+// naming is a backend that remembers the record sets that it gets, and lists them.
+type naming struct {
+	*backend
+	seen []*dns.RecordSet
+}
+
+func (n *naming) Records(context.Context, dns.Zone) ([]*dns.RecordSet, error) {
+	return n.seen[:1], nil
+}
+
+func (n *naming) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	n.seen = append(n.seen, wanted...)
+	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) { return r, nil }), nil
+}
+
+func (n *naming) Apply(_ context.Context, _ dns.Zone, changes []dns.Change) error {
+	for _, c := range changes {
+		n.seen = append(n.seen, c.New)
+	}
+	return nil
 }

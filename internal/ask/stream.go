@@ -66,19 +66,21 @@ func (a *asker[M]) read(ctx context.Context, messages chan<- *M) error {
 
 // once prints the first answer.
 func (a *asker[M]) once(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, a.Timeout)
-	defer cancel()
+	// The server isn't told the deadline. Linkerd's controller ends a stream with OK then, which
+	// may arrive before our own clock says that it is time.
+	limited, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(a.Timeout, func() { cancel(context.DeadlineExceeded) })
+	defer timer.Stop()
 	s := a.open(limited)
 	err := a.collect(s)
-	late := errors.Is(limited.Err(), context.DeadlineExceeded)
-	cancel()
+	late := errors.Is(context.Cause(limited), context.DeadlineExceeded)
+	cancel(nil)
 	for range s.messages { // until the stream has ended
 	}
 	switch {
 	case ctx.Err() != nil:
 		return nil
 	case err != nil && late && !errors.Is(err, errOutput):
-		// Linkerd's controller ends a stream with OK at the deadline.
 		err = status.FromContextError(context.DeadlineExceeded).Err()
 	case err == nil:
 		err = a.print(a.printer.done())

@@ -124,6 +124,10 @@ func TestCheck(t *testing.T) {
 			"dns/provider/azure → internal/x → k8s.io/api/core/v1",
 		},
 
+		{"budget: dns", []string{"dns/budget: dns log/slog"}, ""},
+		{"budget: its store", []string{"dns/budget: dns/budget/configmap"}, "dns/budget imports dns/budget/configmap"},
+		{"budget: Kubernetes", []string{"dns/budget: k8s.io/api/core/v1"}, "dns/budget → k8s.io/api/core/v1"},
+		{"budget: HTTP", []string{"dns/budget: net/http"}, "dns/budget → net/http"},
 		{"contract: dns", []string{"dns/provider: dns net/http github.com/spf13/pflag"}, ""},
 		{"contract: a provider", []string{"dns/provider: dns/provider/rfc2136"}, "dns/provider imports dns/provider/rfc2136"},
 		{"contract: Kubernetes", []string{"dns/provider: k8s.io/api/core/v1"}, "dns/provider → k8s.io/api/core/v1"},

@@ -86,10 +86,16 @@ var rules = []rule{
 		why:   "the contract of providers imports dns: no Kubernetes, no provider",
 	},
 	{
+		from:  []string{"dns/budget"},
+		only:  []string{"dns"},
+		never: []string{"k8s.io", "github.com/prometheus", "net/http"},
+		why:   "the budget is counting: it imports dns, and neither Kubernetes nor HTTP",
+	},
+	{
 		from:  []string{"dns/provider/*/..."},
-		only:  []string{"dns", "dns/provider", "dns/provider/httpapi", "internal/..."},
+		only:  []string{"dns", "dns/awsaccess", "dns/provider", "dns/provider/httpapi", "dns/provider/properties", "internal/..."},
 		never: []string{"k8s.io"},
-		why:   "a provider imports its contract, dns, what providers over HTTP share, and its SDK: no Kubernetes, no other provider",
+		why:   "a provider imports its contract, dns, what providers over HTTP or of AWS share, and its SDK: no Kubernetes, no other provider",
 	},
 	{
 		from:  []string{"api/...", "catalog/...", "controllers/...", "destination/...", "dns/...", "kube/..."},

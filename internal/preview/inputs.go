@@ -31,8 +31,10 @@ func (i *Inputs) Check(publisher *configure.Options) error {
 	if len(i.ZoneFiles) > 0 && len(publisher.Providers) > 1 {
 		errs = append(errs, errors.New("--zone-file: replaces one provider only: make a plan for each provider"))
 	}
-	if len(i.ZoneFiles) > 0 && slices.Contains(publisher.Providers, "webhook") {
-		errs = append(errs, errors.New("--provider=webhook: only the webhook itself can say how it adjusts records: leave out --zone-file or --provider"))
+	if len(i.ZoneFiles) > 0 {
+		for _, name := range publisher.AdjustAsks() {
+			errs = append(errs, fmt.Errorf("--provider=%[1]s: only the %[1]s itself can say how it adjusts records: leave out --zone-file or --provider", name))
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return settings.AsUsage(err)
@@ -51,8 +53,10 @@ func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, err
 		objects = append(objects, found...)
 	}
 	var kinds []schema.GroupKind
-	for _, r := range publisher.Resources() {
-		kinds = append(kinds, schema.ParseGroupKind(r))
+	for _, r := range publisher.Reads() {
+		if !slices.Contains(kinds, r.Kind.GroupKind()) {
+			kinds = append(kinds, r.Kind.GroupKind())
+		}
 	}
 	server := objectserver.New(kinds...)
 	for _, obj := range objects {

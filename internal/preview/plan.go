@@ -32,11 +32,11 @@ type Zone struct {
 	Held    *Held    `json:"held,omitempty"`
 }
 
-// Held is the deletions that the deletion budget doesn't allow. With --approve-plan=HASH they
-// are made.
+// Held is the changes that the budget doesn't allow. With --approve-plan=HASH they are made.
 type Held struct {
 	Hash      string   `json:"hash"`
 	Deletions []Change `json:"deletions"`
+	Updates   []Change `json:"updates,omitempty"`
 }
 
 // Change is a change of one record set. The Action is create, without Old; delete, without
@@ -85,12 +85,12 @@ func newPlan(zones []publisher.ZonePlan, remarks []publisher.Notice, err error) 
 	for _, z := range zones {
 		shown := Zone{Zone: z.Zone.Name, ID: z.Zone.ID, Changes: changesOf(z.Changes)}
 		if z.Held != "" {
-			shown.Held = &Held{Hash: z.Held, Deletions: changesOf(z.HeldChanges)}
+			shown.Held = heldOf(z)
 		}
 		plan.Differs = plan.Differs || len(shown.Changes) > 0 || shown.Held != nil
 		plan.Zones = append(plan.Zones, shown)
-		for name, reason := range z.Waiting {
-			plan.Problems = append(plan.Problems, Problem{Zone: z.Zone.Name, Name: name, Reason: reason, Objects: objectsAbout(remarks, name)})
+		for _, w := range z.Waiting {
+			plan.Problems = append(plan.Problems, Problem{Zone: z.Zone.Name, Name: w.Name, Reason: w.Message, Objects: objectsAbout(remarks, w.Name)})
 		}
 	}
 	for _, n := range remarks {
@@ -101,7 +101,7 @@ func newPlan(zones []publisher.ZonePlan, remarks []publisher.Notice, err error) 
 	}
 	slices.SortFunc(plan.Problems, compareProblems)
 	for _, e := range settings.Leaves(err) {
-		// The zones have the held deletions.
+		// The zones have what is held.
 		if !errors.Is(e, publisher.ErrHeld) {
 			plan.Errors = append(plan.Errors, e.Error())
 		}
@@ -109,6 +109,22 @@ func newPlan(zones []publisher.ZonePlan, remarks []publisher.Notice, err error) 
 	slices.Sort(plan.Errors)
 	plan.Complete = len(plan.Errors) == 0
 	return plan
+}
+
+func heldOf(z publisher.ZonePlan) *Held {
+	var deletions, updates []dns.Change
+	for _, c := range z.HeldChanges {
+		if c.New == nil {
+			deletions = append(deletions, c)
+		} else {
+			updates = append(updates, c)
+		}
+	}
+	held := &Held{Hash: z.Held, Deletions: changesOf(deletions)}
+	if len(updates) > 0 {
+		held.Updates = changesOf(updates)
+	}
+	return held
 }
 
 func emptyPlan() *Plan { return &Plan{Zones: []Zone{}, Problems: []Problem{}, Errors: []string{}} }

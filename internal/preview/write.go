@@ -49,7 +49,7 @@ func (p *Plan) WriteTable(w io.Writer) error {
 		text.WriteString("Nothing to change.\n")
 	}
 	if p.Differs {
-		fmt.Fprintf(&text, "To create: %d, to update: %d, to delete: %d, deletions held: %d.\n", count["create"], count["update"], count["delete"], count["held"])
+		fmt.Fprintf(&text, "To create: %d, to update: %d, to delete: %d, held: %d.\n", count["create"], count["update"], count["delete"], count["held"])
 	}
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -71,7 +71,7 @@ func (z *Zone) write(text *strings.Builder, count map[string]int) {
 		fmt.Fprintln(table, "  "+strings.Join(c.columns(c.Action), "\t"))
 	}
 	if z.Held != nil {
-		for _, c := range z.Held.Deletions {
+		for _, c := range slices.Concat(z.Held.Deletions, z.Held.Updates) {
 			count["held"]++
 			fmt.Fprintln(table, "  "+strings.Join(c.columns("held"), "\t"))
 		}
@@ -82,7 +82,7 @@ func (z *Zone) write(text *strings.Builder, count map[string]int) {
 		if z.Publisher != "" {
 			how = "set approve-plan: " + z.Held.Hash + " in that publisher of the config file"
 		}
-		fmt.Fprintf(text, "  The deletion budget does not allow the held deletions. To make them: %s\n", how)
+		fmt.Fprintf(text, "  The budget does not allow the held changes. To make them: %s\n", how)
 	}
 	text.WriteString("\n")
 }

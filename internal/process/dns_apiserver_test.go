@@ -1,8 +1,10 @@
 package process
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/exec"
 	"slices"
@@ -19,6 +21,8 @@ import (
 
 	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/internal/ask"
+	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/internal/preview"
 	"github.com/signpostd/signpost/internal/settings"
@@ -31,6 +35,7 @@ func TestDNSOnAPIServer(t *testing.T) {
 	t.Run("replicas", api.testDNSReplicas)
 	t.Run("the leader dies", api.testDNSLeaderDies)
 	t.Run("plan and approval", api.testDNSApproval)
+	t.Run("approval in the running process", api.testDNSApprovalRunning)
 	t.Run("rights", api.testDNSRights)
 	t.Run("namespaces", api.testDNSNamespaces)
 }
@@ -303,6 +308,64 @@ func (api roleServer) testDNSApproval(t *testing.T) {
 	}
 }
 
+// Deletions are approved in the running process, which needs no restart; the next process knows
+// what was spent (D24).
+func (api roleServer) testDNSApprovalRunning(t *testing.T) {
+	ns := api.Namespace(t)
+	t.Setenv("POD_NAMESPACE", ns)
+	b := startBIND(t, "")
+	args := append(b.args(api, ns), "--source=crd", "--max-deletions=1", "--max-deletions-percent=0")
+	s := serveConfigWith(t, dnsConfig(t, args...), slog.New(slog.DiscardHandler))
+	for _, name := range []string{"a", "c", "d"} {
+		api.Apply(t, published(name, "192.0.2.1"), ns)
+	}
+	for _, name := range []string{"a", "c", "d"} {
+		b.await(t, name, "192.0.2.1")
+	}
+	remove := func(name string) {
+		t.Helper()
+		if err := api.Client.CoreV1().Services(ns).Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove("a")
+	b.await(t, "a")
+	remove("c")
+	addr := strings.TrimPrefix(s.admin, "http://")
+	hash := ""
+	kubetest.Eventually(t, 20*time.Second, func() error {
+		var list inspect.PlanList
+		response, err := http.Get("http://" + addr + inspect.PlanPath)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if err := json.NewDecoder(response.Body).Decode(&list); err != nil {
+			return err
+		}
+		if len(list.Plans) != 1 || list.Plans[0].Deletions != 1 {
+			return fmt.Errorf("held are %+v", list)
+		}
+		hash = list.Plans[0].Hash
+		return nil
+	})
+	// Another one joins. The next process knows the plan, and that one record was deleted.
+	remove("d")
+	s.stop(t)
+	s = serveConfigWith(t, dnsConfig(t, args...), slog.New(slog.DiscardHandler))
+	addr = strings.TrimPrefix(s.admin, "http://")
+	var out strings.Builder
+	kubetest.Eventually(t, 30*time.Second, func() error {
+		return ask.Approve(t.Context(), ask.ApproveOptions{Hash: hash, Addr: addr, Timeout: 10 * time.Second}, &out)
+	})
+	if !strings.Contains(out.String(), "deletions 1, updates 0") {
+		t.Errorf("approved: %s", &out)
+	}
+	b.await(t, "c")
+	b.await(t, "d", "192.0.2.1")
+	s.stop(t)
+}
+
 // wantObserved checks the observedGeneration in the status of the DNSEndpoint named records.
 func (api roleServer) wantObserved(t *testing.T, namespace string, want int64) {
 	t.Helper()
@@ -320,9 +383,10 @@ func (api roleServer) wantObserved(t *testing.T, namespace string, want int64) {
 // The roles in deploy/rbac/dns.yaml allow everything that is done.
 func (api roleServer) testDNSRights(t *testing.T) {
 	ns := api.Namespace(t)
+	t.Setenv("POD_NAMESPACE", ns)
 	b := startBIND(t, "")
 	args := append(b.args(api, ns), "--source=ingress", "--source=node", "--source=pod", "--source=crd", "--leader-elect",
-		"--kubeconfig="+api.kubeconfigOf(t, ns, "dns", "signpost-dns", "signpost-dns-lease"))
+		"--kubeconfig="+api.kubeconfigOf(t, ns, "dns", "signpost-dns", "signpost-dns-lease", "signpost-dns-budget"))
 	log := &lockedText{}
 	s := serveConfigWith(t, dnsConfig(t, args...), slog.New(slog.NewTextHandler(log, nil)))
 	s.awaitReady(t, "leader: this process, ")
@@ -331,6 +395,9 @@ func (api roleServer) testDNSRights(t *testing.T) {
 	b.await(t, "b", "192.0.2.3")
 	api.awaitEvent(t, ns, "RecordReady")
 	s.stop(t)
+	if _, err := api.Client.CoreV1().ConfigMaps(ns).Get(t.Context(), "signpost-dns-budget", metav1.GetOptions{}); err != nil {
+		t.Errorf("the budget isn't stored: %v", err)
+	}
 	if text := log.String(); strings.Contains(text, "forbidden") {
 		t.Errorf("something is not allowed:\n%s", text)
 	}

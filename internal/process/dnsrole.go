@@ -9,11 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/dynamic"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/events"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
 	"github.com/signpostd/signpost/kube"
@@ -26,6 +28,7 @@ const settleTime = 10 * time.Second
 // dnsRole is the publishers of the process.
 type dnsRole struct {
 	opened     []*configure.Opened
+	desks      []inspect.Publisher
 	sender     *events.Sender // nil without a cluster
 	leadership *leadership
 	// objects writes the status of objects; nil without a cluster.
@@ -39,6 +42,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 		return nil, settings.Usagef("--leader-elect: a Lease needs a cluster: name one with --kubeconfig, or leave out --leader-elect")
 	}
 	var made connections
+	var configMaps corev1client.ConfigMapsGetter
 	leadership, err := newLeadership(in, &made, o.Leader, "")
 	if err != nil {
 		return nil, err
@@ -48,6 +52,11 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 		if r.objects, err = made.dynamic(in.REST, clientConfig{timeout: requestTimeout, wrap: leadership.fence.Wrap}); err != nil {
 			return nil, err
 		}
+		store, err := made.client(in.REST, clientConfig{timeout: requestTimeout, wrap: leadership.fence.Wrap})
+		if err != nil {
+			return nil, err
+		}
+		configMaps = store.CoreV1()
 		if r.sender, err = openSender(in, &made); err != nil {
 			return nil, err
 		}
@@ -66,6 +75,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 		}
 		opened, err := p.Open(ctx, configure.Input{
 			REST: in.REST, Log: in.Log, Registerer: registerer, Notify: r.notify(p), MayWrite: leadership.fence.Check, Wrap: wrap,
+			ConfigMaps: configMaps,
 		})
 		if err != nil {
 			if p.Name != "" {
@@ -74,6 +84,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 			return nil, settings.AsUsage(err)
 		}
 		r.opened = append(r.opened, opened)
+		r.desks = append(r.desks, inspect.Publisher{Name: p.Name, Desk: opened.Desk})
 	}
 	return r, nil
 }
@@ -110,7 +121,7 @@ func (r *dnsRole) role() role {
 	for _, o := range r.opened {
 		tables = append(tables, o.Tables...)
 	}
-	return role{Name: settings.DNSSection, Tables: tables, Actors: r.actors, Details: r.leadership.details}
+	return role{Name: settings.DNSSection, Tables: tables, Actors: r.actors, Details: r.leadership.details, Handlers: inspect.Plans(r.desks, r.leadership.leads)}
 }
 
 func (r *dnsRole) actors(settled <-chan struct{}) []run.Actor {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/internal/object"
@@ -43,6 +44,7 @@ external_dns_webhook_provider_records_requests_total`
 // The metrics of ExternalDNS are there, and no others with a name like theirs.
 func TestDNSMetrics(t *testing.T) {
 	c := settings.NewDNSFlags()
+	c.AddFlags(pflag.NewFlagSet("dns", pflag.ContinueOnError))
 	o := c.Publisher
 	o.Sources, o.Providers, o.Policy = []string{"service"}, []string{"webhook"}, "sync"
 	withoutAPIServer(t, &c.Config)

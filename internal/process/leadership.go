@@ -55,6 +55,17 @@ func (l *leadership) run(ctx context.Context, lead func(context.Context) error) 
 	return l.elector.Run(ctx, lead)
 }
 
+// leads reports whether this process leads and, if not, who does, as far as that is known.
+func (l *leadership) leads() (leads bool, leader string) {
+	if l.elector == nil || l.fence.Check() == nil {
+		return true, ""
+	}
+	if leader = l.elector.Leader(); leader == l.elector.Identity() {
+		leader = ""
+	}
+	return false, leader
+}
+
 // details says, for /ready, who leads.
 func (l *leadership) details() []string {
 	if l.elector == nil {

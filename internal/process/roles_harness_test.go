@@ -164,7 +164,7 @@ func (api roleServer) kubeconfigOf(t *testing.T, namespace, file string, roles .
 	objects := string(text)
 	for _, role := range roles {
 		kind := "ClusterRoleBinding"
-		if strings.HasSuffix(role, "-lease") || strings.HasSuffix(role, "-links") {
+		if strings.HasSuffix(role, "-lease") || strings.HasSuffix(role, "-links") || strings.HasSuffix(role, "-budget") {
 			kind = "RoleBinding"
 		}
 		objects += fmt.Sprintf(`---

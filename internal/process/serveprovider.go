@@ -3,12 +3,8 @@ package process
 import (
 	"context"
 	"log/slog"
-	"time"
-
-	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns/configure"
-	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/webhookserver"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
@@ -16,7 +12,7 @@ import (
 
 // serveProvider serves the provider to other processes over the webhook protocol until ctx
 // ends. It publishes nothing. The admin server is that of a publisher.
-func serveProvider(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, log *slog.Logger) error {
+func serveProvider(ctx context.Context, c *settings.DNSFlags, log *slog.Logger) error {
 	registry := newProcessRegistry()
 	if err := registerBuild(registry); err != nil {
 		return err
@@ -29,11 +25,10 @@ func serveProvider(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagS
 	if err != nil {
 		return settings.AsUsage(err)
 	}
-	served, err := webhookConfig(provider, flags)
-	if err != nil {
-		return err
+	served := webhookserver.Config{
+		Provider: provider, Limits: c.Publisher.WebhookLimits(),
+		Declared: c.Publisher.Source.Declared, Prefixes: c.Publisher.Source.AnnotationPrefixes, Log: log,
 	}
-	served.Log = log
 	l, err := listen(ctx, "webhook-server", webhookserver.DefaultAddress)
 	if err != nil {
 		return err
@@ -43,20 +38,4 @@ func serveProvider(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagS
 	log.Info("Serving the provider", "address", l.Addr().String())
 	p := process{Actors: []run.Actor{server}, Ready: func() (bool, []string) { return true, nil }}
 	return serveProcess(ctx, p, serving{options: c.Config.Process, metricsFlag: c.Config.MetricsFlag, log: log, registry: registry})
-}
-
-// webhookConfig returns the config of the webhook server, with the limits of the flags.
-func webhookConfig(provider provider.Provider, flags *pflag.FlagSet) (webhookserver.Config, error) {
-	c := webhookserver.DefaultConfig(provider)
-	var err error
-	for flag, target := range map[string]*time.Duration{
-		"webhook-provider-read-timeout": &c.ReadTimeout, "webhook-provider-write-timeout": &c.WriteTimeout,
-		"webhook-provider-read-header-timeout": &c.ReadHeaderTimeout, "webhook-provider-idle-timeout": &c.IdleTimeout,
-	} {
-		if *target, err = flags.GetDuration(flag); err != nil {
-			return c, err
-		}
-	}
-	c.MaxBodySize, err = flags.GetInt64("webhook-provider-max-body-size")
-	return c, err
 }

@@ -36,7 +36,7 @@ func RunDNS(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, w i
 	log.Info("Settings that differ from the defaults", configure.Shown(flags)...)
 	switch {
 	case c.Publisher.WebhookServer:
-		return serveProvider(ctx, c, flags, log)
+		return serveProvider(ctx, c, log)
 	case !c.Publisher.Once:
 		return runRoles(ctx, c.Config, log)
 	}

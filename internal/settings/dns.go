@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/source"
 )
 
 // DNS is the settings of the dns role.
@@ -66,12 +67,14 @@ func (c *Config) OnlyNamespaces() []string {
 func namespacesOf(publishers []*configure.Options) []string {
 	var all []string
 	for _, p := range publishers {
-		kinds := p.Resources()
-		if !slices.ContainsFunc(kinds, func(kind string) bool { return kind != "Node" }) {
-			continue // Nodes are in no namespace
+		scoped := func(scope source.Scope) bool {
+			return slices.ContainsFunc(p.Reads(), func(r configure.Read) bool { return r.Scope == scope })
+		}
+		if !scoped(source.InNamespaces) && !scoped(source.InAllNamespaces) {
+			continue
 		}
 		own := p.Source.OnlyNamespaces()
-		if len(own) == 0 || p.CrossesNamespaces() {
+		if len(own) == 0 || scoped(source.InAllNamespaces) {
 			return nil
 		}
 		for _, namespace := range own {

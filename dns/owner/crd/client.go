@@ -2,12 +2,10 @@ package crd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -19,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/api/externaldns"
+	"github.com/signpostd/signpost/dns/owner/claims"
 )
 
 // client reads and writes the DNSRecords of a namespace.
@@ -79,29 +78,40 @@ func (c client) list(ctx context.Context, owners []string, f func(*externaldns.D
 	}
 }
 
-// errForeign means that the object exists and belongs to somebody else.
-var errForeign = errors.New("the object belongs to another owner")
-
 // attempts is how often a write is tried when others write at the same time.
 const attempts = 5
 
-// put creates or updates an object so that it has the spec and the owner of want, and returns
-// it as it is now. Known says whether the object is expected to exist. For an object of an
-// owner that isn't in mine, the error is errForeign.
-func (c client) put(ctx context.Context, want *externaldns.DNSRecord, known existence, mine []string) (*externaldns.DNSRecord, error) {
+// put is a write of an object.
+type put struct {
+	// was is the claim that the object was when it was read or written last; nil if there was
+	// none. live is the object itself, if it is at hand.
+	was  *claims.Claim
+	live *externaldns.DNSRecord
+	// claim is what the object is to be; owners are those whose objects may be written.
+	claim  *claims.Claim
+	owners []string
+}
+
+// put creates or updates an object, and returns it as it is now. For an object of another owner
+// the error wraps [claims.ErrTaken].
+func (c client) put(ctx context.Context, p put) (*externaldns.DNSRecord, error) {
+	name, exists := objectName(claims.Write{Was: p.was, Claim: p.claim}), p.was != nil
 	var made *externaldns.DNSRecord
 	var err error
 	for range attempts {
-		if known == absent {
-			if made, err = c.Create(ctx, want, metav1.CreateOptions{}); err == nil || !apierrors.IsAlreadyExists(err) {
+		if !exists {
+			object := &externaldns.DNSRecord{ObjectMeta: metav1.ObjectMeta{Name: name}}
+			fill(object, p.claim)
+			if made, err = c.Create(ctx, object, metav1.CreateOptions{}); err == nil || !apierrors.IsAlreadyExists(err) {
 				return made, err
 			}
-			known = present
+			exists = true
 		}
-		made, err = c.overwrite(ctx, want, mine)
+		made, err = c.overwrite(ctx, name, p)
+		p.live = nil
 		switch {
 		case apierrors.IsNotFound(err):
-			known = absent
+			exists = false
 		case !apierrors.IsConflict(err):
 			return made, err
 		}
@@ -109,38 +119,35 @@ func (c client) put(ctx context.Context, want *externaldns.DNSRecord, known exis
 	return nil, err
 }
 
-// existence says whether an object is expected to exist.
-type existence int
-
-const (
-	absent existence = iota
-	present
-)
-
-func (c client) overwrite(ctx context.Context, want *externaldns.DNSRecord, mine []string) (*externaldns.DNSRecord, error) {
-	live, err := c.Get(ctx, want.Name, metav1.GetOptions{})
-	if err != nil {
-		return nil, err
+func (c client) overwrite(ctx context.Context, name string, p put) (*externaldns.DNSRecord, error) {
+	live := p.live
+	if live == nil {
+		var err error
+		if live, err = c.Get(ctx, name, metav1.GetOptions{}); err != nil {
+			return nil, err
+		}
 	}
-	if !slices.Contains(mine, live.Labels[externaldns.LabelOwner]) {
-		return nil, errForeign
+	if !slices.Contains(p.owners, live.Labels[externaldns.LabelOwner]) {
+		return nil, fmt.Errorf("%w, whose DNSRecord %s it is: use another name, or delete the object", claims.ErrTaken, name)
 	}
-	if live.Labels[externaldns.LabelOwner] == want.Labels[externaldns.LabelOwner] && equality.Semantic.DeepEqual(live.Spec.Endpoint, want.Spec.Endpoint) {
+	changed := live.DeepCopy()
+	if !fill(changed, p.claim) {
 		return live, nil
 	}
-	live.Labels[externaldns.LabelOwner] = want.Labels[externaldns.LabelOwner]
-	live.Spec = want.Spec
-	return c.Update(ctx, live, metav1.UpdateOptions{})
+	return c.Update(ctx, changed, metav1.UpdateOptions{})
 }
 
-// setStatus writes the status that set puts into an object. If the object is out of date, it
-// is read again first.
-func (c client) setStatus(ctx context.Context, object *externaldns.DNSRecord, set func(*externaldns.DNSRecord)) (*externaldns.DNSRecord, error) {
+// setStatus writes the status that set puts into an object, if set reports that it is another
+// one. If the object is out of date, it is read again first.
+func (c client) setStatus(ctx context.Context, object *externaldns.DNSRecord, set func(*externaldns.DNSRecord) bool) (*externaldns.DNSRecord, error) {
 	var err error
 	for range attempts {
-		set(object)
+		changed := object.DeepCopy()
+		if !set(changed) {
+			return object, nil
+		}
 		var made *externaldns.DNSRecord
-		if made, err = c.UpdateStatus(ctx, object, metav1.UpdateOptions{}); err == nil || !apierrors.IsConflict(err) {
+		if made, err = c.UpdateStatus(ctx, changed, metav1.UpdateOptions{}); err == nil || !apierrors.IsConflict(err) {
 			return made, err
 		}
 		if object, err = c.Get(ctx, object.Name, metav1.GetOptions{}); err != nil {

@@ -17,6 +17,8 @@ import (
 
 	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/owner/claims"
 	"github.com/signpostd/signpost/internal/kubetest"
 )
 
@@ -26,8 +28,9 @@ func TestMain(m *testing.M) {
 
 // scene is an owner in a namespace of its own.
 type scene struct {
-	*Owner
+	*claims.Owner
 	t         *testing.T
+	client    client
 	cluster   *kubetest.Cluster
 	namespace string
 	faults    *faults
@@ -43,7 +46,7 @@ func newScene(t *testing.T) *scene {
 }
 
 // restart returns an owner as a new process has it.
-func (s *scene) restart(id, old string) *Owner {
+func (s *scene) restart(id, old string) *claims.Owner {
 	s.t.Helper()
 	config := rest.CopyConfig(s.cluster.Config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { s.faults.next = next; return s.faults })
@@ -51,11 +54,12 @@ func (s *scene) restart(id, old string) *Owner {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	s.client = o.Store.(*store).client
 	s.load(o)
 	return o
 }
 
-func (s *scene) load(o *Owner) {
+func (s *scene) load(o *claims.Owner) {
 	s.t.Helper()
 	if err := o.Load(s.t.Context()); err != nil {
 		s.t.Fatal(err)
@@ -104,7 +108,7 @@ func record(name, target string, labels ...string) *dns.RecordSet {
 }
 
 // before calls Before with one change and expects it to be applied.
-func (s *scene) before(o *Owner, c dns.Change) {
+func (s *scene) before(o *claims.Owner, c dns.Change) {
 	s.t.Helper()
 	apply, refused, err := o.Before(s.t.Context(), nil, []dns.Change{c})
 	if err != nil || len(apply) != 1 || len(refused) != 0 {
@@ -112,7 +116,7 @@ func (s *scene) before(o *Owner, c dns.Change) {
 	}
 }
 
-func (s *scene) after(o *Owner, c dns.Change) {
+func (s *scene) after(o *claims.Owner, c dns.Change) {
 	s.t.Helper()
 	if err := o.After(s.t.Context(), []dns.Change{c}); err != nil {
 		s.t.Fatal(err)
@@ -120,7 +124,7 @@ func (s *scene) after(o *Owner, c dns.Change) {
 }
 
 // make has an owner make a change.
-func (s *scene) make(o *Owner, c dns.Change) {
+func (s *scene) make(o *claims.Owner, c dns.Change) {
 	s.t.Helper()
 	s.before(o, c)
 	s.after(o, c)
@@ -159,18 +163,22 @@ func (s *scene) expect(r *dns.RecordSet, want string) {
 	}
 }
 
-// owned checks what Labels returns for a listed record: "", or its owner, followed by "heal".
-func (s *scene) owned(o *Owner, r *dns.RecordSet, want string) {
+// list has an owner see a listing of the zone.
+func (s *scene) list(o *claims.Owner, records ...*dns.RecordSet) {
+	s.t.Helper()
+	s.load(o)
+	zoneOf := func(string) string { return "example.com" }
+	o.Listed(s.t.Context(), owner.Listing{Zone: "example.com", ZoneOf: zoneOf, Records: records})
+}
+
+// owned checks whom Labels says a listed record belongs to; "" is for nobody.
+func (s *scene) owned(o *claims.Owner, r *dns.RecordSet, want string) {
 	s.t.Helper()
 	listed := r.Clone()
 	listed.Labels = nil
 	labels, heal := o.Labels(nil, listed)
-	got := labels[dns.LabelOwner]
-	if heal {
-		got += " heal"
-	}
-	if got != want {
-		s.t.Errorf("owner of %s %v: %q, want %q", r.Name, r.Targets, got, want)
+	if got := labels[dns.LabelOwner]; got != want || heal {
+		s.t.Errorf("owner of %s %v: %q, heal %t, want %q", r.Name, r.Targets, got, heal, want)
 	}
 }
 

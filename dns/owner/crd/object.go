@@ -8,16 +8,29 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner/claims"
 )
 
-// ConditionOwned is the type of the condition of a DNSRecord that says whether the record set
-// at the provider is ours. See the package comment.
-const ConditionOwned = "Owned"
+// AnnotationClaim is the annotation of a DNSRecord that says what it claims while it isn't
+// ready. Its value begins with one of the words below. After [intended], there are the prints of
+// the targets that the record set may have.
+const AnnotationClaim = "signpost.dev/claim"
+
+// The words of [AnnotationClaim].
+const (
+	// intended: the record set is ours if it has what was being written.
+	intended = "intended"
+	// confirmed: the record set is ours; a change of it is underway, or has failed.
+	confirmed = "confirmed"
+	// refuted: the record set, if there is one, isn't ours.
+	refuted = "refuted"
+)
 
 // ObjectName returns the name of the DNSRecord of a record set. ExternalDNS uses the same name
 // (spec/dns.md §4.5).
@@ -37,20 +50,44 @@ const longestName = 253
 
 var notInNames = regexp.MustCompile("[^a-z0-9]+")
 
-// newObject returns the DNSRecord of a record set.
-func newObject(r *dns.RecordSet, ownerID string) *externaldns.DNSRecord {
-	return &externaldns.DNSRecord{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:   ObjectName(r.Key()),
-			Labels: map[string]string{externaldns.LabelOwner: ownerID},
-		},
-		Spec: externaldns.DNSRecordSpec{Endpoint: endpointOf(r)},
+// fill gives an object the spec, the owner and the annotation of a claim, and reports whether it
+// had others.
+func fill(object *externaldns.DNSRecord, c *claims.Claim) (changed bool) {
+	was := object.DeepCopy()
+	if object.Labels == nil {
+		object.Labels = map[string]string{}
+	}
+	object.Labels[externaldns.LabelOwner] = c.Owner()
+	if c.Set != nil {
+		object.Spec = externaldns.DNSRecordSpec{Endpoint: endpointOf(c.Set, c.Labels)}
+	}
+	if c.Progress != claims.Done {
+		if object.Annotations == nil {
+			object.Annotations = map[string]string{}
+		}
+		object.Annotations[AnnotationClaim] = annotationOf(c)
+	}
+	return !equality.Semantic.DeepEqual(was, object)
+}
+
+func annotationOf(c *claims.Claim) string {
+	switch c.State {
+	case claims.Confirmed:
+		return confirmed
+	case claims.Refuted:
+		return refuted
+	default:
+		words := []string{intended}
+		for _, p := range c.Prints {
+			words = append(words, string(p))
+		}
+		return strings.Join(words, " ")
 	}
 }
 
-func endpointOf(r *dns.RecordSet) externaldns.Endpoint {
+func endpointOf(r *dns.RecordSet, labels map[string]string) externaldns.Endpoint {
 	e := externaldns.Endpoint{
-		DNSName: r.Name, Targets: r.Targets, RecordType: r.Type, SetIdentifier: r.SetIdentifier, RecordTTL: r.TTL, Labels: r.Labels,
+		DNSName: r.Name, Targets: r.Targets, RecordType: r.Type, SetIdentifier: r.SetIdentifier, RecordTTL: r.TTL, Labels: labels,
 	}
 	for _, p := range r.Properties {
 		e.ProviderSpecific = append(e.ProviderSpecific, externaldns.ProviderSpecificProperty{Name: p.Name, Value: p.Value})
@@ -58,122 +95,78 @@ func endpointOf(r *dns.RecordSet) externaldns.Endpoint {
 	return e
 }
 
-func keyOf(object *externaldns.DNSRecord) dns.Key {
+// setOf is the reverse of endpointOf.
+func setOf(e *externaldns.Endpoint) *dns.RecordSet {
+	r := &dns.RecordSet{Name: e.DNSName, Type: strings.ToUpper(e.RecordType), Targets: e.Targets, SetIdentifier: e.SetIdentifier, TTL: e.RecordTTL}
+	for _, p := range e.ProviderSpecific {
+		r.Properties = append(r.Properties, dns.Property{Name: p.Name, Value: p.Value})
+	}
+	return r
+}
+
+// handle is how an object is found again.
+type handle struct{ name, uid string }
+
+func nameOf(c *claims.Claim) string { return c.Handle.(handle).name }
+
+// claimOf returns the claim that an object is.
+func claimOf(object *externaldns.DNSRecord) *claims.Claim {
 	e := &object.Spec.Endpoint
-	return dns.Key{Name: dns.Canonical(e.DNSName), Type: strings.ToUpper(e.RecordType), SetIdentifier: e.SetIdentifier}
-}
-
-// claim is what an object says about the owner of a record.
-type claim string
-
-const (
-	// programmed: the record is ours, and as the object says.
-	programmed claim = "programmed"
-	// unsettled: the record is ours, but the outcome of a change to it isn't known.
-	unsettled claim = "unsettled"
-	// intended: the record is ours if it has what was being written.
-	intended claim = "intended"
-	// refuted: the record, if there is one, isn't ours.
-	refuted claim = "refuted"
-	// unproven: the object isn't ready, and says nothing more.
-	unproven claim = "unproven"
-)
-
-// claimOf reads the conditions of an object.
-func claimOf(object *externaldns.DNSRecord) claim {
-	if meta.IsStatusConditionTrue(object.Status.Conditions, externaldns.ConditionReady) {
-		return programmed
+	c := &claims.Claim{
+		Key: dns.Key{Name: dns.Canonical(e.DNSName), Type: strings.ToUpper(e.RecordType), SetIdentifier: e.SetIdentifier}, Set: setOf(e),
+		Labels: maps.Clone(e.Labels), Handle: handle{object.Name, string(object.UID)},
 	}
-	owned := meta.FindStatusCondition(object.Status.Conditions, ConditionOwned)
+	if c.Labels == nil {
+		c.Labels = map[string]string{}
+	}
+	c.Labels[dns.LabelOwner] = object.Labels[externaldns.LabelOwner]
+	ready := meta.FindStatusCondition(object.Status.Conditions, externaldns.ConditionReady)
+	if ready != nil && ready.Status == metav1.ConditionTrue {
+		c.State, c.Progress = claims.Confirmed, claims.Done
+		if g := ready.ObservedGeneration; g == 0 || g == object.Generation {
+			// Otherwise the spec is that of a change that was about to be made.
+			c.Seen = claims.PrintOf(c.Set)
+		}
+		return c
+	}
+	if ready != nil && ready.Reason == externaldns.ReasonFailed {
+		c.Progress, c.Problem = claims.Failed, ready.Message
+	}
+	words := strings.Fields(object.Annotations[AnnotationClaim])
 	switch {
-	case owned == nil:
-		return unproven
-	case owned.Status == metav1.ConditionTrue:
-		return unsettled
-	case owned.Status == metav1.ConditionUnknown:
-		return intended
+	case len(words) == 0:
+		c.State = claims.Refuted
+	case words[0] == confirmed:
+		c.State = claims.Confirmed
+	case words[0] == intended:
+		for _, p := range words[1:] {
+			c.Prints = append(c.Prints, claims.Print(p))
+		}
 	default:
-		return refuted
+		c.State = claims.Refuted
 	}
+	return c
 }
 
-// entry is what the owner keeps of an object.
-type entry struct {
-	name  string
-	uid   string
-	claim claim
-	// labels are those of the record, with its owner. The map is never changed.
-	labels map[string]string
-	// intent is what was being written, for objects that aren't programmed. tried is when that
-	// was last tried.
-	intent *externaldns.Endpoint
-	tried  time.Time
-}
-
-func newEntry(object *externaldns.DNSRecord) *entry {
-	e := &entry{name: object.Name, uid: string(object.UID), claim: claimOf(object), labels: maps.Clone(object.Spec.Endpoint.Labels)}
-	if e.labels == nil {
-		e.labels = map[string]string{}
+// setReady sets the condition of an object to what a claim says, and reports whether it was
+// another one.
+func setReady(object *externaldns.DNSRecord, c *claims.Claim, now time.Time) (changed bool) {
+	ready := metav1.Condition{
+		Type: externaldns.ConditionReady, Status: metav1.ConditionFalse, ObservedGeneration: object.Generation, LastTransitionTime: metav1.NewTime(now),
 	}
-	e.labels[dns.LabelOwner] = object.Labels[externaldns.LabelOwner]
-	if e.claim == programmed {
-		return e
-	}
-	e.intent = object.Spec.Endpoint.DeepCopy()
-	if owned := meta.FindStatusCondition(object.Status.Conditions, ConditionOwned); owned != nil {
-		e.tried = owned.LastTransitionTime.Time
-	}
-	return e
-}
-
-// owns reports whether a listed record is the one that the object describes.
-func (e *entry) owns(r *dns.RecordSet, now time.Time) bool {
-	switch e.claim {
-	case programmed, unsettled:
-		return true
-	case intended:
-		return now.Sub(e.tried) < abandonedAfter && dns.SameTargets(r.Targets, e.intent.Targets) &&
-			(e.intent.RecordTTL <= 0 || r.TTL <= 0 || e.intent.RecordTTL == r.TTL)
+	switch c.Progress {
+	case claims.Done:
+		ready.Status, ready.Reason = metav1.ConditionTrue, externaldns.ReasonProgrammed
+	case claims.Failed:
+		ready.Reason, ready.Message = externaldns.ReasonFailed, shorten(c.Problem)
 	default:
-		return false
+		ready.Reason = externaldns.ReasonAccepted
 	}
+	return meta.SetStatusCondition(&object.Status.Conditions, ready)
 }
 
-// abandoned reports whether the record of an object was never made, and nobody tries to make
-// it any more. Somebody else may create one like it.
-func (e *entry) abandoned(now time.Time) bool {
-	return (e.claim == intended || e.claim == refuted) && now.Sub(e.tried) >= abandonedAfter
-}
-
-// abandonedAfter is long enough for a restart after a crash, and for the publisher to try
-// again.
-const abandonedAfter = time.Hour
-
-func (e *entry) same(other *entry) bool {
-	return e.uid == other.uid && e.claim == other.claim && maps.Equal(e.labels, other.labels)
-}
-
-// finding is what the conditions of an object have to say.
-type finding struct {
-	owned           metav1.ConditionStatus
-	reason, message string
-}
-
-// setConditions sets both conditions of an object.
-func setConditions(object *externaldns.DNSRecord, f finding, now time.Time) {
-	ready := metav1.ConditionFalse
-	if f.reason == externaldns.ReasonProgrammed {
-		ready = metav1.ConditionTrue
-	}
-	meta.SetStatusCondition(&object.Status.Conditions, metav1.Condition{
-		Type: externaldns.ConditionReady, Status: ready, Reason: f.reason, Message: f.message, ObservedGeneration: object.Generation,
-		LastTransitionTime: metav1.NewTime(now),
-	})
-	// The time of the condition is that of the last attempt, even if the status doesn't
-	// change.
-	meta.RemoveStatusCondition(&object.Status.Conditions, ConditionOwned)
-	meta.SetStatusCondition(&object.Status.Conditions, metav1.Condition{
-		Type: ConditionOwned, Status: f.owned, Reason: f.reason, ObservedGeneration: object.Generation,
-		LastTransitionTime: metav1.NewTime(now),
-	})
+// shorten cuts a message to what a condition can hold.
+func shorten(message string) string {
+	const longest = 1024
+	return strings.ToValidUTF8(message[:min(len(message), longest)], "")
 }

@@ -5,12 +5,14 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner/claims"
 )
 
 func TestObjectName(t *testing.T) {
@@ -76,47 +78,47 @@ func TestNewRefusesOwners(t *testing.T) {
 	}
 }
 
-// All that an object can say about a listed record.
-func TestOwns(t *testing.T) {
+// All that an object can say about its record.
+func TestClaims(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	listed := &dns.RecordSet{Name: "a.example.com", Type: "A", Targets: []string{"192.0.2.1"}, TTL: 300}
-	other := &dns.RecordSet{Name: "a.example.com", Type: "A", Targets: []string{"192.0.2.2"}, TTL: 300}
-	object := func(owned metav1.ConditionStatus, reason string) *externaldns.DNSRecord {
-		object := newObject(&dns.RecordSet{Name: "a.example.com", Type: "A", Targets: []string{"192.0.2.1"}}, "me")
-		setConditions(object, finding{owned: owned, reason: reason}, now)
-		return object
+	r := &dns.RecordSet{Name: "a.example.com", Type: "A", Targets: []string{"192.0.2.1"}, TTL: 300, Properties: []dns.Property{{Name: "alias", Value: "true"}}}
+	labels := map[string]string{dns.LabelOwner: "me", dns.LabelResource: "service/default/a"}
+	base := claims.Claim{Key: r.Key(), Set: r, Labels: labels, Handle: handle{name: "a"}}
+	with := func(change func(c *claims.Claim)) claims.Claim {
+		c := base
+		change(&c)
+		return c
 	}
-	theirs := object(metav1.ConditionTrue, externaldns.ReasonAccepted)
-	theirs.Status.Conditions = theirs.Status.Conditions[:1]
-	for _, c := range []struct {
-		name                     string
-		object                   *externaldns.DNSRecord
-		equal, different, anHour bool
-		voidInAnHour             bool
-	}{
-		{name: "programmed", object: object(metav1.ConditionTrue, externaldns.ReasonProgrammed), equal: true, different: true, anHour: true},
-		{name: "an update under way", object: object(metav1.ConditionTrue, externaldns.ReasonAccepted), equal: true, different: true, anHour: true},
-		{name: "an update failed", object: object(metav1.ConditionTrue, externaldns.ReasonFailed), equal: true, different: true, anHour: true},
-		{name: "a creation under way", object: object(metav1.ConditionUnknown, externaldns.ReasonAccepted), equal: true, voidInAnHour: true},
-		{name: "a creation failed", object: object(metav1.ConditionFalse, externaldns.ReasonFailed), voidInAnHour: true},
-		{name: "case 95: accepted, by ExternalDNS", object: theirs},
-		{name: "no conditions", object: newObject(listed, "me")},
+	for name, c := range map[string]claims.Claim{
+		"confirmed":          with(func(c *claims.Claim) { c.State, c.Progress, c.Seen = claims.Confirmed, claims.Done, claims.PrintOf(r) }),
+		"an update underway": with(func(c *claims.Claim) { c.State = claims.Confirmed }),
+		"an update failed":   with(func(c *claims.Claim) { c.State, c.Progress, c.Problem = claims.Confirmed, claims.Failed, "no" }),
+		"intended":           with(func(c *claims.Claim) { c.Prints = []claims.Print{"aa", "bb"} }),
+		"nothing is ours":    with(func(c *claims.Claim) { c.Progress, c.Problem = claims.Failed, "no" }),
+		"refuted":            with(func(c *claims.Claim) { c.State, c.Progress, c.Problem = claims.Refuted, claims.Failed, "no" }),
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			e := newEntry(c.object)
-			if got := e.owns(listed, now); got != c.equal {
-				t.Errorf("owns what was written: %t, want %t", got, c.equal)
+		t.Run(name, func(t *testing.T) {
+			object := &externaldns.DNSRecord{}
+			object.Name = "a"
+			if !fill(object, &c) || !setReady(object, &c, now) {
+				t.Error("the object of a claim is that of nothing")
 			}
-			if got := e.owns(other, now); got != c.different {
-				t.Errorf("owns something else: %t, want %t", got, c.different)
+			if fill(object, &c) || setReady(object, &c, now) {
+				t.Error("the same claim changes its object")
 			}
-			later := now.Add(abandonedAfter)
-			if got := e.owns(listed, later); got != c.anHour {
-				t.Errorf("owns what was written an hour ago: %t, want %t", got, c.anHour)
-			}
-			if e.abandoned(now) || e.abandoned(later) != c.voidInAnHour {
-				t.Errorf("void: %t, later %t, want false, later %t", e.abandoned(now), e.abandoned(later), c.voidInAnHour)
+			if diff := cmp.Diff(&c, claimOf(object), cmp.AllowUnexported(handle{}), cmpopts.IgnoreUnexported(claims.Claim{}), cmpopts.IgnoreUnexported(dns.RecordSet{})); diff != "" {
+				t.Errorf("claim of the object (-want +got):\n%s", diff)
 			}
 		})
+	}
+	// case 95: what ExternalDNS has accepted, or has failed to make, isn't there.
+	theirs := &externaldns.DNSRecord{}
+	fill(theirs, &base)
+	delete(theirs.Annotations, AnnotationClaim)
+	for _, progress := range []claims.Progress{claims.Underway, claims.Failed} {
+		setReady(theirs, &claims.Claim{Progress: progress}, now)
+		if c := claimOf(theirs); c.State != claims.Refuted {
+			t.Errorf("progress %d of ExternalDNS: state %d, want that it claims nothing", progress, c.State)
+		}
 	}
 }

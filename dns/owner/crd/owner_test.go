@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner/claims"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
@@ -38,7 +38,7 @@ func TestCreate(t *testing.T) {
 	if diff := gocmp.Diff(want, s.object(r).Spec.Endpoint); diff != "" {
 		t.Errorf("endpoint (-want +got):\n%s", diff)
 	}
-	for name, o := range map[string]*Owner{"same process": s.Owner, "next process": s.restart("me", "")} {
+	for name, o := range map[string]*claims.Owner{"same process": s.Owner, "next process": s.restart("me", "")} {
 		labels, heal := o.Labels(nil, record("A.Example.com.", "192.0.2.99"))
 		if diff := gocmp.Diff(r.Labels, labels); diff != "" || heal {
 			t.Errorf("%s: heal %t, labels (-want +got):\n%s", name, heal, diff)
@@ -58,7 +58,7 @@ func TestFailed(t *testing.T) {
 	}{
 		{"rejected", fmt.Errorf("no: %w", provider.ErrRejected), ""},
 		{"failed by itself", &provider.ApplyError{Errs: []error{errors.New("no")}}, ""},
-		{"nobody knows", errLost, "me heal"},
+		{"nobody knows", errLost, "me"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t)
@@ -69,7 +69,7 @@ func TestFailed(t *testing.T) {
 			if ready := meta.FindStatusCondition(s.object(first).Status.Conditions, externaldns.ConditionReady); !strings.Contains(ready.Message, "no") {
 				t.Errorf("message %q doesn't say what is wrong", ready.Message)
 			}
-			for _, o := range []*Owner{s.Owner, s.restart("me", "")} {
+			for _, o := range []*claims.Owner{s.Owner, s.restart("me", "")} {
 				s.owned(o, first, c.listed)
 				s.owned(o, second, "") // case 95: what failed is not there
 			}
@@ -97,8 +97,8 @@ func TestFailedInPart(t *testing.T) {
 	s.expect(a, "me 192.0.2.1 True Programmed")
 	s.expect(b, "me 192.0.2.2 False Failed")
 	s.expect(c, "me 192.0.2.1 True Programmed")
-	s.owned(s.Owner, b, "me heal")
-	s.owned(s.restart("me", ""), b, "me heal")
+	s.owned(s.Owner, b, "me")
+	s.owned(s.restart("me", ""), b, "me")
 	s.owned(s.Owner, c, "me")
 }
 
@@ -132,7 +132,7 @@ func TestUpdateAndDelete(t *testing.T) {
 	s.make(s.Owner, dns.Change{New: a})
 	s.before(s.Owner, dns.Change{Old: a, New: a2})
 	s.expect(a2, "me 192.0.2.2 False Accepted")
-	s.owned(s.restart("me", ""), a, "me heal") // a crash here doesn't lose it
+	s.owned(s.restart("me", ""), a, "me") // a crash here doesn't lose it
 
 	// Somebody else writes the object meanwhile, and keeps what they wrote.
 	live := s.object(a)
@@ -160,7 +160,7 @@ func TestStatusFails(t *testing.T) {
 	s.make(s.Owner, dns.Change{New: a})
 	s.expect(a, "me 192.0.2.1")
 	s.owned(s.Owner, a, "me")
-	s.owned(s.restart("me", ""), a, "") // nothing says that it was made
+	s.owned(s.restart("me", ""), a, "me") // the annotation says what was going to be made
 
 	s.faults.set(nil)
 	b := record("b.example.com", "192.0.2.1")
@@ -170,7 +170,7 @@ func TestStatusFails(t *testing.T) {
 	s.faults.set(nil)
 	s.expect(b, "me 192.0.2.1 False Accepted")
 	s.owned(s.Owner, b, "me")
-	s.owned(s.restart("me", ""), b, "me heal")
+	s.owned(s.restart("me", ""), b, "me")
 }
 
 // If an object can't be written, the change isn't made.
@@ -190,34 +190,17 @@ func TestCrashWhileCreating(t *testing.T) {
 	s.before(s.Owner, dns.Change{New: a})
 	next := s.restart("me", "")
 	s.owned(next, record("a.example.com", "192.0.2.2"), "") // case 95
-	s.owned(next, a, "me heal")
+	s.owned(next, a, "me")
 	next.Changed()
-	pair := dns.Change{Old: a, New: a}
-	apply, refused, err := next.Before(t.Context(), nil, []dns.Change{pair})
-	if err != nil || len(apply)+len(refused) != 0 {
-		t.Errorf("Before of markers returned %v, %v, %v, want nothing", apply, refused, err)
-	}
+	s.list(next, a)
 	s.expect(a, "me 192.0.2.1 True Programmed")
 	s.owned(next, a, "me")
 	if changed := next.Changed(); !slices.Equal(changed, []string{"a.example.com"}) {
-		t.Errorf("changed: %v, want the name that was healed", changed)
+		t.Errorf("changed: %v, want the name that was confirmed", changed)
 	}
 	if changed := next.Changed(); len(changed) != 0 {
 		t.Errorf("changed again: %v", changed)
 	}
-}
-
-// A record that was never made, and isn't tried any more, has no owner after an hour.
-func TestVoid(t *testing.T) {
-	s := newScene(t)
-	a, b := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1")
-	s.before(s.Owner, dns.Change{New: a})
-	next := s.restart("me", "")
-	next.now = func() time.Time { return time.Now().Add(abandonedAfter + time.Minute) }
-	s.owned(next, a, "")
-	s.make(next, dns.Change{New: b})
-	s.expect(a, "none")
-	s.expect(b, "me 192.0.2.1 True Programmed")
 }
 
 // Objects of somebody else are left alone, and their records too.
@@ -228,7 +211,7 @@ func TestRefused(t *testing.T) {
 	s.make(them, dns.Change{New: a})
 	b := record("b.example.com", "192.0.2.1")
 	apply, refused, err := s.Before(t.Context(), nil, []dns.Change{{New: mine}, {New: b}})
-	if err != nil || len(apply) != 1 || apply[0].New != b || len(refused) != 1 || refused[0].New != mine {
+	if err != nil || len(apply) != 1 || apply[0].New.Name != b.Name || len(refused) != 1 || refused[0].New != mine {
 		t.Errorf("Before returned %v, refused %v, %v", apply, refused, err)
 	}
 	s.expect(a, "them 192.0.2.1 True Programmed")
@@ -257,8 +240,8 @@ func TestMigration(t *testing.T) {
 	}
 }
 
-// If the object of a deleted record can't be deleted, it claims nothing. It is deleted later,
-// unless the record is created again.
+// If the object of a deleted record can't be deleted, it claims nothing. It is deleted after the
+// next listing, unless the record is created again.
 func TestDeletionFails(t *testing.T) {
 	s := newScene(t)
 	a, b := record("a.example.com", "192.0.2.1"), record("b.example.com", "192.0.2.1")
@@ -274,6 +257,7 @@ func TestDeletionFails(t *testing.T) {
 	s.before(s.Owner, dns.Change{New: b})
 	s.faults.set(nil)
 	s.after(s.Owner, dns.Change{New: b})
+	s.list(s.Owner, b)
 	s.expect(a, "none")
 	s.expect(b, "me 192.0.2.1 True Programmed")
 }
@@ -359,9 +343,6 @@ func TestLoadErrors(t *testing.T) {
 		}
 		if labels, heal := o.Labels(nil, record("a.example.com", "192.0.2.1")); labels[dns.LabelOwner] != "me" || heal {
 			t.Errorf("labels %v, heal %t, want those of the good object", labels, heal)
-		}
-		if len(o.entries) != 1 {
-			t.Errorf("%d objects are known, want the good one", len(o.entries))
 		}
 	}
 }

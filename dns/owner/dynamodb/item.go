@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner/claims"
 )
 
 // The attributes of an item (spec/dns.md §4.3).
@@ -16,17 +17,28 @@ const (
 	attributeLabels = "l"
 )
 
+// LabelIntended is a label of items whose claims aren't confirmed. Its value are prints of the
+// targets that their record sets may have, or none.
+const LabelIntended = "signpost-intended"
+
+// none is the value of the label when no record set is ours.
+const none = "none"
+
 // item is what the table has about a record set.
 type item struct {
 	// k is the key as it is spelled in the table.
 	k string
-	// labels include the owner. The map is never changed.
+	// labels are those in the table, without the owner. The map is never changed.
 	labels map[string]string
 }
 
-// textOf returns the key of a record set as the table has it.
-func textOf(r *dns.RecordSet) string {
-	return strings.TrimSuffix(r.Name, ".") + "#" + r.Type + "#" + r.SetIdentifier
+// textOf returns the key of a claim as the table has it.
+func textOf(c *claims.Claim) string {
+	name := c.Key.Name
+	if c.Set != nil {
+		name = strings.TrimSuffix(c.Set.Name, ".")
+	}
+	return name + "#" + c.Key.Type + "#" + c.Key.SetIdentifier
 }
 
 // keyOf is the reverse of textOf. The name of the result is canonical, and empty if the text
@@ -40,14 +52,13 @@ func keyOf(text string) dns.Key {
 	return dns.Key{Name: dns.Canonical(name), Type: recordType, SetIdentifier: setIdentifier}
 }
 
-// parseItem returns an item of a scan and its key. The name of the key is empty if the item
-// isn't ours.
-func parseItem(attributes map[string]types.AttributeValue, ownerID string) (dns.Key, *item) {
+// parseItem returns an item of a scan, or nil if it has no key.
+func parseItem(attributes map[string]types.AttributeValue) *item {
 	k, ok := attributes[attributeKey].(*types.AttributeValueMemberS)
 	if !ok {
-		return dns.Key{}, nil
+		return nil
 	}
-	it := &item{k: k.Value, labels: map[string]string{dns.LabelOwner: ownerID}}
+	it := &item{k: k.Value, labels: map[string]string{}}
 	if labels, ok := attributes[attributeLabels].(*types.AttributeValueMemberM); ok {
 		for name, value := range labels.Value {
 			if s, ok := value.(*types.AttributeValueMemberS); ok && name != dns.LabelOwner {
@@ -55,27 +66,56 @@ func parseItem(attributes map[string]types.AttributeValue, ownerID string) (dns.
 			}
 		}
 	}
-	return keyOf(k.Value), it
+	return it
 }
 
-// kept returns the labels that are stored for a record set, and its owner.
-func kept(labels map[string]string, ownerID string) map[string]string {
-	labels = maps.Clone(labels)
-	if labels == nil {
-		labels = map[string]string{}
+// itemOf returns the item of a claim, or nil if there is to be none. An item that exists keeps
+// its key.
+func itemOf(c *claims.Claim, had *item) *item {
+	if c == nil || c.State == claims.Refuted {
+		return nil
 	}
-	delete(labels, dns.LabelOwnedRecord)
-	labels[dns.LabelOwner] = ownerID
-	return labels
+	it := &item{k: textOf(c), labels: maps.Clone(c.Labels)}
+	if had != nil {
+		it.k = had.k
+	}
+	delete(it.labels, dns.LabelOwner)
+	if c.State == claims.Intended {
+		prints := make([]string, len(c.Prints))
+		for i, p := range c.Prints {
+			prints[i] = string(p)
+		}
+		if it.labels[LabelIntended] = strings.Join(prints, " "); len(prints) == 0 {
+			it.labels[LabelIntended] = none
+		}
+	}
+	return it
 }
 
-// labelsValue returns the value of the attribute for labels. It doesn't contain the owner.
+// claimOf returns the claim of an item.
+func claimOf(key dns.Key, it *item, ownerID string) *claims.Claim {
+	if it == nil {
+		return nil
+	}
+	c := &claims.Claim{Key: key, Labels: maps.Clone(it.labels), State: claims.Confirmed, Progress: claims.Done, Handle: it.k}
+	c.Labels[dns.LabelOwner] = ownerID
+	if text, intended := it.labels[LabelIntended]; intended {
+		delete(c.Labels, LabelIntended)
+		c.State, c.Progress = claims.Intended, claims.Underway
+		for _, p := range strings.Fields(text) {
+			if p != none {
+				c.Prints = append(c.Prints, claims.Print(p))
+			}
+		}
+	}
+	return c
+}
+
+// labelsValue returns the value of the attribute for labels.
 func labelsValue(labels map[string]string) types.AttributeValue {
 	m := make(map[string]types.AttributeValue, len(labels))
 	for name, value := range labels {
-		if name != dns.LabelOwner {
-			m[name] = stringValue(value)
-		}
+		m[name] = stringValue(value)
 	}
 	return &types.AttributeValueMemberM{Value: m}
 }

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/signpostd/signpost/dns/awsaccess"
+	"github.com/signpostd/signpost/dns/owner/dynamodb/dynamodbtest"
 )
 
 type counter struct {
@@ -28,11 +31,13 @@ func TestOpen(t *testing.T) {
 	for name, value := range map[string]string{"AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_PROFILE": "", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "key", "AWS_EC2_METADATA_DISABLED": "true", "AWS_CA_BUNDLE": ""} {
 		t.Setenv(name, value)
 	}
-	if _, err := Open(t.Context(), Access{}); err == nil || !strings.Contains(err.Error(), "--dynamodb-region") {
+	if _, err := Open(t.Context(), awsaccess.Access{}); err == nil || !strings.Contains(err.Error(), "--dynamodb-region") {
 		t.Errorf("without a region: got error %v", err)
 	}
-	f, direct := newTable(t)
-	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", *direct.Options().BaseEndpoint)
+	f, _ := newTable(t)
+	plain := httptest.NewServer(f)
+	t.Cleanup(plain.Close)
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", plain.URL)
 	load(t, f)
 	// With certificates of the user's own.
 	server := httptest.NewTLSServer(f)
@@ -47,10 +52,10 @@ func TestOpen(t *testing.T) {
 }
 
 // load reads a table through a client that Open makes.
-func load(t *testing.T, f *table) {
+func load(t *testing.T, f *dynamodbtest.Table) {
 	t.Helper()
 	sent := &counter{}
-	client, err := Open(t.Context(), Access{Region: "eu-north-1", Retries: 3, Wrap: func(next http.RoundTripper) http.RoundTripper {
+	client, err := Open(t.Context(), awsaccess.Access{Region: "eu-north-1", Attempts: 3, Wrap: func(next http.RoundTripper) http.RoundTripper {
 		sent.RoundTripper = next
 		return sent
 	}})
@@ -64,7 +69,7 @@ func load(t *testing.T, f *table) {
 	if err := o.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	compare(t, "calls", []string{"DescribeTable", "Scan"}, f.take())
+	compare(t, "calls", []string{"DescribeTable", "Scan"}, f.Take())
 	if sent.calls != 2 {
 		t.Errorf("%d requests were counted, want 2", sent.calls)
 	}
@@ -86,7 +91,7 @@ func TestAssumeRole(t *testing.T) {
 	}))
 	t.Cleanup(tokens.Close)
 	t.Setenv("AWS_ENDPOINT_URL_STS", tokens.URL)
-	client, err := Open(t.Context(), Access{Region: "eu-north-1", AssumeRole: "arn:aws:iam::1:role/dns", ExternalID: "ext"})
+	client, err := Open(t.Context(), awsaccess.Access{Region: "eu-north-1", AssumeRole: "arn:aws:iam::1:role/dns", ExternalID: "ext"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,13 +2,15 @@ package dynamodb
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner/claims"
 )
 
 // batchSize is how many statements DynamoDB accepts in one request.
@@ -16,85 +18,71 @@ const batchSize = 25
 
 // statement is a write to the table.
 type statement struct {
-	key dns.Key
 	// item is what the table has afterwards, or nil for a deletion.
 	item *item
-	// index is the number of the change that the statement is for, or -1.
-	index int
+	// place is the number of the write that the statement is for.
+	place int
 
 	request types.BatchStatementRequest
 }
 
-func (t *Table) insert(key dns.Key, it *item, index int) statement {
-	text := fmt.Sprintf(`INSERT INTO %q VALUE {'k':?, 'o':?, 'l':?}`, t.name)
-	return newStatement(statement{key: key, item: it, index: index}, text, stringValue(it.k), stringValue(t.id), labelsValue(it.labels))
+// statement returns the statement that makes an item of another one. It reports false if there
+// is nothing to do.
+func (t *table) statement(had, it *item) (types.BatchStatementRequest, bool) {
+	switch {
+	case had == nil && it == nil, had != nil && it != nil && maps.Equal(had.labels, it.labels):
+		return types.BatchStatementRequest{}, false
+	case had == nil:
+		return request(fmt.Sprintf(`INSERT INTO %q VALUE {'k':?, 'o':?, 'l':?}`, t.name), stringValue(it.k), stringValue(t.id), labelsValue(it.labels)), true
+	case it == nil:
+		return request(fmt.Sprintf(`DELETE FROM %q WHERE "k"=? AND "o"=?`, t.name), stringValue(had.k), stringValue(t.id)), true
+	default:
+		return request(fmt.Sprintf(`UPDATE %q SET "l"=? WHERE "k"=? AND "o"=?`, t.name), labelsValue(it.labels), stringValue(it.k), stringValue(t.id)), true
+	}
 }
 
-func (t *Table) update(key dns.Key, it *item, index int) statement {
-	text := fmt.Sprintf(`UPDATE %q SET "l"=? WHERE "k"=? AND "o"=?`, t.name)
-	return newStatement(statement{key: key, item: it, index: index}, text, labelsValue(it.labels), stringValue(it.k), stringValue(t.id))
+func request(text string, parameters ...types.AttributeValue) types.BatchStatementRequest {
+	return types.BatchStatementRequest{Statement: aws.String(text), Parameters: parameters}
 }
 
-func (t *Table) remove(key dns.Key, it *item) statement {
-	text := fmt.Sprintf(`DELETE FROM %q WHERE "k"=? AND "o"=?`, t.name)
-	return newStatement(statement{key: key, index: -1}, text, stringValue(it.k), stringValue(t.id))
-}
-
-func newStatement(s statement, text string, parameters ...types.AttributeValue) statement {
-	s.request = types.BatchStatementRequest{Statement: aws.String(text), Parameters: parameters}
-	return s
-}
-
-// execute writes to the table in batches. It returns the statements that failed because the
-// item belongs to somebody else, or doesn't exist. After an error the table is read again.
-func (t *Table) execute(ctx context.Context, statements []statement) (failed []statement, err error) {
-	for len(statements) > 0 {
-		batch := statements[:min(batchSize, len(statements))]
-		statements = statements[len(batch):]
-		input := &dynamodb.BatchExecuteStatementInput{}
-		for _, s := range batch {
-			input.Statements = append(input.Statements, s.request)
+// execute writes a batch to the table. It returns an error for each statement: one that wraps
+// [claims.ErrTaken] if the item belongs to somebody else, or doesn't exist. After an error the
+// table is read again.
+func (t *table) execute(ctx context.Context, batch []statement) []error {
+	errs := make([]error, len(batch))
+	input := &dynamodb.BatchExecuteStatementInput{}
+	for _, s := range batch {
+		input.Statements = append(input.Statements, s.request)
+	}
+	output, err := t.client.BatchExecuteStatement(ctx, input)
+	if err == nil && len(output.Responses) != len(batch) {
+		err = fmt.Errorf("%d answers to %d statements", len(output.Responses), len(batch))
+	}
+	for i, s := range batch {
+		if errs[i] = err; err == nil {
+			errs[i] = t.verdict(s, output.Responses[i].Error)
 		}
-		output, err := t.client.BatchExecuteStatement(ctx, input)
-		if err != nil {
-			t.forget()
-			return nil, fmt.Errorf("write to DynamoDB table %s: %w", t.name, err)
-		}
-		if len(output.Responses) != len(batch) {
-			t.forget()
-			return nil, fmt.Errorf("write to DynamoDB table %s: %d answers to %d statements", t.name, len(output.Responses), len(batch))
-		}
-		var firstErr error
-		for i, s := range batch {
-			lost, err := verdict(output.Responses[i].Error)
-			switch {
-			case err != nil && firstErr == nil:
-				firstErr = fmt.Errorf("write %s to DynamoDB table %s: %w", s.key.Name, t.name, err)
-			case lost:
-				failed = append(failed, s)
-			case err == nil:
-				t.store(s.key, s.item)
+		if errs[i] != nil {
+			t.readAgain()
+			if !errors.Is(errs[i], claims.ErrTaken) {
+				errs[i] = fmt.Errorf("write to DynamoDB table %s: %w", t.name, errs[i])
 			}
 		}
-		if firstErr != nil {
-			t.forget()
-			return nil, firstErr
-		}
 	}
-	if len(failed) > 0 {
-		// The outcome isn't known, so memory may differ from the table.
-		t.forget()
-	}
-	return failed, nil
+	return errs
 }
 
-// verdict reports whether a statement lost to another owner. Any other error is returned.
-func verdict(e *types.BatchStatementError) (lost bool, err error) {
+// verdict returns what the answer to a statement means.
+func (t *table) verdict(s statement, e *types.BatchStatementError) error {
 	switch {
 	case e == nil:
-		return false, nil
+		return nil
+	case e.Code == types.BatchStatementErrorCodeEnumConditionalCheckFailed && s.item == nil:
+		// Somebody else has removed or taken the item, so that ours is gone.
+		t.readAgain()
+		return nil
 	case e.Code == types.BatchStatementErrorCodeEnumDuplicateItem, e.Code == types.BatchStatementErrorCodeEnumConditionalCheckFailed:
-		return true, nil
+		return fmt.Errorf("%w in DynamoDB table %s: use another name, or remove its item there", claims.ErrTaken, t.name)
 	}
-	return false, fmt.Errorf("%s: %s", e.Code, aws.ToString(e.Message))
+	return fmt.Errorf("%s: %s", e.Code, aws.ToString(e.Message))
 }

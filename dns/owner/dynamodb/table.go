@@ -5,9 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/owner/claims"
 )
 
 // The defaults of [Options].
@@ -42,41 +42,25 @@ type Options struct {
 	// Problems is called by Before with the reasons why record sets aren't changed. It must
 	// not block. It may be nil.
 	Problems func(dns.Problem)
+	Log      *slog.Logger
 }
 
-// Table is an [owner.Owner] that keeps ownership in DynamoDB.
-type Table struct {
-	client    *dynamodb.Client
-	name, id  string
-	txt       *owner.TXT
-	removeTXT bool
-	refresh   time.Duration
-	problems  func(dns.Problem)
-	now       func() time.Time
+// table is a [claims.Store] in DynamoDB.
+type table struct {
+	client   *dynamodb.Client
+	name, id string
+	refresh  time.Duration
+	now      func() time.Time
 
-	// calls is held while the table is read or written.
-	calls sync.Mutex
 	// checked is true once the table is known to have the right key.
 	checked bool
 	// readAt is when the table was read. It is zero when the table has to be read again.
 	readAt time.Time
-	// spare has, by name, the items without a record set, which are deleted when the name
-	// changes.
-	spare map[string][]dns.Key
-
-	// mu guards the fields below.
-	mu sync.RWMutex
-	// items are the items of our owner, by the canonical names of their record sets.
-	items map[string]map[dns.Key]*item
-	// changed are the names for which Labels may return something else than before.
-	changed map[string]struct{}
 }
-
-var _ owner.Owner = (*Table)(nil)
 
 // New returns an owner for a table. It doesn't contact AWS; Load does. The error says which
 // option is wrong.
-func New(client *dynamodb.Client, o Options) (*Table, error) {
+func New(client *dynamodb.Client, o Options) (*claims.Owner, error) {
 	switch {
 	case client == nil:
 		return nil, errors.New("DynamoDB registry: the client must be given")
@@ -87,49 +71,38 @@ func New(client *dynamodb.Client, o Options) (*Table, error) {
 	case o.Refresh < 0:
 		return nil, fmt.Errorf("DynamoDB registry: the refresh interval %v must not be negative", o.Refresh)
 	}
-	t := &Table{
-		client: client, name: cmp.Or(o.Table, DefaultTable), id: o.OwnerID, txt: o.TXT, removeTXT: o.RemoveTXT,
-		refresh: cmp.Or(o.Refresh, DefaultRefresh), problems: o.Problems, now: time.Now,
-		spare: map[string][]dns.Key{}, items: map[string]map[dns.Key]*item{}, changed: map[string]struct{}{},
-	}
-	if t.problems == nil {
-		t.problems = func(dns.Problem) {}
-	}
-	return t, nil
+	t := &table{client: client, name: cmp.Or(o.Table, DefaultTable), id: o.OwnerID, refresh: cmp.Or(o.Refresh, DefaultRefresh), now: time.Now}
+	return claims.New(claims.Options{Store: t, ID: o.OwnerID, TXT: o.TXT, RemoveTXT: o.RemoveTXT, Problems: o.Problems, Log: o.Log}), nil
 }
 
-// ID implements [owner.Owner].
-func (t *Table) ID() string { return t.id }
-
-// Load implements [owner.Owner]. It reads the items of our owner the first time, after any
-// failure, and when they are older than Refresh. The first time it also checks that the table
-// has the string attribute k as its only key. After an error the owner keeps what it knew
-// before.
-func (t *Table) Load(ctx context.Context) error {
-	t.calls.Lock()
-	defer t.calls.Unlock()
+// Read implements [claims.Store]. It reads the items of our owner the first time, after any
+// failure, and when they are older than [Options].Refresh. The first time it also checks that
+// the table has the string attribute k as its only key.
+func (t *table) Read(ctx context.Context) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
 	if !t.readAt.IsZero() && t.now().Sub(t.readAt) < t.refresh {
-		return nil
+		return nil, false, nil
 	}
 	if !t.checked {
 		output, err := t.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(t.name)})
 		if err != nil {
-			return fmt.Errorf("describe DynamoDB table %s: %w", t.name, err)
+			return nil, false, fmt.Errorf("describe DynamoDB table %s: %w", t.name, err)
 		}
 		if err := check(output.Table); err != nil {
-			return fmt.Errorf("DynamoDB table %s: %w; see the documentation of the DynamoDB registry for how to create it", t.name, err)
+			return nil, false, fmt.Errorf("DynamoDB table %s: %w; see the documentation of the DynamoDB registry for how to create it", t.name, err)
 		}
 		t.checked = true
 	}
 	begun := t.now()
-	items, err := t.scan(ctx)
+	read, err = t.scan(ctx)
 	if err != nil {
-		return fmt.Errorf("scan DynamoDB table %s: %w", t.name, err)
+		return nil, false, fmt.Errorf("scan DynamoDB table %s: %w", t.name, err)
 	}
-	t.replace(items)
 	t.readAt = begun
-	return nil
+	return read, true, nil
 }
+
+// readAgain has the next Read read the table.
+func (t *table) readAgain() { t.readAt = time.Time{} }
 
 // check returns what is wrong with the key of a table, or nil.
 func check(table *types.TableDescription) error {
@@ -155,8 +128,8 @@ func check(table *types.TableDescription) error {
 }
 
 // scan reads the items of our owner.
-func (t *Table) scan(ctx context.Context) (map[string]map[dns.Key]*item, error) {
-	items := map[string]map[dns.Key]*item{}
+func (t *table) scan(ctx context.Context) (map[dns.Key]*claims.Claim, error) {
+	read := map[dns.Key]*claims.Claim{}
 	pages := dynamodb.NewScanPaginator(t.client, &dynamodb.ScanInput{
 		TableName:                 aws.String(t.name),
 		FilterExpression:          aws.String("o = :ownerval"),
@@ -170,93 +143,35 @@ func (t *Table) scan(ctx context.Context) (map[string]map[dns.Key]*item, error) 
 			return nil, err
 		}
 		for _, attributes := range page.Items {
-			key, it := parseItem(attributes, t.id)
-			if key.Name == "" {
-				continue
+			if it := parseItem(attributes); it != nil {
+				if key := keyOf(it.k); key.Name != "" {
+					read[key] = claimOf(key, it, t.id)
+				}
 			}
-			if items[key.Name] == nil {
-				items[key.Name] = map[dns.Key]*item{}
-			}
-			items[key.Name][key] = it
 		}
 	}
-	return items, nil
+	return read, nil
 }
 
-// replace replaces all items by those that were read.
-func (t *Table) replace(items map[string]map[dns.Key]*item) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	same := func(a, b *item) bool { return maps.Equal(a.labels, b.labels) }
-	for name := range t.items {
-		if items[name] == nil {
-			t.changed[name] = struct{}{}
+// Write implements [claims.Store]. A refuted claim has no item.
+func (t *table) Write(ctx context.Context, writes []claims.Write) []claims.Result {
+	results := make([]claims.Result, len(writes))
+	var statements []statement
+	for i, w := range writes {
+		var had *item
+		if w.Was != nil {
+			had = &item{k: w.Was.Handle.(string), labels: itemOf(w.Was, nil).labels}
+		}
+		it := itemOf(w.Claim, had)
+		results[i].Stored = claimOf(w.Key(), it, t.id)
+		if r, needed := t.statement(had, it); needed {
+			statements = append(statements, statement{item: it, place: i, request: r})
 		}
 	}
-	for name, sets := range items {
-		if !maps.EqualFunc(sets, t.items[name], same) {
-			t.changed[name] = struct{}{}
+	for batch := range slices.Chunk(statements, batchSize) {
+		for i, err := range t.execute(ctx, batch) {
+			results[batch[i].place].Err = err
 		}
 	}
-	t.items = items
-}
-
-// forget has the next Load read the table.
-func (t *Table) forget() { t.readAt = time.Time{} }
-
-// store replaces an item in memory; nil is for one that was deleted.
-func (t *Table) store(key dns.Key, it *item) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.changed[key.Name] = struct{}{}
-	if it == nil {
-		delete(t.items[key.Name], key)
-		if len(t.items[key.Name]) == 0 {
-			delete(t.items, key.Name)
-		}
-		return
-	}
-	if t.items[key.Name] == nil {
-		t.items[key.Name] = map[dns.Key]*item{}
-	}
-	t.items[key.Name][key] = it
-}
-
-// item returns the item of a record set, or nil.
-func (t *Table) item(key dns.Key) *item {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.items[key.Name][key]
-}
-
-// Changed returns the canonical names, sorted, for which Labels may return something else than
-// at the last call, because Load or Before has changed items.
-func (t *Table) Changed() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	names := slices.Sorted(maps.Keys(t.changed))
-	clear(t.changed)
-	return names
-}
-
-// Mark implements [owner.Owner]. There are markers only while TXT records are taken over.
-func (t *Table) Mark(r *dns.RecordSet) (describes []string, marker bool) {
-	if t.txt == nil {
-		return nil, false
-	}
-	return t.txt.Mark(r)
-}
-
-// Labels implements [owner.Owner]. The labels are those of the table, or else those of a
-// marker. Heal is true for record sets of ours that have to be taken over. The map must not be
-// changed.
-func (t *Table) Labels(zone owner.Lookup, r *dns.RecordSet) (labels map[string]string, heal bool) {
-	if it := t.item(r.Key()); it != nil {
-		return it.labels, false
-	}
-	if t.txt == nil {
-		return nil, false
-	}
-	labels, _ = t.txt.Labels(zone, r)
-	return labels, labels[dns.LabelOwner] == t.id
+	return results
 }

@@ -8,10 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/owner/claims"
+	"github.com/signpostd/signpost/dns/owner/dynamodb/dynamodbtest"
 )
 
 // zone is what a provider lists.
@@ -56,11 +59,24 @@ func showAll(changes []dns.Change) []string {
 	return lines
 }
 
+// row is an item of the fake table.
+type row struct {
+	owner  string
+	labels map[string]string
+}
+
+func newTable(t testing.TB) (*dynamodbtest.Table, *dynamodb.Client) {
+	f := dynamodbtest.New(t)
+	return f, f.Client(nil)
+}
+
 // newOwner returns an owner "me" that has read its table.
-func newOwner(t *testing.T, o Options, rows map[string]row) (*Table, *table) {
+func newOwner(t *testing.T, o Options, rows map[string]row) (*claims.Owner, *dynamodbtest.Table) {
 	t.Helper()
 	f, client := newTable(t)
-	f.rows = rows
+	for k, r := range rows {
+		f.Put(k, dynamodbtest.Row{Owner: r.owner, Labels: r.labels})
+	}
 	o.OwnerID = "me"
 	owner, err := New(client, o)
 	if err != nil {
@@ -70,7 +86,7 @@ func newOwner(t *testing.T, o Options, rows map[string]row) (*Table, *table) {
 		t.Fatal(err)
 	}
 	owner.Changed()
-	f.take()
+	f.Take()
 	return owner, f
 }
 
@@ -81,7 +97,7 @@ func labels(resource string) map[string]string {
 // "case 89": a table that isn't as it has to be.
 func TestCheck(t *testing.T) {
 	for _, test := range []struct{ name, description, want string }{
-		{"as it has to be", goodDescription, ""},
+		{"as it has to be", dynamodbtest.GoodDescription, ""},
 		{"case 89: no k", `{"AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}]}`, "has no attribute k"},
 		{"case 89: wrong type", `{"AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "N"}], "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}]}`, "attribute k has type N"},
 		{
@@ -97,7 +113,7 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, client := newTable(t)
-			f.description = test.description
+			f.Description = test.description
 			o, err := New(client, Options{OwnerID: "me"})
 			if err != nil {
 				t.Fatal(err)
@@ -115,27 +131,27 @@ func TestCheck(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	f, client := newTable(t)
-	f.pageSize = 2
-	f.rows = map[string]row{
-		"WWW.z.org#A#":   {"me", labels("svc")},
-		"s.z.org#A#a#b":  {"me", nil},
-		"www.z.org#MX#":  {"owner", nil},
-		"t.z.org#A#":     {"owner", nil},
-		"malformed":      {"me", nil},
-		"u.z.org#CNAME#": {"me", labels("u")},
+	f.PageSize = 2
+	f.Items = map[string]dynamodbtest.Row{
+		"WWW.z.org#A#":   {Owner: "me", Labels: labels("svc")},
+		"s.z.org#A#a#b":  {Owner: "me"},
+		"www.z.org#MX#":  {Owner: "owner"},
+		"t.z.org#A#":     {Owner: "owner"},
+		"malformed":      {Owner: "me"},
+		"u.z.org#CNAME#": {Owner: "me", Labels: labels("u")},
 	}
 	o, err := New(client, Options{OwnerID: "me", Refresh: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	o.now = func() time.Time { return now }
+	o.Store.(*table).now = func() time.Time { return now }
 	load := func(want ...string) {
 		t.Helper()
 		if err := o.Load(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if diff := cmp.Diff(want, f.take()); diff != "" {
+		if diff := cmp.Diff(want, f.Take()); diff != "" {
 			t.Errorf("calls (-want +got):\n%s", diff)
 		}
 	}
@@ -162,21 +178,21 @@ func TestLoad(t *testing.T) {
 	}
 	load()
 	now = now.Add(time.Hour)
-	f.rows["u.z.org#CNAME#"] = row{"owner", nil}
-	f.pageSize = 100
+	f.Items["u.z.org#CNAME#"] = dynamodbtest.Row{Owner: "owner"}
+	f.PageSize = 100
 	load("Scan")
 	if diff := cmp.Diff([]string{"u.z.org"}, o.Changed()); diff != "" {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 	// What was read stays known while the table can't be read.
-	now, f.down = now.Add(time.Hour), true
+	now, f.Down = now.Add(time.Hour), true
 	if err := o.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "scan DynamoDB table external-dns") {
 		t.Errorf("got error %v", err)
 	}
 	if got, _ := o.Labels(zone{}.lookup, set("www.z.org A 1.1.1.1")); got["owner"] != "me" {
 		t.Errorf("after an error: got %v", got)
 	}
-	f.down = false
+	f.Down = false
 	load("Scan")
 }
 
@@ -210,7 +226,7 @@ func TestBatches(t *testing.T) {
 	if err != nil || len(apply) != 30 || len(refused) != 0 {
 		t.Fatalf("got %d changes, %d refused, error %v", len(apply), len(refused), err)
 	}
-	calls := slices.DeleteFunc(f.take(), func(call string) bool { return !strings.HasPrefix(call, "batch") })
+	calls := slices.DeleteFunc(f.Take(), func(call string) bool { return !strings.HasPrefix(call, "batch") })
 	compare(t, "batches", []string{"batch of 25", "batch of 5"}, calls)
 	if got := len(o.Changed()); got != 30 {
 		t.Errorf("%d names have changed, want 30", got)
@@ -219,11 +235,11 @@ func TestBatches(t *testing.T) {
 
 // After an error, and after losing to somebody else, the table is read again.
 func TestReadAgain(t *testing.T) {
-	for name, change := range map[string]func(f *table){
-		"an item fails": func(f *table) { f.fail = map[string]string{"INSERT www.z.org#A#": "ThrottlingError"} },
-		"all fail":      func(f *table) { f.down = true },
-		"lost": func(f *table) {
-			f.rows["www.z.org#A#"] = row{"me", nil}
+	for name, change := range map[string]func(f *dynamodbtest.Table){
+		"an item fails": func(f *dynamodbtest.Table) { f.Fail = map[string]string{"INSERT www.z.org#A#": "ThrottlingError"} },
+		"all fail":      func(f *dynamodbtest.Table) { f.Down = true },
+		"lost": func(f *dynamodbtest.Table) {
+			f.Items["www.z.org#A#"] = dynamodbtest.Row{Owner: "me"}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -232,12 +248,12 @@ func TestReadAgain(t *testing.T) {
 			if _, refused, err := o.Before(t.Context(), zone{}.lookup, []dns.Change{{New: set("www.z.org A 1.1.1.1")}}); err == nil && len(refused) == 0 {
 				t.Error("got no error")
 			}
-			f.down, f.fail = false, nil
-			f.take()
+			f.Down, f.Fail = false, nil
+			f.Take()
 			if err := o.Load(t.Context()); err != nil {
 				t.Error(err)
 			}
-			compare(t, "calls", []string{"Scan"}, f.take())
+			compare(t, "calls", []string{"Scan"}, f.Take())
 			if apply, _, err := o.Before(t.Context(), zone{}.lookup, []dns.Change{{New: set("www.z.org A 1.1.1.1")}}); err != nil || len(apply) != 1 {
 				t.Errorf("again: got %v, error %v", showAll(apply), err)
 			}
@@ -337,7 +353,7 @@ func FuzzKey(f *testing.F) {
 		if dns.CheckName(key.Name) != nil {
 			return
 		}
-		again := keyOf(textOf(&dns.RecordSet{Name: key.Name, Type: key.Type, SetIdentifier: key.SetIdentifier}))
+		again := keyOf(textOf(&claims.Claim{Key: key}))
 		if again != key {
 			t.Errorf("%q is %+v, and that is %+v", text, key, again)
 		}

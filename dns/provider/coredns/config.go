@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/properties"
 )
 
 const (
@@ -26,7 +27,8 @@ const (
 
 // Config is the settings for CoreDNS. Those for etcd come from environment variables:
 // ETCD_URLS, ETCD_USERNAME, ETCD_PASSWORD, and for TLS ETCD_CA_FILE, ETCD_CERT_FILE,
-// ETCD_KEY_FILE, ETCD_TLS_SERVER_NAME and ETCD_TLS_INSECURE.
+// ETCD_KEY_FILE, ETCD_TLS_SERVER_NAME and ETCD_TLS_INSECURE. The files may come from the flags
+// --tls-*, too; the variables count more.
 type Config struct {
 	// Prefix is what all keys begin with.
 	Prefix string
@@ -37,9 +39,10 @@ type Config struct {
 // Plugin returns the provider of --provider=coredns.
 func Plugin() provider.Plugin {
 	return provider.Plugin{
-		Names:   []string{"coredns", "skydns"},
-		Summary: "CoreDNS or SkyDNS, through the etcd that it reads",
-		New:     func() provider.Config { return &Config{Prefix: defaultPrefix} },
+		Names:      []string{"coredns", "skydns"},
+		Summary:    "CoreDNS or SkyDNS, through the etcd that it reads",
+		Properties: properties.CoreDNS(),
+		New:        func() provider.Config { return &Config{Prefix: defaultPrefix} },
 	}
 }
 
@@ -58,7 +61,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if !strings.HasPrefix(prefix, "/") {
 		return nil, fmt.Errorf("--coredns-prefix %q: must begin with a slash", c.Prefix)
 	}
-	client, err := clientConfig()
+	client, err := clientConfig(in.TLS)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +78,8 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	return p, nil
 }
 
-// clientConfig reads the environment.
-func clientConfig() (clientv3.Config, error) {
+// clientConfig reads the environment. The files of the flags are for what it doesn't name.
+func clientConfig(flags provider.TLSFiles) (clientv3.Config, error) {
 	urls := os.Getenv("ETCD_URLS")
 	if urls == "" {
 		urls = defaultURL
@@ -103,14 +106,14 @@ func clientConfig() (clientv3.Config, error) {
 	}
 	if scheme == "https" {
 		var err error
-		if config.TLS, err = tlsConfig(); err != nil {
+		if config.TLS, err = tlsConfig(flags); err != nil {
 			return clientv3.Config{}, err
 		}
 	}
 	return config, nil
 }
 
-func tlsConfig() (*tls.Config, error) {
+func tlsConfig(flags provider.TLSFiles) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: os.Getenv("ETCD_TLS_SERVER_NAME")}
 	switch strings.ToLower(os.Getenv("ETCD_TLS_INSECURE")) {
 	case "true", "yes", "1":
@@ -119,7 +122,15 @@ func tlsConfig() (*tls.Config, error) {
 	}
 	const ca, cert, key = "ETCD_CA_FILE", "ETCD_CERT_FILE", "ETCD_KEY_FILE"
 	files := provider.TLSFiles{CA: os.Getenv(ca), Cert: os.Getenv(cert), Key: os.Getenv(key)}
-	if err := provider.ReadTLSFiles(config, files, provider.TLSFiles{CA: ca, Cert: cert, Key: key}); err != nil {
+	settings := provider.TLSFiles{CA: ca, Cert: cert, Key: key}
+	if files.CA == "" {
+		files.CA, settings.CA = flags.CA, provider.TLSFlags().CA
+	}
+	if files.Cert == "" && files.Key == "" {
+		files.Cert, files.Key = flags.Cert, flags.Key
+		settings.Cert, settings.Key = provider.TLSFlags().Cert, provider.TLSFlags().Key
+	}
+	if err := provider.ReadTLSFiles(config, files, settings); err != nil {
 		return nil, err
 	}
 	return config, nil

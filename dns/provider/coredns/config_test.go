@@ -78,13 +78,39 @@ func TestTLSSettings(t *testing.T) {
 	t.Setenv("ETCD_TLS_SERVER_NAME", "etcd.example.test")
 	for value, want := range map[string]bool{"": false, "no": false, "true": true, "Yes": true, "1": true} {
 		t.Setenv("ETCD_TLS_INSECURE", value)
-		config, err := clientConfig()
+		config, err := clientConfig(provider.TLSFiles{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(config.Endpoints) != 2 || config.TLS.ServerName != "etcd.example.test" || config.TLS.InsecureSkipVerify != want {
 			t.Errorf("ETCD_TLS_INSECURE=%q: %v, %+v", value, config.Endpoints, config.TLS)
 		}
+	}
+}
+
+// D16: the files of --tls-* are for what the environment doesn't name.
+func TestTLSFlags(t *testing.T) {
+	t.Setenv("ETCD_URLS", "https://a:2379")
+	for name, test := range map[string]struct {
+		env   map[string]string
+		files provider.TLSFiles
+		want  string
+	}{
+		"authority":           {files: provider.TLSFiles{CA: "missing"}, want: "--tls-ca"},
+		"authority, variable": {env: map[string]string{"ETCD_CA_FILE": "missing"}, files: provider.TLSFiles{CA: "missing"}, want: "ETCD_CA_FILE"},
+		"pair":                {files: provider.TLSFiles{Cert: "missing", Key: "missing"}, want: "--tls-client-cert and"},
+		"pair, variable":      {env: map[string]string{"ETCD_CERT_FILE": "missing"}, files: provider.TLSFiles{Cert: "missing", Key: "missing"}, want: "ETCD_CERT_FILE and"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for k, v := range test.env {
+				t.Setenv(k, v)
+			}
+			in := input("me")
+			in.TLS = test.files
+			if _, err := (&Config{Prefix: "/"}).Open(t.Context(), in); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+				t.Errorf("error %v, want one about %s", err, test.want)
+			}
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/properties"
 )
 
 // propertyGroup is the property for the group of an entry. CoreDNS answers with the entries of
@@ -34,7 +35,7 @@ type coreDNS struct {
 // Capabilities implements provider.Provider.
 func (p *coreDNS) Capabilities() provider.Capabilities {
 	return provider.Capabilities{
-		Conditional: true, Properties: []string{"coredns/"},
+		Conditional: true, Properties: []string{properties.CoreDNS().Prefix},
 		Types: []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypePTR},
 	}
 }

@@ -12,33 +12,45 @@ import (
 
 // Options says how a client sends requests.
 type Options struct {
-	// TLS is nil for the defaults of Go.
-	TLS *tls.Config
+	// SkipTLSVerify is true when the server may have any certificate.
+	SkipTLSVerify bool
 	// Reads reports whether a request changes nothing, so that a dry run may send it. Nil is
-	// a function that allows GET.
+	// a function that allows GET and HEAD.
 	Reads func(*http.Request) bool
 	// Redirect decides about redirections as [http.Client].CheckRedirect does. Nil is a
 	// function that follows none, because credentials would go along.
 	Redirect func(req *http.Request, via []*http.Request) error
+	// MaxRequest and MaxAnswer are the most bytes in the body of a request, and of an answer
+	// after it was unpacked. Zero is 64 MiB; a negative number is no limit.
+	MaxRequest, MaxAnswer int64
 }
 
-// NewClient returns a client of its own, whose connections are closed when ctx ends. It sends
-// through in.Wrap. In a dry run, requests that change something fail with
-// [provider.ErrDryRun] before they are sent.
-func NewClient(ctx context.Context, in provider.Input, o Options) *http.Client {
+// NewClient returns a client of its own, whose connections are closed when ctx ends. It is for
+// the requests of a provider, and just as well for the SDK of a vendor, as its client, or with
+// its Transport as what the SDK sends through:
+//
+//   - Servers are reached over the proxies that the environment names, with the files of
+//     in.TLS.
+//   - in.Wrap sees each request last, to count, time or trace it.
+//   - Servers are told what this program is, before what the SDK says.
+//   - In a dry run, requests that change something fail with [provider.ErrDryRun] before they
+//     are sent.
+//   - A body that is too large fails with [ErrTooLarge].
+func NewClient(ctx context.Context, in provider.Input, o Options) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	if o.TLS != nil {
-		transport.TLSClientConfig = o.TLS
+	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.SkipTLSVerify}
+	if err := in.TLS.AddTo(transport.TLSClientConfig); err != nil {
+		return nil, err
 	}
 	context.AfterFunc(ctx, transport.CloseIdleConnections)
-	sender := in.Wrap(transport)
+	var sender http.RoundTripper = limited{next: named{next: in.Wrap(transport)}, request: limitOf(o.MaxRequest), answer: limitOf(o.MaxAnswer)}
 	if in.DryRun {
 		sender = dryRun{next: sender, reads: o.Reads}
 	}
 	if o.Redirect == nil {
 		o.Redirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
-	return &http.Client{Transport: sender, CheckRedirect: o.Redirect}
+	return &http.Client{Transport: sender, CheckRedirect: o.Redirect}, nil
 }
 
 // dryRun is a transport that sends only requests that change nothing.
@@ -49,13 +61,26 @@ type dryRun struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (d dryRun) RoundTrip(req *http.Request) (*http.Response, error) {
-	if d.reads == nil && req.Method == http.MethodGet || d.reads != nil && d.reads(req) {
+	reads := d.reads
+	if reads == nil {
+		reads = gets
+	}
+	if reads(req) {
 		return d.next.RoundTrip(req)
 	}
+	return nil, unsent(req, provider.ErrDryRun)
+}
+
+func gets(req *http.Request) bool {
+	return req.Method == http.MethodGet || req.Method == http.MethodHead
+}
+
+// unsent closes the body of a request that isn't sent, as a transport has to, and returns why.
+func unsent(req *http.Request, why error) error {
 	if req.Body != nil {
 		_ = req.Body.Close()
 	}
-	return nil, provider.ErrDryRun
+	return why
 }
 
 // ParseURL returns the base URL of an API, which a flag has as its value. Its errors name the

@@ -3,6 +3,8 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -38,4 +40,21 @@ func Do(client *http.Client, req *http.Request, read func(*http.Response) error)
 		return fmt.Errorf("%s %s: %w", req.Method, req.URL.Redacted(), err)
 	}
 	return nil
+}
+
+// Decode reads an answer that is one JSON value and nothing else.
+func Decode(body io.Reader, into any) error {
+	decoder := json.NewDecoder(body)
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	// Data after the value means that the answer isn't what it seems to be.
+	switch _, err := decoder.Token(); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case errors.Is(err, ErrTooLarge):
+		return err
+	default:
+		return errors.New("something follows the value")
+	}
 }

@@ -34,7 +34,11 @@ func (b *body) Close() error {
 func client(t *testing.T, dry bool, o Options, f roundTrip) *http.Client {
 	t.Helper()
 	in := provider.Input{DryRun: dry, Wrap: func(http.RoundTripper) http.RoundTripper { return f }}
-	return NewClient(t.Context(), in, o)
+	c, err := NewClient(t.Context(), in, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func request(t *testing.T, method, path string, text []byte) *http.Request {
@@ -74,6 +78,7 @@ func TestDryRun(t *testing.T) {
 		sent         bool
 	}{
 		{"GET", "/a", nil, true},
+		{"HEAD", "/a", nil, true},
 		{"POST", "/query", nil, false},
 		{"DELETE", "/a", nil, false},
 		{"POST", "/query", reads, true},
@@ -99,7 +104,7 @@ func TestOutcome(t *testing.T) {
 		nil:                     {200, 302, 408, 425, 500, 502, 503},
 	} {
 		for _, status := range statuses {
-			if got := outcome(status, 0); !errors.Is(got, want) {
+			if got := Outcome(status, nil); !errors.Is(got, want) {
 				t.Errorf("%d is %v, want %v", status, got, want)
 			}
 		}

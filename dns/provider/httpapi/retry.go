@@ -79,5 +79,6 @@ func Passing(err error) bool {
 // Unreachable reports whether an error of [Do] is that no answer came.
 func Unreachable(err error) bool {
 	var transport *url.Error
-	return errors.As(err, &transport) && !errors.Is(err, provider.ErrDryRun)
+	unsent := errors.Is(err, provider.ErrDryRun) || errors.Is(err, ErrTooLarge)
+	return errors.As(err, &transport) && !unsent
 }

@@ -35,9 +35,9 @@ type StatusError struct {
 func NewStatusError(server string, resp *http.Response) *StatusError {
 	// If the body can't be read, the status has to say enough.
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, saidSize))
-	after := retryAfter(resp.Header, time.Now())
 	return &StatusError{
-		Server: server, Status: resp.StatusCode, Said: string(said), Outcome: outcome(resp.StatusCode, after), RetryAfter: after,
+		Server: server, Status: resp.StatusCode, Said: string(said),
+		Outcome: Outcome(resp.StatusCode, resp.Header), RetryAfter: retryAfter(resp.Header, time.Now()),
 	}
 }
 
@@ -56,9 +56,12 @@ func (e *StatusError) Error() string {
 // Unwrap returns the outcome.
 func (e *StatusError) Unwrap() error { return e.Outcome }
 
-// outcome returns what a status says about the changes of its request (RFC 9110, 15.5 and
-// 15.6.4; RFC 6585, 4), and nil if it isn't known whether they were made.
-func outcome(status int, after time.Duration) error {
+// Outcome returns what an answer says about the changes of its request (RFC 9110, 15.5 and
+// 15.6.4; RFC 6585, 4): [provider.ErrCredentials], [provider.ErrRejected], or a
+// [provider.ThrottledError] with the time of Retry-After. It is nil if it isn't known whether
+// they were made. A provider with an SDK joins it with the error that the SDK made of the answer.
+func Outcome(status int, header http.Header) error {
+	after := retryAfter(header, time.Now())
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return provider.ErrCredentials

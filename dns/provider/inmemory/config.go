@@ -12,9 +12,10 @@ import (
 // Plugin returns the kind of provider.
 func Plugin() provider.Plugin {
 	return provider.Plugin{
-		Names:   []string{"inmemory"},
-		Summary: "keeps zones in memory, for trying things out",
-		New:     func() provider.Config { return &Config{} },
+		Names:      []string{"inmemory"},
+		Summary:    "keeps zones in memory, for trying things out",
+		Properties: declared(),
+		New:        func() provider.Config { return &Config{} },
 	}
 }
 
@@ -43,3 +44,6 @@ func (c *Config) Open(_ context.Context, in provider.Input) (provider.Provider, 
 	}
 	return p, nil
 }
+
+// declared are the properties that records in memory can have: any.
+func declared() dns.Declaration { return dns.Declaration{Prefix: "inmemory/"} }

@@ -77,7 +77,7 @@ func newZone(z dns.Zone) *zone { return &zone{Zone: z, byName: map[string][]*dns
 
 // Capabilities implements [provider.Provider]. Record sets are kept as they are given.
 func (p *Provider) Capabilities() provider.Capabilities {
-	return provider.Capabilities{SetIdentifiers: true, Conditional: true, Properties: []string{"inmemory/"}}
+	return provider.Capabilities{SetIdentifiers: true, Conditional: true, Properties: []string{declared().Prefix}}
 }
 
 // Zones implements [provider.Provider].

@@ -18,9 +18,10 @@ import (
 // Plugin returns the kind of provider.
 func Plugin() provider.Plugin {
 	return provider.Plugin{
-		Names:   []string{"log", "stdout"},
-		Summary: "prints each change as a line to the standard output",
-		New:     func() provider.Config { return config{} },
+		Names:      []string{"log", "stdout"},
+		Summary:    "prints each change as a line to the standard output",
+		Properties: declared(),
+		New:        func() provider.Config { return config{} },
 	}
 }
 
@@ -52,7 +53,7 @@ func New(out io.Writer) *Provider {
 
 // Capabilities implements [provider.Provider]. Everything can be printed.
 func (p *Provider) Capabilities() provider.Capabilities {
-	return provider.Capabilities{SetIdentifiers: true, Conditional: true, Properties: []string{"log/"}}
+	return provider.Capabilities{SetIdentifiers: true, Conditional: true, Properties: []string{declared().Prefix}}
 }
 
 // Zones implements [provider.Provider].
@@ -153,3 +154,6 @@ func unbroken(text string) string {
 func plain(text string) string {
 	return strings.ReplaceAll(unbroken(text), " ", `\x20`)
 }
+
+// declared are the properties that printed records can have: any.
+func declared() dns.Declaration { return dns.Declaration{Prefix: "log/"} }

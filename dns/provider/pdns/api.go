@@ -14,6 +14,9 @@ import (
 // attempts is how requests are sent that change nothing.
 var attempts = httpapi.Retry{Tries: 3, FirstPause: 250 * time.Millisecond}
 
+// maxAnswer is how large a zone may be that is read, in bytes: some two million records.
+const maxAnswer = 512 << 20
+
 // tryTimeout is how long one try may take.
 const tryTimeout = time.Minute
 
@@ -96,7 +99,7 @@ func (a *api) send(ctx context.Context, method string, target *url.URL, body []b
 		if answer == nil {
 			return nil
 		}
-		if err := json.NewDecoder(resp.Body).Decode(answer); err != nil {
+		if err := httpapi.Decode(resp.Body, answer); err != nil {
 			return fmt.Errorf("decode the answer: %w", err)
 		}
 		return nil

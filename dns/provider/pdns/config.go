@@ -2,7 +2,6 @@ package pdns
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net/url"
 
@@ -57,15 +56,15 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 		return nil, errors.New("--pdns-server-id: empty: give the server's name in the API, which is localhost unless there is a proxy")
 	}
 	// The user may skip the verification, for a server with a self-signed certificate.
-	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.SkipTLSVerify}
-	if err := in.TLS.AddTo(config); err != nil {
+	client, err := httpapi.NewClient(ctx, in, httpapi.Options{SkipTLSVerify: c.SkipTLSVerify, MaxAnswer: maxAnswer})
+	if err != nil {
 		return nil, err
 	}
 	return &powerDNS{
 		api: &api{
 			base:   server.JoinPath("api", "v1", "servers", url.PathEscape(c.ServerID)),
 			key:    c.APIKey,
-			client: httpapi.NewClient(ctx, in, httpapi.Options{TLS: config}),
+			client: client,
 		},
 		domains: in.Domains, zoneIDs: in.ZoneIDs, zoneNames: dns.NewZoneNameFilter(in.ZoneNames),
 	}, nil

@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 			reverse := newZone(t, fmt.Sprintf("%d.10.in-addr.arpa", zones.Add(1)))
 			child := newZone(t, "sub."+zone.Name)
 			return providertest.Fixture{
-				Provider: open(t, in), Zone: zone.Name, Child: child.Name, Reverse: reverse.Name, Lookup: providertest.DNS(server.dns),
+				Provider: open(t, in), Zone: zone.Name, Child: child.Name, Reverse: reverse.Name, Lookup: providertest.DNS(server.DNS),
 				Reopen: func(t *testing.T) provider.Provider { return open(t, in) },
 			}
 		},
@@ -285,7 +285,7 @@ func TestRejected(t *testing.T) {
 
 func TestWrongKey(t *testing.T) {
 	zone := freshZone(t)
-	p, err := (&Config{Server: server.api, ServerID: "localhost", APIKey: "wrong-secret"}).Open(t.Context(), input())
+	p, err := (&Config{Server: server.API, ServerID: "localhost", APIKey: "wrong-secret"}).Open(t.Context(), input())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,15 +24,31 @@ const (
 
 // Adjust implements provider.Adjuster. The protocol has one answer for a whole list, so the
 // list is halved until the record set is alone that the program refuses, or fails at.
+//
+// The program isn't asked about ownership records. ExternalDNS shows them to programs only when
+// they are applied, so a program may not expect them here; and each question takes its time.
 func (p *remote) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
-	if len(wanted) == 0 {
-		return nil, nil
+	answers := make([]provider.Adjusted, len(wanted))
+	var asked []*dns.RecordSet
+	var places []int
+	for i, r := range wanted {
+		if _, marker := r.Labels[dns.LabelOwnedRecord]; marker {
+			answers[i].Sets = []*dns.RecordSet{r}
+			continue
+		}
+		asked, places = append(asked, r), append(places, i)
 	}
-	s := search{ask: p.adjust, left: questions, answers: make([]provider.Adjusted, len(wanted))}
-	if err := s.run(ctx, wanted); err != nil {
-		return nil, fmt.Errorf("have the webhook provider adjust %d record sets: %w", len(wanted), err)
+	if len(asked) == 0 {
+		return answers, nil
 	}
-	return s.answers, nil
+	s := search{ask: p.adjust, left: questions, answers: make([]provider.Adjusted, len(asked))}
+	if err := s.run(ctx, asked); err != nil {
+		return nil, fmt.Errorf("have the webhook provider adjust %d record sets: %w", len(asked), err)
+	}
+	for n, i := range places {
+		answers[i] = s.answers[n]
+	}
+	return answers, nil
 }
 
 // adjust asks about a list.

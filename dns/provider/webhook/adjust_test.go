@@ -119,3 +119,29 @@ func TestAdjustedToNothingUsable(t *testing.T) {
 		t.Errorf("nothing was adjusted to %v, error %v", got, err)
 	}
 }
+
+// Programs see ownership records only when they are applied, as ExternalDNS has it. Nobody waits
+// for an answer about them.
+func TestMarkersAreNotAdjusted(t *testing.T) {
+	j := &judge{status: 500}
+	in := input(nil)
+	in.Wrap = func(http.RoundTripper) http.RoundTripper { return j }
+	marker := set("a-bad.test", "TXT", `"heritage=external-dns,external-dns/owner=one"`)
+	marker.Labels = map[string]string{dns.LabelOwnedRecord: "bad.test"}
+	p := open(t, in)
+	for _, wanted := range [][]*dns.RecordSet{{marker}, {set("good.test", "A", "192.0.2.1"), marker, set("fine.test", "A", "192.0.2.2")}} {
+		before := j.asked
+		answers, err := p.Adjust(t.Context(), dns.Zone{}, wanted)
+		if err != nil || len(answers) != len(wanted) {
+			t.Fatalf("%d answers about %d record sets, error %v", len(answers), len(wanted), err)
+		}
+		for i, a := range answers {
+			if a.Err != nil || len(a.Sets) != 1 || a.Sets[0].Name != wanted[i].Name {
+				t.Errorf("%s: %v, error %v", wanted[i].Name, a.Sets, a.Err)
+			}
+		}
+		if asked := j.asked - before; asked != len(wanted)/2 {
+			t.Errorf("%d questions about %d record sets", asked, len(wanted))
+		}
+	}
+}

@@ -1,8 +1,8 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net/url"
 	"time"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
+	"github.com/signpostd/signpost/dns/provider/properties"
+	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
 // MediaType is the media type of every message of the protocol.
@@ -26,11 +28,16 @@ const (
 	DefaultMaxBodySize       = 32 << 20
 )
 
-// Config is the settings of the webhook provider, and also of the webhook server, although the
-// flags are named --webhook-provider-*.
+// Config is the settings of the webhook provider.
 type Config struct {
 	// URL is the base of the provider's URLs.
 	URL string
+	*Limits
+}
+
+// Limits are settings that the provider shares with the webhook server, although the flags are
+// named --webhook-provider-*.
+type Limits struct {
 	// ReadTimeout and WriteTimeout together are how long a call to the provider may take. For
 	// the server, all four are what their names say.
 	ReadTimeout, WriteTimeout, ReadHeaderTimeout, IdleTimeout time.Duration
@@ -41,27 +48,38 @@ type Config struct {
 // Plugin returns the provider of --provider=webhook.
 func Plugin() provider.Plugin {
 	return provider.Plugin{
-		Names:   []string{"webhook"},
-		Summary: "Another program that serves the webhook protocol of ExternalDNS over HTTP",
-		New: func() provider.Config {
-			return &Config{
-				URL:         DefaultURL,
-				ReadTimeout: DefaultReadTimeout, WriteTimeout: DefaultWriteTimeout,
-				ReadHeaderTimeout: DefaultReadHeaderTimeout, IdleTimeout: DefaultIdleTimeout,
-				MaxBodySize: DefaultMaxBodySize,
-			}
-		},
+		Names:      []string{"webhook"},
+		Summary:    "Another program that serves the webhook protocol of ExternalDNS over HTTP",
+		Properties: properties.Webhook(),
+		AdjustAsks: true,
+		New:        func() provider.Config { return &Config{URL: DefaultURL, Limits: DefaultLimits()} },
 	}
 }
+
+// DefaultLimits returns the limits of the protocol.
+func DefaultLimits() *Limits {
+	return &Limits{
+		ReadTimeout: DefaultReadTimeout, WriteTimeout: DefaultWriteTimeout,
+		ReadHeaderTimeout: DefaultReadHeaderTimeout, IdleTimeout: DefaultIdleTimeout,
+		MaxBodySize: DefaultMaxBodySize,
+	}
+}
+
+// Take implements [sharedflags.Taker].
+func (c *Config) Take(from *sharedflags.Set) { c.Limits = sharedflags.Of(from, c.Limits) }
 
 // Flags implements provider.Config.
 func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.URL, "webhook-provider-url", c.URL, "URL of the webhook provider")
-	flags.DurationVar(&c.ReadTimeout, "webhook-provider-read-timeout", c.ReadTimeout, "Time to read a message; this and the write timeout together limit a call to the webhook provider")
-	flags.DurationVar(&c.WriteTimeout, "webhook-provider-write-timeout", c.WriteTimeout, "Time to write a message; this and the read timeout together limit a call to the webhook provider")
-	flags.DurationVar(&c.ReadHeaderTimeout, "webhook-provider-read-header-timeout", c.ReadHeaderTimeout, "Time in which --webhook-server must have read the header of a request")
-	flags.DurationVar(&c.IdleTimeout, "webhook-provider-idle-timeout", c.IdleTimeout, "Time after which --webhook-server closes an unused connection")
-	flags.Int64Var(&c.MaxBodySize, "webhook-provider-max-body-size", c.MaxBodySize, "Most bytes in a message of a webhook provider or to --webhook-server, 0 for any number")
+}
+
+// Flags implements [sharedflags.Settings].
+func (l *Limits) Flags(flags *pflag.FlagSet) {
+	flags.DurationVar(&l.ReadTimeout, "webhook-provider-read-timeout", l.ReadTimeout, "Time to read a message; this and the write timeout together limit a call to the webhook provider")
+	flags.DurationVar(&l.WriteTimeout, "webhook-provider-write-timeout", l.WriteTimeout, "Time to write a message; this and the read timeout together limit a call to the webhook provider")
+	flags.DurationVar(&l.ReadHeaderTimeout, "webhook-provider-read-header-timeout", l.ReadHeaderTimeout, "Time in which --webhook-server must have read the header of a request")
+	flags.DurationVar(&l.IdleTimeout, "webhook-provider-idle-timeout", l.IdleTimeout, "Time after which --webhook-server closes an unused connection")
+	flags.Int64Var(&l.MaxBodySize, "webhook-provider-max-body-size", l.MaxBodySize, "Most bytes in a message of a webhook provider or to --webhook-server, 0 for any number")
 }
 
 // Open implements provider.Config.
@@ -74,15 +92,14 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if err != nil {
 		return nil, err
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if err := in.TLS.AddTo(config); err != nil {
+	client, err := httpapi.NewClient(ctx, in, httpapi.Options{Reads: reads, Redirect: followReads, MaxAnswer: cmp.Or(c.MaxBodySize, -1)})
+	if err != nil {
 		return nil, err
 	}
 	return &remote{
 		base:        base,
-		client:      httpapi.NewClient(ctx, in, httpapi.Options{TLS: config, Reads: reads, Redirect: followReads}),
+		client:      client,
 		timeout:     c.ReadTimeout + c.WriteTimeout,
-		maxBody:     c.MaxBodySize,
 		metrics:     m,
 		negotiation: newNegotiation(),
 		log:         in.Log,

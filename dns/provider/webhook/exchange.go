@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 
@@ -46,7 +45,7 @@ func (p *remote) do(ctx context.Context, e exchange) error {
 	if err != nil {
 		return err
 	}
-	return httpapi.Do(p.client, req, func(resp *http.Response) error { return e.read(resp, p.maxBody) })
+	return httpapi.Do(p.client, req, func(resp *http.Response) error { return e.read(resp) })
 }
 
 func (e exchange) request(ctx context.Context, base *url.URL) (*http.Request, error) {
@@ -74,7 +73,7 @@ func (e exchange) request(ctx context.Context, base *url.URL) (*http.Request, er
 	return req, nil
 }
 
-func (e exchange) read(resp *http.Response, maxBody int64) error {
+func (e exchange) read(resp *http.Response) error {
 	if !e.accepts(resp.StatusCode) {
 		return httpapi.NewStatusError("the webhook provider", resp)
 	}
@@ -84,46 +83,13 @@ func (e exchange) read(resp *http.Response, maxBody int64) error {
 	if e.answer == nil {
 		return nil
 	}
-	var body io.Reader = resp.Body
-	if maxBody > 0 {
-		body = &cappedReader{next: body, left: maxBody}
-	}
-	decoder := json.NewDecoder(body)
-	if err := decoder.Decode(e.answer); err != nil {
-		return fmt.Errorf("decode the answer: %w", err)
-	}
-	// Data after the value means that the body isn't what it seems to be.
-	switch _, err := decoder.Token(); {
-	case errors.Is(err, io.EOF):
-		return nil
-	case errors.Is(err, ErrBodyTooLarge):
-		return fmt.Errorf("decode the answer: %w", err)
-	default:
-		return errors.New("decode the answer: something follows the value")
-	}
-}
-
-// cappedReader fails when there is more to read than left.
-type cappedReader struct {
-	next io.Reader
-	left int64
-}
-
-// Read implements io.Reader.
-func (r *cappedReader) Read(b []byte) (int, error) {
-	if len(b) == 0 {
-		return 0, nil
-	}
-	if r.left == 0 {
-		n, err := r.next.Read(b[:1])
-		if n > 0 {
-			return 0, ErrBodyTooLarge
+	if err := httpapi.Decode(resp.Body, e.answer); err != nil {
+		if errors.Is(err, httpapi.ErrTooLarge) {
+			err = ErrBodyTooLarge
 		}
-		return 0, err
+		return fmt.Errorf("decode the answer: %w", err)
 	}
-	n, err := r.next.Read(b[:min(int64(len(b)), r.left)])
-	r.left -= int64(n)
-	return n, err
+	return nil
 }
 
 // followReads follows redirections of GET only. A change must not be sent anywhere else, nor

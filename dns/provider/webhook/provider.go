@@ -16,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
+	"github.com/signpostd/signpost/dns/provider/properties"
 )
 
 // The paths below the base URL.
@@ -35,7 +36,6 @@ type remote struct {
 	base        *url.URL
 	client      *http.Client
 	timeout     time.Duration
-	maxBody     int64
 	metrics     *metrics
 	negotiation *negotiation
 	log         *slog.Logger
@@ -47,7 +47,7 @@ type remote struct {
 
 // Capabilities implements provider.Provider. What the program behind can do isn't known.
 func (p *remote) Capabilities() provider.Capabilities {
-	return provider.Capabilities{SetIdentifiers: true, Properties: []string{"webhook/"}}
+	return provider.Capabilities{SetIdentifiers: true, Properties: []string{properties.Webhook().Prefix}}
 }
 
 // Zones implements provider.Provider. The protocol has no zones.

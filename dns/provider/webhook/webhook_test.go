@@ -15,6 +15,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -147,7 +148,10 @@ func set(name, recordType string, targets ...string) *dns.RecordSet {
 
 func TestFlags(t *testing.T) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	Plugin().New().Flags(flags)
+	config, shared := Plugin().New(), &sharedflags.Set{}
+	shared.Give(config)
+	config.Flags(flags)
+	shared.Flags(flags)
 	got := map[string]string{}
 	flags.VisitAll(func(f *pflag.Flag) { got[f.Name] = f.DefValue })
 	want := map[string]string{

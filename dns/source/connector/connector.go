@@ -26,6 +26,7 @@ func Plugin() source.Plugin {
 
 // Config is what the user says about the source. Make one with [NewConfig].
 type Config struct {
+	source.NoObjects
 	// Server is the host and port to dial.
 	Server string
 
@@ -41,11 +42,18 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 }
 
 // Open implements [source.Config].
-func (c *Config) Open(source.Input) (source.Source, error) {
+func (c *Config) Open(in source.Input) (source.Source, error) {
 	if _, _, err := net.SplitHostPort(c.Server); err != nil {
 		return source.Source{}, fmt.Errorf("--connector-source-server %q: %w; use host:port", c.Server, err)
 	}
-	return source.Source{Poll: c.poll}, nil
+	poll := func(ctx context.Context) ([]*dns.RecordSet, error) {
+		records, err := c.poll(ctx)
+		for _, r := range records {
+			r.Properties = in.Settings.Declared.Ours(r.Properties, in.Settings.Prefixes)
+		}
+		return records, err
+	}
+	return source.Source{Poll: poll}, nil
 }
 
 func (c *Config) poll(ctx context.Context) ([]*dns.RecordSet, error) {

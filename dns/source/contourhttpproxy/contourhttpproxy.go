@@ -16,7 +16,7 @@ var proxyKind = schema.GroupVersionKind{Group: "projectcontour.io", Version: "v1
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The virtual hosts of Contour HTTPProxies, at the addresses of their load balancers", Category: "ingress controllers",
-		Resources: []string{"HTTPProxy.projectcontour.io"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
 		Templates: true, Properties: true,
 		New: func() source.Config { return Config{} },
 	}
@@ -24,6 +24,13 @@ func Plugin() source.Plugin {
 
 // Config has no settings.
 type Config struct{ source.NoFlags }
+
+// Resources implements [source.Config].
+func (Config) Resources() []source.Resource {
+	return []source.Resource{
+		{Kind: proxyKind, Plural: "httpproxies", Optional: true},
+	}
+}
 
 // Open implements [source.Config].
 func (Config) Open(in source.Input) (source.Source, error) {

@@ -23,7 +23,7 @@ var routeKind = schema.GroupVersionKind{Group: "contour.heptio.com", Version: "v
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The virtual hosts of Contour IngressRoutes, at the addresses of Contour's Service", Category: "ingress controllers",
-		Resources: []string{"IngressRoute.contour.heptio.com", "Service"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", CrossesNamespaces: true,
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
 		Templates: true, Properties: true,
 		New: func() source.Config { return NewConfig() },
 	}
@@ -43,6 +43,14 @@ const loadBalancerFlag = "contour-load-balancer"
 // Flags implements [source.Config].
 func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.LoadBalancer, loadBalancerFlag, c.LoadBalancer, "namespace/name of the Service of Contour, whose addresses are the targets of IngressRoutes")
+}
+
+// Resources implements [source.Config].
+func (*Config) Resources() []source.Resource {
+	return []source.Resource{
+		{Kind: routeKind, Plural: "ingressroutes", Optional: true},
+		{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services", Scope: source.InAllNamespaces, Dependency: true},
+	}
 }
 
 // Open implements [source.Config].

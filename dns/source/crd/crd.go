@@ -22,8 +22,7 @@ const name = "crd"
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The record sets that DNSEndpoints ask for", Category: "special",
-		Resources: []string{"DNSEndpoint." + externaldns.SchemeGroupVersion.Group},
-		Filters:   []string{"annotation", "label"}, Namespaces: "all,single,multiple",
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
 		New: func() source.Config { return NewConfig() },
 	}
 }
@@ -49,6 +48,16 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Kind, "crd-source-kind", c.Kind, "kind of the objects of the source crd, which have the fields of a DNSEndpoint")
 }
 
+// Resources implements [source.Config].
+func (c *Config) Resources() []source.Resource {
+	// Open says what is wrong with the kind.
+	kind, _ := c.kind()
+	return []source.Resource{{Kind: kind, Plural: pluralOf(kind.Kind), Optional: true, More: []source.Right{
+		{Verbs: []string{"get"}, Why: "to report what became of each object"},
+		{Subresource: "status", Verbs: []string{"update"}, Why: "to report what became of each object"},
+	}}}
+}
+
 // Open implements [source.Config].
 func (c *Config) Open(in source.Input) (source.Source, error) {
 	kind, err := c.kind()
@@ -59,7 +68,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	// Annotations have no meaning here, and templates aren't used.
 	settings.Prefixes, settings.Templates = nil, nil
 	s := &endpoints{
-		kind: kind, log: in.Log,
+		kind: kind, declared: in.Settings.Declared, prefixes: in.Settings.Prefixes, log: in.Log,
 		reader: source.NewReader(settings, source.Subject{Source: name, Kind: kind, Label: name}),
 	}
 	s.table = s.tableKind().Table(
@@ -85,10 +94,14 @@ func (c *Config) kind() (schema.GroupVersionKind, error) {
 	return schema.GroupVersionKind{Group: group, Version: version, Kind: c.Kind}, errors.Join(errs...)
 }
 
-// resource returns the resource of the objects. Its name is the plural of the kind, as it
-// nearly always is.
+// resource returns the resource of the objects.
 func (s *endpoints) resource() schema.GroupVersionResource {
-	plural := strings.ToLower(s.kind.Kind)
+	return s.kind.GroupVersion().WithResource(pluralOf(s.kind.Kind))
+}
+
+// pluralOf returns what the resource of a kind is called, nearly always.
+func pluralOf(kind string) string {
+	plural := strings.ToLower(kind)
 	switch {
 	case strings.HasSuffix(plural, "s"):
 		plural += "es"
@@ -97,7 +110,7 @@ func (s *endpoints) resource() schema.GroupVersionResource {
 	default:
 		plural += "s"
 	}
-	return s.kind.GroupVersion().WithResource(plural)
+	return plural
 }
 
 func (s *endpoints) tableKind() kube.Kind[endpoint] {

@@ -17,11 +17,14 @@ import (
 
 // endpoints is the source.
 type endpoints struct {
-	kind   schema.GroupVersionKind
-	log    *slog.Logger
-	reader *source.Reader
-	table  *kube.Table[endpoint]
-	status status
+	kind schema.GroupVersionKind
+	// declared and prefixes are what other names of properties consist of.
+	declared dns.Declarations
+	prefixes []string
+	log      *slog.Logger
+	reader   *source.Reader
+	table    *kube.Table[endpoint]
+	status   status
 }
 
 // endpoint is what is kept of a DNSEndpoint.
@@ -50,6 +53,7 @@ func (s *endpoints) trim(scope kube.Scope, obj *externaldns.DNSEndpoint) (*endpo
 		if e == nil {
 			continue
 		}
+		origin.Properties = s.declared.Ours(propertiesOf(e), s.prefixes)
 		record, fault := recordSet(e, origin)
 		if fault.Reason != "" {
 			fault.Object, fault.Subject = origin.Object, strings.TrimSuffix(fmt.Sprintf("spec.endpoints[%d].%s", i, fault.Subject), ".")
@@ -125,6 +129,15 @@ func recordTypeOf(e *externaldns.Endpoint) string {
 	return strings.ToUpper(strings.TrimSpace(e.RecordType))
 }
 
+// propertiesOf returns the properties of an endpoint under the names that it has for them.
+func propertiesOf(e *externaldns.Endpoint) []dns.Property {
+	named := &dns.RecordSet{}
+	for _, p := range e.ProviderSpecific {
+		named.SetProperty(p.Name, p.Value)
+	}
+	return named.Properties
+}
+
 func translate(e *externaldns.Endpoint, origin source.Origin) *dns.RecordSet {
 	r := &dns.RecordSet{
 		Name: e.DNSName, Type: e.RecordType, Targets: slices.Clone(e.Targets), SetIdentifier: e.SetIdentifier, TTL: e.RecordTTL,
@@ -134,9 +147,7 @@ func translate(e *externaldns.Endpoint, origin source.Origin) *dns.RecordSet {
 		r.Labels = map[string]string{}
 	}
 	r.Labels[dns.LabelResource] = origin.Resource
-	for _, p := range e.ProviderSpecific {
-		r.SetProperty(p.Name, p.Value)
-	}
+	r.Properties = origin.Properties
 	if recordTypeOf(e) == dns.TypeSRV {
 		// These may be written without a dot, but aren't published so.
 		for i, target := range r.Targets {

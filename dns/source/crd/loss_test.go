@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
@@ -106,7 +107,7 @@ func publish(t *testing.T, api *kubetest.Cluster, zones provider.Provider) kube.
 	if p, err = publisher.New(publisher.Config{
 		Sources: []publisher.NamedSource{{Name: "crd", Source: s}}, Desired: want, Owner: txt, Provider: zones,
 		Rules:  plan.Rules{Policy: plan.Sync, Owner: "me", Managed: plan.DefaultManaged()},
-		Budget: publisher.DefaultBudget(), Log: log,
+		Budget: budget.DefaultLimits(), Log: log,
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ const name = "externalworkload"
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "Names from the annotations of ExternalWorkloads, at their addresses", Category: "linkerd",
-		Resources: []string{"ExternalWorkload.workload.linkerd.io"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
 		Templates: true, Properties: true,
 		New: func() source.Config { return &Config{} },
 	}
@@ -24,6 +24,13 @@ func Plugin() source.Plugin {
 
 // Config is what the user says about the source: nothing of its own.
 type Config struct{ source.NoFlags }
+
+// Resources implements [source.Config].
+func (*Config) Resources() []source.Resource {
+	return []source.Resource{
+		{Kind: workload.SchemeGroupVersion.WithKind("ExternalWorkload"), Plural: "externalworkloads", Optional: true},
+	}
+}
 
 // Open implements [source.Config].
 func (*Config) Open(in source.Input) (source.Source, error) {

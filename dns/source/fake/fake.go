@@ -30,7 +30,10 @@ func Plugin() source.Plugin {
 }
 
 // Config is what the user says about the source: nothing.
-type Config struct{ source.NoFlags }
+type Config struct {
+	source.NoFlags
+	source.NoObjects
+}
 
 // Open implements [source.Config].
 func (Config) Open(in source.Input) (source.Source, error) {

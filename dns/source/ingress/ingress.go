@@ -27,7 +27,7 @@ const (
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The hosts of Ingresses, at the addresses of their load balancers", Category: "kubernetes core",
-		Resources: []string{"Ingress.networking.k8s.io"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
 		Templates: true, Properties: true,
 		New: func() source.Config { return &Config{} },
 	}
@@ -46,6 +46,13 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&c.Classes, "ingress-class", c.Classes, "use Ingresses of this class only; may be repeated")
 	flags.BoolVar(&c.IgnoreRules, "ignore-ingress-rules-spec", c.IgnoreRules, "don't use the hosts in spec.rules of Ingresses")
 	flags.BoolVar(&c.IgnoreTLS, "ignore-ingress-tls-spec", c.IgnoreTLS, "don't use the hosts in spec.tls of Ingresses")
+}
+
+// Resources implements [source.Config].
+func (*Config) Resources() []source.Resource {
+	return []source.Resource{
+		{Kind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Plural: "ingresses"},
+	}
 }
 
 // Open implements [source.Config].

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/signpostd/signpost/dns/source"
@@ -19,14 +21,22 @@ var gatewayKind = schema.GroupVersionKind{Group: "networking.istio.io", Version:
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The hosts of Istio Gateways, at the addresses of the Services that they select", Category: "service mesh",
-		Resources: []string{"Gateway.networking.istio.io", "Service", "Ingress.networking.k8s.io"},
-		Filters:   []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true, CrossesNamespaces: true,
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true,
 		New: func() source.Config { return Config{} },
 	}
 }
 
 // Config is what the user says about the source: nothing.
 type Config struct{ source.NoFlags }
+
+// Resources implements [source.Config].
+func (Config) Resources() []source.Resource {
+	return []source.Resource{
+		{Kind: gatewayKind, Plural: "gateways", Optional: true},
+		{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services", Scope: source.InAllNamespaces, Dependency: true},
+		{Kind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Plural: "ingresses", Scope: source.InAllNamespaces, Dependency: true},
+	}
+}
 
 // Open implements [source.Config].
 func (Config) Open(in source.Input) (source.Source, error) {

@@ -15,13 +15,20 @@ const name = "node"
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The names of Nodes, or those of a template, at their addresses", Category: "kubernetes core",
-		Resources: []string{"Node"}, Filters: []string{"annotation", "label"}, Namespaces: "all", Templates: true,
+		Filters: []string{"annotation", "label"}, Namespaces: "all", Templates: true,
 		New: func() source.Config { return &Config{} },
 	}
 }
 
 // Config is what the user says about the source: nothing of its own.
 type Config struct{ source.NoFlags }
+
+// Resources implements [source.Config].
+func (*Config) Resources() []source.Resource {
+	return []source.Resource{
+		{Kind: corev1.SchemeGroupVersion.WithKind("Node"), Plural: "nodes", Scope: source.InNone},
+	}
+}
 
 // Open implements [source.Config].
 func (*Config) Open(in source.Input) (source.Source, error) {

@@ -21,7 +21,7 @@ const byNode = "node"
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "Names from the annotations of Pods, at their addresses or those of their nodes", Category: "kubernetes core",
-		Resources: []string{"Pod", "Node"}, Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true,
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true,
 		New: func() source.Config { return &Config{} },
 	}
 }
@@ -38,6 +38,14 @@ type Config struct {
 func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Domain, "pod-source-domain", c.Domain, "domain in which each Pod gets the name <pod>.<domain>")
 	flags.BoolVar(&c.HostNetworkOnly, "ignore-non-host-network-pods", c.HostNetworkOnly, "leave out Pods that don't use the network of their node")
+}
+
+// Resources implements [source.Config].
+func (*Config) Resources() []source.Resource {
+	return []source.Resource{
+		{Kind: corev1.SchemeGroupVersion.WithKind("Pod"), Plural: "pods"},
+		{Kind: corev1.SchemeGroupVersion.WithKind("Node"), Plural: "nodes", Scope: source.InNone, Dependency: true},
+	}
 }
 
 // Open implements [source.Config].

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
@@ -23,8 +24,7 @@ var allTypes = []corev1.ServiceType{
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "Names from the annotations of Services, at what the Services are reached at", Category: "kubernetes core",
-		Resources: []string{"Service", "EndpointSlice.discovery.k8s.io", "Pod", "Node"},
-		Filters:   []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true,
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true, OneTTL: true,
 		New: func() source.Config { return NewConfig() },
 	}
 }
@@ -63,6 +63,29 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 		"publish the addresses of load balancers that have a name, instead of the name")
 	flags.BoolVar(&c.ListenEndpointEvents, "listen-endpoint-events", c.ListenEndpointEvents,
 		"has no effect: changes of the endpoints of headless Services are always followed")
+}
+
+// Resources implements [source.Config].
+func (c *Config) Resources() []source.Resource {
+	// Open says what is wrong with the types.
+	types, _ := c.types()
+	resources := []source.Resource{{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services"}}
+	headless, nodePort := needs(types)
+	if headless {
+		resources = append(resources, source.Resource{Kind: discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), Plural: "endpointslices", Dependency: true})
+	}
+	if headless || nodePort {
+		resources = append(resources, source.Resource{Kind: corev1.SchemeGroupVersion.WithKind("Pod"), Plural: "pods", Dependency: true})
+	}
+	if nodePort {
+		resources = append(resources, source.Resource{Kind: corev1.SchemeGroupVersion.WithKind("Node"), Plural: "nodes", Scope: source.InNone, Dependency: true})
+	}
+	return resources
+}
+
+// needs reports whether there can be headless Services, and those of type NodePort.
+func needs(types []corev1.ServiceType) (headless, nodePort bool) {
+	return slices.Contains(types, corev1.ServiceTypeClusterIP), slices.Contains(types, corev1.ServiceTypeNodePort)
 }
 
 // Open implements [source.Config].

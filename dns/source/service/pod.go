@@ -59,7 +59,7 @@ func (s *services) trimPod(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Prob
 		extra.hostname = obj.Spec.Hostname
 	}
 	if len(obj.Annotations) > 0 {
-		extra.targets = strings.Join(source.ReadAnnotations(obj.Annotations, s.settings.Prefixes).Targets, ",")
+		extra.targets = strings.Join(s.settings.ReadAnnotations(obj.Annotations).Targets, ",")
 	}
 	if extra != (podExtra{}) {
 		kept.extra = unique.Make(extra)

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,8 +49,7 @@ func newServices(c Config, in source.Input, types []corev1.ServiceType) *service
 	s.reader = source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Service"), Label: name, Properties: true,
 	})
-	headless := slices.Contains(types, corev1.ServiceTypeClusterIP)
-	nodePort := slices.Contains(types, corev1.ServiceTypeNodePort)
+	headless, nodePort := needs(types)
 	if c.ResolveHostnames {
 		s.hosts = newLookups(c.resolver, s.hostInUse, s.hostChanged)
 	}

@@ -1,4 +1,4 @@
-package dynamodb
+package dynamodbtest
 
 import (
 	"encoding/json"
@@ -25,43 +25,81 @@ type value struct {
 
 func (v value) text() string { return aws.ToString(v.S) }
 
-// row is an item of the fake table.
-type row struct {
-	owner  string
-	labels map[string]string
+// Row is an item of the table.
+type Row struct {
+	Owner  string
+	Labels map[string]string
 }
 
-// table is a DynamoDB that has one table, and answers requests over HTTP.
-type table struct {
+// Table is a DynamoDB that has one table, and answers requests over HTTP. Its fields are for
+// tests that call nothing at the same time; others use [Table.Rows].
+type Table struct {
 	t  testing.TB
 	mu sync.Mutex
-	// rows are the items, by their key.
-	rows map[string]row
+	// Items are the items, by their key.
+	Items map[string]Row
 	// calls are the operations, and for writes each statement with its key.
 	calls []string
-	// description answers DescribeTable; pageSize limits a page of a scan.
-	description string
-	pageSize    int
-	// fail has the next statements of a kind fail with a code.
-	fail map[string]string
-	// down has all requests answered with an error.
-	down bool
+	// Description answers DescribeTable; PageSize limits a page of a scan.
+	Description string
+	PageSize    int
+	// Fail has the next statements of a kind fail with a code.
+	Fail map[string]string
+	// Down has all requests answered with an error.
+	Down bool
 }
 
-const goodDescription = `{"AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}]}`
+// GoodDescription is the description of a table as it has to be.
+const GoodDescription = `{"AttributeDefinitions": [{"AttributeName": "k", "AttributeType": "S"}], "KeySchema": [{"AttributeName": "k", "KeyType": "HASH"}]}`
 
-func newTable(t testing.TB) (*table, *dynamodb.Client) {
-	f := &table{t: t, rows: map[string]row{}, description: goodDescription, pageSize: 100, fail: map[string]string{}}
-	server := httptest.NewServer(f)
-	t.Cleanup(server.Close)
-	client := dynamodb.New(dynamodb.Options{
-		Region: "eu-north-1", BaseEndpoint: aws.String(server.URL), Credentials: credentials.NewStaticCredentialsProvider("id", "key", ""),
-		Retryer: aws.NopRetryer{}, HTTPClient: server.Client(),
+// New returns an empty table.
+func New(t testing.TB) *Table {
+	return &Table{t: t, Items: map[string]Row{}, Description: GoodDescription, PageSize: 100, Fail: map[string]string{}}
+}
+
+// Client returns a client of the table. Wrap wraps its transport; nil leaves it as it is.
+func (f *Table) Client(wrap func(http.RoundTripper) http.RoundTripper) *dynamodb.Client {
+	var transport http.RoundTripper = direct{f}
+	if wrap != nil {
+		transport = wrap(transport)
+	}
+	return dynamodb.New(dynamodb.Options{
+		Region: "eu-north-1", BaseEndpoint: aws.String("http://dynamodb.invalid"), Credentials: credentials.NewStaticCredentialsProvider("id", "key", ""),
+		Retryer: aws.NopRetryer{}, HTTPClient: &http.Client{Transport: transport},
 	})
-	return f, client
 }
 
-func (f *table) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// direct is a transport that calls a handler, without a network.
+type direct struct{ handler http.Handler }
+
+// RoundTrip implements [http.RoundTripper].
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	w := httptest.NewRecorder()
+	d.handler.ServeHTTP(w, r)
+	response := w.Result()
+	response.Request = r
+	return response, nil
+}
+
+// Rows returns the items, by their key.
+func (f *Table) Rows() map[string]Row {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.Items)
+}
+
+// Put adds an item, or replaces it.
+func (f *Table) Put(key string, r Row) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.Items[key] = r
+}
+
+// ServeHTTP implements [http.Handler].
+func (f *Table) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
@@ -69,7 +107,7 @@ func (f *table) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/x-amz-json-1.0" {
 		f.t.Errorf("request %s %s with the headers %v", r.Method, r.URL, r.Header)
 	}
-	if f.down {
+	if f.Down {
 		const body = `{"__type": "com.amazonaws.dynamodb.v20120810#AccessDeniedException", "message": "no"}`
 		w.Header().Set("X-Amz-Crc32", fmt.Sprint(crc32.ChecksumIEEE([]byte(body))))
 		w.WriteHeader(http.StatusBadRequest)
@@ -85,7 +123,7 @@ func (f *table) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if in.TableName != "external-dns" {
 			f.t.Errorf("table %q is described", in.TableName)
 		}
-		answer = map[string]any{"Table": json.RawMessage(f.description)}
+		answer = map[string]any{"Table": json.RawMessage(f.Description)}
 	case "Scan":
 		f.calls = append(f.calls, operation)
 		answer = f.scan(r)
@@ -104,7 +142,7 @@ func (f *table) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (f *table) decode(r *http.Request, to any) {
+func (f *Table) decode(r *http.Request, to any) {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {
@@ -112,7 +150,7 @@ func (f *table) decode(r *http.Request, to any) {
 	}
 }
 
-func (f *table) scan(r *http.Request) any {
+func (f *Table) scan(r *http.Request) any {
 	var in struct {
 		TableName, FilterExpression, ProjectionExpression string
 		ExpressionAttributeValues                         map[string]value
@@ -123,7 +161,7 @@ func (f *table) scan(r *http.Request) any {
 	if in.TableName != "external-dns" || in.FilterExpression != "o = :ownerval" || in.ProjectionExpression != "k,l" || !in.ConsistentRead {
 		f.t.Errorf("scan %+v", in)
 	}
-	keys := slices.Sorted(maps.Keys(f.rows))
+	keys := slices.Sorted(maps.Keys(f.Items))
 	start := 0
 	if in.ExclusiveStartKey != nil {
 		i, found := slices.BinarySearch(keys, in.ExclusiveStartKey["k"].text())
@@ -131,12 +169,12 @@ func (f *table) scan(r *http.Request) any {
 			start = i + 1
 		}
 	}
-	page := keys[start:min(start+f.pageSize, len(keys))]
+	page := keys[start:min(start+f.PageSize, len(keys))]
 	items := []map[string]value{}
 	for _, k := range page {
 		// A filter is applied after a page was read, so that a page can be empty.
-		if row := f.rows[k]; row.owner == in.ExpressionAttributeValues[":ownerval"].text() {
-			items = append(items, map[string]value{"k": {S: &k}, "l": labelsOf(row.labels)})
+		if row := f.Items[k]; row.Owner == in.ExpressionAttributeValues[":ownerval"].text() {
+			items = append(items, map[string]value{"k": {S: &k}, "l": labelsOf(row.Labels)})
 		}
 	}
 	answer := map[string]any{"Items": items, "Count": len(items), "ScannedCount": len(page)}
@@ -154,7 +192,7 @@ func labelsOf(labels map[string]string) value {
 	return v
 }
 
-func (f *table) execute(r *http.Request) any {
+func (f *Table) execute(r *http.Request) any {
 	var in struct {
 		Statements []struct {
 			Statement  string
@@ -184,7 +222,7 @@ func (f *table) execute(r *http.Request) any {
 }
 
 // write makes one statement, and returns the code of the error.
-func (f *table) write(statement string, p []value) string {
+func (f *Table) write(statement string, p []value) string {
 	verb, _, _ := strings.Cut(statement, " ")
 	var key, owner string
 	var labels map[string]string
@@ -199,19 +237,19 @@ func (f *table) write(statement string, p []value) string {
 		f.t.Errorf("statement %s with %d parameters", statement, len(p))
 	}
 	f.calls = append(f.calls, verb+" "+key)
-	if code := f.fail[verb+" "+key]; code != "" {
+	if code := f.Fail[verb+" "+key]; code != "" {
 		return code
 	}
-	had, there := f.rows[key]
+	had, there := f.Items[key]
 	switch {
 	case verb == "INSERT" && there:
 		return "DuplicateItem"
-	case verb != "INSERT" && (!there || had.owner != owner):
+	case verb != "INSERT" && (!there || had.Owner != owner):
 		return "ConditionalCheckFailed"
 	case verb == "DELETE":
-		delete(f.rows, key)
+		delete(f.Items, key)
 	default:
-		f.rows[key] = row{owner: owner, labels: labels}
+		f.Items[key] = Row{Owner: owner, Labels: labels}
 	}
 	return ""
 }
@@ -224,8 +262,8 @@ func textsOf(v value) map[string]string {
 	return labels
 }
 
-// take returns what was called since it was called last.
-func (f *table) take() []string {
+// Take returns what was called since it was called last.
+func (f *Table) Take() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	calls := f.calls

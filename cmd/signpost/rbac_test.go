@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The roles for the flags come with their bindings, and nothing else does.
+func TestRBAC(t *testing.T) {
+	code, out, errText := runCommand(t.Context(), "rbac", "--source=ingress", "--provider=inmemory", "--policy=sync", "--namespace=shop", "--service-account=dns/publisher", "--dry-run")
+	const want = `apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: signpost-dns
+  namespace: shop
+rules:
+  # ingress
+  - apiGroups: [networking.k8s.io]
+    resources: [ingresses]
+    verbs: [list, watch]
+  - apiGroups: [events.k8s.io]
+    resources: [events]
+    verbs: [create]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: signpost-dns
+  namespace: shop
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: signpost-dns
+subjects:
+  - kind: ServiceAccount
+    name: publisher
+    namespace: dns
+`
+	if diff := cmp.Diff(want, out); diff != "" || code != 0 || errText != "" {
+		t.Errorf("exit code %d, error %q; output (-want +got):\n%s", code, errText, diff)
+	}
+	if code, out, _ := runCommand(t.Context(), "rbac", "--source=fake", "--provider=inmemory", "--policy=sync", "--dry-run"); code != 0 || out != "# signpost dns needs no rights.\n" {
+		t.Errorf("exit code %d, %q; want a comment that nothing is needed", code, out)
+	}
+}
+
+func TestRBACOfFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "signpost.yaml")
+	const config = `apiVersion: signpost.dev/v1alpha1
+kind: Config
+dns:
+  publishers:
+    - {name: a, source: [node], provider: [inmemory], policy: sync}
+    - {name: b, source: [pod], provider: [inmemory], policy: sync, txt-owner-id: b}
+`
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, out, errText := runCommand(t.Context(), "rbac", "--config="+file)
+	for _, want := range []string{"  # node, pod\n", "resources: [nodes]", "resources: [pods]", "name: signpost-dns-lease\n  namespace: kube-system", "resourceNames: [signpost-dns]"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the roles lack %q (exit code %d, %s):\n%s", want, code, errText, out)
+		}
+	}
+	for args, want := range map[string]string{
+		"--config=" + file + " --source=pod":      "--config, --source: with a config file its fields count",
+		"--config=missing":                        "no such file",
+		"--service-account=x --source=pod":        "--service-account=x: must be the namespace and the name of a service account",
+		"--source=pod --provider=inmemory":        "--policy",
+		"--source=pods --provider=log --policy=x": "--source=pods: unknown",
+	} {
+		if code, _, errText := runCommand(t.Context(), append([]string{"rbac"}, strings.Fields(args)...)...); code == 0 || !strings.Contains(errText, want) {
+			t.Errorf("rbac %s: exit code %d and %q, want %q", args, code, errText, want)
+		}
+	}
+}

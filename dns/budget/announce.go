@@ -1,0 +1,249 @@
+package budget
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+const (
+	// announceEvery is the time between two plans of a zone.
+	announceEvery = 30 * time.Second
+	// maxPlans is how many plans of a zone are remembered.
+	maxPlans = 64
+)
+
+var (
+	// ErrUnknownPlan is the error of Approve for a hash that no plan has had.
+	ErrUnknownPlan = errors.New("no plan with this hash was announced")
+	// ErrNothingLeft is the error of Approve for a plan of which nothing is held any more.
+	ErrNothingLeft = errors.New("nothing of this plan is held any more")
+	// ErrNotInPlan is the error of Approve for an exception that the plan doesn't have.
+	ErrNotInPlan = errors.New("the plan has nothing under this name that is still held")
+)
+
+// Plan is what is held in a zone, as it was announced.
+type Plan struct {
+	Zone dns.Zone
+	// Hash identifies the plan. Every process computes the same one for the same changes.
+	Hash string
+	// At is when the plan was announced.
+	At time.Time
+	// Owned is how many record sets of ours the zone had.
+	Owned int
+	// Changes are deletions and updates, by name, type and set identifier.
+	Changes []dns.Change
+}
+
+// Count returns the number of deletions and that of updates.
+func (p Plan) Count() (deletions, updates int) {
+	for _, c := range p.Changes {
+		if c.New == nil {
+			deletions++
+		} else {
+			updates++
+		}
+	}
+	return deletions, updates
+}
+
+// Approval is what an approval allows.
+type Approval struct {
+	Plan string
+	Zone dns.Zone
+	// Deletions and Updates are how many may be made. Excepted are the changes that the plan has
+	// and that were left out.
+	Deletions, Updates, Excepted int
+	Until                        time.Time
+}
+
+// announcements are the plans of a zone that people may know.
+type announcements struct {
+	// plans are the last ones, the oldest first. A plan is the changes that are still planned and
+	// were first shown by it or an earlier plan. So a plan takes no room for its changes.
+	plans []announcement
+	last  int
+	// current is the plan that was announced last, nil if nothing is held, and sum the sum of its
+	// digests.
+	current *Plan
+	sum     digest
+	// next is when another plan may be announced.
+	next time.Time
+	// expected are hashes that are approved as soon as exactly that plan is held, and until when.
+	expected map[string]time.Time
+}
+
+type announcement struct {
+	hash   string
+	number int
+	at     time.Time
+}
+
+// Announce returns the plan that people have to be shown now, if there is one. Unless somebody has
+// approved something, there is a while between two plans: whoever makes names come and go must not
+// push the plan out of memory that people are looking at.
+func (l *Ledger) Announce() (Plan, bool) {
+	a := &l.announced
+	switch {
+	case l.book.loading:
+		return Plan{}, false
+	case l.held == 0:
+		a.current = nil
+		return Plan{}, false
+	case a.current != nil && a.sum == l.heldSum:
+		return Plan{}, false
+	case l.now.Before(a.next):
+		l.lookAgain(a.next)
+		return Plan{}, false
+	}
+	p := l.Plan()
+	a.plans = slices.DeleteFunc(a.plans, func(old announcement) bool { return old.hash == p.Hash })
+	a.last++
+	a.plans = append(a.plans, announcement{p.Hash, a.last, l.now})
+	if len(a.plans) > maxPlans {
+		a.plans = a.plans[1:]
+	}
+	for i := range l.all() {
+		switch {
+		case !l.waits(i):
+			i.shown = 0 // it isn't in this plan, so it is in no later one either
+		case i.shown == 0:
+			i.shown = a.last
+		}
+	}
+	a.current, a.sum, a.next = &p, l.heldSum, l.now.Add(announceEvery)
+	l.book.alter()
+	return p, true
+}
+
+// Current returns the plan that was announced last, if anything is held.
+func (l *Ledger) Current() (Plan, bool) {
+	if l.announced.current == nil {
+		return Plan{}, false
+	}
+	return *l.announced.current, true
+}
+
+// Plan returns what is held now, whether it was announced or not.
+func (l *Ledger) Plan() Plan {
+	p := Plan{Zone: l.zone, At: l.now, Owned: l.owned}
+	for i := range l.all() {
+		if l.waits(i) {
+			p.Changes = append(p.Changes, i.Change)
+		}
+	}
+	slices.SortFunc(p.Changes, func(a, b dns.Change) int {
+		x, y := a.RecordSet().Key(), b.RecordSet().Key()
+		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Type, y.Type), strings.Compare(x.SetIdentifier, y.SetIdentifier))
+	})
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q\n", l.zone.ID, l.zone.Name)
+	for _, c := range p.Changes {
+		h.Write([]byte(line(c)))
+	}
+	p.Hash = hex.EncodeToString(h.Sum(nil)[:8])
+	return p
+}
+
+// expect approves a plan that may not have been planned yet.
+func (l *Ledger) expect(hash string, until time.Time) {
+	if l.announced.expected == nil {
+		l.announced.expected = map[string]time.Time{}
+	}
+	l.announced.expected[hash] = until
+	l.changed = true
+}
+
+// recognise approves what is held if it is expected. It reports whether it did.
+func (l *Ledger) recognise() bool {
+	if l.held == 0 || len(l.announced.expected) == 0 {
+		return false
+	}
+	expected := l.announced.expected
+	approved := false
+	for hash := range expected {
+		if !l.now.Before(expected[hash]) {
+			delete(expected, hash)
+		}
+	}
+	if until, ok := expected[l.Plan().Hash]; ok {
+		approved = l.approve(until, func(*item) bool { return true })
+	}
+	for hash := range expected {
+		if n := l.number(hash); n > 0 {
+			approved = l.approve(expected[hash], func(i *item) bool { return 0 < i.shown && i.shown <= n }) || approved
+		}
+	}
+	return approved
+}
+
+// approve approves what is held and meets a condition. It reports whether there was anything.
+func (l *Ledger) approve(until time.Time, meets func(*item) bool) bool {
+	found := false
+	for i := range l.all() {
+		if l.waits(i) && meets(i) {
+			i.memory.approved = until
+			found = true
+		}
+	}
+	if found {
+		// What is left is another plan, and whoever has approved wants to see it.
+		l.announced.current, l.announced.next = nil, time.Time{}
+		l.changed = true
+		l.book.alter()
+	}
+	return found
+}
+
+// number returns the number of a plan that was announced; 0 if it isn't known.
+func (l *Ledger) number(hash string) int {
+	for _, known := range l.announced.plans {
+		if known.hash == hash {
+			return known.number
+		}
+	}
+	return 0
+}
+
+// Approve approves the changes that a plan has shown and that are still held, except those under
+// some names. Decide takes note of it.
+func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval, error) {
+	l.now = now
+	number := l.number(hash)
+	if number == 0 {
+		return Approval{}, ErrUnknownPlan
+	}
+	shown := func(i *item) bool { return l.waits(i) && 0 < i.shown && i.shown <= number }
+	excepted := map[string]bool{}
+	for _, name := range except {
+		name = dns.Canonical(name)
+		if e := l.names[name]; e == nil || !slices.ContainsFunc(e.items, func(i item) bool { return shown(&i) }) {
+			return Approval{}, fmt.Errorf("%w: %.100q", ErrNotInPlan, name)
+		}
+		excepted[name] = true
+	}
+	a := Approval{Plan: hash, Zone: l.zone, Until: now.Add(ApprovalTime)}
+	for i := range l.all() {
+		switch {
+		case !shown(i):
+		case excepted[dns.Canonical(i.RecordSet().Name)]:
+			a.Excepted++
+		case i.New == nil:
+			a.Deletions++
+		default:
+			a.Updates++
+		}
+	}
+	if a.Deletions+a.Updates == 0 {
+		return Approval{}, ErrNothingLeft
+	}
+	l.approve(a.Until, func(i *item) bool { return shown(i) && !excepted[dns.Canonical(i.RecordSet().Name)] })
+	return a, nil
+}

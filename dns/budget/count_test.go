@@ -1,0 +1,103 @@
+package budget
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// changesOf reads changes: "-www A 192.0.2.1" deletes, "+www A 192.0.2.1" creates, and
+// "www A 192.0.2.1 > 192.0.2.2" updates.
+func changesOf(t *testing.T, lines ...string) []dns.Change {
+	t.Helper()
+	var changes []dns.Change
+	for _, line := range lines {
+		switch before, after, _ := strings.Cut(line, " > "); line[0] {
+		case '-':
+			changes = append(changes, dns.Change{Old: parse(t, line[1:])})
+		case '+':
+			changes = append(changes, dns.Change{New: parse(t, line[1:])})
+		default:
+			old := parse(t, before)
+			new := old.Clone()
+			new.Targets = strings.Split(after, ",")
+			changes = append(changes, dns.Change{Old: old, New: new})
+		}
+	}
+	return changes
+}
+
+// D9: a record set is replaced only when its own set identifier comes back.
+func TestLosses(t *testing.T) {
+	for name, test := range map[string]struct {
+		changes []string
+		lost    []string // "type/identifier"
+	}{
+		"nothing":                             {},
+		"a creation":                          {changes: []string{"+a A 192.0.2.1"}},
+		"a deletion":                          {[]string{"-a A 192.0.2.1"}, []string{"A/"}},
+		"two types":                           {[]string{"-a A 192.0.2.1", "-a AAAA 2001:db8::1"}, []string{"A/", "AAAA/"}},
+		"another type":                        {changes: []string{"-a A 192.0.2.1", "+a CNAME b.shop.test"}},
+		"one type for two":                    {changes: []string{"-a A 192.0.2.1", "-a AAAA 2001:db8::1", "+a CNAME b.shop.test"}},
+		"another type with the identifier":    {changes: []string{"-a A/x 192.0.2.1", "+a CNAME/x b.shop.test"}},
+		"another identifier":                  {[]string{"-a A/x 192.0.2.1", "+a A/y 192.0.2.1"}, []string{"A/x"}},
+		"three of which one is replaced":      {[]string{"-a A/x 192.0.2.1", "-a A/y 192.0.2.2", "-a A/z 192.0.2.3", "+a CNAME/y b.shop.test"}, []string{"A/x", "A/z"}},
+		"plain gets an identifier":            {changes: []string{"-a A 192.0.2.1", "+a A/x 192.0.2.1", "+a A/y 192.0.2.2"}},
+		"an identifier goes":                  {changes: []string{"-a A/x 192.0.2.1", "-a AAAA/x 2001:db8::1", "+a CNAME b.shop.test"}},
+		"one plain for three identified":      {[]string{"-a A/x 192.0.2.1", "-a A/y 192.0.2.2", "-a A/z 192.0.2.3", "+a A 192.0.2.1"}, []string{"A/y", "A/z"}},
+		"a plain one that had its own before": {[]string{"-a A 192.0.2.1", "-a A/x 192.0.2.1", "+a CNAME b.shop.test"}, []string{"A/x"}},
+		"an update is none":                   {changes: []string{"a A 192.0.2.1 > 192.0.2.2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lost []string
+			for _, c := range Losses(changesOf(t, test.changes...)) {
+				lost = append(lost, c.Old.Type+"/"+c.Old.SetIdentifier)
+			}
+			if !slices.Equal(lost, test.lost) {
+				t.Errorf("lost %q, want %q", lost, test.lost)
+			}
+		})
+	}
+}
+
+func TestTakesTargets(t *testing.T) {
+	for change, want := range map[string]bool{
+		"a A 192.0.2.1 > 192.0.2.2":                  true,
+		"a A 192.0.2.1,192.0.2.2 > 192.0.2.2":        true,
+		"a A 192.0.2.1 > 192.0.2.2,192.0.2.1":        false,
+		"a A 192.0.2.1 > 192.0.2.1":                  false,
+		"a AAAA 2001:db8::1 > 2001:DB8:0::1":         false,
+		"a AAAA 2001:db8::1 > 2001:db8::2,2001::db8": true,
+		"a CNAME b.Shop.test > B.shop.test":          false,
+		"+a A 192.0.2.1":                             false,
+		"-a A 192.0.2.1":                             false,
+	} {
+		if got := takesTargets(changesOf(t, change)[0]); got != want {
+			t.Errorf("%s: %v, want %v", change, got, want)
+		}
+	}
+	old := parse(t, "a A 192.0.2.1")
+	new := old.Clone()
+	new.TTL, new.Properties = 60, []dns.Property{{Name: "weight", Value: "0"}}
+	if takesTargets(dns.Change{Old: old, New: new}) {
+		t.Error("another TTL or property counts")
+	}
+}
+
+// A change is recognised whatever the order of its targets is, and no other one is taken for it.
+func TestDigest(t *testing.T) {
+	same := changesOf(t, "a A 192.0.2.9 > 192.0.2.1,192.0.2.2", "A A 192.0.2.8 > 192.0.2.2,192.0.2.1")
+	if digestOf(same[0]) != digestOf(same[1]) {
+		t.Errorf("%q and %q differ", line(same[0]), line(same[1]))
+	}
+	seen := map[digest]string{}
+	for _, c := range changesOf(t, "a A 192.0.2.9 > 192.0.2.1", "a A/x 192.0.2.9 > 192.0.2.1", "b A 192.0.2.9 > 192.0.2.1", "a A 192.0.2.9 > 192.0.2.2",
+		"-a A 192.0.2.1", "-a AAAA 192.0.2.1", "-a A/x 192.0.2.1", "-b A 192.0.2.1") {
+		if other, known := seen[digestOf(c)]; known {
+			t.Errorf("%q is taken for %q", line(c), other)
+		}
+		seen[digestOf(c)] = line(c)
+	}
+}

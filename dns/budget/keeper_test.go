@@ -1,0 +1,152 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Another leader's writes are not lost when this process, which doesn't know yet that it lost the
+// lease, writes after it.
+func TestKeeperMerges(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	book, keeper := w.book, w.keeper
+	w.start("settings")
+	for i := range 15 {
+		w.drop(fmt.Sprint("n", i))
+	}
+	w.sync()
+	w.wantZone(85)
+	w.book, w.keeper = book, keeper
+	w.now = w.now.Add(time.Second)
+	w.drop("n20", "n21", "n22")
+	w.sync()
+	w.start("settings")
+	w.drop("n23", "n24", "n25")
+	w.sync()
+	w.wantZone(82) // 18 were spent: three more of 100 are one too many
+}
+
+// Batches of several zones are stored by several jobs. A snapshot never replaces a later one.
+func TestKeeperKeepsTheLatest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &slowStore{}
+		k := NewKeeper(store, time.Minute, slog.New(slog.DiscardHandler))
+		b := NewBook(time.Now(), DefaultLimits(), "s", "")
+		_ = b.Restore(time.Now(), nil)
+		var jobs sync.WaitGroup
+		for i := range 20 {
+			name := fmt.Sprintf("n%d.shop.test", i)
+			c := []dns.Change{{Old: &dns.RecordSet{Name: name, Type: "A"}}}
+			l := b.Ledger(shop)
+			l.Note(name, c)
+			l.Decide(time.Now(), 1000)
+			l.Spend(time.Now(), name, c)
+			s := b.Snapshot(time.Now())
+			jobs.Go(func() {
+				time.Sleep(time.Duration(20-i) * time.Millisecond)
+				if err := k.Keep(t.Context(), s); err != nil {
+					t.Error(err)
+				}
+				if !strings.Contains(string(store.text), fmt.Sprintf(",%d]", i+1)) && !strings.Contains(string(store.text), ",20]") {
+					t.Errorf("the snapshot %d is not stored: %s", i+1, store.text)
+				}
+			})
+		}
+		jobs.Wait()
+		if !strings.Contains(string(store.text), ",20]") {
+			t.Errorf("stored is %s", store.text)
+		}
+		// A job that is cancelled doesn't wait for others.
+		store.hang = make(chan struct{})
+		b.alter()
+		s := b.Snapshot(time.Now())
+		jobs.Go(func() { _ = k.Keep(t.Context(), s) })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := k.Keep(ctx, s); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("while another one hangs: %v", err)
+		}
+		close(store.hang)
+		jobs.Wait()
+	})
+}
+
+type slowStore struct {
+	memoryStore
+	hang chan struct{}
+}
+
+func (s *slowStore) Update(ctx context.Context, change func([]byte) []byte) error {
+	time.Sleep(7 * time.Millisecond)
+	if s.hang != nil {
+		<-s.hang
+	}
+	return s.memoryStore.Update(ctx, change)
+}
+
+// What can't be stored is said once.
+func TestKeeperGivesUpOnce(t *testing.T) {
+	for name, store := range map[string]Store{"no store": nil, "no right": &memoryStore{err: fmt.Errorf("forbidden: %w", ErrNoStore)}} {
+		t.Run(name, func(t *testing.T) {
+			var text strings.Builder
+			k := NewKeeper(store, time.Minute, slog.New(slog.NewTextHandler(&text, nil)))
+			for i := range uint64(3) {
+				if loaded, err := k.Load(t.Context()); loaded != nil || err != nil {
+					t.Errorf("loaded %v, %v", loaded, err)
+				}
+				if err := k.Keep(t.Context(), Snapshot{number: i + 1}); err != nil {
+					t.Error(err)
+				}
+			}
+			if n := strings.Count(text.String(), "level=INFO"); n != 1 || strings.Count(text.String(), "\n") != 1 {
+				t.Errorf("the log is %s", &text)
+			}
+		})
+	}
+}
+
+func TestDesk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := NewDesk()
+		if len(d.Plans()) != 0 {
+			t.Error("a new desk has plans")
+		}
+		d.Show([]Plan{{Hash: "a"}})
+		if plans := d.Plans(); len(plans) != 1 || plans[0].Hash != "a" {
+			t.Errorf("the desk has %v", plans)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := d.Approve(ctx, "a", nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("nobody takes requests: %v", err)
+		}
+		go func() {
+			r := <-d.Requests()
+			r.Answer(Approval{Plan: r.Hash, Excepted: len(r.Except)}, nil)
+			<-d.Requests()
+			r = <-d.Requests()
+			r.Answer(Approval{}, ErrNotLeading)
+		}()
+		if a, err := d.Approve(t.Context(), "a", []string{"x"}); err != nil || a.Plan != "a" || a.Excepted != 1 {
+			t.Errorf("%+v, %v", a, err)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := d.Approve(ctx, "a", nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a request that isn't answered: %v", err)
+		}
+		if _, err := d.Approve(t.Context(), "a", nil); !errors.Is(err, ErrNotLeading) {
+			t.Errorf("%v", err)
+		}
+	})
+}

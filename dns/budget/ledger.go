@@ -1,0 +1,352 @@
+package budget
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Ledger has the counted changes of a zone: those that are planned, and how many were made in the
+// last window. A change is counted if it is a loss, or an update that takes targets away.
+type Ledger struct {
+	zone dns.Zone
+	book *Book
+	// settings are those of this process. accepted are the last settings with which the zone was
+	// planned and nothing was held, the newest first.
+	settings string
+	accepted []string
+	// arriving is true until the zone has been planned for the first time with new settings.
+	arriving bool
+
+	names map[string]*entry
+	spent [kinds]spendings
+	// over says which limits the planned changes exceed. held is how many changes that holds, and
+	// heldSum the sum of their digests, which differs for other changes.
+	over    [kinds]bool
+	held    int
+	heldSum digest
+	// owned and now are as of the last Decide.
+	owned int
+	now   time.Time
+	// changed is true when Decide has something to work out, which it also has at due.
+	changed bool
+	due     time.Time
+
+	announced announcements
+	// recalled is what an earlier process knew about changes that this one hasn't planned yet.
+	recalled map[digest]memory
+}
+
+// entry is a name with counted changes.
+type entry struct {
+	changes []dns.Change
+	items   []item
+}
+
+// item is a counted change.
+type item struct {
+	dns.Change
+	kind Kind
+	digest
+	memory
+	// charged is when the change was last paid for.
+	charged time.Time
+}
+
+// memory is what people have seen and said of a change.
+type memory struct {
+	// shown is the number of the first plan that had the change; 0 if none had.
+	shown int
+	// approved is until when the change may be made whatever the limits are.
+	approved time.Time
+}
+
+func newLedger(z dns.Zone, b *Book) *Ledger {
+	return &Ledger{zone: z, book: b, names: map[string]*entry{}, recalled: map[digest]memory{}}
+}
+
+// Note replaces the planned changes of a name. What is known about a change that is no longer
+// planned ends, its approval too.
+func (l *Ledger) Note(name string, changes []dns.Change) {
+	before := l.names[name]
+	items := l.itemsOf(changes, before)
+	switch {
+	case before == nil && len(items) == 0:
+		return
+	case len(items) == 0:
+		delete(l.names, name)
+	default:
+		l.names[name] = &entry{changes: changes, items: items}
+	}
+	l.changed = true
+	if before != nil && slices.ContainsFunc(before.items, func(i item) bool { return i.memory != (memory{}) && !has(items, i.digest) }) {
+		l.book.alter() // what is known of a change has ended
+	}
+}
+
+func has(items []item, d digest) bool {
+	return slices.ContainsFunc(items, func(i item) bool { return i.digest == d })
+}
+
+// itemsOf returns the counted ones among the changes of a name.
+func (l *Ledger) itemsOf(changes []dns.Change, before *entry) []item {
+	kind := ObjectUpdate
+	if l.arriving || before != nil && slices.ContainsFunc(before.items, func(i item) bool { return i.kind == SettingsUpdate }) {
+		// Once the settings have led to an update of a name, its next one may well be wrong, too.
+		kind = SettingsUpdate
+	}
+	// What has no limit isn't counted, so that nothing is stored for it. Before the store was read
+	// it isn't known which limit is for an update.
+	var items []item
+	if l.counts(Deletion) {
+		for _, c := range Losses(changes) {
+			items = append(items, l.newItem(c, Deletion, before))
+		}
+	}
+	if l.counts(kind) {
+		for _, c := range changes {
+			if takesTargets(c) {
+				items = append(items, l.newItem(c, kind, before))
+			}
+		}
+	}
+	return items
+}
+
+// counts reports whether changes of a kind are counted.
+func (l *Ledger) counts(k Kind) bool { return l.book.loading || l.book.limits.of(k).limits() }
+
+func (l *Ledger) newItem(c dns.Change, kind Kind, before *entry) item {
+	new := item{Change: c, kind: kind, digest: digestOf(c)}
+	if before != nil {
+		for _, old := range before.items {
+			if old.digest == new.digest {
+				new.memory, new.charged = old.memory, old.charged
+				return new
+			}
+		}
+	}
+	new.memory = l.recalled[new.digest]
+	return new
+}
+
+// all returns the counted changes of all names, in no order.
+func (l *Ledger) all() iter.Seq[*item] {
+	return func(yield func(*item) bool) {
+		for _, e := range l.names {
+			for i := range e.items {
+				if !yield(&e.items[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Counted returns the names with counted changes, in no order.
+func (l *Ledger) Counted() iter.Seq[string] { return maps.Keys(l.names) }
+
+// paid reports whether a change was paid for within the window. It counts as made.
+func (l *Ledger) paid(i *item) bool {
+	return !i.charged.IsZero() && l.now.Sub(i.charged) < l.book.limits.Window
+}
+
+// approved reports whether somebody has allowed a change.
+func (l *Ledger) approved(i *item) bool { return l.now.Before(i.memory.approved) }
+
+// waits reports whether a change is held.
+func (l *Ledger) waits(i *item) bool {
+	return l.book.loading || l.over[i.kind] && !l.paid(i) && !l.approved(i)
+}
+
+// Decide works out which changes are held. owned is how many record sets of ours the zone has. It
+// reports whether anything may be different for the names in Counted.
+func (l *Ledger) Decide(now time.Time, owned int) (different bool) {
+	if !l.changed && owned == l.owned && (l.due.IsZero() || now.Before(l.due)) {
+		l.now = now
+		return false
+	}
+	l.now, l.owned, l.changed = now, owned, false
+	l.judge()
+	if l.recognise() {
+		l.judge()
+	}
+	return true
+}
+
+// judge compares what is planned with the limits.
+func (l *Ledger) judge() {
+	var planned [kinds]int
+	l.due = time.Time{}
+	for i := range l.all() {
+		switch {
+		case l.approved(i):
+			l.lookAgain(i.memory.approved)
+		case l.paid(i):
+			l.lookAgain(i.charged.Add(l.book.limits.Window))
+		default:
+			planned[i.kind]++
+		}
+	}
+	for k := range planned {
+		var recent int
+		l.spent[k], recent = l.spent[k].within(l.now, l.book.limits.Window)
+		base := l.owned
+		if Kind(k) == Deletion {
+			base += recent
+		}
+		l.over[k] = planned[k] > 0 && !l.book.limits.of(Kind(k)).allows(planned[k]+recent, base)
+		if l.over[k] && recent > 0 {
+			l.lookAgain(l.spent[k][0].at.Add(l.book.limits.Window))
+		}
+	}
+	l.held, l.heldSum = 0, 0
+	for i := range l.all() {
+		if l.waits(i) {
+			l.held++
+			l.heldSum += i.digest
+		}
+	}
+}
+
+// lookAgain has Decide work at a time, at the latest.
+func (l *Ledger) lookAgain(at time.Time) {
+	if l.due.IsZero() || at.Before(l.due) {
+		l.due = at
+	}
+}
+
+// Due returns when Decide has to be called again if nothing happens before; zero for never.
+func (l *Ledger) Due() time.Time { return l.due }
+
+// Held returns how many changes are held, as of the last Decide.
+func (l *Ledger) Held() int { return l.held }
+
+// Permitted returns the changes of a name that may be made now. It returns all of them for a name
+// without counted ones.
+func (l *Ledger) Permitted(name string, changes []dns.Change) []dns.Change {
+	e := l.names[name]
+	if e == nil {
+		return changes
+	}
+	waiting := map[dns.Key]*item{}
+	for i := range e.items {
+		if l.waits(&e.items[i]) {
+			waiting[e.items[i].RecordSet().Key()] = &e.items[i]
+		}
+	}
+	crowded := slices.ContainsFunc(e.changes, func(c dns.Change) bool { return c.Old == nil && collidesWithAny(c.New, waiting) })
+	var permitted []dns.Change
+	for _, c := range e.changes {
+		waits := waiting[c.RecordSet().Key()] != nil && c.Old != nil
+		if !waits && (!crowded || c.Old != nil && c.New != nil) {
+			permitted = append(permitted, c)
+		}
+	}
+	return permitted
+}
+
+// collidesWithAny reports whether a record set can't be created while deletions wait.
+func collidesWithAny(created *dns.RecordSet, waiting map[dns.Key]*item) bool {
+	for _, w := range waiting {
+		if w.New == nil && collides(created, w.Old) {
+			return true
+		}
+	}
+	return false
+}
+
+// Spend pays for the counted ones among the changes of a name that are about to be made. A change
+// that is approved costs nothing, and neither does one that was paid for within the window and
+// not made since. Spend reports whether any of them is counted: then a snapshot has to be kept
+// before they are made.
+func (l *Ledger) Spend(now time.Time, name string, made []dns.Change) (counted bool) {
+	e := l.names[name]
+	if e == nil {
+		return false
+	}
+	l.now = now
+	for n := range e.items {
+		i := &e.items[n]
+		if !slices.Contains(made, i.Change) {
+			continue
+		}
+		counted = true
+		if l.paid(i) || l.approved(i) {
+			continue
+		}
+		i.charged = now
+		l.spent[i.kind] = l.spent[i.kind].add(now, 1)
+		l.changed = true
+		l.book.alter()
+	}
+	return counted
+}
+
+// Complete tells the ledger that all sources have been read, and all names of the zone planned.
+// What an earlier process knew of other changes ends. The settings are accepted once none of
+// their updates waits.
+func (l *Ledger) Complete() {
+	if l.book.loading {
+		return
+	}
+	l.arriving = false
+	if len(l.recalled) > 0 {
+		l.recalled = map[digest]memory{}
+		l.book.alter()
+	}
+	if l.settings == "" || len(l.accepted) > 0 && l.accepted[0] == l.settings {
+		return
+	}
+	for i := range l.all() {
+		if i.kind == SettingsUpdate {
+			return
+		}
+	}
+	known := slices.DeleteFunc(slices.Clone(l.accepted), func(s string) bool { return s == l.settings })
+	l.accepted = append([]string{l.settings}, known[:min(len(known), maxSettings-1)]...)
+	l.book.alter()
+}
+
+// maxSettings is how many settings of a zone are remembered: going back to them is no change.
+const maxSettings = 4
+
+// Forget forgets what was planned. What people have seen and said of it is remembered.
+func (l *Ledger) Forget() {
+	for i := range l.all() {
+		if i.memory != (memory{}) {
+			l.recalled[i.digest] = i.memory
+		}
+	}
+	clear(l.names)
+	l.announced.current, l.announced.next = nil, time.Time{}
+	l.over, l.held, l.changed = [kinds]bool{}, 0, true
+}
+
+// arrive tells the ledger the settings of this process; "" if it isn't known whether they are new.
+func (l *Ledger) arrive(settings string) {
+	l.settings = settings
+	l.arriving = settings != "" && !slices.Contains(l.accepted, settings)
+}
+
+// renew counts what is planned once more, after the store was read.
+func (l *Ledger) renew() {
+	before := l.names
+	l.names, l.changed = map[string]*entry{}, true
+	for name, e := range before {
+		l.Note(name, e.changes)
+	}
+}
+
+// idle reports whether nothing but accepted settings is known of the zone.
+func (l *Ledger) idle(now time.Time) bool {
+	for k := range l.spent {
+		if _, sum := l.spent[k].within(now, l.book.limits.Window); sum > 0 {
+			return false
+		}
+	}
+	return len(l.names) == 0 && len(l.recalled) == 0
+}

@@ -1,0 +1,481 @@
+package budget
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// D9: 50 weighted record sets of one name, of which 49 go and one comes, are 49 losses.
+func TestSetIdentifiersAreCounted(t *testing.T) {
+	w := newWorld(t, DefaultLimits())
+	w.number(0, 50, "w A/set%d 192.0.2.1")
+	w.fill()
+	w.drop("w")
+	w.ask("w A/set7 192.0.2.1", "w A/new 192.0.2.99")
+	if made := w.sync(); made != 1 {
+		t.Errorf("%d changes were made, want only the creation", made)
+	}
+	w.wantZone(51)
+	w.announced(49)
+}
+
+// What is created waits, too, if it can't stand beside what is held.
+func TestHeldNamesAreNotCrowded(t *testing.T) {
+	for come, want := range map[string]int{"w CNAME/set0 b.shop.test": 0, "w A 192.0.2.1": 0, "w A/new 192.0.2.1": 1} {
+		w := newWorld(t, DefaultLimits())
+		w.number(0, 50, "w A/set%d 192.0.2.1")
+		w.ask("w TXT/set60 x")
+		w.fill()
+		w.drop("w")
+		w.ask(come, "w TXT/set60 y")
+		if made := w.sync(); made != want+1 {
+			t.Errorf("%s: %d changes were made, want the update and %d", come, made, want)
+		}
+	}
+}
+
+// The limit is a number or a share, whichever is more, and counts what was deleted in the window.
+func TestDeletionLimit(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	for i := range 20 {
+		w.drop(fmt.Sprint("n", i))
+		if w.sync() != 1 {
+			t.Fatalf("deletion %d is held", i)
+		}
+	}
+	w.drop("n20")
+	if w.sync() != 0 {
+		t.Error("deletion 21 of 100 is made")
+	}
+	if due := w.book.Ledger(shop).Due(); !due.Equal(w.now.Add(w.limits.Window)) {
+		t.Errorf("the ledger looks again at %v", due)
+	}
+	w.now = w.now.Add(w.limits.Window + time.Millisecond)
+	if w.sync() != 1 {
+		t.Error("a deletion is held after the window")
+	}
+	w.limits.Deletions = Limit{Percent: 100}
+	w.start("settings")
+	w.want = map[dns.Key]*dns.RecordSet{}
+	w.sync()
+	w.wantZone(0)
+}
+
+// A change that was paid for and that the provider did not make costs nothing when it is tried
+// again, until the window has passed.
+func TestRetriesArePaidOnce(t *testing.T) {
+	w := newFilledWorld(t, 30)
+	w.drop("n0", "n1", "n2", "n3", "n4", "n5")
+	l, _ := w.plan()
+	for range 5 {
+		for name, changes := range w.changes() {
+			if len(l.Permitted(name, changes)) != 1 {
+				t.Fatalf("%s is held", name)
+			}
+			l.Spend(w.now, name, changes)
+		}
+		w.now = w.now.Add(time.Minute)
+		w.plan()
+	}
+	w.drop("n6", "n7", "n8", "n9", "n10")
+	if made := w.sync(); made != 6 {
+		t.Errorf("%d of 11 deletions are made, of which 6 were paid for, with a limit of 10", made)
+	}
+}
+
+// D24: a process that dies between storing and deleting, or after each ten deletions, can't empty
+// a zone.
+func TestCrashLoop(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	for gone := 0; gone < 100; {
+		w.now = w.now.Add(2 * time.Second)
+		w.start("settings")
+		for range 10 {
+			w.drop(fmt.Sprint("n", gone))
+			gone++
+		}
+		w.sync()
+	}
+	w.wantZone(80)
+
+	t.Run("before the changes", func(t *testing.T) {
+		w := newFilledWorld(t, 100)
+		w.number(100, 110, "n%d A 192.0.2.1")
+		w.drop("n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9")
+		w.dies = true
+		for range 5 {
+			w.start("settings")
+			w.sync()
+		}
+		w.dies = false
+		w.start("settings")
+		w.sync()
+		w.wantZone(110) // the creations are made, and the deletions held
+	})
+}
+
+// Without a store, the process goes on with its own memory.
+func TestNoStore(t *testing.T) {
+	w := newWorld(t, DefaultLimits())
+	w.store.err = fmt.Errorf("configmaps is forbidden: %w", ErrNoStore)
+	w.start("settings")
+	w.number(0, 100, "n%d A 192.0.2.1")
+	w.fill()
+	for i := range 30 {
+		w.drop(fmt.Sprint("n", i))
+		w.sync()
+	}
+	w.wantZone(80)
+	if w.store.writes != 0 {
+		t.Error("something was written")
+	}
+	// It can't know whether settings are new. Holding updates at each start would be worse.
+	w.start("others")
+	w.want = map[dns.Key]*dns.RecordSet{}
+	w.number(20, 100, "n%d A 192.0.2.2")
+	if made := w.sync(); made != 80 {
+		t.Errorf("%d of 80 updates were made", made)
+	}
+}
+
+// An approval allows the changes that were shown, stays good when another joins, and ends when
+// they are made or asked for again.
+func TestApproval(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	for i := range 40 {
+		w.drop(fmt.Sprint("n", i))
+	}
+	w.sync()
+	first := w.announced(40)
+	w.drop("n40", "n41")
+	w.now = w.now.Add(time.Second)
+	w.sync()
+	if len(w.plans) != 1 {
+		t.Error("a plan is announced each second")
+	}
+	a := w.approve(first.Hash, "n0.shop.test", "N1.shop.test.")
+	if a.Deletions != 38 || a.Excepted != 2 || a.Updates != 0 || a.Zone != shop {
+		t.Errorf("approved %+v", a)
+	}
+	w.ask("n5 A 192.0.2.1") // is asked for again
+	w.sync()
+	// 4 deletions are left, which are within the limit by now: they are made.
+	w.wantZone(59)
+
+	w.drop("n5")
+	w.number(100, 160, "n%d A 192.0.2.1")
+	w.sync()
+	for i := 100; i < 160; i++ {
+		w.drop(fmt.Sprint("n", i))
+	}
+	w.sync()
+	if _, ok := w.zone[dns.Key{Name: "n5.shop.test", Type: "A"}]; ok {
+		t.Log("n5 is held, with those that came later")
+	}
+	if _, err := w.book.Approve(w.now, first.Hash, nil); !errors.Is(err, ErrNothingLeft) {
+		t.Errorf("the approval of a plan that is done: %v", err)
+	}
+}
+
+// Who joins a plan, or what was left out of an approval, is held under another hash.
+func TestJoinersAreHeld(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	drop := func(from, to int) {
+		for i := from; i < to; i++ {
+			w.drop(fmt.Sprint("n", i))
+		}
+	}
+	drop(0, 30)
+	w.sync()
+	first := w.announced(30)
+	drop(30, 60)
+	w.now = w.now.Add(announceEvery)
+	w.sync()
+	second := w.announced(60)
+	if second.Hash == first.Hash {
+		t.Error("two plans have one hash")
+	}
+	drop(60, 70) // nobody has seen these
+	w.sync()
+	if a := w.approve(first.Hash, "n0.shop.test"); a.Deletions != 29 || a.Excepted != 1 {
+		t.Errorf("approved %+v", a)
+	}
+	w.now = w.now.Add(time.Second)
+	w.sync()
+	w.wantZone(71)
+	w.now = w.now.Add(announceEvery)
+	w.sync()
+	third := w.announced(41)
+	if a := w.approve(second.Hash); a.Deletions != 31 {
+		t.Errorf("approved %+v", a)
+	}
+	w.sync()
+	w.wantZone(30) // 31 by approval, and the 10 that are left are within the limit
+	if third.Hash == second.Hash {
+		t.Error("two plans have one hash")
+	}
+}
+
+func TestApprovalErrors(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	if _, err := w.book.Approve(w.now, "0123456789abcdef", nil); !errors.Is(err, ErrUnknownPlan) {
+		t.Errorf("nothing is held: %v", err)
+	}
+	for i := range 30 {
+		w.drop(fmt.Sprint("n", i))
+	}
+	w.sync()
+	hash := w.announced(30).Hash
+	for _, name := range []string{"n40.shop.test", "x", ""} {
+		if _, err := w.book.Approve(w.now, hash, []string{name}); !errors.Is(err, ErrNotInPlan) {
+			t.Errorf("except %q: %v", name, err)
+		}
+	}
+	if w.sync() != 0 {
+		t.Error("a refused approval allows something")
+	}
+	// An approval ends after some hours.
+	w.approve(hash)
+	w.now = w.now.Add(ApprovalTime)
+	if w.sync() != 0 {
+		t.Error("an approval doesn't end")
+	}
+	w.approve(hash)
+	w.sync()
+	w.wantZone(70)
+}
+
+// D24: what was shown and approved outlives the process, and another leader knows it.
+func TestApprovalSurvivesRestart(t *testing.T) {
+	for name, restart := range map[string]func(w *world, hash string){
+		"approved before": func(w *world, hash string) {
+			w.approve(hash)
+			if err := w.keeper.Keep(w.t.Context(), w.book.Snapshot(w.now)); err != nil {
+				w.t.Fatal(err)
+			}
+			w.start("settings")
+		},
+		"shown before": func(w *world, hash string) {
+			w.start("settings")
+			w.sync()
+			w.approve(hash)
+		},
+		"by the flag":    func(w *world, hash string) { w.startApproving("settings", hash) },
+		"in a next term": func(w *world, hash string) { w.approve(hash); w.lead() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newFilledWorld(t, 100)
+			for i := range 30 {
+				w.drop(fmt.Sprint("n", i))
+			}
+			w.sync()
+			hash := w.announced(30).Hash
+			for i := 30; i < 70; i++ {
+				w.drop(fmt.Sprint("n", i))
+			}
+			w.now = w.now.Add(announceEvery)
+			if name == "in a next term" {
+				w.keeper = NewKeeper(nil, time.Minute, w.keeper.log) // nothing was loaded
+			}
+			restart(w, hash)
+			w.sync()
+			w.wantZone(70)
+		})
+	}
+}
+
+// The flag --approve-plan works without a store, for exactly the plan that was shown.
+func TestApprovalByFlagWithoutStore(t *testing.T) {
+	w := newWorld(t, DefaultLimits())
+	w.store = nil
+	w.start("settings")
+	w.number(0, 100, "n%d A 192.0.2.1")
+	w.fill()
+	for i := range 30 {
+		w.drop(fmt.Sprint("n", i))
+	}
+	w.sync()
+	hash := w.announced(30).Hash
+	w.startApproving("settings", "0123456789abcdef")
+	w.sync()
+	w.wantZone(100)
+	w.startApproving("settings", hash)
+	w.now = w.now.Add(ApprovalTime)
+	w.sync()
+	w.wantZone(100) // too late
+	w.startApproving("settings", hash)
+	w.sync()
+	w.wantZone(70)
+}
+
+// A wrong template comes with new settings. What it would rewrite is held until it is approved, or
+// the settings are put back.
+func TestSettingsRewriteAZone(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	w.start("wrong")
+	w.number(0, 100, "n%d A 192.0.2.66")
+	w.ask("new A 192.0.2.66")
+	if made := w.sync(); made != 1 {
+		t.Errorf("%d changes were made, want the creation", made)
+	}
+	p := w.announced(100)
+	if d, u := p.Count(); d != 0 || u != 100 {
+		t.Errorf("the plan has %d deletions and %d updates", d, u)
+	}
+	// A name that is held is held with its next targets, too. A name that wasn't isn't.
+	w.ask("n0 A 192.0.2.67", "new A 192.0.2.68")
+	if made := w.sync(); made != 1 {
+		t.Errorf("%d changes were made, want that of the new name", made)
+	}
+	// A restart changes nothing: the settings are not accepted.
+	w.start("wrong")
+	if made := w.sync(); made != 0 {
+		t.Errorf("%d changes were made after a restart", made)
+	}
+	// With the old settings everything is as it was.
+	w.start("settings")
+	w.number(0, 100, "n%d A 192.0.2.2")
+	w.sync()
+	for key, r := range w.zone {
+		if key.Name != "new.shop.test" && r.Targets[0] != "192.0.2.2" {
+			t.Fatalf("%s has %v", key.Name, r.Targets)
+		}
+	}
+}
+
+// Settings that were approved, or that changed little, are accepted, and so is going back to the
+// ones before them.
+func TestSettingsAreAccepted(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	w.start("second")
+	w.number(0, 100, "n%d A 192.0.2.2")
+	w.sync()
+	w.approve(w.announced(100).Hash)
+	if made := w.sync(); made != 100 {
+		t.Errorf("%d updates were made after the approval", made)
+	}
+	for _, settings := range []string{"second", "settings"} {
+		w.start(settings)
+		w.number(0, 100, "n%d A 192.0.2."+fmt.Sprint(len(settings)))
+		if made := w.sync(); made != 100 {
+			t.Errorf("with the settings %q, %d updates were made at once", settings, made)
+		}
+	}
+	w.start("third")
+	w.number(0, 20, "n%d A 192.0.2.33")
+	if made := w.sync(); made != 20 {
+		t.Errorf("%d of 20 updates were made", made)
+	}
+}
+
+// A load balancer or all nodes are replaced: objects move any number of names at once.
+func TestObjectsMoveAZone(t *testing.T) {
+	w := newWorld(t, DefaultLimits())
+	w.number(0, 300, "n%d A 192.0.2.1,192.0.2.2")
+	w.fill()
+	w.number(0, 300, "n%d A 192.0.2.2,192.0.2.3")
+	if made := w.sync(); made != 300 {
+		t.Errorf("%d updates were made at once", made)
+	}
+	w.start("settings") // the process was on one of these nodes
+	w.number(0, 300, "n%d A 192.0.2.3,192.0.2.4")
+	if made := w.sync(); made != 300 {
+		t.Errorf("%d updates were made at once after a restart", made)
+	}
+	w.limits.ObjectUpdates = Limit{Percent: 50}
+	w.start("settings")
+	w.number(0, 200, "n%d A 192.0.2.9")
+	if made := w.sync(); made != 0 {
+		t.Errorf("%d updates were made with a limit of 50 %%", made)
+	}
+	w.announced(200)
+}
+
+// Until the store was read, counted changes wait, and all others are made. Then it is known which
+// updates are by new settings.
+func TestLoading(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	w.book = NewBook(w.now, w.limits, "wrong", "")
+	w.book.Start()
+	w.number(0, 90, "n%d A 192.0.2.66")
+	w.drop("n95")
+	w.ask("new A 192.0.2.1")
+	w.plans = nil
+	if made := w.sync(); made != 1 || len(w.plans) > 0 {
+		t.Errorf("%d changes were made, and %d plans announced", made, len(w.plans))
+	}
+	loaded, err := w.keeper.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.book.Restore(w.now, loaded); err != nil {
+		t.Fatal(err)
+	}
+	if made := w.sync(); made != 1 {
+		t.Errorf("%d changes were made, want the deletion", made)
+	}
+	w.announced(90)
+}
+
+// A store that answers nothing lets counted changes wait. The publisher decides by the error.
+func TestStoreFails(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	w.drop("n0")
+	l, all := w.plan()
+	l.Spend(w.now, "n0.shop.test", all["n0.shop.test"])
+	w.store.err = errors.New("no route to host")
+	if err := w.keeper.Keep(t.Context(), w.book.Snapshot(w.now)); err == nil {
+		t.Error("what isn't stored counts as stored")
+	}
+	if _, err := w.keeper.Load(t.Context()); err == nil {
+		t.Error("nothing is loaded without an error")
+	}
+	w.store.err = nil
+	if err := w.keeper.Keep(t.Context(), w.book.Snapshot(w.now)); err != nil {
+		t.Error(err)
+	}
+}
+
+// What costs nothing writes nothing.
+func TestWritesAreRare(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	before := w.store.writes
+	for i := range 50 {
+		w.ask(fmt.Sprintf("new%d A 192.0.2.1", i), fmt.Sprintf("n1 A 192.0.2.1,192.0.2.%d", i+2))
+		w.sync()
+		w.now = w.now.Add(time.Minute)
+	}
+	if writes := w.store.writes - before; writes != 0 {
+		t.Errorf("%d writes", writes)
+	}
+}
+
+// Names that come and go don't push the plans out of memory that people look at.
+func TestPlansAreNotPushedOut(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	for i := range 30 {
+		w.drop(fmt.Sprint("n", i))
+	}
+	w.sync()
+	hash := w.announced(30).Hash
+	for i := range 600 {
+		w.now = w.now.Add(time.Second)
+		w.want = map[dns.Key]*dns.RecordSet{}
+		if i%2 == 0 {
+			w.number(0, 100, "n%d A 192.0.2.1") // nothing is held for a moment
+		} else {
+			w.number(0, 50+i%40, "n%d A 192.0.2.1")
+		}
+		w.sync()
+	}
+	if len(w.plans) > 21 {
+		t.Errorf("%d plans were announced in ten minutes", len(w.plans))
+	}
+	if l := w.book.Ledger(shop); l.number(hash) == 0 {
+		t.Error("the first plan is forgotten")
+	}
+}

@@ -1,0 +1,287 @@
+package budget
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// What a state may have. Whatever was stored is cut to this when it is read, so that somebody who
+// can write the store can't make the process large.
+const (
+	// MaxBytes is the most bytes of a state. A ConfigMap may have a megabyte.
+	MaxBytes = 768 << 10
+	maxZones = 4000
+	// maxDigests is how many changes are remembered by themselves.
+	maxDigests = 20000
+	// maxCount is more changes than a zone has.
+	maxCount = 1 << 24
+	// maxText is the most bytes of a name, an ID, a hash or settings.
+	maxText = 1024
+)
+
+// stateVersion is the version of the form of a state.
+const stateVersion = 1
+
+// state is what is stored of a book.
+type state struct {
+	Version int         `json:"version"`
+	Zones   []zoneState `json:"zones"`
+}
+
+// zoneState is what is stored of a ledger. Times are in milliseconds since 1970.
+type zoneState struct {
+	ID       string   `json:"id,omitempty"`
+	Name     string   `json:"name"`
+	Settings []string `json:"settings,omitempty"`
+	// Deletions, SettingsUpdates and ObjectUpdates are lists of a time and a number.
+	Deletions       [][2]int64 `json:"deletions,omitempty"`
+	SettingsUpdates [][2]int64 `json:"settingsUpdates,omitempty"`
+	ObjectUpdates   [][2]int64 `json:"objectUpdates,omitempty"`
+	// Plans are the plans that were announced, the oldest first.
+	Plans []planState `json:"plans,omitempty"`
+	// Approved are the changes that may be made.
+	Approved []approvedState `json:"approved,omitempty"`
+}
+
+type planState struct {
+	Hash string `json:"hash"`
+	At   int64  `json:"at"`
+	// Shown are the changes that no earlier plan of the list has.
+	Shown digests `json:"shown,omitempty"`
+}
+
+type approvedState struct {
+	Until   int64   `json:"until"`
+	Changes digests `json:"changes"`
+}
+
+// digests are stored as text in base64, 8 bytes for each.
+type digests []digest
+
+// MarshalJSON implements [json.Marshaler].
+func (d digests) MarshalJSON() ([]byte, error) {
+	raw := make([]byte, 0, 8*len(d))
+	for _, one := range d {
+		raw = binary.BigEndian.AppendUint64(raw, uint64(one))
+	}
+	return json.Marshal(base64.StdEncoding.EncodeToString(raw))
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (d *digests) UnmarshalJSON(text []byte) error {
+	var encoded string
+	if err := json.Unmarshal(text, &encoded); err != nil {
+		return err
+	}
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return err
+	}
+	for ; len(raw) >= 8 && len(*d) < maxDigests; raw = raw[8:] {
+		*d = append(*d, digest(binary.BigEndian.Uint64(raw)))
+	}
+	return nil
+}
+
+func (z *zoneState) spendings() [kinds]*[][2]int64 {
+	return [kinds]*[][2]int64{&z.Deletions, &z.SettingsUpdates, &z.ObjectUpdates}
+}
+
+// state returns what is to be stored. Zones with the most to remember come first, so that what
+// has no room is what matters least.
+func (b *Book) state(now time.Time) state {
+	s := state{Version: stateVersion}
+	for _, l := range b.zones {
+		if z := l.state(now); z.weight() > 0 {
+			s.Zones = append(s.Zones, z)
+		}
+	}
+	s.cut()
+	return s
+}
+
+// weight is how much is lost with the state of a zone.
+func (z *zoneState) weight() int {
+	sum := min(len(z.Settings), 1) + len(z.Plans) + len(z.Approved)
+	for _, spent := range z.spendings() {
+		sum += len(*spent)
+	}
+	return sum
+}
+
+// cut leaves out what is beyond the limits.
+func (s *state) cut() {
+	slices.SortFunc(s.Zones, func(a, b zoneState) int {
+		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	s.Zones = s.Zones[:min(len(s.Zones), maxZones)]
+	room := maxDigests
+	for i := range s.Zones {
+		z := &s.Zones[i]
+		for j := range z.Approved {
+			if room -= len(z.Approved[j].Changes); room < 0 {
+				z.Approved = z.Approved[:j]
+				break
+			}
+		}
+		// A plan has the changes of those before it, so a plan without them is none.
+		for j := range z.Plans {
+			if room -= len(z.Plans[j].Shown); room < 0 {
+				z.Plans = z.Plans[:j]
+				break
+			}
+		}
+		room = max(room, 0)
+	}
+}
+
+func (l *Ledger) state(now time.Time) zoneState {
+	z := zoneState{ID: l.zone.ID, Name: l.zone.Name, Settings: l.accepted}
+	for k, list := range z.spendings() {
+		l.spent[k], _ = l.spent[k].within(now, l.book.limits.Window)
+		for _, s := range l.spent[k] {
+			*list = append(*list, [2]int64{s.at.UnixMilli(), int64(s.count)})
+		}
+	}
+	shown, approved := map[int]digests{}, map[int64]digests{}
+	known := maps.Clone(l.recalled)
+	for i := range l.all() {
+		known[i.digest] = i.memory
+	}
+	for d, m := range known {
+		switch {
+		case now.Before(m.approved):
+			approved[m.approved.UnixMilli()] = append(approved[m.approved.UnixMilli()], d)
+		case m.shown > 0:
+			shown[m.shown] = append(shown[m.shown], d)
+		}
+	}
+	for _, until := range slices.Sorted(maps.Keys(approved)) {
+		slices.Sort(approved[until])
+		z.Approved = append(z.Approved, approvedState{until, approved[until]})
+	}
+	z.Plans = l.announced.state(shown)
+	return z
+}
+
+// state returns the plans, each with what it was the first one to show. What a plan has shown
+// that is forgotten goes to the one after it.
+func (a *announcements) state(shown map[int]digests) []planState {
+	var plans []planState
+	before := 0
+	for _, p := range a.plans {
+		var first digests
+		for n := before + 1; n <= p.number; n++ {
+			first = append(first, shown[n]...)
+		}
+		before = p.number
+		slices.Sort(first)
+		plans = append(plans, planState{p.hash, p.at.UnixMilli(), first})
+	}
+	return plans
+}
+
+func encode(s state) []byte {
+	for {
+		text, err := json.Marshal(s)
+		if err != nil {
+			panic(fmt.Sprintf("encode the state of budgets: %v", err)) // it has texts and numbers only
+		}
+		if len(text) <= MaxBytes || len(s.Zones) == 0 {
+			return text
+		}
+		s.Zones = s.Zones[:len(s.Zones)*3/4]
+	}
+}
+
+// decode reads a state that may have been written by anybody. An empty text is an empty state.
+func decode(text []byte, now time.Time, window time.Duration) (state, error) {
+	var s state
+	switch {
+	case len(text) == 0:
+		return state{Version: stateVersion}, nil
+	case len(text) > MaxBytes:
+		return s, fmt.Errorf("read the state of budgets: it has %d bytes, more than %d: delete it", len(text), MaxBytes)
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return s, fmt.Errorf("read the state of budgets: %w: delete it if it was edited", err)
+	}
+	if s.Version != stateVersion {
+		return state{}, fmt.Errorf("read the state of budgets: it has the version %d instead of %d: it is left out of account", s.Version, stateVersion)
+	}
+	s.cut()
+	for i := range s.Zones {
+		s.Zones[i].sanitise(now, window)
+	}
+	s.Zones = slices.DeleteFunc(s.Zones, func(z zoneState) bool { return len(z.ID) > maxText || len(z.Name) > maxText })
+	return s, nil
+}
+
+// sanitise cuts what is too long, and brings times and numbers into the range that they can have.
+func (z *zoneState) sanitise(now time.Time, window time.Duration) {
+	long := func(s string) bool { return s == "" || len(s) > maxText }
+	z.Settings = slices.DeleteFunc(z.Settings[:min(len(z.Settings), maxSettings)], long)
+	for _, list := range z.spendings() {
+		kept := (*list)[max(0, len(*list)-maxSpendings):]
+		for i := range kept {
+			// A time in the future would count for ever.
+			kept[i][0] = min(kept[i][0], now.UnixMilli())
+			kept[i][1] = min(max(kept[i][1], 0), maxCount)
+		}
+		kept = slices.DeleteFunc(kept, func(s [2]int64) bool { return s[0] <= now.Add(-window).UnixMilli() })
+		slices.SortStableFunc(kept, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+		*list = kept
+	}
+	z.Plans = slices.DeleteFunc(z.Plans[max(0, len(z.Plans)-maxPlans):], func(p planState) bool { return long(p.Hash) })
+	for i := range z.Plans {
+		z.Plans[i].At = min(max(z.Plans[i].At, 0), now.UnixMilli())
+	}
+	latest := now.Add(ApprovalTime).UnixMilli()
+	for i := range z.Approved {
+		z.Approved[i].Until = min(max(z.Approved[i].Until, 0), latest)
+	}
+}
+
+// restore adds a stored state to what the book knows.
+func (b *Book) restore(s state) {
+	for _, z := range s.Zones {
+		b.Ledger(dns.Zone{ID: z.ID, Name: z.Name}).restore(z)
+	}
+}
+
+// restore replaces what the ledger knows of plans and approvals by what is stored, and adds what
+// was spent.
+func (l *Ledger) restore(z zoneState) {
+	l.accepted = z.Settings
+	l.recalled = map[digest]memory{}
+	l.announced.plans = nil
+	for k, list := range z.spendings() {
+		l.spent[k] = mergeSpendings(l.spent[k], *list)
+	}
+	for _, p := range z.Plans {
+		l.announced.last++
+		l.announced.plans = append(l.announced.plans, announcement{p.Hash, l.announced.last, time.UnixMilli(p.At)})
+		for _, d := range p.Shown {
+			if _, known := l.recalled[d]; !known {
+				l.recalled[d] = memory{shown: l.announced.last}
+			}
+		}
+	}
+	for _, a := range z.Approved {
+		for _, d := range a.Changes {
+			m := l.recalled[d]
+			if until := time.UnixMilli(a.Until); until.After(m.approved) {
+				m.approved = until
+			}
+			l.recalled[d] = m
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package budget
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var begun = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// memoryStore is a store that fails when it is told to.
+type memoryStore struct {
+	text   []byte
+	err    error
+	writes int
+}
+
+func (s *memoryStore) Load(context.Context) ([]byte, error) { return s.text, s.err }
+
+func (s *memoryStore) Update(_ context.Context, change func([]byte) []byte) error {
+	if s.err != nil {
+		return s.err
+	}
+	s.text = change(s.text)
+	s.writes++
+	return nil
+}
+
+// world is a publisher of one zone, reduced to what concerns the budget. A record set is a name,
+// a type, an identifier and targets: "www A 192.0.2.1" or "www A/id 192.0.2.1,192.0.2.2".
+type world struct {
+	t      *testing.T
+	store  *memoryStore
+	now    time.Time
+	limits Limits
+	// zone is what the provider has, want what objects ask for.
+	zone, want map[dns.Key]*dns.RecordSet
+
+	book   *Book
+	keeper *Keeper
+	plans  []Plan
+	// dies has the process end after the state was stored, before a change is made.
+	dies bool
+}
+
+func newWorld(t *testing.T, limits Limits) *world {
+	w := &world{t: t, store: &memoryStore{}, now: begun, limits: limits, zone: map[dns.Key]*dns.RecordSet{}, want: map[dns.Key]*dns.RecordSet{}}
+	w.start("settings")
+	return w
+}
+
+// newFilledWorld returns a world with the default limits, whose zone has what is asked for: names
+// from n0 on.
+func newFilledWorld(t *testing.T, names int) *world {
+	w := newWorld(t, DefaultLimits())
+	w.number(0, names, "n%d A 192.0.2.1")
+	w.fill()
+	return w
+}
+
+var shop = dns.Zone{ID: "Z1", Name: "shop.test"}
+
+func parse(t *testing.T, text string) *dns.RecordSet {
+	t.Helper()
+	fields := strings.Fields(text)
+	if len(fields) != 3 {
+		t.Fatalf("record set %q: want a name, a type and targets", text)
+	}
+	kind, id, _ := strings.Cut(fields[1], "/")
+	return &dns.RecordSet{Name: fields[0] + ".shop.test", Type: kind, SetIdentifier: id, Targets: strings.Split(fields[2], ",")}
+}
+
+// start begins a process with settings.
+func (w *world) start(settings string) { w.startApproving(settings, "") }
+
+func (w *world) startApproving(settings, hash string) {
+	w.t.Helper()
+	var store Store
+	if w.store != nil {
+		store = w.store
+	}
+	w.book, w.plans = NewBook(w.now, w.limits, settings, hash), nil
+	w.keeper = NewKeeper(store, w.limits.Window, slog.New(slog.DiscardHandler))
+	w.lead()
+}
+
+// lead begins a term.
+func (w *world) lead() {
+	w.t.Helper()
+	w.book.Start()
+	loaded, err := w.keeper.Load(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.book.Restore(w.now, loaded); err != nil {
+		w.t.Log(err)
+	}
+}
+
+func (w *world) ask(records ...string) {
+	for _, text := range records {
+		r := parse(w.t, text)
+		w.want[r.Key()] = r
+	}
+}
+
+// drop ends what objects ask for under some names.
+func (w *world) drop(names ...string) {
+	for key := range w.want {
+		if slices.Contains(names, strings.TrimSuffix(key.Name, ".shop.test")) {
+			delete(w.want, key)
+		}
+	}
+}
+
+// number asks for n names, each with its own number in place of %d.
+func (w *world) number(from, to int, format string) {
+	for i := from; i < to; i++ {
+		w.ask(fmt.Sprintf(format, i))
+	}
+}
+
+// changes returns the changes of each name.
+func (w *world) changes() map[string][]dns.Change {
+	all := map[string][]dns.Change{}
+	for key, old := range w.zone {
+		if new := w.want[key]; new == nil {
+			all[key.Name] = append(all[key.Name], dns.Change{Old: old})
+		} else if !dns.SameTargets(old.Targets, new.Targets) || old.TTL != new.TTL {
+			all[key.Name] = append(all[key.Name], dns.Change{Old: old, New: new})
+		}
+	}
+	for key, new := range w.want {
+		if w.zone[key] == nil {
+			all[key.Name] = append(all[key.Name], dns.Change{New: new})
+		}
+	}
+	return all
+}
+
+// plan has the ledger decide about what is to be changed.
+func (w *world) plan() (*Ledger, map[string][]dns.Change) {
+	l, all := w.book.Ledger(shop), w.changes()
+	for name := range l.Counted() {
+		if all[name] == nil {
+			l.Note(name, nil)
+		}
+	}
+	for name, changes := range all {
+		l.Note(name, changes)
+	}
+	l.Decide(w.now, len(w.zone))
+	if p, ok := l.Announce(); ok {
+		w.plans = append(w.plans, p)
+	}
+	return l, all
+}
+
+// sync plans and makes everything that may be made, and returns how many changes were made.
+func (w *world) sync() int {
+	w.t.Helper()
+	l, all := w.plan()
+	var made []dns.Change
+	for name, changes := range all {
+		permitted := l.Permitted(name, changes)
+		l.Spend(w.now, name, permitted)
+		made = append(made, permitted...)
+	}
+	if err := w.keeper.Keep(w.t.Context(), w.book.Snapshot(w.now)); err != nil {
+		w.t.Fatal(err)
+	}
+	if w.dies {
+		return 0
+	}
+	for _, c := range made {
+		if key := c.RecordSet().Key(); c.New == nil {
+			delete(w.zone, key)
+		} else {
+			w.zone[key] = c.New
+		}
+	}
+	w.plan()
+	l.Complete()
+	if err := w.keeper.Keep(w.t.Context(), w.book.Snapshot(w.now)); err != nil {
+		w.t.Fatal(err)
+	}
+	return len(made)
+}
+
+// fill has the zone get what is asked for, and lets the window pass.
+func (w *world) fill() {
+	w.zone = maps.Clone(w.want)
+	w.sync()
+	w.now = w.now.Add(w.limits.Window)
+}
+
+func (w *world) wantZone(names int) {
+	w.t.Helper()
+	if len(w.zone) != names {
+		w.t.Errorf("the zone has %d record sets, want %d", len(w.zone), names)
+	}
+}
+
+func (w *world) approve(hash string, except ...string) Approval {
+	w.t.Helper()
+	a, err := w.book.Approve(w.now, hash, except)
+	if err != nil {
+		w.t.Fatalf("approve %s: %v", hash, err)
+	}
+	return a
+}
+
+// announced returns the last plan, which has a number of changes.
+func (w *world) announced(changes int) Plan {
+	w.t.Helper()
+	if len(w.plans) == 0 {
+		w.t.Fatal("no plan was announced")
+	}
+	p := w.plans[len(w.plans)-1]
+	if len(p.Changes) != changes {
+		w.t.Errorf("the plan has %d changes, want %d", len(p.Changes), changes)
+	}
+	return p
+}

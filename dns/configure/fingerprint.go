@@ -1,0 +1,38 @@
+package configure
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/version"
+)
+
+// indifferent are the flags that don't decide which records there are, only when and how they are
+// written.
+var indifferent = []string{
+	"approve-plan", "batch-change-interval", "batch-change-size", "deletion-delay", "deletion-window", "dry-run", "events", "events-emit", "interval",
+	"max-deletions", "max-deletions-percent", "max-object-updates-percent", "max-updates", "max-updates-percent", "min-event-sync-interval", "once", "provider-cache-time", "provider-calls-per-second", "tls-ca", "tls-client-cert", "tls-client-cert-key",
+	"txt-cache-interval", "webhook-server", "zones-cache-duration",
+}
+
+// Fingerprint identifies the settings that decide which records are published, and the version of
+// the program. It says nothing about secrets. It is empty for options that no flags were made for.
+func (o *Options) Fingerprint() string {
+	if o.own == nil {
+		return ""
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "version %q\n", version.Version)
+	o.own.VisitAll(func(f *pflag.Flag) {
+		if !slices.Contains(indifferent, f.Name) && !provider.IsSecret(f) && !strings.HasSuffix(f.Name, "-file") {
+			fmt.Fprintf(h, "%s %q\n", f.Name, f.Value)
+		}
+	})
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}

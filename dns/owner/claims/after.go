@@ -1,0 +1,113 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// After implements [owner.Owner]. It confirms the claims of record sets that were created or
+// updated, and removes those of record sets that were deleted.
+func (o *Owner) After(ctx context.Context, applied []dns.Change) error {
+	if err := o.begin(ctx); err != nil {
+		return err
+	}
+	defer o.end()
+	var next []*Claim
+	var keys []dns.Key
+	for _, c := range applied {
+		key := c.RecordSet().Key()
+		_, known := o.entries[key]
+		if isMarker(c) || c.New == nil && !known {
+			continue
+		}
+		delete(o.before, key)
+		keys = append(keys, key)
+		if c.New == nil {
+			next = append(next, nil)
+		} else {
+			next = append(next, (&Claim{Labels: o.labelsOf(c.New)}).confirm(c.New))
+		}
+	}
+	return wrap(o.write(ctx, next, keys), keys)
+}
+
+// isMarker reports whether a change is that of an ownership record, which isn't claimed.
+func isMarker(c dns.Change) bool {
+	_, marker := c.RecordSet().Labels[dns.LabelOwnedRecord]
+	return marker
+}
+
+func wrap(errs []error, keys []dns.Key) error {
+	for i, err := range errs {
+		if err != nil {
+			errs[i] = fmt.Errorf("write the claim of %s %s: %w", keys[i].Type, keys[i].Name, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// notMade are the errors that say that no change was made.
+var notMade = []error{provider.ErrRejected, provider.ErrCredentials, provider.ErrStale, provider.ErrThrottled, provider.ErrDryRun}
+
+// Failed implements [owner.Told]. It refutes the claims of changes that certainly weren't made.
+// The other changes are left open until the next listing, and so are all if ctx has ended.
+func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
+	if o.begin(ctx) != nil {
+		return
+	}
+	defer o.end()
+	var next []*Claim
+	var keys []dns.Key
+	for i, c := range changes {
+		made, err := verdict(cause, i, len(changes))
+		key := c.RecordSet().Key()
+		if e, there := o.entries[key]; err != nil && there && e.claim != nil && !isMarker(c) {
+			next, keys = append(next, o.failed(e.claim, c, err, made)), append(keys, key)
+		}
+	}
+	o.report(o.write(ctx, next, keys), keys)
+}
+
+// outcome says what is known of a change that failed.
+type outcome int
+
+const (
+	unknown outcome = iota
+	certain
+)
+
+// verdict returns the error of change number i of n, nil if it was made, and what it says.
+func verdict(cause error, i, n int) (outcome, error) {
+	if each, ok := errors.AsType[*provider.ApplyError](cause); ok {
+		if len(each.Errs) != n {
+			return unknown, cause
+		}
+		return certain, each.Errs[i]
+	}
+	for _, class := range notMade {
+		if errors.Is(cause, class) {
+			return certain, cause
+		}
+	}
+	return unknown, cause
+}
+
+// failed returns the claim of a record set whose change has failed.
+func (o *Owner) failed(claim *Claim, c dns.Change, err error, made outcome) *Claim {
+	before, asked := o.before[claim.Key]
+	if delete(o.before, claim.Key); !asked || made == unknown {
+		return claim.leaveOpen(c, err.Error())
+	}
+	return before.refute(c, claim.Labels, err.Error())
+}
+
+// report logs that claims couldn't be written. They are written after the next listing.
+func (o *Owner) report(errs []error, keys []dns.Key) {
+	if err := wrap(errs, keys); err != nil {
+		o.Log.Warn("Can't write what is known of records; trying again at the next listing", "err", err)
+	}
+}

@@ -1,0 +1,135 @@
+package claims
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+)
+
+// Before implements [owner.Owner]. It writes the claims of record sets that are created or
+// updated, as intended. It refuses a creation if the claim belongs to somebody else, and an
+// update or a deletion if the record set isn't ours. If the store can't be written, it returns
+// an error, and no change may be applied.
+//
+// For record sets that are taken over from TXT records, it returns the deletion of those
+// records if that is configured.
+func (o *Owner) Before(ctx context.Context, zone owner.Lookup, changes []dns.Change) (apply, refused []dns.Change, err error) {
+	if err := o.begin(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer o.end()
+	if o.unsure {
+		if err := o.load(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	reasons := make([]string, len(changes))
+	var next []*Claim
+	var keys []dns.Key
+	var places []int
+	for i, c := range changes {
+		if reasons[i] = o.objection(zone, c); reasons[i] == "" && c.New != nil {
+			key := c.New.Key()
+			next, keys, places = append(next, o.intended(key, c)), append(keys, key), append(places, i)
+		}
+	}
+	was := o.remember(changes, reasons)
+	for n, err := range o.write(ctx, next, keys) {
+		switch {
+		case errors.Is(err, ErrTaken):
+			reasons[places[n]] = err.Error()
+			o.put(keys[n], was[keys[n]])
+		case err != nil:
+			return nil, nil, fmt.Errorf("claim %s %s: %w", keys[n].Type, keys[n].Name, err)
+		}
+	}
+	owner.KeepReplaced(changes, reasons)
+	apply, refused = o.divide(zone, changes, reasons)
+	return apply, refused, nil
+}
+
+// intended returns the claim of the record set that a change creates or updates.
+func (o *Owner) intended(key dns.Key, c dns.Change) *Claim {
+	next := o.claim(key).intend(c, o.labelsOf(c.New))
+	if owner.LabelsOnly(c) {
+		return next.confirm(c.New)
+	}
+	return next
+}
+
+// labelsOf returns the labels that are kept for a record set, with us as its owner.
+func (o *Owner) labelsOf(r *dns.RecordSet) map[string]string {
+	labels := maps.Clone(r.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	delete(labels, dns.LabelOwnedRecord)
+	labels[dns.LabelOwner] = o.ID()
+	return labels
+}
+
+// remember keeps the claims as they are before the changes. What is to be created wasn't in the
+// last listing, so its claim isn't certain any more.
+func (o *Owner) remember(changes []dns.Change, reasons []string) map[dns.Key]entry {
+	was := map[dns.Key]entry{}
+	for i, c := range changes {
+		if reasons[i] != "" {
+			continue
+		}
+		key := c.RecordSet().Key()
+		was[key] = o.entries[key]
+		if o.before[key] = o.entries[key].claim; c.Old == nil {
+			o.before[key] = o.before[key].doubt()
+		}
+	}
+	return was
+}
+
+// objection returns why a change must not be made, as far as that is known without the store, or
+// "".
+func (o *Owner) objection(zone owner.Lookup, c dns.Change) string {
+	for _, r := range []*dns.RecordSet{c.Old, c.New} {
+		if r == nil {
+			continue
+		}
+		if _, marker := o.Mark(r); marker {
+			return "it is an ownership record"
+		}
+	}
+	if c.Old == nil {
+		return ""
+	}
+	labels, _ := o.Labels(zone, c.Old)
+	switch id := labels[dns.LabelOwner]; {
+	case id == o.ID():
+		return ""
+	case id == "":
+		return "it has no owner, so this program didn't create it"
+	case c.New != nil && (id == o.OldID || o.TXT != nil && id == o.TXT.OldID()):
+		return ""
+	default:
+		return fmt.Sprintf("it belongs to owner %q", id)
+	}
+}
+
+// divide returns the changes for the provider, and those that are refused.
+func (o *Owner) divide(zone owner.Lookup, changes []dns.Change, reasons []string) (apply, refused []dns.Change) {
+	for i, c := range changes {
+		if reasons[i] != "" {
+			refused = append(refused, c)
+			o.Problems(owner.Refusal(c.RecordSet(), reasons[i]))
+			continue
+		}
+		if !owner.LabelsOnly(c) {
+			apply = append(apply, owner.Claim(c, o.ID()))
+		}
+		if o.RemoveTXT && o.TXT != nil && c.Old != nil {
+			apply = append(apply, o.TXT.Unmark(zone, c.Old)...)
+		}
+	}
+	return apply, refused
+}

@@ -1,0 +1,276 @@
+package claims
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// State says how sure a claim is.
+type State int
+
+const (
+	// Intended: the record set is ours only if it has targets that we were going to write, or
+	// had written before.
+	Intended State = iota
+	// Confirmed: the record set was made, so that it is ours, even if somebody has edited it.
+	Confirmed
+	// Refuted: the record set wasn't made. If there is one, it isn't ours.
+	Refuted
+)
+
+// Progress says what became of the last change of a record set.
+type Progress int
+
+const (
+	// Underway: the provider is being asked.
+	Underway Progress = iota
+	// Done: the provider has made the change.
+	Done
+	// Failed: the provider hasn't made the change, or nobody knows.
+	Failed
+)
+
+// Print stands for the targets of a record set. Its length doesn't depend on them.
+type Print string
+
+// PrintOf returns the print of the targets of a record set. Their order means nothing, and
+// except in texts neither does case, nor how an address is spelled.
+func PrintOf(r *dns.RecordSet) Print {
+	targets := make([]string, len(r.Targets))
+	for i, t := range r.Targets {
+		targets[i] = plain(r.Type, t)
+	}
+	slices.Sort(targets)
+	hash := sha256.New()
+	for _, t := range targets {
+		// A hash never fails. No target has a zero byte.
+		_, _ = io.WriteString(hash, t+"\x00")
+	}
+	const enough = 16
+	return Print(hex.EncodeToString(hash.Sum(nil)[:enough]))
+}
+
+func plain(recordType, target string) string {
+	if recordType == dns.TypeTXT {
+		return target
+	}
+	if address, err := netip.ParseAddr(target); err == nil {
+		return address.String()
+	}
+	return strings.ToLower(target)
+}
+
+// Claim is what is known of a record set that is ours, or was going to be.
+type Claim struct {
+	Key dns.Key
+	// Set is the record set as it was written last, or as it was going to be. It is nil if the
+	// store doesn't keep it.
+	Set *dns.RecordSet
+	// Labels are those of the record set, with its owner.
+	Labels map[string]string
+	State  State
+	// Prints are those of the targets that the record set may have, if it is intended.
+	Prints []Print
+	// Seen is the print of the targets that the record set had last, if it is confirmed. It is
+	// empty if that isn't known. Stores don't have to keep it.
+	Seen Print
+	// Problem is why the last change failed.
+	Progress Progress
+	Problem  string
+	// Handle is how the store finds the claim again. Only the store sets it.
+	Handle any
+
+	// earlier is what Seen was before it changed: the listing that changed it may be late.
+	earlier Print
+	// missed is the number of listings in a row without the record set.
+	missed int
+}
+
+// mostPrints is how many changes with an open outcome a claim remembers. There is a listing
+// after each of them, so that more than one is rare.
+const mostPrints = 4
+
+// collectedAfter is how many listings in a row have to be without the record set of a claim
+// before it is collected. One isn't enough: some providers list late what they have made.
+const collectedAfter = 2
+
+// missing is the problem of claims whose record sets aren't in the zone.
+const missing = "the zone doesn't have the record"
+
+// Owner returns the owner of the record set.
+func (c *Claim) Owner() string {
+	if c == nil {
+		return ""
+	}
+	return c.Labels[dns.LabelOwner]
+}
+
+// owns reports whether a record set that is listed is the one of the claim.
+func (c *Claim) owns(r *dns.RecordSet) bool {
+	switch {
+	case c == nil || c.State == Refuted:
+		return false
+	case c.State == Confirmed:
+		return true
+	default:
+		return slices.Contains(c.Prints, PrintOf(r))
+	}
+}
+
+// candidates returns the prints that the record set may have.
+func (c *Claim) candidates() []Print {
+	switch {
+	case c == nil || c.State == Refuted:
+		return nil
+	case c.State == Intended:
+		return c.Prints
+	default:
+		return slices.DeleteFunc([]Print{c.earlier, c.Seen}, func(p Print) bool { return p == "" })
+	}
+}
+
+// remembering returns a claim that was read, with the targets that are known from before if the
+// store doesn't keep them.
+func (c *Claim) remembering(before *Claim) *Claim {
+	if c == nil || before == nil || c.State != Confirmed || before.State != Confirmed || c.Seen != "" {
+		return c
+	}
+	next := *c
+	next.Seen, next.earlier = before.Seen, before.earlier
+	return &next
+}
+
+// intend returns the claim of a record set that is about to be created or updated, or of which
+// only the labels change. What is updated is ours already.
+func (c *Claim) intend(change dns.Change, labels map[string]string) *Claim {
+	next := &Claim{Key: change.New.Key(), Set: change.New, Labels: labels}
+	if change.Old != nil {
+		next.State = Confirmed
+		if c != nil {
+			next.Seen, next.earlier = c.Seen, c.earlier
+		}
+		next.see(PrintOf(change.Old))
+		return next
+	}
+	next.Prints = withPrint(c.candidates(), PrintOf(change.New))
+	return next
+}
+
+// confirm returns the claim after its record set was made.
+func (c *Claim) confirm(r *dns.RecordSet) *Claim {
+	return &Claim{Key: r.Key(), Set: r, Labels: c.Labels, State: Confirmed, Seen: PrintOf(r), Progress: Done}
+}
+
+// doubt returns the claim after a listing without the record set, or after a creation, which is
+// planned because there was such a listing. It stays ours if it appears again as it was.
+func (c *Claim) doubt() *Claim {
+	if c == nil || c.State != Confirmed {
+		return c
+	}
+	next := *c
+	next.State, next.Prints, next.Progress, next.Problem = Intended, c.candidates(), Failed, missing
+	return &next
+}
+
+// refute returns the claim after a change that certainly wasn't made. The receiver is the claim
+// as it was before the change; labels are those of the claim that was written for the change.
+func (c *Claim) refute(change dns.Change, labels map[string]string, problem string) *Claim {
+	switch {
+	case change.New == nil:
+		return c
+	case c == nil || c.State != Confirmed && len(c.candidates()) == 0:
+		return &Claim{Key: change.New.Key(), Set: change.New, Labels: labels, State: Refuted, Progress: Failed, Problem: problem}
+	}
+	next := *c
+	next.Set, next.Progress, next.Problem = change.New, Failed, problem
+	return &next
+}
+
+// leaveOpen returns the claim after a change of which nobody knows whether it was made.
+func (c *Claim) leaveOpen(change dns.Change, problem string) *Claim {
+	next := *c
+	next.State, next.Prints, next.Progress, next.Problem = Intended, c.candidates(), Failed, problem
+	for _, r := range []*dns.RecordSet{change.Old, change.New} {
+		if r != nil {
+			next.Prints = withPrint(next.Prints, PrintOf(r))
+		}
+	}
+	return &next
+}
+
+// observe returns the claim after a listing; r is what the zone has under its key, or nil. The
+// result is nil when the claim is collected.
+func (c *Claim) observe(r *dns.RecordSet) *Claim {
+	if r != nil && c.owns(r) {
+		return c.found(r)
+	}
+	next := *c.doubt()
+	if next.missed++; next.missed >= collectedAfter {
+		return nil
+	}
+	return &next
+}
+
+// found returns the claim after a listing with its record set.
+func (c *Claim) found(r *dns.RecordSet) *Claim {
+	seen := PrintOf(r)
+	switch {
+	case c.State == Intended:
+		return c.confirm(r)
+	case c.Seen == seen && c.missed == 0:
+		return c
+	}
+	next := *c
+	next.see(seen)
+	next.missed = 0
+	return &next
+}
+
+// see notes the targets that the record set has.
+func (c *Claim) see(p Print) {
+	if c.Seen != p {
+		c.Seen, c.earlier = p, c.Seen
+	}
+}
+
+// same reports whether two claims are the same, except for what stores don't keep; nil is for
+// none.
+func (c *Claim) same(other *Claim) bool {
+	if c == nil || other == nil {
+		return c == other
+	}
+	return c.State == other.State && slices.Equal(c.Prints, other.Prints) && maps.Equal(c.Labels, other.Labels) &&
+		c.Progress == other.Progress && c.Problem == other.Problem && c.Handle == other.Handle && sameSet(c.Set, other.Set)
+}
+
+func sameSet(a, b *dns.RecordSet) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.TTL == b.TTL && slices.Equal(a.Targets, b.Targets) && dns.SameProperties(a.Properties, b.Properties)
+}
+
+// withPrint returns prints with another one at the end, and without the first ones if there are
+// too many.
+func withPrint(prints []Print, p Print) []Print {
+	if slices.Contains(prints, p) {
+		return prints
+	}
+	all := append(slices.Clip(prints), p)
+	return all[max(0, len(all)-mostPrints):]
+}
+
+// sameAnswer reports whether two claims say the same of all record sets; nil is for none.
+func (c *Claim) sameAnswer(other *Claim) bool {
+	if c == nil || other == nil {
+		return c == other
+	}
+	return c.State == other.State && slices.Equal(c.Prints, other.Prints) && maps.Equal(c.Labels, other.Labels)
+}

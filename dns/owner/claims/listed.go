@@ -1,0 +1,50 @@
+package claims
+
+import (
+	"context"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+)
+
+// Listed implements [owner.Observer]. It decides about the claims of the zone, and writes those
+// that couldn't be written before. No change of the zone is being made, so that claims that are
+// still underway are those of changes with an unknown outcome.
+func (o *Owner) Listed(ctx context.Context, l owner.Listing) {
+	if o.begin(ctx) != nil {
+		return
+	}
+	defer o.end()
+	known := func(key dns.Key) bool {
+		_, known := o.entries[key]
+		return known
+	}
+	inZone := o.zones.in(l.Zone, l.ZoneOf, known)
+	there := make(map[dns.Key]*dns.RecordSet, len(inZone))
+	for _, r := range l.Records {
+		if key := r.Key(); known(key) {
+			there[key] = r
+		}
+	}
+	var next []*Claim
+	var keys []dns.Key
+	for key := range inZone {
+		delete(o.before, key)
+		e := o.entries[key]
+		claim := e.claim
+		if claim != nil {
+			claim = claim.observe(there[key])
+		}
+		if claim.same(e.claim) && !e.unwritten || o.foreign(e) {
+			e.claim = claim
+			o.put(key, e)
+		} else {
+			next, keys = append(next, claim), append(keys, key)
+		}
+	}
+	o.report(o.write(ctx, next, keys), keys)
+}
+
+// foreign reports whether the store has the claim of the old owner, which only a change of the
+// record set makes ours.
+func (o *Owner) foreign(e entry) bool { return e.stored != nil && e.stored.Owner() != o.ID() }

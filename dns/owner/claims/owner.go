@@ -1,0 +1,203 @@
+package claims
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+)
+
+// Options configures an [Owner].
+type Options struct {
+	Store Store
+	// ID is the owner ID. Record sets of OldID may become ours; it may be empty.
+	ID, OldID string
+	// TXT reads the markers of --registry=txt, whose record sets are taken over. It must have
+	// the same owner. Nil takes nothing over. RemoveTXT has these markers deleted.
+	TXT       *owner.TXT
+	RemoveTXT bool
+	// Problems is called by Before with the reasons why record sets aren't changed. It must
+	// not block. It may be nil.
+	Problems func(dns.Problem)
+	Log      *slog.Logger
+}
+
+// Owner is an [owner.Owner] that keeps ownership in claims outside of the zones.
+type Owner struct {
+	Options
+
+	// calls has room for who calls the store. It guards the fields up to mu.
+	calls chan struct{}
+	// before has, for each change that the provider is being asked for, the claim as it was.
+	before map[dns.Key]*Claim
+	zones  zones
+	// unsure is true after a write of which nobody knows whether it was made.
+	unsure bool
+
+	// mu guards the fields below. They are written only by who calls the store.
+	mu      sync.RWMutex
+	entries map[dns.Key]entry
+	// changed are the names for which Labels may return something else than before.
+	changed map[string]struct{}
+}
+
+// entry is a claim, and what the store has of it as far as we know. A claim that is to be removed
+// from the store is nil.
+type entry struct {
+	claim, stored *Claim
+	// unwritten is true if the store couldn't be written.
+	unwritten bool
+}
+
+var (
+	_ owner.Owner    = (*Owner)(nil)
+	_ owner.Outside  = (*Owner)(nil)
+	_ owner.Told     = (*Owner)(nil)
+	_ owner.Observer = (*Owner)(nil)
+)
+
+// New returns an owner that knows nothing until Load is called.
+func New(o Options) *Owner {
+	if o.Problems == nil {
+		o.Problems = func(dns.Problem) {}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Owner{Options: o, calls: make(chan struct{}, 1), before: map[dns.Key]*Claim{}, zones: newZones(), entries: map[dns.Key]entry{}, changed: map[string]struct{}{}}
+}
+
+// ID implements [owner.Owner].
+func (o *Owner) ID() string { return o.Options.ID }
+
+// begin waits until nobody else calls the store. After an error it isn't our turn.
+func (o *Owner) begin(ctx context.Context) error {
+	select {
+	case o.calls <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the calls about other zones: %w", ctx.Err())
+	}
+}
+
+func (o *Owner) end() { <-o.calls }
+
+// Load implements [owner.Owner]. After an error the owner keeps what it knew before.
+func (o *Owner) Load(ctx context.Context) error {
+	if err := o.begin(ctx); err != nil {
+		return err
+	}
+	defer o.end()
+	return o.load(ctx)
+}
+
+func (o *Owner) load(ctx context.Context) error {
+	read, fresh, err := o.Store.Read(ctx)
+	if err != nil || !fresh {
+		return err
+	}
+	o.unsure = false
+	for key, e := range o.entries {
+		// What differs was changed by somebody else, or by us, without an answer.
+		if there := read[key]; there == nil || !there.same(e.stored) {
+			o.put(key, entry{claim: there.remembering(e.claim), stored: there})
+		}
+	}
+	for key, there := range read {
+		if _, known := o.entries[key]; !known {
+			o.put(key, entry{claim: there, stored: there})
+		}
+	}
+	return nil
+}
+
+// Changed implements [owner.Outside].
+func (o *Owner) Changed() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	names := slices.Sorted(maps.Keys(o.changed))
+	clear(o.changed)
+	return names
+}
+
+// Mark implements [owner.Owner]. There are markers only while TXT records are taken over.
+func (o *Owner) Mark(r *dns.RecordSet) (describes []string, marker bool) {
+	if o.TXT == nil {
+		return nil, false
+	}
+	return o.TXT.Mark(r)
+}
+
+// Labels implements [owner.Owner]. The labels are those of the claim, or else those of a marker.
+// Heal is true for record sets of ours that have to be taken over. The map must not be changed.
+func (o *Owner) Labels(zone owner.Lookup, r *dns.RecordSet) (labels map[string]string, heal bool) {
+	if c := o.claim(r.Key()); c.owns(r) {
+		return c.Labels, false
+	}
+	if o.TXT == nil {
+		return nil, false
+	}
+	labels, _ = o.TXT.Labels(zone, r)
+	return labels, labels[dns.LabelOwner] == o.ID()
+}
+
+// claim returns the claim of a record set, or nil.
+func (o *Owner) claim(key dns.Key) *Claim {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return o.entries[key].claim
+}
+
+// put replaces what is known of a claim. The caller holds calls.
+func (o *Owner) put(key dns.Key, e entry) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	was, known := o.entries[key]
+	if !was.claim.sameAnswer(e.claim) {
+		o.changed[key.Name] = struct{}{}
+	}
+	switch {
+	case e.stored == nil && (e.claim == nil || e.claim.State == Refuted):
+		delete(o.entries, key)
+		return
+	case !known:
+		o.zones.unplaced[key] = struct{}{}
+	}
+	o.entries[key] = e
+}
+
+// write makes writes of claims, and keeps the claims. A claim that the store couldn't take is
+// kept, too, and written at the next listing. It returns the error of each.
+func (o *Owner) write(ctx context.Context, next []*Claim, keys []dns.Key) []error {
+	errs := make([]error, len(keys))
+	var writes []Write
+	var places []int
+	for i, key := range keys {
+		was := o.entries[key].stored
+		if was == nil && next[i] == nil {
+			o.put(key, entry{})
+			continue
+		}
+		writes, places = append(writes, Write{Was: was, Claim: next[i]}), append(places, i)
+	}
+	if len(writes) == 0 {
+		return errs
+	}
+	for n, r := range o.Store.Write(ctx, writes) {
+		i := places[n]
+		e := entry{claim: next[i], stored: r.Stored, unwritten: r.Err != nil || r.Later != nil}
+		switch {
+		case r.Err != nil:
+			errs[i], e.stored, o.unsure = r.Err, writes[n].Was, true
+		case r.Later != nil:
+			o.Log.Warn("Can't write all that is known of a record; trying again at the next listing", "record", keys[i].Name, "type", keys[i].Type, "err", r.Later)
+		}
+		o.put(keys[i], e)
+	}
+	return errs
+}

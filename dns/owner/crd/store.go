@@ -1,0 +1,132 @@
+package crd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signpostd/signpost/api/externaldns"
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner/claims"
+)
+
+// store is a [claims.Store] of DNSRecords.
+type store struct {
+	client    client
+	owners    []string
+	namespace string
+	log       *slog.Logger
+	now       func() time.Time
+	// live has the objects of changes that are underway, as they were written last. So the next
+	// write doesn't have to read them.
+	live map[dns.Key]*externaldns.DNSRecord
+	// problems are the objects that can't be read, with the errors.
+	problems map[string]string
+}
+
+var _ claims.Store = (*store)(nil)
+
+// Read implements [claims.Store]. Of two objects for one record set, the one with the usual name
+// counts.
+func (s *store) Read(ctx context.Context) (read map[dns.Key]*claims.Claim, fresh bool, err error) {
+	read, problems := map[dns.Key]*claims.Claim{}, map[string]string{}
+	err = s.client.list(ctx, s.owners, func(object *externaldns.DNSRecord) {
+		if problem := cmp.Or(object.Spec.Problem, object.Spec.Endpoint.Problem, object.Status.Problem); problem != "" {
+			problems[object.Name] = problem
+			return
+		}
+		c := claimOf(object)
+		if other := read[c.Key]; other == nil || better(c, other) {
+			read[c.Key] = c
+		}
+	})
+	if err != nil {
+		return nil, false, fmt.Errorf("list the DNSRecords in namespace %s: %w", s.namespace, err)
+	}
+	for name, problem := range problems {
+		if s.problems[name] != problem {
+			s.log.Error("Can't read a DNSRecord: its record counts as nobody's", "object", s.namespace+"/"+name, "err", problem)
+		}
+	}
+	s.problems = problems
+	return read, true, nil
+}
+
+// better reports whether a claim counts rather than another one of the same record set.
+func better(c, other *claims.Claim) bool {
+	usual, name, otherName := ObjectName(c.Key), nameOf(c), nameOf(other)
+	return name == usual || otherName != usual && name < otherName
+}
+
+// Write implements [claims.Store].
+func (s *store) Write(ctx context.Context, writes []claims.Write) []claims.Result {
+	results := make([]claims.Result, len(writes))
+	objects := make([]*externaldns.DNSRecord, len(writes))
+	inParallel(len(writes), func(i int) {
+		if writes[i].Claim == nil {
+			results[i].Err = s.remove(ctx, writes[i].Was)
+			return
+		}
+		objects[i], results[i] = s.write(ctx, writes[i])
+	})
+	for i, w := range writes {
+		if object := objects[i]; object != nil && w.Claim.Progress == claims.Underway {
+			s.live[w.Key()] = object
+		} else {
+			delete(s.live, w.Key())
+		}
+	}
+	return results
+}
+
+// write writes the object of a claim, and then its status. It returns the object as it is then.
+func (s *store) write(ctx context.Context, w claims.Write) (*externaldns.DNSRecord, claims.Result) {
+	object, err := s.client.put(ctx, put{was: w.Was, live: s.live[w.Key()], claim: w.Claim, owners: s.owners})
+	if err != nil {
+		return nil, claims.Result{Err: fmt.Errorf("write DNSRecord %s/%s: %w", s.namespace, objectName(w), err)}
+	}
+	made, err := s.client.setStatus(ctx, object, func(live *externaldns.DNSRecord) bool { return setReady(live, w.Claim, s.now()) })
+	if err != nil {
+		// ExternalDNS only logs this, too.
+		return object, claims.Result{Stored: claimOf(object), Later: fmt.Errorf("write the status of DNSRecord %s/%s: %w", s.namespace, object.Name, err)}
+	}
+	return made, claims.Result{Stored: claimOf(made)}
+}
+
+func (s *store) remove(ctx context.Context, c *claims.Claim) error {
+	h := c.Handle.(handle)
+	if err := s.client.remove(ctx, h.name, h.uid); err != nil {
+		return fmt.Errorf("delete DNSRecord %s/%s: %w", s.namespace, h.name, err)
+	}
+	return nil
+}
+
+// objectName returns the name of the object of a write. An object that a user has created under
+// another name keeps it.
+func objectName(w claims.Write) string {
+	if w.Was != nil {
+		return nameOf(w.Was)
+	}
+	return ObjectName(w.Key())
+}
+
+// atOnce is the number of requests that are sent at the same time.
+const atOnce = 8
+
+// inParallel calls f with each index below n, and returns when all calls have returned.
+func inParallel(n int, f func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, atOnce) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
+}

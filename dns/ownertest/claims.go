@@ -1,0 +1,61 @@
+package ownertest
+
+import "github.com/signpostd/signpost/dns"
+
+// outside are scenarios for owners outside of zones. Owners in the zone don't play them.
+var outside = []scenario{
+	{"a crash, and a person before the next listing", keptOutside(func(s *scene) {
+		p := s.start("me")
+		_, _ = p.try(outcome{only: true, answer: errLost, crash: true}, dns.Change{New: address("www", "192.0.2.1")})
+		s.put(persons("www"))
+		s.start("me").stays(persons("www"))
+	})},
+	{"its record is gone, and each process lists once", keptOutside(func(s *scene) {
+		r := address("www", "192.0.2.1")
+		s.start("me").change(dns.Change{New: r})
+		s.remove(r)
+		s.start("me")
+		s.put(persons("www"))
+		s.start("me").stays(persons("www"))
+	})},
+	{"nothing is left", keptOutside(func(s *scene) {
+		p := s.start("me")
+		made, gone, open := address("made", "192.0.2.1"), address("gone", "192.0.2.1"), address("open", "192.0.2.1")
+		p.change(dns.Change{New: made}, dns.Change{New: gone})
+		s.remove(gone)
+		_, _ = p.try(outcome{only: true, answer: errLost}, dns.Change{New: open})
+		p.change(dns.Change{Old: p.current(made)})
+		for range 3 {
+			p.list()
+		}
+		if left := s.fixture.Left(); left != 0 {
+			s.t.Errorf("%d claims are left, want none", left)
+		}
+	})},
+	{"what ExternalDNS has made", keptOutside(func(s *scene) {
+		r := address("www", "192.0.2.1")
+		s.fixture.Plant("me", r)
+		s.put(r)
+		p := s.start("me")
+		p.ours(r)
+		two := address("www", "192.0.2.2")
+		p.change(dns.Change{Old: p.current(r), New: two})
+		s.start("me").ours(two)
+	})},
+	{"what ExternalDNS has left", keptOutside(func(s *scene) {
+		s.fixture.Plant("me", address("www", "192.0.2.1"))
+		p := s.start("me")
+		s.put(persons("www"))
+		p.stays(persons("www"))
+	})},
+}
+
+// keptOutside returns a scenario that owners in the zone don't play.
+func keptOutside(play func(s *scene)) func(s *scene) {
+	return func(s *scene) {
+		if s.fixture.Left == nil {
+			s.t.Skip("the owner keeps ownership in the zone")
+		}
+		play(s)
+	}
+}

@@ -1,0 +1,89 @@
+package publisher
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+)
+
+var errBare = errors.New("status 500")
+
+// D1: a record for which the provider answers a whole batch with an error that says nothing kept
+// the others for the sum of the delays of all halves, and those that came later with it.
+func TestOneRecordFailsItsBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := called{fail: func(call inmemory.Call) error {
+			if slices.ContainsFunc(call.Changes, func(c dns.Change) bool { return c.RecordSet().Name == "bad."+zoneName }) {
+				return errBare
+			}
+			return nil
+		}}
+		w.zones.SetHooks(c.hooks(50 * time.Millisecond))
+		w.start()
+		defer w.stop()
+		rest()
+		w.objects.set("bad", record(t, "bad", "bad."+zoneName, "A", "192.0.2.66"))
+		for i := range 50 {
+			name := fmt.Sprintf("o%02d", i)
+			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
+		}
+		time.Sleep(5 * time.Second)
+		if n := len(w.zone()); n != 50 {
+			t.Errorf("%d of 50 records after 5 s", n)
+		}
+		for i := range 40 {
+			name := fmt.Sprintf("later%02d", i)
+			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
+			time.Sleep(2 * time.Second)
+			if w.zones.Get(dns.Key{Name: name + "." + zoneName, Type: "A"}) == nil {
+				t.Errorf("%s isn't published after 2 s", name)
+			}
+		}
+		bad := slices.DeleteFunc(w.said(), func(s string) bool { return s[:11] == ReasonReady })
+		if !slices.Equal(bad, []string{ReasonError + " FailedSync bad." + zoneName + " A status 500"}) {
+			t.Errorf("said %q", bad)
+		}
+	})
+}
+
+// A provider that fails at every write is asked less and less, and everything is published when
+// it works again.
+func TestEveryBatchFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := called{fail: func(call inmemory.Call) error {
+			if call.Operation == inmemory.Apply {
+				return errBare
+			}
+			return nil
+		}}
+		w.zones.SetHooks(c.hooks(0))
+		for i := range 500 {
+			name := fmt.Sprintf("o%03d", i)
+			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
+		}
+		w.start()
+		defer w.stop()
+		time.Sleep(30 * time.Minute)
+		if n := len(c.times(inmemory.Apply)); n < 20 || n > 60 {
+			t.Errorf("%d writes in half an hour", n)
+		}
+		if said := w.said(); len(said) > 2*suspects {
+			t.Errorf("%d notices: %q", len(said), said)
+		}
+		c.mu.Lock()
+		c.fail = nil
+		c.mu.Unlock()
+		time.Sleep(2 * DefaultInterval)
+		if n := len(w.zone()); n != 500 {
+			t.Errorf("%d of 500 records", n)
+		}
+	})
+}

@@ -1,0 +1,289 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns/budget"
+)
+
+// textStore is a store that outlives publishers. It fails while err is set.
+type textStore struct {
+	mu     sync.Mutex
+	text   []byte
+	err    error
+	writes int
+}
+
+func (s *textStore) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *textStore) Load(context.Context) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text, s.err
+}
+
+func (s *textStore) Update(_ context.Context, change func([]byte) []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.text = change(s.text)
+		s.writes++
+	}
+	return s.err
+}
+
+// stored is a world whose budgets are stored, with names n0 to n99 in the zone.
+type stored struct {
+	*world
+	store    *textStore
+	desk     *budget.Desk
+	settings string
+}
+
+func newStored(t *testing.T) *stored {
+	s := &stored{world: newWorld(t), store: &textStore{}, settings: "settings"}
+	s.change = func(c *Config) {
+		s.desk = budget.NewDesk()
+		c.Store, c.Desk, c.Settings = s.store, s.desk, s.settings
+	}
+	s.ask(0, 100, "192.0.2.1")
+	s.start()
+	rest()
+	if n := len(s.zone()); n != 100 {
+		t.Fatalf("%d records", n)
+	}
+	s.said()
+	return s
+}
+
+func (s *stored) ask(from, to int, target string) {
+	for i := from; i < to; i++ {
+		s.objects.set(fmt.Sprint("o", i), record(s.t, fmt.Sprint("o", i), fmt.Sprintf("n%d.shop.test", i), "A", target))
+	}
+}
+
+// drop has objects ask for nothing. The publisher sees all of it at once: without a change right
+// before, the first one would be handled alone.
+func (s *stored) drop(from, to int) {
+	s.objects.set("nobody")
+	synctest.Wait()
+	for i := from; i < to; i++ {
+		s.objects.set(fmt.Sprint("o", i))
+	}
+	rest()
+}
+
+func (s *stored) wantRecords(want int) {
+	s.t.Helper()
+	if n := len(s.zone()); n != want {
+		s.t.Errorf("%d records, want %d", n, want)
+	}
+}
+
+// hash returns that of the only plan that is held, which has a number of changes.
+func (s *stored) hash(changes int) string {
+	s.t.Helper()
+	plans := s.desk.Plans()
+	if len(plans) != 1 || len(plans[0].Changes) != changes {
+		s.t.Fatalf("held are %v, want one plan with %d changes", plans, changes)
+	}
+	return plans[0].Hash
+}
+
+// D24: a process that restarts after each ten deletions can't empty a zone.
+func TestCrashLoopBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStored(t)
+		for i := range 10 {
+			s.stop()
+			s.start()
+			s.drop(10*i, 10*i+10)
+		}
+		s.wantRecords(80)
+		s.stop()
+	})
+}
+
+// D9: 50 weighted record sets of one name, of which 49 go and one comes.
+func TestBudgetOfSets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		set := func(object, id string) {
+			r := record(t, object, "w.shop.test", "A", "192.0.2.1")
+			r.SetIdentifier = id
+			w.objects.set(object, r)
+		}
+		for i := range 50 {
+			set(fmt.Sprint("o", i), fmt.Sprint("set", i))
+		}
+		w.start()
+		defer w.stop()
+		rest()
+		w.objects.set("nobody")
+		synctest.Wait()
+		for i := range 49 {
+			w.objects.set(fmt.Sprint("o", i))
+		}
+		set("new", "new")
+		rest()
+		if n := len(w.zone()); n != 51 {
+			t.Errorf("%d record sets are left, want 50 and the new one", n)
+		}
+	})
+}
+
+// In the running process, what was shown is approved; who joins is held, and so is what was left
+// out. It is said who was approved.
+func TestApproveAtTheDesk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStored(t)
+		defer func() { s.stop() }()
+		s.drop(0, 50)
+		s.wantRecords(100)
+		hash := s.hash(50)
+		s.drop(50, 90)
+		if _, err := s.desk.Approve(t.Context(), "0123456789abcdef", nil); !errors.Is(err, budget.ErrUnknownPlan) {
+			t.Errorf("another hash: %v", err)
+		}
+		a, err := s.desk.Approve(t.Context(), hash, []string{"n0.shop.test"})
+		if err != nil || a.Deletions != 49 || a.Excepted != 1 {
+			t.Errorf("%+v, %v", a, err)
+		}
+		rest()
+		s.wantRecords(51)
+		if said := strings.Join(s.said(), "\n"); !strings.Contains(said, "PlanApproved Approved") || !strings.Contains(said, "49 deletions") {
+			t.Errorf("nothing says that it was approved:\n%s", said)
+		}
+		// The rest is held under another hash, which a restart knows, too.
+		hash = s.hash(41)
+		s.stop()
+		if len(s.desk.Plans()) > 0 {
+			t.Error("a process that has ended holds plans")
+		}
+		s.start()
+		rest()
+		if a, err := s.desk.Approve(t.Context(), hash, nil); err != nil || a.Deletions != 41 {
+			t.Errorf("%+v, %v", a, err)
+		}
+		rest()
+		s.wantRecords(10)
+	})
+}
+
+// A process that doesn't lead approves nothing.
+func TestApproveWithoutLeading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		desk := budget.NewDesk()
+		w.change = func(c *Config) { c.Desk = desk }
+		p := w.make()
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- p.Run(ctx) }()
+		if _, err := desk.Approve(t.Context(), "0123456789abcdef", nil); !errors.Is(err, budget.ErrNotLeading) {
+			t.Errorf("%v", err)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A wrong template comes with new settings. Objects that move a whole zone are not held, whatever
+// is.
+func TestSettingsBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStored(t)
+		defer func() { s.stop() }()
+		s.objects.set("nobody")
+		synctest.Wait()
+		s.ask(0, 100, "192.0.2.2")
+		rest()
+		if n := len(s.zone()); !strings.HasSuffix(s.zone()[0], "192.0.2.2") || n != 100 {
+			t.Errorf("a load balancer that was replaced is held: %v", s.zone()[0])
+		}
+		s.stop()
+		s.settings = "wrong"
+		s.ask(0, 100, "192.0.2.66")
+		s.ask(100, 101, "192.0.2.66")
+		s.start()
+		rest()
+		moved := func() (n int) {
+			for _, line := range s.zone() {
+				if strings.HasSuffix(line, "192.0.2.66") {
+					n++
+				}
+			}
+			return n
+		}
+		if n := moved(); n != 1 {
+			t.Errorf("%d records have the wrong target, want the new one", n)
+		}
+		hash := s.hash(100)
+		if said := strings.Join(s.said(), "\n"); !strings.Contains(said, "DeletionsHeld") || !strings.Contains(said, "signpost approve "+hash) {
+			t.Errorf("nothing says what is held:\n%s", said)
+		}
+		if _, err := s.desk.Approve(t.Context(), hash, nil); err != nil {
+			t.Error(err)
+		}
+		rest()
+		if n := moved(); n != 101 {
+			t.Errorf("%d records were approved", n)
+		}
+	})
+}
+
+// While the store doesn't answer, what counts waits, and all else is made. That is said once.
+func TestStoreOfBudgetsFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStored(t)
+		defer func() { s.stop() }()
+		s.store.fail(errors.New("no route to host"))
+		s.drop(0, 5)
+		s.ask(100, 110, "192.0.2.1")
+		rest()
+		s.wantRecords(110)
+		// It fails at the start, too.
+		s.stop()
+		s.start()
+		s.ask(110, 120, "192.0.2.1")
+		rest()
+		s.wantRecords(120)
+		s.store.fail(nil)
+		time.Sleep(3 * DefaultInterval)
+		s.wantRecords(115)
+	})
+}
+
+// What has no limit, and what takes nothing away, isn't stored.
+func TestBudgetsAreWrittenRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStored(t)
+		defer func() { s.stop() }()
+		before := s.store.writes
+		for i := range 20 {
+			s.ask(0, 100, fmt.Sprintf("192.0.2.%d", i+2))
+			s.ask(100+i, 101+i, "192.0.2.1")
+			rest()
+		}
+		if writes := s.store.writes - before; writes > 0 {
+			t.Errorf("%d writes", writes)
+		}
+		s.drop(0, 5)
+		if writes := s.store.writes - before; writes != 1 {
+			t.Errorf("%d writes for five deletions at once", writes)
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package publisher
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+)
+
+// D10: an object that was gone for a moment lost its record, and resolvers remembered that there
+// is none. A record waits until nobody has asked for it for a while.
+func TestDeletionDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.change = func(c *Config) { c.DeletionDelay = 5 * time.Second }
+		www := "www." + zoneName
+		web := record(t, "web", www, "A", "192.0.2.1")
+		w.objects.set("web", web)
+		w.start()
+		defer w.stop()
+		rest()
+		for range 20 {
+			w.objects.set("web")
+			time.Sleep(4 * time.Second)
+			w.expectZone(www + " A 192.0.2.1")
+			w.objects.set("web", web)
+			time.Sleep(3 * time.Second)
+			w.expectZone(www + " A 192.0.2.1")
+		}
+		// What takes its place comes at once, also under another name and of another type.
+		w.objects.set("web", record(t, "web", www, "A", "192.0.2.2"))
+		rest()
+		w.expectZone(www + " A 192.0.2.2")
+		w.objects.set("web", record(t, "web", www, "CNAME", "elsewhere.example"))
+		rest()
+		w.expectZone(www + " CNAME elsewhere.example")
+		w.objects.set("web", record(t, "web", "new."+zoneName, "A", "192.0.2.2"))
+		rest()
+		w.expectZone(www+" CNAME elsewhere.example", "new."+zoneName+" A 192.0.2.2")
+		// What is asked for beside it doesn't wait for it.
+		w.objects.set("both", record(t, "both", "both."+zoneName, "A", "192.0.2.3"), record(t, "both", "both."+zoneName, "AAAA", "2001:db8::3"))
+		time.Sleep(5 * time.Second)
+		w.expectZone("new."+zoneName+" A 192.0.2.2", "both."+zoneName+" A 192.0.2.3", "both."+zoneName+" AAAA 2001:db8::3")
+	})
+}
+
+// A deletion that is delayed says so, and a listing or an edit of somebody doesn't begin its time
+// anew. It counts towards the budget only when it is due.
+func TestDelayedDeletions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.change = func(c *Config) { c.DeletionDelay, c.Interval = 10*time.Second, 2*time.Second }
+		for i := range 100 {
+			name := fmt.Sprintf("o%02d", i)
+			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
+		}
+		var c called
+		w.zones.SetHooks(c.hooks(0))
+		w.start()
+		defer w.stop()
+		rest()
+		w.said()
+		for i := range 100 {
+			w.objects.set(fmt.Sprintf("o%02d", i))
+		}
+		time.Sleep(9 * time.Second)
+		if said := w.said(); len(said) > 0 || len(w.zone()) != 100 {
+			t.Errorf("after 9 s: %d records, said %q", len(w.zone()), said)
+		}
+		for i := range 95 {
+			name := fmt.Sprintf("o%02d", i)
+			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
+		}
+		before := len(c.times(inmemory.Apply))
+		time.Sleep(2 * time.Second)
+		if n := len(w.zone()); n != 95 {
+			t.Errorf("after 11 s: %d records", n)
+		}
+		if n := len(c.times(inmemory.Apply)) - before; n != 1 {
+			t.Errorf("%d batches, want one", n)
+		}
+	})
+}
+
+// Without a delay, and when a run ends, records are deleted at once.
+func TestNoDeletionDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
+		w.start()
+		rest()
+		w.objects.set("web")
+		rest()
+		w.expectZone()
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
+		rest()
+		w.stop()
+		w.objects.set("web")
+		w.change = func(c *Config) { c.DeletionDelay = time.Hour }
+		p := w.make()
+		settled := make(chan struct{})
+		close(settled)
+		begun := time.Now()
+		if _, err := p.Once(t.Context(), settled, time.Hour); err != nil || time.Since(begun) > time.Minute {
+			t.Errorf("error %v, after %v", err, time.Since(begun))
+		}
+		w.expectZone()
+	})
+}

@@ -1,0 +1,170 @@
+package publisher
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/owner/claims"
+	"github.com/signpostd/signpost/dns/owner/crd"
+	"github.com/signpostd/signpost/dns/owner/crd/crdtest"
+	"github.com/signpostd/signpost/dns/owner/dynamodb"
+	"github.com/signpostd/signpost/dns/owner/dynamodb/dynamodbtest"
+)
+
+// ownership is where the owners of a schedule keep who owns what.
+type ownership interface {
+	// look is called before questions about the present. It may remember what it reads.
+	look()
+	// open returns an owner as a new process has it. Its calls fail as those of f do.
+	open(id string, f *faulty) (owner.Owner, error)
+	// covers reports whether a record set is claimed by an owner.
+	covers(zone map[string][]*dns.RecordSet, id string, r *dns.RecordSet) bool
+	// claimed reports whether an owner would take a record set under a key for its own, whoever
+	// makes it.
+	claimed(zone map[string][]*dns.RecordSet, id string, key dns.Key) bool
+	// left returns the keys of the record sets that an owner claims.
+	left(zone map[string][]*dns.RecordSet, id string) []dns.Key
+}
+
+// kinds are the kinds of owners.
+var kinds = []string{"txt", "crd", "dynamodb"}
+
+func newOwnership(t testing.TB, kind string) ownership {
+	switch kind {
+	case "crd":
+		return &outsideZones{t: t, opener: inCluster(crdtest.New(t))}
+	case "dynamodb":
+		return &outsideZones{t: t, opener: inTable(dynamodbtest.New(t))}
+	default:
+		return inZones{}
+	}
+}
+
+// inZones is ownership in TXT records.
+type inZones struct{}
+
+const markerPrefix = "own-"
+
+func (inZones) look() {}
+
+func (inZones) open(id string, _ *faulty) (owner.Owner, error) {
+	return owner.NewTXT(owner.TXTOptions{OwnerID: id, Prefix: markerPrefix, Managed: managedInFaults})
+}
+
+func (inZones) covers(zone map[string][]*dns.RecordSet, id string, r *dns.RecordSet) bool {
+	return isOwnershipRecord(r) || markerOwner(zone, r.Key()) == id
+}
+
+func (inZones) claimed(zone map[string][]*dns.RecordSet, id string, key dns.Key) bool {
+	return markerOwner(zone, key) == id
+}
+
+func (inZones) left(zone map[string][]*dns.RecordSet, id string) []dns.Key {
+	var keys []dns.Key
+	for name, records := range zone {
+		for _, r := range records {
+			if rest, marker := strings.CutPrefix(name, markerPrefix); marker && textOwner(r) == id {
+				recordType, described, _ := strings.Cut(rest, "-")
+				keys = append(keys, dns.Key{Name: described, Type: strings.ToUpper(recordType)})
+			}
+		}
+	}
+	return keys
+}
+
+// isOwnershipRecord reports whether a record set is an ownership record.
+func isOwnershipRecord(r *dns.RecordSet) bool { return r.Type == dns.TypeTXT && textOwner(r) != "" }
+
+// markerOwner returns who owns a record set by its marker.
+func markerOwner(zone map[string][]*dns.RecordSet, key dns.Key) string {
+	for _, r := range zone[markerPrefix+strings.ToLower(key.Type)+"-"+key.Name] {
+		if id := textOwner(r); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// textOwner returns the owner in an ownership record, or "".
+func textOwner(r *dns.RecordSet) string {
+	_, after, found := strings.Cut(r.Targets[0], "external-dns/owner=")
+	if r.Type != dns.TypeTXT || !found {
+		return ""
+	}
+	id, _, _ := strings.Cut(after, ",")
+	return strings.Trim(id, `"`)
+}
+
+// outsideZones is ownership in a store of claims.
+type outsideZones struct {
+	t testing.TB
+	// opener opens an owner; f is nil for one whose calls don't fail.
+	opener func(id string, f *faulty) (*claims.Owner, error)
+	// seen is what was read since the last look.
+	seen map[string]map[dns.Key]*claims.Claim
+}
+
+func (o *outsideZones) look() { o.seen = map[string]map[dns.Key]*claims.Claim{} }
+
+func inCluster(server *crdtest.Server) func(id string, f *faulty) (*claims.Owner, error) {
+	return func(id string, f *faulty) (*claims.Owner, error) {
+		config, client := server.Config(nil)
+		if f != nil {
+			config, client = server.Config(f.RoundTripper)
+		}
+		return crd.New(crd.Options{Config: config, HTTPClient: client, ID: id})
+	}
+}
+
+func inTable(table *dynamodbtest.Table) func(id string, f *faulty) (*claims.Owner, error) {
+	return func(id string, f *faulty) (*claims.Owner, error) {
+		client := table.Client(nil)
+		if f != nil {
+			client = table.Client(f.RoundTripper)
+		}
+		return dynamodb.New(client, dynamodb.Options{OwnerID: id})
+	}
+}
+
+func (o *outsideZones) open(id string, f *faulty) (owner.Owner, error) { return o.opener(id, f) }
+
+// read returns what the store has of an owner.
+func (o *outsideZones) read(id string) map[dns.Key]*claims.Claim {
+	if seen := o.seen[id]; seen != nil {
+		return seen
+	}
+	reader, err := o.opener(id, nil)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	read, _, err := reader.Store.Read(context.Background())
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.seen[id] = read
+	return read
+}
+
+func (o *outsideZones) covers(_ map[string][]*dns.RecordSet, id string, r *dns.RecordSet) bool {
+	c := o.read(id)[r.Key()]
+	return c != nil && (c.State == claims.Confirmed || c.State == claims.Intended && slices.Contains(c.Prints, claims.PrintOf(r)))
+}
+
+func (o *outsideZones) claimed(_ map[string][]*dns.RecordSet, id string, key dns.Key) bool {
+	c := o.read(id)[key]
+	return c != nil && c.State == claims.Confirmed
+}
+
+func (o *outsideZones) left(_ map[string][]*dns.RecordSet, id string) []dns.Key {
+	var keys []dns.Key
+	for key, c := range o.read(id) {
+		if c.State != claims.Refuted {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}

@@ -1,0 +1,428 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// A name is held by the public zones with the longest name, and by every private zone that
+// contains it.
+func TestHolders(t *testing.T) {
+	set := map[zoneKey]*zone{}
+	for _, z := range []dns.Zone{
+		{ID: "1", Name: "shop.test"},
+		{ID: "2", Name: "Eu.shop.test"},
+		{ID: "3", Name: "eu.shop.test"},
+		{ID: "4", Name: "shop.test", Private: true},
+		{ID: "5", Name: "de.eu.shop.test", Private: true},
+		{ID: "6", Name: "de.eu.shop.test", Private: true},
+		{ID: "7", Name: "other.test", Private: true},
+	} {
+		set[keyOf(z)] = &zone{Zone: z, mirror: newMirror()}
+	}
+	zones := newZoneSet(set, nil)
+	by := func(id string) *zone {
+		for k, z := range set {
+			if k.id == id {
+				return z
+			}
+		}
+		return nil
+	}
+	for name, want := range map[string]string{
+		"www.shop.test":       "1 4",
+		"shop.test":           "1 4",
+		"www.eu.shop.test":    "2 3 4",
+		"www.de.eu.shop.test": "2 3 5 6 4",
+		"xde.eu.shop.test":    "2 3 4",
+		"www.other.test":      "7",
+		"test":                "",
+	} {
+		var got []string
+		for _, z := range zones.holders(name) {
+			got = append(got, z.ID)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s is held by %q, want %q", name, got, want)
+		}
+	}
+	for _, test := range []struct{ of, name, want string }{
+		{"3", "a.eu.shop.test", "3"},
+		{"2", "a-eu.shop.test", "1"},
+		{"6", "a.de.eu.shop.test", "6"},
+		{"6", "a-de.eu.shop.test", "4"},
+		{"1", "a-other.test", ""},
+		{"1", "www.other.test", "7"},
+	} {
+		got := ""
+		if z := zones.home(by(test.of), test.name); z != nil {
+			got = z.ID
+		}
+		if got != test.want {
+			t.Errorf("what zone %s has at %s is in %q, want %q", test.of, test.name, got, test.want)
+		}
+	}
+}
+
+// D15: of two zones of one name, only the first got records, and the other one got what was
+// listed there. Each zone gets all of them, with their markers, and is mended for itself.
+func TestTwins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		if err := w.zones.CreateTwin(zoneName); err != nil {
+			t.Fatal(err)
+		}
+		public, private := dns.Zone{ID: zoneName, Name: zoneName}, dns.Zone{ID: "private/" + zoneName, Name: zoneName, Private: true}
+		in := func(z dns.Zone) string {
+			records, err := w.zones.Records(t.Context(), z)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var lines []string
+			for _, r := range records {
+				lines = append(lines, r.Name+" "+r.Type)
+			}
+			return strings.Join(lines, ", ")
+		}
+		note := dns.Change{New: &dns.RecordSet{Name: "b." + zoneName, Type: "TXT", TTL: 300, Targets: []string{`"hello"`}}}
+		hers := dns.Change{New: &dns.RecordSet{Name: "c." + zoneName, Type: "A", TTL: 300, Targets: []string{"203.0.113.1"}}}
+		if err := w.zones.Apply(t.Context(), private, []dns.Change{note, hers}); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"a", "b", "c"} {
+			w.objects.set(name, record(t, name, name+"."+zoneName, "A", "192.0.2.1"))
+		}
+		w.start()
+		defer w.stop()
+		rest()
+		const a, b, c = "a.shop.test A", "b.shop.test A", "c.shop.test A"
+		const ownA, ownB, ownC = "own-a-a.shop.test TXT", "own-a-b.shop.test TXT", "own-a-c.shop.test TXT"
+		want := func(z dns.Zone, want ...string) {
+			t.Helper()
+			if got := in(z); got != strings.Join(want, ", ") {
+				t.Errorf("zone %s has %s, want %s", z.ID, got, strings.Join(want, ", "))
+			}
+		}
+		want(public, a, b, c, ownA, ownB, ownC)
+		want(private, a, b, "b.shop.test TXT", c, ownA, ownB)
+		if said := strings.Join(w.said(), "\n"); strings.Count(said, "RecordConflict") != 1 {
+			t.Errorf("said:\n%s", said)
+		}
+		// What is removed from one of them comes back there.
+		for _, z := range []dns.Zone{private, public} {
+			records, err := w.zones.Records(t.Context(), z)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(records, func(r *dns.RecordSet) bool { return r.Name == "a."+zoneName })
+			if err := w.zones.Apply(t.Context(), z, []dns.Change{{Old: records[i]}}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(DefaultInterval + time.Second)
+			want(public, a, b, c, ownA, ownB, ownC)
+			want(private, a, b, "b.shop.test TXT", c, ownA, ownB)
+		}
+		for _, name := range []string{"a", "b", "c"} {
+			w.objects.set(name)
+		}
+		rest()
+		want(public)
+		want(private, "b.shop.test TXT", c)
+	})
+}
+
+// cut adds record sets to the listing of the parent, and notes what it is asked to change.
+type cut struct {
+	provider.Provider
+	mu    sync.Mutex
+	extra []*dns.RecordSet
+	calls []string
+}
+
+func (c *cut) Records(ctx context.Context, z dns.Zone) ([]*dns.RecordSet, error) {
+	records, err := c.Provider.Records(ctx, z)
+	if z.Name == zoneName {
+		records = append(records, c.extra...)
+	}
+	return records, err
+}
+
+func (c *cut) Apply(ctx context.Context, z dns.Zone, changes []dns.Change) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, change := range changes {
+		c.calls = append(c.calls, z.Name+": "+describe(change))
+	}
+	return c.Provider.Apply(ctx, z, changes)
+}
+
+func (c *cut) called() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	slices.Sort(c.calls)
+	return c.calls
+}
+
+// D6: the parent planned names of its child zone that it lists, such as the NS records at the
+// cut and what is left from the time before the child. They are none of its names.
+func TestZoneCut(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		extra []*dns.RecordSet
+	}{
+		{"delegation", []*dns.RecordSet{{Name: "eu." + zoneName, Type: "NS", TTL: 300, Targets: []string{"ns1.example.net"}}}},
+		{"what is left", []*dns.RecordSet{
+			{Name: "a.eu." + zoneName, Type: "A", TTL: 300, Targets: []string{"192.0.2.66"}},
+			{Name: "old.eu." + zoneName, Type: "A", TTL: 300, Targets: []string{"192.0.2.66"}},
+			{Name: "a-.old.eu." + zoneName, Type: "TXT", TTL: 300, Targets: []string{`"heritage=external-dns,external-dns/owner=me"`}},
+			{Name: "a-.gone.eu." + zoneName, Type: "TXT", TTL: 300, Targets: []string{`"heritage=external-dns,external-dns/owner=me"`}},
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				if err := w.zones.CreateZone("eu.shop.test"); err != nil {
+					t.Fatal(err)
+				}
+				p := &cut{Provider: w.zones, extra: test.extra}
+				w.provider = p
+				w.change = ownedBy(t, owner.TXTOptions{OwnerID: "me", Prefix: "%{record_type}-."})
+				w.objects.set("apex", record(t, "apex", "eu.shop.test", "A", "192.0.2.1"))
+				w.objects.set("a", record(t, "a", "a.eu.shop.test", "A", "192.0.2.1"))
+				w.start()
+				defer w.stop()
+				time.Sleep(30 * DefaultInterval)
+				for _, call := range p.called() {
+					if !strings.HasPrefix(call, "eu.shop.test: create") {
+						t.Errorf("applied %s", call)
+					}
+				}
+				if n := len(p.called()); n != 4 {
+					t.Errorf("%d changes, want 2 records with their markers: %q", n, p.called())
+				}
+				if said := strings.Join(w.said(), "\n"); strings.Contains(said, "FailedSync") {
+					t.Errorf("said:\n%s", said)
+				}
+			})
+		})
+	}
+}
+
+// D6: a marker that was left in the parent when its name got a zone of its own was deleted in
+// the child, where it isn't, again and again.
+func TestOrphanInParent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.objects.set("a", record(t, "a", "a.eu.shop.test", "A", "192.0.2.1"))
+		w.start()
+		rest()
+		w.stop()
+		if err := w.zones.CreateZone("eu.shop.test"); err != nil {
+			t.Fatal(err)
+		}
+		p := &cut{Provider: w.zones}
+		w.provider = p
+		w.objects.set("a")
+		w.said()
+		w.start()
+		defer w.stop()
+		time.Sleep(30 * DefaultInterval)
+		if calls := p.called(); len(calls) > 0 {
+			t.Errorf("applied %q", calls)
+		}
+		if said := w.said(); len(said) > 0 {
+			t.Errorf("said %q", said)
+		}
+	})
+}
+
+// vanishing is a provider whose zones come and go, and fail.
+type vanishing struct {
+	provider.Provider
+	fails, lacks atomic.Pointer[string]
+}
+
+func is(name *string, z dns.Zone) bool { return name != nil && *name == z.Name }
+
+func (v *vanishing) Zones(ctx context.Context) ([]dns.Zone, error) {
+	zones, err := v.Provider.Zones(ctx)
+	return slices.DeleteFunc(zones, func(z dns.Zone) bool { return is(v.lacks.Load(), z) }), err
+}
+
+func (v *vanishing) Records(ctx context.Context, z dns.Zone) ([]*dns.RecordSet, error) {
+	if is(v.fails.Load(), z) {
+		return nil, errors.New("no such hosted zone")
+	}
+	return v.Provider.Records(ctx, z)
+}
+
+// Names go into a zone of their own when there is one, and back when it is gone, also while
+// changes are being made.
+func TestZonesComeAndGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		child := "eu.shop.test"
+		v := &vanishing{Provider: w.zones}
+		v.lacks.Store(&child)
+		slow := &judging{Provider: v, takes: 20 * time.Second}
+		w.provider = slow
+		w.objects.set("a", record(t, "a", "a.eu.shop.test", "A", "192.0.2.1"))
+		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		in := func(zone string) string {
+			records, err := w.zones.All(zone)
+			if err != nil {
+				return ""
+			}
+			var lines []string
+			for _, r := range records {
+				if r.Type != "TXT" {
+					lines = append(lines, line(r))
+				}
+			}
+			return strings.Join(lines, ", ")
+		}
+		time.Sleep(2 * DefaultInterval)
+		if got := in(zoneName); got != "a.eu.shop.test A 192.0.2.1, b.shop.test A 192.0.2.1" {
+			t.Fatalf("the parent has %s", got)
+		}
+		if err := w.zones.CreateZone(child); err != nil {
+			t.Fatal(err)
+		}
+		v.lacks.Store(nil)
+		w.objects.set("a", record(t, "a", "a.eu.shop.test", "A", "192.0.2.2"))
+		time.Sleep(5 * DefaultInterval)
+		if got := in(child); got != "a.eu.shop.test A 192.0.2.2" {
+			t.Errorf("the child has %q", got)
+		}
+		v.lacks.Store(&child)
+		w.objects.set("a", record(t, "a", "a.eu.shop.test", "A", "192.0.2.3"))
+		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.3"))
+		time.Sleep(5 * DefaultInterval)
+		if got := in(zoneName); !strings.Contains(got, "b.shop.test A 192.0.2.3") {
+			t.Errorf("the parent has %s", got)
+		}
+		for i := range 5 {
+			w.objects.set("b", record(t, "b", "b.shop.test", "A", fmt.Sprintf("192.0.2.%d", 10+i)))
+			time.Sleep(13 * time.Second)
+			other := []*string{nil, &child}[i%2]
+			v.lacks.Store(other)
+		}
+		time.Sleep(5 * DefaultInterval)
+		if got := in(zoneName); !strings.Contains(got, "b.shop.test A 192.0.2.14") {
+			t.Errorf("the parent has %s", got)
+		}
+		if got := in(child); got != "a.eu.shop.test A 192.0.2.3" {
+			t.Errorf("the child has %q", got)
+		}
+	})
+}
+
+// gauges returns the values of metrics, by name and labels.
+func gauges(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			key := f.GetName()
+			for _, l := range m.GetLabel() {
+				key += " " + l.GetName() + "=" + l.GetValue()
+			}
+			values[key] = m.GetGauge().GetValue()
+		}
+	}
+	return values
+}
+
+// D14: the metrics of a zone that was gone stayed, such as that it fails.
+func TestMetricsOfAZoneThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		registry := prometheus.NewRegistry()
+		w.change = func(c *Config) { c.Metrics = NewMetrics(registry) }
+		other := "other.test"
+		v := &vanishing{Provider: w.zones}
+		w.provider = v
+		if err := w.zones.CreateZone(other); err != nil {
+			t.Fatal(err)
+		}
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.objects.set("b", record(t, "b", "b.other.test", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		v.fails.Store(&other)
+		time.Sleep(2 * DefaultInterval)
+		got := gauges(t, registry)
+		if got["signpost_dns_zone_failing id=other.test zone=other.test"] != 1 || got["external_dns_registry_endpoints_total"] != 2 {
+			t.Fatalf("metrics while the zone fails: %v", got)
+		}
+		v.lacks.Store(&other)
+		time.Sleep(2 * DefaultInterval)
+		got = gauges(t, registry)
+		for name, value := range got {
+			if strings.Contains(name, other) {
+				t.Errorf("%s is %v", name, value)
+			}
+		}
+		if got["external_dns_registry_endpoints_total"] != 1 || got["external_dns_controller_consecutive_soft_errors"] != 0 {
+			t.Errorf("%v records, %v errors in a row", got["external_dns_registry_endpoints_total"], got["external_dns_controller_consecutive_soft_errors"])
+		}
+	})
+}
+
+// D14: a process that leads no more went on saying that deletions are held.
+func TestMetricsAfterTheTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		registry := prometheus.NewRegistry()
+		w.change = func(c *Config) { c.Metrics = NewMetrics(registry) }
+		for i := range 100 {
+			w.objects.set(fmt.Sprint("o", i), record(t, "o", fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
+		}
+		p := w.make()
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = p.Run(ctx) })
+		term, end := context.WithCancel(ctx)
+		running.Go(func() { _ = p.Lead(term) })
+		rest()
+		w.objects.set("nobody")
+		synctest.Wait()
+		for i := range 100 {
+			w.objects.set(fmt.Sprint("o", i))
+		}
+		rest()
+		const held = "signpost_dns_deletions_held id=shop.test zone=shop.test"
+		if got := gauges(t, registry)[held]; got != 100 {
+			t.Errorf("%v deletions are held, want 100", got)
+		}
+		end()
+		time.Sleep(10 * DefaultInterval)
+		for name, value := range gauges(t, registry) {
+			if strings.Contains(name, zoneName) || strings.HasPrefix(name, "external_dns_registry_") && value != 0 {
+				t.Errorf("after the term %s is %v", name, value)
+			}
+		}
+		cancel()
+		running.Wait()
+	})
+}

@@ -1,0 +1,28 @@
+package publisher
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// Objects of two kinds of one source may have one name. When one of them goes, the records of
+// the other stay.
+func TestTwoKinds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		route := source.Key{Kind: "IngressRoute.traefik.io", Namespace: "default", Name: "web"}
+		tcp := source.Key{Kind: "IngressRouteTCP.traefik.io", Namespace: "default", Name: "web"}
+		w.objects.setKey(route, record(t, "web", "a.shop.test", "A", "192.0.2.1"))
+		w.objects.setKey(tcp, record(t, "web", "b.shop.test", "A", "192.0.2.2"))
+		w.start()
+		defer w.stop()
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.1", "b.shop.test A 192.0.2.2")
+		w.objects.setKey(tcp)
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone("a.shop.test A 192.0.2.1")
+	})
+}

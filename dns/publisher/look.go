@@ -1,0 +1,82 @@
+package publisher
+
+import (
+	"slices"
+	"time"
+
+	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/kube"
+)
+
+// Nothing is planned before every source has been evaluated, so that it doesn't depend on the
+// order in which lists are answered who gets a new name that several objects ask for. What
+// can't be read isn't waited for: these are the times after which the others go on, counted
+// from when something was read first. Losses wait longer, until the source is read.
+const (
+	// retryPatience is for a table whose last attempt failed.
+	retryPatience = 5 * time.Second
+	// silencePatience is for a table of which nothing comes, and wholePatience for any.
+	silencePatience = 15 * time.Second
+	wholePatience   = 2 * time.Minute
+)
+
+// openSources opens the sources whose objects can be evaluated now. It reports whether there
+// are any.
+func (p *Publisher) openSources(filled []int, now time.Time) bool {
+	if p.looked {
+		return false
+	}
+	if p.contact.IsZero() && p.contacted() {
+		p.contact = now
+	}
+	opened := false
+	for i := range p.sources {
+		if s := &p.sources[i]; !s.open && (s.read || slices.Contains(filled, i) || p.givesUp(i, now)) {
+			s.open, opened = true, true
+		}
+	}
+	return opened
+}
+
+// givesUp reports whether a source that has not been read isn't waited for any longer.
+func (p *Publisher) givesUp(i int, now time.Time) bool {
+	src, s := p.Sources[i].Source, &p.sources[i]
+	if p.once != nil && channel.IsClosed(p.once.settled) {
+		return src.Poll == nil || s.err != nil
+	}
+	if src.Poll != nil {
+		return s.err != nil || !p.contact.IsZero() && now.Sub(p.contact) >= silencePatience
+	}
+	return slices.ContainsFunc(src.Tables, func(t kube.AnyTable) bool { return !filled(t, p.Namespaces) && p.hopeless(t, now) })
+}
+
+// contacted reports whether anything of a source has been read.
+func (p *Publisher) contacted() bool {
+	for i := range p.sources {
+		isFilled := func(t kube.AnyTable) bool { return filled(t, p.Namespaces) }
+		if src := p.Sources[i].Source; p.sources[i].read || src.Poll == nil && (len(src.Tables) == 0 || slices.ContainsFunc(src.Tables, isFilled)) {
+			return true
+		}
+	}
+	return false
+}
+
+// hopeless reports whether a table that isn't filled isn't waited for any longer.
+func (p *Publisher) hopeless(t kube.AnyTable, now time.Time) bool {
+	status := t.Status()
+	state, reason, contact := status.State, status.Reason, status.LastContact
+	for _, of := range status.Namespaces {
+		if !of.Filled && of.State == kube.Waiting && slices.Contains(p.Namespaces, of.Namespace) {
+			state, reason = of.State, of.Reason
+		}
+	}
+	switch {
+	case state == kube.Waiting && (reason == kube.NotFound || reason == kube.Forbidden):
+		return true
+	case p.contact.IsZero():
+		return false
+	case state == kube.Waiting && now.Sub(p.contact) >= retryPatience:
+		return true
+	}
+	return now.Sub(later(p.contact, contact)) >= silencePatience || now.Sub(p.contact) >= wholePatience
+}

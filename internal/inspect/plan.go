@@ -1,0 +1,242 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
+)
+
+// answerTime is how long a publisher may take to answer. It stores an approval before.
+const answerTime = 15 * time.Second
+
+// maxTargets is how many targets of a record set are shown.
+const maxTargets = 50
+
+// Publisher is a publisher whose plans are served.
+type Publisher struct {
+	// Name is empty for the only one.
+	Name string
+	// Desk is where its plans are.
+	Desk Desk
+}
+
+// Desk is what is used of a [budget.Desk].
+type Desk interface {
+	Plans() []budget.Plan
+	Approve(ctx context.Context, hash string, except []string) (budget.Approval, error)
+}
+
+// Leadership says whether this process leads. If not, leader is who does, or empty if that isn't
+// known.
+type Leadership func() (leads bool, leader string)
+
+// plans serves the plans of publishers.
+type plans struct {
+	publishers []Publisher
+	leadership Leadership
+}
+
+// Plans returns the handlers for the plans of publishers, by their patterns.
+func Plans(publishers []Publisher, leadership Leadership) map[string]http.Handler {
+	p := &plans{publishers, leadership}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+PlanPath, p.list)
+	mux.HandleFunc("GET "+PlanPath+"/{hash}", p.show)
+	mux.HandleFunc("POST "+ApprovePath("{hash}"), p.approve)
+	guarded := guard(p.onlyLeader(mux))
+	return map[string]http.Handler{PlanPath: guarded, PlanPath + "/": guarded}
+}
+
+// onlyLeader answers 409 in a process that doesn't lead: it plans nothing.
+func (p *plans) onlyLeader(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if leads, leader := p.leadership(); !leads {
+			notLeading(w, leader)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func notLeading(w http.ResponseWriter, leader string) {
+	message := "this process does not lead, and it isn't known who does: ask the other replicas"
+	if leader != "" {
+		message = "this process does not lead: ask the leader, " + leader
+	}
+	fail(w, http.StatusConflict, Failure{Error: message, Leader: leader})
+}
+
+// held is a plan of a publisher.
+type held struct {
+	publisher string
+	budget.Plan
+}
+
+// all returns the plans of all publishers, in a fixed order.
+func (p *plans) all() []held {
+	var all []held
+	for _, publisher := range p.publishers {
+		for _, plan := range publisher.Desk.Plans() {
+			all = append(all, held{publisher.Name, plan})
+		}
+	}
+	slices.SortFunc(all, func(a, b held) int {
+		return cmp.Or(strings.Compare(a.publisher, b.publisher), strings.Compare(a.Zone.Name, b.Zone.Name), strings.Compare(a.Zone.ID, b.Zone.ID))
+	})
+	return all
+}
+
+func (p *plans) list(w http.ResponseWriter, r *http.Request) {
+	all := p.all()
+	from, to, next, err := page(r, len(all))
+	if err != nil {
+		fail(w, http.StatusBadRequest, Failure{Error: err.Error()})
+		return
+	}
+	list := PlanList{Plans: []Plan{}, Total: len(all), Next: next}
+	for _, h := range all[from:to] {
+		list.Plans = append(list.Plans, h.summary())
+	}
+	reply(w, http.StatusOK, list)
+}
+
+// page returns which of a number of values are asked for, and the offset of the next page.
+func page(r *http.Request, all int) (from, to, next int, err error) {
+	if text := r.URL.Query().Get("offset"); text != "" {
+		if from, err = strconv.Atoi(text); err != nil || from < 0 {
+			return 0, 0, 0, fmt.Errorf("offset is %.20q: must be a number that is not negative", text)
+		}
+	}
+	from = min(from, all)
+	if to = min(from+PageSize, all); to < all {
+		next = to
+	}
+	return from, to, next, nil
+}
+
+func (h held) summary() Plan {
+	p := Plan{Publisher: h.publisher, Zone: h.Zone.Name, ZoneID: h.Zone.ID, Hash: h.Hash, At: h.At, Owned: h.Owned}
+	p.Deletions, p.Updates = h.Count()
+	return p
+}
+
+func (p *plans) show(w http.ResponseWriter, r *http.Request) {
+	hash := r.PathValue("hash")
+	all := p.all()
+	i := slices.IndexFunc(all, func(h held) bool { return h.Hash == hash })
+	if i < 0 {
+		fail(w, http.StatusNotFound, Failure{Error: fmt.Sprintf("no plan with the hash %.20q is held now: GET %s lists those that are", hash, PlanPath)})
+		return
+	}
+	from, to, next, err := page(r, len(all[i].Changes))
+	if err != nil {
+		fail(w, http.StatusBadRequest, Failure{Error: err.Error()})
+		return
+	}
+	answer := all[i].summary()
+	answer.Next = next
+	for _, c := range all[i].Changes[from:to] {
+		answer.Changes = append(answer.Changes, changeOf(c))
+	}
+	reply(w, http.StatusOK, answer)
+}
+
+func changeOf(c dns.Change) Change {
+	r := c.RecordSet()
+	shown := Change{Action: "delete", Name: r.Name, Type: r.Type, SetIdentifier: r.SetIdentifier, Targets: few(c.Old.Targets)}
+	if c.New != nil {
+		shown.Action, shown.NewTargets = "update", few(c.New.Targets)
+	}
+	return shown
+}
+
+// few returns the first targets of many, and how many there are.
+func few(targets []string) []string {
+	if len(targets) <= maxTargets {
+		return targets
+	}
+	return append(slices.Clone(targets[:maxTargets]), fmt.Sprintf("… (%d in all)", len(targets)))
+}
+
+func (p *plans) approve(w http.ResponseWriter, r *http.Request) {
+	hash := r.PathValue("hash")
+	if !ValidHash(hash) {
+		fail(w, http.StatusBadRequest, Failure{Error: fmt.Sprintf("the hash is %.20q: must be 16 digits or letters from a to f", hash)})
+		return
+	}
+	except, code, err := exceptions(r)
+	if err != nil {
+		fail(w, code, Failure{Error: err.Error()})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
+	defer cancel()
+	for _, publisher := range p.publishers {
+		a, err := publisher.Desk.Approve(ctx, hash, except)
+		switch {
+		case errors.Is(err, budget.ErrUnknownPlan):
+			continue
+		case errors.Is(err, budget.ErrNotLeading):
+			_, leader := p.leadership()
+			notLeading(w, leader)
+		case errors.Is(err, budget.ErrNothingLeft), errors.Is(err, budget.ErrNotInPlan):
+			fail(w, http.StatusUnprocessableEntity, Failure{Error: err.Error()})
+		case err != nil:
+			fail(w, http.StatusServiceUnavailable, Failure{Error: err.Error()})
+		default:
+			reply(w, http.StatusOK, Approval{
+				Publisher: publisher.Name, Zone: a.Zone.Name, Hash: hash, Deletions: a.Deletions, Updates: a.Updates, Excepted: a.Excepted, Until: a.Until,
+			})
+		}
+		return
+	}
+	message := fmt.Sprintf("%v: nothing is held now", budget.ErrUnknownPlan)
+	if all := p.all(); len(all) > 0 {
+		message = fmt.Sprintf("%v: held are %d, such as %s of zone %s", budget.ErrUnknownPlan, len(all), all[0].Hash, all[0].Zone.Name)
+	}
+	fail(w, http.StatusNotFound, Failure{Error: message})
+}
+
+// exceptions returns the names in the body of a request for approval. The type of the body must be
+// given: a form of a web page can't have it.
+func exceptions(r *http.Request) (names []string, code int, err error) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, http.StatusUnsupportedMediaType, errors.New("Content-Type must be application/json")
+	}
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	var request ApproveRequest
+	err = d.Decode(&request)
+	if err == nil {
+		if _, after := d.Token(); !errors.Is(after, io.EOF) {
+			err = errors.New("something follows the object")
+		}
+	}
+	if large := new(http.MaxBytesError); errors.As(err, &large) {
+		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the body has more than %d bytes", large.Limit)
+	}
+	if err != nil {
+		return nil, http.StatusBadRequest, fmt.Errorf(`the body must be an object such as {"except": []}: %w`, err)
+	}
+	if len(request.Except) > MaxExcept {
+		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("%d names are excepted: at most %d can be", len(request.Except), MaxExcept)
+	}
+	for _, name := range request.Except {
+		if len(name) > dns.MaxName+1 {
+			return nil, http.StatusBadRequest, fmt.Errorf("the name %.50q… is too long", name)
+		}
+	}
+	return request.Except, 0, nil
+}
