@@ -142,9 +142,19 @@ func (p *Publisher) ration(z *zone, now time.Time) {
 	p.measure(z)
 }
 
-// completed tells the budget of a zone when everything was read and planned.
+// completed tells the budget of a zone when everything was read and planned, also the losses that
+// were only delayed then.
 func (p *Publisher) completed(z *zone) {
-	if p.complete() && p.looked && z.names.count(dirty, asking) == 0 {
+	if !p.complete() || !p.looked || z.names.count(dirty, asking) > 0 {
+		return
+	}
+	if !z.complete {
+		if z.firstPass.IsZero() {
+			z.firstPass = time.Now()
+		}
+		z.complete = !z.names.losingSince(z.firstPass)
+	}
+	if z.complete {
 		z.ledger.Complete()
 	}
 }

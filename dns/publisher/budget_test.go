@@ -181,6 +181,31 @@ func TestApproveAtTheDesk(t *testing.T) {
 	})
 }
 
+// A process that delays deletions knows the plan of the one before it when they are due.
+func TestApproveDelayedAfterRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStored(t)
+		change := s.change
+		s.change = func(c *Config) { change(c); c.DeletionDelay = 5 * time.Second }
+		defer func() { s.stop() }()
+		s.stop()
+		s.start()
+		s.drop(0, 50)
+		time.Sleep(6 * time.Second)
+		hash := s.hash(50)
+		s.drop(50, 90) // more are held by the next process
+		s.stop()
+		s.start()
+		rest()
+		time.Sleep(6 * time.Second)
+		if a, err := s.desk.Approve(t.Context(), hash, nil); err != nil || a.Deletions != 50 {
+			t.Errorf("%+v, %v", a, err)
+		}
+		rest()
+		s.wantRecords(50)
+	})
+}
+
 // A process that doesn't lead approves nothing.
 func TestApproveWithoutLeading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

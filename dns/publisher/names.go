@@ -400,6 +400,16 @@ func (s *names) loses(n *nameState, now time.Time) time.Time {
 // keeps notes that a name isn't to lose anything.
 func (s *names) keeps(n *nameState) { n.losing = time.Time{} }
 
+// losingSince reports whether there is a name that was to lose record sets at a time, and still is.
+func (s *names) losingSince(at time.Time) bool {
+	for _, n := range s.all {
+		if n.phase == waiting && !n.losing.IsZero() && !n.losing.After(at) {
+			return true
+		}
+	}
+	return false
+}
+
 // due has the names tried again whose time has come.
 func (s *names) due(now time.Time) {
 	for len(s.in[waiting].names) > 0 {

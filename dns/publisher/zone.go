@@ -42,6 +42,10 @@ type zone struct {
 	verifyAt time.Time
 	// fresh is true after a listing, until it is known whether there is anything to do.
 	fresh bool
+	// firstPass is when all names had been looked at once. complete is true once the losses that
+	// were delayed then were planned, too.
+	firstPass time.Time
+	complete  bool
 	// reading, writing and adjusting are the failures of each; applyAt is when the provider
 	// allows the next batch.
 	reading, writing, adjusting trouble
