@@ -24,10 +24,13 @@ type truth struct {
 	// by has who has made a record set. edited are those that the person has changed since.
 	by     map[dns.Key]string
 	edited map[dns.Key]bool
+	// disputed has who had made a record set that was given up. It may take it back: it may know
+	// later that it has made it.
+	disputed map[dns.Key]string
 }
 
 func newTruth(t testing.TB, zones ...string) *truth {
-	return &truth{t: t, zones: inmemory.New(zones...), by: map[dns.Key]string{}, edited: map[dns.Key]bool{}}
+	return &truth{t: t, zones: inmemory.New(zones...), by: map[dns.Key]string{}, edited: map[dns.Key]bool{}, disputed: map[dns.Key]string{}}
 }
 
 // apply makes changes for somebody, and checks that none is of a record set of somebody else.
@@ -49,6 +52,12 @@ func (w *truth) account(id string, c dns.Change) {
 	if c.Old == nil {
 		w.by[key] = id
 		return
+	}
+	if w.disputed[key] == id {
+		w.by[key] = id
+	}
+	if id != person || c.New == nil {
+		delete(w.disputed, key)
 	}
 	if owner := w.by[key]; owner != id && id != person {
 		w.t.Errorf("%s touches %s, which %s has made", id, line(c.Old), owner)
@@ -109,6 +118,13 @@ func (w *truth) giveUp(key dns.Key) bool {
 	if !w.edited[key] {
 		return false
 	}
-	w.by[key] = person
+	w.disputed[key], w.by[key] = w.by[key], person
 	return true
+}
+
+// mayClaim reports whether somebody may say that a record set is theirs.
+func (w *truth) mayClaim(id string, key dns.Key) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.by[key] == id || w.disputed[key] == id
 }

@@ -139,11 +139,13 @@ func (c *Claim) candidates() []Print {
 // remembering returns a claim that was read, with the targets that are known from before if the
 // store doesn't keep them.
 func (c *Claim) remembering(before *Claim) *Claim {
-	if c == nil || before == nil || c.State != Confirmed || before.State != Confirmed || c.Seen != "" {
+	if c == nil || c.State != Confirmed || c.Seen != "" {
 		return c
 	}
 	next := *c
-	next.Seen, next.earlier = before.Seen, before.earlier
+	for _, p := range before.candidates() {
+		next.see(p)
+	}
 	return &next
 }
 
@@ -222,6 +224,11 @@ func (c *Claim) observe(r *dns.RecordSet) *Claim {
 func (c *Claim) found(r *dns.RecordSet) *Claim {
 	seen := PrintOf(r)
 	switch {
+	case c.State == Intended && c.missed > 0:
+		// One of the two listings was late, and it may be this one.
+		next := *c
+		next.missed = 0
+		return &next
 	case c.State == Intended:
 		return c.confirm(r)
 	case c.Seen == seen && c.missed == 0:
