@@ -9,4 +9,8 @@ type Zone struct {
 	Name string
 	// Private is true for a zone that only some networks can query.
 	Private bool
+	// Version differs after records of the zone have changed, if the provider can tell that
+	// from the list of its zones: such as a number of records. It is empty if it can't, and no part
+	// of what identifies a zone.
+	Version string
 }

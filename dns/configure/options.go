@@ -184,7 +184,7 @@ func (o *Options) registryFlags(f *pflag.FlagSet) {
 	f.StringVar(&r.Wildcard, "txt-wildcard-replacement", r.Wildcard, "replacement for the asterisk in the names of ownership records")
 	f.BoolVar(&r.Encrypt, "txt-encrypt-enabled", r.Encrypt, "encrypt ownership records")
 	f.StringVar(&r.AESKey, "txt-encrypt-aes-key", r.AESKey, "`key` to encrypt with: 32 bytes, or their base64")
-	f.DurationVar(&r.CacheInterval, "txt-cache-interval", r.CacheInterval, "accepted for compatibility, without effect: zones are read every --interval only")
+	f.DurationVar(&r.CacheInterval, "txt-cache-interval", r.CacheInterval, "accepted for compatibility, without effect: --provider-cache-time is for the same")
 	f.StringVar(&r.DynamoDBRegion, "dynamodb-region", r.DynamoDBRegion, "AWS `region` of the table for --registry=dynamodb")
 	f.StringVar(&r.DynamoTable, "dynamodb-table", r.DynamoTable, "`name` of the table for --registry=dynamodb")
 	f.StringVar(&r.CRDNamespace, "crd-registry-namespace", r.CRDNamespace, "`namespace` of the DNSRecords for --registry=crd (default the one of this process)")
@@ -193,7 +193,7 @@ func (o *Options) registryFlags(f *pflag.FlagSet) {
 
 func (o *Options) providerFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.WebhookServer, "webhook-server", o.WebhookServer, "serve the provider to other programs over the webhook protocol on 127.0.0.1:8888, and publish nothing")
-	f.DurationVar(&o.ProviderCacheTime, "provider-cache-time", o.ProviderCacheTime, "accepted for compatibility, without effect: zones are read every --interval only")
+	f.DurationVar(&o.ProviderCacheTime, "provider-cache-time", o.ProviderCacheTime, "how long what was read of a zone is used before it is read again, if that is longer than --interval; 0 for as long as the provider needs")
 	f.DurationVar(&o.ZonesCacheDuration, "zones-cache-duration", o.ZonesCacheDuration, "how long the list of zones is used before it is read again, if that is longer than --interval")
 	f.IntVar(&o.BatchSize, "batch-change-size", o.BatchSize, "most changes in one call of the provider, 0 for as many as the provider takes; a lower limit of the provider itself counts")
 	f.Float64Var(&o.CallsPerSecond, "provider-calls-per-second", o.CallsPerSecond, "most calls of the provider in a second, 0 for any number; a stricter limit of the provider itself counts")

@@ -66,12 +66,20 @@ type Capabilities struct {
 	BatchInterval time.Duration
 	// BatchTime is how long one call of Apply may take; zero is for two minutes.
 	BatchTime time.Duration
+	// ListingTime is how long what was listed of a zone is good, unless the list of zones has
+	// another version of it; zero is for the interval of the publisher. It is for APIs that
+	// count calls.
+	ListingTime time.Duration
 	// Calls is how many calls there may be at a time, and CallsPerSecond how many in a second; zero
 	// is for as the publisher likes. A provider that sends several requests for a call has to
 	// limit these itself.
 	Calls          int
 	CallsPerSecond float64
 }
+
+// MeteredListingTime is the ListingTime of APIs whose calls are counted or cost money. Reading
+// zones then takes less than a tenth of the calls that one reading each minute takes.
+const MeteredListingTime = 15 * time.Minute
 
 // Adjuster is a [Provider] that can't store every record set as it is wanted.
 type Adjuster interface {

@@ -98,6 +98,9 @@ type Limits struct {
 	// ZonesCache is how long the list of zones is used. It is listed at most every
 	// [Config].Interval.
 	ZonesCache time.Duration
+	// ListingTime is how long what was listed of a zone is good, if nothing points to a change;
+	// zero is for as long as the provider says. A zone is read at most every [Config].Interval.
+	ListingTime time.Duration
 }
 
 // Notice is an event about a record set that objects ask for, or about the publisher itself.

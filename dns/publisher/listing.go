@@ -50,6 +50,20 @@ func (p *Publisher) listedZones(zones []dns.Zone, filter dns.Filter, err error) 
 	p.untroubled(&l.trouble, "list the zones")
 	l.due = time.Now().Add(max(p.Interval, p.Limits.ZonesCache))
 	p.setZones(zones, filter)
+	if p.settled() {
+		p.Metrics.lastReconcile.SetToCurrentTime()
+		p.Metrics.lastSync.SetToCurrentTime()
+	}
+}
+
+// settled reports whether all zones have what objects ask for, as far as anybody knows.
+func (p *Publisher) settled() bool {
+	for _, z := range p.zones.all() {
+		if !z.known || z.fresh || z.busy || z.reading.err != nil || z.names.count(dirty, asking, planned, applying) > 0 {
+			return false
+		}
+	}
+	return p.looked
 }
 
 // setZones makes a list of zones the one in use. Zones that are listed again go on. Those that
@@ -64,6 +78,8 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 		if kept == nil || kept.Private != z.Private {
 			changed[dns.Canonical(z.Name)] = true
 			kept = p.newZone(z)
+		} else if kept.version != z.Version {
+			kept.version, kept.verifyAt = z.Version, time.Time{}
 		}
 		next[keyOf(z)] = kept
 	}
@@ -177,7 +193,9 @@ func (p *Publisher) vanished(z *zone, found difference) map[string][]*dns.Record
 	gone := map[string][]*dns.RecordSet{}
 	for name, now := range found.names {
 		for _, c := range p.current(z, name) {
-			same := func(r *dns.RecordSet) bool { return r.Key() == c.Set.Key() && dns.SameTargets(r.Targets, c.Set.Targets) }
+			same := func(r *dns.RecordSet) bool {
+				return r.Key() == c.Set.Key() && dns.SameTargets(r.Targets, c.Set.Targets)
+			}
 			if c.Set.Labels[dns.LabelOwner] == p.Owner.ID() && !slices.ContainsFunc(now, same) {
 				gone[name] = append(gone[name], c.Set)
 			}
@@ -194,15 +212,15 @@ func (p *Publisher) measure(z *zone) {
 }
 
 // untilNext returns how long a listing of a zone is good. Where zones have to wait for each
-// other, their next listings are spread over the interval.
+// other, their next listings are spread over that time.
 func (p *Publisher) untilNext(first bool) time.Duration {
 	switch {
 	case len(p.zones.all()) <= p.atATime:
-		return p.Interval
+		return p.listingTime
 	case first:
-		return p.Interval/2 + rand.N(p.Interval/2)
+		return p.listingTime/2 + rand.N(p.listingTime/2)
 	default:
-		return p.Interval - rand.N(p.Interval/10+1)
+		return p.listingTime - rand.N(p.listingTime/10+1)
 	}
 }
 

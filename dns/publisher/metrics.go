@@ -50,7 +50,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 	b := builder{r}
 	return &Metrics{
-		lastReconcile:     b.gauge("external_dns_controller_last_reconcile_timestamp_seconds", "When a zone was last read."),
+		lastReconcile:     b.gauge("external_dns_controller_last_reconcile_timestamp_seconds", "When a zone was last read, or was found to need no reading."),
 		lastSync:          b.gauge("external_dns_controller_last_sync_timestamp_seconds", "When a zone was last known to have all records that are asked for."),
 		consecutiveErrors: b.gauge("external_dns_controller_consecutive_soft_errors", "Failures of the provider in a row."),
 		noOps:             b.counter("external_dns_controller_no_op_runs_total", "Readings of a zone after which there was nothing to change."),

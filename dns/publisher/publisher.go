@@ -62,6 +62,8 @@ type Publisher struct {
 	batchSize     int
 	batchInterval time.Duration
 	atATime       int
+	// listingTime is how long what was read of a zone is good.
+	listingTime time.Duration
 	// limiter bounds how many calls of the provider there are in a second; any goroutine may use it.
 	limiter *rate.Limiter
 	// calls is how many calls of the provider there are. throttledUntil is until when there may
@@ -115,6 +117,7 @@ func New(c Config) (*Publisher, error) {
 		capabilities:  can,
 		batchSize:     batchSize,
 		batchInterval: max(can.BatchInterval, c.Limits.BatchInterval),
+		listingTime:   max(c.Interval, cmp.Or(c.Limits.ListingTime, can.ListingTime)),
 		atATime:       stricter(can.Calls, defaultCalls),
 		limiter:       newLimiter(stricter(can.CallsPerSecond, c.Limits.CallsPerSecond)),
 

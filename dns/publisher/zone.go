@@ -40,6 +40,8 @@ type zone struct {
 	doubts   int
 	listed   bool
 	verifyAt time.Time
+	// version is that of the list of zones, which may be newer than what was read.
+	version string
 	// fresh is true after a listing, until it is known whether there is anything to do.
 	fresh bool
 	// firstPass is when all names had been looked at once. complete is true once the losses that
@@ -67,7 +69,7 @@ type trouble struct {
 func (p *Publisher) newZone(z dns.Zone) *zone {
 	l := p.accounts.book.Ledger(z)
 	l.Forget()
-	return &zone{Zone: z, mirror: newMirror(), names: newNames(l.Note), ledger: l}
+	return &zone{Zone: z, version: z.Version, mirror: newMirror(), names: newNames(l.Note), ledger: l}
 }
 
 // mistrust has the zone read again before anything else is done.

@@ -45,7 +45,7 @@ const (
 func (p *route53Provider) Capabilities() provider.Capabilities {
 	return provider.Capabilities{
 		SetIdentifiers: true, Conditional: true, Types: handled, Properties: []string{prefix},
-		BatchSize: min(applyBatches*p.limit.changes, applyMost),
+		BatchSize: min(applyBatches*p.limit.changes, applyMost), ListingTime: provider.MeteredListingTime,
 	}
 }
 
@@ -61,6 +61,7 @@ func (p *route53Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	zones := make([]dns.Zone, len(list.managed))
 	for i, z := range list.managed {
 		zones[i] = z.Zone
+		zones[i].Version = list.versions[z.ID]
 	}
 	return zones, nil
 }

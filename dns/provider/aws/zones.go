@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -34,6 +35,8 @@ type zoneList struct {
 	// managed are the zones to publish to, and byID has them by their IDs.
 	managed []*hostedZone
 	byID    map[string]*hostedZone
+	// versions has how many records each of them had, by ID.
+	versions map[string]string
 	// public and private find the zone of a name among all zones that Route 53 has, managed or
 	// not.
 	public, private *dns.ZoneFinder
@@ -82,7 +85,7 @@ func (f filter) tagged(tags map[string]string) bool {
 // are known.
 func (p *route53Provider) list(ctx context.Context) (*zoneList, error) {
 	before := p.last()
-	next := &zoneList{byID: map[string]*hostedZone{}, at: time.Now()}
+	next := &zoneList{byID: map[string]*hostedZone{}, versions: map[string]string{}, at: time.Now()}
 	var public, private []dns.Zone
 	var errs []error
 	for _, a := range p.accounts {
@@ -103,7 +106,7 @@ func (p *route53Provider) list(ctx context.Context) (*zoneList, error) {
 				public = append(public, z.Zone)
 			}
 			if z.managed && next.byID[z.ID] == nil {
-				next.byID[z.ID] = p.keep(before, z.Zone, a)
+				next.byID[z.ID], next.versions[z.ID] = p.keep(before, z.Zone, a), z.version
 			}
 		}
 	}
@@ -112,7 +115,6 @@ func (p *route53Provider) list(ctx context.Context) (*zoneList, error) {
 	}
 	next.public, next.private = dns.NewZoneFinder(public), dns.NewZoneFinder(private)
 	next.managed = slices.SortedFunc(maps.Values(next.byID), byName)
-	p.warnTwins(before, next)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.zones = next
@@ -133,6 +135,8 @@ func byName(a, b *hostedZone) int {
 // foundZone is a zone of an account.
 type foundZone struct {
 	dns.Zone
+	// version is the number of records.
+	version string
 	managed bool
 }
 
@@ -142,7 +146,7 @@ func (l *zoneList) of(a *account) []foundZone {
 	if l != nil {
 		for _, z := range l.managed {
 			if z.account == a {
-				found = append(found, foundZone{z.Zone, true})
+				found = append(found, foundZone{z.Zone, l.versions[z.ID], true})
 			}
 		}
 	}
@@ -171,7 +175,7 @@ func (p *route53Provider) listAccount(ctx context.Context, a *account) ([]foundZ
 	var asked []string
 	for i, z := range raw {
 		zone := dns.Zone{ID: aws.ToString(z.Id), Name: dns.Canonical(plainName(aws.ToString(z.Name))), Private: z.Config != nil && z.Config.PrivateZone}
-		found[i] = foundZone{zone, p.filter.admits(zone)}
+		found[i] = foundZone{zone, strconv.FormatInt(aws.ToInt64(z.ResourceRecordSetCount), 10), p.filter.admits(zone)}
 		if found[i].managed {
 			asked = append(asked, bareID(zone.ID))
 		}
@@ -187,16 +191,6 @@ func (p *route53Provider) listAccount(ctx context.Context, a *account) ([]foundZ
 		found[i].managed = found[i].managed && p.filter.tagged(tags[bareID(found[i].ID)])
 	}
 	return found, nil
-}
-
-// warnTwins says which zones get nothing because another one has their name.
-func (p *route53Provider) warnTwins(before, now *zoneList) {
-	for i, z := range now.managed {
-		if i > 0 && now.managed[i-1].Name == z.Name && (before == nil || before.byID[z.ID] == nil) {
-			p.log.Warn("Several zones have one name; records are published to the first one only: choose with --aws-zone-type or --zone-id-filter, and run a publisher for each",
-				"name", z.Name, "not used", z.ID)
-		}
-	}
 }
 
 // last returns the zones at the last listing, or nil.
