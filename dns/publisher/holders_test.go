@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/owner/dynamodb/dynamodbtest"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
@@ -34,7 +36,7 @@ func TestHolders(t *testing.T) {
 	} {
 		set[keyOf(z)] = &zone{Zone: z, mirror: newMirror()}
 	}
-	zones := newZoneSet(set, nil)
+	zones := newZoneSet(set, nil, nil)
 	by := func(id string) *zone {
 		for k, z := range set {
 			if k.id == id {
@@ -76,6 +78,42 @@ func TestHolders(t *testing.T) {
 			t.Errorf("what zone %s has at %s is in %q, want %q", test.of, test.name, got, test.want)
 		}
 	}
+}
+
+// An owner outside of the zones has one claim for a name. With it one of two zones of one name is
+// used, and what a person has in the other one isn't taken for ours.
+func TestTwinsOutside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		if err := w.zones.CreateTwin(zoneName); err != nil {
+			t.Fatal(err)
+		}
+		private := dns.Zone{ID: "private/" + zoneName, Name: zoneName, Private: true}
+		hers := &dns.RecordSet{Name: "www." + zoneName, Type: "A", TTL: 300, Targets: []string{"203.0.113.1"}}
+		if err := w.zones.Apply(t.Context(), private, []dns.Change{{New: hers}}); err != nil {
+			t.Fatal(err)
+		}
+		me, err := inTable(dynamodbtest.New(t))("me", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log strings.Builder
+		w.change = func(c *Config) { c.Owner, c.Log = me, slog.New(slog.NewTextHandler(&log, nil)) }
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
+		w.start()
+		rest()
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.2"))
+		time.Sleep(3 * w.publisher.Interval)
+		w.expectZone("www."+zoneName+" A 192.0.2.2", "www."+zoneName+" A 203.0.113.1")
+		w.stop()
+		records, err := w.zones.Records(t.Context(), private)
+		if err != nil || len(records) != 1 || line(records[0]) != line(hers) {
+			t.Errorf("the private zone has %v, %v, want %s", describeAll(records), err, line(hers))
+		}
+		if !strings.Contains(log.String(), "A zone gets no records") || !strings.Contains(log.String(), private.ID) {
+			t.Errorf("nothing says that the private zone isn't used:\n%s", &log)
+		}
+	})
 }
 
 // D15: of two zones of one name, only the first got records, and the other one got what was

@@ -83,7 +83,7 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 		}
 		next[keyOf(z)] = kept
 	}
-	p.zones = newZoneSet(next, filter)
+	p.zones = newZoneSet(next, filter, p.Owner)
 	for _, z := range before.all() {
 		if !p.zones.has(z) {
 			changed[dns.Canonical(z.Name)] = true
@@ -92,6 +92,9 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 	}
 	if before != nil && len(changed) == 0 {
 		return
+	}
+	for _, z := range p.zones.idle() {
+		p.Log.Warn("A zone gets no records, because the registry can't tell its records from those of another zone with the same names: use --registry=txt, or choose one with a zone filter", "zone", z.Name, "id", z.ID)
 	}
 	for _, z := range p.zones.all() {
 		if before.has(z) && related(dns.Canonical(z.Name), changed) {

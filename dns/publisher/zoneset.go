@@ -15,17 +15,22 @@ import (
 //
 // A name is held by the public zones with the longest name that contains it, mostly one, and by
 // every private zone that contains it: each private zone has readers of its own, and those of
-// a shorter one may see no longer one. It is written in these zones, and in no other.
+// a shorter one may see no longer one. It is written in these zones, and in no other. An owner
+// outside of the zones has one claim for a name, so that with it the first of these zones holds
+// the name alone.
 type zoneSet struct {
 	byKey map[zoneKey]*zone
 	// public and private have the zones by their canonical names.
 	public, private map[string][]*zone
 	// filter restricts the names that the provider can have in its zones; nil if it doesn't.
 	filter dns.Filter
+	// alone is true if a name is held by one zone only.
+	alone bool
 }
 
-func newZoneSet(zones map[zoneKey]*zone, filter dns.Filter) *zoneSet {
-	t := &zoneSet{byKey: zones, public: map[string][]*zone{}, private: map[string][]*zone{}, filter: filter}
+func newZoneSet(zones map[zoneKey]*zone, filter dns.Filter, o owner.Owner) *zoneSet {
+	_, outside := o.(owner.Outside)
+	t := &zoneSet{byKey: zones, public: map[string][]*zone{}, private: map[string][]*zone{}, filter: filter, alone: outside}
 	for _, z := range t.sorted() {
 		apex := dns.Canonical(z.Name)
 		if z.Private {
@@ -43,6 +48,15 @@ func (t *zoneSet) holders(name string) []*zone {
 	if t == nil {
 		return nil
 	}
+	found := t.containing(name)
+	if t.alone && len(found) > 1 {
+		return found[:1]
+	}
+	return found
+}
+
+// containing returns the zones that could hold a canonical name, in the order of holders.
+func (t *zoneSet) containing(name string) []*zone {
 	found, _ := dns.ClosestZone(t.public, name)
 	if len(t.private) == 0 {
 		return found
@@ -54,6 +68,17 @@ func (t *zoneSet) holders(name string) []*zone {
 			return found
 		}
 	}
+}
+
+// idle returns the zones that hold no name, because others do.
+func (t *zoneSet) idle() []*zone {
+	var idle []*zone
+	for _, z := range t.sorted() {
+		if !t.holds(z, dns.Canonical(z.Name)) {
+			idle = append(idle, z)
+		}
+	}
+	return idle
 }
 
 // holds reports whether a zone holds a canonical name.
