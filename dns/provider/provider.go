@@ -94,6 +94,14 @@ type Adjuster interface {
 	Adjust(ctx context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]Adjusted, error)
 }
 
+// Confirmer is a [Provider] whose servers answer with a change a while after Apply has returned.
+type Confirmer interface {
+	// Confirm returns when all servers answer with what Apply has made in a zone before it was
+	// called. An error says that it can't be found out. The publisher calls it for each zone by
+	// itself, and says only then that a record is published.
+	Confirm(ctx context.Context, zone dns.Zone) error
+}
+
 // Adjusted is the answer of [Adjuster] about one wanted record set.
 type Adjusted struct {
 	// Sets are what will be listed for it: mostly one record set, and none if the provider

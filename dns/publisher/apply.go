@@ -313,11 +313,15 @@ func (p *Publisher) conclude(z *zone, b *batch) (left []group) {
 func (p *Publisher) succeed(z *zone, made []group) {
 	for _, g := range made {
 		z.names.done(z.names.all[g.name])
-		p.succeeded(g)
+		for _, c := range g.changes {
+			p.Log.Info("Changed a record", "change", describe(c))
+		}
 	}
+	p.confirm(z, made)
 	p.Metrics.lastSync.SetToCurrentTime()
 }
 
+// succeeded says that the changes of a name are in force.
 func (p *Publisher) succeeded(g group) {
 	for _, c := range g.changes {
 		n := Notice{Record: c.RecordSet(), Objects: c.RecordSet().Objects, Reason: ReasonReady, Action: ActionUpdated}
@@ -327,7 +331,6 @@ func (p *Publisher) succeeded(g group) {
 		case c.New == nil:
 			n.Action, n.Reason = ActionDeleted, ReasonDeleted
 		}
-		p.Log.Info("Changed a record", "change", describe(c))
 		p.Notify(n)
 	}
 }

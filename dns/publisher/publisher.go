@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -200,6 +201,10 @@ func (p *Publisher) begin(t term) {
 func (p *Publisher) end() {
 	t := p.term
 	p.term = nil
+	for _, z := range p.zones.all() {
+		// Nobody would say it later.
+		p.confirmed(slices.Concat(z.confirming, z.made))
+	}
 	p.Metrics.end(p.zones.all())
 	p.zones = nil
 	p.Desk.Show(nil)

@@ -52,6 +52,9 @@ type zone struct {
 	// allows the next batch.
 	reading, writing, adjusting trouble
 	applyAt                     time.Time
+	// made are changes of which it isn't known yet whether all servers answer with them, and
+	// confirming those about which the provider is being asked.
+	made, confirming []group
 	// limit is the most names for a batch. It is lower after a rejection; 0 is no limit.
 	limit int
 	// blamed is how many names in a row have failed alone, for no reason that the provider gives.

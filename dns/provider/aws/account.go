@@ -175,13 +175,27 @@ func place(in *route53.ListResourceRecordSetsInput) string {
 	return strings.Join([]string{aws.ToString(in.StartRecordName), string(in.StartRecordType), aws.ToString(in.StartRecordIdentifier)}, " ")
 }
 
-// change makes changes in a zone, all or none.
-func (a *account) change(ctx context.Context, zoneID string, changes []types.Change) error {
+// change makes changes in a zone, all or none. It returns the ID of the request.
+func (a *account) change(ctx context.Context, zoneID string, changes []types.Change) (id string, err error) {
 	in := &route53.ChangeResourceRecordSetsInput{HostedZoneId: &zoneID, ChangeBatch: &types.ChangeBatch{Changes: changes}}
-	return a.call(ctx, "ChangeResourceRecordSets", arn(zoneID), func() error {
-		_, err := a.client.ChangeResourceRecordSets(ctx, in, func(o *route53.Options) { o.Retryer = retryThrottled(a.attempts) })
+	err = a.call(ctx, "ChangeResourceRecordSets", arn(zoneID), func() error {
+		out, err := a.client.ChangeResourceRecordSets(ctx, in, func(o *route53.Options) { o.Retryer = retryThrottled(a.attempts) })
+		if err == nil && out.ChangeInfo != nil {
+			id = aws.ToString(out.ChangeInfo.Id)
+		}
 		return err
 	})
+	return id, err
+}
+
+// inSync reports whether all servers have what a request has changed.
+func (a *account) inSync(ctx context.Context, id string) (bool, error) {
+	var answer *route53.GetChangeOutput
+	err := a.call(ctx, "GetChange", "arn:aws:route53:::change/"+id[strings.LastIndex(id, "/")+1:], func() (err error) {
+		answer, err = a.client.GetChange(ctx, &route53.GetChangeInput{Id: &id})
+		return err
+	})
+	return err == nil && answer.ChangeInfo != nil && answer.ChangeInfo.Status == types.ChangeStatusInsync, err
 }
 
 // arn returns how a policy names a zone.

@@ -99,7 +99,7 @@ func (a *applying) change(ctx context.Context, batch []*unit) error {
 	for _, u := range batch {
 		changes = append(changes, u.changes()...)
 	}
-	err := a.zone.account.change(ctx, a.zone.ID, changes)
+	err := a.zone.change(ctx, changes)
 	if err == nil || nothingMade(err) || ctx.Err() != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (a *applying) change(ctx context.Context, batch []*unit) error {
 	case state == done:
 		return nil
 	case state == undone:
-		return a.zone.account.change(ctx, a.zone.ID, changes)
+		return a.zone.change(ctx, changes)
 	}
 	return err
 }

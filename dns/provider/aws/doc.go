@@ -17,7 +17,7 @@
 //
 // Read it in this order: config.go, provider.go, zones.go, account.go, errors.go, pace.go,
 // wire.go, listed.go, routing.go, alias.go, services.go, names.go, text.go, apply.go, unit.go,
-// blame.go, recent.go.
+// blame.go, recent.go, insync.go.
 //
 // # Concurrency
 //

@@ -28,6 +28,8 @@ type hostedZone struct {
 	// exact has the record sets whose listed form leaves something out.
 	exact  map[dns.Key]*types.ResourceRecordSet
 	recent recent
+	// pending are the changes that not all servers may have yet, the oldest first.
+	pending []string
 }
 
 // zoneList is the zones at one listing. It is never changed.
