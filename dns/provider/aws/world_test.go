@@ -41,6 +41,8 @@ type world struct {
 	// new process does.
 	provider provider.Provider
 	wanted   []*dns.RecordSet
+	// wrap, if it isn't nil, wraps the transport of providers.
+	wrap func(http.RoundTripper) http.RoundTripper
 }
 
 // inWorld runs a test in a world with a public zone, Z1.
@@ -84,7 +86,12 @@ func (w *world) open() provider.Provider {
 	in := input()
 	in.Domains, in.DryRun = w.domains, w.dryRun
 	in.Log = slog.New(slog.NewTextHandler(w.t.Output(), nil))
-	in.Wrap = func(http.RoundTripper) http.RoundTripper { return w.server.Transport() }
+	in.Wrap = func(http.RoundTripper) http.RoundTripper {
+		if w.wrap != nil {
+			return w.wrap(w.server.Transport())
+		}
+		return w.server.Transport()
+	}
 	p, err := c.Open(w.t.Context(), in)
 	if err != nil {
 		w.t.Fatal(err)

@@ -1,0 +1,66 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+)
+
+// slowServers is a provider whose servers have a change a minute after it was accepted.
+type slowServers struct {
+	*inmemory.Provider
+	err error
+}
+
+func (s *slowServers) Confirm(ctx context.Context, _ dns.Zone) error {
+	wait(ctx, time.Minute)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return s.err
+}
+
+// A record counts as published when all servers have it. The next change of its zone doesn't wait
+// for that.
+func TestConfirm(t *testing.T) {
+	ready := func(w *world) int { return strings.Count(strings.Join(w.said(), "\n"), ReasonReady) }
+	for name, fails := range map[string]error{"all is well": nil, "it can't be asked": errors.New("not allowed")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.provider = &slowServers{w.zones, fails}
+				w.start()
+				rest()
+				w.objects.set("a", record(t, "a", "a."+zoneName, "A", "192.0.2.1"))
+				rest()
+				w.objects.set("b", record(t, "b", "b."+zoneName, "A", "192.0.2.1"))
+				rest()
+				w.expectZone("a."+zoneName+" A 192.0.2.1", "b."+zoneName+" A 192.0.2.1")
+				if n := ready(w); n != 0 {
+					t.Errorf("%d records are said to be published at once", n)
+				}
+				time.Sleep(time.Minute)
+				if n := ready(w); n != 1 {
+					t.Errorf("%d records are said to be published after a minute, want 1", n)
+				}
+				time.Sleep(time.Minute)
+				if n := ready(w); n != 1 {
+					t.Errorf("%d more after another minute, want 1", n)
+				}
+				// A process that ends says what was accepted.
+				w.objects.set("c", record(t, "c", "c."+zoneName, "A", "192.0.2.1"))
+				rest()
+				w.stop()
+				if n := ready(w); n != 1 {
+					t.Errorf("%d at the end, want 1", n)
+				}
+			})
+		})
+	}
+}
