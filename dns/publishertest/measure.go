@@ -66,6 +66,9 @@ func (f Figures) P99() time.Duration { return f.Waits[len(f.Waits)*99/100-1] }
 // interval is that of ExternalDNS.
 const interval = time.Minute
 
+// unlimited is the budget of publishers that may delete everything.
+var unlimited = budget.Limits{Deletions: budget.Limit{Percent: 100}, SettingsUpdates: budget.Limit{Percent: 100}, ObjectUpdates: budget.Limit{Percent: 100}, Window: interval}
+
 // Measure publishes everything, waits for an hour, and makes 100 changes. It must be called in a
 // bubble.
 func Measure(t *testing.T, o Options) Figures {
@@ -106,6 +109,9 @@ type measuring struct {
 	t       *testing.T
 	changed func(source.Key)
 
+	// quiet is true if failures are nothing to report.
+	quiet bool
+
 	mu      sync.Mutex
 	records map[source.Key]*dns.RecordSet
 	failed  []string
@@ -113,16 +119,29 @@ type measuring struct {
 
 // ask has an object ask for a version of a name.
 func (m *measuring) ask(zone string, number, version int) source.Key {
-	object := fmt.Sprintf("web%d-%s", number, zone)
+	return m.askFor(fmt.Sprintf("www%d.%s", number, zone), version)
+}
+
+func (m *measuring) askFor(name string, version int) source.Key {
+	object := "web-" + name
 	key := source.Key{Namespace: "default", Name: object}
 	r := &dns.RecordSet{
-		Name: fmt.Sprintf("www%d.%s", number, zone), Type: dns.TypeA, TTL: 300, Targets: []string{m.Target(version)},
+		Name: name, Type: dns.TypeA, TTL: 300, Targets: []string{m.Target(version)},
 		Labels:  map[string]string{dns.LabelResource: "service/default/" + object},
 		Objects: []dns.Object{{APIVersion: "v1", Kind: "Service", Namespace: "default", Name: object, Source: "service"}},
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.records[key] = r
+	return key
+}
+
+// drop removes the object of a name.
+func (m *measuring) drop(name string) source.Key {
+	key := source.Key{Namespace: "default", Name: "web-" + name}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.records, key)
 	return key
 }
 
@@ -150,7 +169,7 @@ func (m *measuring) start() (stop func()) {
 	p, err = publisher.New(publisher.Config{
 		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Evaluate: m.evaluate}}},
 		Desired: want, Owner: o, Provider: m.Provider, Rules: plan.Rules{Policy: plan.Sync, Owner: "me", Managed: plan.DefaultManaged()},
-		Domains: dns.NewDomainFilter(nil, nil), Interval: interval, Budget: budget.DefaultLimits(), Notify: m.notice, Log: slog.New(slog.DiscardHandler),
+		Domains: dns.NewDomainFilter(nil, nil), Interval: interval, Budget: unlimited, Notify: m.notice, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		m.t.Fatal(err)
@@ -178,7 +197,7 @@ func (m *measuring) start() (stop func()) {
 }
 
 func (m *measuring) notice(n publisher.Notice) {
-	if n.Action != publisher.ActionFailed {
+	if m.quiet || n.Action != publisher.ActionFailed {
 		return
 	}
 	m.mu.Lock()

@@ -1,12 +1,15 @@
 package aws
 
 import (
+	"flag"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/aws/route53test"
 	"github.com/signpostd/signpost/dns/publishertest"
 )
@@ -50,4 +53,42 @@ func operation(r *http.Request) string {
 	default:
 		return "ListHostedZones"
 	}
+}
+
+var schedules = flag.Int("aws.schedules", 50, "how many schedules of faults to play")
+
+// Requests that fail in all ways cost nobody's record.
+func TestFaults(t *testing.T) {
+	for seed := range uint64(*schedules) {
+		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				publishertest.Faults(t, publishertest.Cloud{
+					Zone: zoneName, SetLag: w.server.SetLag, Sets: w.sets,
+					Open: func(wrap func(http.RoundTripper) http.RoundTripper) provider.Provider {
+						w.wrap = wrap
+						return w.open()
+					},
+					Put: func(r *dns.RecordSet) {
+						w.server.Put("Z1", route53test.RecordSet{Name: r.Name, Type: r.Type, TTL: new(int64(300)), ResourceRecords: []route53test.Value{{Value: r.Targets[0]}}})
+					},
+					Throttled: func(r *http.Request) *http.Response {
+						return publishertest.Answer(r, http.StatusBadRequest, `<ErrorResponse xmlns="https://route53.amazonaws.com/doc/2013-04-01/"><Error><Type>Sender</Type><Code>Throttling</Code><Message>Rate exceeded</Message></Error><RequestId>1</RequestId></ErrorResponse>`)
+					},
+				}, seed)
+			})
+		})
+	}
+}
+
+// sets returns what the zone Z1 has.
+func (w *world) sets() []*dns.RecordSet {
+	var sets []*dns.RecordSet
+	for _, raw := range w.server.Sets("Z1") {
+		r := &dns.RecordSet{Name: dns.Canonical(strings.TrimSuffix(raw.Name, ".")), Type: raw.Type}
+		for _, v := range raw.ResourceRecords {
+			r.Targets = append(r.Targets, v.Value)
+		}
+		sets = append(sets, r)
+	}
+	return sets
 }
