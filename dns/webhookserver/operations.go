@@ -11,6 +11,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // negotiate answers with the names that the provider can have: those in its zones, or for a
@@ -218,7 +219,7 @@ func (s *Server) applyIn(ctx context.Context, z dns.Zone, changes []dns.Change) 
 	c := s.config.Provider.Capabilities()
 	var errs []error
 	for _, batch := range batches(changes, c.BatchSize) {
-		if err := wait(ctx, time.Until(s.applied.Add(c.BatchInterval))); err != nil {
+		if err := pause.For(ctx, time.Until(s.applied.Add(c.BatchInterval))); err != nil {
 			return errors.Join(append(errs, fmt.Errorf("wait before the next changes in zone %q: %w", z.Name, err))...)
 		}
 		err := s.config.Provider.Apply(ctx, z, batch)
@@ -231,20 +232,6 @@ func (s *Server) applyIn(ctx context.Context, z dns.Zone, changes []dns.Change) 
 		s.applied = time.Now()
 	}
 	return errors.Join(errs...)
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // batches divides changes into lists of at most size changes; zero is no limit. Changes of one

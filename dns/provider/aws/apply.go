@@ -10,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // maxRefusals is how many batches may be refused in one call of Apply. What is left then is
@@ -38,7 +39,7 @@ func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dn
 	a := &applying{zone: z, made: map[*unit]bool{}}
 	for i, batch := range batches(all, z.ID, p.limit) {
 		if i > 0 {
-			if err := sleep(ctx, p.interval); err != nil {
+			if err := pause.For(ctx, p.interval); err != nil {
 				return fmt.Errorf("wait before the next batch in zone %s: %w", z.Name, err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 const (
@@ -48,10 +49,10 @@ func (p *route53Provider) Confirm(ctx context.Context, zone dns.Zone) error {
 	if err != nil {
 		return err
 	}
-	pause := syncTime
+	delay := syncTime
 	for _, id := range z.takePending() {
 		for {
-			if err := sleep(ctx, pause); err != nil {
+			if err := pause.For(ctx, delay); err != nil {
 				return fmt.Errorf("wait until the servers of zone %s have a change: %w", z.Name, err)
 			}
 			synced, err := z.account.inSync(ctx, id)
@@ -60,10 +61,10 @@ func (p *route53Provider) Confirm(ctx context.Context, zone dns.Zone) error {
 			}
 			if synced {
 				// The next request was made at about the same time.
-				pause = 0
+				delay = 0
 				break
 			}
-			pause = syncPause
+			delay = syncPause
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // Route 53 answers five requests a second of an account (Developer Guide, DNSLimitations). Some
@@ -51,11 +53,11 @@ func (p *pace) wait(ctx context.Context, u urgency) error {
 		}()
 	}
 	for {
-		pause := p.take(u)
-		if pause <= 0 {
+		delay := p.take(u)
+		if delay <= 0 {
 			return ctx.Err()
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := pause.For(ctx, delay); err != nil {
 			return err
 		}
 	}
@@ -67,8 +69,8 @@ func (p *pace) take(u urgency) time.Duration {
 	defer p.mu.Unlock()
 	now := time.Now()
 	gap := time.Duration(float64(time.Second) / p.rate)
-	if pause := p.next.Sub(now); pause > 0 {
-		return pause
+	if delay := p.next.Sub(now); delay > 0 {
+		return delay
 	}
 	if u == reading && p.writers > 0 {
 		return gap
@@ -89,16 +91,4 @@ func (p *pace) answered() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rate = min(p.rate+recovery, p.most)
-}
-
-// sleep returns after some time, or with the error of ctx as soon as that ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

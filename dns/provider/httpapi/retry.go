@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // maxRetryAfter is the longest time that a server may ask for with Retry-After. If it asks for
@@ -33,35 +34,23 @@ func (r Retry) Do(ctx context.Context, send func() error) error {
 	if again == nil {
 		again = Passing
 	}
-	pause := r.FirstPause
+	delay := r.FirstPause
 	for try := 1; ; try++ {
 		err := send()
 		if err == nil || try == r.Tries || ctx.Err() != nil || !again(err) {
 			return err
 		}
-		this := pause
+		this := delay
 		if status := (*StatusError)(nil); errors.As(err, &status) {
 			if status.RetryAfter > maxRetryAfter {
 				return err
 			}
 			this = max(this, status.RetryAfter)
 		}
-		if stopped := wait(ctx, this); stopped != nil {
+		if stopped := pause.For(ctx, this); stopped != nil {
 			return fmt.Errorf("%w, after %w", stopped, err)
 		}
-		pause *= 2
-	}
-}
-
-// wait returns after some time, or with the error of ctx as soon as that ends.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+		delay *= 2
 	}
 }
 

@@ -1,0 +1,27 @@
+// Package pause waits for a while, or until a context ends. Providers and the webhook server
+// use it.
+//
+// # Concurrency
+//
+// [For] may be called from any goroutine.
+package pause
+
+import (
+	"context"
+	"time"
+)
+
+// For returns after some time, or with the error of ctx as soon as that ends.
+func For(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
