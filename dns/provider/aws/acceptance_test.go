@@ -114,6 +114,15 @@ func TestAliasInEachZone(t *testing.T) {
 			t.Errorf("zone %s: %v, %v", id, stored, err)
 		}
 	}
+	inWorld(t, func(w *world) {
+		w.server.AddZone(route53test.Zone{ID: "Z2", Name: zoneName, Private: true})
+		w.settle(2, set("a.shop.test", "A", "192.0.2.1"), alias)
+		for _, id := range []string{"Z1", "Z2"} {
+			if has := w.has(id); !slices.Contains(has, "d A alias a.shop.test. "+id+" true") || len(has) != 2 {
+				t.Errorf("zone %s has %q", id, has)
+			}
+		}
+	})
 }
 
 // AW7 of spec/clouds.md: the zone of an alias's target can be given, is compared, and removed.
@@ -140,6 +149,32 @@ func TestZoneByID(t *testing.T) {
 		}
 		w.expect("a A 192.0.2.1", "b A 192.0.2.1")
 		w.gone()
+	})
+}
+
+// AW8 of spec/clouds.md: of two zones of one name, only the one that is asked for gets the name, and
+// it can be another one later. AW17 of spec/clouds.md: a name that is in one of them only is
+// completed in the other.
+func TestTwinZones(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.server.AddZone(route53test.Zone{ID: "Z2", Name: zoneName, Private: true})
+		both, one := set("a.shop.test", "A", "192.0.2.1"), func(id string) *dns.RecordSet {
+			return set("b.shop.test", "A", "192.0.2.1", "aws/hosted-zone-id="+id)
+		}
+		w.publish(1, one("Z2"))
+		w.settle(2, both, one("Z2"))
+		if first, second := w.has("Z1"), w.has("Z2"); !slices.Equal(first, []string{"a A 192.0.2.1"}) || !slices.Equal(second, []string{"a A 192.0.2.1", "b A 192.0.2.1"}) {
+			t.Errorf("Z1 has %q, Z2 %q", first, second)
+		}
+		w.settle(2, both, one("Z1"))
+		if first, second := w.has("Z1"), w.has("Z2"); !slices.Equal(second, []string{"a A 192.0.2.1"}) || !slices.Equal(first, []string{"a A 192.0.2.1", "b A 192.0.2.1"}) {
+			t.Errorf("Z1 has %q, Z2 %q", first, second)
+		}
+		w.server.AddZone(route53test.Zone{ID: "Z3", Name: zoneName, Private: true})
+		w.settle(1, both, one("Z1"))
+		if third := w.has("Z3"); !slices.Equal(third, []string{"a A 192.0.2.1"}) {
+			t.Errorf("Z3 has %q", third)
+		}
 	})
 }
 

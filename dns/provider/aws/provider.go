@@ -119,8 +119,12 @@ func (p *route53Provider) outdate() {
 // Adjust implements provider.Adjuster.
 func (p *route53Provider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	m := mapping{Zone: zone, preferCNAME: p.preferCNAME, evaluate: p.evaluate}
+	zones := p.last()
 	list := make([]provider.Adjusted, len(wanted))
 	for i, r := range wanted {
+		if zones.elsewhere(m.Zone, r) {
+			continue
+		}
 		list[i].Sets, list[i].Err = m.adjusted(r)
 	}
 	return list, nil

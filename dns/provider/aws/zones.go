@@ -227,6 +227,19 @@ func (l *zoneList) finder(private bool) *dns.ZoneFinder {
 	return l.public
 }
 
+// elsewhere reports whether a record set asks for another zone of its name, by its ID. It may be
+// called on nil.
+func (l *zoneList) elsewhere(zone dns.Zone, r *dns.RecordSet) bool {
+	id, asked := r.Property(propertyZone)
+	if l == nil || !asked || bareID(id) == bareID(zone.ID) {
+		return false
+	}
+	return slices.ContainsFunc(l.managed, func(z *hostedZone) bool {
+		_, holds := dns.NewZoneFinder([]dns.Zone{z.Zone}).Find(r.Name)
+		return holds && bareID(z.ID) == bareID(id)
+	})
+}
+
 // Match implements [dns.Filter]: the zone of a name has to be managed.
 func (l *zoneList) Match(name string) bool {
 	for _, finder := range []*dns.ZoneFinder{l.public, l.private} {
