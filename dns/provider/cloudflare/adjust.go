@@ -22,6 +22,13 @@ type wishes struct {
 	minTLS, authority, region string
 }
 
+// settled returns the settings for record sets that were adjusted: what they don't say is not to be
+// there, whatever the flags say.
+func (w wishes) settled() wishes {
+	w.proxied, w.comment, w.region = false, "", ""
+	return w
+}
+
 // Adjust implements provider.Adjuster.
 func (p *cloudflareProvider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
 	m := mapping{wishes: p.wishes, limits: freeLimits, warn: p.warnOnce}

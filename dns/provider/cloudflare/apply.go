@@ -28,7 +28,7 @@ func (p *cloudflareProvider) Apply(ctx context.Context, zone dns.Zone, changes [
 	if err != nil {
 		return fmt.Errorf("change zone %s: %w", zone.Name, err)
 	}
-	a := &applying{p: p, zone: z, mapping: mapping{wishes: p.wishes, limits: z.limits, warn: p.warnOnce}}
+	a := &applying{p: p, zone: z, mapping: mapping{wishes: p.wishes.settled(), limits: z.limits, warn: p.warnOnce}}
 	all := units(changes, func(name string) error { return list.outside(z, name) })
 	for rest := live(all); len(rest) > 0; rest = live(rest) {
 		if err = a.refresh(ctx, rest); err == nil {

@@ -34,6 +34,9 @@ const (
 
 // pace holds the requests of one account back when there are too many.
 type pace struct {
+	// most is how many requests may be sent at once.
+	most float64
+
 	mu     sync.Mutex
 	tokens float64
 	// filled is when tokens was right.
@@ -43,7 +46,7 @@ type pace struct {
 	hold time.Duration
 }
 
-func newPace() *pace { return &pace{tokens: burst, filled: time.Now()} }
+func newPace() *pace { return &pace{most: burst, tokens: burst, filled: time.Now()} }
 
 // wait returns when a request may be sent, or with the error of ctx.
 func (p *pace) wait(ctx context.Context, u urgency) error {
@@ -63,7 +66,7 @@ func (p *pace) take(u urgency) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	p.tokens = min(p.tokens+perSecond*now.Sub(p.filled).Seconds(), burst)
+	p.tokens = min(p.tokens+perSecond*now.Sub(p.filled).Seconds(), p.most)
 	p.filled = now
 	if pause := p.held.Sub(now); pause > 0 {
 		return pause

@@ -9,12 +9,14 @@ const lag = 10 * time.Second
 // them yet as they are.
 type recent map[string]*written
 
-// written is a record that was written. Before has what it was, the oldest first; it is empty for a
-// new one. Now is nil for one that was deleted.
+// written is a record that was written. Before has what it was, the oldest first. Now is nil for one
+// that was deleted.
 type written struct {
 	before []record
 	now    *record
 	at     time.Time
+	// created is when it was made, if a listing may still lack it.
+	created time.Time
 }
 
 // note is called when the operations of units were made. Made is the answer of Cloudflare.
@@ -37,7 +39,7 @@ func (z *managedZone) note(units []*unit, made batch[record], at time.Time) {
 	}
 	for _, r := range made.Posts {
 		if r = r.normal(); r.ID != "" {
-			z.recent[r.ID] = &written{now: &r, at: at}
+			z.recent[r.ID] = &written{now: &r, at: at, created: at}
 		}
 	}
 }
@@ -79,6 +81,9 @@ func (r recent) expire(now time.Time) {
 		if now.Sub(w.at) > lag {
 			delete(r, id)
 		}
+		if now.Sub(w.created) > lag {
+			w.created = time.Time{}
+		}
 	}
 }
 
@@ -103,7 +108,7 @@ func (r recent) correct(rows []record, names map[string]bool) []record {
 	}
 	for id, w := range r {
 		// One that was there before and isn't any more was deleted by somebody else.
-		if !shown[id] && w.now != nil && len(w.before) == 0 && (names == nil || names[w.now.Name]) {
+		if !shown[id] && w.now != nil && !w.created.IsZero() && (names == nil || names[w.now.Name]) {
 			list = append(list, *w.now)
 		}
 	}
