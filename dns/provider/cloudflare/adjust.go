@@ -18,7 +18,7 @@ type wishes struct {
 	proxied bool
 	comment string
 	// hostnames is whether custom hostnames are managed, and regional whether regions are.
-	hostnames, regional      bool
+	hostnames, regional       bool
 	minTLS, authority, region string
 }
 

@@ -25,7 +25,7 @@ const timeout = time.Minute
 var (
 	// reads says how often a request is sent that changes nothing.
 	reads = httpapi.Retry{Tries: 3, FirstPause: 500 * time.Millisecond}
-	// writes says so for the others: only an answer that says that nothing was changed is a reason to
+	// writes says so for the others, except batches: only an answer that says that nothing was changed is a reason to
 	// send one again.
 	writes = httpapi.Retry{Tries: 4, FirstPause: time.Second, Again: func(err error) bool { return errors.Is(err, provider.ErrThrottled) }}
 )

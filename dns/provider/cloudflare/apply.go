@@ -11,8 +11,16 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// freshness is how long before a batch its names may have been read.
-const freshness = 10 * time.Second
+const (
+	// freshness is how long before a batch its names may have been read, and slow how long a reading
+	// may take that isn't repeated. It is done readings times at most.
+	freshness = 5 * time.Second
+	slow      = 2 * time.Second
+	readings  = 3
+	// mostPauses is how often Apply waits because there are too many requests. What is left then is
+	// for the publisher to try again.
+	mostPauses = 3
+)
 
 // Apply implements [provider.Provider]. The changes of a name, with those of its ownership
 // records, are in one batch. Cloudflare can't compare Old as it writes, so the names are read
@@ -30,23 +38,19 @@ func (p *cloudflareProvider) Apply(ctx context.Context, zone dns.Zone, changes [
 	}
 	a := &applying{p: p, zone: z, mapping: mapping{wishes: p.wishes.settled(), limits: z.limits, warn: p.warnOnce}}
 	all := units(changes, func(name string) error { return list.outside(z, name) })
-	for rest := live(all); len(rest) > 0; rest = live(rest) {
-		if err = a.refresh(ctx, rest); err == nil {
-			var batch []*unit
-			batch, rest = fill(live(rest), z.limits.operations)
-			err = a.send(ctx, batch)
+	for rest := live(all); len(rest) > 0; rest = live(all) {
+		err := a.step(ctx, rest)
+		if err == nil || a.mayPause(err) {
+			continue
 		}
-		if err != nil {
-			err = fmt.Errorf("change zone %s of Cloudflare: %w", z.Name, err)
-			if !nothingMade(err) {
-				return err
+		err = fmt.Errorf("change zone %s of Cloudflare: %w", z.Name, err)
+		if !nothingMade(err) {
+			return err
+		}
+		for _, u := range rest {
+			if !u.made {
+				u.fail(err)
 			}
-			for _, u := range all {
-				if !u.made {
-					u.fail(err)
-				}
-			}
-			break
 		}
 	}
 	return outcome(all, len(changes))
@@ -61,6 +65,25 @@ type applying struct {
 	read time.Time
 	// refusals is how many batches were refused.
 	refusals int
+	// pauses is how often it had to wait because there were too many requests.
+	pauses int
+}
+
+// step makes the changes of as many units as a batch can have.
+func (a *applying) step(ctx context.Context, rest []*unit) error {
+	if err := a.refresh(ctx, rest); err != nil {
+		return err
+	}
+	return a.send(ctx, fill(live(rest), a.zone.limits.operations))
+}
+
+// mayPause reports whether to try again after an error, because there were too many requests only for a
+// while. The next request waits as long as it has to, and reads the names again.
+func (a *applying) mayPause(err error) bool {
+	throttled, ok := errors.AsType[*provider.ThrottledError](err)
+	a.pauses++
+	a.read = time.Time{}
+	return ok && throttled.After <= longestHold && a.pauses <= mostPauses
 }
 
 // live returns the units that are neither made nor failed.
@@ -74,12 +97,10 @@ func (a *applying) refresh(ctx context.Context, rest []*unit) error {
 	if !a.read.IsZero() && time.Since(a.read) < freshness {
 		return nil
 	}
-	rows, err := a.p.look(ctx, a.zone, rest)
+	now, err := a.look(ctx, rest)
 	if err != nil {
 		return fmt.Errorf("read the names before they are changed: %w", err)
 	}
-	a.read = time.Now()
-	now := group(rows)
 	var changes []dns.Change
 	for _, u := range rest {
 		changes = append(changes, u.changes...)
@@ -95,26 +116,41 @@ func (a *applying) refresh(ctx context.Context, rest []*unit) error {
 			i++
 		}
 		if u.err == nil {
-			u.prepare(a.mapping, now)
+			u.prepare(a.mapping, a.zone, now)
 		}
 	}
 	return nil
 }
 
-// fill returns the units for the next batch, and the others. A unit that is larger than a batch fails.
-func fill(ready []*unit, limit int) (batch, rest []*unit) {
+// look returns what there is now under the names of units. It reads again what has taken long, or what
+// can't be used at once because requests are held back: somebody may have changed it meanwhile.
+func (a *applying) look(ctx context.Context, rest []*unit) (now groups, err error) {
+	for range readings {
+		begun := time.Now()
+		if now, err = a.p.look(ctx, a.zone, rest); err != nil {
+			return nil, err
+		}
+		if a.read = time.Now(); a.read.Sub(begun) < slow && !a.p.api.pace.isHeld() {
+			break
+		}
+	}
+	return now, nil
+}
+
+// fill returns the units for the next batch. A unit that is larger than a batch fails.
+func fill(ready []*unit, limit int) (batch []*unit) {
 	size := 0
-	for i, u := range ready {
+	for _, u := range ready {
 		switch n := u.size(); {
 		case n > limit:
 			u.fail(fmt.Errorf("%w: the changes of %s need %d operations, and a batch of the plan of the zone has %d", provider.ErrRejected, u.subject, n, limit))
 		case size+n > limit:
-			return batch, ready[i:]
-		case u.err == nil:
+			return batch
+		default:
 			batch, size = append(batch, u), size+n
 		}
 	}
-	return batch, nil
+	return batch
 }
 
 // nothingMade reports whether an error says that a request changed nothing.

@@ -12,7 +12,7 @@ const rowsOfRequest = 1000
 
 // look returns the records that there are now under the names of units, and maybe others. It reads
 // the names, or the whole zone if that is cheaper.
-func (p *cloudflareProvider) look(ctx context.Context, z *managedZone, units []*unit) ([]record, error) {
+func (p *cloudflareProvider) look(ctx context.Context, z *managedZone, units []*unit) (groups, error) {
 	var queries []query
 	for _, u := range units {
 		queries = append(queries, u.queries(z.Name)...)
@@ -40,7 +40,7 @@ func (p *cloudflareProvider) look(ctx context.Context, z *managedZone, units []*
 	}
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	return z.recent.correct(found, names), nil
+	return group(z.recent.correct(found, names)), nil
 }
 
 // read returns what queries find. A record may be found by several of them.

@@ -61,6 +61,13 @@ func (p *pace) wait(ctx context.Context, u urgency) error {
 	}
 }
 
+// isHeld reports whether requests are held back.
+func (p *pace) isHeld() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Until(p.held) > 0
+}
+
 // take takes a token and returns 0; or it returns how long to wait before another try.
 func (p *pace) take(u urgency) time.Duration {
 	p.mu.Lock()

@@ -99,7 +99,7 @@ func (p *cloudflareProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns
 	if err != nil {
 		return nil, fmt.Errorf("read zone %s of Cloudflare: %w", z.Name, err)
 	}
-	return s.add(group(z.listed(rows, begun)).sets()), nil
+	return s.add(z.listed(rows, begun).sets()), nil
 }
 
 // warnOnce logs a warning, unless that was done before.

@@ -25,6 +25,9 @@ func (z *managedZone) note(units []*unit, made batch[record], at time.Time) {
 	defer z.mu.Unlock()
 	z.recent.expire(at)
 	for _, u := range units {
+		for _, c := range u.changes {
+			z.claims.note(c, at)
+		}
 		changed := map[string]record{}
 		for _, o := range u.operations.Patches {
 			changed[o.ID] = o.arrived()

@@ -94,19 +94,16 @@ type batch[T any] struct {
 	Posts   []T `json:"posts,omitempty"`
 }
 
-// change makes changes in a zone, all or none.
+// change makes changes in a zone, all or none. The request is sent once: before another one, somebody
+// has to look what is there now.
 func (a *api) change(ctx context.Context, zoneID string, changes batch[outgoing]) (made batch[record], err error) {
 	var params cfdns.RecordBatchParams
 	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
-	err = writes.Do(ctx, func() error {
-		answer, err := call[batch[record]](changes, func(o ...option.RequestOption) error {
-			_, err := a.rows.Batch(ctx, params, o...)
-			return err
-		})
-		made = answer.Result
+	answer, err := call[batch[record]](changes, func(o ...option.RequestOption) error {
+		_, err := a.rows.Batch(ctx, params, o...)
 		return err
 	})
-	return made, err
+	return answer.Result, err
 }
 
 // hostname is a custom hostname of a zone.

@@ -69,7 +69,7 @@ func (u *unit) report(errs []error) bool {
 }
 
 // prepare works out what has to be sent, from the records that there are now.
-func (u *unit) prepare(m mapping, now groups) {
+func (u *unit) prepare(m mapping, z *managedZone, now groups) {
 	u.operations, u.before = batch[outgoing]{}, nil
 	for _, c := range u.changes {
 		key := c.RecordSet().Key()
@@ -77,15 +77,19 @@ func (u *unit) prepare(m mapping, now groups) {
 			u.fail(fmt.Errorf("%w: %s %s: another product of Cloudflare keeps a record of this name and type: remove it there", provider.ErrRejected, key.Name, key.Type))
 			return
 		}
+		there, err := z.own(now[key], c)
+		if err != nil {
+			u.fail(err)
+			return
+		}
 		var wanted []outgoing
 		if c.New != nil {
-			var err error
 			if wanted, err = m.wanted(c.New); err != nil {
 				u.fail(err)
 				return
 			}
 		}
-		u.swap(now[key], wanted, isMarker(c.New))
+		u.swap(there, wanted, isMarker(c.New))
 	}
 	var err error
 	if u.side, err = sideOf(m.wishes, u.subject, u.changes, now); err != nil {

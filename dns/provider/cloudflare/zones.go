@@ -23,6 +23,7 @@ type managedZone struct {
 	// rows is how many records the zone had when it was listed last.
 	rows   int
 	recent recent
+	claims claims
 }
 
 // zoneList is the zones at one listing. It is never changed.
@@ -114,7 +115,7 @@ func keep(before *zoneList, z dns.Zone, l limits) *managedZone {
 			return m
 		}
 	}
-	return &managedZone{Zone: z, limits: l, recent: recent{}}
+	return &managedZone{Zone: z, limits: l, recent: recent{}, claims: claims{}}
 }
 
 // warnTwins says which zones get nothing because another one has their name.
@@ -158,11 +159,13 @@ func (l *zoneList) Match(name string) bool {
 }
 
 // listed is called with all records of a zone. It corrects them, and remembers how many there are.
-func (z *managedZone) listed(rows []record, begun time.Time) []record {
+func (z *managedZone) listed(rows []record, begun time.Time) groups {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.recent.expire(begun)
 	rows = z.recent.correct(rows, nil)
 	z.rows = len(rows)
-	return rows
+	g := group(rows)
+	z.claims.check(g, begun)
+	return g
 }
