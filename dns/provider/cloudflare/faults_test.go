@@ -179,7 +179,9 @@ func (s *schedule) mayCrash() bool {
 	defer s.mu.Unlock()
 	rows := s.server.Records(s.zone)
 	for _, hers := range s.persons {
-		if slices.ContainsFunc(rows, func(r cloudflaretest.Record) bool { return r.Name == hers.Name && r.Type == hers.Type && r.ID != hers.ID }) {
+		if slices.ContainsFunc(rows, func(r cloudflaretest.Record) bool {
+			return r.Name == hers.Name && r.Type == hers.Type && r.ID != hers.ID
+		}) {
 			return false
 		}
 	}
