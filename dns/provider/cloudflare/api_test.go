@@ -186,14 +186,11 @@ func TestPages(t *testing.T) {
 		}
 	}
 	// A server that doesn't say how many pages there are.
-	sizes := []int{100, 100, 3}
 	p := over(t, func(r *http.Request) *http.Response {
+		page := r.URL.Query().Get("page")
 		var list []map[string]string
-		for i := range sizes[0] {
-			list = append(list, map[string]string{"id": fmt.Sprint(len(sizes), "-", i)})
-		}
-		if len(sizes) > 1 {
-			sizes = sizes[1:]
+		for i := range map[string]int{"1": 100, "2": 100, "3": 3}[page] {
+			list = append(list, map[string]string{"id": fmt.Sprint(page, "-", i)})
 		}
 		text, _ := json.Marshal(map[string]any{"success": true, "result": list})
 		return answer(http.StatusOK, string(text))

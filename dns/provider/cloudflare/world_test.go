@@ -37,6 +37,7 @@ type world struct {
 	ids       []string
 	policy    plan.Policy
 	prefix    string
+	suffix    string
 	owner     string
 	dryRun    bool
 	managed   []string
@@ -133,7 +134,7 @@ func (w *world) publisher() *publisher.Publisher {
 		w.t.Fatal(err)
 	}
 	rules := plan.Rules{Policy: w.policy, Owner: w.owner, Managed: w.managed}
-	o, err := owner.NewTXT(owner.TXTOptions{OwnerID: w.owner, Prefix: w.prefix, Managed: rules.Manages})
+	o, err := owner.NewTXT(owner.TXTOptions{OwnerID: w.owner, Prefix: w.prefix, Suffix: w.suffix, Managed: rules.Manages})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -48,7 +48,10 @@ func (s *Server) batch(req *request) (result, *Fault) {
 	if n := req.Changes.Size(); n == 0 || n > most {
 		return result{}, invalid(9207, fmt.Sprintf("A batch must have 1 to %d operations, and has %d", most, n))
 	}
-	b := batching{server: s, zone: z, next: maps.Clone(z.now), made: map[string][]*Record{}}
+	b := batching{server: s, zone: z, next: maps.Clone(z.now), byName: map[string][]string{}, made: map[string][]*Record{}}
+	for id, r := range z.now {
+		b.byName[r.Name] = append(b.byName[r.Name], id)
+	}
 	for _, kind := range []struct {
 		name    string
 		changes []Change
@@ -76,6 +79,8 @@ type batching struct {
 	server *Server
 	zone   *zone
 	next   map[string]*Record
+	// byName has the IDs of records, and maybe of some that are gone.
+	byName map[string][]string
 	made   map[string][]*Record
 }
 
@@ -148,6 +153,7 @@ func (b *batching) set(r Record, c Change) (*Record, *Fault) {
 		return nil, fault
 	}
 	b.next[r.ID] = &r
+	b.byName[r.Name] = append(b.byName[r.Name], r.ID)
 	return &r, nil
 }
 

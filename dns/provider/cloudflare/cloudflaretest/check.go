@@ -151,8 +151,9 @@ func validName(name string) bool {
 // record).
 func (b *batching) conflicts(r *Record) *Fault {
 	combined := len(r.Content)
-	for _, o := range b.next {
-		if o.ID == r.ID || o.Name != r.Name {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(b.byName[r.Name]))) {
+		o := b.next[id]
+		if o == nil || o.ID == r.ID || o.Name != r.Name {
 			continue
 		}
 		addresses := []string{"A", "AAAA", "CNAME"}
