@@ -394,7 +394,8 @@ func TestZones(t *testing.T) {
 		domains, ids, names []string
 		want                string
 	}{
-		{domains: []string{"shop.test"}, want: shop + " " + twin + " " + sub},
+		{domains: []string{"shop.test"}, want: shop + " " + sub},
+		{ids: []string{twin}, want: twin},
 		{domains: []string{"sub.shop.test"}, want: sub},
 		{domains: []string{"a.sub.shop.test"}, want: ""},
 		{domains: []string{"a.shop.test"}, ids: []string{shop}, want: shop},

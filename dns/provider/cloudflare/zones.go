@@ -56,7 +56,7 @@ func (p *cloudflareProvider) list(ctx context.Context) (*zoneList, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Of several zones of one name, records go to the first one.
+	// Of several zones of one name, which belong to different accounts, Cloudflare serves the active one.
 	slices.SortStableFunc(found, func(a, b zone) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), -compareBools(a.active(), b.active()), cmp.Compare(a.ID, b.ID))
 	})
@@ -65,13 +65,18 @@ func (p *cloudflareProvider) list(ctx context.Context) (*zoneList, error) {
 	all := make([]dns.Zone, len(found))
 	for i, z := range found {
 		all[i] = dns.Zone{ID: z.ID, Name: dns.Canonical(z.Name)}
-		if p.filter.admits(all[i]) && next.byID[z.ID] == nil {
-			m := keep(before, all[i], z.Plan.limits())
-			next.managed, next.byID[z.ID] = append(next.managed, m), m
+		if !p.filter.admits(all[i]) || next.byID[z.ID] != nil {
+			continue
 		}
+		if n := len(next.managed); n > 0 && next.managed[n-1].Name == all[i].Name {
+			p.warnOnce("twin "+z.ID, "Several zones have one name; records are published to the first one: choose with --zone-id-filter",
+				"name", all[i].Name, "first", next.managed[n-1].ID, "not used", z.ID)
+			continue
+		}
+		m := keep(before, all[i], z.Plan.limits())
+		next.managed, next.byID[z.ID] = append(next.managed, m), m
 	}
 	next.finder = dns.NewZoneFinder(all)
-	p.warnTwins(next)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.zones = next
@@ -116,15 +121,6 @@ func keep(before *zoneList, z dns.Zone, l limits) *managedZone {
 		}
 	}
 	return &managedZone{Zone: z, limits: l, recent: recent{}, claims: claims{}}
-}
-
-// warnTwins says which zones get nothing because another one has their name.
-func (p *cloudflareProvider) warnTwins(now *zoneList) {
-	for i, z := range now.managed {
-		if i > 0 && now.managed[i-1].Name == z.Name {
-			p.warnOnce("twin "+z.ID, "Several zones have one name; records are published to the first one only: choose with --zone-id-filter", "name", z.Name, "not used", z.ID)
-		}
-	}
 }
 
 // last returns the zones at the last listing, or nil.
