@@ -344,17 +344,19 @@ func TestThrottled(t *testing.T) {
 // CF16 of spec/clouds.md: a batch that was made, and whose answer was lost, is done. One that wasn't made is
 // sent again.
 func TestLostAnswer(t *testing.T) {
-	steps := [][]*dns.RecordSet{
-		{want("a.shop.test", "A", "192.0.2.1,192.0.2.2"), want("b.shop.test", "CNAME", "lb.example.net")},
-		{want("a.shop.test", "A", "192.0.2.1"), want("b.shop.test", "A", "192.0.2.7")},
-		{want("a.shop.test", "A", "192.0.2.9"), want("b.shop.test", "A", "192.0.2.7,192.0.2.8")},
-		nil,
+	steps := func() [][]*dns.RecordSet {
+		return [][]*dns.RecordSet{
+			{want("a.shop.test", "A", "192.0.2.1,192.0.2.2"), want("b.shop.test", "CNAME", "lb.example.net")},
+			{want("a.shop.test", "A", "192.0.2.1"), want("b.shop.test", "A", "192.0.2.7")},
+			{want("a.shop.test", "A", "192.0.2.9"), want("b.shop.test", "A", "192.0.2.7,192.0.2.8")},
+			nil,
+		}
 	}
 	for _, fault := range []*cloudflaretest.Fault{cloudflaretest.Failed, cloudflaretest.Lost} {
 		for _, made := range []bool{true, false} {
 			t.Run(fmt.Sprintf("code %d, made %t", fault.Code, made), func(t *testing.T) {
 				inWorld(t, free, func(w *world) {
-					for _, step := range steps {
+					for _, step := range steps() {
 						failed := false
 						once := func(c cloudflaretest.Call) *cloudflaretest.Fault {
 							if c.Operation != cloudflaretest.Batch || failed {
@@ -368,6 +370,7 @@ func TestLostAnswer(t *testing.T) {
 							hooks = cloudflaretest.Hooks{After: once}
 						}
 						w.server.SetHooks(hooks)
+						w.log.Reset()
 						w.settle(map[bool]int{true: 1, false: 2}[made], step...)
 					}
 					if w.server.Refused() > 0 || len(w.server.Records(w.zone)) > 0 {

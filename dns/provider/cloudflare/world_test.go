@@ -90,12 +90,21 @@ func (w *world) open() provider.Provider {
 	w.t.Helper()
 	in := input()
 	in.Domains, in.DryRun, in.ZoneIDs, in.Log = w.domains, w.dryRun, w.ids, w.logger()
-	in.Wrap = func(http.RoundTripper) http.RoundTripper { return w.server.Transport() }
+	in.Wrap = func(http.RoundTripper) http.RoundTripper { return slowly{w.server.Transport()} }
 	p, err := configure(w.t, w.arguments...).Open(w.t.Context(), in)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return p
+}
+
+// slowly is a transport whose requests take as long as those of users.
+type slowly struct{ http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (s slowly) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(150 * time.Millisecond)
+	return s.RoundTripper.RoundTrip(r)
 }
 
 // run publishes once, and returns how many requests of each operation there were.
