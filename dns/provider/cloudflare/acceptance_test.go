@@ -655,3 +655,69 @@ func TestListingsBehind(t *testing.T) {
 		}
 	})
 }
+
+// If the answer of a batch is lost, and then nothing can be read, nobody knows what was made. The error doesn't say
+// that nothing was (spec/clouds.md §0.3).
+func TestUnknownOutcome(t *testing.T) {
+	for name, fault := range map[string]*cloudflaretest.Fault{
+		"throttled": cloudflaretest.Throttled(time.Hour), "denied": {Status: 403, Code: 10000, Message: "Authentication error"}, "failed": cloudflaretest.Failed,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, free, func(w *world) {
+				p := w.open()
+				zones, err := p.Zones(w.t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				lost := false
+				w.server.SetHooks(cloudflaretest.Hooks{
+					Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+						if lost && c.Operation == cloudflaretest.ListRecords {
+							return fault
+						}
+						return nil
+					},
+					After: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+						if lost = c.Operation == cloudflaretest.Batch; lost {
+							return cloudflaretest.Lost
+						}
+						return nil
+					},
+				})
+				err = p.Apply(w.t.Context(), zones[0], []dns.Change{{New: want("a.shop.test", "A", "192.0.2.1")}})
+				if err == nil || nothingMade(err) || errors.As(err, new(*provider.ApplyError)) {
+					t.Errorf("error %v", err)
+				}
+			})
+		})
+	}
+}
+
+// What somebody else makes under a name in the moment in which the publisher makes its own is neither written over nor
+// deleted, although the ownership record says that the name is the publisher's (docs/decisions/0032).
+func TestSameMoment(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		w.provider = w.open()
+		once := true
+		w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+			if c.Operation == cloudflaretest.Batch && once {
+				once = false
+				w.server.Put(w.zone, cloudflaretest.Record{Name: "a.shop.test", Type: "A", Content: "203.0.113.1"})
+			}
+			return nil
+		}})
+		w.publish(1, want("a.shop.test", "A", "192.0.2.1"))
+		for range 3 {
+			time.Sleep(time.Minute)
+			if _, err := w.run(want("a.shop.test", "A", "192.0.2.2")); err == nil || !strings.Contains(err.Error(), "somebody else has made a record") {
+				t.Errorf("error %v", err)
+			}
+			w.expect("a A 192.0.2.1", "a A 203.0.113.1")
+		}
+		w.publish(1)
+		w.expect("a A 203.0.113.1")
+		if w.markers() != 0 {
+			t.Errorf("%d markers", w.markers())
+		}
+	})
+}

@@ -2,6 +2,7 @@ package cloudflare
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
@@ -15,29 +16,47 @@ type claims map[dns.Key]*claim
 
 // claim is a record set that was created.
 type claim struct {
-	// values are the targets that were written last.
+	// values are the targets that were written last, or may have been.
 	values map[string]bool
 	at     time.Time
 }
 
-// note is called when a change was made.
-func (c claims) note(change dns.Change, at time.Time) {
+// intend is called before changes are sent: whether they are made may not be known afterwards.
+func (c claims) intend(change dns.Change, at time.Time) {
 	key := change.RecordSet().Key()
-	if change.New == nil {
+	if change.New == nil || change.Old != nil && c[key] == nil {
+		return
+	}
+	if c[key] == nil {
+		c[key] = &claim{values: map[string]bool{}}
+	}
+	c[key].at = at
+	for v := range valuesOf(change.New) {
+		c[key].values[v] = true
+	}
+}
+
+// note is called when a change was made.
+func (c claims) note(change dns.Change) {
+	key := change.RecordSet().Key()
+	switch {
+	case change.New == nil:
 		delete(c, key)
-		return
+	case c[key] != nil:
+		c[key].values = valuesOf(change.New)
 	}
-	if change.Old != nil && c[key] == nil {
-		return
-	}
+}
+
+// valuesOf returns the targets of a record set as they are listed.
+func valuesOf(r *dns.RecordSet) map[string]bool {
 	values := map[string]bool{}
-	for _, t := range change.New.Normal().Targets {
-		// As it is listed.
-		if o, err := value(key.Type, t); err == nil {
+	for _, t := range r.Normal().Targets {
+		// What can't be sent isn't there either.
+		if o, err := value(strings.ToUpper(r.Type), t); err == nil {
 			values[target(o.arrived())] = true
 		}
 	}
-	c[key] = &claim{values: values, at: at}
+	return values
 }
 
 // check is called with a listing that began at a time. Record sets that are only ours need no claim any
@@ -62,6 +81,17 @@ func (c *claim) ours(rows []record) []record {
 		}
 	}
 	return list
+}
+
+// intend is called before the changes of units are sent.
+func (z *managedZone) intend(units []*unit, at time.Time) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for _, u := range units {
+		for _, c := range u.changes {
+			z.claims.intend(c, at)
+		}
+	}
 }
 
 // own returns the records of a set that may be changed. A set that isn't only ours can only be

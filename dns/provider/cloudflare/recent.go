@@ -26,7 +26,7 @@ func (z *managedZone) note(units []*unit, made batch[record], at time.Time) {
 	z.recent.expire(at)
 	for _, u := range units {
 		for _, c := range u.changes {
-			z.claims.note(c, at)
+			z.claims.note(c)
 		}
 		changed := map[string]record{}
 		for _, o := range u.operations.Patches {

@@ -92,11 +92,13 @@ func (a *applying) change(ctx context.Context, units []*unit) error {
 	if changes.size() == 0 {
 		return nil
 	}
+	a.zone.intend(units, time.Now())
 	made, err := a.p.api.change(ctx, a.zone.ID, changes)
 	if err != nil && !nothingMade(err) && ctx.Err() == nil {
 		switch state, lookErr := a.state(ctx, units); {
 		case lookErr != nil:
-			return fmt.Errorf("%w; it isn't known whether the changes were made: %w", err, lookErr)
+			// The class of the second error says nothing about the changes.
+			return fmt.Errorf("%w; it isn't known whether the changes were made: %v", err, lookErr)
 		case state == done:
 			err = nil
 		case state == undone:
