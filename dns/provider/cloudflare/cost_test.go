@@ -18,7 +18,7 @@ func TestCosts(t *testing.T) {
 	}{
 		// A request lists the zones, and each zone is listed, and read before it is changed.
 		{zones: 1, names: 1000, plan: free, publish: 14, repeat: 2},
-		{zones: 1, names: 10_000, plan: paid, publish: 25, repeat: 5},
+		{zones: 1, names: 10_000, plan: paid, publish: 15, repeat: 5},
 		{zones: 50, names: 10_000, plan: free, publish: 201, repeat: 51},
 	} {
 		t.Run(fmt.Sprintf("%d names in %d zones", test.names, test.zones), func(t *testing.T) {

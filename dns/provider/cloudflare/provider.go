@@ -25,7 +25,7 @@ var handled = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.
 
 const (
 	// applyChanges is the most changes of one Apply. Its names are read once, mostly.
-	applyChanges = 3000
+	applyChanges = 7000
 	// mostWarned is how many warnings are remembered so as not to be repeated.
 	mostWarned = 1000
 )
