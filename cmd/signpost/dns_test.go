@@ -32,7 +32,7 @@ func TestDNSCommand(t *testing.T) {
 		"once with a lease":           {args: emptyRun + " --leader-elect", code: 2, err: "--once, --leader-elect: a process that publishes once doesn't take part in elections: leave one of them out"},
 		"provider that is missing":    {args: "dns --source=empty --provider=google --policy=sync --once", code: 2, err: "--provider=google: not supported yet: use one of PROVIDERS"},
 		"flag that is missing":        {args: emptyRun + " --google-project=p", code: 2, err: "--google-project=p: not supported yet: the provider google"},
-		"switch that is missing":      {args: emptyRun + " --cloudflare-proxied", code: 2, err: "--cloudflare-proxied=true: not supported yet: the provider cloudflare"},
+		"switch that is missing":      {args: emptyRun + " --ovh-enable-cname-relative", code: 2, err: "--ovh-enable-cname-relative=true: not supported yet: the provider ovh"},
 		"secret that is missing":      {args: emptyRun + " --godaddy-api-key=hidden", code: 2, err: "--godaddy-api-key: not supported yet: the provider godaddy"},
 		"settings of the provider":    {args: "dns --source=empty --provider=rfc2136 --policy=sync --once --rfc2136-gss-tsig --rfc2136-insecure", code: 2},
 		"unknown flag":                {args: emptyRun + " --polcy=sync", code: 2, err: "unknown flag --polcy: did you mean --policy?"},

@@ -22,6 +22,8 @@ type Ledger struct {
 	arriving bool
 
 	names map[string]*entry
+	// freed are names that had counted changes until the store was read.
+	freed []string
 	spent [kinds]spendings
 	// over says which limits the planned changes exceed. held is how many changes that holds, and
 	// heldSum the sum of their digests, which differs for other changes.
@@ -148,6 +150,14 @@ func (l *Ledger) all() iter.Seq[*item] {
 
 // Counted returns the names with counted changes, in no order.
 func (l *Ledger) Counted() iter.Seq[string] { return maps.Keys(l.names) }
+
+// Freed returns the names that have no counted changes any more although their changes are the
+// same, since the last call: until the store was read, more was counted. Nothing of them is held.
+func (l *Ledger) Freed() []string {
+	freed := l.freed
+	l.freed = nil
+	return freed
+}
 
 // paid reports whether a change was paid for within the window. It counts as made.
 func (l *Ledger) paid(i *item) bool {
@@ -337,7 +347,9 @@ func (l *Ledger) renew() {
 	before := l.names
 	l.names, l.changed = map[string]*entry{}, true
 	for name, e := range before {
-		l.Note(name, e.changes)
+		if l.Note(name, e.changes); l.names[name] == nil {
+			l.freed = append(l.freed, name)
+		}
 	}
 }
 

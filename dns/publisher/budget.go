@@ -138,6 +138,9 @@ func (p *Publisher) ration(z *zone, now time.Time) {
 	for name := range z.ledger.Counted() {
 		p.rationName(z, z.names.all[name])
 	}
+	for _, name := range z.ledger.Freed() {
+		p.rationName(z, z.names.all[name])
+	}
 	p.completed(z)
 	p.measure(z)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -284,11 +285,16 @@ func TestStoreOfBudgetsFails(t *testing.T) {
 		s.stop()
 		s.start()
 		s.ask(110, 120, "192.0.2.1")
+		// Until the store is read, it isn't known which limit is for these.
+		s.ask(90, 100, "192.0.2.9")
 		rest()
 		s.wantRecords(120)
 		s.store.fail(nil)
 		time.Sleep(3 * DefaultInterval)
 		s.wantRecords(115)
+		if moved := slices.DeleteFunc(s.zone(), func(line string) bool { return !strings.Contains(line, "192.0.2.9") }); len(moved) != 10 {
+			t.Errorf("%d of 10 updates without a limit were made once the store could be read", len(moved))
+		}
 	})
 }
 

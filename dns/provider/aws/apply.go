@@ -106,7 +106,8 @@ func (a *applying) change(ctx context.Context, batch []*unit) error {
 	}
 	switch state, lookErr := a.look(ctx, batch); {
 	case lookErr != nil:
-		return fmt.Errorf("%w; it isn't known whether the changes were made: %w", err, lookErr)
+		// Nobody may take the error of the look for that of the changes.
+		return fmt.Errorf("%w; it isn't known whether the changes were made: %v", err, lookErr)
 	case state == done:
 		return nil
 	case state == undone:

@@ -1,0 +1,723 @@
+package cloudflare
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/cloudflare/cloudflaretest"
+)
+
+// The plans of zones, and how many operations a batch of a free one has.
+const (
+	free       = cloudflaretest.Free
+	paid       = cloudflaretest.Pro
+	enterprise = cloudflaretest.Enterprise
+	freeBatch  = 200
+)
+
+// CF1, CF2, CF3, CF4 of spec/clouds.md: records and their markers are created, changed and removed in one
+// batch each, and a second run changes nothing.
+func TestPlainRecords(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		w.settle(1, want("a.shop.test", "A", "192.0.2.1"), want("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), want("c.shop.test", "CNAME", "lb.example.net", "ttl=120"))
+		w.expect("a A 192.0.2.1", "a AAAA 2001:db8::1 ttl=60", "c CNAME lb.example.net ttl=120")
+		if w.markers() != 3 {
+			t.Errorf("%d markers, want 3", w.markers())
+		}
+		id := w.server.Get(w.zone, "a.shop.test", "A").ID
+		w.settle(1, want("a.shop.test", "A", "192.0.2.2,192.0.2.3"), want("a.shop.test", "AAAA", "2001:db8::1", "ttl=90"), want("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
+		w.expect("a A 192.0.2.2", "a A 192.0.2.3", "a AAAA 2001:db8::1 ttl=90", "c CNAME lb2.example.net ttl=120")
+		if now := w.server.Get(w.zone, "a.shop.test", "A").ID; now != id {
+			t.Errorf("the record has the ID %s, had %s", now, id)
+		}
+		w.settle(1, want("a.shop.test", "A", "192.0.2.3"), want("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
+		w.expect("a A 192.0.2.3", "c CNAME lb2.example.net ttl=120")
+		w.gone()
+	})
+}
+
+// CF4 of spec/clouds.md: wildcards, the apex, names with underscores or capital letters.
+func TestNames(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		w.prefix = "%{record_type}-."
+		w.settle(1, want("*.shop.test", "A", "192.0.2.1"), want("shop.test", "A", "192.0.2.2"), want("_x._tcp.shop.test", "CNAME", "lb.example.net"), want("CamelCase.shop.test", "A", "192.0.2.3"))
+		w.expect("* A 192.0.2.1", "shop.test A 192.0.2.2", "_x._tcp CNAME lb.example.net", "camelcase A 192.0.2.3")
+		w.gone()
+	})
+}
+
+// CF5 of spec/clouds.md: proxied by annotation and by flag. The TTL doesn't matter then.
+func TestProxied(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		w.settle(1, want("a.shop.test", "A", "192.0.2.1", "proxied=true", "ttl=300"), want("b.shop.test", "A", "192.0.2.1", "proxied=true"), want("c.shop.test", "A", "192.0.2.1", "proxied=perhaps"))
+		w.expect("a A 192.0.2.1 proxied", "b A 192.0.2.1 proxied", "c A 192.0.2.1")
+		w.arguments = []string{"--cloudflare-proxied"}
+		w.settle(1, want("a.shop.test", "A", "192.0.2.1", "ttl=600"), want("b.shop.test", "A", "192.0.2.1", "proxied=false"), want("c.shop.test", "A", "192.0.2.1", "proxied=perhaps"))
+		w.expect("a A 192.0.2.1 proxied", "b A 192.0.2.1", "c A 192.0.2.1 proxied")
+		for _, r := range w.server.Records(w.zone) {
+			if isText(r) && r.Proxied {
+				t.Errorf("%s is proxied", r.Name)
+			}
+		}
+		w.gone()
+	})
+}
+
+// CF5 of spec/clouds.md: if one of three values is no longer as the others, it is repaired, and only it.
+func TestDrift(t *testing.T) {
+	drifts := map[string]func(r *cloudflaretest.Record){
+		"proxied": func(r *cloudflaretest.Record) { r.Proxied, r.TTL = true, 1 },
+		"TTL":     func(r *cloudflaretest.Record) { r.TTL = 900 },
+		"comment": func(r *cloudflaretest.Record) { comment := "x"; r.Comment = &comment },
+		"value":   func(r *cloudflaretest.Record) { r.Content = "192.0.2.9" },
+	}
+	for name, drift := range drifts {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, paid, func(w *world) {
+				three := want("a.shop.test", "A", "192.0.2.1,192.0.2.2,192.0.2.3", "ttl=300")
+				w.settle(1, three)
+				for i := range 3 {
+					rows := slices.DeleteFunc(w.server.Records(w.zone), isText)
+					drift(&rows[i])
+					w.server.Put(w.zone, rows[i])
+					w.settle(1, three)
+					w.expect("a A 192.0.2.1 ttl=300", "a A 192.0.2.2 ttl=300", "a A 192.0.2.3 ttl=300")
+				}
+				if n := len(w.server.Records(w.zone)); n != 4 {
+					t.Errorf("%d records", n)
+				}
+			})
+		})
+	}
+}
+
+// CF6 of spec/clouds.md: the other types, with and without dots at the ends of names.
+func TestOtherTypes(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		w.managed = handled
+		for _, dot := range []string{"", "."} {
+			w.settle(1-len(dot),
+				want("m.shop.test", "MX", "10 mx1.example.net"+dot+",20 mx2.example.net"+dot), want("n.shop.test", "NS", "ns1.example.net"+dot), want("_s._tcp.shop.test", "SRV", "1 2 80 sip.example.net."),
+				want("t.shop.test", "TXT", `"one" "two"`), want("u.shop.test", "TXT", `v=spf1 -all`), want("l.shop.test", "TXT", `"`+strings.Repeat("x", 300)+`"`))
+		}
+		w.expect("m MX 10 mx1.example.net", "m MX 20 mx2.example.net", "n NS ns1.example.net", "_s._tcp SRV 1 2 80 sip.example.net", `t TXT "one" "two"`, `u TXT "v=spf1 -all"`,
+			`l TXT "`+strings.Repeat("x", 255)+`" "`+strings.Repeat("x", 45)+`"`)
+		// What changes and what goes are batches of their own.
+		w.settle(2, want("m.shop.test", "MX", "15 mx1.example.net,20 mx2.example.net"), want("n.shop.test", "NS", "ns2.example.net"), want("_s._tcp.shop.test", "SRV", "1 2 81 sip.example.net.,2 2 80 sip2.example.net."),
+			want("t.shop.test", "TXT", `"one two"`))
+		w.expect("m MX 15 mx1.example.net", "m MX 20 mx2.example.net", "n NS ns2.example.net", "_s._tcp SRV 1 2 81 sip.example.net", "_s._tcp SRV 2 2 80 sip2.example.net", `t TXT "one two"`)
+		w.gone()
+	})
+}
+
+// CF7 of spec/clouds.md: comments by flag and annotation, which are cut to what the plan allows.
+func TestComments(t *testing.T) {
+	long := strings.Repeat("ä", 54) + "x"
+	inWorld(t, free, func(w *world) {
+		w.arguments = []string{"--cloudflare-record-comment=by default"}
+		w.settle(1, want("a.shop.test", "A", "192.0.2.1"), want("b.shop.test", "A", "192.0.2.1", "record-comment=mine\n"), want("c.shop.test", "A", "192.0.2.1", "record-comment="+long))
+		w.expect("a A 192.0.2.1 (by default)", "b A 192.0.2.1 (mine)", "c A 192.0.2.1 ("+strings.Repeat("ä", 50)+")")
+		if marker := w.server.Get(w.zone, "a-b.shop.test", "TXT"); marker.Comment == nil || *marker.Comment != "mine" {
+			t.Errorf("the marker has the comment %v", marker.Comment)
+		}
+		if !strings.Contains(w.log.String(), "The comment is longer") {
+			t.Error("no warning that a comment was cut")
+		}
+		w.settle(1, want("a.shop.test", "A", "192.0.2.1", "record-comment="), want("b.shop.test", "A", "192.0.2.1", "record-comment=ours"), want("c.shop.test", "A", "192.0.2.1", "record-comment=c"))
+		w.expect("a A 192.0.2.1", "b A 192.0.2.1 (ours)", "c A 192.0.2.1 (c)")
+	})
+	inWorld(t, paid, func(w *world) {
+		w.settle(1, want("c.shop.test", "A", "192.0.2.1", "record-comment="+long))
+		w.expect("c A 192.0.2.1 (" + long + ")")
+	})
+}
+
+// CF8 of spec/clouds.md: tags on a paid zone; a free one publishes without. A difference of a marker alone
+// is no reason for a change.
+func TestTags(t *testing.T) {
+	inWorld(t, paid, func(w *world) {
+		w.settle(1, want("a.shop.test", "A", "192.0.2.1", "tags= team:web , Env:Live,"))
+		w.expect("a A 192.0.2.1 env:Live|team:web")
+		marker := w.server.Get(w.zone, "a-a.shop.test", "TXT")
+		marker.Tags = []string{"other:x"}
+		w.server.Put(w.zone, *marker)
+		w.settle(0, want("a.shop.test", "A", "192.0.2.1", "tags=env:Live,team:web"))
+		w.settle(1, want("a.shop.test", "A", "192.0.2.1"))
+		w.expect("a A 192.0.2.1")
+		w.gone()
+	})
+	inWorld(t, free, func(w *world) {
+		w.settle(1, want("a.shop.test", "A", "192.0.2.1", "tags=team:web"))
+		w.expect("a A 192.0.2.1")
+		if n := strings.Count(w.log.String(), "has no tags"); n != 2 {
+			t.Errorf("%d warnings in two processes, want 2", n)
+		}
+	})
+}
+
+// CF9 of spec/clouds.md: a TTL that is too low or too high becomes the lowest or highest one.
+func TestTTL(t *testing.T) {
+	for zonePlan, lowest := range map[string]string{free: "60", paid: "60", enterprise: "30"} {
+		inWorld(t, zonePlan, func(w *world) {
+			w.settle(1, want("a.shop.test", "A", "192.0.2.1", "ttl=30"), want("b.shop.test", "A", "192.0.2.1", "ttl=1"), want("c.shop.test", "A", "192.0.2.1", "ttl=604800"))
+			w.expect("a A 192.0.2.1 ttl="+lowest, "b A 192.0.2.1", "c A 192.0.2.1 ttl=86400")
+		})
+	}
+}
+
+// CF10 of spec/clouds.md: a name that changes its type is there all the time, because deletion
+// and creation are in one batch.
+func TestTypeChanges(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		for _, next := range []*dns.RecordSet{
+			want("a.shop.test", "A", "192.0.2.1,192.0.2.2"), want("a.shop.test", "CNAME", "lb.example.net"), want("a.shop.test", "AAAA", "2001:db8::1"), want("a.shop.test", "A", "192.0.2.1"),
+		} {
+			w.settle(1, next)
+		}
+		w.expect("a A 192.0.2.1")
+	})
+}
+
+// CF11 of spec/clouds.md: one record that Cloudflare refuses, among 41 names, doesn't keep the others from being
+// published, and nothing of it stays. The error says what Cloudflare says.
+func TestOneRefused(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+			for _, p := range c.Changes.Posts {
+				if p.Name != nil && *p.Name == "n17.shop.test" {
+					return &cloudflaretest.Fault{Status: 400, Code: 1004, Message: "DNS Validation Error", CauseCode: 9003, Cause: "Target is not allowed for a proxied record."}
+				}
+			}
+			return nil
+		}})
+		var wanted []*dns.RecordSet
+		var expected []string
+		for i := range 41 {
+			wanted = append(wanted, want(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
+			if i != 17 {
+				expected = append(expected, fmt.Sprintf("n%d A 192.0.2.1", i))
+			}
+		}
+		requests, err := w.run(wanted...)
+		if err == nil || requests[cloudflaretest.Batch] > 20 {
+			t.Errorf("%v, error %v", requests, err)
+		}
+		if text := fmt.Sprint(err); !strings.Contains(text, "n17.shop.test") || !strings.Contains(text, "9003 Target is not allowed") {
+			t.Errorf("the error is %v", err)
+		}
+		w.expect(expected...)
+		if w.markers() != 40 {
+			t.Errorf("%d markers, want 40", w.markers())
+		}
+	})
+}
+
+// CF12 of spec/clouds.md: what others have made stays as it is, and their names get no other type. So do records
+// that another product of Cloudflare keeps, even if their name was ours.
+func TestForeignRecords(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		w.managed = handled
+		w.settle(1, want("d.shop.test", "A", "192.0.2.1"))
+		for _, r := range []cloudflaretest.Record{
+			{Name: "a.shop.test", Type: "A", Content: "203.0.113.1"},
+			{Name: "b.shop.test", Type: "A", Content: "192.0.2.1"},
+			{Name: "c.shop.test", Type: "A", Content: "203.0.113.2"},
+			{Name: "a-c.shop.test", Type: "TXT", Content: `"heritage=external-dns,external-dns/owner=other"`},
+			{Name: "d.shop.test", Type: "A", Content: "203.0.113.3", Meta: map[string]any{"read_only": true, "email_routing": true}},
+			{Name: "e.shop.test", Type: "CAA", Content: `0 issue "ca.example.net"`},
+		} {
+			w.server.Put(w.zone, r)
+		}
+		before := fmt.Sprint(w.server.Records(w.zone))
+		for range 2 {
+			_, err := w.run(want("a.shop.test", "A", "192.0.2.1"), want("a.shop.test", "AAAA", "2001:db8::1"), want("b.shop.test", "A", "192.0.2.1"), want("c.shop.test", "A", "192.0.2.1"), want("c.shop.test", "AAAA", "2001:db8::1"),
+				want("d.shop.test", "A", "192.0.2.2"))
+			if err == nil || !strings.Contains(err.Error(), "another product of Cloudflare") {
+				t.Errorf("error %v", err)
+			}
+		}
+		if after := fmt.Sprint(w.server.Records(w.zone)); after != before {
+			t.Errorf("the zone has\n%v, had\n%v", after, before)
+		}
+	})
+}
+
+// CF13 of spec/clouds.md: many names take few batches, none larger than the plan allows, and no name is gone
+// for a moment while its value changes.
+func TestManyNames(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		wanted := func(n byte) []*dns.RecordSet {
+			var sets []*dns.RecordSet
+			for i := range 450 {
+				sets = append(sets, want(fmt.Sprintf("n%d.shop.test", i), "A", fmt.Sprintf("192.0.2.%d", n)))
+			}
+			return sets
+		}
+		w.server.SetHooks(cloudflaretest.Hooks{After: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+			if c.Operation == cloudflaretest.Batch {
+				if c.Changes.Size() > freeBatch {
+					t.Errorf("a batch has %d operations", c.Changes.Size())
+				}
+				if n := len(w.has()); len(c.Changes.Patches) > 0 && n != 450 {
+					t.Errorf("%d names", n)
+				}
+			}
+			return nil
+		}})
+		for _, step := range []struct {
+			wanted []*dns.RecordSet
+			most   int
+		}{{wanted(1), 5}, {wanted(2), 3}, {nil, 5}} {
+			requests, err := w.run(step.wanted...)
+			if err != nil || requests[cloudflaretest.Batch] > step.most || total(requests)-requests[cloudflaretest.Batch] > 4 {
+				t.Errorf("%v, %v: want at most %d batches and 4 others", requests, err, step.most)
+			}
+			if n := len(w.has()); n != len(step.wanted) {
+				t.Errorf("%d names, want %d", n, len(step.wanted))
+			}
+		}
+	})
+}
+
+// CF14 of spec/clouds.md: if the second batch fails, no record is without its marker, and the next run completes.
+func TestSecondBatchFails(t *testing.T) {
+	for name, fault := range map[string]*cloudflaretest.Fault{"failed": cloudflaretest.Failed, "lost": cloudflaretest.Lost} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, free, func(w *world) {
+				var wanted []*dns.RecordSet
+				for i := range 150 {
+					wanted = append(wanted, want(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
+				}
+				batches, broken := 0, true
+				w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+					if c.Operation != cloudflaretest.Batch {
+						return nil
+					}
+					if batches++; batches > 1 && broken {
+						return fault
+					}
+					return nil
+				}})
+				if _, err := w.run(wanted...); err == nil {
+					t.Error("no error")
+				}
+				if n := len(w.has()); n != 100 || w.markers() != 100 {
+					t.Errorf("%d records and %d markers, want 100 of each", n, w.markers())
+				}
+				broken = false
+				w.settle(1, wanted...)
+			})
+		})
+	}
+}
+
+// CF15 of spec/clouds.md: after a 429 with Retry-After, nothing is sent before that time, and the run succeeds.
+func TestThrottled(t *testing.T) {
+	for _, operation := range []string{cloudflaretest.Batch, cloudflaretest.ListRecords, cloudflaretest.ListZones} {
+		inWorld(t, free, func(w *world) {
+			var until time.Time
+			failures := 0
+			w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+				if time.Now().Before(until) {
+					t.Errorf("%s: a request for %s before the time", operation, c.Operation)
+				}
+				if c.Operation != operation || failures == 2 {
+					return nil
+				}
+				failures++
+				until = time.Now().Add(2 * time.Second)
+				return cloudflaretest.Throttled(2 * time.Second)
+			}})
+			w.publish(map[bool]int{true: 3, false: 1}[operation == cloudflaretest.Batch], want("a.shop.test", "A", "192.0.2.1"))
+			w.expect("a A 192.0.2.1")
+		})
+	}
+}
+
+// CF16 of spec/clouds.md: a batch that was made, and whose answer was lost, is done. One that wasn't made is
+// sent again.
+func TestLostAnswer(t *testing.T) {
+	steps := func() [][]*dns.RecordSet {
+		return [][]*dns.RecordSet{
+			{want("a.shop.test", "A", "192.0.2.1,192.0.2.2"), want("b.shop.test", "CNAME", "lb.example.net")},
+			{want("a.shop.test", "A", "192.0.2.1"), want("b.shop.test", "A", "192.0.2.7")},
+			{want("a.shop.test", "A", "192.0.2.9"), want("b.shop.test", "A", "192.0.2.7,192.0.2.8")},
+			nil,
+		}
+	}
+	for _, fault := range []*cloudflaretest.Fault{cloudflaretest.Failed, cloudflaretest.Lost} {
+		for _, made := range []bool{true, false} {
+			t.Run(fmt.Sprintf("code %d, made %t", fault.Code, made), func(t *testing.T) {
+				inWorld(t, free, func(w *world) {
+					for _, step := range steps() {
+						failed := false
+						once := func(c cloudflaretest.Call) *cloudflaretest.Fault {
+							if c.Operation != cloudflaretest.Batch || failed {
+								return nil
+							}
+							failed = true
+							return fault
+						}
+						hooks := cloudflaretest.Hooks{Before: once}
+						if made {
+							hooks = cloudflaretest.Hooks{After: once}
+						}
+						w.server.SetHooks(hooks)
+						w.log.Reset()
+						w.settle(map[bool]int{true: 1, false: 2}[made], step...)
+					}
+					if w.server.Refused() > 0 || len(w.server.Records(w.zone)) > 0 {
+						t.Errorf("%d requests were refused, and %v is left", w.server.Refused(), w.server.Records(w.zone))
+					}
+				})
+			})
+		}
+	}
+}
+
+// CF17 of spec/clouds.md: nested zones, and filters of zones.
+func TestZones(t *testing.T) {
+	environment(t, "https://api.test/client/v4")
+	server := cloudflaretest.New()
+	shop := server.AddZone(cloudflaretest.Zone{Name: "shop.test"})
+	twin := server.AddZone(cloudflaretest.Zone{ID: "00000000000000000000000000000000", Name: "shop.test", Pending: true})
+	sub := server.AddZone(cloudflaretest.Zone{Name: "sub.shop.test"})
+	other := server.AddZone(cloudflaretest.Zone{Name: "other.test"})
+	for i := range 60 {
+		server.AddZone(cloudflaretest.Zone{ID: fmt.Sprintf("%032x", 1<<20+i<<8), Name: fmt.Sprintf("many%d.test", i)})
+	}
+	for _, test := range []struct {
+		domains, ids, names []string
+		want                string
+	}{
+		{domains: []string{"shop.test"}, want: shop + " " + sub},
+		{ids: []string{twin}, want: twin},
+		{domains: []string{"sub.shop.test"}, want: sub},
+		{domains: []string{"a.sub.shop.test"}, want: ""},
+		{domains: []string{"a.shop.test"}, ids: []string{shop}, want: shop},
+		{ids: []string{sub, shop}, want: shop + " " + sub},
+		{ids: []string{sub, "ffffffffffffffffffffffffffffffff"}, want: sub},
+		{ids: []string{"0" + strings.TrimLeft(other, "0")}, want: other},
+		{domains: []string{"many59.test", "other.test"}, names: []string{"other.test"}, want: other},
+	} {
+		in := input()
+		in.Domains, in.ZoneIDs, in.ZoneNames, in.Wrap = dns.NewDomainFilter(test.domains, nil), test.ids, test.names, transportOf(server)
+		zones, err := open(t, in).Zones(t.Context())
+		var ids []string
+		for _, z := range zones {
+			ids = append(ids, z.ID)
+		}
+		if got := strings.Join(ids, " "); err != nil || got != test.want {
+			t.Errorf("%v: zones %s, %v, want %s", test, got, err, test.want)
+		}
+	}
+	// A name in a zone that isn't managed isn't published to the one above.
+	in := input()
+	in.ZoneNames, in.Domains, in.Wrap = []string{"other.test"}, dns.NewDomainFilter([]string{"shop.test", "other.test"}, nil), transportOf(server)
+	p := open(t, in)
+	if p.DomainFilter(t.Context()).Match("a.other.test") {
+		t.Error("before the zones are known, the filter passes names")
+	}
+	if _, err := p.Zones(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	filter := p.DomainFilter(t.Context())
+	if !filter.Match("a.other.test") || filter.Match("a.sub.shop.test") || filter.Match("a.shop.test") {
+		t.Error("the filter passes names of zones that aren't managed")
+	}
+}
+
+// CF17 of spec/clouds.md: a zone that may not be changed, or not be listed, doesn't keep the others from being
+// published, and the error names the permission and the zone.
+func TestZoneWithoutPermission(t *testing.T) {
+	for _, operation := range []string{cloudflaretest.Batch, cloudflaretest.ListRecords} {
+		inWorld(t, free, func(w *world) {
+			locked := w.server.AddZone(cloudflaretest.Zone{Name: "locked.test"})
+			w.server.Deny(operation, locked)
+			_, err := w.run(want("a.locked.test", "A", "192.0.2.1"), want("a.shop.test", "A", "192.0.2.1"))
+			if err == nil || !strings.Contains(err.Error(), "DNS:Edit") || !strings.Contains(err.Error(), "locked.test") {
+				t.Errorf("%s: %v", operation, err)
+			}
+			w.expect("a A 192.0.2.1")
+			if len(w.server.Records(locked)) != 0 {
+				t.Error("the zone was changed")
+			}
+		})
+	}
+}
+
+// CF17 of spec/clouds.md: with a wrong token there is one request. The error says so, and has no secret in it. A key
+// and an e-mail address are as good as a token.
+func TestCredentials(t *testing.T) {
+	for name, test := range map[string]struct {
+		token, key, email string
+		ok                bool
+	}{
+		"token":         {token: cloudflaretest.Token, ok: true},
+		"wrong token":   {token: "the-secret-of-somebody"},
+		"short token":   {token: "secret"},
+		"key":           {key: cloudflaretest.Key, email: cloudflaretest.Email, ok: true},
+		"wrong key":     {key: "the-secret-of-somebody", email: cloudflaretest.Email},
+		"wrong address": {key: cloudflaretest.Key, email: "other@example.net"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := start(t)
+			t.Setenv("CF_API_TOKEN", test.token)
+			t.Setenv("CF_API_KEY", test.key)
+			t.Setenv("CF_API_EMAIL", test.email)
+			sent := 0
+			in := input()
+			in.Wrap = counting(server, &sent)
+			_, err := open(t, in).Zones(t.Context())
+			if test.ok != (err == nil) || !test.ok && !errors.Is(err, provider.ErrCredentials) || strings.Contains(fmt.Sprint(err), "secret") || sent != 1 {
+				t.Errorf("%d requests, %v", sent, err)
+			}
+		})
+	}
+}
+
+// CF18 of spec/clouds.md: custom hostnames are created after their record, changed and removed before it.
+// Those of others stay.
+func TestCustomHostnames(t *testing.T) {
+	inWorld(t, paid, func(w *world) {
+		w.arguments = []string{"--cloudflare-custom-hostnames", "--cloudflare-custom-hostnames-min-tls-version=1.2", "--cloudflare-custom-hostnames-certificate-authority=google"}
+		w.server.PutHostname(w.zone, cloudflaretest.Hostname{Hostname: "hers.customer.io", Origin: "x.shop.test"})
+		hostnames := func(want ...string) {
+			t.Helper()
+			var got []string
+			for _, h := range w.server.Hostnames(w.zone) {
+				got = append(got, h.Hostname+" "+h.Origin)
+			}
+			if want = append(want, "hers.customer.io x.shop.test"); strings.Join(got, ",") != strings.Join(want, ",") {
+				t.Fatalf("custom hostnames %q, want %q\n%s", got, want, w.log.String())
+			}
+		}
+		w.settle(1, want("a.shop.test", "A", "192.0.2.1,192.0.2.2", "custom-hostname=b.customer.io, a.customer.io"), want("a.shop.test", "AAAA", "2001:db8::1", "custom-hostname=b.customer.io, a.customer.io"))
+		hostnames("a.customer.io a.shop.test", "b.customer.io a.shop.test")
+		if ssl := w.server.Hostnames(w.zone)[0].SSL; ssl.Settings.MinTLS != "1.2" || ssl.Authority != "google" || ssl.Method != "http" {
+			t.Errorf("SSL %+v", ssl)
+		}
+		// A change of hostnames alone needs no batch.
+		w.settle(0, want("a.shop.test", "A", "192.0.2.1,192.0.2.2", "custom-hostname=a.customer.io,c.customer.io"), want("a.shop.test", "AAAA", "2001:db8::1"))
+		hostnames("a.customer.io a.shop.test", "c.customer.io a.shop.test")
+		// Another type keeps them, and another name gets them.
+		w.settle(1, want("a.shop.test", "CNAME", "lb.example.net", "custom-hostname=a.customer.io,c.customer.io"))
+		hostnames("a.customer.io a.shop.test", "c.customer.io a.shop.test")
+		w.settle(1, want("b.shop.test", "CNAME", "lb.example.net", "custom-hostname=a.customer.io"), want("a.shop.test", "CNAME", "lb.example.net"))
+		hostnames("a.customer.io b.shop.test")
+		w.gone()
+		hostnames()
+	})
+}
+
+// CF18 of spec/clouds.md: a custom hostname that Cloudflare refuses is said to whom it belongs. The record is
+// published, and the others are.
+func TestCustomHostnameRefused(t *testing.T) {
+	inWorld(t, paid, func(w *world) {
+		w.arguments = []string{"--cloudflare-custom-hostnames"}
+		w.server.PutHostname(w.zone, cloudflaretest.Hostname{Hostname: "hers.customer.io", Origin: "x.shop.test"})
+		for name, code := range map[string]string{"shop.example.com": "1411", "hers.customer.io": "1406"} {
+			_, err := w.run(want("a.shop.test", "A", "192.0.2.1", "custom-hostname="+name), want("b.shop.test", "A", "192.0.2.1"))
+			if err == nil || !strings.Contains(err.Error(), code) || !strings.Contains(err.Error(), "a.shop.test") {
+				t.Errorf("%s: %v", name, err)
+			}
+			w.expect("a A 192.0.2.1", "b A 192.0.2.1")
+		}
+		if all := w.server.Hostnames(w.zone); len(all) != 1 || all[0].Origin != "x.shop.test" {
+			t.Errorf("custom hostnames %v", all)
+		}
+		// Without the permission the rest is published, too.
+		w.server.Deny(cloudflaretest.CreateHostname, w.zone)
+		if _, err := w.run(want("c.shop.test", "A", "192.0.2.1", "custom-hostname=c.customer.io"), want("b.shop.test", "A", "192.0.2.2")); err == nil {
+			t.Error("a custom hostname without the permission is no error")
+		}
+		w.expect("b A 192.0.2.2", "c A 192.0.2.1")
+		w.server.Permit(cloudflaretest.CreateHostname, w.zone)
+		w.settle(0, want("c.shop.test", "A", "192.0.2.1", "custom-hostname=c.customer.io"), want("b.shop.test", "A", "192.0.2.2"))
+	})
+}
+
+// CF18 of spec/clouds.md: the answers of requests about hostnames and regions get lost.
+func TestLostSides(t *testing.T) {
+	for _, operation := range []string{cloudflaretest.CreateHostname, cloudflaretest.DeleteHostname, cloudflaretest.CreateRegion, cloudflaretest.DeleteRegion} {
+		inWorld(t, paid, func(w *world) {
+			w.arguments = []string{"--cloudflare-custom-hostnames", "--cloudflare-regional-services"}
+			lost := 0
+			w.server.SetHooks(cloudflaretest.Hooks{After: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+				if c.Operation == operation && lost == 0 {
+					lost++
+					return cloudflaretest.Lost
+				}
+				return nil
+			}})
+			// The publisher tries again what isn't known to be made, in the same run or in the next one.
+			for _, wanted := range [][]*dns.RecordSet{{want("a.shop.test", "A", "192.0.2.1", "custom-hostname=a.customer.io", "region-key=eu")}, {want("a.shop.test", "A", "192.0.2.1")}, nil} {
+				for range 2 {
+					_, _ = w.run(wanted...)
+				}
+				w.settle(0, wanted...)
+			}
+			if lost == 0 || len(w.server.Records(w.zone)) > 0 || len(w.server.Hostnames(w.zone)) > 0 || len(w.server.Regions(w.zone)) > 0 {
+				t.Errorf("%s: left over: %v, %v, %v", operation, w.server.Records(w.zone), w.server.Hostnames(w.zone), w.server.Regions(w.zone))
+			}
+		})
+	}
+}
+
+// CF18 of spec/clouds.md: regions by annotation and flag are created, changed and removed. Those of names
+// that aren't ours stay.
+func TestRegions(t *testing.T) {
+	inWorld(t, enterprise, func(w *world) {
+		w.arguments = []string{"--cloudflare-region-key=us"}
+		w.server.PutRegion(w.zone, "hers.shop.test", "ca")
+		w.server.PutRegion(w.zone, "b.shop.test", "ca")
+		regions := func(want string) {
+			t.Helper()
+			if got := fmt.Sprint(w.server.Regions(w.zone)); got != "map["+want+"hers.shop.test:ca]" {
+				t.Fatalf("regions %s, want %s\n%s", got, want, w.log.String())
+			}
+		}
+		w.settle(1, want("a.shop.test", "A", "192.0.2.1", "region-key=eu"), want("a.shop.test", "AAAA", "2001:db8::1", "region-key=eu"), want("b.shop.test", "A", "192.0.2.1"), want("c.shop.test", "A", "192.0.2.1", "region-key="))
+		regions("a.shop.test:eu b.shop.test:us ")
+		w.settle(0, want("a.shop.test", "A", "192.0.2.1", "region-key=in"), want("a.shop.test", "AAAA", "2001:db8::1", "region-key=in"), want("b.shop.test", "A", "192.0.2.1", "region-key="), want("c.shop.test", "A", "192.0.2.1"))
+		regions("a.shop.test:in c.shop.test:us ")
+		// The other type keeps it.
+		w.settle(2, want("a.shop.test", "AAAA", "2001:db8::1", "region-key=in"), want("c.shop.test", "A", "192.0.2.1"))
+		regions("a.shop.test:in c.shop.test:us ")
+		if _, err := w.run(want("a.shop.test", "A", "192.0.2.1", "region-key=eu"), want("a.shop.test", "AAAA", "2001:db8::1", "region-key=in"), want("c.shop.test", "A", "192.0.2.2")); err == nil || !strings.Contains(err.Error(), "a name has one region") {
+			t.Errorf("two regions: %v", err)
+		}
+		w.expect("a AAAA 2001:db8::1", "c A 192.0.2.2")
+		if _, err := w.run(want("a.shop.test", "AAAA", "2001:db8::1", "region-key=mars"), want("c.shop.test", "A", "192.0.2.2")); err == nil || !strings.Contains(err.Error(), "region key is unknown") {
+			t.Errorf("an unknown region: %v", err)
+		}
+		w.gone()
+		regions("")
+	})
+}
+
+// A dry run changes nothing, not even if Apply is called (spec/clouds.md §6.5).
+func TestDryRun(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		w.dryRun = true
+		w.arguments = []string{"--cloudflare-custom-hostnames"}
+		w.settle(0, want("a.shop.test", "A", "192.0.2.1", "custom-hostname=a.customer.io"))
+		p := w.open()
+		zones, err := p.Zones(w.t.Context())
+		if err != nil || len(zones) != 1 {
+			t.Fatalf("zones %v, %v", zones, err)
+		}
+		for _, c := range []dns.Change{{New: want("a.shop.test", "A", "192.0.2.1", "custom-hostname=a.customer.io")}} {
+			if err := p.Apply(w.t.Context(), zones[0], []dns.Change{c}); !errors.Is(err, provider.ErrDryRun) {
+				t.Errorf("Apply: %v", err)
+			}
+		}
+		if n := writesOf(w.requests()); n > 0 {
+			t.Errorf("%d requests that change something were sent", n)
+		}
+	})
+}
+
+// The policies upsert-only and create-only.
+func TestPolicies(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		w.settle(1, want("a.shop.test", "A", "192.0.2.1"), want("b.shop.test", "A", "192.0.2.1"))
+		w.policy = plan.UpsertOnly
+		w.settle(1, want("a.shop.test", "A", "192.0.2.2"))
+		w.policy = plan.CreateOnly
+		w.settle(1, want("a.shop.test", "A", "192.0.2.3"), want("c.shop.test", "A", "192.0.2.1"))
+		w.expect("a A 192.0.2.2", "b A 192.0.2.1", "c A 192.0.2.1")
+	})
+}
+
+// Listings that are three seconds behind lead to no request that is refused, and each change is made once
+// (spec/clouds.md §6.5).
+func TestListingsBehind(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		w.server.SetLag(3 * time.Second)
+		w.provider = w.open()
+		for _, step := range []*dns.RecordSet{
+			want("a.shop.test", "A", "192.0.2.1"), want("a.shop.test", "A", "192.0.2.2,192.0.2.3"), want("a.shop.test", "CNAME", "lb.example.net"), want("a.shop.test", "A", "192.0.2.2"),
+		} {
+			w.settle(1, step)
+		}
+		w.gone()
+		w.publish(0)
+		if n := w.server.Refused(); n > 0 {
+			t.Errorf("%d requests were refused", n)
+		}
+	})
+}
+
+// If the answer of a batch is lost, and then nothing can be read, nobody knows what was made. The error doesn't say
+// that nothing was (spec/clouds.md §0.3).
+func TestUnknownOutcome(t *testing.T) {
+	for name, fault := range map[string]*cloudflaretest.Fault{
+		"throttled": cloudflaretest.Throttled(time.Hour), "denied": {Status: 403, Code: 10000, Message: "Authentication error"}, "failed": cloudflaretest.Failed,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, free, func(w *world) {
+				p := w.open()
+				zones, err := p.Zones(w.t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				lost := false
+				w.server.SetHooks(cloudflaretest.Hooks{
+					Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+						if lost && c.Operation == cloudflaretest.ListRecords {
+							return fault
+						}
+						return nil
+					},
+					After: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+						if lost = c.Operation == cloudflaretest.Batch; lost {
+							return cloudflaretest.Lost
+						}
+						return nil
+					},
+				})
+				err = p.Apply(w.t.Context(), zones[0], []dns.Change{{New: want("a.shop.test", "A", "192.0.2.1")}})
+				if err == nil || nothingMade(err) || errors.As(err, new(*provider.ApplyError)) {
+					t.Errorf("error %v", err)
+				}
+			})
+		})
+	}
+}
+
+// What somebody else makes under a name in the moment in which the publisher makes its own is neither written over nor
+// deleted, although the ownership record says that the name is the publisher's (docs/decisions/0032).
+func TestSameMoment(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		w.provider = w.open()
+		once := true
+		w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+			if c.Operation == cloudflaretest.Batch && once {
+				once = false
+				w.server.Put(w.zone, cloudflaretest.Record{Name: "a.shop.test", Type: "A", Content: "203.0.113.1"})
+			}
+			return nil
+		}})
+		w.publish(1, want("a.shop.test", "A", "192.0.2.1"))
+		for range 3 {
+			time.Sleep(time.Minute)
+			if _, err := w.run(want("a.shop.test", "A", "192.0.2.2")); err == nil || !strings.Contains(err.Error(), "somebody else has made a record") {
+				t.Errorf("error %v", err)
+			}
+			w.expect("a A 192.0.2.1", "a A 203.0.113.1")
+		}
+		w.publish(1)
+		w.expect("a A 203.0.113.1")
+		if w.markers() != 0 {
+			t.Errorf("%d markers", w.markers())
+		}
+	})
+}

@@ -1,0 +1,214 @@
+package cloudflare
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// wishes are the settings about records.
+type wishes struct {
+	proxied bool
+	comment string
+	// hostnames is whether custom hostnames are managed, and regional whether regions are.
+	hostnames, regional       bool
+	minTLS, authority, region string
+}
+
+// settled returns the settings for record sets that were adjusted: what they don't say is not to be
+// there, whatever the flags say.
+func (w wishes) settled() wishes {
+	w.proxied, w.comment, w.region = false, "", ""
+	return w
+}
+
+// Adjust implements provider.Adjuster.
+func (p *cloudflareProvider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	m := mapping{wishes: p.wishes, limits: freeLimits, warn: p.warnOnce}
+	if list := p.last(); list != nil && list.byID[zone.ID] != nil {
+		m.limits = list.byID[zone.ID].limits
+	}
+	answers := provider.AdjustEach(wanted, m.adjusted)
+	if p.wishes.regional {
+		oneRegion(answers)
+	}
+	return answers, nil
+}
+
+// oneRegion refuses record sets of a name that ask for different regions.
+func oneRegion(answers []provider.Adjusted) {
+	byName := map[string][]int{}
+	for i, a := range answers {
+		if a.Err == nil && proxiable(a.Sets[0].Type) {
+			byName[a.Sets[0].Name] = append(byName[a.Sets[0].Name], i)
+		}
+	}
+	for name, places := range byName {
+		first, _ := answers[places[0]].Sets[0].Property(propertyRegion)
+		for _, i := range places {
+			if other, _ := answers[i].Sets[0].Property(propertyRegion); other != first {
+				err := fmt.Errorf("%w: %s: its records ask for the regions %q and %q: a name has one region", provider.ErrRejected, name, first, other)
+				for _, place := range places {
+					answers[place] = provider.Adjusted{Err: err}
+				}
+				break
+			}
+		}
+	}
+}
+
+// mapping translates record sets to what is sent, in a zone with some limits.
+type mapping struct {
+	wishes
+	limits
+	warn func(key, message string, arguments ...any)
+}
+
+// adjusted returns what will be listed for a wanted record set.
+func (m mapping) adjusted(r *dns.RecordSet) (*dns.RecordSet, error) {
+	rows, err := m.wanted(r)
+	if err != nil {
+		return nil, err
+	}
+	listed := make([]record, len(rows))
+	for i, o := range rows {
+		listed[i] = o.arrived()
+	}
+	adjusted := set(listed[0].key(), listed)
+	if m.hostnames && (r.Type == dns.TypeA || r.Type == dns.TypeCNAME) {
+		add(adjusted, propertyHostname, strings.Join(hostnamesOf(r), ","))
+	}
+	if m.regional && proxiable(r.Type) {
+		key, given := r.Property(propertyRegion)
+		if !given {
+			key = m.region
+		}
+		add(adjusted, propertyRegion, strings.TrimSpace(key))
+	}
+	adjusted.Labels, adjusted.Objects = r.Labels, r.Objects
+	return adjusted, nil
+}
+
+// add gives a record set a property, unless its value is empty.
+func add(r *dns.RecordSet, name, value string) {
+	if value != "" {
+		r.SetProperty(name, value)
+	}
+}
+
+// hostnamesOf returns the custom hostnames that a record set asks for.
+func hostnamesOf(r *dns.RecordSet) []string {
+	if r == nil {
+		return nil
+	}
+	var names []string
+	text, _ := r.Property(propertyHostname)
+	for name := range strings.SplitSeq(text, ",") {
+		if name = dns.Canonical(strings.TrimSpace(name)); name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// wanted returns the records that a record set is made of.
+func (m mapping) wanted(r *dns.RecordSet) ([]outgoing, error) {
+	bare := *r
+	bare.Properties, bare.SetIdentifier = nil, ""
+	n := bare.Normal()
+	if !slices.Contains(handled, n.Type) {
+		return nil, fmt.Errorf("%w: %s %s: the provider has no records of this type; it has %s", provider.ErrRejected, n.Name, n.Type, strings.Join(handled, ", "))
+	}
+	if err := n.Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", provider.ErrRejected, err)
+	}
+	proxied := m.proxy(r, n.Type)
+	comment, tags, ttl := m.commentOf(r), m.tagsOf(r), m.ttlOf(n, proxied)
+	var rows []outgoing
+	for _, target := range dns.UniqueSorted(n.Targets) {
+		o, err := value(n.Type, target)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s %s: target %q: %w", provider.ErrRejected, n.Name, n.Type, target, err)
+		}
+		o.Name, o.TTL, o.Comment = n.Name, ttl, &comment
+		if proxiable(n.Type) {
+			o.Proxied = &proxied
+		}
+		if m.tags {
+			o.Tags = &tags
+		}
+		rows = append(rows, o)
+	}
+	return rows, nil
+}
+
+// proxy reports whether a record set is to be proxied.
+func (m mapping) proxy(r *dns.RecordSet, recordType string) bool {
+	if !proxiable(recordType) {
+		return false
+	}
+	text, given := r.Property(propertyProxied)
+	if proxied, err := strconv.ParseBool(text); given && err == nil {
+		return proxied
+	}
+	return m.proxied
+}
+
+// ttlOf returns the TTL that is sent.
+func (m mapping) ttlOf(r *dns.RecordSet, proxied bool) int64 {
+	switch {
+	case proxied, r.TTL <= automatic:
+		return automatic
+	case r.TTL < m.minTTL:
+		m.warn("ttl "+r.Name, "The TTL is lower than the plan of the zone allows, and is raised", "name", r.Name, "ttl", r.TTL, "lowest", m.minTTL)
+		return m.minTTL
+	}
+	return min(r.TTL, maxTTL)
+}
+
+// commentOf returns the comment, as long as the plan allows.
+func (m mapping) commentOf(r *dns.RecordSet) string {
+	text, given := r.Property(propertyComment)
+	if !given {
+		text = m.wishes.comment
+	}
+	// Line breaks are refused.
+	text = strings.TrimSpace(strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(text, "")))
+	most := m.limits.comment
+	if len(text) <= most {
+		return text
+	}
+	m.warn("comment "+r.Name, "The comment is longer than the plan of the zone allows, and is cut", "name", r.Name, "bytes", len(text), "most", most)
+	for !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return strings.TrimSpace(text[:most])
+}
+
+// tagsOf returns the tags, or none if the plan has none.
+func (m mapping) tagsOf(r *dns.RecordSet) []string {
+	text, _ := r.Property(propertyTags)
+	tags := normalTags(strings.Split(text, ","))
+	if len(tags) > 0 && !m.tags {
+		m.warn("tags "+r.Name, "The plan of the zone has no tags; the record is published without", "name", r.Name)
+		return nil
+	}
+	if tags == nil {
+		// In JSON, no tags are an empty list.
+		tags = []string{}
+	}
+	return tags
+}

@@ -1,0 +1,220 @@
+package cloudflaretest
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The plans of zones.
+const (
+	Free       = "free"
+	Pro        = "pro"
+	Enterprise = "enterprise"
+)
+
+// Zone is a zone.
+type Zone struct {
+	ID, Name string
+	// Plan is the one of [Free], [Pro] and [Enterprise]; empty is Free.
+	Plan string
+	// Quota is how many records the zone may have; zero is any number.
+	Quota int
+	// Pending is true if the zone isn't delegated to Cloudflare yet.
+	Pending bool
+}
+
+// Record is a record of the API.
+type Record struct {
+	ID       string         `json:"id"`
+	Type     string         `json:"type"`
+	Name     string         `json:"name"`
+	Content  string         `json:"content"`
+	Priority *float64       `json:"priority,omitempty"`
+	Data     *Data          `json:"data,omitempty"`
+	TTL      int64          `json:"ttl"`
+	Proxied  bool           `json:"proxied"`
+	Proxable bool           `json:"proxiable"`
+	Comment  *string        `json:"comment"`
+	Tags     []string       `json:"tags"`
+	Meta     map[string]any `json:"meta"`
+}
+
+// Data is what an SRV record has in its data.
+type Data struct {
+	Priority *int   `json:"priority"`
+	Weight   *int   `json:"weight"`
+	Port     *int   `json:"port"`
+	Target   string `json:"target"`
+}
+
+// zone is a zone with its records. Its versions are never changed.
+type zone struct {
+	Zone
+	now map[string]*Record
+	// before are older versions, in the order in which they were replaced. They are only kept
+	// while listings lag.
+	before []replaced
+	// hostnames are custom hostnames by their IDs, and regions have the region of each name.
+	hostnames map[string]*Hostname
+	regions   map[string]string
+}
+
+type replaced struct {
+	until time.Time
+	rows  map[string]*Record
+}
+
+// at returns the records that a listing shows that lags behind.
+func (z *zone) at(t time.Time) map[string]*Record {
+	for _, old := range z.before {
+		if t.Before(old.until) {
+			return old.rows
+		}
+	}
+	return z.now
+}
+
+func (z *zone) replace(next map[string]*Record, lag time.Duration) {
+	now := time.Now()
+	z.before = slices.DeleteFunc(z.before, func(r replaced) bool { return r.until.Before(now.Add(-lag)) })
+	if lag > 0 {
+		z.before = append(z.before, replaced{until: now, rows: z.now})
+	}
+	z.now = next
+}
+
+// AddZone makes a zone. If it has no ID, it gets one.
+func (s *Server) AddZone(z Zone) (id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if z.ID == "" {
+		z.ID = s.nextID()
+	}
+	if z.Plan == "" {
+		z.Plan = Free
+	}
+	s.zones = append(s.zones, &zone{Zone: z, now: map[string]*Record{}, hostnames: map[string]*Hostname{}, regions: map[string]string{}})
+	return z.ID
+}
+
+// DeleteZone removes a zone with its records.
+func (s *Server) DeleteZone(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.zones = slices.DeleteFunc(s.zones, func(z *zone) bool { return z.ID == id })
+}
+
+// Put stores a record as somebody else might have, without any check. One without an ID is a new one.
+func (s *Server) Put(zoneID string, r Record) (id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.ID == "" {
+		r.ID = s.nextID()
+	}
+	if r.TTL == 0 {
+		r.TTL = 1
+	}
+	z := s.find(zoneID)
+	next := maps.Clone(z.now)
+	next[r.ID] = &r
+	z.replace(next, s.lag)
+	return r.ID
+}
+
+// Remove deletes a record as somebody else might have.
+func (s *Server) Remove(zoneID, id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := s.find(zoneID)
+	next := maps.Clone(z.now)
+	delete(next, id)
+	z.replace(next, s.lag)
+}
+
+// Records returns what a zone has now, by name, type and content.
+func (s *Server) Records(zoneID string) []Record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []Record
+	for _, r := range sorted(s.find(zoneID).now) {
+		list = append(list, *r)
+	}
+	return list
+}
+
+// Get returns the first record of a name and type in a zone, or nil.
+func (s *Server) Get(zoneID, name, recordType string) *Record {
+	for _, r := range s.Records(zoneID) {
+		if r.Name == name && r.Type == recordType {
+			return &r
+		}
+	}
+	return nil
+}
+
+func sorted(rows map[string]*Record) []*Record {
+	return slices.SortedFunc(maps.Values(rows), func(a, b *Record) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Content, b.Content), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// find returns the zone with an ID, or nil.
+func (s *Server) find(id string) *zone {
+	for _, z := range s.zones {
+		if z.ID == id {
+			return z
+		}
+	}
+	return nil
+}
+
+// zoneAnswer is a zone as the API has it.
+type zoneAnswer struct {
+	ID     string     `json:"id"`
+	Name   string     `json:"name"`
+	Status string     `json:"status"`
+	Plan   planAnswer `json:"plan"`
+}
+
+type planAnswer struct {
+	LegacyID   string `json:"legacy_id"`
+	Subscribed bool   `json:"is_subscribed"`
+}
+
+func (z *zone) answer() zoneAnswer {
+	status := "active"
+	if z.Pending {
+		status = "pending"
+	}
+	return zoneAnswer{ID: z.ID, Name: z.Name, Status: status, Plan: planAnswer{LegacyID: z.Plan, Subscribed: z.Plan != Free}}
+}
+
+// canonical returns the name of a record as Cloudflare keeps it. A name outside of the zone counts as
+// relative to it.
+func (z *zone) canonical(name string) string {
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	switch {
+	case name == "@" || name == "":
+		return z.Name
+	case name == z.Name || strings.HasSuffix(name, "."+z.Name):
+		return name
+	}
+	return name + "." + z.Name
+}
+
+// copyOf returns a copy that shares nothing with a value of a type of this package.
+func copyOf[T any](v T) T {
+	var c T
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err != nil {
+		panic(err) // The types of this package can be encoded.
+	}
+	return c
+}

@@ -1,0 +1,134 @@
+package cloudflare
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
+	"github.com/signpostd/signpost/dns/provider/properties"
+)
+
+const (
+	// defaultURL is the address of the API, and urlVariable the one of the SDK's variables for another address.
+	defaultURL  = "https://api.cloudflare.com/client/v4/"
+	urlVariable = "CLOUDFLARE_BASE_URL"
+	// largestPage is the most records of a page.
+	largestPage = 5000
+	// noAuthority lets Cloudflare choose who issues the certificates of custom hostnames.
+	noAuthority = "none"
+)
+
+// The values of --cloudflare-custom-hostnames-min-tls-version and of
+// --cloudflare-custom-hostnames-certificate-authority.
+var (
+	tlsVersions = []string{"1.0", "1.1", "1.2", "1.3"}
+	authorities = []string{"google", "ssl_com", "lets_encrypt", noAuthority}
+)
+
+// Config is the settings for Cloudflare.
+type Config struct {
+	// Proxied is whether records are proxied that don't say so themselves.
+	Proxied bool
+	// Comment is the comment of records that have none of their own.
+	Comment string
+	// PerPage is how many records a request lists.
+	PerPage int
+	// CustomHostnames is whether custom hostnames are managed, with certificates for MinTLS and later
+	// that Authority issues.
+	CustomHostnames   bool
+	MinTLS, Authority string
+	// Regional is whether the regions of names are managed. RegionKey is the region of names that
+	// don't say one; it also turns Regional on.
+	Regional  bool
+	RegionKey string
+}
+
+// Plugin returns the provider of --provider=cloudflare.
+func Plugin() provider.Plugin {
+	return provider.Plugin{
+		Names:      []string{"cloudflare"},
+		Summary:    "Cloudflare DNS, with its proxy, custom hostnames and regional services",
+		Properties: properties.Cloudflare(),
+		New:        func() provider.Config { return newConfig() },
+	}
+}
+
+func newConfig() *Config {
+	return &Config{PerPage: largestPage, MinTLS: tlsVersions[0], Authority: noAuthority}
+}
+
+// Flags implements provider.Config.
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.BoolVar(&c.Proxied, "cloudflare-proxied", c.Proxied, "Have Cloudflare proxy A, AAAA and CNAME records, unless the annotation cloudflare-proxied says otherwise")
+	flags.StringVar(&c.Comment, "cloudflare-record-comment", c.Comment, "The comment of records without the annotation cloudflare-record-comment; free zones have 100 bytes for it, others 500")
+	flags.IntVar(&c.PerPage, "cloudflare-dns-records-per-page", c.PerPage, "How many records a request lists; 5000 at most")
+	flags.BoolVar(&c.CustomHostnames, "cloudflare-custom-hostnames", c.CustomHostnames, "Manage the custom hostnames of the annotation cloudflare-custom-hostname")
+	flags.StringVar(&c.MinTLS, "cloudflare-custom-hostnames-min-tls-version", c.MinTLS, "The oldest version of TLS for custom hostnames: "+strings.Join(tlsVersions, ", "))
+	flags.StringVar(&c.Authority, "cloudflare-custom-hostnames-certificate-authority", c.Authority, "Who issues the certificates of custom hostnames: "+strings.Join(authorities, ", ")+"; none lets Cloudflare choose")
+	flags.BoolVar(&c.Regional, "cloudflare-regional-services", c.Regional, "Manage the regions of the annotation cloudflare-region-key")
+	flags.StringVar(&c.RegionKey, "cloudflare-region-key", c.RegionKey, "The region of names without the annotation cloudflare-region-key, such as eu; turns on --cloudflare-regional-services")
+}
+
+// Open implements provider.Config.
+func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	access, err := credentialsOf(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	base, err := baseURL()
+	if err != nil {
+		return nil, err
+	}
+	client, err := httpapi.NewClient(ctx, in, httpapi.Options{})
+	if err != nil {
+		return nil, err
+	}
+	p := &cloudflareProvider{
+		api:    newAPI(client, base, access, c.PerPage),
+		filter: filter{domains: in.Domains, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames)},
+		log:    in.Log, warned: map[string]struct{}{},
+		wishes: wishes{
+			proxied: c.Proxied, comment: c.Comment, hostnames: c.CustomHostnames, minTLS: c.MinTLS, authority: c.Authority,
+			regional: c.Regional || c.RegionKey != "", region: c.RegionKey,
+		},
+	}
+	return p, nil
+}
+
+func baseURL() (*url.URL, error) {
+	address := os.Getenv(urlVariable)
+	if address == "" {
+		address = defaultURL
+	}
+	return httpapi.ParseURL(urlVariable, address, defaultURL)
+}
+
+// check finds settings that can't be.
+func (c *Config) check() error {
+	if c.PerPage < 1 || c.PerPage > largestPage {
+		return fmt.Errorf("--cloudflare-dns-records-per-page %d: must be 1 to %d", c.PerPage, largestPage)
+	}
+	for _, choice := range []struct {
+		flag, value string
+		values      []string
+	}{
+		{"--cloudflare-custom-hostnames-min-tls-version", c.MinTLS, tlsVersions},
+		{"--cloudflare-custom-hostnames-certificate-authority", c.Authority, authorities},
+	} {
+		if !slices.Contains(choice.values, choice.value) {
+			return fmt.Errorf("%s %s: give one of %s", choice.flag, choice.value, strings.Join(choice.values, ", "))
+		}
+	}
+	return nil
+}

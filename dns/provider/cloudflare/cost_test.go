@@ -1,0 +1,69 @@
+package cloudflare
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/cloudflare/cloudflaretest"
+)
+
+// How many requests the publication of many names takes, and how many a run in which nothing changes. The
+// documentation of the provider has these numbers (docs/dns.md#cloudflare).
+func TestCosts(t *testing.T) {
+	for _, test := range []struct {
+		zones, names    int
+		plan            string
+		publish, repeat int
+	}{
+		// A request lists the zones, and each zone is listed, and read before it is changed.
+		{zones: 1, names: 1000, plan: free, publish: 14, repeat: 2},
+		{zones: 1, names: 10_000, plan: paid, publish: 15, repeat: 5},
+		{zones: 50, names: 10_000, plan: free, publish: 201, repeat: 51},
+	} {
+		t.Run(fmt.Sprintf("%d names in %d zones", test.names, test.zones), func(t *testing.T) {
+			inWorld(t, test.plan, func(w *world) {
+				w.server.DeleteZone(w.zone)
+				for i := range test.zones {
+					w.server.AddZone(cloudflaretest.Zone{Name: fmt.Sprintf("z%d.test", i), Plan: test.plan})
+				}
+				var sets []*dns.RecordSet
+				for i := range test.names {
+					sets = append(sets, want(fmt.Sprintf("n%d.z%d.test", i, i%test.zones), "A", "192.0.2.1"))
+				}
+				first, err := w.run(sets...)
+				if err != nil || total(first) > test.publish {
+					t.Errorf("%d requests to publish, want at most %d: %v, %v", total(first), test.publish, first, err)
+				}
+				again, err := w.run(sets...)
+				if err != nil || total(again) > test.repeat || writesOf(again) > 0 {
+					t.Errorf("%d requests to do nothing, want at most %d: %v, %v", total(again), test.repeat, again, err)
+				}
+				t.Logf("published with %d requests, %v; read with %d, %v", total(first), first, total(again), again)
+			})
+		})
+	}
+}
+
+// A single change takes two requests: its names are read, and changed. A marker needs no third one.
+func TestCostOfSingleChanges(t *testing.T) {
+	inWorld(t, free, func(w *world) {
+		p := w.open()
+		zones, err := p.Zones(w.t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.requests()
+		for i := range 100 {
+			name := fmt.Sprintf("n%d.shop.test", i)
+			marker := want("a-"+name, "TXT", `"heritage=external-dns,external-dns/owner=me"`)
+			marker.Labels[dns.LabelOwnedRecord] = name
+			if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: marker}, {New: want(name, "A", "192.0.2.1")}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if requests := w.requests(); total(requests) != 200 || requests[cloudflaretest.Batch] != 100 {
+			t.Errorf("%v for 100 changes", requests)
+		}
+	})
+}

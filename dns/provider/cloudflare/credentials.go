@@ -1,0 +1,114 @@
+package cloudflare
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+const (
+	// filePrefix begins a value that names a file with the secret.
+	filePrefix = "file:"
+	// secretSize is the most bytes of such a file that are read.
+	secretSize = 64 << 10
+)
+
+// credentials are what requests show to be allowed.
+type credentials struct {
+	// token is that of a user or an account; if it is empty, there are a key and an e-mail address.
+	token, key secret
+	email      string
+}
+
+// credentialsOf takes the credentials from the environment: a token, or else the global key of a user.
+func credentialsOf(getenv func(string) string) (credentials, error) {
+	const tokenVariable, keyVariable, emailVariable = "CF_API_TOKEN", "CF_API_KEY", "CF_API_EMAIL"
+	var c credentials
+	switch {
+	case getenv(tokenVariable) != "":
+		c.token = secret{tokenVariable, getenv(tokenVariable)}
+	case getenv(keyVariable) != "" && getenv(emailVariable) != "":
+		c.key, c.email = secret{keyVariable, getenv(keyVariable)}, getenv(emailVariable)
+	default:
+		return c, fmt.Errorf("no credentials for Cloudflare: set the variable %s to a token, or to %sPATH, or set %s and %s", tokenVariable, filePrefix, keyVariable, emailVariable)
+	}
+	// A file that isn't there at the start is a mistake.
+	for _, s := range []secret{c.token, c.key} {
+		if s.value != "" {
+			if _, err := s.read(); err != nil {
+				return c, err
+			}
+		}
+	}
+	return c, nil
+}
+
+// show puts the credentials into the header of a request.
+func (c credentials) show(header http.Header) error {
+	if c.token.value != "" {
+		token, err := c.token.read()
+		if err != nil {
+			return fmt.Errorf("%w: %w", provider.ErrCredentials, err)
+		}
+		header.Set("Authorization", "Bearer "+token)
+		return nil
+	}
+	key, err := c.key.read()
+	if err != nil {
+		return fmt.Errorf("%w: %w", provider.ErrCredentials, err)
+	}
+	header.Set("X-Auth-Key", key)
+	header.Set("X-Auth-Email", c.email)
+	return nil
+}
+
+// secret is a secret, or the name of a file that has it.
+type secret struct {
+	// variable is where the value is from.
+	variable, value string
+}
+
+// read returns the secret. A file is read each time, because somebody may have replaced it. Errors
+// show no part of the secret.
+func (s secret) read() (string, error) {
+	path, file := strings.CutPrefix(strings.TrimSpace(s.value), filePrefix)
+	text := path
+	if file {
+		var err error
+		if text, err = readSome(path); err != nil {
+			return "", fmt.Errorf("%s: %w", s.variable, err)
+		}
+	}
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return "", fmt.Errorf("%s: empty: give a token or key of Cloudflare", s.variable)
+	}
+	for _, c := range []byte(text) {
+		if c <= ' ' || c > '~' {
+			return "", fmt.Errorf("%s: it has a character that no token or key has", s.variable)
+		}
+	}
+	return text, nil
+}
+
+// readSome returns the content of a small file.
+func readSome(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, secretSize+1))
+	if err != nil {
+		return "", err
+	}
+	if len(text) > secretSize {
+		return "", errors.New("the file " + path + " is too large for a token or key")
+	}
+	return string(text), nil
+}

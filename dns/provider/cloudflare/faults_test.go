@@ -1,0 +1,312 @@
+package cloudflare
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/cloudflare/cloudflaretest"
+)
+
+var (
+	schedules    = flag.Int("cloudflare.schedules", 50, "how many seeded schedules of faults to run")
+	scheduleSeed = flag.Uint64("cloudflare.seed", 0, "the first seed")
+)
+
+// A publisher runs over a server that throttles, fails before and after a request had its effect, cuts connections
+// and shows out-of-date listings, while a person makes and changes records of her own, and the process
+// restarts. Nothing of hers is touched, no record is ever without its marker, and two cycles after the last
+// fault everything is as it should be (spec/clouds.md §0.3, CF12, CF14, CF16).
+func TestFaults(t *testing.T) {
+	environment(t, "https://api.test/client/v4")
+	for seed := *scheduleSeed; seed < *scheduleSeed+uint64(*schedules); seed++ {
+		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { play(t, seed) })
+		})
+	}
+}
+
+// schedule is the state of a test of faults.
+type schedule struct {
+	*world
+	// mu guards what the hooks read.
+	mu     sync.Mutex
+	random *rand.Rand
+	// broken is how many of ten requests have a fault.
+	broken int
+	// persons are the records of the person, by their IDs.
+	persons map[string]cloudflaretest.Record
+	objects map[string][]*dns.RecordSet
+	stop    func()
+}
+
+func play(t *testing.T, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	s := &schedule{
+		world:  newWorld(t, []string{free, paid, enterprise}[random.IntN(3)]),
+		random: random, persons: map[string]cloudflaretest.Record{}, objects: map[string][]*dns.RecordSet{},
+	}
+	s.managed = handled
+	s.server.SetRate(0)
+	s.server.SetHooks(cloudflaretest.Hooks{Before: s.before, After: s.after})
+	if random.IntN(2) == 0 {
+		s.server.SetLag(time.Duration(random.IntN(4)) * time.Second)
+	}
+	s.restart()
+	defer func() { s.stop() }()
+	for range 60 {
+		s.step()
+		time.Sleep(time.Duration(s.random.IntN(15000)) * time.Millisecond)
+	}
+	s.disturb(0)
+	// What was held back because of the last fault takes some seconds; then there are two cycles.
+	time.Sleep(2*time.Minute + 40*time.Second)
+	s.settled()
+	if t.Failed() {
+		t.Log(s.log.String())
+	}
+}
+
+func (s *schedule) disturb(tenths int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = tenths
+}
+
+// fault returns one of some faults, or none.
+func (s *schedule) fault(faults ...*cloudflaretest.Fault) *cloudflaretest.Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.random.IntN(10) >= s.broken {
+		return nil
+	}
+	return faults[s.random.IntN(len(faults))]
+}
+
+func (s *schedule) before(cloudflaretest.Call) *cloudflaretest.Fault {
+	return s.fault(cloudflaretest.Failed, cloudflaretest.Lost, nil, cloudflaretest.Throttled(0), cloudflaretest.Throttled(2*time.Second), cloudflaretest.Throttled(45*time.Second))
+}
+
+// after looks at what a batch has made, and may lose the answer.
+func (s *schedule) after(c cloudflaretest.Call) *cloudflaretest.Fault {
+	if c.Operation == cloudflaretest.Batch {
+		s.logger().Info("batch made", "deletes", len(c.Changes.Deletes), "patches", len(c.Changes.Patches), "posts", len(c.Changes.Posts))
+		s.covered()
+	}
+	return s.fault(cloudflaretest.Failed, cloudflaretest.Lost, nil, nil)
+}
+
+// covered checks that each record has its marker, and that those of the person are as she made them.
+func (s *schedule) covered() {
+	rows := s.server.Records(s.zone)
+	texts, left := map[string]int{}, map[string]bool{}
+	for _, r := range rows {
+		if isText(r) {
+			texts[r.Name]++
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range rows {
+		left[r.ID] = true
+		hers, ok := s.persons[r.ID]
+		switch {
+		case ok && line(hers) != line(r):
+			s.t.Errorf("%s of the person has become %s", line(hers), line(r))
+		case !ok && !isText(r) && texts[strings.ToLower(r.Type)+"-"+r.Name] != 1:
+			s.t.Errorf("%s has %d markers", line(r), texts[strings.ToLower(r.Type)+"-"+r.Name])
+		}
+	}
+	for id, r := range s.persons {
+		if !left[id] {
+			s.t.Errorf("%s of the person is gone", line(r))
+		}
+	}
+}
+
+// restart ends the process, if there is one, and starts another one.
+func (s *schedule) restart() {
+	if s.stop != nil {
+		s.stop()
+	}
+	s.provider = s.open()
+	p := s.publisher()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	for _, run := range []func(context.Context) error{p.Run, p.Lead} {
+		running.Go(func() {
+			if err := run(ctx); err != nil {
+				s.t.Error(err)
+			}
+		})
+	}
+	s.stop = func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// step makes one random event happen.
+func (s *schedule) step() {
+	switch n := s.random.IntN(20); {
+	case n < 10:
+		s.ask()
+	case n < 13:
+		s.disturb(s.random.IntN(8))
+	case n < 15:
+		s.disturb(0)
+	case n < 16:
+		if s.mayCrash() {
+			s.restart()
+		}
+	default:
+		s.meddle()
+	}
+}
+
+// mayCrash reports whether the process may end: not while the person and the publisher have records of one
+// name and type, made in the same moment. The next process can't know which are hers (docs/decisions/0032).
+func (s *schedule) mayCrash() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rows := s.server.Records(s.zone)
+	for _, hers := range s.persons {
+		if slices.ContainsFunc(rows, func(r cloudflaretest.Record) bool {
+			return r.Name == hers.Name && r.Type == hers.Type && r.ID != hers.ID
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// ask changes what an object asks for.
+func (s *schedule) ask() {
+	object := fmt.Sprint("o", s.random.IntN(6))
+	if s.random.IntN(4) == 0 {
+		delete(s.objects, object)
+	} else {
+		name := object + fmt.Sprint(s.random.IntN(2))
+		if s.random.IntN(3) == 0 {
+			name = fmt.Sprint("shared", object)
+		}
+		s.objects[object] = s.records(name + "." + zoneName)
+	}
+	var wanted []*dns.RecordSet
+	for _, sets := range s.objects {
+		wanted = append(wanted, sets...)
+	}
+	s.wanted = wanted
+}
+
+func (s *schedule) records(name string) []*dns.RecordSet {
+	n := 1 + s.random.IntN(5)
+	ttl := []string{"ttl=60", "ttl=300", "proxied=true"}[s.random.IntN(3)]
+	a := want(name, "A", fmt.Sprintf("192.0.2.%d,192.0.2.%d", n, n+1), ttl, fmt.Sprint("record-comment=c", s.random.IntN(3)))
+	switch s.random.IntN(6) {
+	case 0:
+		return []*dns.RecordSet{want(name, "CNAME", fmt.Sprintf("lb%d.example.net", n), ttl)}
+	case 1:
+		return []*dns.RecordSet{want(name, "MX", fmt.Sprintf("%d mx.example.net", n)), a}
+	case 2:
+		return []*dns.RecordSet{want(name, "SRV", fmt.Sprintf("%d 1 80 s.example.net.", n))}
+	case 3:
+		return []*dns.RecordSet{a, want(name, "AAAA", fmt.Sprintf("2001:db8::%d", n))}
+	case 4:
+		return []*dns.RecordSet{want(name, "TXT", fmt.Sprintf(`"text %d"`, n), "ttl=300")}
+	}
+	return []*dns.RecordSet{a}
+}
+
+// meddle has the person make a record under a name that nobody has, or change or delete one of hers.
+func (s *schedule) meddle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := make([]string, 0, len(s.persons))
+	for id := range s.persons {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	if len(ids) > 0 && s.random.IntN(2) == 0 {
+		id := ids[s.random.IntN(len(ids))]
+		if s.random.IntN(2) == 0 {
+			delete(s.persons, id)
+			s.server.Remove(s.zone, id)
+			return
+		}
+		r := s.persons[id]
+		r.Content = fmt.Sprintf("203.0.113.%d", s.random.IntN(200))
+		s.persons[id] = r
+		s.server.Put(s.zone, r)
+		return
+	}
+	name := fmt.Sprintf("sharedo%d.%s", s.random.IntN(6), zoneName)
+	if slices.ContainsFunc(s.server.Records(s.zone), func(r cloudflaretest.Record) bool { return strings.HasSuffix(r.Name, name) }) {
+		return
+	}
+	r := cloudflaretest.Record{Name: name, Type: "A", Content: fmt.Sprintf("203.0.113.%d", s.random.IntN(200)), TTL: 300}
+	r.ID = s.server.Put(s.zone, r)
+	s.logger().Info("the person makes", "record", line(r))
+	s.persons[r.ID] = r
+}
+
+// settled compares the zone with what is asked for. Under names that the person has records of, there may be
+// another type of the publisher's, made when she was a moment faster.
+func (s *schedule) settled() {
+	s.covered()
+	hers := map[string]bool{}
+	for _, r := range s.persons {
+		hers[r.Name] = true
+	}
+	m := mapping{limits: freeLimits, warn: func(string, string, ...any) {}}
+	var want, got []string
+	for _, r := range s.wanted {
+		rows, err := m.wanted(r)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, o := range rows {
+			if !hers[r.Name] {
+				want = append(want, line(kept(o)), strings.ToLower(r.Type)+"-"+r.Name+" is a marker")
+			}
+		}
+	}
+	for _, r := range s.server.Records(s.zone) {
+		switch {
+		case isText(r) && !hers[r.Name[strings.Index(r.Name, "-")+1:]]:
+			got = append(got, r.Name+" is a marker")
+		case !isText(r) && !hers[r.Name]:
+			got = append(got, line(r))
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if want = slices.Compact(want); !slices.Equal(got, want) {
+		s.t.Errorf("the zone has\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// kept returns the record that the server keeps of what is sent.
+func kept(o outgoing) cloudflaretest.Record {
+	r := cloudflaretest.Record{Name: o.Name, Type: o.Type, Content: o.Content, TTL: o.TTL, Proxied: o.Proxied != nil && *o.Proxied}
+	if *o.Comment != "" {
+		r.Comment = o.Comment
+	}
+	if o.Priority != nil {
+		priority := float64(*o.Priority)
+		r.Priority = &priority
+	}
+	if o.Data != nil {
+		priority := float64(o.Data.Priority)
+		r.Priority, r.Content = &priority, fmt.Sprintf("%d %d %s", o.Data.Weight, o.Data.Port, o.Data.Target)
+	}
+	return r
+}

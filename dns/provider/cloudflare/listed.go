@@ -1,0 +1,78 @@
+package cloudflare
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// The properties of record sets.
+const (
+	propertyProxied  = prefix + "proxied"
+	propertyComment  = prefix + "record-comment"
+	propertyTags     = prefix + "tags"
+	propertyHostname = prefix + "custom-hostname"
+	propertyRegion   = prefix + "region-key"
+	// propertyMixed is listed if the records of a set differ in something else than their values, and
+	// propertyForeign if another product of Cloudflare keeps one of them. Nobody can ask for them,
+	// so such a set is never as it should be.
+	propertyMixed   = prefix + "mixed"
+	propertyForeign = prefix + "kept-by-cloudflare"
+)
+
+// groups are records by the record set that they belong to.
+type groups map[dns.Key][]record
+
+func group(rows []record) groups {
+	g := groups{}
+	for _, r := range rows {
+		if slices.Contains(handled, r.Type) {
+			g[r.key()] = append(g[r.key()], r)
+		}
+	}
+	return g
+}
+
+// sets returns the record sets as Records returns them, without what belongs to names.
+func (g groups) sets() []*dns.RecordSet {
+	list := make([]*dns.RecordSet, 0, len(g))
+	for key, rows := range g {
+		list = append(list, set(key, rows))
+	}
+	return list
+}
+
+// set returns the record set that some records are.
+func set(key dns.Key, rows []record) *dns.RecordSet {
+	first := rows[0]
+	r := &dns.RecordSet{Name: key.Name, Type: key.Type, TTL: first.ttl(), Properties: first.properties()}
+	mixed, foreign := false, false
+	for _, row := range rows {
+		r.Targets = append(r.Targets, target(row))
+		mixed = mixed || !row.alike(first)
+		foreign = foreign || row.foreign()
+	}
+	if foreign {
+		r.Properties = append(r.Properties, dns.Property{Name: propertyForeign, Value: "true"})
+	}
+	if mixed {
+		r.Properties = append(r.Properties, dns.Property{Name: propertyMixed, Value: "true"})
+	}
+	return r.Normal()
+}
+
+// properties returns what is said about a record by properties. What is as usual has none.
+func (r record) properties() []dns.Property {
+	var list []dns.Property
+	if r.Proxied {
+		list = append(list, dns.Property{Name: propertyProxied, Value: "true"})
+	}
+	if r.Comment != "" {
+		list = append(list, dns.Property{Name: propertyComment, Value: r.Comment})
+	}
+	if len(r.Tags) > 0 {
+		list = append(list, dns.Property{Name: propertyTags, Value: strings.Join(r.Tags, ",")})
+	}
+	return list
+}

@@ -1,0 +1,89 @@
+package cloudflare
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/cloudflare/cloudflaretest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// start starts a server, and has providers find it by the variable of the SDK.
+func start(t *testing.T) *cloudflaretest.Server {
+	t.Helper()
+	server := cloudflaretest.New()
+	web := httptest.NewServer(server)
+	t.Cleanup(web.Close)
+	environment(t, web.URL+"/client/v4")
+	return server
+}
+
+// environment sets the credentials, and the address of the API.
+func environment(t *testing.T, url string) {
+	t.Helper()
+	for name, value := range map[string]string{"CLOUDFLARE_BASE_URL": url, "CF_API_TOKEN": cloudflaretest.Token, "CF_API_KEY": "", "CF_API_EMAIL": ""} {
+		t.Setenv(name, value)
+	}
+}
+
+func input() provider.Input {
+	return provider.Input{
+		Domains: dns.NewDomainFilter(nil, nil), Log: slog.New(slog.DiscardHandler),
+		Wrap: func(rt http.RoundTripper) http.RoundTripper { return rt },
+	}
+}
+
+// configure returns a config with flags.
+func configure(t *testing.T, arguments ...string) *Config {
+	t.Helper()
+	c := newConfig()
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	c.Flags(flags)
+	if err := flags.Parse(arguments); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// unhurried is how many requests may be sent at once where nothing is to wait.
+const unhurried = 1e9
+
+// open opens a provider with flags, whose requests don't wait.
+func open(t *testing.T, in provider.Input, arguments ...string) *cloudflareProvider {
+	t.Helper()
+	p, err := configure(t, arguments...).Open(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.(*cloudflareProvider).api.pace.most = unhurried
+	p.(*cloudflareProvider).api.pace.tokens = unhurried
+	return p.(*cloudflareProvider)
+}
+
+// transportOf returns what has requests reach a server without a network.
+func transportOf(server *cloudflaretest.Server) func(http.RoundTripper) http.RoundTripper {
+	return func(http.RoundTripper) http.RoundTripper { return server.Transport() }
+}
+
+// counting does so, and counts the requests.
+func counting(server *cloudflaretest.Server, sent *int) func(http.RoundTripper) http.RoundTripper {
+	return func(http.RoundTripper) http.RoundTripper { return counter{server.Transport(), sent} }
+}
+
+type counter struct {
+	http.RoundTripper
+	sent *int
+}
+
+func (c counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	*c.sent++
+	return c.RoundTripper.RoundTrip(r)
+}

@@ -1,0 +1,119 @@
+package cloudflare
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+var (
+	_ provider.Provider       = (*cloudflareProvider)(nil)
+	_ provider.Adjuster       = (*cloudflareProvider)(nil)
+	_ provider.DomainFilterer = (*cloudflareProvider)(nil)
+)
+
+// prefix is what the names of all properties begin with.
+const prefix = "cloudflare/"
+
+// handled are the types of record sets that the provider can have.
+var handled = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeMX, dns.TypeSRV, dns.TypeNS, dns.TypePTR}
+
+const (
+	// applyChanges is the most changes of one Apply. Its names are read once, mostly.
+	applyChanges = 7000
+	// mostWarned is how many warnings are remembered so as not to be repeated.
+	mostWarned = 1000
+)
+
+// cloudflareProvider implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
+type cloudflareProvider struct {
+	api    *api
+	filter filter
+	wishes wishes
+	log    *slog.Logger
+
+	mu sync.Mutex
+	// zones are those of the last listing; nil before the first one.
+	zones *zoneList
+	// warned has the warnings that were given.
+	warned map[string]struct{}
+}
+
+// Capabilities implements provider.Provider.
+func (p *cloudflareProvider) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Types: handled, Properties: []string{prefix}, BatchSize: applyChanges}
+}
+
+// Zones implements provider.Provider.
+func (p *cloudflareProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
+	list, err := p.list(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the zones of Cloudflare: %w", err)
+	}
+	zones := make([]dns.Zone, len(list.managed))
+	for i, z := range list.managed {
+		zones[i] = z.Zone
+	}
+	return zones, nil
+}
+
+// DomainFilter implements provider.DomainFilterer. A name in a zone that isn't managed can't be
+// had in a managed zone above it.
+func (p *cloudflareProvider) DomainFilter(context.Context) dns.Filter {
+	if list := p.last(); list != nil {
+		return list
+	}
+	// Before Zones has succeeded, no name passes.
+	return &zoneList{finder: dns.NewZoneFinder(nil)}
+}
+
+// managed returns a zone that is managed.
+func (p *cloudflareProvider) managed(ctx context.Context, zone dns.Zone) (*zoneList, *managedZone, error) {
+	list, err := p.known(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list the zones of Cloudflare: %w", err)
+	}
+	if z := list.byID[zone.ID]; z != nil {
+		return list, z, nil
+	}
+	return nil, nil, fmt.Errorf("%w: there is no managed zone %s with the ID %s", provider.ErrRejected, zone.Name, zone.ID)
+}
+
+// Records implements provider.Provider.
+func (p *cloudflareProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	_, z, err := p.managed(ctx, zone)
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	rows, err := p.api.records(ctx, z.ID, query{})
+	if err != nil {
+		return nil, fmt.Errorf("read zone %s of Cloudflare: %w", z.Name, err)
+	}
+	s, err := p.sides(ctx, z)
+	if err != nil {
+		return nil, fmt.Errorf("read zone %s of Cloudflare: %w", z.Name, err)
+	}
+	return s.add(z.listed(rows, begun).sets()), nil
+}
+
+// warnOnce logs a warning, unless that was done before.
+func (p *cloudflareProvider) warnOnce(key, message string, arguments ...any) {
+	p.mu.Lock()
+	_, again := p.warned[key]
+	if !again {
+		if len(p.warned) >= mostWarned {
+			clear(p.warned)
+		}
+		p.warned[key] = struct{}{}
+	}
+	p.mu.Unlock()
+	if !again {
+		p.log.Warn(message, arguments...)
+	}
+}

@@ -1,0 +1,227 @@
+package cloudflare
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/cloudflare/cloudflare-go/v7/addressing"
+	"github.com/cloudflare/cloudflare-go/v7/custom_hostnames"
+	cfdns "github.com/cloudflare/cloudflare-go/v7/dns"
+	"github.com/cloudflare/cloudflare-go/v7/option"
+	"github.com/cloudflare/cloudflare-go/v7/zones"
+)
+
+// The largest pages of lists that aren't of records.
+const (
+	zonesPage     = 50
+	hostnamesPage = 50
+)
+
+// zone is a zone as the API has it.
+type zone struct {
+	ID     string       `json:"id"`
+	Name   string       `json:"name"`
+	Status string       `json:"status"`
+	Plan   subscription `json:"plan"`
+}
+
+func (z zone) active() bool { return z.Status == "active" }
+
+// zones lists the zones that the credentials may see.
+func (a *api) zones(ctx context.Context) ([]zone, error) {
+	return pages(ctx, zonesPage, func(z zone) string { return z.ID }, func(options ...option.RequestOption) (envelope[[]zone], error) {
+		return call[[]zone](nil, func(o ...option.RequestOption) error {
+			_, err := a.zoneService.List(ctx, zones.ZoneListParams{}, append(o, options...)...)
+			return err
+		})
+	})
+}
+
+// zone returns the zone with an ID.
+func (a *api) zone(ctx context.Context, id string) (z zone, err error) {
+	var params zones.ZoneGetParams
+	params.ZoneID.Value, params.ZoneID.Present = id, true
+	err = reads.Do(ctx, func() error {
+		answer, err := call[zone](nil, func(o ...option.RequestOption) error {
+			_, err := a.zoneService.Get(ctx, params, o...)
+			return err
+		})
+		z = answer.Result
+		return err
+	})
+	return z, err
+}
+
+// query selects records by their names. Both fields empty is for all records.
+type query struct {
+	// exact is a whole name, and ending the end of some.
+	exact, ending string
+}
+
+func (q query) options() []option.RequestOption {
+	// Without an order, a record may be on no page.
+	options := []option.RequestOption{option.WithQuery("order", "name")}
+	if q.exact != "" {
+		options = append(options, option.WithQuery("name.exact", q.exact))
+	}
+	if q.ending != "" {
+		options = append(options, option.WithQuery("name.endswith", q.ending))
+	}
+	return options
+}
+
+// records lists records of a zone.
+func (a *api) records(ctx context.Context, zoneID string, q query) ([]record, error) {
+	var params cfdns.RecordListParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	rows, err := pages(ctx, a.perPage, func(r record) string { return r.ID }, func(options ...option.RequestOption) (envelope[[]record], error) {
+		return call[[]record](nil, func(o ...option.RequestOption) error {
+			_, err := a.rows.List(ctx, params, append(append(o, q.options()...), options...)...)
+			return err
+		})
+	})
+	for i := range rows {
+		rows[i] = rows[i].normal()
+	}
+	return rows, err
+}
+
+// batch is the body of a request that changes several records, and also the answer.
+type batch[T any] struct {
+	Deletes []T `json:"deletes,omitempty"`
+	Patches []T `json:"patches,omitempty"`
+	Posts   []T `json:"posts,omitempty"`
+}
+
+// change makes changes in a zone, all or none. The request is sent once: before another one, somebody
+// has to look what is there now.
+func (a *api) change(ctx context.Context, zoneID string, changes batch[outgoing]) (made batch[record], err error) {
+	var params cfdns.RecordBatchParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	answer, err := call[batch[record]](changes, func(o ...option.RequestOption) error {
+		_, err := a.rows.Batch(ctx, params, o...)
+		return err
+	})
+	return answer.Result, err
+}
+
+// hostname is a custom hostname of a zone.
+type hostname struct {
+	ID       string `json:"id,omitempty"`
+	Hostname string `json:"hostname"`
+	Origin   string `json:"custom_origin_server"`
+	SSL      *ssl   `json:"ssl,omitempty"`
+}
+
+// ssl says which certificate a custom hostname gets.
+type ssl struct {
+	Type         string      `json:"type"`
+	Method       string      `json:"method"`
+	BundleMethod string      `json:"bundle_method"`
+	Authority    string      `json:"certificate_authority,omitempty"`
+	Settings     sslSettings `json:"settings"`
+}
+
+type sslSettings struct {
+	MinTLS string `json:"min_tls_version"`
+}
+
+// customHostnames lists the custom hostnames of a zone, or those with an origin if it isn't empty.
+func (a *api) customHostnames(ctx context.Context, zoneID, origin string) ([]hostname, error) {
+	var params custom_hostnames.CustomHostnameListParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return pages(ctx, hostnamesPage, func(h hostname) string { return h.ID }, func(options ...option.RequestOption) (envelope[[]hostname], error) {
+		if origin != "" {
+			options = append(options, option.WithQuery("custom_origin_server", origin))
+		}
+		return call[[]hostname](nil, func(o ...option.RequestOption) error {
+			_, err := a.hostnames.List(ctx, params, append(o, options...)...)
+			return err
+		})
+	})
+}
+
+func (a *api) createHostname(ctx context.Context, zoneID string, h hostname) error {
+	var params custom_hostnames.CustomHostnameNewParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return write(ctx, h, func(o ...option.RequestOption) error {
+		_, err := a.hostnames.New(ctx, params, o...)
+		return err
+	})
+}
+
+// deleteHostname deletes a custom hostname. One that is gone is no error. The answer has no envelope.
+func (a *api) deleteHostname(ctx context.Context, zoneID, id string) error {
+	var params custom_hostnames.CustomHostnameDeleteParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return absent(writes.Do(ctx, func() error {
+		_, err := a.hostnames.Delete(ctx, id, params)
+		return err
+	}))
+}
+
+// region is the region of a name.
+type region struct {
+	Hostname string `json:"hostname,omitempty"`
+	Key      string `json:"region_key"`
+}
+
+// regions lists the regions of names of a zone. The list has one page.
+func (a *api) regions(ctx context.Context, zoneID string) (list []region, err error) {
+	var params addressing.RegionalHostnameListParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	err = reads.Do(ctx, func() error {
+		answer, err := call[[]region](nil, func(o ...option.RequestOption) error {
+			_, err := a.regional.List(ctx, params, o...)
+			return err
+		})
+		list = answer.Result
+		return err
+	})
+	return list, err
+}
+
+func (a *api) createRegion(ctx context.Context, zoneID string, r region) error {
+	var params addressing.RegionalHostnameNewParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return write(ctx, r, func(o ...option.RequestOption) error {
+		_, err := a.regional.New(ctx, params, o...)
+		return err
+	})
+}
+
+func (a *api) editRegion(ctx context.Context, zoneID string, r region) error {
+	var params addressing.RegionalHostnameEditParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return write(ctx, region{Key: r.Key}, func(o ...option.RequestOption) error {
+		_, err := a.regional.Edit(ctx, r.Hostname, params, o...)
+		return err
+	})
+}
+
+// deleteRegion takes the region of a name away. One that is gone is no error. The answer has no result.
+func (a *api) deleteRegion(ctx context.Context, zoneID, name string) error {
+	var params addressing.RegionalHostnameDeleteParams
+	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	return absent(writes.Do(ctx, func() error {
+		_, err := a.regional.Delete(ctx, name, params)
+		return err
+	}))
+}
+
+// write sends a request that changes something, and whose answer doesn't matter.
+func write(ctx context.Context, body any, request func(options ...option.RequestOption) error) error {
+	return writes.Do(ctx, func() error {
+		_, err := call[struct{}](body, request)
+		return err
+	})
+}
+
+// absent returns nil for an error that says that something isn't there.
+func absent(err error) error {
+	if e, ok := errors.AsType[*apiError](err); ok && e.Status == http.StatusNotFound {
+		return nil
+	}
+	return err
+}
