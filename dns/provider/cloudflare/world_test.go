@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,7 +42,9 @@ type world struct {
 	owner     string
 	dryRun    bool
 	managed   []string
-	wanted    []*dns.RecordSet
+	// mu guards wanted, which is what objects ask for.
+	mu     sync.Mutex
+	wanted []*dns.RecordSet
 	// provider is used for all runs, if it isn't nil. Otherwise each run opens its own, as a
 	// new process does.
 	provider provider.Provider
@@ -110,10 +113,23 @@ func (s slowly) RoundTrip(r *http.Request) (*http.Response, error) {
 // run publishes once, and returns how many requests of each operation there were.
 func (w *world) run(wanted ...*dns.RecordSet) (requests map[string]int, err error) {
 	w.t.Helper()
-	w.wanted = wanted
+	w.ask(wanted)
 	w.server.Calls()
 	_, err = w.publisher().Once(w.t.Context(), closed(), time.Minute)
 	return w.requests(), err
+}
+
+// ask changes what objects ask for.
+func (w *world) ask(wanted []*dns.RecordSet) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wanted = wanted
+}
+
+func (w *world) asked() []*dns.RecordSet {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.wanted
 }
 
 func closed() chan struct{} {
@@ -148,7 +164,7 @@ func (w *world) publisher() *publisher.Publisher {
 		w.t.Fatal(err)
 	}
 	pub, err := publisher.New(publisher.Config{
-		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return w.wanted, nil }}}},
+		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return w.asked(), nil }}}},
 		Desired: want, Owner: o, Provider: p, Rules: rules, Domains: w.domains, DryRun: w.dryRun, Log: w.logger(),
 		Budget: budget.Limits{Deletions: budget.Limit{Percent: 100}, SettingsUpdates: budget.Limit{Percent: 100}, ObjectUpdates: budget.Limit{Percent: 100}, Window: time.Minute},
 	})
