@@ -48,7 +48,9 @@ type world struct {
 	// provider is used for all runs, if it isn't nil. Otherwise each run opens its own, as a
 	// new process does.
 	provider provider.Provider
-	log      strings.Builder
+	// logger is where everything logs to, and log has that.
+	log    strings.Builder
+	logger *slog.Logger
 }
 
 // inWorld runs a test in a world with a zone of a plan.
@@ -61,6 +63,7 @@ func inWorld(t *testing.T, plan string, test func(w *world)) {
 // newWorld returns a world in the bubble of a test.
 func newWorld(t *testing.T, zonePlan string) *world {
 	w := &world{t: t, server: cloudflaretest.New(), domains: dns.NewDomainFilter(nil, nil), policy: plan.Sync, managed: plan.DefaultManaged(), owner: "me"}
+	w.logger = slog.New(slog.NewTextHandler(&w.log, nil))
 	w.zone = w.server.AddZone(cloudflaretest.Zone{Name: zoneName, Plan: zonePlan})
 	w.server.SetRate(1200)
 	return w
@@ -85,14 +88,11 @@ func want(name, recordType, target string, properties ...string) *dns.RecordSet 
 	return r
 }
 
-// logger returns what collects what is logged, for a look at it.
-func (w *world) logger() *slog.Logger { return slog.New(slog.NewTextHandler(&w.log, nil)) }
-
 // open opens a provider over the server.
 func (w *world) open() provider.Provider {
 	w.t.Helper()
 	in := input()
-	in.Domains, in.DryRun, in.ZoneIDs, in.Log = w.domains, w.dryRun, w.ids, w.logger()
+	in.Domains, in.DryRun, in.ZoneIDs, in.Log = w.domains, w.dryRun, w.ids, w.logger
 	in.Wrap = func(http.RoundTripper) http.RoundTripper { return slowly{w.server.Transport()} }
 	p, err := configure(w.t, w.arguments...).Open(w.t.Context(), in)
 	if err != nil {
@@ -165,7 +165,7 @@ func (w *world) publisher() *publisher.Publisher {
 	}
 	pub, err := publisher.New(publisher.Config{
 		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return w.asked(), nil }}}},
-		Desired: want, Owner: o, Provider: p, Rules: rules, Domains: w.domains, DryRun: w.dryRun, Log: w.logger(),
+		Desired: want, Owner: o, Provider: p, Rules: rules, Domains: w.domains, DryRun: w.dryRun, Log: w.logger,
 		Budget: budget.Limits{Deletions: budget.Limit{Percent: 100}, SettingsUpdates: budget.Limit{Percent: 100}, ObjectUpdates: budget.Limit{Percent: 100}, Window: time.Minute},
 	})
 	if err != nil {
