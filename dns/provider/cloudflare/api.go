@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"time"
 
 	"github.com/cloudflare/cloudflare-go/v7/addressing"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
+	"github.com/signpostd/signpost/internal/foreign"
 )
 
 // timeout ends a request that isn't answered.
@@ -118,6 +120,9 @@ const (
 	listings = 3
 )
 
+// properID is what an ID may look like. IDs become parts of paths.
+var properID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
+
 // errTooLong is for a list with more than mostRows rows, or more than mostPages pages.
 var errTooLong = fmt.Errorf("the list is longer than %d entries or %d pages", mostRows, mostPages)
 
@@ -156,6 +161,9 @@ func attempt[T any](ctx context.Context, perPage int, id func(T) string, page fu
 			return nil, false, err
 		}
 		for _, r := range answer.Result {
+			if !properID.MatchString(id(r)) {
+				return nil, false, fmt.Errorf("an entry of the list has the ID %s, which can't be one", foreign.Quote(id(r)))
+			}
 			if !seen[id(r)] {
 				seen[id(r)], rows = true, append(rows, r)
 			}

@@ -131,6 +131,27 @@ func TestEndless(t *testing.T) {
 	}
 }
 
+// An ID becomes a part of a path, so what can't be one is an error.
+func TestIDs(t *testing.T) {
+	for _, id := range []string{"", "../x", "a b", "a\nb", strings.Repeat("x", 65)} {
+		text, err := json.Marshal(map[string]any{"success": true, "result": []zone{{ID: id, Name: "shop.test"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := over(t, func(*http.Request) *http.Response { return answer(http.StatusOK, string(text)) })
+		if _, err := p.Zones(t.Context()); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("the ID %q: %v", id, err)
+		}
+	}
+	p := over(t, func(*http.Request) *http.Response {
+		return answer(http.StatusOK, `{"success":true,"result":{"id":"other","name":"shop.test"}}`)
+	})
+	p.filter.ids = dns.ZoneIDFilter{"00000000000000000000000000000001"}
+	if zones, err := p.Zones(t.Context()); err == nil {
+		t.Errorf("another zone than the one that was asked for: %v", zones)
+	}
+}
+
 type endless struct{}
 
 // Read implements [io.Reader].

@@ -3,6 +3,7 @@ package cloudflare
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/cloudflare/cloudflare-go/v7/addressing"
@@ -10,6 +11,8 @@ import (
 	cfdns "github.com/cloudflare/cloudflare-go/v7/dns"
 	"github.com/cloudflare/cloudflare-go/v7/option"
 	"github.com/cloudflare/cloudflare-go/v7/zones"
+
+	"github.com/signpostd/signpost/internal/foreign"
 )
 
 // The largest pages of lists that aren't of records.
@@ -47,7 +50,9 @@ func (a *api) zone(ctx context.Context, id string) (z zone, err error) {
 			_, err := a.zoneService.Get(ctx, params, o...)
 			return err
 		})
-		z = answer.Result
+		if z = answer.Result; err == nil && z.ID != id {
+			err = fmt.Errorf("the answer is about the zone %s", foreign.Name(z.ID))
+		}
 		return err
 	})
 	return z, err

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,11 +42,15 @@ type world struct {
 	owner     string
 	dryRun    bool
 	managed   []string
-	wanted    []*dns.RecordSet
+	// mu guards wanted, which is what objects ask for.
+	mu     sync.Mutex
+	wanted []*dns.RecordSet
 	// provider is used for all runs, if it isn't nil. Otherwise each run opens its own, as a
 	// new process does.
 	provider provider.Provider
-	log      strings.Builder
+	// logger is where everything logs to, and log has that.
+	log    strings.Builder
+	logger *slog.Logger
 }
 
 // inWorld runs a test in a world with a zone of a plan.
@@ -58,6 +63,7 @@ func inWorld(t *testing.T, plan string, test func(w *world)) {
 // newWorld returns a world in the bubble of a test.
 func newWorld(t *testing.T, zonePlan string) *world {
 	w := &world{t: t, server: cloudflaretest.New(), domains: dns.NewDomainFilter(nil, nil), policy: plan.Sync, managed: plan.DefaultManaged(), owner: "me"}
+	w.logger = slog.New(slog.NewTextHandler(&w.log, nil))
 	w.zone = w.server.AddZone(cloudflaretest.Zone{Name: zoneName, Plan: zonePlan})
 	w.server.SetRate(1200)
 	return w
@@ -82,14 +88,11 @@ func want(name, recordType, target string, properties ...string) *dns.RecordSet 
 	return r
 }
 
-// logger returns what collects what is logged, for a look at it.
-func (w *world) logger() *slog.Logger { return slog.New(slog.NewTextHandler(&w.log, nil)) }
-
 // open opens a provider over the server.
 func (w *world) open() provider.Provider {
 	w.t.Helper()
 	in := input()
-	in.Domains, in.DryRun, in.ZoneIDs, in.Log = w.domains, w.dryRun, w.ids, w.logger()
+	in.Domains, in.DryRun, in.ZoneIDs, in.Log = w.domains, w.dryRun, w.ids, w.logger
 	in.Wrap = func(http.RoundTripper) http.RoundTripper { return slowly{w.server.Transport()} }
 	p, err := configure(w.t, w.arguments...).Open(w.t.Context(), in)
 	if err != nil {
@@ -110,10 +113,23 @@ func (s slowly) RoundTrip(r *http.Request) (*http.Response, error) {
 // run publishes once, and returns how many requests of each operation there were.
 func (w *world) run(wanted ...*dns.RecordSet) (requests map[string]int, err error) {
 	w.t.Helper()
-	w.wanted = wanted
+	w.ask(wanted)
 	w.server.Calls()
 	_, err = w.publisher().Once(w.t.Context(), closed(), time.Minute)
 	return w.requests(), err
+}
+
+// ask changes what objects ask for.
+func (w *world) ask(wanted []*dns.RecordSet) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wanted = wanted
+}
+
+func (w *world) asked() []*dns.RecordSet {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.wanted
 }
 
 func closed() chan struct{} {
@@ -148,8 +164,8 @@ func (w *world) publisher() *publisher.Publisher {
 		w.t.Fatal(err)
 	}
 	pub, err := publisher.New(publisher.Config{
-		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return w.wanted, nil }}}},
-		Desired: want, Owner: o, Provider: p, Rules: rules, Domains: w.domains, DryRun: w.dryRun, Log: w.logger(),
+		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return w.asked(), nil }}}},
+		Desired: want, Owner: o, Provider: p, Rules: rules, Domains: w.domains, DryRun: w.dryRun, Log: w.logger,
 		Budget: budget.Limits{Deletions: budget.Limit{Percent: 100}, SettingsUpdates: budget.Limit{Percent: 100}, ObjectUpdates: budget.Limit{Percent: 100}, Window: time.Minute},
 	})
 	if err != nil {
