@@ -6,6 +6,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/aws"
+	"github.com/signpostd/signpost/dns/provider/azure"
 	"github.com/signpostd/signpost/dns/provider/coredns"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/provider/log"
@@ -50,6 +51,8 @@ func Sources() []source.Plugin {
 func Providers() []provider.Plugin {
 	return []provider.Plugin{
 		aws.Plugin(),
+		azure.Plugin(),
+		azure.PrivatePlugin(),
 		rfc2136.Plugin(),
 		coredns.Plugin(),
 		pdns.Plugin(),

@@ -43,6 +43,7 @@ type service interface {
 // account sends the requests of a provider.
 type account struct {
 	service    service
+	gate       *gate
 	group      string
 	credential azcore.TokenCredential
 	scope      string
@@ -75,12 +76,13 @@ func (c *Config) account(ctx context.Context, in provider.Input, s *settings) (*
 	if err != nil {
 		return nil, fmt.Errorf("resourceManagerEndpoint in --azure-config-file: %w", err)
 	}
-	client.Transport = &gate{next: client.Transport, host: endpoint.Host}
+	g := &gate{next: client.Transport, host: endpoint.Host}
+	client.Transport = g
 	options.Cloud, options.Transport = e.Configuration, client
 	options.PerRetryPolicies = []policy.Policy{runtime.NewRequestIDPolicy()}
 	// A subscription without the resource provider has no zones.
 	full := &arm.ClientOptions{ClientOptions: options, DisableRPRegistration: true}
-	a := &account{group: s.Group, credential: credential, scope: e.scope(), writing: c.retries(true)}
+	a := &account{gate: g, group: s.Group, credential: credential, scope: e.scope(), writing: c.retries(true)}
 	if c.private {
 		a.service, err = newPrivateService(s.Subscription, credential, full)
 	} else {

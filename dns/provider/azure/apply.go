@@ -19,6 +19,7 @@ func (p *azureProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	ctx = p.account.gate.begin(ctx)
 	list, z, err := p.find(ctx, zone)
 	if err != nil {
 		return fmt.Errorf("change zone %s of Azure: %w", zone.Name, err)

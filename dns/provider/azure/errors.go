@@ -59,6 +59,10 @@ func shorten(s string) string {
 // failure returns the error for a request that failed (spec/clouds.md §4.7). Right is what the
 // credentials have to permit.
 func failure(err error, right string) error {
+	if throttled, ok := errors.AsType[*provider.ThrottledError](err); ok {
+		// It is that of the gate.
+		return throttled
+	}
 	answer, ok := errors.AsType[*azcore.ResponseError](err)
 	if !ok || answer.RawResponse == nil {
 		return err
@@ -157,7 +161,7 @@ func (a *Access) retries(writes bool) policy.RetryOptions {
 		MaxRetries: a.Retries, MaxRetryDelay: longestHold, TryTimeout: tryTimeout,
 		ShouldRetry: func(resp *http.Response, err error) bool {
 			if err != nil {
-				return !writes && !errors.Is(err, errElsewhere) && httpapi.Passing(err)
+				return !writes && !errors.Is(err, errElsewhere) && !errors.Is(err, provider.ErrThrottled) && httpapi.Passing(err)
 			}
 			throttled := errors.Is(httpapi.Outcome(resp.StatusCode, resp.Header), provider.ErrThrottled)
 			return throttled || !writes && (resp.StatusCode >= 500 || resp.StatusCode == http.StatusRequestTimeout)

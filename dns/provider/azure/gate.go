@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,8 +12,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
-// longestHold is the longest pause that requests wait for. If Azure asks for a longer one, the
-// call of the provider fails, and the publisher waits.
+// longestHold is the longest pause that requests wait for. If Azure asks for a longer one, all
+// calls of the provider fail that have begun, and the publisher waits.
 const longestHold = time.Minute
 
 // errElsewhere is the error of a request to another server than the resource manager.
@@ -30,6 +31,31 @@ type gate struct {
 	// for a pause without saying how long.
 	until  time.Time
 	pauses int
+	// closed is the end of the last pause that was too long to wait for, and closings counts
+	// these pauses.
+	closed   time.Time
+	closings int
+}
+
+// begun is the key of the context in which a call of the provider has the count of closings at
+// its beginning.
+type begun struct{}
+
+// begin returns the context of a call of the provider.
+func (g *gate) begin(ctx context.Context) context.Context {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return context.WithValue(ctx, begun{}, g.closings)
+}
+
+// left returns for how long requests have to wait. If that is too long, it returns an error.
+func (g *gate) left(ctx context.Context) (time.Duration, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if closings, _ := ctx.Value(begun{}).(int); closings < g.closings && time.Now().Before(g.closed) {
+		return 0, &provider.ThrottledError{After: time.Until(g.closed)}
+	}
+	return time.Until(g.until), nil
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -50,11 +76,9 @@ func (g *gate) RoundTrip(r *http.Request) (*http.Response, error) {
 // wait returns when the request may be sent.
 func (g *gate) wait(r *http.Request) error {
 	for {
-		g.mu.Lock()
-		pause := time.Until(g.until)
-		g.mu.Unlock()
-		if pause <= 0 {
-			return nil
+		pause, err := g.left(r.Context())
+		if err != nil || pause <= 0 {
+			return err
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -80,7 +104,11 @@ func (g *gate) answered(resp *http.Response) {
 		pause = min(time.Second<<min(g.pauses, 10), longestHold)
 		g.pauses++
 	}
-	if until := time.Now().Add(pause); pause <= longestHold && until.After(g.until) {
+	switch until := time.Now().Add(pause); {
+	case pause > longestHold:
+		g.closed = until
+		g.closings++
+	case until.After(g.until):
 		g.until = until
 	}
 }

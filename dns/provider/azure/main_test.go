@@ -3,6 +3,8 @@ package azure
 import (
 	"encoding/json"
 	"encoding/pem"
+	"io"
+	"log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -47,7 +49,10 @@ func settingsFile(t *testing.T, address string, others map[string]any) string {
 // start serves a server over TLS, and returns its address and the file with its certificate.
 func start(t *testing.T, server *azuretest.Server) (address, ca string) {
 	t.Helper()
-	web := httptest.NewTLSServer(server)
+	web := httptest.NewUnstartedServer(server)
+	// It would report each connection that is closed before it is used.
+	web.Config.ErrorLog = log.New(io.Discard, "", 0)
+	web.StartTLS()
 	t.Cleanup(web.Close)
 	ca = filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), 0o600); err != nil {

@@ -69,6 +69,7 @@ func (p *azureProvider) Capabilities() provider.Capabilities {
 
 // Zones implements [provider.Provider].
 func (p *azureProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
+	ctx = p.account.gate.begin(ctx)
 	list := p.last()
 	if list == nil || time.Since(list.at) >= p.cached {
 		var err error
@@ -95,6 +96,7 @@ func (p *azureProvider) DomainFilter(context.Context) dns.Filter {
 
 // Records implements [provider.Provider].
 func (p *azureProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	ctx = p.account.gate.begin(ctx)
 	_, z, err := p.find(ctx, zone)
 	if err != nil {
 		return nil, err

@@ -106,10 +106,6 @@ func fromPublic(r *armdns.RecordSet) *stored {
 		if p.CnameRecord != nil {
 			s.records = []record{{text: value(p.CnameRecord.Cname)}}
 		}
-	case typeCAA:
-		s.records = each(p.CaaRecords, func(v *armdns.CaaRecord) record {
-			return record{text: value(v.Value), numbers: []int32{value(v.Flags)}, strings: []string{value(v.Tag)}}
-		})
 	case dns.TypeNS:
 		s.records = each(p.NsRecords, func(v *armdns.NsRecord) record { return record{text: value(v.Nsdname)} })
 	case dns.TypeMX:
@@ -139,8 +135,6 @@ func toPublic(s *stored) armdns.RecordSet {
 			p.AaaaRecords = append(p.AaaaRecords, &armdns.AaaaRecord{IPv6Address: &v.text})
 		case dns.TypeCNAME:
 			p.CnameRecord = &armdns.CnameRecord{Cname: &v.text}
-		case typeCAA:
-			p.CaaRecords = append(p.CaaRecords, &armdns.CaaRecord{Flags: &v.numbers[0], Tag: &v.strings[0], Value: &v.text})
 		case dns.TypeNS:
 			p.NsRecords = append(p.NsRecords, &armdns.NsRecord{Nsdname: &v.text})
 		case dns.TypeMX:

@@ -8,14 +8,11 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// wireRecord returns the record for a target, which was checked unless it is one of a CAA
-// record.
+// wireRecord returns the record for a target that was checked.
 func wireRecord(r *dns.RecordSet, target string) (record, error) {
 	switch r.Type {
 	case dns.TypeMX, dns.TypeSRV:
 		return wireFields(target)
-	case typeCAA:
-		return wireCAA(target)
 	case dns.TypeTXT:
 		return wireText(r, target)
 	}
@@ -45,22 +42,6 @@ func bare(name string) string {
 	return strings.TrimSuffix(name, ".")
 }
 
-// wireCAA returns a CAA record: flags, a tag and a value (RFC 8659, 4.1.1).
-func wireCAA(target string) (record, error) {
-	words, err := dns.Words(target)
-	if err != nil {
-		return record{}, fmt.Errorf("%q: %w", target, err)
-	}
-	if len(words) != 3 {
-		return record{}, fmt.Errorf(`%q: a CAA record has flags, a tag and a value, such as 0 issue "ca.example.net"`, target)
-	}
-	flags, err := strconv.ParseUint(words[0].Text, 10, 8)
-	if err != nil {
-		return record{}, fmt.Errorf("%q: the flags are a number from 0 to 255", target)
-	}
-	return record{text: words[2].Text, numbers: []int32{int32(flags)}, strings: []string{words[1].Text}}, nil
-}
-
 // listedRecord returns the target for a record.
 func listedRecord(recordType string, v record) string {
 	switch recordType {
@@ -74,8 +55,6 @@ func listedRecord(recordType string, v record) string {
 			host += "."
 		}
 		return strings.Join(append(fields, host), " ")
-	case typeCAA:
-		return fmt.Sprintf("%d %s %s", v.numbers[0], v.strings[0], dns.QuoteString(v.text))
 	case dns.TypeTXT:
 		return listedText(v.strings)
 	}

@@ -16,15 +16,13 @@ const (
 	defaultTTL  = 300
 )
 
-const (
-	apex = "@"
-	// typeCAA is the only type of Azure that dns has no name for.
-	typeCAA = "CAA"
-)
+// apex is the name of the apex of a zone.
+const apex = "@"
 
-// The types of record sets of the two kinds of zones.
+// The types of record sets of the two kinds of zones. Public zones also have CAA, for which there
+// are no ownership records.
 var (
-	publicTypes  = []string{dns.TypeA, dns.TypeAAAA, typeCAA, dns.TypeCNAME, dns.TypeMX, dns.TypeNS, dns.TypePTR, dns.TypeSRV, dns.TypeTXT}
+	publicTypes  = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeMX, dns.TypeNS, dns.TypePTR, dns.TypeSRV, dns.TypeTXT}
 	privateTypes = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeMX, dns.TypePTR, dns.TypeSRV, dns.TypeTXT}
 )
 
@@ -54,8 +52,8 @@ type stored struct {
 	registered bool
 }
 
-// record is one record. Text is an address, a name, or the value of a CAA record, whose tag is the
-// only one of the strings. Those of a TXT record are what it consists of.
+// record is one record. Text is an address or a name, and strings are what a TXT record consists
+// of.
 type record struct {
 	text    string
 	numbers []int32
@@ -79,9 +77,6 @@ func (m mapping) wire(r *dns.RecordSet) (*stored, error) {
 	plain.Properties = nil
 	if err := plain.Check(); err != nil {
 		return nil, err
-	}
-	if r.SetIdentifier != "" {
-		return nil, fmt.Errorf("Azure has no set identifiers, but it has %q: remove it", r.SetIdentifier)
 	}
 	name, err := m.relative(r)
 	if err != nil {
