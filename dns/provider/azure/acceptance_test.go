@@ -148,7 +148,7 @@ func TestTypeChange(t *testing.T) {
 	})
 }
 
-// §4.6 of spec/clouds.md: if a CNAME is refused, what it was to replace is there again.
+// spec/clouds.md §4.6: if a CNAME is refused, what it was to replace is there again.
 func TestRefusedTypeChange(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.settle(2, set("a.shop.test", "A", "192.0.2.1"))
@@ -441,7 +441,7 @@ func TestRegisteredSets(t *testing.T) {
 	})
 }
 
-// §4.3 of spec/clouds.md: an alias of a resource of Azure is foreign, unless a marker says that it is
+// spec/clouds.md §4.3: an alias of a resource of Azure is foreign, unless a marker says that it is
 // ours.
 func TestAliasOfResource(t *testing.T) {
 	inWorld(t, func(w *world) {
