@@ -94,7 +94,8 @@ func (c *Config) account(ctx context.Context, in provider.Input, s *settings) (*
 // call makes a request for which the credentials need a right. It gets a token first, so that a
 // failure to get one isn't taken for one of the request.
 func (a *account) call(ctx context.Context, right string, send func() error) error {
-	if _, err := a.credential.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{a.scope}}); err != nil {
+	// The options are those of the SDK, so that it is the same token.
+	if _, err := a.credential.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{a.scope}, EnableCAE: true}); err != nil {
 		return tokenFailure(ctx, err)
 	}
 	if err := send(); err != nil {

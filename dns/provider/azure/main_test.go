@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
@@ -93,9 +94,17 @@ func open(t *testing.T, in provider.Input, private bool, arguments ...string) *a
 // nowhere is an address that only a transport knows.
 const nowhere = "https://azure.invalid"
 
+// travel is how long a request takes, in the time of testing/synctest.
+const travel = 20 * time.Millisecond
+
 // transportOf returns what has requests reach a server without a network.
 func transportOf(server *azuretest.Server) func(http.RoundTripper) http.RoundTripper {
-	return func(http.RoundTripper) http.RoundTripper { return server.Transport() }
+	return func(http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(travel)
+			return server.Transport().RoundTrip(r)
+		})
+	}
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

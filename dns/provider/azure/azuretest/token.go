@@ -26,7 +26,13 @@ func (s *Server) identity(r *http.Request, body string) func() (answer, *Fault) 
 	switch path := strings.Trim(r.URL.Path, "/"); {
 	case path == "common/discovery/instance":
 		return func() (answer, *Fault) {
-			return answer{200, map[string]any{"tenant_discovery_endpoint": base + "/" + Tenant + "/v2.0/.well-known/openid-configuration", "metadata": []any{}}}, nil
+			host := r.Host
+			if u, err := url.Parse(r.URL.Query().Get("authorization_endpoint")); err == nil && u.Host != "" {
+				host, base = u.Host, "https://"+u.Host
+			}
+			return answer{200, map[string]any{"tenant_discovery_endpoint": base + "/" + Tenant + "/v2.0/.well-known/openid-configuration", "metadata": []any{
+				map[string]any{"preferred_network": host, "preferred_cache": host, "aliases": []string{host}},
+			}}}, nil
 		}
 	case path == Tenant+"/v2.0/.well-known/openid-configuration":
 		return func() (answer, *Fault) {
