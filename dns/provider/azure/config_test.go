@@ -187,7 +187,7 @@ func TestClouds(t *testing.T) {
 func TestWrongSecret(t *testing.T) {
 	server := azuretest.New()
 	in := input()
-	in.Wrap = transportOf(server)
+	in.Wrap = func(http.RoundTripper) http.RoundTripper { return server.Transport() }
 	file := settingsFile(t, nowhere, map[string]any{"aadClientSecret": "wrong-secret"})
 	_, err := open(t, in, false, "--azure-config-file="+file).Zones(t.Context())
 	if !errors.Is(err, provider.ErrCredentials) || !strings.Contains(err.Error(), "AADSTS7000215") || strings.Contains(err.Error(), "wrong-secret") || strings.Contains(err.Error(), "Timestamp") {

@@ -101,7 +101,7 @@ func (p *azureProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.Reco
 	if err != nil {
 		return nil, err
 	}
-	begun := z.changes()
+	begun := time.Now()
 	sets, err := p.account.list(ctx, z.name)
 	if err != nil {
 		p.forget(err)

@@ -96,7 +96,7 @@ func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, er
 	for range sendings {
 		now, err = s.send(ctx, before, after)
 		if err == nil {
-			s.zone.note(s.key, now)
+			s.zone.note(s.key, before, now)
 			return now, nil
 		}
 		if nothingMade(err) {
@@ -110,7 +110,7 @@ func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, er
 		case sameETag(there, before):
 			// It wasn't made.
 		case there == nil && after == nil, there != nil && after != nil && s.zone.sameContent(there, after):
-			s.zone.note(s.key, there)
+			s.zone.note(s.key, before, there)
 			return there, nil
 		default:
 			return nil, fmt.Errorf("%w: %w", provider.ErrStale, err)

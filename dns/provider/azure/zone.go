@@ -3,7 +3,9 @@ package azure
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
@@ -18,56 +20,70 @@ type azureZone struct {
 
 	mu sync.Mutex
 	// known has what was listed or written last, with its ETag.
-	known map[key]entry
-	// written counts what was written.
-	written int
+	known map[key]*entry
 }
+
+// lag is how long after a change a listing may still show what was there before.
+const lag = 10 * time.Second
 
 // entry is what a key has.
 type entry struct {
 	// set is nil if there is nothing.
 	set *stored
-	// written is the count when it was written; zero is for what was listed.
-	written int
+	// at is when it was written; zero is for what was listed. Before has the ETags of what was
+	// replaced since the listing; an empty one is for nothing.
+	at     time.Time
+	before []string
 }
 
-// changes returns the count of what was written.
-func (z *azureZone) changes() int {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return z.written
-}
-
-// take returns what Records returns for a listing that began after some number of changes. What
-// is known of later ones stays.
-func (z *azureZone) take(sets []*stored, begun int) []*dns.RecordSet {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	known := make(map[key]entry, len(sets))
-	list := make([]*dns.RecordSet, 0, len(sets))
-	for _, s := range sets {
-		r := z.listed(s)
-		if _, twice := known[s.key]; r == nil || twice {
-			continue
-		}
-		known[s.key] = entry{set: s}
-		list = append(list, r)
+// tag returns the ETag of a record set, or "" if there is none.
+func tag(s *stored) string {
+	if s == nil {
+		return ""
 	}
+	return s.etag
+}
+
+// take returns what Records returns for a listing that began at a time. Where the listing shows
+// what was replaced since, or right before, it is corrected. If it shows anything else, somebody
+// else has made that, and it stays.
+func (z *azureZone) take(sets []*stored, begun time.Time) []*dns.RecordSet {
+	known := make(map[key]*entry, len(sets))
+	for _, s := range sets {
+		if known[s.key] == nil && z.listed(s) != nil {
+			known[s.key] = &entry{set: s}
+		}
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
 	for k, e := range z.known {
-		if e.written > begun {
+		var shown *stored
+		if now := known[k]; now != nil {
+			shown = now.set
+		}
+		if !e.at.IsZero() && begun.Sub(e.at) <= lag && (tag(shown) == tag(e.set) || slices.Contains(e.before, tag(shown))) {
 			known[k] = e
 		}
 	}
 	z.known = known
+	list := make([]*dns.RecordSet, 0, len(known))
+	for _, e := range known {
+		if e.set != nil {
+			list = append(list, z.listed(e.set))
+		}
+	}
 	return list
 }
 
-// note notes what a key has now; nil is for nothing.
-func (z *azureZone) note(k key, s *stored) {
+// note notes what a key has now, and what it had before; nil is for nothing.
+func (z *azureZone) note(k key, before, now *stored) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.written++
-	z.known[k] = entry{set: s, written: z.written}
+	e := &entry{set: now, at: time.Now(), before: []string{tag(before)}}
+	if old := z.known[k]; old != nil && e.at.Sub(old.at) <= lag {
+		e.before = append(e.before, old.before...)
+	}
+	z.known[k] = e
 }
 
 // forget drops what is known of a key, because somebody else has changed it.
@@ -81,8 +97,11 @@ func (z *azureZone) forget(k key) {
 // that isn't known, it asks.
 func (z *azureZone) current(ctx context.Context, old *dns.RecordSet) (*stored, error) {
 	k := z.keyOf(old)
+	var s *stored
 	z.mu.Lock()
-	s := z.known[k].set
+	if e := z.known[k]; e != nil {
+		s = e.set
+	}
 	z.mu.Unlock()
 	if s == nil || !sameListed(old, z.listed(s)) {
 		var err error
