@@ -43,7 +43,9 @@ type world struct {
 	// new process does.
 	provider provider.Provider
 	wanted   []*dns.RecordSet
-	quiet    bool
+	// poll returns what is wanted.
+	poll  func() []*dns.RecordSet
+	quiet bool
 	// name is that of the provider, as the user gives it.
 	name string
 }
@@ -69,7 +71,9 @@ func inKind(t *testing.T, private bool, test func(w *world)) {
 
 func newWorld(t *testing.T, private bool) *world {
 	file := "--azure-config-file=" + settingsFile(t, nowhere, nil)
-	return &world{t: t, server: azuretest.New(), private: private, arguments: []string{file}, domains: dns.NewDomainFilter(nil, nil), policy: plan.Sync, managed: plan.DefaultManaged()}
+	w := &world{t: t, server: azuretest.New(), private: private, arguments: []string{file}, domains: dns.NewDomainFilter(nil, nil), policy: plan.Sync, managed: plan.DefaultManaged()}
+	w.poll = func() []*dns.RecordSet { return w.wanted }
+	return w
 }
 
 func (w *world) addZone(name, group string) {
@@ -159,7 +163,7 @@ func (w *world) publisher(p provider.Provider) *publisher.Publisher {
 	}
 	all := budget.Limit{Percent: 100}
 	pub, err := publisher.New(publisher.Config{
-		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return w.wanted, nil }}}},
+		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return w.poll(), nil }}}},
 		Desired: want, Owner: o, Provider: p, Rules: rules, Domains: w.domains, DryRun: w.dryRun,
 		Budget: budget.Limits{Deletions: all, SettingsUpdates: all, ObjectUpdates: all, Window: time.Minute}, Log: w.log(),
 	})
