@@ -106,7 +106,8 @@ func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, er
 		switch {
 		case lookErr != nil:
 			s.zone.forget(s.key)
-			return nil, fmt.Errorf("%w: %w, and then %w", errDoubt, err, lookErr)
+			// The class of the second error isn't that of the change.
+			return nil, fmt.Errorf("%w: %v, and then %v", errDoubt, err, lookErr)
 		case sameETag(there, before):
 			// It wasn't made.
 		case there == nil && after == nil, there != nil && after != nil && s.zone.sameContent(there, after):
