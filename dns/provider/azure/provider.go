@@ -103,6 +103,9 @@ func (p *azureProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.Reco
 	}
 	begun := time.Now()
 	sets, err := p.account.list(ctx, z.name)
+	if err == nil {
+		err = z.settle(ctx)
+	}
 	if err != nil {
 		p.forget(err)
 		return nil, fmt.Errorf("read zone %s of Azure: %w", z.name, err)

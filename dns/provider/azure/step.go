@@ -105,7 +105,7 @@ func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, er
 		there, lookErr := s.zone.account.get(ctx, s.zone.name, s.key)
 		switch {
 		case lookErr != nil:
-			s.zone.forget(s.key)
+			s.zone.doubt(s.key, before)
 			// The class of the second error isn't that of the change.
 			return nil, fmt.Errorf("%w: %v, and then %v", errDoubt, err, lookErr)
 		case sameETag(there, before):

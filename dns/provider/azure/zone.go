@@ -3,6 +3,7 @@ package azure
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -21,6 +22,14 @@ type azureZone struct {
 	mu sync.Mutex
 	// known has what was listed or written last, with its ETag.
 	known map[key]*entry
+	// doubts are changes of which it isn't known whether they were made.
+	doubts map[key]doubt
+}
+
+// doubt is when a change was sent, and what it was to replace.
+type doubt struct {
+	at     time.Time
+	before *stored
 }
 
 // lag is how long after a change a listing may still show what was there before.
@@ -73,6 +82,35 @@ func (z *azureZone) take(sets []*stored, begun time.Time) []*dns.RecordSet {
 		}
 	}
 	return list
+}
+
+// doubt notes that it isn't known whether a change was made.
+func (z *azureZone) doubt(k key, before *stored) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	delete(z.known, k)
+	z.doubts[k] = doubt{at: time.Now(), before: before}
+}
+
+// settle finds out what became of the changes in doubt that a listing may not show yet. A marker
+// that the listing lacks would be overlooked.
+func (z *azureZone) settle(ctx context.Context) error {
+	z.mu.Lock()
+	doubts := maps.Clone(z.doubts)
+	z.mu.Unlock()
+	for k, d := range doubts {
+		if time.Since(d.at) <= lag {
+			now, err := z.account.get(ctx, z.name, k)
+			if err != nil {
+				return err
+			}
+			z.note(k, d.before, now)
+		}
+		z.mu.Lock()
+		delete(z.doubts, k)
+		z.mu.Unlock()
+	}
+	return nil
 }
 
 // note notes what a key has now, and what it had before; nil is for nothing.
