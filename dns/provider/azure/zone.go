@@ -2,6 +2,7 @@ package azure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -151,7 +152,7 @@ func (z *azureZone) current(ctx context.Context, old *dns.RecordSet) (*stored, e
 	case s == nil:
 		return nil, fmt.Errorf("%s %s: %w: there is none now", old.Name, old.Type, provider.ErrStale)
 	case s.registered:
-		return nil, rejected(old, fmt.Errorf("Azure keeps it for a machine of a virtual network: choose another name"))
+		return nil, rejected(old, errors.New("a virtual network has registered it: choose another name"))
 	case !sameListed(old, z.listed(s)):
 		return nil, fmt.Errorf("%s %s: %w: there is %q now", old.Name, old.Type, provider.ErrStale, z.listed(s).Targets)
 	}
