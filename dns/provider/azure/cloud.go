@@ -36,6 +36,9 @@ func (s *settings) stack() (environment, error) {
 	for _, address := range []struct{ key, value string }{
 		{"resourceManagerEndpoint", s.Endpoint}, {"activeDirectoryAuthorityHost", s.AuthorityHost},
 	} {
+		if address.value == "" && address.key != "resourceManagerEndpoint" && s.chosen() == managedIdentity {
+			continue // It asks the machine.
+		}
 		u, err := url.Parse(address.value)
 		if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil {
 			return environment{}, fmt.Errorf("%s in --azure-config-file: the cloud AzureStackCloud needs a URL such as https://management.local.azurestack.external", address.key)

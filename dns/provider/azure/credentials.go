@@ -15,24 +15,41 @@ import (
 // placeholder is what aadClientId and aadClientSecret are on clusters with a managed identity.
 const placeholder = "msi"
 
-// credential returns the credential that the settings choose, in the order of spec/clouds.md
-// §4.1. It asks nobody.
-func (s *settings) credential(e environment, options policy.ClientOptions) (c azcore.TokenCredential, err error) {
-	options.Cloud = e.Configuration
-	what := ""
+// The kinds of credentials, by the keys that choose them.
+const (
+	clientSecret     = "aadClientId and aadClientSecret"
+	workloadIdentity = "useWorkloadIdentityExtension"
+	managedIdentity  = "useManagedIdentityExtension"
+)
+
+// chosen returns the kind of credentials that the settings choose, in the order of spec/clouds.md
+// §4.1, or "".
+func (s *settings) chosen() string {
 	switch {
 	case s.ClientID != "" && s.ClientSecret != "" && s.ClientID != placeholder && s.ClientSecret != placeholder:
-		what = "aadClientId and aadClientSecret"
+		return clientSecret
+	case s.UseWorkload:
+		return workloadIdentity
+	case s.UseManaged:
+		return managedIdentity
+	}
+	return ""
+}
+
+// credential returns the credential that the settings choose. It asks nobody.
+func (s *settings) credential(e environment, options policy.ClientOptions) (c azcore.TokenCredential, err error) {
+	options.Cloud = e.Configuration
+	what := s.chosen()
+	switch what {
+	case clientSecret:
 		c, err = azidentity.NewClientSecretCredential(s.Tenant, s.ClientID, s.ClientSecret,
 			&azidentity.ClientSecretCredentialOptions{ClientOptions: options, DisableInstanceDiscovery: e.own})
-	case s.UseWorkload:
-		what = "useWorkloadIdentityExtension"
+	case workloadIdentity:
 		c, err = azidentity.NewWorkloadIdentityCredential(s.workload(e, options))
-	case s.UseManaged:
-		what = "useManagedIdentityExtension"
+	case managedIdentity:
 		c, err = azidentity.NewManagedIdentityCredential(s.managed(options))
 	default:
-		return nil, errors.New("--azure-config-file: it names no credentials: give aadClientId and aadClientSecret, useWorkloadIdentityExtension, or useManagedIdentityExtension")
+		return nil, errors.New("--azure-config-file: it names no credentials: give " + clientSecret + ", " + workloadIdentity + ", or " + managedIdentity)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s in --azure-config-file: %w", what, err)

@@ -102,9 +102,9 @@ func (m mapping) relative(r *dns.RecordSet) (string, error) {
 	if r.Name == zone {
 		switch r.Type {
 		case dns.TypeCNAME:
-			return "", errors.New("a CNAME can't be at the apex of a zone")
+			return "", errors.New("a CNAME can't be at the apex of a zone: publish addresses, or another name")
 		case dns.TypeNS:
-			return "", errors.New("the NS records of the apex are Azure's own")
+			return "", errors.New("the NS records of the apex are Azure's own: choose another name")
 		}
 		return apex, nil
 	}
