@@ -96,7 +96,7 @@ func TestOpenErrors(t *testing.T) {
 }
 
 // The order of credentials (spec/clouds.md §4.1): a client secret, a workload identity, a managed
-// identity. The SDK keeps the tokens of managed identities for all of the process, by audience.
+// identity.
 func TestCredentials(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte(azuretest.Assertion), 0o600); err != nil {
@@ -113,7 +113,7 @@ func TestCredentials(t *testing.T) {
 		"workload identity":   {map[string]any{"aadClientSecret": "", "useManagedIdentityExtension": true, "useWorkloadIdentityExtension": true}, nil, "client_assertion="},
 		"managed identity":    {managed, nil, "metadata/identity"},
 		"user-assigned":       {managed, []string{"--azure-user-assigned-identity-client-id=" + azuretest.Identity}, "client_id=" + azuretest.Identity},
-		"without authority":   {map[string]any{"aadClientSecret": "", "useManagedIdentityExtension": true, "activeDirectoryAuthorityHost": "", "resourceManagerAudience": "https://another.invalid/"}, nil, "metadata/identity"},
+		"without authority":   {map[string]any{"aadClientSecret": "", "useManagedIdentityExtension": true, "activeDirectoryAuthorityHost": ""}, nil, "metadata/identity"},
 		"by resource ID":      {managed, []string{"--azure-user-assigned-identity-client-id=/subscriptions/x/identity"}, "_res_id="},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package azure
 import (
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +26,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// audiences counts what tokens are for. The SDK keeps those of managed identities for all of the
+// process.
+var audiences atomic.Int64
+
 // settingsFile writes a file for --azure-config-file, with other settings for some keys, and
 // returns its path.
 func settingsFile(t *testing.T, address string, others map[string]any) string {
@@ -31,7 +37,7 @@ func settingsFile(t *testing.T, address string, others map[string]any) string {
 	all := map[string]any{
 		"cloud": "AzureStackCloud", "tenantId": azuretest.Tenant, "subscriptionId": azuretest.Subscription, "resourceGroup": azuretest.Group,
 		"aadClientId": azuretest.ClientID, "aadClientSecret": azuretest.ClientSecret, "vmType": "vmss",
-		"resourceManagerEndpoint": address, "resourceManagerAudience": "https://management.core.windows.net/", "activeDirectoryAuthorityHost": address,
+		"resourceManagerEndpoint": address, "resourceManagerAudience": fmt.Sprintf("https://management-%d.invalid/", audiences.Add(1)), "activeDirectoryAuthorityHost": address,
 	}
 	for k, v := range others {
 		all[k] = v
