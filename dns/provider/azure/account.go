@@ -63,7 +63,8 @@ func (c *Config) account(ctx context.Context, in provider.Input, s *settings) (*
 	if err != nil {
 		return nil, err
 	}
-	options := policy.ClientOptions{Transport: identity, Retry: c.retries(false)}
+	// The SDK knows itself which answers to a request for a token pass.
+	options := policy.ClientOptions{Transport: identity, Retry: policy.RetryOptions{MaxRetries: c.Retries}}
 	credential, err := s.credential(e, options)
 	if err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func (c *Config) account(ctx context.Context, in provider.Input, s *settings) (*
 	}
 	g := &gate{next: client.Transport, host: endpoint.Host}
 	client.Transport = g
-	options.Cloud, options.Transport = e.Configuration, client
+	options.Cloud, options.Transport, options.Retry = e.Configuration, client, c.retries(false)
 	options.PerRetryPolicies = []policy.Policy{runtime.NewRequestIDPolicy()}
 	// A subscription without the resource provider has no zones.
 	full := &arm.ClientOptions{ClientOptions: options, DisableRPRegistration: true}
