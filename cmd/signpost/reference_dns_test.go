@@ -181,11 +181,15 @@ func describeProviders(all []provider.Plugin) (string, error) {
 func annotationRows() [][]string {
 	rows := [][]string{{"Annotation", "Property", "Providers"}}
 	for _, declared := range plugins.Declarations() {
-		readers := "not in this program"
+		var names []string
 		for _, p := range plugins.Providers() {
 			if p.Properties.Prefix == declared.Prefix {
-				readers = strings.Join(p.Names, ", ")
+				names = append(names, p.Names...)
 			}
+		}
+		readers := "not in this program"
+		if len(names) > 0 {
+			readers = strings.Join(names, ", ")
 		}
 		for _, a := range declared.Annotations {
 			rows = append(rows, []string{"`" + a.Name + "`", "`" + a.Property + "`", readers})

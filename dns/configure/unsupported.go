@@ -13,9 +13,7 @@ import (
 // yet. They are defined so that the error can say so. A name that ends with ? is that of a
 // flag without a value.
 var unsupported = map[string]string{
-	"the provider aws-sd": "aws-sd-service-cleanup? aws-sd-create-tag",
-	"the provider azure": "azure-config-file azure-resource-group azure-subscription-id azure-user-assigned-identity-client-id " +
-		"azure-zones-cache-duration azure-maxretries-count",
+	"the provider aws-sd":           "aws-sd-service-cleanup? aws-sd-create-tag",
 	"the provider google":           "google-project google-batch-change-size google-batch-change-interval google-zone-visibility",
 	"the provider alibabacloud":     "alibaba-cloud-config-file alibaba-cloud-zone-type",
 	"the provider exoscale":         "exoscale-apienv exoscale-apizone exoscale-apikey exoscale-apisecret exoscale-zones-cache-duration",
@@ -44,7 +42,7 @@ var unsupportedNames = map[string][]string{
 		"f5-virtualserver", "f5-transportserver",
 	},
 	"provider": {
-		"alibabacloud", "aws-sd", "azure", "azure-dns", "azure-private-dns", "civo", "dnsimple", "exoscale", "godaddy",
+		"alibabacloud", "aws-sd", "civo", "dnsimple", "exoscale", "godaddy",
 		"google", "linode", "ns1", "oci", "ovh", "pihole", "scaleway",
 	},
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/aws"
+	"github.com/signpostd/signpost/dns/provider/azure"
 	"github.com/signpostd/signpost/dns/provider/cloudflare"
 	"github.com/signpostd/signpost/dns/provider/coredns"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
@@ -52,6 +53,8 @@ func Providers() []provider.Plugin {
 	return []provider.Plugin{
 		aws.Plugin(),
 		cloudflare.Plugin(),
+		azure.Plugin(),
+		azure.PrivatePlugin(),
 		rfc2136.Plugin(),
 		coredns.Plugin(),
 		pdns.Plugin(),
@@ -65,15 +68,17 @@ func Providers() []provider.Plugin {
 // that ExternalDNS has, whose names and annotations other programs use.
 func Declarations() dns.Declarations {
 	var all dns.Declarations
-	for _, p := range Providers() {
-		if p.Properties.Prefix != "" {
-			all = append(all, p.Properties)
+	add := func(d dns.Declaration) {
+		// Two providers may have the same properties.
+		if d.Prefix != "" && !slices.ContainsFunc(all, func(other dns.Declaration) bool { return other.Prefix == d.Prefix }) {
+			all = append(all, d)
 		}
 	}
+	for _, p := range Providers() {
+		add(p.Properties)
+	}
 	for _, known := range properties.Known() {
-		if !slices.ContainsFunc(all, func(d dns.Declaration) bool { return d.Prefix == known.Prefix }) {
-			all = append(all, known)
-		}
+		add(known)
 	}
 	return all
 }

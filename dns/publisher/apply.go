@@ -291,6 +291,8 @@ func (p *Publisher) conclude(z *zone, b *batch) (left []group) {
 		case err == nil:
 			left = append(left, g)
 		case errors.Is(err, provider.ErrThrottled):
+			// The marker may have been created before.
+			z.names.attempt(n, g, made)
 			p.throttle(err)
 			z.names.retry(n)
 		default:

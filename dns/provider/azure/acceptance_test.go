@@ -1,0 +1,562 @@
+package azure
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
+)
+
+// AZ1, AZ2, AZ3, AZ4 of spec/clouds.md: records and their markers are created, changed and
+// removed, also at the apex and for a wildcard; a second run changes nothing.
+func TestPlainRecords(t *testing.T) {
+	inBoth(t, func(w *world) {
+		w.prefix, w.wildcard = "%{record_type}-.", "any"
+		w.settle(10, set("shop.test", "A", "192.0.2.1"), set("*.shop.test", "A", "192.0.2.2"), set("a.shop.test", "A", "192.0.2.1"),
+			set("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), set("c.shop.test", "CNAME", "lb.example.net", "ttl=120"))
+		w.expect("@ A 192.0.2.1", "* A 192.0.2.2", "a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net")
+		if w.markers() != 5 || w.server.Get(zoneName, "a-.any", "TXT") == nil || w.server.Get(zoneName, "a-", "TXT") == nil {
+			t.Errorf("markers: %v", w.server.Sets(zoneName))
+		}
+		if ttl := *w.server.Get(zoneName, "a", "A").TTL; ttl != 300 {
+			t.Errorf("the TTL is %d, want 300", ttl)
+		}
+		w.settle(4, set("shop.test", "A", "192.0.2.9"), set("*.shop.test", "A", "192.0.2.2"), set("a.shop.test", "A", "192.0.2.2,192.0.2.3"),
+			set("a.shop.test", "AAAA", "2001:db8::1", "ttl=90"), set("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))
+		w.expect("@ A 192.0.2.9", "* A 192.0.2.2", "a A 192.0.2.2 192.0.2.3", "a AAAA 2001:db8::1", "c CNAME lb2.example.net")
+		w.gone(10)
+	})
+}
+
+// AZ5 of spec/clouds.md: all other types, and texts of several values and of several strings.
+func TestOtherTypes(t *testing.T) {
+	inBoth(t, func(w *world) {
+		w.managed = []string{"MX", "SRV", "PTR", "TXT", "NS"}
+		w.addZone("2.0.192.in-addr.arpa", azuretest.Group)
+		long := strings.Repeat("x", 280)
+		wanted := []*dns.RecordSet{
+			set("m.shop.test", "MX", "10 mail1.example.net,20 Mail2.example.net."), set("_s._tcp.shop.test", "SRV", "1 2 443 srv.example.net."),
+			set("7.2.0.192.in-addr.arpa", "PTR", "www.shop.test"), set("t.shop.test", "TXT", "one,two words"), set("q.shop.test", "TXT", `"v=spf1 -all"`),
+			set("l.shop.test", "TXT", long), set("w.shop.test", "TXT", `"a" "b"`),
+		}
+		want := []string{
+			"m MX 10/mail1.example.net 20/Mail2.example.net", "_s._tcp SRV 1/2/443/srv.example.net", `t TXT ["one"] ["two words"]`, `q TXT ["v=spf1 -all"]`,
+			fmt.Sprintf("l TXT [%q %q]", long[:255], long[255:]), `w TXT ["a" "b"]`,
+		}
+		if !w.private {
+			wanted = append(wanted, set("n.shop.test", "NS", "ns1.example.net,ns2.example.net"))
+			want = append(want, "n NS ns1.example.net ns2.example.net")
+		}
+		w.settle(2*len(wanted), wanted...)
+		w.expect(want...)
+		if got := w.has("2.0.192.in-addr.arpa"); fmt.Sprint(got) != "[7 PTR www.shop.test]" {
+			t.Errorf("the reverse zone has %v", got)
+		}
+		wanted[3], want[2] = set("t.shop.test", "TXT", "one,three"), `t TXT ["one"] ["three"]`
+		w.settle(1, wanted...)
+		w.expect(want...)
+		w.gone(2 * len(wanted))
+	})
+}
+
+// AZ6 of spec/clouds.md: an NS record in a private zone is refused, and its marker isn't made. The
+// others are.
+func TestNSInPrivateZone(t *testing.T) {
+	inKind(t, true, func(w *world) {
+		w.managed = []string{"A", "NS"}
+		_, err := w.run(set("n.shop.test", "NS", "ns1.example.net"), set("a.shop.test", "A", "192.0.2.1"))
+		if err == nil || !strings.Contains(err.Error(), "no records of the type NS") {
+			t.Errorf("error %v", err)
+		}
+		w.expect("a A 192.0.2.1")
+		if w.markers() != 1 {
+			t.Errorf("%d markers, want 1", w.markers())
+		}
+	})
+}
+
+// AZ7 of spec/clouds.md: tags become metadata of records and markers, with any name of the
+// provider, and further runs change nothing.
+func TestTags(t *testing.T) {
+	for _, name := range []string{"azure", "azure-dns", "azure-private-dns"} {
+		inKind(t, name == "azure-private-dns", func(w *world) {
+			w.name = name
+			tagged := func(tags string) *dns.RecordSet { return set("a.shop.test", "A", "192.0.2.1", "azure/tags="+tags) }
+			w.publish(2, tagged("e=5,team=web, b=2,c=3,d=4"))
+			for range 3 {
+				w.publish(0, w.wanted...)
+			}
+			for _, r := range w.server.Sets(zoneName) {
+				if fmt.Sprint(r.Metadata) != "map[b:2 c:3 d:4 e:5 team:web]" {
+					t.Errorf("%s has the metadata %v", line(r), r.Metadata)
+				}
+			}
+			w.settle(2, tagged("team=shop"))
+			w.settle(2, set("a.shop.test", "A", "192.0.2.1"))
+			if m := w.server.Get(zoneName, "a", "A").Metadata; len(m) > 0 {
+				t.Errorf("metadata %v", m)
+			}
+			w.gone(2)
+		})
+	}
+}
+
+// Tags that can't be are refused, each for itself (spec/clouds.md §4.4).
+func TestWrongTags(t *testing.T) {
+	for tags, want := range map[string]string{
+		"team": "key=value", "=x": "key=value", "keys=x": "can't be called", "a=" + strings.Repeat("x", 257): "may have 256", strings.Repeat("k", 513) + "=1": "may have 512",
+		"a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1,j=1,k=1": "10 or fewer",
+	} {
+		inWorld(t, func(w *world) {
+			if _, err := w.run(set("a.shop.test", "A", "192.0.2.1", "azure/tags="+tags), set("b.shop.test", "A", "192.0.2.1")); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v", tags, err)
+			}
+			w.expect("b A 192.0.2.1")
+		})
+	}
+}
+
+// AZ8 of spec/clouds.md: a name whose type changes is never without records. Only a CNAME can't be
+// beside others.
+func TestTypeChange(t *testing.T) {
+	inBoth(t, func(w *world) {
+		w.settle(2, set("a.shop.test", "A", "192.0.2.1"))
+		w.server.SetHooks(azuretest.Hooks{After: func(azuretest.Call) *azuretest.Fault {
+			if len(w.has(zoneName)) == 0 {
+				t.Error("the name has no records")
+			}
+			return nil
+		}})
+		w.settle(4, set("a.shop.test", "AAAA", "2001:db8::1"))
+		w.heal()
+		w.expect("a AAAA 2001:db8::1")
+		w.settle(4, set("a.shop.test", "CNAME", "lb.example.net"))
+		w.expect("a CNAME lb.example.net")
+		w.settle(6, set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1"))
+		w.expect("a A 192.0.2.1", "a AAAA 2001:db8::1")
+		if w.markers() != 2 {
+			t.Errorf("%d markers, want 2", w.markers())
+		}
+		w.gone(4)
+	})
+}
+
+// spec/clouds.md §4.6: if a CNAME is refused, what it was to replace is there again.
+func TestRefusedTypeChange(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.settle(2, set("a.shop.test", "A", "192.0.2.1"))
+		w.before(func(c azuretest.Call) *azuretest.Fault {
+			if c.Operation == azuretest.Put && c.Type == "CNAME" {
+				return azuretest.Refused
+			}
+			return nil
+		})
+		if _, err := w.run(set("a.shop.test", "CNAME", "lb.example.net")); err == nil {
+			t.Error("no error")
+		}
+		w.expect("a A 192.0.2.1")
+		if w.markers() != 1 {
+			t.Errorf("markers: %v", w.server.Sets(zoneName))
+		}
+		w.heal()
+		w.settle(4, w.wanted...)
+	})
+}
+
+// AZ9 of spec/clouds.md: without its marker there is no record. Others are made.
+func TestMarkerFails(t *testing.T) {
+	for name, fault := range map[string]*azuretest.Fault{"refused": azuretest.Refused, "failed": azuretest.Failed, "lost": azuretest.Lost} {
+		t.Run(name, func(t *testing.T) {
+			inBoth(t, func(w *world) {
+				w.before(func(c azuretest.Call) *azuretest.Fault {
+					if c.Operation == azuretest.Put && c.Type == "TXT" && c.Name == "a-bad" {
+						return fault
+					}
+					return nil
+				})
+				wanted := []*dns.RecordSet{set("bad.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1")}
+				if _, err := w.run(wanted...); err == nil || !strings.Contains(err.Error(), "bad.shop.test") {
+					t.Errorf("error %v", err)
+				}
+				w.expect("a A 192.0.2.1", "b A 192.0.2.1")
+				if w.markers() != 2 {
+					t.Errorf("%d markers, want 2", w.markers())
+				}
+				w.heal()
+				w.settle(2, wanted...)
+				w.expect("a A 192.0.2.1", "b A 192.0.2.1", "bad A 192.0.2.1")
+			})
+		})
+	}
+}
+
+// AZ10 of spec/clouds.md: the marker of a record that can't be deleted stays.
+func TestDeletionFails(t *testing.T) {
+	for name, fault := range map[string]*azuretest.Fault{"refused": azuretest.Refused, "failed": azuretest.Failed, "lost": azuretest.Lost} {
+		t.Run(name, func(t *testing.T) {
+			inBoth(t, func(w *world) {
+				w.settle(2, set("a.shop.test", "A", "192.0.2.1"))
+				w.before(func(c azuretest.Call) *azuretest.Fault {
+					if c.Operation == azuretest.Delete && c.Type == "A" {
+						return fault
+					}
+					return nil
+				})
+				if _, err := w.run(); err == nil {
+					t.Error("no error")
+				}
+				w.expect("a A 192.0.2.1")
+				if w.markers() != 1 {
+					t.Errorf("%d markers, want 1", w.markers())
+				}
+				w.heal()
+				w.gone(2)
+			})
+		})
+	}
+}
+
+// AZ11 of spec/clouds.md: more records than a set can have are refused, before anything is sent.
+func TestTooManyAddresses(t *testing.T) {
+	inBoth(t, func(w *world) {
+		var many []string
+		for i := range 21 {
+			many = append(many, fmt.Sprintf("192.0.2.%d", i))
+		}
+		requests, err := w.run(set("a.shop.test", "A", strings.Join(many, ",")), set("b.shop.test", "A", strings.Join(many[:20], ",")))
+		if err == nil || !strings.Contains(err.Error(), "21 targets") || writes(requests) != 2 {
+			t.Errorf("%v, %v", requests, err)
+		}
+		if w.server.Get(zoneName, "b", "A") == nil || w.markers() != 1 {
+			t.Errorf("the zone has %v", w.server.Sets(zoneName))
+		}
+	})
+}
+
+// AZ12 of spec/clouds.md: after an answer that there are too many requests, there is none before
+// the time that it names, whatever it is about.
+func TestThrottled(t *testing.T) {
+	for _, operation := range []string{azuretest.Put, azuretest.ListSets, azuretest.ListZones} {
+		for _, seconds := range []int{3, 10, 59, 300} {
+			if operation == azuretest.ListZones && seconds > 60 {
+				continue // Without any zone, a run that isn't repeated has nothing to wait for.
+			}
+			t.Run(fmt.Sprint(operation, seconds), func(t *testing.T) {
+				inBoth(t, func(w *world) { throttle(w, operation, seconds) })
+			})
+		}
+	}
+}
+
+func throttle(w *world, operation string, seconds int) {
+	var until time.Time
+	throttled, times := 0, 2
+	if seconds > 60 {
+		times = 1 // Then other calls begin at the same moment.
+	}
+	w.before(func(c azuretest.Call) *azuretest.Fault {
+		if time.Now().Before(until) && c.Operation != "Token" {
+			w.t.Errorf("%v before the time was over", c)
+		}
+		if c.Operation != operation || throttled == times {
+			return nil
+		}
+		throttled++
+		until = time.Now().Add(time.Duration(seconds) * time.Second)
+		return azuretest.Throttled(seconds)
+	})
+	wanted := []*dns.RecordSet{set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1")}
+	if !w.private {
+		// The others would be under way when the answer comes.
+		wanted = wanted[:1]
+	}
+	more := 0
+	if operation == azuretest.Put {
+		more = times
+	}
+	w.publish(2*len(wanted)+more, wanted...)
+}
+
+// AZ13 of spec/clouds.md: a listing of zones that is denied once is an error of one cycle.
+func TestZonesDenied(t *testing.T) {
+	inBoth(t, func(w *world) {
+		w.server.Deny(azuretest.ListZones, "")
+		p := w.open()
+		if _, err := p.Zones(w.t.Context()); !errors.Is(err, provider.ErrCredentials) || !strings.Contains(err.Error(), "/read") {
+			t.Errorf("error %v", err)
+		}
+		requests, err := w.run(set("a.shop.test", "A", "192.0.2.1"))
+		if err == nil || writes(requests) != 0 {
+			t.Errorf("%v, %v", requests, err)
+		}
+		w.server.Permit(azuretest.ListZones, "")
+		w.provider = p
+		w.settle(2, w.wanted...)
+	})
+}
+
+// AZ14 of spec/clouds.md: what somebody else has made since the listing isn't written over, and no
+// marker says that it is ours.
+func TestMadeBySomebodyElse(t *testing.T) {
+	inBoth(t, func(w *world) {
+		ttl := int64(60)
+		theirs := azuretest.RecordSet{Name: "a", Type: "A", Properties: azuretest.Properties{TTL: &ttl, A: []azuretest.A{{Address: "203.0.113.1"}}}}
+		made := false
+		w.before(func(c azuretest.Call) *azuretest.Fault {
+			if c.Operation == azuretest.Put && c.Type == "A" && !made {
+				made = true
+				w.server.Set(zoneName, theirs)
+			}
+			return nil
+		})
+		if _, err := w.run(set("a.shop.test", "A", "192.0.2.1")); err != nil {
+			t.Log(err)
+		}
+		w.expect("a A 203.0.113.1")
+		if w.markers() != 0 || !made {
+			t.Errorf("%d markers", w.markers())
+		}
+		w.publish(0, w.wanted...)
+	})
+}
+
+// AZ15 of spec/clouds.md: a wildcard whose marker can't be is refused. Without the marker it would
+// be nobody's.
+func TestWildcard(t *testing.T) {
+	inBoth(t, func(w *world) {
+		requests, err := w.run(set("*.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
+		if err == nil || !strings.Contains(err.Error(), "--txt-wildcard-replacement") || writes(requests) != 2 {
+			t.Errorf("%v, %v", requests, err)
+		}
+		w.expect("a A 192.0.2.1")
+		w.wildcard = "any"
+		w.settle(2, w.wanted...)
+		w.expect("* A 192.0.2.1", "a A 192.0.2.1")
+		w.gone(4)
+	})
+}
+
+// AZ16 of spec/clouds.md: which zones are used.
+func TestZoneFilters(t *testing.T) {
+	for name, test := range map[string]struct {
+		domains, ids, names []string
+		group               string
+		want                string
+	}{
+		"group":                         {nil, nil, nil, "", "[a.test b.a.test shop.test]"},
+		"other group":                   {nil, nil, nil, "other", "[c.test]"},
+		"domain":                        {[]string{"a.test"}, nil, nil, "", "[a.test b.a.test]"},
+		"ID":                            {nil, []string{"/a.test"}, nil, "", "[a.test]"},
+		"ID in capitals":                {nil, []string{"Zones/A.test"}, nil, "", "[a.test]"},
+		"domain and another ID":         {[]string{"shop.test"}, []string{"/a.test"}, nil, "", "[]"},
+		"name":                          {nil, nil, []string{"shop.test"}, "", "[shop.test]"},
+		"name of the zone above":        {[]string{"x.shop.test"}, nil, []string{"shop.test"}, "", "[shop.test]"},
+		"name, or the domain and ID":    {[]string{"a.test"}, []string{"b.a.test"}, []string{"shop.test"}, "", "[b.a.test shop.test]"},
+		"a group in different capitals": {nil, nil, nil, "RG-DNS", "[a.test b.a.test shop.test]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBoth(t, func(w *world) {
+				w.addZone("a.test", azuretest.Group)
+				w.addZone("b.a.test", azuretest.Group)
+				w.addZone("c.test", "other")
+				w.domains, w.ids, w.names = dns.NewDomainFilter(test.domains, nil), test.ids, test.names
+				if test.group != "" {
+					w.arguments = append(w.arguments, "--azure-resource-group="+test.group)
+				}
+				zones, err := w.open().Zones(w.t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := []string{}
+				for _, z := range zones {
+					got = append(got, z.Name)
+				}
+				if fmt.Sprint(got) != test.want {
+					t.Errorf("zones %v, want %v", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// AZ16 of spec/clouds.md: with a filter for zones by their names, the one by domain is for the
+// records.
+func TestNamesInZonesAbove(t *testing.T) {
+	inBoth(t, func(w *world) {
+		w.domains, w.names = dns.NewDomainFilter([]string{"x.shop.test"}, nil), []string{zoneName}
+		w.settle(2, set("a.x.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
+		w.expect("a.x A 192.0.2.1")
+		// A name in a zone that isn't managed doesn't get into the zone above it.
+		w.addZone("y.x.shop.test", azuretest.Group)
+		w.domains = dns.NewDomainFilter([]string{"x.shop.test"}, []string{"y.x.shop.test"})
+		w.publish(0, set("a.x.shop.test", "A", "192.0.2.1"), set("b.y.x.shop.test", "A", "192.0.2.1"))
+	})
+}
+
+// AZ17 of spec/clouds.md: a zone of several pages.
+func TestPages(t *testing.T) {
+	inBoth(t, func(w *world) {
+		w.server.SetPage(100)
+		var wanted []*dns.RecordSet
+		for i := range 230 {
+			wanted = append(wanted, set(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
+		}
+		w.publish(460, wanted...)
+		requests, err := w.run(wanted...)
+		if err != nil || requests[azuretest.ListSets] != 5 || writes(requests) != 0 {
+			t.Errorf("%v, %v", requests, err)
+		}
+		for i := range 250 {
+			w.addZone(fmt.Sprintf("z%d.test", i), azuretest.Group)
+		}
+		if zones, err := w.open().Zones(w.t.Context()); err != nil || len(zones) != 251 {
+			t.Errorf("%d zones, %v", len(zones), err)
+		}
+	})
+}
+
+// AZ18 of spec/clouds.md: what a virtual network has registered is left alone, also if a marker says
+// that it is ours.
+func TestRegisteredSets(t *testing.T) {
+	inKind(t, true, func(w *world) {
+		ttl := int64(10)
+		registered := azuretest.RecordSet{Name: "vm1", Type: "A", Properties: azuretest.Properties{TTL: &ttl, Registered: true, A: []azuretest.A{{Address: "10.0.0.4"}}}}
+		w.server.Set(zoneName, registered)
+		w.publish(0)
+		w.publish(0, set("vm1.shop.test", "A", "192.0.2.1"))
+		w.server.Set(zoneName, azuretest.RecordSet{Name: "a-vm1", Type: "TXT", Properties: azuretest.Properties{TTL: &ttl, TXT: []azuretest.TXT{{Strings: []string{`"heritage=external-dns,external-dns/owner=me"`}}}}})
+		for _, wanted := range [][]*dns.RecordSet{{set("vm1.shop.test", "A", "192.0.2.1")}, nil} {
+			if requests, err := w.run(wanted...); err == nil || writes(requests) != 0 {
+				t.Errorf("%v, %v", requests, err)
+			}
+		}
+		w.expect("vm1 A 10.0.0.4")
+	})
+}
+
+// spec/clouds.md §4.3: an alias of a resource of Azure is foreign, unless a marker says that it is
+// ours.
+func TestAliasOfResource(t *testing.T) {
+	inWorld(t, func(w *world) {
+		ttl := int64(60)
+		alias := azuretest.Properties{TTL: &ttl, TargetResource: &azuretest.Resource{ID: "/subscriptions/x/ip"}}
+		w.server.Set(zoneName, azuretest.RecordSet{Name: "a", Type: "A", Properties: alias})
+		w.publish(0, set("a.shop.test", "A", "192.0.2.1"))
+		if w.server.Get(zoneName, "a", "A").TargetResource == nil {
+			t.Error("the alias was changed")
+		}
+		w.server.Set(zoneName, azuretest.RecordSet{Name: "a-a", Type: "TXT", Properties: azuretest.Properties{TTL: &ttl, TXT: []azuretest.TXT{{Strings: []string{`"heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web"`}}}}})
+		w.settle(1, set("a.shop.test", "A", "192.0.2.1"))
+		w.expect("a A 192.0.2.1")
+	})
+}
+
+// A change that was made, and whose answer was lost, is done. One that wasn't made is sent again.
+func TestLostAnswer(t *testing.T) {
+	for name, fault := range map[string]*azuretest.Fault{"failed": azuretest.Failed, "lost": azuretest.Lost} {
+		for _, made := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, made %t", name, made), func(t *testing.T) {
+				inBoth(t, func(w *world) {
+					for _, wanted := range [][]*dns.RecordSet{{set("a.shop.test", "A", "192.0.2.1")}, {set("a.shop.test", "A", "192.0.2.2")}, nil} {
+						var failed atomic.Bool
+						once := func(c azuretest.Call) *azuretest.Fault {
+							if c.Writes() && c.Type == "A" && failed.CompareAndSwap(false, true) {
+								return fault
+							}
+							return nil
+						}
+						if made {
+							w.server.SetHooks(azuretest.Hooks{After: once})
+						} else {
+							w.before(once)
+						}
+						if requests, err := w.run(wanted...); err != nil || !failed.Load() {
+							t.Errorf("%v, %v", requests, err)
+						}
+						w.publish(0, wanted...)
+					}
+					w.expect()
+				})
+			})
+		}
+	}
+}
+
+// A zone that may not be changed, or not be listed, doesn't keep the others from being published,
+// and the error names the right.
+func TestZoneWithoutRights(t *testing.T) {
+	for operation, right := range map[string]string{azuretest.Put: "/write", azuretest.ListSets: "/read"} {
+		inBoth(t, func(w *world) {
+			w.addZone("locked.test", azuretest.Group)
+			w.server.Deny(operation, "locked.test")
+			_, err := w.run(set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
+			if err == nil || !strings.Contains(err.Error(), right) {
+				t.Errorf("%s: %v", operation, err)
+			}
+			w.expect("a A 192.0.2.1")
+			if len(w.server.Sets("locked.test")) != 0 {
+				t.Error("the zone was changed")
+			}
+		})
+	}
+}
+
+// Listings that are three seconds behind lead to nothing wrong.
+func TestListingsBehind(t *testing.T) {
+	inBoth(t, func(w *world) {
+		w.server.SetLag(3 * time.Second)
+		w.provider = w.open()
+		for _, step := range []*dns.RecordSet{
+			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.2"), set("a.shop.test", "CNAME", "lb.example.net"), set("a.shop.test", "A", "192.0.2.2"),
+		} {
+			if _, err := w.run(step); err != nil {
+				t.Log(err)
+			}
+			time.Sleep(4 * time.Second)
+			if _, err := w.run(step); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(4 * time.Second)
+			w.publish(0, step)
+		}
+		w.expect("a A 192.0.2.2")
+	})
+}
+
+// A dry run changes nothing, not even if Apply is called.
+func TestDryRun(t *testing.T) {
+	inBoth(t, func(w *world) {
+		w.dryRun = true
+		w.publish(0, set("a.shop.test", "A", "192.0.2.1"))
+		p := w.open()
+		zones, err := p.Zones(w.t.Context())
+		if err != nil || len(zones) != 1 {
+			t.Fatalf("zones %v, %v", zones, err)
+		}
+		if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
+			t.Errorf("Apply: %v", err)
+		}
+		if requests := w.requests(); writes(requests) > 0 {
+			t.Errorf("%v", requests)
+		}
+	})
+}
+
+// The policies upsert-only and create-only.
+func TestPolicies(t *testing.T) {
+	inBoth(t, func(w *world) {
+		w.settle(4, set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
+		w.policy = plan.UpsertOnly
+		w.settle(1, set("a.shop.test", "A", "192.0.2.2"))
+		w.policy = plan.CreateOnly
+		w.settle(2, set("a.shop.test", "A", "192.0.2.3"), set("c.shop.test", "A", "192.0.2.1"))
+		w.expect("a A 192.0.2.2", "b A 192.0.2.1", "c A 192.0.2.1")
+	})
+}

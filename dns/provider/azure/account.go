@@ -1,0 +1,178 @@
+package azure
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/arm"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
+)
+
+const (
+	// tryTimeout ends a request that isn't answered. Waiting for the gate counts.
+	tryTimeout = 2 * time.Minute
+	// page is how many zones or record sets are asked for at once.
+	page = 1000
+	// mostSets and mostZones are more than Azure has in a zone or in a group. A listing with more
+	// has no end.
+	mostSets, mostZones = 500_000, 50_000
+)
+
+// service is the API for one kind of zones, through its client of the SDK. Zones and record sets
+// have their names as Azure has them.
+type service interface {
+	zones(ctx context.Context, group string) ([]dns.Zone, error)
+	list(ctx context.Context, group, zone string) ([]*stored, error)
+	// get returns a record set. It fails with status 404 if there is none.
+	get(ctx context.Context, group, zone string, k key) (*stored, error)
+	// put creates a record set, or replaces the one with an ETag.
+	put(ctx context.Context, group, zone string, s *stored, etag string) (*stored, error)
+	remove(ctx context.Context, group, zone string, k key, etag string) error
+	// right returns the right to an action on record sets or zones.
+	right(what, action string) string
+}
+
+// account sends the requests of a provider.
+type account struct {
+	service    service
+	gate       *gate
+	group      string
+	credential azcore.TokenCredential
+	scope      string
+	writing    policy.RetryOptions
+}
+
+// account returns the account that the settings name. It asks nobody.
+func (c *Config) account(ctx context.Context, in provider.Input, s *settings) (*account, error) {
+	e, err := s.environment()
+	if err != nil {
+		return nil, err
+	}
+	// Tokens are needed in a dry run, too.
+	signing := in
+	signing.DryRun = false
+	identity, err := httpapi.NewClient(ctx, signing, httpapi.Options{})
+	if err != nil {
+		return nil, err
+	}
+	// The SDK knows itself which answers to a request for a token pass.
+	options := policy.ClientOptions{Transport: identity, Retry: policy.RetryOptions{MaxRetries: c.Retries}}
+	credential, err := s.credential(e, options)
+	if err != nil {
+		return nil, err
+	}
+	client, err := httpapi.NewClient(ctx, in, httpapi.Options{})
+	if err != nil {
+		return nil, err
+	}
+	endpoint, err := url.Parse(e.endpoint())
+	if err != nil {
+		return nil, fmt.Errorf("resourceManagerEndpoint in --azure-config-file: %w", err)
+	}
+	g := &gate{next: client.Transport, host: endpoint.Host}
+	client.Transport = g
+	options.Cloud, options.Transport, options.Retry = e.Configuration, client, c.retries(false)
+	options.PerRetryPolicies = []policy.Policy{runtime.NewRequestIDPolicy()}
+	// A subscription without the resource provider has no zones.
+	full := &arm.ClientOptions{ClientOptions: options, DisableRPRegistration: true}
+	a := &account{gate: g, group: s.Group, credential: credential, scope: e.scope(), writing: c.retries(true)}
+	if c.private {
+		a.service, err = newPrivateService(s.Subscription, credential, full)
+	} else {
+		a.service, err = newPublicService(s.Subscription, credential, full)
+	}
+	return a, err
+}
+
+// call makes a request for which the credentials need a right. It gets a token first, so that a
+// failure to get one isn't taken for one of the request.
+func (a *account) call(ctx context.Context, right string, send func() error) error {
+	// The options are those of the SDK, so that it is the same token.
+	if _, err := a.credential.GetToken(ctx, policy.TokenRequestOptions{Scopes: []string{a.scope}, EnableCAE: true}); err != nil {
+		return tokenFailure(ctx, err)
+	}
+	if err := send(); err != nil {
+		return failure(err, right)
+	}
+	return nil
+}
+
+func (a *account) zones(ctx context.Context) (zones []dns.Zone, err error) {
+	err = a.call(ctx, a.service.right("zone", "read"), func() error {
+		zones, err = a.service.zones(ctx, a.group)
+		return err
+	})
+	return zones, err
+}
+
+func (a *account) list(ctx context.Context, zone string) (sets []*stored, err error) {
+	err = a.call(ctx, a.service.right("set", "read"), func() error {
+		sets, err = a.service.list(ctx, a.group, zone)
+		return err
+	})
+	return sets, err
+}
+
+// get returns a record set, or nil if there is none.
+func (a *account) get(ctx context.Context, zone string, k key) (s *stored, err error) {
+	err = a.call(ctx, a.service.right("set", "read"), func() error {
+		s, err = a.service.get(ctx, a.group, zone, k)
+		if missing(err) {
+			s, err = nil, nil
+		}
+		return err
+	})
+	return s, err
+}
+
+func (a *account) put(ctx context.Context, zone string, s *stored, etag string) (now *stored, err error) {
+	ctx = policy.WithRetryOptions(ctx, a.writing)
+	err = a.call(ctx, a.service.right("set", "write"), func() error {
+		now, err = a.service.put(ctx, a.group, zone, s, etag)
+		return err
+	})
+	return now, err
+}
+
+// remove deletes a record set. One that is gone already is no error.
+func (a *account) remove(ctx context.Context, zone string, k key, etag string) error {
+	ctx = policy.WithRetryOptions(ctx, a.writing)
+	return a.call(ctx, a.service.right("set", "delete"), func() error { return a.service.remove(ctx, a.group, zone, k, etag) })
+}
+
+// every returns what all pages of a listing have.
+func every[Page, T any](ctx context.Context, pager *runtime.Pager[Page], most int, read func(Page) (values []T, next *string)) ([]T, error) {
+	var all []T
+	last := ""
+	for pager.More() {
+		p, err := pager.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		values, next := read(p)
+		all = append(all, values...)
+		link := value(next)
+		if link != "" && link == last || len(all) > most {
+			return nil, fmt.Errorf("the listing has no end: it has %d entries, and the same page comes again, or there are more than %d", len(all), most)
+		}
+		last = link
+	}
+	return all, nil
+}
+
+// value returns what a pointer points to, or the zero value.
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}

@@ -1,0 +1,116 @@
+package azure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// Apply implements [provider.Provider]. The changes of a name, with those of its ownership
+// records, are made one after the other; several names are made at a time.
+func (p *azureProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = p.account.gate.begin(ctx)
+	list, z, err := p.find(ctx, zone)
+	if err != nil {
+		return fmt.Errorf("change zone %s of Azure: %w", zone.Name, err)
+	}
+	all := units(z, changes, func(name string) error {
+		if at, ok := list.all.Find(name); !ok || at.ID != z.ID {
+			return fmt.Errorf("%w: %s is not in the zone %s", provider.ErrRejected, name, z.name)
+		}
+		return nil
+	})
+	a := &applying{errs: make([]error, len(changes))}
+	queue := make(chan *unit, len(all))
+	for _, u := range all {
+		queue <- u
+	}
+	close(queue)
+	var group sync.WaitGroup
+	for range min(p.workers, len(all)) {
+		group.Go(func() {
+			for u := range queue {
+				a.run(ctx, u)
+			}
+		})
+	}
+	group.Wait()
+	p.forget(a.first)
+	if err := a.outcome(all); err != nil {
+		return fmt.Errorf("change zone %s of Azure: %w", z.name, err)
+	}
+	return nil
+}
+
+// applying is one call of Apply.
+type applying struct {
+	mu sync.Mutex
+	// stop is an error that is about all units, so that no further one is begun.
+	stop error
+	// doubt is an error after which it isn't known what was made.
+	doubt error
+	// first is the first error of all.
+	first error
+	// errs has the error of each change.
+	errs []error
+	made int
+}
+
+// run makes the changes of a unit, unless it is of no use to go on.
+func (a *applying) run(ctx context.Context, u *unit) {
+	a.mu.Lock()
+	stop := a.stop
+	a.mu.Unlock()
+	if stop != nil {
+		u.fail(stop)
+	} else {
+		u.run(ctx)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range u.steps {
+		if a.errs[s.place] = s.err; s.err == nil {
+			a.made++
+		}
+	}
+	if a.first == nil {
+		a.first = u.err
+	}
+	if a.doubt == nil && u.doubt {
+		a.doubt = u.err
+	}
+	for _, class := range []error{provider.ErrThrottled, provider.ErrCredentials, provider.ErrDryRun, context.Canceled, context.DeadlineExceeded} {
+		if a.stop == nil && errors.Is(u.err, class) {
+			a.stop = u.err
+		}
+	}
+}
+
+// outcome returns the error of Apply.
+func (a *applying) outcome(all []*unit) error {
+	switch {
+	case a.doubt != nil:
+		return a.doubt
+	case a.first == nil:
+		return nil
+	case a.made == 0 && a.stop != nil:
+		// It is about all of them, if none was refused for a reason of its own.
+		for _, u := range all {
+			if u.err != a.stop {
+				return &provider.ApplyError{Errs: a.errs}
+			}
+		}
+		return a.stop
+	}
+	return &provider.ApplyError{Errs: a.errs}
+}

@@ -1,0 +1,151 @@
+package azuretest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// setKey identifies a record set in a zone.
+type setKey struct{ name, recordType string }
+
+// zone is a zone, with what it has had.
+type zone struct {
+	kind  kind
+	group string
+	name  string
+	sets  map[setKey]*RecordSet
+	// past is what there was before changes, for listings that lag.
+	past []past
+}
+
+// past is what a zone had until some time.
+type past struct {
+	until time.Time
+	sets  map[setKey]*RecordSet
+}
+
+// AddZone adds a public zone, in a resource group.
+func (s *Server) AddZone(name, group string) { s.add(public, name, group) }
+
+// AddPrivateZone adds a private zone.
+func (s *Server) AddPrivateZone(name, group string) { s.add(private, name, group) }
+
+// add adds a zone with what Azure itself puts there (dns-zones-records, "SOA records" and "NS
+// records").
+func (s *Server) add(k kind, name, group string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := &zone{kind: k, group: group, name: strings.ToLower(name), sets: map[setKey]*RecordSet{}}
+	ttl := int64(3600)
+	z.sets[setKey{"@", "SOA"}] = &RecordSet{Name: "@", Type: "SOA", ETag: "soa", Properties: Properties{TTL: &ttl, SOA: &SOA{Host: "ns1-01.azure-dns.test.", Email: "hostmaster.test."}}}
+	if k == public {
+		z.sets[setKey{"@", "NS"}] = &RecordSet{Name: "@", Type: "NS", ETag: "ns", Properties: Properties{TTL: &ttl, NS: []NS{{"ns1-01.azure-dns.test."}, {"ns2-01.azure-dns.test."}}}}
+	}
+	s.zones = append(s.zones, z)
+}
+
+// DeleteZone deletes the zones of a name.
+func (s *Server) DeleteZone(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.zones = slices.DeleteFunc(s.zones, func(z *zone) bool { return z.name == name })
+}
+
+// Set puts a record set into the zones of a name, as somebody else does, or removes it if it has no
+// properties. There is no check.
+func (s *Server) Set(zoneName string, r RecordSet) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, z := range s.zones {
+		if z.name != zoneName {
+			continue
+		}
+		k := setKey{strings.ToLower(r.Name), r.Type}
+		z.remember()
+		if r.TTL == nil {
+			delete(z.sets, k)
+			continue
+		}
+		r.ETag = s.etag()
+		z.sets[k] = &r
+	}
+}
+
+// Sets returns the record sets of a zone, without those that Azure puts there, in their order.
+func (s *Server) Sets(zoneName string) []RecordSet {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var sets []RecordSet
+	for _, z := range s.zones {
+		if z.name != zoneName {
+			continue
+		}
+		for _, r := range ordered(z.sets) {
+			if r.Type != "SOA" && !(r.Type == "NS" && r.Name == "@") {
+				sets = append(sets, *r)
+			}
+		}
+	}
+	return sets
+}
+
+// Get returns a record set, or nil.
+func (s *Server) Get(zoneName, name, recordType string) *RecordSet {
+	for _, r := range s.Sets(zoneName) {
+		if r.Name == name && r.Type == recordType {
+			return &r
+		}
+	}
+	return nil
+}
+
+// find returns a zone, or nil. Names of resources are the same in any case.
+func (s *Server) find(k kind, group, name string) *zone {
+	for _, z := range s.zones {
+		if z.kind == k && strings.EqualFold(z.group, group) && z.name == name {
+			return z
+		}
+	}
+	return nil
+}
+
+// etag returns a new ETag.
+func (s *Server) etag() string {
+	s.etags++
+	return fmt.Sprintf("etag-%d", s.etags)
+}
+
+// remember keeps what the zone has for listings that lag.
+func (z *zone) remember() {
+	now := time.Now()
+	z.past = slices.DeleteFunc(z.past, func(p past) bool { return now.Sub(p.until) > time.Minute })
+	z.past = append(z.past, past{until: now, sets: maps.Clone(z.sets)})
+}
+
+// at returns what the zone had at a time.
+func (z *zone) at(t time.Time) map[setKey]*RecordSet {
+	for _, p := range z.past {
+		if t.Before(p.until) {
+			return p.sets
+		}
+	}
+	return z.sets
+}
+
+func ordered(sets map[setKey]*RecordSet) []*RecordSet {
+	return slices.SortedFunc(maps.Values(sets), func(a, b *RecordSet) int { return strings.Compare(a.Name+" "+a.Type, b.Name+" "+b.Type) })
+}
+
+func (z *zone) id() string {
+	return "/subscriptions/" + Subscription + "/resourceGroups/" + z.group + "/providers/Microsoft.Network/" + z.kind.resource() + "/" + z.name
+}
+
+func (z *zone) fqdn(name string) string {
+	if name == "@" {
+		return z.name + "."
+	}
+	return name + "." + z.name + "."
+}

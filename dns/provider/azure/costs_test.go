@@ -1,0 +1,51 @@
+package azure
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
+)
+
+var (
+	costNames = flag.Int("azure.names", 500, "how many names TestCosts publishes")
+	costZones = flag.Int("azure.zones", 5, "in how many zones TestCosts publishes")
+)
+
+// What docs/dns/azure.md says of costs: a request for each record set that changes, and one for each
+// 1,000 record sets of a zone that is read.
+func TestCosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, false)
+		w.quiet = true
+		var wanted []*dns.RecordSet
+		for i := range *costZones {
+			w.addZone(fmt.Sprintf("z%d.test", i), azuretest.Group)
+		}
+		for i := range *costNames {
+			wanted = append(wanted, set(fmt.Sprintf("n%d.z%d.test", i, i%*costZones), "A", "192.0.2.1"))
+		}
+		requests, err := w.run(wanted...)
+		if err != nil || writes(requests) != 2**costNames || requests[azuretest.ListSets] != *costZones || requests[azuretest.ListZones] != 1 || requests[azuretest.Get] > 0 {
+			t.Fatalf("first publication: %v, %v", requests, err)
+		}
+		t.Logf("first publication: %v", requests)
+		requests, err = w.run(wanted...)
+		pages := *costZones * (2**costNames / *costZones / page + 1)
+		if err != nil || writes(requests) > 0 || requests[azuretest.ListSets] > pages {
+			t.Fatalf("nothing to do: %v, %v", requests, err)
+		}
+		t.Logf("nothing to do: %v", requests)
+		for i := range 100 {
+			wanted[i] = set(wanted[i].Name, "A", "192.0.2.2")
+		}
+		requests, err = w.run(wanted...)
+		if err != nil || writes(requests) != 100 || requests[azuretest.Get] > 0 {
+			t.Fatalf("100 changes: %v, %v", requests, err)
+		}
+		t.Logf("100 changes: %v", requests)
+	})
+}

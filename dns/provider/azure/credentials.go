@@ -1,0 +1,83 @@
+package azure
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+)
+
+// placeholder is what aadClientId and aadClientSecret are on clusters with a managed identity.
+const placeholder = "msi"
+
+// The kinds of credentials, by the keys that choose them.
+const (
+	clientSecret     = "aadClientId and aadClientSecret"
+	workloadIdentity = "useWorkloadIdentityExtension"
+	managedIdentity  = "useManagedIdentityExtension"
+)
+
+// chosen returns the kind of credentials that the settings choose, in the order of spec/clouds.md
+// §4.1, or "".
+func (s *settings) chosen() string {
+	switch {
+	case s.ClientID != "" && s.ClientSecret != "" && s.ClientID != placeholder && s.ClientSecret != placeholder:
+		return clientSecret
+	case s.UseWorkload:
+		return workloadIdentity
+	case s.UseManaged:
+		return managedIdentity
+	}
+	return ""
+}
+
+// credential returns the credential that the settings choose. It asks nobody.
+func (s *settings) credential(e environment, options policy.ClientOptions) (c azcore.TokenCredential, err error) {
+	options.Cloud = e.Configuration
+	what := s.chosen()
+	switch what {
+	case clientSecret:
+		c, err = azidentity.NewClientSecretCredential(s.Tenant, s.ClientID, s.ClientSecret,
+			&azidentity.ClientSecretCredentialOptions{ClientOptions: options, DisableInstanceDiscovery: e.own})
+	case workloadIdentity:
+		c, err = azidentity.NewWorkloadIdentityCredential(s.workload(e, options))
+	case managedIdentity:
+		c, err = azidentity.NewManagedIdentityCredential(s.managed(options))
+	default:
+		return nil, errors.New("--azure-config-file: it names no credentials: give " + clientSecret + ", " + workloadIdentity + ", or " + managedIdentity)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s in --azure-config-file: %w", what, err)
+	}
+	return c, nil
+}
+
+// workload returns the options of a workload identity. What the settings leave out is in the
+// environment of the pod.
+func (s *settings) workload(e environment, options policy.ClientOptions) *azidentity.WorkloadIdentityCredentialOptions {
+	if !e.own {
+		options.Cloud.ActiveDirectoryAuthorityHost = cmp.Or(os.Getenv("AZURE_AUTHORITY_HOST"), e.ActiveDirectoryAuthorityHost)
+	}
+	o := &azidentity.WorkloadIdentityCredentialOptions{ClientOptions: options, TenantID: s.Tenant, DisableInstanceDiscovery: e.own}
+	if s.ClientID != placeholder {
+		o.ClientID = s.ClientID
+	}
+	return o
+}
+
+// managed returns the options of a managed identity: the one of the machine, or one by its client
+// ID or by the ID of its resource.
+func (s *settings) managed(options policy.ClientOptions) *azidentity.ManagedIdentityCredentialOptions {
+	o := &azidentity.ManagedIdentityCredentialOptions{ClientOptions: options}
+	if strings.HasPrefix(s.Identity, "/") {
+		o.ID = azidentity.ResourceID(s.Identity)
+	} else if s.Identity != "" {
+		o.ID = azidentity.ClientID(s.Identity)
+	}
+	return o
+}

@@ -1,0 +1,154 @@
+package azure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// How many units of a zone are made at a time. Azure answers a second writer of a private zone
+// with 429 (spec/clouds.md §5).
+const (
+	publicWorkers  = 8
+	privateWorkers = 1
+)
+
+const (
+	// unitsEach is how many changes one worker has in one call of Apply, and applyTime how long
+	// that may take: Azure may ask for pauses of up to a minute.
+	unitsEach = 100
+	applyTime = 10 * time.Minute
+)
+
+var (
+	_ provider.Provider       = (*azureProvider)(nil)
+	_ provider.Adjuster       = (*azureProvider)(nil)
+	_ provider.DomainFilterer = (*azureProvider)(nil)
+)
+
+// azureProvider implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
+type azureProvider struct {
+	account *account
+	private bool
+	filter  filter
+	// cached is how long a list of zones is good for.
+	cached time.Duration
+	// workers is how many units are made at a time.
+	workers int
+	log     *slog.Logger
+
+	mu sync.Mutex
+	// list is that of the last listing; nil before the first one.
+	list *zoneList
+}
+
+// types returns the types of record sets that the zones can have.
+func (p *azureProvider) types() []string {
+	if p.private {
+		return privateTypes
+	}
+	return publicTypes
+}
+
+// Capabilities implements [provider.Provider]. NS is said to be there in private zones, so that
+// Adjust refuses such a record: then it counts as an error of the user (AZ6).
+func (p *azureProvider) Capabilities() provider.Capabilities {
+	types := p.types()
+	if p.private {
+		types = append(slices.Clone(types), dns.TypeNS)
+	}
+	return provider.Capabilities{Conditional: true, Types: types, Properties: []string{prefix}, BatchSize: p.workers * unitsEach, BatchTime: applyTime}
+}
+
+// Zones implements [provider.Provider].
+func (p *azureProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
+	ctx = p.account.gate.begin(ctx)
+	list := p.last()
+	if list == nil || time.Since(list.at) >= p.cached {
+		var err error
+		if list, err = p.read(ctx); err != nil {
+			return nil, err
+		}
+	}
+	zones := make([]dns.Zone, len(list.managed))
+	for i, z := range list.managed {
+		zones[i] = z.Zone
+	}
+	return zones, nil
+}
+
+// DomainFilter implements [provider.DomainFilterer]. A name in a zone that isn't managed can't be
+// had in a managed zone above it.
+func (p *azureProvider) DomainFilter(context.Context) dns.Filter {
+	if list := p.last(); list != nil {
+		return list
+	}
+	// Before Zones has succeeded, no name passes.
+	return &zoneList{all: dns.NewZoneFinder(nil)}
+}
+
+// Records implements [provider.Provider].
+func (p *azureProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	ctx = p.account.gate.begin(ctx)
+	_, z, err := p.find(ctx, zone)
+	if err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	sets, err := p.account.list(ctx, z.name)
+	if err == nil {
+		err = z.settle(ctx)
+	}
+	if err != nil {
+		p.forget(err)
+		return nil, fmt.Errorf("read zone %s of Azure: %w", z.name, err)
+	}
+	return z.take(sets, begun), nil
+}
+
+// Adjust implements [provider.Adjuster].
+func (p *azureProvider) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	m := mapping{Zone: zone, types: p.types()}
+	return provider.AdjustEach(wanted, m.adjusted), nil
+}
+
+// find returns a managed zone, and the list that it is in.
+func (p *azureProvider) find(ctx context.Context, zone dns.Zone) (*zoneList, *azureZone, error) {
+	list := p.last()
+	if list == nil {
+		var err error
+		if list, err = p.read(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if z := list.byID[zone.ID]; z != nil {
+		return list, z, nil
+	}
+	return nil, nil, fmt.Errorf("%w: there is no managed zone %s with the ID %s in the resource group %s", provider.ErrRejected, zone.Name, zone.ID, p.account.group)
+}
+
+// forget has the zones listed again when they are asked for, if an error says that one is gone.
+func (p *azureProvider) forget(err error) {
+	if answer, ok := errors.AsType[*apiError](err); !ok || answer.status != 404 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.list != nil {
+		old := *p.list
+		old.at = time.Time{}
+		p.list = &old
+	}
+}
+
+// rejected returns the error for a record set that Azure can't have.
+func rejected(r *dns.RecordSet, err error) error {
+	return fmt.Errorf("%w: %s %s: %w", provider.ErrRejected, r.Name, r.Type, err)
+}

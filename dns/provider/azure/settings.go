@@ -1,0 +1,75 @@
+package azure
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// fileLimit is the most bytes of a file with settings.
+const fileLimit = 1 << 20
+
+// settings is what the file says. It has more in it, for other programs, which is ignored.
+type settings struct {
+	Cloud         string `json:"cloud"`
+	Tenant        string `json:"tenantId"`
+	Subscription  string `json:"subscriptionId"`
+	Group         string `json:"resourceGroup"`
+	ClientID      string `json:"aadClientId"`
+	ClientSecret  string `json:"aadClientSecret"`
+	UseManaged    bool   `json:"useManagedIdentityExtension"`
+	UseWorkload   bool   `json:"useWorkloadIdentityExtension"`
+	Identity      string `json:"userAssignedIdentityID"`
+	AuthorityHost string `json:"activeDirectoryAuthorityHost"`
+	Audience      string `json:"resourceManagerAudience"`
+	Endpoint      string `json:"resourceManagerEndpoint"`
+}
+
+// load reads the file, and puts the flags over it.
+func (a *Access) load() (*settings, error) {
+	s, err := readSettings(a.File)
+	if err != nil {
+		return nil, err
+	}
+	s.Subscription, s.Group, s.Identity = cmp.Or(a.Subscription, s.Subscription), cmp.Or(a.Group, s.Group), cmp.Or(a.Identity, s.Identity)
+	for _, needed := range []struct{ value, flag, key string }{
+		{s.Subscription, "--azure-subscription-id", "subscriptionId"}, {s.Group, "--azure-resource-group", "resourceGroup"},
+	} {
+		switch {
+		case needed.value == "":
+			return nil, fmt.Errorf("%s: empty: give it, or %s in --azure-config-file %s", needed.flag, needed.key, a.File)
+		case strings.ContainsAny(needed.value, "/?#%"):
+			return nil, fmt.Errorf("%s %q: give the bare ID or name, not a path", needed.flag, needed.value)
+		}
+	}
+	return s, nil
+}
+
+// readSettings reads a file. Errors show nothing that is in it, because that may be a secret.
+func readSettings(path string) (*settings, error) {
+	const flag = "--azure-config-file"
+	if path == "" {
+		return nil, fmt.Errorf("%s: empty: give the file with the settings of Azure", flag)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", flag, err)
+	}
+	// It was only read.
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, fileLimit+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s %s: %w", flag, path, err)
+	case len(text) > fileLimit:
+		return nil, fmt.Errorf("%s %s: it has more than %d bytes", flag, path, fileLimit)
+	}
+	var s settings
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("%s %s: not the settings of Azure in JSON: %w", flag, path, err)
+	}
+	return &s, nil
+}

@@ -1,0 +1,141 @@
+package azure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// errDoubt says that nobody knows whether a change was made.
+var errDoubt = errors.New("it isn't known whether the change was made")
+
+// sendings is how often a change is sent whose answers are lost.
+const sendings = 2
+
+// step is one change: one request.
+type step struct {
+	zone   *azureZone
+	change dns.Change
+	// place is the index of the change in the call of Apply.
+	place  int
+	key    key
+	marker bool
+	// before is what Azure has, and after what it is to have; one of them may be nil. Once the
+	// step was run, after has its new ETag.
+	before, after *stored
+	made          bool
+	err           error
+}
+
+// newStep returns the step for a change. The error says why it is impossible.
+func newStep(z *azureZone, c dns.Change, place int) (*step, error) {
+	_, marker := c.RecordSet().Labels[dns.LabelOwnedRecord]
+	s := &step{zone: z, change: c, place: place, marker: marker && c.RecordSet().Type == dns.TypeTXT, key: z.keyOf(c.RecordSet())}
+	if c.New == nil {
+		return s, nil
+	}
+	var err error
+	if s.after, err = z.wire(c.New); err != nil {
+		return s, rejected(c.New, err)
+	}
+	return s, nil
+}
+
+// prepare finds out what Azure has.
+func (s *step) prepare(ctx context.Context) (err error) {
+	if s.change.Old == nil {
+		return nil
+	}
+	if s.before, err = s.zone.current(ctx, s.change.Old); err != nil || s.after == nil {
+		return err
+	}
+	// What stays is sent as it is stored: its listed form leaves out capitals, and quotes.
+	for i, v := range s.after.records {
+		for _, old := range s.before.records {
+			if s.before.resource == "" && listedRecord(s.key.recordType, v) == listedRecord(s.key.recordType, old) {
+				s.after.records[i] = old
+			}
+		}
+	}
+	return nil
+}
+
+// run makes the change.
+func (s *step) run(ctx context.Context) error {
+	after, err := s.swap(ctx, s.before, s.after)
+	if err != nil {
+		return s.failed(err)
+	}
+	s.made, s.after = true, after
+	return nil
+}
+
+// undo makes the zone have what it had before.
+func (s *step) undo(ctx context.Context) error {
+	if _, err := s.swap(ctx, s.after, s.before); err != nil {
+		return s.failed(err)
+	}
+	s.made = false
+	return nil
+}
+
+func (s *step) failed(err error) error {
+	if errors.Is(err, provider.ErrStale) {
+		s.zone.forget(s.key)
+	}
+	r := s.change.RecordSet()
+	return fmt.Errorf("%s %s: %w", r.Name, r.Type, err)
+}
+
+// swap replaces what Azure has. If the answer is lost, it looks what is there, and sends the
+// change once more if it wasn't made.
+func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, err error) {
+	for range sendings {
+		now, err = s.send(ctx, before, after)
+		if err == nil {
+			s.zone.note(s.key, before, now)
+			return now, nil
+		}
+		if nothingMade(err) {
+			return nil, err
+		}
+		there, lookErr := s.zone.account.get(ctx, s.zone.name, s.key)
+		switch {
+		case lookErr != nil:
+			s.zone.doubt(s.key, before)
+			// The class of the second error isn't that of the change.
+			return nil, fmt.Errorf("%w: %v, and then %v", errDoubt, err, lookErr)
+		case sameETag(there, before):
+			// It wasn't made.
+		case there == nil && after == nil, there != nil && after != nil && s.zone.sameContent(there, after):
+			s.zone.note(s.key, before, there)
+			return there, nil
+		default:
+			return nil, fmt.Errorf("%w: %w", provider.ErrStale, err)
+		}
+	}
+	return nil, err
+}
+
+// send sends the change once.
+func (s *step) send(ctx context.Context, before, after *stored) (*stored, error) {
+	etag := ""
+	if before != nil {
+		etag = before.etag
+	}
+	if after == nil {
+		return nil, s.zone.account.remove(ctx, s.zone.name, s.key, etag)
+	}
+	return s.zone.account.put(ctx, s.zone.name, after, etag)
+}
+
+// sameETag reports whether two record sets are the same one, unchanged; nil is for none.
+func sameETag(a, b *stored) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.etag == b.etag
+}

@@ -1,0 +1,134 @@
+package azure
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// unit is the changes of one name, with those of its ownership records.
+type unit struct {
+	zone  *azureZone
+	steps []*step
+	// err says why not all changes were made. If doubt is true, it isn't known which were.
+	err   error
+	doubt bool
+}
+
+// units groups changes by what they are about.
+func units(z *azureZone, changes []dns.Change, outside func(name string) error) []*unit {
+	bySubject := map[string]*unit{}
+	var list []*unit
+	for i, c := range changes {
+		subject := c.Subject()
+		u := bySubject[subject]
+		if u == nil {
+			u = &unit{zone: z}
+			bySubject[subject], list = u, append(list, u)
+		}
+		s, err := newStep(z, c, i)
+		if err == nil {
+			err = outside(dns.Canonical(c.RecordSet().Name))
+		}
+		u.steps = append(u.steps, s)
+		u.err = cmp.Or(u.err, err)
+	}
+	return list
+}
+
+// fail gives all changes that weren't made an error.
+func (u *unit) fail(err error) {
+	u.err = cmp.Or(u.err, err)
+	for _, s := range u.steps {
+		if !s.made {
+			s.err = u.err
+		}
+	}
+}
+
+// run makes the changes. It ends at the first failure, and undoes what was made by then, so that
+// there is neither a record without its ownership record nor the other way round.
+func (u *unit) run(ctx context.Context) {
+	if u.err == nil {
+		u.err = u.prepare(ctx)
+	}
+	if u.err != nil {
+		u.fail(u.err)
+		return
+	}
+	done := make([]*step, 0, len(u.steps))
+	for _, s := range u.inOrder() {
+		if err := s.run(ctx); err != nil {
+			u.doubt = errors.Is(err, errDoubt) || ctx.Err() != nil
+			u.err = err
+			u.undo(ctx, done)
+			u.fail(err)
+			return
+		}
+		done = append(done, s)
+	}
+}
+
+// prepare finds out what the changes replace, before anything is changed.
+func (u *unit) prepare(ctx context.Context) error {
+	for _, s := range u.steps {
+		if err := s.prepare(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undo takes back what was made, the last first. It does so only if it is known what was made, and
+// not if Azure has too many requests: an ownership record without its record is used later.
+func (u *unit) undo(ctx context.Context, done []*step) {
+	if u.doubt || errors.Is(u.err, provider.ErrThrottled) {
+		return
+	}
+	for _, s := range slices.Backward(done) {
+		switch err := s.undo(ctx); {
+		case errors.Is(err, errDoubt):
+			u.doubt = true
+			return
+		case err != nil:
+			// What is left is in the way of nothing, and is seen by the next listing.
+			return
+		}
+	}
+}
+
+// The order of changes (spec/clouds.md §0.2, §4.6): ownership records come before their records,
+// and go after them. What comes, comes before something goes, so that the name is never gone;
+// but a CNAME can't be beside anything.
+const (
+	first = iota
+	records
+	gone
+	last
+)
+
+// inOrder returns the changes in the order in which they are made.
+func (u *unit) inOrder() []*step {
+	exclusive := slices.ContainsFunc(u.steps, func(s *step) bool { return s.key.recordType == dns.TypeCNAME && (s.before == nil || s.after == nil) })
+	rank := func(s *step) int {
+		switch {
+		case s.marker && s.after != nil:
+			return first
+		case s.marker:
+			return last
+		case s.after == nil && !exclusive:
+			return gone
+		case s.after == nil:
+			// Before what comes.
+			return records
+		case exclusive:
+			return gone
+		}
+		return records
+	}
+	return slices.SortedStableFunc(slices.Values(u.steps), func(a, b *step) int { return rank(a) - rank(b) })
+}

@@ -1,0 +1,106 @@
+package azure
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// wireRecord returns the record for a target that was checked.
+func wireRecord(r *dns.RecordSet, target string) (record, error) {
+	switch r.Type {
+	case dns.TypeMX, dns.TypeSRV:
+		return wireFields(target)
+	case dns.TypeTXT:
+		return wireText(r, target)
+	}
+	return record{text: target}, nil
+}
+
+// wireFields returns a record that consists of numbers and a name.
+func wireFields(target string) (record, error) {
+	fields := strings.Fields(target)
+	last := len(fields) - 1
+	v := record{text: bare(fields[last])}
+	for _, field := range fields[:last] {
+		n, err := strconv.ParseUint(field, 10, 16)
+		if err != nil {
+			return record{}, fmt.Errorf("%q: %w", target, err)
+		}
+		v.numbers = append(v.numbers, int32(n))
+	}
+	return v, nil
+}
+
+// bare returns a name without a dot at its end, unless it is that of the root.
+func bare(name string) string {
+	if name == "." {
+		return name
+	}
+	return strings.TrimSuffix(name, ".")
+}
+
+// listedRecord returns the target for a record.
+func listedRecord(recordType string, v record) string {
+	switch recordType {
+	case dns.TypeMX, dns.TypeSRV:
+		var fields []string
+		for _, n := range v.numbers {
+			fields = append(fields, strconv.Itoa(int(n)))
+		}
+		host := bare(v.text)
+		if recordType == dns.TypeSRV && host != "." {
+			host += "."
+		}
+		return strings.Join(append(fields, host), " ")
+	case dns.TypeTXT:
+		return listedText(v.strings)
+	}
+	return v.text
+}
+
+// each translates a list of the SDK.
+func each[T any](list []*T, one func(*T) record) []record {
+	records := make([]record, 0, len(list))
+	for _, v := range list {
+		if v != nil {
+			records = append(records, one(v))
+		}
+	}
+	return records
+}
+
+func plain(m map[string]*string) map[string]string {
+	values := make(map[string]string, len(m))
+	for k, v := range m {
+		values[k] = value(v)
+	}
+	return values
+}
+
+func pointers(m map[string]string) map[string]*string {
+	// An empty map takes away what is there; nil would be left out.
+	values := make(map[string]*string, len(m))
+	for k, v := range m {
+		values[k] = &v
+	}
+	return values
+}
+
+func plainList(list []*string) []string {
+	values := make([]string, len(list))
+	for i, v := range list {
+		values[i] = value(v)
+	}
+	return values
+}
+
+func pointerList(list []string) []*string {
+	values := make([]*string, len(list))
+	for i := range list {
+		values[i] = &list[i]
+	}
+	return values
+}

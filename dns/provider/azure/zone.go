@@ -1,0 +1,160 @@
+package azure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// azureZone is a zone that is managed. It stays the same value as long as the group has it.
+type azureZone struct {
+	mapping
+	account *account
+	// name is that of the zone as Azure has it.
+	name string
+
+	mu sync.Mutex
+	// known has what was listed or written last, with its ETag.
+	known map[key]*entry
+	// doubts are changes of which it isn't known whether they were made.
+	doubts map[key]doubt
+}
+
+// doubt is when a change was sent, and what it was to replace.
+type doubt struct {
+	at     time.Time
+	before *stored
+}
+
+// lag is how long after a change a listing may still show what was there before.
+const lag = 10 * time.Second
+
+// entry is what a key has.
+type entry struct {
+	// set is nil if there is nothing.
+	set *stored
+	// at is when it was written; zero is for what was listed. Before has the ETags of what was
+	// replaced since the listing; an empty one is for nothing.
+	at     time.Time
+	before []string
+}
+
+// tag returns the ETag of a record set, or "" if there is none.
+func tag(s *stored) string {
+	if s == nil {
+		return ""
+	}
+	return s.etag
+}
+
+// take returns what Records returns for a listing that began at a time. Where the listing shows
+// what was replaced since, or right before, it is corrected. If it shows anything else, somebody
+// else has made that, and it stays.
+func (z *azureZone) take(sets []*stored, begun time.Time) []*dns.RecordSet {
+	known := make(map[key]*entry, len(sets))
+	for _, s := range sets {
+		if known[s.key] == nil && z.listed(s) != nil {
+			known[s.key] = &entry{set: s}
+		}
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for k, e := range z.known {
+		var shown *stored
+		if now := known[k]; now != nil {
+			shown = now.set
+		}
+		if !e.at.IsZero() && begun.Sub(e.at) <= lag && (tag(shown) == tag(e.set) || slices.Contains(e.before, tag(shown))) {
+			known[k] = e
+		}
+	}
+	z.known = known
+	list := make([]*dns.RecordSet, 0, len(known))
+	for _, e := range known {
+		if e.set != nil {
+			list = append(list, z.listed(e.set))
+		}
+	}
+	return list
+}
+
+// doubt notes that it isn't known whether a change was made.
+func (z *azureZone) doubt(k key, before *stored) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	delete(z.known, k)
+	z.doubts[k] = doubt{at: time.Now(), before: before}
+}
+
+// settle finds out what became of the changes in doubt that a listing may not show yet. A marker
+// that the listing lacks would be overlooked.
+func (z *azureZone) settle(ctx context.Context) error {
+	z.mu.Lock()
+	doubts := maps.Clone(z.doubts)
+	z.mu.Unlock()
+	for k, d := range doubts {
+		if time.Since(d.at) <= lag {
+			now, err := z.account.get(ctx, z.name, k)
+			if err != nil {
+				return err
+			}
+			z.note(k, d.before, now)
+		}
+		z.mu.Lock()
+		delete(z.doubts, k)
+		z.mu.Unlock()
+	}
+	return nil
+}
+
+// note notes what a key has now, and what it had before; nil is for nothing.
+func (z *azureZone) note(k key, before, now *stored) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	e := &entry{set: now, at: time.Now(), before: []string{tag(before)}}
+	if old := z.known[k]; old != nil && e.at.Sub(old.at) <= lag {
+		e.before = append(e.before, old.before...)
+	}
+	z.known[k] = e
+}
+
+// forget drops what is known of a key, because somebody else has changed it.
+func (z *azureZone) forget(k key) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	delete(z.known, k)
+}
+
+// current returns what Azure has in the place of old, which was listed, or announced by Adjust. If
+// that isn't known, it asks.
+func (z *azureZone) current(ctx context.Context, old *dns.RecordSet) (*stored, error) {
+	k := z.keyOf(old)
+	var s *stored
+	z.mu.Lock()
+	if e := z.known[k]; e != nil {
+		s = e.set
+	}
+	z.mu.Unlock()
+	if s == nil || !sameListed(old, z.listed(s)) {
+		var err error
+		if s, err = z.account.get(ctx, z.name, k); err != nil {
+			return nil, fmt.Errorf("read %s %s: %w", old.Name, old.Type, err)
+		}
+	}
+	switch {
+	case s == nil:
+		return nil, fmt.Errorf("%s %s: %w: there is none now", old.Name, old.Type, provider.ErrStale)
+	case s.registered:
+		return nil, rejected(old, errors.New("a virtual network has registered it: choose another name"))
+	case !sameListed(old, z.listed(s)):
+		return nil, fmt.Errorf("%s %s: %w: there is %q now", old.Name, old.Type, provider.ErrStale, z.listed(s).Targets)
+	}
+	return s, nil
+}

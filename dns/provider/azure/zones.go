@@ -1,0 +1,102 @@
+package azure
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// zoneList is the zones at one listing. It is never changed.
+type zoneList struct {
+	// managed are the zones to publish to, and byID has them by their IDs.
+	managed []*azureZone
+	byID    map[string]*azureZone
+	// all finds the zone of a name among all zones of the group, managed or not.
+	all *dns.ZoneFinder
+	at  time.Time
+}
+
+// Match implements [dns.Filter]: the zone of a name has to be managed.
+func (l *zoneList) Match(name string) bool {
+	z, ok := l.all.Find(name)
+	return ok && l.byID[z.ID] != nil
+}
+
+// anywhere is a name that passes domain filters only if they pass all that they don't exclude.
+const anywhere = "anywhere.invalid"
+
+// filter says which zones are managed.
+type filter struct {
+	domains    dns.Filter
+	ids, names []string
+	byName     *dns.DomainFilter
+}
+
+// admits reports whether a zone is managed: because of the domains and its ID, or because of its
+// name (spec/clouds.md §4.2).
+func (f filter) admits(z dns.Zone) bool {
+	if len(f.names) > 0 && f.byName.Match(z.Name) {
+		return true
+	}
+	if len(f.names) > 0 && len(f.ids) == 0 && f.domains.Match(anywhere) {
+		// Without other filters, the one by name decides.
+		return false
+	}
+	return f.domains.Match(z.Name) && f.matchesID(z.ID)
+}
+
+// matchesID compares the ends of IDs. Azure doesn't always write them with the same capitals.
+func (f filter) matchesID(id string) bool {
+	return len(f.ids) == 0 || slices.ContainsFunc(f.ids, func(end string) bool { return strings.HasSuffix(strings.ToLower(id), strings.ToLower(end)) })
+}
+
+// last returns the zones of the last listing, or nil.
+func (p *azureProvider) last() *zoneList {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.list
+}
+
+// read lists the zones.
+func (p *azureProvider) read(ctx context.Context) (*zoneList, error) {
+	found, err := p.account.zones(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the zones of the resource group %s of Azure: %w", p.account.group, err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next := &zoneList{byID: map[string]*azureZone{}, at: time.Now()}
+	var all []dns.Zone
+	for _, z := range found {
+		stored := z.Name
+		if z.Name = dns.Canonical(z.Name); z.ID == "" || dns.CheckName(z.Name) != nil {
+			continue
+		}
+		all = append(all, z)
+		if p.filter.admits(z) && next.byID[z.ID] == nil {
+			next.byID[z.ID] = p.keep(z, stored)
+		}
+	}
+	next.all = dns.NewZoneFinder(all)
+	for _, z := range next.byID {
+		next.managed = append(next.managed, z)
+	}
+	slices.SortFunc(next.managed, func(a, b *azureZone) int { return cmp.Compare(a.ID, b.ID) })
+	p.list = next
+	return next, nil
+}
+
+// keep returns the zone of the listing before, if it is the same one.
+func (p *azureProvider) keep(z dns.Zone, name string) *azureZone {
+	if p.list != nil {
+		if old := p.list.byID[z.ID]; old != nil && old.Zone == z && old.name == name {
+			return old
+		}
+	}
+	return &azureZone{mapping: mapping{Zone: z, types: p.types()}, account: p.account, name: name, known: map[key]*entry{}, doubts: map[key]doubt{}}
+}

@@ -1,0 +1,61 @@
+package publisher
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// halfway is a provider without transactions, which makes the markers of its first call and is
+// told to come back later before it makes the records.
+type halfway struct {
+	provider.Provider
+	called bool
+}
+
+func (h *halfway) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+	if h.called {
+		return h.Provider.Apply(ctx, zone, changes)
+	}
+	h.called = true
+	errs := make([]error, len(changes))
+	var markers []dns.Change
+	for i, c := range changes {
+		if isMarker(c) {
+			markers = append(markers, c)
+		} else {
+			errs[i] = &provider.ThrottledError{After: 100 * time.Second}
+		}
+	}
+	if err := h.Provider.Apply(ctx, zone, markers); err != nil {
+		return err
+	}
+	return &provider.ApplyError{Errs: errs}
+}
+
+// A marker that was made before the provider asked for a pause doesn't claim what a person makes
+// during the pause.
+func TestPauseAfterMarker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.provider = &halfway{Provider: w.provider}
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		if !slices.ContainsFunc(w.listing(), func(r *dns.RecordSet) bool { return r.Name == "own-a-www."+zoneName }) {
+			t.Fatal("there is no marker")
+		}
+		w.byHand(dns.Change{New: &dns.RecordSet{Name: "www." + zoneName, Type: "A", Targets: []string{"203.0.113.66"}}})
+		time.Sleep(5 * time.Minute)
+		w.expectZone("www.shop.test A 203.0.113.66")
+		if slices.ContainsFunc(w.listing(), func(r *dns.RecordSet) bool { return r.Name == "own-a-www."+zoneName }) {
+			t.Error("the person's record has our marker")
+		}
+	})
+}
