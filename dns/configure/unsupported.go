@@ -19,7 +19,6 @@ var unsupported = map[string]string{
 	"the provider cloudflare": "cloudflare-proxied? cloudflare-custom-hostnames? cloudflare-custom-hostnames-min-tls-version " +
 		"cloudflare-custom-hostnames-certificate-authority cloudflare-dns-records-per-page cloudflare-regional-services? " +
 		"cloudflare-region-key cloudflare-record-comment",
-	"the provider google":           "google-project google-batch-change-size google-batch-change-interval google-zone-visibility",
 	"the provider alibabacloud":     "alibaba-cloud-config-file alibaba-cloud-zone-type",
 	"the provider exoscale":         "exoscale-apienv exoscale-apizone exoscale-apikey exoscale-apisecret exoscale-zones-cache-duration",
 	"the provider godaddy":          "godaddy-api-key godaddy-api-secret godaddy-api-ttl godaddy-api-ote?",
@@ -48,7 +47,7 @@ var unsupportedNames = map[string][]string{
 	},
 	"provider": {
 		"alibabacloud", "aws-sd", "azure", "azure-dns", "azure-private-dns", "civo", "cloudflare", "dnsimple", "exoscale", "godaddy",
-		"google", "linode", "ns1", "oci", "ovh", "pihole", "scaleway",
+		"linode", "ns1", "oci", "ovh", "pihole", "scaleway",
 	},
 }
 

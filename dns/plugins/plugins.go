@@ -7,6 +7,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/aws"
 	"github.com/signpostd/signpost/dns/provider/coredns"
+	"github.com/signpostd/signpost/dns/provider/google"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/provider/log"
 	"github.com/signpostd/signpost/dns/provider/pdns"
@@ -50,6 +51,7 @@ func Sources() []source.Plugin {
 func Providers() []provider.Plugin {
 	return []provider.Plugin{
 		aws.Plugin(),
+		google.Plugin(),
 		rfc2136.Plugin(),
 		coredns.Plugin(),
 		pdns.Plugin(),
