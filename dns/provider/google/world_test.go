@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	dnsapi "google.golang.org/api/dns/v1"
+
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/desired"
@@ -218,4 +220,9 @@ type recorder struct {
 func (r recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	r.sent(req)
 	return r.RoundTripper.RoundTrip(req)
+}
+
+// rawOf returns a record set of the server as the SDK has it.
+func rawOf(r *clouddnstest.RecordSet) *dnsapi.ResourceRecordSet {
+	return &dnsapi.ResourceRecordSet{Name: r.Name, Type: r.Type, Ttl: r.TTL, Rrdatas: r.Datas}
 }
