@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"time"
 
 	"cloud.google.com/go/auth"
 	"cloud.google.com/go/auth/credentials"
@@ -20,8 +21,14 @@ import (
 // credentialsFile is the variable with the path of a credentials file.
 const credentialsFile = "GOOGLE_APPLICATION_CREDENTIALS"
 
-// tokenLimit is the most bytes of an answer with a token.
-const tokenLimit = 1 << 20
+const (
+	// tokenLimit is the most bytes of an answer with a token.
+	tokenLimit = 1 << 20
+	// lastMoment is how long before its end a token isn't used any more, and lastTries how often
+	// the library is asked for another one in that time.
+	lastMoment = 5 * time.Second
+	lastTries  = 6
+)
 
 // access gets access tokens with the Application Default Credentials.
 type access struct {
@@ -76,13 +83,27 @@ func (a *access) token(ctx context.Context) (token, quota string, err error) {
 	if err != nil {
 		return "", "", fmt.Errorf("%w: find the credentials of Google: %w: set %s, or use the service account of the machine", provider.ErrCredentials, err, credentialsFile)
 	}
-	t, err := found.Token(ctx)
+	t, err := fresh(ctx, found)
 	if err != nil {
 		return "", "", tokenError(ctx, err)
 	}
 	// Without a quota project, that of the credentials is used.
 	quota, _ = found.QuotaProjectID(ctx)
 	return t.Value, quota, nil
+}
+
+// fresh returns a token that doesn't end before its request arrives. The library returns the last
+// one until its last moment, while it gets another one in the background.
+func fresh(ctx context.Context, from auth.TokenProvider) (*auth.Token, error) {
+	for try := 0; ; try++ {
+		t, err := from.Token(ctx)
+		if err != nil || t.Expiry.IsZero() || time.Until(t.Expiry) > lastMoment || try == lastTries {
+			return t, err
+		}
+		if err := sleep(ctx, lastMoment/lastTries); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // tokenError returns the error for a token that wasn't given. Only an answer of the token server

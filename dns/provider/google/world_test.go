@@ -41,9 +41,10 @@ type world struct {
 	domains   *dns.DomainFilter
 	ids       []string
 	policy    plan.Policy
-	prefix    string
-	dryRun    bool
-	managed   []string
+	// affixes are those of the names of markers.
+	prefix, suffix, wildcard string
+	dryRun                   bool
+	managed                  []string
 	// provider is used for all runs, if it isn't nil. Otherwise each run opens its own, as a
 	// new process does.
 	provider provider.Provider
@@ -111,14 +112,14 @@ func (w *world) run(wanted ...*dns.RecordSet) (requests map[string]int, err erro
 		w.t.Fatal(err)
 	}
 	rules := plan.Rules{Policy: w.policy, Owner: "me", Managed: w.managed}
-	o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", Prefix: w.prefix, Managed: rules.Manages})
+	o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", Prefix: w.prefix, Suffix: w.suffix, WildcardReplacement: w.wildcard, Managed: rules.Manages})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	log := slog.New(slog.NewTextHandler(w.t.Output(), nil))
 	all := budget.Limit{Percent: 100}
 	pub, err := publisher.New(publisher.Config{
-		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return w.wanted, nil }}}},
+		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return slices.Clone(w.wanted), nil }}}},
 		Desired: want, Owner: o, Provider: p, Rules: rules, Domains: w.domains, DryRun: w.dryRun, Log: log,
 		Budget: budget.Limits{Deletions: all, SettingsUpdates: all, ObjectUpdates: all, Window: time.Minute},
 	})
