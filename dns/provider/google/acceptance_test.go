@@ -328,8 +328,8 @@ func TestThrottled(t *testing.T) {
 						most = 2
 					}
 					w.refuseIf(test.fault, func(c clouddnstest.Call) bool {
-						// What was sent at the same moment couldn't know.
-						if now := time.Now(); now.After(from) && now.Before(until) {
+						// What was on its way couldn't know.
+						if now := time.Now(); now.After(from.Add(latency)) && now.Before(until) {
 							t.Errorf("%s is sent %v too early", c.Operation, time.Until(until))
 						}
 						if c.Operation != operation || times == most {

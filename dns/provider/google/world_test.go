@@ -89,6 +89,9 @@ func (w *world) open() provider.Provider {
 	c := configure(w.t, w.arguments...)
 	c.BatchInterval = time.Second
 	in := input(w.server)
+	in.Wrap = func(http.RoundTripper) http.RoundTripper {
+		return recorder{w.server.Transport(), func(*http.Request) { time.Sleep(latency) }}
+	}
 	in.Domains, in.ZoneIDs, in.DryRun = w.domains, w.ids, w.dryRun
 	in.Log = slog.New(slog.NewTextHandler(w.t.Output(), nil))
 	p, err := c.Open(w.t.Context(), in)
@@ -212,7 +215,10 @@ func total(requests map[string]int) int {
 	return n
 }
 
-// recorder is a transport that notes when requests to the API are sent.
+// latency is how long a request is on its way.
+const latency = 20 * time.Millisecond
+
+// recorder is a transport that is told of each request before it is sent.
 type recorder struct {
 	http.RoundTripper
 	sent func(*http.Request)
