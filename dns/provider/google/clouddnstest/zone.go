@@ -133,6 +133,19 @@ func (s *Server) Put(zoneName string, r RecordSet) {
 	z.replace(next, s.now(), s.lag)
 }
 
+// Fill stores many record sets, as a project has them whose limits Google has raised.
+func (s *Server) Fill(zoneName string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := s.find(zoneName)
+	next := maps.Clone(z.now.sets)
+	for i := range n {
+		r := &RecordSet{Name: "f" + strconv.Itoa(i) + "." + z.DNSName, Type: "A", TTL: 300, Datas: []string{"192.0.2.1"}}
+		next[r.key()] = r
+	}
+	z.replace(next, s.now(), s.lag)
+}
+
 // Remove removes a record set as somebody else might, without any check.
 func (s *Server) Remove(zoneName, name, recordType string) {
 	s.mu.Lock()

@@ -1,0 +1,76 @@
+package google
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/google/clouddnstest"
+)
+
+// What 10,000 records in 50 zones cost, in requests (docs/dns.md): to publish them, to look
+// at them when nothing has changed, and to change one at a time.
+func TestCosts(t *testing.T) {
+	inWorld(t, func(w *world) {
+		const zones, each = 50, 200
+		var wanted []*dns.RecordSet
+		for z := range zones {
+			w.server.AddZone(clouddnstest.Zone{Name: fmt.Sprint("zone", z), DNSName: fmt.Sprintf("zone%d.test", z)})
+			for i := range each {
+				wanted = append(wanted, set(fmt.Sprintf("n%d.zone%d.test", i, z), "A", "192.0.2.1"))
+			}
+		}
+		// The zone shop is one more.
+		for step, want := range []map[string]int{
+			{clouddnstest.ListZones: 1, clouddnstest.ListSets: zones + 1, clouddnstest.CreateChange: zones},
+			{clouddnstest.ListZones: 1, clouddnstest.ListSets: zones + 1},
+		} {
+			got, err := w.run(wanted...)
+			for operation, n := range want {
+				if got[operation] > n {
+					t.Errorf("step %d: %d requests %s, want at most %d", step, got[operation], operation, n)
+				}
+			}
+			if err != nil || total(got) > total(want) {
+				t.Errorf("step %d: %v, %v", step, got, err)
+			}
+		}
+		p := w.open()
+		listed, err := p.Zones(w.t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.server.Calls()
+		for i := range 100 {
+			for _, z := range listed {
+				if z.ID == shop {
+					err = p.Apply(w.t.Context(), z, []dns.Change{{New: set(fmt.Sprintf("x%d.shop.test", i), "A", "192.0.2.1")}})
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := len(w.server.Calls()); n != 100 {
+			t.Errorf("100 changes took %d requests", n)
+		}
+	})
+}
+
+// A zone of 100,000 names is read with 200 requests.
+func TestLargeZone(t *testing.T) {
+	prepare(t)
+	server := clouddnstest.New()
+	server.AddZone(clouddnstest.Zone{Name: shop, DNSName: zoneName})
+	server.Fill(shop, 200_000)
+	p := open(t, input(server))
+	zones, err := p.Zones(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Calls()
+	sets, err := p.Records(t.Context(), zones[0])
+	if n := len(server.Calls()); err != nil || len(sets) < 200_000 || n > 201 {
+		t.Errorf("%d record sets with %d requests, %v", len(sets), n, err)
+	}
+}
