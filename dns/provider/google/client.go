@@ -20,7 +20,7 @@ const (
 	pageSize = 1000
 	// maxPages and maxItems end a listing without an end. A zone has 10,000 record sets, unless
 	// Google allows more.
-	maxPages = 20_000
+	maxPages = 5_000
 	maxItems = 1_000_000
 	// timeout ends a request that isn't answered.
 	timeout = time.Minute

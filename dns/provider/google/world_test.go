@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -197,9 +198,13 @@ func (w *world) gone() {
 	}
 }
 
-// refuseIf has the server answer some requests with a fault, before they have an effect.
+// refuseIf has the server answer some requests with a fault, before they have an effect. It calls
+// the function for one request at a time.
 func (w *world) refuseIf(fault *clouddnstest.Fault, when func(clouddnstest.Call) bool) {
+	var mu sync.Mutex
 	w.server.SetHooks(clouddnstest.Hooks{Before: func(c clouddnstest.Call) *clouddnstest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
 		if when(c) {
 			return fault
 		}
