@@ -90,7 +90,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func TestHostileServer(t *testing.T) {
 	prepare(t)
 	const zones = `{"managedZones":[{"name":"shop","dnsName":"shop.test."},null]}`
-	many := strings.Repeat(`{"name":"a.shop.test.","type":"A"},`, 200_000)
+	many := strings.Repeat(`null,`, 200_000)
 	for name, test := range map[string]struct {
 		zones, sets func(n int) string
 		want        string
