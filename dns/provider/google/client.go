@@ -18,10 +18,11 @@ import (
 const (
 	// pageSize is how many items a page is to have. Cloud DNS takes fewer if it is not asked.
 	pageSize = 1000
-	// maxPages and maxItems end a listing without an end. A zone has 10,000 record sets, unless
-	// Google allows more.
+	// maxPages, maxItems and maxText end a listing without an end: pages, items, and bytes in
+	// names and values. A zone has 10,000 record sets, unless Google allows more.
 	maxPages = 5_000
 	maxItems = 1_000_000
+	maxText  = 256 << 20
 	// timeout ends a request that isn't answered.
 	timeout = time.Minute
 )
@@ -91,17 +92,19 @@ func where(projectID, zone string) string {
 	return fmt.Sprintf("the zone %s or the project %s", zone, projectID)
 }
 
-// pages asks for one page after the other. Ask returns how many items the page has, and the
-// token of the next one.
-func pages(what string, ask func(token string) (n int, next string, err error)) error {
-	token, items := "", 0
+// pages asks for one page after the other. Ask returns how many items the page has, how many bytes
+// are in their texts, and the token of the next page.
+func pages(what string, ask func(token string) (n, text int, next string, err error)) error {
+	token, items, texts := "", 0, 0
 	for range maxPages {
-		n, next, err := ask(token)
+		n, text, next, err := ask(token)
 		if err != nil {
 			return err
 		}
-		items += n
+		items, texts = items+n, texts+text
 		switch {
+		case texts > maxText:
+			return fmt.Errorf("the %s have more than %d bytes", what, maxText)
 		case next == "":
 			return nil
 		case next == token:
@@ -117,21 +120,22 @@ func pages(what string, ask func(token string) (n int, next string, err error)) 
 // zones lists the managed zones of the project.
 func (c *client) zones(ctx context.Context) ([]*dnsapi.ManagedZone, error) {
 	var zones []*dnsapi.ManagedZone
-	err := pages("zones", func(token string) (int, string, error) {
+	err := pages("zones", func(token string) (n, text int, next string, err error) {
 		var page *dnsapi.ManagedZonesListResponse
-		err := c.call(ctx, rereads, "dns.managedZones.list", "", func(ctx context.Context, project string) (err error) {
+		err = c.call(ctx, rereads, "dns.managedZones.list", "", func(ctx context.Context, project string) (err error) {
 			page, err = c.service.ManagedZones.List(project).MaxResults(pageSize).PageToken(token).Context(ctx).Do()
 			return err
 		})
 		if err != nil {
-			return 0, "", err
+			return 0, 0, "", err
 		}
 		for _, z := range page.ManagedZones {
 			if z != nil {
 				zones = append(zones, z)
+				text += len(z.Name) + len(z.DnsName) + len(z.Description)
 			}
 		}
-		return len(page.ManagedZones), page.NextPageToken, nil
+		return len(page.ManagedZones), text, page.NextPageToken, nil
 	})
 	return zones, err
 }
@@ -148,7 +152,7 @@ func (c *client) one(ctx context.Context, zone string, key dns.Key) (*dnsapi.Res
 		return nil, err
 	}
 	for _, raw := range sets {
-		if raw != nil && keyOf(raw) == key {
+		if keyOf(raw) == key {
 			return raw, nil
 		}
 	}
@@ -157,21 +161,35 @@ func (c *client) one(ctx context.Context, zone string, key dns.Key) (*dnsapi.Res
 
 func (c *client) listSets(ctx context.Context, zone string, choose func(*dnsapi.ResourceRecordSetsListCall)) ([]*dnsapi.ResourceRecordSet, error) {
 	var sets []*dnsapi.ResourceRecordSet
-	err := pages("record sets", func(token string) (int, string, error) {
+	err := pages("record sets", func(token string) (n, text int, next string, err error) {
 		var page *dnsapi.ResourceRecordSetsListResponse
-		err := c.call(ctx, rereads, "dns.resourceRecordSets.list", zone, func(ctx context.Context, project string) (err error) {
+		err = c.call(ctx, rereads, "dns.resourceRecordSets.list", zone, func(ctx context.Context, project string) (err error) {
 			call := c.service.ResourceRecordSets.List(project, zone).PageToken(token).Context(ctx)
 			choose(call)
 			page, err = call.Do()
 			return err
 		})
 		if err != nil {
-			return 0, "", err
+			return 0, 0, "", err
 		}
-		sets = append(sets, page.Rrsets...)
-		return len(page.Rrsets), page.NextPageToken, nil
+		for _, raw := range page.Rrsets {
+			if raw != nil {
+				sets = append(sets, raw)
+				text += textOf(raw)
+			}
+		}
+		return len(page.Rrsets), text, page.NextPageToken, nil
 	})
 	return sets, err
+}
+
+// textOf returns how many bytes are in the texts of a record set.
+func textOf(raw *dnsapi.ResourceRecordSet) int {
+	n := len(raw.Name)
+	for _, v := range raw.Rrdatas {
+		n += len(v)
+	}
+	return n
 }
 
 // change makes a change of a zone, all of it or nothing.

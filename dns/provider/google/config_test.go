@@ -89,7 +89,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // What a server answers has limits: bytes, pages and items; and it may be anything.
 func TestHostileServer(t *testing.T) {
 	prepare(t)
-	const zones = `{"managedZones":[{"name":"shop","dnsName":"shop.test."},null]}`
+	zones := `{"managedZones":[{"name":"shop","dnsName":"shop.test."},null,{"name":"odd","dnsName":"a..b."},{"name":"` + strings.Repeat("x", 64) + `","dnsName":"a.test."}]}`
 	many := strings.Repeat(`null,`, 200_000)
 	for name, test := range map[string]struct {
 		zones, sets func(n int) string
@@ -99,9 +99,12 @@ func TestHostileServer(t *testing.T) {
 		"the same page of record sets": {sets: func(int) string { return `{"nextPageToken":"x"}` }, want: "the same page of record sets"},
 		"pages without an end":         {sets: func(n int) string { return fmt.Sprintf(`{"nextPageToken":"x%d"}`, n) }, want: "pages of record sets"},
 		"items without an end":         {sets: func(n int) string { return fmt.Sprintf(`{"nextPageToken":"x%d","rrsets":[%snull]}`, n, many) }, want: "more than 1000000 record sets"},
-		"bytes without an end":         {sets: func(int) string { return `{"rrsets":"` + strings.Repeat("x", 65<<20) }, want: "too many bytes"},
-		"no JSON":                      {sets: func(int) string { return `<html>` }, want: "invalid character"},
-		"null":                         {sets: func(int) string { return `{"rrsets":[null,{"type":"A","routingPolicy":{}}]}` }},
+		"texts without an end": {sets: func(n int) string {
+			return fmt.Sprintf(`{"nextPageToken":"x%d","rrsets":[{"rrdatas":["%s"]}]}`, n, strings.Repeat("x", 60<<20))
+		}, want: "more than 268435456 bytes"},
+		"bytes without an end": {sets: func(int) string { return `{"rrsets":"` + strings.Repeat("x", 65<<20) }, want: "too many bytes"},
+		"no JSON":              {sets: func(int) string { return `<html>` }, want: "invalid character"},
+		"null":                 {sets: func(int) string { return `{"rrsets":[null,{"type":"A","routingPolicy":{}}]}` }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(clouddnstest.New())
@@ -125,6 +128,9 @@ func TestHostileServer(t *testing.T) {
 			}
 			p := open(t, in)
 			zones, err := p.Zones(t.Context())
+			if err == nil && len(zones) != 1 {
+				t.Errorf("zones %v", zones)
+			}
 			if err == nil {
 				_, err = p.Records(t.Context(), zones[0])
 			}

@@ -16,6 +16,9 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
+// maxID is the most characters in the name of a zone as a resource.
+const maxID = 63
+
 // managedZone is a zone that records are published to. It stays the same value as long as Cloud
 // DNS has it. Its ID is its name as a resource, such as shop-test.
 type managedZone struct {
@@ -71,6 +74,10 @@ func (p *cloudDNS) list(ctx context.Context) (*zoneList, error) {
 	var public, private []dns.Zone
 	for _, r := range raw {
 		zone := dns.Zone{ID: r.Name, Name: dns.Canonical(r.DnsName), Private: r.Visibility == zonePrivate}
+		// The name of a private zone for all names is empty.
+		if len(zone.ID) > maxID || zone.Name != "" && dns.CheckName(zone.Name) != nil {
+			continue
+		}
 		managed := p.filter.admits(zone, r)
 		if managed {
 			next.byID[zone.ID] = before.keep(zone, r.Id)
@@ -206,7 +213,7 @@ func (z *managedZone) forget(u *unit) {
 func (z *managedZone) take(sets []*dnsapi.ResourceRecordSet, begun time.Time) []*dns.RecordSet {
 	shown := make(map[dns.Key]*dnsapi.ResourceRecordSet, len(sets))
 	for _, raw := range sets {
-		if raw != nil && slices.Contains(handled, raw.Type) {
+		if slices.Contains(handled, raw.Type) {
 			shown[keyOf(raw)] = raw
 		}
 	}
