@@ -22,7 +22,7 @@ const (
 	// names and values. A zone has 10,000 record sets, unless Google allows more.
 	maxPages = 5_000
 	maxItems = 1_000_000
-	maxText  = 256 << 20
+	maxText  = 128 << 20
 	// timeout ends a request that isn't answered.
 	timeout = time.Minute
 )

@@ -101,7 +101,7 @@ func TestHostileServer(t *testing.T) {
 		"items without an end":         {sets: func(n int) string { return fmt.Sprintf(`{"nextPageToken":"x%d","rrsets":[%snull]}`, n, many) }, want: "more than 1000000 record sets"},
 		"texts without an end": {sets: func(n int) string {
 			return fmt.Sprintf(`{"nextPageToken":"x%d","rrsets":[{"rrdatas":["%s"]}]}`, n, strings.Repeat("x", 60<<20))
-		}, want: "more than 268435456 bytes"},
+		}, want: "more than 134217728 bytes"},
 		"bytes without an end": {sets: func(int) string { return `{"rrsets":"` + strings.Repeat("x", 65<<20) }, want: "too many bytes"},
 		"no JSON":              {sets: func(int) string { return `<html>` }, want: "invalid character"},
 		"null":                 {sets: func(int) string { return `{"rrsets":[null,{"type":"A","routingPolicy":{}}]}` }},
