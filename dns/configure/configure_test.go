@@ -57,11 +57,11 @@ func TestEnvironment(t *testing.T) {
 		"flag of a plugin":  {env: map[string]string{"PROVIDER": "inmemory", "INMEMORY_ZONE": "a.test\nb.test"}, want: "[] [inmemory] interval=1m0s events=false"},
 		"empty is nothing":  {env: map[string]string{"INTERVAL": "", "SOURCE": "", "EVENTS": ""}, want: "[] [] interval=1m0s events=false"},
 		"all that is wrong": {
-			env: map[string]string{"INTERVAL": "soon", "EVENTS": "maybe", "GOOGLE_PROJECT": "p", "GODADDY_API_KEY": "hidden"},
+			env: map[string]string{"INTERVAL": "soon", "EVENTS": "maybe", "GODADDY_API_KEY": "hidden", "OCI_CONFIG_FILE": "f"},
 			err: "EXTERNAL_DNS_EVENTS: strconv.ParseBool: parsing \"maybe\": invalid syntax\n" +
 				"EXTERNAL_DNS_GODADDY_API_KEY: not supported yet: the provider godaddy\n" +
-				"EXTERNAL_DNS_GOOGLE_PROJECT: not supported yet: the provider google\n" +
-				"EXTERNAL_DNS_INTERVAL: time: invalid duration \"soon\"",
+				"EXTERNAL_DNS_INTERVAL: time: invalid duration \"soon\"\n" +
+				"EXTERNAL_DNS_OCI_CONFIG_FILE: not supported yet: the provider oci",
 		},
 	}
 	for name, tt := range tests {
@@ -146,7 +146,7 @@ func TestValidate(t *testing.T) {
 		"no source":              {without: "--source=service", err: []string{"--source: none given"}},
 		"no provider":            {without: "--provider=inmemory", err: []string{"--provider: none given"}},
 		"no policy":              {without: "--policy=sync", err: []string{"--policy: none given"}},
-		"several are wrong":      {args: []string{"--source=nonesuch", "--provider=google", "--interval=0s"}, err: []string{"--source=nonesuch: unknown", "--provider=google: not supported yet", "--interval=0s"}},
+		"several are wrong":      {args: []string{"--source=nonesuch", "--provider=oci", "--interval=0s"}, err: []string{"--source=nonesuch: unknown", "--provider=oci: not supported yet", "--interval=0s"}},
 		"unknown policy":         {args: []string{"--policy=none"}, err: []string{"--policy: "}},
 		"minimal TTL":            {args: append(slices.Clone(rfc2136), "--rfc2136-insecure", "--rfc2136-min-ttl=-1s"), err: []string{"--rfc2136-min-ttl"}},
 		"insecure and GSS":       {args: append(slices.Clone(rfc2136), "--rfc2136-insecure", "--rfc2136-gss-tsig"), err: []string{"rfc2136-gss-tsig"}},

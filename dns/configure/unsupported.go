@@ -14,7 +14,6 @@ import (
 // flag without a value.
 var unsupported = map[string]string{
 	"the provider aws-sd":           "aws-sd-service-cleanup? aws-sd-create-tag",
-	"the provider google":           "google-project google-batch-change-size google-batch-change-interval google-zone-visibility",
 	"the provider alibabacloud":     "alibaba-cloud-config-file alibaba-cloud-zone-type",
 	"the provider exoscale":         "exoscale-apienv exoscale-apizone exoscale-apikey exoscale-apisecret exoscale-zones-cache-duration",
 	"the provider godaddy":          "godaddy-api-key godaddy-api-secret godaddy-api-ttl godaddy-api-ote?",
@@ -43,7 +42,7 @@ var unsupportedNames = map[string][]string{
 	},
 	"provider": {
 		"alibabacloud", "aws-sd", "civo", "dnsimple", "exoscale", "godaddy",
-		"google", "linode", "ns1", "oci", "ovh", "pihole", "scaleway",
+		"linode", "ns1", "oci", "ovh", "pihole", "scaleway",
 	},
 }
 

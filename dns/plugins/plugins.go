@@ -9,6 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/azure"
 	"github.com/signpostd/signpost/dns/provider/cloudflare"
 	"github.com/signpostd/signpost/dns/provider/coredns"
+	"github.com/signpostd/signpost/dns/provider/google"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/provider/log"
 	"github.com/signpostd/signpost/dns/provider/pdns"
@@ -55,6 +56,7 @@ func Providers() []provider.Plugin {
 		cloudflare.Plugin(),
 		azure.Plugin(),
 		azure.PrivatePlugin(),
+		google.Plugin(),
 		rfc2136.Plugin(),
 		coredns.Plugin(),
 		pdns.Plugin(),

@@ -1,0 +1,615 @@
+package google
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/google/clouddnstest"
+)
+
+// GO1, GO2, GO3, GO4 of spec/clouds.md: records and their markers are created, changed and
+// removed in one request each, also at the apex and with a wildcard, and a second run changes
+// nothing.
+func TestPlainRecords(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.prefix = "%{record_type}-."
+		w.settle(1,
+			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1", "ttl=60"), set("c.shop.test", "CNAME", "lb.example.net", "ttl=120"),
+			set("shop.test", "A", "192.0.2.9"), set("*.shop.test", "A", "192.0.2.8"), set("CamelCase.shop.test", "A", "192.0.2.7"), set("_x._tcp.shop.test", "CNAME", "LB.example.net."))
+		w.expect("a A 192.0.2.1", "a AAAA 2001:db8::1", "c CNAME lb.example.net.", "shop.test A 192.0.2.9", "* A 192.0.2.8", "camelcase A 192.0.2.7", "_x._tcp CNAME lb.example.net.")
+		if w.markers() != 7 {
+			t.Errorf("%d markers, want 7", w.markers())
+		}
+		if ttl := w.server.Get(shop, "a.shop.test", "A").TTL; ttl != 300 {
+			t.Errorf("the TTL is %d, want 300", ttl)
+		}
+		rest := []*dns.RecordSet{set("shop.test", "A", "192.0.2.9"), set("CamelCase.shop.test", "A", "192.0.2.7"), set("_x._tcp.shop.test", "CNAME", "LB.example.net.")}
+		w.settle(1, append(rest, set("a.shop.test", "A", "192.0.2.2,192.0.2.3"), set("a.shop.test", "AAAA", "2001:db8::1", "ttl=90"), set("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"), set("*.shop.test", "A", "192.0.2.6"))...)
+		w.expect("a A 192.0.2.2 192.0.2.3", "a AAAA 2001:db8::1", "c CNAME lb2.example.net.", "* A 192.0.2.6", "shop.test A 192.0.2.9", "camelcase A 192.0.2.7", "_x._tcp CNAME lb.example.net.")
+		rest = append(rest, set("a.shop.test", "A", "192.0.2.2,192.0.2.3"), set("*.shop.test", "A", "192.0.2.6"))
+		w.settle(1, append(rest, set("c.shop.test", "CNAME", "lb2.example.net", "ttl=120"))...)
+		w.settle(1, rest...)
+		w.expect("a A 192.0.2.2 192.0.2.3", "* A 192.0.2.6", "shop.test A 192.0.2.9", "camelcase A 192.0.2.7", "_x._tcp CNAME lb.example.net.")
+		w.gone()
+	})
+}
+
+// GO5 of spec/clouds.md: the other types, with and without dots at the ends of names.
+func TestOtherTypes(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.managed = handled
+		w.server.AddZone(clouddnstest.Zone{Name: "reverse", DNSName: "2.0.192.in-addr.arpa"})
+		for _, dot := range []string{"", "."} {
+			// There are two zones, and so two requests.
+			w.settle(2*(1-len(dot)),
+				set("m.shop.test", "MX", "10 mx1.example.net"+dot), set("n.shop.test", "NS", "ns1.example.net"+dot), set("_s._tcp.shop.test", "SRV", "1 2 80 sip.example.net."),
+				set("t.shop.test", "TXT", `"one" "two"`), set("p.shop.test", "NAPTR", `100 10 "U" "E2U+sip" "!^.*$!sip:info@example.net!" .`), set("7.2.0.192.in-addr.arpa", "PTR", "host.example.net"+dot))
+		}
+		w.expect("m MX 10 mx1.example.net.", "n NS ns1.example.net.", "_s._tcp SRV 1 2 80 sip.example.net.", `t TXT "one" "two"`, `p NAPTR 100 10 "U" "E2U+sip" "!^.*$!sip:info@example.net!" .`)
+		if got := w.has("reverse"); len(got) != 1 || got[0] != "7.2.0.192.in-addr.arpa PTR host.example.net." {
+			t.Errorf("the reverse zone has %q", got)
+		}
+	})
+	inWorld(t, func(w *world) {
+		w.managed = handled
+		long := strings.Repeat("x", 280)
+		w.settle(1, set("t.shop.test", "TXT", long), set("u.shop.test", "TXT", `a "quoted" part`))
+		w.expect(`t TXT "`+long[:255]+`" "`+long[255:]+`"`, `u TXT "a \"quoted\" part"`)
+		w.gone()
+	})
+}
+
+// GO6 of spec/clouds.md: a name that changes its type is there all the time, because deletion and
+// addition are in one request, also with small batches.
+func TestTypeChanges(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.arguments = []string{"--google-batch-change-size=4"}
+		for _, next := range []*dns.RecordSet{
+			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "CNAME", "lb.example.net"), set("a.shop.test", "AAAA", "2001:db8::1"), set("a.shop.test", "CNAME", "lb.example.net"),
+		} {
+			w.settle(1, next)
+		}
+		w.expect("a CNAME lb.example.net.")
+		w.arguments = []string{"--google-batch-change-size=1"}
+		_, err := w.run(set("a.shop.test", "CNAME", "lb.example.net"), set("b.shop.test", "A", "192.0.2.1"))
+		if err == nil || !strings.Contains(err.Error(), "too many for one request") {
+			t.Errorf("a unit of two in batches of one: %v", err)
+		}
+		w.expect("a CNAME lb.example.net.")
+	})
+}
+
+// GO7 of spec/clouds.md: the filters of zones. Zones whose records are elsewhere aren't used.
+func TestZoneFilters(t *testing.T) {
+	prepare(t)
+	server := clouddnstest.New()
+	for _, z := range []clouddnstest.Zone{
+		{Name: "shop", ID: 4711, DNSName: "shop.test"},
+		{Name: "sub-shop", ID: 4712, DNSName: "sub.shop.test"},
+		{Name: "shop-inside", ID: 4713, DNSName: "shop.test", Private: true},
+		{Name: "other", ID: 14711, DNSName: "other.test"},
+		{Name: "peer", DNSName: "peer.shop.test", Private: true, Peering: true},
+		{Name: "forward", DNSName: "forward.shop.test", Private: true, Forwarding: true},
+		{Name: "directory", DNSName: "directory.shop.test", Private: true, Directory: true},
+	} {
+		server.AddZone(z)
+	}
+	for _, test := range []struct {
+		arguments, domains, ids []string
+		want                    string
+	}{
+		{want: "other shop shop-inside sub-shop"},
+		{ids: []string{"14711"}, want: "other"},
+		{ids: []string{"4711"}, want: "other shop"},
+		{ids: []string{"shop"}, want: "shop sub-shop"},
+		{ids: []string{"4712", "inside"}, want: "shop-inside sub-shop"},
+		{arguments: []string{"--google-zone-visibility=private"}, want: "shop-inside"},
+		{arguments: []string{"--google-zone-visibility=public"}, want: "other shop sub-shop"},
+		{domains: []string{"sub.shop.test"}, want: "sub-shop"},
+		{domains: []string{"x.sub.shop.test"}, want: ""},
+	} {
+		in := input(server)
+		in.Domains, in.ZoneIDs = dns.NewDomainFilter(test.domains, nil), test.ids
+		zones, err := open(t, in, test.arguments...).Zones(t.Context())
+		var ids []string
+		for _, z := range zones {
+			ids = append(ids, z.ID)
+		}
+		if got := strings.Join(ids, " "); err != nil || got != test.want {
+			t.Errorf("%v %v %v: zones %s, %v, want %s", test.arguments, test.domains, test.ids, got, err, test.want)
+		}
+	}
+	// A name in a zone that isn't managed isn't published to the one above.
+	in := input(server)
+	in.ZoneIDs = []string{"4711"}
+	p := open(t, in, "--google-zone-visibility=public")
+	if p.DomainFilter(t.Context()).Match("a.shop.test") {
+		t.Error("a name passes before the zones are known")
+	}
+	zones, err := p.Zones(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	filter := p.DomainFilter(t.Context())
+	if !filter.Match("a.shop.test") || filter.Match("a.sub.shop.test") || filter.Match("a.foreign.test") {
+		t.Error("the filter passes names of zones that aren't managed")
+	}
+	err = p.Apply(t.Context(), zones[0], []dns.Change{{New: set("a.sub.shop.test", "A", "192.0.2.1")}})
+	if !errors.Is(err, provider.ErrRejected) || !strings.Contains(err.Error(), "in a zone below it") {
+		t.Errorf("a name of a zone that isn't managed: %v", err)
+	}
+}
+
+// GO7 of spec/clouds.md: many zones are listed by pages.
+func TestManyZones(t *testing.T) {
+	prepare(t)
+	server := clouddnstest.New()
+	for i := range 2500 {
+		server.AddZone(clouddnstest.Zone{Name: fmt.Sprint("z", i), DNSName: fmt.Sprintf("z%d.test", i)})
+	}
+	if zones, err := open(t, input(server)).Zones(t.Context()); err != nil || len(zones) != 2500 || len(server.Calls()) != 3 {
+		t.Errorf("%d zones, %v", len(zones), err)
+	}
+}
+
+// GO8 of spec/clouds.md: a public and a private zone of one name both get the records, each all of
+// them, and what is missing in one is added there. With the visibility, one of them does.
+func TestZonesOfOneName(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.server.AddZone(clouddnstest.Zone{Name: "inside", DNSName: zoneName, Private: true})
+		wanted := []*dns.RecordSet{set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1")}
+		w.settle(2, wanted...)
+		w.expect("a A 192.0.2.1", "b A 192.0.2.1")
+		if got := w.server.Sets("inside"); len(got) != 4 || w.markers() != 2 {
+			t.Errorf("the private zone has %v, and there are %d markers", got, w.markers())
+		}
+		w.server.Remove("inside", "b.shop.test", "A")
+		w.settle(1, wanted...)
+		if got := w.server.Sets("inside"); len(got) != 4 {
+			t.Errorf("the private zone has %v", got)
+		}
+		w.arguments = []string{"--google-zone-visibility=private"}
+		w.settle(1)
+		w.expect("a A 192.0.2.1", "b A 192.0.2.1")
+		if got := w.server.Sets("inside"); len(got) != 0 {
+			t.Errorf("the private zone has %v", got)
+		}
+	})
+}
+
+// GO9 of spec/clouds.md: one name that Cloud DNS refuses, with a message that names it or not.
+func TestOneRefused(t *testing.T) {
+	for name, message := range map[string]string{
+		"named":    "Invalid value for 'entity.change.additions[bad.shop.test.][A].rrdata[0]': '192.0.2.7'",
+		"unnamed":  "Invalid request",
+		"no place": "Invalid value for 'entity.change.additions[7000].name': 'x'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.refuseIf(&clouddnstest.Fault{Status: 400, Reason: "invalid", Message: message}, func(c clouddnstest.Call) bool {
+					return slices.ContainsFunc(c.Change.Additions, func(r clouddnstest.RecordSet) bool { return r.Name == "bad.shop.test." })
+				})
+				wanted := []*dns.RecordSet{set("bad.shop.test", "A", "192.0.2.7")}
+				var want []string
+				for i := range 13 {
+					wanted = append(wanted, set(fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
+					want = append(want, fmt.Sprintf("n%d A 192.0.2.1", i))
+				}
+				requests, err := w.run(wanted...)
+				if err == nil || !strings.Contains(err.Error(), "bad.shop.test") || requests[clouddnstest.CreateChange] > 13 {
+					t.Errorf("%v, error %v", requests, err)
+				}
+				w.expect(want...)
+				if w.markers() != 13 {
+					t.Errorf("%d markers, want 13", w.markers())
+				}
+			})
+		})
+	}
+}
+
+// GO9 of spec/clouds.md: what Cloud DNS would refuse for a reason that is known isn't even sent.
+func TestNotSent(t *testing.T) {
+	inWorld(t, func(w *world) {
+		many := make([]string, 101)
+		for i := range many {
+			many[i] = fmt.Sprintf("192.0.2.%d", i)
+		}
+		w.managed = handled
+		_, err := w.run(set("a.shop.test", "A", strings.Join(many, ",")), set("n.shop.test", "NS", "a.test,b.test,c.test,d.test,e.test,f.test,g.test,h.test,i.test"),
+			set("shop.test", "CNAME", "lb.example.net"), set("b.shop.test", "A", "192.0.2.1"))
+		for _, want := range []string{"101 targets", "8 name servers", "apex"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("the error is %v, want one with %q", err, want)
+			}
+		}
+		w.expect("b A 192.0.2.1")
+		if w.server.Refused() != 0 {
+			t.Error("a request was refused")
+		}
+	})
+}
+
+// GO10 of spec/clouds.md: a record set with a routing policy is seen, and left alone, also if it
+// is ours by its marker, and also if its object is gone. It stops nothing.
+func TestRoutingPolicies(t *testing.T) {
+	for name, policy := range map[string]string{
+		"wrr":           `{"wrr":{"items":[{"weight":1,"rrdatas":["203.0.113.1"]},{"weight":2,"rrdatas":["203.0.113.2"]}]}}`,
+		"geo":           `{"geo":{"items":[{"location":"us-east1","rrdatas":["203.0.113.1"]}]}}`,
+		"primaryBackup": `{"primaryBackup":{"primaryTargets":{"internalLoadBalancers":[{"ipAddress":"10.0.0.1"}]},"backupGeoTargets":{"items":[{"location":"us-east1","rrdatas":["203.0.113.1"]}]}}}`,
+		"load balancer": `{"geo":{"items":[{"location":"us-east1","healthCheckedTargets":{"internalLoadBalancers":[{"ipAddress":"10.0.0.1"}]}}]}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.settle(1, set("ours.shop.test", "A", "203.0.113.1"))
+				w.server.Put(shop, clouddnstest.RecordSet{Name: "ours.shop.test", Type: "A", TTL: 300, Policy: json.RawMessage(policy)})
+				w.server.Put(shop, clouddnstest.RecordSet{Name: "hers.shop.test", Type: "A", TTL: 300, Policy: json.RawMessage(policy)})
+				requests, err := w.run(set("ours.shop.test", "A", "203.0.113.1"), set("hers.shop.test", "A", "192.0.2.1"), set("c.shop.test", "A", "192.0.2.1"))
+				if err == nil || !strings.Contains(err.Error(), "has a routing policy") || requests[clouddnstest.CreateChange] != 1 {
+					t.Errorf("%v, %v", requests, err)
+				}
+				w.expect("ours A "+policy, "hers A "+policy, "c A 192.0.2.1")
+				if _, err := w.run(set("d.shop.test", "A", "192.0.2.1")); err == nil || !strings.Contains(err.Error(), "has a routing policy") {
+					t.Errorf("without its object: %v", err)
+				}
+				w.expect("ours A "+policy, "hers A "+policy, "d A 192.0.2.1")
+				// Without the policy it is a record set like any other.
+				w.server.Put(shop, clouddnstest.RecordSet{Name: "ours.shop.test", Type: "A", TTL: 300, Datas: []string{"203.0.113.1"}})
+				w.settle(1, set("d.shop.test", "A", "192.0.2.1"))
+				w.expect("hers A "+policy, "d A 192.0.2.1")
+			})
+		})
+	}
+}
+
+// GO11 of spec/clouds.md: many names take few requests, with large pages.
+func TestManyNames(t *testing.T) {
+	inWorld(t, func(w *world) {
+		wanted := func(n byte) []*dns.RecordSet {
+			var sets []*dns.RecordSet
+			for i := range 700 {
+				sets = append(sets, set(fmt.Sprintf("n%d.shop.test", i), "A", fmt.Sprintf("192.0.2.%d", n)))
+			}
+			return sets
+		}
+		w.server.SetHooks(clouddnstest.Hooks{Before: func(c clouddnstest.Call) *clouddnstest.Fault {
+			if c.Operation == clouddnstest.ListSets && c.PageSize < 500 {
+				t.Errorf("a page of %d is asked for", c.PageSize)
+			}
+			return nil
+		}})
+		for _, step := range []struct {
+			wanted []*dns.RecordSet
+			most   int
+		}{{wanted(1), 2}, {wanted(2), 3}, {nil, 2}} {
+			requests, err := w.run(step.wanted...)
+			if err != nil || requests[clouddnstest.CreateChange] > step.most || total(requests)-requests[clouddnstest.CreateChange] > 5 {
+				t.Errorf("%v, %v: want at most %d writes and 5 others", requests, err, step.most)
+			}
+			if len(w.has(shop)) != len(step.wanted) {
+				t.Errorf("%d names, want %d", len(w.has(shop)), len(step.wanted))
+			}
+		}
+	})
+}
+
+// GO12, GO13 of spec/clouds.md: after an answer that there are too many requests, nothing is sent
+// for as long as it says, or for a second; then the same is done in the same run.
+func TestThrottled(t *testing.T) {
+	for name, test := range map[string]struct {
+		fault *clouddnstest.Fault
+		pause time.Duration
+	}{
+		"with a time":    {clouddnstest.Exhausted, 3 * time.Second},
+		"without a time": {clouddnstest.RateLimited, time.Second},
+		"quota of a rate": {&clouddnstest.Fault{
+			Status: 403, Reason: "quotaExceeded", Message: "Quota exceeded for quota metric 'Write requests' and limit 'Write requests per minute'",
+		}, time.Second},
+	} {
+		for _, operation := range []string{clouddnstest.CreateChange, clouddnstest.ListSets, clouddnstest.ListZones} {
+			t.Run(name+" "+operation, func(t *testing.T) {
+				inWorld(t, func(w *world) {
+					w.server.AddZone(clouddnstest.Zone{Name: "second", DNSName: "second.test"})
+					var from, until time.Time
+					times, most := 0, 4
+					if operation == clouddnstest.ListZones {
+						// More than this is an error of the run.
+						most = 2
+					}
+					w.refuseIf(test.fault, func(c clouddnstest.Call) bool {
+						// What was on its way couldn't know.
+						if now := time.Now(); now.After(from.Add(latency)) && now.Before(until) {
+							t.Errorf("%s is sent %v too early", c.Operation, time.Until(until))
+						}
+						if c.Operation != operation || times == most {
+							return false
+						}
+						times++
+						from, until = time.Now(), time.Now().Add(test.pause)
+						return true
+					})
+					if _, err := w.run(set("a.shop.test", "A", "192.0.2.1"), set("a.second.test", "A", "192.0.2.1")); err != nil {
+						t.Error(err)
+					}
+					w.expect("a A 192.0.2.1")
+					if times != most {
+						t.Errorf("throttled %d times", times)
+					}
+				})
+			})
+		}
+	}
+}
+
+// GO12 of spec/clouds.md: a long pause is left to the publisher, and other calls aren't sent either.
+func TestLongPause(t *testing.T) {
+	inWorld(t, func(w *world) {
+		p := w.open()
+		fault := *clouddnstest.Exhausted
+		fault.RetryAfter = "40"
+		w.refuseIf(&fault, func(clouddnstest.Call) bool { return true })
+		for _, want := range []int{1, 0} {
+			w.server.Calls()
+			_, err := p.Zones(w.t.Context())
+			throttled, ok := errors.AsType[*provider.ThrottledError](err)
+			if !ok || throttled.After != 40*time.Second || len(w.server.Calls()) != want {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+}
+
+// GO14 of spec/clouds.md: a change that was made, and whose answer was lost, is done. One that
+// wasn't made is sent again.
+func TestLostAnswer(t *testing.T) {
+	for _, fault := range []*clouddnstest.Fault{clouddnstest.Failed, clouddnstest.Lost} {
+		for _, made := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, made %t", fault.Reason, made), func(t *testing.T) {
+				inWorld(t, func(w *world) {
+					failed := false
+					once := func(c clouddnstest.Call) *clouddnstest.Fault {
+						if c.Operation != clouddnstest.CreateChange || failed {
+							return nil
+						}
+						failed = true
+						return fault
+					}
+					if made {
+						w.server.SetHooks(clouddnstest.Hooks{After: once})
+					} else {
+						w.server.SetHooks(clouddnstest.Hooks{Before: once})
+					}
+					requests, err := w.run(set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
+					if want := map[bool]int{true: 1, false: 2}[made]; err != nil || requests[clouddnstest.CreateChange] != want {
+						t.Errorf("%v, %v, want %d writes", requests, err, want)
+					}
+					w.publish(0, w.wanted...)
+				})
+			})
+		}
+	}
+}
+
+// GO14 of spec/clouds.md: if nobody can say what became of a change, its error doesn't either.
+func TestLostForGood(t *testing.T) {
+	inWorld(t, func(w *world) {
+		p := w.open()
+		zones, err := p.Zones(w.t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.server.SetHooks(clouddnstest.Hooks{
+			Before: func(c clouddnstest.Call) *clouddnstest.Fault {
+				if c.Operation == clouddnstest.ListSets {
+					return clouddnstest.RateLimited
+				}
+				return nil
+			},
+			After: func(clouddnstest.Call) *clouddnstest.Fault { return clouddnstest.Lost },
+		})
+		err = p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
+		if err == nil || nothingMade(err) || !strings.Contains(err.Error(), "isn't known") {
+			t.Errorf("got %v", err)
+		}
+		w.expect("a A 192.0.2.1")
+	})
+}
+
+// GO15 of spec/clouds.md: a zone that may not be changed, or not be listed, doesn't keep the
+// others from being published, and the error names the right and the zone.
+func TestZoneWithoutRights(t *testing.T) {
+	for _, operation := range []string{clouddnstest.CreateChange, clouddnstest.ListSets} {
+		inWorld(t, func(w *world) {
+			w.server.AddZone(clouddnstest.Zone{Name: "locked", DNSName: "locked.test"})
+			w.server.Deny(operation, "locked")
+			_, err := w.run(set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
+			if err == nil || !strings.Contains(err.Error(), "allow dns."+operation+" for the zone locked or the project "+clouddnstest.Project) {
+				t.Errorf("%s: %v", operation, err)
+			}
+			w.expect("a A 192.0.2.1")
+			if len(w.server.Sets("locked")) != 0 {
+				t.Error("the zone was changed")
+			}
+			w.server.Permit(operation, "locked")
+			w.publish(1, set("a.locked.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.1"))
+		})
+	}
+}
+
+// GO16 of spec/clouds.md: on a machine of Google, the metadata server says which project it is in,
+// and gives tokens.
+func TestMetadataServer(t *testing.T) {
+	prepare(t)
+	server := clouddnstest.New()
+	server.AddZone(clouddnstest.Zone{Name: shop, DNSName: zoneName})
+	web := httptest.NewServer(server)
+	t.Cleanup(web.Close)
+	t.Setenv(credentialsFile, "")
+	t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(web.URL, "http://"))
+	zones, err := open(t, input(server), "--google-project=").Zones(t.Context())
+	if err != nil || len(zones) != 1 {
+		t.Errorf("zones %v, %v", zones, err)
+	}
+	// A metadata server that isn't there yet is asked again.
+	t.Setenv("GCE_METADATA_HOST", "127.0.0.1:1")
+	p := open(t, input(server), "--google-project=")
+	if _, err := p.Zones(t.Context()); err == nil || !strings.Contains(err.Error(), "give --google-project") {
+		t.Errorf("without a metadata server: %v", err)
+	}
+	t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(web.URL, "http://"))
+	if zones, err := p.Zones(t.Context()); err != nil || len(zones) != 1 {
+		t.Errorf("zones %v, %v", zones, err)
+	}
+}
+
+// GO17 of spec/clouds.md: listings that are three seconds behind lead to no request that is
+// refused, and each change is made once.
+func TestListingsBehind(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.server.SetLag(3 * time.Second)
+		w.provider = w.open()
+		for _, step := range []*dns.RecordSet{
+			set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.2"), set("a.shop.test", "CNAME", "lb.example.net"), set("a.shop.test", "A", "192.0.2.2"),
+		} {
+			w.settle(1, step)
+		}
+		w.gone()
+		w.publish(0)
+		if n := w.server.Refused(); n > 0 {
+			t.Errorf("%d requests were refused", n)
+		}
+	})
+}
+
+// What others have made stays as it is, and their names get no other type (spec/clouds.md §0.2).
+func TestForeignRecords(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.managed = handled
+		for _, r := range []clouddnstest.RecordSet{
+			{Name: "a.shop.test", Type: "A", TTL: 60, Datas: []string{"203.0.113.1"}},
+			{Name: "b.shop.test", Type: "A", TTL: 60, Datas: []string{"203.0.113.2"}},
+			{Name: "a-b.shop.test", Type: "TXT", TTL: 60, Datas: []string{`"heritage=external-dns,external-dns/owner=other"`}},
+			{Name: "e.shop.test", Type: "CAA", TTL: 60, Datas: []string{`0 issue "ca.example.net"`}},
+		} {
+			w.server.Put(shop, r)
+		}
+		before := w.server.Sets(shop)
+		requests, _ := w.run(set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "AAAA", "2001:db8::1"), set("b.shop.test", "A", "192.0.2.1"), set("b.shop.test", "AAAA", "2001:db8::1"))
+		if after := w.server.Sets(shop); !slices.EqualFunc(after, before, func(a, b clouddnstest.RecordSet) bool { return line(a) == line(b) }) {
+			t.Errorf("the zone has %v, had %v; %v", after, before, requests)
+		}
+	})
+}
+
+// What ExternalDNS or a person has made with another TTL, order or spelling is deleted exactly as
+// it is stored (spec/clouds.md §3.6).
+func TestExactDeletion(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.managed = handled
+		for _, r := range []clouddnstest.RecordSet{
+			{Name: "a.shop.test", Type: "CNAME", TTL: 0, Datas: []string{"LB.example.net."}},
+			{Name: "b.shop.test", Type: "A", TTL: 1234, Datas: []string{"192.0.2.9", "192.0.2.1"}},
+			{Name: "t.shop.test", Type: "TXT", TTL: 60, Datas: []string{`two words`, `"one" "two"`}},
+		} {
+			w.server.Put(shop, r)
+			w.server.Put(shop, clouddnstest.RecordSet{Name: strings.ToLower(r.Type) + "-" + r.Name, Type: "TXT", TTL: 60, Datas: []string{`"heritage=external-dns,external-dns/owner=me"`}})
+		}
+		w.gone()
+	})
+}
+
+// A dry run changes nothing, not even if Apply is called; tokens are fetched nevertheless.
+func TestDryRun(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.dryRun = true
+		w.publish(0, set("a.shop.test", "A", "192.0.2.1"))
+		p := w.open()
+		zones, err := p.Zones(w.t.Context())
+		if err != nil || len(zones) != 1 {
+			t.Fatalf("zones %v, %v", zones, err)
+		}
+		if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
+			t.Errorf("Apply: %v", err)
+		}
+		w.expect()
+	})
+}
+
+// The policies upsert-only and create-only.
+func TestPolicies(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.settle(1, set("a.shop.test", "A", "192.0.2.1"), set("b.shop.test", "A", "192.0.2.1"))
+		w.policy = plan.UpsertOnly
+		w.settle(1, set("a.shop.test", "A", "192.0.2.2"))
+		w.policy = plan.CreateOnly
+		w.settle(1, set("a.shop.test", "A", "192.0.2.3"), set("c.shop.test", "A", "192.0.2.1"))
+		w.expect("a A 192.0.2.2", "b A 192.0.2.1", "c A 192.0.2.1")
+	})
+}
+
+// A zone that is deleted while it is used is looked for again. Its records are never taken for
+// deleted ones of another zone.
+func TestZoneDeleted(t *testing.T) {
+	inWorld(t, func(w *world) {
+		p := w.open()
+		zones, err := p.Zones(w.t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.server.DeleteZone(shop)
+		if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrStale) || !strings.Contains(err.Error(), "the zone was deleted") {
+			t.Errorf("Apply: %v", err)
+		}
+		if !p.(provider.DomainFilterer).DomainFilter(w.t.Context()).Match("a.shop.test") {
+			t.Error("names of the zone pass no more before the zones are listed again")
+		}
+		if _, err := p.Records(w.t.Context(), zones[0]); !errors.Is(err, provider.ErrRejected) {
+			t.Errorf("Records: %v", err)
+		}
+	})
+}
+
+// Each run has the token once, and a token that was revoked is said to be wrong.
+func TestTokens(t *testing.T) {
+	prepare(t)
+	server := clouddnstest.New()
+	server.AddZone(clouddnstest.Zone{Name: shop, DNSName: zoneName})
+	synctest.Test(t, func(t *testing.T) {
+		tokens := 0
+		in := input(server)
+		in.Wrap = func(http.RoundTripper) http.RoundTripper {
+			return recorder{server.Transport(), func(r *http.Request) {
+				if r.URL.Host == "oauth2.googleapis.com" {
+					tokens++
+				}
+			}}
+		}
+		p := open(t, in)
+		for range 3 {
+			if _, err := p.Zones(t.Context()); err != nil || tokens != 1 {
+				t.Errorf("%d tokens, %v", tokens, err)
+			}
+		}
+		for i, pause := range []time.Duration{time.Hour - time.Second, time.Hour, time.Hour + time.Second} {
+			time.Sleep(pause)
+			if _, err := p.Zones(t.Context()); err != nil || tokens != i+2 {
+				t.Errorf("after an hour: %d tokens, %v", tokens, err)
+			}
+		}
+		server.Revoke()
+		if _, err := p.Zones(t.Context()); !errors.Is(err, provider.ErrCredentials) {
+			t.Errorf("revoked: %v", err)
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package google
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+
+	dnsapi "google.golang.org/api/dns/v1"
+	"google.golang.org/api/googleapi"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// entity finds what a message is about: a record set of a change, by its name or by its place.
+var entity = regexp.MustCompile(`entity\.change\.(additions|deletions)\[([^\[\]]+)\]`)
+
+// blame gives the units that an answer is about their errors, and returns the others.
+func blame(batch []*unit, c *dnsapi.Change, answer *apiError) []*unit {
+	byName := map[string][]*unit{}
+	for _, u := range batch {
+		for _, s := range u.swaps {
+			byName[s.key.Name] = append(byName[s.key.Name], u)
+		}
+	}
+	for _, item := range answer.items {
+		for _, found := range entity.FindAllStringSubmatch(item.Message, -1) {
+			failAll(byName[nameIn(c, found[1], found[2])], itemError(item))
+		}
+	}
+	var rest []*unit
+	for _, u := range batch {
+		if u.err == nil {
+			rest = append(rest, u)
+		}
+	}
+	return rest
+}
+
+// nameIn returns the name of a record set in a change, which is given, or is at a place.
+func nameIn(c *dnsapi.Change, list, which string) string {
+	place, err := strconv.Atoi(which)
+	if err != nil {
+		return dns.Canonical(which)
+	}
+	sets := c.Additions
+	if list == "deletions" {
+		sets = c.Deletions
+	}
+	if place < 0 || place >= len(sets) {
+		return ""
+	}
+	return dns.Canonical(sets[place].Name)
+}
+
+func failAll(units []*unit, err error) {
+	for _, u := range units {
+		u.fail(err)
+	}
+}
+
+// itemError returns the error that an item of an answer stands for.
+func itemError(item googleapi.ErrorItem) error {
+	class := provider.ErrRejected
+	if slices.Contains(stale, item.Reason) {
+		class = provider.ErrStale
+	}
+	return fmt.Errorf("%w: Cloud DNS said %s %q", class, shorten(item.Reason), shorten(item.Message))
+}

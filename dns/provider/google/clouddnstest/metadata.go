@@ -1,0 +1,42 @@
+package clouddnstest
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+const (
+	metadataPath   = "/computeMetadata/v1/"
+	metadataHeader = "Metadata-Flavor"
+)
+
+// serveMetadata answers as the metadata server of a machine whose service account may use the
+// API (compute/docs/metadata/overview).
+func (s *Server) serveMetadata(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set(metadataHeader, "Google")
+	if r.Header.Get(metadataHeader) != "Google" || r.Method != http.MethodGet {
+		http.Error(w, "Missing Metadata-Flavor:Google header.", http.StatusForbidden)
+		return
+	}
+	text := ""
+	switch strings.TrimPrefix(r.URL.Path, metadataPath) {
+	case "project/project-id":
+		text = Project
+	case "universe/universe-domain":
+		text = "googleapis.com"
+	case "instance/service-accounts/default/token":
+		if scopes := r.URL.Query().Get("scopes"); !slices.Contains(strings.Split(scopes, ","), Scope) {
+			http.Error(w, "scope "+scopes, http.StatusBadRequest)
+			return
+		}
+		write(w, http.StatusOK, s.issue())
+		return
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/text")
+	// If the client is gone, nobody can be told.
+	_, _ = w.Write([]byte(text))
+}

@@ -1,0 +1,226 @@
+package clouddnstest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Project is the ID of the project that the server has.
+const Project = "test-project"
+
+const (
+	apiPath = "/dns/v1/projects/"
+	// bodyLimit is the most bytes of a request.
+	bodyLimit = 8 << 20
+)
+
+// The operations of the API that the server has, by their names in the reference.
+const (
+	ListZones    = "managedZones.list"
+	ListSets     = "resourceRecordSets.list"
+	CreateChange = "changes.create"
+	GetChange    = "changes.get"
+)
+
+// Server is a project. It implements [http.Handler].
+type Server struct {
+	mu    sync.Mutex
+	zones []*zone
+	// changes has the time at which each change was made.
+	changes map[string]time.Time
+	// tokens has the time at which each access token ends.
+	tokens   map[string]time.Time
+	denied   map[string]bool
+	calls    []Call
+	hooks    Hooks
+	lag      time.Duration
+	rate     int
+	left     float64
+	refilled time.Time
+	now      func() time.Time
+	refused  int
+}
+
+// New returns a server without zones.
+func New() *Server {
+	return &Server{changes: map[string]time.Time{}, tokens: map[string]time.Time{}, denied: map[string]bool{}, now: time.Now}
+}
+
+// request is a request to the API that was understood.
+type request struct {
+	Call
+	http *http.Request
+	// id is that of a change that is asked for.
+	id string
+	// answer has the effect, and returns the answer. It is called with the lock.
+	answer func(*request) (any, *Fault)
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
+	switch {
+	case err != nil:
+		fail(w, &Fault{Status: http.StatusRequestEntityTooLarge, Reason: "uploadTooLarge", Message: "The request is too large."})
+	case strings.HasPrefix(r.URL.Path, metadataPath):
+		s.serveMetadata(w, r)
+	case r.URL.Path == tokenPath:
+		s.serveToken(w, r, body)
+	default:
+		s.serveAPI(w, r, body)
+	}
+}
+
+func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, body []byte) {
+	req, fault := s.route(r, body)
+	if fault == nil {
+		fault = s.authorized(r)
+	}
+	if fault != nil {
+		fail(w, fault)
+		return
+	}
+	hooks, fault := s.admit(req)
+	if fault == nil && hooks.Before != nil {
+		fault = hooks.Before(req.Call)
+	}
+	if fault != nil {
+		fail(w, fault)
+		return
+	}
+	answer, fault := s.perform(req)
+	if fault == nil && hooks.After != nil {
+		fault = hooks.After(req.Call)
+	}
+	if fault != nil {
+		fail(w, fault)
+		return
+	}
+	write(w, http.StatusOK, answer)
+}
+
+// route finds out what a request asks for.
+func (s *Server) route(r *http.Request, body []byte) (*request, *Fault) {
+	unknown := &Fault{Status: 404, Reason: "notFound", Message: "Not Found"}
+	rest, ok := strings.CutPrefix(r.URL.Path, apiPath)
+	path := strings.Split(rest, "/")
+	if !ok || len(path) < 2 || path[1] != "managedZones" {
+		return nil, unknown
+	}
+	if path[0] != Project {
+		return nil, &Fault{Status: 403, Reason: "forbidden", Message: "Forbidden"}
+	}
+	req := &request{http: r}
+	if len(path) > 2 {
+		req.Zone = path[2]
+	}
+	switch {
+	case r.Method == http.MethodGet && len(path) == 2:
+		req.Operation, req.answer = ListZones, s.listZones
+	case r.Method == http.MethodGet && len(path) == 4 && path[3] == "rrsets":
+		req.Operation, req.answer = ListSets, s.listSets
+	case r.Method == http.MethodPost && len(path) == 4 && path[3] == "changes":
+		req.Operation, req.answer = CreateChange, s.createChange
+		return req, decode(body, &req.Change)
+	case r.Method == http.MethodGet && len(path) == 5 && path[3] == "changes":
+		req.Operation, req.id, req.answer = GetChange, path[4], s.getChange
+	default:
+		return nil, unknown
+	}
+	var fault *Fault
+	req.PageSize, fault = pageSize(r)
+	return req, fault
+}
+
+// decode reads a change, in which nothing unknown may be.
+func decode(body []byte, into any) *Fault {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return &Fault{Status: 400, Reason: "parseError", Message: "Invalid JSON payload received. " + err.Error()}
+	}
+	return nil
+}
+
+// admit checks the rate and the rights, and notes the call.
+func (s *Server) admit(req *request) (Hooks, *Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, req.Call)
+	if s.rate > 0 {
+		now := s.now()
+		s.left = min(s.left+now.Sub(s.refilled).Seconds()*float64(s.rate), float64(s.rate))
+		s.refilled = now
+		if s.left < 1 {
+			return s.hooks, RateLimited
+		}
+		s.left--
+	}
+	if s.denied[req.right()] || s.denied[Call{Operation: req.Operation}.right()] {
+		return s.hooks, &Fault{Status: 403, Reason: "forbidden", Message: fmt.Sprintf("The caller does not have the permission 'dns.%s' on 'projects/%s/managedZones/%s'", req.Operation, Project, req.Zone)}
+	}
+	return s.hooks, nil
+}
+
+func (s *Server) perform(req *request) (any, *Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if req.Zone != "" && s.find(req.Zone) == nil {
+		return nil, &Fault{Status: 404, Reason: "notFound", Message: fmt.Sprintf("The 'parameters.managedZone' resource named '%s' does not exist.", req.Zone)}
+	}
+	answer, fault := req.answer(req)
+	if fault != nil {
+		s.refused++
+	}
+	return answer, fault
+}
+
+// errorItem is one of the errors of an answer (error-messages).
+type errorItem struct {
+	Message string `json:"message"`
+	Domain  string `json:"domain"`
+	Reason  string `json:"reason"`
+}
+
+type errorAnswer struct {
+	Error struct {
+		Code    int         `json:"code"`
+		Message string      `json:"message"`
+		Errors  []errorItem `json:"errors"`
+	} `json:"error"`
+}
+
+// fail answers with a fault.
+func fail(w http.ResponseWriter, f *Fault) {
+	if f.Cut {
+		// The server of net/http closes the connection, and says nothing.
+		panic(http.ErrAbortHandler)
+	}
+	var answer errorAnswer
+	answer.Error.Code, answer.Error.Message = f.Status, f.Message
+	answer.Error.Errors = []errorItem{{Message: f.Message, Domain: "global", Reason: f.Reason}}
+	for _, more := range f.more {
+		answer.Error.Errors = append(answer.Error.Errors, errorItem{Message: more.Message, Domain: "global", Reason: more.Reason})
+	}
+	if f.RetryAfter != "" {
+		w.Header().Set("Retry-After", f.RetryAfter)
+	}
+	write(w, f.Status, answer)
+}
+
+func write(w http.ResponseWriter, status int, answer any) {
+	text, err := json.Marshal(answer)
+	if err != nil {
+		panic(err) // The answers are types of this package.
+	}
+	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	w.WriteHeader(status)
+	// If the client is gone, nobody can be told.
+	_, _ = w.Write(text)
+}

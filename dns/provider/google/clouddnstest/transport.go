@@ -1,0 +1,50 @@
+package clouddnstest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+)
+
+// ErrCut is what a client sees of a connection that is closed without an answer.
+var ErrCut = errors.New("the connection was closed without an answer")
+
+// Transport returns a transport whose requests reach the server without a network, so that
+// they may be used with testing/synctest.
+func (s *Server) Transport() http.RoundTripper { return direct{s} }
+
+type direct struct{ server *Server }
+
+// RoundTrip implements [http.RoundTripper].
+func (d direct) RoundTrip(r *http.Request) (resp *http.Response, err error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	var body []byte
+	if r.Body != nil {
+		defer func() { _ = r.Body.Close() }()
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	defer func() {
+		// This is how a handler has net/http close a connection.
+		if cause := recover(); cause == http.ErrAbortHandler {
+			resp, err = nil, ErrCut
+		} else if cause != nil {
+			panic(cause)
+		}
+	}()
+	arrived := r.Clone(r.Context())
+	arrived.Body = io.NopCloser(bytes.NewReader(body))
+	if arrived.Host == "" {
+		arrived.Host = r.URL.Host
+	}
+	answer := httptest.NewRecorder()
+	d.server.ServeHTTP(answer, arrived)
+	resp = answer.Result()
+	resp.Request = r
+	return resp, nil
+}

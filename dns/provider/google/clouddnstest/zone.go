@@ -1,0 +1,191 @@
+package clouddnstest
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Zone is a managed zone.
+type Zone struct {
+	// Name is that of the zone as a resource, such as shop-test.
+	Name string
+	// ID is made by the server.
+	ID uint64
+	// DNSName ends with a dot.
+	DNSName string
+	Private bool
+	// Peering, Forwarding and Directory are true for zones whose records are elsewhere: in
+	// another network, at other servers, or in Service Directory.
+	Peering, Forwarding, Directory bool
+}
+
+// RecordSet is a record set as the API has it.
+type RecordSet struct {
+	Kind  string   `json:"kind,omitempty"`
+	Name  string   `json:"name"`
+	Type  string   `json:"type"`
+	TTL   int64    `json:"ttl"`
+	Datas []string `json:"rrdatas,omitempty"`
+	// Signatures is always empty.
+	Signatures []string `json:"signatureRrdatas,omitempty"`
+	// Policy is a routing policy, in the place of Datas.
+	Policy json.RawMessage `json:"routingPolicy,omitempty"`
+}
+
+// setKey tells the record sets of a zone apart.
+type setKey struct{ name, recordType string }
+
+func (r *RecordSet) key() setKey { return setKey{r.Name, r.Type} }
+
+// same reports whether a deletion describes what is there, in any order of the values.
+func (r *RecordSet) same(o *RecordSet) bool {
+	return r.TTL == o.TTL && slices.Equal(slices.Sorted(slices.Values(r.Datas)), slices.Sorted(slices.Values(o.Datas))) && bytes.Equal(r.Policy, o.Policy)
+}
+
+func order(a, b *RecordSet) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type))
+}
+
+// canonical returns a name as the API answers it: in lower case, with a dot at its end.
+func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) + "." }
+
+// zone is a managed zone with its record sets. Its versions are never changed.
+type zone struct {
+	Zone
+	now *contents
+	// before are older versions, in the order in which they were replaced. They are only kept
+	// while listings lag.
+	before []replaced
+}
+
+// contents are the record sets of a zone at a time.
+type contents struct {
+	sets map[setKey]*RecordSet
+	// sorted is made when it is asked for.
+	sorted []*RecordSet
+}
+
+type replaced struct {
+	until time.Time
+	*contents
+}
+
+func (c *contents) list() []*RecordSet {
+	if c.sorted == nil {
+		c.sorted = slices.SortedFunc(maps.Values(c.sets), order)
+	}
+	return c.sorted
+}
+
+// at returns the record sets that a listing shows at a time.
+func (z *zone) at(t time.Time) *contents {
+	for _, old := range z.before {
+		if t.Before(old.until) {
+			return old.contents
+		}
+	}
+	return z.now
+}
+
+func (z *zone) replace(next map[setKey]*RecordSet, now time.Time, lag time.Duration) {
+	z.before = slices.DeleteFunc(z.before, func(r replaced) bool { return r.until.Before(now.Add(-lag)) })
+	if lag > 0 {
+		z.before = append(z.before, replaced{until: now, contents: z.now})
+	}
+	z.now = &contents{sets: next}
+}
+
+// AddZone makes a zone with the record sets that Cloud DNS puts there.
+func (s *Server) AddZone(z Zone) {
+	z.DNSName = canonical(z.DNSName)
+	const sixHours = 21600
+	ns := &RecordSet{Name: z.DNSName, Type: "NS", TTL: sixHours, Datas: []string{"ns-cloud-a1.googledomains.com.", "ns-cloud-a2.googledomains.com."}}
+	soa := &RecordSet{Name: z.DNSName, Type: "SOA", TTL: sixHours, Datas: []string{"ns-cloud-a1.googledomains.com. cloud-dns-hostmaster.google.com. 1 21600 3600 259200 300"}}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if z.ID == 0 {
+		z.ID = uint64(1000 + len(s.zones))
+	}
+	s.zones = append(s.zones, &zone{Zone: z, now: &contents{sets: map[setKey]*RecordSet{ns.key(): ns, soa.key(): soa}}})
+}
+
+// DeleteZone removes a zone with its record sets.
+func (s *Server) DeleteZone(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.zones = slices.DeleteFunc(s.zones, func(z *zone) bool { return z.Name == name })
+}
+
+// Put stores a record set as somebody else might have, without any check.
+func (s *Server) Put(zoneName string, r RecordSet) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := s.find(zoneName)
+	r.Name = canonical(r.Name)
+	next := maps.Clone(z.now.sets)
+	next[r.key()] = &r
+	z.replace(next, s.now(), s.lag)
+}
+
+// Fill stores many record sets, as a project has them whose limits Google has raised.
+func (s *Server) Fill(zoneName string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := s.find(zoneName)
+	next := maps.Clone(z.now.sets)
+	for i := range n {
+		r := &RecordSet{Name: "f" + strconv.Itoa(i) + "." + z.DNSName, Type: "A", TTL: 300, Datas: []string{"192.0.2.1"}}
+		next[r.key()] = r
+	}
+	z.replace(next, s.now(), s.lag)
+}
+
+// Remove removes a record set as somebody else might, without any check.
+func (s *Server) Remove(zoneName, name, recordType string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := s.find(zoneName)
+	next := maps.Clone(z.now.sets)
+	delete(next, setKey{canonical(name), recordType})
+	z.replace(next, s.now(), s.lag)
+}
+
+// Sets returns what a zone has, but the NS and the SOA of its apex, in the order of a listing.
+func (s *Server) Sets(zoneName string) []RecordSet {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	z := s.find(zoneName)
+	var list []RecordSet
+	for _, r := range z.now.list() {
+		if r.Name != z.DNSName || r.Type != "NS" && r.Type != "SOA" {
+			list = append(list, *r)
+		}
+	}
+	return list
+}
+
+// Get returns the record set of a name and type in a zone, or nil.
+func (s *Server) Get(zoneName, name, recordType string) *RecordSet {
+	for _, r := range s.Sets(zoneName) {
+		if r.Name == canonical(name) && r.Type == recordType {
+			return &r
+		}
+	}
+	return nil
+}
+
+// find returns the zone with a name or an ID, or nil.
+func (s *Server) find(name string) *zone {
+	for _, z := range s.zones {
+		if z.Name == name || strconv.FormatUint(z.ID, 10) == name {
+			return z
+		}
+	}
+	return nil
+}

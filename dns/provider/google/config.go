@@ -1,0 +1,84 @@
+package google
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// The values of --google-zone-visibility.
+const (
+	zonePublic  = "public"
+	zonePrivate = "private"
+)
+
+// Config is the settings for Cloud DNS.
+type Config struct {
+	// Project is the ID of the project. If it is empty, the metadata server says which one the
+	// machine is in.
+	Project string
+	// Visibility is public, private, or empty for both.
+	Visibility string
+	// BatchChanges is the most record sets of a request; zero is for as many as Cloud DNS
+	// allows. BatchInterval is the time between two.
+	BatchChanges  int
+	BatchInterval time.Duration
+}
+
+// Plugin returns the provider of --provider=google.
+func Plugin() provider.Plugin {
+	return provider.Plugin{
+		Names:   []string{"google"},
+		Summary: "Google Cloud DNS, public and private managed zones",
+		New:     func() provider.Config { return newConfig() },
+	}
+}
+
+func newConfig() *Config {
+	return &Config{BatchChanges: mostChanges, BatchInterval: time.Second}
+}
+
+// Flags implements provider.Config.
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.Project, "google-project", c.Project, "ID of the `project` that has the zones; the metadata server is asked if it isn't given")
+	flags.StringVar(&c.Visibility, "google-zone-visibility", c.Visibility, "Only use zones of this visibility: public or private; both if it isn't given")
+	flags.IntVar(&c.BatchChanges, "google-batch-change-size", c.BatchChanges, "The most record sets to change with one request; 0 is for as many as Cloud DNS allows, which is 1000")
+	flags.DurationVar(&c.BatchInterval, "google-batch-change-interval", c.BatchInterval, "Time between two requests when the changes of a zone need several")
+}
+
+// Open implements provider.Config. It doesn't contact Google.
+func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	api, err := openClient(ctx, in, c.Project)
+	if err != nil {
+		return nil, err
+	}
+	limit := size{changes: mostChanges, additions: mostChanges, deletions: mostChanges, bytes: mostBytes}
+	if c.BatchChanges > 0 {
+		limit.changes = min(c.BatchChanges, mostChanges)
+	}
+	return &cloudDNS{
+		filter: filter{domains: in.Domains, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames), visibility: c.Visibility},
+		api:    api, limit: limit, interval: c.BatchInterval,
+	}, nil
+}
+
+// check finds settings that can't be.
+func (c *Config) check() error {
+	switch {
+	case c.Visibility != "" && c.Visibility != zonePublic && c.Visibility != zonePrivate:
+		return fmt.Errorf("--google-zone-visibility %s: give %s or %s", c.Visibility, zonePublic, zonePrivate)
+	case c.BatchChanges < 0:
+		return fmt.Errorf("--google-batch-change-size %d: must not be negative", c.BatchChanges)
+	case c.BatchInterval < 0:
+		return fmt.Errorf("--google-batch-change-interval %v: must not be negative", c.BatchInterval)
+	}
+	return nil
+}

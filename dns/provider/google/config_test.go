@@ -1,0 +1,241 @@
+package google
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/google/clouddnstest"
+)
+
+// The flags are those of ExternalDNS, with its defaults (spec/dns.md §12).
+func TestFlags(t *testing.T) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	Plugin().New().Flags(flags)
+	got := map[string]string{}
+	flags.VisitAll(func(f *pflag.Flag) { got[f.Name] = f.DefValue })
+	want := map[string]string{"google-project": "", "google-zone-visibility": "", "google-batch-change-size": "1000", "google-batch-change-interval": "1s"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	prepare(t)
+	server := clouddnstest.New()
+	for _, test := range [][2]string{
+		{"--google-zone-visibility=secret", "--google-zone-visibility secret"},
+		{"--google-batch-change-size=-1", "--google-batch-change-size -1"},
+		{"--google-batch-change-interval=-1s", "--google-batch-change-interval"},
+	} {
+		if _, err := configure(t, test[0]).Open(t.Context(), input(server)); err == nil || !strings.Contains(err.Error(), test[1]) {
+			t.Errorf("%s: %v", test[0], err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte(`{"type": "service_account", "private_key": "the-secret"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, file + ".missing"} {
+		t.Setenv(credentialsFile, path)
+		if _, err := configure(t).Open(t.Context(), input(server)); err == nil || !strings.Contains(err.Error(), credentialsFile+"="+path) || strings.Contains(err.Error(), "the-secret") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// A batch size of zero is for as many as Cloud DNS allows, and more than that isn't asked for
+// (spec/clouds.md §3.1, §3.7).
+func TestBatchSize(t *testing.T) {
+	prepare(t)
+	for size, want := range map[string]int{"0": 1000, "5000": 1000, "7": 7} {
+		p := open(t, input(clouddnstest.New()), "--google-batch-change-size="+size)
+		if p.limit.changes != want || p.Capabilities().BatchSize != min(20*want, 5000) {
+			t.Errorf("%s: %d, %d", size, p.limit.changes, p.Capabilities().BatchSize)
+		}
+	}
+}
+
+// Programs that Google sees are told apart by their names.
+func TestUserAgent(t *testing.T) {
+	prepare(t)
+	agents := map[string]string{}
+	in := input(clouddnstest.New())
+	server := in.Wrap(nil)
+	in.Wrap = func(http.RoundTripper) http.RoundTripper {
+		return recorder{server, func(r *http.Request) { agents[r.URL.Host] = r.UserAgent() }}
+	}
+	if _, err := open(t, in).Zones(t.Context()); err != nil || !strings.Contains(agents["dns.googleapis.com"], "signpost/") || !strings.Contains(agents["oauth2.googleapis.com"], "signpost/") {
+		t.Errorf("%v, %v", err, agents)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// What a server answers has limits: bytes, pages and items; and it may be anything.
+func TestHostileServer(t *testing.T) {
+	prepare(t)
+	zones := `{"managedZones":[{"name":"shop","dnsName":"shop.test."},null,{"name":"odd","dnsName":"a..b."},{"name":"` + strings.Repeat("x", 64) + `","dnsName":"a.test."}]}`
+	many := strings.Repeat(`null,`, 200_000)
+	for name, test := range map[string]struct {
+		zones, sets func(n int) string
+		want        string
+	}{
+		"the same page of zones":       {zones: func(int) string { return `{"nextPageToken":"x"}` }, want: "the same page of zones"},
+		"the same page of record sets": {sets: func(int) string { return `{"nextPageToken":"x"}` }, want: "the same page of record sets"},
+		"pages without an end":         {sets: func(n int) string { return fmt.Sprintf(`{"nextPageToken":"x%d"}`, n) }, want: "pages of record sets"},
+		"items without an end":         {sets: func(n int) string { return fmt.Sprintf(`{"nextPageToken":"x%d","rrsets":[%snull]}`, n, many) }, want: "more than 1000000 record sets"},
+		"texts without an end": {sets: func(n int) string {
+			return fmt.Sprintf(`{"nextPageToken":"x%d","rrsets":[{"rrdatas":["%s"]}]}`, n, strings.Repeat("x", 60<<20))
+		}, want: "more than 134217728 bytes"},
+		"bytes without an end": {sets: func(int) string { return `{"rrsets":"` + strings.Repeat("x", 65<<20) }, want: "too many bytes"},
+		"no JSON":              {sets: func(int) string { return `<html>` }, want: "invalid character"},
+		"null":                 {sets: func(int) string { return `{"rrsets":[null,{"type":"A","routingPolicy":{}}]}` }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := input(clouddnstest.New())
+			server := in.Wrap(nil)
+			n := 0
+			in.Wrap = func(http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					if r.URL.Host != "dns.googleapis.com" {
+						return server.RoundTrip(r)
+					}
+					n++
+					body := zones
+					switch {
+					case strings.HasSuffix(r.URL.Path, "/rrsets"):
+						body = test.sets(n)
+					case test.zones != nil:
+						body = test.zones(n)
+					}
+					return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+				})
+			}
+			p := open(t, in)
+			zones, err := p.Zones(t.Context())
+			if err == nil && len(zones) != 1 {
+				t.Errorf("zones %v", zones)
+			}
+			if err == nil {
+				_, err = p.Records(t.Context(), zones[0])
+			}
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// The class of each answer (spec/clouds.md §3.8), and that what Google says is bounded and quoted.
+func TestClasses(t *testing.T) {
+	inWorld(t, func(w *world) {
+		p := w.open()
+		zones, err := p.Zones(w.t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := "'entity.change.additions[a.shop.test.][A]'"
+		for _, test := range []struct {
+			status          int
+			reason, message string
+			want            error
+		}{
+			{403, "rateLimitExceeded", "x", provider.ErrThrottled},
+			{403, "userRateLimitExceeded", "x", provider.ErrThrottled},
+			{403, "quotaExceeded", "Quota exceeded for quota metric 'Queries'", provider.ErrThrottled},
+			{429, "", "x", provider.ErrThrottled},
+			{403, "quotaExceeded", "Quota 'ResourceRecordSetsPerManagedZone' exceeded", provider.ErrRejected},
+			{413, "x", "x", provider.ErrRejected},
+			{403, "forbidden", "x", provider.ErrCredentials},
+			{403, "accessNotConfigured", "x", provider.ErrCredentials},
+			{401, "authError", "x", provider.ErrCredentials},
+			{409, "alreadyExists", "The resource " + named + " already exists", provider.ErrStale},
+			{412, "conditionNotMet", "Precondition not met", provider.ErrStale},
+			{404, "notFound", "The " + named + " does not exist", provider.ErrStale},
+			{404, "notFound", "The 'parameters.managedZone' does not exist", provider.ErrStale},
+			{400, "invalid", "Invalid value for " + named, provider.ErrRejected},
+			{400, "cnameResourceRecordSetConflict", "The resource record set " + named, provider.ErrRejected},
+			{500, "internalError", "x", nil},
+			{503, "backendError", "x", nil},
+			{500, "internalError", strings.Repeat("x\n", 10_000), nil},
+		} {
+			w.refuseIf(&clouddnstest.Fault{Status: test.status, Reason: test.reason, Message: test.message}, func(c clouddnstest.Call) bool { return c.Operation == clouddnstest.CreateChange })
+			err = p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
+			if err == nil || test.want != nil && !errors.Is(err, test.want) || test.want == nil && nothingMade(err) {
+				t.Errorf("%d %s: %v, want %v", test.status, test.reason, err, test.want)
+			}
+			if err != nil && (len(err.Error()) > 1500 || strings.Contains(err.Error(), "\n")) {
+				t.Errorf("%d %s: the error has %d bytes", test.status, test.reason, len(err.Error()))
+			}
+			time.Sleep(time.Hour / 4)
+		}
+	})
+}
+
+// Only what the token server says makes the credentials wrong; what it says has no end, and no
+// secret of ours.
+func TestTokenErrors(t *testing.T) {
+	prepare(t)
+	for status, want := range map[int]error{400: provider.ErrCredentials, 401: provider.ErrCredentials, 500: nil, 0: nil} {
+		synctest.Test(t, func(t *testing.T) {
+			in := input(clouddnstest.New())
+			in.Wrap = func(http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(r *http.Request) (*http.Response, error) {
+					if r.URL.Host != "oauth2.googleapis.com" {
+						t.Errorf("%s is asked without a token", r.URL.Host)
+					}
+					if status == 0 {
+						return nil, errors.New("no network")
+					}
+					return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(strings.Repeat("x\n", 5000))), Request: r}, nil
+				})
+			}
+			_, err := open(t, in).Zones(t.Context())
+			if err == nil || nothingMade(err) != (want != nil) || want != nil && !errors.Is(err, want) || len(err.Error()) > 1000 {
+				t.Errorf("%d: %v", status, err)
+			}
+		})
+	}
+}
+
+// The pauses without a time double, up to a minute, and end with an answer.
+func TestHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h hold
+		for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+			want *= time.Second
+			if got := h.throttled(0); got < want || got > want*5/4+1 {
+				t.Errorf("a pause of %v, want %v", got, want)
+			}
+			// Another answer of the same moment counts no second time.
+			h.throttled(0)
+			if err := h.wait(t.Context()); (err != nil) != (h.left() > patience) || err != nil && !errors.Is(err, provider.ErrThrottled) {
+				t.Errorf("waiting for %v: %v", h.left(), err)
+			}
+			time.Sleep(h.left())
+		}
+		time.Sleep(time.Second)
+		h.answered()
+		if got := h.throttled(0); got > 2*time.Second {
+			t.Errorf("after an answer the pause is %v", got)
+		}
+		if got := h.throttled(3 * time.Second); got != 3*time.Second {
+			t.Errorf("a pause of %v, want the 3 s that were asked for", got)
+		}
+	})
+}

@@ -1,0 +1,164 @@
+package google
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"google.golang.org/api/googleapi"
+
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
+)
+
+const (
+	// saidSize is how much of a message of Cloud DNS is repeated, in bytes.
+	saidSize = 512
+	// maxReasons is how many errors of an answer are looked at.
+	maxReasons = 5000
+	saidMost   = 3
+)
+
+// The reasons of answers that say that nothing was changed, and why (spec/clouds.md §3.8).
+var (
+	tooMany = []string{"rateLimitExceeded", "userRateLimitExceeded", "dailyLimitExceeded", "concurrentLimitExceeded", "servingLimitExceeded"}
+	stale   = []string{"alreadyExists", "notFound", "conditionNotMet", "preconditionFailed"}
+)
+
+const quotaExceeded = "quotaExceeded"
+
+// ratePhrase is in the message of quotaExceeded if it is about requests in some time.
+var ratePhrase = regexp.MustCompile(`(?i)quota metric|per (second|minute|hour|day|100 seconds)|\brate\b`)
+
+// apiError is an answer of Cloud DNS that isn't success.
+type apiError struct {
+	status int
+	// items are what Cloud DNS says; there may be none.
+	items  []googleapi.ErrorItem
+	advice string
+	// outcome says what became of the changes; nil is for unknown.
+	outcome error
+}
+
+// Error implements error. The same failure has the same text each time.
+func (e *apiError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Cloud DNS answered with status %d", e.status)
+	for i, item := range e.items {
+		if i == saidMost {
+			fmt.Fprintf(&b, ", and %d more", len(e.items)-saidMost)
+			break
+		}
+		fmt.Fprintf(&b, ", %s %q", shorten(item.Reason), shorten(item.Message))
+	}
+	if e.advice != "" {
+		b.WriteString(": " + e.advice)
+	}
+	return b.String()
+}
+
+// Unwrap returns the outcome.
+func (e *apiError) Unwrap() error { return e.outcome }
+
+// refusal returns e if it says that the changes of a request are at fault.
+func (e *apiError) refusal() *apiError {
+	if errors.Is(e.outcome, provider.ErrRejected) || errors.Is(e.outcome, provider.ErrStale) && !e.zoneGone() {
+		return e
+	}
+	return nil
+}
+
+// zoneGone reports whether there is no such zone.
+func (e *apiError) zoneGone() bool {
+	return e.status == http.StatusNotFound && !slices.ContainsFunc(e.items, func(i googleapi.ErrorItem) bool { return entity.MatchString(i.Message) })
+}
+
+func shorten(s string) string {
+	if len(s) > saidSize {
+		return s[:saidSize] + "…"
+	}
+	return s
+}
+
+// failure returns the error for a request that failed. Right and what say which right it needs,
+// and for what.
+func failure(err error, right, what string) error {
+	api, ok := errors.AsType[*googleapi.Error](err)
+	if !ok {
+		return err
+	}
+	e := &apiError{status: api.Code, items: api.Errors}
+	if len(e.items) > maxReasons {
+		e.items = e.items[:maxReasons]
+	}
+	if len(e.items) == 0 && api.Message != "" {
+		e.items = []googleapi.ErrorItem{{Reason: "error", Message: api.Message}}
+	}
+	e.classify(api.Header, right, what)
+	return e
+}
+
+// classify says what an answer means.
+func (e *apiError) classify(header http.Header, right, what string) {
+	switch {
+	case e.status == http.StatusTooManyRequests || e.status == http.StatusForbidden && e.rate():
+		e.outcome = httpapi.Outcome(http.StatusTooManyRequests, header)
+		e.advice = "other programs may use up the quotas of the project"
+	case e.status == http.StatusForbidden && e.is(quotaExceeded):
+		e.outcome = provider.ErrRejected
+	case e.status == http.StatusUnauthorized:
+		e.outcome = provider.ErrCredentials
+		e.advice = "check the credentials of Google, and the clock"
+	case e.status == http.StatusForbidden && e.is("accessNotConfigured"):
+		e.outcome = provider.ErrCredentials
+		e.advice = "enable the Cloud DNS API for " + what
+	case e.status == http.StatusForbidden:
+		e.outcome = provider.ErrCredentials
+		e.advice = fmt.Sprintf("allow %s for %s, as the role roles/dns.admin does", right, what)
+	case e.status == http.StatusConflict, e.status == http.StatusPreconditionFailed:
+		e.outcome = provider.ErrStale
+	case e.status == http.StatusNotFound:
+		e.outcome = provider.ErrStale
+		if e.zoneGone() {
+			e.advice = "the zone was deleted, or is of another project"
+		}
+	default:
+		e.outcome = httpapi.Outcome(e.status, header)
+	}
+}
+
+// rate reports whether there were too many requests.
+func (e *apiError) rate() bool {
+	return slices.ContainsFunc(e.items, func(i googleapi.ErrorItem) bool {
+		return slices.Contains(tooMany, i.Reason) || i.Reason == quotaExceeded && ratePhrase.MatchString(i.Message)
+	})
+}
+
+func (e *apiError) is(reason string) bool {
+	return slices.ContainsFunc(e.items, func(i googleapi.ErrorItem) bool { return i.Reason == reason })
+}
+
+// passing reports whether a request that changes nothing may succeed when it is sent again.
+func passing(err error) bool {
+	if errors.Is(err, context.Canceled) || nothingMade(err) || errors.Is(err, httpapi.ErrTooLarge) {
+		return false
+	}
+	if e, ok := errors.AsType[*apiError](err); ok {
+		return e.status >= http.StatusInternalServerError
+	}
+	return httpapi.Passing(err)
+}
+
+// nothingMade reports whether an error says that a request changed nothing.
+func nothingMade(err error) bool {
+	for _, class := range []error{provider.ErrThrottled, provider.ErrCredentials, provider.ErrDryRun, provider.ErrStale, provider.ErrRejected} {
+		if errors.Is(err, class) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,99 @@
+package google
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+const (
+	// firstHold is how long nothing is sent after the first answer that there are too many
+	// requests, if the answer doesn't say. Each further one doubles it, up to maxHold.
+	firstHold = time.Second
+	maxHold   = time.Minute
+	// patience is how long a request waits here. If it would take longer, the publisher waits.
+	patience = 15 * time.Second
+)
+
+// hold keeps all requests back for a while after Cloud DNS has said that there are too many: the
+// quotas are those of the project, for reads and changes together.
+type hold struct {
+	mu sync.Mutex
+	// until is when the next request may be sent.
+	until time.Time
+	// pause is the last one that Cloud DNS has not asked for.
+	pause time.Duration
+}
+
+// wait returns when a request may be sent. It fails if that takes too long.
+func (h *hold) wait(ctx context.Context) error {
+	for {
+		left := h.left()
+		switch {
+		case left <= 0:
+			return ctx.Err()
+		case left > patience:
+			return &provider.ThrottledError{After: left, Err: errors.New("not sent, because Cloud DNS has had too many requests")}
+		}
+		if err := sleep(ctx, left); err != nil {
+			return err
+		}
+	}
+}
+
+func (h *hold) left() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return time.Until(h.until)
+}
+
+// throttled notes an answer that asks for some time, or doesn't say for how long. It returns how
+// long nothing is sent.
+func (h *hold) throttled(after time.Duration) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	if after <= 0 {
+		// Several answers of one moment count once.
+		if !now.Before(h.until) {
+			h.pause = min(max(2*h.pause, firstHold), maxHold)
+		}
+		after = h.pause + rand.N(h.pause/4+1)
+	}
+	if end := now.Add(after); end.After(h.until) {
+		h.until = end
+	}
+	return h.until.Sub(now)
+}
+
+// answered notes any other answer.
+func (h *hold) answered() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if time.Now().After(h.until) {
+		h.pause = 0
+	}
+}
+
+// soon reports whether a request that was refused for there being too many may be sent again by
+// and by.
+func soon(err error) bool {
+	throttled, ok := errors.AsType[*provider.ThrottledError](err)
+	return ok && throttled.After <= patience
+}
+
+// sleep returns after some time, or with the error of ctx as soon as that ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

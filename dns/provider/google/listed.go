@@ -1,0 +1,124 @@
+package google
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	dnsapi "google.golang.org/api/dns/v1"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// propertyPolicy is on record sets with a routing policy. No record set that is wanted has it, so
+// that these are never taken for each other.
+const propertyPolicy = "google/routing-policy"
+
+// keyOf returns the key under which a record set of Cloud DNS is listed.
+func keyOf(raw *dnsapi.ResourceRecordSet) dns.Key {
+	return dns.Key{Name: dns.Canonical(raw.Name), Type: raw.Type}
+}
+
+// listed returns a record set of Cloud DNS as Records returns it. Its type is one that is handled.
+func listed(raw *dnsapi.ResourceRecordSet) *dns.RecordSet {
+	key := keyOf(raw)
+	r := &dns.RecordSet{Name: key.Name, Type: key.Type, TTL: raw.Ttl}
+	for _, v := range raw.Rrdatas {
+		r.Targets = append(r.Targets, listedValue(r.Type, v))
+	}
+	if policy := policyOf(raw); policy != "" {
+		// It has no values of its own, and must be seen as there.
+		r.Properties = []dns.Property{{Name: propertyPolicy, Value: policy}}
+		r.Targets = policyTargets(raw)
+	}
+	return r.Normal()
+}
+
+// listedValue returns a value as a target. The names in SRV and NAPTR records have a dot at their
+// end, and those in others none.
+func listedValue(recordType, value string) string {
+	switch recordType {
+	case dns.TypeTXT:
+		return listedText(value)
+	case dns.TypeSRV:
+		return absolute(strings.Join(strings.Fields(value), " "))
+	case dns.TypeNAPTR:
+		return absolute(strings.TrimSpace(value))
+	case dns.TypeMX:
+		return strings.Join(strings.Fields(value), " ")
+	}
+	return value
+}
+
+// policyOf returns which routing policy a record set has, or "".
+func policyOf(raw *dnsapi.ResourceRecordSet) string {
+	switch p := raw.RoutingPolicy; {
+	case p == nil:
+		return ""
+	case p.Wrr != nil:
+		return "wrr"
+	case p.Geo != nil:
+		return "geo"
+	case p.PrimaryBackup != nil:
+		return "primaryBackup"
+	}
+	return "unknown"
+}
+
+// policyTargets returns the values that a routing policy chooses from. If it has none, because it
+// chooses among load balancers, that is the name of the policy.
+func policyTargets(raw *dnsapi.ResourceRecordSet) []string {
+	var targets []string
+	add := func(datas []string) {
+		for _, v := range datas {
+			targets = append(targets, listedValue(raw.Type, v))
+		}
+	}
+	p := raw.RoutingPolicy
+	geo := p.Geo
+	if p.PrimaryBackup != nil {
+		geo = p.PrimaryBackup.BackupGeoTargets
+	}
+	if p.Wrr != nil {
+		for _, item := range p.Wrr.Items {
+			add(item.Rrdatas)
+		}
+	}
+	if geo != nil {
+		for _, item := range geo.Items {
+			add(item.Rrdatas)
+		}
+	}
+	if len(targets) == 0 {
+		return []string{policyOf(raw)}
+	}
+	return dns.UniqueSorted(targets)
+}
+
+// plain reports whether the listed form of a record set says all that a deletion needs.
+func plain(zone dns.Zone, raw *dnsapi.ResourceRecordSet, listed *dns.RecordSet) bool {
+	again, err := wire(zone, listed)
+	return err == nil && raw.RoutingPolicy == nil && again.Name == raw.Name && again.Ttl == raw.Ttl && slices.Equal(again.Rrdatas, raw.Rrdatas)
+}
+
+// sameRaw reports whether two record sets of Cloud DNS are the same; nil is for none. The order of
+// values means nothing.
+func sameRaw(a, b *dnsapi.ResourceRecordSet) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return keyOf(a) == keyOf(b) && a.Ttl == b.Ttl && slices.Equal(dns.UniqueSorted(a.Rrdatas), dns.UniqueSorted(b.Rrdatas)) && reflect.DeepEqual(a.RoutingPolicy, b.RoutingPolicy)
+}
+
+// adjusted returns what will be listed for a wanted record set.
+func adjusted(zone dns.Zone, r *dns.RecordSet) (*dns.RecordSet, error) {
+	raw, err := wire(zone, r)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", provider.ErrRejected, err)
+	}
+	set := listed(raw)
+	set.Labels, set.Objects = r.Labels, r.Objects
+	return set, nil
+}

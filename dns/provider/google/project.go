@@ -1,0 +1,41 @@
+package google
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"cloud.google.com/go/compute/metadata"
+
+	"github.com/signpostd/signpost/internal/foreign"
+)
+
+// project is the one that has the zones.
+type project struct {
+	mu sync.Mutex
+	// id is empty until it is known.
+	id string
+}
+
+// find returns the ID of the project. The metadata server is asked until it says which one the
+// machine is in; right after the start of a pod it may not be there yet.
+func (p *project) find(ctx context.Context) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.id != "" {
+		return p.id, nil
+	}
+	// It is asked without a proxy, and has a limit of time of its own.
+	id, err := metadata.NewClient(nil).GetWithContext(ctx, "project/project-id")
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		return "", fmt.Errorf("ask the metadata server for the project: %s: give --google-project", foreign.Quote(err.Error()))
+	}
+	if p.id = strings.TrimSpace(id); p.id == "" {
+		return "", fmt.Errorf("the metadata server knows no project: give --google-project")
+	}
+	return p.id, nil
+}

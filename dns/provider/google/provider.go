@@ -1,0 +1,93 @@
+package google
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+var (
+	_ provider.Provider       = (*cloudDNS)(nil)
+	_ provider.Adjuster       = (*cloudDNS)(nil)
+	_ provider.DomainFilterer = (*cloudDNS)(nil)
+)
+
+// cloudDNS implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
+type cloudDNS struct {
+	api    *client
+	filter filter
+	// limit is that of a request, and interval the time between two requests of one Apply.
+	limit    size
+	interval time.Duration
+
+	mu sync.Mutex
+	// zones are those of the last listing; nil before the first one. Outdated is true if one of
+	// them is known to be gone.
+	zones    *zoneList
+	outdated bool
+}
+
+// One call of Apply may have this many full requests, and changes.
+const (
+	applyBatches = 20
+	applyMost    = 5000
+)
+
+// Capabilities implements provider.Provider.
+func (p *cloudDNS) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Conditional: true, Types: handled, BatchSize: min(applyBatches*p.limit.changes, applyMost)}
+}
+
+// Zones implements provider.Provider.
+func (p *cloudDNS) Zones(ctx context.Context) ([]dns.Zone, error) {
+	list, err := p.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	zones := make([]dns.Zone, len(list.managed))
+	for i, z := range list.managed {
+		zones[i] = z.Zone
+	}
+	return zones, nil
+}
+
+// DomainFilter implements provider.DomainFilterer. A name in a zone that isn't managed can't be
+// had in a managed zone above it.
+func (p *cloudDNS) DomainFilter(context.Context) dns.Filter {
+	if list := p.last(); list != nil {
+		return list
+	}
+	// Before Zones has succeeded, no name passes.
+	return &zoneList{public: dns.NewZoneFinder(nil), private: dns.NewZoneFinder(nil)}
+}
+
+// Records implements provider.Provider.
+func (p *cloudDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	list, err := p.known(ctx)
+	if err != nil {
+		return nil, err
+	}
+	z := list.byID[zone.ID]
+	if z == nil {
+		return nil, fmt.Errorf("%w: there is no managed zone %s with the name %s in Cloud DNS", provider.ErrRejected, zone.ID, zone.Name)
+	}
+	begun := time.Now()
+	sets, err := p.api.sets(ctx, z.ID)
+	if err != nil {
+		if errors.Is(err, provider.ErrStale) {
+			p.outdate()
+		}
+		return nil, fmt.Errorf("read zone %s of Cloud DNS: %w", z.Name, err)
+	}
+	return z.take(sets, begun), nil
+}
+
+// Adjust implements provider.Adjuster.
+func (p *cloudDNS) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) { return adjusted(zone, r) }), nil
+}

@@ -1,0 +1,234 @@
+package google
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	dnsapi "google.golang.org/api/dns/v1"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// maxID is the most characters in the name of a zone as a resource.
+const maxID = 63
+
+// managedZone is a zone that records are published to. It stays the same value as long as Cloud
+// DNS has it. Its ID is its name as a resource, such as shop-test.
+type managedZone struct {
+	dns.Zone
+	number uint64
+
+	mu sync.Mutex
+	// exact has the record sets whose listed form leaves something out.
+	exact  map[dns.Key]*dnsapi.ResourceRecordSet
+	recent recent
+}
+
+// zoneList is the zones at one listing. It is never changed.
+type zoneList struct {
+	// managed are the zones to publish to, and byID has them by their IDs.
+	managed []*managedZone
+	byID    map[string]*managedZone
+	// public finds the zone of a name among all public zones of the project, managed or not, and
+	// private among the private ones that are managed. A private zone has readers of its own, so
+	// that none takes names away from another one.
+	public, private *dns.ZoneFinder
+}
+
+// filter says which zones are managed.
+type filter struct {
+	domains dns.Filter
+	ids     dns.ZoneIDFilter
+	names   *dns.DomainFilter
+	// visibility is public, private, or empty for both.
+	visibility string
+}
+
+// admits reports whether a zone may be managed. The records of some zones aren't their own: they
+// are those of another network, of other servers, of Service Directory or of machines.
+func (f filter) admits(z dns.Zone, raw *dnsapi.ManagedZone) bool {
+	switch {
+	case raw.PeeringConfig != nil, raw.ForwardingConfig != nil, raw.ServiceDirectoryConfig != nil, raw.ReverseLookupConfig != nil:
+		return false
+	case f.visibility != "" && (f.visibility == zonePrivate) != z.Private:
+		return false
+	}
+	return f.domains.Match(z.Name) && f.names.Match(z.Name) && (f.ids.Match(z.ID) || f.ids.Match(strconv.FormatUint(raw.Id, 10)))
+}
+
+// list lists the zones of the project.
+func (p *cloudDNS) list(ctx context.Context) (*zoneList, error) {
+	raw, err := p.api.zones(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list the zones of Cloud DNS: %w", err)
+	}
+	before := p.last()
+	next := &zoneList{byID: map[string]*managedZone{}}
+	var public, private []dns.Zone
+	for _, r := range raw {
+		zone := dns.Zone{ID: r.Name, Name: dns.Canonical(r.DnsName), Private: r.Visibility == zonePrivate}
+		// The name of a private zone for all names is empty.
+		if len(zone.ID) > maxID || zone.Name != "" && dns.CheckName(zone.Name) != nil {
+			continue
+		}
+		managed := p.filter.admits(zone, r)
+		if managed {
+			next.byID[zone.ID] = before.keep(zone, r.Id)
+		}
+		switch {
+		case !zone.Private:
+			public = append(public, zone)
+		case managed:
+			private = append(private, zone)
+		}
+	}
+	next.public, next.private = dns.NewZoneFinder(public), dns.NewZoneFinder(private)
+	next.managed = slices.SortedFunc(maps.Values(next.byID), byName)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.zones, p.outdated = next, false
+	return next, nil
+}
+
+func byName(a, b *managedZone) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+}
+
+// keep returns the zone of the last listing, or a new one. It may be called on nil.
+func (l *zoneList) keep(zone dns.Zone, number uint64) *managedZone {
+	if l != nil {
+		if z := l.byID[zone.ID]; z != nil && z.Zone == zone && z.number == number {
+			return z
+		}
+	}
+	return &managedZone{Zone: zone, number: number, exact: map[dns.Key]*dnsapi.ResourceRecordSet{}, recent: recent{}}
+}
+
+// last returns the zones at the last listing, or nil.
+func (p *cloudDNS) last() *zoneList {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.zones
+}
+
+// known returns the zones at the last listing. It lists them if there is none, or if one of them
+// is gone.
+func (p *cloudDNS) known(ctx context.Context) (*zoneList, error) {
+	p.mu.Lock()
+	list, outdated := p.zones, p.outdated
+	p.mu.Unlock()
+	if list != nil && !outdated {
+		return list, nil
+	}
+	return p.list(ctx)
+}
+
+// outdate has the zones listed again, because one is gone.
+func (p *cloudDNS) outdate() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.outdated = true
+}
+
+// outside returns why a name can't be in a zone, or nil. A name in another public zone below is in
+// that one.
+func (l *zoneList) outside(z *managedZone, name string) error {
+	finder := l.public
+	if z.Private {
+		finder = dns.NewZoneFinder([]dns.Zone{z.Zone})
+	}
+	for _, closest := range finder.FindAll(name) {
+		if closest.ID == z.ID {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s is not in the zone %s, or is in a zone below it", provider.ErrRejected, name, z.Name)
+}
+
+// Match implements [dns.Filter]: a zone of the name has to be managed.
+func (l *zoneList) Match(name string) bool {
+	for _, zone := range l.public.FindAll(name) {
+		if l.byID[zone.ID] != nil {
+			return true
+		}
+	}
+	return len(l.private.FindAll(name)) > 0
+}
+
+// stored returns the record set of Cloud DNS that was listed as old, or announced by Adjust. It
+// is nil for nil.
+func (z *managedZone) stored(old *dns.RecordSet) (*dnsapi.ResourceRecordSet, error) {
+	if old == nil {
+		return nil, nil
+	}
+	z.mu.Lock()
+	exact := z.exact[old.Key()]
+	z.mu.Unlock()
+	if exact != nil {
+		if policy := policyOf(exact); policy != "" {
+			return nil, fmt.Errorf("%w: %s %s has a routing policy (%s), which Signpost leaves alone: remove the policy, or ask for another name", provider.ErrRejected, old.Name, old.Type, policy)
+		}
+		now := listed(exact)
+		if now.TTL == old.TTL && provider.Unchanged([]dns.Change{{Old: old}}, []*dns.RecordSet{now}) == nil {
+			return exact, nil
+		}
+	}
+	raw, err := wire(z.Zone, old)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s %s isn't as it was listed: %w", provider.ErrStale, old.Name, old.Type, err)
+	}
+	return raw, nil
+}
+
+// note is called when the changes of units were made.
+func (z *managedZone) note(batch []*unit, now time.Time) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.recent.expire(now)
+	for _, u := range batch {
+		for _, s := range u.swaps {
+			z.recent.note(s, now)
+			delete(z.exact, s.key)
+		}
+	}
+}
+
+// forget is called when somebody else has changed the record sets of a unit.
+func (z *managedZone) forget(u *unit) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for _, s := range u.swaps {
+		delete(z.recent, s.key)
+	}
+}
+
+// take returns what Records returns for a listing that began at a time.
+func (z *managedZone) take(sets []*dnsapi.ResourceRecordSet, begun time.Time) []*dns.RecordSet {
+	shown := make(map[dns.Key]*dnsapi.ResourceRecordSet, len(sets))
+	for _, raw := range sets {
+		if slices.Contains(handled, raw.Type) {
+			shown[keyOf(raw)] = raw
+		}
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.recent.expire(begun)
+	z.recent.correct(shown)
+	clear(z.exact)
+	list := make([]*dns.RecordSet, 0, len(shown))
+	for key, raw := range shown {
+		r := listed(raw)
+		if !plain(z.Zone, raw, r) {
+			z.exact[key] = raw
+		}
+		list = append(list, r)
+	}
+	return list
+}
