@@ -33,6 +33,8 @@ type caller struct {
 	transport http.RoundTripper
 	// secrets are texts that no error may show.
 	secrets []string
+	// denied is as in [module.Module].
+	denied string
 }
 
 // call has a function call the module. The error says what became of the last request, with
@@ -51,7 +53,11 @@ func (c *caller) call(ctx context.Context, what string, f func(context.Context) 
 	}()
 	if err := f(route.Via(ctx, watched)); err != nil {
 		said := errors.New(c.show(err.Error()))
-		if outcome := watched.outcome(said.Error()); outcome != nil {
+		outcome := watched.outcome(err.Error())
+		if outcome == nil && c.denied != "" && strings.Contains(err.Error(), c.denied) {
+			outcome = provider.ErrCredentials
+		}
+		if outcome != nil {
 			return fmt.Errorf("%s: %w: %w", what, outcome, said)
 		}
 		if stopped := ctx.Err(); stopped != nil {
@@ -62,10 +68,14 @@ func (c *caller) call(ctx context.Context, what string, f func(context.Context) 
 	return nil
 }
 
+// leastSecret is how long a setting is that is taken for a secret. Shorter ones, such as numbers,
+// would be found in every text.
+const leastSecret = 4
+
 // show returns a text of the module or of its server, quoted, bounded, and without secrets.
 func (c *caller) show(text string) string {
 	for _, secret := range c.secrets {
-		if secret != "" {
+		if len(secret) >= leastSecret {
 			text = strings.ReplaceAll(text, secret, "[...]")
 		}
 	}

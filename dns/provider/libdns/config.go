@@ -89,7 +89,17 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if err != nil {
 		return nil, err
 	}
-	return newAdapter(in, m, &caller{client: client, transport: web.Transport, secrets: secrets}, zones), nil
+	return newAdapter(in, m, &caller{client: client, transport: web.Transport, secrets: secrets, denied: m.Denied}, zones), nil
+}
+
+// Prepare gives a client its settings, for tests that call a module without the provider.
+func (c *Config) Prepare(client module.Client) error {
+	m, err := c.find()
+	if err != nil {
+		return err
+	}
+	_, err = c.read(m, client)
+	return err
 }
 
 func (c *Config) find() (module.Module, error) {

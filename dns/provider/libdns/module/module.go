@@ -45,6 +45,9 @@ type Module struct {
 	Texts Texts
 	// Hosts says in which form the module wants the names in data.
 	Hosts Hosts
+	// Denied is what an error says if the credentials are wrong, and the server answers with a
+	// status of success nevertheless; empty is for none.
+	Denied string
 	// Reads reports whether a request changes nothing; nil is for GET and HEAD.
 	Reads func(*http.Request) bool
 }

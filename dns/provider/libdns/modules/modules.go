@@ -15,7 +15,6 @@ import (
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 	"github.com/signpostd/signpost/dns/provider/libdns/modules/cloudns"
 	"github.com/signpostd/signpost/dns/provider/libdns/modules/desec"
-	"github.com/signpostd/signpost/dns/provider/libdns/modules/digitalocean"
 	"github.com/signpostd/signpost/dns/provider/libdns/modules/hetzner"
 )
 
@@ -24,7 +23,6 @@ func All() []module.Module {
 	return []module.Module{
 		cloudns.Module(),
 		desec.Module(),
-		digitalocean.Module(),
 		hetzner.Module(),
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 )
 
-// Module describes the module.
+// Module describes the module. Its SetRecords gives records the values of each other, which fails
+// if one has a value that another one is to get.
 func Module() module.Module {
 	return module.Module{
 		Name:     "cloudns",
@@ -23,8 +24,9 @@ func Module() module.Module {
 		Required: []string{"auth_id|sub_auth_id|sub_auth_user", "auth_password"},
 		Types:    []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeMX, dns.TypeSRV, dns.TypeNS},
 		TTL:      ttl,
-		Setting:  module.SetsWithGap,
+		Setting:  module.SetsNothing,
 		Hosts:    module.BareHosts,
+		Denied:   "Invalid authentication",
 		Reads:    reads,
 	}
 }
