@@ -18,6 +18,9 @@ const (
 	// before the second one; each further one is twice as long.
 	looks      = 4
 	firstPause = time.Second
+	// errorPause is the time before the zone is read after an error, when it isn't known what was
+	// written: a listing that lags behind would say that nothing was.
+	errorPause = 5 * time.Second
 	// outage is how many units may fail in a row for no reason that is theirs.
 	outage = 3
 )
@@ -82,8 +85,8 @@ type work struct {
 	zone dns.Zone
 	// now is what the zone has as far as is known; nil if it has to be read.
 	now *reading
-	// wrote is true when something may have been changed.
-	wrote bool
+	// uncertain is true when something may have been written.
+	uncertain bool
 	// unknown is true when nobody knows of some change whether it was made.
 	unknown bool
 	// stopped is why no more units are made.
@@ -103,6 +106,9 @@ func (w *work) group(ctx context.Context, units []*unit) {
 	}
 	err := w.try(ctx, units)
 	left := w.look(ctx, units, err)
+	if err != nil {
+		left = w.repair(ctx, left, err)
+	}
 	switch {
 	case w.stopped != nil || len(left) == 0:
 	case err == nil || len(units) == 1 || !w.theirs(err):
@@ -142,6 +148,9 @@ func (w *work) alone(ctx context.Context, units []*unit) {
 		one := []*unit{u}
 		err := w.try(ctx, one)
 		left := w.look(ctx, one, err)
+		if err != nil {
+			left = w.repair(ctx, left, err)
+		}
 		switch {
 		case w.stopped != nil:
 			return
@@ -161,10 +170,14 @@ func (w *work) alone(ctx context.Context, units []*unit) {
 // After an error it reads once, because there may be nothing to see.
 func (w *work) look(ctx context.Context, units []*unit, failed error) []*unit {
 	pause := firstPause
+	if failed != nil && w.uncertain {
+		w.hush(w.zone)
+	}
 	for n := 1; ; n++ {
 		var err error
 		if w.now, err = w.read(ctx, w.zone); err != nil {
 			w.now, w.unknown, w.stopped = nil, true, cmpErr(failed, err)
+			w.hush(w.zone)
 			return units
 		}
 		last := failed == nil && n == looks
@@ -181,6 +194,7 @@ func (w *work) look(ctx context.Context, units []*unit, failed error) []*unit {
 		}
 		if !sleep(ctx, pause) {
 			w.unknown, w.stopped = true, ctx.Err()
+			w.hush(w.zone)
 			return left
 		}
 		pause *= 2
@@ -292,7 +306,7 @@ func (w *work) outcome(u *unit, c dns.Change) error {
 	switch {
 	case u.finished || err == nil:
 		return nil
-	case !wrote:
+	case !wrote || u.altered:
 		return err
 	case w.now == nil || !made(c, w.now) && !untouched(c, w.now):
 		w.unknown = true

@@ -47,6 +47,8 @@ type adapter struct {
 	parts   *partition
 	learned learned
 	repeats repeats
+	// quiet has, by zone, until when it isn't listed, because it isn't known what was written there.
+	quiet map[string]time.Time
 }
 
 func newAdapter(in provider.Input, m module.Module, c *caller, zones []dns.Zone) *adapter {
@@ -56,7 +58,7 @@ func newAdapter(in provider.Input, m module.Module, c *caller, zones []dns.Zone)
 	return &adapter{
 		module: m, caller: c, log: in.Log, dryRun: in.DryRun, given: zones,
 		domains: in.Domains, zoneIDs: in.ZoneIDs, zoneNames: dns.NewZoneNameFilter(in.ZoneNames),
-		turn: make(chan struct{}, 1), learned: learned{}, repeats: repeats{},
+		turn: make(chan struct{}, 1), learned: learned{}, repeats: repeats{}, quiet: map[string]time.Time{},
 	}
 }
 

@@ -24,8 +24,32 @@ type reading struct {
 	types map[string][]string
 }
 
+// hush has the next listing of a zone wait for some time: one that lags behind would say that
+// nothing was written.
+func (a *adapter) hush(zone dns.Zone) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.quiet[zone.ID] = time.Now().Add(errorPause)
+}
+
+// wait waits until a zone may be listed.
+func (a *adapter) wait(ctx context.Context, zone dns.Zone) error {
+	a.mu.Lock()
+	until, some := a.quiet[zone.ID]
+	delete(a.quiet, zone.ID)
+	a.mu.Unlock()
+	if some && !sleep(ctx, time.Until(until)) {
+		a.hush(zone)
+		return ctx.Err()
+	}
+	return nil
+}
+
 // read lists a zone.
 func (a *adapter) read(ctx context.Context, zone dns.Zone) (*reading, error) {
+	if err := a.wait(ctx, zone); err != nil {
+		return nil, err
+	}
 	var list []lib.Record
 	err := a.caller.call(ctx, fmt.Sprintf("read zone %s with the libdns module %s", zone.Name, a.module.Name), func(ctx context.Context) (err error) {
 		list, err = a.caller.client.GetRecords(ctx, zone.Name+".")

@@ -22,6 +22,8 @@ type unit struct {
 	// what the unit asks for.
 	wrote    map[dns.Key]bool
 	finished bool
+	// altered is true when the zone shows other values than were written.
+	altered bool
 }
 
 // unitsOf divides changes into units, in the order of their first changes.

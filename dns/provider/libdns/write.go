@@ -23,7 +23,13 @@ type steps struct {
 
 // try makes the changes of some units, phase by phase, up to the first error.
 func (w *work) try(ctx context.Context, units []*unit) error {
+	deleted := false
 	for p := range phases {
+		if p == markersGo && deleted {
+			if err := w.confirm(ctx, units); err != nil {
+				return err
+			}
+		}
 		var s steps
 		for _, u := range units {
 			for _, c := range u.changes {
@@ -38,8 +44,40 @@ func (w *work) try(ctx context.Context, units []*unit) error {
 		if err := w.send(ctx, s); err != nil {
 			return err
 		}
+		deleted = deleted || p == recordsGo && len(s.deleteFirst) > 0
 	}
 	return nil
+}
+
+// confirm reads the zone until it shows no record any more that was deleted: a module ignores what
+// it doesn't find, and a record that is still there needs its ownership record.
+func (w *work) confirm(ctx context.Context, units []*unit) error {
+	pause := firstPause
+	for n := 1; ; n++ {
+		now, err := w.read(ctx, w.zone)
+		if err != nil {
+			return err
+		}
+		var left []dns.Key
+		for _, u := range units {
+			for _, c := range u.changes {
+				if key := c.RecordSet().Key(); u.phaseOf(c) == recordsGo && now.by[key] != nil {
+					left = append(left, key)
+				}
+			}
+		}
+		if len(left) == 0 {
+			w.now = now
+			return nil
+		}
+		if n == looks {
+			return fmt.Errorf("the libdns module %s says that it deleted %s %s, but the zone shows it", w.module.Name, left[0].Name, left[0].Type)
+		}
+		if !sleep(ctx, pause) {
+			return ctx.Err()
+		}
+		pause *= 2
+	}
 }
 
 // plan adds to the steps what leads from what the zone has to what a change asks for.
@@ -142,12 +180,13 @@ func (w *work) send(ctx context.Context, s steps) error {
 		if len(step.records) == 0 {
 			continue
 		}
-		w.wrote = true
 		what := fmt.Sprintf("%s %d records in zone %s with the libdns module %s", step.what, len(step.records), w.zone.Name, w.module.Name)
 		err := w.caller.call(ctx, what, func(ctx context.Context) error {
 			_, err := step.call(ctx, w.zone.Name+".", step.records)
 			return err
 		})
+		// Of a single record that is refused, nothing was written.
+		w.uncertain = w.uncertain || err == nil || len(step.records) > 1 || !w.theirs(err) && !stops(err)
 		if err != nil {
 			return err
 		}
@@ -159,6 +198,7 @@ func (w *work) send(ctx context.Context, s steps) error {
 // It deletes only what was not there before, and equals what was written but for the case of
 // letters. What doesn't, stays without an ownership record, and so is nobody's.
 func (w *work) undo(ctx context.Context, u *unit, key dns.Key, value string) error {
+	u.altered = true
 	class := provider.ErrRejected
 	if slices.ContainsFunc(u.changes, func(c dns.Change) bool { return c.RecordSet().Key() == key && c.Old != nil }) {
 		class = provider.ErrStale

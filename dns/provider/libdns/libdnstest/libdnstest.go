@@ -64,6 +64,7 @@ type Service struct {
 	// Lag is for how long listings show what was there before.
 	Lag time.Duration
 
+	// zones and calls are the business of mu. It isn't held while Fail and After are asked.
 	mu    sync.Mutex
 	zones map[string][]stored
 	calls []Call
@@ -128,6 +129,19 @@ func (s *Service) Records(zone string) []string {
 	}
 	slices.Sort(lines)
 	return lines
+}
+
+// Peek returns the records that a zone has now.
+func (s *Service) Peek(zone string) []lib.RR {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []lib.RR
+	for _, r := range s.zones[zone] {
+		if r.till.IsZero() {
+			list = append(list, r.rr)
+		}
+	}
+	return list
 }
 
 // Put puts a record into a zone, as a person does, and Remove takes it out.
@@ -240,7 +254,10 @@ func (s *Service) ask(f func(string, lib.RR) error, method string, rr lib.RR) er
 	if f == nil {
 		return nil
 	}
+	// What is asked may look at the service.
+	s.mu.Unlock()
 	err := f(method, rr)
+	s.mu.Lock()
 	if err != nil && s.Faults.Atomic {
 		return lib.AtomicErr(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/libdns"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
-	"github.com/signpostd/signpost/dns/providertest"
 )
 
 // Secret is what the servers of tests accept as a token, or as a password.
@@ -28,8 +27,24 @@ type Options struct {
 	Settings string
 	// Serve returns the server of the service, with its records in a store.
 	Serve func(*Store) http.Handler
-	// Without is as in [providertest.Options].
+	// Kit runs the conformance kit of dns/providertest.
+	Kit func(t *testing.T, k Kit)
+	// Without are checks of the kit that the module can't pass, and why.
 	Without map[string]string
+}
+
+// Kit says how the conformance kit is to be run.
+type Kit struct {
+	Types   []string
+	Without map[string]string
+	Open    func(t *testing.T, in provider.Input) Fixture
+}
+
+// Fixture is a provider with zones of its own.
+type Fixture struct {
+	Provider             provider.Provider
+	Zone, Child, Reverse string
+	Reopen               func(t *testing.T) provider.Provider
 }
 
 // Run checks a module: by itself, and with the provider in front of it.
@@ -54,12 +69,12 @@ func (o Options) kit(t *testing.T, types []string, without map[string]string) {
 			rest[name] = why
 		}
 	}
-	providertest.Run(t, providertest.Options{
+	o.Kit(t, Kit{
 		Types: types, Without: rest,
-		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
+		Open: func(t *testing.T, in provider.Input) Fixture {
 			n++
 			name := fmt.Sprintf("z%d.example.test", n)
-			f := providertest.Fixture{Zone: name, Child: "sub." + name, Reverse: fmt.Sprintf("%d.10.in-addr.arpa", n)}
+			f := Fixture{Zone: name, Child: "sub." + name, Reverse: fmt.Sprintf("%d.10.in-addr.arpa", n)}
 			for _, z := range []string{f.Zone, f.Child, f.Reverse} {
 				store.AddZone(z)
 			}
