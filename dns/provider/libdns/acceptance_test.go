@@ -195,10 +195,14 @@ func TestLD6CNAMEBesideOthers(t *testing.T) {
 		s.Put(zoneName, lib.RR{Name: "alias", Type: "CNAME", TTL: time.Minute, Data: "lb.example.net."})
 		p := open(t, input(), m)
 		changes := []dns.Change{
-			{New: set("text", dns.TypeCNAME, 300, "lb.example.net")}, {New: marker("text", ours)},
-			{New: set("caa", dns.TypeCNAME, 300, "lb.example.net")}, {New: marker("caa", ours)},
-			{New: set("alias", dns.TypeA, 300, "192.0.2.1")}, {New: marker("alias", ours)},
-			{New: set("www", dns.TypeA, 300, "192.0.2.1")}, {New: marker("www", ours)},
+			{New: set("text", dns.TypeCNAME, 300, "lb.example.net")},
+			{New: marker("text", ours)},
+			{New: set("caa", dns.TypeCNAME, 300, "lb.example.net")},
+			{New: marker("caa", ours)},
+			{New: set("alias", dns.TypeA, 300, "192.0.2.1")},
+			{New: marker("alias", ours)},
+			{New: set("www", dns.TypeA, 300, "192.0.2.1")},
+			{New: marker("www", ours)},
 		}
 		err := p.Apply(t.Context(), zone, changes)
 		var each *provider.ApplyError

@@ -1,6 +1,7 @@
 package libdns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,7 +177,7 @@ func (w *work) look(ctx context.Context, units []*unit, failed error) []*unit {
 	for n := 1; ; n++ {
 		var err error
 		if w.now, err = w.read(ctx, w.zone); err != nil {
-			w.now, w.unknown, w.stopped = nil, true, cmpErr(failed, err)
+			w.now, w.unknown, w.stopped = nil, true, cmp.Or(failed, err)
 			w.hush(w.zone)
 			return units
 		}
@@ -199,13 +200,6 @@ func (w *work) look(ctx context.Context, units []*unit, failed error) []*unit {
 		}
 		pause *= 2
 	}
-}
-
-func cmpErr(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
 }
 
 // stops reports whether no other change can succeed after an error.
@@ -301,7 +295,7 @@ func (w *work) result(changes []dns.Change, units []*unit) error {
 
 // outcome returns why a change wasn't made; nil if it was.
 func (w *work) outcome(u *unit, c dns.Change) error {
-	err := cmpErr(u.err, w.stopped)
+	err := cmp.Or(u.err, w.stopped)
 	wrote := u.wrote[c.RecordSet().Key()]
 	switch {
 	case u.finished || err == nil:

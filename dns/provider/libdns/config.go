@@ -39,7 +39,8 @@ type Config struct {
 	// Zones are the names of the zones, for modules that can't list them.
 	Zones []string
 
-	modules []module.Module
+	// Modules are those that there are.
+	Modules []module.Module
 }
 
 // Plugin returns the provider of --provider=libdns.
@@ -47,12 +48,9 @@ func Plugin() provider.Plugin {
 	return provider.Plugin{
 		Names:   []string{"libdns"},
 		Summary: "DNS services that a module of libdns knows: " + strings.Join(names(modules.All()), ", "),
-		New:     func() provider.Config { return &Config{modules: modules.All()} },
+		New:     func() provider.Config { return &Config{Modules: modules.All()} },
 	}
 }
-
-// ForModules returns settings for other modules than those of the binary, for tests.
-func ForModules(all ...module.Module) *Config { return &Config{modules: all} }
 
 func names(all []module.Module) []string {
 	list := make([]string, len(all))
@@ -64,7 +62,7 @@ func names(all []module.Module) []string {
 
 // Flags implements [provider.Config].
 func (c *Config) Flags(flags *pflag.FlagSet) {
-	flags.StringVar(&c.Name, flagName, c.Name, "`name` of the libdns module: "+strings.Join(names(c.modules), ", ")+" (required with --provider=libdns)")
+	flags.StringVar(&c.Name, flagName, c.Name, "`name` of the libdns module: "+strings.Join(names(c.Modules), ", ")+" (required with --provider=libdns)")
 	flags.StringVar(&c.File, flagConfig, c.File,
 		"JSON `file` with the settings of the libdns module; a value such as file:/run/secrets/token is the content of that file (required with --provider=libdns)")
 	flags.StringArrayVar(&c.Zones, flagZone, c.Zones, "`name` of a zone; may be repeated. If it is given, the libdns module isn't asked for its zones; some modules can't list them")
@@ -92,22 +90,12 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	return newAdapter(in, m, &caller{client: client, transport: web.Transport, secrets: secrets, denied: m.Denied}, zones), nil
 }
 
-// Prepare gives a client its settings, for tests that call a module without the provider.
-func (c *Config) Prepare(client module.Client) error {
-	m, err := c.find()
-	if err != nil {
-		return err
-	}
-	_, err = c.read(m, client)
-	return err
-}
-
 func (c *Config) find() (module.Module, error) {
-	i := slices.IndexFunc(c.modules, func(m module.Module) bool { return m.Name == c.Name })
+	i := slices.IndexFunc(c.Modules, func(m module.Module) bool { return m.Name == c.Name })
 	if i < 0 {
-		return module.Module{}, fmt.Errorf("--%s %q: no such module: give one of %s", flagName, c.Name, strings.Join(names(c.modules), ", "))
+		return module.Module{}, fmt.Errorf("--%s %q: no such module: give one of %s", flagName, c.Name, strings.Join(names(c.Modules), ", "))
 	}
-	return c.modules[i], nil
+	return c.Modules[i], nil
 }
 
 // read gives a client its settings, and returns the texts among them, which must not be shown. No
@@ -182,7 +170,9 @@ func checkRequired(m module.Module, settings map[string]any) error {
 // withoutValue returns an error of the decoder without the value that it is about.
 func withoutValue(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("the setting %q has a value of the wrong kind: it has to be a %s", wrong.Field, wrong.Type)
+		// A field of an embedded struct has the name of that before its own.
+		name := wrong.Field[strings.LastIndex(wrong.Field, ".")+1:]
+		return fmt.Errorf("the setting %q has a value of the wrong kind: it has to be of the kind %s", name, wrong.Type)
 	}
 	return err
 }

@@ -42,9 +42,7 @@ func file(t *testing.T, text string) string {
 // configure returns settings for a module.
 func configure(t *testing.T, m module.Module, settings string) *libdns.Config {
 	t.Helper()
-	c := libdns.ForModules(m)
-	c.Name, c.File = m.Name, file(t, settings)
-	return c
+	return &libdns.Config{Name: m.Name, File: file(t, settings), Modules: []module.Module{m}}
 }
 
 // open opens a provider for a module of a service.

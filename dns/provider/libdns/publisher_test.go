@@ -48,11 +48,17 @@ func TestZoneOfExternalDNS(t *testing.T) {
 	each(t, func(t *testing.T, s *libdnstest.Service, m module.Module) {
 		const text = "heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web"
 		for _, rr := range []lib.RR{
-			{Name: "www", Type: "A", Data: "192.0.2.1"}, {Name: "a-www", Type: "TXT", Data: text},
-			{Name: "old", Type: "A", Data: "192.0.2.2"}, {Name: "old", Type: "TXT", Data: text}, {Name: "a-old", Type: "TXT", Data: text},
-			{Name: "six", Type: "AAAA", Data: "2001:db8::1"}, {Name: "aaaa-six", Type: "TXT", Data: text},
-			{Name: "api", Type: "CNAME", Data: "lb.example.net."}, {Name: "cname-api", Type: "TXT", Data: text},
-			{Name: "*.apps", Type: "A", Data: "192.0.2.3"}, {Name: "a-*.apps", Type: "TXT", Data: text},
+			{Name: "www", Type: "A", Data: "192.0.2.1"},
+			{Name: "a-www", Type: "TXT", Data: text},
+			{Name: "old", Type: "A", Data: "192.0.2.2"},
+			{Name: "old", Type: "TXT", Data: text},
+			{Name: "a-old", Type: "TXT", Data: text},
+			{Name: "six", Type: "AAAA", Data: "2001:db8::1"},
+			{Name: "aaaa-six", Type: "TXT", Data: text},
+			{Name: "api", Type: "CNAME", Data: "lb.example.net."},
+			{Name: "cname-api", Type: "TXT", Data: text},
+			{Name: "*.apps", Type: "A", Data: "192.0.2.3"},
+			{Name: "a-*.apps", Type: "TXT", Data: text},
 		} {
 			rr.TTL = 5 * time.Minute
 			s.Put(zoneName, rr)

@@ -2,6 +2,7 @@ package moduletest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ func contract(t *testing.T, o Options) {
 	store := NewStore()
 	store.AddZone(zoneName)
 	c := &conversation{t: t, module: o.Module, client: o.Module.New(), store: store}
-	if err := o.configure(t, Secret, zoneName).Prepare(c.client); err != nil {
+	if err := json.Unmarshal(fmt.Appendf(nil, o.Settings, Secret), c.client); err != nil {
 		t.Fatal(err)
 	}
 	web := o.input(provider.Input{}, store)

@@ -2,7 +2,7 @@
 // module enters the list only after [Run] passes, in front of a server that behaves as the service
 // of the module does. The server is written for each module, with a [Store] behind it.
 //
-// Read it in this order: moduletest.go, contract.go, store.go.
+// Read it in this order: moduletest.go, contract.go, faults.go, store.go.
 //
 // # Concurrency
 //

@@ -57,6 +57,7 @@ func Run(t *testing.T, o Options) {
 			o.kit(t, []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME}, o.Without)
 		})
 	}
+	t.Run("faults", func(t *testing.T) { faults(t, o) })
 	t.Run("secret", func(t *testing.T) { o.wrongSecret(t) })
 }
 
@@ -105,8 +106,7 @@ func (o Options) configure(t *testing.T, secret string, zones ...string) *libdns
 			t.Fatal(err)
 		}
 	}
-	c := libdns.ForModules(o.Module)
-	c.Name, c.File = o.Module.Name, file
+	c := &libdns.Config{Name: o.Module.Name, File: file, Modules: []module.Module{o.Module}}
 	if _, lists := o.Module.New().(interface {
 		ListZones(context.Context) ([]zoneOfLibdns, error)
 	}); !lists {
