@@ -235,6 +235,10 @@ func TestOneRefused(t *testing.T) {
 
 // §7: texts about too many requests say when to come back. Nothing was made.
 func TestThrottledTexts(t *testing.T) {
+	synctest.Test(t, testThrottledTexts)
+}
+
+func testThrottledTexts(t *testing.T) {
 	for text, after := range map[string]time.Duration{
 		"status 429":                              time.Minute,
 		"Too Many Requests, Retry-After: 17":      17 * time.Second,

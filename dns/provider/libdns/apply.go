@@ -282,7 +282,7 @@ func (w *work) result(changes []dns.Change, units []*unit) error {
 	switch {
 	case first == nil:
 		return nil
-	case !some && alike, errors.Is(w.stopped, provider.ErrThrottled) && w.unknown:
+	case !some && alike && !w.unknown, errors.Is(w.stopped, provider.ErrThrottled) && w.unknown:
 		// Apply compares what is there before it writes. So it does no harm to ask for the same again
 		// after the pause, whatever was made.
 		return w.stopped
