@@ -53,6 +53,7 @@ func TestConformance(t *testing.T) {
 						{Name: "empty..label." + zone, Type: dns.TypeA, Targets: []string{"192.0.2.1"}},
 						{Name: zone, Type: dns.TypeCNAME, Targets: []string{"lb.example.net"}},
 						{Name: "two." + zone, Type: dns.TypeCNAME, Targets: []string{"lb1.example.net", "lb2.example.net"}},
+						{Name: "service." + zone, Type: dns.TypeSRV, Targets: []string{"10 5 443 lb.example.net."}},
 						{Name: "other." + zone, Type: "CAA", Targets: []string{`0 issue "ca.example"`}},
 					}
 				},

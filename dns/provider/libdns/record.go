@@ -131,6 +131,9 @@ func (a *adapter) refused(zone dns.Zone, r *dns.RecordSet) error {
 	if r.Type == dns.TypeCNAME && (r.Name == zone.Name || len(r.Targets) > 1) {
 		return fmt.Errorf("%w: %s: a CNAME has one target, and isn't at the apex of a zone", provider.ErrRejected, r.Name)
 	}
+	if r.Type == dns.TypeSRV && !serviceName(relative(r.Name, zone.Name)) {
+		return fmt.Errorf("%w: %s: libdns has SRV records only at names that begin with _service._protocol", provider.ErrRejected, r.Name)
+	}
 	if r.Type != dns.TypeTXT {
 		return nil
 	}
@@ -140,4 +143,11 @@ func (a *adapter) refused(zone dns.Zone, r *dns.RecordSet) error {
 		}
 	}
 	return nil
+}
+
+// serviceName reports whether a name begins with a service and a protocol (RFC 2782). libdns has
+// these apart, without the underscores, and puts them on.
+func serviceName(name string) bool {
+	labels := strings.SplitN(name, ".", 3)
+	return len(labels) > 1 && strings.HasPrefix(labels[0], "_") && strings.HasPrefix(labels[1], "_")
 }
