@@ -23,6 +23,9 @@ import (
 // zoneLister is what modules are that can list zones.
 type zoneLister = lib.ZoneLister
 
+// maxText is how many bytes of an error are looked at. Fewer of them are shown.
+const maxText = 16 << 10
+
 // defaultPause is how long to wait after an error about too many requests that doesn't say.
 const defaultPause = time.Minute
 
@@ -52,9 +55,11 @@ func (c *caller) call(ctx context.Context, what string, f func(context.Context) 
 		}
 	}()
 	if err := f(route.Via(ctx, watched)); err != nil {
-		said := errors.New(c.show(err.Error()))
-		outcome := watched.outcome(err.Error())
-		if outcome == nil && c.denied != "" && strings.Contains(err.Error(), c.denied) {
+		text := err.Error()
+		text = text[:min(len(text), maxText)]
+		said := errors.New(c.show(text))
+		outcome := watched.outcome(text)
+		if outcome == nil && c.denied != "" && strings.Contains(text, c.denied) {
 			outcome = provider.ErrCredentials
 		}
 		if outcome != nil {
