@@ -23,12 +23,16 @@ import (
 // settings are what SetRecords can be good for.
 var settings = map[string]module.Setting{"sets nothing": module.SetsNothing, "sets with gap": module.SetsWithGap, "sets at once": module.SetsAtOnce}
 
+// latency is how long calls take where time is fake.
+const latency = 20 * time.Millisecond
+
 // each runs a test with fake time for each of the settings, with a service that has an empty zone.
 func each(t *testing.T, test func(t *testing.T, s *libdnstest.Service, m module.Module)) {
 	for name, setting := range settings {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := libdnstest.NewService(zoneName)
+				s.Delay = latency
 				test(t, s, s.Module(setting))
 			})
 		})

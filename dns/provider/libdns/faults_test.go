@@ -51,6 +51,7 @@ type schedule struct {
 func play(t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 7))
 	s := &schedule{t: t, random: random, service: libdnstest.NewService(zoneName), wanted: map[string]*dns.RecordSet{}, hers: map[lib.RR]bool{}}
+	s.service.Delay = latency
 	s.module = s.service.Module([]module.Setting{module.SetsNothing, module.SetsWithGap, module.SetsAtOnce}[random.IntN(3)])
 	s.service.Faults = libdnstest.Faults{IgnoresTTL: random.IntN(3) == 0, Atomic: random.IntN(3) == 0}
 	if random.IntN(3) == 0 {

@@ -35,10 +35,10 @@ func TestLD5SecondRunWritesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		idle(t, s, func() error { return publish(t, p, wanted) })
-		if err := publish(t, p, nil); err != nil {
+		if err := publish(t, p, wanted[:1]); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, s)
+		expect(t, s, "a-www TXT 600 heritage=external-dns,external-dns/owner=me,external-dns/resource=service/default/web", "www A 600 192.0.2.1")
 	})
 }
 
@@ -78,6 +78,7 @@ func TestCosts(t *testing.T) {
 	const zones, names = 50, 100
 	synctest.Test(t, func(t *testing.T) {
 		s := libdnstest.NewService()
+		s.Delay = latency
 		var wanted []*dns.RecordSet
 		for z := range zones {
 			name := fmt.Sprintf("z%d.test", z)
@@ -105,7 +106,7 @@ func TestCosts(t *testing.T) {
 		}
 		single := count(s)
 		t.Logf("first: %v; idle: %v; 100 changes: %v", first, idle, single)
-		if first["GetRecords"] > zones*15 || first["AppendRecords"] > zones*2*(1+names/10) || first["records"] != 2*zones*names {
+		if first["GetRecords"] > zones*16 || first["AppendRecords"] > zones*2*(1+names/10) || first["records"] != 2*zones*names {
 			t.Errorf("the first publication takes %v", first)
 		}
 		if idle["GetRecords"] != zones || idle["ListZones"] > 2 || len(idle) > 2 {

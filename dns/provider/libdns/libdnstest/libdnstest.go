@@ -61,6 +61,8 @@ type Service struct {
 	// empty record; an error is that of the call. After is asked when a record was written. Nil is
 	// for no error.
 	Fail, After func(method string, rr lib.RR) error
+	// Delay is how long each call takes.
+	Delay time.Duration
 	// Lag is for how long listings show what was there before.
 	Lag time.Duration
 
@@ -197,6 +199,7 @@ func (l *Lister) ListZones(ctx context.Context) ([]lib.Zone, error) {
 // begin notes a call and locks the service.
 func (c *Client) begin(ctx context.Context, method, zone string, records []lib.Record) (end func(), err error) {
 	s := c.service
+	time.Sleep(s.Delay)
 	s.mu.Lock()
 	call := Call{Method: method, Zone: zone}
 	for _, r := range records {
