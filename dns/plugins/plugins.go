@@ -11,6 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/coredns"
 	"github.com/signpostd/signpost/dns/provider/google"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/dns/provider/libdns"
 	"github.com/signpostd/signpost/dns/provider/log"
 	"github.com/signpostd/signpost/dns/provider/pdns"
 	"github.com/signpostd/signpost/dns/provider/properties"
@@ -60,6 +61,7 @@ func Providers() []provider.Plugin {
 		rfc2136.Plugin(),
 		coredns.Plugin(),
 		pdns.Plugin(),
+		libdns.Plugin(),
 		webhook.Plugin(),
 		inmemory.Plugin(),
 		log.Plugin(),

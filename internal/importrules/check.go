@@ -105,7 +105,7 @@ func (r rule) checkReach(path string, byPath map[string]Package) []string {
 				broken = append(broken, fmt.Sprintf("%s: %s", way(importer, next), r.why))
 				continue
 			}
-			if !byPath[next].Standard {
+			if !byPath[next].Standard && !slices.Contains(r.opaque, next) {
 				queue = append(queue, next)
 			}
 		}

@@ -141,6 +141,7 @@ func TestCheck(t *testing.T) {
 			[]string{"cmd/signpost: dns/plugins", "dns/plugins: dns/sourcetest", "dns/sourcetest: testing"},
 			"cmd/signpost → dns/plugins → dns/sourcetest → testing",
 		},
+		{"cmd: a module with a helper for tests", []string{"cmd/signpost: github.com/hetznercloud/hcloud-go/v2/hcloud", "github.com/hetznercloud/hcloud-go/v2/hcloud: testing"}, ""},
 		{"test kit: testing", []string{"dns/sourcetest: testing dns"}, ""},
 		{"linkerd2", []string{"internal/x: github.com/linkerd/linkerd2/pkg/k8s"}, "internal/x → github.com/linkerd/linkerd2/pkg/k8s"},
 		{"linkerd2-proxy-api", []string{"destination: github.com/linkerd/linkerd2-proxy-api/go/destination"}, ""},

@@ -1,0 +1,164 @@
+package moduletest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	lib "github.com/libdns/libdns"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/libdns/module"
+	"github.com/signpostd/signpost/dns/provider/libdns/route"
+)
+
+type zoneOfLibdns = lib.Zone
+
+const zoneName = "contract.test"
+
+// samples are two values of each type, as a zone file has them.
+var samples = map[string][2]string{
+	dns.TypeA: {"192.0.2.1", "192.0.2.2"}, dns.TypeAAAA: {"2001:db8::1", "2001:db8::2"},
+	dns.TypeCNAME: {"one.example.net.", "two.example.net."}, dns.TypeTXT: {"heritage=external-dns,external-dns/owner=me", `a "b" \c; d`},
+	dns.TypeMX: {"10 one.example.net.", "20 two.example.net."}, dns.TypeSRV: {"10 5 443 one.example.net.", "20 0 443 two.example.net."},
+	dns.TypeNS: {"one.example.net.", "two.example.net."}, dns.TypePTR: {"one.example.net.", "two.example.net."},
+	dns.TypeDNAME: {"one.example.net.", "two.example.net."}, dns.TypeNAPTR: {`100 10 "U" "E2U+sip" "!^.*$!sip:info@example.net!" .`, `100 20 "S" "SIP+D2U" "" _sip._udp.example.net.`},
+}
+
+// contract appends, sets and deletes records of each type, and reads them back, through the module
+// alone. Nothing else in the zone may change.
+func contract(t *testing.T, o Options) {
+	store := NewStore()
+	store.AddZone(zoneName)
+	c := &conversation{t: t, module: o.Module, client: o.Module.New(), store: store}
+	if err := json.Unmarshal(fmt.Appendf(nil, o.Settings, Secret), c.client); err != nil {
+		t.Fatal(err)
+	}
+	web := o.input(provider.Input{}, store)
+	c.ctx = route.Via(t.Context(), web.Wrap(nil))
+	other := c.record("other", dns.TypeA, "192.0.2.99")
+	c.must(c.client.AppendRecords(c.ctx, zoneName+".", []lib.Record{other}))
+	for _, recordType := range o.Module.Types {
+		t.Run(recordType, func(t *testing.T) {
+			c.t = t
+			c.check(recordType, other)
+		})
+	}
+}
+
+// conversation is with a module.
+type conversation struct {
+	t      *testing.T
+	ctx    context.Context
+	module module.Module
+	client module.Client
+	store  *Store
+}
+
+// check is the contract for one type.
+func (c *conversation) check(recordType string, other lib.Record) {
+	name := map[string]string{dns.TypeSRV: "_sip._tcp"}[recordType]
+	if name == "" {
+		name = "www"
+	}
+	one, two := c.record(name, recordType, samples[recordType][0]), c.record(name, recordType, samples[recordType][1])
+	single := recordType == dns.TypeCNAME || recordType == dns.TypeDNAME
+	zone := zoneName + "."
+	c.must(c.client.AppendRecords(c.ctx, zone, []lib.Record{one}))
+	c.expect("append", other, one)
+	if !single {
+		c.must(c.client.AppendRecords(c.ctx, zone, []lib.Record{two}))
+		c.expect("append another one", other, one, two)
+		c.must(c.client.DeleteRecords(c.ctx, zone, c.listed(two)))
+		c.expect("delete one of two", other, one)
+	}
+	if c.module.Setting != module.SetsNothing {
+		c.must(c.client.SetRecords(c.ctx, zone, []lib.Record{two}))
+		c.expect("set", other, two)
+	}
+	var left []lib.Record
+	for _, r := range c.get() {
+		if r.RR().Name == name {
+			left = append(left, r)
+		}
+	}
+	c.must(c.client.DeleteRecords(c.ctx, zone, left))
+	c.expect("delete", other)
+}
+
+// record returns a record as the provider gives it to the module, with a TTL that it stores.
+func (c *conversation) record(name, recordType, data string) lib.Record {
+	if recordType == dns.TypeTXT && c.module.Texts == module.QuotedTexts {
+		data = dns.QuoteString(data)
+	}
+	if c.module.Hosts == module.BareHosts {
+		data = strings.TrimSuffix(data, ".")
+	}
+	r, err := lib.RR{Name: name, Type: recordType, TTL: time.Duration(c.ttl()) * time.Second, Data: data}.Parse()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return r
+}
+
+func (c *conversation) ttl() int64 { return c.module.TTL(3600) }
+
+func (c *conversation) must(_ []lib.Record, err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *conversation) get() []lib.Record {
+	c.t.Helper()
+	list, err := c.client.GetRecords(c.ctx, zoneName+".")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return list
+}
+
+// listed returns a record as the module lists it.
+func (c *conversation) listed(wanted lib.Record) []lib.Record {
+	c.t.Helper()
+	list := c.get()
+	i := slices.IndexFunc(list, func(r lib.Record) bool { return c.show(r) == c.show(wanted) })
+	if i < 0 {
+		c.t.Fatalf("%s isn't listed", c.show(wanted))
+	}
+	return list[i : i+1]
+}
+
+// show returns a record in a form in which it can be compared. The dots at the ends of hosts may be
+// there or not.
+func (c *conversation) show(r lib.Record) string {
+	rr := r.RR()
+	data := strings.TrimSuffix(rr.Data, ".")
+	if rr.Type == dns.TypeTXT && c.module.Texts == module.QuotedTexts {
+		data = strings.Trim(data, `"`)
+	}
+	return fmt.Sprintf("%s %s %v %s", rr.Name, rr.Type, rr.TTL, data)
+}
+
+// expect compares what the module lists, and what the server has.
+func (c *conversation) expect(after string, wanted ...lib.Record) {
+	c.t.Helper()
+	var got, want []string
+	for _, r := range c.get() {
+		got = append(got, c.show(r))
+	}
+	for _, r := range wanted {
+		want = append(want, c.show(r))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) || c.store.Size(zoneName) != len(want) {
+		c.t.Fatalf("after %s the module lists\n\t%s\nwant\n\t%s\nthe server has %v", after, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"), c.store.List(zoneName))
+	}
+}

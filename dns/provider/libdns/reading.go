@@ -1,0 +1,116 @@
+package libdns
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	lib "github.com/libdns/libdns"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// maxRecords is how many records a zone may have.
+const maxRecords = 1_000_000
+
+// reading is what a zone has, as the module has just listed it.
+type reading struct {
+	sets []*dns.RecordSet
+	// by has the record sets by key, and raw their records as the module wants to have them back.
+	by  map[dns.Key]*dns.RecordSet
+	raw map[dns.Key][]lib.Record
+	// types are the types of records at each name, also those that aren't handled.
+	types map[string][]string
+}
+
+// hush has the next listing of a zone wait for some time: one that lags behind would say that
+// nothing was written.
+func (a *adapter) hush(zone dns.Zone) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.quiet[zone.ID] = time.Now().Add(errorPause)
+}
+
+// wait waits until a zone may be listed.
+func (a *adapter) wait(ctx context.Context, zone dns.Zone) error {
+	a.mu.Lock()
+	until, some := a.quiet[zone.ID]
+	delete(a.quiet, zone.ID)
+	a.mu.Unlock()
+	if some && !sleep(ctx, time.Until(until)) {
+		a.hush(zone)
+		return ctx.Err()
+	}
+	return nil
+}
+
+// read lists a zone.
+func (a *adapter) read(ctx context.Context, zone dns.Zone) (*reading, error) {
+	if err := a.wait(ctx, zone); err != nil {
+		return nil, err
+	}
+	var list []lib.Record
+	err := a.caller.call(ctx, fmt.Sprintf("read zone %s with the libdns module %s", zone.Name, a.module.Name), func(ctx context.Context) (err error) {
+		list, err = a.caller.client.GetRecords(ctx, zone.Name+".")
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > maxRecords {
+		return nil, fmt.Errorf("zone %s has %d records, more than the %d that are handled", zone.Name, len(list), maxRecords)
+	}
+	now := &reading{by: map[dns.Key]*dns.RecordSet{}, raw: map[dns.Key][]lib.Record{}, types: map[string][]string{}}
+	for _, record := range list {
+		if record != nil {
+			now.add(a, zone, record)
+		}
+	}
+	for key, r := range now.by {
+		r = normal(r)
+		now.by[key] = r
+		now.sets = append(now.sets, r)
+	}
+	return now, nil
+}
+
+// add puts a record into its record set. If the records of a set have several TTLs, the least one
+// counts, because that is what resolvers go by.
+func (n *reading) add(a *adapter, zone dns.Zone, record lib.Record) {
+	rr := record.RR()
+	name := absolute(rr.Name, zone.Name)
+	if !slices.Contains(n.types[name], rr.Type) {
+		n.types[name] = append(n.types[name], rr.Type)
+	}
+	if !slices.Contains(a.module.Types, rr.Type) {
+		return
+	}
+	key := dns.Key{Name: name, Type: rr.Type}
+	ttl := int64(rr.TTL / time.Second)
+	r := n.by[key]
+	if r == nil {
+		r = &dns.RecordSet{Name: name, Type: rr.Type, TTL: ttl}
+		n.by[key] = r
+	}
+	r.TTL = min(r.TTL, ttl)
+	r.Targets = append(r.Targets, a.target(rr))
+	n.raw[key] = append(n.raw[key], record)
+}
+
+// has reports whether a record set is as it is wanted; nil is for none. TTLs aren't compared.
+func (n *reading) has(key dns.Key, wanted *dns.RecordSet) bool {
+	there := n.by[key]
+	if there == nil || wanted == nil {
+		return there == nil && wanted == nil
+	}
+	return sameValues(there, normal(wanted))
+}
+
+// sameValues compares record sets in normal form.
+func sameValues(a, b *dns.RecordSet) bool {
+	if a.Type == dns.TypeTXT {
+		return slices.Equal(a.Targets, b.Targets)
+	}
+	return dns.SameTargets(a.Targets, b.Targets)
+}
