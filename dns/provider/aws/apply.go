@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
@@ -38,7 +39,7 @@ func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dn
 	a := &applying{zone: z, made: map[*unit]bool{}}
 	for i, batch := range batches(all, z.ID, p.limit) {
 		if i > 0 {
-			if err := sleep(ctx, p.interval); err != nil {
+			if err := awsaccess.Sleep(ctx, p.interval); err != nil {
 				return fmt.Errorf("wait before the next batch in zone %s: %w", z.Name, err)
 			}
 		}
