@@ -30,6 +30,10 @@ const (
 	// LabelOwnedRecord is on ownership records: the name of the record set that they describe.
 	// It is never written into a zone.
 	LabelOwnedRecord = "ownedRecord"
+	// LabelDescription is the description of the service of AWS Cloud Map that the record set is
+	// in: an ownership text, if it is managed (spec/dns.md §4.4). Unlike other labels, the
+	// provider stores and lists it.
+	LabelDescription = "aws-sd-description"
 )
 
 // The properties that are not a provider's own (spec/dns.md §1.6).
