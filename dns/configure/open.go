@@ -157,8 +157,13 @@ func (o *Options) openSources(in Input, settings source.Settings, opened *Opened
 }
 
 func (o *Options) openOwner(ctx context.Context, in Input) (owner.Owner, error) {
-	switch r := o.Registry; r.Kind {
+	switch kind := o.RegistryKind(); kind {
+	case registryAWSSD:
+		return o.openDescriptions(in)
 	case registryNone:
+		if slices.Contains(o.Providers, providerAWSSD) {
+			return o.openDescriptions(in)
+		}
 		return owner.None{}, nil
 	case registryTXT:
 		return owner.NewTXT(o.txtOptions(in))
@@ -167,7 +172,7 @@ func (o *Options) openOwner(ctx context.Context, in Input) (owner.Owner, error) 
 	case registryCRD:
 		return o.openCRD(in)
 	default:
-		return nil, unknownRegistry(r.Kind)
+		return nil, unknownRegistry(kind)
 	}
 }
 

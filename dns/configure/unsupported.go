@@ -13,7 +13,6 @@ import (
 // yet. They are defined so that the error can say so. A name that ends with ? is that of a
 // flag without a value.
 var unsupported = map[string]string{
-	"the provider aws-sd": "aws-sd-service-cleanup? aws-sd-create-tag",
 	"the provider azure": "azure-config-file azure-resource-group azure-subscription-id azure-user-assigned-identity-client-id " +
 		"azure-zones-cache-duration azure-maxretries-count",
 	"the provider cloudflare": "cloudflare-proxied? cloudflare-custom-hostnames? cloudflare-custom-hostnames-min-tls-version " +
@@ -47,7 +46,7 @@ var unsupportedNames = map[string][]string{
 		"f5-virtualserver", "f5-transportserver",
 	},
 	"provider": {
-		"alibabacloud", "aws-sd", "azure", "azure-dns", "azure-private-dns", "civo", "cloudflare", "dnsimple", "exoscale", "godaddy",
+		"alibabacloud", "azure", "azure-dns", "azure-private-dns", "civo", "cloudflare", "dnsimple", "exoscale", "godaddy",
 		"google", "linode", "ns1", "oci", "ovh", "pihole", "scaleway",
 	},
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/aws"
+	"github.com/signpostd/signpost/dns/provider/awssd"
 	"github.com/signpostd/signpost/dns/provider/coredns"
 	"github.com/signpostd/signpost/dns/provider/inmemory"
 	"github.com/signpostd/signpost/dns/provider/log"
@@ -50,6 +51,7 @@ func Sources() []source.Plugin {
 func Providers() []provider.Plugin {
 	return []provider.Plugin{
 		aws.Plugin(),
+		awssd.Plugin(),
 		rfc2136.Plugin(),
 		coredns.Plugin(),
 		pdns.Plugin(),
