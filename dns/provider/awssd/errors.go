@@ -27,13 +27,16 @@ var (
 	errInUse       = fmt.Errorf("%w: the service has instances", provider.ErrStale)
 )
 
+// errLimit says that there is no room for more.
+var errLimit = fmt.Errorf("%w: the quota is used up", provider.ErrRejected)
+
 // errUnknown says that AWS doesn't accept the credentials, whatever is asked for.
 var errUnknown = fmt.Errorf("of AWS: %w", provider.ErrCredentials)
 
 // codes has what the codes of Cloud Map say.
 var codes = map[string]error{
 	"NamespaceNotFound": errNoNamespace, "ServiceNotFound": errNoService, "InstanceNotFound": errNoInstance, "ResourceInUse": errInUse,
-	"InvalidInput": provider.ErrRejected, "ResourceLimitExceeded": provider.ErrRejected, "TooManyTagsException": provider.ErrRejected,
+	"InvalidInput": provider.ErrRejected, "ResourceLimitExceeded": errLimit, "TooManyTagsException": provider.ErrRejected,
 	"ValidationException": provider.ErrRejected, "ValidationError": provider.ErrRejected,
 	"RequestLimitExceeded": &provider.ThrottledError{},
 }

@@ -3,6 +3,7 @@ package awssd
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -63,9 +64,13 @@ func (n *namespace) note(services []*service) []*service {
 			known[name] = k
 		}
 	}
+	maps.DeleteFunc(n.removed, func(_ string, at time.Time) bool { return time.Since(at) >= lag })
 	taken := make(map[string]bool, len(services))
 	var list []*service
 	for _, s := range services {
+		if _, removed := n.removed[s.id]; removed {
+			continue
+		}
 		name := fullName(n.Zone, s.label)
 		k := known[name]
 		if k == nil {
@@ -184,6 +189,7 @@ func (p *cloudMap) clean(ctx context.Context, n *namespace, s *service) {
 	err := p.account.remove(ctx, s.id)
 	switch {
 	case err == nil:
+		n.gone(fullName(n.Zone, s.label), s.id)
 		p.log.Info("Deleted a service of Cloud Map without instances", "service", fullName(n.Zone, s.label))
 	case !errors.Is(err, errInUse):
 		p.log.Warn("Can't delete a service of Cloud Map without instances; trying again at the next listing", "service", fullName(n.Zone, s.label), "err", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +27,8 @@ type namespace struct {
 	mu sync.Mutex
 	// known has what is known of services, by the names of their records.
 	known map[string]*knownService
+	// removed has the IDs of services that this process has deleted lately.
+	removed map[string]time.Time
 	// listed is true after the first listing.
 	listed bool
 }
@@ -48,8 +51,10 @@ type namespaceList struct {
 	// managed are the namespaces to publish to, and byID has them by their IDs.
 	managed []*namespace
 	byID    map[string]*namespace
-	// public and private find the namespace of a name among all that were listed.
-	public, private *dns.ZoneFinder
+	// public finds the public namespace of a name among all that were listed, and private has the
+	// names of the private ones that are managed.
+	public  *dns.ZoneFinder
+	private map[string]bool
 }
 
 // filter says which namespaces are managed.
@@ -75,26 +80,26 @@ func (p *cloudMap) list(ctx context.Context) (*namespaceList, error) {
 		return nil, fmt.Errorf("list the namespaces of Cloud Map: %w", err)
 	}
 	before := p.last()
-	next := &namespaceList{byID: map[string]*namespace{}}
-	var public, private []dns.Zone
+	next := &namespaceList{byID: map[string]*namespace{}, private: map[string]bool{}}
+	var public []dns.Zone
 	for _, r := range raw {
 		zone := dns.Zone{ID: aws.ToString(r.Id), Name: dns.Canonical(aws.ToString(r.Name)), Private: r.Type == types.NamespaceTypeDnsPrivate}
-		switch {
-		case zone.Private:
-			private = append(private, zone)
-		case r.Type == types.NamespaceTypeDnsPublic:
-			public = append(public, zone)
-		default:
+		if !zone.Private && r.Type != types.NamespaceTypeDnsPublic {
 			// A namespace of the type HTTP has no records.
 			continue
 		}
+		if !zone.Private {
+			public = append(public, zone)
+		}
 		if p.filter.admits(zone) {
 			next.byID[zone.ID] = before.keep(zone, httpName(r))
+			next.private[zone.Name] = next.private[zone.Name] || zone.Private
 		}
 	}
-	next.public, next.private = dns.NewZoneFinder(public), dns.NewZoneFinder(private)
-	next.managed = slices.SortedFunc(maps.Values(next.byID), byName)
-	p.warnTwins(before, next)
+	next.public = dns.NewZoneFinder(public)
+	next.managed = slices.SortedFunc(maps.Values(next.byID), func(a, b *namespace) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.namespaces = next
@@ -109,17 +114,6 @@ func httpName(r types.NamespaceSummary) string {
 	return aws.ToString(r.Name)
 }
 
-// byName sorts namespaces by name. Of those of one name, public ones come first.
-func byName(a, b *namespace) int {
-	visible := func(n *namespace) int {
-		if n.Private {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(visible(a), visible(b)), cmp.Compare(a.ID, b.ID))
-}
-
 // keep returns the namespace of the last listing, or a new one. It may be called on nil.
 func (l *namespaceList) keep(zone dns.Zone, httpName string) *namespace {
 	if l != nil {
@@ -127,17 +121,7 @@ func (l *namespaceList) keep(zone dns.Zone, httpName string) *namespace {
 			return n
 		}
 	}
-	return &namespace{Zone: zone, httpName: httpName, known: map[string]*knownService{}}
-}
-
-// warnTwins says which namespaces get nothing because another one has their name.
-func (p *cloudMap) warnTwins(before, now *namespaceList) {
-	for i, n := range now.managed {
-		if i > 0 && now.managed[i-1].Name == n.Name && (before == nil || before.byID[n.ID] == nil) {
-			p.log.Warn("Several namespaces have one name; records are published to the first one only: choose with --aws-zone-type or --zone-id-filter, and run a publisher for each",
-				"name", n.Name, "not used", n.ID)
-		}
-	}
+	return &namespace{Zone: zone, httpName: httpName, known: map[string]*knownService{}, removed: map[string]time.Time{}}
 }
 
 // last returns the namespaces at the last listing, or nil.
@@ -154,27 +138,26 @@ func (p *cloudMap) forget() {
 	p.namespaces = nil
 }
 
-// outside returns why a name can't be in a namespace, or nil.
+// outside returns why a name can't be in a namespace, or nil. A name is in one public namespace, the
+// longest one, and in every private one that contains it: each of these has readers of its own.
 func (l *namespaceList) outside(n *namespace, name string) error {
-	finder := l.public
-	if n.Private {
-		finder = l.private
-	}
-	for _, closest := range finder.FindAll(name) {
-		if closest.ID == n.ID {
-			return nil
-		}
+	closest := l.public.FindAll(name)
+	if n.Private || slices.ContainsFunc(closest, func(z dns.Zone) bool { return z.ID == n.ID }) {
+		return nil
 	}
 	return fmt.Errorf("%w: %s is not in the namespace %s, or is in one below it", provider.ErrRejected, name, n.Name)
 }
 
-// Match implements [dns.Filter]: the namespace of a name has to be managed.
+// Match implements [dns.Filter]: a namespace of the name has to be managed.
 func (l *namespaceList) Match(name string) bool {
-	for _, finder := range []*dns.ZoneFinder{l.public, l.private} {
-		for _, zone := range finder.FindAll(name) {
-			if l.byID[zone.ID] != nil {
-				return true
-			}
+	for _, zone := range l.public.FindAll(name) {
+		if l.byID[zone.ID] != nil {
+			return true
+		}
+	}
+	for at := dns.Canonical(name); at != ""; _, at, _ = strings.Cut(at, ".") {
+		if l.private[at] {
+			return true
 		}
 	}
 	return false

@@ -71,7 +71,7 @@ func (p *cloudMap) DomainFilter(context.Context) dns.Filter {
 		return list
 	}
 	// Before Zones has succeeded, no name passes.
-	return &namespaceList{public: dns.NewZoneFinder(nil), private: dns.NewZoneFinder(nil)}
+	return &namespaceList{public: dns.NewZoneFinder(nil)}
 }
 
 // find returns a managed namespace, with the list that it is in.

@@ -70,11 +70,19 @@ func (w *work) changing(id, description string) {
 }
 
 // gone notes that there is no service any more.
-func (w *work) gone() {
+func (w *work) gone(id string) {
 	w.found = ""
-	w.namespace.mu.Lock()
-	defer w.namespace.mu.Unlock()
-	delete(w.known, w.unit.name)
+	w.namespace.gone(w.unit.name, id)
+}
+
+// gone notes that a service was deleted. Listings may still show it for a while.
+func (n *namespace) gone(name, id string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if k := n.known[name]; k != nil && k.id == id {
+		delete(n.known, name)
+	}
+	n.removed[id] = time.Now()
 }
 
 // step looks at the service, and takes the steps from there to what is wanted.
@@ -108,7 +116,7 @@ func (w *work) step(ctx context.Context) error {
 		if err := w.account.remove(ctx, s.id); err != nil {
 			return err
 		}
-		w.gone()
+		w.gone(s.id)
 		return w.create(ctx, b, w.description(s.description))
 	}
 	return w.change(ctx, s, instances, b)
@@ -126,12 +134,12 @@ func (w *work) look(ctx context.Context) (*service, []instance, error) {
 		return nil, nil, err
 	}
 	if s == nil || fullName(w.namespace.Zone, s.label) != w.unit.name {
-		w.gone()
+		w.gone(id)
 		return nil, nil, nil
 	}
 	instances, err := w.account.instances(ctx, id)
 	if errors.Is(err, errNoService) {
-		w.gone()
+		w.gone(id)
 		return nil, nil, nil
 	}
 	return s, instances, err
@@ -279,8 +287,9 @@ func (w *work) change(ctx context.Context, s *service, now []instance, b *bluepr
 		surplus = nil
 	}
 	err := w.register(ctx, s.id, missing)
-	if errors.Is(err, provider.ErrRejected) && len(surplus) > 0 && b.single() {
-		// The service may have room for one instance only.
+	full := errors.Is(err, errLimit) || errors.Is(err, provider.ErrRejected) && b.single()
+	if full && len(surplus) > 0 {
+		// The namespace is full, or the service has room for one instance only.
 		if err := w.deregister(ctx, s.id, surplus); err != nil {
 			return err
 		}
@@ -305,7 +314,7 @@ func (w *work) empty(ctx context.Context, s *service, instances []instance) erro
 	}
 	err := w.account.remove(ctx, s.id)
 	if err == nil {
-		w.gone()
+		w.gone(s.id)
 	}
 	return err
 }
@@ -378,7 +387,7 @@ func (w *work) undo(ctx context.Context, cause error) error {
 		err = w.account.remove(ctx, w.created)
 	}
 	if err == nil {
-		w.gone()
+		w.gone(w.created)
 	}
 	if err != nil && !isCertain(err) {
 		return errors.Join(unknowable{cause}, err)

@@ -42,11 +42,11 @@ func registerInstance(s *Server, body []byte) (any, *Fault) {
 		total := 0
 		for _, other := range s.services {
 			if other.Namespace == v.Namespace && other.gone.IsZero() {
-				total += len(other.Instances)
+				total += other.count()
 			}
 		}
 		isCNAME := v.Config != nil && v.Config.DNSRecords[0].Type == "CNAME"
-		if total >= s.quota || len(v.Instances) >= s.perService || s.oneCNAME && isCNAME && len(v.Instances) > 0 {
+		if total >= s.quota || v.count() >= s.perService || s.oneCNAME && isCNAME && len(v.Instances) > 0 {
 			return nil, &Fault{Status: 400, Code: "ResourceLimitExceeded", Message: "The number of instances exceeds the quota."}
 		}
 	}
@@ -61,6 +61,17 @@ func registerInstance(s *Server, body []byte) (any, *Fault) {
 		return ""
 	})
 	return map[string]any{"OperationId": id}, nil
+}
+
+// count returns how many instances there are, or are being registered.
+func (v *service) count() int {
+	n := len(v.Instances)
+	for instance := range v.running {
+		if _, known := v.Instances[instance]; !known && instance != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // busy says that an operation of an instance is running.

@@ -110,7 +110,8 @@ func (s *Server) admit(call Call) (Hooks, *Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, call)
-	if s.rate > 0 {
+	// Questions about instances have a quota of their own.
+	if s.rate > 0 && !strings.HasPrefix(call.Operation, "Discover") {
 		now := time.Now()
 		s.tokens = min(s.tokens+now.Sub(s.refilled).Seconds()*float64(s.rate), float64(s.rate))
 		s.refilled = now
