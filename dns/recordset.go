@@ -44,6 +44,15 @@ const (
 	PropertyRecordType = "record-type"
 )
 
+// StoredLabels returns those of some labels that a provider may store: [LabelDescription], or
+// none.
+func StoredLabels(labels map[string]string) map[string]string {
+	if text, described := labels[LabelDescription]; described {
+		return map[string]string{LabelDescription: text}
+	}
+	return nil
+}
+
 // RecordSet is all records of one name and type (RFC 9499, "RRset"). If it has a set
 // identifier, it is only the part of these records that has the same one. Its JSON form is
 // that of an ExternalDNS endpoint (spec/dns.md §1.1).

@@ -140,10 +140,7 @@ func (m *mirror) write(c dns.Change) (name string, before []*dns.RecordSet) {
 	if c.New != nil {
 		// The zone keeps no labels but one; the owner works them out from what it has.
 		listed := *c.New
-		listed.Labels, listed.Objects = nil, nil
-		if text, described := c.New.Labels[dns.LabelDescription]; described {
-			listed.Labels = map[string]string{dns.LabelDescription: text}
-		}
+		listed.Labels, listed.Objects = dns.StoredLabels(c.New.Labels), nil
 		raw = append(raw, &listed)
 	}
 	// The mirror doesn't have what was listed any more.
