@@ -93,6 +93,9 @@ func failure(err error, action string) error {
 		}
 	}
 	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil && answer.Response.Response != nil {
+		if answer.HTTPStatusCode()/100 == 2 {
+			return fmt.Errorf("the answer of Cloud Map to %s can't be read: %s", action, foreign.Quote(answer.Err.Error()))
+		}
 		bare := &http.Response{StatusCode: answer.HTTPStatusCode(), Header: answer.Response.Header, Body: http.NoBody}
 		return httpapi.NewStatusError("Cloud Map", bare)
 	}
