@@ -374,7 +374,9 @@ func TestThrottling(t *testing.T) {
 func TestNamespaces(t *testing.T) {
 	inWorld(t, func(w *world) {
 		for _, n := range []cloudmaptest.Namespace{
-			{ID: "ns-2", Name: "sub.shop.test", Type: cloudmaptest.Public}, {ID: "ns-3", Name: zoneName, Type: cloudmaptest.Private}, {ID: "ns-4", Name: zoneName, Type: cloudmaptest.HTTP},
+			{ID: "ns-2", Name: "sub.shop.test", Type: cloudmaptest.Public},
+			{ID: "ns-3", Name: zoneName, Type: cloudmaptest.Private},
+			{ID: "ns-4", Name: zoneName, Type: cloudmaptest.HTTP},
 			{ID: "ns-5", Name: "inner.shop.test", Type: cloudmaptest.Private},
 		} {
 			w.server.AddNamespace(n)

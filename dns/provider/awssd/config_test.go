@@ -55,8 +55,11 @@ func TestOpenErrors(t *testing.T) {
 func TestFilters(t *testing.T) {
 	server := start(t)
 	for _, n := range []cloudmaptest.Namespace{
-		{ID: "ns-1", Name: "shop.test", Type: cloudmaptest.Public}, {ID: "ns-2", Name: "sub.shop.test", Type: cloudmaptest.Public}, {ID: "ns-3", Name: "shop.test", Type: cloudmaptest.Private},
-		{ID: "ns-12", Name: "other.test", Type: cloudmaptest.Public}, {ID: "ns-4", Name: "api.test", Type: cloudmaptest.HTTP},
+		{ID: "ns-1", Name: "shop.test", Type: cloudmaptest.Public},
+		{ID: "ns-2", Name: "sub.shop.test", Type: cloudmaptest.Public},
+		{ID: "ns-3", Name: "shop.test", Type: cloudmaptest.Private},
+		{ID: "ns-12", Name: "other.test", Type: cloudmaptest.Public},
+		{ID: "ns-4", Name: "api.test", Type: cloudmaptest.HTTP},
 	} {
 		server.AddNamespace(n)
 	}

@@ -222,11 +222,11 @@ func labelOf(zone dns.Zone, name string) (string, error) {
 	label, ok := strings.CutSuffix(name, "."+zone.Name)
 	switch {
 	case name == zone.Name:
-		return "", errors.New("Cloud Map has no records for the name of a namespace itself: use a name below it")
+		return "", errors.New("there are no records for the name of a namespace itself at Cloud Map: use a name below it")
 	case !ok || label == "":
 		return "", fmt.Errorf("the name is not in the namespace %s", zone.Name)
 	case label == "*" || strings.HasPrefix(label, "*."):
-		return "", errors.New("Cloud Map has no wildcards: publish each name by itself")
+		return "", errors.New("there are no wildcards at Cloud Map: publish each name by itself")
 	case len(label) > longestName:
 		return "", fmt.Errorf("the part before the namespace has %d characters, and may have %d at Cloud Map", len(label), longestName)
 	}
@@ -261,7 +261,7 @@ func adjusted(zone dns.Zone, r *dns.RecordSet) (*dns.RecordSet, error) {
 	}
 	switch {
 	case !slices.Contains(handled, n.Type):
-		return nil, fmt.Errorf("Cloud Map has no records of the type %s: it has %s", n.Type, strings.Join(handled, ", "))
+		return nil, fmt.Errorf("there are no records of the type %s at Cloud Map: it has %s", n.Type, strings.Join(handled, ", "))
 	case n.TTL > mostTTL:
 		return nil, fmt.Errorf("the TTL %d is too long: Cloud Map has TTLs up to %d", n.TTL, mostTTL)
 	case len(n.Targets) > mostTargets:
