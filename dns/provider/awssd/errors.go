@@ -92,7 +92,7 @@ func failure(err error, action string) error {
 			return withID(err, e)
 		}
 	}
-	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil && answer.Response.Response != nil {
+	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil && answer.Response.Response != nil && answer.HTTPStatusCode() > 0 {
 		if answer.HTTPStatusCode()/100 == 2 {
 			return fmt.Errorf("the answer of Cloud Map to %s can't be read: %s", action, foreign.Quote(answer.Err.Error()))
 		}

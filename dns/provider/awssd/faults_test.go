@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,11 +37,15 @@ func TestFaults(t *testing.T) {
 
 // schedule is the state of a test of faults.
 type schedule struct {
-	t       *testing.T
-	random  *rand.Rand
-	server  *cloudmaptest.Server
-	cleanup bool
-	owners  []*publishing
+	t      *testing.T
+	random *rand.Rand
+	// mu guards what requests use that are sent at the same time: random and persons.
+	mu sync.Mutex
+	// operations decides which operations fail.
+	operations *rand.Rand
+	server     *cloudmaptest.Server
+	cleanup    bool
+	owners     []*publishing
 	// persons has the services of the person, by their names.
 	persons map[string]string
 	// broken is how many of a hundred requests fail, and racing whether the person makes a service
@@ -59,7 +64,7 @@ type publishing struct {
 func newSchedule(t *testing.T, seed uint64) *schedule {
 	random := rand.New(rand.NewPCG(seed, 7))
 	base := newWorld(t)
-	s := &schedule{t: t, random: random, server: base.server, cleanup: random.IntN(2) == 0, persons: map[string]string{}}
+	s := &schedule{t: t, random: random, operations: rand.New(rand.NewPCG(seed, 8)), server: base.server, cleanup: random.IntN(2) == 0, persons: map[string]string{}}
 	s.server.SetRate(0)
 	s.server.SetTime(time.Duration(random.IntN(4000)) * time.Millisecond)
 	s.server.SetLag(time.Duration(random.IntN(5))*time.Second, time.Duration(random.IntN(5))*time.Second)
@@ -126,19 +131,27 @@ func (s *schedule) fault(made bool) *cloudmaptest.Fault {
 }
 
 func (s *schedule) before(c cloudmaptest.Call) *cloudmaptest.Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if name := c.Field("Name"); s.racing && c.Operation == "CreateService" && s.draw(20) && s.free(name) {
 		s.make(name)
 	}
 	return s.fault(false)
 }
 
-func (s *schedule) after(c cloudmaptest.Call) *cloudmaptest.Fault { return s.fault(true) }
+func (s *schedule) after(cloudmaptest.Call) *cloudmaptest.Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fault(true)
+}
 
+// operation has operations fail. It is called with the lock of the server, and has a generator of
+// its own.
 func (s *schedule) operation(string, string) string {
-	if !s.draw(s.broken / 2) {
+	if s.operations.IntN(100) >= s.broken/2 {
 		return ""
 	}
-	return []string{"INTERNAL_FAILURE", "THROTTLED_REQUEST", "INVALID_CHANGE_BATCH"}[s.random.IntN(3)]
+	return []string{"INTERNAL_FAILURE", "THROTTLED_REQUEST", "INVALID_CHANGE_BATCH"}[s.operations.IntN(3)]
 }
 
 // step makes one random event happen, and has an owner publish.

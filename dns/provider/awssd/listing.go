@@ -17,8 +17,9 @@ const (
 	readers = 16
 	// lag is how long after a change a listing may not show it yet.
 	lag = 15 * time.Second
-	// pauseRevisions is how long revisions aren't asked for after that has failed.
-	pauseRevisions = time.Hour
+	// pauseRevisions is how long revisions aren't asked for after that has failed, and
+	// forbiddenRevisions after it was refused.
+	pauseRevisions, forbiddenRevisions = time.Minute, time.Hour
 )
 
 // read returns the record sets of a namespace. The instances of a service are listed only if its
@@ -168,8 +169,12 @@ func (p *cloudMap) revisionOf(ctx context.Context, n *namespace, s *service) (re
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !time.Now().Before(p.noRevisions) {
-		p.noRevisions = time.Now().Add(pauseRevisions)
-		p.log.Warn("Can't ask for the revisions of services at Cloud Map; reading all instances each time", "err", err)
+		pause := pauseRevisions
+		if isCertain(err) {
+			pause = forbiddenRevisions
+		}
+		p.noRevisions = time.Now().Add(pause)
+		p.log.Warn("Can't ask for the revisions of services at Cloud Map; reading all instances for a while", "for", pause, "err", err)
 	}
 	return 0, false, nil
 }
