@@ -111,7 +111,7 @@ func (d *Descriptions) name(there []*dns.RecordSet, changes []dns.Change) (apply
 		}
 		return nil, changes
 	}
-	text := d.text(changes)
+	text := d.text(there, changes)
 	touched := map[dns.Key]bool{}
 	for _, c := range changes {
 		touched[c.RecordSet().Key()] = true
@@ -166,16 +166,23 @@ func (d *Descriptions) objection(there []*dns.RecordSet, changes []dns.Change) s
 }
 
 // text returns the description for the record sets of a name after some changes; empty is for
-// one that stays. The labels of one object have to do for all: those of the first type.
-func (d *Descriptions) text(changes []dns.Change) string {
+// one that stays. The labels of one object have to do for all: those of the first type (see
+// dns/plan, Rules.Relabel).
+func (d *Descriptions) text(there []*dns.RecordSet, changes []dns.Change) string {
 	var first *dns.RecordSet
+	touched := map[dns.Key]bool{}
 	for _, c := range changes {
-		if c.New != nil && (first == nil || c.New.Type < first.Type) {
+		if touched[c.RecordSet().Key()] = true; c.New != nil && (first == nil || c.New.Type < first.Type) {
 			first = c.New
 		}
 	}
 	if first == nil {
 		return ""
+	}
+	for _, r := range there {
+		if labels, _ := d.Labels(nil, r); !touched[r.Key()] && r.Type < first.Type && labels[dns.LabelOwner] == d.id {
+			return r.Labels[dns.LabelDescription]
+		}
 	}
 	labels := maps.Clone(first.Labels)
 	if labels == nil {

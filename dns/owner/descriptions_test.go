@@ -63,6 +63,12 @@ func TestDescriptionsShare(t *testing.T) {
 	if err != nil || len(refused) > 0 || len(apply) != 2 || apply[0].New.Labels[dns.LabelDescription] != ourText || apply[1].New.Labels[dns.LabelDescription] != ourText || !owner.LabelsOnly(apply[1]) {
 		t.Errorf("to be applied %v, refused %v, %v", apply, refused, err)
 	}
+	// The text names the object of the first type, also if another type changes.
+	other := described("a.test", "AAAA", "2001:db8::2", "")
+	other.Labels = map[string]string{dns.LabelResource: "service/default/web"}
+	if apply, _, _ := d.Before(t.Context(), there, []dns.Change{{Old: six, New: other}}); len(apply) != 1 || apply[0].New.Labels[dns.LabelDescription] != old {
+		t.Errorf("to be applied %v", apply)
+	}
 	// A deletion leaves the text of what stays as it is, and a change of nothing isn't made.
 	same := four.Clone()
 	same.Labels = map[string]string{dns.LabelResource: "service/default/old"}

@@ -165,7 +165,7 @@ func TestTypeChanges(t *testing.T) {
 }
 
 // SD6 of spec/clouds.md: a changed TTL updates the service, and so does another object that asks
-// for the name, with the next change. What the service has otherwise stays.
+// for the name, also if nothing else changes. What the service has otherwise stays.
 func TestUpdates(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.settle(set("a", "A", "192.0.2.1"), set("a", "AAAA", "2001:db8::1"))
@@ -178,6 +178,17 @@ func TestUpdates(t *testing.T) {
 		requests = w.settle(of(other, lasting(60, set("a", "A", "192.0.2.2"))), of(other, set("a", "AAAA", "2001:db8::1")))
 		w.expect("a MULTIVALUE A=60 AAAA=300 [192.0.2.2 IPV4=192.0.2.2 IPV6=2001:db8::1] " + strings.Replace(mine, "service/default/web", other, 1))
 		if requests["UpdateService"] != 1 {
+			t.Errorf("requests %v", requests)
+		}
+		requests = w.settle(lasting(60, set("a", "A", "192.0.2.2")), of(other, set("a", "AAAA", "2001:db8::1")))
+		w.expect("a MULTIVALUE A=60 AAAA=300 [192.0.2.2 IPV4=192.0.2.2 IPV6=2001:db8::1] MINE")
+		if requests["UpdateService"] != 1 || writes(requests) != 1 {
+			t.Errorf("requests %v", requests)
+		}
+		// Of two objects, the one of the first type is named, whatever changes.
+		requests = w.settle(lasting(60, set("a", "A", "192.0.2.2")), of(other, lasting(60, set("a", "AAAA", "2001:db8::1"))))
+		w.expect("a MULTIVALUE A=60 AAAA=60 [192.0.2.2 IPV4=192.0.2.2 IPV6=2001:db8::1] MINE")
+		if requests["UpdateService"] != 1 || writes(requests) != 1 {
 			t.Errorf("requests %v", requests)
 		}
 	})
