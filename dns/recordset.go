@@ -30,6 +30,10 @@ const (
 	// LabelOwnedRecord is on ownership records: the name of the record set that they describe.
 	// It is never written into a zone.
 	LabelOwnedRecord = "ownedRecord"
+	// LabelDescription is the description of the service of AWS Cloud Map that the record set is
+	// in: an ownership text, if it is managed (spec/dns.md §4.4). Unlike other labels, the
+	// provider stores and lists it.
+	LabelDescription = "aws-sd-description"
 )
 
 // The properties that are not a provider's own (spec/dns.md §1.6).
@@ -39,6 +43,15 @@ const (
 	// PropertyRecordType asks for a further record set: "ptr".
 	PropertyRecordType = "record-type"
 )
+
+// StoredLabels returns those of some labels that a provider may store: [LabelDescription], or
+// none.
+func StoredLabels(labels map[string]string) map[string]string {
+	if text, described := labels[LabelDescription]; described {
+		return map[string]string{LabelDescription: text}
+	}
+	return nil
+}
 
 // RecordSet is all records of one name and type (RFC 9499, "RRset"). If it has a set
 // identifier, it is only the part of these records that has the same one. Its JSON form is

@@ -7,7 +7,7 @@ import (
 
 // Each profile is an access of its own, with what all have in common.
 func TestEach(t *testing.T) {
-	f := NewFlags()
+	f := NewSettings()
 	f.AssumeRole, f.ExternalID = "arn:aws:iam::1:role/dns", "id"
 	if list := f.Each(); len(list) != 1 || list[0].Profile != "" || list[0].Attempts != 3 || list[0].AssumeRole != f.AssumeRole {
 		t.Errorf("without profiles: %+v", list)

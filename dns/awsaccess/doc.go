@@ -1,12 +1,15 @@
 // Package awsaccess says how Amazon Web Services are reached: with which profile, in which role
-// and region, and how often a request is tried. What isn't said comes from the environment and
+// and region, how often a request is tried, and how many are sent in a second. What isn't said comes from the environment and
 // the files that all programs for AWS read.
 //
-// The provider aws, and the registry that keeps owners in DynamoDB, make their clients with it,
-// so that the flags --aws-profile, --aws-assume-role and --aws-api-retries mean the same for
-// both.
+// The providers aws and awssd, and the registry that keeps owners in DynamoDB, make their clients
+// with it, so that the flags --aws-profile, --aws-assume-role and --aws-api-retries mean the same
+// for all.
+//
+// Read it in this order: settings.go, access.go, gate.go, pace.go, codes.go.
 //
 // # Concurrency
 //
-// Values are set before they are used. [Access.Load] may be called from any goroutine.
+// Values are set before they are used. [Access.Load], and what is made of [Gate] and [Pace], may be used from any
+// goroutine.
 package awsaccess

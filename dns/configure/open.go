@@ -107,6 +107,7 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 		Name: o.Name, Sources: sources, Namespaces: settings.Namespaces, Desired: want, Owner: own, Provider: provider,
 		Rules: plan.Rules{
 			Policy: policy, Owner: own.ID(), OldOwner: o.Registry.MigrateFrom, Managed: o.ManagedTypes, Excluded: o.ExcludedTypes,
+			Relabel: o.RegistryKind() == registryAWSSD,
 		},
 		Domains: domains, Interval: o.Interval, DeletionDelay: o.DeletionDelay, Budget: o.Budget, Approved: o.Approved, DryRun: o.DryRun,
 		Limits:   publisher.Limits{BatchSize: o.BatchSize, BatchInterval: o.BatchInterval, ZonesCache: o.ZonesCacheDuration, ListingTime: o.ProviderCacheTime, CallsPerSecond: o.CallsPerSecond},
@@ -157,8 +158,13 @@ func (o *Options) openSources(in Input, settings source.Settings, opened *Opened
 }
 
 func (o *Options) openOwner(ctx context.Context, in Input) (owner.Owner, error) {
-	switch r := o.Registry; r.Kind {
+	switch kind := o.RegistryKind(); kind {
+	case registryAWSSD:
+		return o.openDescriptions(in)
 	case registryNone:
+		if slices.Contains(o.Providers, providerAWSSD) {
+			return o.openDescriptions(in)
+		}
 		return owner.None{}, nil
 	case registryTXT:
 		return owner.NewTXT(o.txtOptions(in))
@@ -167,7 +173,7 @@ func (o *Options) openOwner(ctx context.Context, in Input) (owner.Owner, error) 
 	case registryCRD:
 		return o.openCRD(in)
 	default:
-		return nil, unknownRegistry(r.Kind)
+		return nil, unknownRegistry(kind)
 	}
 }
 

@@ -176,7 +176,7 @@ func (o *Options) recordFlags(f *pflag.FlagSet) {
 
 func (o *Options) registryFlags(f *pflag.FlagSet) {
 	r := &o.Registry
-	f.StringVar(&r.Kind, "registry", r.Kind, "where ownership of records is kept: txt, noop (nowhere: every record may be changed), dynamodb or crd")
+	f.StringVar(&r.Kind, "registry", r.Kind, "where ownership of records is kept: txt, noop (nowhere: every record may be changed), dynamodb, crd, or aws-sd (at Cloud Map: in the descriptions of services; always with --provider=aws-sd, unless noop is given)")
 	f.StringVar(&r.OwnerID, "txt-owner-id", r.OwnerID, "`name` of the owner of the records; unique among all programs that publish in a zone")
 	f.StringVar(&r.MigrateFrom, "migrate-from-txt-owner", r.MigrateFrom, "`owner` whose records become ours where objects ask for them")
 	f.StringVar(&r.Prefix, "txt-prefix", r.Prefix, "prefix of the names of ownership records; may contain %{record_type}")

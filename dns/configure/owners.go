@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/signpostd/signpost/dns"
@@ -39,6 +40,44 @@ func (o *Options) openCRD(in Input) (owner.Owner, error) {
 		Config: in.REST, Namespace: cmp.Or(o.Registry.CRDNamespace, processNamespace()),
 		ID: o.Registry.OwnerID, OldOwner: o.Registry.MigrateFrom, Problems: o.problems(in), Log: in.Log,
 	})
+}
+
+// providerAWSSD is the provider for Cloud Map, which keeps ownership itself, and providerWebhook
+// one that may be a way to it.
+const (
+	providerAWSSD   = "aws-sd"
+	providerWebhook = "webhook"
+)
+
+// RegistryKind returns where ownership is kept. At Cloud Map there is one place for it, whatever
+// --registry says, unless nobody owns anything (spec/dns.md §4.4).
+func (o *Options) RegistryKind() string {
+	if slices.Contains(o.Providers, providerAWSSD) && o.Registry.Kind != registryNone {
+		return registryAWSSD
+	}
+	return o.Registry.Kind
+}
+
+func (o *Options) openDescriptions(in Input) (owner.Owner, error) {
+	r := o.Registry
+	options := owner.DescriptionOptions{OwnerID: r.OwnerID, OldOwnerID: r.MigrateFrom, Problems: o.problems(in)}
+	if o.RegistryKind() == registryNone {
+		options.OwnerID, options.OldOwnerID = "", ""
+	}
+	return owner.NewDescriptions(options)
+}
+
+// checkDescriptions finds providers that don't keep descriptions, or are to be used with others.
+func (o *Options) checkDescriptions() error {
+	for _, name := range o.Providers {
+		switch {
+		case name == providerAWSSD && len(o.Providers) > 1:
+			return errors.New("--provider=aws-sd: it keeps ownership in its own way, so it can't be with other providers: run a publisher for each")
+		case o.RegistryKind() == registryAWSSD && name != providerAWSSD && name != providerWebhook:
+			return fmt.Errorf("--registry=aws-sd: the provider %s has no descriptions of services: use --provider=aws-sd, or another registry", name)
+		}
+	}
+	return nil
 }
 
 // refusal returns the function that says which record sets can't be owned: those that look

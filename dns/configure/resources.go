@@ -31,7 +31,7 @@ func (o *Options) Reads() []Read {
 func (o *Options) NeedsCluster() bool { return o.OwnsByObjects() || len(o.Reads()) > 0 }
 
 // OwnsByObjects reports whether ownership is kept in DNSRecords.
-func (o *Options) OwnsByObjects() bool { return o.Registry.Kind == registryCRD }
+func (o *Options) OwnsByObjects() bool { return o.RegistryKind() == registryCRD }
 
 // AdjustAsks returns those of the providers that ask their server how records are adjusted.
 func (o *Options) AdjustAsks() []string {

@@ -10,7 +10,7 @@ import (
 // filters keep them apart.
 func Rivals(a, b *Options) bool {
 	switch {
-	case a.DryRun || b.DryRun, a.Registry.Kind == registryNone, a.Registry.Kind != b.Registry.Kind, a.Registry.OwnerID != b.Registry.OwnerID:
+	case a.DryRun || b.DryRun, a.RegistryKind() == registryNone, a.RegistryKind() != b.RegistryKind(), a.Registry.OwnerID != b.Registry.OwnerID:
 		return false
 	case !slices.ContainsFunc(a.Providers, func(name string) bool { return slices.Contains(b.Providers, name) }):
 		return false

@@ -13,7 +13,6 @@ import (
 // yet. They are defined so that the error can say so. A name that ends with ? is that of a
 // flag without a value.
 var unsupported = map[string]string{
-	"the provider aws-sd":           "aws-sd-service-cleanup? aws-sd-create-tag",
 	"the provider alibabacloud":     "alibaba-cloud-config-file alibaba-cloud-zone-type",
 	"the provider exoscale":         "exoscale-apienv exoscale-apizone exoscale-apikey exoscale-apisecret exoscale-zones-cache-duration",
 	"the provider godaddy":          "godaddy-api-key godaddy-api-secret godaddy-api-ttl godaddy-api-ote?",
@@ -41,7 +40,7 @@ var unsupportedNames = map[string][]string{
 		"f5-virtualserver", "f5-transportserver",
 	},
 	"provider": {
-		"alibabacloud", "aws-sd", "civo", "dnsimple", "exoscale", "godaddy",
+		"alibabacloud", "civo", "dnsimple", "exoscale", "godaddy",
 		"linode", "ns1", "oci", "ovh", "pihole", "scaleway",
 	},
 }

@@ -168,27 +168,27 @@ func (o *Options) checkLoop() error {
 
 func (o *Options) checkRegistry() error {
 	r := o.Registry
-	if !slices.Contains([]string{registryTXT, registryNone, registryDynamoDB, registryCRD}, r.Kind) {
+	if !slices.Contains([]string{registryTXT, registryNone, registryDynamoDB, registryCRD, registryAWSSD}, r.Kind) {
 		return unknownRegistry(r.Kind)
 	}
-	if r.Kind == registryNone {
-		return nil
+	if err := o.checkDescriptions(); err != nil || r.Kind == registryNone {
+		return err
 	}
 	if r.OwnerID == "" {
 		return errors.New("--txt-owner-id: empty: give a name that no other program has that publishes in the same zones")
 	}
-	if r.Kind == registryTXT {
-		_, err := owner.NewTXT(o.txtOptions(Input{}))
-		return err
+	var err error
+	switch o.RegistryKind() {
+	case registryTXT:
+		_, err = owner.NewTXT(o.txtOptions(Input{}))
+	case registryAWSSD:
+		_, err = o.openDescriptions(Input{})
 	}
-	return nil
+	return err
 }
 
 func unknownRegistry(kind string) error {
-	if kind == registryAWSSD {
-		return errors.New("--registry=aws-sd: not supported yet: use txt, dynamodb, crd or noop")
-	}
-	return fmt.Errorf("--registry=%s: unknown: use txt, dynamodb, crd or noop", kind)
+	return fmt.Errorf("--registry=%s: unknown: use txt, dynamodb, crd, aws-sd or noop", kind)
 }
 
 // rules returns the rules for plans, without the owner.

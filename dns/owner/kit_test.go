@@ -19,6 +19,29 @@ func TestKitTXT(t *testing.T) {
 	}})
 }
 
+// The zone in memory keeps the label for each record set, where a service of Cloud Map keeps one
+// description for all of a name.
+func TestKitDescriptions(t *testing.T) {
+	const edited = "a person who edits a record doesn't change the description of its service: TestFaults of the provider awssd"
+	ownertest.Run(t, ownertest.Options{
+		Open: func(t *testing.T) ownertest.Fixture {
+			return ownertest.Fixture{Process: func(id, oldID string) owner.Owner {
+				o, err := owner.NewDescriptions(owner.DescriptionOptions{OwnerID: id, OldOwnerID: oldID})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return o
+			}}
+		},
+		Without: map[string]string{
+			"edited by a person":               edited,
+			"a crash between claim and record": "the two are one request here; at Cloud Map, a service without instances has no records",
+			"two types":                        "all record sets of a name have one owner: TestDescriptionsShare",
+			"two owners of one name":           "all record sets of a name have one owner: TestDescriptionsShare",
+		},
+	})
+}
+
 // Without ownership, everything is ours, so only those scenarios count in which nobody else has
 // anything.
 func TestKitNone(t *testing.T) {

@@ -39,7 +39,7 @@ func FormatText(labels map[string]string) string {
 
 // transient reports whether a label is never written.
 func transient(label string) bool {
-	return label == dns.LabelOwnedRecord || label == labelNonce
+	return label == dns.LabelOwnedRecord || label == dns.LabelDescription || label == labelNonce
 }
 
 // ParseText returns the labels of an ownership text. It accepts quotes around the text or

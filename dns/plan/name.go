@@ -103,9 +103,24 @@ func (n *name) update(c Current, w *dns.RecordSet) {
 		}
 	case !satisfied:
 		n.out.Changes = append(n.out.Changes, dns.Change{Old: c.Set, New: n.replacement(c.Set, w, w)})
-	case adopt || c.Heal:
+	case adopt || c.Heal || n.relabels(c.Set, w):
 		n.out.Changes = append(n.out.Changes, dns.Change{Old: c.Set, New: n.replacement(c.Set, w, c.Set)})
 	}
+}
+
+// relabels reports whether another object than before asks for a current record set, and that has
+// to be noted: it is ours, and the one of the first type that is asked for.
+func (n *name) relabels(current, w *dns.RecordSet) bool {
+	object := w.Labels[dns.LabelResource]
+	if !n.rules.Relabel || object == "" || object == current.Labels[dns.LabelResource] || !n.rules.owns(current) {
+		return false
+	}
+	for i, c := range n.current {
+		if c.Set.Type < current.Type && n.counts(i) && n.wants(c.Set) {
+			return false
+		}
+	}
+	return true
 }
 
 // replacement returns the record set that replaces old: it has the name and the owner of old,

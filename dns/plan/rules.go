@@ -47,6 +47,10 @@ type Rules struct {
 	// Managed are the types of record sets that are considered, without those in Excluded.
 	// Record sets of other types are ignored.
 	Managed, Excluded []string
+	// Relabel is true if the owner keeps one object for each name: that of its first type. When
+	// another object asks for a record set of ours that is as it should be, the outcome has a
+	// change in which Old and New differ in labels only.
+	Relabel bool
 }
 
 // DefaultManaged returns the types that are managed by default.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
@@ -138,5 +139,48 @@ func TestCaseOfTargets(t *testing.T) {
 		if len(out.Changes) != want {
 			t.Errorf("%s: %d changes, want %d", recordType, len(out.Changes), want)
 		}
+	}
+}
+
+// SD6 of spec/clouds.md §8: where the owner keeps one object for each name, another object for the
+// first type is a change of labels; for other types, for what isn't ours, and without the rule, it
+// is none.
+func TestRelabel(t *testing.T) {
+	of := func(recordType, target, resource, ownerID string) *dns.RecordSet {
+		return &dns.RecordSet{Name: "a.test", Type: recordType, Targets: []string{target}, Labels: map[string]string{dns.LabelResource: resource, dns.LabelOwner: ownerID}}
+	}
+	const one, two = "service/default/one", "service/default/two"
+	four, six := of(dns.TypeA, "192.0.2.1", one, "me"), of(dns.TypeAAAA, "2001:db8::1", one, "me")
+	for name, test := range map[string]struct {
+		current, wanted []*dns.RecordSet
+		without         bool
+		want            []string
+	}{
+		"another object":           {[]*dns.RecordSet{four}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", two, "")}, false, []string{dns.TypeA}},
+		"the same object":          {[]*dns.RecordSet{four}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", one, "")}, false, nil},
+		"without the rule":         {[]*dns.RecordSet{four}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", two, "")}, true, nil},
+		"somebody else's":          {[]*dns.RecordSet{of(dns.TypeA, "192.0.2.1", one, "you")}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", two, "")}, false, nil},
+		"no object":                {[]*dns.RecordSet{four}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", "", "")}, false, nil},
+		"the second type":          {[]*dns.RecordSet{four, six}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", one, ""), of(dns.TypeAAAA, "2001:db8::1", two, "")}, false, nil},
+		"both types":               {[]*dns.RecordSet{six, four}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", two, ""), of(dns.TypeAAAA, "2001:db8::1", two, "")}, false, []string{dns.TypeA}},
+		"the only type that stays": {[]*dns.RecordSet{four, six}, []*dns.RecordSet{of(dns.TypeAAAA, "2001:db8::1", two, "")}, false, []string{dns.TypeA, dns.TypeAAAA}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var current []Current
+			for _, r := range test.current {
+				current = append(current, Current{Set: r})
+			}
+			out := Name(current, test.wanted, &Rules{Policy: Sync, Owner: "me", Managed: DefaultManaged(), Relabel: !test.without})
+			var got []string
+			for _, c := range out.Changes {
+				got = append(got, c.RecordSet().Type)
+				if c.New != nil && (c.Old == nil || !dns.SameTargets(c.Old.Targets, c.New.Targets) || c.New.Labels[dns.LabelResource] != two || c.New.Labels[dns.LabelOwner] != "me") {
+					t.Errorf("%+v becomes %+v", c.Old, c.New)
+				}
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("changes of %v, want %v", got, test.want)
+			}
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/aws"
+	"github.com/signpostd/signpost/dns/provider/awssd"
 	"github.com/signpostd/signpost/dns/provider/azure"
 	"github.com/signpostd/signpost/dns/provider/cloudflare"
 	"github.com/signpostd/signpost/dns/provider/coredns"
@@ -58,6 +59,7 @@ func Providers() []provider.Plugin {
 		azure.Plugin(),
 		azure.PrivatePlugin(),
 		google.Plugin(),
+		awssd.Plugin(),
 		rfc2136.Plugin(),
 		coredns.Plugin(),
 		pdns.Plugin(),

@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
@@ -36,11 +37,12 @@ func staleCases() []stale {
 // PowerDNS and etcd her record was overwritten, or deleted with ours.
 func changedSinceListed(t *testing.T, o Options) {
 	for _, c := range staleCases() {
-		t.Run(c.name, func(t *testing.T) { c.run(open(t, o, forward)) })
+		t.Run(c.name, func(t *testing.T) { c.run(open(t, o, forward), slices.Contains(o.Types, dns.TypeTXT)) })
 	}
 }
 
-func (c stale) run(z *zone) {
+// run plays a case. Without TXT records there is no ownership record that goes with the change.
+func (c stale) run(z *zone, texts bool) {
 	z.t.Helper()
 	note := text("a-www", `"heritage=external-dns,external-dns/owner=kit"`).of("www")
 	other := address("other", "192.0.2.9")
@@ -53,14 +55,16 @@ func (c stale) run(z *zone) {
 		return listed[r.recordSet(z.name).Key()]
 	}
 	z.person().become(z.sets(c.there))
-	wanted := z.sets(c.wanted, &note, &other)
 	// The record set comes first, if there is one.
 	changes := []dns.Change{{Old: old(c.listed)}}
-	adjusted := z.adjust(wanted)
 	if c.wanted != nil {
-		changes[0].New, adjusted = adjusted[0], adjusted[1:]
+		changes[0].New = z.adjust(z.sets(c.wanted))[0]
 	}
-	changes = append(changes, dns.Change{New: adjusted[0]}, dns.Change{New: adjusted[1]})
+	if texts {
+		changes = append(changes, dns.Change{New: z.adjust(z.sets(&note))[0]})
+	}
+	changes = append(changes, dns.Change{New: z.adjust(z.sets(&other))[0]})
+	last := len(changes) - 1
 	err := z.p.Apply(z.t.Context(), z.zone, changes)
 	made, known := outcome(err, len(changes))
 	if !known || !errors.Is(err, provider.ErrStale) {
@@ -69,11 +73,11 @@ func (c stale) run(z *zone) {
 	if apply := (*provider.ApplyError)(nil); errors.As(err, &apply) && !errors.Is(apply.Errs[0], provider.ErrStale) {
 		z.t.Fatalf("the error of %s => %s is %v, which isn't ErrStale", show(changes[0].Old), show(changes[0].New), apply.Errs[0])
 	}
-	if made[0] || made[1] {
+	if made[0] || texts && made[1] {
 		z.t.Fatalf("Apply %s: %v: says that it made a change, or its ownership record, that is out of date", showChanges(changes), err)
 	}
 	expected := z.sets(c.there)
-	if made[2] {
+	if made[last] {
 		expected = append(expected, other.recordSet(z.name))
 	}
 	z.expect(z.adjust(expected))

@@ -138,9 +138,9 @@ func (m *mirror) write(c dns.Change) (name string, before []*dns.RecordSet) {
 	before = m.node(key.Name).raw
 	raw := slices.DeleteFunc(slices.Clone(before), func(r *dns.RecordSet) bool { return r.Key() == key })
 	if c.New != nil {
-		// The zone doesn't keep labels; the owner works them out from what it has.
+		// The zone keeps no labels but one; the owner works them out from what it has.
 		listed := *c.New
-		listed.Labels, listed.Objects = nil, nil
+		listed.Labels, listed.Objects = dns.StoredLabels(c.New.Labels), nil
 		raw = append(raw, &listed)
 	}
 	// The mirror doesn't have what was listed any more.

@@ -25,8 +25,11 @@ import (
 // Check refuses inputs that can't replace the cluster or the provider of this publisher.
 func (i *Inputs) Check(publisher *configure.Options) error {
 	var errs []error
-	if r := publisher.Registry.Kind; len(i.Manifests) > 0 && (r == "crd" || r == "dynamodb") {
+	if r := publisher.RegistryKind(); len(i.Manifests) > 0 && (r == "crd" || r == "dynamodb") {
 		errs = append(errs, fmt.Errorf("--registry=%s: manifests do not say who owns which record: leave out -f to ask the cluster", r))
+	}
+	if len(i.ZoneFiles) > 0 && publisher.RegistryKind() == "aws-sd" {
+		errs = append(errs, errors.New("--zone-file: zone files have no descriptions, in which --provider=aws-sd keeps who owns which record: leave out --zone-file"))
 	}
 	if len(i.ZoneFiles) > 0 && len(publisher.Providers) > 1 {
 		errs = append(errs, errors.New("--zone-file: replaces one provider only: make a plan for each provider"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -21,6 +22,12 @@ const (
 	// asked for at once.
 	setsPage = 300
 	tagsPage = 10
+	// answerLimit is the most bytes of an answer that are read. A page of 300 record sets is
+	// usually below 1 MiB.
+	answerLimit = 64 << 20
+	// usualRate is how many requests are sent in a second. Route 53 answers five of an account
+	// (Developer Guide, DNSLimitations); some are left for other programs.
+	usualRate = 4.5
 	// defaultRegion is for the partition of AWS in which most accounts are.
 	defaultRegion = "us-east-1"
 )
@@ -31,7 +38,7 @@ type account struct {
 	label       string
 	client      *route53.Client
 	credentials aws.CredentialsProvider
-	pace        *pace
+	pace        *awsaccess.Pace
 	attempts    int
 }
 
@@ -42,14 +49,25 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 	if err != nil {
 		return nil, err
 	}
-	a := &account{label: "the usual profile", credentials: cfg.Credentials, pace: newPace(rate), attempts: access.Attempts}
+	a := &account{label: "the usual profile", credentials: cfg.Credentials, pace: awsaccess.NewPace(rate), attempts: access.Attempts}
 	if access.Profile != "" {
 		a.label = "the profile " + access.Profile
 	}
 	a.client = route53.NewFromConfig(cfg, func(o *route53.Options) {
-		o.HTTPClient = awsaccess.Client(gate{next: awsaccess.Transport(o.HTTPClient), pace: a.pace, dryRun: in.DryRun, limit: answerLimit})
+		o.HTTPClient = awsaccess.Client(a.gate(awsaccess.Transport(o.HTTPClient), in.DryRun))
 	})
 	return a, nil
+}
+
+// gate returns the transport of the requests of the account.
+func (a *account) gate(next http.RoundTripper, dryRun bool) awsaccess.Gate {
+	return awsaccess.Gate{Next: next, Pace: func(*http.Request) *awsaccess.Pace { return a.pace }, Reads: reads, DryRun: dryRun, Limit: answerLimit}
+}
+
+// reads reports whether a request changes nothing. The tags of several zones are read with a
+// POST.
+func reads(r *http.Request) bool {
+	return r.Method == http.MethodGet || strings.HasSuffix(strings.TrimSuffix(r.URL.Path, "/"), "/tags/hostedzone")
 }
 
 // call makes a request of an action that is about a resource.
@@ -62,12 +80,12 @@ func (a *account) call(ctx context.Context, action, resource string, send func()
 	}
 	err := send()
 	if err == nil {
-		a.pace.answered()
+		a.pace.Answered()
 		return nil
 	}
 	err = failure(err, action, resource)
 	if errors.Is(err, provider.ErrThrottled) {
-		a.pace.throttled()
+		a.pace.Throttled()
 	}
 	return err
 }
@@ -179,7 +197,7 @@ func place(in *route53.ListResourceRecordSetsInput) string {
 func (a *account) change(ctx context.Context, zoneID string, changes []types.Change) (id string, err error) {
 	in := &route53.ChangeResourceRecordSetsInput{HostedZoneId: &zoneID, ChangeBatch: &types.ChangeBatch{Changes: changes}}
 	err = a.call(ctx, "ChangeResourceRecordSets", arn(zoneID), func() error {
-		out, err := a.client.ChangeResourceRecordSets(ctx, in, func(o *route53.Options) { o.Retryer = retryThrottled(a.attempts) })
+		out, err := a.client.ChangeResourceRecordSets(ctx, in, func(o *route53.Options) { o.Retryer = awsaccess.RetryThrottled(a.attempts) })
 		if err == nil && out.ChangeInfo != nil {
 			id = aws.ToString(out.ChangeInfo.Id)
 		}

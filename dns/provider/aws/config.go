@@ -11,20 +11,13 @@ import (
 	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/properties"
-)
-
-// The values of --aws-zone-type.
-const (
-	zonePublic  = "public"
-	zonePrivate = "private"
+	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
 // Config is the settings for Route 53.
 type Config struct {
-	Access awsaccess.Flags
-	// ZoneType is public, private, or empty for both. Each of ZoneTags is a key, or a key and a
-	// value with = between them.
-	ZoneType    string
+	Access *awsaccess.Settings
+	// Each of ZoneTags is a key, or a key and a value with = between them.
 	ZoneTags    []string
 	MatchParent bool
 	// ZonesCache is how long a list of zones is good for.
@@ -49,15 +42,16 @@ func Plugin() provider.Plugin {
 
 func newConfig() *Config {
 	return &Config{
-		Access: awsaccess.NewFlags(), BatchChanges: 1000, BatchBytes: mostBytes, BatchValues: mostValues, BatchInterval: time.Second,
+		Access: awsaccess.NewSettings(), BatchChanges: 1000, BatchBytes: mostBytes, BatchValues: mostValues, BatchInterval: time.Second,
 		EvaluateTargetHealth: true, rate: usualRate,
 	}
 }
 
+// Take implements [sharedflags.Taker].
+func (c *Config) Take(from *sharedflags.Set) { c.Access = sharedflags.Of(from, c.Access) }
+
 // Flags implements provider.Config.
 func (c *Config) Flags(flags *pflag.FlagSet) {
-	c.Access.Add(flags)
-	flags.StringVar(&c.ZoneType, "aws-zone-type", c.ZoneType, "Only use zones of this type: public or private; both if it isn't given")
 	flags.StringArrayVar(&c.ZoneTags, "aws-zone-tags", c.ZoneTags, "Only use zones with this tag, key or key=value; may be given several times, then all are needed")
 	flags.BoolVar(&c.MatchParent, "aws-zone-match-parent", c.MatchParent, "Also use zones above the domains of --domain-filter")
 	flags.DurationVar(&c.ZonesCache, "aws-zones-cache-duration", c.ZonesCache, "How long the list of zones is used before it is read again; at least --interval")
@@ -76,7 +70,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	}
 	p := &route53Provider{
 		filter: filter{
-			domains: in.Domains, matchParent: c.MatchParent, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames), kind: c.ZoneType, tags: c.ZoneTags,
+			domains: in.Domains, matchParent: c.MatchParent, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames), kind: c.Access.ZoneType, tags: c.ZoneTags,
 		},
 		log: in.Log, cached: c.ZonesCache, preferCNAME: c.PreferCNAME, evaluate: c.EvaluateTargetHealth, interval: c.BatchInterval,
 		limit: size{changes: c.BatchChanges, values: min(c.BatchValues, mostValues), bytes: min(c.BatchBytes, mostBytes)},
@@ -93,8 +87,8 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 
 // check finds settings that can't be.
 func (c *Config) check() error {
-	if c.ZoneType != "" && c.ZoneType != zonePublic && c.ZoneType != zonePrivate {
-		return fmt.Errorf("--aws-zone-type %s: give %s or %s", c.ZoneType, zonePublic, zonePrivate)
+	if err := c.Access.Check(); err != nil {
+		return err
 	}
 	for _, limit := range []struct {
 		flag  string
@@ -103,7 +97,6 @@ func (c *Config) check() error {
 		{"--aws-batch-change-size", c.BatchChanges},
 		{"--aws-batch-change-size-bytes", c.BatchBytes},
 		{"--aws-batch-change-size-values", c.BatchValues},
-		{"--aws-api-retries", c.Access.Attempts},
 	} {
 		if limit.value < 1 {
 			return fmt.Errorf("%s %d: must be at least 1", limit.flag, limit.value)

@@ -8,16 +8,16 @@
 // something that the DELETE needs, the provider keeps what Route 53 has listed.
 //
 // What is refused of a batch is named in the answer; the rest is sent again without it. All
-// requests of an account pass one limiter (pace.go), changes first. A listing that still
+// requests of an account pass one limiter (awsaccess.Pace), changes first. A listing that still
 // shows what a change has just replaced is corrected (recent.go). In a dry run, a transport
 // refuses every request that could change something.
 //
 // Adjust is made of the two directions of one mapping: what is wanted is translated to what is
 // sent (wire.go), and this to what is listed (listed.go).
 //
-// Read it in this order: config.go, provider.go, zones.go, account.go, errors.go, pace.go,
-// wire.go, listed.go, routing.go, alias.go, services.go, names.go, text.go, apply.go, unit.go,
-// blame.go, recent.go, insync.go.
+// Read it in this order: config.go, provider.go, zones.go, account.go, errors.go, wire.go,
+// listed.go, routing.go, alias.go, services.go, names.go, text.go, apply.go, unit.go, blame.go,
+// recent.go, insync.go.
 //
 // # Concurrency
 //

@@ -9,12 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
@@ -22,15 +21,9 @@ import (
 // saidSize is how much of a message of Route 53 is repeated, in bytes.
 const saidSize = 1024
 
-// The codes of answers that say that nothing was changed, and why (spec/clouds.md §1.8).
-var (
-	forbidden   = []string{"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "OptInRequired"}
-	credentials = []string{
-		"InvalidClientTokenId", "SignatureDoesNotMatch", "ExpiredToken", "ExpiredTokenException", "UnrecognizedClientException",
-		"MissingAuthenticationToken", "IncompleteSignature", "InvalidSignatureException", "RequestExpired",
-	}
-	rejected = []string{"InvalidInput", "ValidationError", "ValidationException"}
-)
+// rejected are the codes of answers that say that nothing was changed because of what was asked
+// for (spec/clouds.md §1.8).
+var rejected = []string{"InvalidInput", "ValidationError", "ValidationException"}
 
 // apiError is an answer of Route 53 that isn't success.
 type apiError struct {
@@ -100,15 +93,14 @@ func failure(err error, action, resource string) error {
 // classify returns the error for an answer with a code.
 func classify(api smithy.APIError, action, resource string) *apiError {
 	e := &apiError{code: cmp.Or(api.ErrorCode(), "UnknownError"), message: shorten(api.ErrorMessage())}
-	_, throttle := retry.DefaultThrottleErrorCodes[e.code]
 	switch {
-	case throttle:
+	case awsaccess.IsThrottled(e.code):
 		e.outcome = &provider.ThrottledError{}
 		e.advice = "other programs may use up the five requests a second of the account"
-	case slices.Contains(forbidden, e.code):
+	case awsaccess.IsForbidden(e.code):
 		e.outcome = provider.ErrCredentials
 		e.advice = fmt.Sprintf("allow the action route53:%s for %s", action, resource)
-	case slices.Contains(credentials, e.code):
+	case awsaccess.IsUnknown(e.code):
 		e.outcome = provider.ErrCredentials
 		e.advice = "check the credentials of AWS, and the clock"
 		// The message may repeat the request, with a token in it.
@@ -120,14 +112,4 @@ func classify(api smithy.APIError, action, resource string) *apiError {
 		e.advice = "the zone was deleted, or is of another account"
 	}
 	return e
-}
-
-// retryThrottled is how changes are sent: again only after an answer that says that nothing was
-// changed. After any other failure the first request may have been made, and the second one would
-// be refused.
-func retryThrottled(attempts int) aws.Retryer {
-	return retry.NewStandard(func(o *retry.StandardOptions) {
-		o.MaxAttempts = cmp.Or(max(attempts, 0), o.MaxAttempts)
-		o.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: retry.DefaultThrottleErrorCodes}}
-	})
 }

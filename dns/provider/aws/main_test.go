@@ -52,6 +52,7 @@ func configure(t *testing.T, arguments ...string) *Config {
 	c.rate, c.BatchInterval = unhurried, time.Millisecond
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.Flags(flags)
+	c.Access.Flags(flags)
 	if err := flags.Parse(arguments); err != nil {
 		t.Fatal(err)
 	}

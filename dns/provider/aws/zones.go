@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/awsaccess"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
@@ -61,7 +62,7 @@ func (f filter) admits(z dns.Zone) bool {
 	if !f.ids.Match(z.ID) || !f.names.Match(z.Name) {
 		return false
 	}
-	if f.kind != "" && (f.kind == zonePrivate) != z.Private {
+	if f.kind != "" && (f.kind == awsaccess.Private) != z.Private {
 		return false
 	}
 	if f.domains.Match(z.Name) {

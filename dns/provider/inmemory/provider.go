@@ -265,10 +265,11 @@ func (p *Provider) Get(key dns.Key) *dns.RecordSet {
 	return nil
 }
 
-// bare returns a copy with only those fields that a DNS server keeps.
+// bare returns a copy with only those fields that a DNS server keeps, and the label that Cloud Map
+// does.
 func bare(r *dns.RecordSet) *dns.RecordSet {
 	return &dns.RecordSet{
 		Name: r.Name, Type: r.Type, SetIdentifier: r.SetIdentifier, TTL: r.TTL,
-		Targets: slices.Clone(r.Targets), Properties: slices.Clone(r.Properties),
+		Targets: slices.Clone(r.Targets), Properties: slices.Clone(r.Properties), Labels: dns.StoredLabels(r.Labels),
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/route53/types"
 	"github.com/aws/smithy-go"
 	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/internal/awstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -389,7 +391,7 @@ func TestHooks(t *testing.T) {
 		_, err := c.ChangeResourceRecordSets(context.Background(), &route53.ChangeResourceRecordSetsInput{
 			HostedZoneId: aws.String("Z1"), ChangeBatch: &types.ChangeBatch{Changes: create(set("b", "A", "192.0.2.1"))},
 		})
-		if !errors.Is(err, ErrCut) {
+		if !errors.Is(err, awstest.ErrCut) {
 			t.Errorf("got %v", err)
 		}
 		if made := len(server.Sets("Z1")); made != map[bool]int{false: 0, true: 2}[after] {

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/signpostd/signpost/internal/awstest"
 )
 
 // The credentials that the server accepts.
 const (
-	AccessKeyID     = "AKIDTEST"
-	SecretAccessKey = "test-secret-key"
+	AccessKeyID     = awstest.AccessKeyID
+	SecretAccessKey = awstest.SecretAccessKey
 )
 
 const (
@@ -42,6 +44,10 @@ type Server struct {
 	refused     int
 }
 
+// Transport returns a transport whose requests reach the server without a network, so that they
+// may be used with testing/synctest.
+func (s *Server) Transport() http.RoundTripper { return awstest.Transport(s) }
+
 // New returns a server without zones.
 func New() *Server {
 	return &Server{changes: map[string]time.Time{}, denied: map[string]bool{}, now: time.Now}
@@ -64,8 +70,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &Fault{Status: http.StatusRequestEntityTooLarge, Code: "InvalidInput", Message: "The request is too large."})
 		return
 	}
-	if fault := signed(r, body); fault != nil {
-		s.fail(w, fault)
+	if refusal := awstest.Signed(r, body, "route53"); refusal != nil {
+		s.fail(w, &Fault{Status: refusal.Status, Code: refusal.Code, Message: refusal.Message})
 		return
 	}
 	req, fault := s.route(r, body)

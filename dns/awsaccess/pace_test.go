@@ -1,4 +1,4 @@
-package aws
+package awsaccess
 
 import (
 	"context"
@@ -8,16 +8,19 @@ import (
 	"time"
 )
 
+// usual is the rate at Route 53, which answers five requests a second.
+const usual = 4.5
+
 // Never more than five requests are sent within a second, and one that writes is sent before
 // all that read, within a quarter of a second.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPace(usualRate)
+		p := NewPace(usual)
 		ctx, cancel := context.WithCancel(t.Context())
 		sent := make(chan time.Time, 1000)
 		for range 40 {
 			go func() {
-				if p.wait(ctx, reading) == nil {
+				if p.Wait(ctx, Reading) == nil {
 					sent <- time.Now()
 				}
 			}()
@@ -25,7 +28,7 @@ func TestPace(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		for range 20 {
 			begun := time.Now()
-			if err := p.wait(ctx, writing); err != nil || time.Since(begun) > 250*time.Millisecond {
+			if err := p.Wait(ctx, Writing); err != nil || time.Since(begun) > 250*time.Millisecond {
 				t.Errorf("a request to write waited for %v: %v", time.Since(begun), err)
 			}
 			sent <- time.Now()
@@ -46,7 +49,7 @@ func TestPace(t *testing.T) {
 				t.Errorf("six requests within %v", gap)
 			}
 		}
-		if err := p.wait(ctx, reading); !errors.Is(err, context.Canceled) {
+		if err := p.Wait(ctx, Reading); !errors.Is(err, context.Canceled) {
 			t.Errorf("after the end: %v", err)
 		}
 	})
@@ -55,21 +58,21 @@ func TestPace(t *testing.T) {
 // Each answer that there are too many requests halves the rate; each other one raises it a
 // little, up to the usual one.
 func TestPaceAdapts(t *testing.T) {
-	p := newPace(usualRate)
-	p.throttled()
-	if p.rate != usualRate/2 {
+	p := NewPace(usual)
+	p.Throttled()
+	if p.rate != usual/2 {
 		t.Errorf("the rate is %v", p.rate)
 	}
 	for range 10 {
-		p.throttled()
+		p.Throttled()
 	}
-	if p.rate != lowestRate {
+	if p.rate != usual*lowest {
 		t.Errorf("the rate is %v", p.rate)
 	}
 	for range 1000 {
-		p.answered()
+		p.Answered()
 	}
-	if p.rate != usualRate {
+	if p.rate != usual {
 		t.Errorf("the rate is %v", p.rate)
 	}
 }

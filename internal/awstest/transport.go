@@ -1,4 +1,4 @@
-package route53test
+package awstest
 
 import (
 	"bytes"
@@ -11,11 +11,11 @@ import (
 // ErrCut is what a client sees of a connection that is closed without an answer.
 var ErrCut = errors.New("the connection was closed without an answer")
 
-// Transport returns a transport whose requests reach the server without a network, so that
-// they may be used with testing/synctest.
-func (s *Server) Transport() http.RoundTripper { return direct{s} }
+// Transport returns a transport whose requests reach a handler without a network, so that they
+// may be used with testing/synctest.
+func Transport(handler http.Handler) http.RoundTripper { return direct{handler} }
 
-type direct struct{ server *Server }
+type direct struct{ handler http.Handler }
 
 // RoundTrip implements [http.RoundTripper].
 func (d direct) RoundTrip(r *http.Request) (resp *http.Response, err error) {
@@ -43,7 +43,7 @@ func (d direct) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 		arrived.Host = r.URL.Host
 	}
 	answer := httptest.NewRecorder()
-	d.server.ServeHTTP(answer, arrived)
+	d.handler.ServeHTTP(answer, arrived)
 	resp = answer.Result()
 	resp.Request = r
 	return resp, nil

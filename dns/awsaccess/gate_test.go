@@ -1,0 +1,45 @@
+package awsaccess
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Answers have a size, and a dry run sends only what reads.
+func TestGate(t *testing.T) {
+	pace := NewPace(1e6)
+	g := Gate{
+		Next: roundTripper(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(strings.Repeat("x", 100)))}, nil
+		}),
+		Pace: func(*http.Request) *Pace { return pace }, Reads: func(r *http.Request) bool { return r.Method == http.MethodGet }, DryRun: true, Limit: 10,
+	}
+	send := func(method string) (*http.Response, error) {
+		req, err := http.NewRequestWithContext(t.Context(), method, "https://example.test/", strings.NewReader("body"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g.RoundTrip(req)
+	}
+	resp, err := send(http.MethodGet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if body, err := io.ReadAll(resp.Body); err != nil || len(body) != 10 {
+		t.Errorf("%d bytes were read, %v", len(body), err)
+	}
+	if resp, err := send(http.MethodPost); !errors.Is(err, provider.ErrDryRun) {
+		_ = resp.Body.Close()
+		t.Errorf("a dry run: %v", err)
+	}
+}

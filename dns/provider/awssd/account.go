@@ -1,0 +1,250 @@
+package awssd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/servicediscovery"
+	"github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/awsaccess"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+const (
+	// page is the most entries of a page (API Reference, MaxResults), and the limits are the most
+	// entries that are read of a list: far more than the quotas (Developer Guide,
+	// cloud-map-limits).
+	page            = 100
+	limitNamespaces = 10_000
+	limitServices   = 200_000
+	limitInstances  = 10_000
+	// answerLimit is the most bytes of an answer that are read.
+	answerLimit = 16 << 20
+	// usualRate is how many requests are sent in a second that manage services. Their quota isn't
+	// published; this is half of what has been seen to be answered. usualDataRate is that of
+	// questions about revisions, of which 3,000 are answered (cloud-map-limits).
+	usualRate     = 25
+	usualDataRate = 200
+	// target begins the header that names the action of a request.
+	target = "Route53AutoNaming_v20170314."
+)
+
+// account sends requests to Cloud Map.
+type account struct {
+	client       *servicediscovery.Client
+	credentials  aws.CredentialsProvider
+	manage, data *awsaccess.Pace
+	attempts     int
+	poll         time.Duration
+}
+
+// openAccount returns an account. It doesn't contact AWS.
+func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input, c *Config) (*account, error) {
+	access.Wrap = in.Wrap
+	cfg, err := access.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Region == "" {
+		return nil, errors.New("there is no region, and Cloud Map has namespaces in each: set the variable AWS_REGION, or a region in the profile")
+	}
+	a := &account{credentials: cfg.Credentials, manage: awsaccess.NewPace(c.rate), data: awsaccess.NewPace(c.dataRate), attempts: access.Attempts, poll: c.poll}
+	a.client = servicediscovery.NewFromConfig(cfg, func(o *servicediscovery.Options) {
+		o.HTTPClient = awsaccess.Client(awsaccess.Gate{
+			Next: awsaccess.Transport(o.HTTPClient), Pace: a.paceOf, Reads: reads, DryRun: in.DryRun, Limit: answerLimit,
+		})
+		if o.BaseEndpoint != nil || os.Getenv("AWS_ENDPOINT_URL") != "" || os.Getenv("AWS_ENDPOINT_URL_SERVICEDISCOVERY") != "" {
+			o.APIOptions = append(o.APIOptions, wholeHost)
+		}
+	})
+	return a, nil
+}
+
+// wholeHost keeps the SDK from putting "data-" before the host of an endpoint that the user has
+// chosen: no such host may exist.
+func wholeHost(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("WholeHost",
+		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			return next.HandleInitialize(smithyhttp.DisableEndpointHostPrefix(ctx, true), in)
+		}), middleware.Before)
+}
+
+// actionOf returns the name of the action of a request.
+func actionOf(r *http.Request) string {
+	return strings.TrimPrefix(r.Header.Get("X-Amz-Target"), target)
+}
+
+// reads reports whether a request changes nothing.
+func reads(r *http.Request) bool {
+	action := actionOf(r)
+	return strings.HasPrefix(action, "List") || strings.HasPrefix(action, "Get") || strings.HasPrefix(action, "Discover")
+}
+
+func (a *account) paceOf(r *http.Request) *awsaccess.Pace {
+	if strings.HasPrefix(actionOf(r), "Discover") {
+		return a.data
+	}
+	return a.manage
+}
+
+// call makes a request of an action.
+func (a *account) call(ctx context.Context, action string, send func(o func(*servicediscovery.Options)) error) error {
+	if _, err := a.credentials.Retrieve(ctx); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("%w: get the credentials: %w", errUnknown, err)
+	}
+	pace := a.manage
+	if action == actionRevision {
+		pace = a.data
+	}
+	err := send(func(o *servicediscovery.Options) {
+		if !strings.HasPrefix(action, "List") && !strings.HasPrefix(action, "Get") {
+			o.Retryer = awsaccess.RetryThrottled(a.attempts)
+		}
+	})
+	if err == nil {
+		pace.Answered()
+		return nil
+	}
+	err = failure(err, action)
+	if errors.Is(err, provider.ErrThrottled) {
+		pace.Throttled()
+	}
+	return err
+}
+
+// pages reads a list. Next asks for a page by the token of the one before, and returns how many
+// entries that has, and its token.
+func (a *account) pages(ctx context.Context, action string, limit int, next func(token *string, o func(*servicediscovery.Options)) (n int, token2 *string, err error)) error {
+	var token *string
+	for n := 0; ; {
+		var more *string
+		err := a.call(ctx, action, func(o func(*servicediscovery.Options)) error {
+			count, following, err := next(token, o)
+			n, more = n+count, following
+			return err
+		})
+		switch {
+		case err != nil:
+			return err
+		case aws.ToString(more) == "":
+			return nil
+		case aws.ToString(more) == aws.ToString(token):
+			return fmt.Errorf("%s of Cloud Map: the same page comes again and again", action)
+		case n > limit:
+			return fmt.Errorf("%s of Cloud Map: more than %d entries", action, limit)
+		}
+		token = more
+	}
+}
+
+// namespaces lists the namespaces of the account; kind is empty for all types.
+func (a *account) namespaces(ctx context.Context, kind types.NamespaceType) ([]types.NamespaceSummary, error) {
+	in := &servicediscovery.ListNamespacesInput{MaxResults: aws.Int32(page)}
+	if kind != "" {
+		in.Filters = []types.NamespaceFilter{{Name: types.NamespaceFilterNameType, Values: []string{string(kind)}, Condition: types.FilterConditionEq}}
+	}
+	var all []types.NamespaceSummary
+	err := a.pages(ctx, "ListNamespaces", limitNamespaces, func(token *string, o func(*servicediscovery.Options)) (int, *string, error) {
+		in.NextToken = token
+		out, err := a.client.ListNamespaces(ctx, in, o)
+		if err != nil {
+			return 0, nil, err
+		}
+		all = append(all, out.Namespaces...)
+		return len(out.Namespaces), out.NextToken, nil
+	})
+	return all, err
+}
+
+// services lists the services of a namespace.
+func (a *account) services(ctx context.Context, zone dns.Zone) ([]*service, error) {
+	in := &servicediscovery.ListServicesInput{
+		MaxResults: aws.Int32(page),
+		Filters:    []types.ServiceFilter{{Name: types.ServiceFilterNameNamespaceId, Values: []string{zone.ID}, Condition: types.FilterConditionEq}},
+	}
+	var all []*service
+	err := a.pages(ctx, "ListServices", limitServices, func(token *string, o func(*servicediscovery.Options)) (int, *string, error) {
+		in.NextToken = token
+		out, err := a.client.ListServices(ctx, in, o)
+		if err != nil {
+			return 0, nil, err
+		}
+		for _, s := range out.Services {
+			all = append(all, &service{
+				id: aws.ToString(s.Id), label: aws.ToString(s.Name), description: aws.ToString(s.Description), config: s.DnsConfig, health: s.HealthCheckConfig,
+				empty: s.InstanceCount != nil && *s.InstanceCount == 0,
+			})
+		}
+		return len(out.Services), out.NextToken, nil
+	})
+	return all, err
+}
+
+// service returns a service, or nil if there is none with the ID.
+func (a *account) service(ctx context.Context, id string) (*service, error) {
+	var out *servicediscovery.GetServiceOutput
+	err := a.call(ctx, "GetService", func(o func(*servicediscovery.Options)) (err error) {
+		out, err = a.client.GetService(ctx, &servicediscovery.GetServiceInput{Id: &id}, o)
+		return err
+	})
+	switch {
+	case errors.Is(err, errNoService):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case out.Service == nil:
+		return nil, errors.New("GetService of Cloud Map: the answer has no service")
+	}
+	s := out.Service
+	return &service{id: id, label: aws.ToString(s.Name), description: aws.ToString(s.Description), config: s.DnsConfig, health: s.HealthCheckConfig}, nil
+}
+
+// instances lists the instances of a service.
+func (a *account) instances(ctx context.Context, id string) ([]instance, error) {
+	in := &servicediscovery.ListInstancesInput{ServiceId: &id, MaxResults: aws.Int32(page)}
+	var all []instance
+	err := a.pages(ctx, "ListInstances", limitInstances, func(token *string, o func(*servicediscovery.Options)) (int, *string, error) {
+		in.NextToken = token
+		out, err := a.client.ListInstances(ctx, in, o)
+		if err != nil {
+			return 0, nil, err
+		}
+		for _, i := range out.Instances {
+			all = append(all, instance{id: aws.ToString(i.Id), attributes: i.Attributes})
+		}
+		return len(out.Instances), out.NextToken, nil
+	})
+	return all, err
+}
+
+// actionRevision is the action that tells whether the instances of a service have changed.
+const actionRevision = "DiscoverInstancesRevision"
+
+// revision returns a number that rises when the instances of a service change.
+func (a *account) revision(ctx context.Context, namespace, name string) (int64, error) {
+	var out *servicediscovery.DiscoverInstancesRevisionOutput
+	err := a.call(ctx, actionRevision, func(o func(*servicediscovery.Options)) (err error) {
+		out, err = a.client.DiscoverInstancesRevision(ctx, &servicediscovery.DiscoverInstancesRevisionInput{NamespaceName: &namespace, ServiceName: &name}, o)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	if out.InstancesRevision == nil {
+		return 0, errors.New("DiscoverInstancesRevision of Cloud Map: the answer has no revision")
+	}
+	return *out.InstancesRevision, nil
+}

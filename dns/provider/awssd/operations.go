@@ -1,0 +1,179 @@
+package awssd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/servicediscovery"
+	"github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/pause"
+)
+
+// The pauses before an operation is asked about: each is twice the one before.
+const (
+	firstPoll   = time.Second
+	longestPoll = 10 * time.Second
+)
+
+// patience is how often in a row an operation may be asked about without an answer.
+const patience = 5
+
+// await returns when an operation has ended, with its error. The first question comes after a
+// delay; zero is for one that has probably ended.
+func (a *account) await(ctx context.Context, id string, delay time.Duration) error {
+	for failures := 0; ; delay = min(max(2*delay, a.poll), longestPoll) {
+		if err := pause.For(ctx, delay); err != nil {
+			return fmt.Errorf("wait for an operation of Cloud Map: %w", err)
+		}
+		op, err := a.operation(ctx, id)
+		switch {
+		case err != nil:
+			if failures++; failures >= patience || errors.Is(err, provider.ErrCredentials) {
+				return unknowable{fmt.Errorf("ask about an operation of Cloud Map: %w", err)}
+			}
+		case op.Status == types.OperationStatusSuccess:
+			return nil
+		case op.Status == types.OperationStatusFail:
+			return newOperationError(aws.ToString(op.ErrorCode), aws.ToString(op.ErrorMessage))
+		default:
+			failures = 0
+		}
+	}
+}
+
+func (a *account) operation(ctx context.Context, id string) (*types.Operation, error) {
+	var out *servicediscovery.GetOperationOutput
+	err := a.call(ctx, "GetOperation", func(o func(*servicediscovery.Options)) (err error) {
+		out, err = a.client.GetOperation(ctx, &servicediscovery.GetOperationInput{OperationId: &id}, o)
+		return err
+	})
+	if err == nil && out.Operation == nil {
+		err = errors.New("the answer has no operation")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out.Operation, nil
+}
+
+// unknowable is an error about a question. It hides its class, which says nothing of what was
+// asked about.
+type unknowable struct{ error }
+
+// awaitAll waits for operations. If the end of one isn't known, it returns that error, and
+// otherwise those of all that failed.
+func (a *account) awaitAll(ctx context.Context, operations []string) error {
+	var errs []error
+	delay := a.poll
+	for _, id := range operations {
+		err := a.await(ctx, id, delay)
+		delay = 0
+		if err != nil && !isCertain(err) {
+			return err
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// following returns the operation that an answer names, also if that says that the same is being
+// done already.
+func following(id *string, err error) (string, error) {
+	if running, ok := errors.AsType[*runningError](err); ok && running.operation != "" {
+		return running.operation, nil
+	}
+	if err == nil && aws.ToString(id) == "" {
+		return "", errors.New("the answer of Cloud Map names no operation")
+	}
+	return aws.ToString(id), err
+}
+
+// create creates a service, and returns its ID.
+func (a *account) create(ctx context.Context, zone dns.Zone, name, description, request string, b *blueprint, tags []types.Tag) (string, error) {
+	in := &servicediscovery.CreateServiceInput{
+		Name: &name, NamespaceId: &zone.ID, Description: &description, CreatorRequestId: &request, Tags: tags,
+		DnsConfig: &types.DnsConfig{DnsRecords: b.records, RoutingPolicy: b.routing},
+	}
+	var out *servicediscovery.CreateServiceOutput
+	err := a.call(ctx, "CreateService", func(o func(*servicediscovery.Options)) (err error) {
+		out, err = a.client.CreateService(ctx, in, o)
+		return err
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case out.Service == nil || aws.ToString(out.Service.Id) == "":
+		return "", errors.New("CreateService of Cloud Map: the answer has no ID")
+	}
+	return *out.Service.Id, nil
+}
+
+// update changes the TTLs and the description of a service, and waits until that is done. What a
+// request leaves out is deleted, except for the description.
+func (a *account) update(ctx context.Context, s *service, description string, records []types.DnsRecord) error {
+	in := &servicediscovery.UpdateServiceInput{
+		Id:      &s.id,
+		Service: &types.ServiceChange{Description: &description, DnsConfig: &types.DnsConfigChange{DnsRecords: records}, HealthCheckConfig: s.health},
+	}
+	var operation string
+	err := a.call(ctx, "UpdateService", func(o func(*servicediscovery.Options)) error {
+		out, err := a.client.UpdateService(ctx, in, o)
+		if err == nil {
+			operation = aws.ToString(out.OperationId)
+		}
+		return err
+	})
+	if operation, err = following(&operation, err); err != nil {
+		return err
+	}
+	return a.await(ctx, operation, a.poll)
+}
+
+// register begins to register an instance, and returns the operation.
+func (a *account) register(ctx context.Context, serviceID string, i instance) (string, error) {
+	var operation *string
+	err := a.call(ctx, "RegisterInstance", func(o func(*servicediscovery.Options)) error {
+		out, err := a.client.RegisterInstance(ctx, &servicediscovery.RegisterInstanceInput{ServiceId: &serviceID, InstanceId: &i.id, Attributes: i.attributes}, o)
+		if err == nil {
+			operation = out.OperationId
+		}
+		return err
+	})
+	return following(operation, err)
+}
+
+// deregister begins to deregister an instance, and returns the operation; none if it is gone.
+func (a *account) deregister(ctx context.Context, serviceID, id string) (string, error) {
+	var operation *string
+	err := a.call(ctx, "DeregisterInstance", func(o func(*servicediscovery.Options)) error {
+		out, err := a.client.DeregisterInstance(ctx, &servicediscovery.DeregisterInstanceInput{ServiceId: &serviceID, InstanceId: &id}, o)
+		if err == nil {
+			operation = out.OperationId
+		}
+		return err
+	})
+	if errors.Is(err, errNoInstance) || errors.Is(err, errNoService) {
+		return "", nil
+	}
+	return following(operation, err)
+}
+
+// remove deletes a service that has no instances. One that is gone is no error.
+func (a *account) remove(ctx context.Context, id string) error {
+	err := a.call(ctx, "DeleteService", func(o func(*servicediscovery.Options)) error {
+		_, err := a.client.DeleteService(ctx, &servicediscovery.DeleteServiceInput{Id: &id}, o)
+		return err
+	})
+	if errors.Is(err, errNoService) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,120 @@
+package awssd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+var (
+	_ provider.Provider       = (*cloudMap)(nil)
+	_ provider.Adjuster       = (*cloudMap)(nil)
+	_ provider.DomainFilterer = (*cloudMap)(nil)
+)
+
+// cloudMap implements provider.Provider, provider.Adjuster and provider.DomainFilterer.
+type cloudMap struct {
+	account *account
+	filter  filter
+	log     *slog.Logger
+	tags    []types.Tag
+	ownerID string
+	// cleanup has services deleted that a listing shows to be ours and empty; drop has a service
+	// deleted after its last instance.
+	cleanup, drop bool
+
+	mu sync.Mutex
+	// namespaces are those of the last listing; nil before the first one.
+	namespaces *namespaceList
+	// noRevisions is until when revisions aren't asked for.
+	noRevisions time.Time
+}
+
+const (
+	// batchSize is the most changes for one call of Apply, and batchTime how long that may take.
+	// Cloud Map needs up to a minute to carry out an operation.
+	batchSize = 500
+	batchTime = 15 * time.Minute
+)
+
+// Capabilities implements provider.Provider. No condition can be put on the requests of Cloud
+// Map, except that a name is free.
+func (p *cloudMap) Capabilities() provider.Capabilities {
+	return provider.Capabilities{Types: handled, BatchSize: batchSize, BatchTime: batchTime}
+}
+
+// Zones implements provider.Provider.
+func (p *cloudMap) Zones(ctx context.Context) ([]dns.Zone, error) {
+	list, err := p.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	zones := make([]dns.Zone, len(list.managed))
+	for i, n := range list.managed {
+		zones[i] = n.Zone
+	}
+	return zones, nil
+}
+
+// DomainFilter implements provider.DomainFilterer. A name in a namespace that isn't managed can't
+// be had in a managed one above it.
+func (p *cloudMap) DomainFilter(context.Context) dns.Filter {
+	if list := p.last(); list != nil {
+		return list
+	}
+	// Before Zones has succeeded, no name passes.
+	return &namespaceList{public: dns.NewZoneFinder(nil)}
+}
+
+// find returns a managed namespace, with the list that it is in.
+func (p *cloudMap) find(ctx context.Context, zone dns.Zone) (*namespace, *namespaceList, error) {
+	list := p.last()
+	if list == nil {
+		var err error
+		if list, err = p.list(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if n := list.byID[zone.ID]; n != nil {
+		return n, list, nil
+	}
+	return nil, nil, fmt.Errorf("%w: there is no managed namespace %s with the ID %s", provider.ErrRejected, zone.Name, zone.ID)
+}
+
+// Records implements provider.Provider.
+func (p *cloudMap) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	n, _, err := p.find(ctx, zone)
+	if err != nil {
+		return nil, err
+	}
+	sets, err := p.read(ctx, n)
+	if err != nil {
+		if errors.Is(err, errNoNamespace) {
+			p.forget()
+		}
+		return nil, fmt.Errorf("read namespace %s of Cloud Map: %w", n.Name, err)
+	}
+	return sets, nil
+}
+
+// Adjust implements provider.Adjuster.
+func (p *cloudMap) Adjust(_ context.Context, zone dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) {
+		fit, err := adjusted(zone, r)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", provider.ErrRejected, err)
+		}
+		return fit, nil
+	}), nil
+}
