@@ -178,6 +178,21 @@ func TestTwinZones(t *testing.T) {
 	})
 }
 
+// A name in a private zone is in a shorter private zone, too: each has its own readers.
+func TestNestedPrivateZones(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.server.DeleteZone("Z1")
+		w.server.AddZone(route53test.Zone{ID: "Z2", Name: zoneName, Private: true})
+		w.server.AddZone(route53test.Zone{ID: "Z3", Name: "eu." + zoneName, Private: true})
+		w.settle(2, set("a.eu.shop.test", "A", "192.0.2.1"))
+		for _, id := range []string{"Z2", "Z3"} {
+			if has := w.has(id); !slices.Equal(has, []string{"a.eu A 192.0.2.1"}) {
+				t.Errorf("%s has %q", id, has)
+			}
+		}
+	})
+}
+
 // AW9 of spec/clouds.md: all routing policies, with changes within and between them, and the
 // removal of one of two record sets.
 func TestRoutingFamilies(t *testing.T) {

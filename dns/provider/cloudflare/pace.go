@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // Cloudflare answers 1,200 requests in five minutes for a user, with all tokens together (Fundamentals,
@@ -51,11 +53,11 @@ func newPace() *pace { return &pace{most: burst, tokens: burst, filled: time.Now
 // wait returns when a request may be sent, or with the error of ctx.
 func (p *pace) wait(ctx context.Context, u urgency) error {
 	for {
-		pause := p.take(u)
-		if pause <= 0 {
+		delay := p.take(u)
+		if delay <= 0 {
 			return ctx.Err()
 		}
-		if err := sleep(ctx, pause); err != nil {
+		if err := pause.For(ctx, delay); err != nil {
 			return err
 		}
 	}
@@ -75,8 +77,8 @@ func (p *pace) take(u urgency) time.Duration {
 	now := time.Now()
 	p.tokens = min(p.tokens+perSecond*now.Sub(p.filled).Seconds(), p.most)
 	p.filled = now
-	if pause := p.held.Sub(now); pause > 0 {
-		return pause
+	if delay := p.held.Sub(now); delay > 0 {
+		return delay
 	}
 	need := 1.0
 	if u == reading {
@@ -139,16 +141,4 @@ func number(pattern *regexp.Regexp, h http.Header) (n int, ok bool) {
 	}
 	n, err := strconv.Atoi(found[1])
 	return n, err == nil
-}
-
-// sleep returns after some time, or with the error of ctx as soon as that ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

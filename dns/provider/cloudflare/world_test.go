@@ -28,6 +28,8 @@ const zoneName = "shop.test"
 // world is a publisher that is run once and once again, over a server that knows what Cloudflare
 // knows. Its time is that of testing/synctest, and its requests wait as those of users do.
 type world struct {
+	// wrap, if it is not nil, wraps the transport of providers.
+	wrap   func(http.RoundTripper) http.RoundTripper
 	t      *testing.T
 	server *cloudflaretest.Server
 	// zone is the ID of the zone.
@@ -93,7 +95,12 @@ func (w *world) open() provider.Provider {
 	w.t.Helper()
 	in := input()
 	in.Domains, in.DryRun, in.ZoneIDs, in.Log = w.domains, w.dryRun, w.ids, w.logger
-	in.Wrap = func(http.RoundTripper) http.RoundTripper { return slowly{w.server.Transport()} }
+	in.Wrap = func(http.RoundTripper) http.RoundTripper {
+		if w.wrap != nil {
+			return w.wrap(slowly{w.server.Transport()})
+		}
+		return slowly{w.server.Transport()}
+	}
 	p, err := configure(w.t, w.arguments...).Open(w.t.Context(), in)
 	if err != nil {
 		w.t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // credentialsFile is the variable with the path of a credentials file.
@@ -100,7 +101,7 @@ func fresh(ctx context.Context, from auth.TokenProvider) (*auth.Token, error) {
 		if err != nil || t.Expiry.IsZero() || time.Until(t.Expiry) > lastMoment || try == lastTries {
 			return t, err
 		}
-		if err := sleep(ctx, lastMoment/lastTries); err != nil {
+		if err := pause.For(ctx, lastMoment/lastTries); err != nil {
 			return nil, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // maxRefusals is how many requests may be refused in one call of Apply. What is left then is
@@ -36,7 +37,7 @@ func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 	a := &applying{api: p.api, zone: z, made: map[*unit]bool{}}
 	for i, batch := range batches(all, p.limit) {
 		if i > 0 {
-			if err := sleep(ctx, p.interval); err != nil {
+			if err := pause.For(ctx, p.interval); err != nil {
 				return fmt.Errorf("wait before the next request for zone %s: %w", z.Name, err)
 			}
 		}

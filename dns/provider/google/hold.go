@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 const (
@@ -26,7 +27,7 @@ type hold struct {
 	// until is when the next request may be sent.
 	until time.Time
 	// pause is the last one that Cloud DNS has not asked for.
-	pause time.Duration
+	delay time.Duration
 }
 
 // wait returns when a request may be sent. It fails if that takes too long.
@@ -39,7 +40,7 @@ func (h *hold) wait(ctx context.Context) error {
 		case left > patience:
 			return &provider.ThrottledError{After: left, Err: errors.New("not sent, because Cloud DNS has had too many requests")}
 		}
-		if err := sleep(ctx, left); err != nil {
+		if err := pause.For(ctx, left); err != nil {
 			return err
 		}
 	}
@@ -60,9 +61,9 @@ func (h *hold) throttled(after time.Duration) time.Duration {
 	if after <= 0 {
 		// Several answers of one moment count once.
 		if !now.Before(h.until) {
-			h.pause = min(max(2*h.pause, firstHold), maxHold)
+			h.delay = min(max(2*h.delay, firstHold), maxHold)
 		}
-		after = h.pause + rand.N(h.pause/4+1)
+		after = h.delay + rand.N(h.delay/4+1)
 	}
 	if end := now.Add(after); end.After(h.until) {
 		h.until = end
@@ -75,7 +76,7 @@ func (h *hold) answered() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if time.Now().After(h.until) {
-		h.pause = 0
+		h.delay = 0
 	}
 }
 
@@ -84,16 +85,4 @@ func (h *hold) answered() {
 func soon(err error) bool {
 	throttled, ok := errors.AsType[*provider.ThrottledError](err)
 	return ok && throttled.After <= patience
-}
-
-// sleep returns after some time, or with the error of ctx as soon as that ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

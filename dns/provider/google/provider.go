@@ -40,7 +40,7 @@ const (
 
 // Capabilities implements provider.Provider.
 func (p *cloudDNS) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Conditional: true, Types: handled, BatchSize: min(applyBatches*p.limit.changes, applyMost)}
+	return provider.Capabilities{Conditional: true, Types: handled, BatchSize: min(applyBatches*p.limit.changes, applyMost), ListingTime: provider.MeteredListingTime}
 }
 
 // Zones implements provider.Provider.

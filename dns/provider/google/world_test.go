@@ -35,6 +35,8 @@ const (
 // world is a publisher that is run once and once again, over a server that knows what Cloud DNS
 // knows. Its time is that of testing/synctest.
 type world struct {
+	// wrap, if it is not nil, wraps the transport of providers.
+	wrap   func(http.RoundTripper) http.RoundTripper
 	t      *testing.T
 	server *clouddnstest.Server
 	// arguments are flags of the provider.
@@ -91,7 +93,11 @@ func (w *world) open() provider.Provider {
 	c.BatchInterval = time.Second
 	in := input(w.server)
 	in.Wrap = func(http.RoundTripper) http.RoundTripper {
-		return recorder{w.server.Transport(), func(*http.Request) { time.Sleep(latency) }}
+		transport := recorder{w.server.Transport(), func(*http.Request) { time.Sleep(latency) }}
+		if w.wrap != nil {
+			return w.wrap(transport)
+		}
+		return transport
 	}
 	in.Domains, in.ZoneIDs, in.DryRun = w.domains, w.ids, w.dryRun
 	in.Log = slog.New(slog.NewTextHandler(w.t.Output(), nil))

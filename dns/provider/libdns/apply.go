@@ -10,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 const (
@@ -170,7 +171,7 @@ func (w *work) alone(ctx context.Context, units []*unit) {
 // look reads the zone until it shows that all units are made, and returns those that are not.
 // After an error it reads once, because there may be nothing to see.
 func (w *work) look(ctx context.Context, units []*unit, failed error) []*unit {
-	pause := firstPause
+	delay := firstPause
 	if failed != nil && w.uncertain {
 		w.hush(w.zone)
 	}
@@ -193,12 +194,12 @@ func (w *work) look(ctx context.Context, units []*unit, failed error) []*unit {
 			}
 			return left
 		}
-		if !sleep(ctx, pause) {
+		if pause.For(ctx, delay) != nil {
 			w.unknown, w.stopped = true, ctx.Err()
 			w.hush(w.zone)
 			return left
 		}
-		pause *= 2
+		delay *= 2
 	}
 }
 
@@ -210,17 +211,6 @@ func stops(err error) bool {
 		}
 	}
 	return false
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // settled learns from what the zone shows of record sets that were written.

@@ -64,7 +64,7 @@ func newAdapter(in provider.Input, m module.Module, c *caller, zones []dns.Zone)
 
 // Capabilities implements [provider.Provider].
 func (a *adapter) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Types: a.module.Types, BatchSize: batchSize, BatchTime: batchTime, Calls: 1}
+	return provider.Capabilities{Types: a.module.Types, BatchSize: batchSize, BatchTime: batchTime, Calls: 1, ListingTime: provider.MeteredListingTime}
 }
 
 // take waits for the caller's turn. The function ends it.

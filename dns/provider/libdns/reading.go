@@ -9,6 +9,7 @@ import (
 	lib "github.com/libdns/libdns"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // maxRecords is how many records a zone may have.
@@ -38,7 +39,7 @@ func (a *adapter) wait(ctx context.Context, zone dns.Zone) error {
 	until, some := a.quiet[zone.ID]
 	delete(a.quiet, zone.ID)
 	a.mu.Unlock()
-	if some && !sleep(ctx, time.Until(until)) {
+	if some && pause.For(ctx, time.Until(until)) != nil {
 		a.hush(zone)
 		return ctx.Err()
 	}

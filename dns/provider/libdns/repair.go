@@ -8,6 +8,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 const (
@@ -54,7 +55,7 @@ func (w *work) mayRepair(ctx context.Context, failed error) bool {
 	if !ok {
 		return !stops(failed)
 	}
-	return throttled.After <= maxWait && sleep(ctx, throttled.After)
+	return throttled.After <= maxWait && pause.For(ctx, throttled.After) == nil
 }
 
 // half reports whether a record set of the unit has been written, and is neither as it was nor as

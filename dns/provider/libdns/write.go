@@ -13,6 +13,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
+	"github.com/signpostd/signpost/internal/pause"
 )
 
 // steps are the records that a phase writes: sets, then what is deleted before something is
@@ -52,7 +53,7 @@ func (w *work) try(ctx context.Context, units []*unit) error {
 // confirm reads the zone until it shows no record any more that was deleted: a module ignores what
 // it doesn't find, and a record that is still there needs its ownership record.
 func (w *work) confirm(ctx context.Context, units []*unit) error {
-	pause := firstPause
+	delay := firstPause
 	for n := 1; ; n++ {
 		now, err := w.read(ctx, w.zone)
 		if err != nil {
@@ -73,10 +74,10 @@ func (w *work) confirm(ctx context.Context, units []*unit) error {
 		if n == looks {
 			return fmt.Errorf("the libdns module %s says that it deleted %s %s, but the zone shows it", w.module.Name, left[0].Name, left[0].Type)
 		}
-		if !sleep(ctx, pause) {
+		if pause.For(ctx, delay) != nil {
 			return ctx.Err()
 		}
-		pause *= 2
+		delay *= 2
 	}
 }
 
