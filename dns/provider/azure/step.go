@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,7 +125,8 @@ func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, er
 func (s *step) send(ctx context.Context, before, after *stored) (*stored, error) {
 	etag := ""
 	if before != nil {
-		etag = before.etag
+		// Azure gives each record set an ETag. Without one, at least something has to be there.
+		etag = cmp.Or(before.etag, "*")
 	}
 	if after == nil {
 		return nil, s.zone.account.remove(ctx, s.zone.name, s.key, etag)

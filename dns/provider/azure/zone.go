@@ -118,6 +118,11 @@ func (z *azureZone) settle(ctx context.Context) error {
 func (z *azureZone) note(k key, before, now *stored) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
+	if now != nil && now.etag == "" {
+		// The answer didn't say.
+		delete(z.known, k)
+		return
+	}
 	e := &entry{set: now, at: time.Now(), before: []string{tag(before)}}
 	if old := z.known[k]; old != nil && e.at.Sub(old.at) <= lag {
 		e.before = append(e.before, old.before...)
