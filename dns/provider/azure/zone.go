@@ -23,9 +23,9 @@ type azureZone struct {
 	mu sync.Mutex
 	// known has what was listed or written last, with its ETag.
 	known map[key]*entry
-	// doubts has when it became unknown what a key has: because an answer was lost, or because
-	// somebody else has changed it.
-	doubts map[key]time.Time
+	// doubts are the keys of which it isn't known what they have: because an answer was lost, or
+	// because somebody else has changed it.
+	doubts map[key]struct{}
 }
 
 // lag is how long after a change a listing may still show what was there before.
@@ -85,7 +85,7 @@ func (z *azureZone) take(sets []*stored, begun time.Time) []*dns.RecordSet {
 func (z *azureZone) doubt(k key) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.doubts[k] = time.Now()
+	z.doubts[k] = struct{}{}
 }
 
 // settle finds out what is in doubt and may be older in a listing. A marker that the listing
@@ -94,17 +94,12 @@ func (z *azureZone) settle(ctx context.Context) error {
 	z.mu.Lock()
 	doubts := maps.Clone(z.doubts)
 	z.mu.Unlock()
-	for k, at := range doubts {
-		if time.Since(at) <= lag {
-			now, err := z.account.get(ctx, z.name, k)
-			if err != nil {
-				return err
-			}
-			z.note(k, z.last(k), now)
+	for k := range doubts {
+		now, err := z.account.get(ctx, z.name, k)
+		if err != nil {
+			return err
 		}
-		z.mu.Lock()
-		delete(z.doubts, k)
-		z.mu.Unlock()
+		z.note(k, z.last(k), now)
 	}
 	return nil
 }
@@ -113,6 +108,7 @@ func (z *azureZone) settle(ctx context.Context) error {
 func (z *azureZone) note(k key, before, now *stored) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
+	delete(z.doubts, k)
 	if now != nil && now.etag == "" {
 		// The answer didn't say.
 		delete(z.known, k)
