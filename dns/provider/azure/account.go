@@ -125,21 +125,29 @@ func (a *account) list(ctx context.Context, zone string) (sets []*stored, err er
 func (a *account) get(ctx context.Context, zone string, k key) (s *stored, err error) {
 	err = a.call(ctx, a.service.right("set", "read"), func() error {
 		s, err = a.service.get(ctx, a.group, zone, k)
-		if missing(err) {
+		switch {
+		case missing(err):
 			s, err = nil, nil
+		case err == nil:
+			s.key = k
 		}
 		return err
 	})
 	return s, err
 }
 
-func (a *account) put(ctx context.Context, zone string, s *stored, etag string) (now *stored, err error) {
+// put creates or replaces a record set, and returns it with its new ETag.
+func (a *account) put(ctx context.Context, zone string, s *stored, etag string) (*stored, error) {
 	ctx = policy.WithRetryOptions(ctx, a.writing)
-	err = a.call(ctx, a.service.right("set", "write"), func() error {
-		now, err = a.service.put(ctx, a.group, zone, s, etag)
+	now := *s
+	err := a.call(ctx, a.service.right("set", "write"), func() error {
+		answer, err := a.service.put(ctx, a.group, zone, s, etag)
+		if err == nil {
+			now.etag = answer.etag
+		}
 		return err
 	})
-	return now, err
+	return &now, err
 }
 
 // remove deletes a record set. One that is gone already is no error.

@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func (p *azureProvider) Apply(ctx context.Context, zone dns.Zone, changes []dns.
 	}
 	group.Wait()
 	p.forget(a.first)
-	if err := a.outcome(all); err != nil {
+	if err := a.outcome(ctx, all); err != nil {
 		return fmt.Errorf("change zone %s of Azure: %w", z.name, err)
 	}
 	return nil
@@ -97,10 +98,11 @@ func (a *applying) run(ctx context.Context, u *unit) {
 }
 
 // outcome returns the error of Apply.
-func (a *applying) outcome(all []*unit) error {
+func (a *applying) outcome(ctx context.Context, all []*unit) error {
 	switch {
 	case a.doubt != nil:
-		return a.doubt
+		// The class of one error says nothing of the other changes.
+		return fmt.Errorf("%w: %v", cmp.Or(ctx.Err(), errDoubt), a.doubt)
 	case a.first == nil:
 		return nil
 	case a.made == 0 && a.stop != nil:

@@ -344,6 +344,40 @@ func TestHostileServer(t *testing.T) {
 	}
 }
 
+// Answers to changes that say nothing don't confuse what is known.
+func TestEmptyAnswers(t *testing.T) {
+	inBoth(t, func(w *world) {
+		in := input()
+		in.Wrap = func(http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				resp, err := w.server.Transport().RoundTrip(r)
+				if err == nil && r.Method == http.MethodPut {
+					resp.Body = io.NopCloser(strings.NewReader(`{"name":"other","type":"x/SOA","properties":{"TTL":1}}`))
+				}
+				return resp, err
+			})
+		}
+		p := open(w.t, in, w.private, w.arguments...)
+		zones, err := p.Zones(w.t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, two := set("a.shop.test", "A", "192.0.2.1"), set("a.shop.test", "A", "192.0.2.2")
+		for i, step := range []struct {
+			change dns.Change
+			want   []string
+		}{{dns.Change{New: one}, []string{"a A 192.0.2.1"}}, {dns.Change{Old: one, New: two}, []string{"a A 192.0.2.2"}}, {dns.Change{Old: two}, nil}} {
+			if err := p.Apply(w.t.Context(), zones[0], []dns.Change{step.change}); err != nil {
+				t.Fatalf("change %d: %v", i, err)
+			}
+			w.expect(step.want...)
+			if _, err := p.Records(w.t.Context(), zones[0]); err != nil {
+				t.Errorf("after change %d: %v", i, err)
+			}
+		}
+	})
+}
+
 // Zones that an ExternalDNS has made are adopted as they are: nothing is written (spec/dns.md
 // §4.2.6). It keeps the quotes of its texts.
 func TestAdopt(t *testing.T) {

@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ func (s *step) undo(ctx context.Context) error {
 
 func (s *step) failed(err error) error {
 	if errors.Is(err, provider.ErrStale) {
-		s.zone.forget(s.key)
+		s.zone.doubt(s.key)
 	}
 	r := s.change.RecordSet()
 	return fmt.Errorf("%s %s: %w", r.Name, r.Type, err)
@@ -105,7 +106,7 @@ func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, er
 		there, lookErr := s.zone.account.get(ctx, s.zone.name, s.key)
 		switch {
 		case lookErr != nil:
-			s.zone.doubt(s.key, before)
+			s.zone.doubt(s.key)
 			// The class of the second error isn't that of the change.
 			return nil, fmt.Errorf("%w: %v, and then %v", errDoubt, err, lookErr)
 		case sameETag(there, before):
@@ -124,7 +125,8 @@ func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, er
 func (s *step) send(ctx context.Context, before, after *stored) (*stored, error) {
 	etag := ""
 	if before != nil {
-		etag = before.etag
+		// Azure gives each record set an ETag. Without one, at least something has to be there.
+		etag = cmp.Or(before.etag, "*")
 	}
 	if after == nil {
 		return nil, s.zone.account.remove(ctx, s.zone.name, s.key, etag)

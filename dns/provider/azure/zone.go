@@ -23,14 +23,9 @@ type azureZone struct {
 	mu sync.Mutex
 	// known has what was listed or written last, with its ETag.
 	known map[key]*entry
-	// doubts are changes of which it isn't known whether they were made.
-	doubts map[key]doubt
-}
-
-// doubt is when a change was sent, and what it was to replace.
-type doubt struct {
-	at     time.Time
-	before *stored
+	// doubts are the keys of which it isn't known what they have: because an answer was lost, or
+	// because somebody else has changed it.
+	doubts map[key]struct{}
 }
 
 // lag is how long after a change a listing may still show what was there before.
@@ -71,7 +66,8 @@ func (z *azureZone) take(sets []*stored, begun time.Time) []*dns.RecordSet {
 		if now := known[k]; now != nil {
 			shown = now.set
 		}
-		if !e.at.IsZero() && begun.Sub(e.at) <= lag && (tag(shown) == tag(e.set) || slices.Contains(e.before, tag(shown))) {
+		late := begun.Sub(e.at) <= lag && (tag(shown) == tag(e.set) || slices.Contains(e.before, tag(shown)))
+		if !e.at.IsZero() && (late || !e.at.Before(begun)) {
 			known[k] = e
 		}
 	}
@@ -85,31 +81,25 @@ func (z *azureZone) take(sets []*stored, begun time.Time) []*dns.RecordSet {
 	return list
 }
 
-// doubt notes that it isn't known whether a change was made.
-func (z *azureZone) doubt(k key, before *stored) {
+// doubt notes that it isn't known what a key has.
+func (z *azureZone) doubt(k key) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	delete(z.known, k)
-	z.doubts[k] = doubt{at: time.Now(), before: before}
+	z.doubts[k] = struct{}{}
 }
 
-// settle finds out what became of the changes in doubt that a listing may not show yet. A marker
-// that the listing lacks would be overlooked.
+// settle finds out what is in doubt and may be older in a listing. A marker that the listing
+// lacks would be overlooked, and one that it still has be taken for there.
 func (z *azureZone) settle(ctx context.Context) error {
 	z.mu.Lock()
 	doubts := maps.Clone(z.doubts)
 	z.mu.Unlock()
-	for k, d := range doubts {
-		if time.Since(d.at) <= lag {
-			now, err := z.account.get(ctx, z.name, k)
-			if err != nil {
-				return err
-			}
-			z.note(k, d.before, now)
+	for k := range doubts {
+		now, err := z.account.get(ctx, z.name, k)
+		if err != nil {
+			return err
 		}
-		z.mu.Lock()
-		delete(z.doubts, k)
-		z.mu.Unlock()
+		z.note(k, z.last(k), now)
 	}
 	return nil
 }
@@ -118,6 +108,12 @@ func (z *azureZone) settle(ctx context.Context) error {
 func (z *azureZone) note(k key, before, now *stored) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
+	delete(z.doubts, k)
+	if now != nil && now.etag == "" {
+		// The answer didn't say.
+		delete(z.known, k)
+		return
+	}
 	e := &entry{set: now, at: time.Now(), before: []string{tag(before)}}
 	if old := z.known[k]; old != nil && e.at.Sub(old.at) <= lag {
 		e.before = append(e.before, old.before...)
@@ -125,24 +121,30 @@ func (z *azureZone) note(k key, before, now *stored) {
 	z.known[k] = e
 }
 
-// forget drops what is known of a key, because somebody else has changed it.
-func (z *azureZone) forget(k key) {
+// last returns what was listed or written last, or nil.
+func (z *azureZone) last(k key) *stored {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	delete(z.known, k)
+	if e := z.known[k]; e != nil {
+		return e.set
+	}
+	return nil
+}
+
+// doubted reports whether it isn't known what a key has.
+func (z *azureZone) doubted(k key) bool {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	_, doubted := z.doubts[k]
+	return doubted
 }
 
 // current returns what Azure has in the place of old, which was listed, or announced by Adjust. If
 // that isn't known, it asks.
 func (z *azureZone) current(ctx context.Context, old *dns.RecordSet) (*stored, error) {
 	k := z.keyOf(old)
-	var s *stored
-	z.mu.Lock()
-	if e := z.known[k]; e != nil {
-		s = e.set
-	}
-	z.mu.Unlock()
-	if s == nil || !sameListed(old, z.listed(s)) {
+	s := z.last(k)
+	if s == nil || z.doubted(k) || !sameListed(old, z.listed(s)) {
 		var err error
 		if s, err = z.account.get(ctx, z.name, k); err != nil {
 			return nil, fmt.Errorf("read %s %s: %w", old.Name, old.Type, err)

@@ -98,5 +98,5 @@ func (p *azureProvider) keep(z dns.Zone, name string) *azureZone {
 			return old
 		}
 	}
-	return &azureZone{mapping: mapping{Zone: z, types: p.types()}, account: p.account, name: name, known: map[key]*entry{}, doubts: map[key]doubt{}}
+	return &azureZone{mapping: mapping{Zone: z, types: p.types()}, account: p.account, name: name, known: map[key]*entry{}, doubts: map[key]struct{}{}}
 }
