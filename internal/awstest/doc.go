@@ -1,5 +1,5 @@
 // Package awstest is what the test servers for services of AWS have in common: they check the
-// signatures of requests, and can be reached without a network.
+// signatures of requests.
 //
 // The packages route53test and cloudmaptest below the providers use it.
 //

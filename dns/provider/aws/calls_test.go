@@ -27,7 +27,7 @@ func TestCalls(t *testing.T) {
 		counter := &publishertest.Counter{Operation: operation, Writes: map[string]bool{writes: true}}
 		w.wrap = counter.Wrap
 		const names = 100 // each with an ownership record
-		f := publishertest.Measure(t, publishertest.Options{
+		f := publishertest.Measure(w.t, publishertest.Options{
 			Provider: w.open(), Counter: counter, Zones: zones, Names: names,
 			Target: func(version int) string { return fmt.Sprintf("192.0.2.%d", version+1) },
 		})

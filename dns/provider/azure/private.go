@@ -2,6 +2,7 @@ package azure
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/arm"
@@ -38,11 +39,19 @@ func (p privateService) zones(ctx context.Context, group string) ([]dns.Zone, er
 	return every(ctx, pager, mostZones, func(answer armprivatedns.PrivateZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
 		for _, z := range answer.Value {
 			if z != nil {
-				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Private: true})
+				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Private: true, Version: privateRecordSets(z.Properties)})
 			}
 		}
 		return zones, answer.NextLink
 	})
+}
+
+// privateRecordSets returns how many record sets a zone has; "" if that isn't known.
+func privateRecordSets(p *armprivatedns.PrivateZoneProperties) string {
+	if p == nil || p.NumberOfRecordSets == nil {
+		return ""
+	}
+	return strconv.FormatInt(*p.NumberOfRecordSets, 10)
 }
 
 // list implements service.

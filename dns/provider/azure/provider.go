@@ -64,7 +64,7 @@ func (p *azureProvider) Capabilities() provider.Capabilities {
 	if p.private {
 		types = append(slices.Clone(types), dns.TypeNS)
 	}
-	return provider.Capabilities{Conditional: true, Types: types, Properties: []string{prefix}, BatchSize: p.workers * unitsEach, BatchTime: applyTime}
+	return provider.Capabilities{Conditional: true, Types: types, Properties: []string{prefix}, BatchSize: p.workers * unitsEach, BatchTime: applyTime, ListingTime: provider.MeteredListingTime}
 }
 
 // Zones implements [provider.Provider].
@@ -80,6 +80,7 @@ func (p *azureProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	zones := make([]dns.Zone, len(list.managed))
 	for i, z := range list.managed {
 		zones[i] = z.Zone
+		zones[i].Version = list.versions[z.ID]
 	}
 	return zones, nil
 }

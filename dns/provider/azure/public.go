@@ -2,6 +2,7 @@ package azure
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/arm"
@@ -38,11 +39,19 @@ func (p publicService) zones(ctx context.Context, group string) ([]dns.Zone, err
 	return every(ctx, pager, mostZones, func(answer armdns.ZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
 		for _, z := range answer.Value {
 			if z != nil {
-				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name)})
+				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Version: recordSets(z.Properties)})
 			}
 		}
 		return zones, answer.NextLink
 	})
+}
+
+// recordSets returns how many record sets a zone has; "" if that isn't known.
+func recordSets(p *armdns.ZoneProperties) string {
+	if p == nil || p.NumberOfRecordSets == nil {
+		return ""
+	}
+	return strconv.FormatInt(*p.NumberOfRecordSets, 10)
 }
 
 // list implements service.

@@ -16,6 +16,8 @@ type zoneList struct {
 	// managed are the zones to publish to, and byID has them by their IDs.
 	managed []*azureZone
 	byID    map[string]*azureZone
+	// versions has how many record sets each of them had, by ID.
+	versions map[string]string
 	// all finds the zone of a name among all zones of the group, managed or not.
 	all *dns.ZoneFinder
 	at  time.Time
@@ -70,16 +72,18 @@ func (p *azureProvider) read(ctx context.Context) (*zoneList, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	next := &zoneList{byID: map[string]*azureZone{}, at: time.Now()}
+	next := &zoneList{byID: map[string]*azureZone{}, versions: map[string]string{}, at: time.Now()}
 	var all []dns.Zone
 	for _, z := range found {
-		stored := z.Name
+		stored, version := z.Name, z.Version
+		// What is known of a zone is kept while its records change.
+		z.Version = ""
 		if z.Name = dns.Canonical(z.Name); z.ID == "" || dns.CheckName(z.Name) != nil {
 			continue
 		}
 		all = append(all, z)
 		if p.filter.admits(z) && next.byID[z.ID] == nil {
-			next.byID[z.ID] = p.keep(z, stored)
+			next.byID[z.ID], next.versions[z.ID] = p.keep(z, stored), version
 		}
 	}
 	next.all = dns.NewZoneFinder(all)

@@ -23,7 +23,7 @@ func TestCalls(t *testing.T) {
 		}
 		counter := &publishertest.Counter{Operation: operation, Writes: map[string]bool{"batch": true}}
 		w.wrap = counter.Wrap
-		f := publishertest.Measure(t, publishertest.Options{
+		f := publishertest.Measure(w.t, publishertest.Options{
 			Provider: w.open(), Counter: counter, Zones: zones, Names: 100,
 			Target: func(version int) string { return fmt.Sprintf("192.0.2.%d", version+1) },
 		})

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/smithy-go"
 	"go.uber.org/goleak"
 
-	"github.com/signpostd/signpost/internal/awstest"
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -391,7 +391,7 @@ func TestHooks(t *testing.T) {
 		_, err := c.ChangeResourceRecordSets(context.Background(), &route53.ChangeResourceRecordSetsInput{
 			HostedZoneId: aws.String("Z1"), ChangeBatch: &types.ChangeBatch{Changes: create(set("b", "A", "192.0.2.1"))},
 		})
-		if !errors.Is(err, awstest.ErrCut) {
+		if !errors.Is(err, handlertransport.ErrCut) {
 			t.Errorf("got %v", err)
 		}
 		if made := len(server.Sets("Z1")); made != map[bool]int{false: 0, true: 2}[after] {

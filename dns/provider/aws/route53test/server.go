@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/internal/awstest"
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
 // The credentials that the server accepts.
@@ -46,7 +47,7 @@ type Server struct {
 
 // Transport returns a transport whose requests reach the server without a network, so that they
 // may be used with testing/synctest.
-func (s *Server) Transport() http.RoundTripper { return awstest.Transport(s) }
+func (s *Server) Transport() http.RoundTripper { return handlertransport.New(s) }
 
 // New returns a server without zones.
 func New() *Server {

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/smithy-go"
 	"go.uber.org/goleak"
 
-	"github.com/signpostd/signpost/internal/awstest"
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -398,7 +398,7 @@ func TestAdmission(t *testing.T) {
 			}
 			return Lost
 		}})
-		if err := list(c); !errors.Is(err, awstest.ErrCut) {
+		if err := list(c); !errors.Is(err, handlertransport.ErrCut) {
 			t.Error(err)
 		}
 		if calls := server.Calls(); len(calls) != 5 || calls[0].Operation != "ListNamespaces" {

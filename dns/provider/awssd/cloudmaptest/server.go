@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/internal/awstest"
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
 // The credentials that the server accepts.
@@ -53,7 +54,7 @@ func New() *Server {
 
 // Transport returns a transport whose requests reach the server without a network, so that they
 // may be used with testing/synctest.
-func (s *Server) Transport() http.RoundTripper { return awstest.Transport(s) }
+func (s *Server) Transport() http.RoundTripper { return handlertransport.New(s) }
 
 // handlers has a function for each action. It is called with the lock, has the effect, and
 // returns the answer.

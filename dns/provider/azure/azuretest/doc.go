@@ -13,7 +13,7 @@
 // make it fail: before a request has an effect, or after it. It has no DNS server.
 //
 // Read it in this order: server.go, hooks.go, token.go, sets.go, zone.go, list.go, change.go,
-// check.go, transport.go.
+// check.go.
 //
 // # Concurrency
 //

@@ -18,6 +18,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/dns/armdns"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/privatedns/armprivatedns"
 	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -405,7 +407,7 @@ func TestFaults(t *testing.T) {
 				hooks = Hooks{After: fail}
 			}
 			server.SetHooks(hooks)
-			if _, err := put(t.Context(), c, "a", "A", addresses("192.0.2.1"), nil); !errors.Is(err, ErrCut) {
+			if _, err := put(t.Context(), c, "a", "A", addresses("192.0.2.1"), nil); !errors.Is(err, handlertransport.ErrCut) {
 				t.Errorf("error %v", err)
 			}
 			if there := server.Get(zoneName, "a", "A") != nil; there != made {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
 // What the server knows, and the credentials that it accepts.
@@ -68,6 +70,10 @@ type answer struct {
 	status int
 	body   any
 }
+
+// Transport returns a transport whose requests reach the server without a network, so that
+// they may be used with testing/synctest.
+func (s *Server) Transport() http.RoundTripper { return handlertransport.New(s) }
 
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

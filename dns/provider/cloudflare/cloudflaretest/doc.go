@@ -14,7 +14,7 @@
 // Start one with [New] and serve it with net/http/httptest. [Hooks] make it fail: before a
 // request has an effect, or after it. It has no DNS server.
 //
-// Read it in this order: server.go, hooks.go, transport.go, zone.go, list.go, batch.go, check.go, sides.go.
+// Read it in this order: server.go, hooks.go, zone.go, list.go, batch.go, check.go, sides.go.
 //
 // # Concurrency
 //

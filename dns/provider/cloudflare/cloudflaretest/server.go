@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
 // The credentials that the server accepts.
@@ -89,6 +91,10 @@ type envelope struct {
 	Result   any       `json:"result"`
 	Info     *info     `json:"result_info,omitempty"`
 }
+
+// Transport returns a transport whose requests reach the server without a network, so that
+// they may be used with testing/synctest.
+func (s *Server) Transport() http.RoundTripper { return handlertransport.New(s) }
 
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

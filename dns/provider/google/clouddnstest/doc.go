@@ -15,7 +15,7 @@
 // it fail: before a request has an effect, or after it. It has no DNS server.
 //
 // Read it in this order: server.go, hooks.go, token.go, metadata.go, zone.go, change.go, check.go,
-// values.go, list.go, transport.go.
+// values.go, list.go.
 //
 // # Concurrency
 //

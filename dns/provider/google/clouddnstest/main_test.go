@@ -16,6 +16,8 @@ import (
 	dnsapi "google.golang.org/api/dns/v1"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
+
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -294,7 +296,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("before: %v", err)
 		}
 		server.SetHooks(Hooks{After: func(Call) *Fault { return Lost }})
-		if _, err := c.Changes.Create(Project, "example", add(set("a", "A", "192.0.2.1"))).Do(); !errors.Is(err, ErrCut) || len(server.Sets("example")) != 1 {
+		if _, err := c.Changes.Create(Project, "example", add(set("a", "A", "192.0.2.1"))).Do(); !errors.Is(err, handlertransport.ErrCut) || len(server.Sets("example")) != 1 {
 			t.Errorf("after: %v", err)
 		}
 		server.SetHooks(Hooks{})

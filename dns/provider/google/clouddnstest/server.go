@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/signpostd/signpost/internal/handlertransport"
 )
 
 // Project is the ID of the project that the server has.
@@ -61,6 +63,10 @@ type request struct {
 	// answer has the effect, and returns the answer. It is called with the lock.
 	answer func(*request) (any, *Fault)
 }
+
+// Transport returns a transport whose requests reach the server without a network, so that
+// they may be used with testing/synctest.
+func (s *Server) Transport() http.RoundTripper { return handlertransport.New(s) }
 
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

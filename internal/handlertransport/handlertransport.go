@@ -1,4 +1,10 @@
-package azuretest
+// Package handlertransport brings requests to a handler without a network. The test servers for
+// cloud services use it, so that their clients may be used with testing/synctest.
+//
+// # Concurrency
+//
+// A transport may be used from any goroutine, like the handler behind it.
+package handlertransport
 
 import (
 	"bytes"
@@ -11,11 +17,10 @@ import (
 // ErrCut is what a client sees of a connection that is closed without an answer.
 var ErrCut = errors.New("the connection was closed without an answer")
 
-// Transport returns a transport whose requests reach the server without a network, so that
-// they may be used with testing/synctest.
-func (s *Server) Transport() http.RoundTripper { return direct{s} }
+// New returns a transport whose requests a handler answers.
+func New(handler http.Handler) http.RoundTripper { return direct{handler} }
 
-type direct struct{ server *Server }
+type direct struct{ handler http.Handler }
 
 // RoundTrip implements [http.RoundTripper].
 func (d direct) RoundTrip(r *http.Request) (resp *http.Response, err error) {
@@ -43,7 +48,7 @@ func (d direct) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 		arrived.Host = r.URL.Host
 	}
 	answer := httptest.NewRecorder()
-	d.server.ServeHTTP(answer, arrived)
+	d.handler.ServeHTTP(answer, arrived)
 	resp = answer.Result()
 	resp.Request = r
 	return resp, nil
