@@ -124,6 +124,8 @@ func (w *world) run(wanted ...*dns.RecordSet) (requests map[string]int, err erro
 	log := slog.New(slog.NewTextHandler(w.t.Output(), nil))
 	all := budget.Limit{Percent: 100}
 	pub, err := publisher.New(publisher.Config{
+		// What others change is seen soon, so that a schedule takes minutes.
+		Limits:  publisher.Limits{ListingTime: publisher.DefaultInterval},
 		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return w.wanted, nil }}}},
 		Desired: want, Owner: o, Provider: p, Rules: rules, Domains: dns.MatchAll(), DryRun: w.dryRun, Log: log,
 		Budget: budget.Limits{Deletions: all, SettingsUpdates: all, ObjectUpdates: all, Window: time.Minute},

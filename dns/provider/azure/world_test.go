@@ -163,6 +163,8 @@ func (w *world) publisher(p provider.Provider) *publisher.Publisher {
 	}
 	all := budget.Limit{Percent: 100}
 	pub, err := publisher.New(publisher.Config{
+		// What others change is seen soon, so that a schedule takes minutes.
+		Limits:  publisher.Limits{ListingTime: publisher.DefaultInterval},
 		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return w.poll(), nil }}}},
 		Desired: want, Owner: o, Provider: p, Rules: rules, Domains: w.domains, DryRun: w.dryRun,
 		Budget: budget.Limits{Deletions: all, SettingsUpdates: all, ObjectUpdates: all, Window: time.Minute}, Log: w.log(),

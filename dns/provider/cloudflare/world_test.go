@@ -171,6 +171,8 @@ func (w *world) publisher() *publisher.Publisher {
 		w.t.Fatal(err)
 	}
 	pub, err := publisher.New(publisher.Config{
+		// What others change is seen soon, so that a schedule takes minutes.
+		Limits:  publisher.Limits{ListingTime: publisher.DefaultInterval},
 		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return w.asked(), nil }}}},
 		Desired: want, Owner: o, Provider: p, Rules: rules, Domains: w.domains, DryRun: w.dryRun, Log: w.logger,
 		Budget: budget.Limits{Deletions: budget.Limit{Percent: 100}, SettingsUpdates: budget.Limit{Percent: 100}, ObjectUpdates: budget.Limit{Percent: 100}, Window: time.Minute},

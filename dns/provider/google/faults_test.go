@@ -298,6 +298,8 @@ func (s *schedule) start() {
 	}
 	all := budget.Limit{Percent: 100}
 	pub, err := publisher.New(publisher.Config{
+		// What others change is seen soon, so that a schedule takes minutes.
+		Limits:  publisher.Limits{ListingTime: publisher.DefaultInterval},
 		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: s.poll}}},
 		Desired: want, Owner: o, Provider: p, Rules: rules, Log: log,
 		Budget: budget.Limits{Deletions: all, SettingsUpdates: all, ObjectUpdates: all, Window: time.Minute},

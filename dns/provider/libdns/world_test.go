@@ -42,6 +42,8 @@ func publish(t *testing.T, p provider.Provider, wanted []*dns.RecordSet) error {
 	}
 	all := budget.Limit{Percent: 100}
 	pub, err := publisher.New(publisher.Config{
+		// What others change is seen soon, so that a schedule takes minutes.
+		Limits:  publisher.Limits{ListingTime: publisher.DefaultInterval},
 		Sources: []publisher.NamedSource{{Name: "service", Source: source.Source{Poll: func(context.Context) ([]*dns.RecordSet, error) { return wanted, nil }}}},
 		Desired: want, Owner: o, Provider: p, Rules: rules, Domains: dns.NewDomainFilter(nil, nil),
 		Budget: budget.Limits{Deletions: all, SettingsUpdates: all, ObjectUpdates: all, Window: time.Minute}, Log: log,
