@@ -206,7 +206,7 @@ func TestValidate(t *testing.T) {
 
 // Flags of ExternalDNS for what isn't here are known, and say so.
 func TestUnsupported(t *testing.T) {
-	for _, arg := range []string{"--azure-resource-group=x", "--google-project=x", "--cloudflare-proxied", "--gateway-name=x", "--pihole-password=hidden"} {
+	for _, arg := range []string{"--azure-resource-group=x", "--google-project=x", "--cloudflare-proxied", "--gloo-namespace=x", "--pihole-password=hidden"} {
 		o := configure.New()
 		flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 		o.Flags(flags)
