@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/kube"
@@ -71,7 +72,7 @@ func (p *problems) add(field, value, reason string) {
 		return
 	}
 	if len(value) > quoteLimit {
-		value = value[:quoteLimit] + "…"
+		value = strings.ToValidUTF8(value[:quoteLimit], "") + "…"
 	}
 	p.list = append(p.list, dns.Problem{Subject: field, Value: value, Reason: reason})
 }
@@ -84,7 +85,7 @@ func (p *problems) all() []dns.Problem {
 	return append(slices.Clip(p.list), dns.Problem{Reason: fmt.Sprintf("and %d more problems; correct these first", p.more)})
 }
 
-// cutNames is limited for the lists of a route.
+// cutList is limited for the lists of a route.
 func cutList[T any](p *problems, list []T, limit int, field string) []T {
 	list, reason := limited(list, limit)
 	if reason != "" {

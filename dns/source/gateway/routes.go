@@ -253,22 +253,31 @@ func unique(p *problems, names []string) []string {
 
 // records returns the record sets of a route that asks for names.
 func (s *routes) records(p *problems, r *route, names []string) []*dns.RecordSet {
-	// A name has the targets of all parents that serve it. Many names have the same parents.
 	served := map[string]parentSet{}
 	targets := make([][]string, len(r.parents))
 	for i, parent := range r.parents {
 		var listeners []listener
-		if listeners, targets[i] = s.attached(r, parent); len(targets[i]) == 0 {
-			continue
+		if listeners, targets[i] = s.attached(r, parent); len(targets[i]) > 0 {
+			serve(served, i, listeners, names)
 		}
-		for _, l := range listeners {
-			for _, name := range names {
-				if name, ok := overlap(l.hostname, name); ok {
-					served[name] |= 1 << i
-				}
+	}
+	return s.recordsOf(p, r, served, targets)
+}
+
+// serve notes which names the listeners of a parent serve.
+func serve(served map[string]parentSet, by int, listeners []listener, names []string) {
+	for _, l := range listeners {
+		for _, name := range names {
+			if name, ok := overlap(l.hostname, name); ok {
+				served[name] |= 1 << by
 			}
 		}
 	}
+}
+
+// recordsOf returns the record sets of names. A name has the targets of all parents that serve it.
+func (s *routes) recordsOf(p *problems, r *route, served map[string]parentSet, targets [][]string) []*dns.RecordSet {
+	// Many names have the same parents.
 	origin, merged := s.reader.Origin(&r.Object), map[parentSet][]string{}
 	var records []*dns.RecordSet
 	for _, name := range slices.Sorted(maps.Keys(served)) {
