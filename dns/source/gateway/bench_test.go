@@ -172,7 +172,9 @@ func BenchmarkChange(b *testing.B) {
 		// object returns the object with a change if i is even, and as it was if i is odd.
 		object func(i int) *unstructured.Unstructured
 	}{
-		{"route", 1, func(i int) *unstructured.Unstructured { return benchRoute(0, fmt.Sprintf("shop-%d.example.org", 1-i%2)) }},
+		{"route", 1, func(i int) *unstructured.Unstructured {
+			return benchRoute(0, fmt.Sprintf("shop-%d.example.org", 1-i%2))
+		}},
 		{"address", concerned, func(i int) *unstructured.Unstructured { return benchGateway(0, fmt.Sprint("192.0.2.", 2-i%2)) }},
 		{"labels", 1, func(i int) *unstructured.Unstructured { return benchNamespace(0, []string{"denied", "allowed"}[i%2]) }},
 	}

@@ -35,6 +35,7 @@ func TestRealAPIServer(t *testing.T) {
 	for dir, plugin := range plugins {
 		t.Run(dir, func(t *testing.T) { sourcetest.RunReal(t, plugin, cluster, dir+"/lifecycle") })
 	}
+	t.Run("another version", func(t *testing.T) { sourcetest.RunReal(t, plugins["tcproute"], cluster, "tcproute/version") })
 	t.Run("listener sets", func(t *testing.T) { sourcetest.RunReal(t, plugins["httproute"], cluster, "httproute/listenersets") })
 }
 
