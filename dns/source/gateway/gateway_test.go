@@ -222,3 +222,27 @@ func TestRecords(t *testing.T) {
 		})
 	}
 }
+
+// In whatever order kinds are read at the start, routes are evaluated once what they depend on is
+// there, and nothing is reported before.
+func TestOrderOfReading(t *testing.T) {
+	t.Parallel()
+	manifests := namespace("default", "team: a") + gw("name: edge", "192.0.2.1", in(open, "from: Selector, selector: {matchLabels: {team: a}}")) + route("name: shop", "shop.example.org", "name: edge")
+	for _, late := range []string{"gateways", "namespaces", "httproutes"} {
+		t.Run(late, func(t *testing.T) {
+			t.Parallel()
+			scene := sourcetest.OpenWithout(t, gateway.HTTPRoute(), late, manifests)
+			if got := scene.Records(); got != "" {
+				t.Errorf("before %s are read: got\n%s", late, got)
+			}
+			scene.Changed()
+			scene.FillRest()
+			if changed := scene.Changed(); changed != "default/shop\n" {
+				t.Errorf("these are evaluated again: %q", changed)
+			}
+			if diff := cmp.Diff("default/shop\n"+record("shop.example.org", "192.0.2.1"), scene.Records()); diff != "" {
+				t.Errorf("records (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

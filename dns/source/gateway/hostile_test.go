@@ -158,3 +158,19 @@ func TestLargestRoute(t *testing.T) {
 		t.Errorf("%d records with %d targets, and %d problems", len(records), len(records[0].Targets), len(p.list))
 	}
 }
+
+// Routes with the same parents share the list of them.
+func TestSharedParents(t *testing.T) {
+	s, scope := opened(t, HTTPRoute()), kube.NewScope("local")
+	var kept []*route
+	for _, name := range []string{"shop", "docs"} {
+		r, _ := s.trimRoute(scope, custom("HTTPRoute", name, map[string]any{"parentRefs": []any{gatewayRef(1), gatewayRef(2)}}, map[string]any{"parents": []any{
+			map[string]any{"parentRef": gatewayRef(1), "conditions": acceptedCondition()},
+			map[string]any{"parentRef": gatewayRef(2), "conditions": acceptedCondition()},
+		}}))
+		kept = append(kept, r)
+	}
+	if len(kept[0].parents) != 2 || &kept[0].parents[0] != &kept[1].parents[0] {
+		t.Errorf("the parents %v and %v are not one list", kept[0].parents, kept[1].parents)
+	}
+}
