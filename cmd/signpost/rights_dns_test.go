@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/signpostd/signpost/dns/plugins"
@@ -27,6 +28,12 @@ func TestRightsOfDNS(t *testing.T) {
 		t.Fatalf("%s has no %q", file, begin)
 	}
 	c := settings.NewDNSFlags()
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	c.AddFlags(flags)
+	// Flags that have a source read more than by default.
+	if err := flags.Parse([]string{"--gateway-listener-sets"}); err != nil {
+		t.Fatal(err)
+	}
 	for _, p := range plugins.Sources() {
 		c.Publisher.Sources = append(c.Publisher.Sources, p.Name)
 	}

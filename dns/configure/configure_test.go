@@ -208,7 +208,7 @@ func TestValidate(t *testing.T) {
 
 // Flags of ExternalDNS for what isn't here are known, and say so.
 func TestUnsupported(t *testing.T) {
-	for _, arg := range []string{"--oci-zone-scope=x", "--ovh-enable-cname-relative", "--gateway-name=x", "--pihole-password=hidden"} {
+	for _, arg := range []string{"--oci-zone-scope=x", "--ovh-enable-cname-relative", "--godaddy-api-ttl=5", "--pihole-password=hidden"} {
 		o := configure.New()
 		flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 		o.Flags(flags)

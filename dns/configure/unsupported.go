@@ -20,7 +20,6 @@ var unsupported = map[string]string{
 	"the provider oci":              "oci-config-file oci-compartment-ocid oci-zone-scope oci-auth-instance-principal? oci-zones-cache-duration",
 	"the provider ovh":              "ovh-endpoint ovh-api-rate-limit ovh-enable-cname-relative?",
 	"the provider pihole":           "pihole-server pihole-password pihole-tls-skip-verify?",
-	"the Gateway API":               "gateway-name gateway-namespace gateway-label-filter gateway-listener-sets?",
 	"the source gloo-proxy":         "gloo-namespace",
 	"the source skipper-routegroup": "skipper-routegroup-groupversion",
 	"the source openshift-route":    "openshift-router-name",
@@ -35,9 +34,8 @@ const unsupportedSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key g
 // unsupportedNames are the sources and providers of ExternalDNS that don't exist here yet.
 var unsupportedNames = map[string][]string{
 	"source": {
-		"gateway-httproute", "gateway-grpcroute", "gateway-tlsroute", "gateway-tcproute", "gateway-udproute", "istio-virtualservice",
-		"unstructured", "ambassador-host", "gloo-proxy", "traefik-proxy", "kong-tcpingress", "openshift-route", "skipper-routegroup",
-		"f5-virtualserver", "f5-transportserver",
+		"istio-virtualservice", "unstructured", "ambassador-host", "gloo-proxy", "traefik-proxy", "kong-tcpingress", "openshift-route",
+		"skipper-routegroup", "f5-virtualserver", "f5-transportserver",
 	},
 	"provider": {
 		"alibabacloud", "civo", "dnsimple", "exoscale", "godaddy",

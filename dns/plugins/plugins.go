@@ -26,6 +26,7 @@ import (
 	"github.com/signpostd/signpost/dns/source/empty"
 	"github.com/signpostd/signpost/dns/source/externalworkload"
 	"github.com/signpostd/signpost/dns/source/fake"
+	"github.com/signpostd/signpost/dns/source/gateway"
 	"github.com/signpostd/signpost/dns/source/ingress"
 	"github.com/signpostd/signpost/dns/source/istiogateway"
 	"github.com/signpostd/signpost/dns/source/node"
@@ -41,6 +42,11 @@ func Sources() []source.Plugin {
 		node.Plugin(),
 		pod.Plugin(),
 		externalworkload.Plugin(),
+		gateway.HTTPRoute(),
+		gateway.GRPCRoute(),
+		gateway.TLSRoute(),
+		gateway.TCPRoute(),
+		gateway.UDPRoute(),
 		istiogateway.Plugin(),
 		contourhttpproxy.Plugin(),
 		contouringressroute.Plugin(),

@@ -1,7 +1,8 @@
 // Package sourcetest is the kit with which every source of records is tested.
 //
 // [Run] runs the scenarios of a source, which are the files testdata/*.txtar: objects in YAML,
-// and the records that they lead to. A scenario begins with a description. Its sections are
+// and the records that they lead to. [RunIn] takes those of another directory, for packages with
+// several sources. A scenario begins with a description. Its sections are
 // carried out in their order:
 //
 //	-- flags --            flags, one on each line; only as the first section

@@ -21,9 +21,15 @@ var update = flag.Bool("update", false, "write what the scenarios of sources tur
 // Run runs each scenario in testdata as a subtest, and checks what it asks of every source.
 func Run(t *testing.T, plugin source.Plugin) {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
+	RunIn(t, plugin, "testdata")
+}
+
+// RunIn is Run with the scenarios of another directory, for a package with several sources.
+func RunIn(t *testing.T, plugin source.Plugin, dir string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(paths) == 0 {
-		t.Fatalf("no testdata/*.txtar (%v): a source has scenarios", err)
+		t.Fatalf("no %s/*.txtar (%v): a source has scenarios", dir, err)
 	}
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/dns"
@@ -55,14 +57,17 @@ func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, err
 		}
 		objects = append(objects, found...)
 	}
-	var kinds []schema.GroupKind
+	read := map[schema.GroupKind]schema.GroupVersionKind{}
 	for _, r := range publisher.Reads() {
-		if !slices.Contains(kinds, r.Kind.GroupKind()) {
-			kinds = append(kinds, r.Kind.GroupKind())
-		}
+		read[r.Kind.GroupKind()] = r.Kind
 	}
-	server := objectserver.New(kinds...)
+	server := objectserver.New(slices.Collect(maps.Keys(read))...)
 	for _, obj := range objects {
+		// A cluster serves a custom resource in each version that its definition has, whichever
+		// it was written in.
+		if kind, ok := read[obj.GroupVersionKind().GroupKind()]; ok && !scheme.Scheme.Recognizes(kind) {
+			obj.SetAPIVersion(kind.GroupVersion().String())
+		}
 		// No source reads the others.
 		if !server.Serves(obj.GroupVersionKind()) {
 			continue

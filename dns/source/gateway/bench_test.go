@@ -1,0 +1,225 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/source/gateway"
+	"github.com/signpostd/signpost/internal/objectserver"
+	"github.com/signpostd/signpost/kube"
+)
+
+// The cluster of the benchmarks: routes on 10 Gateways. The Gateway that changes has 100 routes,
+// of which one is in the namespace that changes.
+const (
+	gateways  = 10
+	concerned = 100
+)
+
+// bench is a running source, and the server that it reads from.
+type bench struct {
+	b      *testing.B
+	server *objectserver.Server
+	source source.Source
+
+	mu   sync.Mutex
+	told map[source.Key]bool
+	wake chan struct{}
+}
+
+func benchRoute(i int, host string) *unstructured.Unstructured {
+	// The first routes are those of the Gateway that changes.
+	of := "edge-0"
+	if i >= concerned {
+		of = fmt.Sprint("edge-", 1+i%(gateways-1))
+	}
+	ref := map[string]any{"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": of, "namespace": "infra"}
+	rule := map[string]any{
+		"matches":     []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": "/"}}},
+		"backendRefs": []any{map[string]any{"group": "", "kind": "Service", "name": "shop", "port": int64(80), "weight": int64(1)}},
+	}
+	condition := func(of string) any {
+		return map[string]any{"type": of, "status": "True", "reason": of, "message": "", "observedGeneration": int64(1), "lastTransitionTime": "2026-01-01T00:00:00Z"}
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute",
+		"metadata": map[string]any{"name": fmt.Sprint("shop-", i), "namespace": fmt.Sprint("team-", i)},
+		"spec":     map[string]any{"hostnames": []any{host}, "parentRefs": []any{ref}, "rules": []any{rule, rule}},
+		"status": map[string]any{"parents": []any{map[string]any{
+			"controllerName": "example.net/controller", "parentRef": ref, "conditions": []any{condition("Accepted"), condition("ResolvedRefs")},
+		}}},
+	}}
+}
+
+func benchGateway(i int, address string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway",
+		"metadata": map[string]any{"name": fmt.Sprint("edge-", i), "namespace": "infra"},
+		"spec": map[string]any{"listeners": []any{map[string]any{
+			"name": "web", "port": int64(80), "protocol": "HTTP", "hostname": "*.example.org",
+			"allowedRoutes": map[string]any{"namespaces": map[string]any{
+				"from": "Selector", "selector": map[string]any{"matchLabels": map[string]any{"edge": "allowed"}},
+			}},
+		}}},
+		"status": map[string]any{"addresses": []any{map[string]any{"type": "IPAddress", "value": address}}},
+	}}
+}
+
+func benchNamespace(i int, label string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Namespace",
+		"metadata": map[string]any{"name": fmt.Sprint("team-", i), "labels": map[string]any{"edge": label}},
+	}}
+}
+
+// newBench fills the server.
+func newBench(b *testing.B, routes int) *bench {
+	s := &bench{b: b, told: map[source.Key]bool{}, wake: make(chan struct{}, 1)}
+	var kinds []schema.GroupKind
+	for _, r := range gateway.HTTPRoute().New().Resources() {
+		kinds = append(kinds, r.Kind.GroupKind())
+	}
+	s.server = objectserver.New(kinds...)
+	for i := range gateways {
+		s.put(benchGateway(i, "192.0.2.1"))
+	}
+	for i := range routes {
+		s.put(benchNamespace(i, "allowed"))
+		s.put(benchRoute(i, fmt.Sprintf("shop-%d.example.org", i)))
+	}
+	return s
+}
+
+func (s *bench) put(obj *unstructured.Unstructured) {
+	if err := s.server.Put(obj); err != nil {
+		s.b.Fatal(err)
+	}
+}
+
+// open runs the source until the function that it returns is called.
+func (s *bench) open() (end func()) {
+	settings, err := source.NewOptions().Settings()
+	if err != nil {
+		s.b.Fatal(err)
+	}
+	if s.source, err = gateway.HTTPRoute().New().Open(source.Input{Settings: settings, Changed: s.changed}); err != nil {
+		s.b.Fatal(err)
+	}
+	cluster, err := kube.New(kube.Options{Config: s.server.Config(), Logger: slog.New(slog.DiscardHandler)}, s.source.Tables...)
+	if err != nil {
+		s.b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- cluster.Run(ctx) }()
+	<-cluster.Settled()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func (s *bench) changed(k source.Key) {
+	s.mu.Lock()
+	s.told[k] = true
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// evaluate evaluates what has changed, until these are that many objects.
+func (s *bench) evaluate(want int) {
+	for left := want; left > 0; {
+		<-s.wake
+		s.mu.Lock()
+		told := s.told
+		s.told = map[source.Key]bool{}
+		s.mu.Unlock()
+		for k := range told {
+			s.source.Evaluate(k)
+		}
+		left -= len(told)
+	}
+}
+
+// cpu is the time that the process has used, with the server.
+func cpu(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkChange reports the CPU time from a change in the API server to the records, with the
+// server. It doesn't depend on the number of the routes that the change doesn't concern.
+func BenchmarkChange(b *testing.B) {
+	changes := []struct {
+		name      string
+		concerned int
+		// object returns the object with a change if i is even, and as it was if i is odd.
+		object func(i int) *unstructured.Unstructured
+	}{
+		{"route", 1, func(i int) *unstructured.Unstructured {
+			return benchRoute(0, fmt.Sprintf("shop-%d.example.org", 1-i%2))
+		}},
+		{"address", concerned, func(i int) *unstructured.Unstructured { return benchGateway(0, fmt.Sprint("192.0.2.", 2-i%2)) }},
+		{"labels", 1, func(i int) *unstructured.Unstructured { return benchNamespace(0, []string{"denied", "allowed"}[i%2]) }},
+	}
+	for _, routes := range []int{1000, 10_000} {
+		s := newBench(b, routes)
+		end := s.open()
+		s.evaluate(routes)
+		for _, change := range changes {
+			b.Run(fmt.Sprintf("%s/routes=%d", change.name, routes), func(b *testing.B) {
+				before, i := cpu(b), 0
+				for ; b.Loop(); i++ {
+					s.put(change.object(i))
+					s.evaluate(change.concerned)
+				}
+				b.ReportMetric(float64((cpu(b)-before).Microseconds())/float64(i), "cpu-µs/op")
+				if i%2 == 1 { // the next run begins where this one did
+					s.put(change.object(1))
+					s.evaluate(change.concerned)
+				}
+			})
+		}
+		end()
+	}
+}
+
+// BenchmarkStart reports the time until all routes have been read and evaluated, and the memory
+// that the source keeps of each, with its namespace.
+func BenchmarkStart(b *testing.B) {
+	const routes = 10_000
+	s := newBench(b, routes)
+	for b.Loop() {
+		before, used := heap(), cpu(b)
+		end := s.open()
+		s.evaluate(routes)
+		used = cpu(b) - used
+		b.ReportMetric(float64(used.Milliseconds()), "cpu-ms/start")
+		b.ReportMetric(float64(heap()-before)/routes, "B/route")
+		end()
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

@@ -1,0 +1,176 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// opened returns a source that is not running.
+func opened(t *testing.T, plugin source.Plugin) *routes {
+	t.Helper()
+	settings, err := source.NewOptions().Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := plugin.New().(*Config)
+	scopes, err := config.scopes(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &routes{
+		kind: config.kind, settings: settings, scopes: scopes, changed: func(source.Key) {},
+		reader: source.NewReader(settings, source.Subject{Source: config.kind.source(), Kind: config.routes(), Label: config.kind.name}),
+	}
+}
+
+// many returns a list of items.
+func many(n int, item func(i int) any) []any {
+	list := make([]any, n)
+	for i := range list {
+		list[i] = item(i)
+	}
+	return list
+}
+
+func custom(kind, name string, spec, status map[string]any) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": group + "/v1", "kind": kind, "metadata": map[string]any{"namespace": "default", "name": name},
+		"spec": spec, "status": status,
+	}}
+}
+
+func acceptedCondition() []any { return []any{map[string]any{"type": "Accepted", "status": "True"}} }
+
+func gatewayRef(i int) map[string]any { return map[string]any{"name": fmt.Sprint("edge-", i)} }
+
+// A route with thousands of parents and names, on Gateways with thousands of listeners, costs what
+// the limits say, and says what is wrong.
+func TestHostileRoute(t *testing.T) {
+	const thousands = 5000
+	s := opened(t, HTTPRoute())
+	obj := custom("HTTPRoute", "shop", map[string]any{
+		"hostnames":  many(thousands, func(i int) any { return fmt.Sprintf("*.%d.example.org", i) }),
+		"parentRefs": many(thousands, func(i int) any { return gatewayRef(i) }),
+	}, map[string]any{
+		"parents": many(thousands, func(i int) any {
+			return map[string]any{"parentRef": gatewayRef(i), "conditions": acceptedCondition()}
+		}),
+	})
+	r, _ := s.trimRoute(kube.NewScope("local"), obj)
+	if len(r.hostnames) != namesLimit || len(r.parents) != parentsLimit {
+		t.Errorf("%d names and %d parents are kept, want %d and %d", len(r.hostnames), len(r.parents), namesLimit, parentsLimit)
+	}
+	var fields []string
+	for _, p := range r.problems {
+		fields = append(fields, p.Subject)
+		if !strings.HasPrefix(p.Reason, "5000 items: the first ") {
+			t.Errorf("problem %+v", p)
+		}
+	}
+	if got := strings.Join(fields, " "); got != "spec.hostnames spec.parentRefs status.parents" {
+		t.Errorf("problems of %s", got)
+	}
+}
+
+// What of a Gateway is over a limit or can't be used is a problem, and the rest is used.
+func TestHostileGateway(t *testing.T) {
+	s := opened(t, HTTPRoute())
+	long := strings.Repeat("a", 300)
+	listener := func(i int) any {
+		return map[string]any{"name": fmt.Sprint("l-", i), "protocol": "HTTP", "port": int64(1 + i), "allowedRoutes": map[string]any{
+			"kinds": many(100, func(int) any { return map[string]any{"kind": "HTTPRoute"} }),
+		}}
+	}
+	selecting := func(selector map[string]any) map[string]any {
+		return map[string]any{"name": "web", "protocol": "HTTP", "allowedRoutes": map[string]any{"namespaces": map[string]any{"from": "Selector", "selector": selector}}}
+	}
+	tests := []struct {
+		name string
+		obj  *unstructured.Unstructured
+		// listeners and targets are how many are kept.
+		listeners, targets int
+		problem            string
+	}{
+		{"addresses", custom("Gateway", "g", nil, map[string]any{"addresses": many(5000, func(i int) any { return map[string]any{"value": fmt.Sprint("t", i)} })}), 0, targetsLimit, "5000 items"},
+		{"a long address", custom("Gateway", "g", nil, map[string]any{"addresses": []any{map[string]any{"value": long}, map[string]any{"value": "192.0.2.1"}}}), 0, 1, "too long"},
+		{"listeners", custom("Gateway", "g", map[string]any{"listeners": many(5000, listener)}, nil), listenersLimit, 0, "5000 items"},
+		{"no hostname", custom("Gateway", "g", map[string]any{"listeners": []any{map[string]any{"name": "web", "protocol": "HTTP", "hostname": "192.0.2.1"}, listener(1)}}, nil), 1, 0, "is no name of DNS"},
+		{"a bad selector", custom("Gateway", "g", map[string]any{"listeners": []any{selecting(map[string]any{"matchExpressions": []any{map[string]any{"key": "a", "operator": "Near"}}})}}, nil), 1, 0, "can't be used"},
+		{"a large selector", custom("Gateway", "g", map[string]any{"listeners": []any{selecting(map[string]any{"matchExpressions": many(100, func(int) any {
+			return map[string]any{"key": "a", "operator": "Exists"}
+		})})}}, nil), 1, 0, "too large"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			g, problems := s.trimGateway(kube.NewScope("local"), test.obj)
+			if g == nil || len(g.listeners) != test.listeners || len(g.targets) != test.targets {
+				t.Errorf("kept %+v, want %d listeners and %d targets", g, test.listeners, test.targets)
+			}
+			if len(problems) == 0 || !strings.Contains(problems[0].Reason, test.problem) {
+				t.Errorf("problems %+v, want one that says %q", problems, test.problem)
+			}
+			if g != nil && strings.Contains(test.name, "selector") && g.listeners[0].routes.selects(&labelled{labels: []label{{"a", "b"}}}) {
+				t.Error("a selector that can't be used selects a namespace")
+			}
+		})
+	}
+	unreadable := custom("Gateway", "g", map[string]any{"listeners": "none"}, nil)
+	if g, problems := s.trimGateway(kube.NewScope("local"), unreadable); g != nil || len(problems) != 1 {
+		t.Errorf("an unreadable Gateway is kept as %+v, with the problems %+v; the last good version should stay", g, problems)
+	}
+}
+
+// The route with the most work that the limits allow is evaluated in time.
+func TestLargestRoute(t *testing.T) {
+	s := opened(t, HTTPRoute())
+	names := make([]string, namesLimit)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s-%d.example.org", strings.Repeat("a", 50), i)
+	}
+	listeners := make([]listener, listenersLimit)
+	for i := range listeners {
+		listeners[i] = listener{hostname: "*.example.org", routes: admission{from: fromAll}}
+	}
+	targets := make([][]string, parentsLimit)
+	for i := range targets {
+		for j := range targetsLimit {
+			targets[i] = append(targets[i], fmt.Sprintf("192.%d.%d.1", i, j))
+		}
+	}
+	start := time.Now()
+	served := map[string]parentSet{}
+	for i := range parentsLimit {
+		serve(served, i, listeners, names)
+	}
+	var p problems
+	records := s.recordsOf(&p, &route{Object: source.Object{Annotations: &source.Annotations{}}}, served, targets)
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if len(records) != namesLimit || len(records[0].Targets) != targetsLimit || len(p.list) != 1 {
+		t.Errorf("%d records with %d targets, and %d problems", len(records), len(records[0].Targets), len(p.list))
+	}
+}
+
+// Routes with the same parents share the list of them.
+func TestSharedParents(t *testing.T) {
+	s, scope := opened(t, HTTPRoute()), kube.NewScope("local")
+	var kept []*route
+	for _, name := range []string{"shop", "docs"} {
+		r, _ := s.trimRoute(scope, custom("HTTPRoute", name, map[string]any{"parentRefs": []any{gatewayRef(1), gatewayRef(2)}}, map[string]any{"parents": []any{
+			map[string]any{"parentRef": gatewayRef(1), "conditions": acceptedCondition()},
+			map[string]any{"parentRef": gatewayRef(2), "conditions": acceptedCondition()},
+		}}))
+		kept = append(kept, r)
+	}
+	if len(kept[0].parents) != 2 || &kept[0].parents[0] != &kept[1].parents[0] {
+		t.Errorf("the parents %v and %v are not one list", kept[0].parents, kept[1].parents)
+	}
+}

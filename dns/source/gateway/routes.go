@@ -1,0 +1,348 @@
+package gateway
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// Open implements [source.Config].
+func (c *Config) Open(in source.Input) (source.Source, error) {
+	scopes, err := c.scopes(in.Settings)
+	if err != nil {
+		return source.Source{}, err
+	}
+	s := &routes{
+		kind: c.kind, resource: c.routes().GroupVersion().WithResource(c.kind.plural), settings: in.Settings, scopes: scopes, gatewayName: c.Name, changed: in.Changed,
+		reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source(), Kind: c.routes(), Label: c.kind.name, Properties: true}),
+	}
+	s.table = s.routeKind().Table(
+		source.Notify[route](in.Changed),
+		kube.WithIndex(byParent, func(r *route) []string { return r.parentKeys("") }),
+		kube.WithIndex(byParentWithin, func(r *route) []string { return r.parentKeys(r.Key.Namespace) }),
+	)
+	s.gateways = s.gatewayKind().Table(kube.WithHandler(s.gatewayChanged), kube.WithIndex(selecting, (*gateway).selecting))
+	s.namespaces = namespaces().Table(kube.WithHandler(s.namespaceChanged))
+	tables := []kube.AnyTable{s.table, s.gateways, s.namespaces}
+	if c.ListenerSets {
+		s.listenerSets = s.listenerSetKind().Table(
+			kube.WithHandler(s.listenerSetChanged),
+			kube.WithIndex(byGateway, (*listenerSet).gatewayKeys),
+			kube.WithIndex(selecting, (*listenerSet).selecting),
+		)
+		tables = append(tables, s.listenerSets)
+	}
+	return source.Source{Tables: tables, Evaluate: s.evaluate}, nil
+}
+
+// routes is one of the sources.
+type routes struct {
+	kind        routeKind
+	resource    schema.GroupVersionResource
+	settings    source.Settings
+	scopes      scopes
+	gatewayName string
+	reader      *source.Reader
+	changed     func(source.Key)
+
+	table      *kube.Table[route]
+	gateways   *kube.Table[gateway]
+	namespaces *kube.Table[labelled]
+	// listenerSets is nil if they are not used.
+	listenerSets *kube.Table[listenerSet]
+}
+
+// The indexes. byParent finds routes by an [owner], and byParentWithin those of one namespace.
+// byGateway finds ListenerSets by their Gateway, and with a namespace those of that namespace.
+// selecting finds Gateways and ListenerSets that select namespaces by labels.
+const (
+	byParent       = "parent"
+	byParentWithin = "parent within"
+	byGateway      = "gateway"
+	selecting      = "selecting"
+)
+
+// The keys of the index selecting: what is selected.
+const (
+	selectsRoutes = "routes"
+	selectsSets   = "listener sets"
+)
+
+// key is the key of an owner in indexes.
+func (o owner) key() string {
+	if o.listenerSet {
+		return "set " + o.namespace + "/" + o.name
+	}
+	return o.namespace + "/" + o.name
+}
+
+// within is the key of what belongs to an owner and is in a namespace.
+func within(key, namespace string) string { return key + " " + namespace }
+
+// parentKeys returns the keys of a route; those within a namespace if one is given.
+func (r *route) parentKeys(namespace string) []string {
+	keys := make([]string, 0, len(r.parents))
+	for i, p := range r.parents {
+		if i > 0 && r.parents[i-1].of == p.of { // they are sorted
+			continue
+		}
+		key := p.of.key()
+		if namespace != "" {
+			key = within(key, namespace)
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+func (g *gateway) selecting() []string {
+	var keys []string
+	if selectNamespaces(g.listeners) {
+		keys = append(keys, selectsRoutes)
+	}
+	if g.sets.from == fromSelector {
+		keys = append(keys, selectsSets)
+	}
+	return keys
+}
+
+func (l *listenerSet) selecting() []string {
+	if selectNamespaces(l.listeners) {
+		return []string{selectsRoutes}
+	}
+	return nil
+}
+
+func (l *listenerSet) gatewayKeys() []string {
+	if l.gateway.Name == "" {
+		return nil
+	}
+	key := l.gateway.String()
+	return []string{key, within(key, l.key.Namespace)}
+}
+
+func selectNamespaces(list []listener) bool {
+	return slices.ContainsFunc(list, func(l listener) bool { return l.routes.from == fromSelector })
+}
+
+// of returns the owner for which routes are looked up.
+func (g *gateway) owner() owner { return owner{namespace: g.key.Namespace, name: g.key.Name} }
+
+func (l *listenerSet) owner() owner {
+	return owner{listenerSet: true, namespace: l.key.Namespace, name: l.key.Name}
+}
+
+// gatewayChanged has the routes of a Gateway evaluated again, and those of its ListenerSets.
+func (s *routes) gatewayChanged(old, new *gateway) {
+	g := new
+	if g == nil {
+		g = old
+	}
+	source.NotifyAll(s.changed, s.table.ByIndex(byParent, g.owner().key()))
+	s.setsChanged(g.key.String())
+}
+
+func (s *routes) listenerSetChanged(old, new *listenerSet) {
+	l := new
+	if l == nil {
+		l = old
+	}
+	source.NotifyAll(s.changed, s.table.ByIndex(byParent, l.owner().key()))
+}
+
+// setsChanged has the routes of the ListenerSets under a key of the index byGateway evaluated
+// again.
+func (s *routes) setsChanged(under string) {
+	if s.listenerSets == nil {
+		return
+	}
+	for _, l := range s.listenerSets.ByIndex(byGateway, under) {
+		source.NotifyAll(s.changed, s.table.ByIndex(byParent, l.owner().key()))
+	}
+}
+
+// namespaceChanged has routes evaluated again that a listener selects by the labels of their
+// namespace, or of that of their ListenerSet, and that it selects now and didn't before, or the
+// other way round.
+func (s *routes) namespaceChanged(old, new *labelled) {
+	ns := new
+	if ns == nil {
+		ns = old
+	}
+	for _, g := range s.gateways.ByIndex(selecting, selectsRoutes) {
+		s.routesSelected(g.owner(), g.listeners, ns.name, old, new)
+	}
+	if s.listenerSets == nil {
+		return
+	}
+	for _, l := range s.listenerSets.ByIndex(selecting, selectsRoutes) {
+		s.routesSelected(l.owner(), l.listeners, ns.name, old, new)
+	}
+	for _, g := range s.gateways.ByIndex(selecting, selectsSets) {
+		if g.sets.selects(old) != g.sets.selects(new) {
+			s.setsChanged(within(g.key.String(), ns.name))
+		}
+	}
+}
+
+// routesSelected has the routes of a namespace and an owner evaluated again if one of its
+// listeners selects them now and didn't before, or the other way round.
+func (s *routes) routesSelected(of owner, list []listener, namespace string, old, new *labelled) {
+	differs := slices.ContainsFunc(list, func(l listener) bool { return l.routes.selects(old) != l.routes.selects(new) })
+	if differs {
+		source.NotifyAll(s.changed, s.table.ByIndex(byParentWithin, within(of.key(), namespace)))
+	}
+}
+
+func (s *routes) evaluate(key source.Key) source.Result {
+	r := s.table.Get(key.Namespace, key.Name)
+	if r == nil || !r.Selected {
+		return source.Result{}
+	}
+	if r.Unreadable != "" {
+		return s.reader.Result(&r.Object, nil, nil)
+	}
+	p := problems{list: slices.Clone(r.problems)}
+	var records []*dns.RecordSet
+	names, err := s.names(&p, r)
+	if err == nil {
+		records = s.records(&p, r, names)
+	}
+	result := s.reader.Result(&r.Object, records, err)
+	for _, problem := range p.all() {
+		problem.Object = s.reader.Ref(&r.Object)
+		result.Problems = append(result.Problems, problem)
+	}
+	return result
+}
+
+// names returns the names that a route asks for, as patterns (spec/dns.md §6.5).
+func (s *routes) names(p *problems, r *route) ([]string, error) {
+	names := slices.Clone(r.hostnames)
+	if t := s.reader.Templates; t.HasNames() && (!r.declares || t.Combines()) {
+		made, err := t.Names(r.Whole)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, patterns(p, "--fqdn-template", cutList(p, made, namesLimit, "--fqdn-template"))...)
+	}
+	if r.hostnamesFrom == definedHostsOnly {
+		return unique(p, names), nil
+	}
+	annotated := s.reader.Hosts(&r.Object)
+	annotated = patterns(p, "annotation hostname", cutList(p, annotated, namesLimit, "annotation hostname"))
+	if r.hostnamesFrom == annotationOnly {
+		return unique(p, annotated), nil
+	}
+	if !r.declares {
+		names = append(names, anyName)
+	}
+	return unique(p, append(names, annotated...)), nil
+}
+
+// unique returns each name once, as many as are allowed.
+func unique(p *problems, names []string) []string {
+	slices.Sort(names)
+	return cutList(p, slices.Compact(names), namesLimit, "names")
+}
+
+// records returns the record sets of a route that asks for names.
+func (s *routes) records(p *problems, r *route, names []string) []*dns.RecordSet {
+	served := map[string]parentSet{}
+	targets := make([][]string, len(r.parents))
+	for i, parent := range r.parents {
+		var listeners []listener
+		if listeners, targets[i] = s.attached(r, parent); len(targets[i]) > 0 {
+			serve(served, i, listeners, names)
+		}
+	}
+	return s.recordsOf(p, r, served, targets)
+}
+
+// serve notes which names the listeners of a parent serve.
+func serve(served map[string]parentSet, by int, listeners []listener, names []string) {
+	for _, l := range listeners {
+		for _, name := range names {
+			if name, ok := overlap(l.hostname, name); ok {
+				served[name] |= 1 << by
+			}
+		}
+	}
+}
+
+// recordsOf returns the record sets of names. A name has the targets of all parents that serve it.
+func (s *routes) recordsOf(p *problems, r *route, served map[string]parentSet, targets [][]string) []*dns.RecordSet {
+	// Many names have the same parents.
+	origin, merged := s.reader.Origin(&r.Object), map[parentSet][]string{}
+	var records []*dns.RecordSet
+	for _, name := range slices.Sorted(maps.Keys(served)) {
+		by := served[name]
+		if merged[by] == nil {
+			merged[by] = by.targets(p, targets)
+		}
+		records = append(records, origin.Records(name, merged[by])...)
+	}
+	return records
+}
+
+// parentSet is a set of the parents of a route, which has at most parentsLimit of them.
+type parentSet uint64
+
+// targets returns the targets of the parents in the set, sorted.
+func (set parentSet) targets(p *problems, of [][]string) []string {
+	var all []string
+	for i, targets := range of {
+		if set&(1<<i) != 0 {
+			all = append(all, targets...)
+		}
+	}
+	slices.Sort(all)
+	return cutList(p, slices.Compact(all), targetsLimit, "targets")
+}
+
+// attached returns the listeners of a parent that a route is attached to, and their targets.
+func (s *routes) attached(r *route, p parent) ([]listener, []string) {
+	listeners, targets := s.owned(p.of)
+	var list []listener
+	for _, l := range listeners {
+		switch {
+		case p.section != "" && p.section != l.name:
+		case p.port != 0 && p.port != l.port:
+		case !l.routes.admits(p.of.namespace, r.Key.Namespace, s.namespaces.Get("", r.Key.Namespace)):
+		default:
+			list = append(list, l)
+		}
+	}
+	return list, targets
+}
+
+// owned returns the listeners of a Gateway or ListenerSet, and their targets. A ListenerSet has
+// no listeners unless its Gateway lets it be attached.
+func (s *routes) owned(of owner) ([]listener, []string) {
+	if !of.listenerSet {
+		if g := s.gateways.Get(of.namespace, of.name); g != nil {
+			return g.listeners, g.targets
+		}
+		return nil, nil
+	}
+	if s.listenerSets == nil {
+		return nil, nil
+	}
+	l := s.listenerSets.Get(of.namespace, of.name)
+	if l == nil || l.gateway.Name == "" {
+		return nil, nil
+	}
+	g := s.gateways.Get(l.gateway.Namespace, l.gateway.Name)
+	if g == nil || !g.sets.admits(g.key.Namespace, l.key.Namespace, s.namespaces.Get("", l.key.Namespace)) {
+		return nil, nil
+	}
+	if len(l.targets) > 0 {
+		return l.listeners, l.targets
+	}
+	return l.listeners, g.targets
+}
