@@ -35,8 +35,10 @@ type world struct {
 	domains   *dns.DomainFilter
 	policy    plan.Policy
 	prefix    string
-	dryRun    bool
-	managed   []string
+	// suffix and wildcard are --txt-suffix and --txt-wildcard-replacement.
+	suffix, wildcard string
+	dryRun           bool
+	managed          []string
 	// provider is used for all runs, if it isn't nil. Otherwise each run opens its own, as a
 	// new process does.
 	provider provider.Provider
@@ -113,7 +115,7 @@ func (w *world) run(wanted ...*dns.RecordSet) (requests map[string]int, err erro
 		w.t.Fatal(err)
 	}
 	rules := plan.Rules{Policy: w.policy, Owner: "me", Managed: w.managed}
-	o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", Prefix: w.prefix, Managed: rules.Manages})
+	o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", Prefix: w.prefix, Suffix: w.suffix, WildcardReplacement: w.wildcard, Managed: rules.Manages})
 	if err != nil {
 		w.t.Fatal(err)
 	}
