@@ -3,7 +3,9 @@ package moduletest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +33,7 @@ var samples = map[string][2]string{
 }
 
 // contract appends, sets and deletes records of each type, and reads them back, through the module
-// alone. Nothing else in the zone may change.
+// alone. Nothing else in the zone may change. Each request has to have the context of its call.
 func contract(t *testing.T, o Options) {
 	store := NewStore()
 	store.AddZone(zoneName)
@@ -40,7 +42,8 @@ func contract(t *testing.T, o Options) {
 		t.Fatal(err)
 	}
 	web := o.input(provider.Input{}, store)
-	c.ctx = route.Via(t.Context(), web.Wrap(nil))
+	watchContexts(t)
+	c.ctx = route.Via(context.WithValue(t.Context(), call{}, true), web.Wrap(nil))
 	other := c.record("other", dns.TypeA, "192.0.2.99")
 	c.must(c.client.AppendRecords(c.ctx, zoneName+".", []lib.Record{other}))
 	for _, recordType := range o.Module.Types {
@@ -49,6 +52,50 @@ func contract(t *testing.T, o Options) {
 			c.check(recordType, other)
 		})
 	}
+	t.Run("apex", func(t *testing.T) {
+		c.t = t
+		c.checkApex(other)
+	})
+	t.Run("long zone", func(t *testing.T) {
+		c.t = t
+		c.checkLong()
+	})
+}
+
+// call is the key that the contexts of calls of the module have.
+type call struct{}
+
+// watchContexts has each request fail that a module sends without the context of its call: it would
+// go past the transport that the provider wants, and nothing could end it. The default transport
+// stays an [http.Transport], as in package route.
+func watchContexts(t *testing.T) {
+	usual := http.DefaultTransport.(*http.Transport)
+	front, next := usual.Clone(), guard{&watched{usual, t}}
+	front.RegisterProtocol("http", next)
+	front.RegisterProtocol("https", next)
+	http.DefaultTransport = front
+	t.Cleanup(func() { http.DefaultTransport = usual })
+}
+
+// guard is a transport for requests that have the context of a call. Its field is exported and
+// alone for the reason that package route gives.
+type guard struct{ Next *watched }
+
+type watched struct {
+	*http.Transport
+	t *testing.T
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (g guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Context().Value(call{}) == nil {
+		g.Next.t.Errorf("the module sends %s %s without the context of the call", req.Method, req.URL)
+		if req.Body != nil {
+			_ = req.Body.Close()
+		}
+		return nil, errors.New("not sent")
+	}
+	return g.Next.RoundTrip(req)
 }
 
 // conversation is with a module.
@@ -89,6 +136,33 @@ func (c *conversation) check(recordType string, other lib.Record) {
 	}
 	c.must(c.client.DeleteRecords(c.ctx, zone, left))
 	c.expect("delete", other)
+}
+
+// checkApex is the contract for the name of the zone itself, which services write in many ways.
+func (c *conversation) checkApex(other lib.Record) {
+	zone := zoneName + "."
+	one := c.record("@", dns.TypeA, samples[dns.TypeA][0])
+	c.must(c.client.AppendRecords(c.ctx, zone, []lib.Record{one}))
+	c.expect("append at the apex", other, one)
+	c.must(c.client.DeleteRecords(c.ctx, zone, c.listed(one)))
+	c.expect("delete at the apex", other)
+}
+
+// longZone is how many records a long zone has: more than the first page of a listing usually.
+const longZone = 120
+
+// checkLong checks that the module lists the whole of a zone. What it doesn't list would be taken
+// for a gap, and written over.
+func (c *conversation) checkLong() {
+	for i := range longZone {
+		r := Record{Name: fmt.Sprint("n", i), Type: dns.TypeA, Data: fmt.Sprint("192.0.2.", i), TTL: c.ttl()}
+		if _, err := c.store.Add(zoneName, r); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	if got, want := len(c.get()), c.store.Size(zoneName); got != want {
+		c.t.Fatalf("the module lists %d records of %d", got, want)
+	}
 }
 
 // record returns a record as the provider gives it to the module, with a TTL that it stores.
