@@ -320,6 +320,8 @@ func (p *Publisher) succeed(z *zone, made []group) {
 		}
 	}
 	p.confirm(z, made)
+	// A reading after the last change shows whether the provider was right.
+	z.verifyAt = earliest(z.verifyAt, time.Now().Add(p.Interval))
 	p.Metrics.lastSync.SetToCurrentTime()
 }
 

@@ -51,12 +51,13 @@ func Faults(t *testing.T, c Cloud, seed uint64) {
 		s.hers = append(s.hers, &dns.RecordSet{Name: fmt.Sprintf("hers%d.%s", i, c.Zone), Type: dns.TypeA, TTL: 300, Targets: []string{"203.0.113.7"}})
 		c.Put(s.hers[i])
 	}
+	broken := 3 + s.random.IntN(4)
 	s.restart()
 	defer func() { s.stop() }()
-	s.broken = 3 + s.random.IntN(4)
+	s.disturb(broken)
 	for range 25 {
 		s.step()
-		time.Sleep(time.Duration(s.random.IntN(20_000)) * time.Millisecond)
+		time.Sleep(time.Duration(s.intN(20_000)) * time.Millisecond)
 		synctest.Wait()
 		s.check()
 	}
@@ -95,9 +96,19 @@ func (s *schedule) intN(n int) int {
 	return s.random.IntN(n)
 }
 
+// disturb has so many of ten requests fail.
+func (s *schedule) disturb(broken int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = broken
+}
+
 func (s *schedule) restart() {
 	if s.stop != nil {
 		s.stop()
+		// A process whose first listing lacks what the one before has just written takes its
+		// ownership records for failed attempts of its own, and removes them (decision 0011).
+		time.Sleep(mostLag)
 	}
 	s.m.Counter = &Counter{Operation: s.operation, Writes: map[string]bool{"write": true}}
 	s.m.Provider = s.Open(func(next http.RoundTripper) http.RoundTripper { return s.m.Counter.Wrap(s.faulty(next)) })
@@ -128,7 +139,7 @@ func (s *schedule) step() {
 		delete(s.wanted, name)
 	case 3:
 		if s.SetLag != nil {
-			s.SetLag(time.Duration(s.intN(4)) * time.Second)
+			s.SetLag(time.Duration(s.intN(int(mostLag/time.Second)+1)) * time.Second)
 		}
 	case 4:
 		// Somebody has the name already.
@@ -141,13 +152,14 @@ func (s *schedule) step() {
 }
 
 func (s *schedule) heal() {
-	s.mu.Lock()
-	s.broken = 0
-	s.mu.Unlock()
+	s.disturb(0)
 	if s.SetLag != nil {
 		s.SetLag(0)
 	}
 }
+
+// mostLag is how late listings are at most.
+const mostLag = 3 * time.Second
 
 var errReset = errors.New("connection reset by peer")
 

@@ -63,7 +63,9 @@ func TestFaults(t *testing.T) {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				publishertest.Faults(t, publishertest.Cloud{
-					Zone: zoneName, SetLag: w.server.SetLag, Sets: w.sets,
+					// Listings that lag are in TestListingsBehind: after a lost answer they mislead the
+					// look at what was made.
+					Zone: zoneName, Sets: w.sets,
 					Open: func(wrap func(http.RoundTripper) http.RoundTripper) provider.Provider {
 						w.wrap = wrap
 						return w.open()
