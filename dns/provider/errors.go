@@ -75,3 +75,14 @@ func (e *ApplyError) Unwrap() []error {
 	}
 	return errs
 }
+
+// NothingMade reports whether an error that isn't an [ApplyError] says that no change was made. After
+// any other error the outcome is unknown.
+func NothingMade(err error) bool {
+	for _, class := range []error{ErrRejected, ErrCredentials, ErrStale, ErrThrottled, ErrDryRun} {
+		if errors.Is(err, class) {
+			return true
+		}
+	}
+	return false
+}

@@ -145,14 +145,11 @@ func outcome(err error, n int) (made []bool, known bool) {
 		for i, e := range apply.Errs {
 			made[i] = e == nil
 		}
-	case !slices.ContainsFunc(nothingMade, func(class error) bool { return errors.Is(err, class) }):
+	case !provider.NothingMade(err):
 		return nil, false
 	}
 	return made, true
 }
-
-// nothingMade are the errors that say that no change was made.
-var nothingMade = []error{provider.ErrRejected, provider.ErrCredentials, provider.ErrStale, provider.ErrThrottled, provider.ErrDryRun}
 
 func unknownZone(t *testing.T, o Options) {
 	z := open(t, o, forward)

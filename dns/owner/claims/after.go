@@ -50,9 +50,6 @@ func wrap(errs []error, keys []dns.Key) error {
 	return errors.Join(errs...)
 }
 
-// notMade are the errors that say that no change was made.
-var notMade = []error{provider.ErrRejected, provider.ErrCredentials, provider.ErrStale, provider.ErrThrottled, provider.ErrDryRun}
-
 // Failed implements [owner.Told]. It refutes the claims of changes that certainly weren't made.
 // The other changes are left open until the next listing, and so are all if ctx has ended.
 func (o *Owner) Failed(ctx context.Context, changes []dns.Change, cause error) {
@@ -88,10 +85,8 @@ func verdict(cause error, i, n int) (outcome, error) {
 		}
 		return certain, each.Errs[i]
 	}
-	for _, class := range notMade {
-		if errors.Is(cause, class) {
-			return certain, cause
-		}
+	if provider.NothingMade(cause) {
+		return certain, cause
 	}
 	return unknown, cause
 }

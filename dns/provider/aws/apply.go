@@ -44,7 +44,7 @@ func (p *route53Provider) Apply(ctx context.Context, zone dns.Zone, changes []dn
 			}
 		}
 		if err := a.send(ctx, batch); err != nil {
-			if !nothingMade(err) {
+			if !provider.NothingMade(err) {
 				return fmt.Errorf("change zone %s: %w", z.Name, err)
 			}
 			a.stop(all, fmt.Errorf("change zone %s: %w", z.Name, err))
@@ -101,7 +101,7 @@ func (a *applying) change(ctx context.Context, batch []*unit) error {
 		changes = append(changes, u.changes()...)
 	}
 	err := a.zone.change(ctx, changes)
-	if err == nil || nothingMade(err) || ctx.Err() != nil {
+	if err == nil || provider.NothingMade(err) || ctx.Err() != nil {
 		return err
 	}
 	switch state, lookErr := a.look(ctx, batch); {
@@ -181,14 +181,4 @@ func (a *applying) stop(all []*unit, err error) {
 			u.fail(err)
 		}
 	}
-}
-
-// nothingMade reports whether an error says that a request changed nothing.
-func nothingMade(err error) bool {
-	for _, class := range []error{provider.ErrThrottled, provider.ErrCredentials, provider.ErrDryRun, provider.ErrStale, provider.ErrRejected} {
-		if errors.Is(err, class) {
-			return true
-		}
-	}
-	return false
 }

@@ -161,7 +161,7 @@ func TestClasses(t *testing.T) {
 				return &route53test.Fault{Status: status, Code: code, Message: "x-amz-security-token:the-token"}
 			}})
 			err = p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
-			if err == nil || want != nil && !errors.Is(err, want) || want == nil && nothingMade(err) {
+			if err == nil || want != nil && !errors.Is(err, want) || want == nil && provider.NothingMade(err) {
 				t.Errorf("%s: %v, want %v", code, err, want)
 			}
 			if errors.Is(err, provider.ErrCredentials) && code != "AccessDenied" && strings.Contains(err.Error(), "the-token") {

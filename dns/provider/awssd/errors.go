@@ -171,15 +171,10 @@ func (e *operationError) Error() string {
 // Unwrap returns the outcome.
 func (e *operationError) Unwrap() error { return e.outcome }
 
-// certain are the errors that say that a request had no effect.
-var certain = []error{
-	provider.ErrRejected, provider.ErrCredentials, provider.ErrStale, provider.ErrThrottled, provider.ErrDryRun,
-}
-
 // isCertain reports whether it is known after an error what was made.
 func isCertain(err error) bool {
 	if _, failed := errors.AsType[*operationError](err); failed {
 		return true
 	}
-	return slices.ContainsFunc(certain, func(class error) bool { return errors.Is(err, class) })
+	return provider.NothingMade(err)
 }

@@ -143,16 +143,6 @@ func tokenFailure(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: get a token of Azure: %q: check the credentials in --azure-config-file", class, text)
 }
 
-// nothingMade reports whether an error says that a request changed nothing.
-func nothingMade(err error) bool {
-	for _, class := range []error{provider.ErrThrottled, provider.ErrCredentials, provider.ErrDryRun, provider.ErrStale, provider.ErrRejected} {
-		if errors.Is(err, class) {
-			return true
-		}
-	}
-	return false
-}
-
 // retries says which requests the SDK sends again. One that writes is only sent again after an
 // answer that says that nothing was changed; after any other failure the record set is read
 // first.

@@ -100,7 +100,7 @@ func (s *step) swap(ctx context.Context, before, after *stored) (now *stored, er
 			s.zone.note(s.key, before, now)
 			return now, nil
 		}
-		if nothingMade(err) {
+		if provider.NothingMade(err) {
 			return nil, err
 		}
 		there, lookErr := s.zone.account.get(ctx, s.zone.name, s.key)

@@ -685,7 +685,7 @@ func TestUnknownOutcome(t *testing.T) {
 					},
 				})
 				err = p.Apply(w.t.Context(), zones[0], []dns.Change{{New: want("a.shop.test", "A", "192.0.2.1")}})
-				if err == nil || nothingMade(err) || errors.As(err, new(*provider.ApplyError)) {
+				if err == nil || provider.NothingMade(err) || errors.As(err, new(*provider.ApplyError)) {
 					t.Errorf("error %v", err)
 				}
 			})

@@ -44,7 +44,7 @@ func (p *cloudflareProvider) Apply(ctx context.Context, zone dns.Zone, changes [
 			continue
 		}
 		err = fmt.Errorf("change zone %s of Cloudflare: %w", z.Name, err)
-		if !nothingMade(err) {
+		if !provider.NothingMade(err) {
 			return err
 		}
 		for _, u := range rest {
@@ -151,16 +151,6 @@ func fill(ready []*unit, limit int) (batch []*unit) {
 		}
 	}
 	return batch
-}
-
-// nothingMade reports whether an error says that a request changed nothing.
-func nothingMade(err error) bool {
-	for _, class := range []error{provider.ErrThrottled, provider.ErrCredentials, provider.ErrDryRun, provider.ErrStale, provider.ErrRejected} {
-		if errors.Is(err, class) {
-			return true
-		}
-	}
-	return false
 }
 
 // outcome returns the error of Apply for units that are done.

@@ -94,7 +94,7 @@ func (a *applying) change(ctx context.Context, units []*unit) error {
 	}
 	a.zone.intend(units, time.Now())
 	made, err := a.p.api.change(ctx, a.zone.ID, changes)
-	if err != nil && !nothingMade(err) && ctx.Err() == nil {
+	if err != nil && !provider.NothingMade(err) && ctx.Err() == nil {
 		switch state, lookErr := a.state(ctx, units); {
 		case lookErr != nil:
 			// The class of the second error says nothing about the changes.

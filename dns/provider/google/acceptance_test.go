@@ -419,7 +419,7 @@ func TestLostForGood(t *testing.T) {
 			After: func(clouddnstest.Call) *clouddnstest.Fault { return clouddnstest.Lost },
 		})
 		err = p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
-		if err == nil || nothingMade(err) || !strings.Contains(err.Error(), "isn't known") {
+		if err == nil || provider.NothingMade(err) || !strings.Contains(err.Error(), "isn't known") {
 			t.Errorf("got %v", err)
 		}
 		w.expect("a A 192.0.2.1")

@@ -43,7 +43,7 @@ func (p *cloudDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 		}
 		if err := a.send(ctx, batch); err != nil {
 			err = fmt.Errorf("change zone %s: %w", z.Name, err)
-			if !nothingMade(err) {
+			if !provider.NothingMade(err) {
 				return err
 			}
 			if errors.Is(err, provider.ErrStale) {
@@ -102,7 +102,7 @@ func (a *applying) send(ctx context.Context, batch []*unit) error {
 func (a *applying) change(ctx context.Context, batch []*unit) error {
 	c := change(batch)
 	err := a.api.change(ctx, a.zone.ID, c)
-	if err == nil || nothingMade(err) || ctx.Err() != nil {
+	if err == nil || provider.NothingMade(err) || ctx.Err() != nil {
 		return err
 	}
 	switch state, lookErr := a.look(ctx, batch); {

@@ -176,7 +176,7 @@ func TestClasses(t *testing.T) {
 		} {
 			w.refuseIf(&clouddnstest.Fault{Status: test.status, Reason: test.reason, Message: test.message}, func(c clouddnstest.Call) bool { return c.Operation == clouddnstest.CreateChange })
 			err = p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a.shop.test", "A", "192.0.2.1")}})
-			if err == nil || test.want != nil && !errors.Is(err, test.want) || test.want == nil && nothingMade(err) {
+			if err == nil || test.want != nil && !errors.Is(err, test.want) || test.want == nil && provider.NothingMade(err) {
 				t.Errorf("%d %s: %v, want %v", test.status, test.reason, err, test.want)
 			}
 			if err != nil && (len(err.Error()) > 1500 || strings.Contains(err.Error(), "\n")) {
@@ -206,7 +206,7 @@ func TestTokenErrors(t *testing.T) {
 				})
 			}
 			_, err := open(t, in).Zones(t.Context())
-			if err == nil || nothingMade(err) != (want != nil) || want != nil && !errors.Is(err, want) || len(err.Error()) > 1000 {
+			if err == nil || provider.NothingMade(err) != (want != nil) || want != nil && !errors.Is(err, want) || len(err.Error()) > 1000 {
 				t.Errorf("%d: %v", status, err)
 			}
 		})

@@ -144,21 +144,11 @@ func (e *apiError) is(reason string) bool {
 
 // passing reports whether a request that changes nothing may succeed when it is sent again.
 func passing(err error) bool {
-	if errors.Is(err, context.Canceled) || nothingMade(err) || errors.Is(err, httpapi.ErrTooLarge) {
+	if errors.Is(err, context.Canceled) || provider.NothingMade(err) || errors.Is(err, httpapi.ErrTooLarge) {
 		return false
 	}
 	if e, ok := errors.AsType[*apiError](err); ok {
 		return e.status >= http.StatusInternalServerError
 	}
 	return httpapi.Passing(err)
-}
-
-// nothingMade reports whether an error says that a request changed nothing.
-func nothingMade(err error) bool {
-	for _, class := range []error{provider.ErrThrottled, provider.ErrCredentials, provider.ErrDryRun, provider.ErrStale, provider.ErrRejected} {
-		if errors.Is(err, class) {
-			return true
-		}
-	}
-	return false
 }
