@@ -62,8 +62,10 @@ type Object struct {
 	Key Key
 	UID types.UID
 	// Selected is false when the settings exclude the object. Then the object asks for
-	// nothing, and all other fields but Key are empty.
+	// nothing, and all other fields but Key are empty. [Object.Excluded] says why.
 	Selected bool
+	// excluded says why the object isn't selected.
+	excluded *Skip
 	// Annotations is not nil when Selected is true.
 	Annotations *Annotations
 	// Unreadable says why the fields of the object can't be read. It is empty if they can. An
@@ -86,8 +88,8 @@ func (r *Reader) Read(s kube.Scope, obj interface {
 },
 ) Object {
 	key := Key{Kind: r.kind, Namespace: s.Intern(obj.GetNamespace()), Name: obj.GetName()}
-	if !r.settings.Selects(obj) {
-		return Object{Key: key}
+	if excluded := r.settings.excludes(obj); excluded != nil {
+		return Object{Key: key, excluded: excluded}
 	}
 	read := Object{
 		Key: key, UID: obj.GetUID(), Selected: true,
@@ -181,7 +183,25 @@ func (r *Reader) Hosts(o *Object, fields ...string) []string {
 func (r *Reader) ResultOf(o *Object, names, targets []string) Result {
 	origin := r.Origin(o)
 	records, err := r.Templates.AddNames(origin.All(names, targets), o, origin, targets)
-	return r.Result(o, records, err)
+	result := r.Result(o, records, err)
+	if result.Err == nil && len(result.Records) == 0 && len(result.Skipped) == 0 {
+		result.Skipped = append(result.Skipped, skipOf(names, targets))
+	}
+	return result
+}
+
+// skipOf says why names and targets give no record.
+func skipOf(names, targets []string) Skip {
+	if len(names) == 0 {
+		return Skip{Reason: SkipNoHostname, Message: "no field and no annotation says under which name to publish the object: set the annotation hostname"}
+	}
+	if len(targets) == 0 {
+		return Skip{
+			Reason: SkipNoTarget, Subject: names[0],
+			Message: "the object has no address yet: wait until its controller gives it one, or set the annotation target",
+		}
+	}
+	return Skip{Reason: SkipNoTarget, Subject: names[0], Message: "no record can be made of its names and targets"}
 }
 
 // Result returns the result of evaluating an object, with merged records and the problems of

@@ -49,22 +49,28 @@ type Settings struct {
 
 // Selects reports whether an object of a source's own kind is used, by its namespace,
 // annotations and labels. The annotation controller leaves an object to another program.
-func (s Settings) Selects(obj metav1.Object) bool {
+func (s Settings) Selects(obj metav1.Object) bool { return s.excludes(obj) == nil }
+
+// excludes says why an object is not used; nil if it is.
+func (s Settings) excludes(obj metav1.Object) *Skip {
 	annotations := obj.GetAnnotations()
 	switch {
 	case !s.Includes(obj.GetNamespace()):
-		return false
+		return skipNamespace
 	case s.Annotations != nil && !s.Annotations.Matches(labels.Set(annotations)):
-		return false
+		return skipByAnnotations
 	case s.Labels != nil && !s.Labels.Matches(labels.Set(obj.GetLabels())):
-		return false
+		return skipByLabels
 	}
 	for _, prefix := range s.Prefixes {
 		if controller, ok := annotations[prefix+"controller"]; ok {
-			return controller == "dns-controller"
+			if controller != "dns-controller" {
+				return skipOthers
+			}
+			break
 		}
 	}
-	return true
+	return nil
 }
 
 // Includes reports whether the objects of a namespace may be used.

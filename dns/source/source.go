@@ -25,8 +25,12 @@ type Source struct {
 	// the source counts as unread, so that no record is deleted.
 	Tables []kube.AnyTable
 	// Evaluate returns what an object asks for now. The result is empty if the object doesn't
-	// exist or isn't selected. It must not block.
+	// exist. It must not block.
 	Evaluate func(Key) Result
+	// Keys returns the keys of all objects of the source's own kinds, in any order, with those
+	// that the settings exclude. [Keys] makes it of their tables. It is nil for a source with
+	// Poll.
+	Keys func() []Key
 	// Poll returns all records of the source each time that records are verified. After an
 	// error, the previous records stay. Records may lack the label resource.
 	Poll func(context.Context) ([]*dns.RecordSet, error)
@@ -44,6 +48,9 @@ type Result struct {
 	Records []*dns.RecordSet
 	// Problems are parts of the object that can't be used. The rest of it is published.
 	Problems []dns.Problem
+	// Skipped says why the object gives no record, or why a part of it doesn't. An object that
+	// exists and has neither records nor problems nor an error has at least one.
+	Skipped []Skip
 	// Err says why the object can't be evaluated at all. Then its previous records stay.
 	Err error
 }

@@ -31,6 +31,19 @@ func Notify[T any, P Keyed[T]](changed func(Key)) kube.TableOption[T] {
 	})
 }
 
+// Keys returns the keys of all objects of a source's own table, for [Source].Keys. A source with
+// several kinds of its own joins those of each.
+func Keys[T any, P Keyed[T]](table *kube.Table[T]) func() []Key {
+	return func() []Key {
+		objects := table.List()
+		keys := make([]Key, 0, len(objects))
+		for _, value := range objects {
+			keys = append(keys, P(value).object().Key)
+		}
+		return keys
+	}
+}
+
 // NotifyAll calls changed for objects of a source's own table, such as those that
 // [kube.Table.ByIndex] returns, because an object that they depend on has changed.
 //
