@@ -34,7 +34,7 @@ const unsupportedSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key g
 // unsupportedNames are the sources and providers of ExternalDNS that don't exist here yet.
 var unsupportedNames = map[string][]string{
 	"source": {
-		"istio-virtualservice", "unstructured", "ambassador-host", "gloo-proxy", "traefik-proxy", "kong-tcpingress", "openshift-route",
+		"unstructured", "ambassador-host", "gloo-proxy", "traefik-proxy", "kong-tcpingress", "openshift-route",
 		"skipper-routegroup", "f5-virtualserver", "f5-transportserver",
 	},
 	"provider": {

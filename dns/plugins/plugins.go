@@ -29,6 +29,7 @@ import (
 	"github.com/signpostd/signpost/dns/source/gateway"
 	"github.com/signpostd/signpost/dns/source/ingress"
 	"github.com/signpostd/signpost/dns/source/istiogateway"
+	"github.com/signpostd/signpost/dns/source/istiovirtualservice"
 	"github.com/signpostd/signpost/dns/source/node"
 	"github.com/signpostd/signpost/dns/source/pod"
 	"github.com/signpostd/signpost/dns/source/service"
@@ -48,6 +49,7 @@ func Sources() []source.Plugin {
 		gateway.TCPRoute(),
 		gateway.UDPRoute(),
 		istiogateway.Plugin(),
+		istiovirtualservice.Plugin(),
 		contourhttpproxy.Plugin(),
 		contouringressroute.Plugin(),
 		crd.Plugin(),
