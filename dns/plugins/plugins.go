@@ -31,6 +31,7 @@ import (
 	"github.com/signpostd/signpost/dns/source/istiogateway"
 	"github.com/signpostd/signpost/dns/source/istiovirtualservice"
 	"github.com/signpostd/signpost/dns/source/node"
+	"github.com/signpostd/signpost/dns/source/openshiftroute"
 	"github.com/signpostd/signpost/dns/source/pod"
 	"github.com/signpostd/signpost/dns/source/service"
 )
@@ -52,6 +53,7 @@ func Sources() []source.Plugin {
 		istiovirtualservice.Plugin(),
 		contourhttpproxy.Plugin(),
 		contouringressroute.Plugin(),
+		openshiftroute.Plugin(),
 		crd.Plugin(),
 		connector.Plugin(),
 		fake.Plugin(),
