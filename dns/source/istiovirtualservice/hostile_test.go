@@ -74,7 +74,7 @@ func TestWhyNot(t *testing.T) {
 		subject              string
 	}{
 		{"other namespace", "namespace: hidden", "hosts: [x.example.org], gateways: [edge]", source.SkipFiltered, "metadata.namespace"},
-		{"other controller", "annotations: {external-dns.kubernetes.io/controller: other}", "hosts: [x.example.org]", source.SkipOtherController, "controller"},
+		{"other controller", "annotations: {external-dns.kubernetes.io/controller: other}", "hosts: [x.example.org]", source.SkipOtherController, "metadata.annotations"},
 		{"no names", "", `hosts: ["*"], gateways: [edge]`, source.SkipNoHostname, "spec.hosts"},
 		{"mesh only", "", "hosts: [x.example.org], gateways: [mesh]", source.SkipNotPublished, "x.example.org"},
 		{"missing Gateway", "", "hosts: [x.example.org], gateways: [missing]", source.SkipNotFound, "x.example.org"},
