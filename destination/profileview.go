@@ -153,6 +153,7 @@ type profileStream struct {
 	server *Server
 	view   *profileView
 	out    sender
+	trail  *trail
 	progress
 }
 
@@ -194,5 +195,7 @@ func (s *profileStream) bring(sent, a *profileAnswer) error {
 		return err
 	}
 	s.finish()
+	s.trail.sent(a.frame)
+	s.trail.profiled(a)
 	return nil
 }

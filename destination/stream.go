@@ -16,6 +16,7 @@ type stream struct {
 	subject *subject
 	node    string
 	out     sender
+	trail   *trail
 	progress
 }
 
@@ -118,6 +119,7 @@ func (s *stream) bring(a *answer, at *position) error {
 		return err
 	}
 	s.finish()
+	s.trail.answered(a)
 	*at = position{told: at.told || !a.unknown(), sent: a.entries, version: a.version, joined: true}
 	return nil
 }
@@ -151,6 +153,7 @@ func (s *stream) send(frames []*frame) error {
 		if err := s.out.SendMsg(f); err != nil {
 			return err
 		}
+		s.trail.sent(f)
 	}
 	return nil
 }

@@ -138,9 +138,12 @@ func (p *Publisher) applyPart(ctx context.Context, b *batch, part *part) {
 	if b.err = p.limiter.Wait(ctx); b.err != nil {
 		return
 	}
-	begun := time.Now()
+	begun, span := time.Now(), p.Tracer.Begin("dns.apply")
 	err := p.Provider.Apply(ctx, part.zone.Zone, part.changes)
-	p.Metrics.applied(part.zone, time.Since(begun), err)
+	took := time.Since(begun)
+	p.Metrics.applied(part.zone, took, err)
+	p.logApplied(part, took, err)
+	p.trace(span, part, err)
 	if o, ok := p.Owner.(owner.Told); ok && err != nil {
 		o.Failed(ctx, part.changes, err)
 	}

@@ -28,6 +28,15 @@ func Quote(text string) string {
 	return fmt.Sprintf("%s… (%d bytes)", strconv.Quote(text[:maxText]), len(text))
 }
 
+// Cut returns the text as it is or, of a long text, the beginning and how long it is. It is for values of
+// lines of the log, which the log quotes itself.
+func Cut(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:maxText], ""), len(text))
+}
+
 // Name returns a short text of letters, digits and the signs of DNS names as it is, and quotes any
 // other one.
 func Name(text string) string {

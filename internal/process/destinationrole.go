@@ -24,11 +24,12 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 		return role{}, err
 	}
 	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts) // checked with the options
-	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque})
+	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque, Log: in.Log})
 	from := kinds.FromEndpointSlices
 	if !o.EnableEndpointSlices {
 		from = kinds.FromEndpoints
 	}
+	config.Tracer = in.Tracer
 	server := destination.NewServer(known, config, in.Registerer, in.Log)
 	detours := linked.DetoursRefused
 	if o.LinkedClustersThroughProxies {
