@@ -81,8 +81,8 @@ type Config struct {
 	// Tracer begins a span for each batch, which has the name of the provider; nil begins none.
 	Tracer       *tracing.Tracer
 	ProviderName string
-	Metrics *Metrics
-	Log     *slog.Logger
+	Metrics      *Metrics
+	Log          *slog.Logger
 }
 
 // NamedSource is a source with the name that --source calls it.

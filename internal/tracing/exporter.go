@@ -23,6 +23,10 @@ type exporter struct {
 	collector    string
 	log          *slog.Logger
 	sent, failed prometheus.Counter
+	// ending ends with what is being sent; down is closed when nothing more will be.
+	ending context.Context
+	end    context.CancelFunc
+	down   chan struct{}
 
 	mu      sync.Mutex
 	limit   *rate.Limiter
@@ -39,14 +43,15 @@ func newExporter(to collector, c Config) (*exporter, error) {
 	} else {
 		options = append(options, otlptracegrpc.WithTLSCredentials(credentials.NewTLS(nil)))
 	}
-	out, err := otlptracegrpc.New(context.Background(), options...)
-	if err != nil {
-		return nil, fmt.Errorf("make the client of the trace collector %s: %w", to.address, err)
-	}
-	e := &exporter{SpanExporter: out, collector: to.address, log: c.Log, limit: rate.NewLimiter(rate.Every(logEvery), 1)}
+	e := &exporter{collector: to.address, log: c.Log, limit: rate.NewLimiter(rate.Every(logEvery), 1), down: make(chan struct{})}
 	if err := e.measure(c.Registerer); err != nil {
 		return nil, err
 	}
+	var err error
+	if e.SpanExporter, err = otlptracegrpc.New(context.Background(), options...); err != nil {
+		return nil, fmt.Errorf("make the client of the trace collector %s: %w", to.address, err)
+	}
+	e.ending, e.end = context.WithCancel(context.Background())
 	return e, nil
 }
 
@@ -64,6 +69,9 @@ func (e *exporter) measure(r prometheus.Registerer) error {
 
 // ExportSpans implements sdk.SpanExporter. It returns no error: the SDK would write it to a log of its own.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.ending, cancel)()
 	err := e.SpanExporter.ExportSpans(ctx, spans)
 	if err != nil {
 		e.failed.Add(float64(len(spans)))
@@ -72,6 +80,12 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) er
 	}
 	e.tell(err)
 	return nil
+}
+
+// Shutdown implements sdk.SpanExporter. It is called once, when everything was sent or dropped.
+func (e *exporter) Shutdown(ctx context.Context) error {
+	defer close(e.down)
+	return e.SpanExporter.Shutdown(ctx)
 }
 
 // tell logs when sending begins to fail, and when it works again.

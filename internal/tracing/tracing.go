@@ -58,6 +58,7 @@ type Config struct {
 type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
+	out      *exporter
 }
 
 // Open returns the tracer of a process; nil without a collector. It connects later, and tries
@@ -78,7 +79,7 @@ func Open(c Config) (*Tracer, error) {
 }
 
 // open returns a tracer whose spans go to an exporter.
-func open(out sdk.SpanExporter, roles string) *Tracer {
+func open(out *exporter, roles string) *Tracer {
 	limits := sdk.NewSpanLimits()
 	limits.AttributeValueLengthLimit = maxText
 	provider := sdk.NewTracerProvider(
@@ -88,7 +89,7 @@ func open(out sdk.SpanExporter, roles string) *Tracer {
 			sdk.WithMaxQueueSize(queueSize), sdk.WithMaxExportBatchSize(batchSize),
 			sdk.WithBatchTimeout(batchEvery), sdk.WithExportTimeout(exportTimeout)),
 	)
-	return &Tracer{provider: provider, tracer: provider.Tracer("github.com/signpostd/signpost")}
+	return &Tracer{provider: provider, tracer: provider.Tracer("github.com/signpostd/signpost"), out: out}
 }
 
 // describe returns what all spans say about the process. What OTEL_RESOURCE_ATTRIBUTES and
@@ -121,4 +122,6 @@ func (t *Tracer) Close() {
 	defer cancel()
 	// The exporter counts and logs what it can't send.
 	_ = t.provider.Shutdown(ctx)
+	t.out.end()
+	<-t.out.down
 }
