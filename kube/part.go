@@ -39,7 +39,7 @@ func newParts(f *feed, b binding) []*part {
 // status returns the condition of the part, without the number of its objects.
 func (p *part) status() TableStatus {
 	s := p.state.status()
-	s.Kind, s.Required = p.feed.kind, !p.feed.optional
+	s.Kind, s.Resource, s.Required = p.feed.kind, p.feed.resource.GroupResource(), !p.feed.optional
 	return s
 }
 

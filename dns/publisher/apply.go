@@ -319,7 +319,7 @@ func (p *Publisher) succeed(z *zone, made []group) {
 	for _, g := range made {
 		z.names.done(z.names.all[g.name])
 		for _, c := range g.changes {
-			p.Log.Info("Changed a record", "change", describe(c))
+			p.Log.Info("Changed a record", "zone", z.Name, "change", describe(c), "object", c.RecordSet().Labels[dns.LabelResource])
 		}
 	}
 	p.confirm(z, made)

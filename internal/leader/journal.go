@@ -25,6 +25,8 @@ type journal struct {
 	mu      sync.Mutex
 	holder  string          // seen last
 	failing map[string]bool // reads, writes
+	// told is true when the log has a line about failures, and none yet that they are over.
+	told bool
 }
 
 // newJournal returns a journal, with its metrics registered.
@@ -67,7 +69,9 @@ func (j *journal) saw(holder string) {
 		// While another process holds the lease, nothing is written.
 		delete(j.failing, write)
 	}
+	well := j.well()
 	j.mu.Unlock()
+	j.tellWell(well)
 	if changed && holder != "" && holder != j.identity {
 		j.log.Info("Another process leads", "holder", holder)
 	}
@@ -85,7 +89,7 @@ func (j *journal) failed(what string, err error) {
 	j.failures.Inc()
 	j.mu.Lock()
 	news := !j.failing[what]
-	j.failing[what] = true
+	j.failing[what], j.told = true, true
 	j.mu.Unlock()
 	if news {
 		j.log.Warn("Requests for the lease fail, retrying", "request", what, "error", err)
@@ -94,14 +98,26 @@ func (j *journal) failed(what string, err error) {
 
 // succeeded notes that the lease could be read, or both read and written.
 func (j *journal) succeeded(what ...string) {
-	news := false
 	j.mu.Lock()
 	for _, w := range what {
-		news = news || j.failing[w]
 		delete(j.failing, w)
 	}
+	well := j.well()
 	j.mu.Unlock()
-	if news {
+	j.tellWell(well)
+}
+
+// well reports whether no requests fail any more, the first time. The caller holds the lock.
+func (j *journal) well() bool {
+	if !j.told || len(j.failing) > 0 {
+		return false
+	}
+	j.told = false
+	return true
+}
+
+func (j *journal) tellWell(well bool) {
+	if well {
 		j.log.Info("Requests for the lease succeed again")
 	}
 }

@@ -46,9 +46,9 @@ func reading(c settings.Config) []Role {
 			}
 			role.allow(rulesFor(read, p)...)
 			if read.Scope == source.InNone {
-				events.allow(createEvents)
+				events.allow(sendEvents)
 			} else {
-				role.allow(createEvents)
+				role.allow(sendEvents)
 			}
 		}
 	}
@@ -59,14 +59,14 @@ func reading(c settings.Config) []Role {
 		within.Name, within.Namespace = "signpost-dns", namespace
 		roles = add(roles, within)
 	}
-	if events.Name, events.Namespace = "signpost-dns", eventsOfClusterObjects; !slices.ContainsFunc(everywhere.Rules, createEvents.same) {
+	if events.Name, events.Namespace = "signpost-dns", eventsOfClusterObjects; !slices.ContainsFunc(everywhere.Rules, sendEvents.same) {
 		roles = add(roles, events)
 	}
 	return roles
 }
 
-// createEvents comes last, because every source needs it.
-var createEvents = Rule{Group: "events.k8s.io", Resource: "events", Verbs: []string{"create"}}
+// sendEvents comes last, because every source needs it.
+var sendEvents = Rule{Group: "events.k8s.io", Resource: "events", Verbs: []string{"create", "patch"}}
 
 // rulesFor returns the rules for a kind that a source of a publisher reads.
 func rulesFor(read configure.Read, p *configure.Options) []Rule {
@@ -160,7 +160,7 @@ func (r *Role) allow(rules ...Rule) {
 // rank is the place of a rule among others: what is read, then what is written, then Events.
 func (r Rule) rank() int {
 	switch {
-	case r.same(createEvents):
+	case r.same(sendEvents):
 		return 2
 	case slices.Contains(r.Verbs, "watch"):
 		return 0
