@@ -252,7 +252,11 @@ func (c *Cluster) changed(p *part) {
 	if all.State == Synced {
 		// Those of several namespaces that are in sync again are worth one line.
 		if !p.feed.synced.Swap(true) {
-			log.Debug("The kind is in sync")
+			level, message := slog.LevelDebug, "The kind is in sync"
+			if p.feed.warned.Swap(false) {
+				level, message = slog.LevelInfo, "The kind is in sync again"
+			}
+			log.Log(context.Background(), level, message)
 		}
 	} else {
 		p.feed.synced.Store(false)
@@ -263,10 +267,12 @@ func (c *Cluster) changed(p *part) {
 	switch {
 	case s.State == Synced:
 	case s.State == Waiting && s.Reason == Forbidden:
+		p.feed.warned.Store(true)
 		log.Warn("This process may not read the kind, and tries again every few seconds: grant it list and watch", "resource", s.Resource.String(), "error", s.Detail)
 	case s.missing():
 		log.Info("The cluster doesn't have the kind, which is read as soon as its definition is installed", "resource", s.Resource.String())
 	default:
+		p.feed.warned.Store(true)
 		log.Warn("The kind can't be read now, and is tried again every few seconds; what is known of it stays", "resource", s.Resource.String(), "reason", s.Reason, "error", s.Detail)
 	}
 	for _, f := range c.feeds {

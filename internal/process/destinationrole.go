@@ -54,6 +54,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 			}
 		},
 		Ready:    func() bool { return channel.IsClosed(known.Synced()) },
+		Details:  func() []string { return missing(links.set.Secrets()) },
 		Handlers: map[string]http.Handler{linked.StatusPath: links.handler()},
 		Report:   links.report,
 	}, nil
