@@ -66,7 +66,7 @@ func newRootCommand(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(explainFlagError)
-	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s), newPlanCommand(s), newRBACCommand(s), newGetCommand(s), newProfileCommand(s), newClustersCommand(s), newApproveCommand(s), newVersionCommand(s))
+	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s), newPlanCommand(s), newRBACCommand(s), newGetCommand(s), newProfileCommand(s), newClustersCommand(s), newApproveCommand(s), newVersionCommand(s), newCheckCommand(s))
 	return root
 }
 
@@ -146,6 +146,9 @@ func dropInArgs(root *cobra.Command, args []string) []string {
 	for _, c := range root.Commands() {
 		if c.Name() != args[0] {
 			continue
+		}
+		if c.HasSubCommands() {
+			return slices.Concat(args[:1], dropInArgs(c, args[1:]))
 		}
 		if _, ok := c.Annotations[negations]; ok {
 			return slices.Concat(args[:1], configure.Negations(c.Flags(), args[1:]))

@@ -42,7 +42,7 @@ func runConfig(ctx context.Context, file string, s streams) error {
 		return err
 	}
 	if !c.RunsDestination && !c.RunsControllers && !c.RunsDNS {
-		return settings.Usagef("%s:1: no role to run: add the section %s, %s or %s", file, settings.DestinationSection, settings.ControllersSection, settings.DNSSection)
+		return noRole(file)
 	}
 	return process.Run(ctx, c, s.err)
 }
