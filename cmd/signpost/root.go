@@ -11,6 +11,7 @@ import (
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/internal/version"
 )
 
 const rootHelp = `Signpost watches a Kubernetes cluster once and tells every caller where a service
@@ -49,6 +50,7 @@ func newRootCommand(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "signpost",
 		Short:         "One endpoint control plane for Kubernetes",
+		Version:       version.Current(),
 		Long:          rootHelp,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -63,6 +65,7 @@ func newRootCommand(s streams) *cobra.Command {
 			return settings.Usagef("no command given: use one of those above")
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(explainFlagError)
