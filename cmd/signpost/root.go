@@ -69,7 +69,7 @@ func newRootCommand(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(explainFlagError)
-	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s), newPlanCommand(s), newRBACCommand(s), newGetCommand(s), newProfileCommand(s), newClustersCommand(s), newApproveCommand(s), newVersionCommand(s), newCheckCommand(s))
+	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s), newPlanCommand(s), newRBACCommand(s), newGetCommand(s), newProfileCommand(s), newClustersCommand(s), newApproveCommand(s), newVersionCommand(s), newCheckCommand(s), newConfigCommand(s))
 	return root
 }
 

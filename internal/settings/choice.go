@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/internal/nearest"
 )
 
 // The output formats of commands.
@@ -14,6 +16,9 @@ const (
 	OutputTable = "table"
 	OutputJSON  = "json"
 )
+
+// Nearest returns what somebody meant who has mistyped a name: see [nearest.Of].
+func Nearest(name string, candidates []string) (string, bool) { return nearest.Of(name, candidates) }
 
 // Choice returns the value of a flag that has to be one of the allowed strings.
 func Choice(target *string, allowed ...string) pflag.Value { return &choiceValue{target, allowed} }

@@ -1,11 +1,17 @@
-package settings
+// Package nearest finds what somebody meant who has mistyped a name, for errors: flags, fields,
+// commands, sources.
+//
+// # Concurrency
+//
+// Everything here is pure.
+package nearest
 
 import "strings"
 
-// Nearest returns the candidate that name abbreviates or, failing that, the one with the
+// Of returns the candidate that name abbreviates or, failing that, the one with the
 // smallest edit distance to name; the first if there are several. It finds none if all of
 // them are too different to be what was meant.
-func Nearest(name string, candidates []string) (string, bool) {
+func Of(name string, candidates []string) (string, bool) {
 	const shortest = 3 // letters of an abbreviation
 	best, least := "", len(name)/2+1
 	for _, c := range candidates {
