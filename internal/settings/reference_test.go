@@ -65,9 +65,12 @@ func fieldsTable() string {
 				def = ""
 			}
 			// Settings of the same section are fields here.
-			for flag, path := range paths {
-				usage = strings.ReplaceAll(usage, "--"+flag+" ", "`"+path+"` ")
-			}
+			usage = mention.ReplaceAllStringFunc(usage, func(flag string) string {
+				if path := paths[strings.TrimPrefix(flag, "--")]; path != "" {
+					return "`" + path + "`"
+				}
+				return flag
+			})
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.Path, value, def, strings.ReplaceAll(usage, "|", "\\|"))
 		}
 	}
