@@ -77,11 +77,12 @@ func (s *Set) Explain(origin Origin, asked []*dns.RecordSet, place Place) (kept 
 func (p *Place) drops(r *dns.RecordSet) Drop {
 	switch {
 	case slices.Contains(p.Excluded, r.Type):
-		return Drop{Reason: DropType, Setting: "--exclude-record-types", Message: "it has the type " + r.Type + ": remove that there"}
+		return Drop{Reason: DropType, Setting: "--exclude-record-types", Message: "--exclude-record-types has the type " + r.Type + ": remove it there"}
 	case !slices.Contains(p.Managed, r.Type):
-		return Drop{Reason: DropType, Setting: "--managed-record-types", Message: "it does not have the type " + r.Type + ": add that there"}
+		return Drop{Reason: DropType, Setting: "--managed-record-types", Message: "--managed-record-types does not have the type " + r.Type + ": add it there, with all others that you want"}
 	case p.Domains != nil && !p.Domains.Match(r.Name):
-		return Drop{Reason: DropDomain, Setting: p.domainSetting(r.Name), Message: "it does not admit the name: change it, or correct the name"}
+		setting := p.domainSetting(r.Name)
+		return Drop{Reason: DropDomain, Setting: setting, Message: setting + " leaves out the name: change the flag, or correct the name"}
 	case p.HasZone != nil && !p.HasZone(dns.Canonical(r.Name)):
 		return Drop{Reason: DropZone, Message: "the name is in no zone of the provider: create the zone, or change the zone filters"}
 	}
@@ -111,9 +112,9 @@ func (t *transform) droppedTargets(r *dns.RecordSet) {
 		by[flag] = append(by[flag], target)
 	}
 	for _, flag := range flags {
-		message := "it has no network of the target: add one there"
+		message := flag + " has no network of the target: add one there"
 		if flag == "--exclude-target-net" {
-			message = "it has a network of the target: remove that there"
+			message = flag + " has a network of the target: remove it there"
 		}
 		t.dropped(r, by[flag], DropTarget, flag, message)
 	}
