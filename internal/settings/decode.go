@@ -10,11 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signpostd/signpost/internal/nearest"
-
 	"go.yaml.in/yaml/v3"
 
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/internal/nearest"
 )
 
 const (
