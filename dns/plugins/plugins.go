@@ -27,6 +27,7 @@ import (
 	"github.com/signpostd/signpost/dns/source/externalworkload"
 	"github.com/signpostd/signpost/dns/source/fake"
 	"github.com/signpostd/signpost/dns/source/gateway"
+	"github.com/signpostd/signpost/dns/source/glooproxy"
 	"github.com/signpostd/signpost/dns/source/ingress"
 	"github.com/signpostd/signpost/dns/source/istiogateway"
 	"github.com/signpostd/signpost/dns/source/istiovirtualservice"
@@ -54,6 +55,7 @@ func Sources() []source.Plugin {
 		contourhttpproxy.Plugin(),
 		contouringressroute.Plugin(),
 		openshiftroute.Plugin(),
+		glooproxy.Plugin(),
 		crd.Plugin(),
 		connector.Plugin(),
 		fake.Plugin(),
