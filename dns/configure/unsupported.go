@@ -32,7 +32,7 @@ const unsupportedSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key g
 // unsupportedNames are the sources and providers of ExternalDNS that don't exist here yet.
 var unsupportedNames = map[string][]string{
 	"source": {
-		"unstructured", "ambassador-host", "traefik-proxy", "kong-tcpingress",
+		"unstructured", "traefik-proxy", "kong-tcpingress",
 		"skipper-routegroup", "f5-virtualserver", "f5-transportserver",
 	},
 	"provider": {

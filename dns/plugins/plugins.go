@@ -19,6 +19,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/rfc2136"
 	"github.com/signpostd/signpost/dns/provider/webhook"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/source/ambassadorhost"
 	"github.com/signpostd/signpost/dns/source/connector"
 	"github.com/signpostd/signpost/dns/source/contourhttpproxy"
 	"github.com/signpostd/signpost/dns/source/contouringressroute"
@@ -56,6 +57,7 @@ func Sources() []source.Plugin {
 		contouringressroute.Plugin(),
 		openshiftroute.Plugin(),
 		glooproxy.Plugin(),
+		ambassadorhost.Plugin(),
 		crd.Plugin(),
 		connector.Plugin(),
 		fake.Plugin(),
