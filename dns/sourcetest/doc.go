@@ -20,7 +20,8 @@
 // checks for every source that an unknown object asks for nothing, that a second evaluation
 // gives the same result, that Changed is called for each object whose records change, and
 // that nothing is left when all objects are deleted. For tables of cases in Go, [Open] returns
-// a [Scene]. Read it in this order: scenario.go, scene.go, world.go, show.go.
+// a [Scene]. Read it in this order: scenario.go, scene.go, world.go, show.go; definitions.go is for
+// tests on real API servers.
 //
 // # Concurrency
 //
