@@ -107,7 +107,7 @@ func TestHostile(t *testing.T) {
 		host(from("VirtualService", "shop"), append(many(17000, "d-%d.example.org"), strings.Repeat("a", 300)+".example.org")...))))
 	start := time.Now()
 	got := scene.Evaluate(edge)
-	if took := time.Since(start); took > 10*time.Second {
+	if took := time.Since(start); took > time.Minute { // mostly the comparison of both, under the race detector
 		t.Errorf("two evaluations took %s", took)
 	}
 	if len(got.Records) != 16384 || len(got.Records[0].Targets) != 2 || got.Err != nil {
