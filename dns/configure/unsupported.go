@@ -20,7 +20,6 @@ var unsupported = map[string]string{
 	"the provider oci":              "oci-config-file oci-compartment-ocid oci-zone-scope oci-auth-instance-principal? oci-zones-cache-duration",
 	"the provider ovh":              "ovh-endpoint ovh-api-rate-limit ovh-enable-cname-relative?",
 	"the provider pihole":           "pihole-server pihole-password pihole-tls-skip-verify?",
-	"the source gloo-proxy":         "gloo-namespace",
 	"the source skipper-routegroup": "skipper-routegroup-groupversion",
 	"the source traefik-proxy":      "traefik-enable-legacy? traefik-disable-new?",
 	"the source unstructured":       "unstructured-resource",
@@ -33,7 +32,7 @@ const unsupportedSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key g
 // unsupportedNames are the sources and providers of ExternalDNS that don't exist here yet.
 var unsupportedNames = map[string][]string{
 	"source": {
-		"unstructured", "ambassador-host", "gloo-proxy", "traefik-proxy", "kong-tcpingress",
+		"unstructured", "traefik-proxy", "kong-tcpingress",
 		"skipper-routegroup", "f5-virtualserver", "f5-transportserver",
 	},
 	"provider": {

@@ -19,6 +19,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/rfc2136"
 	"github.com/signpostd/signpost/dns/provider/webhook"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/source/ambassadorhost"
 	"github.com/signpostd/signpost/dns/source/connector"
 	"github.com/signpostd/signpost/dns/source/contourhttpproxy"
 	"github.com/signpostd/signpost/dns/source/contouringressroute"
@@ -27,6 +28,7 @@ import (
 	"github.com/signpostd/signpost/dns/source/externalworkload"
 	"github.com/signpostd/signpost/dns/source/fake"
 	"github.com/signpostd/signpost/dns/source/gateway"
+	"github.com/signpostd/signpost/dns/source/glooproxy"
 	"github.com/signpostd/signpost/dns/source/ingress"
 	"github.com/signpostd/signpost/dns/source/istiogateway"
 	"github.com/signpostd/signpost/dns/source/istiovirtualservice"
@@ -54,6 +56,8 @@ func Sources() []source.Plugin {
 		contourhttpproxy.Plugin(),
 		contouringressroute.Plugin(),
 		openshiftroute.Plugin(),
+		glooproxy.Plugin(),
+		ambassadorhost.Plugin(),
 		crd.Plugin(),
 		connector.Plugin(),
 		fake.Plugin(),

@@ -37,6 +37,8 @@ type Subject struct {
 	Targets string
 	// AnyNamespace is true when --namespace doesn't apply.
 	AnyNamespace bool
+	// AnyController is true when the annotation controller doesn't matter.
+	AnyController bool
 }
 
 // Reader reads what all objects of a source's own kind have in common. It may be used from any
@@ -96,7 +98,7 @@ func (r *Reader) Read(s kube.Scope, obj interface {
 },
 ) Object {
 	key := Key{Kind: r.kind, Namespace: s.Intern(obj.GetNamespace()), Name: obj.GetName()}
-	if excluded := r.settings.excludes(obj); excluded != nil {
+	if excluded := r.settings.excludes(obj); excluded != nil && (excluded != skipOthers || !r.subject.AnyController) {
 		return Object{Key: key, excluded: excluded}
 	}
 	read := Object{
