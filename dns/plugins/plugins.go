@@ -32,6 +32,7 @@ import (
 	"github.com/signpostd/signpost/dns/source/node"
 	"github.com/signpostd/signpost/dns/source/pod"
 	"github.com/signpostd/signpost/dns/source/service"
+	"github.com/signpostd/signpost/dns/source/unstructured"
 )
 
 // Sources returns all kinds of sources in the order of the documentation.
@@ -51,6 +52,7 @@ func Sources() []source.Plugin {
 		contourhttpproxy.Plugin(),
 		contouringressroute.Plugin(),
 		crd.Plugin(),
+		unstructured.Plugin(),
 		connector.Plugin(),
 		fake.Plugin(),
 		empty.Plugin(),

@@ -14,7 +14,7 @@
 // and handlers are options of a table.
 //
 // Read it in this order: source.go, settings.go, object.go, annotations.go, records.go,
-// tables.go, waiting.go; nodes.go for addresses of Nodes; templates.go, functions.go, view.go and fields.go
+// found.go, tables.go, waiting.go; nodes.go for addresses of Nodes; templates.go, functions.go, view.go and fields.go
 // for templates.
 //
 // # Concurrency
