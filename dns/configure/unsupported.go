@@ -23,7 +23,6 @@ var unsupported = map[string]string{
 	"the source gloo-proxy":         "gloo-namespace",
 	"the source skipper-routegroup": "skipper-routegroup-groupversion",
 	"the source openshift-route":    "openshift-router-name",
-	"the source traefik-proxy":      "traefik-enable-legacy? traefik-disable-new?",
 }
 
 // unsupportedSecrets are the unsupported flags whose values must not be shown, not even in an
@@ -33,7 +32,7 @@ const unsupportedSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key g
 // unsupportedNames are the sources and providers of ExternalDNS that don't exist here yet.
 var unsupportedNames = map[string][]string{
 	"source": {
-		"istio-virtualservice", "ambassador-host", "gloo-proxy", "traefik-proxy", "kong-tcpingress", "openshift-route",
+		"istio-virtualservice", "ambassador-host", "gloo-proxy", "kong-tcpingress", "openshift-route",
 		"skipper-routegroup", "f5-virtualserver", "f5-transportserver",
 	},
 	"provider": {

@@ -32,6 +32,7 @@ import (
 	"github.com/signpostd/signpost/dns/source/node"
 	"github.com/signpostd/signpost/dns/source/pod"
 	"github.com/signpostd/signpost/dns/source/service"
+	"github.com/signpostd/signpost/dns/source/traefikproxy"
 	"github.com/signpostd/signpost/dns/source/unstructured"
 )
 
@@ -51,6 +52,7 @@ func Sources() []source.Plugin {
 		istiogateway.Plugin(),
 		contourhttpproxy.Plugin(),
 		contouringressroute.Plugin(),
+		traefikproxy.Plugin(),
 		crd.Plugin(),
 		unstructured.Plugin(),
 		connector.Plugin(),
