@@ -13,16 +13,15 @@ import (
 // yet. They are defined so that the error can say so. A name that ends with ? is that of a
 // flag without a value.
 var unsupported = map[string]string{
-	"the provider alibabacloud":     "alibaba-cloud-config-file alibaba-cloud-zone-type",
-	"the provider exoscale":         "exoscale-apienv exoscale-apizone exoscale-apikey exoscale-apisecret exoscale-zones-cache-duration",
-	"the provider godaddy":          "godaddy-api-key godaddy-api-secret godaddy-api-ttl godaddy-api-ote?",
-	"the provider ns1":              "ns1-endpoint ns1-ignoressl? ns1-min-ttl",
-	"the provider oci":              "oci-config-file oci-compartment-ocid oci-zone-scope oci-auth-instance-principal? oci-zones-cache-duration",
-	"the provider ovh":              "ovh-endpoint ovh-api-rate-limit ovh-enable-cname-relative?",
-	"the provider pihole":           "pihole-server pihole-password pihole-tls-skip-verify?",
-	"the source gloo-proxy":         "gloo-namespace",
-	"the source skipper-routegroup": "skipper-routegroup-groupversion",
-	"the source openshift-route":    "openshift-router-name",
+	"the provider alibabacloud":  "alibaba-cloud-config-file alibaba-cloud-zone-type",
+	"the provider exoscale":      "exoscale-apienv exoscale-apizone exoscale-apikey exoscale-apisecret exoscale-zones-cache-duration",
+	"the provider godaddy":       "godaddy-api-key godaddy-api-secret godaddy-api-ttl godaddy-api-ote?",
+	"the provider ns1":           "ns1-endpoint ns1-ignoressl? ns1-min-ttl",
+	"the provider oci":           "oci-config-file oci-compartment-ocid oci-zone-scope oci-auth-instance-principal? oci-zones-cache-duration",
+	"the provider ovh":           "ovh-endpoint ovh-api-rate-limit ovh-enable-cname-relative?",
+	"the provider pihole":        "pihole-server pihole-password pihole-tls-skip-verify?",
+	"the source gloo-proxy":      "gloo-namespace",
+	"the source openshift-route": "openshift-router-name",
 }
 
 // unsupportedSecrets are the unsupported flags whose values must not be shown, not even in an
@@ -32,8 +31,7 @@ const unsupportedSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key g
 // unsupportedNames are the sources and providers of ExternalDNS that don't exist here yet.
 var unsupportedNames = map[string][]string{
 	"source": {
-		"istio-virtualservice", "ambassador-host", "gloo-proxy", "kong-tcpingress", "openshift-route",
-		"skipper-routegroup", "f5-virtualserver", "f5-transportserver",
+		"istio-virtualservice", "ambassador-host", "gloo-proxy", "openshift-route",
 	},
 	"provider": {
 		"alibabacloud", "civo", "dnsimple", "exoscale", "godaddy",
