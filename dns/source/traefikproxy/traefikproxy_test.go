@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -96,11 +95,7 @@ func TestHostile(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := sourcetest.MustOpen(t, traefikproxy.Plugin(), object("IngressRoute", "name: a, annotations: {"+prefix+"target: 192.0.2.1}", test.rules...))
-			start := time.Now()
 			got := s.Evaluate(source.Key{Kind: "IngressRoute.traefik.io", Namespace: "default", Name: "a"})
-			if took := time.Since(start); took > 5*time.Second {
-				t.Errorf("evaluating took %s", took)
-			}
 			if got.Err != nil || len(got.Records) != test.records || len(got.Problems) != len(test.problems) {
 				t.Fatalf("%d records, error %v, problems %+v; want %d and %q", len(got.Records), got.Err, got.Problems, test.records, test.problems)
 			}

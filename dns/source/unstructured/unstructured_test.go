@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -184,11 +183,7 @@ func TestHostile(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := sourcetest.MustOpen(t, plugin(), test.manifest, append([]string{"--unstructured-resource=widgets.v1.example.com"}, test.flags...)...)
-			start := time.Now()
 			got := s.Evaluate(source.Key{Kind: "Widget.example.com", Namespace: "default", Name: "a"})
-			if took := time.Since(start); took > 5*time.Second {
-				t.Errorf("evaluating took %s", took)
-			}
 			if got.Err != nil || len(got.Records) != test.records || len(got.Records[0].Targets) != test.targets {
 				t.Fatalf("%d records, error %v; want %d with %d targets", len(got.Records), got.Err, test.records, test.targets)
 			}
