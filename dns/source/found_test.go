@@ -70,7 +70,8 @@ func TestPublish(t *testing.T) {
 		{"pairs", nil, nil, nil, []string{pairs, template, targets}, "p.example.org A 192.0.2.8"},
 		{"pairs and more", nil, nil, nil, []string{pairs, template, targets, combine}, "a.example.org CNAME lb.example.net; p.example.org A 192.0.2.8"},
 		{
-			"an empty template", nil, nil, nil, []string{"--fqdn-template={{if false}}x{{end}}"},
+			"an empty template", nil, nil, nil,
+			[]string{"--fqdn-template={{if false}}x{{end}}"},
 			"NoHostname: templates write no name for the object, or no target for its names; correct them, or else say a name",
 		},
 		{"a template that fails", nil, nil, nil, []string{"--fqdn-template={{.Nothing}}"}, "error"},
