@@ -18,8 +18,8 @@ const (
 	TargetsLimit = 256
 	// textLimit is for one name or target, in bytes: a name of DNS has 253, and a dot.
 	textLimit = 254
-	// quoteLimit is how much of a text a problem quotes, in bytes.
-	quoteLimit = 64
+	// valueLimit is how much of a text a problem quotes, in bytes.
+	valueLimit = 64
 )
 
 // Found is what a source has found in the fields of one version of an object. The zero value is
@@ -68,13 +68,13 @@ func (f *Found) Problem(field, value, reason string) {
 		f.more++
 		return
 	}
-	f.problems = append(f.problems, dns.Problem{Subject: field, Value: shortened(value), Reason: reason})
+	f.problems = append(f.problems, dns.Problem{Subject: field, Value: beginningOf(value), Reason: reason})
 }
 
-// shortened returns the beginning of a text, as UTF-8.
-func shortened(text string) string {
-	if len(text) > quoteLimit {
-		text = text[:quoteLimit] + "…"
+// beginningOf returns the beginning of a text, as UTF-8.
+func beginningOf(text string) string {
+	if len(text) > valueLimit {
+		text = text[:valueLimit] + "…"
 	}
 	return strings.ToValidUTF8(text, "\ufffd")
 }
@@ -151,7 +151,7 @@ func (r *Reader) templated(o *Object, out *Found, names, targets []string) ([]*d
 func (r *Reader) skip(names []string, missing Missing) Skip {
 	switch {
 	case len(names) > 0:
-		return Skip{Reason: SkipNoTarget, Subject: shortened(names[0]), Message: missing.Target}
+		return Skip{Reason: SkipNoTarget, Subject: beginningOf(names[0]), Message: missing.Target}
 	case r.Templates != nil:
 		return Skip{Reason: SkipNoHostname, Message: "templates write no name for the object, or no target for its names; correct them, or else " + missing.Name}
 	}
