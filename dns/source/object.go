@@ -35,6 +35,10 @@ type Subject struct {
 	// there is no annotation target. Messages have them.
 	Names   []string
 	Targets string
+	// PairTemplates is true when [Reader.Publish] reads --fqdn-target-template.
+	PairTemplates bool
+	// Conditions is true when templates may look at status.conditions.
+	Conditions bool
 	// AnyNamespace is true when --namespace doesn't apply.
 	AnyNamespace bool
 	// AnyController is true when the annotation controller doesn't matter.
@@ -82,8 +86,8 @@ type Object struct {
 	// unreadable object asks for nothing.
 	Unreadable string
 	// Whole is the object with its kind and API version, when templates need it; otherwise nil.
-	// It lacks what is large and of no use to them: status.conditions, managed fields and the
-	// annotation of kubectl apply.
+	// It lacks what is large and of no use to them: status.conditions unless the [Subject] keeps
+	// them, managed fields and the annotation of kubectl apply.
 	Whole runtime.Object
 }
 
@@ -135,7 +139,9 @@ func (r *Reader) whole(obj runtime.Object) runtime.Object {
 		delete(annotations, lastApplied)
 		m.SetAnnotations(annotations)
 	}
-	dropConditions(whole)
+	if !r.subject.Conditions {
+		dropConditions(whole)
+	}
 	return whole
 }
 
