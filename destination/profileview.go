@@ -153,6 +153,9 @@ type profileStream struct {
 	server *Server
 	view   *profileView
 	out    sender
+	node   string
+	caller caller
+	trail  *trail
 	progress
 }
 
@@ -183,6 +186,7 @@ func (s *profileStream) bring(sent, a *profileAnswer) error {
 		s.server.metrics.skipped(s.view, a)
 	}
 	if sent != nil && bytes.Equal(sent.wire, a.wire) {
+		s.finish(a.version)
 		return nil
 	}
 	since := a.at
@@ -193,6 +197,8 @@ func (s *profileStream) bring(sent, a *profileAnswer) error {
 	if err := s.out.SendMsg(a.frame); err != nil {
 		return err
 	}
-	s.finish()
+	s.finish(a.version)
+	s.trail.sent(a.frame)
+	s.trail.profiled(a)
 	return nil
 }

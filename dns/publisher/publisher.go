@@ -75,6 +75,9 @@ type Publisher struct {
 	calls          int
 	throttledUntil time.Time
 	throttles      int
+	// untold are notices from before the term.
+	untold untold
+
 	// once is set when the loop has to end as soon as there is nothing left to do.
 	once *onceState
 }
@@ -205,6 +208,7 @@ func (p *Publisher) begin(t term) {
 	p.zoneList = zoneList{}
 	p.zoneless = newNames(uncounted)
 	p.accounts.beginTerm()
+	p.untold.tell(p.Notify)
 }
 
 func (p *Publisher) end() {

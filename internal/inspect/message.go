@@ -3,7 +3,7 @@ package inspect
 import "time"
 
 // PlanPath is where plans are. [ApprovePath] belongs to it.
-const PlanPath = "/api/v1alpha1/plan"
+const PlanPath = Root + "/plan"
 
 // ApprovePath returns where a plan is approved. The hash must be one ([ValidHash]).
 func ApprovePath(hash string) string { return PlanPath + "/" + hash + "/approve" }

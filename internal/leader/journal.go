@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -24,7 +25,10 @@ type journal struct {
 
 	mu      sync.Mutex
 	holder  string          // seen last
+	since   time.Time       // when the holder acquired the lease, as the lease says
 	failing map[string]bool // reads, writes
+	// told is true when the log has a line about failures, and none yet that they are over.
+	told bool
 }
 
 // newJournal returns a journal, with its metrics registered.
@@ -58,16 +62,18 @@ func newJournal(c Config, fence *Fence) (*journal, error) {
 	return j, nil
 }
 
-// saw notes who holds the lease.
-func (j *journal) saw(holder string) {
+// saw notes who holds the lease, and since when.
+func (j *journal) saw(holder string, since time.Time) {
 	j.mu.Lock()
 	changed := holder != j.holder
-	j.holder = holder
+	j.holder, j.since = holder, since
 	if changed {
 		// While another process holds the lease, nothing is written.
 		delete(j.failing, write)
 	}
+	well := j.well()
 	j.mu.Unlock()
+	j.tellWell(well)
 	if changed && holder != "" && holder != j.identity {
 		j.log.Info("Another process leads", "holder", holder)
 	}
@@ -75,9 +81,15 @@ func (j *journal) saw(holder string) {
 
 // leader returns who was seen last.
 func (j *journal) leader() string {
+	holder, _ := j.leading()
+	return holder
+}
+
+// leading returns who was seen last, and since when that process has the lease.
+func (j *journal) leading() (holder string, since time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.holder
+	return j.holder, j.since
 }
 
 // failed notes that the lease could not be read or written.
@@ -85,7 +97,7 @@ func (j *journal) failed(what string, err error) {
 	j.failures.Inc()
 	j.mu.Lock()
 	news := !j.failing[what]
-	j.failing[what] = true
+	j.failing[what], j.told = true, true
 	j.mu.Unlock()
 	if news {
 		j.log.Warn("Requests for the lease fail, retrying", "request", what, "error", err)
@@ -94,14 +106,26 @@ func (j *journal) failed(what string, err error) {
 
 // succeeded notes that the lease could be read, or both read and written.
 func (j *journal) succeeded(what ...string) {
-	news := false
 	j.mu.Lock()
 	for _, w := range what {
-		news = news || j.failing[w]
 		delete(j.failing, w)
 	}
+	well := j.well()
 	j.mu.Unlock()
-	if news {
+	j.tellWell(well)
+}
+
+// well reports whether no requests fail any more, the first time. The caller holds the lock.
+func (j *journal) well() bool {
+	if !j.told || len(j.failing) > 0 {
+		return false
+	}
+	j.told = false
+	return true
+}
+
+func (j *journal) tellWell(well bool) {
+	if well {
 		j.log.Info("Requests for the lease succeed again")
 	}
 }

@@ -65,7 +65,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 	if err != nil {
 		return nil, err
 	}
-	if err := registerBuild(in.Registerer); err != nil {
+	if err := registerDNSBuild(in.Registerer); err != nil {
 		return nil, err
 	}
 	for _, p := range o.Publishers {
@@ -74,7 +74,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 			registerer = prometheus.WrapRegistererWith(prometheus.Labels{"publisher": p.Name}, registerer)
 		}
 		opened, err := p.Open(ctx, configure.Input{
-			REST: in.REST, Log: in.Log, Registerer: registerer, Notify: r.notify(p), MayWrite: leadership.fence.Check, Wrap: wrap,
+			REST: in.REST, Log: in.Log, Registerer: registerer, Notify: r.notify(p), MayWrite: leadership.fence.Check, Tracer: in.Tracer, Wrap: wrap,
 			ConfigMaps: configMaps,
 		})
 		if err != nil {
@@ -121,7 +121,11 @@ func (r *dnsRole) role() role {
 	for _, o := range r.opened {
 		tables = append(tables, o.Tables...)
 	}
-	return role{Name: settings.DNSSection, Tables: tables, Actors: r.actors, Details: r.leadership.details, Handlers: inspect.Plans(r.desks, r.leadership.leads)}
+	return role{
+		Name: settings.DNSSection, Tables: tables, Actors: r.actors, Details: r.leadership.details,
+		Offer:   inspect.Offer{Publishers: r.desks, Leadership: r.leadership.leads},
+		Leading: func() inspect.Leading { return r.leadership.leading(settings.DNSSection) },
+	}
 }
 
 func (r *dnsRole) actors(settled <-chan struct{}) []run.Actor {

@@ -13,9 +13,11 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/internal/version"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
@@ -31,6 +33,8 @@ type roleInput struct {
 	Registerer prometheus.Registerer
 	// Report is told of the problems of objects.
 	Report object.Report
+	// Tracer begins spans; nil begins none.
+	Tracer *tracing.Tracer
 	// Metrics are those of all controllers of the process; nil when none runs.
 	Metrics *reconcile.Metrics
 }
@@ -68,6 +72,12 @@ type role struct {
 	Handlers map[string]http.Handler
 	// Report is also told of the problems of objects; it may be nil.
 	Report object.Report
+	// Offer is what can be inspected of the role. Its Role is Name.
+	Offer inspect.Offer
+	// Leading says who has the Lease of the role, and Clusters has the linked clusters. Each may
+	// be nil.
+	Leading  func() inspect.Leading
+	Clusters func() []inspect.Cluster
 }
 
 // process is the roles put together over one cluster. It doesn't run yet.
@@ -82,6 +92,10 @@ type process struct {
 	Ready func() (ready bool, details []string)
 	// Handlers are paths that roles add to the admin server.
 	Handlers map[string]http.Handler
+	// Inspection is what the inspection API has. Without a Status there is no such API.
+	Inspection inspect.Config
+	// Tracer begins the spans of the roles, and is to be closed when they have ended. It is nil without traces.
+	Tracer *tracing.Tracer
 }
 
 // newProcess makes the roles of a config. It starts nothing and doesn't wait for the API
@@ -95,14 +109,33 @@ func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, regist
 	if err := registerClientMetrics(registerer); err != nil {
 		return process{}, err
 	}
-	in := roleInput{REST: restConfig, Namespaces: c.OnlyNamespaces(), Log: log, Registerer: registerer, Report: report}
+	if err := registerBuild(registerer); err != nil {
+		return process{}, err
+	}
+	tracer, err := tracing.Open(tracing.Config{Collector: c.Process.Collector(), Roles: strings.Join(c.Roles(), ","), Log: log, Registerer: registerer})
+	if err != nil {
+		return process{}, err
+	}
+	p, err := makeProcess(ctx, c, roleInput{
+		REST: restConfig, Namespaces: c.OnlyNamespaces(), Log: log, Registerer: registerer, Report: report, Tracer: tracer,
+	})
+	if err != nil {
+		tracer.Close()
+		return process{}, err
+	}
+	p.Tracer = tracer
+	return p, nil
+}
+
+// makeProcess makes the roles of a config from what they have in common.
+func makeProcess(ctx context.Context, c settings.Config, in roleInput) (process, error) {
 	writer := c.DestinationWrites()
 	if writer || c.RunsControllers {
 		var queues prometheus.Registerer
 		if c.RunsControllers || c.Destination.ExportQueueMetrics {
-			queues = registerer
+			queues = in.Registerer
 		}
-		in.Metrics = reconcile.NewMetrics(registerer, queues)
+		in.Metrics = reconcile.NewMetrics(in.Registerer, queues)
 	}
 	var roles []role
 	if c.RunsDestination {
@@ -133,7 +166,11 @@ func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, regist
 		}
 		roles = append(roles, r.role())
 	}
-	return joinRoles(in, roles)
+	p, err := joinRoles(in, roles)
+	if err != nil {
+		return process{}, err
+	}
+	return p, p.openInspection(in)
 }
 
 // joinRoles makes a process of roles, with one cluster that fills the tables of all of them.
@@ -161,7 +198,7 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	for _, r := range roles {
 		p.Actors = append(p.Actors, r.Actors(cluster.Settled())...)
 	}
-	p.Ready = func() (bool, []string) { return readiness(cluster, roles) }
+	p.inspected(roles, cluster)
 	return p, nil
 }
 
@@ -195,7 +232,7 @@ func (p process) withoutCluster(roles []role) process {
 	for _, r := range roles {
 		p.Actors = append(p.Actors, r.Actors(settled)...)
 	}
-	p.Ready = func() (bool, []string) { return readinessOfRoles(roles) }
+	p.inspected(roles, nil)
 	return p
 }
 

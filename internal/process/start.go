@@ -78,5 +78,7 @@ func runRoles(ctx context.Context, c settings.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	p.Inspection.ClusterDomain = c.Destination.ClusterDomain
+	defer p.Tracer.Close()
 	return serveProcess(ctx, p, serving{options: c.Process, metricsFlag: c.MetricsFlag, addr: c.Destination.Addr, log: log, registry: registry})
 }
