@@ -113,8 +113,10 @@ func (api roleServer) testLogAtInfo(t *testing.T) {
 	api.await(t, ns, "web", endpointsOfPods, "10.1.0.1")
 	c.await(t, "Changed a record")
 	c.stop(t)
+	// The API server fails for a moment with kinds that it has only just got.
+	text := regexp.MustCompile(`(?m)^.*(storage is \(re\)initializing|The kind is in sync again).*\n`).ReplaceAllString(c.log.String(), "")
 	var got []string
-	for _, m := range quotedMessage.FindAllStringSubmatch(c.log.String(), -1) {
+	for _, m := range quotedMessage.FindAllStringSubmatch(text, -1) {
 		got = append(got, m[1]+" "+m[2])
 	}
 	slices.Sort(got)
@@ -128,7 +130,7 @@ func (api roleServer) testLogAtInfo(t *testing.T) {
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("messages (-want +got):\n%s\n%s", diff, c.log)
 	}
-	if strings.Count(c.log.String(), "\n") != len(got) {
+	if strings.Count(text, "\n") != len(got) {
 		t.Errorf("the log has other lines:\n%s", c.log)
 	}
 	c.await(t, `msg="Changed a record" publisher=zone zone=example.test change="create a.example.test A \[192.0.2.1\]" object=service/`+ns+`/a`)
