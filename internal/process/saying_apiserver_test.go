@@ -29,8 +29,7 @@ import (
 
 // What the process says: in the log at info and at its lowest level, in traces, in /ready.
 func TestSayingRealAPIServer(t *testing.T) {
-	api := roleServer{kubetest.Start(t)}
-	api.ApplyCRDs(t, "../../deploy/crds")
+	api := roleServer{kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster}
 	t.Run("info", api.testLogAtInfo)
 	t.Run("trace", api.testLogAtTrace)
 	t.Run("ready", api.testReadyNamesWhatToGrant)
