@@ -21,11 +21,13 @@
 //
 // Read it in this order: config.go, publisher.go, intake.go, evaluate.go, look.go, reading.go,
 // names.go, state.go, listing.go, zoneset.go, zone.go, mirror.go, adjust.go, plan.go, group.go,
-// budget.go, apply.go, confirm.go, divide.go, once.go, metrics.go.
+// budget.go, apply.go, confirm.go, divide.go, once.go, metrics.go; and for those who look in,
+// visit.go, rows.go, inspect.go, inspectzones.go, trace.go, follow.go.
 //
 // # Concurrency
 //
 // The goroutine of Run owns all state. Sources call Changed from any goroutine. Run starts
 // goroutines that call the provider and the owner, one at a time for each zone; they read
 // mirrors under a lock, and one that lists a zone compares the listing with its mirror.
+// Inspections may be called from any goroutine: they look in the loop, a millisecond at a time.
 package publisher
