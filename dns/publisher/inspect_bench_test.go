@@ -65,7 +65,8 @@ func largeZone(b *testing.B, policy plan.Policy, names int) *Publisher {
 		name := fmt.Sprintf("n%06d", i)
 		r := record(b, name, name+".shop.test", "A", fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255))
 		p.Desired.Put(desired.Origin{Source: "service", Namespace: "default", Name: name}, []*dns.RecordSet{r})
-		list = append(list,
+		list = append(
+			list,
 			&dns.RecordSet{Name: r.Name, Type: "A", TTL: 300, Targets: r.Targets},
 			&dns.RecordSet{
 				Name: "own-a-" + r.Name, Type: "TXT", TTL: 300,

@@ -61,7 +61,8 @@ func TestRows(t *testing.T) {
 		w.objects.set("bad", record(t, "bad", "bad.shop.test", "A", "192.0.2.1"))
 		w.objects.set("far", record(t, "far", "far.elsewhere.test", "A", "192.0.2.1"))
 		rest()
-		expectLines(t, w.rowLines(RowFilter{}),
+		expectLines(
+			t, w.rowLines(RowFilter{}),
 			"far.elsewhere.test A no-zone the name is in no zone of the provider: create the zone, or change the zone filters",
 			"bad.shop.test A failing no such luck",
 			"foreign.shop.test A foreign",

@@ -42,7 +42,9 @@ type node struct {
 	explained bool
 }
 
-func newMirror() *mirror { return &mirror{names: map[string]*node{}, records: map[string]int{}, changed: unnoticed} }
+func newMirror() *mirror {
+	return &mirror{names: map[string]*node{}, records: map[string]int{}, changed: unnoticed}
+}
 
 // unnoticed is for changes that nobody has to be told of.
 func unnoticed(string) {}

@@ -74,8 +74,8 @@ func (p *Publisher) trace(t *Trace) {
 	t.Excluded = !p.Domains.Match(t.Name)
 	t.Unread = map[string]string{}
 	for i := range p.sources {
-		if err := p.unread(i); err != nil {
-			t.Unread[p.Sources[i].Name] = err.Error()
+		if why := p.waitsFor(i); why != "" {
+			t.Unread[p.Sources[i].Name] = why
 		}
 	}
 	if t.Leads = p.term != nil; !t.Leads {
@@ -100,6 +100,23 @@ func (p *Publisher) trace(t *Trace) {
 			continue
 		}
 		t.Zones = append(t.Zones, z.Zone)
+	}
+}
+
+// waitsFor says why the objects of a source aren't all known; empty if they are.
+func (p *Publisher) waitsFor(i int) string {
+	s, src := &p.sources[i], p.Sources[i].Source
+	err := s.err
+	if src.Poll == nil && err == nil {
+		err = p.conditions(src).err()
+	}
+	switch {
+	case s.read:
+		return ""
+	case err != nil:
+		return err.Error()
+	default:
+		return "it is being read"
 	}
 }
 
