@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/foreign"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -22,7 +23,8 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The hosts of Istio Gateways, at the addresses of the Services that they select", Category: "service mesh",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true,
-		New: func() source.Config { return Config{} },
+		Annotations: append([]string{source.AnnotationIngress}, source.CommonAnnotations...),
+		New:         func() source.Config { return Config{} },
 	}
 }
 
@@ -41,7 +43,7 @@ func (Config) Resources() []source.Resource {
 // Open implements [source.Config].
 func (Config) Open(in source.Input) (source.Source, error) {
 	s := &gateways{waiting: source.NewWaiting(in.Changed), reader: source.NewReader(in.Settings, source.Subject{
-		Source: name, Kind: gatewayKind, Label: "gateway", Properties: true,
+		Source: name, Kind: gatewayKind, Label: "gateway", Properties: true, Names: []string{"spec.servers"},
 	})}
 	s.table = s.kind().Table(
 		source.Notify[gateway](in.Changed),
@@ -61,7 +63,7 @@ func (Config) Open(in source.Input) (source.Source, error) {
 		}
 		source.NotifyAll(in.Changed, s.table.ByIndex(byIngress, old.key.String()))
 	}))
-	return source.Source{Tables: []kube.AnyTable{s.table, s.services, s.ingresses}, Evaluate: s.evaluate, Run: s.waiting.Run}, nil
+	return source.Source{Tables: []kube.AnyTable{s.table, s.services, s.ingresses}, Evaluate: s.evaluate, Keys: source.Keys(s.table), Run: s.waiting.Run}, nil
 }
 
 // gateways is the source.
@@ -122,8 +124,11 @@ func (s *gateways) serviceChanged(svc *service, changed func(source.Key)) {
 
 func (s *gateways) evaluate(key source.Key) source.Result {
 	g := s.table.Get(key.Namespace, key.Name)
-	if g == nil || !g.Selected {
+	if g == nil {
 		return source.Result{}
+	}
+	if !g.Selected {
+		return g.Excluded()
 	}
 	if g.Unreadable != "" {
 		return s.reader.Result(&g.Object, nil, nil)
@@ -132,7 +137,24 @@ func (s *gateways) evaluate(key source.Key) source.Result {
 	if err != nil {
 		return s.reader.Result(&g.Object, nil, err)
 	}
-	return s.reader.ResultOf(&g.Object, s.reader.Hosts(&g.Object, g.hosts...), targets)
+	hosts := s.reader.Hosts(&g.Object, g.hosts...)
+	result := s.reader.ResultOf(&g.Object, hosts, targets)
+	if len(result.Records) == 0 && len(targets) == 0 && len(hosts) > 0 {
+		result.Skipped[0] = s.reader.NoTarget(hosts[0], s.without(g))
+	}
+	return result
+}
+
+// without says why a Gateway has no targets.
+func (s *gateways) without(g *gateway) string {
+	switch {
+	case g.Annotations.Ingress != "":
+		return "Ingress " + foreign.Name(g.Annotations.Ingress) + ", which the annotation ingress names, has no address: wait until its controller has written one"
+	case len(g.selector) == 0:
+		return "no Service has an address, and the Gateway has no spec.selector: give the Service of its proxies an address"
+	default:
+		return "no Service whose selector has all labels of spec.selector has an address: correct spec.selector, or give that Service an address"
+	}
 }
 
 // targets returns the targets for the hosts of a Gateway.
