@@ -57,6 +57,9 @@ type Opened struct {
 	Desk *budget.Desk
 	// Statuses write the status of objects while the publisher leads.
 	Statuses []StatusWriter
+	// Servers are the addresses of the servers that answer with the records, with their ports; nil
+	// if the provider doesn't know.
+	Servers []string
 }
 
 // StatusWriter is the config of a source that writes the status of its objects. Its methods
@@ -66,6 +69,9 @@ type StatusWriter interface {
 	WriteStatus(ctx context.Context, client dynamic.Interface) error
 	WriteStatusOnce(ctx context.Context, client dynamic.Interface) error
 }
+
+// answering is a provider that knows which servers answer with its records.
+type answering = provider.Answering
 
 // Open puts a publisher together. The options must be valid. Everything that it opens ends
 // with ctx.
@@ -92,6 +98,9 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 		if provider, err = o.OpenProvider(ctx, in); err != nil {
 			return nil, err
 		}
+	}
+	if p, ok := provider.(answering); ok {
+		opened.Servers = p.AnsweringServers()
 	}
 	want, err := o.openDesired(in.Log, provider.Capabilities(), refusal(own, o.rules(), domains))
 	if err != nil {

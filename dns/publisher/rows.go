@@ -50,6 +50,9 @@ type Row struct {
 	TTL             int64
 	// Owner is who owns what the zone has; empty for nobody known.
 	Owner string
+	// Steered is true if the provider may answer with something else than the targets, because the
+	// record set has an identifier or properties.
+	Steered bool
 	// Objects are those that ask for it.
 	Objects []dns.Object
 	// Message says why the zone doesn't have what is wanted, and what to do; empty if it does.
@@ -134,6 +137,7 @@ func newRow(key RowKey, both pair) Row {
 	}
 	if c := both.there; c != nil {
 		row.Targets, row.TTL, row.Owner = c.Targets, max(0, c.TTL), c.Labels[dns.LabelOwner]
+		row.Steered = c.SetIdentifier != "" || len(c.Properties) > 0
 	}
 	return row
 }
