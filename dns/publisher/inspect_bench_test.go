@@ -97,7 +97,7 @@ func timeLoop(p *Publisher) *loopTime {
 		defer close(l.ended)
 		for {
 			select {
-			case f := <-p.results:
+			case f := <-p.visits:
 				begun := time.Now()
 				f()
 				l.took = append(l.took, time.Since(begun))

@@ -26,8 +26,9 @@ type Publisher struct {
 	results chan func()
 	terms   chan term
 	jobs    sync.WaitGroup
-	// over is closed when the loop has ended.
-	over chan struct{}
+	// visits has what [Publisher.Explain] has the loop do, which closes over when it has ended.
+	visits chan func()
+	over   chan struct{}
 
 	// The loop owns all fields below.
 
@@ -128,8 +129,9 @@ func New(c Config) (*Publisher, error) {
 
 		intake:     newIntake(),
 		results:    make(chan func()),
-		terms:      make(chan term),
+		visits:     make(chan func()),
 		over:       make(chan struct{}),
+		terms:      make(chan term),
 		sources:    make([]sourceState, len(c.Sources)),
 		unresolved: map[desired.Origin]string{},
 		departing:  map[desired.Origin]time.Time{},
@@ -156,6 +158,9 @@ func (p *Publisher) Run(ctx context.Context) error {
 			p.waiting = true
 		case f := <-p.results:
 			f()
+		case f := <-p.visits:
+			f()
+			continue
 		case t := <-p.terms:
 			p.begin(t)
 		case r := <-p.Desk.Requests():

@@ -16,8 +16,7 @@ var ErrNotRunning = errors.New("the publisher does not run any more")
 // ErrNotLeading is the error of inspections of what only the publisher that leads knows.
 var ErrNotLeading = errors.New("this process does not lead, so it reads no zones")
 
-// visit calls a function in the loop, which owns all that inspections look at. It comes in the way
-// in which results of jobs do.
+// visit calls a function in the loop, which owns all that inspections look at.
 func (p *Publisher) visit(ctx context.Context, look func()) error {
 	done := make(chan struct{})
 	f := func() {
@@ -25,18 +24,14 @@ func (p *Publisher) visit(ctx context.Context, look func()) error {
 		look()
 	}
 	select {
-	case p.results <- f:
+	case p.visits <- f:
+		// The loop has it, and calls it.
+		<-done
+		return nil
 	case <-p.over:
 		return ErrNotRunning
 	case <-ctx.Done():
 		return fmt.Errorf("ask the publisher: it has not answered: %w", ctx.Err())
-	}
-	// Once the loop has it, it is called, unless the loop is ending.
-	select {
-	case <-done:
-		return nil
-	case <-p.over:
-		return ErrNotRunning
 	}
 }
 

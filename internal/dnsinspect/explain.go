@@ -139,8 +139,8 @@ func (w *way) nobody(ctx context.Context, t publisher.Trace) {
 		return
 	}
 	for _, e := range missing {
-		ref := refOf(desired.Origin{Source: e.Source, Kind: e.Key.Kind, Namespace: e.Key.Namespace, Name: e.Key.Name})
-		for _, s := range e.Result.Skipped {
+		ref := objectRef(e.Object)
+		for _, s := range e.Skipped {
 			if strings.EqualFold(strings.TrimSuffix(s.Subject, "."), t.Name) {
 				w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s has the name %s and asks for no record: %s", title(ref), foreign.Name(t.Name), s.Message))
 			}

@@ -3,9 +3,11 @@ package dnsinspect
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/internal/foreign"
@@ -14,26 +16,28 @@ import (
 
 // explainObject follows an object. It says nothing about one that no source of the publisher reads.
 func (r *Role) explainObject(ctx context.Context, w *way, ref inspect.ObjectRef) {
-	seen, err := w.publisher.Evaluated(ctx, ref.Kind, ref.Namespace, ref.Name)
+	seen, err := w.publisher.Explain(ctx, publisher.Question{About: func(_ string, key source.Key) bool {
+		kind, _, _ := strings.Cut(key.Kind, ".")
+		return strings.EqualFold(kind, ref.Kind) && key.Namespace == ref.Namespace && key.Name == ref.Name
+	}})
 	if err != nil {
 		w.failed(err)
 		return
 	}
-	for _, e := range seen {
-		_, ref.Group, _ = strings.Cut(e.Key.Kind, ".")
+	for _, e := range seen.List {
 		r.explainEvaluated(ctx, w, ref, e)
 	}
 }
 
-func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectRef, e publisher.Evaluated) {
+func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectRef, e publisher.Explanation) {
 	about := title(ref) + ": "
-	if e.Result.Err != nil {
-		w.add(whatObject, inspect.StepWrong, &ref, about+e.Result.Err.Error()+"; its records stay as they are")
+	if e.Err != nil {
+		w.add(whatObject, inspect.StepWrong, &ref, about+foreign.Text(e.Err.Error())+"; its records stay as they are")
 	}
-	for _, p := range e.Result.Problems {
+	for _, p := range e.Problems {
 		w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s%s is %s: %s", about, p.Subject, foreign.Quote(p.Value), p.Reason))
 	}
-	for _, s := range e.Result.Skipped {
+	for _, s := range e.Skipped {
 		what, state := skipStep(s)
 		text := s.Message
 		if s.Subject != "" {
@@ -41,10 +45,13 @@ func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectR
 		}
 		w.add(what, state, &ref, about+text)
 	}
-	w.dropped(ref, e)
-	for i, name := range e.Names {
+	for _, d := range e.Dropped {
+		w.dropped(ref, d)
+	}
+	names := namesOf(e)
+	for i, name := range names {
 		if i == maxNames {
-			w.add(whatObject, inspect.StepNote, &ref, fmt.Sprintf("%sit asks for %d other names, too: ask about one of them", about, len(e.Names)-i))
+			w.add(whatObject, inspect.StepNote, &ref, fmt.Sprintf("%sit asks for %d other names, too: ask about one of them", about, len(names)-i))
 			return
 		}
 		t, err := w.publisher.Trace(ctx, name)
@@ -52,28 +59,38 @@ func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectR
 			w.failed(err)
 			return
 		}
-		w.add(whatObject, inspect.StepWell, &ref, fmt.Sprintf("%s asks for %s (source %s)", title(ref), foreign.Name(name), e.Source), wantedLines(t, 0)...)
+		w.add(whatObject, inspect.StepWell, &ref, fmt.Sprintf("%s asks for %s (source %s)", title(ref), foreign.Name(name), e.Object.Source), wantedLines(t, 0)...)
 		r.follow(ctx, w, t)
 	}
 }
 
-// dropped says of the record sets of an object which ones the publisher leaves out: those that
-// can't be published, and those whose type isn't managed.
-func (w *way) dropped(ref inspect.ObjectRef, e publisher.Evaluated) {
-	names := map[string]bool{}
-	for _, name := range e.Names {
-		names[name] = true
+// namesOf returns the canonical names that an object asks for, those that are in no zone and those of
+// types that aren't managed too.
+func namesOf(e publisher.Explanation) []string {
+	var names []string
+	for _, set := range e.Records {
+		names = append(names, dns.Canonical(set.Name))
 	}
-	for _, set := range e.Result.Records {
-		switch name := dns.Canonical(set.Name); {
-		case set.Invalid:
-			// Its problem has said why.
-		case len(set.Targets) > 0 && set.Check() != nil:
-			w.add(whatRecord, inspect.StepWrong, &ref, fmt.Sprintf("the %s record %s can't be published: %v", set.Type, foreign.Name(set.Name), set.Check()))
-		case !names[name]:
-			w.add(whatFilter, inspect.StepWrong, &ref, fmt.Sprintf("the %s record %s is left out by --target-net-filter, --exclude-target-net or for want of targets: change the filter or the targets", set.Type, foreign.Name(set.Name)))
-		}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// dropped says that a part of what an object asks for is left out.
+func (w *way) dropped(ref inspect.ObjectRef, d desired.Drop) {
+	what, state := whatFilter, inspect.StepWrong
+	switch d.Reason {
+	case desired.DropDuplicate, desired.DropReplaced:
+		state = inspect.StepNote
+	case desired.DropInvalid, desired.DropRefused:
+		what = whatRecord
+	case desired.DropZone:
+		what = whatZone
 	}
+	text := fmt.Sprintf("%s asks for the %s record %s, which is left out", title(ref), d.Type, foreign.Name(d.Name))
+	if d.Reason == desired.DropTarget {
+		text = fmt.Sprintf("%s asks for the %s record %s, of which the targets %s are left out", title(ref), d.Type, foreign.Name(d.Name), targetsText(d.Targets))
+	}
+	w.add(what, state, &ref, text+": "+d.Message)
 }
 
 // skipStep returns what a skip is about, and how bad it is. What is as somebody has said is only

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/signpostd/signpost/internal/nearest"
-
 	"go.yaml.in/yaml/v3"
+
+	"github.com/signpostd/signpost/internal/nearest"
 )
 
 const (
