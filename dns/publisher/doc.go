@@ -12,9 +12,8 @@
 // A name has one state in each zone that holds it, unless it is quiet. The table of phases and
 // events is in names.go, and nothing else changes one; [State] is what others see of it.
 //
-// Nothing is planned before the first look at every source (look.go).
-// Nothing is deleted while a source has not been read completely, nor for an object that can't
-// be evaluated. When more is to be taken away than package budget allows, all of that is
+// Nothing is planned before the first look at every source (look.go). Nothing is deleted while a
+// source has not been read completely, nor for an object that can't be evaluated. When more is to be taken away than package budget allows, all of that is
 // held until it is approved or the records are asked for again. Package main makes a publisher
 // for each section of its configuration and runs it under a lease.
 //

@@ -163,8 +163,9 @@ func (w *way) nobody(ctx context.Context, t publisher.Trace) {
 	w.add(whatNobody, state, nil, text)
 }
 
+// hasRows reports whether a zone has something that answers for the name.
 func hasRows(t publisher.Trace) bool {
-	return slices.ContainsFunc(t.Homes, func(h publisher.Home) bool { return len(h.Rows) > 0 })
+	return slices.ContainsFunc(t.Homes, func(h publisher.Home) bool { return len(h.Rows) > 0 || h.Wildcard != "" })
 }
 
 // unread explains that sources have not been read.

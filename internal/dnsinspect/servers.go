@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/authority"
@@ -121,17 +122,21 @@ func answerText(a authority.Answer) string {
 func (w *way) tellServers(t publisher.Trace, judged []judgement) {
 	for len(judged) > 0 {
 		one := judged[0]
-		var servers []string
+		var servers, types []string
 		differ := false
 		judged = slices.DeleteFunc(judged, func(j judgement) bool {
-			same := j.Type == one.Type && j.text == one.text
+			// What is so for the whole name is said once.
+			same := j.text == one.text && (j.Type == one.Type || j.Err != nil || j.Code != "NOERROR")
 			differ = differ || j.Type == one.Type && j.state != one.state
 			if same && !slices.Contains(servers, j.Server) {
 				servers = append(servers, j.Server)
 			}
+			if same && !slices.Contains(types, j.Type) {
+				types = append(types, j.Type)
+			}
 			return same
 		})
-		text := fmt.Sprintf("asked for %s %s: %s", foreign.Name(t.Name), one.Type, one.text)
+		text := fmt.Sprintf("asked for %s %s: %s", foreign.Name(t.Name), strings.Join(types, " and "), one.text)
 		if one.ttl > 0 && one.state != inspect.StepUnknown {
 			text += fmt.Sprintf("; a resolver may hold an older answer for up to %d seconds (TTL)", one.ttl)
 		}

@@ -96,7 +96,7 @@ func (w *way) zone(t publisher.Trace, h publisher.Home) {
 	}
 	w.add(whatZone, inspect.StepWell, nil, fmt.Sprintf("%s; it was read at %s", text, h.Read.UTC().Format(time.RFC3339)))
 	if h.Wildcard != "" && len(h.Rows) == 0 {
-		w.add(whatZone, inspect.StepNote, nil, fmt.Sprintf("the zone has nothing under the name, so it answers with the records of %s", foreign.Name(h.Wildcard)))
+		w.add(whatZone, inspect.StepWell, nil, fmt.Sprintf("the zone has nothing under the name, so it answers with the records of %s", foreign.Name(h.Wildcard)))
 	}
 }
 
@@ -112,6 +112,10 @@ func (w *way) rows(t publisher.Trace, h publisher.Home) {
 			objects = &ref
 		}
 		state, text := rowStep(row)
+		if row.State == publisher.RowForeign && len(t.Asks) == 0 {
+			// Somebody else wants it to be there.
+			state = inspect.StepWell
+		}
 		w.add(whatRecord, state, objects, text)
 	}
 }
