@@ -73,6 +73,11 @@ type StatusWriter interface {
 // answering is a provider that knows which servers answer with its records.
 type answering = provider.Answering
 
+// reporter is a [StatusWriter] that also writes what became of its objects.
+type reporter interface {
+	Report(outcomes source.Outcomes)
+}
+
 // Open puts a publisher together. The options must be valid. Everything that it opens ends
 // with ctx.
 func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
@@ -158,6 +163,9 @@ func (o *Options) openSources(in Input, settings source.Settings, opened *Opened
 		opened.Tables = append(opened.Tables, s.Tables...)
 		if w, ok := o.sourceConfigs[name].(StatusWriter); ok && !o.DryRun {
 			opened.Statuses = append(opened.Statuses, w)
+			if r, ok := w.(reporter); ok {
+				r.Report(publisher.Outcomes(func() *publisher.Publisher { return opened.Publisher }, name))
+			}
 		}
 		if s.Run != nil {
 			opened.Background = append(opened.Background, s.Run)

@@ -62,6 +62,6 @@ func unusual(r rune) bool {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
 		return false
 	default:
-		return !strings.ContainsRune("-._", r)
+		return !strings.ContainsRune("-._*", r)
 	}
 }
