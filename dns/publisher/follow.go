@@ -115,8 +115,8 @@ func (p *Publisher) gone(at place, had []dns.Key, now []Row) []RowKey {
 	return gone
 }
 
-// tell notes that a name has changed, or is about to.
-func (p *Publisher) tell(z *zone, name string) {
+// changedAt notes that a name has changed, or is about to.
+func (p *Publisher) changedAt(z *zone, name string) {
 	for f := range p.followers {
 		if f.closed.Load() {
 			delete(p.followers, f)

@@ -64,11 +64,11 @@ type Home struct {
 // Trace follows a name. It may be called in a process that doesn't lead.
 func (p *Publisher) Trace(ctx context.Context, name string) (Trace, error) {
 	t := Trace{Name: dns.Canonical(name)}
-	err := p.visit(ctx, func() { p.trace(&t) })
+	err := p.visit(ctx, func() { p.followName(&t) })
 	return t, err
 }
 
-func (p *Publisher) trace(t *Trace) {
+func (p *Publisher) followName(t *Trace) {
 	t.Asks, t.Unresolved = p.Desired.Asks(t.Name), p.Desired.Unresolved(t.Name)
 	t.Wanted, _ = p.want(t.Name)
 	t.Excluded = !p.Domains.Match(t.Name)

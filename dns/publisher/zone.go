@@ -75,7 +75,7 @@ func (p *Publisher) newZone(z dns.Zone) *zone {
 	l := p.accounts.book.Ledger(z)
 	l.Forget()
 	made := &zone{Zone: z, version: z.Version, mirror: newMirror(), names: newNames(l.Note), ledger: l}
-	changed := func(name string) { p.tell(made, name) }
+	changed := func(name string) { p.changedAt(made, name) }
 	made.mirror.changed, made.names.changed = changed, changed
 	return made
 }
@@ -83,7 +83,7 @@ func (p *Publisher) newZone(z dns.Zone) *zone {
 // newZoneless returns the names that are in no zone: none yet.
 func (p *Publisher) newZoneless() *names {
 	made := newNames(uncounted)
-	made.changed = func(name string) { p.tell(nil, name) }
+	made.changed = func(name string) { p.changedAt(nil, name) }
 	return made
 }
 

@@ -112,6 +112,7 @@ type scene struct {
 	cluster *kube.Cluster
 	role    *dnsinspect.Role
 	server  http.Handler
+	standby bool
 }
 
 func startScene(t *testing.T, policy, zone string, flags []string) *scene {
@@ -177,7 +178,11 @@ func (s *scene) apply(manifests string) {
 func (s *scene) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	for _, f := range append([]func(context.Context) error{s.cluster.Run, s.opened.Publisher.Run, s.opened.Publisher.Lead}, s.opened.Background...) {
+	parts := append([]func(context.Context) error{s.cluster.Run, s.opened.Publisher.Run}, s.opened.Background...)
+	if !s.standby {
+		parts = append(parts, s.opened.Publisher.Lead)
+	}
+	for _, f := range parts {
 		running.Go(func() {
 			if err := f(ctx); err != nil {
 				s.t.Error(err)
