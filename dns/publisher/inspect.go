@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -148,7 +149,16 @@ func (w *walk) visit(ctx context.Context, look func(place)) error {
 // together is how many names are looked at before the time is.
 const together = 64
 
-// places returns all names about which there may be a row, some at a time. A map may be changed
+// homeless returns the names that are in no zone: all of them before zones are known.
+func (p *Publisher) homeless() iter.Seq[string] {
+	if p.zones == nil {
+		return p.Desired.Names()
+	}
+	return maps.Keys(p.zoneless.all)
+}
+
+// places returns all names about which there may be a row, some at a time. A name that a zone lacks
+// and should have has a state. A map may be changed
 // between two steps of the iteration over it: what comes then may be left out.
 func (p *Publisher) places() iter.Seq[[]place] {
 	return func(yield func([]place) bool) {
@@ -163,16 +173,19 @@ func (p *Publisher) places() iter.Seq[[]place] {
 		}
 		for _, z := range p.zones.sorted() {
 			for name, n := range z.mirror.names {
-				if (n.plain > 0 || p.Desired.Asked(name)) && !add(place{z, name}) {
+				if (n.plain > 0 || z.names.all[name] != nil) && !add(place{z, name}) {
+					return
+				}
+			}
+			for name := range z.names.all {
+				if z.mirror.names[name] == nil && !add(place{z, name}) {
 					return
 				}
 			}
 		}
-		for name := range p.Desired.Names() {
-			for _, at := range p.placesOf(name) {
-				if (at.zone == nil || at.zone.mirror.names[name] == nil) && !add(at) {
-					return
-				}
+		for name := range p.homeless() {
+			if !add(place{nil, name}) {
+				return
 			}
 		}
 		yield(some)
