@@ -120,3 +120,15 @@ func (t *transform) droppedTargets(r *dns.RecordSet) {
 		t.dropped(r, by[flag], DropTarget, flag, message)
 	}
 }
+
+// Current reports whether the set has what an object asks for now: Put with the same would change
+// nothing. It changes nothing either.
+func (s *Set) Current(origin Origin, asked []*dns.RecordSet) bool {
+	t := transform{settings: &s.settings, origin: origin, drop: func(Drop) {}}
+	now := t.run(asked)
+	var have records
+	if a := s.origins[origin]; a != nil {
+		have = a.records
+	}
+	return slices.EqualFunc(have, now, sameRecord)
+}
