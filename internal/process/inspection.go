@@ -19,6 +19,9 @@ import (
 func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 	status := inspect.Status{Version: version.Version, Process: processName(), Started: time.Now()}
 	for _, r := range roles {
+		if r.UseTables != nil && cluster != nil {
+			r.UseTables(cluster.Status)
+		}
 		offer := r.Offer
 		offer.Role = r.Name
 		p.Inspection.Offers = append(p.Inspection.Offers, offer)
