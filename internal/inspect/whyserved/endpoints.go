@@ -193,6 +193,8 @@ func (x fated) cause(f *facts, w portWalk) string {
 		return "the slices have none; an earlier step says why, or look at who makes the slices"
 	case most == catalog.NotReadyFate:
 		return fmt.Sprintf("%s not ready: look at the readiness of the pods", withVerb(x.counts[most], "endpoint", "endpoints"))
+	case most == catalog.PortLacking && len(x.ports) == 0:
+		return "the slices have no ports: compare the targetPort of the Service with the ports of the containers"
 	case most == catalog.PortLacking:
 		return fmt.Sprintf("the slices have the ports [%s], and none is named %q: compare the targetPort of the Service with the ports of the containers", strings.Join(x.ports, " "), w.port.Name)
 	case most == catalog.WorkloadUnknown, most == catalog.WorkloadReplaced:

@@ -42,6 +42,9 @@ func (b boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
+// WrappedRoundTripper lets others reach the connections.
+func (b boundedAnswers) WrappedRoundTripper() http.RoundTripper { return b.next }
+
 type boundedBody struct {
 	io.ReadCloser
 	left int

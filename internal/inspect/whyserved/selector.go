@@ -72,6 +72,22 @@ func podCount(s some) string {
 	return s.count() + " pods"
 }
 
+// thePods names all that there are.
+func thePods(s some) string {
+	if len(s.pods) == 1 && !s.more {
+		return "the only pod"
+	}
+	return "the " + s.count() + " pods"
+}
+
+// noneOf names the pods of a namespace of which none has something.
+func noneOf(s some) string {
+	if len(s.pods) == 1 && !s.more {
+		return "no pod of the namespace"
+	}
+	return "none of the " + s.count() + " pods of the namespace"
+}
+
 // selectorText is a selector as kubectl writes it, not too long.
 func selectorText(selector map[string]string) string {
 	return short(labels.SelectorFromSet(selector).String())
@@ -87,7 +103,7 @@ func suggestion(selector map[string]string, nearby some) string {
 		}
 	}
 	if len(instead) == 0 {
-		return fmt.Sprintf(": none of the %s of the namespace has even a similar label; compare spec.selector with the labels of the pods", podCount(nearby))
+		return fmt.Sprintf(": %s has even a similar label; compare spec.selector with the labels of the pods", noneOf(nearby))
 	}
 	best := slices.MaxFunc(slices.Sorted(maps.Keys(instead)), func(a, b string) int { return cmp.Compare(instead[a], instead[b]) })
 	count := fmt.Sprintf("%d pods of the namespace have", instead[best])
@@ -153,7 +169,7 @@ func targetPortStep(f *facts, p corev1.ServicePort) (inspect.Step, bool) {
 			}
 		}
 	}
-	text := fmt.Sprintf("the port %s has the targetPort %q, and no container of the %s has a port of that name", portName(p), short(name), podCount(f.matched))
+	text := fmt.Sprintf("the port %s has the targetPort %q, and no container of %s has a port of that name", portName(p), short(name), thePods(f.matched))
 	slices.Sort(have)
 	switch near, ok := nearest(name, have); {
 	case len(have) == 0:

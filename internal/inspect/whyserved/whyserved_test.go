@@ -225,12 +225,12 @@ func TestCauses(t *testing.T) {
 		},
 		"nothing like it": {
 			world: new(world).service("web", app("web")).pod("db-1", "postgres"), query: web(80),
-			verdict: inspect.VerdictWrong, summary: "none of the 1 pod of the namespace has even a similar label",
+			verdict: inspect.VerdictWrong, summary: "no pod of the namespace has even a similar label",
 		},
 		"no pods at all": {world: new(world).service("web", app("web")), query: web(80), verdict: inspect.VerdictWrong, summary: "the namespace shop has no pods"},
 		"wrong targetPort": {
 			world: new(world).service("web", app("web"), target("htpp")).pod("web-1", "web"), query: web(80),
-			verdict: inspect.VerdictWrong, summary: `the port http:80 has the targetPort "htpp", and no container of the 1 pod has a port of that name (they have http): did you mean http?`,
+			verdict: inspect.VerdictWrong, summary: `the port http:80 has the targetPort "htpp", and no container of the only pod has a port of that name (they have http): did you mean http?`,
 		},
 		"not ready": {
 			world: new(world).service("web", app("web")).pod("web-1", "web", unready("CrashLoopBackOff")).slice("web", "http", "web-1", notReadyEndpoint), query: web(80),
