@@ -11,20 +11,20 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/signpostd/signpost/internal/inspect"
-	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/internal/nearest"
 )
 
 // meant asks whether a similar name was meant; empty if there is none.
 func meant(name string, candidates []string) string {
-	if near, ok := nearest(name, candidates); ok && near != name {
+	if near, ok := likest(name, candidates); ok && near != name {
 		return ": did you mean " + near + "?"
 	}
 	return ": look at its name and namespace"
 }
 
-// nearest returns the candidate that is most like a name. Letters in another order are like it, too.
-func nearest(name string, candidates []string) (string, bool) {
-	if near, ok := settings.Nearest(name, candidates); ok {
+// likest returns the candidate that is most like a name. Letters in another order are like it, too.
+func likest(name string, candidates []string) (string, bool) {
+	if near, ok := nearest.Name(name, candidates); ok {
 		return near, true
 	}
 	sorted := func(s string) string { b := []byte(s); slices.Sort(b); return string(b) }
@@ -128,7 +128,7 @@ func nearMiss(selector, has map[string]string) (label string, ok bool) {
 	key := failed[0]
 	if got, there := has[key]; there {
 		// Pods with quite another value belong to another Service, unless all else is the same.
-		_, similar := nearest(selector[key], []string{got})
+		_, similar := likest(selector[key], []string{got})
 		return key + "=" + got, len(selector) > 1 || similar
 	}
 	for _, other := range slices.Sorted(maps.Keys(has)) {
@@ -171,7 +171,7 @@ func targetPortStep(f *facts, p corev1.ServicePort) (inspect.Step, bool) {
 	}
 	text := fmt.Sprintf("the port %s has the targetPort %q, and no container of %s has a port of that name", portName(p), short(name), thePods(f.matched))
 	slices.Sort(have)
-	switch near, ok := nearest(name, have); {
+	switch near, ok := likest(name, have); {
 	case len(have) == 0:
 		text += ": name a port in the containers, or give targetPort as a number"
 	case ok:
