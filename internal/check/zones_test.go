@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -146,6 +147,19 @@ func TestProviderThatDoesNotAnswer(t *testing.T) {
 				t.Errorf("after %v: exit code %d, %q", time.Since(start), code, lines)
 			}
 		})
+	}
+}
+
+// Only so many zones are read, and the others are counted.
+func TestManyZones(t *testing.T) {
+	t.Parallel()
+	args := []string{"--provider=inmemory", "--txt-prefix=%{record_type}-."}
+	for i := range mostZones + 5 {
+		args = append(args, fmt.Sprintf("--inmemory-zone=z%d.example.org", i))
+	}
+	lines, code := checkZones(t, testLimit, args...)
+	if code != 0 || len(lines) != mostZones+1 || lines[mostZones] != "note 5 more zones were not read" {
+		t.Errorf("exit code %d, %q", code, lines)
 	}
 }
 
