@@ -84,6 +84,10 @@ func TestZonesOfBIND(t *testing.T) {
 				"note records at example.org itself would be refused, because their ownership record a-example.org is outside of the zone",
 			},
 		},
+		"no owners": {
+			args: []string{zone, key, secret, axfr, "--registry=noop"},
+			want: []string{"ok the zone example.org can be read: 6 record sets"},
+		},
 		"wrong secret":                     {args: []string{zone, key, "--rfc2136-tsig-secret=" + otherSecret, axfr}, want: []string{"failed the zone example.org: list zone example.org.: ADDR: transfer: credentials not accepted: the signature is wrong (BADSIG)"}, code: 1},
 		"unknown key":                      {args: []string{zone, "--rfc2136-tsig-keyname=other", secret, axfr}, want: []string{"failed the zone example.org: list zone example.org.: ADDR: transfer: credentials not accepted: the server doesn't know the key (BADKEY)"}, code: 1},
 		"wrong secret, without a transfer": {args: []string{zone, key, "--rfc2136-tsig-secret=" + otherSecret}, want: []string{"failed the zone example.org: ask for the SOA of example.org.: ADDR: credentials not accepted: the signature is wrong (BADSIG)"}, code: 1},
