@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -77,6 +78,15 @@ func TestAPIServerThatHangs(t *testing.T) {
 	s := subjectOf(api.Config, config, types.NamespacedName{Namespace: "default", Name: "signpost"})
 	api.Stop(kubetest.APIServer)
 	defer api.Continue(kubetest.APIServer)
+	// The signal takes effect a moment later.
+	kubetest.Eventually(t, 30*time.Second, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := api.Client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Error(); !errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("the API server answers: %v", err)
+		}
+		return nil
+	})
 	start := time.Now()
 	report := Run(context.Background(), Checks(s), 2*time.Second)
 	if took := time.Since(start); took > 10*time.Second {
