@@ -34,7 +34,7 @@ type Client struct {
 	noted     int
 	// tooMany makes the note that a list is too long once.
 	tooMany sync.Once
-	http      *http.Client
+	http    *http.Client
 }
 
 // New returns a client of what was found. Each request may take as long as the timeout. The notes of

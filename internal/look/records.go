@@ -62,9 +62,20 @@ func (c *Client) Records(ctx context.Context, filter RecordFilter) (output.Answe
 
 func recordAnswer(all inspect.RecordList, now time.Time) output.Answer {
 	a := output.Answer{Value: all, Items: output.Items(all.Records), Table: output.TableData{Columns: []output.Column{
-		{Name: "NAME"}, {Name: "TYPE"}, {Name: "STATE"}, {Name: "TARGETS"}, {Name: "OWNER"}, {Name: "OBJECT"}, {Name: "MESSAGE", Whole: true},
-		{Name: "ZONE", Only: output.WideOnly}, {Name: "PUBLISHER", Only: output.WideOnly}, {Name: "SET", Only: output.WideOnly}, {Name: "WANTED", Only: output.WideOnly},
-		{Name: "TTL", Only: output.WideOnly}, {Name: "NEXT", Only: output.WideOnly}, {Name: "PROCESS", Only: output.WideOnly},
+		{Name: "NAME"},
+		{Name: "TYPE"},
+		{Name: "STATE"},
+		{Name: "TARGETS"},
+		{Name: "OWNER"},
+		{Name: "OBJECT"},
+		{Name: "MESSAGE", Whole: true},
+		{Name: "ZONE", Only: output.WideOnly},
+		{Name: "PUBLISHER", Only: output.WideOnly},
+		{Name: "SET", Only: output.WideOnly},
+		{Name: "WANTED", Only: output.WideOnly},
+		{Name: "TTL", Only: output.WideOnly},
+		{Name: "NEXT", Only: output.WideOnly},
+		{Name: "PROCESS", Only: output.WideOnly},
 	}}}
 	counts := map[inspect.RecordState]int{}
 	for _, r := range all.Records {

@@ -21,8 +21,14 @@ func (c *Client) Services(ctx context.Context, namespace, search string) (output
 		return output.Answer{}, err
 	}
 	a := output.Answer{Value: all, Items: output.Items(all.Services), Table: output.TableData{Columns: []output.Column{
-		{Name: "NAMESPACE"}, {Name: "NAME"}, {Name: "PORTS"}, {Name: "READY"}, {Name: "NOT READY"}, {Name: "STREAMS"},
-		{Name: "REMOTE", Only: output.WideOnly}, {Name: "FEDERATED", Only: output.WideOnly},
+		{Name: "NAMESPACE"},
+		{Name: "NAME"},
+		{Name: "PORTS"},
+		{Name: "READY"},
+		{Name: "NOT READY"},
+		{Name: "STREAMS"},
+		{Name: "REMOTE", Only: output.WideOnly},
+		{Name: "FEDERATED", Only: output.WideOnly},
 	}}}
 	for _, s := range all.Services {
 		a.Names = append(a.Names, "service/"+s.Namespace+"/"+s.Name)

@@ -32,9 +32,20 @@ func (c *Client) Status(ctx context.Context) (output.Answer, error) {
 
 func statusAnswer(all StatusList, now time.Time) output.Answer {
 	a := output.Answer{Value: all, Items: output.Items(all.Processes), Table: output.TableData{Columns: []output.Column{
-		{Name: "PROCESS"}, {Name: "ROLES"}, {Name: "READY"}, {Name: "LEADS"}, {Name: "SERVICES"}, {Name: "STREAMS"}, {Name: "BEHIND"},
-		{Name: "PUBLISHED"}, {Name: "NOT PUBLISHED"}, {Name: "HELD PLANS"}, {Name: "PROBLEMS"}, {Name: "AGE"},
-		{Name: "VERSION", Only: output.WideOnly}, {Name: "CLUSTERS", Only: output.WideOnly},
+		{Name: "PROCESS"},
+		{Name: "ROLES"},
+		{Name: "READY"},
+		{Name: "LEADS"},
+		{Name: "SERVICES"},
+		{Name: "STREAMS"},
+		{Name: "BEHIND"},
+		{Name: "PUBLISHED"},
+		{Name: "NOT PUBLISHED"},
+		{Name: "HELD PLANS"},
+		{Name: "PROBLEMS"},
+		{Name: "AGE"},
+		{Name: "VERSION", Only: output.WideOnly},
+		{Name: "CLUSTERS", Only: output.WideOnly},
 	}}}
 	for _, s := range all.Processes {
 		a.Names = append(a.Names, "process/"+s.Process)

@@ -79,8 +79,18 @@ func client(s inspect.Stream) string {
 
 func streamAnswer(all inspect.StreamList, now time.Time) output.Answer {
 	a := output.Answer{Value: all, Items: output.Items(all.Streams), Table: output.TableData{Columns: []output.Column{
-		{Name: "CLIENT"}, {Name: "NODE"}, {Name: "METHOD"}, {Name: "TARGET"}, {Name: "STATE"}, {Name: "ENDPOINTS"}, {Name: "SENT"}, {Name: "LAG"},
-		{Name: "AGE", Only: output.WideOnly}, {Name: "VIEW", Only: output.WideOnly}, {Name: "PEER", Only: output.WideOnly}, {Name: "PROCESS", Only: output.WideOnly},
+		{Name: "CLIENT"},
+		{Name: "NODE"},
+		{Name: "METHOD"},
+		{Name: "TARGET"},
+		{Name: "STATE"},
+		{Name: "ENDPOINTS"},
+		{Name: "SENT"},
+		{Name: "LAG"},
+		{Name: "AGE", Only: output.WideOnly},
+		{Name: "VIEW", Only: output.WideOnly},
+		{Name: "PEER", Only: output.WideOnly},
+		{Name: "PROCESS", Only: output.WideOnly},
 	}}}
 	behind := 0
 	for _, s := range all.Streams {

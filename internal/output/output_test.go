@@ -59,7 +59,7 @@ func TestPrint(t *testing.T) {
 		"jsonpath={.items[*].age}":                     "3 1234567890\n",
 		"jsonpath=items[0].toys[1]":                    "<bone>\n",
 		"jsonpath=.items[5].name":                      "",
-		"jsonpath={.items[?(@.age>5)].age}":           "1234567890\n",
+		"jsonpath={.items[?(@.age>5)].age}":            "1234567890\n",
 		"jsonpath={.nothing}":                          "\n",
 		"custom-columns=WHO:.name,TOY:.toys[0],A:.age": "WHO         TOY     A\nRex         ball    3\nAda?[31m B  <none>  1234567890\n",
 	} {
