@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/signpostd/signpost/internal/flaggroup"
+	"github.com/signpostd/signpost/internal/output"
 	"github.com/signpostd/signpost/internal/preview"
 	"github.com/signpostd/signpost/internal/process"
 	"github.com/signpostd/signpost/internal/settings"
@@ -28,7 +30,7 @@ const usageFails = "signpost.dev/usage-fails"
 type planCommand struct {
 	*settings.DNSFlags
 	inputs preview.Inputs
-	output string
+	format output.Format
 	// configFile is the path of a config file to take instead of the flags of a publisher.
 	configFile string
 }
@@ -68,7 +70,7 @@ Later versions may add fields, but never rename or remove any. Ownership records
 not shown.`
 
 func newPlanCommand(s streams) *cobra.Command {
-	c := &planCommand{DNSFlags: settings.NewDNSFlags(), output: settings.OutputTable}
+	c := &planCommand{DNSFlags: settings.NewDNSFlags()}
 	// The plan itself shows what is wrong; the log is for finding out more.
 	c.Config.Process.LogLevel = "fatal"
 	cmd := &cobra.Command{
@@ -89,7 +91,8 @@ func newPlanCommand(s streams) *cobra.Command {
 	flags.StringVar(&c.configFile, "config", "", "`path` of a config file whose publishers to show; no flag of a publisher may be given then")
 	flags.StringArrayVarP(&c.inputs.Manifests, "filename", "f", nil, "`path` of manifests to read instead of a cluster; - is standard input; may be repeated")
 	flags.StringArrayVar(&c.inputs.ZoneFiles, "zone-file", nil, "`path` of the master file of a zone to read instead of the provider's; may be repeated")
-	flags.VarP(settings.Choice(&c.output, settings.OutputTable, settings.OutputJSON), "output", "o", "`format`: table or json")
+	c.format.AddFlag(cmd)
+	flaggroup.Set(flags, "Main", "config", "filename", "zone-file", "output", "timeout")
 	return cmd
 }
 
@@ -111,10 +114,10 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 	if err != nil {
 		return err
 	}
-	if c.output == settings.OutputJSON {
-		err = p.WriteJSON(s.out)
-	} else {
+	if c.format.IsTable() {
 		err = p.WriteTable(s.out)
+	} else {
+		err = output.Print(s.out, c.format, planAnswer(p))
 	}
 	switch {
 	case err != nil:
@@ -125,6 +128,18 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 		return errDiffers
 	}
 	return nil
+}
+
+// planAnswer returns a plan to be printed otherwise than as a table. Its items are the changes.
+func planAnswer(p *preview.Plan) output.Answer {
+	a := output.Answer{Value: p, Items: []any{}}
+	for _, z := range p.Zones {
+		for _, c := range z.Changes {
+			a.Items = append(a.Items, c)
+			a.Names = append(a.Names, "record/"+z.Zone+"/"+c.Name+"/"+c.Type)
+		}
+	}
+	return a
 }
 
 // settled returns the config that the flags, or the config file that they name, describe.

@@ -149,3 +149,22 @@ func until(then *time.Time, now time.Time) string {
 	}
 	return "now"
 }
+
+// ZoneNames returns the names of the zones that the leader knows.
+func (c *Client) ZoneNames(ctx context.Context) ([]string, error) {
+	members, err := c.having(ctx, dnsRole)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := askAll(c, members, "zones", func(m *member) ([]inspect.Zone, error) {
+		return list(ctx, c, m, inspect.ZonesPath, nil, func(l inspect.ZoneList) ([]inspect.Zone, inspect.Page) { return l.Zones, l.Page })
+	})
+	var names []string
+	for _, a := range answers {
+		for _, z := range a.value {
+			names = append(names, z.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), err
+}

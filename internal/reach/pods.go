@@ -42,6 +42,7 @@ func (t *Target) pods(ctx context.Context, cfg *rest.Config) (running []corev1.P
 	}
 	for _, pod := range list.Items {
 		switch {
+		case t.Pod != "" && pod.Name != t.Pod:
 		case pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil:
 			running = append(running, pod)
 		case pod.Status.Phase == corev1.PodPending:

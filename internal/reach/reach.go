@@ -40,6 +40,8 @@ type Target struct {
 	Config func() (*rest.Config, error)
 	// Selector and Namespace say which pods; an empty Namespace is all of them.
 	Selector, Namespace string
+	// Pod is the name of the only one to reach; empty for all.
+	Pod string
 	// Port is that of the server in each pod; 0 for the one that the pod declares or, failing that,
 	// the default.
 	Port int
