@@ -53,19 +53,16 @@ func (c *client) flags(cmd *cobra.Command, more ...string) {
 	c.completeCluster(cmd)
 }
 
-// namespace returns the one that names without a namespace are in.
+// namespace returns the one that names without a namespace are in. Without a kubeconfig it is
+// "default": a server may be asked without one, and otherwise the search for pods says what is wrong.
 func (c *client) namespace() (string, error) {
-	if c.target.Addr != "" {
-		if given := c.given(); given != "" {
-			return given, nil
-		}
-		// A server can be asked without a kubeconfig.
-		if namespace, err := c.kubectl.Namespace(); err == nil {
-			return namespace, nil
-		}
-		return "default", nil
+	if given := c.given(); given != "" {
+		return given, nil
 	}
-	return c.kubectl.Namespace()
+	if namespace, err := c.kubectl.Namespace(); err == nil {
+		return namespace, nil
+	}
+	return "default", nil
 }
 
 // given returns the namespace of the flag; "" if it wasn't set.

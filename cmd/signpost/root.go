@@ -10,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/flaggroup"
 	"github.com/signpostd/signpost/internal/settings"
 )
 
@@ -63,6 +64,7 @@ func newRootCommand(s streams) *cobra.Command {
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
+			flaggroup.Set(c.Flags(), "Process", "version")
 			completeFlags(c)
 			root.AddCommand(c)
 		}
