@@ -265,7 +265,7 @@ something is wrong, and 2 if that couldn't be found out.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			subject, err := look.Subject(args[0], c.namespace)
 			if err != nil {
-				return &coded{err, exitUnknown}
+				return &coded{err, exitUnsure}
 			}
 			verdict := inspect.VerdictUnknown
 			err = c.ask(cmd, s, func(ctx context.Context, l *look.Client) (a output.Answer, err error) {
@@ -274,11 +274,11 @@ something is wrong, and 2 if that couldn't be found out.`,
 			})
 			switch {
 			case err != nil:
-				return &coded{err, exitUnknown}
+				return &coded{err, exitUnsure}
 			case verdict == inspect.VerdictWrong:
 				return &coded{code: exitFailure}
 			case verdict != inspect.VerdictWell:
-				return &coded{code: exitUnknown}
+				return &coded{code: exitUnsure}
 			}
 			return nil
 		},
@@ -287,6 +287,3 @@ something is wrong, and 2 if that couldn't be found out.`,
 	cmd.ValidArgsFunction = c.completeServices
 	return cmd
 }
-
-// exitUnknown is the exit code of `signpost explain` when it couldn't find out.
-const exitUnknown = 2

@@ -80,6 +80,10 @@ func executeAs(ctx context.Context, p program, args []string, s streams) int {
 		return exitDiffers
 	case errors.As(err, &own) && own.err == nil:
 		return own.code
+	case errors.Is(err, errUnfit):
+		return exitFailure
+	case errors.Is(err, errUnsure):
+		return exitUnsure
 	}
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintln(s.err, "signpost:", strings.TrimSuffix(line, "\n"))

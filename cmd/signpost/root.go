@@ -12,6 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/flaggroup"
 	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/internal/version"
 )
 
 const rootHelp = `Signpost watches a Kubernetes cluster once and tells every caller where a service
@@ -42,6 +43,7 @@ func newRootCommand(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "signpost",
 		Short:         "One endpoint control plane for Kubernetes",
+		Version:       version.Current(),
 		Long:          rootHelp,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -56,6 +58,7 @@ func newRootCommand(s streams) *cobra.Command {
 			return settings.Usagef("no command given: use one of those above")
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(explainFlagError)
@@ -72,7 +75,7 @@ func newRootCommand(s streams) *cobra.Command {
 	add(groupRoles, newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s))
 	add(groupLook, newStatusCommand(s), newExplainCommand(s), newStreamsCommand(s), newServicesCommand(s), newProblemsCommand(s), newClustersCommand(s), newGetCommand(s), newProfileCommand(s))
 	add(groupDNS, newRecordsCommand(s), newPlanCommand(s), newApproveCommand(s))
-	add(groupSetup, newRBACCommand(s), newVersionCommand(s))
+	add(groupSetup, newCheckCommand(s), newRBACCommand(s), newVersionCommand(s))
 	root.SetHelpCommandGroupID(groupSetup)
 	root.SetCompletionCommandGroupID(groupSetup)
 	return root
@@ -154,6 +157,9 @@ func dropInArgs(root *cobra.Command, args []string) []string {
 	for _, c := range root.Commands() {
 		if c.Name() != args[0] {
 			continue
+		}
+		if c.HasSubCommands() {
+			return slices.Concat(args[:1], dropInArgs(c, args[1:]))
 		}
 		if _, ok := c.Annotations[negations]; ok {
 			return slices.Concat(args[:1], configure.Negations(c.Flags(), args[1:]))

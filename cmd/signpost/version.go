@@ -33,6 +33,6 @@ func newVersionCommand(s streams) *cobra.Command {
 }
 
 func printVersion(w io.Writer, format output.Format) error {
-	info := versionInfo{Version: version.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info := versionInfo{Version: version.Current(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	return output.Print(w, format, output.Answer{Value: info, Names: []string{info.Version}, Text: info.Version + "\n"})
 }

@@ -15,7 +15,7 @@ func registerBuild(r prometheus.Registerer) error {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "external_dns_build_info", Help: "The program: always 1.",
 		ConstLabels: prometheus.Labels{
-			"version": version.Version, "revision": version.Revision(), "go_version": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+			"version": version.Current(), "revision": version.Revision(), "go_version": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
 		},
 	})
 	info.Set(1)

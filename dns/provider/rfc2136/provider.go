@@ -29,6 +29,7 @@ type Provider struct {
 var (
 	_ provider.Provider = (*Provider)(nil)
 	_ provider.Adjuster = (*Provider)(nil)
+	_ provider.Prober   = (*Provider)(nil)
 )
 
 // Capabilities implements [provider.Provider].
