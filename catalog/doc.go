@@ -10,7 +10,8 @@
 //
 // The values: values.go, serviceprofile.go, selector.go, ports.go. What changes them:
 // catalog.go, and state.go with its indexes in addresses.go, cluster.go, server.go and fact.go.
-// What answers: snapshot.go, target.go and resolve.go for endpoints, profile.go for profiles.
+// What answers: snapshot.go, target.go and resolve.go for endpoints, profile.go for profiles. walk.go
+// says for people how an answer comes about.
 //
 // Every key has a cluster. A [Cluster] is one that is linked to our own. Once it is synced, our
 // Services can have endpoints there: a remote Service has all of its endpoints in one linked

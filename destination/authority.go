@@ -93,10 +93,12 @@ func parseServiceName(host, clusterDomain string) (authority, bool) {
 }
 
 // contextToken is what a proxy says about itself in a request, as far as it makes a difference
-// (§2.3).
+// (§2.3) or is shown.
 type contextToken struct {
 	Namespace string `json:"ns"`
 	Node      string `json:"nodeName"`
+	// Pod makes no difference to answers. People are shown it.
+	Pod string `json:"pod"`
 }
 
 // parseContextToken reads either form of token. For a token in no known form it returns the empty
@@ -114,6 +116,8 @@ func parseContextToken(token string) (contextToken, error) {
 		return contextToken{}, err
 	case len(t.Namespace) > maxNamespace || len(t.Node) > maxNode:
 		return contextToken{}, fmt.Errorf("context token: want a namespace of at most %d bytes and a node of at most %d", maxNamespace, maxNode)
+	case len(t.Pod) > maxPod:
+		t.Pod = ""
 	}
 	return t, nil
 }

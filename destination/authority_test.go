@@ -126,7 +126,7 @@ var tokenCases = map[string]struct {
 	"C2 a namespace":              {token: "ns:ns-2", want: contextToken{Namespace: "ns-2"}},
 	"C3 neither":                  {token: "123fa-test", bad: true},
 	"empty":                       {},
-	"all keys":                    {token: `{"ns":"a","nodeName":"b","pod":"c"}`, want: contextToken{"a", "b"}},
+	"all keys":                    {token: `{"ns":"a","nodeName":"b","pod":"c"}`, want: contextToken{"a", "b", "c"}},
 	"unknown keys":                {token: `{"ns":"a","color":"red","x":{"y":[1]}}`, want: contextToken{Namespace: "a"}},
 	"no keys":                     {token: `{}`},
 	"a key that is no string":     {token: `{"ns":"a","nodeName":7}`, bad: true},

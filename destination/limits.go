@@ -63,8 +63,8 @@ const (
 	maxPath = 512
 	// maxToken bounds a context token. That of a proxy has some 100 bytes.
 	maxToken = 8 << 10
-	// maxNamespace and maxNode bound the names in a token.
-	maxNamespace, maxNode = 63, 253
+	// maxNamespace, maxNode and maxPod bound the names in a token.
+	maxNamespace, maxNode, maxPod = 63, 253, 253
 )
 
 // minPingInterval is how often a client may send pings. Proxies send one each ten seconds, also

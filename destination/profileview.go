@@ -153,6 +153,8 @@ type profileStream struct {
 	server *Server
 	view   *profileView
 	out    sender
+	node   string
+	caller caller
 	progress
 }
 
@@ -183,6 +185,7 @@ func (s *profileStream) bring(sent, a *profileAnswer) error {
 		s.server.metrics.skipped(s.view, a)
 	}
 	if sent != nil && bytes.Equal(sent.wire, a.wire) {
+		s.finish(a.version)
 		return nil
 	}
 	since := a.at
@@ -193,6 +196,6 @@ func (s *profileStream) bring(sent, a *profileAnswer) error {
 	if err := s.out.SendMsg(a.frame); err != nil {
 		return err
 	}
-	s.finish()
+	s.finish(a.version)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
@@ -37,6 +38,9 @@ type Server struct {
 	// tokens and connections are when the log has a line about what clients send wrongly, which
 	// they can do at any rate.
 	tokens, connections rate.Sometimes
+
+	// opened counts the streams.
+	opened atomic.Uint64
 
 	stopping chan struct{} // closed when calls that wait for the catalog have to end
 	calls    calls
@@ -160,7 +164,7 @@ func (s *Server) get(r *pb.GetDestination, a authority, out grpc.ServerStreaming
 		return err
 	}
 	defer s.subjects.release(subject)
-	st := &stream{server: s, subject: subject, node: token.Node, out: out}
+	st := &stream{server: s, subject: subject, node: token.Node, out: out, caller: s.callerOf(out.Context(), token)}
 	s.gets.add(st)
 	defer s.gets.remove(st)
 	return endOf(out.Context(), st.run(out.Context()))
@@ -173,13 +177,14 @@ func (s *Server) GetProfile(r *pb.GetDestination, out grpc.ServerStreamingServer
 }
 
 func (s *Server) getProfile(r *pb.GetDestination, a authority, out grpc.ServerStreamingServer[pb.DestinationProfile]) error {
+	token := s.token(r)
 	q := catalog.ProfileQuery{
 		Cluster:         catalog.LocalCluster,
 		IP:              a.ip,
 		Service:         a.serviceKey(),
 		Hostname:        a.hostname,
 		Port:            a.port,
-		ClientNamespace: s.token(r).Namespace,
+		ClientNamespace: token.Namespace,
 		ClusterDomain:   s.config.ClusterDomain,
 	}
 	if a.hostname != "" || a.namespace == q.ClientNamespace {
@@ -190,7 +195,7 @@ func (s *Server) getProfile(r *pb.GetDestination, a authority, out grpc.ServerSt
 		return err
 	}
 	defer s.profiles.release(view)
-	st := &profileStream{server: s, view: view, out: out}
+	st := &profileStream{server: s, view: view, out: out, node: token.Node, caller: s.callerOf(out.Context(), token)}
 	s.asks.add(st)
 	defer s.asks.remove(st)
 	return endOf(out.Context(), st.run(out.Context()))

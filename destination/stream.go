@@ -16,6 +16,9 @@ type stream struct {
 	subject *subject
 	node    string
 	out     sender
+	caller  caller
+	// view is the one that the stream follows; nil before the first.
+	view atomic.Pointer[view]
 	progress
 }
 
@@ -24,13 +27,18 @@ type progress struct {
 	// behind is when the answer that is being sent became known, in nanoseconds since 1970; zero
 	// while nothing is being sent.
 	behind atomic.Int64
+	// sent counts the answers of the view up to the one that was sent last; zero if none was.
+	sent atomic.Uint64
 }
 
 // begin notes that an answer is being sent which became known at this time.
 func (p *progress) begin(at time.Time) { p.behind.Store(at.UnixNano()) }
 
-// finish notes that the answer was sent.
-func (p *progress) finish() { p.behind.Store(0) }
+// finish notes that the answer of this version was sent.
+func (p *progress) finish(version uint64) {
+	p.sent.Store(version + 1)
+	p.behind.Store(0)
+}
 
 // lag returns how long the answer that is being sent has been known.
 func (p *progress) lag(now time.Time) time.Duration {
@@ -86,6 +94,8 @@ type followed struct {
 func (s *stream) follow(ctx context.Context, f followed, at *position) (ended bool, err error) {
 	done := ctx.Done()
 	at.joined = false
+	s.sent.Store(0)
+	s.view.Store(f.view)
 	for {
 		a := f.view.current.Load()
 		if a.ended {
@@ -117,7 +127,7 @@ func (s *stream) bring(a *answer, at *position) error {
 	if err := s.sendLacking(a, at); err != nil {
 		return err
 	}
-	s.finish()
+	s.finish(a.version)
 	*at = position{told: at.told || !a.unknown(), sent: a.entries, version: a.version, joined: true}
 	return nil
 }

@@ -99,7 +99,7 @@ func (c *client) streamSubject(filter *look.StreamFilter, args []string) error {
 	if err != nil {
 		return err
 	}
-	filter.Service = query.Get("service")
+	filter.Service, _, _ = strings.Cut(query.Get("service"), ":")
 	if in, name, both := strings.Cut(query.Get("q"), "."); filter.Service == "" && both {
 		filter.Service = name + "/" + in
 	}

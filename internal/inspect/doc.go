@@ -1,20 +1,25 @@
-// Package inspect is the part of the admin server with which people look into the process, as JSON
-// under /api/v1alpha1.
+// Package inspect is the part of the admin server with which people look into the process: JSON
+// under /api/v1alpha1. docs/inspection.md has the paths for users, and the constants of this package
+// those for programs.
 //
-//	GET  /api/v1alpha1/plan               what is held, a page of plans
-//	GET  /api/v1alpha1/plan/HASH          what one plan has, a page of changes
-//	POST /api/v1alpha1/plan/HASH/approve  allows the changes of a plan to be made
+// The admin server listens for everybody, and these paths don't. A request has to come from the
+// loopback interface and be addressed to it, as those of `kubectl port-forward` are, or it has to
+// have a token of somebody whom the API server lets use the path (see [Access]). A web page in the
+// browser of an operator meets the first condition when its name was made to stand for 127.0.0.1
+// (DNS rebinding), or when it just sends a form, so the names in Host and Origin are checked, too.
 //
-// The admin server listens for everybody, and these paths are for whoever may be on the host or in
-// the pod: a request must come from the loopback interface, as those of `kubectl port-forward` do,
-// and be addressed to it. A web page in the browser of an operator meets both conditions when its
-// name was made to stand for 127.0.0.1 (DNS rebinding), or when it just sends a form, so the names
-// in Host and Origin are checked, too.
+// Roles say what they have with an [Offer]. Package process makes a [Server] of the offers of all
+// its roles, and package ask and the page call it. The server filters and pages; it keeps nothing
+// between requests but what listeners to changes were told.
 //
-// [Plans] makes the handlers; the role dns of package process serves them, and package ask calls
-// them. guard.go has the checks, plan.go the paths, message.go what is exchanged.
+// Read server.go and offer.go first. status.go, streams.go, records.go, explanation.go and
+// message.go are what is exchanged. guard.go says who may ask, parameters.go, filter.go and query.go
+// read what is asked, explain.go joins what roles explain, failure.go says what is wrong.
+// changes.go, hub.go and watch.go tell changes. plan.go has the plans that wait for approval.
 //
 // # Concurrency
 //
-// Handlers are called from any goroutine.
+// Handlers are called from any goroutine, a bounded number of them at a time, and call the offers.
+// Nothing is computed in between. Only while somebody listens to changes, the goroutine of
+// [Server.Run] compares, once a second, what the offers have.
 package inspect

@@ -10,7 +10,6 @@ import (
 	"mime"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -50,13 +49,16 @@ type plans struct {
 
 // Plans returns the handlers for the plans of publishers, by their patterns.
 func Plans(publishers []Publisher, leadership Leadership) map[string]http.Handler {
-	p := &plans{publishers, leadership}
+	guarded := (&Server{}).guard((&plans{publishers, leadership}).handler())
+	return map[string]http.Handler{PlanPath: guarded, PlanPath + "/": guarded}
+}
+
+func (p *plans) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+PlanPath, p.list)
 	mux.HandleFunc("GET "+PlanPath+"/{hash}", p.show)
 	mux.HandleFunc("POST "+ApprovePath("{hash}"), p.approve)
-	guarded := guard(p.onlyLeader(mux))
-	return map[string]http.Handler{PlanPath: guarded, PlanPath + "/": guarded}
+	return p.onlyLeader(mux)
 }
 
 // onlyLeader answers 409 in a process that doesn't lead: it plans nothing.
@@ -70,13 +72,7 @@ func (p *plans) onlyLeader(next http.Handler) http.Handler {
 	})
 }
 
-func notLeading(w http.ResponseWriter, leader string) {
-	message := "this process does not lead, and it isn't known who does: ask the other replicas"
-	if leader != "" {
-		message = "this process does not lead: ask the leader, " + leader
-	}
-	fail(w, http.StatusConflict, Failure{Error: message, Leader: leader})
-}
+func notLeading(w http.ResponseWriter, leader string) { refuse(w, &NotLeading{leader}) }
 
 // held is a plan of a publisher.
 type held struct {
@@ -100,30 +96,30 @@ func (p *plans) all() []held {
 
 func (p *plans) list(w http.ResponseWriter, r *http.Request) {
 	all := p.all()
-	from, to, next, err := page(r, len(all))
+	part, page, err := planPage(r, all)
 	if err != nil {
-		fail(w, http.StatusBadRequest, Failure{Error: err.Error()})
+		refuse(w, err)
 		return
 	}
-	list := PlanList{Plans: []Plan{}, Total: len(all), Next: next}
-	for _, h := range all[from:to] {
+	list := PlanList{Plans: []Plan{}, Total: page.Total, Next: page.Next}
+	for _, h := range part {
 		list.Plans = append(list.Plans, h.summary())
 	}
 	reply(w, http.StatusOK, list)
 }
 
-// page returns which of a number of values are asked for, and the offset of the next page.
-func page(r *http.Request, all int) (from, to, next int, err error) {
-	if text := r.URL.Query().Get("offset"); text != "" {
-		if from, err = strconv.Atoi(text); err != nil || from < 0 {
-			return 0, 0, 0, fmt.Errorf("offset is %.20q: must be a number that is not negative", text)
-		}
+// planPage returns the page of a list that is asked for.
+func planPage[T any](r *http.Request, all []T) ([]T, Page, error) {
+	p, err := parseParameters(r.URL.RawQuery, paged)
+	if err != nil {
+		return nil, Page{}, err
 	}
-	from = min(from, all)
-	if to = min(from+PageSize, all); to < all {
-		next = to
+	offset, limit, err := p.page()
+	if err != nil {
+		return nil, Page{}, err
 	}
-	return from, to, next, nil
+	part, page := Window(all, offset, limit)
+	return part, page, nil
 }
 
 func (h held) summary() Plan {
@@ -140,14 +136,14 @@ func (p *plans) show(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, Failure{Error: fmt.Sprintf("no plan with the hash %.20q is held now: GET %s lists those that are", hash, PlanPath)})
 		return
 	}
-	from, to, next, err := page(r, len(all[i].Changes))
+	part, page, err := planPage(r, all[i].Changes)
 	if err != nil {
-		fail(w, http.StatusBadRequest, Failure{Error: err.Error()})
+		refuse(w, err)
 		return
 	}
 	answer := all[i].summary()
-	answer.Next = next
-	for _, c := range all[i].Changes[from:to] {
+	answer.Next = page.Next
+	for _, c := range part {
 		answer.Changes = append(answer.Changes, changeOf(c))
 	}
 	reply(w, http.StatusOK, answer)

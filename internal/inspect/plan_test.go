@@ -361,7 +361,7 @@ func TestSlowClients(t *testing.T) {
 		}
 		begun := time.Now()
 		var slow []net.Conn
-		for range atATime {
+		for range writesAtATime {
 			slow = append(slow, send())
 		}
 		one := send()

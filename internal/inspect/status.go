@@ -117,6 +117,8 @@ type Page struct {
 
 // Problem is a part of an object that can't be used.
 type Problem struct {
+	// ID is unique in the process and lasts as long as the problem.
+	ID     string    `json:"id,omitempty"`
 	Object ObjectRef `json:"object"`
 	// Field is the field or the annotation, Value what it has, Reason why that can't be used and
 	// what to do.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -24,6 +25,7 @@ type journal struct {
 
 	mu      sync.Mutex
 	holder  string          // seen last
+	since   time.Time       // when the holder acquired the lease, as the lease says
 	failing map[string]bool // reads, writes
 }
 
@@ -58,11 +60,11 @@ func newJournal(c Config, fence *Fence) (*journal, error) {
 	return j, nil
 }
 
-// saw notes who holds the lease.
-func (j *journal) saw(holder string) {
+// saw notes who holds the lease, and since when.
+func (j *journal) saw(holder string, since time.Time) {
 	j.mu.Lock()
 	changed := holder != j.holder
-	j.holder = holder
+	j.holder, j.since = holder, since
 	if changed {
 		// While another process holds the lease, nothing is written.
 		delete(j.failing, write)
@@ -75,9 +77,15 @@ func (j *journal) saw(holder string) {
 
 // leader returns who was seen last.
 func (j *journal) leader() string {
+	holder, _ := j.leading()
+	return holder
+}
+
+// leading returns who was seen last, and since when that process has the lease.
+func (j *journal) leading() (holder string, since time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.holder
+	return j.holder, j.since
 }
 
 // failed notes that the lease could not be read or written.

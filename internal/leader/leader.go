@@ -85,6 +85,15 @@ func (e *Elector) Identity() string { return e.config.Identity }
 // when nobody did, and when the lease hasn't been read yet.
 func (e *Elector) Leader() string { return e.journal.leader() }
 
+// Since returns when the [Elector.Leader] acquired the lease, by its own clock; zero if nobody did.
+func (e *Elector) Since() time.Time {
+	holder, since := e.journal.leading()
+	if holder == "" {
+		return time.Time{}
+	}
+	return since
+}
+
 // Run campaigns until ctx ends. Each time this process becomes the leader, Run calls lead with a
 // context that ends when leadership is lost, with an [ErrNotLeading] as its cause. It waits until
 // lead has returned, logs its error and campaigns again.

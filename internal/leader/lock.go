@@ -28,10 +28,10 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	switch {
 	case err == nil:
 		l.journal.succeeded(read)
-		l.saw(record.HolderIdentity)
+		l.saw(record)
 	case apierrors.IsNotFound(err):
 		l.journal.succeeded(read)
-		l.journal.saw("")
+		l.journal.saw("", time.Time{})
 	case ctx.Err() == nil:
 		l.journal.failed(read, err)
 	}
@@ -40,8 +40,9 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 
 // saw notes the holder. When that is another process, it ends the term at once: client-go would
 // try until the renew deadline.
-func (l *lock) saw(holder string) {
-	l.journal.saw(holder)
+func (l *lock) saw(record *resourcelock.LeaderElectionRecord) {
+	holder := record.HolderIdentity
+	l.journal.saw(holder, record.AcquireTime.Time)
 	if holder != "" && holder != l.Identity() {
 		l.held = false
 		l.term.supplanted(holder)
@@ -69,7 +70,7 @@ func (l *lock) write(ctx context.Context, record resourcelock.LeaderElectionReco
 	case err == nil:
 		l.term.renewed(sent)
 		l.journal.succeeded(read, write)
-		l.journal.saw(record.HolderIdentity)
+		l.journal.saw(record.HolderIdentity, record.AcquireTime.Time)
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		// Another process was faster; the next read says which.
 	case ctx.Err() == nil:
@@ -100,7 +101,7 @@ func (l *lock) release(ctx context.Context) error {
 			LeaderTransitions: record.LeaderTransitions, LeaseDurationSeconds: 1, RenewTime: now, AcquireTime: now,
 		})
 		if err == nil {
-			l.journal.saw("")
+			l.journal.saw("", time.Time{})
 		}
 		// A cancelled renewal may arrive in between.
 		if !apierrors.IsConflict(err) {

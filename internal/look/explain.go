@@ -37,7 +37,7 @@ func (c *Client) Explain(ctx context.Context, subject url.Values) (output.Answer
 	case err != nil:
 		return output.Answer{}, "", err
 	}
-	joined := join(answers)
+	joined := join(withSteps(answers))
 	return output.Answer{Value: joined, Names: []string{joined.Subject}, Text: explanationText(joined, len(answers))}, joined.Verdict, nil
 }
 
@@ -49,6 +49,15 @@ func (c *Client) withoutStandbys(members []member) []member {
 		return members
 	}
 	return slices.DeleteFunc(slices.Clone(members), standby)
+}
+
+// withSteps leaves out the processes that know nothing of the subject, while another one does.
+func withSteps(answers []from[inspect.Explanation]) []from[inspect.Explanation] {
+	knows := func(a from[inspect.Explanation]) bool { return len(a.value.Steps) > 0 }
+	if !slices.ContainsFunc(answers, knows) {
+		return answers
+	}
+	return slices.DeleteFunc(slices.Clone(answers), func(a from[inspect.Explanation]) bool { return !knows(a) })
 }
 
 // join makes one explanation of those of several processes.

@@ -14,10 +14,10 @@ func inShop() (string, error) { return "shop", nil }
 func TestSubject(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"svc/web": "service=shop%2Fweb", "service/web:80": "port=80&service=shop%2Fweb", "services/web": "service=shop%2Fweb", "Service/web": "service=shop%2Fweb",
-		"svc/other/web": "service=other%2Fweb", "other/web": "service=other%2Fweb", "other/web:8080": "port=8080&service=other%2Fweb", "web": "service=shop%2Fweb", "web:80": "port=80&service=shop%2Fweb",
-		"web.other:80": "port=80&service=other%2Fweb", "web.other.svc": "service=other%2Fweb", "web.other.svc.cluster.local:80": "port=80&service=other%2Fweb",
-		"http://web.other:80/path?x=1": "port=80&service=other%2Fweb", "https://www.example.org/a": "name=www.example.org", "https://10.0.0.7:8443": "address=10.0.0.7%3A8443",
+		"svc/web": "service=shop%2Fweb", "service/web:80": "service=shop%2Fweb%3A80", "services/web": "service=shop%2Fweb", "Service/web": "service=shop%2Fweb",
+		"svc/other/web": "service=other%2Fweb", "other/web": "service=other%2Fweb", "other/web:8080": "service=other%2Fweb%3A8080", "web": "service=shop%2Fweb", "web:80": "service=shop%2Fweb%3A80",
+		"web.other:80": "service=other%2Fweb%3A80", "web.other.svc": "service=other%2Fweb", "web.other.svc.cluster.local:80": "service=other%2Fweb%3A80",
+		"http://web.other:80/path?x=1": "service=other%2Fweb%3A80", "https://www.example.org/a": "name=www.example.org", "https://10.0.0.7:8443": "address=10.0.0.7%3A8443",
 		"10.0.0.7": "address=10.0.0.7", "10.0.0.7:8080": "address=10.0.0.7%3A8080", "[fd00::1]:80": "address=%5Bfd00%3A%3A1%5D%3A80", "fd00::1": "address=fd00%3A%3A1", "[fd00::1]": "address=fd00%3A%3A1", "::ffff:10.0.0.7": "address=10.0.0.7",
 		"www.example.org": "name=www.example.org", "www.example.org.": "name=www.example.org", "example.org.": "name=example.org", "*.example.org": "name=%2A.example.org", "www.example.org:443": "name=www.example.org",
 		"example.org": "q=example.org", "Ingress/web": "object=Ingress%2Fshop%2Fweb", "ing/web": "object=Ingress%2Fshop%2Fweb", "ingresses.networking.k8s.io/web": "object=Ingress%2Fshop%2Fweb",
@@ -122,7 +122,7 @@ No zone holds www.example.net: add a zone.
 	both := destination()
 	both.Status.Roles, both.Status.Leading = []string{"destination", "dns"}, []inspect.Leading{{Role: "dns"}}
 	both.Explain = explains(inspect.Explanation{Subject: "Service shop/web", Verdict: inspect.VerdictUnknown, Summary: "I don't lead.", Steps: []inspect.Step{selector, {Role: "dns", What: "Leader", State: inspect.StepUnknown, Text: "Another one leads."}}})
-	leader.Explain = explains(inspect.Explanation{Subject: "Service shop/web", Verdict: inspect.VerdictWell, Summary: "It is published."})
+	leader.Explain = explains(inspect.Explanation{Subject: "Service shop/web", Verdict: inspect.VerdictWell, Summary: "It is published.", Steps: []inspect.Step{{Role: "dns", What: "Zone", State: inspect.StepWell, Text: "It is there."}}})
 	c, _ = newClient(t, both, leader)
 	if a, verdict, err = c.Explain(t.Context(), query); err != nil || verdict != inspect.VerdictWell || strings.Contains(a.Text, "Another one leads") || !strings.HasSuffix(a.Text, "\n\nIt is published.\n") {
 		t.Errorf("%v, %s, %s", err, verdict, a.Text)
@@ -130,6 +130,13 @@ No zone holds www.example.net: add a zone.
 	c, _ = newClient(t, both)
 	if _, verdict, err = c.Explain(t.Context(), query); err != nil || verdict != inspect.VerdictUnknown {
 		t.Errorf("%v, %s", err, verdict)
+	}
+	// A process that knows nothing of it doesn't make unknown what another one knows.
+	none := destination()
+	none.Explain = explains(inspect.Explanation{Subject: "Service shop/web", Verdict: inspect.VerdictUnknown, Summary: "Nothing is known here.", Steps: []inspect.Step{}})
+	c, _ = newClient(t, none, one)
+	if a, verdict, err = c.Explain(t.Context(), query); err != nil || verdict != inspect.VerdictWell || strings.Contains(a.Text, "Nothing is known") {
+		t.Errorf("%v, %s, %s", err, verdict, a.Text)
 	}
 	query, _ = Subject("10.0.0.1", inShop)
 	if _, _, err = c.Explain(t.Context(), query); err == nil || !strings.Contains(err.Error(), "nothing is known of that") {

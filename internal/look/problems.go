@@ -29,7 +29,7 @@ func (c *Client) Problems(ctx context.Context, namespace, search string) (output
 	for _, a := range answers {
 		for _, p := range a.value {
 			since := p.Since
-			p.Since = time.Time{}
+			p.Since, p.ID = time.Time{}, "" // each process has its own
 			if known, ok := first[p]; (!ok || since.Before(known)) && (namespace == "" || p.Object.Namespace == namespace) {
 				first[p] = since
 			}

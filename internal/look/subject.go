@@ -109,14 +109,13 @@ func kindOf(word string) (kind string, known bool) {
 // service returns the parameters for a Service whose name may be followed by a port.
 func service(namespace, name string) (url.Values, error) {
 	name, port, with := strings.Cut(name, ":")
-	query := url.Values{"service": {namespace + "/" + name}}
-	if with {
-		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return nil, settings.Usagef("%.60q is no number of a port: it must be from 1 to 65535", port)
-		}
-		query.Set("port", port)
+	if !with {
+		return url.Values{"service": {namespace + "/" + name}}, nil
 	}
-	return query, nil
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return nil, settings.Usagef("%.60q is no number of a port: it must be from 1 to 65535", port)
+	}
+	return url.Values{"service": {namespace + "/" + name + ":" + port}}, nil
 }
 
 // host reads the name of a Service, as proxies ask for it, or a DNS name, each with or without a

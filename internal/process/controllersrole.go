@@ -6,6 +6,7 @@ import (
 
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/controllers/mirroring"
+	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
 )
@@ -50,6 +51,7 @@ func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
 			return []run.Actor{{Name: "controllers", Run: func(ctx context.Context) error { return w.run(ctx, settled) }}}
 		},
 		Details: w.details,
+		Leading: func() inspect.Leading { return w.leadership.leading(settings.ControllersSection) },
 	}, nil
 }
 

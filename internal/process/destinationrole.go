@@ -10,6 +10,7 @@ import (
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
@@ -55,6 +56,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 		Ready:    func() bool { return channel.IsClosed(known.Synced()) },
 		Handlers: map[string]http.Handler{linked.StatusPath: links.handler()},
 		Report:   links.report,
+		Clusters: func() []inspect.Cluster { return clustersOf(links.set.Status()) },
 	}, nil
 }
 
@@ -125,5 +127,6 @@ func newDestinationWriter(in roleInput, o settings.Destination) (role, error) {
 				return nil
 			}}}
 		},
+		Leading: func() inspect.Leading { return w.leadership.leading(settings.DestinationSection) },
 	}, nil
 }

@@ -121,7 +121,11 @@ func (r *dnsRole) role() role {
 	for _, o := range r.opened {
 		tables = append(tables, o.Tables...)
 	}
-	return role{Name: settings.DNSSection, Tables: tables, Actors: r.actors, Details: r.leadership.details, Handlers: inspect.Plans(r.desks, r.leadership.leads)}
+	return role{
+		Name: settings.DNSSection, Tables: tables, Actors: r.actors, Details: r.leadership.details,
+		Offer:   inspect.Offer{Publishers: r.desks, Leadership: r.leadership.leads},
+		Leading: func() inspect.Leading { return r.leadership.leading(settings.DNSSection) },
+	}
 }
 
 func (r *dnsRole) actors(settled <-chan struct{}) []run.Actor {

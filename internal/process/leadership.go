@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/leader"
 	"github.com/signpostd/signpost/internal/settings"
 )
@@ -64,6 +65,23 @@ func (l *leadership) leads() (leads bool, leader string) {
 		leader = ""
 	}
 	return false, leader
+}
+
+// leading says who leads, for the status.
+func (l *leadership) leading(roleName string) inspect.Leading {
+	leads, leader := l.leads()
+	answer := inspect.Leading{Role: roleName, Lease: l.lease, Leads: leads, Leader: leader}
+	if l.elector == nil {
+		answer.Lease = ""
+		return answer
+	}
+	if leads {
+		answer.Leader = l.elector.Identity()
+	}
+	if since := l.elector.Since(); answer.Leader != "" && !since.IsZero() {
+		answer.Since = &since
+	}
+	return answer
 }
 
 // details says, for /ready, who leads.

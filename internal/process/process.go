@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
@@ -68,6 +69,12 @@ type role struct {
 	Handlers map[string]http.Handler
 	// Report is also told of the problems of objects; it may be nil.
 	Report object.Report
+	// Offer is what can be inspected of the role. Its Role is Name.
+	Offer inspect.Offer
+	// Leading says who has the Lease of the role, and Clusters has the linked clusters. Each may
+	// be nil.
+	Leading  func() inspect.Leading
+	Clusters func() []inspect.Cluster
 }
 
 // process is the roles put together over one cluster. It doesn't run yet.
@@ -82,6 +89,8 @@ type process struct {
 	Ready func() (ready bool, details []string)
 	// Handlers are paths that roles add to the admin server.
 	Handlers map[string]http.Handler
+	// Inspection is what the inspection API has. Without a Status there is no such API.
+	Inspection inspect.Config
 }
 
 // newProcess makes the roles of a config. It starts nothing and doesn't wait for the API
@@ -133,7 +142,11 @@ func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, regist
 		}
 		roles = append(roles, r.role())
 	}
-	return joinRoles(in, roles)
+	p, err := joinRoles(in, roles)
+	if err != nil {
+		return process{}, err
+	}
+	return p, p.openInspection(in)
 }
 
 // joinRoles makes a process of roles, with one cluster that fills the tables of all of them.
@@ -161,7 +174,7 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	for _, r := range roles {
 		p.Actors = append(p.Actors, r.Actors(cluster.Settled())...)
 	}
-	p.Ready = func() (bool, []string) { return readiness(cluster, roles) }
+	p.inspected(roles, cluster)
 	return p, nil
 }
 
@@ -195,7 +208,7 @@ func (p process) withoutCluster(roles []role) process {
 	for _, r := range roles {
 		p.Actors = append(p.Actors, r.Actors(settled)...)
 	}
-	p.Ready = func() (bool, []string) { return readinessOfRoles(roles) }
+	p.inspected(roles, nil)
 	return p
 }
 

@@ -13,11 +13,16 @@ import (
 // readiness answers /ready: whether all tables are filled and all roles do their work, and
 // which kinds of object are missing. A process that was ready stays ready while the API
 // server is away, as Linkerd's controller does: it goes on serving what it knows.
+//
+// The cluster is nil for roles that read no objects.
 func readiness(cluster *kube.Cluster, roles []role) (ready bool, details []string) {
+	ready, more := readinessOfRoles(roles)
+	if cluster == nil {
+		return ready, more
+	}
 	for _, t := range cluster.Status() {
 		details = append(details, missing(t)...)
 	}
-	ready, more := readinessOfRoles(roles)
 	return ready && channel.IsClosed(cluster.Settled()), append(details, more...)
 }
 

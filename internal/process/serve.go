@@ -5,13 +5,16 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
+	"net/http"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/signpostd/signpost/internal/admin"
+	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
 	"github.com/signpostd/signpost/internal/version"
@@ -53,12 +56,19 @@ func serveProcess(ctx context.Context, p process, s serving) error {
 		return err
 	}
 	defer l.Close()
+	handlers := map[string]http.Handler{}
+	maps.Copy(handlers, p.Handlers)
+	if p.Inspection.Status != nil {
+		inspector := inspect.New(p.Inspection)
+		maps.Copy(handlers, inspector.Handlers())
+		servers = append(servers, run.Actor{Name: "inspection", Run: inspector.Run})
+	}
 	adminServer, err := admin.New(admin.Config{
 		Listener:   l,
 		Gatherer:   s.registry,
 		Registerer: s.registry,
 		Ready:      p.Ready,
-		Handlers:   p.Handlers,
+		Handlers:   handlers,
 		PProf:      s.options.EnablePProf,
 		Log:        s.log,
 	})

@@ -78,5 +78,6 @@ func runRoles(ctx context.Context, c settings.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	p.Inspection.ClusterDomain = c.Destination.ClusterDomain
 	return serveProcess(ctx, p, serving{options: c.Process, metricsFlag: c.MetricsFlag, addr: c.Destination.Addr, log: log, registry: registry})
 }

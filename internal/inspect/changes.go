@@ -1,0 +1,136 @@
+package inspect
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+)
+
+const (
+	// heartbeat is how often a listener gets a comment when there is nothing else, so that both
+	// ends notice when the other one is gone.
+	heartbeat = 15 * time.Second
+	// eventTime is how long a listener may take to read an event.
+	eventTime = 10 * time.Second
+	// joinTime is how long it may take until a listener is heard.
+	joinTime = 10 * time.Second
+)
+
+// listenerGuard lets those listen who may.
+func (s *Server) listenerGuard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.admit(r); err != nil {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now())
+			refuse(w, err)
+			return
+		}
+		if r.Method != http.MethodGet {
+			w.Header().Set("Allow", http.MethodGet)
+			fail(w, http.StatusMethodNotAllowed, Failure{Error: "only GET is allowed here"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// changes answers [ChangesPath].
+func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
+	p, err := parseParameters(r.URL.RawQuery, []string{"topics"})
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	have := slices.Sorted(maps.Keys(s.hub.topics))
+	topics, err := choices(p, "topics", have)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	if len(topics) == 0 {
+		topics = have
+	}
+	select {
+	case s.hub.places <- struct{}{}:
+		defer func() { <-s.hub.places }()
+	default:
+		fail(w, http.StatusServiceUnavailable, Failure{Error: "too many listen already: close a page, or ask another replica"})
+		return
+	}
+	l, ok := s.hub.listen(r.Context().Done(), topics)
+	if !ok {
+		fail(w, http.StatusServiceUnavailable, Failure{Error: "the process is starting or stopping: try again"})
+		return
+	}
+	defer s.hub.unlisten(l)
+	answerHeaders(w.Header())
+	w.Header().Set("Content-Type", "text/event-stream")
+	tellChanges(w, l, eventsUntil{r.Context().Done(), s.hub.stopped})
+}
+
+// listen adds a listener. It returns false when nobody will tell it anything.
+func (h *hub) listen(gone <-chan struct{}, topics []Topic) (*listener, bool) {
+	l := newListener(topics)
+	limit := time.NewTimer(joinTime)
+	defer limit.Stop()
+	select {
+	case h.join <- l:
+	case <-gone:
+		return nil, false
+	case <-h.stopped:
+		return nil, false
+	case <-limit.C:
+		return nil, false
+	}
+	select {
+	case <-l.joined:
+	case <-h.stopped:
+	}
+	return l, true
+}
+
+func (h *hub) unlisten(l *listener) {
+	select {
+	case h.leave <- l:
+	case <-h.stopped:
+	}
+}
+
+// eventsUntil is when events end: when the client is gone, or when nobody tells any more.
+type eventsUntil struct{ gone, stopped <-chan struct{} }
+
+// tellChanges writes events until the client is gone or doesn't read them.
+func tellChanges(w http.ResponseWriter, l *listener, until eventsUntil) {
+	out := http.NewResponseController(w)
+	write := func(text []byte) bool {
+		// A writer that has no deadline is not that of a connection.
+		_ = out.SetWriteDeadline(time.Now().Add(eventTime))
+		_, err := w.Write(text)
+		return err == nil && out.Flush() == nil
+	}
+	if !write([]byte(": what is read from now on is complete\n\n")) {
+		return
+	}
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		var text []byte
+		select {
+		case <-until.gone:
+			return
+		case <-until.stopped:
+			return
+		case event, ok := <-l.events:
+			if !ok {
+				return
+			}
+			text = event
+			beat.Reset(heartbeat)
+		case <-beat.C:
+			text = []byte(":\n\n")
+		}
+		if !write(text) {
+			return
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+)
+
+// maxSteps and maxMore bound an explanation, whatever the roles find.
+const (
+	maxSteps = 200
+	maxMore  = 20
+)
+
+// Explain joins what the roles know about a subject.
+func (s *Server) Explain(ctx context.Context, q Query) Explanation {
+	steps := []Step{}
+	for _, o := range s.config.Offers {
+		if o.Explains == nil {
+			continue
+		}
+		for _, step := range o.Explains.Explain(ctx, q) {
+			if step.Role == "" {
+				step.Role = o.Role
+			}
+			steps = append(steps, step)
+		}
+	}
+	return Conclude(q.String(), steps)
+}
+
+// Conclude makes an explanation of steps. The verdict is that of the worst step, and the summary
+// the first step that has it: what is wrong early on the way is why something is wrong later. It
+// is a pure function.
+func Conclude(subject string, steps []Step) Explanation {
+	e := Explanation{Subject: subject, Verdict: VerdictUnknown, Steps: make([]Step, 0, min(len(steps), maxSteps))}
+	for _, step := range steps[:min(len(steps), maxSteps)] {
+		if n := len(step.More); n > maxMore {
+			step.More = append(append([]string{}, step.More[:maxMore-1]...), fmt.Sprintf("and %d more", n-maxMore+1))
+		}
+		e.Steps = append(e.Steps, step)
+	}
+	if step := firstStep(steps, StepWrong); step != nil {
+		e.Verdict, e.Summary = VerdictWrong, step.Text
+		return e
+	}
+	if step := firstStep(steps, StepUnknown); step != nil {
+		e.Summary = step.Text
+		return e
+	}
+	e.Summary = "nothing is known about " + subject + " here: look at its name, and at the processes with the other roles"
+	for i := len(steps) - 1; i >= 0; i-- {
+		if steps[i].State == StepWell {
+			e.Verdict, e.Summary = VerdictWell, steps[i].Text
+			break
+		}
+	}
+	return e
+}
+
+func firstStep(steps []Step, state StepState) *Step {
+	for i := range steps {
+		if steps[i].State == state {
+			return &steps[i]
+		}
+	}
+	return nil
+}
+
+// String names the subject, such as "Service shop/web".
+func (q Query) String() string {
+	switch {
+	case q.Service != nil:
+		return q.Service.String()
+	case q.Address.IsValid() && q.Address.Port() != 0:
+		return q.Address.String()
+	case q.Address.Addr().IsValid():
+		return q.Address.Addr().String()
+	case q.Object != nil:
+		return q.Object.title()
+	default:
+		return q.Name
+	}
+}
+
+// String names the Service, such as "Service shop/web, port 80".
+func (q *ServiceQuery) String() string {
+	text := "Service " + q.Namespace + "/" + q.Name
+	if q.Port != 0 {
+		text += fmt.Sprintf(", port %d", q.Port)
+	}
+	if q.Hostname != "" {
+		text += ", hostname " + q.Hostname
+	}
+	return text
+}
+
+// title is KIND NAMESPACE/NAME, or KIND NAME.
+func (o *ObjectRef) title() string {
+	if o.Namespace == "" {
+		return o.Kind + " " + o.Name
+	}
+	return o.Kind + " " + o.Namespace + "/" + o.Name
+}
+
+// addressOf returns an address without a port.
+func addressOf(ip netip.Addr) netip.AddrPort { return netip.AddrPortFrom(ip.Unmap(), 0) }

@@ -1,0 +1,37 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// refusal is the error of a request that gets another answer than 200.
+type refusal struct {
+	code int
+	Failure
+}
+
+func (r *refusal) Error() string { return r.Failure.Error }
+
+// badRequest returns the error of a request that can't be understood.
+func badRequest(format string, args ...any) error {
+	return &refusal{http.StatusBadRequest, Failure{Error: fmt.Sprintf(format, args...)}}
+}
+
+// refuse answers a request that failed.
+func refuse(w http.ResponseWriter, err error) {
+	var known *refusal
+	var elsewhere *NotLeading
+	switch {
+	case errors.As(err, &known):
+		fail(w, known.code, known.Failure)
+	case errors.As(err, &elsewhere):
+		fail(w, http.StatusConflict, Failure{Error: elsewhere.Error(), Leader: elsewhere.Leader})
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		fail(w, http.StatusServiceUnavailable, Failure{Error: "no answer in time: try again"})
+	default:
+		fail(w, http.StatusServiceUnavailable, Failure{Error: err.Error()})
+	}
+}

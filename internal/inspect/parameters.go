@@ -1,0 +1,113 @@
+package inspect
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxParameter is the most bytes of a parameter. No name, URL of a Service or search is longer.
+const maxParameter = 512
+
+// parameters are those of a request, each of them once.
+type parameters map[string]string
+
+// paged are the parameters that each list has.
+var paged = []string{"offset", "limit"}
+
+// parseParameters reads the query of a URL, in which only these parameters may be.
+func parseParameters(raw string, allowed []string) (parameters, error) {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, badRequest("the query of the URL can't be read: %.100v: write it as name=value&name=value, with percent encoding", err)
+	}
+	p := parameters{}
+	for name, all := range values {
+		switch {
+		case !slices.Contains(allowed, name):
+			return nil, badRequest("the parameter %.50q is unknown: %s", name, allowedText(allowed))
+		case len(all) > 1:
+			return nil, badRequest("the parameter %s is there %d times: give it once", name, len(all))
+		case len(all[0]) > maxParameter:
+			return nil, badRequest("the parameter %s has %d bytes: it may have %d", name, len(all[0]), maxParameter)
+		}
+		p[name] = all[0]
+	}
+	return p, nil
+}
+
+func allowedText(allowed []string) string {
+	if len(allowed) == 0 {
+		return "none is allowed here"
+	}
+	return "allowed are " + strings.Join(allowed, ", ")
+}
+
+// page returns the page that is asked for.
+func (p parameters) page() (offset, limit int, err error) {
+	limit = PageSize
+	if text := p["offset"]; text != "" {
+		if offset, err = strconv.Atoi(text); err != nil || offset < 0 {
+			return 0, 0, badRequest("offset is %.20q: must be a number that is not negative", text)
+		}
+	}
+	if text := p["limit"]; text != "" {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > PageSize {
+			return 0, 0, badRequest("limit is %.20q: must be a number from 1 to %d", text, PageSize)
+		}
+	}
+	return offset, limit, nil
+}
+
+// Window returns one page of a list, and where the next one begins.
+func Window[T any](all []T, offset, limit int) ([]T, Page) {
+	from := min(offset, len(all))
+	to := min(from+limit, len(all))
+	page := Page{Total: len(all)}
+	if to < len(all) {
+		page.Next = to
+	}
+	return all[from:to:to], page
+}
+
+// namespaced reads a parameter NAMESPACE/NAME; it is empty if it isn't there.
+func (p parameters) namespaced(parameter string) (namespace, name string, err error) {
+	text := p[parameter]
+	if text == "" {
+		return "", "", nil
+	}
+	namespace, name, ok := strings.Cut(text, "/")
+	if !ok || namespace == "" || name == "" || strings.Contains(name, "/") {
+		return "", "", badRequest("%s is %.100q: write NAMESPACE/NAME", parameter, text)
+	}
+	return namespace, name, nil
+}
+
+// choices reads a parameter with values of a fixed list, separated by commas.
+func choices[S ~string](p parameters, parameter string, allowed []S) ([]S, error) {
+	if p[parameter] == "" {
+		return nil, nil
+	}
+	var chosen []S
+	for text := range strings.SplitSeq(p[parameter], ",") {
+		if !slices.Contains(allowed, S(text)) {
+			return nil, badRequest("%s has %.50q: allowed are %s", parameter, text, joined(allowed))
+		}
+		if !slices.Contains(chosen, S(text)) {
+			chosen = append(chosen, S(text))
+		}
+	}
+	return chosen, nil
+}
+
+func joined[S ~string](all []S) string {
+	var b strings.Builder
+	for i, s := range all {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(s))
+	}
+	return b.String()
+}

@@ -1,0 +1,310 @@
+package inspect
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// kinds are the spellings of the kinds that people type, in lower case.
+var kinds = map[string]string{
+	"svc": "Service", "service": "Service", "services": "Service",
+	"po": "Pod", "pod": "Pod", "pods": "Pod",
+	"no": "Node", "node": "Node", "nodes": "Node",
+	"ing": "Ingress", "ingress": "Ingress", "ingresses": "Ingress",
+	"endpointslice": "EndpointSlice", "endpointslices": "EndpointSlice",
+	"externalworkload": "ExternalWorkload", "externalworkloads": "ExternalWorkload",
+	"dnsendpoint": "DNSEndpoint", "dnsendpoints": "DNSEndpoint",
+	"gateway": "Gateway", "gateways": "Gateway", "gtw": "Gateway",
+	"httproute": "HTTPRoute", "grpcroute": "GRPCRoute", "tlsroute": "TLSRoute", "tcproute": "TCPRoute", "udproute": "UDPRoute",
+}
+
+// clusterWide are the kinds of them whose objects have no namespace.
+var clusterWide = map[string]bool{"Node": true}
+
+// maxLabel and maxName bound the names of objects and of DNS.
+const (
+	maxLabel = 63
+	maxName  = 253
+)
+
+// query reads what an explanation is asked for.
+func (s *Server) query(p parameters) (Query, error) {
+	var given []string
+	for _, name := range []string{"service", "address", "name", "object", "q"} {
+		if p[name] != "" {
+			given = append(given, name)
+		}
+	}
+	if len(given) != 1 {
+		return Query{}, badRequest("%d of the parameters service, address, name, object and q are given: give exactly one", len(given))
+	}
+	if p["namespace"] != "" && given[0] != "q" {
+		return Query{}, badRequest("the parameter namespace belongs to q: write the namespace into %s", given[0])
+	}
+	text := p[given[0]]
+	switch given[0] {
+	case "service":
+		return parseServiceQuery(text)
+	case "address":
+		a, ok := parseAddress(text)
+		if !ok {
+			return Query{}, badRequest("address is %.100q: write IP or IP:PORT, an IPv6 address with a port in brackets", text)
+		}
+		return Query{Address: a}, nil
+	case "name":
+		name, ok := dnsName(text)
+		if !ok {
+			return Query{}, badRequest("name is %.100q: write a DNS name", text)
+		}
+		return Query{Name: name}, nil
+	case "object":
+		o, err := parseObject("object", text)
+		if err != nil {
+			return Query{}, err
+		}
+		return objectQuery(o, 0), nil
+	default:
+		t := typed{domain: s.config.ClusterDomain, namespace: p["namespace"], isService: s.isService}
+		return t.parse(text)
+	}
+}
+
+// isService reports whether a Service is served.
+func (s *Server) isService(namespace, name string) bool {
+	source, ok := first(s, servicesOf)
+	return ok && source.HasService(namespace, name)
+}
+
+// parseServiceQuery reads NAMESPACE/NAME or NAMESPACE/NAME:PORT.
+func parseServiceQuery(text string) (Query, error) {
+	bare, port, ok := cutPort(text)
+	namespace, name, slash := strings.Cut(bare, "/")
+	if !ok || !slash || !isLabel(namespace) || !isLabel(name) {
+		return Query{}, badRequest("service is %.100q: write NAMESPACE/NAME or NAMESPACE/NAME:PORT", text)
+	}
+	return Query{Service: &ServiceQuery{Namespace: namespace, Name: name, Port: port}}, nil
+}
+
+// parseObject reads KIND/NAMESPACE/NAME or KIND/NAME. The name of the parameter is for the error.
+func parseObject(parameter, text string) (*ObjectRef, error) {
+	parts := strings.Split(text, "/")
+	if len(parts) < 2 || len(parts) > 3 || !isKind(parts[0]) {
+		return nil, badRequest("%s is %.100q: write KIND/NAMESPACE/NAME, or KIND/NAME for an object without a namespace", parameter, text)
+	}
+	o := &ObjectRef{Kind: kindOf(parts[0]), Name: parts[len(parts)-1]}
+	if len(parts) == 3 {
+		o.Namespace = parts[1]
+	}
+	if !isObjectName(o.Name) || len(parts) == 3 && !isLabel(o.Namespace) {
+		return nil, badRequest("%s is %.100q: %.50q can't be the name of an object", parameter, text, strings.TrimPrefix(text, parts[0]+"/"))
+	}
+	return o, nil
+}
+
+// objectQuery asks about an object. One that is a Service is asked about as such.
+func objectQuery(o *ObjectRef, port uint16) Query {
+	if o.Kind == "Service" && o.Namespace != "" {
+		return Query{Service: &ServiceQuery{Namespace: o.Namespace, Name: o.Name, Port: port}}
+	}
+	return Query{Object: o}
+}
+
+func kindOf(text string) string {
+	if known := kinds[strings.ToLower(text)]; known != "" {
+		return known
+	}
+	return text
+}
+
+// typed reads what somebody types into a box.
+type typed struct {
+	domain string
+	// namespace is that of objects that are named without one; empty for "default".
+	namespace string
+	isService func(namespace, name string) bool
+}
+
+// parse understands, in this order: URLs, IP and IP:PORT, KIND/NAMESPACE/NAME, svc/NAME,
+// NAMESPACE/NAME, names of Services in DNS, NAME.NAMESPACE:PORT, and DNS names. Text of two words
+// may end in -n NAMESPACE.
+func (t typed) parse(text string) (Query, error) {
+	text = strings.TrimSpace(text)
+	words := strings.Fields(text)
+	if len(words) == 3 && (words[1] == "-n" || words[1] == "--namespace") {
+		text, t.namespace = words[0], words[2]
+	}
+	if t.namespace != "" && !isLabel(t.namespace) {
+		return Query{}, badRequest("the namespace %.70q can't be one: it has letters, digits and dashes, and at most %d of them", t.namespace, maxLabel)
+	}
+	if scheme, _, ok := strings.Cut(text, "://"); ok && isKind(scheme) {
+		u, err := url.Parse(text)
+		if err != nil || u.Hostname() == "" {
+			return Query{}, badRequest("q is %.100q: this URL has no host", text)
+		}
+		return t.host(hostOfURL(u))
+	}
+	if a, ok := parseAddress(text); ok {
+		return Query{Address: a}, nil
+	}
+	if strings.Contains(text, "/") {
+		return t.path(text)
+	}
+	return t.host(text)
+}
+
+// hostOfURL returns HOST:PORT of a URL. The port may follow from the scheme.
+func hostOfURL(u *url.URL) string {
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "http":
+		port = "80"
+	case u.Scheme == "https":
+		port = "443"
+	default:
+		return u.Hostname()
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// path reads text with slashes.
+func (t typed) path(text string) (Query, error) {
+	bare, port, ok := cutPort(text)
+	parts := strings.Split(bare, "/")
+	switch {
+	case !ok:
+	case len(parts) == 3 && isKind(parts[0]), len(parts) == 2 && kinds[strings.ToLower(parts[0])] != "":
+		o, err := parseObject("q", bare)
+		if err != nil {
+			return Query{}, err
+		}
+		if o.Namespace == "" && !clusterWide[o.Kind] {
+			o.Namespace = t.defaultNamespace()
+		}
+		return objectQuery(o, port), nil
+	case len(parts) == 2 && isLabel(parts[0]) && isLabel(parts[1]):
+		return Query{Service: &ServiceQuery{Namespace: parts[0], Name: parts[1], Port: port}}, nil
+	}
+	return Query{}, badRequest("q is %.100q: write NAMESPACE/NAME of a Service, KIND/NAMESPACE/NAME, an address or a DNS name", text)
+}
+
+func (t typed) defaultNamespace() string {
+	if t.namespace == "" {
+		return "default"
+	}
+	return t.namespace
+}
+
+// host reads HOST or HOST:PORT.
+func (t typed) host(text string) (Query, error) {
+	if a, ok := parseAddress(text); ok {
+		return Query{Address: a}, nil
+	}
+	bare, port, ok := cutPort(text)
+	name, valid := dnsName(bare)
+	if !ok || !valid {
+		return Query{}, badRequest("q is %.100q: write NAMESPACE/NAME of a Service, KIND/NAMESPACE/NAME, an address or a DNS name", text)
+	}
+	if q := t.service(name); q != nil {
+		q.Port = port
+		return Query{Service: q}, nil
+	}
+	labels := strings.Split(name, ".")
+	switch {
+	case len(labels) == 1 && t.namespace != "":
+		return Query{Service: &ServiceQuery{Namespace: t.namespace, Name: name, Port: port}}, nil
+	case len(labels) == 2 && (t.isService(labels[1], labels[0]) || port != 0 && !isWebPort(text)):
+		return Query{Service: &ServiceQuery{Namespace: labels[1], Name: labels[0], Port: port}}, nil
+	default:
+		return Query{Name: name}, nil
+	}
+}
+
+// isWebPort reports whether a host has the port of HTTPS, with which people rather mean a DNS name.
+func isWebPort(host string) bool { return strings.HasSuffix(host, ":443") }
+
+// service reads [HOSTNAME.]NAME.NAMESPACE.svc[.DOMAIN]; nil for any other name.
+func (t typed) service(name string) *ServiceQuery {
+	name = strings.TrimSuffix(name, "."+strings.ToLower(t.domain))
+	before, ok := strings.CutSuffix(name, ".svc")
+	if !ok {
+		return nil
+	}
+	labels := strings.Split(before, ".")
+	switch len(labels) {
+	case 2:
+		return &ServiceQuery{Name: labels[0], Namespace: labels[1]}
+	case 3:
+		return &ServiceQuery{Hostname: labels[0], Name: labels[1], Namespace: labels[2]}
+	default:
+		return nil
+	}
+}
+
+// parseAddress reads IP, [IP] or IP:PORT. An IPv4 address may be written as an IPv6 address.
+func parseAddress(text string) (netip.AddrPort, bool) {
+	bare := text
+	if inner, ok := strings.CutPrefix(text, "["); ok && strings.HasSuffix(inner, "]") {
+		bare = strings.TrimSuffix(inner, "]")
+	}
+	if ip, err := netip.ParseAddr(bare); err == nil && ip.Zone() == "" {
+		return addressOf(ip), true
+	}
+	a, err := netip.ParseAddrPort(text)
+	if err != nil || a.Addr().Zone() != "" || a.Port() == 0 {
+		return netip.AddrPort{}, false
+	}
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()), true
+}
+
+// cutPort takes a port from the end of a text, 0 if there is none. It returns false for what can't
+// be a port.
+func cutPort(text string) (bare string, port uint16, ok bool) {
+	at := strings.LastIndexByte(text, ':')
+	if at < 0 {
+		return text, 0, true
+	}
+	n, err := strconv.ParseUint(text[at+1:], 10, 16)
+	return text[:at], uint16(n), err == nil && n > 0
+}
+
+// dnsName returns the normal form of a DNS name. Its labels may have an underscore or be a star, as
+// those of records.
+func dnsName(text string) (string, bool) {
+	name := strings.ToLower(strings.TrimSuffix(text, "."))
+	if name == "" || len(name) > maxName {
+		return "", false
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > maxLabel || strings.ContainsFunc(label, notInName) {
+			return "", false
+		}
+	}
+	return name, true
+}
+
+func notInName(r rune) bool {
+	return r != '-' && r != '_' && r != '*' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+}
+
+// isLabel reports whether a text can be the name of a namespace or of a Service.
+func isLabel(text string) bool {
+	return text != "" && len(text) <= maxLabel && !strings.ContainsFunc(text, func(r rune) bool { return notInName(r) || r == '*' || r == '_' })
+}
+
+// isObjectName reports whether a text can be the name of an object: some have capitals or colons.
+func isObjectName(text string) bool {
+	return text != "" && len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool {
+		return r != '.' && r != ':' && (r < 'A' || r > 'Z') && (notInName(r) || r == '*')
+	})
+}
+
+// isKind reports whether a text can be the kind of an object, or a scheme.
+func isKind(text string) bool {
+	return text != "" && len(text) <= maxLabel && !strings.ContainsFunc(text, func(r rune) bool {
+		return (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+}

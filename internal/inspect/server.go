@@ -1,0 +1,359 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Config says what a [Server] serves.
+type Config struct {
+	// Offers are those of the roles, in the order in which their steps are explained.
+	Offers []Offer
+	// Status returns the status without its counts. It is cheap.
+	Status func() Status
+	// Problems returns what can't be used of objects, the newest first; nil without any.
+	Problems func() []Problem
+	// Settings are those of the process as a config file in JSON, without secrets; nil for none.
+	Settings json.RawMessage
+	// ClusterDomain is the end of names of Services; empty for cluster.local.
+	ClusterDomain string
+	// Access decides about requests with a token; nil refuses them.
+	Access Access
+}
+
+// Server serves the inspection API. Make it with [New].
+type Server struct {
+	config    Config
+	endpoints []endpoint
+	// explaining has a place for each explanation that is made.
+	explaining chan struct{}
+	hub        *hub
+}
+
+// endpoint is what answers GET for a path.
+type endpoint struct {
+	path string
+	// parameters are those that are allowed.
+	parameters []string
+	answer     func(ctx context.Context, p parameters) (any, error)
+}
+
+const (
+	// listTime is how long a list may take, and explainTime an explanation, which may ask other
+	// servers.
+	listTime, explainTime = 10 * time.Second, 20 * time.Second
+	// explainsAtATime is how many explanations are made at a time.
+	explainsAtATime = 4
+)
+
+// New returns a server for what the roles offer. [Server.Run] has to run for changes to be told.
+func New(c Config) *Server {
+	if c.ClusterDomain == "" {
+		c.ClusterDomain = "cluster.local"
+	}
+	s := &Server{config: c, explaining: make(chan struct{}, explainsAtATime)}
+	s.hub = newHub(s.topics())
+	s.endpoints = []endpoint{
+		{StatusPath, nil, s.status},
+		{StreamsPath, append([]string{"service", "pod", "node", "state", "search"}, paged...), s.streams},
+		{ServicesPath, append([]string{"namespace", "search"}, paged...), s.services},
+		{RecordsPath, append([]string{"publisher", "zone", "state", "search", "object"}, paged...), s.records},
+		{ZonesPath, paged, s.zones},
+		{ProblemsPath, append([]string{"search"}, paged...), s.problems},
+		{ExplainPath, []string{"service", "address", "name", "object", "q", "namespace"}, s.explain},
+		{ConfigPath, nil, s.settings},
+	}
+	return s
+}
+
+// Handlers returns the handlers of all paths, by their patterns.
+func (s *Server) Handlers() map[string]http.Handler {
+	mux := http.NewServeMux()
+	var paths []string
+	for _, e := range s.endpoints {
+		mux.HandleFunc("GET "+e.path, e.serve)
+		paths = append(paths, e.path)
+	}
+	paths = append(paths, PlanPath, ChangesPath)
+	mux.Handle(PlanPath, s.plans())
+	mux.Handle(PlanPath+"/", s.plans())
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { notFound(w, r, paths) })
+	lists := s.guard(mux)
+	return map[string]http.Handler{Root + "/": lists, Root: lists, ChangesPath: s.listenerGuard(http.HandlerFunc(s.changes))}
+}
+
+// Run tells listeners of changes until the context ends.
+func (s *Server) Run(ctx context.Context) error { return s.hub.run(ctx) }
+
+// notFound says what there is instead.
+func notFound(w http.ResponseWriter, r *http.Request, paths []string) {
+	if slices.Contains(paths, r.URL.Path) {
+		w.Header().Set("Allow", http.MethodGet)
+		fail(w, http.StatusMethodNotAllowed, Failure{Error: "only GET is allowed here"})
+		return
+	}
+	fail(w, http.StatusNotFound, Failure{Error: "there is no such path: there are " + strings.Join(paths, ", ")})
+}
+
+func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
+	p, err := parseParameters(r.URL.RawQuery, e.parameters)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	limit := listTime
+	if e.path == ExplainPath {
+		limit = explainTime
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), limit)
+	defer cancel()
+	answer, err := e.answer(ctx, p)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	reply(w, http.StatusOK, answer)
+}
+
+// lacking is the error of a process without the role that has something.
+func (s *Server) lacking(what, role string) error {
+	var have []string
+	for _, o := range s.config.Offers {
+		if !slices.Contains(have, o.Role) {
+			have = append(have, o.Role)
+		}
+	}
+	running := "runs " + strings.Join(have, " and ")
+	if len(have) == 0 {
+		running = "runs no role"
+	}
+	return &refusal{http.StatusNotFound, Failure{Error: fmt.Sprintf("this process has no %s: the role %s has them, and this process %s", what, role, running)}}
+}
+
+// first returns the first offer that has something.
+func first[T comparable](s *Server, part func(*Offer) T) (found T, ok bool) {
+	var none T
+	for i := range s.config.Offers {
+		if found = part(&s.config.Offers[i]); found != none {
+			return found, true
+		}
+	}
+	return none, false
+}
+
+func streamsOf(o *Offer) StreamsOf   { return o.Streams }
+func servicesOf(o *Offer) ServicesOf { return o.Services }
+func recordsOf(o *Offer) RecordsOf   { return o.Records }
+func zonesOf(o *Offer) ZonesOf       { return o.Zones }
+
+func (s *Server) streams(_ context.Context, p parameters) (any, error) {
+	source, ok := first(s, streamsOf)
+	if !ok {
+		return nil, s.lacking("streams", "destination")
+	}
+	f, err := newStreamFilter(p)
+	if err != nil {
+		return nil, err
+	}
+	offset, limit, err := p.page()
+	if err != nil {
+		return nil, err
+	}
+	all := slices.DeleteFunc(source.Streams(), func(st Stream) bool { return !f.match(&st) })
+	slices.SortFunc(all, compareStreams)
+	part, page := Window(all, offset, limit)
+	return StreamList{Streams: part, Page: page}, nil
+}
+
+func (s *Server) services(_ context.Context, p parameters) (any, error) {
+	source, ok := first(s, servicesOf)
+	if !ok {
+		return nil, s.lacking("Services", "destination")
+	}
+	offset, limit, err := p.page()
+	if err != nil {
+		return nil, err
+	}
+	list := source.Services(ServiceFilter{Namespace: p["namespace"], Search: strings.ToLower(p["search"]), Offset: offset, Limit: limit})
+	if list.Services == nil {
+		list.Services = []Service{}
+	}
+	return list, nil
+}
+
+func (s *Server) records(ctx context.Context, p parameters) (any, error) {
+	source, ok := first(s, recordsOf)
+	if !ok {
+		return nil, s.lacking("records", "dns")
+	}
+	f := RecordFilter{Publisher: p["publisher"], Zone: strings.ToLower(strings.TrimSuffix(p["zone"], ".")), Search: strings.ToLower(p["search"])}
+	var err error
+	if f.States, err = choices(p, "state", recordStates); err != nil {
+		return nil, err
+	}
+	if text := p["object"]; text != "" {
+		if f.Object, err = parseObject("object", text); err != nil {
+			return nil, err
+		}
+	}
+	if f.Offset, f.Limit, err = p.page(); err != nil {
+		return nil, err
+	}
+	list, err := source.Records(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if list.Records == nil {
+		list.Records = []Record{}
+	}
+	return list, nil
+}
+
+func (s *Server) zones(ctx context.Context, p parameters) (any, error) {
+	source, ok := first(s, zonesOf)
+	if !ok {
+		return nil, s.lacking("zones", "dns")
+	}
+	offset, limit, err := p.page()
+	if err != nil {
+		return nil, err
+	}
+	all, err := source.Zones(ctx)
+	if err != nil {
+		return nil, err
+	}
+	part, page := Window(all, offset, limit)
+	return ZoneList{Zones: append([]Zone{}, part...), Page: page}, nil
+}
+
+func (s *Server) problems(_ context.Context, p parameters) (any, error) {
+	offset, limit, err := p.page()
+	if err != nil {
+		return nil, err
+	}
+	search := strings.ToLower(p["search"])
+	all := slices.DeleteFunc(s.allProblems(), func(problem Problem) bool {
+		return !contains(search, problem.Object.String(), problem.Object.Cluster, problem.Field, problem.Value, problem.Reason)
+	})
+	part, page := Window(all, offset, limit)
+	return ProblemList{Problems: append([]Problem{}, part...), Page: page}, nil
+}
+
+func (s *Server) allProblems() []Problem {
+	if s.config.Problems == nil {
+		return nil
+	}
+	return s.config.Problems()
+}
+
+func (s *Server) settings(context.Context, parameters) (any, error) {
+	if s.config.Settings == nil {
+		return nil, &refusal{http.StatusNotFound, Failure{Error: "the settings of this process aren't known: it was not started by `signpost run`, destination, controllers or dns"}}
+	}
+	return s.config.Settings, nil
+}
+
+func (s *Server) status(ctx context.Context, _ parameters) (any, error) { return s.Status(ctx), nil }
+
+// Status returns the status with its counts. What isn't known in time is left out.
+func (s *Server) Status(ctx context.Context) Status {
+	var status Status
+	if s.config.Status != nil {
+		status = s.config.Status()
+	}
+	status.Counts = s.counts(ctx)
+	return status
+}
+
+func (s *Server) counts(ctx context.Context) Counts {
+	var c Counts
+	if source, ok := first(s, streamsOf); ok {
+		open, behind := source.CountStreams()
+		c.Streams, c.StreamsBehind = &open, &behind
+	}
+	if source, ok := first(s, servicesOf); ok {
+		n := source.CountServices()
+		c.Services = &n
+	}
+	if source, ok := first(s, zonesOf); ok {
+		c.Records = countRecords(ctx, source)
+	}
+	if held, ok := s.heldPlans(); ok {
+		n := len(held)
+		c.HeldPlans = &n
+	}
+	if s.config.Problems != nil {
+		n := len(s.allProblems())
+		c.Problems = &n
+	}
+	return c
+}
+
+// countRecords returns the numbers of all zones together; nil if they aren't known.
+func countRecords(ctx context.Context, source ZonesOf) map[RecordState]int {
+	zones, err := source.Zones(ctx)
+	if err != nil {
+		return nil
+	}
+	all := map[RecordState]int{}
+	for _, z := range zones {
+		for state, n := range z.Records {
+			all[state] += n
+		}
+	}
+	return all
+}
+
+// plansOffer returns the offer that has plans.
+func (s *Server) plansOffer() (*Offer, bool) {
+	for i := range s.config.Offers {
+		if o := &s.config.Offers[i]; o.Leadership != nil {
+			return o, true
+		}
+	}
+	return nil, false
+}
+
+// heldPlans returns the plans that are held, if this process knows.
+func (s *Server) heldPlans() ([]held, bool) {
+	o, ok := s.plansOffer()
+	if !ok {
+		return nil, false
+	}
+	if leads, _ := o.Leadership(); !leads {
+		return nil, false
+	}
+	return (&plans{o.Publishers, o.Leadership}).all(), true
+}
+
+func (s *Server) plans() http.Handler {
+	o, ok := s.plansOffer()
+	if !ok {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { refuse(w, s.lacking("plans", "dns")) })
+	}
+	return (&plans{o.Publishers, o.Leadership}).handler()
+}
+
+// explain answers [ExplainPath].
+func (s *Server) explain(ctx context.Context, p parameters) (any, error) {
+	q, err := s.query(p)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(s.config.Offers, func(o Offer) bool { return o.Explains != nil }) {
+		return nil, s.lacking("explanations", "destination or dns")
+	}
+	select {
+	case s.explaining <- struct{}{}:
+		defer func() { <-s.explaining }()
+	case <-ctx.Done():
+		return nil, errors.New("too many explanations at a time: try again")
+	}
+	return s.Explain(ctx, q), nil
+}

@@ -1,0 +1,166 @@
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"reflect"
+)
+
+// maxChanges is how many items an event has. When more have changed it says Reset.
+const maxChanges = 500
+
+// topics returns how to watch the topics that this process has.
+func (s *Server) topics() map[Topic]func() watch {
+	all := map[Topic]func() watch{
+		TopicStatus: func() watch { return &statusWatch{status: s.Status} },
+	}
+	if s.config.Problems != nil {
+		all[TopicProblems] = func() watch {
+			return newListWatch(func() []Problem { return s.allProblems() }, func(p *Problem) string { return p.ID }, reflectEqual)
+		}
+	}
+	if source, ok := first(s, streamsOf); ok {
+		all[TopicStreams] = func() watch {
+			return newListWatch(source.Streams, func(st *Stream) string { return st.ID }, sameStream)
+		}
+	}
+	if _, ok := s.plansOffer(); ok {
+		all[TopicPlans] = func() watch {
+			return newListWatch(s.planSummaries, func(p *Plan) string { return p.Hash }, reflectEqual)
+		}
+	}
+	if source, ok := first(s, recordsOf); ok {
+		all[TopicRecords] = func() watch { return s.recordsWatch(source) }
+	}
+	return all
+}
+
+func reflectEqual[T any](a, b *T) bool { return reflect.DeepEqual(a, b) }
+
+// sameStream compares streams without what time alone changes.
+func sameStream(a, b *Stream) bool {
+	x, y := *a, *b
+	x.LagSeconds, y.LagSeconds = 0, 0
+	return x == y
+}
+
+func (s *Server) planSummaries() []Plan {
+	held, _ := s.heldPlans()
+	list := make([]Plan, 0, len(held))
+	for _, h := range held {
+		list = append(list, h.summary())
+	}
+	return list
+}
+
+// statusWatch tells the whole status when it has changed.
+type statusWatch struct {
+	status func(context.Context) Status
+	last   []byte
+}
+
+func (w *statusWatch) next(ctx context.Context) any {
+	status := w.status(ctx)
+	text, err := json.Marshal(status)
+	if err != nil || bytes.Equal(text, w.last) {
+		return nil
+	}
+	w.last = text
+	return json.RawMessage(text)
+}
+
+// listWatch compares a list with what it was.
+type listWatch[T any] struct {
+	list func() []T
+	id   func(*T) string
+	same func(a, b *T) bool
+	last map[string]T
+}
+
+func newListWatch[T any](list func() []T, id func(*T) string, same func(a, b *T) bool) *listWatch[T] {
+	return &listWatch[T]{list: list, id: id, same: same}
+}
+
+func (w *listWatch[T]) next(context.Context) any {
+	list := w.list()
+	now := make(map[string]T, len(list))
+	var d Delta[T]
+	for i := range list {
+		id := w.id(&list[i])
+		now[id] = list[i]
+		if old, ok := w.last[id]; w.last != nil && (!ok || !w.same(&old, &list[i])) && len(d.Changed) <= maxChanges {
+			d.Changed = append(d.Changed, list[i])
+		}
+	}
+	for id := range w.last {
+		if _, ok := now[id]; !ok && len(d.Gone) <= maxChanges {
+			d.Gone = append(d.Gone, id)
+		}
+	}
+	w.last = now
+	return d.bounded()
+}
+
+// bounded returns the changes as the data of an event; nil for none.
+func (d Delta[T]) bounded() any {
+	switch {
+	case d.Reset || len(d.Changed)+len(d.Gone) > maxChanges:
+		return Delta[T]{Reset: true}
+	case len(d.Changed)+len(d.Gone) == 0:
+		return nil
+	default:
+		return d
+	}
+}
+
+// recordsWatch asks for changes, or sees from the numbers of the zones that there are some.
+func (s *Server) recordsWatch(source RecordsOf) watch {
+	if changes, ok := source.(RecordChanges); ok {
+		return &recordsWatch{source: changes}
+	}
+	zones, _ := first(s, zonesOf)
+	return &zonesWatch{source: zones}
+}
+
+type recordsWatch struct {
+	source RecordChanges
+	mark   uint64
+	begun  bool
+}
+
+func (w *recordsWatch) next(ctx context.Context) any {
+	d, mark, err := w.source.RecordChanges(ctx, w.mark, maxChanges)
+	if err != nil {
+		// They are told when it succeeds.
+		return nil
+	}
+	w.mark = mark
+	if !w.begun {
+		w.begun = true
+		return nil
+	}
+	return d.bounded()
+}
+
+type zonesWatch struct {
+	source ZonesOf
+	last   []Zone
+	begun  bool
+}
+
+func (w *zonesWatch) next(ctx context.Context) any {
+	if w.source == nil {
+		return nil
+	}
+	zones, err := w.source.Zones(ctx)
+	if err != nil || w.begun && reflect.DeepEqual(zones, w.last) {
+		return nil
+	}
+	told := w.begun
+	w.last, w.begun = zones, true
+	if !told {
+		return nil
+	}
+	return Delta[Record]{Reset: true}
+}

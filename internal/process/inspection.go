@@ -1,0 +1,101 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/signpostd/signpost/internal/inspect"
+	"github.com/signpostd/signpost/internal/inspect/access"
+	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/internal/version"
+	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/linked"
+)
+
+// inspected makes the status of the process, from which /ready is rendered too, and takes what the
+// roles offer for inspection. The cluster is nil for roles that read no objects.
+func (p *process) inspected(roles []role, cluster *kube.Cluster) {
+	status := inspect.Status{Version: version.Version, Process: processName(), Started: time.Now()}
+	for _, r := range roles {
+		offer := r.Offer
+		offer.Role = r.Name
+		p.Inspection.Offers = append(p.Inspection.Offers, offer)
+		if len(status.Roles) == 0 || status.Roles[len(status.Roles)-1] != r.Name {
+			// The destination role has two parts.
+			status.Roles = append(status.Roles, r.Name)
+		}
+	}
+	p.Inspection.Status = func() inspect.Status { return statusNow(status, roles, cluster) }
+	p.Ready = func() (bool, []string) {
+		// A probe needs no more.
+		return readiness(cluster, roles)
+	}
+}
+
+// openInspection makes the client with which tokens of requests are checked. Without a cluster there
+// is nobody to ask.
+func (p *process) openInspection(in roleInput) error {
+	if in.REST == nil {
+		return nil
+	}
+	var made connections
+	client, err := made.client(in.REST, clientConfig{timeout: requestTimeout})
+	if err != nil {
+		return err
+	}
+	p.Inspection.Access = access.New(client)
+	p.Actors = append(p.Actors, run.Actor{Name: "client of the inspection", Run: func(ctx context.Context) error {
+		<-ctx.Done()
+		made.closeIdle()
+		return nil
+	}})
+	return nil
+}
+
+// statusNow completes a status with what changes.
+func statusNow(s inspect.Status, roles []role, cluster *kube.Cluster) inspect.Status {
+	s.Ready, s.Details = readiness(cluster, roles)
+	for _, r := range roles {
+		if r.Leading != nil {
+			s.Leading = append(s.Leading, r.Leading())
+		}
+		if r.Clusters != nil {
+			s.Clusters = append(s.Clusters, r.Clusters()...)
+		}
+	}
+	if cluster == nil {
+		return s
+	}
+	for _, t := range cluster.Status() {
+		s.Tables = append(s.Tables, inspect.Table{
+			Kind: t.Kind, State: string(t.State), Reason: string(t.Reason), Detail: t.Detail,
+			Required: t.Required, Objects: t.Objects, StaleSeconds: t.Stale.Seconds(),
+		})
+	}
+	return s
+}
+
+// processName is the name of the pod, if the environment says so, or of the host and the process.
+func processName() string {
+	if pod := os.Getenv("POD_NAME"); pod != "" {
+		return pod
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}
+
+func clustersOf(links []linked.Status) []inspect.Cluster {
+	all := make([]inspect.Cluster, 0, len(links))
+	for _, l := range links {
+		all = append(all, inspect.Cluster{
+			Name: l.Cluster, State: string(l.State), Since: l.Since, Objects: l.Objects, Secret: l.Secret,
+			Server: l.Server, TrustDomain: l.TrustDomain, Reason: l.Reason,
+		})
+	}
+	return all
+}
