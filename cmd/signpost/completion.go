@@ -30,8 +30,8 @@ type completer = func(*cobra.Command, []string, string) ([]string, cobra.ShellCo
 
 // complete offers values for a flag.
 func complete(cmd *cobra.Command, flag string, values ...string) {
-	completeBy(cmd, flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return values, cobra.ShellCompDirectiveNoFileComp
+	completeBy(cmd, flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return beginning(begun, slices.Clone(values)), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
@@ -183,7 +183,6 @@ func (c *client) completeAsked(cmd *cobra.Command, args []string, begun string, 
 	}
 	return beginning(begun, names[:min(len(names), mostCompletions)]), cobra.ShellCompDirectiveNoFileComp
 }
-
 
 // completeFlags offers the values of flags that have few: sources, providers, levels and so on. Files
 // are offered for flags that name one.

@@ -86,4 +86,3 @@ func oneAuthority(cmd *cobra.Command, args []string) error {
 	}
 	return nil
 }
-

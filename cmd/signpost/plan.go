@@ -47,8 +47,9 @@ With --config the publishers of a config file are shown, instead of one that fla
 describe.
 
 The exit code is 0 when nothing would be changed, 2 when something would be, and 1
-after an error: also when something could not be read within --timeout. A record that can't be published, because somebody else owns its name
-or its object is invalid, is shown with the reason. It doesn't count as a change.
+after an error: also when something could not be read within --timeout. A record that
+can't be published, because somebody else owns its name or its object is invalid, is
+shown with the reason. It doesn't count as a change.
 
 With -o json the output is one object:
 
@@ -62,8 +63,8 @@ With -o json the output is one object:
               owner, resource}; objects are {kind, namespace, name, source}
     held      changes that the budget doesn't allow, if there are any: {hash, deletions,
               updates}; signpost dns --approve-plan=HASH makes them
-  problems  list of {publisher, zone, name, reason, objects}: records that objects ask for and
-            that are not published, or not yet, and why
+  problems  list of {publisher, zone, name, reason, objects}: records that objects ask
+            for and that are not published, or not yet, and why
   errors    list of texts: what could not be read or checked
 
 Later versions may add fields, but never rename or remove any. Ownership records are

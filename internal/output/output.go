@@ -39,7 +39,10 @@ func (f *Format) AddFlag(cmd *cobra.Command, more ...string) {
 	cmd.Flags().VarP(f, "output", "o", "`format`: "+all)
 	values := slices.Concat(f.allowed, []string{JSONPath + "=", Columns + "="})
 	// It fails for flags that don't exist only.
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	_ = cmd.RegisterFlagCompletionFunc("output", func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		offered := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, begun) })
+		return offered, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
 }
 
 var _ pflag.Value = &Format{}
