@@ -21,6 +21,8 @@ import (
 const (
 	// maxAnswer is the most bytes of an answer that are read.
 	maxAnswer = 16 << 20
+	// maxRefusal is how many bytes of an answer are kept that isn't what was asked for.
+	maxRefusal = 64 << 10
 	// maxNotes is how many notes are written.
 	maxNotes = 20
 )
@@ -68,6 +70,8 @@ func (c *Client) note(format string, args ...any) {
 type refusal struct {
 	code    int
 	failure inspect.Failure
+	// text is the answer as it is.
+	text []byte
 }
 
 // Error implements error.
@@ -78,10 +82,18 @@ func (r *refusal) Error() string {
 	return fmt.Sprintf("the answer is %d %s: is that the admin server of a signpost of this version?", r.code, http.StatusText(r.code))
 }
 
+// asRefusal returns the answer that an error is; nil if it is none.
+func asRefusal(err error) *refusal {
+	if r := new(refusal); errors.As(err, &r) {
+		return r
+	}
+	return nil
+}
+
 // isRefusal reports whether an error is an answer with the code.
 func isRefusal(err error, code int) bool {
-	r := new(refusal)
-	return errors.As(err, &r) && r.code == code
+	r := asRefusal(err)
+	return r != nil && r.code == code
 }
 
 // call sends a request to a process and reads the answer into result. A body makes it a POST.
@@ -114,7 +126,7 @@ func (c *Client) raw(ctx context.Context, p reach.Process, path string, query ur
 	case err != nil:
 		return nil, fmt.Errorf("read the answer of %s: %w", path, err)
 	case response.StatusCode != http.StatusOK:
-		r := &refusal{code: response.StatusCode}
+		r := &refusal{code: response.StatusCode, text: text[:min(len(text), maxRefusal)]}
 		// What isn't JSON says nothing that can be shown.
 		_ = json.Unmarshal(text, &r.failure)
 		return nil, r
