@@ -84,8 +84,9 @@ type feed struct {
 	// all parts do that.
 	mu      sync.Mutex
 	foreign *Foreign
-	// synced is true when it was said last that all parts are in sync.
-	synced atomic.Bool
+	// synced is true when it was said last that all parts are in sync, and warned when the log has a warning that one isn't,
+	// and nothing after it.
+	synced, warned atomic.Bool
 }
 
 // newFeed returns a feed that has no tables yet.

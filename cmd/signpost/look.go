@@ -10,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/look"
+	"github.com/signpostd/signpost/internal/nearest"
 	"github.com/signpostd/signpost/internal/output"
 	"github.com/signpostd/signpost/internal/reach"
 	"github.com/signpostd/signpost/internal/settings"
@@ -228,7 +229,7 @@ func recordStates(names []string) ([]inspect.RecordState, error) {
 	var states []inspect.RecordState
 	for _, name := range names {
 		if !slices.Contains(stateNames(), name) {
-			if near, ok := settings.Nearest(name, stateNames()); ok {
+			if near, ok := nearest.Name(name, stateNames()); ok {
 				return nil, settings.Usagef("--state=%s: unknown: did you mean %s?", name, near)
 			}
 			return nil, settings.Usagef("--state=%s: unknown: use some of %s", name, strings.Join(stateNames(), ", "))

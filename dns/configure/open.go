@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/dynamic"
@@ -25,6 +26,7 @@ import (
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/internal/sharedflags"
+	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -40,6 +42,8 @@ type Input struct {
 	// Notify and MayWrite are as in [publisher.Config].
 	Notify   func(publisher.Notice)
 	MayWrite func() error
+	// Tracer is as in [publisher.Config].
+	Tracer *tracing.Tracer
 	// ConfigMaps is where budgets are stored, in the namespace of this process; nil for nowhere.
 	ConfigMaps corev1client.ConfigMapsGetter
 	// Wrap wraps the transports of providers that speak HTTP. It may be nil.
@@ -112,6 +116,7 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 		Domains: domains, Interval: o.Interval, DeletionDelay: o.DeletionDelay, Budget: o.Budget, Approved: o.Approved, DryRun: o.DryRun,
 		Limits:   publisher.Limits{BatchSize: o.BatchSize, BatchInterval: o.BatchInterval, ZonesCache: o.ZonesCacheDuration, ListingTime: o.ProviderCacheTime, CallsPerSecond: o.CallsPerSecond},
 		MayWrite: in.MayWrite, Notify: in.Notify, Metrics: publisher.NewMetrics(in.Registerer), Log: in.Log,
+		Tracer: in.Tracer, ProviderName: strings.Join(o.Providers, ","),
 	})
 	if err != nil {
 		return nil, err
@@ -137,7 +142,7 @@ func (o *Options) openSources(in Input, settings source.Settings, opened *Opened
 			continue
 		}
 		place := len(sources)
-		s, err := o.sourceConfigs[name].Open(source.Input{
+		s, err := o.sourcePlugin(name).Open(o.sourceConfigs[name], source.Input{
 			Settings: settings, Log: in.Log,
 			Changed: publisher.Changed(func() *publisher.Publisher { return opened.Publisher }, place),
 		})
@@ -155,6 +160,12 @@ func (o *Options) openSources(in Input, settings source.Settings, opened *Opened
 		}
 	}
 	return sources, errors.Join(errs...)
+}
+
+// sourcePlugin returns the plugin of a source that was checked to exist.
+func (o *Options) sourcePlugin(name string) source.Plugin {
+	place := slices.IndexFunc(o.sourcePlugins, func(p source.Plugin) bool { return p.Name == name })
+	return o.sourcePlugins[place]
 }
 
 func (o *Options) openOwner(ctx context.Context, in Input) (owner.Owner, error) {

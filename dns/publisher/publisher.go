@@ -72,6 +72,9 @@ type Publisher struct {
 	calls          int
 	throttledUntil time.Time
 	throttles      int
+	// untold are notices from before the term.
+	untold untold
+
 	// once is set when the loop has to end as soon as there is nothing left to do.
 	once *onceState
 }
@@ -196,6 +199,7 @@ func (p *Publisher) begin(t term) {
 	p.zoneList = zoneList{}
 	p.zoneless = newNames(uncounted)
 	p.accounts.beginTerm()
+	p.untold.tell(p.Notify)
 }
 
 func (p *Publisher) end() {

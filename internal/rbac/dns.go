@@ -45,9 +45,9 @@ func reading(c settings.Config) []Role {
 			}
 			role.allow(rulesFor(read, p)...)
 			if read.Scope == source.InNone {
-				events.allow(createEvents)
+				events.allow(sendEvents)
 			} else {
-				role.allow(createEvents)
+				role.allow(sendEvents)
 			}
 		}
 	}
@@ -58,14 +58,14 @@ func reading(c settings.Config) []Role {
 		within.Name, within.Namespace = "signpost-dns", namespace
 		roles = add(roles, within)
 	}
-	if events.Name, events.Namespace = "signpost-dns", eventsOfClusterObjects; !slices.ContainsFunc(everywhere.Rules, createEvents.same) {
+	if events.Name, events.Namespace = "signpost-dns", eventsOfClusterObjects; !slices.ContainsFunc(everywhere.Rules, sendEvents.same) {
 		roles = add(roles, events)
 	}
 	return roles
 }
 
-// createEvents comes last, because every source needs it.
-var createEvents = Rule{Group: "events.k8s.io", Resource: "events", Verbs: []string{"create"}, Without: "no Events about records are sent"}
+// sendEvents comes last, because every source needs it.
+var sendEvents = Rule{Group: "events.k8s.io", Resource: "events", Verbs: []string{"create", "patch"}, Without: "no Events about records are sent"}
 
 // rulesFor returns the rules for a kind that a source of a publisher reads.
 func rulesFor(read configure.Read, p *configure.Options) []Rule {

@@ -9,11 +9,20 @@ import (
 	"github.com/signpostd/signpost/internal/version"
 )
 
-// registerBuild exports the metric of ExternalDNS about its build, for this program
-// (spec/dns.md §10).
+// registerBuild exports which program this is: a metric that every process has.
 func registerBuild(r prometheus.Registerer) error {
+	return registerInfo(r, "signpost_build_info", "The program: always 1.")
+}
+
+// registerDNSBuild exports the metric of ExternalDNS about its build, for this program
+// (spec/dns.md §10).
+func registerDNSBuild(r prometheus.Registerer) error {
+	return registerInfo(r, "external_dns_build_info", "The program, as ExternalDNS calls the metric: always 1.")
+}
+
+func registerInfo(r prometheus.Registerer, name, help string) error {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "external_dns_build_info", Help: "The program: always 1.",
+		Name: name, Help: help,
 		ConstLabels: prometheus.Labels{
 			"version": version.Current(), "revision": version.Revision(), "go_version": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
 		},
