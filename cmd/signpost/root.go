@@ -69,6 +69,7 @@ func newRootCommand(s streams) *cobra.Command {
 		for _, c := range commands {
 			c.GroupID = group
 			flaggroup.Set(c.Flags(), "Process", "version")
+			alias(c.Flags(), "metrics-addr", "metrics-address")
 			completeFlags(c)
 			root.AddCommand(c)
 		}
@@ -80,6 +81,21 @@ func newRootCommand(s streams) *cobra.Command {
 	root.SetHelpCommandGroupID(groupSetup)
 	root.SetCompletionCommandGroupID(groupSetup)
 	return root
+}
+
+// alias lets a flag that has one of two names be given by the other one, too. --help has the name that
+// the program has which the command replaces.
+func alias(flags *pflag.FlagSet, one, other string) {
+	if flags.Lookup(one) == nil {
+		one, other = other, one
+	}
+	f := flags.Lookup(one)
+	if f == nil || flags.Lookup(other) != nil {
+		return
+	}
+	same := *f
+	same.Name, same.Hidden = other, true
+	flags.AddFlag(&same)
 }
 
 // knownCommand refuses the arguments of the root command: each is meant as a command, but
