@@ -77,7 +77,7 @@ func newRootCommand(s streams) *cobra.Command {
 	add(groupRoles, newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s))
 	add(groupLook, newStatusCommand(s), newExplainCommand(s), newStreamsCommand(s), newServicesCommand(s), newProblemsCommand(s), newClustersCommand(s), newGetCommand(s), newProfileCommand(s))
 	add(groupDNS, newRecordsCommand(s), newPlanCommand(s), newApproveCommand(s))
-	add(groupSetup, newCheckCommand(s), newBundleCommand(s), newRBACCommand(s), newVersionCommand(s))
+	add(groupSetup, newCheckCommand(s), newConfigCommand(s), newBundleCommand(s), newRBACCommand(s), newVersionCommand(s))
 	root.SetHelpCommandGroupID(groupSetup)
 	root.SetCompletionCommandGroupID(groupSetup)
 	return root
@@ -110,7 +110,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	if near, ok := nearest.Name(args[0], names); ok {
+	if near, ok := nearest.Of(args[0], names); ok {
 		return settings.Usagef("unknown command %q: did you mean %q?", args[0], near)
 	}
 	return settings.Usagef("unknown command %q: use one of %s", args[0], strings.Join(names, ", "))
@@ -151,7 +151,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near, ok := nearest.Name(err.GetSpecifiedName(), names); ok {
+	if near, ok := nearest.Of(err.GetSpecifiedName(), names); ok {
 		return settings.Usagef("unknown flag --%s: did you mean --%s?", err.GetSpecifiedName(), near)
 	}
 	return settings.Usagef("unknown flag --%s: see %q", err.GetSpecifiedName(), cmd.CommandPath()+" --help")

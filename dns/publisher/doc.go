@@ -21,7 +21,7 @@
 //
 // Read it in this order: config.go, publisher.go, intake.go, evaluate.go, look.go, reading.go,
 // names.go, state.go, listing.go, zoneset.go, zone.go, mirror.go, adjust.go, plan.go, group.go,
-// budget.go, apply.go, confirm.go, divide.go, once.go, metrics.go.
+// budget.go, apply.go, confirm.go, divide.go, once.go, explain.go, metrics.go.
 //
 // # Concurrency
 //

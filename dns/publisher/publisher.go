@@ -26,6 +26,9 @@ type Publisher struct {
 	results chan func()
 	terms   chan term
 	jobs    sync.WaitGroup
+	// visits has what [Publisher.Explain] has the loop do, which closes over when it has ended.
+	visits chan func()
+	over   chan struct{}
 
 	// The loop owns all fields below.
 
@@ -127,6 +130,8 @@ func New(c Config) (*Publisher, error) {
 
 		intake:     newIntake(),
 		results:    make(chan func()),
+		visits:     make(chan func()),
+		over:       make(chan struct{}),
 		terms:      make(chan term),
 		sources:    make([]sourceState, len(c.Sources)),
 		unresolved: map[desired.Origin]string{},
@@ -140,6 +145,7 @@ func New(c Config) (*Publisher, error) {
 // once.
 func (p *Publisher) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
+	defer close(p.over)
 	defer p.drain()
 	defer cancel()
 	timer := time.NewTimer(0)
@@ -152,6 +158,9 @@ func (p *Publisher) Run(ctx context.Context) error {
 			p.waiting = true
 		case f := <-p.results:
 			f()
+		case f := <-p.visits:
+			f()
+			continue
 		case t := <-p.terms:
 			p.begin(t)
 		case r := <-p.Desk.Requests():

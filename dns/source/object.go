@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -204,6 +205,8 @@ func (r *Reader) SkipOf(o *Object, names, targets []string) Skip {
 		return r.NoHostname(o)
 	case r.subject.Targets == "":
 		return r.NoTarget(firstName(names), "it has no address yet: wait until it has one")
+	case strings.HasPrefix(r.subject.Targets, "spec."):
+		return r.NoTarget(firstName(names), r.subject.Targets+" has no address: write one there")
 	default:
 		return r.NoTarget(firstName(names), r.subject.Targets+" has no address: wait until its controller has written one")
 	}
