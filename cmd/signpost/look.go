@@ -229,7 +229,7 @@ func recordStates(names []string) ([]inspect.RecordState, error) {
 	var states []inspect.RecordState
 	for _, name := range names {
 		if !slices.Contains(stateNames(), name) {
-			if near, ok := nearest.Name(name, stateNames()); ok {
+			if near, ok := nearest.Of(name, stateNames()); ok {
 				return nil, settings.Usagef("--state=%s: unknown: did you mean %s?", name, near)
 			}
 			return nil, settings.Usagef("--state=%s: unknown: use some of %s", name, strings.Join(stateNames(), ", "))
