@@ -18,15 +18,6 @@ import (
 // TestRightsOfDNS compares the roles in deploy with what all sources declare that they read and
 // write; -update rewrites them. The comment above them is by hand.
 func TestRightsOfDNS(t *testing.T) {
-	const file, begin = "../../deploy/rbac/dns.yaml", "apiVersion:"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	comment, old, ok := strings.Cut(string(text), begin)
-	if !ok {
-		t.Fatalf("%s has no %q", file, begin)
-	}
 	c := settings.NewDNSFlags()
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.AddFlags(flags)
@@ -39,7 +30,33 @@ func TestRightsOfDNS(t *testing.T) {
 	}
 	c.Publisher.Registry.Kind = "crd"
 	c.Config.DNS.Leader.Elect = true
-	roles := rbac.DNS(c.Config, types.NamespacedName{Namespace: "kube-system", Name: "signpost-dns"})
+	checkRoles(t, "dns", rbac.DNS(c.Config, types.NamespacedName{Namespace: "kube-system", Name: "signpost-dns"}))
+}
+
+// TestRightsOfTheOthers compares the roles in deploy with what the tables of the other roles and
+// the controllers declare.
+func TestRightsOfTheOthers(t *testing.T) {
+	c := settings.Default()
+	c.RunsDestination = true
+	checkRoles(t, "destination", rbac.Destination(c))
+	c = settings.Default()
+	c.RunsControllers = true
+	checkRoles(t, "controllers", rbac.Controllers(c))
+}
+
+// checkRoles compares what follows the comment of a file in deploy/rbac with roles; -update
+// rewrites it.
+func checkRoles(t *testing.T, name string, roles []rbac.Role) {
+	t.Helper()
+	file, begin := "../../deploy/rbac/"+name+".yaml", "apiVersion:"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comment, old, ok := strings.Cut(string(text), begin)
+	if !ok {
+		t.Fatalf("%s has no %q", file, begin)
+	}
 	for i := range roles {
 		roles[i] = forAnyNamespace(roles[i])
 	}
@@ -51,7 +68,7 @@ func TestRightsOfDNS(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(want, begin+old); diff != "" {
-		t.Errorf("%s is stale: run make generate (-sources +role):\n%s", file, diff)
+		t.Errorf("%s is stale: run make generate (-declared +role):\n%s", file, diff)
 	}
 }
 
