@@ -10,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/nearest"
 	"github.com/signpostd/signpost/internal/settings"
 )
 
@@ -82,7 +83,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	if near, ok := settings.Nearest(args[0], names); ok {
+	if near, ok := nearest.Name(args[0], names); ok {
 		return settings.Usagef("unknown command %q: did you mean %q?", args[0], near)
 	}
 	return settings.Usagef("unknown command %q: use one of %s", args[0], strings.Join(names, ", "))
@@ -123,7 +124,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near, ok := settings.Nearest(err.GetSpecifiedName(), names); ok {
+	if near, ok := nearest.Name(err.GetSpecifiedName(), names); ok {
 		return settings.Usagef("unknown flag --%s: did you mean --%s?", err.GetSpecifiedName(), near)
 	}
 	return settings.Usagef("unknown flag --%s: see %q", err.GetSpecifiedName(), cmd.CommandPath()+" --help")

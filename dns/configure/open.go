@@ -137,7 +137,7 @@ func (o *Options) openSources(in Input, settings source.Settings, opened *Opened
 			continue
 		}
 		place := len(sources)
-		s, err := o.sourceConfigs[name].Open(source.Input{
+		s, err := o.sourcePlugin(name).Open(o.sourceConfigs[name], source.Input{
 			Settings: settings, Log: in.Log,
 			Changed: publisher.Changed(func() *publisher.Publisher { return opened.Publisher }, place),
 		})
@@ -155,6 +155,12 @@ func (o *Options) openSources(in Input, settings source.Settings, opened *Opened
 		}
 	}
 	return sources, errors.Join(errs...)
+}
+
+// sourcePlugin returns the plugin of a source that was checked to exist.
+func (o *Options) sourcePlugin(name string) source.Plugin {
+	place := slices.IndexFunc(o.sourcePlugins, func(p source.Plugin) bool { return p.Name == name })
+	return o.sourcePlugins[place]
 }
 
 func (o *Options) openOwner(ctx context.Context, in Input) (owner.Owner, error) {

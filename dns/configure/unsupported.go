@@ -22,7 +22,6 @@ var unsupported = map[string]string{
 	"the provider pihole":           "pihole-server pihole-password pihole-tls-skip-verify?",
 	"the source gloo-proxy":         "gloo-namespace",
 	"the source skipper-routegroup": "skipper-routegroup-groupversion",
-	"the source openshift-route":    "openshift-router-name",
 	"the source traefik-proxy":      "traefik-enable-legacy? traefik-disable-new?",
 	"the source unstructured":       "unstructured-resource",
 }
@@ -34,7 +33,7 @@ const unsupportedSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key g
 // unsupportedNames are the sources and providers of ExternalDNS that don't exist here yet.
 var unsupportedNames = map[string][]string{
 	"source": {
-		"istio-virtualservice", "unstructured", "ambassador-host", "gloo-proxy", "traefik-proxy", "kong-tcpingress", "openshift-route",
+		"unstructured", "ambassador-host", "gloo-proxy", "traefik-proxy", "kong-tcpingress",
 		"skipper-routegroup", "f5-virtualserver", "f5-transportserver",
 	},
 	"provider": {

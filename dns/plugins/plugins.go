@@ -29,7 +29,9 @@ import (
 	"github.com/signpostd/signpost/dns/source/gateway"
 	"github.com/signpostd/signpost/dns/source/ingress"
 	"github.com/signpostd/signpost/dns/source/istiogateway"
+	"github.com/signpostd/signpost/dns/source/istiovirtualservice"
 	"github.com/signpostd/signpost/dns/source/node"
+	"github.com/signpostd/signpost/dns/source/openshiftroute"
 	"github.com/signpostd/signpost/dns/source/pod"
 	"github.com/signpostd/signpost/dns/source/service"
 )
@@ -48,8 +50,10 @@ func Sources() []source.Plugin {
 		gateway.TCPRoute(),
 		gateway.UDPRoute(),
 		istiogateway.Plugin(),
+		istiovirtualservice.Plugin(),
 		contourhttpproxy.Plugin(),
 		contouringressroute.Plugin(),
+		openshiftroute.Plugin(),
 		crd.Plugin(),
 		connector.Plugin(),
 		fake.Plugin(),

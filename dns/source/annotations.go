@@ -35,6 +35,9 @@ type Annotations struct {
 	Properties    []dns.Property
 	// Problems are the values that can't be used. Their Object is empty.
 	Problems []dns.Problem
+	// Remarks are what is said of keys and values that look like a mistake, sorted by key; a few
+	// at most.
+	Remarks []Skip
 }
 
 // noAnnotations is shared by all objects without such annotations.
@@ -51,15 +54,15 @@ type annotation struct {
 // first prefix counts. It never returns nil.
 func (s Settings) ReadAnnotations(all map[string]string) *Annotations {
 	var ours []annotation
+	var strangers []string
 	for key, value := range all {
-		for rank, prefix := range s.Prefixes {
-			if name, ok := strings.CutPrefix(key, prefix); ok {
-				ours = append(ours, annotation{name: name, key: key, value: value, rank: rank})
-				break
-			}
+		if name, rank, ok := s.ours(key); ok {
+			ours = append(ours, annotation{name: name, key: key, value: value, rank: rank})
+		} else if s.reading != nil && nearlyOurs(key) {
+			strangers = append(strangers, key)
 		}
 	}
-	if len(ours) == 0 {
+	if len(ours)+len(strangers) == 0 {
 		return noAnnotations
 	}
 	slices.SortFunc(ours, func(a, b annotation) int {
@@ -69,39 +72,35 @@ func (s Settings) ReadAnnotations(all map[string]string) *Annotations {
 	read := &Annotations{}
 	for _, a := range ours {
 		read.add(a, s.Declared)
+		read.remarkKey(a, &s)
+	}
+	slices.Sort(strangers)
+	for _, key := range strangers {
+		read.remarkStranger(key, &s)
 	}
 	slices.SortFunc(read.Properties, func(a, b dns.Property) int { return strings.Compare(a.Name, b.Name) })
 	return read
 }
 
+// ours returns the name of an annotation about records and the position of its prefix.
+func (s *Settings) ours(key string) (name string, rank int, ok bool) {
+	for rank, prefix := range s.Prefixes {
+		if name, ok := strings.CutPrefix(key, prefix); ok {
+			return name, rank, true
+		}
+	}
+	return "", 0, false
+}
+
 func (r *Annotations) add(a annotation, declared dns.Declarations) {
-	switch a.name {
-	case "hostname":
-		r.Hostnames = SplitList(a.value)
-	case "internal-hostname":
-		r.InternalHostnames = SplitList(a.value)
-	case "target":
-		for _, target := range SplitList(a.value) {
-			if target = strings.TrimSuffix(target, "."); target != "" {
-				r.Targets = append(r.Targets, target)
-			}
+	if kind := kindOfAnnotation(a.name); kind != nil {
+		if kind.read != nil {
+			kind.read(r, a)
 		}
-	case "ttl":
-		r.readTTL(a)
-	case "access":
-		r.Access = a.value
-	case "endpoints-type":
-		r.EndpointsType = a.value
-	case "ingress":
-		r.Ingress = a.value
-	case "ingress-hostname-source":
-		r.HostnameSource = strings.ToLower(a.value)
-	case "set-identifier":
-		r.SetIdentifier = a.value
-	default:
-		if p, ok := propertyOf(a, declared); ok {
-			r.Properties = append(r.Properties, p)
-		}
+		return
+	}
+	if name, ok := declared.Property(a.name); ok {
+		r.Properties = append(r.Properties, dns.Property{Name: name, Value: a.value})
 	}
 }
 
@@ -111,21 +110,6 @@ func (r *Annotations) readTTL(a annotation) {
 		r.Problems = append(r.Problems, dns.Problem{Subject: a.key, Value: a.value, Reason: err.Error() + "; none is used"})
 	}
 	r.TTL = ttl
-}
-
-// propertyOf returns the property for an annotation.
-func propertyOf(a annotation, declared dns.Declarations) (dns.Property, bool) {
-	switch a.name {
-	case dns.PropertyAlias:
-		// Any other value counts as none (spec/dns.md §1.6).
-		known := []dns.Alias{dns.AliasTrue, dns.AliasA, dns.AliasAAAA}
-		return dns.Property{Name: a.name, Value: a.value}, slices.Contains(known, dns.Alias(a.value))
-	case dns.PropertyRecordType:
-		return dns.Property{Name: a.name, Value: a.value}, true
-	default:
-		name, ok := declared.Property(a.name)
-		return dns.Property{Name: name, Value: a.value}, ok
-	}
 }
 
 // SplitList returns the elements of a list that is separated by commas, without spaces and

@@ -13,7 +13,8 @@
 // index. What ExternalDNS does with informers (spec/dns.md §7), kube does: trimming, indexes
 // and handlers are options of a table.
 //
-// Read it in this order: source.go, settings.go, object.go, annotations.go, records.go,
+// Read it in this order: source.go, settings.go, object.go, skip.go, annotations.go,
+// annotationtable.go, remarks.go, records.go,
 // tables.go, waiting.go; nodes.go for addresses of Nodes; templates.go, functions.go, view.go and fields.go
 // for templates.
 //

@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"reflect"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,6 +29,11 @@ type Subject struct {
 	Properties bool
 	// TargetTemplates is true when --target-template is read.
 	TargetTemplates bool
+	// Names are the places of an object, besides its annotations, that may give it a name, such as
+	// "spec.rules"; Targets is the one that gives the targets, such as "status.loadBalancer", if
+	// there is no annotation target. Messages have them.
+	Names   []string
+	Targets string
 	// AnyNamespace is true when --namespace doesn't apply.
 	AnyNamespace bool
 }
@@ -62,7 +68,8 @@ type Object struct {
 	Key Key
 	UID types.UID
 	// Selected is false when the settings exclude the object. Then the object asks for
-	// nothing, and all other fields but Key are empty. [Object.Excluded] says why.
+	// nothing, and all other fields but Key are empty, apart from remarks in Annotations.
+	// [Object.Excluded] says why.
 	Selected bool
 	// excluded says why the object isn't selected.
 	excluded *Skip
@@ -184,24 +191,22 @@ func (r *Reader) ResultOf(o *Object, names, targets []string) Result {
 	origin := r.Origin(o)
 	records, err := r.Templates.AddNames(origin.All(names, targets), o, origin, targets)
 	result := r.Result(o, records, err)
-	if result.Err == nil && len(result.Records) == 0 && len(result.Skipped) == 0 {
-		result.Skipped = append(result.Skipped, skipOf(names, targets))
+	if result.Err == nil && len(result.Records) == 0 {
+		result.Skipped = append([]Skip{r.SkipOf(o, names, targets)}, result.Skipped...)
 	}
 	return result
 }
 
-// skipOf says why names and targets give no record.
-func skipOf(names, targets []string) Skip {
-	if len(names) == 0 {
-		return Skip{Reason: SkipNoHostname, Message: "no field and no annotation says under which name to publish the object: set the annotation hostname"}
+// SkipOf says why an object with these names and targets gives no record.
+func (r *Reader) SkipOf(o *Object, names, targets []string) Skip {
+	switch {
+	case len(targets) > 0 || len(names) == 0 && !r.Templates.HasNames():
+		return r.NoHostname(o)
+	case r.subject.Targets == "":
+		return r.NoTarget(firstName(names), "it has no address yet: wait until it has one")
+	default:
+		return r.NoTarget(firstName(names), r.subject.Targets+" has no address: wait until its controller has written one")
 	}
-	if len(targets) == 0 {
-		return Skip{
-			Reason: SkipNoTarget, Subject: names[0],
-			Message: "the object has no address yet: wait until its controller gives it one, or set the annotation target",
-		}
-	}
-	return Skip{Reason: SkipNoTarget, Subject: names[0], Message: "no record can be made of its names and targets"}
 }
 
 // Result returns the result of evaluating an object, with merged records and the problems of
@@ -218,6 +223,7 @@ func (r *Reader) Result(o *Object, records []*dns.RecordSet, err error) Result {
 		p.Object = r.Ref(o)
 		result.Problems = append(result.Problems, p)
 	}
+	result.Skipped = slices.Clone(o.Annotations.Remarks)
 	return result
 }
 

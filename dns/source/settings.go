@@ -45,6 +45,9 @@ type Settings struct {
 	ExposeInternalIPv6       bool
 	// ExcludeUnschedulable is true by default.
 	ExcludeUnschedulable bool
+
+	// reading is set by For.
+	reading *reading
 }
 
 // Selects reports whether an object of a source's own kind is used, by its namespace,

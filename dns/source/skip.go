@@ -1,5 +1,11 @@
 package source
 
+import (
+	"strings"
+
+	"github.com/signpostd/signpost/internal/foreign"
+)
+
 // SkipReason is a word for why an object, or a part of it, gives no record.
 type SkipReason string
 
@@ -23,6 +29,10 @@ const (
 	SkipNotAccepted SkipReason = "NotAccepted"
 	// SkipUnknownAnnotation: an annotation looks like one of ours, and isn't.
 	SkipUnknownAnnotation SkipReason = "UnknownAnnotation"
+	// SkipUnreadAnnotation: an annotation is one of ours, and not for objects like this one.
+	SkipUnreadAnnotation SkipReason = "UnreadAnnotation"
+	// SkipSpaces: the value of an annotation has spaces inside of a name, which are left out.
+	SkipSpaces SkipReason = "SpacesInName"
 )
 
 // Skip says why an object, or a part of it, gives no record. It is no [dns.Problem]: the object
@@ -39,23 +49,83 @@ type Skip struct {
 
 // The skips of objects that the settings exclude. They are shared, because many objects are.
 var (
-	skipNamespace     = &Skip{SkipFiltered, "metadata.namespace", "--namespace excludes the namespace of the object: add it there"}
+	skipNamespace     = &Skip{SkipFiltered, "metadata.namespace", "--namespace does not have the namespace of the object: add it there"}
 	skipByAnnotations = &Skip{SkipFiltered, "metadata.annotations", "--annotation-filter does not match the annotations of the object: change one of them"}
 	skipByLabels      = &Skip{SkipFiltered, "metadata.labels", "--label-filter does not match the labels of the object: change one of them"}
 	skipOthers        = &Skip{
-		SkipOtherController, "controller",
+		SkipOtherController, "metadata.annotations",
 		"the annotation controller leaves the object to another program: remove it, or set it to dns-controller",
 	}
 )
 
 // Exclude makes an object one that asks for nothing, for a reason that is shared by all objects
-// for which it is true. Only the key and the reason are kept.
-func (o *Object) Exclude(reason *Skip) { *o = Object{Key: o.Key, excluded: reason} }
+// for which it is true. Only the key and the reason are kept, and the remarks about annotations.
+func (o *Object) Exclude(reason *Skip) {
+	excluded := Object{Key: o.Key, excluded: reason}
+	if o.Annotations != nil && len(o.Annotations.Remarks) > 0 {
+		excluded.Annotations = &Annotations{Remarks: o.Annotations.Remarks}
+	}
+	*o = excluded
+}
 
-// Excluded returns the result for an object that isn't selected.
+// Excluded returns the result for an object that isn't selected: no records, and why.
 func (o *Object) Excluded() Result {
 	if o.excluded == nil {
 		return Result{}
 	}
-	return Result{Skipped: []Skip{*o.excluded}}
+	result := Result{Skipped: []Skip{*o.excluded}}
+	if o.Annotations != nil {
+		result.Skipped = append(result.Skipped, o.Annotations.Remarks...)
+	}
+	return result
+}
+
+// NoHostname is the skip of an object that has no name to be published under. It says where a
+// name could stand.
+func (r *Reader) NoHostname(o *Object) Skip {
+	hostname, s := r.key(AnnotationHostname), Skip{Reason: SkipNoHostname}
+	ignored := r.settings.IgnoreHostnameAnnotation
+	if ignored && o.Annotations != nil && len(o.Annotations.Hostnames) > 0 {
+		s.Subject = hostname
+		s.Message = "--ignore-hostname-annotation leaves out the names in this annotation: set the flag to false, or have --fqdn-template write the name"
+		return s
+	}
+	var lacks []string
+	if len(r.subject.Names) > 0 {
+		lacks = append(lacks, "has no name in "+strings.Join(r.subject.Names, " or "))
+	}
+	if !ignored {
+		lacks = append(lacks, "has no annotation "+hostname)
+	}
+	if r.Templates.HasNames() {
+		lacks = append(lacks, "gets no name from --fqdn-template")
+	}
+	end := ": set it"
+	if len(lacks) > 1 || ignored {
+		end = ": write the name at one of these places"
+	}
+	s.Message = "it " + strings.Join(lacks, ", and ") + end
+	return s
+}
+
+// NoTarget is the skip of an object that has a name and nothing that the name could point to.
+// Without says why, as a sentence without its end, such as "status.loadBalancer is empty".
+func (r *Reader) NoTarget(name, without string) Skip {
+	return Skip{Reason: SkipNoTarget, Subject: foreign.Name(name), Message: without + ", or set the annotation " + r.key(AnnotationTarget)}
+}
+
+// key returns the key of an annotation, as it is written in a new object.
+func (r *Reader) key(name string) string {
+	if len(r.settings.Prefixes) == 0 {
+		return name
+	}
+	return r.settings.Prefixes[0] + name
+}
+
+// firstName returns the first of several names, which stands for all.
+func firstName(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
 }

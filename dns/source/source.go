@@ -93,6 +93,9 @@ type Plugin struct {
 	Filters []string
 	// Namespaces is "all", "single" or "multiple", or several of them with commas.
 	Namespaces string
+	// Annotations are the names of the annotations that the source reads, without those for
+	// providers: [CommonAnnotations], and which more. An object with another one gets a remark.
+	Annotations []string
 	// Templates is true when the source supports --fqdn-template, and TargetTemplates when it
 	// supports --target-template. Properties is true when it reads the annotations for providers
 	// and the set identifier.

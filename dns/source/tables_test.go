@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,7 +50,7 @@ func TestRead(t *testing.T) {
 	if text, err := json.Marshal(read); err != nil || strings.Contains(string(text), `"o"`) || read.Whole != nil {
 		t.Errorf("case 216: what is kept has more than it needs: %s, %v", text, err)
 	}
-	if diff := cmp.Diff(read, reader.Read(kube.Scope{}, object)); diff != "" {
+	if diff := cmp.Diff(read, reader.Read(kube.Scope{}, object), cmp.AllowUnexported(source.Object{})); diff != "" {
 		t.Errorf("case 216: reading again gives something else:\n%s", diff)
 	}
 	ref := dns.Object{APIVersion: "v1", Kind: "Service", Namespace: "a", Name: "shop", UID: "u", Source: "toy"}
@@ -82,8 +83,11 @@ func TestRead(t *testing.T) {
 
 	s.Namespaces = []string{"b", "c"}
 	excluded := source.NewReader(s, subject).Read(kube.Scope{}, object)
-	if diff := cmp.Diff(source.Object{Key: source.Key{Kind: "Service", Namespace: "a", Name: "shop"}}, excluded); diff != "" {
+	if diff := cmp.Diff(source.Object{Key: source.Key{Kind: "Service", Namespace: "a", Name: "shop"}}, excluded, cmpopts.IgnoreUnexported(source.Object{})); diff != "" {
 		t.Errorf("case 216: of an object that isn't selected is kept (-want +got):\n%s", diff)
+	}
+	if got := excluded.Excluded().Skipped; len(got) != 1 || got[0].Reason != source.SkipFiltered || !strings.Contains(got[0].Message, "--namespace") {
+		t.Errorf("the skips of an object of another namespace are %+v", got)
 	}
 	subject.AnyNamespace = true
 	if !source.NewReader(s, subject).Read(kube.Scope{}, object).Selected {
@@ -164,7 +168,16 @@ func TestIndexes(t *testing.T) {
 				}
 				return []string{o.team}
 			}))
-			return source.Source{Tables: []kube.AnyTable{table}, Evaluate: func(source.Key) source.Result { return source.Result{} }}
+			return source.Source{Tables: []kube.AnyTable{table}, Keys: source.Keys(table), Evaluate: func(key source.Key) source.Result {
+				switch o := table.Get(key.Namespace, key.Name); {
+				case o == nil:
+					return source.Result{}
+				case !o.Selected:
+					return o.Excluded()
+				default:
+					return source.Result{Skipped: []source.Skip{reader.NoHostname(&o.Object)}}
+				}
+			}}
 		})
 	}}
 	s := sourcetest.MustOpen(t, plugin, `

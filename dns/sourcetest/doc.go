@@ -9,7 +9,7 @@
 //	-- apply --            objects to create or replace; without a namespace they go to "default"
 //	-- delete --           objects to delete: "Kind namespace/name", or "Kind name"
 //	-- changed --          the keys that Changed was called with since the last such section
-//	-- records --          what all objects ask for, as [Scene.Records] writes it
+//	-- records --          what all objects ask for, and why others don't, as [Scene.Results] writes it
 //	-- error --            the error of Open; then only flags may be another section
 //
 // The name of a section may be followed by a space and any text. With -update the sections
@@ -18,9 +18,10 @@
 // The source reads real tables of package kube from the API server of internal/objectserver,
 // which keeps objects in memory. [RunReal] runs a scenario against a real API server. Run
 // checks for every source that an unknown object asks for nothing, that a second evaluation
-// gives the same result, that Changed is called for each object whose records change, and
+// gives the same result, that Changed is called for each object whose records change, that Keys
+// has the objects that exist, that each of those without a record says why, and
 // that nothing is left when all objects are deleted. For tables of cases in Go, [Open] returns
-// a [Scene]. Read it in this order: scenario.go, scene.go, world.go, show.go.
+// a [Scene]. Read it in this order: scenario.go, scene.go, skips.go, world.go, show.go.
 //
 // # Concurrency
 //

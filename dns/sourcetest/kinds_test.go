@@ -57,7 +57,9 @@ func (p pair) Open(in source.Input) (source.Source, error) {
 		}
 		return source.Result{}
 	}
-	return source.Source{Tables: []kube.AnyTable{maps, services}, Evaluate: evaluate}, nil
+	ofMapsKeys, ofServicesKeys := source.Keys(maps), source.Keys(services)
+	keys := func() []source.Key { return append(ofMapsKeys(), ofServicesKeys()...) }
+	return source.Source{Tables: []kube.AnyTable{maps, services}, Evaluate: evaluate, Keys: keys}, nil
 }
 
 func (p pair) plugin() source.Plugin {

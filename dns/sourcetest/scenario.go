@@ -173,14 +173,14 @@ func (s *scenario) records(file *txtar.File) {
 	s.t.Helper()
 	if s.real {
 		kubetest.Eventually(s.t, patience, func() error {
-			if diff := cmp.Diff(string(file.Data), s.scene.Records()); diff != "" {
+			if diff := cmp.Diff(string(file.Data), s.scene.Results()); diff != "" {
 				return fmt.Errorf("%s (-want +got):\n%s", file.Name, diff)
 			}
 			return nil
 		})
 		return
 	}
-	s.compare(file, s.scene.Records())
+	s.compare(file, s.scene.Results())
 }
 
 // compare compares a section with what was found. With -update it replaces the section

@@ -110,7 +110,7 @@ func openLate(t testing.TB, plugin source.Plugin, w world, late string, flags []
 		return nil, err
 	}
 	s.log = slog.New(slog.NewTextHandler(t.Output(), nil))
-	if s.source, err = config.Open(source.Input{Settings: settings, Changed: s.changed, Log: s.log}); err != nil {
+	if s.source, err = plugin.Open(config, source.Input{Settings: settings, Changed: s.changed, Log: s.log}); err != nil {
 		return nil, err
 	}
 	if err := Undeclared(s.source, config.Resources()); err != nil {
@@ -214,8 +214,11 @@ func (s *Scene) check() {
 	}
 	asks := map[source.Key]string{}
 	for _, key := range s.world.own() {
-		asks[key] = show(s.Evaluate(key), "")
+		result := s.Evaluate(key)
+		asks[key] = show(result, "")
+		s.checkSkips(key, result)
 	}
+	s.checkKeys()
 	for key := range s.asked {
 		if _, exists := asks[key]; !exists {
 			asks[key] = show(s.Evaluate(key), "")
@@ -282,9 +285,9 @@ func (e plainError) Error() string { return string(e) }
 
 func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 
-// Records returns what all objects that Changed was ever called with ask for now, or what
-// Poll returns. Each record set is a line, after the key of its object, with its properties,
-// its labels, and "invalid" if it is. The problems of the object follow:
+// Records returns what all objects that the source knows ask for now, or what Poll returns. Each
+// record set is a line, after the key of its object, with its properties, its labels, and
+// "invalid" if it is. The problems of the object follow:
 //
 //	default/shop
 //	  shop.example.org A 192.0.2.1 192.0.2.2 ttl=60 resource=service/default/shop
@@ -294,14 +297,27 @@ func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 // Objects that ask for nothing are left out.
 func (s *Scene) Records() string {
 	s.t.Helper()
+	return s.list(show)
+}
+
+// Results is Records, and then why each object, or a part of it, gives no record:
+//
+//	skipped NoHostname metadata.annotations: …
+func (s *Scene) Results() string {
+	s.t.Helper()
+	return s.list(showAll)
+}
+
+func (s *Scene) list(shows func(source.Result, string) string) string {
+	s.t.Helper()
 	s.world.settle(s)
 	if s.source.Poll != nil {
 		records, err := s.source.Poll(s.t.Context())
-		return show(source.Result{Records: records, Err: err}, "")
+		return shows(source.Result{Records: records, Err: err}, "")
 	}
 	var blocks []string
 	for _, key := range s.keys() {
-		if text := show(s.Evaluate(key), "  "); text != "" {
+		if text := shows(s.Evaluate(key), "  "); text != "" {
 			blocks = append(blocks, s.shown(key)+"\n"+text)
 		}
 	}
@@ -309,11 +325,18 @@ func (s *Scene) Records() string {
 	return s.world.written(strings.Join(blocks, ""))
 }
 
-// keys returns the keys that Changed was ever called with and that are of the scene.
+// keys returns the keys that Changed was ever called with, and those of all objects, as far as
+// they are of the scene.
 func (s *Scene) keys() []source.Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Collect(maps.Keys(s.ever)), func(k source.Key) bool { return !s.world.has(k) })
+	all := maps.Clone(s.ever)
+	if s.source.Keys != nil {
+		for _, key := range s.source.Keys() {
+			all[key] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Collect(maps.Keys(all)), func(k source.Key) bool { return !s.world.has(k) })
 }
 
 // End checks that an unknown object asks for nothing, then deletes all objects, one after
@@ -322,7 +345,7 @@ func (s *Scene) End() {
 	s.t.Helper()
 	for _, kind := range append(s.kinds, "") {
 		for _, key := range []source.Key{{Kind: kind, Namespace: defaultNamespace, Name: "nobody-has-this-name"}, {Kind: kind}} {
-			if text := show(s.Evaluate(key), ""); text != "" {
+			if text := showAll(s.Evaluate(key), ""); text != "" {
 				s.t.Errorf("the object %q, which doesn't exist, asks for\n%s", key, text)
 			}
 		}
@@ -330,7 +353,7 @@ func (s *Scene) End() {
 	for _, object := range s.world.all() {
 		s.Delete(object.Kind.String(), source.Key{Namespace: object.Namespace, Name: object.Name})
 	}
-	if left := s.Records(); left != "" {
+	if left := s.Results(); left != "" {
 		s.t.Errorf("all objects are deleted, and these records are left:\n%s", left)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/signpostd/signpost/dns/source"
 )
 
-// show writes a result, each line after the margin.
+// show writes a result without its skips, each line after the margin.
 func show(r source.Result, margin string) string {
 	var out strings.Builder
 	for _, set := range r.Records {
@@ -20,6 +20,20 @@ func show(r source.Result, margin string) string {
 	}
 	if r.Err != nil {
 		fmt.Fprintf(&out, "%serror %s\n", margin, strings.ReplaceAll(r.Err.Error(), "\n", "; "))
+	}
+	return out.String()
+}
+
+// showAll is show with the skips at the end.
+func showAll(r source.Result, margin string) string {
+	var out strings.Builder
+	out.WriteString(show(r, margin))
+	for _, skip := range r.Skipped {
+		about := string(skip.Reason)
+		if skip.Subject != "" {
+			about += " " + skip.Subject
+		}
+		fmt.Fprintf(&out, "%sskipped %s: %s\n", margin, about, skip.Message)
 	}
 	return out.String()
 }

@@ -37,7 +37,11 @@ const (
 	web = `{apiVersion: v1, kind: Service, metadata: {name: web, labels: {app: web}}, spec: {externalIPs: [10.0.0.1]}}`
 	own = `
 ---
-{apiVersion: v1, kind: ConfigMap, metadata: {name: m, annotations: {external-dns.kubernetes.io/hostname: m.example.org}}, data: {app: web}}`
+{apiVersion: v1, kind: ConfigMap, metadata: {name: m, annotations: {external-dns.kubernetes.io/hostname: m.example.org}}, data: {app: web}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: nameless}, data: {app: web}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: others, annotations: {external-dns.kubernetes.io/controller: other}}}`
 )
 
 // TestMisbehaviour: the kit finds the faults of sources.
@@ -53,6 +57,11 @@ func TestMisbehaviour(t *testing.T) {
 		{name: "no changes are noticed", toy: &toy{deafToOwn: true, deafToServices: true}, want: "Changed was not called with default/m"},
 		{name: "evaluation isn't repeatable", toy: &toy{forgetful: true}, want: "again gives something else"},
 		{name: "deleted objects stay", toy: &toy{sticky: true}, want: "these records are left"},
+		{name: "no reason for no record", toy: &toy{mute: true}, want: "default/nameless gives no record and doesn't say why"},
+		{name: "no reason for what isn't selected", toy: &toy{mute: true}, want: "default/others gives no record and doesn't say why"},
+		{name: "no keys", toy: &toy{unlisted: true}, want: "no Keys"},
+		{name: "a key too few", toy: &toy{ghost: true}, want: "ConfigMap default/m exists, and Keys doesn't have it"},
+		{name: "a key too many", toy: &toy{ghost: true}, want: "Keys has ConfigMap ghost, which doesn't exist"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -24,12 +24,15 @@ type toy struct {
 	forgetful bool
 	// sticky remembers deleted objects.
 	sticky bool
+	// mute gives no reason for an object without records, and unlisted has no Keys. Ghost has a
+	// key of no object.
+	mute, unlisted, ghost bool
 
 	refuse string
 }
 
 func (c *toy) plugin() source.Plugin {
-	return source.Plugin{Name: "toy", New: func() source.Config {
+	return source.Plugin{Name: "toy", Annotations: source.CommonAnnotations, New: func() source.Config {
 		own := *c
 		return &own
 	}}
@@ -85,6 +88,9 @@ func (c *toy) Open(in source.Input) (source.Source, error) {
 			if c.sticky {
 				return last[key]
 			}
+			if m != nil && !c.mute {
+				return m.Excluded()
+			}
 			return source.Result{}
 		}
 		var targets []string
@@ -96,13 +102,23 @@ func (c *toy) Open(in source.Input) (source.Source, error) {
 		if calls++; c.forgetful {
 			targets = []string{fmt.Sprintf("name%d.example.com", calls)}
 		}
-		result := reader.Result(&m.Object, reader.Origin(&m.Object).All(m.Annotations.Hostnames, targets), nil)
+		result := reader.ResultOf(&m.Object, m.Annotations.Hostnames, targets)
+		if c.mute {
+			result.Skipped = nil
+		}
 		if len(result.Records) > 0 {
 			last[key] = result
 		}
 		return result
 	}
-	return source.Source{Tables: []kube.AnyTable{maps, services}, Evaluate: evaluate}, nil
+	keys := source.Keys(maps)
+	switch {
+	case c.unlisted:
+		keys = nil
+	case c.ghost:
+		keys = func() []source.Key { return []source.Key{{Kind: "ConfigMap", Name: "ghost"}} }
+	}
+	return source.Source{Tables: []kube.AnyTable{maps, services}, Evaluate: evaluate, Keys: keys}, nil
 }
 
 func configMaps(reader *source.Reader) kube.Kind[configMap] {

@@ -155,12 +155,12 @@ type realWorld struct {
 	t         testing.TB
 	cluster   *kubetest.Cluster
 	namespace string
-	// global are the names of the objects that belong to no namespace.
-	global map[string]bool
+	// global are the names of the objects that belong to no namespace, and applied those of all.
+	global, applied map[string]bool
 }
 
 func newRealWorld(t testing.TB, cluster *kubetest.Cluster) *realWorld {
-	return &realWorld{t: t, cluster: cluster, namespace: cluster.Namespace(t), global: map[string]bool{}}
+	return &realWorld{t: t, cluster: cluster, namespace: cluster.Namespace(t), global: map[string]bool{}, applied: map[string]bool{}}
 }
 
 func (r *realWorld) config() *rest.Config { return r.cluster.Config }
@@ -171,6 +171,7 @@ func (r *realWorld) apply(manifests string) error {
 		return err
 	}
 	for _, obj := range objects {
+		r.applied[obj.GetName()] = true
 		if objectserver.ClusterScoped(obj.GetKind()) {
 			r.adopt(obj)
 		}
@@ -232,7 +233,7 @@ func (r *realWorld) own() []source.Key          { return nil }
 func (r *realWorld) all() []objectserver.Object { return nil }
 
 func (r *realWorld) has(k source.Key) bool {
-	return k.Namespace == r.namespace || k.Namespace == "" && r.global[k.Name]
+	return k.Namespace == r.namespace && r.applied[k.Name] || k.Namespace == "" && r.global[k.Name]
 }
 
 func (r *realWorld) written(text string) string {

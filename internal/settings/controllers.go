@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/controllers"
+	"github.com/signpostd/signpost/internal/nearest"
 )
 
 // Controllers is the settings of the controllers role. Flags that the Kubernetes controller
@@ -186,7 +187,7 @@ func controllerName(text string) (controllers.Name, error) {
 		candidates = append(candidates, other)
 	}
 	slices.Sort(candidates)
-	if near, ok := Nearest(text, candidates); ok {
+	if near, ok := nearest.Name(text, candidates); ok {
 		return "", fmt.Errorf("unknown controller %q: did you mean %s?", text, near)
 	}
 	return "", fmt.Errorf("unknown controller %q: use some of %s", text, join(known))

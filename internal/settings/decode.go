@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signpostd/signpost/internal/nearest"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -246,7 +248,7 @@ func (d *configDecoder) field(path string, key, value *yaml.Node) {
 func (d *configDecoder) unknown(path string, key *yaml.Node) {
 	section := strings.TrimSuffix(path, key.Value)
 	known := d.fields(section)
-	if near, ok := Nearest(strings.TrimPrefix(path, section), known); ok {
+	if near, ok := nearest.Name(strings.TrimPrefix(path, section), known); ok {
 		d.fail(key, path, "unknown field: did you mean %s?", near)
 		return
 	}

@@ -12,7 +12,7 @@
 // what happens to wrong values, and config.go with all settings together. process.go,
 // controllers.go, limits.go, dns.go, dnsflags.go, leader.go and http2params.go are more settings, and
 // values.go has their types. decode.go and publishers.go read the config file. choice.go,
-// dashes.go, nearest.go, usage.go and leaves.go are for commands.
+// dashes.go, usage.go and leaves.go are for commands.
 //
 // # Concurrency
 //

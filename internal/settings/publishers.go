@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/internal/nearest"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -146,7 +147,7 @@ func setPublisherField(o *configure.Options, flags *pflag.FlagSet, name string, 
 func unknownPublisherField(flags *pflag.FlagSet, name string) error {
 	names := map[string]bool{"name": true}
 	flags.VisitAll(func(f *pflag.Flag) { names[f.Name] = true })
-	if near, ok := Nearest(name, slices.Sorted(maps.Keys(names))); ok {
+	if near, ok := nearest.Name(name, slices.Sorted(maps.Keys(names))); ok {
 		return fmt.Errorf("unknown field: did you mean %s?", near)
 	}
 	return errors.New("unknown field: use name, or a flag of signpost dns without its dashes")

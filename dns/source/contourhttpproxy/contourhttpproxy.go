@@ -17,7 +17,8 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The virtual hosts of Contour HTTPProxies, at the addresses of their load balancers", Category: "ingress controllers",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
-		Templates: true, Properties: true,
+		Annotations: source.CommonAnnotations,
+		Templates:   true, Properties: true,
 		New: func() source.Config { return Config{} },
 	}
 }
@@ -36,9 +37,10 @@ func (Config) Resources() []source.Resource {
 func (Config) Open(in source.Input) (source.Source, error) {
 	s := &proxies{reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: proxyKind, Label: "HTTPProxy", Properties: true,
+		Names: []string{"spec.virtualhost"}, Targets: "status.loadBalancer",
 	})}
 	s.table = s.kind().Table(source.Notify[proxy](in.Changed))
-	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate}, nil
+	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
 }
 
 // proxies is the source.
@@ -96,8 +98,11 @@ func (s *proxies) trim(scope kube.Scope, obj *unstructured.Unstructured) (*proxy
 
 func (s *proxies) evaluate(key source.Key) source.Result {
 	p := s.table.Get(key.Namespace, key.Name)
-	if p == nil || !p.Selected {
+	if p == nil {
 		return source.Result{}
+	}
+	if !p.Selected {
+		return p.Excluded()
 	}
 	targets := p.Annotations.Targets
 	if len(targets) == 0 {

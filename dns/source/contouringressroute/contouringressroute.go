@@ -24,7 +24,8 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The virtual hosts of Contour IngressRoutes, at the addresses of Contour's Service", Category: "ingress controllers",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
-		Templates: true, Properties: true,
+		Annotations: source.CommonAnnotations,
+		Templates:   true, Properties: true,
 		New: func() source.Config { return NewConfig() },
 	}
 }
@@ -61,13 +62,13 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	}
 	s := &routes{
 		service: source.Key{Namespace: namespace, Name: service}, waiting: source.NewWaiting(in.Changed),
-		reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true}),
+		reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: routeKind, Label: "ingressroute", Properties: true, Names: []string{"spec.virtualhost"}, Targets: "Service " + c.LoadBalancer}),
 	}
 	s.table = s.kind().Table(source.Notify[route](in.Changed), kube.WithIndex(following, followKeys))
 	s.services = s.serviceKind().Table(kube.WithHandler(func(_, _ *balancer) {
 		source.NotifyAll(in.Changed, s.table.ByIndex(following, ""))
 	}))
-	return source.Source{Tables: []kube.AnyTable{s.table, s.services}, Evaluate: s.evaluate, Run: s.waiting.Run}, nil
+	return source.Source{Tables: []kube.AnyTable{s.table, s.services}, Evaluate: s.evaluate, Keys: source.Keys(s.table), Run: s.waiting.Run}, nil
 }
 
 // routes is the source.
@@ -123,11 +124,21 @@ func (s *routes) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route,
 	if kept.Unreadable != "" {
 		return kept, nil
 	}
+	if !kept.Selected {
+		return kept, nil
+	}
 	if f.Status.CurrentStatus != "valid" {
-		return &route{Object: source.Object{Key: kept.Key}}, nil
+		kept.Exclude(notValid)
+		return kept, nil
 	}
 	kept.host = f.Spec.VirtualHost.FQDN
 	return kept, nil
+}
+
+// notValid is the reason of all IngressRoutes that Contour doesn't serve.
+var notValid = &source.Skip{
+	Reason: source.SkipNotAccepted, Subject: "status.currentStatus",
+	Message: "it is not valid: see in status.description what Contour says about the IngressRoute",
 }
 
 // balancer is what is kept of Contour's Service: the addresses of its load balancer.
@@ -151,8 +162,11 @@ func (s *routes) serviceKind() kube.Kind[balancer] {
 
 func (s *routes) evaluate(key source.Key) source.Result {
 	r := s.table.Get(key.Namespace, key.Name)
-	if r == nil || !r.Selected {
+	if r == nil {
 		return source.Result{}
+	}
+	if !r.Selected {
+		return r.Excluded()
 	}
 	if r.Unreadable != "" {
 		return s.reader.Result(&r.Object, nil, nil)

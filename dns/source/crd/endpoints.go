@@ -159,11 +159,18 @@ func translate(e *externaldns.Endpoint, origin source.Origin) *dns.RecordSet {
 
 func (s *endpoints) evaluate(key source.Key) source.Result {
 	e := s.table.Get(key.Namespace, key.Name)
-	if e == nil || !e.Selected {
+	if e == nil {
 		return source.Result{}
+	}
+	if !e.Selected {
+		return e.Excluded()
 	}
 	if e.unreadable != "" {
 		return source.Result{Err: fmt.Errorf("read %s %s: %s; correct its spec", s.kind.Kind, key, e.unreadable)}
 	}
-	return source.Result{Records: e.records, Problems: e.problems}
+	result := source.Result{Records: e.records, Problems: e.problems}
+	if len(e.records)+len(e.problems) == 0 {
+		result.Skipped = []source.Skip{{Reason: source.SkipNoHostname, Subject: "spec.endpoints", Message: "the list is empty: add the record sets there"}}
+	}
+	return result
 }

@@ -17,7 +17,8 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "Names from the annotations of ExternalWorkloads, at their addresses", Category: "linkerd",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
-		Templates: true, Properties: true,
+		Annotations: source.CommonAnnotations,
+		Templates:   true, Properties: true,
 		New: func() source.Config { return &Config{} },
 	}
 }
@@ -35,10 +36,10 @@ func (*Config) Resources() []source.Resource {
 // Open implements [source.Config].
 func (*Config) Open(in source.Input) (source.Source, error) {
 	s := &workloads{reader: source.NewReader(in.Settings, source.Subject{
-		Source: name, Kind: workload.SchemeGroupVersion.WithKind("ExternalWorkload"), Label: name, Properties: true,
+		Source: name, Kind: workload.SchemeGroupVersion.WithKind("ExternalWorkload"), Label: name, Properties: true, Targets: "spec.workloadIPs",
 	})}
 	s.table = kube.Retrim(kinds.ExternalWorkloads(), kube.TrimOf(s.trim)).Table(source.Notify[machine](in.Changed))
-	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate}, nil
+	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
 }
 
 // workloads is the source.
@@ -75,11 +76,17 @@ func (s *workloads) trim(scope kube.Scope, obj *workload.ExternalWorkload) (*mac
 
 func (s *workloads) evaluate(key source.Key) source.Result {
 	obj := s.table.Get(key.Namespace, key.Name)
-	if obj == nil || !obj.Selected {
+	if obj == nil {
 		return source.Result{}
 	}
-	records, err := s.records(obj)
-	result := s.reader.Result(&obj.Object, records, err)
+	if !obj.Selected {
+		return obj.Excluded()
+	}
+	targets := obj.Annotations.Targets
+	if len(targets) == 0 {
+		targets = obj.ips
+	}
+	result := s.result(obj, targets)
 	for _, fault := range obj.faults {
 		result.Problems = append(result.Problems, dns.Problem{
 			Object: s.reader.Ref(&obj.Object), Subject: "spec.workloadIPs", Value: fault,
@@ -89,15 +96,17 @@ func (s *workloads) evaluate(key source.Key) source.Result {
 	return result
 }
 
-func (s *workloads) records(obj *machine) ([]*dns.RecordSet, error) {
+func (s *workloads) result(obj *machine, targets []string) source.Result {
 	origin, templates := s.reader.Origin(&obj.Object), s.reader.Templates
-	targets := obj.Annotations.Targets
-	if len(targets) == 0 {
-		targets = obj.ips
-	}
-	found, err := templates.AddPairs(origin.All(s.reader.Hosts(&obj.Object), targets), &obj.Object, origin)
+	names := s.reader.Hosts(&obj.Object)
+	found, err := templates.AddPairs(origin.All(names, targets), &obj.Object, origin)
 	if err != nil {
-		return nil, err
+		return s.reader.Result(&obj.Object, nil, err)
 	}
-	return templates.AddNames(found, &obj.Object, origin, targets)
+	found, err = templates.AddNames(found, &obj.Object, origin, targets)
+	result := s.reader.Result(&obj.Object, found, err)
+	if result.Err == nil && len(found) == 0 {
+		result.Skipped = append([]source.Skip{s.reader.SkipOf(&obj.Object, names, targets)}, result.Skipped...)
+	}
+	return result
 }

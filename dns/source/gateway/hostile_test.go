@@ -147,7 +147,7 @@ func TestLargestRoute(t *testing.T) {
 	start := time.Now()
 	served := map[string]parentSet{}
 	for i := range parentsLimit {
-		serve(served, i, listeners, names)
+		serve(served, i, listeners, names, make([]bool, len(names)))
 	}
 	var p problems
 	records := s.recordsOf(&p, &route{Object: source.Object{Annotations: &source.Annotations{}}}, served, targets)

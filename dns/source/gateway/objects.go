@@ -27,8 +27,17 @@ type route struct {
 	// hostnamesFrom is the annotation gateway-hostname-source.
 	hostnamesFrom hostnameSource
 	// parents are those that have accepted the route. Routes share equal lists.
-	parents  []parent
+	parents []parent
+	// refused are those of the spec that have not accepted it; mostly none.
+	refused  []refusal
 	problems []dns.Problem
+}
+
+// refusal is a parent that has not accepted a route. Reason is what the status says about that;
+// it is empty if the status says nothing.
+type refusal struct {
+	parent
+	reason string
 }
 
 // parent is a Gateway or ListenerSet, or one of its listeners.
@@ -57,7 +66,7 @@ const (
 
 // hostnameSourceAnnotation is the name of the annotation, without the prefix, and
 // hostnameSources are its values in lower case.
-const hostnameSourceAnnotation = "gateway-hostname-source"
+const hostnameSourceAnnotation = source.AnnotationGatewayHostnameSource
 
 var hostnameSources = map[string]hostnameSource{"": everywhere, "defined-hosts-only": definedHostsOnly, "annotation-only": annotationOnly}
 
@@ -107,6 +116,7 @@ type reference struct {
 type condition struct {
 	Type   string `json:"type"`
 	Status string `json:"status"`
+	Reason string `json:"reason"`
 }
 
 type routeFields struct {
@@ -208,6 +218,7 @@ func (s *routes) trimRoute(in kube.Scope, obj *unstructured.Unstructured) (*rout
 		kept.hostnames = patterns(&p, "spec.hostnames", cutList(&p, f.Spec.Hostnames, namesLimit, "spec.hostnames"))
 	}
 	kept.hostnamesFrom = s.hostnamesFrom(&p, obj.GetAnnotations())
+	kept.refused = refusals(in, &f, kept.Key.Namespace)
 	kept.parents = sharedParents(in, acceptingParents(&p, &f, kept.Key.Namespace))
 	kept.problems = p.all()
 	return kept, nil

@@ -17,9 +17,13 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	if err != nil {
 		return source.Source{}, err
 	}
+	names := []string{"the listeners of its parents"}
+	if c.kind.hostnames {
+		names = append([]string{"spec.hostnames"}, names...)
+	}
 	s := &routes{
 		kind: c.kind, resource: c.routes().GroupVersion().WithResource(c.kind.plural), settings: in.Settings, scopes: scopes, gatewayName: c.Name, changed: in.Changed,
-		reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source(), Kind: c.routes(), Label: c.kind.name, Properties: true}),
+		reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source(), Kind: c.routes(), Label: c.kind.name, Properties: true, Names: names}),
 	}
 	s.table = s.routeKind().Table(
 		source.Notify[route](in.Changed),
@@ -37,7 +41,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		)
 		tables = append(tables, s.listenerSets)
 	}
-	return source.Source{Tables: tables, Evaluate: s.evaluate}, nil
+	return source.Source{Tables: tables, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
 }
 
 // routes is one of the sources.
@@ -201,19 +205,26 @@ func (s *routes) routesSelected(of owner, list []listener, namespace string, old
 
 func (s *routes) evaluate(key source.Key) source.Result {
 	r := s.table.Get(key.Namespace, key.Name)
-	if r == nil || !r.Selected {
+	if r == nil {
 		return source.Result{}
+	}
+	if !r.Selected {
+		return r.Excluded()
 	}
 	if r.Unreadable != "" {
 		return s.reader.Result(&r.Object, nil, nil)
 	}
 	p := problems{list: slices.Clone(r.problems)}
 	var records []*dns.RecordSet
+	var found attachments
 	names, err := s.names(&p, r)
 	if err == nil {
-		records = s.records(&p, r, names)
+		records, found = s.records(&p, r, names)
 	}
 	result := s.reader.Result(&r.Object, records, err)
+	if result.Err == nil {
+		result.Skipped = append(s.missing(r, names, &found), result.Skipped...)
+	}
 	for _, problem := range p.all() {
 		problem.Object = s.reader.Ref(&r.Object)
 		result.Problems = append(result.Problems, problem)
@@ -251,25 +262,37 @@ func unique(p *problems, names []string) []string {
 	return cutList(p, slices.Compact(names), namesLimit, "names")
 }
 
-// records returns the record sets of a route that asks for names.
-func (s *routes) records(p *problems, r *route, names []string) []*dns.RecordSet {
-	served := map[string]parentSet{}
-	targets := make([][]string, len(r.parents))
-	for i, parent := range r.parents {
-		var listeners []listener
-		if listeners, targets[i] = s.attached(r, parent); len(targets[i]) > 0 {
-			serve(served, i, listeners, names)
-		}
-	}
-	return s.recordsOf(p, r, served, targets)
+// attachments are what a route is attached to.
+type attachments struct {
+	// listeners and targets are those of each parent.
+	listeners [][]listener
+	targets   [][]string
+	// served says of each name that the route asks for whether a listener with targets serves it.
+	served []bool
 }
 
-// serve notes which names the listeners of a parent serve.
-func serve(served map[string]parentSet, by int, listeners []listener, names []string) {
+// records returns the record sets of a route that asks for names, and what it is attached to.
+func (s *routes) records(p *problems, r *route, names []string) ([]*dns.RecordSet, attachments) {
+	served := map[string]parentSet{}
+	found := attachments{
+		listeners: make([][]listener, len(r.parents)), targets: make([][]string, len(r.parents)), served: make([]bool, len(names)),
+	}
+	for i, parent := range r.parents {
+		if found.listeners[i], found.targets[i] = s.attached(r, parent); len(found.targets[i]) > 0 {
+			serve(served, i, found.listeners[i], names, found.served)
+		}
+	}
+	return s.recordsOf(p, r, served, found.targets), found
+}
+
+// serve notes which names the listeners of a parent serve, and which of the names asked for have
+// something in common with those.
+func serve(served map[string]parentSet, by int, listeners []listener, names []string, some []bool) {
 	for _, l := range listeners {
-		for _, name := range names {
+		for i, name := range names {
 			if name, ok := overlap(l.hostname, name); ok {
 				served[name] |= 1 << by
+				some[i] = true
 			}
 		}
 	}

@@ -3,12 +3,14 @@ package ingress
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/foreign"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -28,7 +30,8 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The hosts of Ingresses, at the addresses of their load balancers", Category: "kubernetes core",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
-		Templates: true, Properties: true,
+		Annotations: append([]string{source.AnnotationIngressHostnameSource}, source.CommonAnnotations...),
+		Templates:   true, Properties: true,
 		New: func() source.Config { return &Config{} },
 	}
 }
@@ -62,9 +65,14 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	}
 	s := &ingresses{config: *c, settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Label: name, Properties: true,
+		Names: []string{"spec.rules", "spec.tls"}, Targets: "status.loadBalancer",
 	})}
+	s.otherClass = &source.Skip{
+		Reason: source.SkipFiltered, Subject: "spec.ingressClassName",
+		Message: "--ingress-class has only " + strings.Join(c.Classes, ", ") + ": add the class of the Ingress there",
+	}
 	s.table = s.kind().Table(source.Notify[ingress](in.Changed))
-	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate}, nil
+	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
 }
 
 // check returns an error when two settings select by class.
@@ -87,6 +95,8 @@ type ingresses struct {
 	settings source.Settings
 	reader   *source.Reader
 	table    *kube.Table[ingress]
+	// otherClass is the reason of all Ingresses whose class isn't used.
+	otherClass *source.Skip
 }
 
 // ingress is what is kept of an Ingress.
@@ -108,8 +118,11 @@ func (s *ingresses) kind() kube.Kind[ingress] {
 
 func (s *ingresses) trim(scope kube.Scope, obj *networkingv1.Ingress) (*ingress, []kube.Problem) {
 	kept := &ingress{Object: s.reader.Read(scope, obj)}
-	if !kept.Selected || !s.ofClass(obj) {
-		return &ingress{Object: source.Object{Key: kept.Key}}, nil
+	if kept.Selected && !s.ofClass(obj) {
+		kept.Exclude(s.otherClass)
+	}
+	if !kept.Selected {
+		return kept, nil
 	}
 	for _, rule := range obj.Spec.Rules {
 		kept.rules = source.AppendSet(kept.rules, rule.Host)
@@ -135,14 +148,44 @@ func (s *ingresses) ofClass(obj *networkingv1.Ingress) bool {
 
 func (s *ingresses) evaluate(key source.Key) source.Result {
 	obj := s.table.Get(key.Namespace, key.Name)
-	if obj == nil || !obj.Selected {
+	if obj == nil {
 		return source.Result{}
+	}
+	if !obj.Selected {
+		return obj.Excluded()
 	}
 	targets := obj.Annotations.Targets
 	if len(targets) == 0 {
 		targets = obj.addresses
 	}
-	return s.reader.ResultOf(&obj.Object, s.hosts(obj), targets)
+	result := s.reader.ResultOf(&obj.Object, s.hosts(obj), targets)
+	result.Skipped = append(result.Skipped, s.unused(obj)...)
+	return result
+}
+
+// unused says which names of an Ingress aren't used, and by what setting.
+func (s *ingresses) unused(obj *ingress) []source.Skip {
+	var list []source.Skip
+	skip := func(subject, message string) {
+		list = append(list, source.Skip{Reason: source.SkipNotPublished, Subject: subject, Message: message})
+	}
+	from := obj.Annotations.HostnameSource
+	known := from == "" || from == definedHostsOnly || from == annotationOnly
+	switch defined := len(obj.rules)+len(obj.tls) > 0; {
+	case !known:
+		skip("metadata.annotations", "the annotation ingress-hostname-source is "+foreign.Quote(from)+", for which no name is used: set it to defined-hosts-only or annotation-only")
+	case from == annotationOnly && defined:
+		skip("spec", "the annotation ingress-hostname-source is annotation-only, so the hosts of spec.rules and spec.tls are not used: remove it to have them, too")
+	case from == definedHostsOnly && len(obj.Annotations.Hostnames) > 0:
+		skip("metadata.annotations", "the annotation ingress-hostname-source is defined-hosts-only, so the annotation hostname is not used: remove one of them")
+	}
+	if from != annotationOnly && s.config.IgnoreRules && len(obj.rules) > 0 {
+		skip("spec.rules", "--ignore-ingress-rules-spec leaves out these hosts: set the flag to false, or write them in the annotation hostname")
+	}
+	if from != annotationOnly && s.config.IgnoreTLS && len(obj.tls) > 0 {
+		skip("spec.tls", "--ignore-ingress-tls-spec leaves out these hosts: set the flag to false, or write them in the annotation hostname")
+	}
+	return list
 }
 
 // hosts returns the names that an Ingress asks for without templates.

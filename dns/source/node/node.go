@@ -16,7 +16,8 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The names of Nodes, or those of a template, at their addresses", Category: "kubernetes core",
 		Filters: []string{"annotation", "label"}, Namespaces: "all", Templates: true,
-		New: func() source.Config { return &Config{} },
+		Annotations: []string{source.AnnotationTarget, source.AnnotationTTL, source.AnnotationController},
+		New:         func() source.Config { return &Config{} },
 	}
 }
 
@@ -36,7 +37,7 @@ func (*Config) Open(in source.Input) (source.Source, error) {
 		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Node"), Label: name, AnyNamespace: true,
 	})}
 	s.table = s.kind().Table(source.Notify[node](in.Changed))
-	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate}, nil
+	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
 }
 
 // nodes is the source.
@@ -69,8 +70,16 @@ func (s *nodes) trim(scope kube.Scope, obj *corev1.Node) (*node, []kube.Problem)
 
 func (s *nodes) evaluate(key source.Key) source.Result {
 	obj := s.table.Get(key.Namespace, key.Name)
-	if obj == nil || !obj.Selected || obj.unschedulable && s.settings.ExcludeUnschedulable {
+	switch {
+	case obj == nil:
 		return source.Result{}
+	case !obj.Selected:
+		return obj.Excluded()
+	case obj.unschedulable && s.settings.ExcludeUnschedulable:
+		return source.Result{Skipped: []source.Skip{{
+			Reason: source.SkipNotPublished, Subject: "spec.unschedulable",
+			Message: "--exclude-unschedulable leaves out nodes that take no pods: make the node schedulable, or set the flag to false",
+		}}}
 	}
 	targets := obj.Annotations.Targets
 	switch {
@@ -86,6 +95,10 @@ func (s *nodes) evaluate(key source.Key) source.Result {
 		result.Problems = append(result.Problems, dns.Problem{
 			Object: s.reader.Ref(&obj.Object), Subject: "status.addresses",
 			Reason: "the node has neither an ExternalIP nor an InternalIP, so it gets no record: give it an address, or the annotation target",
+		})
+	} else if err == nil && len(records) == 0 {
+		result.Skipped = append(result.Skipped, source.Skip{
+			Reason: source.SkipNoHostname, Message: "--fqdn-template and --fqdn-target-template write no name for it, and replace its own: change them, or set --combine-fqdn-annotation",
 		})
 	}
 	return result

@@ -50,15 +50,23 @@ func (s *pods) podKind() kube.Kind[pod] {
 func (s *pods) trim(scope kube.Scope, obj *corev1.Pod) (*pod, []kube.Problem) {
 	kept := &pod{Object: s.reader.Read(scope, obj)}
 	finished := obj.Status.Phase == corev1.PodSucceeded || obj.Status.Phase == corev1.PodFailed
-	if !kept.Selected || finished || s.config.HostNetworkOnly && !obj.Spec.HostNetwork {
-		return &pod{Object: source.Object{Key: kept.Key}}, nil
+	switch {
+	case !kept.Selected:
+		return kept, nil
+	case finished:
+		kept.Exclude(s.skips.finished)
+		return kept, nil
+	case s.config.HostNetworkOnly && !obj.Spec.HostNetwork:
+		kept.Exclude(s.skips.ownNetwork)
+		return kept, nil
 	}
 	if s.settings.Compatibility == source.Kops {
 		kept.kopsInternal = source.SplitList(obj.Annotations[kopsInternal])
 		kept.kopsExternal = source.SplitList(obj.Annotations[kopsExternal])
 	}
 	if s.asksNothing(kept) {
-		return &pod{Object: source.Object{Key: kept.Key}}, nil
+		kept.Exclude(s.skips.nameless)
+		return &pod{Object: kept.Object}, nil
 	}
 	kept.node, kept.ip = scope.Intern(obj.Spec.NodeName), obj.Status.PodIP
 	for _, ip := range obj.Status.PodIPs {

@@ -22,7 +22,8 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "Names from the annotations of Pods, at their addresses or those of their nodes", Category: "kubernetes core",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true,
-		New: func() source.Config { return &Config{} },
+		Annotations: append([]string{source.AnnotationInternalHostname}, source.CommonAnnotations...),
+		New:         func() source.Config { return &Config{} },
 	}
 }
 
@@ -53,6 +54,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	s := &pods{config: *c, settings: in.Settings, reader: source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Pod"),
 	})}
+	s.skips = s.sharedSkips()
 	s.table = s.podKind().Table(source.Notify[pod](in.Changed), kube.WithIndex(byNode, func(p *pod) []string {
 		if !p.atNode() {
 			return nil
@@ -66,7 +68,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		}
 		source.NotifyAll(in.Changed, s.table.ByIndex(byNode, changed.name))
 	}))
-	return source.Source{Tables: []kube.AnyTable{s.table, s.nodes}, Evaluate: s.evaluate}, nil
+	return source.Source{Tables: []kube.AnyTable{s.table, s.nodes}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
 }
 
 // pods is the source.
@@ -76,15 +78,23 @@ type pods struct {
 	reader   *source.Reader
 	table    *kube.Table[pod]
 	nodes    *kube.Table[node]
+	skips    sharedSkips
 }
 
 func (s *pods) evaluate(key source.Key) source.Result {
 	obj := s.table.Get(key.Namespace, key.Name)
-	if obj == nil || !obj.Selected {
+	if obj == nil {
 		return source.Result{}
 	}
+	if !obj.Selected {
+		return obj.Excluded()
+	}
 	records, err := s.records(obj)
-	return s.reader.Result(&obj.Object, records, err)
+	result := s.reader.Result(&obj.Object, records, err)
+	if err == nil {
+		result.Skipped = append(s.missing(obj, len(records) == 0), result.Skipped...)
+	}
+	return result
 }
 
 func (s *pods) records(obj *pod) ([]*dns.RecordSet, error) {

@@ -25,6 +25,9 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "Names from the annotations of Services, at what the Services are reached at", Category: "kubernetes core",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true, OneTTL: true,
+		Annotations: append([]string{
+			source.AnnotationInternalHostname, source.AnnotationAccess, source.AnnotationEndpointsType,
+		}, source.CommonAnnotations...),
 		New: func() source.Config { return NewConfig() },
 	}
 }
@@ -95,7 +98,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		return source.Source{}, err
 	}
 	s := newServices(*c, in, types)
-	opened := source.Source{Evaluate: s.evaluate, Run: s.run, Tables: []kube.AnyTable{s.table}}
+	opened := source.Source{Evaluate: s.evaluate, Keys: source.Keys(s.table), Run: s.run, Tables: []kube.AnyTable{s.table}}
 	if s.slices != nil {
 		opened.Tables = append(opened.Tables, s.slices)
 	}

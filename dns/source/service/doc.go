@@ -13,7 +13,7 @@
 // only the Services whose result may change are evaluated again.
 //
 // Read it in this order: config.go, service.go, services.go, evaluate.go, headless.go,
-// nodeport.go, legacy.go; slice.go, pod.go, labels.go and node.go have what is kept of other
+// nodeport.go, legacy.go, skips.go; slice.go, pod.go, labels.go and node.go have what is kept of other
 // objects; dependencies.go says what a change concerns; resolve.go looks up names of load
 // balancers.
 //

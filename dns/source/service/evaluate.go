@@ -13,14 +13,20 @@ import (
 
 func (s *services) evaluate(key source.Key) source.Result {
 	svc := s.table.Get(key.Namespace, key.Name)
-	if svc == nil || !svc.Selected {
+	if svc == nil {
 		return source.Result{}
+	}
+	if !svc.Selected {
+		return svc.Excluded()
 	}
 	e := &evaluation{services: s, svc: svc, origin: s.reader.Origin(&svc.Object)}
 	e.outside = sync.OnceValues(e.answerOutside)
 	records, err := e.records()
 	result := s.reader.Result(&svc.Object, records, err)
 	result.Problems = append(result.Problems, e.problems...)
+	if err == nil {
+		result.Skipped = append(e.missing(len(records) == 0), result.Skipped...)
+	}
 	return result
 }
 

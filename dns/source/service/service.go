@@ -48,16 +48,17 @@ func (s *services) trimService(scope kube.Scope, obj *corev1.Service) (*service,
 	if kept.of == "" {
 		kept.of = corev1.ServiceTypeClusterIP
 	}
-	ignored := &service{Object: source.Object{Key: source.Key{Namespace: scope.Intern(obj.Namespace), Name: obj.Name}}}
-	if !slices.Contains(s.types, kept.of) {
-		return ignored, nil
-	}
 	if kept.Object = s.reader.Read(scope, obj); !kept.Selected {
-		return kept, nil
+		return &service{Object: kept.Object}, nil
+	}
+	if !slices.Contains(s.types, kept.of) {
+		kept.Exclude(s.skips.otherType)
+		return &service{Object: kept.Object}, nil
 	}
 	kept.legacy = s.legacyNamesOf(obj)
 	if s.asksNothing(kept) {
-		return ignored, nil
+		kept.Exclude(s.skips.namelessOf(kept))
+		return &service{Object: kept.Object}, nil
 	}
 	kept.readSpec(&obj.Spec)
 	kept.readLoadBalancer(&obj.Status.LoadBalancer)

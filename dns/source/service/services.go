@@ -19,6 +19,7 @@ type services struct {
 	changed  func(source.Key)
 	types    []corev1.ServiceType
 
+	skips sharedSkips
 	table *kube.Table[service]
 	// slices, pods and nodes are nil when no Service of an admitted type needs them.
 	slices *kube.Table[slice]
@@ -49,6 +50,7 @@ func newServices(c Config, in source.Input, types []corev1.ServiceType) *service
 	s.reader = source.NewReader(in.Settings, source.Subject{
 		Source: name, Kind: corev1.SchemeGroupVersion.WithKind("Service"), Label: name, Properties: true,
 	})
+	s.skips = s.sharedSkips()
 	headless, nodePort := needs(types)
 	if c.ResolveHostnames {
 		s.hosts = newLookups(c.resolver, s.hostInUse, s.hostChanged)

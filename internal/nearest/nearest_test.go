@@ -1,4 +1,4 @@
-package settings
+package nearest
 
 import "testing"
 
@@ -19,8 +19,8 @@ func TestNearest(t *testing.T) {
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got, ok := Nearest(name, names); got != want || ok != (want != "") {
-				t.Errorf("Nearest(%q) = %q, %v; want %q", name, got, ok, want)
+			if got, ok := Name(name, names); got != want || ok != (want != "") {
+				t.Errorf("Name(%q) = %q, %v; want %q", name, got, ok, want)
 			}
 		})
 	}

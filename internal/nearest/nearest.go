@@ -1,11 +1,11 @@
-package settings
+package nearest
 
 import "strings"
 
-// Nearest returns the candidate that name abbreviates or, failing that, the one with the
+// Name returns the candidate that name abbreviates or, failing that, the one with the
 // smallest edit distance to name; the first if there are several. It finds none if all of
 // them are too different to be what was meant.
-func Nearest(name string, candidates []string) (string, bool) {
+func Name(name string, candidates []string) (string, bool) {
 	const shortest = 3 // letters of an abbreviation
 	best, least := "", len(name)/2+1
 	for _, c := range candidates {

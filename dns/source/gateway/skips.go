@@ -1,0 +1,208 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/kube"
+)
+
+// skipLimit is how many parents and names of one route are explained.
+const skipLimit = 8
+
+// refusals returns the parents in the spec of a route that have not accepted it.
+func refusals(in kube.Scope, f *routeFields, namespace string) []refusal {
+	var list []refusal
+	for _, ref := range f.Spec.ParentRefs[:min(len(f.Spec.ParentRefs), parentsLimit)] {
+		of, ok := ref.owner(namespace)
+		if !ok {
+			continue
+		}
+		asked := parent{of: of, section: ref.SectionName, port: ref.Port}
+		if reason, is := statusOf(f, asked, namespace); !is {
+			asked.of.namespace, asked.of.name, asked.section = in.Intern(of.namespace), in.Intern(of.name), in.Intern(ref.SectionName)
+			list = append(list, refusal{parent: asked, reason: in.Intern(reason)})
+		}
+	}
+	return list
+}
+
+// statusOf returns whether a parent has accepted the route, and why it hasn't as far as the status
+// says so.
+func statusOf(f *routeFields, asked parent, namespace string) (reason string, is bool) {
+	for _, status := range f.Status.Parents[:min(len(f.Status.Parents), parentsLimit)] {
+		of, ok := status.ParentRef.owner(namespace)
+		if !ok || asked != (parent{of: of, section: status.ParentRef.SectionName, port: status.ParentRef.Port}) {
+			continue
+		}
+		if accepted(status.Conditions) {
+			return "", true
+		}
+		for _, c := range status.Conditions {
+			if c.Type == "Accepted" {
+				reason = c.Reason[:min(len(c.Reason), quoteLimit)]
+			}
+		}
+	}
+	return reason, false
+}
+
+// missing says which parents of a route give it no record, and which of its names none of them
+// serves.
+func (s *routes) missing(r *route, names []string, found *attachments) []source.Skip {
+	var list []source.Skip
+	if len(names) == 0 {
+		list = append(list, s.reader.NoHostname(&r.Object))
+	}
+	for _, refused := range r.refused {
+		list = append(list, s.refusalOf(refused))
+	}
+	if len(r.parents)+len(r.refused) == 0 {
+		list = append(list, source.Skip{Reason: source.SkipNotFound, Subject: "spec.parentRefs", Message: "no Gateway is named there: name one, or a ListenerSet"})
+	}
+	attached := false
+	for i, p := range r.parents {
+		if len(found.listeners[i]) > 0 && len(found.targets[i]) > 0 {
+			attached = true
+		} else if len(list) <= skipLimit {
+			list = append(list, s.withoutListeners(r, p, len(found.listeners[i]) > 0))
+		}
+	}
+	if attached {
+		list = append(list, s.unserved(r, names, found.served)...)
+	}
+	if more := len(list) - skipLimit; more > 0 {
+		list = append(list[:skipLimit], source.Skip{Reason: list[skipLimit].Reason, Message: fmt.Sprintf("and %d more reasons: see to these first", more)})
+	}
+	return list
+}
+
+// text names an owner in messages.
+func (o owner) text() string {
+	kind := gatewayKind.Kind
+	if o.listenerSet {
+		kind = listenerSetKind.Kind
+	}
+	return kind + " " + foreign.Name(o.namespace) + "/" + foreign.Name(o.name)
+}
+
+// refusalOf says why a parent has not accepted a route.
+func (s *routes) refusalOf(r refusal) source.Skip {
+	if skip, found := s.withoutOwner(r.of); found {
+		return skip
+	}
+	said := "and its controller has not said why"
+	if r.reason != "" {
+		said = "with the reason " + foreign.Name(r.reason)
+	}
+	return source.Skip{
+		Reason: source.SkipNotAccepted, Subject: "status.parents",
+		Message: r.of.text() + " has not accepted the route, " + said + ": see its conditions in status.parents",
+	}
+}
+
+// withoutOwner says why an owner of listeners isn't used, if that is so.
+func (s *routes) withoutOwner(of owner) (source.Skip, bool) {
+	skip := source.Skip{Reason: source.SkipNotFound, Subject: "spec.parentRefs", Message: "there is no " + of.text() + ": create it, or correct the name"}
+	if !of.listenerSet {
+		g := s.gateways.Get(of.namespace, of.name)
+		if g != nil && !g.selected {
+			skip.Reason = source.SkipFiltered
+			skip.Message = of.text() + " is not used: see --gateway-name, --gateway-namespace, --gateway-label-filter and its annotation controller"
+		}
+		return skip, g == nil || !g.selected
+	}
+	if s.listenerSets == nil {
+		skip.Reason, skip.Message = source.SkipNotPublished, of.text()+" is not used: set --gateway-listener-sets"
+		return skip, true
+	}
+	l := s.listenerSets.Get(of.namespace, of.name)
+	switch {
+	case l == nil:
+		return skip, true
+	case l.gateway.Name == "":
+		skip.Reason, skip.Message = source.SkipNotAccepted, of.text()+" is not used: its Gateway has not accepted it, or --annotation-filter or its annotation controller excludes it"
+		return skip, true
+	}
+	above := owner{namespace: l.gateway.Namespace, name: l.gateway.Name}
+	if skip, found := s.withoutOwner(above); found {
+		skip.Message = of.text() + " has no Gateway: " + skip.Message
+		return skip, true
+	}
+	g := s.gateways.Get(above.namespace, above.name)
+	if g != nil && !g.sets.admits(g.key.Namespace, l.key.Namespace, s.namespaces.Get("", l.key.Namespace)) {
+		skip.Reason, skip.Message = source.SkipNotAccepted, above.text()+" does not take "+of.text()+": see spec.allowedListeners of the Gateway"
+		return skip, true
+	}
+	return source.Skip{}, false
+}
+
+// withoutListeners says why a parent gives a route nothing, whatever its names are. Attached is
+// true if there is a listener for it.
+func (s *routes) withoutListeners(r *route, p parent, attached bool) source.Skip {
+	if skip, found := s.withoutOwner(p.of); found {
+		return skip
+	}
+	skip := source.Skip{Reason: source.SkipNotAccepted, Subject: "spec.parentRefs"}
+	if attached {
+		skip.Reason = source.SkipNoTarget
+		skip.Message = p.of.text() + " has no address in status.addresses: wait until its controller has written one, or set the annotation target of the Gateway"
+		return skip
+	}
+	all, _ := s.owned(p.of)
+	named := slices.ContainsFunc(all, func(l listener) bool {
+		return (p.section == "" || p.section == l.name) && (p.port == 0 || p.port == l.port)
+	})
+	switch {
+	case len(all) == 0:
+		skip.Message = fmt.Sprintf("no listener of %s takes %ss: one needs the protocol %s, and the kind in allowedRoutes.kinds if there are any",
+			p.of.text(), s.kind.kind, strings.Join(s.kind.protocols, " or "))
+	case !named && p.section != "":
+		skip.Message = p.of.text() + " has no listener " + foreign.Name(p.section) + portText(p) + " that takes " + s.kind.kind + "s: correct sectionName"
+	case !named:
+		skip.Message = p.of.text() + " has no listener" + portText(p) + " that takes " + s.kind.kind + "s: correct port"
+	default:
+		skip.Message = "no listener of " + p.of.text() + " takes routes of the namespace " + foreign.Name(r.Key.Namespace) + ": see allowedRoutes.namespaces of the listeners"
+	}
+	return skip
+}
+
+func portText(p parent) string {
+	if p.port == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" at port %d", p.port)
+}
+
+// unserved says which names no listener serves that the route is attached to.
+func (s *routes) unserved(r *route, names []string, served []bool) []source.Skip {
+	first, more := "", -1
+	for i, name := range names {
+		switch {
+		case served[i]:
+			continue
+		case name != anyName:
+		case len(names) > 1:
+			continue // The listeners have no names, and the route has others.
+		default:
+			return []source.Skip{s.reader.NoHostname(&r.Object)}
+		}
+		if more++; more == 0 {
+			first = name
+		}
+	}
+	skip := source.Skip{
+		Reason: source.SkipNotAccepted, Subject: foreign.Name(first),
+		Message: "no listener that the route is attached to has a hostname for this name: see the hostname of the listeners",
+	}
+	switch {
+	case more < 0:
+		return nil
+	case more > 0:
+		skip.Message = fmt.Sprintf("no listener that the route is attached to has a hostname for this name and %d others: see the hostname of the listeners", more)
+	}
+	return []source.Skip{skip}
+}

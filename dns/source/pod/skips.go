@@ -1,0 +1,66 @@
+package pod
+
+import (
+	"slices"
+
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// sharedSkips are the reasons that many Pods have in common.
+type sharedSkips struct {
+	finished, ownNetwork, nameless *source.Skip
+}
+
+func (s *pods) sharedSkips() sharedSkips {
+	nameless := s.reader.NoHostname(&source.Object{})
+	return sharedSkips{
+		finished: &source.Skip{
+			Reason: source.SkipNotPublished, Subject: "status.phase", Message: "the Pod has finished, and only Pods that may run are published",
+		},
+		ownNetwork: &source.Skip{
+			Reason: source.SkipNotPublished, Subject: "spec.hostNetwork",
+			Message: "--ignore-non-host-network-pods leaves out Pods that don't use the network of their node: set the flag to false, or spec.hostNetwork to true",
+		},
+		nameless: &nameless,
+	}
+}
+
+// missing says which names of a Pod get no record. Nothing is true when it has no record at all.
+func (s *pods) missing(obj *pod, nothing bool) []source.Skip {
+	var list []source.Skip
+	add := func(names []string, without string) {
+		if len(names) > 0 {
+			list = append(list, s.reader.NoTarget(names[0], without))
+		}
+	}
+	targets := len(obj.Annotations.Targets) > 0
+	if !targets && len(obj.own()) == 0 {
+		add(slices.Concat(obj.Annotations.InternalHostnames, obj.kopsInternal), "status.podIP is empty: wait until the Pod has an address")
+	}
+	if len(s.nodeAddresses(obj)) == 0 {
+		names := obj.kopsExternal
+		if !targets {
+			names = slices.Concat(obj.Annotations.Hostnames, names)
+		}
+		add(names, s.withoutNode(obj))
+	}
+	if nothing && len(list) == 0 {
+		if names := len(obj.ips) == 0 && (s.config.Domain != "" || s.reader.Templates.HasNames()); names {
+			return []source.Skip{s.reader.NoTarget(obj.Key.Name, "status.podIP is empty: wait until the Pod has an address")}
+		}
+		return []source.Skip{s.reader.NoHostname(&obj.Object)}
+	}
+	return list
+}
+
+// withoutNode says why a Pod has no address of its node.
+func (s *pods) withoutNode(obj *pod) string {
+	switch {
+	case obj.node == "":
+		return "the Pod has no node yet, and the annotation hostname stands for the addresses of its node: wait until it is scheduled"
+	case s.nodes.Get("", obj.node) == nil:
+		return "there is no Node " + obj.node + ", whose addresses the annotation hostname stands for: wait until it is there"
+	default:
+		return "Node " + obj.node + " has no external address, and the annotation hostname stands for those: use the annotation internal-hostname for the address of the Pod"
+	}
+}

@@ -1,0 +1,153 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/nearest"
+)
+
+const (
+	// remarkLimit is how many remarks about annotations are kept for an object.
+	remarkLimit = 8
+	// nameLimit is the longest name of an annotation in Kubernetes, without its prefix, in bytes.
+	nameLimit = 63
+)
+
+// reading is what is known of the source that reads annotations. Without it, there are no remarks
+// about keys.
+type reading struct {
+	source string
+	names  []string
+	// properties is true when the source reads annotations for providers.
+	properties bool
+}
+
+// For returns the settings for a source, whose objects then get remarks about annotations that it
+// doesn't read.
+func (s Settings) For(p Plugin) Settings {
+	if s.reading = nil; len(p.Annotations) == 0 {
+		return s // Annotations have no meaning there.
+	}
+	s.reading = &reading{source: p.Name, names: p.AnnotationNames(), properties: p.Properties}
+	return s
+}
+
+// Open opens a source of this kind. It is Open of the config, with what the plugin knows.
+func (p Plugin) Open(config Config, in Input) (Source, error) {
+	in.Settings = in.Settings.For(p)
+	return config.Open(in)
+}
+
+// remark adds a remark.
+func (r *Annotations) remark(s Skip) {
+	switch len(r.Remarks) {
+	case remarkLimit:
+		r.Remarks = append(r.Remarks, Skip{s.Reason, "", "more annotations than these can't be used as they are: correct these first"})
+	case remarkLimit + 1:
+	default:
+		r.Remarks = append(r.Remarks, s)
+	}
+}
+
+// remarkSpaces says that spaces inside of names are left out, as ExternalDNS does: they look like
+// separators.
+func (r *Annotations) remarkSpaces(a annotation) {
+	for element := range strings.SplitSeq(a.value, ",") {
+		if element = strings.Trim(element, " "); strings.Contains(element, " ") {
+			r.remark(Skip{SkipSpaces, a.key, fmt.Sprintf("the spaces in %s are left out, which makes it %s: put commas between names",
+				foreign.Quote(element), foreign.Quote(strings.ReplaceAll(element, " ", "")))})
+			return
+		}
+	}
+}
+
+// remarkKey says what is wrong with an annotation of ours that a source doesn't read.
+func (r *Annotations) remarkKey(a annotation, s *Settings) {
+	if s.reading == nil || slices.Contains(s.reading.names, a.name) {
+		return
+	}
+	if _, ok := s.Declared.Property(a.name); ok {
+		if !s.reading.properties {
+			r.remark(Skip{SkipUnreadAnnotation, keyText(a.key), "it is for providers, and the source " + s.reading.source + " reads no such annotation: remove it"})
+		}
+		return
+	}
+	if kindOfAnnotation(a.name) != nil {
+		r.remark(Skip{SkipUnreadAnnotation, keyText(a.key), "the source " + s.reading.source + " does not read this annotation: remove it, or see which objects it is for"})
+		return
+	}
+	r.remark(Skip{SkipUnknownAnnotation, keyText(a.key), "nothing reads this annotation: " + suggestion(a.name, s)})
+}
+
+// remarkStranger says what is wrong with an annotation whose prefix is nearly ours.
+func (r *Annotations) remarkStranger(key string, s *Settings) {
+	prefix, name, _ := strings.Cut(key, "/")
+	meant := strings.Join(s.Prefixes, " or ")
+	if slices.Contains(DefaultPrefixes, prefix+"/") {
+		r.remark(Skip{SkipUnknownAnnotation, key, "its prefix is not among those of --annotation-prefix: begin the key with " + meant})
+		return
+	}
+	if near, ok := nearest.Name(bounded(prefix+"/"), s.Prefixes); ok {
+		meant = near
+	}
+	r.remark(Skip{SkipUnknownAnnotation, keyText(key), "nothing reads annotations that begin like this: did you mean " + meant + s.nearestName(name) + "?"})
+}
+
+// suggestion says what to do about an annotation that nothing reads.
+func suggestion(name string, s *Settings) string {
+	if near, ok := nearest.Name(bounded(name), s.knownNames()); ok && near != "" {
+		return "did you mean " + near + "?"
+	}
+	return "remove it, or see the reference of annotations"
+}
+
+// nearestName returns the name that was meant, or nothing.
+func (s *Settings) nearestName(name string) string {
+	near, _ := nearest.Name(bounded(name), s.knownNames())
+	return near
+}
+
+// knownNames returns the names of annotations that may be meant: those that the source reads.
+func (s *Settings) knownNames() []string {
+	var names []string
+	if s.reading != nil {
+		names = append(names, s.reading.names...)
+		if !s.reading.properties {
+			return names
+		}
+	}
+	for _, declared := range s.Declared {
+		for _, a := range declared.Annotations {
+			if !strings.HasSuffix(a.Name, "*") {
+				names = append(names, a.Name)
+			}
+		}
+	}
+	return names
+}
+
+// bounded returns the beginning of a text that is to be compared, which takes time for each pair
+// of bytes.
+func bounded(text string) string { return text[:min(len(text), nameLimit)] }
+
+// ambassadorKey is an annotation of ExternalDNS without our prefix.
+const ambassadorKey = "external-dns.ambassador-service"
+
+// nearlyOurs reports whether the prefix of a key looks as if it were one of ours.
+func nearlyOurs(key string) bool {
+	prefix, _, _ := strings.Cut(key, "/")
+	return (strings.Contains(prefix, "external-dns") || strings.Contains(prefix, "externaldns")) && key != ambassadorKey
+}
+
+// keyText returns the key of an annotation as it is, or quoted and cut if Kubernetes has no such
+// keys.
+func keyText(key string) string {
+	prefix, name, _ := strings.Cut(key, "/")
+	if foreign.Name(prefix) == prefix && (name == "" || foreign.Name(name) == name) {
+		return key
+	}
+	return foreign.Quote(key)
+}
