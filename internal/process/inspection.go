@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/signpostd/signpost/internal/inspect/access"
 	"github.com/signpostd/signpost/internal/report"
 	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/internal/settings"
 	"github.com/signpostd/signpost/internal/version"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/linked"
@@ -26,7 +28,12 @@ func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 		}
 		offer := r.Offer
 		offer.Role = r.Name
-		p.Inspection.Offers = append(p.Inspection.Offers, offer)
+		if r.Name == settings.ControllersSection {
+			// On the way from an object to a client, what is written comes before what is served.
+			p.Inspection.Offers = slices.Insert(p.Inspection.Offers, 0, offer)
+		} else {
+			p.Inspection.Offers = append(p.Inspection.Offers, offer)
+		}
 		if len(status.Roles) == 0 || status.Roles[len(status.Roles)-1] != r.Name {
 			// The destination role has two parts.
 			status.Roles = append(status.Roles, r.Name)

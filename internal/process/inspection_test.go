@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/run"
 )
@@ -59,4 +60,38 @@ func waiting() run.Actor {
 func waitForEnd(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
+}
+
+// waits are the controllers that fail.
+type waits map[string]reconcile.Wait
+
+func (w waits) Waiting(reconcile.Key) map[string]reconcile.Wait { return w }
+
+// A sync that fails is a step that is wrong, and says why; a standby doesn't know.
+func TestExplainWaits(t *testing.T) {
+	leads := func() (bool, string) { return true, "" }
+	service := inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web"}}
+	since := time.Now().Add(-time.Minute)
+	for name, test := range map[string]struct {
+		waits waits
+		leads inspect.Leadership
+		query inspect.Query
+		want  string
+	}{
+		"nothing waits":  {leads: leads, query: service, want: "note: the controllers have nothing left to write"},
+		"it fails":       {waits: waits{"Endpoints": {Since: since, Reason: "quota exceeded"}}, leads: leads, query: service, want: "wrong: Endpoints of the Service have not been written for 1m"},
+		"held back":      {waits: waits{"Endpoints": {Since: since}}, leads: leads, query: service, want: "wrong: Endpoints of the Service have been held back"},
+		"a standby":      {leads: func() (bool, string) { return false, "other" }, query: service, want: "note: another process writes Endpoints and slices, and knows whether that fails: other"},
+		"something else": {leads: leads, query: inspect.Query{Name: "www.example.org"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got string
+			for _, s := range (waitExplainer{test.waits, test.leads}).Explain(t.Context(), test.query) {
+				got += string(s.State) + ": " + s.Text
+			}
+			if !strings.HasPrefix(got, test.want) || (test.want == "") != (got == "") {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
+	}
 }
