@@ -91,6 +91,22 @@ func (f *DomainFilter) Match(name string) bool {
 	return (len(f.include.names) == 0 || f.include.match(name)) && !f.exclude.match(name)
 }
 
+// Rejecter returns the flag because of which a name doesn't pass; empty if it passes.
+func (f *DomainFilter) Rejecter(name string) string {
+	switch {
+	case f.Match(name):
+		return ""
+	case f.isRegex() && f.regexExclude != nil && f.regexExclude.MatchString(Unicode(name)):
+		return "--regex-domain-exclusion"
+	case f.isRegex():
+		return "--regex-domain-filter"
+	case f.exclude.match(Canonical(name)):
+		return "--exclude-domains"
+	default:
+		return "--domain-filter"
+	}
+}
+
 // MatchParent reports whether a zone has to be looked at because a wanted domain may be
 // delegated from it (spec/dns.md §2.3): the zone isn't excluded, and it is above one of the
 // domains to include, or there are none. Regular expressions, and domains that begin with a

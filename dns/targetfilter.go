@@ -74,6 +74,17 @@ func (f *TargetFilter) Match(target string) bool {
 	return (len(f.include) == 0 || slices.ContainsFunc(f.include, holds)) && !slices.ContainsFunc(f.exclude, holds)
 }
 
+// Rejecter returns the flag because of which a target doesn't pass; empty if it passes.
+func (f *TargetFilter) Rejecter(target string) string {
+	if f.Match(target) {
+		return ""
+	}
+	if included := (&TargetFilter{include: f.include}); !included.Match(target) {
+		return "--target-net-filter"
+	}
+	return "--exclude-target-net"
+}
+
 // Keep returns the targets that pass. It doesn't change its argument, and returns it itself if
 // all targets pass.
 func (f *TargetFilter) Keep(targets []string) []string {

@@ -29,6 +29,8 @@ type planCommand struct {
 	*settings.DNSFlags
 	inputs preview.Inputs
 	output string
+	// verbose adds why objects give no record.
+	verbose bool
 	// configFile is the path of a config file to take instead of the flags of a publisher.
 	configFile string
 }
@@ -48,6 +50,10 @@ The exit code is 0 when nothing would be changed, 2 when something would be, and
 after an error: also when something could not be read within --timeout. A record that can't be published, because somebody else owns its name
 or its object is invalid, is shown with the reason. It doesn't count as a change.
 
+With --verbose each object that gives no record, or not all that it could, is shown with
+the reason: first those that look like a mistake, then objects that nothing names or that
+the settings leave out. There are at most 200 objects of each publisher.
+
 With -o json the output is one object:
 
   differs   whether something would be changed
@@ -63,6 +69,9 @@ With -o json the output is one object:
   problems  list of {publisher, zone, name, reason, objects}: records that objects ask for and
             that are not published, or not yet, and why
   errors    list of texts: what could not be read or checked
+  unpublished      with --verbose, list of {publisher, object, reason, subject, message}:
+                   objects that give no record, or not all
+  moreUnpublished  how many other objects there are like these
 
 Later versions may add fields, but never rename or remove any. Ownership records are
 not shown.`
@@ -89,6 +98,7 @@ func newPlanCommand(s streams) *cobra.Command {
 	flags.StringVar(&c.configFile, "config", "", "`path` of a config file whose publishers to show; no flag of a publisher may be given then")
 	flags.StringArrayVarP(&c.inputs.Manifests, "filename", "f", nil, "`path` of manifests to read instead of a cluster; - is standard input; may be repeated")
 	flags.StringArrayVar(&c.inputs.ZoneFiles, "zone-file", nil, "`path` of the master file of a zone to read instead of the provider's; may be repeated")
+	flags.BoolVar(&c.verbose, "verbose", false, "show which objects give no record, or not all, and why")
 	flags.VarP(settings.Choice(&c.output, settings.OutputTable, settings.OutputJSON), "output", "o", "`format`: table or json")
 	return cmd
 }
@@ -107,7 +117,7 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 	if err != nil {
 		return err
 	}
-	p, err := preview.Make(cmd.Context(), preview.Options{Config: config, Inputs: c.inputs, Limit: c.Timeout, Log: log})
+	p, err := preview.Make(cmd.Context(), preview.Options{Config: config, Inputs: c.inputs, Verbose: c.verbose, Limit: c.Timeout, Log: log})
 	if err != nil {
 		return err
 	}
@@ -139,7 +149,7 @@ func (c *planCommand) settled(flags *pflag.FlagSet) (settings.Config, error) {
 }
 
 // besideConfig are the flags that may be given with --config.
-var besideConfig = []string{"config", "filename", "zone-file", "output", "timeout", "log-level", "log-format", "kubeconfig"}
+var besideConfig = []string{"config", "filename", "zone-file", "output", "verbose", "timeout", "log-level", "log-format", "kubeconfig"}
 
 // fromFile returns the config of a file, without the roles that a plan isn't about.
 func (c *planCommand) fromFile(flags *pflag.FlagSet) (settings.Config, error) {

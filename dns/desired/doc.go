@@ -17,7 +17,7 @@
 // a bad target must not delete the good record. [Set.Unresolved] tells the publisher.
 //
 // Read it in this order: set.go, want.go, transform.go, unresolved.go, ptr.go, options.go,
-// record.go, stats.go.
+// record.go, stats.go, explain.go.
 //
 // # Concurrency
 //

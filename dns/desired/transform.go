@@ -17,6 +17,15 @@ type transform struct {
 	unresolved []unresolved
 	// counts has the record sets that were dropped.
 	counts []count
+	// drop is called with what isn't published, for [Set.Explain]; nil if nobody asks.
+	drop func(Drop)
+}
+
+// dropped notes that targets of a record set aren't published.
+func (t *transform) dropped(r *dns.RecordSet, targets []string, reason DropReason, setting, message string) {
+	if t.drop != nil {
+		t.drop(Drop{Name: r.Name, Type: r.Type, SetIdentifier: r.SetIdentifier, Targets: targets, Reason: reason, Setting: setting, Message: message})
+	}
 }
 
 // run returns the records for what an object asks for, in the order of spec/dns.md §6.13. Want
@@ -59,6 +68,9 @@ func (t *transform) defaultTargets(sets []*dns.RecordSet) []*dns.RecordSet {
 			replaced = append(replaced, r)
 			continue
 		}
+		if len(r.Targets) > 0 {
+			t.dropped(r, r.Targets, DropReplaced, "--force-default-targets", "--force-default-targets puts those of --default-targets in the place of these targets: set the flag to false to have these")
+		}
 		defaults := dns.ForHostname(r.Name, dns.Hostname{
 			Targets: t.DefaultTargets, TTL: r.TTL, Properties: r.Properties, SetIdentifier: r.SetIdentifier, Objects: r.Objects,
 		})
@@ -75,10 +87,12 @@ func (t *transform) valid(sets []*dns.RecordSet) []*dns.RecordSet {
 	kept := sets[:0]
 	for _, r := range sets {
 		if r.Invalid {
+			t.dropped(r, r.Targets, DropInvalid, "", "the object asks for it in a way that can't be published: see its problems")
 			t.unresolve(r)
 			continue
 		}
 		if err := r.Check(); err != nil {
+			t.dropped(r, r.Targets, DropInvalid, "", err.Error())
 			t.unresolve(r)
 			t.invalid(r, err)
 			continue
@@ -109,6 +123,7 @@ func (t *transform) refused(r *dns.RecordSet) bool {
 	}
 	err := t.Refuse(r)
 	if err != nil {
+		t.dropped(r, r.Targets, DropRefused, "--registry", "nobody could own it: "+err.Error())
 		t.unresolve(r)
 		t.invalid(r, err)
 	}
@@ -127,6 +142,7 @@ func (t *transform) object(r *dns.RecordSet) dns.Object {
 func (t *transform) deduplicated(sets []*dns.RecordSet) []*dns.RecordSet {
 	kept, dropped := deduplicate(sets)
 	for _, r := range dropped {
+		t.dropped(r, r.Targets, DropDuplicate, "", "the object asks for the same twice")
 		t.counts = addCount(t.counts, count{Kind: kindOf(r), what: duplicate, n: 1})
 	}
 	return kept
@@ -199,6 +215,9 @@ func (t *transform) filtered(sets []*dns.RecordSet) []*dns.RecordSet {
 	kept := sets[:0]
 	for _, r := range sets {
 		targets := t.Targets.Keep(r.Targets)
+		if t.drop != nil {
+			t.droppedTargets(r)
+		}
 		if len(targets) == 0 {
 			continue
 		}

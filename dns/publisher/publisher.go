@@ -26,6 +26,9 @@ type Publisher struct {
 	results chan func()
 	terms   chan term
 	jobs    sync.WaitGroup
+	// visits has what [Publisher.Explain] has the loop do, which closes over when it has ended.
+	visits chan func()
+	over   chan struct{}
 
 	// The loop owns all fields below.
 
@@ -77,6 +80,8 @@ type Publisher struct {
 
 	// once is set when the loop has to end as soon as there is nothing left to do.
 	once *onceState
+	// followers are told which names change; mostly there is none.
+	followers map[*Follower]struct{}
 }
 
 // sourceState is the state of a source.
@@ -116,7 +121,7 @@ func New(c Config) (*Publisher, error) {
 		// Each change of a record set may come with one of its marker.
 		batchSize = max(batchSize/2, 1)
 	}
-	return &Publisher{
+	p := &Publisher{
 		Config:        c,
 		capabilities:  can,
 		batchSize:     batchSize,
@@ -127,19 +132,23 @@ func New(c Config) (*Publisher, error) {
 
 		intake:     newIntake(),
 		results:    make(chan func()),
+		visits:     make(chan func()),
+		over:       make(chan struct{}),
 		terms:      make(chan term),
 		sources:    make([]sourceState, len(c.Sources)),
 		unresolved: map[desired.Origin]string{},
 		departing:  map[desired.Origin]time.Time{},
-		zoneless:   newNames(uncounted),
 		accounts:   newAccounts(&c),
-	}, nil
+	}
+	p.zoneless = p.newZoneless()
+	return p, nil
 }
 
 // Run evaluates objects until ctx ends, and changes zones while Lead is called. It is called
 // once.
 func (p *Publisher) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
+	defer close(p.over)
 	defer p.drain()
 	defer cancel()
 	timer := time.NewTimer(0)
@@ -152,6 +161,9 @@ func (p *Publisher) Run(ctx context.Context) error {
 			p.waiting = true
 		case f := <-p.results:
 			f()
+		case f := <-p.visits:
+			f()
+			continue
 		case t := <-p.terms:
 			p.begin(t)
 		case r := <-p.Desk.Requests():
@@ -194,10 +206,11 @@ func (p *Publisher) ended() <-chan struct{} {
 
 func (p *Publisher) begin(t term) {
 	p.term = &t
+	p.unsettle()
 	// Another process may have written meanwhile, so the zones are read again.
 	p.zones = nil
 	p.zoneList = zoneList{}
-	p.zoneless = newNames(uncounted)
+	p.zoneless = p.newZoneless()
 	p.accounts.beginTerm()
 	p.untold.tell(p.Notify)
 }
@@ -205,6 +218,7 @@ func (p *Publisher) begin(t term) {
 func (p *Publisher) end() {
 	t := p.term
 	p.term = nil
+	p.unsettle()
 	for _, z := range p.zones.all() {
 		// Nobody would say it later.
 		p.confirmed(slices.Concat(z.confirming, z.made))

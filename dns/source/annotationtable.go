@@ -47,7 +47,7 @@ type AnnotationKind struct {
 // provider (spec/dns.md §6.1).
 var annotationKinds = []AnnotationKind{
 	{
-		Name: AnnotationHostname, Values: "names with commas between them", Example: "www.example.org,example.org",
+		Name: AnnotationHostname, Values: "names, separated by commas; spaces are removed. --ignore-hostname-annotation turns it off, except for pod", Example: "www.example.org,example.org",
 		Purpose: "the names of the records",
 		read: func(r *Annotations, a annotation) {
 			r.Hostnames = SplitList(a.value)
@@ -55,16 +55,16 @@ var annotationKinds = []AnnotationKind{
 		},
 	},
 	{
-		Name: AnnotationInternalHostname, Values: "names with commas between them", Example: "shop.internal.example.org",
-		Purpose: "the names of records that point to addresses inside of the cluster",
+		Name: AnnotationInternalHostname, Values: "names, separated by commas", Example: "shop.internal.example.org",
+		Purpose: "names for addresses inside of the cluster: the cluster IP of a Service of type LoadBalancer or ClusterIP, the IP of a Pod",
 		read: func(r *Annotations, a annotation) {
 			r.InternalHostnames = SplitList(a.value)
 			r.remarkSpaces(a)
 		},
 	},
 	{
-		Name: AnnotationTarget, Values: "addresses and names with commas between them", Example: "192.0.2.1",
-		Purpose: "what the records point to, instead of the object's own addresses",
+		Name: AnnotationTarget, Values: "addresses or names, separated by commas. IPv4 addresses make an A record, IPv6 addresses AAAA, names CNAME; a CNAME beside addresses is left out. An empty value counts as absent", Example: "192.0.2.7,2001:db8::7",
+		Purpose: "what the records point to, instead of the targets that the object has",
 		read: func(r *Annotations, a annotation) {
 			for _, target := range SplitList(a.value) {
 				if target = strings.TrimSuffix(target, "."); target != "" {
@@ -75,46 +75,46 @@ var annotationKinds = []AnnotationKind{
 		},
 	},
 	{
-		Name: AnnotationTTL, Values: "seconds from 1 to 2147483647, or a duration such as 5m", Example: "60",
+		Name: AnnotationTTL, Values: "seconds, or a duration such as 5m or 1h30m; 1 to 2147483647 seconds. A wrong value is ignored, with an Event RecordInvalid", Example: "300",
 		Purpose: "the TTL of the records",
 		read:    (*Annotations).readTTL,
 	},
 	{
-		Name: AnnotationController, Values: "dns-controller, or anything else", Example: "dns-controller",
-		Purpose: "with another value than dns-controller the object is left to another program, and gives no record",
+		Name: AnnotationController, Values: "dns-controller, or the name of another program", Example: "dns-controller",
+		Purpose: "any value but dns-controller leaves the object to another program: Signpost ignores it",
 	},
 	{
-		Name: AnnotationAccess, Values: "public or private", Example: "public",
-		Purpose: "which addresses of nodes a Service of type NodePort publishes; without it the external ones, if there are any",
+		Name: AnnotationAccess, Values: "public for the ExternalIPs of the nodes, private for their InternalIPs", Example: "public",
+		Purpose: "which addresses a Service of type NodePort publishes; without it ExternalIPs, or InternalIPs if no node has an ExternalIP",
 		read:    func(r *Annotations, a annotation) { r.Access = a.value },
 	},
 	{
-		Name: AnnotationEndpointsType, Values: "NodeExternalIP or HostIP", Example: "HostIP",
-		Purpose: "which addresses a headless Service publishes for its pods, instead of their own",
+		Name: AnnotationEndpointsType, Values: "NodeExternalIP for the ExternalIPs of the nodes of the pods, HostIP for the host IPs of the pods", Example: "HostIP",
+		Purpose: "which addresses a headless Service publishes; without it the IPs of the pods",
 		read:    func(r *Annotations, a annotation) { r.EndpointsType = a.value },
 	},
 	{
-		Name: AnnotationIngress, Values: "name or namespace/name of an Ingress", Example: "istio-system/public",
-		Purpose: "the Ingress whose addresses the records point to",
+		Name: AnnotationIngress, Values: "the name of an Ingress, or namespace/name", Example: "istio-system/public",
+		Purpose: "the Ingress whose addresses become the targets",
 		read:    func(r *Annotations, a annotation) { r.Ingress = a.value },
 	},
 	{
-		Name: AnnotationIngressHostnameSource, Values: "defined-hosts-only or annotation-only", Example: "annotation-only",
-		Purpose: "whether the names come from the spec of the Ingress or from its annotation hostname; without it from both",
+		Name: AnnotationIngressHostnameSource, Values: "defined-hosts-only for names from the spec only, annotation-only for names from hostname only; with any other value the Ingress has no names", Example: "annotation-only",
+		Purpose: "where the names of an Ingress come from; without it from both",
 		read:    func(r *Annotations, a annotation) { r.HostnameSource = strings.ToLower(a.value) },
 	},
 	{
-		Name: AnnotationGatewayHostnameSource, Values: "defined-hosts-only or annotation-only", Example: "annotation-only",
-		Purpose: "whether the names come from the spec of the route or from its annotation hostname; without it from both",
+		Name: AnnotationGatewayHostnameSource, Values: "defined-hosts-only or annotation-only; any other value is ignored, with an Event RecordInvalid", Example: "defined-hosts-only",
+		Purpose: "where the names of a route come from; without it from both",
 	},
 	{
 		Name: AnnotationSetIdentifier, Values: "a text", Example: "blue",
-		Purpose: "tells record sets of one name and type apart, where the provider has several",
+		Purpose: "tells apart several record sets of one name and type, for providers that have these",
 		read:    func(r *Annotations, a annotation) { r.SetIdentifier = a.value },
 	},
 	{
-		Name: AnnotationAlias, Values: "true, A or AAAA", Example: "true",
-		Purpose: "makes an alias of the provider instead of a CNAME record, where the provider has them",
+		Name: AnnotationAlias, Values: "true, A or AAAA; other values are ignored", Example: "true",
+		Purpose: "make an alias of the target, if the provider has aliases. pdns makes an ALIAS record of a CNAME with true",
 		read: func(r *Annotations, a annotation) {
 			// Any other value counts as none (spec/dns.md §1.6).
 			if known := []dns.Alias{dns.AliasTrue, dns.AliasA, dns.AliasAAAA}; slices.Contains(known, dns.Alias(a.value)) {
@@ -123,8 +123,8 @@ var annotationKinds = []AnnotationKind{
 		},
 	},
 	{
-		Name: AnnotationRecordType, Values: "ptr, or empty", Example: "ptr",
-		Purpose: "makes PTR records for the addresses of the records too, or none where --create-ptr makes them for all",
+		Name: AnnotationRecordType, Values: "ptr, or anything else", Example: "ptr",
+		Purpose: "ptr also publishes PTR records for the addresses, any other value none, even with --create-ptr. PTR must be among --managed-record-types",
 		read: func(r *Annotations, a annotation) {
 			r.Properties = append(r.Properties, dns.Property{Name: a.name, Value: a.value})
 		},

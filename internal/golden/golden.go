@@ -4,7 +4,7 @@
 //	go test ./internal/ask -update
 //
 // [Check] is for files in testdata, and [Page] for the pages of docs/dns, which are
-// generated. A test with files of another form asks [Update]. A package that imports golden
+// generated; [Part] is for the generated parts of pages that people write. A test with files of another form asks [Update]. A package that imports golden
 // has the flag. The functions are for the goroutine of the test.
 package golden
 

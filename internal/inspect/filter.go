@@ -10,7 +10,7 @@ import (
 // The states that can be asked for.
 var (
 	streamStates = []StreamState{StreamSynced, StreamBehind, StreamStale}
-	recordStates = []RecordState{RecordPublished, RecordPending, RecordHeld, RecordConflict, RecordNoZone, RecordFailing, RecordForeign}
+	recordStates = []RecordState{RecordPublished, RecordPending, RecordHeld, RecordConflict, RecordNoZone, RecordFailing, RecordForeign, RecordUnwanted}
 )
 
 // contains reports whether one of the texts has a part, which is in lower case.

@@ -351,7 +351,7 @@ func TestConclude(t *testing.T) {
 		summary string
 	}{
 		"nothing":             {nil, VerdictUnknown, "nothing is known about x here: look at its name, and at the processes with the other roles"},
-		"a note only":         {[]Step{step(StepNote, "a")}, VerdictUnknown, "nothing is known about x here: look at its name, and at the processes with the other roles"},
+		"a note only":         {[]Step{step(StepNote, "a"), step(StepNote, "b")}, VerdictWell, "a"},
 		"well":                {[]Step{step(StepWell, "a"), step(StepWell, "b"), step(StepNote, "c")}, VerdictWell, "b"},
 		"the first wrong one": {[]Step{step(StepWell, "a"), step(StepUnknown, "b"), step(StepWrong, "c"), step(StepWrong, "d"), step(StepWell, "e")}, VerdictWrong, "c"},
 		"unknown":             {[]Step{step(StepWell, "a"), step(StepUnknown, "b"), step(StepUnknown, "c")}, VerdictUnknown, "b"},

@@ -11,6 +11,7 @@
 package kubectlflags
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -23,7 +24,8 @@ import (
 
 // Flags are the values of the flags.
 type Flags struct {
-	source kube.ConfigSource
+	source   kube.ConfigSource
+	fallback string
 	// added is where they were added.
 	added *pflag.FlagSet
 }
@@ -58,11 +60,14 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 	})
 }
 
+// Default names the kubeconfig that counts if no flag names one. An empty path is no name.
+func (f *Flags) Default(path string) { f.fallback = path }
+
 // Source returns where the configuration is, as the flags say.
 func (f *Flags) Source() kube.ConfigSource {
 	source := f.source
 	if flag := f.added.Lookup("kubeconfig"); flag != nil {
-		source.Path = flag.Value.String()
+		source.Path = cmp.Or(flag.Value.String(), f.fallback)
 	}
 	return source
 }

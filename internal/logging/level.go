@@ -51,6 +51,15 @@ func ParseLevel(name string) (slog.Level, error) {
 	return 0, fmt.Errorf("must be one of %s", strings.Join(allowed, ", "))
 }
 
+// Levels returns the names of the levels, the most severe first.
+func Levels() []string {
+	var names []string
+	for _, l := range levels {
+		names = append(names, l.name)
+	}
+	return names
+}
+
 // levelName returns the name of the most severe level that l reaches.
 func levelName(l slog.Level) string {
 	for _, known := range levels {

@@ -6,7 +6,7 @@
 // so that a plan can't differ from what would happen.
 //
 // make.go makes a plan, inputs.go reads the files that replace a cluster and a provider,
-// plan.go says what a plan has, and write.go writes it.
+// plan.go and unpublished.go say what a plan has, and write.go writes it.
 //
 // # Concurrency
 //

@@ -33,6 +33,8 @@ type Options struct {
 	// Config has the publishers, and where the cluster is.
 	Config settings.Config
 	Inputs Inputs
+	// Verbose adds why objects give no record, or not all.
+	Verbose bool
 	// Limit is how long each publisher may take.
 	Limit time.Duration
 	Log   *slog.Logger
@@ -56,10 +58,10 @@ func Make(ctx context.Context, o Options) (*Plan, error) {
 }
 
 // makeOne makes the plan of one publisher.
-func (o Options) makeOne(ctx context.Context, publisher *configure.Options) (*Plan, error) {
+func (o Options) makeOne(ctx context.Context, options *configure.Options) (*Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	dry := *publisher
+	dry := *options
 	dry.DryRun = true
 	remarks := &remarks{}
 	in := configure.Input{Log: o.Log, Notify: remarks.add}
@@ -83,7 +85,15 @@ func (o Options) makeOne(ctx context.Context, publisher *configure.Options) (*Pl
 	if ctx.Err() != nil {
 		return nil, errInterrupted
 	}
-	return newPlan(zones, remarks.list, err), nil
+	plan := newPlan(zones, remarks.list, err)
+	if o.Verbose {
+		explained, err := opened.Publisher.Explain(ctx, publisher.Question{Lacking: true, Limit: explainLimit})
+		if err != nil {
+			return nil, errInterrupted
+		}
+		plan.explain(explained)
+	}
+	return plan, nil
 }
 
 // errInterrupted is the error of a plan that a signal has ended.

@@ -19,6 +19,10 @@ type Plan struct {
 	Zones    []Zone    `json:"zones"`
 	Problems []Problem `json:"problems"`
 	Errors   []string  `json:"errors"`
+	// Unpublished says why objects give no record, or not all; with --verbose only. There are
+	// MoreUnpublished other objects.
+	Unpublished     []Unpublished `json:"unpublished,omitempty"`
+	MoreUnpublished int           `json:"moreUnpublished,omitempty"`
 }
 
 // Zone is what would be changed in one zone.
@@ -145,6 +149,11 @@ func (p *Plan) add(publisher string, part *Plan) {
 		}
 		p.Errors = append(p.Errors, e)
 	}
+	for _, u := range part.Unpublished {
+		u.Publisher = publisher
+		p.Unpublished = append(p.Unpublished, u)
+	}
+	p.MoreUnpublished += part.MoreUnpublished
 	p.Differs = p.Differs || part.Differs
 	p.Complete = len(p.Errors) == 0
 }

@@ -42,6 +42,7 @@ func (p *Plan) WriteTable(w io.Writer) error {
 		}
 		text.WriteString("\n")
 	}
+	p.writeUnpublished(&text)
 	switch {
 	case !p.Complete:
 		text.WriteString("This plan is not complete, because something could not be read: the errors say what.\n")

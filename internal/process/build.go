@@ -24,7 +24,7 @@ func registerInfo(r prometheus.Registerer, name, help string) error {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: name, Help: help,
 		ConstLabels: prometheus.Labels{
-			"version": version.Version, "revision": version.Revision(), "go_version": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+			"version": version.Current(), "revision": version.Revision(), "go_version": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
 		},
 	})
 	info.Set(1)

@@ -85,7 +85,7 @@ func rulesFor(read configure.Read, p *configure.Options) []Rule {
 
 // owning returns the role for --registry=crd: in the namespace of the DNSRecords only.
 func owning(p *configure.Options, namespace string) Role {
-	const group, resource = "externaldns.k8s.io", "dnsrecords"
+	group, resource := p.OwnerResource().Group, p.OwnerResource().Resource
 	role := Role{Name: "signpost-dns-registry", Namespace: cmp.Or(p.Registry.CRDNamespace, namespace), Why: "--registry=crd"}
 	if p.DryRun {
 		role.allow(Rule{Group: group, Resource: resource, Verbs: []string{"get", "list", "watch"}})

@@ -61,7 +61,8 @@ func (s *workloads) trim(scope kube.Scope, obj *workload.ExternalWorkload) (*mac
 	case !kept.Selected:
 		return kept, nil
 	case obj.Spec.Problem != "":
-		return nil, []kube.Problem{{Field: "spec", Reason: obj.Spec.Problem + "; the last good version stays in use"}}
+		kept.Unreadable = "spec: " + obj.Spec.Problem + ": correct it"
+		return kept, nil
 	}
 	for _, ip := range obj.Spec.WorkloadIPs {
 		// A name would lead to a CNAME, but it is not the address of a machine.

@@ -76,7 +76,9 @@ func plugin(kind routeKind) source.Plugin {
 	return source.Plugin{
 		Name: kind.source(), Summary: names + ", at the addresses of the Gateways", Category: "gateway api",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true,
-		Annotations: append([]string{source.AnnotationGatewayHostnameSource}, source.CommonAnnotations...),
+		Annotations: []string{
+			source.AnnotationHostname, source.AnnotationTTL, source.AnnotationController, source.AnnotationGatewayHostnameSource,
+		},
 		New: func() source.Config {
 			return &Config{Gateways: &Gateways{}, Version: kind.versions[0], kind: kind}
 		},

@@ -54,9 +54,7 @@ func statusOf(f *routeFields, asked parent, namespace string) (reason string, is
 // serves.
 func (s *routes) missing(r *route, names []string, found *attachments) []source.Skip {
 	var list []source.Skip
-	if len(names) == 0 {
-		list = append(list, s.reader.NoHostname(&r.Object))
-	}
+	list = append(list, s.unusedNames(r, len(names) == 0)...)
 	for _, refused := range r.refused {
 		list = append(list, s.refusalOf(refused))
 	}
@@ -78,6 +76,27 @@ func (s *routes) missing(r *route, names []string, found *attachments) []source.
 		list = append(list[:skipLimit], source.Skip{Reason: list[skipLimit].Reason, Message: fmt.Sprintf("and %d more reasons: see to these first", more)})
 	}
 	return list
+}
+
+// unusedNames says what the annotation gateway-hostname-source makes of the names of a route.
+// Nothing is true if the route asks for no name at all.
+func (s *routes) unusedNames(r *route, nothing bool) []source.Skip {
+	skip := source.Skip{Reason: source.SkipNotPublished, Subject: "metadata.annotations"}
+	switch annotated := len(s.reader.Hosts(&r.Object)) > 0; {
+	case r.hostnamesFrom == annotationOnly && !annotated:
+		skip.Message = "the annotation gateway-hostname-source is annotation-only, and there is no annotation hostname that is used: set one, or remove gateway-hostname-source"
+	case r.hostnamesFrom == annotationOnly && r.declares:
+		skip.Message = "the annotation gateway-hostname-source is annotation-only, so spec.hostnames is not used: remove it to have these names, too"
+	case r.hostnamesFrom == definedHostsOnly && annotated:
+		skip.Message = "the annotation gateway-hostname-source is defined-hosts-only, so the annotation hostname is not used: remove one of them"
+	case r.hostnamesFrom == definedHostsOnly && nothing:
+		skip.Message = "the annotation gateway-hostname-source is defined-hosts-only, and spec.hostnames is empty: write a name there, or remove the annotation"
+	case nothing:
+		return []source.Skip{s.reader.NoHostname(&r.Object)}
+	default:
+		return nil
+	}
+	return []source.Skip{skip}
 }
 
 // text names an owner in messages.

@@ -158,8 +158,13 @@ func (s *ingresses) evaluate(key source.Key) source.Result {
 	if len(targets) == 0 {
 		targets = obj.addresses
 	}
-	result := s.reader.ResultOf(&obj.Object, s.hosts(obj), targets)
-	result.Skipped = append(result.Skipped, s.unused(obj)...)
+	hosts := s.hosts(obj)
+	result := s.reader.ResultOf(&obj.Object, hosts, targets)
+	unused := s.unused(obj)
+	if len(unused) > 0 && len(result.Records) == 0 && len(hosts) == 0 && result.Err == nil {
+		result.Skipped = result.Skipped[1:] // It has names.
+	}
+	result.Skipped = append(result.Skipped, unused...)
 	return result
 }
 

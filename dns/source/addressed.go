@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
 )
 
 // AddressedIngress is what is kept of an Ingress that other objects have their targets from.
@@ -37,6 +39,34 @@ func AddressedIngresses() kube.Kind[AddressedIngress] {
 			return kept, p.List()
 		}),
 	}
+}
+
+// AddressedService is what is kept of a Service that other objects have their targets from.
+type AddressedService struct {
+	Key Key
+	// LoadBalancer is whether the Service is of that type.
+	LoadBalancer bool
+	// Addresses are all IPs and names of the load balancer.
+	Addresses []string
+}
+
+// AddressedServices returns the kind Service for sources whose objects name one.
+func AddressedServices() kube.Kind[AddressedService] {
+	return kube.Retrim(kinds.Services(), kube.TrimOf(func(s kube.Scope, svc *corev1.Service) (*AddressedService, []kube.Problem) {
+		var p kube.Problems
+		kept := &AddressedService{
+			Key:          Key{Namespace: s.Intern(svc.Namespace), Name: svc.Name},
+			LoadBalancer: svc.Spec.Type == corev1.ServiceTypeLoadBalancer,
+		}
+		for i, entry := range svc.Status.LoadBalancer.Ingress {
+			if i == AddressLimit {
+				p.Add(TooMany(len(svc.Status.LoadBalancer.Ingress), AddressLimit), "status.loadBalancer.ingress")
+				break
+			}
+			kept.Addresses = AppendSet(kept.Addresses, entry.IP, entry.Hostname)
+		}
+		return kept, p.List()
+	}))
 }
 
 // AppendAddress appends the address of a load balancer: its IP, or its name if it has no IP.

@@ -1,0 +1,134 @@
+package desired
+
+import (
+	"slices"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// DropReason is a word for why a part of what an object asks for is not published.
+type DropReason string
+
+// The reasons.
+const (
+	// DropInvalid: no DNS server takes the record set; the object has a problem that says more.
+	DropInvalid DropReason = "Invalid"
+	// DropRefused: nobody could own the record set.
+	DropRefused DropReason = "Refused"
+	// DropDuplicate: the object asks for the same twice. Nothing is lost by that.
+	DropDuplicate DropReason = "Duplicate"
+	// DropReplaced: other targets take the place of these.
+	DropReplaced DropReason = "Replaced"
+	// DropTarget: the target is not in a network that is published.
+	DropTarget DropReason = "TargetFiltered"
+	// DropType: record sets of the type are not managed.
+	DropType DropReason = "TypeNotManaged"
+	// DropDomain: the name is not in a domain that is managed.
+	DropDomain DropReason = "NameFiltered"
+	// DropZone: the provider has no zone for the name.
+	DropZone DropReason = "NoZone"
+)
+
+// Drop is a part of what an object asks for that is not published, and why.
+type Drop struct {
+	Name, Type, SetIdentifier string
+	// Targets are those that are dropped. The record set has none left, unless others of it are
+	// kept.
+	Targets []string
+	Reason  DropReason
+	// Setting is the flag that decided so; empty if none did.
+	Setting string
+	// Message says what is so and what to do, without a capital letter and a full stop.
+	Message string
+}
+
+// Place says which record sets a publisher would write at all.
+type Place struct {
+	// Managed are the types that are managed, without those in Excluded.
+	Managed, Excluded []string
+	// Domains are the names that are managed; nil stands for all.
+	Domains dns.Filter
+	// HasZone reports whether a canonical name is in a zone. Nil is for zones that aren't known.
+	HasZone func(name string) bool
+}
+
+// Explain says what becomes of what an object asks for: which record sets are kept, and which
+// parts are dropped before anything is planned. Each target that the object asks for is either in
+// a record set that is kept, or dropped; default targets, and addresses made of others, are kept
+// too. PTR record sets for addresses are neither. Of several CNAMEs of one name, which
+// are all kept here, merging publishes one. It changes nothing. That somebody else owns a
+// name is for the plan to say.
+func (s *Set) Explain(origin Origin, asked []*dns.RecordSet, place Place) (kept []*dns.RecordSet, dropped []Drop) {
+	t := transform{settings: &s.settings, origin: origin, drop: func(d Drop) { dropped = append(dropped, d) }}
+	for _, r := range t.run(asked) {
+		if r.derived {
+			continue
+		}
+		set := r.set()
+		if d := place.drops(set); d.Reason != "" {
+			t.dropped(set, set.Targets, d.Reason, d.Setting, d.Message)
+			continue
+		}
+		kept = append(kept, set)
+	}
+	return kept, dropped
+}
+
+// drops returns why a record set isn't written; without a reason if it is.
+func (p *Place) drops(r *dns.RecordSet) Drop {
+	switch {
+	case slices.Contains(p.Excluded, r.Type):
+		return Drop{Reason: DropType, Setting: "--exclude-record-types", Message: "--exclude-record-types has the type " + r.Type + ": remove it there"}
+	case !slices.Contains(p.Managed, r.Type):
+		return Drop{Reason: DropType, Setting: "--managed-record-types", Message: "--managed-record-types does not have the type " + r.Type + ": add it there, with all others that you want"}
+	case p.Domains != nil && !p.Domains.Match(r.Name):
+		setting := p.domainSetting(r.Name)
+		return Drop{Reason: DropDomain, Setting: setting, Message: setting + " leaves out the name: change the flag, or correct the name"}
+	case p.HasZone != nil && !p.HasZone(dns.Canonical(r.Name)):
+		return Drop{Reason: DropZone, Message: "the name is in no zone of the provider: create the zone, or change the zone filters"}
+	}
+	return Drop{}
+}
+
+// domainSetting returns the flag that doesn't admit a name.
+func (p *Place) domainSetting(name string) string {
+	if f, ok := p.Domains.(interface{ Rejecter(string) string }); ok {
+		return f.Rejecter(name)
+	}
+	return "--domain-filter"
+}
+
+// droppedTargets notes the targets of a record set that don't pass the filter.
+func (t *transform) droppedTargets(r *dns.RecordSet) {
+	var flags []string
+	by := map[string][]string{}
+	for _, target := range r.Targets {
+		flag := t.Targets.Rejecter(target)
+		if flag == "" {
+			continue
+		}
+		if by[flag] == nil {
+			flags = append(flags, flag)
+		}
+		by[flag] = append(by[flag], target)
+	}
+	for _, flag := range flags {
+		message := flag + " has no network of the target: add one there"
+		if flag == "--exclude-target-net" {
+			message = flag + " has a network of the target: remove it there"
+		}
+		t.dropped(r, by[flag], DropTarget, flag, message)
+	}
+}
+
+// Current reports whether the set has what an object asks for now: Put with the same would change
+// nothing. It changes nothing either.
+func (s *Set) Current(origin Origin, asked []*dns.RecordSet) bool {
+	t := transform{settings: &s.settings, origin: origin, drop: func(Drop) {}}
+	now := t.run(asked)
+	var have records
+	if a := s.origins[origin]; a != nil {
+		have = a.records
+	}
+	return slices.EqualFunc(have, now, sameRecord)
+}

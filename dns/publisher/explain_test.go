@@ -1,0 +1,114 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// explaining has a world whose source says why objects give nothing, and has these objects: n
+// without a name.
+func explaining(t *testing.T, w *world, n int) {
+	t.Helper()
+	keys := []source.Key{{Namespace: "default", Name: "good"}, {Namespace: "default", Name: "far"}, {Namespace: "default", Name: "typo"}, {Namespace: "default", Name: "broken"}}
+	for i := range n {
+		keys = append(keys, source.Key{Namespace: "default", Name: fmt.Sprintf("plain-%04d", i)})
+	}
+	w.objects.set("good", record(t, "good", "good.shop.test", "A", "192.0.2.1"))
+	w.objects.set("far", record(t, "far", "far.other.test", "A", "192.0.2.1"))
+	w.objects.fail("broken", errors.New("unreadable"))
+	w.change = func(c *Config) {
+		c.Domains = dns.NewDomainFilter([]string{zoneName}, nil)
+		c.Sources[0].Keys = func() []source.Key { return keys }
+		evaluate := c.Sources[0].Evaluate
+		c.Sources[0].Evaluate = func(key source.Key) source.Result {
+			result := evaluate(key)
+			switch {
+			case key.Name == "typo":
+				result.Skipped = []source.Skip{{Reason: source.SkipUnknownAnnotation, Subject: "hostnme", Message: "did you mean hostname?"}}
+			case strings.HasPrefix(key.Name, "plain"):
+				result.Skipped = []source.Skip{{Reason: source.SkipNoHostname, Message: "it has no name"}}
+			}
+			return result
+		}
+	}
+}
+
+// text writes explanations as one line each.
+func text(e Explanations) string {
+	var lines []string
+	for _, one := range e.List {
+		line := one.Object.Name + ":"
+		for _, r := range one.Records {
+			line += " gives " + r.Name
+		}
+		for _, s := range one.Skipped {
+			line += " " + string(s.Reason)
+		}
+		for _, d := range one.Dropped {
+			line += " " + string(d.Reason) + " " + d.Setting
+		}
+		if one.Err != nil {
+			line += " " + one.Err.Error()
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "; ") + fmt.Sprintf(" and %d more", e.More)
+}
+
+// TestExplain: whoever asks is told of each object why it gives nothing, the likely mistakes first,
+// while the loop runs and after it has ended.
+func TestExplain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		explaining(t, w, 2)
+		w.start()
+		rest()
+		for _, when := range []string{"while the loop runs", "after its end"} {
+			if when != "while the loop runs" {
+				w.stop()
+			}
+			for _, test := range []struct {
+				q    Question
+				want string
+			}{
+				{q: Question{}, want: "broken: unreadable; far: NameFiltered --domain-filter; typo: UnknownAnnotation; good: gives good.shop.test; plain-0000: NoHostname; plain-0001: NoHostname and 0 more"},
+				{q: Question{Lacking: true, Limit: 4}, want: "broken: unreadable; far: NameFiltered --domain-filter; typo: UnknownAnnotation; plain-0000: NoHostname and 1 more"},
+				{q: Question{Lacking: true, Limit: 2}, want: "broken: unreadable; far: NameFiltered --domain-filter and 3 more"},
+				{q: Question{About: func(_ string, key source.Key) bool { return key.Name == "typo" }}, want: "typo: UnknownAnnotation and 0 more"},
+			} {
+				got, err := w.publisher.Explain(t.Context(), test.q)
+				if err != nil || text(got) != test.want {
+					t.Errorf("%s, %+v: %s, %v, want %s", when, test.q, text(got), err, test.want)
+				}
+			}
+		}
+	})
+}
+
+// TestExplainAbuse: very many objects make an answer of a limited length, and whoever doesn't want
+// to wait doesn't.
+func TestExplainAbuse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		explaining(t, w, 20_000)
+		w.start()
+		rest()
+		got, err := w.publisher.Explain(t.Context(), Question{Lacking: true})
+		if err != nil || len(got.List) != DefaultExplanations || got.More != 20_003-DefaultExplanations {
+			t.Errorf("%d explanations and %d more, %v", len(got.List), got.More, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := w.publisher.Explain(ctx, Question{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("the error of a question that nobody waits for is %v", err)
+		}
+		w.stop()
+	})
+}
