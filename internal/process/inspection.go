@@ -2,11 +2,14 @@ package process
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"time"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/inspect/access"
@@ -99,6 +102,19 @@ func processName() string {
 		host = "unknown"
 	}
 	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}
+
+// settingsJSON returns the settings as a config file in JSON, without secrets.
+func settingsJSON(c settings.Config) (json.RawMessage, error) {
+	text, err := settings.Print(c)
+	if err != nil {
+		return nil, err
+	}
+	converted, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("convert the settings to JSON: %w", err)
+	}
+	return converted, nil
 }
 
 func inspectedProblems(known []report.Known) []inspect.Problem {

@@ -11,6 +11,7 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/internal/settings"
 )
 
 // fetchAs gets a path of the inspection API as a value.
@@ -60,6 +61,29 @@ func waiting() run.Actor {
 func waitForEnd(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
+}
+
+// The settings are a config file that can be read again, and have no secret.
+func TestSettingsJSON(t *testing.T) {
+	const secret = "s3cr3t"
+	c, err := settings.Decode("config", []byte(`
+apiVersion: `+settings.APIVersion+`
+kind: `+settings.Kind+`
+destination: {clusterDomain: shop.test}
+dns:
+  publishers:
+  - {name: inside, source: [service], provider: pdns, pdns-server: "http://user:`+secret+`@pdns.example", pdns-api-key: `+secret+`, txt-owner-id: a, policy: sync}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := settingsJSON(c)
+	if err != nil || strings.Contains(string(text), secret) || !strings.Contains(string(text), `"pdns-server":"http://******@pdns.example"`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	if _, err := settings.Decode("again", text); err != nil {
+		t.Errorf("it can't be read again: %v", err)
+	}
 }
 
 // waits are the controllers that fail.

@@ -24,7 +24,7 @@ func meant(name string, candidates []string) string {
 
 // likest returns the candidate that is most like a name. Letters in another order are like it, too.
 func likest(name string, candidates []string) (string, bool) {
-	if near, ok := nearest.Name(name, candidates); ok {
+	if near, ok := nearest.Of(name, candidates); ok {
 		return near, true
 	}
 	sorted := func(s string) string { b := []byte(s); slices.Sort(b); return string(b) }
