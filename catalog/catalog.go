@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"sync"
 	"time"
@@ -19,6 +20,8 @@ const (
 type Options struct {
 	// DefaultOpaquePorts apply to workloads without the opaque-ports annotation.
 	DefaultOpaquePorts PortSet
+	// Log takes a line for each step, at the level debug; nil for none.
+	Log *slog.Logger
 }
 
 // Catalog holds the current state of the clusters. The package comment says who
@@ -41,6 +44,9 @@ type Catalog struct {
 // New returns an empty catalog. It answers as soon as Run runs and MarkSynced
 // was called.
 func New(o Options) *Catalog {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	return &Catalog{
 		options:   o,
 		inbox:     inbox{batch: newBatch(), poke: make(chan struct{}, 1)},
@@ -158,8 +164,10 @@ func (c *Catalog) holdOff(ctx context.Context, timer *time.Timer) bool {
 // step applies all pending changes as one, and then tells the readers of what changed.
 func (c *Catalog) step() {
 	batch, synced := c.inbox.take()
+	begun := time.Now()
 	c.mu.Lock()
 	c.state.applyAll(batch)
+	services := len(c.state.dirty)
 	// The channels close under the lock, so that nobody reads the new state before the old one
 	// is known to be stale. Those of nodes close first: a client that learns of a new answer
 	// then knows already if it has moved.
@@ -167,10 +175,11 @@ func (c *Catalog) step() {
 		close(n.stale)
 	}
 	c.state.moved = nil
-	for _, s := range c.dropStale() {
+	stale, profiles := c.dropStale(), c.state.facts.takeStale()
+	for _, s := range stale {
 		close(s.stale)
 	}
-	for _, s := range c.state.facts.takeStale() {
+	for _, s := range profiles {
 		close(s.stale)
 	}
 	more := len(c.state.forgotten) > 0
@@ -180,6 +189,10 @@ func (c *Catalog) step() {
 	}
 	if synced {
 		c.closeSynced()
+	}
+	if ctx := context.Background(); c.options.Log.Enabled(ctx, slog.LevelDebug) {
+		c.options.Log.LogAttrs(ctx, slog.LevelDebug, "Objects are applied", slog.Int("changes", len(batch.changes)), slog.Int("services", services),
+			slog.Int("staleServices", len(stale)), slog.Int("staleProfiles", len(profiles)), slog.Duration("took", time.Since(begun)))
 	}
 }
 

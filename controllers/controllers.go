@@ -24,6 +24,7 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
 	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -69,6 +70,8 @@ type Config struct {
 	// RepairFirst is as in [reconcile.Options].
 	RepairFirst time.Duration
 
+	// Tracer begins a span for each sync; nil begins none.
+	Tracer  *tracing.Tracer
 	Metrics *reconcile.Metrics
 	// MirroringMetrics are those of mirroring; nil for none.
 	MirroringMetrics *mirroring.Metrics
@@ -216,7 +219,7 @@ func (s *Set) makeControllers(c Config) {
 		s.endpointsController = endpoints.New(endpoints.Options{
 			Client: frugal.Endpoints(c.Client.CoreV1()), Services: c.Client.CoreV1(), Pods: s.podIndex, Endpoints: s.endpoints,
 			Workers: c.Endpoints.Workers, BatchPeriod: c.Endpoints.BatchPeriod, RepairFirst: c.RepairFirst,
-			Recorder: s.events.recorder(endpoints.Component), Metrics: c.Metrics, Logger: c.Logger,
+			Recorder: s.events.recorder(endpoints.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.endpointsController)
 	}
@@ -225,7 +228,7 @@ func (s *Set) makeControllers(c Config) {
 			Client: frugal.Slices(c.Client.DiscoveryV1()), Pods: s.podIndex, PodTable: s.pods, Nodes: s.nodes, Slices: s.slices,
 			MaxEndpointsPerSlice: c.MaxEndpointsPerSlice,
 			Workers:              c.EndpointSlices.Workers, BatchPeriod: c.EndpointSlices.BatchPeriod, RepairFirst: c.RepairFirst,
-			Recorder: s.events.recorder(endpointslices.Component), Metrics: c.Metrics, Logger: c.Logger,
+			Recorder: s.events.recorder(endpointslices.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.slicesController)
 	}
@@ -234,7 +237,7 @@ func (s *Set) makeControllers(c Config) {
 			Client: frugal.Slices(c.Client.DiscoveryV1()), Services: s.services, Endpoints: s.endpoints, Slices: s.slices,
 			MaxEndpointsPerSubset: c.MirroringMaxEndpointsPerSubset, Mirrored: c.MirroringMetrics,
 			Workers: c.Mirroring.Workers, BatchPeriod: c.Mirroring.BatchPeriod, RepairFirst: c.RepairFirst,
-			Recorder: s.events.recorder(mirroring.Component), Metrics: c.Metrics, Logger: c.Logger,
+			Recorder: s.events.recorder(mirroring.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.mirroringController)
 	}
@@ -242,7 +245,7 @@ func (s *Set) makeControllers(c Config) {
 		s.otherWorkloadController = externalworkloads.New(externalworkloads.Options{
 			Client: frugal.Slices(c.Client.DiscoveryV1()), Workloads: s.otherIndex, Slices: s.slices,
 			Workers: c.ExternalWorkloads.Workers, RepairFirst: c.RepairFirst,
-			Recorder: s.events.recorder(externalworkloads.Component), Metrics: c.Metrics, Logger: c.Logger,
+			Recorder: s.events.recorder(externalworkloads.Component), Tracer: c.Tracer, Metrics: c.Metrics, Logger: c.Logger,
 		})
 		s.run = append(s.run, s.otherWorkloadController)
 	}

@@ -16,7 +16,7 @@
 // endpointslices, mirroring and externalworkloads has one controller. They share watched
 // (what is kept of objects), membership (who selects whom), reconcile (the loop, the
 // overlay), slices (reading and writing EndpointSlices), subsets (packing of Endpoints) and
-// frugal (clients whose writes cost less).
+// frugal (clients whose writes cost less). rights.go says which rights the controllers need.
 //
 // New and Tables are called once, before the cluster runs; Lead may be called again
 // after it has returned.

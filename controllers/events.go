@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/signpostd/signpost/internal/eventlog"
+	"github.com/signpostd/signpost/internal/eventsink"
 )
 
 // events sends Events to the API server during terms.
@@ -41,7 +41,7 @@ func (e *events) recorder(component string) record.EventRecorder {
 // start begins a term; stop ends it.
 func (e *events) start() (stop func()) {
 	broadcaster := record.NewBroadcaster()
-	broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: e.client.CoreV1().Events("")})
+	broadcaster.StartRecordingToSink(eventsink.New(e.client.CoreV1()))
 	for _, r := range e.recorders {
 		var term record.EventRecorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: r.component})
 		r.term.Store(&term)

@@ -4,6 +4,7 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 
 	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/tracing"
 )
 
 // Config is what the answers depend on, besides the state of the cluster. The names in
@@ -35,6 +36,8 @@ type Config struct {
 	Limits Limits
 	// Report takes the endpoints that can't be encoded; nil drops them.
 	Report object.Report
+	// Tracer begins a span for each call; nil begins none. No answer depends on it.
+	Tracer *tracing.Tracer
 }
 
 func (c *Config) report(p object.Problem) {

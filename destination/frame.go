@@ -16,9 +16,11 @@ import (
 // frame is one encoded message. It is immutable, and shared by the streams that send it.
 type frame struct {
 	bytes mem.BufferSlice
+	// added and removed are how many endpoints it adds and removes, for the log and the traces.
+	added, removed int32
 }
 
-func newFrame(b []byte) *frame { return &frame{mem.BufferSlice{mem.SliceBuffer(b)}} }
+func newFrame(b []byte) *frame { return &frame{bytes: mem.BufferSlice{mem.SliceBuffer(b)}} }
 
 // codec is the proto codec, except that it sends a frame as it is.
 type codec struct{ encoding.CodecV2 }
@@ -66,7 +68,9 @@ func addFrames(entries []*entry) []*frame {
 			b = protowire.AppendTag(b, fieldSetAddrs, protowire.BytesType)
 			b = protowire.AppendBytes(b, e.wire)
 		}
-		frames = append(frames, newFrame(append(b, labels.wire...)))
+		f := newFrame(append(b, labels.wire...))
+		f.added = int32(n)
+		frames = append(frames, f)
 		entries = entries[n:]
 	}
 	return frames
@@ -94,7 +98,9 @@ func removeFrames(entries []*entry) []*frame {
 			n++
 		}
 		b := protowire.AppendTag(nil, fieldUpdateRemove, protowire.BytesType)
-		frames = append(frames, newFrame(protowire.AppendBytes(b, set)))
+		f := newFrame(protowire.AppendBytes(b, set))
+		f.removed = int32(n)
+		frames = append(frames, f)
 		entries = entries[n:]
 	}
 	return frames

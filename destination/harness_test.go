@@ -47,7 +47,8 @@ type fixture struct {
 	registry *prometheus.Registry
 	conn     *grpc.ClientConn
 
-	log lockedBuffer
+	log   lockedBuffer
+	level slog.LevelVar // info unless a test sets it
 	// listener is what clients connect to.
 	listener *bufconn.Listener
 
@@ -70,7 +71,7 @@ func startUnsynced(t *testing.T, config Config, objects ...catalog.Object) *fixt
 	t.Helper()
 	f := &fixture{t: t, registry: prometheus.NewRegistry(), ended: make(chan struct{})}
 	f.catalog = catalog.New(catalog.Options{DefaultOpaquePorts: defaultOpaque})
-	f.server = NewServer(f.catalog, config, f.registry, slog.New(slog.NewTextHandler(&f.log, nil)))
+	f.server = NewServer(f.catalog, config, f.registry, slog.New(slog.NewTextHandler(&f.log, &slog.HandlerOptions{Level: &f.level})))
 	for _, v := range objects {
 		f.catalog.Put(v)
 	}

@@ -155,6 +155,7 @@ type profileStream struct {
 	out    sender
 	node   string
 	caller caller
+	trail  *trail
 	progress
 }
 
@@ -197,5 +198,7 @@ func (s *profileStream) bring(sent, a *profileAnswer) error {
 		return err
 	}
 	s.finish(a.version)
+	s.trail.sent(a.frame)
+	s.trail.profiled(a)
 	return nil
 }

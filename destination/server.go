@@ -44,6 +44,8 @@ type Server struct {
 
 	stopping chan struct{} // closed when calls that wait for the catalog have to end
 	calls    calls
+	// trails numbers the calls that leave a trail.
+	trails atomic.Uint64
 }
 
 // NewServer returns a server for the catalog, with its metrics registered with r. It serves
@@ -146,10 +148,10 @@ func (c *calls) stop() <-chan struct{} {
 
 // Get implements the Destination API (§2): it sends the endpoints of a Service and their changes.
 func (s *Server) Get(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.Update]) error {
-	return s.call(out.Context(), r, func(a authority) error { return s.get(r, a, out) })
+	return s.call(out.Context(), methodGet, r, func(a authority, t *trail) error { return s.get(r, a, t, out) })
 }
 
-func (s *Server) get(r *pb.GetDestination, a authority, out grpc.ServerStreamingServer[pb.Update]) error {
+func (s *Server) get(r *pb.GetDestination, a authority, t *trail, out grpc.ServerStreamingServer[pb.Update]) error {
 	if a.ip.IsValid() {
 		return status.Errorf(codes.InvalidArgument, "invalid authority %s: Get looks names up, not IP addresses; ask GetProfile", foreign.Quote(r.GetPath()))
 	}
@@ -164,7 +166,7 @@ func (s *Server) get(r *pb.GetDestination, a authority, out grpc.ServerStreaming
 		return err
 	}
 	defer s.subjects.release(subject)
-	st := &stream{server: s, subject: subject, node: token.Node, out: out, caller: s.callerOf(out.Context(), token)}
+	st := &stream{server: s, subject: subject, node: token.Node, out: out, caller: s.callerOf(out.Context(), token), trail: t}
 	s.gets.add(st)
 	defer s.gets.remove(st)
 	return endOf(out.Context(), st.run(out.Context()))
@@ -173,10 +175,10 @@ func (s *Server) get(r *pb.GetDestination, a authority, out grpc.ServerStreaming
 // GetProfile implements the Destination API (§3): it sends how to treat traffic to a Service or an
 // address, and its changes.
 func (s *Server) GetProfile(r *pb.GetDestination, out grpc.ServerStreamingServer[pb.DestinationProfile]) error {
-	return s.call(out.Context(), r, func(a authority) error { return s.getProfile(r, a, out) })
+	return s.call(out.Context(), methodGetProfile, r, func(a authority, t *trail) error { return s.getProfile(r, a, t, out) })
 }
 
-func (s *Server) getProfile(r *pb.GetDestination, a authority, out grpc.ServerStreamingServer[pb.DestinationProfile]) error {
+func (s *Server) getProfile(r *pb.GetDestination, a authority, t *trail, out grpc.ServerStreamingServer[pb.DestinationProfile]) error {
 	token := s.token(r)
 	q := catalog.ProfileQuery{
 		Cluster:         catalog.LocalCluster,
@@ -195,7 +197,7 @@ func (s *Server) getProfile(r *pb.GetDestination, a authority, out grpc.ServerSt
 		return err
 	}
 	defer s.profiles.release(view)
-	st := &profileStream{server: s, view: view, out: out, node: token.Node, caller: s.callerOf(out.Context(), token)}
+	st := &profileStream{server: s, view: view, out: out, node: token.Node, caller: s.callerOf(out.Context(), token), trail: t}
 	s.asks.add(st)
 	defer s.asks.remove(st)
 	return endOf(out.Context(), st.run(out.Context()))
@@ -203,16 +205,18 @@ func (s *Server) getProfile(r *pb.GetDestination, a authority, out grpc.ServerSt
 
 // call calls answer with the authority of a call, when calls can be answered. The error is a
 // status, or that of a failed send.
-func (s *Server) call(ctx context.Context, r *pb.GetDestination, answer func(authority) error) error {
+func (s *Server) call(ctx context.Context, method string, r *pb.GetDestination, answer func(authority, *trail) error) error {
 	if !s.calls.begin() {
 		return s.late()
 	}
 	defer s.calls.end()
+	t := s.newTrail(ctx, method, r)
 	a, err := s.accept(ctx, r)
-	if err != nil {
-		return err
+	if err == nil {
+		err = answer(a, t)
 	}
-	return answer(a)
+	t.end(ctx, err)
+	return err
 }
 
 // late answers a call that comes after the server has stopped. It ends with OK, as the open

@@ -17,6 +17,7 @@ type stream struct {
 	node    string
 	out     sender
 	caller  caller
+	trail   *trail
 	// view is the one that the stream follows; nil before the first.
 	view atomic.Pointer[view]
 	progress
@@ -128,6 +129,7 @@ func (s *stream) bring(a *answer, at *position) error {
 		return err
 	}
 	s.finish(a.version)
+	s.trail.answered(a)
 	*at = position{told: at.told || !a.unknown(), sent: a.entries, version: a.version, joined: true}
 	return nil
 }
@@ -161,6 +163,7 @@ func (s *stream) send(frames []*frame) error {
 		if err := s.out.SendMsg(f); err != nil {
 			return err
 		}
+		s.trail.sent(f)
 	}
 	return nil
 }

@@ -62,8 +62,9 @@ type Cluster struct {
 	foreign *Foreign
 	// told is called after each change of state.
 	told func()
-	// disconnect closes the connections.
+	// disconnect closes the connections, and heard returns when anything last came from the API server.
 	disconnect func()
+	heard      func() time.Time
 
 	settled chan struct{}
 	settle  func()
@@ -81,7 +82,7 @@ func New(o Options, tables ...AnyTable) (*Cluster, error) {
 		return nil, fmt.Errorf("make cluster: %w", err)
 	}
 	o = o.withDefaults()
-	cfg, hangUp := readerConfig(o.Config)
+	cfg, d := readerConfig(o.Config)
 	if o.Foreign != nil {
 		o.Foreign = o.Foreign.withDefaults()
 		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &limiter{next, o.Foreign} })
@@ -99,8 +100,9 @@ func New(o Options, tables ...AnyTable) (*Cluster, error) {
 		metrics: newMetrics(o.Registerer, o.Name),
 		disconnect: func() {
 			utilnet.CloseIdleConnectionsFor(client.Transport)
-			hangUp()
+			d.close()
 		},
+		heard: d.lastHeard,
 	}
 	c.settle = sync.OnceFunc(func() { close(c.settled) })
 	if err := c.assemble(o, cfg, client, tables); err != nil {
@@ -129,29 +131,29 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// readerConfig returns the configuration for following an API server. The function hangUp
-// closes the connections that were made with it.
-func readerConfig(cfg *rest.Config) (reader *rest.Config, hangUp func()) {
+// readerConfig returns the configuration for following an API server, and who opens the connections that are
+// made with it. A configuration that has a transport opens its own.
+func readerConfig(cfg *rest.Config) (*rest.Config, *dialer) {
 	cfg = rest.CopyConfig(cfg)
 	// Watches last for minutes, and only a few requests are ever under way.
 	cfg.Timeout, cfg.QPS, cfg.RateLimiter = 0, -1, nil
 	// With each watch of Endpoints the API server warns that they are deprecated.
 	cfg.WarningHandler, cfg.WarningHandlerWithContext = rest.NoWarnings{}, nil
 	if cfg.Transport != nil {
-		return cfg, func() {}
+		return cfg, newDialer(nil)
 	}
 	if cfg.Dial == nil {
 		cfg.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	}
 	d := newDialer(cfg.Dial)
 	cfg.Dial = d.DialContext
-	return cfg, d.close
+	return cfg, d
 }
 
 // assemble makes the feeds of the tables.
 func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tables []AnyTable) error {
 	for _, t := range tables {
-		f, err := c.feedFor(t.reading(), o)
+		f, err := c.feedFor(t.reading().named(tables), o)
 		if err != nil {
 			return err
 		}
@@ -164,7 +166,7 @@ func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tab
 			return err
 		}
 		for _, p := range f.parts {
-			p.state.changed = func() { c.changed(p) }
+			p.state.changed, p.state.heard = func() { c.changed(p) }, c.heard
 		}
 		c.metrics.add(f)
 	}
@@ -250,7 +252,11 @@ func (c *Cluster) changed(p *part) {
 	if all.State == Synced {
 		// Those of several namespaces that are in sync again are worth one line.
 		if !p.feed.synced.Swap(true) {
-			log.Info("kind is in sync")
+			level, message := slog.LevelDebug, "The kind is in sync"
+			if p.feed.warned.Swap(false) {
+				level, message = slog.LevelInfo, "The kind is in sync again"
+			}
+			log.Log(context.Background(), level, message)
 		}
 	} else {
 		p.feed.synced.Store(false)
@@ -260,10 +266,14 @@ func (c *Cluster) changed(p *part) {
 	}
 	switch {
 	case s.State == Synced:
+	case s.State == Waiting && s.Reason == Forbidden:
+		p.feed.warned.Store(true)
+		log.Warn("This process may not read the kind, and tries again every few seconds: grant it list and watch", "resource", s.Resource.String(), "error", s.Detail)
 	case s.missing():
-		log.Info("cluster lacks or forbids the kind, trying again every few seconds", "reason", s.Reason, "error", s.Detail)
+		log.Info("The cluster doesn't have the kind, which is read as soon as its definition is installed", "resource", s.Resource.String())
 	default:
-		log.Warn("kind can't be read now, retrying", "reason", s.Reason, "error", s.Detail)
+		p.feed.warned.Store(true)
+		log.Warn("The kind can't be read now, and is tried again every few seconds; what is known of it stays", "resource", s.Resource.String(), "reason", s.Reason, "error", s.Detail)
 	}
 	for _, f := range c.feeds {
 		if !f.settled() {

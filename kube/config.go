@@ -1,7 +1,11 @@
 package kube
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -18,13 +22,96 @@ const (
 // ~/.kube/config, else the service account of the Pod. The API server is told the user agent:
 // it names the writer of an object by it, and so does an audit log.
 func LoadConfig(path, userAgent string) (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = path
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("load kubeconfig %q: %w; name a file, set KUBECONFIG, or run in a Pod", path, err)
+	return ConfigSource{Path: path}.Load(userAgent)
+}
+
+// ConfigSource says where the configuration for talking to an API server is, and what to use
+// instead of some of it.
+type ConfigSource struct {
+	// Path is that of a kubeconfig file, as for [LoadConfig].
+	Path string
+	// Overrides replace what the kubeconfig says, such as its current context.
+	Overrides clientcmd.ConfigOverrides
+}
+
+// Load returns the configuration, as [LoadConfig] does.
+func (s ConfigSource) Load(userAgent string) (*rest.Config, error) {
+	rules := s.rules()
+	cfg, err := s.deferred(rules).ClientConfig()
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		return nil, fmt.Errorf("load a kubeconfig: %s, and this is not a Pod: name one with --kubeconfig or KUBECONFIG", s.empty(rules))
+	case err != nil && s.Path != "":
+		return nil, fmt.Errorf("load the kubeconfig %s: %w", s.Path, unwrapPath(err))
+	case err != nil:
+		return nil, fmt.Errorf("load the kubeconfig: %w", err)
+	}
+	if as := s.Overrides.AuthInfo; as.Impersonate != "" && cfg.Impersonate.UserName == "" {
+		// Those of a Pod take no overrides of this kind.
+		cfg.Impersonate = rest.ImpersonationConfig{UserName: as.Impersonate, UID: as.ImpersonateUID, Groups: as.ImpersonateGroups}
 	}
 	cfg.UserAgent = userAgent
 	cfg.QPS, cfg.Burst = requestRate, requestBurst
 	return cfg, nil
+}
+
+// Namespace returns the namespace of the overrides or, without one there, of the context or of
+// the Pod; "default" if there is none.
+func (s ConfigSource) Namespace() (string, error) {
+	namespace, _, err := s.deferred(s.rules()).Namespace()
+	if err != nil {
+		return "", fmt.Errorf("find the namespace of the kubeconfig: %w", err)
+	}
+	return namespace, nil
+}
+
+func (s ConfigSource) rules() *clientcmd.ClientConfigLoadingRules {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = s.Path
+	// The error says so, where it is one.
+	rules.WarnIfAllMissing = false
+	return rules
+}
+
+func (s ConfigSource) deferred(rules *clientcmd.ClientConfigLoadingRules) clientcmd.ClientConfig {
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &s.Overrides)
+}
+
+// empty says why nothing names an API server.
+func (s ConfigSource) empty(rules *clientcmd.ClientConfigLoadingRules) string {
+	if s.Path != "" {
+		return s.Path + " names no API server"
+	}
+	var found, missing []string
+	for _, path := range rules.Precedence {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			missing = append(missing, filepath.Clean(path))
+		} else if path != "" {
+			found = append(found, path)
+		}
+	}
+	switch by := whoNames(); {
+	case len(found) > 0:
+		return strings.Join(found, ", ") + " names no API server"
+	case len(missing) == 1:
+		return missing[0] + by + " does not exist"
+	default:
+		return strings.Join(missing, ", ") + by + " do not exist"
+	}
+}
+
+// whoNames says that the environment names the files, if it does.
+func whoNames() string {
+	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		return ""
+	}
+	return " (of KUBECONFIG)"
+}
+
+// unwrapPath takes from an error about a file what it says of the file, which is named already.
+func unwrapPath(err error) error {
+	if path := new(os.PathError); errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }

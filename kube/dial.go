@@ -4,12 +4,17 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // dialer opens the connections of a cluster and closes all of them when the cluster ends. An
 // HTTP client doesn't: it keeps a connection whose request was cancelled during the dial.
 type dialer struct {
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	// heard is when anything last came from the API server, in nanoseconds since 1970; zero for never.
+	heard atomic.Int64
 
 	mu     sync.Mutex
 	open   map[*dialed]struct{}
@@ -41,6 +46,18 @@ func (d *dialer) DialContext(ctx context.Context, network, address string) (net.
 	c := &dialed{conn, d}
 	d.open[c] = struct{}{}
 	return c, nil
+}
+
+// lastHeard returns when anything last came from the API server, also the answer to a ping.
+func (d *dialer) lastHeard() time.Time { return time.Unix(0, d.heard.Load()) }
+
+// Read implements net.Conn.
+func (c *dialed) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.by.heard.Store(time.Now().UnixNano())
+	}
+	return n, err
 }
 
 // Close implements net.Conn.

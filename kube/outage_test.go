@@ -67,9 +67,15 @@ func TestClusterNoticesAFrozenServer(t *testing.T) {
 	c := run(t, api.Config, r, Services().Table())
 	settle(t, c)
 	api.Stop(kubetest.APIServer)
+	stopped := time.Now()
+	// B6: the time until it was noticed didn't count.
 	kubetest.Eventually(t, 30*time.Second, func() error {
-		if s := status(c, "service"); s.Stale == 0 {
+		s, since := status(c, "service"), time.Since(stopped)
+		switch {
+		case s.Stale == 0:
 			return fmt.Errorf("not noticed: %+v", s)
+		case s.Stale < since-100*time.Millisecond || s.Stale > since+5*time.Second:
+			return fmt.Errorf("stale for %v, %v after the server has stopped", s.Stale, since)
 		}
 		return nil
 	})

@@ -39,7 +39,7 @@ func newParts(f *feed, b binding) []*part {
 // status returns the condition of the part, without the number of its objects.
 func (p *part) status() TableStatus {
 	s := p.state.status()
-	s.Kind, s.Required = p.feed.kind, !p.feed.optional
+	s.Kind, s.Resource, s.Required = p.feed.kind, p.feed.resource.GroupResource(), !p.feed.optional
 	return s
 }
 
@@ -47,7 +47,7 @@ func (p *part) status() TableStatus {
 func (p *part) run(ctx context.Context) {
 	reflector := cache.NewReflectorWithOptions(p.listWatch(ctx), nil, newStore(p), cache.ReflectorOptions{
 		Name:            p.feed.kind,
-		TypeDescription: p.feed.kind,
+		TypeDescription: p.feed.resource.GroupResource().String(), // errors have it
 		Backoff:         &wait.Backoff{Duration: retryFirst, Factor: 2, Jitter: 0.2, Steps: 10, Cap: p.feed.atMost(retryLimit)},
 	})
 	var delay retry

@@ -225,7 +225,7 @@ func (s *stream) Read(p []byte) (int, error) {
 		s.state.received()
 	}
 	if err != nil {
-		s.state.ended(s.number)
+		s.state.ended(s.number, err)
 		return n, io.EOF
 	}
 	return n, nil
@@ -233,7 +233,7 @@ func (s *stream) Read(p []byte) (int, error) {
 
 // Close implements io.Closer.
 func (s *stream) Close() error {
-	s.state.ended(s.number)
+	s.state.ended(s.number, nil)
 	s.once.Do(s.cancel)
 	return s.body.Close()
 }

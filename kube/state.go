@@ -2,10 +2,12 @@ package kube
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // idleLimit is how long a watch may be silent before its table counts as stale. When nothing
@@ -46,8 +48,9 @@ const (
 
 // TableStatus is the condition of a table at one moment, or of all tables of a resource.
 type TableStatus struct {
-	// Kind is the Name of the table's [Kind].
-	Kind string
+	// Kind is the Name of the table's [Kind], and Resource what the API server and roles call it.
+	Kind     string
+	Resource schema.GroupResource
 	// State is Synced when all namespaces are, and Waiting when one of them is.
 	State State
 	// Reason and Detail say why the table is waiting; they are empty otherwise. Of several
@@ -99,6 +102,8 @@ type state struct {
 	now func() time.Time
 	// changed is called after each change of State or Reason, without the lock.
 	changed func()
+	// heard returns when anything last came from the API server, for any table.
+	heard func() time.Time
 
 	mu       sync.Mutex
 	state    State
@@ -120,7 +125,7 @@ type state struct {
 }
 
 func newState(now func() time.Time) *state {
-	return &state{now: now, changed: func() {}, state: Connecting, fresh: now()}
+	return &state{now: now, changed: func() {}, heard: func() time.Time { return time.Time{} }, state: Connecting, fresh: now()}
 }
 
 // startFilling notes that a watch is open which first sends the objects that exist. It returns
@@ -172,14 +177,22 @@ func (s *state) replaced() {
 	s.fresh, s.contact = s.now(), s.now()
 }
 
-// ended notes that a watch is over.
-func (s *state) ended(watch int) {
+// ended notes that a watch is over, and why. When the API server has hung, the connection is only found to be lost after a while, in
+// which changes were missed already.
+func (s *state) ended(watch int, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if watch != s.watch || !s.open {
 		return
 	}
-	if !s.filling {
+	switch {
+	case s.filling:
+	case connectionLost(why):
+		s.fresh = s.contact
+		if heard := s.heard(); heard.After(s.fresh) {
+			s.fresh = heard
+		}
+	default:
 		s.fresh = s.now().Add(-s.silence())
 	}
 	s.open = false
@@ -241,6 +254,12 @@ func (s *state) status() TableStatus {
 		State: s.state, Reason: s.reason, Detail: s.detail,
 		Filled: s.filled, LastContact: s.contact, Stale: stale,
 	}
+}
+
+// connectionLost reports whether an error of a watch says that the API server didn't answer pings any more. net/http has
+// no name for it.
+func connectionLost(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "client connection lost")
 }
 
 func reasonOf(err error) Reason {

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"errors"
+	"io"
 	"testing"
 	"time"
 
@@ -16,7 +17,9 @@ var pods = schema.GroupResource{Resource: "pods"}
 func TestStateMachine(t *testing.T) {
 	now := time.Unix(1000, 0)
 	s := newState(func() time.Time { return now })
-	changes := 0
+	changes, heard := 0, time.Time{}
+	s.heard = func() time.Time { return heard }
+	errLost := errors.New("http2: client connection lost")
 	s.changed = func() { changes++ }
 	var watch int
 	steps := []struct {
@@ -39,16 +42,20 @@ func TestStateMachine(t *testing.T) {
 		{"idle after bookmark", idleLimit, func() {}, Synced, "", 0, 3},
 		{"silent for too long", time.Second, func() {}, Synced, "", idleLimit + time.Second, 3},
 		{"heard of again", 0, s.received, Synced, "", 0, 3},
-		{"ended", time.Second, func() { s.ended(watch) }, Synced, "", 0, 3},
-		{"old end", time.Second, func() { s.ended(watch) }, Synced, "", time.Second, 3},
+		{"ended", time.Second, func() { s.ended(watch, io.EOF) }, Synced, "", 0, 3},
+		{"old end", time.Second, func() { s.ended(watch, io.EOF) }, Synced, "", time.Second, 3},
 		{"lost", time.Second, func() { s.failed(errors.New("refused")) }, Waiting, Unreachable, 2 * time.Second, 4},
 		{"resumed", time.Minute, func() { watch = s.startFollowing() }, Synced, "", 0, 5},
-		{"outdated", time.Second, func() { s.ended(watch); s.failed(apierrors.NewResourceExpired("old")) }, Synced, "", 0, 5},
+		{"outdated", time.Second, func() { s.ended(watch, io.EOF); s.failed(apierrors.NewResourceExpired("old")) }, Synced, "", 0, 5},
 		{"refilling", time.Second, func() { watch = s.startFilling() }, Synced, "", time.Second, 5},
-		{"refilling broken", time.Second, func() { s.ended(watch) }, Synced, "", 2 * time.Second, 5},
+		{"refilling broken", time.Second, func() { s.ended(watch, io.EOF) }, Synced, "", 2 * time.Second, 5},
 		{"listed", time.Second, s.replaced, Synced, "", 0, 5},
 		{"followed late", time.Second, func() {}, Synced, "", time.Second, 5},
-		{"followed", time.Second, func() { s.startFollowing() }, Synced, "", 0, 5},
+		{"followed", time.Second, func() { watch = s.startFollowing() }, Synced, "", 0, 5},
+		{"heard of", time.Second, s.received, Synced, "", 0, 5},
+		{"connection lost", 15 * time.Second, func() { s.ended(watch, errLost) }, Synced, "", 15 * time.Second, 5},
+		{"followed again", time.Second, func() { watch = s.startFollowing() }, Synced, "", 0, 5},
+		{"lost, but heard of for another table", 15 * time.Second, func() { heard = now.Add(-9 * time.Second); s.ended(watch, errLost) }, Synced, "", 9 * time.Second, 5},
 	}
 	for _, step := range steps {
 		now = now.Add(step.after)

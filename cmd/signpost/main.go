@@ -67,6 +67,10 @@ func execute(ctx context.Context, args []string, s streams) int {
 		return exitOK
 	case errors.Is(err, errDiffers):
 		return exitDiffers
+	case errors.Is(err, errUnfit):
+		return exitFailure
+	case errors.Is(err, errUnsure):
+		return exitUnsure
 	}
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintln(s.err, "signpost:", strings.TrimSuffix(line, "\n"))

@@ -41,7 +41,7 @@ func TestExecute(t *testing.T) {
 		out, err string
 	}{
 		"nothing":                  {code: 2, err: "no command given: use one of those above"},
-		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of approve, clusters, completion, controllers, destination, dns, get, plan, profile, rbac, run, version`},
+		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of approve, check, clusters, completion, config, controllers, destination, dns, get, plan, profile, rbac, run, version`},
 		"start of a command":       {args: "dest", code: 2, err: `unknown command "dest": did you mean "destination"?`},
 		"nearly a command":         {args: "destinatoin", code: 2, err: `unknown command "destinatoin": did you mean "destination"?`},
 		"version":                  {args: "version", out: "dev"},
@@ -65,6 +65,7 @@ func TestExecute(t *testing.T) {
 		"controllers, one dash":    {args: "controllers -controllers=endpoints", code: 2, err: `unknown flag -controllers=endpoints: see "signpost controllers --help"`},
 		"controllers argument":     {args: "controllers endpoints", code: 2, err: `unexpected argument "endpoints": "signpost controllers" takes flags only; give a boolean flag its value with an equals sign, as in --flag=false`},
 		"bad float":                {args: "controllers --kube-api-qps=many", code: 2, err: "--kube-api-qps=many: must be a number"},
+		"run with an argument":     {args: "run signpost.yaml", code: 2, err: `unexpected argument "signpost.yaml": name the config file with a flag: signpost run --config signpost.yaml`},
 		"run without a file":       {args: "run", code: 2, err: "--config: none given: name a config file"},
 		"run with a missing file":  {args: "run --config testdata/config/nonesuch.yaml", code: 2, err: "read the config file: open testdata/config/nonesuch.yaml: no such file or directory"},
 		"run without a role":       {args: "run --config ../../internal/settings/testdata/config/norole.good.yaml", code: 2, err: "../../internal/settings/testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers or dns"},

@@ -24,7 +24,7 @@ rules:
     verbs: [list, watch]
   - apiGroups: [events.k8s.io]
     resources: [events]
-    verbs: [create]
+    verbs: [create, patch]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding

@@ -12,6 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/nearest"
 	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/internal/version"
 )
 
 const rootHelp = `Signpost watches a Kubernetes cluster once and tells every caller where a service
@@ -50,6 +51,7 @@ func newRootCommand(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "signpost",
 		Short:         "One endpoint control plane for Kubernetes",
+		Version:       version.Current(),
 		Long:          rootHelp,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -64,10 +66,11 @@ func newRootCommand(s streams) *cobra.Command {
 			return settings.Usagef("no command given: use one of those above")
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(explainFlagError)
-	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s), newPlanCommand(s), newRBACCommand(s), newGetCommand(s), newProfileCommand(s), newClustersCommand(s), newApproveCommand(s), newVersionCommand(s))
+	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s), newPlanCommand(s), newRBACCommand(s), newGetCommand(s), newProfileCommand(s), newClustersCommand(s), newApproveCommand(s), newVersionCommand(s), newCheckCommand(s), newConfigCommand(s))
 	return root
 }
 
@@ -83,7 +86,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	if near, ok := nearest.Name(args[0], names); ok {
+	if near, ok := nearest.Of(args[0], names); ok {
 		return settings.Usagef("unknown command %q: did you mean %q?", args[0], near)
 	}
 	return settings.Usagef("unknown command %q: use one of %s", args[0], strings.Join(names, ", "))
@@ -124,7 +127,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near, ok := nearest.Name(err.GetSpecifiedName(), names); ok {
+	if near, ok := nearest.Of(err.GetSpecifiedName(), names); ok {
 		return settings.Usagef("unknown flag --%s: did you mean --%s?", err.GetSpecifiedName(), near)
 	}
 	return settings.Usagef("unknown flag --%s: see %q", err.GetSpecifiedName(), cmd.CommandPath()+" --help")
@@ -147,6 +150,9 @@ func dropInArgs(root *cobra.Command, args []string) []string {
 	for _, c := range root.Commands() {
 		if c.Name() != args[0] {
 			continue
+		}
+		if c.HasSubCommands() {
+			return slices.Concat(args[:1], dropInArgs(c, args[1:]))
 		}
 		if _, ok := c.Annotations[negations]; ok {
 			return slices.Concat(args[:1], configure.Negations(c.Flags(), args[1:]))

@@ -24,13 +24,21 @@ The file begins with
 
 and has the sections kubeconfig, log, admin, shutdownGrace and one for each role:
 destination, controllers, dns. A role runs when its section is there, even if empty.`,
-		Args: noArguments,
+		Args: noRunArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runConfig(cmd.Context(), file, s)
 		},
 	}
 	cmd.Flags().StringVar(&file, "config", "", "`path` of the config file")
 	return cmd
+}
+
+// noRunArguments refuses arguments. Whoever gives one mostly means the config file.
+func noRunArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 && !cmd.Flags().Changed("config") {
+		return settings.Usagef("unexpected argument %q: name the config file with a flag: signpost run --config %s", args[0], args[0])
+	}
+	return noArguments(cmd, args)
 }
 
 func runConfig(ctx context.Context, file string, s streams) error {
@@ -42,7 +50,7 @@ func runConfig(ctx context.Context, file string, s streams) error {
 		return err
 	}
 	if !c.RunsDestination && !c.RunsControllers && !c.RunsDNS {
-		return settings.Usagef("%s:1: no role to run: add the section %s, %s or %s", file, settings.DestinationSection, settings.ControllersSection, settings.DNSSection)
+		return noRole(file)
 	}
 	return process.Run(ctx, c, s.err)
 }

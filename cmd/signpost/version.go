@@ -36,11 +36,11 @@ func newVersionCommand(s streams) *cobra.Command {
 func printVersion(w io.Writer, output string) error {
 	if output == settings.OutputJSON {
 		return json.NewEncoder(w).Encode(versionInfo{
-			Version:  version.Version,
+			Version:  version.Current(),
 			Go:       runtime.Version(),
 			Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		})
 	}
-	_, err := fmt.Fprintln(w, version.Version)
+	_, err := fmt.Fprintln(w, version.Current())
 	return err
 }

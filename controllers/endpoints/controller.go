@@ -21,6 +21,7 @@ import (
 	"github.com/signpostd/signpost/controllers/membership"
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -47,8 +48,10 @@ type Options struct {
 	// RepairFirst is as in [reconcile.Options].
 	RepairFirst time.Duration
 	Recorder    record.EventRecorder
-	Metrics     *reconcile.Metrics
-	Logger      *slog.Logger
+	// Tracer begins a span for each sync; nil begins none.
+	Tracer  *tracing.Tracer
+	Metrics *reconcile.Metrics
+	Logger  *slog.Logger
 }
 
 // Controller writes the Endpoints of Services that select pods.
@@ -74,7 +77,7 @@ func New(o Options) *Controller {
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers, BatchPeriod: o.BatchPeriod,
 		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
-		Metrics: o.Metrics, Logger: o.Logger,
+		Tracer: o.Tracer, Metrics: o.Metrics, Logger: o.Logger,
 	})
 	return c
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/signpostd/signpost/controllers/reconcile"
 	slicestore "github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/watched"
+	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -43,8 +44,10 @@ type Options struct {
 	// RepairFirst is as in [reconcile.Options].
 	RepairFirst time.Duration
 	Recorder    record.EventRecorder
-	Metrics     *reconcile.Metrics
-	Logger      *slog.Logger
+	// Tracer begins a span for each sync; nil begins none.
+	Tracer  *tracing.Tracer
+	Metrics *reconcile.Metrics
+	Logger  *slog.Logger
 }
 
 // Controller writes the EndpointSlices of Services that select ExternalWorkloads. Its
@@ -62,7 +65,7 @@ func New(o Options) *Controller {
 	c.loop = reconcile.New(reconcile.Options{
 		Name: queueName, Sync: c.sync, Workers: o.Workers,
 		RetryFirst: retryFirst, RetryLimit: retryLimit, RepairFirst: o.RepairFirst, Contested: c.contested,
-		Metrics: o.Metrics, Logger: o.Logger,
+		Tracer: o.Tracer, Metrics: o.Metrics, Logger: o.Logger,
 	})
 	c.store = slicestore.NewStore(slicestore.Options{
 		Controller: queueName, ManagedBy: ManagedBy, Client: o.Client, Table: o.Slices, Loop: c.loop, Logger: o.Logger,

@@ -72,6 +72,22 @@ func (f *failureLog) failed(key Key, n int, err error) {
 	f.log.LogAttrs(context.Background(), level, message, attrs...)
 }
 
+// synced notes that a sync has ended. It may be called from any goroutine.
+func (f *failureLog) synced(key Key, made requests, took time.Duration, err error) {
+	ctx := context.Background()
+	if !f.log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("service", key.String()), slog.Int("created", made.created), slog.Int("updated", made.updated),
+		slog.Int("deleted", made.deleted), slog.Int("failed", made.failed), slog.Duration("took", took),
+	}
+	if err != nil {
+		attrs = append(attrs, slog.Any("error", err))
+	}
+	f.log.LogAttrs(ctx, slog.LevelDebug, "service is synced", attrs...)
+}
+
 // contested notes that somebody keeps changing what is written for a Service.
 func (f *failureLog) contested(key Key) {
 	f.log.Warn("somebody else keeps changing what is written for the service, putting it right after growing delays: find out who, and stop one of the two",

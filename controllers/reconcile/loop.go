@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/signpostd/signpost/internal/tracing"
 )
 
 // Key names a Service, and with it the Endpoints and EndpointSlices made for it.
@@ -34,8 +36,10 @@ type Options struct {
 	// Contested is called when somebody keeps changing the objects of a Service, once until that
 	// ends; it may be nil.
 	Contested func(Key)
-	Metrics   *Metrics
-	Logger    *slog.Logger
+	// Tracer begins a span for each sync; nil begins none.
+	Tracer  *tracing.Tracer
+	Metrics *Metrics
+	Logger  *slog.Logger
 }
 
 // Loop syncs the Services that it is told about, while it runs.
@@ -94,7 +98,7 @@ func (l *Loop) Repair(key Key, what Meddling) {
 func (l *Loop) Wrote(key Key, operation string, cause time.Time, err error) {
 	l.o.Metrics.wrote(l.o.Name, operation, cause, err)
 	if t := l.term.Load(); t != nil {
-		t.wrote(key, err)
+		t.wrote(key, operation, err)
 	}
 }
 

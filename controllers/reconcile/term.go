@@ -7,6 +7,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/signpostd/signpost/internal/tracing"
 )
 
 const (
@@ -49,6 +51,24 @@ type flight struct {
 	// repairs is true when somebody else has changed an object of the Service, and repaired once
 	// that has led to a write.
 	repairs, repaired bool
+	// requests are the writes so far.
+	requests requests
+}
+
+// requests counts the writes of a sync.
+type requests struct{ created, updated, deleted, failed int }
+
+func (r *requests) count(operation string, err error) {
+	switch {
+	case err != nil:
+		r.failed++
+	case operation == "create":
+		r.created++
+	case operation == "update":
+		r.updated++
+	default:
+		r.deleted++
+	}
 }
 
 func newTerm(o *Options) *term {
@@ -85,14 +105,43 @@ func (t *term) next(ctx context.Context) bool {
 		return true
 	}
 	begun := time.Now()
+	span := t.o.Tracer.Begin("controllers.sync")
 	// The API server may carry out a request that is cancelled, even after somebody else has
 	// become the leader. So a sync goes on to its end, which the client's timeout bounds.
 	err := t.o.Sync(context.WithoutCancel(ctx), key)
-	t.o.Metrics.observeSync(t.o.Name, time.Since(begun), err)
+	took := time.Since(begun)
+	t.o.Metrics.observeSync(t.o.Name, took, err)
+	made := t.made(key)
+	t.log.synced(key, made, took, err)
+	t.trace(span, key, made, err)
 	if ctx.Err() == nil {
 		t.ended(key, err)
 	}
 	return true
+}
+
+// made returns the writes of the sync under way.
+func (t *term) made(key Key) requests {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f := t.flights[key]; f != nil {
+		return f.requests
+	}
+	return requests{}
+}
+
+// trace ends the span of a sync.
+func (t *term) trace(span *tracing.Span, key Key, made requests, err error) {
+	if span == nil {
+		return
+	}
+	span.Text("signpost.controller", t.o.Name)
+	span.Text("signpost.service", key.String())
+	span.Number("signpost.created", made.created)
+	span.Number("signpost.updated", made.updated)
+	span.Number("signpost.deleted", made.deleted)
+	span.Number("signpost.failed", made.failed)
+	span.End(err)
 }
 
 // begin reports whether a Service may be synced now. Otherwise it is held back.
@@ -114,13 +163,14 @@ func (t *term) begin(key Key) bool {
 }
 
 // wrote notes what has become of a request.
-func (t *term) wrote(key Key, err error) {
+func (t *term) wrote(key Key, operation string, err error) {
 	now := time.Now()
 	t.mu.Lock()
 	f := t.flights[key]
 	if f == nil {
 		f = &flight{}
 	}
+	f.requests.count(operation, err)
 	contested := false
 	switch {
 	case err == nil:

@@ -51,7 +51,7 @@ func (a Access) Load(ctx context.Context) (aws.Config, error) {
 		return aws.Config{}, fmt.Errorf("configure AWS: %w", err)
 	}
 	cfg.Region = cmp.Or(cfg.Region, a.DefaultRegion)
-	cfg.APIOptions = append(cfg.APIOptions, middleware.AddUserAgentKeyValue("signpost", version.Version))
+	cfg.APIOptions = append(cfg.APIOptions, middleware.AddUserAgentKeyValue("signpost", version.Current()))
 	if a.Wrap != nil {
 		cfg.HTTPClient = Client(a.Wrap(Transport(cfg.HTTPClient)))
 	}

@@ -7,7 +7,7 @@
 // and the [publisher.Publisher]. Package main calls it once for each publisher.
 //
 // Read it in this order: options.go, env.go, secretfiles.go, validate.go, rivals.go,
-// unsupported.go, open.go, once.go, owners.go, resources.go, httpmetrics.go.
+// unsupported.go, open.go, once.go, owners.go, resources.go, survey.go, shown.go, httpmetrics.go.
 //
 // # Concurrency
 //

@@ -28,7 +28,7 @@ func (o *Options) Fingerprint() string {
 		return ""
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "version %q\n", version.Version)
+	fmt.Fprintf(h, "version %q\n", version.Current())
 	o.own.VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains(indifferent, f.Name) && !provider.IsSecret(f) && !strings.HasSuffix(f.Name, "-file") {
 			fmt.Fprintf(h, "%s %q\n", f.Name, f.Value)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/dynamic"
@@ -25,6 +26,7 @@ import (
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/internal/sharedflags"
+	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -40,6 +42,8 @@ type Input struct {
 	// Notify and MayWrite are as in [publisher.Config].
 	Notify   func(publisher.Notice)
 	MayWrite func() error
+	// Tracer is as in [publisher.Config].
+	Tracer *tracing.Tracer
 	// ConfigMaps is where budgets are stored, in the namespace of this process; nil for nowhere.
 	ConfigMaps corev1client.ConfigMapsGetter
 	// Wrap wraps the transports of providers that speak HTTP. It may be nil.
@@ -126,6 +130,7 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 		Domains: domains, Interval: o.Interval, DeletionDelay: o.DeletionDelay, Budget: o.Budget, Approved: o.Approved, DryRun: o.DryRun,
 		Limits:   publisher.Limits{BatchSize: o.BatchSize, BatchInterval: o.BatchInterval, ZonesCache: o.ZonesCacheDuration, ListingTime: o.ProviderCacheTime, CallsPerSecond: o.CallsPerSecond},
 		MayWrite: in.MayWrite, Notify: in.Notify, Metrics: publisher.NewMetrics(in.Registerer), Log: in.Log,
+		Tracer: in.Tracer, ProviderName: strings.Join(o.Providers, ","),
 	})
 	if err != nil {
 		return nil, err

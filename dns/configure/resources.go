@@ -3,6 +3,9 @@ package configure
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/dns/source"
 )
 
@@ -32,6 +35,11 @@ func (o *Options) NeedsCluster() bool { return o.OwnsByObjects() || len(o.Reads(
 
 // OwnsByObjects reports whether ownership is kept in DNSRecords.
 func (o *Options) OwnsByObjects() bool { return o.RegistryKind() == registryCRD }
+
+// OwnerResource is what DNSRecords are in the API server.
+func (o *Options) OwnerResource() schema.GroupVersionResource {
+	return externaldns.SchemeGroupVersion.WithResource("dnsrecords")
+}
 
 // AdjustAsks returns those of the providers that ask their server how records are adjusted.
 func (o *Options) AdjustAsks() []string {

@@ -3,11 +3,8 @@ package configure
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/budget"
@@ -16,6 +13,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/nearest"
 )
 
 func sourceNames(all []source.Plugin) string {
@@ -103,6 +101,9 @@ func unknown(flag, name, known string) error {
 	if slices.Contains(unsupportedNames[flag], name) {
 		return fmt.Errorf("--%s=%s: not supported yet: use one of %s", flag, name, known)
 	}
+	if near, ok := nearest.Of(name, strings.Split(known, ", ")); ok {
+		return fmt.Errorf("--%s=%s: unknown: did you mean %s?", flag, name, near)
+	}
 	return fmt.Errorf("--%s=%s: unknown: use one of %s", flag, name, known)
 }
 
@@ -117,9 +118,7 @@ func (o *Options) provider(name string) (provider.Plugin, bool) {
 
 func (o *Options) checkTypes() error {
 	var errs []error
-	all := []string{
-		dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeSRV, dns.TypeNS, dns.TypePTR, dns.TypeMX, dns.TypeNAPTR, dns.TypeDNAME,
-	}
+	all := recordTypes()
 	for flag, types := range map[string][]string{"managed-record-types": o.ManagedTypes, "exclude-record-types": o.ExcludedTypes} {
 		for _, t := range types {
 			if !slices.Contains(all, t) {
@@ -131,6 +130,13 @@ func (o *Options) checkTypes() error {
 		errs = append(errs, errors.New("--create-ptr: PTR records are not managed: add --managed-record-types=PTR"))
 	}
 	return errors.Join(errs...)
+}
+
+// recordTypes are the types of records that can be managed.
+func recordTypes() []string {
+	return []string{
+		dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeTXT, dns.TypeSRV, dns.TypeNS, dns.TypePTR, dns.TypeMX, dns.TypeNAPTR, dns.TypeDNAME,
+	}
 }
 
 func (o *Options) checkLoop() error {
@@ -168,7 +174,7 @@ func (o *Options) checkLoop() error {
 
 func (o *Options) checkRegistry() error {
 	r := o.Registry
-	if !slices.Contains([]string{registryTXT, registryNone, registryDynamoDB, registryCRD, registryAWSSD}, r.Kind) {
+	if !slices.Contains(registries(), r.Kind) {
 		return unknownRegistry(r.Kind)
 	}
 	if err := o.checkDescriptions(); err != nil || r.Kind == registryNone {
@@ -185,6 +191,11 @@ func (o *Options) checkRegistry() error {
 		_, err = o.openDescriptions(Input{})
 	}
 	return err
+}
+
+// registries are the kinds of ownership.
+func registries() []string {
+	return []string{registryTXT, registryNone, registryDynamoDB, registryCRD, registryAWSSD}
 }
 
 func unknownRegistry(kind string) error {
@@ -227,22 +238,4 @@ func (o *Options) domains() (*dns.DomainFilter, error) {
 		return f, nil
 	}
 	return dns.NewDomainFilter(o.DomainFilter, o.ExcludeDomains), nil
-}
-
-// userInfo matches the user and the password in a URL.
-var userInfo = regexp.MustCompile(`://[^/?#\s,"\]]*@`)
-
-// Shown returns the flags with their values for a log. Secrets are replaced by stars, also the
-// user and the password in a URL.
-func Shown(flags *pflag.FlagSet) []any {
-	const stars = "******"
-	var shown []any
-	flags.Visit(func(f *pflag.Flag) {
-		value := userInfo.ReplaceAllString(f.Value.String(), "://"+stars+"@")
-		if provider.IsSecret(f) {
-			value = stars
-		}
-		shown = append(shown, f.Name, value)
-	})
-	return shown
 }

@@ -2,8 +2,6 @@ package events
 
 import (
 	"cmp"
-	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,12 +11,13 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/eventsink"
 )
 
 // controller is the name of the reporting controller. Users of ExternalDNS look for it.
 const controller = "external-dns"
 
-// newEvent returns the Event about an object.
+// newEvent returns the Event about an object. Its name is made of what it says, so that it is there once.
 func newEvent(o dns.Object, n publisher.Notice, now time.Time) *eventsv1.Event {
 	kind := corev1.EventTypeNormal
 	if n.Message != "" && n.Reason != publisher.ReasonApproved {
@@ -31,10 +30,11 @@ func newEvent(o dns.Object, n publisher.Notice, now time.Time) *eventsv1.Event {
 	if o.Source != "" {
 		instance += "/source/" + o.Source
 	}
+	text := note(n)
 	e := &eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: cmp.Or(o.Namespace, metav1.NamespaceDefault),
-			Name:      eventName(o.Name, now),
+			Name:      eventsink.Name(o.Name, o.APIVersion, o.Kind, o.Namespace, o.UID, instance, kind, n.Action, n.Reason, text),
 		},
 		EventTime:           metav1.NewMicroTime(now),
 		ReportingController: controller,
@@ -42,28 +42,11 @@ func newEvent(o dns.Object, n publisher.Notice, now time.Time) *eventsv1.Event {
 		Action:              n.Action,
 		Reason:              n.Reason,
 		Regarding:           regarding,
-		Note:                note(n),
+		Note:                text,
 		Type:                kind,
 	}
 	if o.UID != "" {
 		e.Related = &regarding
 	}
 	return e
-}
-
-// eventName returns a name that no other Event of the object has.
-func eventName(object string, now time.Time) string {
-	const most = 253
-	suffix := fmt.Sprintf(".%x", now.UnixNano())
-	valid := strings.Map(func(r rune) rune {
-		if (r >= 'a' && r <= 'z') || (r >= '0' && r <= '9') || r == '-' || r == '.' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(object))
-	valid = strings.Trim(valid, "-.")
-	if len(valid)+len(suffix) > most {
-		valid = strings.TrimRight(valid[:most-len(suffix)], "-.")
-	}
-	return cmp.Or(valid, "record") + suffix
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,14 +22,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation"
 	eventsclient "k8s.io/client-go/kubernetes/typed/events/v1"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/kubetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
 
 // api stands for the API server. It answers with answer.
 type api struct {
@@ -130,22 +131,6 @@ func TestEvent(t *testing.T) {
 	}
 	if e.EventTime.IsZero() || !regexp.MustCompile(`^shop\.[0-9a-f]+$`).MatchString(e.Name) || !strings.HasPrefix(node.Name, "node-1.") {
 		t.Errorf("names %q and %q at %v", e.Name, node.Name, e.EventTime)
-	}
-}
-
-func TestEventName(t *testing.T) {
-	now := time.Unix(1, 2)
-	for object, want := range map[string]string{
-		"shop": "shop.3b9aca02", "Sh_op": "sh-op.3b9aca02", "-.x.-": "x.3b9aca02", "": "record.3b9aca02", "ä": "record.3b9aca02",
-		strings.Repeat("a", 300): strings.Repeat("a", 244) + ".3b9aca02",
-	} {
-		got := eventName(object, now)
-		if got != want {
-			t.Errorf("%q: %q, want %q", object, got, want)
-		}
-		if wrong := validation.IsDNS1123Subdomain(got); len(wrong) > 0 {
-			t.Errorf("%q: %v", got, wrong)
-		}
 	}
 }
 
@@ -374,5 +359,99 @@ func TestEventsAreLogged(t *testing.T) {
 	const want = `level=DEBUG msg="Event is sent" kind=Service namespace=web name=shop type=Normal reason=RecordReady message="(external-dns) record:shop.example.org,`
 	if text := log.String(); strings.Count(text, "Event is sent") != 2 || strings.Count(text, want) != 2 || strings.Count(text, " dryRun=true") != 1 {
 		t.Errorf("log:\n%s", text)
+	}
+}
+
+func invalid(message string) publisher.Notice {
+	return publisher.Notice{Objects: []dns.Object{shop}, Action: publisher.ActionFailed, Reason: publisher.ReasonInvalid, Message: message}
+}
+
+// An Event about a problem isn't sent again for a while, whatever the object does; another one is, and so is one about
+// success.
+func TestProblemsAreSaidOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{}
+		s := newSender(t, a, nil)
+		for range 100 {
+			send(s, invalid("bad TTL"))
+			send(s, ready(shop))
+		}
+		send(s, invalid("bad name"))
+		s.Flush(t.Context())
+		if n := a.count(); n != 102 {
+			t.Errorf("%d Events, want one for each problem, and 100", n)
+		}
+		time.Sleep(repeatAfter)
+		send(s, invalid("bad TTL"))
+		s.Flush(t.Context())
+		if n := a.count(); n != 103 {
+			t.Errorf("%d Events: the problem isn't said again after %v", n, repeatAfter)
+		}
+	})
+}
+
+// An Event that couldn't be sent is sent the next time; and what is remembered has a limit.
+func TestLostEventsAreNews(t *testing.T) {
+	fails := true
+	a := &api{answer: func(string) error {
+		if fails {
+			return apierrors.NewNotFound(resource, "")
+		}
+		return nil
+	}}
+	s := newSender(t, a, nil)
+	send(s, invalid("bad TTL"))
+	s.Flush(t.Context())
+	fails = false
+	send(s, invalid("bad TTL"))
+	s.Flush(t.Context())
+	if a.count() != 1 {
+		t.Errorf("%d Events", a.count())
+	}
+	for i := range 2 * remembered {
+		s.news(event{Event: newEvent(shop, invalid(strconv.Itoa(i)), time.Now())})
+	}
+	if n := s.said.Len(); n != remembered {
+		t.Errorf("%d Events are remembered", n)
+	}
+}
+
+// B1: seven processes that say the same leave one Event, which counts them. Without the right to patch, it is there
+// without a count. Against a real API server.
+func TestRealAPIServerCountsEvents(t *testing.T) {
+	c := kubetest.Start(t)
+	of := shop
+	of.Namespace = c.Namespace(t)
+	client := c.Client.EventsV1()
+	notice := invalid("bad TTL")
+	notice.Objects = []dns.Object{of}
+	for range 7 {
+		s, err := New(Config{Client: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		send(s, notice)
+		s.Flush(t.Context())
+		if n := testutil.ToFloat64(s.dropped); n > 0 {
+			t.Errorf("%v Events dropped", n)
+		}
+	}
+	list, err := client.Events(of.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Items) != 1 || list.Items[0].Series == nil || list.Items[0].Series.Count != 7 {
+		t.Fatalf("%d Events: %+v", len(list.Items), list.Items)
+	}
+	if last := list.Items[0].Series.LastObservedTime; !last.After(list.Items[0].EventTime.Time) {
+		t.Errorf("first at %v, last at %v", list.Items[0].EventTime, last)
+	}
+	of.UID = "uid-2"
+	notice.Objects = []dns.Object{of}
+	s := newSender(t, &api{}, func(config *Config) { config.Client = client })
+	send(s, notice)
+	s.Flush(t.Context())
+	if list, err = client.Events(of.Namespace).List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 2 {
+		t.Errorf("%d Events about two objects of one name: %v", len(list.Items), err)
 	}
 }

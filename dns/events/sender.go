@@ -2,10 +2,12 @@ package events
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,7 +16,9 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	eventsclient "k8s.io/client-go/kubernetes/typed/events/v1"
+	"k8s.io/utils/lru"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/publisher"
@@ -27,6 +31,10 @@ const (
 	// perSecond and burst limit the rate of sending.
 	perSecond, burst = 20, 100
 	tries            = 3
+	// remembered is how many Events about problems are remembered, and repeatAfter for how long none that says the same is
+	// sent: an object that is changed all the time says the same each time.
+	remembered  = 4096
+	repeatAfter = 5 * time.Minute
 )
 
 // Config says what a [Sender] sends, and where.
@@ -66,6 +74,12 @@ type Sender struct {
 	// may use forbidden: the namespaces in which this process may not create Events.
 	turn      chan struct{}
 	forbidden map[string]bool
+	// uncounted is true once this process turned out not to have the right to count Events; turn guards it, too.
+	uncounted bool
+
+	// said has when an Event about a problem was sent last, by its key.
+	mu   sync.Mutex
+	said *lru.Cache
 }
 
 // New returns a sender. It sends Events while Run is running.
@@ -81,7 +95,7 @@ func New(c Config) (*Sender, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Sender{config: c, queue: make(chan event, capacity), dropped: dropped, limit: rate.NewLimiter(perSecond, burst), turn: make(chan struct{}, 1), forbidden: map[string]bool{}}, nil
+	return &Sender{config: c, queue: make(chan event, capacity), dropped: dropped, limit: rate.NewLimiter(perSecond, burst), turn: make(chan struct{}, 1), forbidden: map[string]bool{}, said: lru.New(remembered)}, nil
 }
 
 // For returns a function that sends the notices of a publisher. The function doesn't block.
@@ -102,13 +116,39 @@ func (s *Sender) enqueue(n publisher.Notice, m Manner) {
 		if o.Name == "" || o.Kind == "" {
 			continue
 		}
+		e := event{newEvent(o, n, time.Now()), m.DryRun}
+		if e.Type == corev1.EventTypeWarning && !s.news(e) {
+			continue
+		}
 		select {
-		case s.queue <- event{newEvent(o, n, time.Now()), m.DryRun}:
+		case s.queue <- e:
 		default:
-			s.dropped.Inc()
+			s.lost(e)
 		}
 	}
 }
+
+// news reports whether an Event about a problem has not just been sent, and notes that it will be.
+func (s *Sender) news(e event) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at, ok := s.said.Get(keyOf(e)); ok && e.EventTime.Sub(at.(time.Time)) < repeatAfter {
+		return false
+	}
+	s.said.Add(keyOf(e), e.EventTime.Time)
+	return true
+}
+
+// lost counts an Event that isn't sent. The next one that says the same is news.
+func (s *Sender) lost(e event) {
+	s.dropped.Inc()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said.Remove(keyOf(e))
+}
+
+// keyOf identifies what an Event says. Its name is made of all of that.
+func keyOf(e event) string { return e.Namespace + "/" + e.Name }
 
 func (m Manner) wants(reason string) bool {
 	switch reason {
@@ -166,7 +206,7 @@ func (s *Sender) send(ctx context.Context, e event) {
 	}
 	defer s.end()
 	if s.forbidden[e.Namespace] {
-		s.dropped.Inc()
+		s.lost(e)
 		return
 	}
 	var err error
@@ -185,7 +225,7 @@ func (s *Sender) send(ctx context.Context, e event) {
 			break
 		}
 	}
-	s.dropped.Inc()
+	s.lost(e)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return
 	}
@@ -213,7 +253,42 @@ func (s *Sender) create(ctx context.Context, e event) error {
 	if e.dryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	_, err := s.config.Client.Events(e.Namespace).Create(ctx, e.Event, options)
+	client := s.config.Client.Events(e.Namespace)
+	_, err := client.Create(ctx, e.Event, options)
+	if !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	if e.dryRun || s.uncounted {
+		return nil
+	}
+	err = count(ctx, client, e.Event)
+	switch {
+	case apierrors.IsForbidden(err):
+		// It is there, which is what matters.
+		s.uncounted = true
+		return nil
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("count an Event that has just expired: %v", err) // so it is tried again
+	default:
+		return err
+	}
+}
+
+// count counts an Event that is there. A patch that changes nothing returns it, for which the right to read isn't needed.
+func count(ctx context.Context, client eventsclient.EventInterface, e *eventsv1.Event) error {
+	there, err := client.Patch(ctx, e.Name, types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
+	if err != nil {
+		return err
+	}
+	series := &eventsv1.EventSeries{Count: 2, LastObservedTime: e.EventTime}
+	if there.Series != nil {
+		series.Count = there.Series.Count + 1
+	}
+	patch, err := json.Marshal(map[string]any{"series": series})
+	if err != nil {
+		return err
+	}
+	_, err = client.Patch(ctx, e.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	return err
 }
 

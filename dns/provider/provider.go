@@ -110,6 +110,14 @@ type Answering interface {
 	AnsweringServers() []string
 }
 
+// Prober is a [Provider] that may return records without having asked its server.
+type Prober interface {
+	// Probe asks about a zone what tells whether the server can be reached, has the zone and takes
+	// the credentials, and changes nothing. Lists is false if Records can't say what is in the zone.
+	// The error is as that of Apply.
+	Probe(ctx context.Context, zone dns.Zone) (lists bool, err error)
+}
+
 // Adjusted is the answer of [Adjuster] about one wanted record set.
 type Adjusted struct {
 	// Sets are what will be listed for it: mostly one record set, and none if the provider

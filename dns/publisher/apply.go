@@ -138,9 +138,12 @@ func (p *Publisher) applyPart(ctx context.Context, b *batch, part *part) {
 	if b.err = p.limiter.Wait(ctx); b.err != nil {
 		return
 	}
-	begun := time.Now()
+	begun, span := time.Now(), p.Tracer.Begin("dns.apply")
 	err := p.Provider.Apply(ctx, part.zone.Zone, part.changes)
-	p.Metrics.applied(part.zone, time.Since(begun), err)
+	took := time.Since(begun)
+	p.Metrics.applied(part.zone, took, err)
+	p.logApplied(part, took, err)
+	p.trace(span, part, err)
 	if o, ok := p.Owner.(owner.Told); ok && err != nil {
 		o.Failed(ctx, part.changes, err)
 	}
@@ -316,7 +319,7 @@ func (p *Publisher) succeed(z *zone, made []group) {
 	for _, g := range made {
 		z.names.done(z.names.all[g.name])
 		for _, c := range g.changes {
-			p.Log.Info("Changed a record", "change", describe(c))
+			p.Log.Info("Changed a record", "zone", z.Name, "change", describe(c), "object", c.RecordSet().Labels[dns.LabelResource])
 		}
 	}
 	p.confirm(z, made)

@@ -14,6 +14,7 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/tracing"
 )
 
 // The times of a [Publisher] that [Config] can't set, and the default of the one that it can.
@@ -74,10 +75,14 @@ type Config struct {
 	// MayWrite returns an error when no write may begin, for example because the lease is
 	// lost. Nil stands for a function that always allows it.
 	MayWrite func() error
-	// Notify is called with each [Notice], for Events. It must not block. It may be nil.
-	Notify  func(Notice)
-	Metrics *Metrics
-	Log     *slog.Logger
+	// Notify is called with each [Notice], for Events, while Lead is called: of several processes, one tells.
+	// It must not block. It may be nil.
+	Notify func(Notice)
+	// Tracer begins a span for each batch, which has the name of the provider; nil begins none.
+	Tracer       *tracing.Tracer
+	ProviderName string
+	Metrics      *Metrics
+	Log          *slog.Logger
 }
 
 // NamedSource is a source with the name that --source calls it.

@@ -168,6 +168,7 @@ func (p *Publisher) polled(i int, records []*dns.RecordSet, err error) {
 // sourceRead notes that a source can be read.
 func (p *Publisher) sourceRead(s *sourceState, name string) {
 	if s.err != nil {
+		p.untold.drop(desired.Origin{Source: name})
 		p.Log.Info("Source is read again", "source", name)
 		s.err = nil
 	}
@@ -181,7 +182,7 @@ func (p *Publisher) sourceFailed(s *sourceState, name string, err error) {
 	// only the first error is reported.
 	if s.err == nil {
 		p.Log.Error("Can't read a source; its records stay as they are", "source", name, "err", err)
-		p.Notify(Notice{Action: ActionFailed, Reason: ReasonSource, Message: "source " + name + ": " + err.Error() + "; its records stay as they are"})
+		p.tell(desired.Origin{Source: name}, Notice{Action: ActionFailed, Reason: ReasonSource, Message: "source " + name + ": " + err.Error() + "; its records stay as they are"})
 	}
 	s.err = err
 }
@@ -212,9 +213,10 @@ func (p *Publisher) evaluate(changed map[int]map[source.Key]struct{}) {
 func (p *Publisher) evaluateObject(i int, key source.Key) {
 	src := p.Sources[i]
 	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
+	p.untold.drop(origin)
 	result := src.Evaluate(key)
 	for _, problem := range result.Problems {
-		p.problem(problem)
+		p.problem(origin, problem)
 	}
 	if result.Err != nil {
 		p.evaluationFailed(origin, result)
@@ -253,14 +255,14 @@ func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result
 	for _, problem := range result.Problems {
 		objects[0] = problem.Object
 	}
-	p.Notify(Notice{Objects: objects, Action: ActionFailed, Reason: ReasonInvalid, Message: message + "; its records stay as they are"})
+	p.tell(origin, Notice{Objects: objects, Action: ActionFailed, Reason: ReasonInvalid, Message: message + "; its records stay as they are"})
 }
 
 // put replaces the records that an origin asks for.
 func (p *Publisher) put(origin desired.Origin, records []*dns.RecordSet) {
 	names, problems := p.Desired.Put(origin, records)
 	for _, problem := range problems {
-		p.problem(problem)
+		p.problem(origin, problem)
 	}
 	for _, name := range names {
 		p.touch(name)
@@ -268,11 +270,11 @@ func (p *Publisher) put(origin desired.Origin, records []*dns.RecordSet) {
 	p.unverified = p.unverified || len(names) > 0
 }
 
-func (p *Publisher) problem(problem dns.Problem) {
+func (p *Publisher) problem(origin desired.Origin, problem dns.Problem) {
 	p.Metrics.problems.Inc()
 	message := problem.Subject + " is " + quote(problem.Value) + ": " + problem.Reason
 	p.Log.Warn("Ignore a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)
-	p.Notify(Notice{Objects: []dns.Object{problem.Object}, Action: ActionFailed, Reason: ReasonInvalid, Message: message})
+	p.tell(origin, Notice{Objects: []dns.Object{problem.Object}, Action: ActionFailed, Reason: ReasonInvalid, Message: message})
 }
 
 // quote returns a value in quotes, and shortens a long one.

@@ -121,6 +121,9 @@ type world struct {
 
 	publisher *Publisher
 	stop      func()
+	// standby keeps a publisher that starts from leading until lead is called.
+	standby bool
+	lead    func()
 
 	mu      sync.Mutex
 	notices []Notice
@@ -142,11 +145,16 @@ func (w *world) start() {
 			w.t.Error(err)
 		}
 	})
-	running.Go(func() {
-		if err := p.Lead(ctx); err != nil {
-			w.t.Error(err)
-		}
-	})
+	w.lead = func() {
+		running.Go(func() {
+			if err := p.Lead(ctx); err != nil {
+				w.t.Error(err)
+			}
+		})
+	}
+	if !w.standby {
+		w.lead()
+	}
 	w.stop = func() {
 		cancel()
 		running.Wait()

@@ -131,10 +131,12 @@ func (p *Publisher) listRecords(z *zone) {
 	z.busy = true
 	z.mirror.begin()
 	doubts, zones := z.doubts, p.zones
+	begun := time.Now()
 	p.startWrite(listTimeout, func(ctx context.Context) func() {
 		records, err := p.read(ctx, z)
 		var found difference
 		if err == nil {
+			p.Log.Debug("Zone is listed", "zone", z.Name, "records", len(records), "took", time.Since(begun))
 			found = z.mirror.compare(records)
 			p.observe(ctx, zones.listing(z, records))
 		}

@@ -37,7 +37,8 @@ func (p *Publisher) admits(z *zone, name string) bool {
 // whose answer is there, whatever else is asked.
 func (p *Publisher) planDirty(z *zone) {
 	_, adjusts := p.Provider.(provider.Adjuster)
-	for _, n := range z.names.sorted(dirty) {
+	names := z.names.sorted(dirty)
+	for _, n := range names {
 		wanted, left := p.want(n.name)
 		switch {
 		case !p.admits(z, n.name):
@@ -51,6 +52,7 @@ func (p *Publisher) planDirty(z *zone) {
 			p.planName(z, n, wanted, left)
 		}
 	}
+	p.logPlanned(z, names)
 	p.measure(z)
 }
 

@@ -75,6 +75,9 @@ type Publisher struct {
 	calls          int
 	throttledUntil time.Time
 	throttles      int
+	// untold are notices from before the term.
+	untold untold
+
 	// once is set when the loop has to end as soon as there is nothing left to do.
 	once *onceState
 	// followers are told which names change; mostly there is none.
@@ -209,6 +212,7 @@ func (p *Publisher) begin(t term) {
 	p.zoneList = zoneList{}
 	p.zoneless = p.newZoneless()
 	p.accounts.beginTerm()
+	p.untold.tell(p.Notify)
 }
 
 func (p *Publisher) end() {

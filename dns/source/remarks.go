@@ -90,7 +90,7 @@ func (r *Annotations) remarkStranger(key string, s *Settings) {
 		r.remark(Skip{SkipUnknownAnnotation, key, "its prefix is not among those of --annotation-prefix: begin the key with " + meant})
 		return
 	}
-	if near, ok := nearest.Name(bounded(prefix+"/"), s.Prefixes); ok {
+	if near, ok := nearest.Of(bounded(prefix+"/"), s.Prefixes); ok {
 		meant = near
 	}
 	r.remark(Skip{SkipUnknownAnnotation, keyText(key), "nothing reads annotations that begin like this: did you mean " + meant + s.nearestName(name) + "?"})
@@ -98,7 +98,7 @@ func (r *Annotations) remarkStranger(key string, s *Settings) {
 
 // suggestion says what to do about an annotation that nothing reads.
 func suggestion(name string, s *Settings) string {
-	if near, ok := nearest.Name(bounded(name), s.knownNames()); ok && near != "" {
+	if near, ok := nearest.Of(bounded(name), s.knownNames()); ok && near != "" {
 		return "did you mean " + near + "?"
 	}
 	return "remove it, or see the reference of annotations"
@@ -106,7 +106,7 @@ func suggestion(name string, s *Settings) string {
 
 // nearestName returns the name that was meant, or nothing.
 func (s *Settings) nearestName(name string) string {
-	near, _ := nearest.Name(bounded(name), s.knownNames())
+	near, _ := nearest.Of(bounded(name), s.knownNames())
 	return near
 }
 

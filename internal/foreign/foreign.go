@@ -29,6 +29,18 @@ func Quote(text string) string {
 	return fmt.Sprintf("%s… (%d bytes)", strconv.Quote(text[:maxText]), len(text))
 }
 
+// Cut returns the text as it is or, of a long text, the beginning and how long it is. It is for values of
+// lines of the log, which the log quotes itself.
+func Cut(text string) string { return CutTo(text, maxText) }
+
+// CutTo is Cut for texts of which so many bytes are shown, such as errors of a server.
+func CutTo(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
+}
+
 // Name returns a short text of letters, digits and the signs of DNS names as it is, and quotes any
 // other one.
 func Name(text string) string {

@@ -37,6 +37,25 @@ func TestName(t *testing.T) {
 	}
 }
 
+func TestCut(t *testing.T) {
+	long := strings.Repeat("ä", maxText/2)
+	for text, want := range map[string]string{
+		"":           "",
+		"a \"b\"\nc": "a \"b\"\nc",
+		long:         long,
+		long + "b":   long + "… (161 bytes)",
+		"a" + long:   "a" + strings.Repeat("ä", maxText/2-1) + "… (161 bytes)",
+		"x" + "\xff": "x\xff",
+	} {
+		if got := Cut(text); got != want {
+			t.Errorf("Cut(%q) is %q, want %q", text, got, want)
+		}
+	}
+	if got := CutTo("abcdef", 3); got != "abc… (6 bytes)" {
+		t.Error(got)
+	}
+}
+
 // Whatever a client sends, what is shown of it is one short line of valid text.
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{

@@ -27,6 +27,8 @@ type journal struct {
 	holder  string          // seen last
 	since   time.Time       // when the holder acquired the lease, as the lease says
 	failing map[string]bool // reads, writes
+	// told is true when the log has a line about failures, and none yet that they are over.
+	told bool
 }
 
 // newJournal returns a journal, with its metrics registered.
@@ -69,7 +71,9 @@ func (j *journal) saw(holder string, since time.Time) {
 		// While another process holds the lease, nothing is written.
 		delete(j.failing, write)
 	}
+	well := j.well()
 	j.mu.Unlock()
+	j.tellWell(well)
 	if changed && holder != "" && holder != j.identity {
 		j.log.Info("Another process leads", "holder", holder)
 	}
@@ -93,7 +97,7 @@ func (j *journal) failed(what string, err error) {
 	j.failures.Inc()
 	j.mu.Lock()
 	news := !j.failing[what]
-	j.failing[what] = true
+	j.failing[what], j.told = true, true
 	j.mu.Unlock()
 	if news {
 		j.log.Warn("Requests for the lease fail, retrying", "request", what, "error", err)
@@ -102,14 +106,26 @@ func (j *journal) failed(what string, err error) {
 
 // succeeded notes that the lease could be read, or both read and written.
 func (j *journal) succeeded(what ...string) {
-	news := false
 	j.mu.Lock()
 	for _, w := range what {
-		news = news || j.failing[w]
 		delete(j.failing, w)
 	}
+	well := j.well()
 	j.mu.Unlock()
-	if news {
+	j.tellWell(well)
+}
+
+// well reports whether no requests fail any more, the first time. The caller holds the lock.
+func (j *journal) well() bool {
+	if !j.told || len(j.failing) > 0 {
+		return false
+	}
+	j.told = false
+	return true
+}
+
+func (j *journal) tellWell(well bool) {
+	if well {
 		j.log.Info("Requests for the lease succeed again")
 	}
 }

@@ -18,16 +18,19 @@ const (
 var levels = []struct {
 	name  string
 	level slog.Level
-	// klog is the verbosity of klog for the level (spec/destination.md §1.1).
+	// klog is the verbosity of klog for the level. At info, klog says nothing: its lines are about
+	// libraries, such as "Caches populated" and the state of feature gates. At trace it has the
+	// requests to the API server with their headers, of which it hides the credentials. Above 7 it would have
+	// the bodies, too, which may be Secrets.
 	klog int
 }{
 	{name: "panic", level: LevelPanic},
 	{name: "fatal", level: LevelFatal},
 	{name: "error", level: slog.LevelError},
 	{name: "warn", level: slog.LevelWarn},
-	{name: "info", level: slog.LevelInfo, klog: 2},
+	{name: "info", level: slog.LevelInfo},
 	{name: "debug", level: slog.LevelDebug, klog: 6},
-	{name: "trace", level: LevelTrace, klog: 10},
+	{name: "trace", level: LevelTrace, klog: 7},
 }
 
 // ParseLevel returns the level with a name, in upper or lower case; "warning" is another name of
@@ -46,6 +49,15 @@ func ParseLevel(name string) (slog.Level, error) {
 		allowed = append(allowed, l.name)
 	}
 	return 0, fmt.Errorf("must be one of %s", strings.Join(allowed, ", "))
+}
+
+// Levels returns the names of the levels, the most severe first.
+func Levels() []string {
+	var names []string
+	for _, l := range levels {
+		names = append(names, l.name)
+	}
+	return names
 }
 
 // levelName returns the name of the most severe level that l reaches.

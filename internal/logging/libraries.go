@@ -37,8 +37,8 @@ func setKlogVerbosity(v int) error {
 	return nil
 }
 
-// klogHandler converts the verbosities of klog to levels: V(0) to V(2) to info, up to V(6) to
-// debug, up to V(10) to trace.
+// klogHandler converts the verbosities of klog to levels: V(0) to V(6) to debug, all others to trace. So what
+// libraries say about what works is not there at info; their errors are.
 type klogHandler struct {
 	next slog.Handler
 }

@@ -133,15 +133,14 @@ func writeThroughLibraries() {
 }
 
 // everything is what trace shows of writeThroughLibraries; the other levels show the part of it that they name.
-const everything = `level=info msg=Verbose v=0
-level=info msg=Verbose v=1
-level=info msg=Verbose v=2
+const everything = `level=debug msg=Verbose v=0
+level=debug msg=Verbose v=1
+level=debug msg=Verbose v=2
 level=debug msg=Verbose v=3
 level=debug msg=Verbose v=6
 level=trace msg=Verbose v=7
-level=trace msg=Verbose v=10
-level=info msg=Structured kind=Pod logger=reflector
-level=info msg="Formatted 1"
+level=debug msg=Structured kind=Pod logger=reflector
+level=debug msg="Formatted 1"
 level=error msg="Failed to list" err=refused
 level=trace msg="gRPC library" text="a b"
 level=trace msg="gRPC library" text="a b"

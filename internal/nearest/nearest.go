@@ -2,10 +2,10 @@ package nearest
 
 import "strings"
 
-// Name returns the candidate that name abbreviates or, failing that, the one with the
+// Of returns the candidate that name abbreviates or, failing that, the one with the
 // smallest edit distance to name; the first if there are several. It finds none if all of
 // them are too different to be what was meant.
-func Name(name string, candidates []string) (string, bool) {
+func Of(name string, candidates []string) (string, bool) {
 	const shortest = 3 // letters of an abbreviation
 	best, least := "", len(name)/2+1
 	for _, c := range candidates {

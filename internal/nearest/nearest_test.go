@@ -2,7 +2,7 @@ package nearest
 
 import "testing"
 
-func TestNearest(t *testing.T) {
+func TestOf(t *testing.T) {
 	names := []string{"addr", "enable-ipv6", "enable-pprof", "log-level", "metrics-addr"}
 	tests := map[string]string{
 		"adr":              "addr",
@@ -19,8 +19,8 @@ func TestNearest(t *testing.T) {
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got, ok := Name(name, names); got != want || ok != (want != "") {
-				t.Errorf("Name(%q) = %q, %v; want %q", name, got, ok, want)
+			if got, ok := Of(name, names); got != want || ok != (want != "") {
+				t.Errorf("Of(%q) = %q, %v; want %q", name, got, ok, want)
 			}
 		})
 	}

@@ -25,11 +25,12 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 		return role{}, err
 	}
 	opaque, _ := catalog.ParsePortList(o.DefaultOpaquePorts) // checked with the options
-	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque})
+	known := catalog.New(catalog.Options{DefaultOpaquePorts: opaque, Log: in.Log})
 	from := kinds.FromEndpointSlices
 	if !o.EnableEndpointSlices {
 		from = kinds.FromEndpoints
 	}
+	config.Tracer = in.Tracer
 	server := destination.NewServer(known, config, in.Registerer, in.Log)
 	detours := linked.DetoursRefused
 	if o.LinkedClustersThroughProxies {
@@ -54,6 +55,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 			}
 		},
 		Ready:    func() bool { return channel.IsClosed(known.Synced()) },
+		Details:  func() []string { return missing(links.set.Secrets()) },
 		Handlers: map[string]http.Handler{linked.StatusPath: links.handler()},
 		Report:   links.report,
 		Clusters: func() []inspect.Cluster { return clustersOf(links.set.Status()) },

@@ -557,7 +557,7 @@ func (api roleServer) testDNSNamespaces(t *testing.T) {
 	c.DNS.Publishers = append(c.DNS.Publishers, config("two", second, third).DNS.Publishers...)
 	s = serveConfig(t, c)
 	b.await(t, "b", "192.0.2.2")
-	if code, body := s.fetch(t, "/ready"); code == 200 || !strings.Contains(body, "service in "+third+": waiting forbidden") || strings.Contains(body, "in "+first) {
+	if code, body := s.fetch(t, "/ready"); code == 200 || !strings.Contains(body, "services in "+third+": waiting forbidden: grant list and watch on services to this process") || strings.Contains(body, "in "+first) {
 		t.Errorf("/ready: %d, %s; want it to name %s", code, body, third)
 	}
 	// The publisher that doesn't need the third namespace deletes, the other one waits.

@@ -66,7 +66,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 	if err != nil {
 		return nil, err
 	}
-	if err := registerBuild(in.Registerer); err != nil {
+	if err := registerDNSBuild(in.Registerer); err != nil {
 		return nil, err
 	}
 	for _, p := range o.Publishers {
@@ -75,7 +75,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 			registerer = prometheus.WrapRegistererWith(prometheus.Labels{"publisher": p.Name}, registerer)
 		}
 		opened, err := p.Open(ctx, configure.Input{
-			REST: in.REST, Log: in.Log, Registerer: registerer, Notify: r.notify(p), MayWrite: leadership.fence.Check, Wrap: wrap,
+			REST: in.REST, Log: in.Log, Registerer: registerer, Notify: r.notify(p), MayWrite: leadership.fence.Check, Tracer: in.Tracer, Wrap: wrap,
 			ConfigMaps: configMaps,
 		})
 		if err != nil {

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/signpostd/signpost/internal/eventlog"
+	"github.com/signpostd/signpost/internal/eventsink"
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/kube/linked"
 )
@@ -50,7 +50,7 @@ func (l *links) run(ctx context.Context) error {
 	defer l.made.closeIdle()
 	broadcaster := record.NewBroadcaster()
 	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: l.client.CoreV1().Events("")})
+	broadcaster.StartRecordingToSink(eventsink.New(l.client.CoreV1()))
 	var recorder record.EventRecorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "signpost-destination"})
 	l.recorder.Store(&recorder)
 	return l.set.Run(ctx)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -15,7 +16,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("SIGNPOST_TEST_AS_COMMAND") != "" {
+	switch os.Getenv("SIGNPOST_TEST_AS_COMMAND") {
+	case "":
+	case "run":
+		os.Exit(exitStatus(runConfigAsCommand()))
+	default:
 		os.Exit(runAsCommand())
 	}
 	goleak.VerifyTestMain(m)
@@ -34,6 +39,26 @@ func runAsCommand() int {
 	if err == nil {
 		err = Run(ctx, c.Config, os.Stderr)
 	}
+	return exitStatus(err)
+}
+
+// runConfigAsCommand runs what `signpost run` would run with the arguments of this process.
+func runConfigAsCommand() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	file := strings.TrimPrefix(os.Args[1], "--config=")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	c, err := settings.Decode(file, text)
+	if err != nil {
+		return err
+	}
+	return Run(ctx, c, os.Stderr)
+}
+
+func exitStatus(err error) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -12,6 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
 )
@@ -31,6 +32,11 @@ func publishOnce(ctx context.Context, c settings.Config, limit time.Duration, lo
 	in := roleInput{REST: restConfig, Log: log, Registerer: prometheus.NewRegistry(), Report: func(p object.Problem) {
 		log.Warn("Problem of an object", "kind", p.Kind, "namespace", p.Namespace, "name", p.Name, "field", p.Field, "reason", p.Reason)
 	}}
+	in.Tracer, err = tracing.Open(tracing.Config{Collector: c.Process.Collector(), Roles: settings.DNSSection, Log: log, Registerer: in.Registerer})
+	if err != nil {
+		return nil, err
+	}
+	defer in.Tracer.Close()
 	r, err := newDNSRole(ctx, in, c.DNS)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/internal/version"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/kinds"
@@ -32,6 +33,8 @@ type roleInput struct {
 	Registerer prometheus.Registerer
 	// Report is told of the problems of objects.
 	Report object.Report
+	// Tracer begins spans; nil begins none.
+	Tracer *tracing.Tracer
 	// Metrics are those of all controllers of the process; nil when none runs.
 	Metrics *reconcile.Metrics
 }
@@ -91,6 +94,8 @@ type process struct {
 	Handlers map[string]http.Handler
 	// Inspection is what the inspection API has. Without a Status there is no such API.
 	Inspection inspect.Config
+	// Tracer begins the spans of the roles, and is to be closed when they have ended. It is nil without traces.
+	Tracer *tracing.Tracer
 }
 
 // newProcess makes the roles of a config. It starts nothing and doesn't wait for the API
@@ -104,14 +109,33 @@ func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, regist
 	if err := registerClientMetrics(registerer); err != nil {
 		return process{}, err
 	}
-	in := roleInput{REST: restConfig, Namespaces: c.OnlyNamespaces(), Log: log, Registerer: registerer, Report: report}
+	if err := registerBuild(registerer); err != nil {
+		return process{}, err
+	}
+	tracer, err := tracing.Open(tracing.Config{Collector: c.Process.Collector(), Roles: strings.Join(c.Roles(), ","), Log: log, Registerer: registerer})
+	if err != nil {
+		return process{}, err
+	}
+	p, err := makeProcess(ctx, c, roleInput{
+		REST: restConfig, Namespaces: c.OnlyNamespaces(), Log: log, Registerer: registerer, Report: report, Tracer: tracer,
+	})
+	if err != nil {
+		tracer.Close()
+		return process{}, err
+	}
+	p.Tracer = tracer
+	return p, nil
+}
+
+// makeProcess makes the roles of a config from what they have in common.
+func makeProcess(ctx context.Context, c settings.Config, in roleInput) (process, error) {
 	writer := c.DestinationWrites()
 	if writer || c.RunsControllers {
 		var queues prometheus.Registerer
 		if c.RunsControllers || c.Destination.ExportQueueMetrics {
-			queues = registerer
+			queues = in.Registerer
 		}
-		in.Metrics = reconcile.NewMetrics(registerer, queues)
+		in.Metrics = reconcile.NewMetrics(in.Registerer, queues)
 	}
 	var roles []role
 	if c.RunsDestination {

@@ -1,12 +1,12 @@
 package process
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/signpostd/signpost/internal/channel"
+	"github.com/signpostd/signpost/internal/foreign"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -26,28 +26,45 @@ func readiness(cluster *kube.Cluster, roles []role) (ready bool, details []strin
 	return ready && channel.IsClosed(cluster.Settled()), append(details, more...)
 }
 
-// missing returns what is not in sync, in lines for /ready. Namespaces that are missing for the
-// same reason share a line.
+// missing returns what is not in sync, in lines for /ready. Kinds are called what roles call them.
+// Namespaces that are missing for the same reason share a line.
 func missing(t kube.TableStatus) []string {
 	if t.State == kube.Synced {
 		return nil
 	}
+	resource := t.Resource.String()
 	if len(t.Namespaces) == 0 {
-		return []string{strings.TrimSpace(fmt.Sprint(t.Kind, ": ", t.State, " ", t.Reason))}
+		return []string{resource + ": " + why(resource, t.State, t.Reason, t.Detail)}
 	}
 	namespaces := map[string][]string{}
 	for _, of := range t.Namespaces {
 		if of.State != kube.Synced {
-			why := strings.TrimSpace(fmt.Sprint(of.State, " ", of.Reason))
-			namespaces[why] = append(namespaces[why], of.Namespace)
+			// The text of the API server differs from namespace to namespace.
+			w := why(resource, of.State, of.Reason, "")
+			namespaces[w] = append(namespaces[w], of.Namespace)
 		}
 	}
 	var lines []string
 	for _, why := range slices.Sorted(maps.Keys(namespaces)) {
-		lines = append(lines, t.Kind+" in "+strings.Join(namespaces[why], ", ")+": "+why)
+		lines = append(lines, resource+" in "+strings.Join(namespaces[why], ", ")+": "+why)
 	}
 	return lines
 }
+
+// why says in which state a kind is, and what to do.
+func why(resource string, state kube.State, reason kube.Reason, detail string) string {
+	words := []string{strings.TrimSpace(string(state) + " " + string(reason))}
+	if reason == kube.Forbidden {
+		words = append(words, "grant list and watch on "+resource+" to this process")
+	}
+	if detail != "" {
+		words = append(words, foreign.CutTo(detail, mostDetail))
+	}
+	return strings.Join(words, ": ")
+}
+
+// mostDetail is how many bytes of what the API server says are shown in a line of /ready.
+const mostDetail = 400
 
 // readinessOfRoles is what the roles themselves say.
 func readinessOfRoles(roles []role) (ready bool, details []string) {

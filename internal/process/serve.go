@@ -86,7 +86,7 @@ func serveProcess(ctx context.Context, p process, s serving) error {
 }
 
 func (s *serving) logServing(grpcAddr, adminAddr net.Addr) {
-	addresses := []any{"version", version.Version}
+	addresses := []any{"version", version.Current()}
 	if grpcAddr != nil {
 		addresses = append(addresses, "grpc", grpcAddr.String())
 	}

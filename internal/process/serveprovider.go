@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/signpostd/signpost/dns/configure"
@@ -14,7 +15,7 @@ import (
 // ends. It publishes nothing. The admin server is that of a publisher.
 func serveProvider(ctx context.Context, c *settings.DNSFlags, log *slog.Logger) error {
 	registry := newProcessRegistry()
-	if err := registerBuild(registry); err != nil {
+	if err := errors.Join(registerBuild(registry), registerDNSBuild(registry)); err != nil {
 		return err
 	}
 	wrap, err := configure.MeasureHTTP(registry)

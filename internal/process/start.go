@@ -79,5 +79,6 @@ func runRoles(ctx context.Context, c settings.Config, log *slog.Logger) error {
 		return err
 	}
 	p.Inspection.ClusterDomain = c.Destination.ClusterDomain
+	defer p.Tracer.Close()
 	return serveProcess(ctx, p, serving{options: c.Process, metricsFlag: c.MetricsFlag, addr: c.Destination.Addr, log: log, registry: registry})
 }

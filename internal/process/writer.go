@@ -44,7 +44,7 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.set.Metrics, c.set.Logger = in.Metrics, in.Log
+	c.set.Metrics, c.set.Logger, c.set.Tracer = in.Metrics, in.Log, in.Tracer
 	set, err := controllers.New(c.set)
 	return &writer{set: set, leadership: leadership, closeIdle: made.closeIdle}, err
 }

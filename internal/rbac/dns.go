@@ -3,7 +3,6 @@ package rbac
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -29,7 +28,7 @@ func DNS(c settings.Config, account types.NamespacedName) []Role {
 		}
 	}
 	if leader := c.DNS.Leader; leader.Elect {
-		roles = add(roles, leading(leader))
+		roles = add(roles, leading("signpost-dns-lease", leader, ""))
 	}
 	return roles
 }
@@ -46,9 +45,9 @@ func reading(c settings.Config) []Role {
 			}
 			role.allow(rulesFor(read, p)...)
 			if read.Scope == source.InNone {
-				events.allow(createEvents)
+				events.allow(sendEvents)
 			} else {
-				role.allow(createEvents)
+				role.allow(sendEvents)
 			}
 		}
 	}
@@ -59,14 +58,14 @@ func reading(c settings.Config) []Role {
 		within.Name, within.Namespace = "signpost-dns", namespace
 		roles = add(roles, within)
 	}
-	if events.Name, events.Namespace = "signpost-dns", eventsOfClusterObjects; !slices.ContainsFunc(everywhere.Rules, createEvents.same) {
+	if events.Name, events.Namespace = "signpost-dns", eventsOfClusterObjects; !slices.ContainsFunc(everywhere.Rules, sendEvents.same) {
 		roles = add(roles, events)
 	}
 	return roles
 }
 
-// createEvents comes last, because every source needs it.
-var createEvents = Rule{Group: "events.k8s.io", Resource: "events", Verbs: []string{"create"}}
+// sendEvents comes last, because every source needs it.
+var sendEvents = Rule{Group: "events.k8s.io", Resource: "events", Verbs: []string{"create", "patch"}, Without: "no Events about records are sent"}
 
 // rulesFor returns the rules for a kind that a source of a publisher reads.
 func rulesFor(read configure.Read, p *configure.Options) []Rule {
@@ -86,7 +85,7 @@ func rulesFor(read configure.Read, p *configure.Options) []Rule {
 
 // owning returns the role for --registry=crd: in the namespace of the DNSRecords only.
 func owning(p *configure.Options, namespace string) Role {
-	const group, resource = "externaldns.k8s.io", "dnsrecords"
+	group, resource := p.OwnerResource().Group, p.OwnerResource().Resource
 	role := Role{Name: "signpost-dns-registry", Namespace: cmp.Or(p.Registry.CRDNamespace, namespace), Why: "--registry=crd"}
 	if p.DryRun {
 		role.allow(Rule{Group: group, Resource: resource, Verbs: []string{"get", "list", "watch"}})
@@ -102,75 +101,11 @@ func owning(p *configure.Options, namespace string) Role {
 // remembering returns the role for what was deleted and approved, which counts after a restart,
 // too: in the namespace of the process.
 func remembering(p *configure.Options, namespace string) Role {
-	const resource = "configmaps"
+	const resource, without = "configmaps", "the process counts deletions for itself, and has forgotten them after a restart"
 	role := Role{Name: "signpost-dns-budget", Namespace: namespace, Why: "What was deleted and approved, which counts after a restart, too"}
 	role.allow(
-		Rule{Why: []string{"Creating can't be restricted to a name."}, Resource: resource, Verbs: []string{"create"}},
-		Rule{Resource: resource, Object: configmap.Name(p.Name), Verbs: []string{"get", "update"}},
+		Rule{Why: []string{"Creating can't be restricted to a name."}, Resource: resource, Verbs: []string{"create"}, Without: without},
+		Rule{Resource: resource, Object: configmap.Name(p.Name), Verbs: []string{"get", "update"}, Without: without},
 	)
 	return role
-}
-
-// leading returns the role for --leader-elect.
-func leading(leader settings.Leader) Role {
-	const group, resource = "coordination.k8s.io", "leases"
-	role := Role{Name: "signpost-dns-lease", Namespace: leader.ResourceNamespace, Why: "--leader-elect"}
-	role.allow(
-		Rule{Why: []string{"Creating can't be restricted to a name."}, Group: group, Resource: resource, Verbs: []string{"create"}},
-		Rule{Group: group, Resource: resource, Object: leader.ResourceName, Verbs: []string{"get", "update"}},
-	)
-	return role
-}
-
-// add adds a role, or its rules to the role of its name and namespace. One without rules isn't
-// added.
-func add(roles []Role, role Role) []Role {
-	if len(role.Rules) == 0 {
-		return roles
-	}
-	for i := range roles {
-		if roles[i].Name == role.Name && roles[i].Namespace == role.Namespace {
-			roles[i].allow(role.Rules...)
-			return roles
-		}
-	}
-	return append(roles, role)
-}
-
-// allow adds rules. A rule that is there already gets the reasons of the other. Those about
-// Events stay last.
-func (r *Role) allow(rules ...Rule) {
-	// The rules of roles for several namespaces are the same slice.
-	r.Rules = slices.Clone(r.Rules)
-	for _, rule := range rules {
-		i := slices.IndexFunc(r.Rules, rule.same)
-		if i < 0 {
-			r.Rules = append(r.Rules, rule)
-			continue
-		}
-		for _, why := range rule.Why {
-			if !slices.Contains(r.Rules[i].Why, why) {
-				r.Rules[i].Why = append(slices.Clip(r.Rules[i].Why), why)
-			}
-		}
-	}
-	slices.SortStableFunc(r.Rules, func(a, b Rule) int { return cmp.Compare(a.rank(), b.rank()) })
-}
-
-// rank is the place of a rule among others: what is read, then what is written, then Events.
-func (r Rule) rank() int {
-	switch {
-	case r.same(createEvents):
-		return 2
-	case slices.Contains(r.Verbs, "watch"):
-		return 0
-	default:
-		return 1
-	}
-}
-
-// same reports whether two rules allow the same.
-func (r Rule) same(other Rule) bool {
-	return r.Group == other.Group && r.Resource == other.Resource && r.Object == other.Object &&
-		strings.Join(r.Verbs, ",") == strings.Join(other.Verbs, ",")
 }

@@ -25,6 +25,9 @@ type Rule struct {
 	// Object is the only object that it is about; empty is all.
 	Object string
 	Verbs  []string
+	// Without says what happens where the right is missing, as a clause without a full stop. If it
+	// is empty, something that was asked for doesn't work.
+	Without string
 }
 
 // group is the API group of roles.

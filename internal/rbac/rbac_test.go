@@ -61,7 +61,7 @@ func TestDNS(t *testing.T) {
 	t.Parallel()
 	const (
 		everywhere = "ClusterRole /signpost-dns "
-		events     = "events.k8s.io/events create"
+		events     = "events.k8s.io/events create,patch"
 	)
 	tests := map[string]struct {
 		args []string
@@ -171,7 +171,7 @@ rules:
     verbs: [list, watch]
   - apiGroups: [events.k8s.io]
     resources: [events]
-    verbs: [create]
+    verbs: [create, patch]
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

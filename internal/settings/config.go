@@ -58,6 +58,9 @@ func (c *Config) Settings() []Setting {
 	return all
 }
 
+// Server is the URL of the API server that counts instead of that of the kubeconfig; empty for none.
+func (c *Config) Server() string { return c.server }
+
 // RESTConfig says where the API server is and how to log in to it, for clients of a role, which
 // the API server is told.
 func (c *Config) RESTConfig(role string) (*rest.Config, error) {

@@ -187,7 +187,7 @@ func controllerName(text string) (controllers.Name, error) {
 		candidates = append(candidates, other)
 	}
 	slices.Sort(candidates)
-	if near, ok := nearest.Name(text, candidates); ok {
+	if near, ok := nearest.Of(text, candidates); ok {
 		return "", fmt.Errorf("unknown controller %q: did you mean %s?", text, near)
 	}
 	return "", fmt.Errorf("unknown controller %q: use some of %s", text, join(known))

@@ -39,6 +39,7 @@ mirroring-concurrent-service-endpoint-syncs int 5
 mirroring-endpointslice-updates-batch-period duration 0s
 mirroring-max-endpoints-per-subset int 1000
 shutdown-grace duration 10s
+trace-collector string
 `
 
 func TestControllersFlags(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/internal/nearest"
 )
 
@@ -31,9 +32,19 @@ const (
 
 // Decode reads the text of a config file. Its error has a line for each thing that is wrong
 // there: the file, which it calls name, the line, the field and the reason.
-func Decode(name string, text []byte) (Config, error) {
+func Decode(name string, text []byte) (Config, error) { return decode(name, text, nil) }
+
+// Check reads the text of a config file for what is wrong there, like [Decode]. A function finds what
+// else is wrong with a publisher; its error names flags.
+func Check(name string, text []byte, also func(*configure.Options) error) error {
+	_, err := decode(name, text, also)
+	return err
+}
+
+func decode(name string, text []byte, also func(*configure.Options) error) (Config, error) {
 	c := Default()
-	d := &configDecoder{name: name, settings: map[string]Setting{}, found: map[string]*yaml.Node{}}
+	c.DNS.also = also
+	d := &configDecoder{name: name, settings: map[string]Setting{}, found: map[string]*yaml.Node{}, unset: map[int]bool{}}
 	for _, part := range []Section{&c.Process, &c.Destination, &c.Controllers, &c.DNS} {
 		for _, s := range part.Settings() {
 			d.settings[s.Path] = s
@@ -44,7 +55,7 @@ func Decode(name string, text []byte) (Config, error) {
 		return Config{}, &UsageError{err}
 	}
 	d.variables(root, 0)
-	if d.checkHeader(root); len(d.wrong) == 0 {
+	if d.checkHeader(root) {
 		d.mapping("", root)
 		_, c.RunsDestination = d.found[DestinationSection]
 		_, c.RunsControllers = d.found[ControllersSection]
@@ -74,6 +85,8 @@ type configDecoder struct {
 	// found has the key node of each field of the file, by path.
 	found map[string]*yaml.Node
 	wrong []configError
+	// unset are the lines with environment variables that there aren't.
+	unset map[int]bool
 }
 
 // configError is one thing that is wrong in the file.
@@ -101,6 +114,9 @@ func (d *configDecoder) err() error {
 	slices.SortStableFunc(d.wrong, func(a, b configError) int { return a.line - b.line })
 	var errs []error
 	for _, w := range d.wrong {
+		if d.unset[w.line] && !variable.MatchString(w.path) {
+			continue // it follows from the missing value
+		}
 		errs = append(errs, fmt.Errorf("%s:%d: %s: %s", d.name, w.line, w.path, w.reason))
 	}
 	return errors.Join(errs...)
@@ -150,6 +166,7 @@ func (d *configDecoder) variables(n *yaml.Node, level int) {
 		value, ok := os.LookupEnv(m[1])
 		if !ok {
 			d.fail(n, n.Value, "there is no such environment variable: set it, or write the value here")
+			d.unset[n.Line] = true
 			return
 		}
 		n.Value = value
@@ -164,8 +181,10 @@ func (d *configDecoder) variables(n *yaml.Node, level int) {
 	}
 }
 
-// checkHeader checks the fields that say how to read the others.
-func (d *configDecoder) checkHeader(root *yaml.Node) {
+// checkHeader checks the fields that say how to read the others, and reports whether these can be
+// read. They can if only a field is missing.
+func (d *configDecoder) checkHeader(root *yaml.Node) bool {
+	known := true
 	for _, h := range []struct{ field, want string }{{"apiVersion", APIVersion}, {"kind", Kind}} {
 		value := child(root, h.field)
 		switch {
@@ -173,8 +192,10 @@ func (d *configDecoder) checkHeader(root *yaml.Node) {
 			d.fail(root, h.field, "is missing: set it to %s", h.want)
 		case value.ShortTag() != "!!str" || value.Value != h.want:
 			d.fail(value, h.field, "is %s, which this version can't read: set it to %s", describeNode(value), h.want)
+			known = false
 		}
 	}
+	return known
 }
 
 // child returns the value of a field, nil when there is none.
@@ -248,7 +269,7 @@ func (d *configDecoder) field(path string, key, value *yaml.Node) {
 func (d *configDecoder) unknown(path string, key *yaml.Node) {
 	section := strings.TrimSuffix(path, key.Value)
 	known := d.fields(section)
-	if near, ok := nearest.Name(strings.TrimPrefix(path, section), known); ok {
+	if near, ok := nearest.Of(strings.TrimPrefix(path, section), known); ok {
 		d.fail(key, path, "unknown field: did you mean %s?", near)
 		return
 	}

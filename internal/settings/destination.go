@@ -47,9 +47,8 @@ type Destination struct {
 	Leader Leader
 	// Limits bound what clients can make the server hold.
 	Limits destination.Limits
-	// StreamQueueCapacity and TraceCollector have no effect.
+	// StreamQueueCapacity has no effect.
 	StreamQueueCapacity int
-	TraceCollector      string
 }
 
 func defaultDestination() Destination {
@@ -112,7 +111,6 @@ func (o *Destination) otherSettings() []Setting {
 		{Flag: "linked-clusters-through-proxies", Path: "destination.linkedClustersThroughProxies", Value: boolValue{&o.LinkedClustersThroughProxies}, Usage: "accept kubeconfigs of linked clusters that name a proxy (proxy-url) or a server with a path in its URL, as Rancher's do; whoever may write these Secrets can then make this process send requests to any URL that it can reach"},
 		{Flag: "endpoint-metrics-per-node", Path: "destination.endpointMetricsPerNode", Value: boolValue{&o.EndpointMetricsPerNode}, Usage: "add the node of the client to the labels of the endpoint metrics, as Linkerd does; this makes more series"},
 		{Flag: "stream-queue-capacity", Path: "destination.streamQueueCapacity", Value: intValue{&o.StreamQueueCapacity}, Usage: "accepted for compatibility, without effect: streams have no queue, and a slow client is never cut off"},
-		{Flag: "trace-collector", Path: "destination.traceCollector", Value: textValue{&o.TraceCollector}, Usage: "`address`; accepted for compatibility, without effect: no traces are sent"},
 	}
 }
 
@@ -148,8 +146,6 @@ func (o *Destination) validate() []problem {
 			reason: "IPv6 addresses are in EndpointSlices only: set {enable-ipv6} to false or {enable-endpoint-slices} to true",
 		})
 	}
-	found = append(found, checkDomain("identity-trust-domain", o.IdentityTrustDomain)...)
-	found = append(found, checkDomain("cluster-domain", o.ClusterDomain)...)
 	_, bad := catalog.ParsePortList(o.DefaultOpaquePorts)
 	for _, err := range bad {
 		found = append(found, problem{
@@ -163,22 +159,9 @@ func (o *Destination) validate() []problem {
 			reason: "must be at least 1, although it has no effect",
 		})
 	}
-	if o.TraceCollector != "" {
-		found = append(found, problem{
-			severity: remarked, flags: []string{"trace-collector"},
-			reason: "has no effect", instead: "no traces are sent",
-		})
-	}
 	found = append(found, o.checkHTTP2Params()...)
 	found = append(found, checkLimits(o.Limits)...)
 	lease := o.Leader
 	lease.ResourceNamespace = cmp.Or(lease.ResourceNamespace, "default") // Settled sets it
 	return append(found, lease.validate()...)
-}
-
-func checkDomain(flag, domain string) []problem {
-	if domain != "" {
-		return nil
-	}
-	return []problem{{severity: remarked, flags: []string{flag}, reason: "is not set", instead: defaultDomain + " is used"}}
 }

@@ -132,12 +132,14 @@ func TestCheckFlags(t *testing.T) {
 		err     string
 	}{
 		"defaults":          {},
-		"no domains":        {args: []string{"--cluster-domain=", "--identity-trust-domain="}, remarks: "--identity-trust-domain is not set, cluster.local is used\n--cluster-domain is not set, cluster.local is used\n"},
+		"no domains":        {args: []string{"--cluster-domain=", "--identity-trust-domain="}},
 		"odd mode":          {args: []string{"--outbound-transport-mode=x"}, remarks: "--outbound-transport-mode must be transport-header or transparent, transparent is used\n"},
 		"odd format":        {args: []string{"--log-format=xml"}, remarks: "--log-format must be plain or json, plain is used\n"},
 		"odd ports":         {args: []string{"--default-opaque-ports=25,x,4-3,"}, remarks: "--default-opaque-ports \"x\" is neither a port from 0 to 65535 nor a range LO-HI of such ports, that item is left out\n--default-opaque-ports \"4-3\" is neither a port from 0 to 65535 nor a range LO-HI of such ports, that item is left out\n"},
 		"ports and a comma": {args: []string{"--default-opaque-ports=25, 4000-4100,"}},
-		"traces":            {args: []string{"--trace-collector=c:1"}, remarks: "--trace-collector has no effect, no traces are sent\n"},
+		"traces":            {args: []string{"--trace-collector=collector:4317"}},
+		"traces with TLS":   {args: []string{"--trace-collector=https://collector"}},
+		"odd collector":     {args: []string{"--trace-collector=collector"}, remarks: "--trace-collector must be HOST:PORT of an OpenTelemetry collector that takes OTLP over gRPC, or https://HOST:PORT for TLS, no traces are sent\n"},
 		"level, upper case": {args: []string{"--log-level=DEBUG"}},
 		"json":              {args: []string{"--log-format=json"}},
 		"slices off":        {args: []string{"--enable-endpoint-slices=false", "--enable-ipv6=false"}},

@@ -13,6 +13,8 @@ import (
 type DNS struct {
 	Publishers []*configure.Options
 	Leader     Leader
+	// also checks a publisher as it is read, unless it is nil: see [Check].
+	also func(*configure.Options) error
 }
 
 // defaultDNS is for config files. On the command line there is no election by default,

@@ -46,6 +46,7 @@ func (c *DNSFlags) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&p.MetricsAddr, "metrics-address", p.MetricsAddr, "`address` to serve /metrics, /healthz, /ready and /ping on")
 	flags.BoolVar(&p.EnablePProf, "enable-pprof", p.EnablePProf, "serve profiles under /debug/pprof/ on the metrics address")
 	flags.DurationVar(&p.ShutdownGrace, "shutdown-grace", p.ShutdownGrace, "how long changes that are under way may take to end after SIGTERM")
+	flags.StringVar(&p.TraceCollector, "trace-collector", "", traceUsage)
 	flags.DurationVar(&c.Timeout, "timeout", c.Timeout, "how long --once, or signpost plan, may take; what was not read or written by then is an error")
 	flags.DurationVar(&c.requestTimeout, "kube-api-request-timeout", c.requestTimeout, "accepted for compatibility, without effect: watches have no timeout")
 	flags.DurationVar(&c.oldTimeout, "request-timeout", c.oldTimeout, "accepted for compatibility, without effect")
@@ -76,7 +77,7 @@ func (c *DNSFlags) Settle(flags *pflag.FlagSet) error {
 		return Usagef("--once, --leader-elect: a process that publishes once doesn't take part in elections: leave one of them out")
 	}
 	for _, p := range append(c.Config.Process.validate(), c.Config.DNS.Leader.validate()...) {
-		if p.severity == refused {
+		if p.severity != remarked {
 			return Usagef("--%s: %s", p.flags[0], p.describe(flagName))
 		}
 	}

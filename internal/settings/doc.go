@@ -11,7 +11,8 @@
 // Read setting.go first, then destination.go with the settings of a role, problem.go with
 // what happens to wrong values, and config.go with all settings together. process.go,
 // controllers.go, limits.go, dns.go, dnsflags.go, leader.go and http2params.go are more settings, and
-// values.go has their types. decode.go and publishers.go read the config file. choice.go,
+// values.go has their types. decode.go, publishers.go and publishererrors.go read the config file, print.go
+// and schema.go describe it. choice.go,
 // dashes.go, usage.go and leaves.go are for commands.
 //
 // # Concurrency

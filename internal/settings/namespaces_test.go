@@ -68,10 +68,10 @@ func teams(from, to int) string {
 
 func TestNamespacesAreRefused(t *testing.T) {
 	for want, file := range map[string]string{
-		`config.yaml:5: dns.publishers[0]: --namespace "Shop": no namespace has such a name`:               publishing("source: service, namespace: [pay, Shop]"),
+		`config.yaml:5: dns.publishers[0].namespace: namespace "Shop": no namespace has such a name`:       publishing("source: service, namespace: [pay, Shop]"),
 		`config.yaml:5: dns.publishers: name 120 namespaces together: name at most 100`:                    publishing("source: service, namespace: ["+teams(0, 60)+"]", "source: service, namespace: ["+teams(60, 120)+"]"),
-		`config.yaml:5: dns.publishers[0]: --namespace: 101 names; name at most 100`:                       publishing("source: service, namespace: [" + teams(0, 101) + "]"),
-		`config.yaml:5: dns.publishers[0]: --namespace: one of several names is empty`:                     publishing(`source: service, namespace: [shop, ""]`),
+		`config.yaml:5: dns.publishers[0].namespace: 101 names; name at most 100`:                          publishing("source: service, namespace: [" + teams(0, 101) + "]"),
+		`config.yaml:5: dns.publishers[0].namespace: one of several names is empty`:                        publishing(`source: service, namespace: [shop, ""]`),
 		`config.yaml:5: dns.publishers[0].namespace: must be a string or a list of strings, not a mapping`: publishing("source: service, namespace: {a: b}"),
 	} {
 		if _, err := Decode("config.yaml", []byte(file)); err == nil || !strings.Contains(err.Error(), want) {

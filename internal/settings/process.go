@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/internal/logging"
+	"github.com/signpostd/signpost/internal/tracing"
 )
 
 // Process is the settings that do not depend on the roles of the process.
@@ -17,6 +18,8 @@ type Process struct {
 	EnablePProf bool
 	// ShutdownGrace is how long open streams and loops may take to end.
 	ShutdownGrace time.Duration
+	// TraceCollector is where spans go, as [tracing.ParseCollector] takes it; empty for nowhere.
+	TraceCollector string
 }
 
 func defaultProcess() Process {
@@ -37,8 +40,12 @@ func (o *Process) Settings() []Setting {
 		{Flag: "metrics-addr", Path: "admin.address", Value: textValue{&o.MetricsAddr}, Usage: "`address` to serve /metrics, /ready and /ping on"},
 		{Flag: "enable-pprof", Path: "admin.pprof", Value: boolValue{&o.EnablePProf}, Usage: "serve profiles under /debug/pprof/ on the metrics address"},
 		{Flag: "shutdown-grace", Path: "shutdownGrace", Value: durationValue{&o.ShutdownGrace}, Usage: "how long open streams may take to end after SIGTERM; a second signal ends the process at once"},
+		{Flag: "trace-collector", Path: "traces.collector", Value: textValue{&o.TraceCollector}, Usage: traceUsage},
 	}
 }
+
+// traceUsage is that of the flag --trace-collector, which all roles have.
+const traceUsage = "`address` (HOST:PORT, or https://HOST:PORT for TLS) of an OpenTelemetry collector to send traces to, by OTLP over gRPC; empty for no traces"
 
 // validate implements [Section].
 func (o *Process) validate() []problem {
@@ -55,7 +62,20 @@ func (o *Process) validate() []problem {
 	if o.ShutdownGrace <= 0 {
 		found = append(found, problem{flags: []string{"shutdown-grace"}, reason: "must be more than 0s"})
 	}
+	if _, err := tracing.ParseCollector(o.TraceCollector); err != nil && o.TraceCollector != "" {
+		found = append(found, problem{
+			severity: refusedInFile, flags: []string{"trace-collector"}, reason: err.Error(), instead: "no traces are sent",
+		})
+	}
 	return found
+}
+
+// Collector returns where traces go; empty for nowhere, also for an address that can't be used.
+func (o *Process) Collector() string {
+	if _, err := tracing.ParseCollector(o.TraceCollector); err != nil {
+		return ""
+	}
+	return o.TraceCollector
 }
 
 func checkAddress(flag, address string) []problem {

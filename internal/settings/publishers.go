@@ -37,7 +37,7 @@ func (v *publishersValue) decode(n *yaml.Node) error {
 	var errs []error
 	names := map[string]bool{}
 	for i, item := range n.Content {
-		o, found := decodePublisher(resolveAlias(item))
+		o, found := decodePublisher(resolveAlias(item), v.target.also)
 		if len(found) == 0 && names[o.Name] {
 			found = []*nodeError{{node: item, reason: fmt.Sprintf("another publisher has the name %q: give each publisher its own", o.Name)}}
 		}
@@ -77,8 +77,9 @@ func rivals(publishers []*configure.Options, list *yaml.Node) error {
 	return errors.Join(errs...)
 }
 
-// decodePublisher reads a publisher. Its fields have the names of flags.
-func decodePublisher(n *yaml.Node) (*configure.Options, []*nodeError) {
+// decodePublisher reads a publisher. Its fields have the names of flags. Also, unless it is nil, checks
+// one with which nothing is wrong so far.
+func decodePublisher(n *yaml.Node, also func(*configure.Options) error) (*configure.Options, []*nodeError) {
 	if n.Kind != yaml.MappingNode {
 		return nil, []*nodeError{{node: n, reason: "must be a mapping, not " + describeNode(n)}}
 	}
@@ -86,29 +87,26 @@ func decodePublisher(n *yaml.Node) (*configure.Options, []*nodeError) {
 	flags := pflag.NewFlagSet("publisher", pflag.ContinueOnError)
 	o.Flags(flags)
 	var found []*nodeError
-	seen := map[string]bool{}
+	fields := publisherFields{whole: n, values: map[string]*yaml.Node{}, bad: map[*yaml.Node]bool{}}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], resolveAlias(n.Content[i+1])
 		field := "." + key.Value
-		if seen[key.Value] {
+		if fields.values[key.Value] != nil {
 			found = append(found, &nodeError{node: key, field: field, reason: "is given twice: remove one of them"})
 			continue
 		}
-		seen[key.Value] = true
+		fields.values[key.Value] = value
 		if err := setPublisherField(o, flags, key.Value, value); err != nil {
 			found = append(found, &nodeError{node: value, field: field, reason: err.Error()})
 		}
 	}
-	if len(found) > 0 {
-		return o, found
+	fields.wrong(found)
+	errs := Leaves(configure.ReadSecretFiles(flags))
+	errs = append(errs, Leaves(o.Validate())...)
+	if also != nil && len(errs)+len(found) == 0 {
+		errs = Leaves(also(o))
 	}
-	if err := configure.ReadSecretFiles(flags); err != nil {
-		return o, []*nodeError{{node: n, reason: err.Error()}}
-	}
-	for _, err := range Leaves(o.Validate()) {
-		found = append(found, &nodeError{node: n, reason: err.Error()})
-	}
-	return o, found
+	return o, append(found, fields.locate(flags, errs)...)
 }
 
 // PerProcess are the flags of `signpost dns` that a publisher of a config file can't have.
@@ -147,7 +145,7 @@ func setPublisherField(o *configure.Options, flags *pflag.FlagSet, name string, 
 func unknownPublisherField(flags *pflag.FlagSet, name string) error {
 	names := map[string]bool{"name": true}
 	flags.VisitAll(func(f *pflag.Flag) { names[f.Name] = true })
-	if near, ok := nearest.Name(name, slices.Sorted(maps.Keys(names))); ok {
+	if near, ok := nearest.Of(name, slices.Sorted(maps.Keys(names))); ok {
 		return fmt.Errorf("unknown field: did you mean %s?", near)
 	}
 	return errors.New("unknown field: use name, or a flag of signpost dns without its dashes")

@@ -171,3 +171,6 @@ func (s *Set) Status() []Status {
 	})
 	return all
 }
+
+// Secrets returns the condition of the table of the Secrets that link clusters.
+func (s *Set) Secrets() kube.TableStatus { return s.secrets.Status()[0] }

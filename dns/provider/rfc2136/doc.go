@@ -15,7 +15,7 @@
 // 2136 3.6). In case a zone was loaded again with the same one, there is a transfer every ten
 // minutes anyway.
 //
-// Read it in this order: config.go, provider.go, zone.go, records.go, apply.go, update.go,
+// Read it in this order: config.go, provider.go, zone.go, records.go, probe.go, apply.go, update.go,
 // rr.go, text.go, name.go; errors.go, servers.go, session.go and kerberos.go for messages;
 // files.go lists zones from files.
 //

@@ -31,6 +31,7 @@ var (
 	_ provider.Provider  = (*Provider)(nil)
 	_ provider.Adjuster  = (*Provider)(nil)
 	_ provider.Answering = (*Provider)(nil)
+	_ provider.Prober    = (*Provider)(nil)
 )
 
 // Capabilities implements [provider.Provider].

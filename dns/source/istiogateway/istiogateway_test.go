@@ -2,6 +2,7 @@ package istiogateway_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,14 +14,17 @@ import (
 	"github.com/signpostd/signpost/internal/kubetest"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("testdata/crds")))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
 
 func TestScenarios(t *testing.T) { sourcetest.Run(t, istiogateway.Plugin()) }
 
+// The API server has the definition of Istio itself.
 func TestRealAPIServer(t *testing.T) {
-	sourcetest.RunReal(t, istiogateway.Plugin(), kubetest.Start(t), "lifecycle")
+	cluster := kubetest.Start(t)
+	sourcetest.ApplyDefinitions(t, cluster,
+		filepath.Join(sourcetest.ModuleDir(t, "../../../dev/istioapi", "istio.io/api"), "kubernetes", "customresourcedefinitions.gen.yaml"),
+		"gateways.networking.istio.io")
+	sourcetest.RunReal(t, istiogateway.Plugin(), cluster, "lifecycle")
 }
 
 // W12: a Gateway was reported at the start, when its Ingress had not been read yet, as if

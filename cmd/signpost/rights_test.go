@@ -18,7 +18,37 @@ import (
 // TestRightsOfDNS compares the roles in deploy with what all sources declare that they read and
 // write; -update rewrites them. The comment above them is by hand.
 func TestRightsOfDNS(t *testing.T) {
-	const file, begin = "../../deploy/rbac/dns.yaml", "apiVersion:"
+	c := settings.NewDNSFlags()
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	c.AddFlags(flags)
+	// Flags that have a source read more than by default.
+	if err := flags.Parse([]string{"--gateway-listener-sets", "--traefik-enable-legacy"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range plugins.Sources() {
+		c.Publisher.Sources = append(c.Publisher.Sources, p.Name)
+	}
+	c.Publisher.Registry.Kind = "crd"
+	c.Config.DNS.Leader.Elect = true
+	checkRoles(t, "dns", rbac.DNS(c.Config, types.NamespacedName{Namespace: "kube-system", Name: "signpost-dns"}))
+}
+
+// TestRightsOfTheOthers compares the roles in deploy with what the tables of the other roles and
+// the controllers declare.
+func TestRightsOfTheOthers(t *testing.T) {
+	c := settings.Default()
+	c.RunsDestination = true
+	checkRoles(t, "destination", rbac.Destination(c))
+	c = settings.Default()
+	c.RunsControllers = true
+	checkRoles(t, "controllers", rbac.Controllers(c))
+}
+
+// checkRoles compares what follows the comment of a file in deploy/rbac with roles; -update
+// rewrites it.
+func checkRoles(t *testing.T, name string, roles []rbac.Role) {
+	t.Helper()
+	file, begin := "../../deploy/rbac/"+name+".yaml", "apiVersion:"
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -27,19 +57,6 @@ func TestRightsOfDNS(t *testing.T) {
 	if !ok {
 		t.Fatalf("%s has no %q", file, begin)
 	}
-	c := settings.NewDNSFlags()
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	c.AddFlags(flags)
-	// Flags that have a source read more than by default.
-	if err := flags.Parse([]string{"--gateway-listener-sets"}); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range plugins.Sources() {
-		c.Publisher.Sources = append(c.Publisher.Sources, p.Name)
-	}
-	c.Publisher.Registry.Kind = "crd"
-	c.Config.DNS.Leader.Elect = true
-	roles := rbac.DNS(c.Config, types.NamespacedName{Namespace: "kube-system", Name: "signpost-dns"})
 	for i := range roles {
 		roles[i] = forAnyNamespace(roles[i])
 	}
@@ -51,7 +68,7 @@ func TestRightsOfDNS(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(want, begin+old); diff != "" {
-		t.Errorf("%s is stale: run make generate (-sources +role):\n%s", file, diff)
+		t.Errorf("%s is stale: run make generate (-declared +role):\n%s", file, diff)
 	}
 }
 

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/signpostd/signpost/internal/check"
+	"github.com/signpostd/signpost/internal/kubectlflags"
+	"github.com/signpostd/signpost/internal/process"
+	"github.com/signpostd/signpost/internal/settings"
+)
+
+const checkHelp = `Check whether Signpost can run: before it is installed, and afterwards. Nothing is
+changed.
+
+Name a config file, or a role with its flags. The checks are those that the roles need:
+the API server, each right, the kinds of objects, who else writes endpoints or leads,
+the DNS provider with its zones, and the pods of Signpost.
+
+Rights are those of the user of the kubeconfig. To check those that Signpost will have,
+name its service account:
+
+  --as system:serviceaccount:NAMESPACE:NAME
+
+All else is looked at as the user of the kubeconfig. In check dns, --namespace is the
+flag of signpost dns, as are --kubeconfig and --server.
+
+The exit code is 0 when all is fit, 1 when something is wrong, which is named, also a
+flag or a field of the config file, and 2 when something couldn't be found out, such as
+when the API server or the provider doesn't answer.`
+
+// checkCommand holds the values of the flags of `signpost check`, as all its subcommands have them.
+type checkCommand struct {
+	configFile string
+	kube       *kubectlflags.Flags
+	wait       time.Duration
+	timeout    time.Duration
+	output     string
+	streams    streams
+}
+
+// errUnfit and errUnsure say that the report, which was printed, has something that is wrong, or that
+// couldn't be found out.
+var (
+	errUnfit  = errors.New("something is wrong")
+	errUnsure = errors.New("something couldn't be found out")
+)
+
+// exitUnsure is the exit code of `signpost check` when something couldn't be found out.
+const exitUnsure = 2
+
+const (
+	// checkTimeout is how long a check may take, unless a flag says otherwise.
+	checkTimeout = 15 * time.Second
+	// waitBetween is the time between two runs of the checks with --wait.
+	waitBetween = 2 * time.Second
+)
+
+func newCheckCommand(s streams) *cobra.Command {
+	c := newCheck(s)
+	cmd := &cobra.Command{
+		Use:   "check [--config FILE | destination | controllers | dns]",
+		Short: "Check whether Signpost can run, before and after it is installed",
+		Long:  checkHelp,
+		Example: `  signpost check --config signpost.yaml
+  signpost check --config signpost.yaml --as system:serviceaccount:signpost:signpost
+  signpost check dns --source=service --provider=rfc2136 --policy=sync …
+  signpost check controllers --wait 2m`,
+		Annotations: map[string]string{usageFails: ""},
+		Args:        noArguments,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return c.runFile(cmd.Context()) },
+	}
+	cmd.Flags().StringVar(&c.configFile, "config", "", "`path` of the config file whose roles to check")
+	c.addFlags(cmd.Flags())
+	cmd.AddCommand(newCheckRole(s, settings.DestinationSection), newCheckRole(s, settings.ControllersSection), newCheckDNS(s))
+	return cmd
+}
+
+func newCheck(s streams) *checkCommand {
+	return &checkCommand{kube: kubectlflags.New(), timeout: checkTimeout, output: check.FormatTable, streams: s}
+}
+
+func (c *checkCommand) addFlags(flags *pflag.FlagSet) {
+	flags.DurationVar(&c.wait, "wait", 0, "how long to repeat the checks until all is fit")
+	if flags.Lookup("timeout") == nil {
+		flags.DurationVar(&c.timeout, "timeout", c.timeout, "how long each check may take; what isn't known by then couldn't be found out")
+	}
+	flags.VarP(settings.Choice(&c.output, check.FormatTable, check.FormatShort, check.FormatJSON, check.FormatYAML), "output", "o", "`format`: table, short (without what is ok), json or yaml")
+	c.kube.Add(flags)
+}
+
+// newCheckRole returns the command that checks the destination or the controllers role.
+func newCheckRole(s streams, section string) *cobra.Command {
+	c, config := newCheck(s), settings.Default()
+	config.RunsDestination, config.RunsControllers = section == settings.DestinationSection, section == settings.ControllersSection
+	cmd := &cobra.Command{
+		Use:         section,
+		Short:       "Check what signpost " + section + " needs, with the same flags",
+		Long:        checkHelp,
+		Annotations: map[string]string{usageFails: ""},
+		Args:        noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := settings.CheckFlags(config.Sections()...); err != nil {
+				return err
+			}
+			return c.run(cmd.Context(), config)
+		},
+	}
+	if config.RunsDestination {
+		cmd.Annotations[dropIn] = ""
+	}
+	settings.AddFlags(cmd.Flags(), config.Settings())
+	hideProcessFlags(cmd.Flags())
+	c.addFlags(cmd.Flags())
+	return cmd
+}
+
+// hideProcessFlags hides flags that a command line may have and that check doesn't look at.
+func hideProcessFlags(flags *pflag.FlagSet) {
+	for _, name := range []string{"log-level", "log-format", "metrics-addr", "enable-pprof", "shutdown-grace"} {
+		flags.Lookup(name).Hidden = true
+	}
+}
+
+// newCheckDNS returns the command that checks the dns role.
+func newCheckDNS(s streams) *cobra.Command {
+	c, own := newCheck(s), settings.NewDNSFlags()
+	cmd := &cobra.Command{
+		Use:         settings.DNSSection,
+		Short:       "Check what signpost dns needs, with the same flags",
+		Long:        checkHelp,
+		Annotations: map[string]string{usageFails: "", negations: ""},
+		Args:        noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := own.Settle(cmd.Flags()); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("timeout") {
+				c.timeout = own.Timeout
+			}
+			return c.run(cmd.Context(), own.Config)
+		},
+	}
+	flags := cmd.Flags()
+	own.AddFlags(flags)
+	hideUnusedFlags(flags, "log-level", "log-format")
+	for _, shown := range []string{"leader-elect", "leader-elect-resource-name", "leader-elect-resource-namespace"} {
+		flags.Lookup(shown).Hidden = false
+	}
+	timeout := flags.Lookup("timeout")
+	timeout.Usage, timeout.DefValue = "how long each check may take; what isn't known by then couldn't be found out", checkTimeout.String()
+	c.addFlags(flags)
+	return cmd
+}
+
+// runFile checks the roles of the config file.
+func (c *checkCommand) runFile(ctx context.Context) error {
+	if c.configFile == "" {
+		return settings.Usagef("nothing to check: name a config file with --config, or a role, such as in %q", "signpost check controllers")
+	}
+	config, err := readConfig(c.configFile)
+	if err != nil {
+		return err
+	}
+	if len(config.Roles()) == 0 {
+		return noRole(c.configFile)
+	}
+	c.kube.Default(config.Process.Kubeconfig)
+	return c.run(ctx, config)
+}
+
+// run checks a config until it is fit, or once without --wait, and prints what was found.
+func (c *checkCommand) run(ctx context.Context, config settings.Config) error {
+	if c.timeout <= 0 || c.wait < 0 {
+		return settings.Usagef("--timeout must be more than 0, and --wait must not be negative")
+	}
+	quiet := settings.Default().Process
+	quiet.LogLevel = "fatal" // the results say what is wrong
+	log, err := process.StartLog(quiet, c.streams.err)
+	if err != nil {
+		return err
+	}
+	subject := c.subject(config)
+	subject.Log = log
+	report := c.untilFit(ctx, subject)
+	if ctx.Err() != nil {
+		return errors.New("interrupted before everything was checked")
+	}
+	if err := report.Write(c.streams.out, c.output, colorsOf(c.streams.out)); err != nil {
+		return err
+	}
+	switch report.ExitCode() {
+	case exitOK:
+		return nil
+	case exitFailure:
+		return errUnfit
+	default:
+		return errUnsure
+	}
+}
+
+// untilFit runs the checks, and again until all is fit or the time of --wait is over.
+func (c *checkCommand) untilFit(ctx context.Context, s check.Subject) check.Report {
+	deadline := time.Now().Add(c.wait)
+	for {
+		report := check.Run(ctx, check.Checks(s), c.timeout)
+		if report.ExitCode() == exitOK || time.Until(deadline) <= 0 {
+			return report
+		}
+		pause := time.NewTimer(min(waitBetween, time.Until(deadline)))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return report
+		}
+	}
+}
+
+// subject says what is checked, and as whom.
+func (c *checkCommand) subject(config settings.Config) check.Subject {
+	s := check.Subject{Config: config, As: "the user of the kubeconfig", Account: types.NamespacedName{Namespace: "default", Name: "signpost"}}
+	if as := c.kube.As(); as != "" {
+		s.As = as
+	}
+	if namespace, err := c.kube.Namespace(); err == nil {
+		s.Account.Namespace = namespace
+	}
+	if namespace, name, ok := c.kube.ServiceAccount(); ok {
+		s.Account = types.NamespacedName{Namespace: namespace, Name: name}
+	}
+	if s.Rights, s.Unreachable = c.kube.RESTConfig("check"); s.Unreachable != nil {
+		return s
+	}
+	if server := config.Server(); server != "" {
+		s.Rights.Host = server
+	}
+	s.Own = rest.CopyConfig(s.Rights)
+	s.Own.Impersonate = rest.ImpersonationConfig{}
+	return s
+}
+
+// colorsOf returns the colors for an output: none if it isn't a terminal or NO_COLOR is set
+// (https://no-color.org).
+func colorsOf(w io.Writer) check.Colors {
+	file, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {
+		return check.NoColors
+	}
+	return check.ANSIColors
+}
+
+// noRole is the error of a config file that runs nothing.
+func noRole(file string) error {
+	return settings.Usagef("%s:1: no role to run: add the section %s, %s or %s", file, settings.DestinationSection, settings.ControllersSection, settings.DNSSection)
+}

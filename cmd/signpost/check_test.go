@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// Each exit code has one meaning: 1 is also that of a wrong flag and of a wrong config file, which are
+// named.
+func TestCheckCommand(t *testing.T) {
+	t.Setenv("KUBECONFIG", "nonesuch")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	config := filepath.Join(t.TempDir(), "signpost.yaml")
+	if err := os.WriteFile(config, []byte("apiVersion: signpost.dev/v1alpha1\nkind: Config\nkubeconfig: /of/the/file\ncontrollers:\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const fit = "check dns --source=fake --provider=inmemory --inmemory-zone=example.com --policy=sync"
+	for name, test := range map[string]struct {
+		args string
+		code int
+		// out is in the output, and err is the last line of the errors.
+		out, err string
+	}{
+		"fit":                    {args: fit, out: "Everything that Signpost needs is there"},
+		"short":                  {args: fit + " -o short --no-events", out: "note"},
+		"something wrong":        {args: fit + " --domain-filter=example.net", code: 1, out: "failed   the provider has no zone for --domain-filter=example.net"},
+		"no kubeconfig":          {args: "check controllers", code: 2, out: "nonesuch (of KUBECONFIG) does not exist"},
+		"flag of Linkerd":        {args: "check destination -enable-ipv6=false -addr=:1", code: 2, out: "nonesuch (of KUBECONFIG) does not exist"},
+		"kubeconfig of the file": {args: "check --config " + config, code: 2, out: "load the kubeconfig /of/the/file"},
+		"kubeconfig of a flag":   {args: "check --kubeconfig /of/the/flag --config " + config, code: 2, out: "load the kubeconfig /of/the/flag"},
+		"nothing to check":       {args: "check", code: 1, err: `nothing to check: name a config file with --config, or a role, such as in "signpost check controllers"`},
+		"unknown flag":           {args: "check dns --polcy=sync", code: 1, err: "unknown flag --polcy: did you mean --policy?"},
+		"wrong flag":             {args: "check dns --source=fake --provider=inmemory", code: 1, err: "--policy: none given: use sync, upsert-only or create-only (ExternalDNS before 0.22 took sync)"},
+		"wrong setting":          {args: "check controllers --concurrent-endpoint-syncs=0", code: 1, err: "--concurrent-endpoint-syncs=0: must be at least 1"},
+		"wrong file":             {args: "check --config ../../internal/settings/testdata/config/norole.good.yaml", code: 1, err: "../../internal/settings/testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers or dns"},
+		"wrong format":           {args: fit + " -o xml", code: 1, err: "--output=xml: must be one of table, short, json, yaml"},
+		"no time":                {args: fit + " --timeout=0s", code: 1, err: "--timeout: must be more than 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, errText := runCommand(t.Context(), strings.Fields(test.args)...)
+			if got := strings.TrimPrefix(lastLine(errText), "signpost: "); code != test.code || !strings.Contains(out, test.out) || got != test.err {
+				t.Errorf("status %d, want %d; errors %q, want %q; output:\n%s", code, test.code, got, test.err, out)
+			}
+		})
+	}
+}
+
+// --wait repeats the checks until all is fit.
+func TestCheckWaits(t *testing.T) {
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case asked.Add(1) == 1:
+			w.WriteHeader(http.StatusUnauthorized)
+		case strings.HasSuffix(r.URL.Path, "/zones"):
+			io.WriteString(w, `[{"id":"example.org.","name":"example.org.","kind":"Native"}]`)
+		default:
+			io.WriteString(w, `{"id":"example.org.","name":"example.org.","kind":"Native","rrsets":[]}`)
+		}
+	}))
+	defer server.Close()
+	args := []string{"check", "dns", "--source=fake", "--provider=pdns", "--pdns-server=" + server.URL, "--pdns-api-key=key", "--policy=sync", "-o", "json"}
+	result := func(args []string) (int, string) {
+		t.Helper()
+		code, out, errText := runCommand(t.Context(), args...)
+		var report struct{ Result string }
+		if err := json.Unmarshal([]byte(out), &report); err != nil || errText != "" {
+			t.Fatalf("status %d, %v, %q:\n%s", code, err, errText, out)
+		}
+		return code, report.Result
+	}
+	if code, got := result(args); code != 1 || got != "failed" {
+		t.Errorf("without --wait: status %d, %s", code, got)
+	}
+	asked.Store(0)
+	if code, got := result(append(args, "--wait=30s")); code != 0 || got != "fit" {
+		t.Errorf("with --wait: status %d, %s", code, got)
+	}
+}
+
+func TestVersionFlag(t *testing.T) {
+	if code, out, _ := runCommand(t.Context(), "--version"); code != 0 || out != "dev\n" {
+		t.Errorf("status %d, %q", code, out)
+	}
+}

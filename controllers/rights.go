@@ -1,0 +1,53 @@
+package controllers
+
+import (
+	"slices"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/signpostd/signpost/kube"
+)
+
+// Right is a right to objects that a controller needs, beside those to list and to watch what its
+// tables hold. Roles and `signpost check` are made of it.
+type Right struct {
+	// Group, Resource and Verbs are as in a rule of a role. A subresource follows a slash.
+	Group, Resource string
+	Verbs           []string
+	// Why says what the right is for, and Without what happens where it is missing. Both are
+	// clauses without a full stop. An empty Without means that the controller can't do its work.
+	Why, Without string
+}
+
+// refusedOwners is what happens where nobody may say that an object must not go before its slices.
+const refusedOwners = "a cluster that checks this (OpenShift does) refuses the EndpointSlices"
+
+// Rights returns the rights that a controller needs, the ones about Events last.
+func Rights(name Name) []Right {
+	var rights []Right
+	switch name {
+	case Endpoints:
+		rights = []Right{
+			{Resource: "services", Verbs: []string{"get"}, Why: "to make sure that a Service is gone before its Endpoints are deleted, and still has its selector before Endpoints are overwritten that somebody else wrote"},
+			{Resource: "endpoints", Verbs: []string{"get", "create", "update", "delete"}},
+			{Resource: "endpoints/restricted", Verbs: []string{"create"}, Why: "for addresses of a pod network, in distributions that ask for it", Without: "a cluster that checks this (OpenShift does) refuses addresses of its pod network"},
+		}
+	case EndpointSlices, ExternalWorkloads:
+		rights = append(writeSlices(), Right{Resource: "services/finalizers", Verbs: []string{"update"}, Why: "to keep a Service from going before its slices", Without: refusedOwners})
+	case Mirroring:
+		rights = append(writeSlices(), Right{Resource: "endpoints/finalizers", Verbs: []string{"update"}, Why: "to keep Endpoints from going before their slices", Without: refusedOwners})
+	}
+	return append(rights, Right{Resource: "events", Verbs: []string{"create", "patch"}, Without: "no Events are sent"})
+}
+
+func writeSlices() []Right {
+	return []Right{{Group: discoveryv1.GroupName, Resource: "endpointslices", Verbs: []string{"get", "create", "update", "delete"}}}
+}
+
+// Reads returns the tables that some controllers need, for telling what they read. Nobody fills
+// them.
+func Reads(names ...Name) []kube.AnyTable {
+	s := &Set{}
+	s.makeTables(Config{Controllers: slices.Clone(names)})
+	return s.tables
+}

@@ -1,0 +1,165 @@
+package destination
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/tracing"
+)
+
+// The methods, as the log and the traces call them.
+const (
+	methodGet        = "Get"
+	methodGetProfile = "GetProfile"
+)
+
+// trail is what a call leaves in the log, at the level debug, and in the traces. It is nil when nobody wants either, and then
+// costs nothing. One goroutine uses it: the handler's.
+type trail struct {
+	log  *slog.Logger // nil below debug
+	span *tracing.Span
+	// begun is when the call came.
+	begun time.Time
+	// total is what was sent, and step the part of it that the log has no line about yet.
+	total, step sent
+}
+
+// sent counts what was sent.
+type sent struct{ messages, added, removed int }
+
+func (s *sent) count(f *frame) {
+	s.messages++
+	s.added += int(f.added)
+	s.removed += int(f.removed)
+}
+
+// newTrail begins the trail of a call with who asks for what.
+func (s *Server) newTrail(ctx context.Context, method string, r *pb.GetDestination) *trail {
+	debug := s.log.Enabled(ctx, slog.LevelDebug)
+	if !debug && s.config.Tracer == nil {
+		return nil
+	}
+	t := &trail{span: s.config.Tracer.Begin("destination." + method), begun: time.Now()}
+	who := clientIn(r.GetContextToken())
+	client := ""
+	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
+		client = p.Addr.String()
+	}
+	t.span.Text("rpc.method", method)
+	t.span.Text("signpost.authority", r.GetPath())
+	t.span.Text("client.address", client)
+	t.span.Text("signpost.client.namespace", who.Namespace)
+	t.span.Text("signpost.client.pod", who.Pod)
+	t.span.Text("signpost.client.node", who.Node)
+	if debug {
+		t.log = s.log.With("call", s.trails.Add(1), "method", method, "path", foreign.Cut(r.GetPath()))
+		t.log.Debug("Call begins", "client", client, "namespace", foreign.Cut(who.Namespace), "pod", foreign.Cut(who.Pod), "node", foreign.Cut(who.Node))
+	}
+	return t
+}
+
+// clientNames is who a client says that it is.
+type clientNames struct {
+	contextToken
+	Pod string `json:"pod"`
+}
+
+// clientIn returns who a client says that it is. Of a token that can't be used it returns nothing: whatever
+// that is, it isn't shown.
+func clientIn(token string) clientNames {
+	known, err := parseContextToken(token)
+	if err != nil {
+		return clientNames{}
+	}
+	var all clientNames
+	// The other form of token names no pod.
+	_ = json.Unmarshal([]byte(token), &all)
+	return clientNames{known, all.Pod}
+}
+
+// sent notes a message that was sent.
+func (t *trail) sent(f *frame) {
+	if t == nil {
+		return
+	}
+	t.total.count(f)
+	t.step.count(f)
+}
+
+// answered notes that the client of a Get knows an answer.
+func (t *trail) answered(a *answer) {
+	if t == nil || t.step.messages == 0 {
+		return
+	}
+	if t.log != nil {
+		t.log.Debug("Answer is sent", "endpoints", len(a.entries), "added", t.step.added, "removed", t.step.removed, "exists", a.exists, "version", a.version)
+	}
+	t.step = sent{}
+}
+
+// profiled notes that the client of a GetProfile knows an answer.
+func (t *trail) profiled(a *profileAnswer) {
+	if t == nil {
+		return
+	}
+	if t.log != nil {
+		t.log.Debug("Answer is sent", "subject", nameOf(a.snapshot.Subject), "bytes", len(a.wire), "version", a.version)
+	}
+	t.step = sent{}
+}
+
+// end ends the trail with the error of the call, nil for the status OK.
+func (t *trail) end(ctx context.Context, err error) {
+	if t == nil {
+		return
+	}
+	code := status.Code(err).String()
+	t.span.Text("rpc.grpc.status", code)
+	t.span.Number("signpost.messages.sent", t.total.messages)
+	t.span.Number("signpost.endpoints.added", t.total.added)
+	t.span.Number("signpost.endpoints.removed", t.total.removed)
+	t.span.End(err)
+	if t.log == nil {
+		return
+	}
+	t.log.Debug("Call ends", "status", code, "reason", reasonOf(ctx, err), "messages", t.total.messages,
+		"added", t.total.added, "removed", t.total.removed, "lasted", time.Since(t.begun).Round(time.Millisecond))
+}
+
+// reasonOf says why a call has ended.
+func reasonOf(ctx context.Context, err error) string {
+	switch {
+	case err != nil:
+		return foreign.Cut(status.Convert(err).Message())
+	case ctx.Err() != nil:
+		return "the client has left"
+	default:
+		return "the server stops"
+	}
+}
+
+// nameOf returns what a profile is about, for the log.
+func nameOf(s catalog.ProfileSubject) string {
+	switch s {
+	case catalog.ServiceFound:
+		return "service"
+	case catalog.PortNotDeclared:
+		return "service without the port"
+	case catalog.EndpointFound:
+		return "endpoint"
+	case catalog.ConflictFound:
+		return "conflict"
+	case catalog.ExternalNameFound:
+		return "external name"
+	default:
+		return "nothing"
+	}
+}

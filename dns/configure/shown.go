@@ -1,0 +1,126 @@
+package configure
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/sharedflags"
+)
+
+// stars stand for a secret.
+const stars = "******"
+
+// userInfo matches the user and the password in a URL.
+var userInfo = regexp.MustCompile(`://[^/?#\s,"\]]*@`)
+
+// Masked returns a value without the user and the password in a URL.
+func Masked(value string) string { return userInfo.ReplaceAllString(value, "://"+stars+"@") }
+
+// Shown returns the flags with their values for a log. Secrets are replaced by stars, also the
+// user and the password in a URL.
+func Shown(flags *pflag.FlagSet) []any {
+	var shown []any
+	flags.Visit(func(f *pflag.Flag) {
+		value := Masked(f.Value.String())
+		if provider.IsSecret(f) {
+			value = stars
+		}
+		shown = append(shown, f.Name, value)
+	})
+	return shown
+}
+
+// Field is a setting of a publisher, as a config file has it.
+type Field struct {
+	*pflag.Flag
+	// Values are what it is set to, without secrets. List is true if there may be several.
+	Values []string
+	List   bool
+}
+
+// withoutEffect is in the usage of flags that only other programs need.
+const withoutEffect = "without effect"
+
+// Fields returns the settings of a publisher that has been read from a config file: those that were
+// given, and the defaults that count. Defaults that are empty or off are left out, as are those of
+// sources and providers that are not used.
+func (o *Options) Fields() []Field {
+	unused := o.unusedFlags()
+	var fields []Field
+	o.own.VisitAll(func(f *pflag.Flag) {
+		value := f.Value.String()
+		if !Supported(f) || (!f.Changed && (unused[f.Name] || strings.Contains(f.Usage, withoutEffect) || slices.Contains([]string{"", "[]", "false", "0", "0s"}, value))) {
+			return
+		}
+		field := Field{Flag: f, Values: []string{value}}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			field.Values, field.List = slices.Clone(list.GetSlice()), true
+		}
+		for i, v := range field.Values {
+			if field.Values[i] = Masked(v); provider.IsSecret(f) && v != "" {
+				field.Values[i] = stars
+			}
+		}
+		fields = append(fields, field)
+	})
+	return fields
+}
+
+// Supported reports whether a flag does something, and isn't only there to say that it can't.
+func Supported(f *pflag.Flag) bool {
+	_, missing := f.Value.(*notYet)
+	return !missing
+}
+
+// unusedFlags are those of sources and providers that are not used, and those that several of them
+// share.
+func (o *Options) unusedFlags() map[string]bool {
+	var shared sharedflags.Set
+	unused, used := pflag.NewFlagSet("", pflag.ContinueOnError), map[string]bool{}
+	add := func(config interface{ Flags(*pflag.FlagSet) }, uses bool) {
+		shared.Give(config)
+		own := pflag.NewFlagSet("", pflag.ContinueOnError)
+		config.Flags(own)
+		unused.AddFlagSet(own)
+		if uses {
+			own.VisitAll(func(f *pflag.Flag) { used[f.Name] = true })
+		}
+	}
+	for _, p := range o.sourcePlugins {
+		add(p.New(), slices.Contains(o.Sources, p.Name))
+	}
+	for _, p := range o.providerPlugins {
+		add(p.New(), slices.ContainsFunc(p.Names, func(name string) bool { return slices.Contains(o.Providers, name) }))
+	}
+	shared.Flags(unused)
+	names := map[string]bool{}
+	unused.VisitAll(func(f *pflag.Flag) { names[f.Name] = !used[f.Name] })
+	return names
+}
+
+// Choices are the values that some flags of a publisher may have, by flag.
+func Choices() map[string][]string {
+	o := New()
+	var sources, providers []string
+	for _, p := range o.sourcePlugins {
+		sources = append(sources, p.Name)
+	}
+	for _, p := range o.providerPlugins {
+		providers = append(providers, p.Names...)
+	}
+	slices.Sort(sources)
+	slices.Sort(providers)
+	var policies []string
+	for _, p := range plan.Policies() {
+		policies = append(policies, string(p))
+	}
+	return map[string][]string{
+		"source": sources, "provider": providers, "policy": policies, "registry": registries(),
+		"managed-record-types": recordTypes(), "exclude-record-types": recordTypes(),
+	}
+}

@@ -1,0 +1,181 @@
+package istio
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// Group is that of the objects of Istio, in the version that is read.
+var Group = schema.GroupVersion{Group: "networking.istio.io", Version: "v1"}
+
+// Resources are what [Watch] reads.
+func Resources() []source.Resource {
+	return []source.Resource{
+		{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services", Scope: source.InAllNamespaces, Dependency: true},
+		{Kind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Plural: "ingresses", Scope: source.InAllNamespaces, Dependency: true},
+	}
+}
+
+// Exposure is what the targets of a Gateway depend on. A source embeds it in what it keeps of a
+// Gateway.
+type Exposure struct {
+	// Gateway is empty for one whose targets nobody asks for.
+	Gateway source.Key
+	// Targets and Ingress are the annotations target and ingress.
+	Targets []string
+	Ingress string
+	// Selector is spec.selector.
+	Selector map[string]string
+}
+
+func (e *Exposure) exposure() *Exposure { return e }
+
+// Exposed is a pointer to a struct that embeds [Exposure].
+type Exposed[T any] interface {
+	*T
+	exposure() *Exposure
+}
+
+// The indexes: bySelector and byIngress find Gateways by what they have their targets from,
+// and byLabel finds Services by their selectors.
+const (
+	bySelector = "selector"
+	byIngress  = "ingress"
+	byLabel    = "label"
+)
+
+// everyService is the key in the index bySelector of the Gateways without a selector, which
+// have the addresses of all Services. No other key of that index is empty.
+const everyService = ""
+
+// Indexes are those that the table of Gateways needs.
+func Indexes[T any, P Exposed[T]]() []kube.TableOption[T] {
+	return []kube.TableOption[T]{
+		kube.WithIndex(bySelector, func(value *T) []string { return P(value).exposure().selectorKeys() }),
+		kube.WithIndex(byIngress, func(value *T) []string { return P(value).exposure().ingressKeys() }),
+	}
+}
+
+// selectorKeys returns the keys of a Gateway that has its targets from Services.
+func (e *Exposure) selectorKeys() []string {
+	switch {
+	case e.Gateway.Name == "" || len(e.Targets) > 0 || e.Ingress != "":
+		return nil
+	case len(e.Selector) == 0:
+		return []string{everyService}
+	}
+	return source.SelectorKeys("", e.Selector)
+}
+
+// ingressKeys returns the key of a Gateway that has its targets from an Ingress.
+func (e *Exposure) ingressKeys() []string {
+	if e.Gateway.Name == "" || len(e.Targets) > 0 || e.Ingress == "" {
+		return nil
+	}
+	key, err := e.ingress()
+	if err != nil {
+		return nil
+	}
+	return []string{key.String()}
+}
+
+// ingress returns the key of the Ingress that the annotation names.
+func (e *Exposure) ingress() (source.Key, error) {
+	return source.IngressKey(e.Ingress, e.Gateway.Namespace, "Gateway "+e.Gateway.String())
+}
+
+// selects reports whether a Gateway has the addresses of a Service. A Gateway without a
+// selector has those of all Services.
+func (e *Exposure) selects(svc *service) bool {
+	return len(e.Selector) == 0 || source.Selects(e.Selector, svc.selector)
+}
+
+// Addresses are the tables that Gateways have their targets from.
+type Addresses struct {
+	services  *kube.Table[service]
+	ingresses *kube.Table[source.AddressedIngress]
+	waiting   *source.Waiting
+}
+
+// Watch makes the tables of Services and Ingresses. It calls changed for each Gateway in a table
+// whose targets may have changed. Objects that have to wait for the tables do so in waiting.
+func Watch[T any, P Exposed[T]](settings source.Settings, waiting *source.Waiting, gateways *kube.Table[T], changed func(*T)) *Addresses {
+	a := &Addresses{waiting: waiting}
+	serviceChanged := func(svc *service) {
+		if svc == nil || len(svc.addresses) == 0 {
+			return
+		}
+		for _, key := range append(source.LabelKeys("", svc.selector), everyService) {
+			for _, g := range gateways.ByIndex(bySelector, key) {
+				if P(g).exposure().selects(svc) {
+					changed(g)
+				}
+			}
+		}
+	}
+	a.services = serviceKind(settings).Table(
+		kube.WithIndex(byLabel, func(svc *service) []string { return source.LabelKeys("", svc.selector) }),
+		kube.WithHandler(func(old, new *service) {
+			serviceChanged(old)
+			serviceChanged(new)
+		}),
+	)
+	a.ingresses = source.AddressedIngresses().Table(kube.WithHandler(func(old, new *source.AddressedIngress) {
+		if old == nil {
+			old = new
+		}
+		for _, g := range gateways.ByIndex(byIngress, old.Key.String()) {
+			changed(g)
+		}
+	}))
+	return a
+}
+
+// Tables are those of Services and Ingresses.
+func (a *Addresses) Tables() []kube.AnyTable { return []kube.AnyTable{a.services, a.ingresses} }
+
+// Of returns the targets of a Gateway, for the evaluation of an object. There is an error if it
+// names an Ingress that doesn't exist.
+func (a *Addresses) Of(object source.Key, e *Exposure) ([]string, error) {
+	switch {
+	case len(e.Targets) > 0:
+		return e.Targets, nil
+	case e.Ingress == "":
+		return a.ofServices(e), nil
+	}
+	key, err := e.ingress()
+	if err != nil {
+		return nil, err
+	}
+	if err := a.waiting.For(object, a.ingresses); err != nil {
+		return nil, err
+	}
+	named := a.ingresses.Get(key.Namespace, key.Name)
+	if named == nil {
+		return nil, fmt.Errorf("targets of Gateway %s: there is no Ingress %s: create it, or change the annotation ingress", e.Gateway, key)
+	}
+	return named.Addresses, nil
+}
+
+// ofServices returns the addresses of the Services that a Gateway selects, sorted.
+func (a *Addresses) ofServices(e *Exposure) []string {
+	services := a.services.List
+	if keys := source.SelectorKeys("", e.Selector); len(keys) > 0 {
+		services = func() []*service { return a.services.ByIndex(byLabel, keys[0]) }
+	}
+	var addresses []string
+	for _, svc := range services() {
+		if e.selects(svc) {
+			addresses = append(addresses, svc.addresses...)
+		}
+	}
+	slices.Sort(addresses)
+	return slices.Compact(addresses)
+}

@@ -1,0 +1,173 @@
+package istiovirtualservice
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/source/istio"
+	"github.com/signpostd/signpost/kube"
+)
+
+// What is let in beside the limits of package source.
+const (
+	// exportsLimit is for the namespaces in spec.exportTo.
+	exportsLimit = 256
+	// hostsLimit is for the hosts of all servers of a Gateway.
+	hostsLimit = 4096
+)
+
+// virtualService is what is kept of a VirtualService.
+type virtualService struct {
+	source.Object
+	// hosts are without namespaces, and without "*".
+	hosts []string
+	// gateways are those of spec.gateways without "mesh", each once.
+	gateways []source.Key
+	// exportTo has namespaces, and "*" for all of them; if it is empty, that is all of them,
+	// too.
+	exportTo []string
+	findings source.Findings
+}
+
+// virtualServiceFields are the fields of a VirtualService that matter.
+type virtualServiceFields struct {
+	Spec struct {
+		Hosts    []string `json:"hosts"`
+		Gateways []string `json:"gateways"`
+		ExportTo []string `json:"exportTo"`
+	} `json:"spec"`
+}
+
+// mesh stands for the proxies of the mesh in spec.gateways.
+const mesh = "mesh"
+
+func (s *virtualServices) kind() kube.Kind[virtualService] {
+	return kube.Kind[virtualService]{
+		Name: "istiovirtualservice", Resource: istio.Group.WithResource("virtualservices"), Optional: true,
+		Form: kube.Unstructured(),
+		Trim: kube.TrimOf(s.trim),
+	}
+}
+
+func (s *virtualServices) trim(scope kube.Scope, obj *unstructured.Unstructured) (*virtualService, []kube.Problem) {
+	var f virtualServiceFields
+	v := &virtualService{Object: s.reader.ReadFields(scope, obj, &f)}
+	if !v.Selected || v.Unreadable != "" {
+		return v, nil
+	}
+	for _, host := range source.Cut(&v.findings, f.Spec.Hosts, source.NameLimit, "spec.hosts") {
+		_, host = cutNamespace(host)
+		switch {
+		case len(host) > source.TextLimit:
+			v.findings.Problem("spec.hosts", host, "too long for a name of DNS; shorten it")
+		case host != "" && host != "*":
+			v.hosts = append(v.hosts, host)
+		}
+	}
+	for _, text := range source.Cut(&v.findings, f.Spec.Gateways, source.ReferenceLimit, "spec.gateways") {
+		s.addGateway(scope, v, text)
+	}
+	for _, namespace := range source.Cut(&v.findings, f.Spec.ExportTo, exportsLimit, "spec.exportTo") {
+		if namespace == "." {
+			namespace = v.Key.Namespace
+		}
+		v.exportTo = append(v.exportTo, scope.Intern(namespace))
+	}
+	return v, nil
+}
+
+// addGateway adds one of spec.gateways: its name, or namespace/name.
+func (s *virtualServices) addGateway(scope kube.Scope, v *virtualService, text string) {
+	namespace, name := cutNamespace(text)
+	if namespace == "" {
+		namespace = v.Key.Namespace
+	}
+	switch key := (source.Key{Namespace: scope.Intern(namespace), Name: scope.Intern(name)}); {
+	case text == "" || text == mesh:
+	case len(text) > 2*source.TextLimit || name == "" || strings.Contains(name, "/"):
+		v.findings.Problem("spec.gateways", text, "no Gateway has such a name; use the name of a Gateway, or namespace/name")
+	case !slices.Contains(v.gateways, key):
+		v.gateways = append(v.gateways, key)
+	}
+}
+
+// cutNamespace splits "namespace/name"; the namespace is empty if there is none.
+func cutNamespace(text string) (namespace, name string) {
+	if namespace, name, qualified := strings.Cut(text, "/"); qualified {
+		return namespace, name
+	}
+	return "", text
+}
+
+// gateway is what is kept of a Gateway.
+type gateway struct {
+	istio.Exposure
+	key source.Key
+	// hosts are those of all servers, each with the namespaces that it is for; "*" is any.
+	hosts map[string][]string
+}
+
+// gatewayFields are the fields of a Gateway that matter.
+type gatewayFields struct {
+	Spec struct {
+		Selector map[string]string `json:"selector"`
+		Servers  []struct {
+			Hosts []string `json:"hosts"`
+		} `json:"servers"`
+	} `json:"spec"`
+}
+
+func (s *virtualServices) gatewayKind() kube.Kind[gateway] {
+	return kube.Kind[gateway]{
+		Name: "istiogateway", Resource: istio.Group.WithResource("gateways"), Optional: true,
+		Form: kube.Unstructured(),
+		Trim: kube.TrimOf(s.trimGateway),
+	}
+}
+
+// trimGateway reads a Gateway. Those of namespaces whose objects aren't used have no hosts. If
+// one can't be read, its last good version stays.
+func (s *virtualServices) trimGateway(scope kube.Scope, obj *unstructured.Unstructured) (*gateway, []kube.Problem) {
+	key := source.Key{Namespace: scope.Intern(obj.GetNamespace()), Name: obj.GetName()}
+	if !s.settings.Includes(key.Namespace) {
+		return &gateway{key: key}, nil
+	}
+	var f gatewayFields
+	if err := kube.Fields(obj, &f); err != nil {
+		return nil, []kube.Problem{{Reason: err.Error()}}
+	}
+	annotations := s.settings.ReadAnnotations(obj.GetAnnotations())
+	g := &gateway{key: key, hosts: map[string][]string{}, Exposure: istio.Exposure{
+		Gateway: key, Targets: annotations.Targets, Ingress: annotations.Ingress, Selector: f.Spec.Selector,
+	}}
+	var p kube.Problems
+	hosts := 0
+	for i, server := range f.Spec.Servers {
+		for _, text := range server.Hosts {
+			if hosts++; hosts > hostsLimit {
+				p.Add("more than 4096 hosts: the first ones are used; make several Gateways of it", "spec.servers[%d].hosts", i)
+				return g, p.List()
+			}
+			g.addHost(scope, text)
+		}
+	}
+	return g, p.List()
+}
+
+// addHost adds a host of a server, such as "namespace/host". Without a namespace it is for all.
+func (g *gateway) addHost(scope kube.Scope, text string) {
+	namespace, host := cutNamespace(text)
+	switch namespace {
+	case "":
+		namespace = "*"
+	case ".":
+		namespace = g.key.Namespace
+	}
+	if len(host) <= source.TextLimit && !slices.Contains(g.hosts[host], namespace) {
+		host = scope.Intern(host)
+		g.hosts[host] = append(g.hosts[host], scope.Intern(namespace))
+	}
+}

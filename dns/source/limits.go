@@ -1,0 +1,101 @@
+package source
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/kube"
+)
+
+// What sources let in of an object that its kind doesn't limit by itself.
+const (
+	// NameLimit is for the names that one object asks for.
+	NameLimit = 512
+	// AddressLimit is for the addresses of one object, and for the targets of one name.
+	AddressLimit = 256
+	// ReferenceLimit is for the objects of one kind that one object refers to.
+	ReferenceLimit = 64
+	// TextLimit is for a name or a target, in bytes: the longest name of DNS.
+	TextLimit = 253
+	// quoteLimit is how much of a text a message quotes, in bytes.
+	quoteLimit = 64
+	// skipLimit is how many parts of an object are listed that give no record.
+	skipLimit = 8
+)
+
+// TooMany is the reason of a problem: a list is longer than what is used of it.
+func TooMany(items, limit int) string {
+	return fmt.Sprintf("%d items: the first %d are used; shorten the list", items, limit)
+}
+
+// Quoted returns the beginning of a text, quoted.
+func Quoted(text string) string { return fmt.Sprintf("%q", shortened(text)) }
+
+func shortened(text string) string {
+	if len(text) > quoteLimit {
+		return strings.ToValidUTF8(text[:quoteLimit], "") + "…"
+	}
+	return text
+}
+
+// Findings collects the problems of one version of an object, and the parts of it that give no
+// record. The zero value has none. It belongs to one goroutine.
+type Findings struct {
+	problems []dns.Problem
+	more     int
+	skips    []Skip
+	unlisted int
+}
+
+// Problem adds a problem of a field, whose value is quoted in part.
+func (f *Findings) Problem(field, value, reason string) {
+	if len(f.problems) == kube.ProblemLimit {
+		f.more++
+		return
+	}
+	f.problems = append(f.problems, dns.Problem{Subject: field, Value: shortened(value), Reason: reason})
+}
+
+// Skip adds a part that gives no record.
+func (f *Findings) Skip(reason SkipReason, subject, message string) {
+	if len(f.skips) == skipLimit {
+		f.unlisted++
+		return
+	}
+	f.skips = append(f.skips, Skip{Reason: reason, Subject: shortened(subject), Message: message})
+}
+
+// Copy returns findings to which more can be added without a change of these.
+func (f *Findings) Copy() *Findings {
+	copied := *f
+	copied.problems, copied.skips = slices.Clip(f.problems), slices.Clip(f.skips)
+	return &copied
+}
+
+// Into adds the findings to the result of an object.
+func (f *Findings) Into(result *Result, object dns.Object) {
+	for _, p := range f.problems {
+		p.Object = object
+		result.Problems = append(result.Problems, p)
+	}
+	if f.more > 0 {
+		result.Problems = append(result.Problems, dns.Problem{Object: object, Reason: fmt.Sprintf("and %d more problems; correct these first", f.more)})
+	}
+	result.Skipped = append(result.Skipped, f.skips...)
+	if f.unlisted > 0 {
+		last := f.skips[len(f.skips)-1]
+		result.Skipped = append(result.Skipped, Skip{Reason: last.Reason, Message: fmt.Sprintf("and %d more names give no record, for these or other reasons", f.unlisted)})
+	}
+}
+
+// Cut returns the first items of a list. If there are more than the limit, that is a problem of
+// the field.
+func Cut[T any](f *Findings, list []T, limit int, field string) []T {
+	if len(list) <= limit {
+		return list
+	}
+	f.Problem(field, "", TooMany(len(list), limit))
+	return list[:limit]
+}

@@ -1,0 +1,181 @@
+package openshiftroute
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const name = "openshift-route"
+
+var routeKind = schema.GroupVersionKind{Group: "route.openshift.io", Version: "v1", Kind: "Route"}
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "The hosts of OpenShift Routes, at the routers that have admitted them", Category: "ingress controllers",
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true,
+		Annotations: source.CommonAnnotations,
+		New:         func() source.Config { return &Config{} },
+	}
+}
+
+// Config is what the user says about the source.
+type Config struct {
+	// Router is the name of the only router whose entries in the status count; empty is any.
+	Router string
+}
+
+// Flags implements [source.Config].
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.Router, "openshift-router-name", c.Router, "publish what the OpenShift `router` with this name has admitted; without it, the first one in the status of a Route")
+}
+
+// Resources implements [source.Config].
+func (c *Config) Resources() []source.Resource {
+	return []source.Resource{{Kind: routeKind, Plural: "routes", Optional: true}}
+}
+
+// Open implements [source.Config].
+func (c *Config) Open(in source.Input) (source.Source, error) {
+	s := &routes{router: c.Router, reader: source.NewReader(in.Settings, source.Subject{
+		Source: name, Kind: routeKind, Label: "route", Properties: true,
+	})}
+	s.table = s.kind().Table(source.Notify[route](in.Changed))
+	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys(s.table)}, nil
+}
+
+// routes is the source.
+type routes struct {
+	router string
+	reader *source.Reader
+	table  *kube.Table[route]
+}
+
+// route is what is kept of a Route.
+type route struct {
+	source.Object
+	// host and target are those of the entry in the status that counts; empty if there is none.
+	host, target string
+	// unnamed is whether there is none because the router that has admitted the Route has no
+	// canonical name.
+	unnamed  bool
+	findings source.Findings
+}
+
+// fields are the fields of a Route that matter.
+type fields struct {
+	Status struct {
+		Ingress []entry `json:"ingress"`
+	} `json:"status"`
+}
+
+// entry is what a router says about a Route.
+type entry struct {
+	Host                    string `json:"host"`
+	RouterName              string `json:"routerName"`
+	RouterCanonicalHostname string `json:"routerCanonicalHostname"`
+	Conditions              []struct {
+		Type   string `json:"type"`
+		Status string `json:"status"`
+	} `json:"conditions"`
+}
+
+func (e *entry) admitted() bool {
+	for _, condition := range e.Conditions {
+		if condition.Type == "Admitted" {
+			return condition.Status == "True"
+		}
+	}
+	return false
+}
+
+func (s *routes) kind() kube.Kind[route] {
+	return kube.Kind[route]{
+		Name: "openshiftroute", Resource: routeKind.GroupVersion().WithResource("routes"), Optional: true,
+		Form: kube.Unstructured(),
+		Trim: kube.TrimOf(s.trim),
+	}
+}
+
+func (s *routes) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route, []kube.Problem) {
+	var f fields
+	r := &route{Object: s.reader.ReadFields(scope, obj, &f)}
+	if !r.Selected || r.Unreadable != "" {
+		return r, nil
+	}
+	for _, e := range f.Status.Ingress {
+		if s.router != "" && e.RouterName != s.router || !e.admitted() {
+			continue
+		}
+		if e.RouterCanonicalHostname == "" {
+			r.unnamed = true
+			continue
+		}
+		r.unnamed = false
+		r.keep(scope, e)
+		break
+	}
+	return r, nil
+}
+
+// keep keeps the entry that counts, unless its names are too long.
+func (r *route) keep(scope kube.Scope, e entry) {
+	const reason = "too long for a name of DNS"
+	switch {
+	case len(e.Host) > source.TextLimit:
+		r.findings.Problem("status.ingress.host", e.Host, reason)
+	case len(e.RouterCanonicalHostname) > source.TextLimit:
+		r.findings.Problem("status.ingress.routerCanonicalHostname", e.RouterCanonicalHostname, reason)
+	default:
+		r.host, r.target = e.Host, scope.Intern(e.RouterCanonicalHostname)
+	}
+}
+
+func (s *routes) evaluate(key source.Key) source.Result {
+	r := s.table.Get(key.Namespace, key.Name)
+	if r == nil {
+		return source.Result{}
+	}
+	if !r.Selected {
+		return r.Excluded()
+	}
+	if r.Unreadable != "" {
+		return s.reader.Result(&r.Object, nil, nil)
+	}
+	targets := r.Annotations.Targets
+	if len(targets) == 0 && r.target != "" {
+		targets = []string{r.target}
+	}
+	findings := r.findings.Copy()
+	hosts := source.Cut(findings, s.reader.Hosts(&r.Object, r.host), source.NameLimit, "names")
+	result := s.reader.ResultOf(&r.Object, hosts, targets)
+	if result.Err == nil && len(result.Records) == 0 && r.target == "" {
+		// That is why there is no name, or no target.
+		result.Skipped = []source.Skip{s.notAdmitted(r)}
+	}
+	findings.Into(&result, s.reader.Ref(&r.Object))
+	return result
+}
+
+// notAdmitted says why no entry of the status counts.
+func (s *routes) notAdmitted(r *route) source.Skip {
+	router := "a router"
+	if s.router != "" {
+		router = fmt.Sprintf("the router %s, which --openshift-router-name names,", source.Quoted(s.router))
+	}
+	skip := source.Skip{Reason: source.SkipNotAccepted, Subject: "status.ingress", Message: fmt.Sprintf(
+		"there is no entry with the condition Admitted: wait until %s admits the Route, or see there why it doesn't", router,
+	)}
+	if r.unnamed {
+		skip.Reason, skip.Message = source.SkipNoTarget, fmt.Sprintf(
+			"%s has admitted the Route and has no routerCanonicalHostname: give it one, or set the annotation target", router,
+		)
+	}
+	return skip
+}

@@ -1,0 +1,123 @@
+package openshiftroute_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/source/openshiftroute"
+	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("testdata/crds")))
+}
+
+func TestScenarios(t *testing.T) { sourcetest.Run(t, openshiftroute.Plugin()) }
+
+func TestRealAPIServer(t *testing.T) {
+	sourcetest.RunReal(t, openshiftroute.Plugin(), kubetest.Start(t), "lifecycle")
+}
+
+var shop = source.Key{Kind: "Route.route.openshift.io", Namespace: "default", Name: "shop"}
+
+// route returns a Route in YAML; its parts are in one line each.
+func route(metadata, ingress string) string {
+	return fmt.Sprintf("---\napiVersion: route.openshift.io/v1\nkind: Route\nmetadata: {name: shop%s}\nstatus: {ingress: [%s]}\n", metadata, ingress)
+}
+
+// entry returns an entry of the status.
+func entry(host, router, canonical, admitted string) string {
+	return fmt.Sprintf(`{host: "%s", routerName: "%s", routerCanonicalHostname: "%s", conditions: [{type: Admitted, status: "%s"}]}`, host, router, canonical, admitted)
+}
+
+// Each Route without records says why.
+func TestWhyNot(t *testing.T) {
+	const canonical = "default.apps.example.net"
+	tests := []struct {
+		name, metadata, ingress string
+		flags                   []string
+		reason                  source.SkipReason
+		says                    string
+	}{
+		{"other namespace", "", entry("x.example.org", "default", canonical, "True"), []string{"--namespace=other"}, source.SkipFiltered, "--namespace"},
+		{"other controller", ", annotations: {external-dns.kubernetes.io/controller: other}", "", nil, source.SkipOtherController, "controller"},
+		{"nothing yet", "", "", nil, source.SkipNotAccepted, "wait until a router"},
+		{"refused", "", entry("x.example.org", "default", canonical, "False"), nil, source.SkipNotAccepted, "Admitted"},
+		{"other router", "", entry("x.example.org", "default", canonical, "True"), []string{"--openshift-router-name=public"}, source.SkipNotAccepted, `router "public"`},
+		{"no canonical name", "", entry("x.example.org", "default", "", "True"), nil, source.SkipNoTarget, "routerCanonicalHostname"},
+		{"no host", "", entry("", "default", canonical, "True"), nil, source.SkipNoHostname, "hostname"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := sourcetest.MustOpen(t, openshiftroute.Plugin(), route(test.metadata, test.ingress), test.flags...).Evaluate(shop)
+			if len(got.Records)+len(got.Problems) != 0 || got.Err != nil || len(got.Skipped) != 1 ||
+				got.Skipped[0].Reason != test.reason || !strings.Contains(got.Skipped[0].Message, test.says) {
+				t.Errorf("%+v, want one skip %s that says %q", got, test.reason, test.says)
+			}
+		})
+	}
+}
+
+// A status with thousands of entries costs no more than one, and names that are too long are
+// problems.
+func TestHostile(t *testing.T) {
+	long := strings.Repeat("a", 300)
+	refused := make([]string, 5000)
+	for i := range refused {
+		refused[i] = entry(fmt.Sprint("x-", i), "default", "y", "False")
+	}
+	hosts := strings.Repeat("h.example.org,", 600)
+	for name, test := range map[string]struct {
+		metadata, ingress string
+		records, problems int
+	}{
+		"many entries": {"", strings.Join(append(refused, entry("x.example.org", "default", "y.example.net", "True")), ", "), 1, 0},
+		"a long host":  {"", entry(long, "default", "y.example.net", "True"), 0, 1},
+		"a long name":  {"", entry("x.example.org", "default", long, "True"), 0, 1},
+		"many names":   {", annotations: {external-dns.kubernetes.io/hostname: \"" + hosts + "\"}", entry("x.example.org", "default", "y.example.net", "True"), 2, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := sourcetest.MustOpen(t, openshiftroute.Plugin(), route(test.metadata, test.ingress)).Evaluate(shop)
+			if len(got.Records) != test.records || len(got.Problems) != test.problems || got.Err != nil {
+				t.Fatalf("%+v, want %d records and %d problems", got, test.records, test.problems)
+			}
+			for _, p := range got.Problems {
+				if len(p.Value) > 80 {
+					t.Errorf("a problem quotes %d bytes", len(p.Value))
+				}
+			}
+		})
+	}
+}
+
+// Whatever changes, a Route whose records are different is evaluated again: Apply compares the
+// records before and after.
+func TestRandomChanges(t *testing.T) {
+	t.Parallel()
+	d := rand.New(rand.NewPCG(1, 0))
+	pick := func(of ...string) string { return of[d.IntN(len(of))] }
+	draw := func() string {
+		return entry(pick("a.example.org", "b.example.org", ""), pick("default", "public"), pick("", "a.example.net", "b.example.net"), pick("True", "True", "False"))
+	}
+	s, err := sourcetest.Open(t, openshiftroute.Plugin(), "--openshift-router-name=public")
+	if err != nil {
+		t.Fatal(err)
+	}
+	published := 0
+	for range 100 {
+		s.Apply(route(pick("", "", ", annotations: {external-dns.kubernetes.io/target: 192.0.2.1}", ", annotations: {external-dns.kubernetes.io/controller: other}"), draw()+", "+draw()))
+		if s.Records() != "" {
+			published++
+		}
+	}
+	if published < 20 {
+		t.Errorf("in %d of 100 steps there are records", published)
+	}
+	s.End()
+}

@@ -1,0 +1,110 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/foreign"
+)
+
+const (
+	// mostZones is how many zones of a provider are read: each may cost requests that are counted.
+	mostZones = 20
+	// mostOwners is how many owners are named for one zone.
+	mostOwners = 5
+)
+
+// zones returns a check of the provider of a publisher: whether it can be reached, takes the
+// credentials, and has the zones that are wanted.
+func (s Subject) zones(p *configure.Options) func(context.Context) []Result {
+	return func(ctx context.Context) []Result {
+		survey, err := p.Survey(ctx, configure.Input{REST: s.Rights, Log: s.Log}, mostZones)
+		if err != nil {
+			return []Result{providerFailure(ctx, strings.Join(p.Providers, ", "), err)}
+		}
+		var results []Result
+		for _, filter := range survey.Missing {
+			results = append(results, Result{State: Failed, Text: fmt.Sprintf("the provider has no zone for %s", filter), Hint: "create the zone there, or look at the filter and at what these credentials may see"})
+		}
+		if len(survey.Zones) == 0 && len(results) == 0 {
+			results = append(results, Result{State: Failed, Text: "the provider has no zones that these settings admit", Hint: "create a zone there, or look at --zone-id-filter and at what these credentials may see"})
+		}
+		for _, z := range survey.Zones {
+			results = append(results, zoneResults(ctx, p, z)...)
+		}
+		if survey.More > 0 {
+			results = append(results, Result{State: Note, Text: fmt.Sprintf("%d more zones were not read", survey.More)})
+		}
+		return results
+	}
+}
+
+// providerFailure returns what an error of a provider says: what is wrong, or that nobody knows.
+func providerFailure(ctx context.Context, what string, err error) Result {
+	result := Result{State: Unknown, Text: fmt.Sprintf("%s: %s", what, reason(err))}
+	switch {
+	case errors.Is(err, provider.ErrCredentials), errors.Is(err, provider.ErrRejected):
+		result.State = Failed
+	case ctx.Err() != nil:
+		result.Hint = "it may be slow or down: try again, with a longer --timeout"
+	default:
+		result.Hint = "look at its address, and at what is between here and there"
+	}
+	return result
+}
+
+// zoneResults says what was found in a zone.
+func zoneResults(ctx context.Context, p *configure.Options, z configure.ZoneSurvey) []Result {
+	name := "the zone " + foreign.Name(z.Name)
+	if z.Name == "" {
+		name = "the only zone"
+	}
+	if z.Err != nil {
+		return []Result{providerFailure(ctx, name, z.Err)}
+	}
+	var results []Result
+	if !z.Read {
+		results = append(results, Result{State: OK, Text: name + " is there"}, Result{
+			State: Note, Text: "what is in " + name + " isn't known, so that nothing is deleted or taken over",
+			Hint: "have it transferred: --rfc2136-axfr",
+		})
+	} else {
+		results = append(results, Result{State: OK, Text: fmt.Sprintf("%s can be read: %d record sets, %d of which %s owns", name, z.Records, z.Owners[p.Registry.OwnerID], foreign.Quote(p.Registry.OwnerID))})
+	}
+	if others := otherOwners(z, p.Registry.OwnerID); others != "" {
+		results = append(results, Result{State: Note, Text: fmt.Sprintf("%s has records of other owners: %s", name, others), Hint: "they stay as they are; to take over those of one, see --migrate-from-txt-owner"})
+	}
+	if own := z.Owners[p.Registry.OwnerID]; own > 0 {
+		results = append(results, Result{
+			State: Note, Text: fmt.Sprintf("%d record sets of %s have the owner %s already", own, name, foreign.Quote(p.Registry.OwnerID)),
+			Hint: "if another program than the one that Signpost replaces publishes under this name, give each its own --txt-owner-id",
+		})
+	}
+	if z.ApexMarker != "" {
+		results = append(results, Result{
+			State: Note, Text: fmt.Sprintf("records at %s itself would be refused, because their ownership record %s is outside of the zone", foreign.Name(z.Name), foreign.Name(z.ApexMarker)),
+			Hint: "if objects ask for the apex, use a --txt-prefix that ends with a dot, such as %{record_type}-.",
+		})
+	}
+	return results
+}
+
+// otherOwners lists the owners of records of a zone, without our own.
+func otherOwners(z configure.ZoneSurvey, own string) string {
+	var list []string
+	for _, id := range slices.Sorted(maps.Keys(z.Owners)) {
+		if id != own {
+			list = append(list, fmt.Sprintf("%s (%d)", foreign.Quote(id), z.Owners[id]))
+		}
+	}
+	if more := len(list) - mostOwners; more > 0 {
+		list = append(list[:mostOwners], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,97 @@
+// Package kubectlflags adds kubectl's flags to a command that asks an API server: which
+// kubeconfig, context and namespace, and as whom. Their names, meanings and defaults are those of
+// kubectl, so that whoever knows one knows the other.
+//
+// A command makes [Flags] with [New], adds them with [Flags.Add] and, once they are parsed, calls
+// [Flags.RESTConfig] and [Flags.Namespace].
+//
+// # Concurrency
+//
+// Flags belong to the goroutine of the command.
+package kubectlflags
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/signpostd/signpost/internal/version"
+	"github.com/signpostd/signpost/kube"
+)
+
+// Flags are the values of the flags.
+type Flags struct {
+	source   kube.ConfigSource
+	fallback string
+	// added is where they were added.
+	added *pflag.FlagSet
+}
+
+// New returns flags that nobody has set.
+func New() *Flags { return &Flags{} }
+
+// Add adds --kubeconfig, --context, --cluster, --user, --as, --as-uid, --as-group and
+// --namespace (-n). It leaves out those whose name the command has already given to another flag;
+// of these it uses only --kubeconfig.
+func (f *Flags) Add(flags *pflag.FlagSet) {
+	f.added = flags
+	own := pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
+	own.StringVar(&f.source.Path, "kubeconfig", "", "`path` of a kubeconfig file; empty for $KUBECONFIG, ~/.kube/config, then the service account of the pod")
+	clientcmd.BindOverrideFlags(&f.source.Overrides, own, clientcmd.ConfigOverrideFlags{
+		AuthOverrideFlags: clientcmd.AuthOverrideFlags{
+			Impersonate:       clientcmd.FlagInfo{LongName: clientcmd.FlagImpersonate, Description: "`user` to act as, such as system:serviceaccount:NAMESPACE:NAME"},
+			ImpersonateUID:    clientcmd.FlagInfo{LongName: clientcmd.FlagImpersonateUID, Description: "`UID` to act as"},
+			ImpersonateGroups: clientcmd.FlagInfo{LongName: clientcmd.FlagImpersonateGroup, Description: "`group` to act as a member of; may be repeated"},
+		},
+		ContextOverrideFlags: clientcmd.ContextOverrideFlags{
+			ClusterName:  clientcmd.FlagInfo{LongName: clientcmd.FlagClusterName, Description: "`name` of the cluster of the kubeconfig to use"},
+			AuthInfoName: clientcmd.FlagInfo{LongName: clientcmd.FlagAuthInfoName, Description: "`name` of the user of the kubeconfig to use"},
+			Namespace:    clientcmd.FlagInfo{LongName: clientcmd.FlagNamespace, ShortName: "n", Description: "`namespace` to look in; empty for that of the context"},
+		},
+		CurrentContext: clientcmd.FlagInfo{LongName: clientcmd.FlagContext, Description: "`name` of the context of the kubeconfig to use"},
+	})
+	own.VisitAll(func(flag *pflag.Flag) {
+		if flags.Lookup(flag.Name) == nil {
+			flags.AddFlag(flag)
+		}
+	})
+}
+
+// Default names the kubeconfig that counts if no flag names one. An empty path is no name.
+func (f *Flags) Default(path string) { f.fallback = path }
+
+// Source returns where the configuration is, as the flags say.
+func (f *Flags) Source() kube.ConfigSource {
+	source := f.source
+	if flag := f.added.Lookup("kubeconfig"); flag != nil {
+		source.Path = cmp.Or(flag.Value.String(), f.fallback)
+	}
+	return source
+}
+
+// RESTConfig returns how to reach the API server, and as whom. The API server is told the name of
+// the command. The error names the kubeconfig that is missing or wrong.
+func (f *Flags) RESTConfig(command string) (*rest.Config, error) {
+	return f.Source().Load(version.UserAgent(command))
+}
+
+// Namespace returns the namespace to look in: that of the flag or, without it, of the context or of
+// the pod; "default" if there is none.
+func (f *Flags) Namespace() (string, error) { return f.Source().Namespace() }
+
+// As returns the user to act as, empty for that of the kubeconfig.
+func (f *Flags) As() string { return f.source.Overrides.AuthInfo.Impersonate }
+
+// ServiceAccount returns the namespace and the name of the service account to act as. It finds
+// none if --as names another user, or nobody.
+func (f *Flags) ServiceAccount() (namespace, name string, ok bool) {
+	account, ok := strings.CutPrefix(f.As(), "system:serviceaccount:")
+	if !ok {
+		return "", "", false
+	}
+	namespace, name, ok = strings.Cut(account, ":")
+	return namespace, name, ok && namespace != "" && name != ""
+}

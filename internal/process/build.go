@@ -1,0 +1,35 @@
+package process
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/signpostd/signpost/internal/version"
+)
+
+// registerBuild exports which program this is: a metric that every process has.
+func registerBuild(r prometheus.Registerer) error {
+	return registerInfo(r, "signpost_build_info", "The program: always 1.")
+}
+
+// registerDNSBuild exports the metric of ExternalDNS about its build, for this program
+// (spec/dns.md §10).
+func registerDNSBuild(r prometheus.Registerer) error {
+	return registerInfo(r, "external_dns_build_info", "The program, as ExternalDNS calls the metric: always 1.")
+}
+
+func registerInfo(r prometheus.Registerer, name, help string) error {
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: name, Help: help,
+		ConstLabels: prometheus.Labels{
+			"version": version.Current(), "revision": version.Revision(), "go_version": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+		},
+	})
+	info.Set(1)
+	if err := r.Register(info); err != nil {
+		return fmt.Errorf("register the metrics of the program: %w", err)
+	}
+	return nil
+}

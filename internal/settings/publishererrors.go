@@ -1,0 +1,91 @@
+package settings
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+)
+
+// publisherFields is what a publisher of a config file has, for finding the place of an error.
+type publisherFields struct {
+	// whole is the publisher.
+	whole *yaml.Node
+	// values are those of its fields, and bad the ones of which something is known to be wrong.
+	values map[string]*yaml.Node
+	bad    map[*yaml.Node]bool
+}
+
+// wrong remembers that something is known to be wrong with some values.
+func (f *publisherFields) wrong(errs []*nodeError) {
+	for _, e := range errs {
+		f.bad[e.node] = true
+	}
+}
+
+// mention matches a flag in an error, and mentioned one at its beginning, with the value it was given.
+var (
+	mention   = regexp.MustCompile(`--([a-z0-9][a-z0-9-]*)`)
+	mentioned = regexp.MustCompile(`^--([a-z0-9][a-z0-9-]*)(?:=(\S*?))?: `)
+)
+
+// locate turns errors about flags into errors about the fields of these names, at their lines: the
+// first field that an error mentions and that is there. It leaves out errors about fields of which
+// something is known to be wrong, because what follows from that helps nobody.
+func (f *publisherFields) locate(flags *pflag.FlagSet, errs []error) []*nodeError {
+	var found []*nodeError
+	for _, err := range errs {
+		if e := f.locateOne(flags, err.Error()); !f.bad[e.node] || e.node == f.whole {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+func (f *publisherFields) locateOne(flags *pflag.FlagSet, text string) *nodeError {
+	var first string
+	e := &nodeError{node: f.whole}
+	for _, m := range mention.FindAllStringSubmatch(text, -1) {
+		name := m[1]
+		if flags.Lookup(name) == nil {
+			continue
+		}
+		if first == "" {
+			first = name
+		}
+		if value := f.values[name]; value != nil {
+			first, e.node = name, value
+			break
+		}
+	}
+	if first != "" {
+		e.field = "." + first
+	}
+	if m := mentioned.FindStringSubmatch(text); m != nil && m[1] == first {
+		text = strings.TrimPrefix(text, m[0])
+		if m[2] != "" {
+			text = "is " + m[2] + ": " + text
+			e.node = itemOf(e.node, m[2])
+		}
+	}
+	e.reason = mention.ReplaceAllStringFunc(text, func(flag string) string {
+		if name := strings.TrimPrefix(flag, "--"); flags.Lookup(name) != nil {
+			return name
+		}
+		return flag
+	})
+	return e
+}
+
+// itemOf returns the item of a list that has a value, or the node itself.
+func itemOf(n *yaml.Node, value string) *yaml.Node {
+	if n.Kind == yaml.SequenceNode {
+		for _, item := range n.Content {
+			if item.Value == value {
+				return item
+			}
+		}
+	}
+	return n
+}

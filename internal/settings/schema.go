@@ -1,0 +1,182 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/internal/logging"
+)
+
+// object is an object of JSON.
+type object = map[string]any
+
+const (
+	// schemaDialect is the version of JSON Schema, and schemaID what this schema is called.
+	schemaDialect = "https://json-schema.org/draft/2020-12/schema"
+	schemaID      = "https://signpost.dev/schemas/config/v1alpha1.json"
+	// durationPattern matches what time.ParseDuration takes.
+	durationPattern = `^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
+)
+
+// variableRef stands for a value that is an environment variable.
+var variableRef = object{"$ref": "#/$defs/variable"}
+
+// Schema returns the JSON Schema (draft 2020-12) of the config file, for editors and for CI. A file
+// that Decode takes is valid by it, unless it has the name of a level in capitals. It doesn't say what depends on several fields or on the
+// environment, which Decode also checks.
+func Schema() ([]byte, error) {
+	c := Default()
+	root := object{
+		"$schema": schemaDialect, "$id": schemaID, "title": "Config of signpost run",
+		"type": "object", "additionalProperties": false, "required": []string{"apiVersion", "kind"},
+		"$defs": object{
+			"variable":  object{"type": "string", "pattern": variable.String(), "description": "the value of an environment variable"},
+			"publisher": publisherSchema(),
+		},
+		"properties": object{
+			"apiVersion": object{"const": APIVersion, "description": "the version of the fields"},
+			"kind":       object{"const": Kind},
+		},
+	}
+	for _, part := range []Section{&c.Process, &c.Destination, &c.Controllers, &c.DNS} {
+		for _, s := range part.Settings() {
+			describe(root, strings.Split(s.Path, "."), s)
+		}
+	}
+	dns := root["properties"].(object)[DNSSection].(object)
+	dns["required"], dns["type"] = []string{"publishers"}, "object"
+	text, err := json.MarshalIndent(root, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("make the schema: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// describe adds the schema of a setting to that of a mapping, and the mappings on the way. A mapping
+// may be empty, as in "controllers:".
+func describe(mapping object, path []string, s Setting) {
+	properties := mapping["properties"].(object)
+	if len(path) == 1 {
+		properties[path[0]] = settingSchema(s)
+		return
+	}
+	inner, ok := properties[path[0]].(object)
+	if !ok {
+		inner = object{"type": []string{"object", "null"}, "additionalProperties": false, "properties": object{}}
+		properties[path[0]] = inner
+	}
+	describe(inner, path[1:], s)
+}
+
+// settingSchema returns the schema of a setting, with what its value has to be, its default and its
+// meaning.
+func settingSchema(s Setting) object {
+	schema := valueSchema(s)
+	_, usage := pflag.UnquoteUsage(&pflag.Flag{Usage: s.Usage, Value: s.Value})
+	schema["description"] = usage
+	return schema
+}
+
+func valueSchema(s Setting) object {
+	switch v := s.Value.(type) {
+	case boolValue:
+		return object{"anyOf": []any{object{"type": "boolean"}, variableRef}, "default": *v.target}
+	case intValue:
+		return object{"anyOf": []any{object{"type": "integer"}, variableRef}, "default": *v.target}
+	case floatValue:
+		return object{"anyOf": []any{object{"type": "number"}, variableRef}, "default": *v.target}
+	case durationValue:
+		return object{"anyOf": []any{object{"type": "string", "pattern": durationPattern}, variableRef}, "default": v.String()}
+	case *listValue:
+		return object{"type": []string{"string", "array"}, "items": object{"type": "string"}, "default": *v.target}
+	case portsValue:
+		return object{"type": []string{"string", "integer", "array"}, "items": object{"type": []string{"string", "integer"}}, "default": v.String()}
+	case jsonValue:
+		return object{"type": "object"}
+	case *publishersValue:
+		return object{"type": "array", "minItems": 1, "items": object{"$ref": "#/$defs/publisher"}}
+	default:
+		schema := object{"type": "string", "default": v.String()}
+		if choices := choicesOf(s.Flag); choices != nil {
+			schema = object{"anyOf": []any{object{"enum": choices}, variableRef}, "default": v.String()}
+		}
+		return schema
+	}
+}
+
+// publisherSchema returns the schema of a publisher.
+func publisherSchema() object {
+	o := configure.New()
+	flags := pflag.NewFlagSet("publisher", pflag.ContinueOnError)
+	o.Flags(flags)
+	choices := configure.Choices()
+	properties := object{"name": object{"type": "string", "description": "distinguishes the publisher from others, in the log and in metrics"}}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if configure.Supported(f) && !slices.Contains(PerProcess, f.Name) {
+			properties[f.Name] = flagSchema(f, choices[f.Name])
+		}
+	})
+	return object{"type": "object", "additionalProperties": false, "required": []string{"source", "provider", "policy"}, "properties": properties}
+}
+
+// flagSchema returns the schema of a field that is a flag elsewhere. Its value is the text of a flag, so
+// that YAML may take it for something else.
+func flagSchema(f *pflag.Flag, choices []string) object {
+	_, usage := pflag.UnquoteUsage(f)
+	schema := object{"description": usage}
+	if f.Deprecated != "" {
+		schema["deprecated"] = true
+	}
+	item := scalarSchema(f.Value.Type())
+	if choices != nil {
+		item = object{"anyOf": []any{object{"enum": choices}, variableRef}}
+	}
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		schema["anyOf"] = []any{item, object{"type": "array", "items": item}}
+		if values := list.GetSlice(); len(values) > 0 {
+			schema["default"] = values
+		}
+		return schema
+	}
+	for key, value := range item {
+		schema[key] = value
+	}
+	if f.DefValue != "" {
+		schema["default"] = f.DefValue
+	}
+	return schema
+}
+
+func scalarSchema(flagType string) object {
+	switch flagType {
+	case "bool":
+		return object{"anyOf": []any{object{"type": "boolean"}, object{"enum": []string{"true", "false"}}, variableRef}}
+	case "int", "int64":
+		return object{"anyOf": []any{object{"type": "integer"}, object{"type": "string", "pattern": "^[-+]?[0-9]+$"}, variableRef}}
+	case "float64":
+		return object{"anyOf": []any{object{"type": "number"}, object{"type": "string", "pattern": "^[-+0-9.eE]+$"}, variableRef}}
+	case "duration":
+		return object{"anyOf": []any{object{"type": "string", "pattern": durationPattern}, object{"const": 0}, variableRef}}
+	default:
+		return object{"type": []string{"string", "number", "boolean"}}
+	}
+}
+
+// choicesOf are the values that a setting of the process or of a role may have; nil for any.
+func choicesOf(flag string) []string {
+	switch flag {
+	case "log-level":
+		return append(logging.Levels(), "warning")
+	case "log-format":
+		return []string{"plain", "json"}
+	case "outbound-transport-mode":
+		return []string{modeTransparent, modeTransportHeader}
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,127 @@
+// Package tracing sends spans to an OpenTelemetry collector: one for each call of the Destination
+// API, each sync of a controller and each batch of DNS changes.
+//
+// [Open] makes the [Tracer] of the process from --trace-collector, and package process gives it to
+// the roles. Without a collector the tracer is nil. A nil Tracer begins nil spans, whose methods do
+// nothing and allocate nothing, so that callers need no cases.
+//
+// What is traced never waits for the collector. Spans wait in a queue of a fixed length, and what
+// doesn't fit is dropped. What a collector doesn't take in time is dropped, too, and counted.
+// The log has a line when sending begins to fail and one when it works again.
+//
+// Read tracing.go (the tracer), span.go (spans and their bounds), collector.go (where spans go),
+// exporter.go (what becomes of failures).
+//
+// # Concurrency
+//
+// A Tracer may be used from any goroutine. A Span belongs to one goroutine at a time.
+package tracing
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/signpostd/signpost/internal/version"
+)
+
+const (
+	// queueSize is how many spans may wait, and batchSize how many of them are sent at once.
+	queueSize, batchSize = 2048, 512
+	// batchEvery is how long a span waits for others.
+	batchEvery = 5 * time.Second
+	// exportTimeout bounds the time to send a batch, with all attempts.
+	exportTimeout = 10 * time.Second
+	// flushTimeout bounds [Tracer.Close].
+	flushTimeout = 3 * time.Second
+)
+
+// Config says where spans go.
+type Config struct {
+	// Collector is as [ParseCollector] takes it; empty for no traces.
+	Collector string
+	// Roles are those of the process, as a word for the resource of the spans.
+	Roles      string
+	Log        *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Tracer begins spans. Make one with [Open]; nil begins none.
+type Tracer struct {
+	provider *sdk.TracerProvider
+	tracer   trace.Tracer
+	out      *exporter
+}
+
+// Open returns the tracer of a process; nil without a collector. It connects later, and tries
+// again for ever. [Tracer.Close] is to be called at the end.
+func Open(c Config) (*Tracer, error) {
+	if c.Collector == "" {
+		return nil, nil
+	}
+	to, err := ParseCollector(c.Collector)
+	if err != nil {
+		return nil, fmt.Errorf("trace collector: %w", err)
+	}
+	out, err := newExporter(to, c)
+	if err != nil {
+		return nil, err
+	}
+	return open(out, c.Roles), nil
+}
+
+// open returns a tracer whose spans go to an exporter.
+func open(out *exporter, roles string) *Tracer {
+	limits := sdk.NewSpanLimits()
+	limits.AttributeValueLengthLimit = maxText
+	provider := sdk.NewTracerProvider(
+		sdk.WithResource(describe(roles)),
+		sdk.WithRawSpanLimits(limits),
+		sdk.WithBatcher(out,
+			sdk.WithMaxQueueSize(queueSize), sdk.WithMaxExportBatchSize(batchSize),
+			sdk.WithBatchTimeout(batchEvery), sdk.WithExportTimeout(exportTimeout)),
+	)
+	return &Tracer{provider: provider, tracer: provider.Tracer("github.com/signpostd/signpost"), out: out}
+}
+
+// describe returns what all spans say about the process. What OTEL_RESOURCE_ATTRIBUTES and
+// OTEL_SERVICE_NAME say counts before ours.
+func describe(roles string) *resource.Resource {
+	ours := []attribute.KeyValue{
+		attribute.String("service.name", "signpost"),
+		attribute.String("service.version", version.Version),
+		attribute.String("signpost.roles", roles),
+	}
+	if host, err := os.Hostname(); err == nil {
+		ours = append(ours, attribute.String("service.instance.id", host))
+	}
+	base := resource.NewSchemaless(ours...)
+	if own, err := resource.New(context.Background(), resource.WithFromEnv()); err == nil {
+		if merged, err := resource.Merge(base, own); err == nil {
+			return merged
+		}
+	}
+	return base
+}
+
+// Close sends the spans that wait, for a few seconds at most, and ends what the tracer does in the background.
+// What couldn't be sent is dropped.
+func (t *Tracer) Close() {
+	if t == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	// The exporter counts and logs what it can't send.
+	_ = t.provider.Shutdown(ctx)
+	t.out.end()
+	<-t.out.down
+}
