@@ -102,20 +102,20 @@ type Confirmer interface {
 	Confirm(ctx context.Context, zone dns.Zone) error
 }
 
-// Answering is a [Provider] that knows which servers answer with its records. Of others, these are
-// those of the NS records of a zone.
-type Answering interface {
-	// AnsweringServers returns the addresses of the servers, with their ports, for questions over
-	// UDP and TCP. It is always the same, and may be empty.
-	AnsweringServers() []string
-}
-
 // Prober is a [Provider] that may return records without having asked its server.
 type Prober interface {
 	// Probe asks about a zone what tells whether the server can be reached, has the zone and takes
 	// the credentials, and changes nothing. Lists is false if Records can't say what is in the zone.
 	// The error is as that of Apply.
 	Probe(ctx context.Context, zone dns.Zone) (lists bool, err error)
+}
+
+// Answering is a [Provider] that knows which servers answer with its records. Of others, these are
+// those of the NS records of a zone.
+type Answering interface {
+	// AnsweringServers returns the addresses of the servers, with their ports, for questions over
+	// UDP and TCP. It is always the same, and may be empty.
+	AnsweringServers() []string
 }
 
 // Adjusted is the answer of [Adjuster] about one wanted record set.

@@ -40,9 +40,13 @@ func (w *world) Services(f ServiceFilter) ServiceList {
 
 func (w *world) Records(_ context.Context, f RecordFilter) (RecordList, error) {
 	w.asked = f
-	all := slices.DeleteFunc(slices.Clone(w.records), func(r Record) bool { return !f.Match(&r) })
-	part, page := Window(all, f.Offset, f.Limit)
-	return RecordList{Records: part, Page: page}, w.err
+	return f.Page(func(yield func(*Record) bool) {
+		for i := range w.records {
+			if !yield(&w.records[i]) {
+				return
+			}
+		}
+	}), w.err
 }
 
 func (w *world) offers() []Offer {
