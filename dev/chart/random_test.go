@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/signpostd/signpost/internal/kubetest"
@@ -168,6 +169,12 @@ func (g *generator) value(name string, s map[string]any) any {
 	}
 	if given, ok := s["default"]; ok && s["type"] != "object" {
 		return given
+	}
+	if pattern, ok := s["pattern"].(string); ok {
+		if strings.Contains(pattern, "ns|us") {
+			return "1m30s"
+		}
+		return "${A_VARIABLE}"
 	}
 	kind := s["type"]
 	if several, ok := kind.([]any); ok {
