@@ -34,6 +34,12 @@ func (c *changing) Streams() []Stream {
 	return c.world.Streams()
 }
 
+func (c *changing) CountStreams() (open, behind int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.world.CountStreams()
+}
+
 func (c *changing) edit(f func(*world)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -34,8 +35,8 @@ func TestOneLineWhenRequestsSucceedAgain(t *testing.T) {
 	}
 	// Whoever sees another process lead writes no more, so nothing fails any more.
 	j.failed(write, errors.New("conflict"))
-	j.saw("b")
-	j.saw("b")
+	j.saw("b", time.Now())
+	j.saw("b", time.Now())
 	if n := said(); n != 2 {
 		t.Errorf("%d lines, want two:\n%s", n, &out)
 	}

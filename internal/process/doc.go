@@ -12,6 +12,8 @@
 // once.go, dnsbuild.go and serveprovider.go). writer.go, refusable.go, leadership.go, clients.go
 // and bounded.go are for roles that write; clientmetrics.go measures all clients of API servers,
 // and memory.go limits the heap.
+// inspection.go, with inspectdestination.go and inspectcontrollers.go, has what the inspection API says of
+// the process.
 //
 // # Concurrency
 //

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/signpostd/signpost/internal/golden"
+	"github.com/signpostd/signpost/internal/settings"
+)
+
+// schema is a JSON Schema, or a part of one.
+type schema = map[string]any
+
+// TestSchemaOfChart compares the schema of the chart's values with what the config file takes: the
+// fields of roles and publishers are those of the config file; -update rewrites it.
+func TestSchemaOfChart(t *testing.T) {
+	const file = "../../deploy/helm/signpost/values.schema.json"
+	text, err := settings.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config schema
+	if err := json.Unmarshal(text, &config); err != nil {
+		t.Fatal(err)
+	}
+	made, err := json.MarshalIndent(valuesSchema(config), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made = append(made, '\n')
+	if golden.Update() {
+		if err := os.WriteFile(file, made, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(made), string(got)); diff != "" {
+		t.Errorf("%s is stale: run make generate (-config +chart):\n%s", file, diff)
+	}
+}
+
+// valuesSchema returns the schema of the chart's values, with parts of that of the config file.
+func valuesSchema(config schema) schema {
+	definitions := config["$defs"].(schema)
+	sections := config["properties"].(schema)
+	definitions["publisher"] = chartPublisher(definitions["publisher"].(schema))
+	role := func(section any) schema {
+		return closed(schema{"enabled": boolean, "config": section})
+	}
+	values := closed(schema{
+		// Helm gives a chart that is a part of another one this value.
+		"global": schema{"type": "object"},
+		"image": closed(schema{
+			"repository": some, "tag": text, "digest": schema{"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"},
+			"pullPolicy": schema{"enum": []string{"Always", "IfNotPresent", "Never"}},
+		}),
+		"imagePullSecrets": objects, "nameOverride": text, "fullnameOverride": text,
+		"replicas":    schema{"type": "integer", "minimum": 0, "maximum": 100},
+		"destination": role(sections["destination"]),
+		"controllers": role(sections["controllers"]),
+		"dns": closed(schema{
+			"enabled": boolean, "publishers": schema{"type": "array", "items": schema{"$ref": "#/$defs/publisher"}}, "extraRules": objects,
+		}),
+		"log": sections["log"],
+		"env": objects, "envFrom": objects, "extraVolumes": objects, "extraVolumeMounts": objects,
+		"extraArgs":      schema{"type": "array", "items": schema{"type": "string"}},
+		"serviceAccount": closed(schema{"create": boolean, "name": text, "annotations": texts}),
+		"rbac":           closed(schema{"create": boolean}),
+		"crds":           closed(schema{"dns": boolean}),
+		"resources":      schema{"type": "object"},
+		"podAnnotations": texts, "podLabels": texts, "nodeSelector": texts,
+		"tolerations": objects, "affinity": schema{"type": "object"}, "priorityClassName": text, "topologySpreadConstraints": objects,
+		"podDisruptionBudget": closed(schema{"enabled": boolean, "minAvailable": schema{"type": []string{"integer", "string"}}}),
+		"service":             closed(schema{"annotations": texts}),
+		"networkPolicy":       closed(schema{"enabled": boolean, "destinationFrom": objects, "metricsFrom": objects, "egress": objects}),
+		"metrics": closed(schema{
+			"podMonitor":     closed(schema{"enabled": boolean, "labels": texts, "interval": some}),
+			"prometheusRule": closed(schema{"enabled": boolean, "labels": texts}),
+			"dashboards":     closed(schema{"enabled": boolean, "labels": texts}),
+		}),
+	})
+	values["$schema"], values["$defs"], values["title"] = config["$schema"], definitions, "Values of the chart signpost"
+	return values
+}
+
+// chartPublisher returns a publisher of the config file, some of whose fields may come from Secrets.
+// Its name becomes part of the name of a ConfigMap.
+func chartPublisher(publisher schema) schema {
+	fields := publisher["properties"].(schema)
+	fields["name"] = schema{"type": "string", "pattern": "^[a-z1-9]([a-z0-9-]{0,38}[a-z0-9])?$", "description": "the name of the publisher"}
+	key := closed(schema{"name": some, "key": some})
+	key["required"] = []string{"name", "key"}
+	fields["secretRef"] = schema{
+		"type": "object", "additionalProperties": key, "propertyNames": schema{"enum": slices.Sorted(maps.Keys(fields))},
+		"description": "fields whose values are keys of Secrets",
+	}
+	return publisher
+}
+
+var (
+	boolean = schema{"type": "boolean"}
+	text    = schema{"type": "string"}
+	some    = schema{"type": "string", "minLength": 1}
+	texts   = schema{"type": "object", "additionalProperties": schema{"type": "string"}}
+	objects = schema{"type": "array", "items": schema{"type": "object"}}
+)
+
+// closed returns the schema of an object that has no other fields.
+func closed(fields schema) schema {
+	return schema{"type": "object", "additionalProperties": false, "properties": fields}
+}
