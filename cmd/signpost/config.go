@@ -112,7 +112,7 @@ func validate(ctx context.Context, file string) error {
 // only a pod has.
 var aboutFlag = regexp.MustCompile(`(^|[ :])--[a-z]`)
 
-// opens returns what is wrong with the settings of the provider of a publisher.
+// opens returns what is wrong with the settings of the sources and the provider of a publisher.
 func opens(ctx context.Context, o *configure.Options) error {
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
@@ -123,7 +123,7 @@ func opens(ctx context.Context, o *configure.Options) error {
 		_, err := dry.OpenProvider(ctx, configure.Input{Log: slog.New(slog.DiscardHandler)})
 		outcome <- err
 	}()
-	var found []error
+	found := parts(o.CheckSources())
 	select {
 	case err := <-outcome:
 		for _, e := range parts(err) {

@@ -17,8 +17,8 @@ func TestConfigCommands(t *testing.T) {
 		return path
 	}
 	good := write("good.yaml", "dns:\n  publishers:\n    - {name: a, source: fake, provider: pdns, policy: sync, pdns-api-key: hidden, pdns-server: \"http://user:hidden@localhost:8081\"}\n")
-	// B8: two errors in the fields, and one that only the provider finds, in the same pass.
-	bad := write("bad.yaml", "log: {levl: info}\ndns:\n  publishers:\n    - name: a\n      source: service\n      provider: rfc2136\n      policy: sync\n    - {name: b, source: ingres, provider: inmemory, policy: sync}\n")
+	// B8: two errors in the fields, and some that only the provider and a source find, in the same pass.
+	bad := write("bad.yaml", "log: {levl: info}\ndns:\n  publishers:\n    - name: a\n      source: service\n      provider: rfc2136\n      policy: sync\n    - {name: b, source: ingres, provider: inmemory, policy: sync}\n    - {name: c, source: unstructured, unstructured-resource: widgets, provider: inmemory, policy: sync}\n")
 	for name, test := range map[string]struct {
 		args string
 		code int
@@ -35,6 +35,7 @@ func TestConfigCommands(t *testing.T) {
 			bad + ":6: dns.publishers[0].rfc2136-host: rfc2136-host must name a DNS server",
 			bad + ":6: dns.publishers[0].rfc2136-tsig-secret-alg: rfc2136-tsig-secret-alg is \"\", must be one of ",
 			bad + ":10: dns.publishers[1].source: is ingres: unknown: did you mean ingress?",
+			bad + ":11: dns.publishers[2].unstructured-resource: source unstructured: unstructured-resource \"widgets\": there is no version",
 		}},
 		"validate nothing": {args: "config validate", code: 2, errs: []string{"no file given: name the config files to validate"}},
 		"validate no file": {args: "config validate " + dir + "/none", code: 2, errs: []string{"read the config file: open " + dir + "/none: no such file or directory"}},

@@ -58,6 +58,11 @@ func (c *rbacCommand) run(flags *pflag.FlagSet, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	for _, p := range config.DNS.Publishers {
+		if err := p.CheckSources(); err != nil {
+			return settings.AsUsage(err)
+		}
+	}
 	text := "# signpost dns needs no rights.\n"
 	if roles := rbac.DNS(config, c.account); len(roles) > 0 {
 		text = rbac.Manifest(roles) + "---\n" + rbac.Bindings(roles, c.account)

@@ -72,6 +72,9 @@ dns:
 		"--service-account=x --source=pod":        "--service-account=x: must be the namespace and the name of a service account",
 		"--source=pod --provider=inmemory":        "--policy",
 		"--source=pods --provider=log --policy=x": "--source=pods: unknown",
+		"--source=unstructured --unstructured-resource=widgets --provider=log --policy=sync": `--unstructured-resource "widgets": there is no version`,
+		"--source=unstructured --provider=log --policy=sync":                                 "--unstructured-resource: the source unstructured has no resource to read",
+		"--source=gloo-proxy --gloo-namespace=_ --provider=log --policy=sync":                `--gloo-namespace "_": no namespace has such a name`,
 	} {
 		if code, _, errText := runCommand(t.Context(), append([]string{"rbac"}, strings.Fields(args)...)...); code == 0 || !strings.Contains(errText, want) {
 			t.Errorf("rbac %s: exit code %d and %q, want %q", args, code, errText, want)

@@ -89,12 +89,14 @@ func describeExamples(all []source.Plugin) (string, error) {
 		fmt.Fprintf(&b, "### %s\n\n%s\n", p.Name, archive.Comment)
 		for _, f := range archive.Files {
 			switch f.Name {
+			case "flags":
+				fmt.Fprintf(&b, "```sh\n%s```\n\n", f.Data)
 			case "apply":
 				fmt.Fprintf(&b, "```yaml\n%s```\n\n", f.Data)
 			case "records":
 				fmt.Fprintf(&b, "```\n%s```\n\n", f.Data)
 			default:
-				return "", fmt.Errorf("the example of source %s has the section %s: use apply and records", p.Name, f.Name)
+				return "", fmt.Errorf("the example of source %s has the section %s: use flags, apply and records", p.Name, f.Name)
 			}
 		}
 	}

@@ -179,6 +179,17 @@ func (o *Options) openSources(in Input, settings source.Settings, opened *Opened
 	return sources, errors.Join(errs...)
 }
 
+// CheckSources returns what the sources find wrong with their settings. Nothing is contacted. The
+// options must be valid.
+func (o *Options) CheckSources() error {
+	settings, err := o.Source.Settings()
+	if err != nil {
+		return err
+	}
+	_, err = o.openSources(Input{Log: slog.New(slog.DiscardHandler)}, settings, &Opened{})
+	return err
+}
+
 // sourcePlugin returns the plugin of a source that was checked to exist.
 func (o *Options) sourcePlugin(name string) source.Plugin {
 	place := slices.IndexFunc(o.sourcePlugins, func(p source.Plugin) bool { return p.Name == name })

@@ -106,8 +106,6 @@ func New() *Options {
 		o.providerConfigs[p.Names[0]] = p.New()
 		o.shared.Give(o.providerConfigs[p.Names[0]])
 	}
-	// Templates that were written for ExternalDNS may ask for each of its sources.
-	o.Source.Sources = append(o.Source.Sources, unsupportedNames["source"]...)
 	o.Source.Declared = plugins.Declarations()
 	return o
 }

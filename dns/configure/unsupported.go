@@ -26,12 +26,10 @@ var unsupported = map[string]string{
 // error.
 const unsupportedSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key godaddy-api-secret pihole-password"
 
-// unsupportedNames are the providers of ExternalDNS that don't exist here yet; all of its sources do.
-var unsupportedNames = map[string][]string{
-	"provider": {
-		"alibabacloud", "civo", "dnsimple", "exoscale", "godaddy",
-		"linode", "ns1", "oci", "ovh", "pihole", "scaleway",
-	},
+// unsupportedProviders are those of ExternalDNS that don't exist here yet. All of its sources do.
+var unsupportedProviders = []string{
+	"alibabacloud", "civo", "dnsimple", "exoscale", "godaddy",
+	"linode", "ns1", "oci", "ovh", "pihole", "scaleway",
 }
 
 // notYet is the value of an unsupported flag.

@@ -101,17 +101,17 @@ func (o *Options) checkProviders() error {
 		errs = append(errs, fmt.Errorf("--provider: none given: use one of %s", providerNames(o.providerPlugins)))
 	}
 	for _, name := range o.Providers {
-		if _, ok := o.provider(name); !ok {
-			errs = append(errs, unknown("provider", name, providerNames(o.providerPlugins)))
+		known := providerNames(o.providerPlugins)
+		if slices.Contains(unsupportedProviders, name) {
+			errs = append(errs, fmt.Errorf("--provider=%s: not supported yet: use one of %s", name, known))
+		} else if _, ok := o.provider(name); !ok {
+			errs = append(errs, unknown("provider", name, known))
 		}
 	}
 	return errors.Join(errs...)
 }
 
 func unknown(flag, name, known string) error {
-	if slices.Contains(unsupportedNames[flag], name) {
-		return fmt.Errorf("--%s=%s: not supported yet: use one of %s", flag, name, known)
-	}
 	if near, ok := nearest.Of(name, strings.Split(known, ", ")); ok {
 		return fmt.Errorf("--%s=%s: unknown: did you mean %s?", flag, name, near)
 	}

@@ -28,6 +28,10 @@ const (
 // [Plugin].Annotations.
 var CommonAnnotations = []string{AnnotationHostname, AnnotationTarget, AnnotationTTL, AnnotationController}
 
+// NoAnnotations is for the [Plugin].Annotations of a source of objects whose annotations have no
+// meaning.
+var NoAnnotations = []string{}
+
 // AnnotationKind describes an annotation about records. Which sources read it, their plugins say.
 type AnnotationKind struct {
 	// Name is the key without the prefix.

@@ -108,8 +108,8 @@ func TestFoundLimits(t *testing.T) {
 	found.AddName("long", strings.Repeat("é", 200)+"\xff")
 	for range 2 { // publishing doesn't change what was found
 		got := published(t, &found, nil)
-		if len(got.Records) != source.NamesLimit || len(got.Records[0].Targets) != source.TargetsLimit {
-			t.Errorf("%d names, want %d", len(got.Records), source.NamesLimit)
+		if len(got.Records) != source.NameLimit || len(got.Records[0].Targets) != source.AddressLimit {
+			t.Errorf("%d names, want %d", len(got.Records), source.NameLimit)
 		}
 		var subjects []string
 		for _, p := range got.Problems {

@@ -33,11 +33,12 @@ func TooMany(items, limit int) string {
 // Quoted returns the beginning of a text, quoted.
 func Quoted(text string) string { return fmt.Sprintf("%q", shortened(text)) }
 
+// shortened returns the beginning of a text, as UTF-8.
 func shortened(text string) string {
 	if len(text) > quoteLimit {
 		return strings.ToValidUTF8(text[:quoteLimit], "") + "…"
 	}
-	return text
+	return strings.ToValidUTF8(text, "\ufffd")
 }
 
 // Findings collects the problems of one version of an object, and the parts of it that give no

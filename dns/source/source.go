@@ -94,7 +94,8 @@ type Plugin struct {
 	// Namespaces is "all", "single" or "multiple", or several of them with commas.
 	Namespaces string
 	// Annotations are the names of the annotations that the source reads, without those for
-	// providers: [CommonAnnotations], and which more. An object with another one gets a remark.
+	// providers: [CommonAnnotations], and which more. An object with another one gets a remark. A
+	// source of objects that reads none has [NoAnnotations].
 	Annotations []string
 	// Templates is true when the source supports --fqdn-template, and TargetTemplates when it
 	// supports --target-template. Properties is true when it reads the annotations for providers

@@ -2,6 +2,8 @@ package sourcetest
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,4 +29,20 @@ func Undeclared(s source.Source, resources []source.Resource) error {
 		return nil
 	}
 	return fmt.Errorf("the source reads %v, which aren't among its Resources, and doesn't read %v, which are", undeclared, unread)
+}
+
+// Undocumented returns an error if a source of objects doesn't say which annotations it reads, or
+// has no example of them among its scenarios.
+func Undocumented(plugin source.Plugin, dir string) error {
+	objects := plugin.Reads != "" || len(plugin.New().Resources()) > 0
+	if objects && plugin.Annotations == nil {
+		return fmt.Errorf("source %s doesn't say which annotations it reads: set Annotations, or else NoAnnotations", plugin.Name)
+	}
+	if len(plugin.Annotations) == 0 {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, "example.txtar")); err != nil {
+		return fmt.Errorf("source %s reads annotations and has no example of them, which docs/dns/annotations.md shows: write one: %w", plugin.Name, err)
+	}
+	return nil
 }

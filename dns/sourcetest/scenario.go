@@ -27,6 +27,9 @@ func Run(t *testing.T, plugin source.Plugin) {
 // RunIn is Run with the scenarios of another directory, for a package with several sources.
 func RunIn(t *testing.T, plugin source.Plugin, dir string) {
 	t.Helper()
+	if err := Undocumented(plugin, dir); err != nil {
+		t.Error(err)
+	}
 	paths, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no %s/*.txtar (%v): a source has scenarios", dir, err)

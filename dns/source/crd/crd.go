@@ -23,6 +23,7 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The record sets that DNSEndpoints ask for", Category: "special",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
+		Annotations: source.NoAnnotations,
 		New: func() source.Config { return NewConfig() },
 	}
 }

@@ -82,7 +82,7 @@ func TestHostile(t *testing.T) {
 		records      int
 		problem      string
 	}{
-		{"aliases", object("", "hostAliases: "+many("n%d.example.org"), "vsAddress: 192.0.2.1"), source.NamesLimit, "spec.hostAliases: 5000 items: the first 512 are used"},
+		{"aliases", object("", "hostAliases: "+many("n%d.example.org"), "vsAddress: 192.0.2.1"), source.NameLimit, "spec.hostAliases: 5000 items: the first 512 are used"},
 		{"a long host", object("", "hostAliases: ["+long+", a.example.org]", "vsAddress: 192.0.2.1"), 1, "spec.hostAliases: longer than 254 bytes"},
 		{"a long address", object("", "host: a.example.org", "vsAddress: "+long), 0, "longer than 254 bytes"},
 		{"another type", object("", "host: [a]", "vsAddress: 192.0.2.1"), 0, "field spec.host"},

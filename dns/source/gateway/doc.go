@@ -13,7 +13,7 @@
 // a Gateway or ListenerSet that has accepted it, and the labels of namespaces that a selector
 // of such a parent is about. Indexes find these routes, so that the others cost nothing.
 //
-// Read it in this order: plugins.go, routes.go, objects.go, limits.go, match.go, skips.go.
+// Read it in this order: plugins.go, routes.go, fields.go, objects.go, owners.go, limits.go, match.go, skips.go.
 //
 // # Concurrency
 //

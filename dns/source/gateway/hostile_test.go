@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
 )
@@ -68,7 +69,7 @@ func TestHostileRoute(t *testing.T) {
 		t.Errorf("%d names and %d parents are kept, want %d and %d", len(r.hostnames), len(r.parents), namesLimit, parentsLimit)
 	}
 	var fields []string
-	for _, p := range r.problems {
+	for _, p := range problemsOf(&r.findings) {
 		fields = append(fields, p.Subject)
 		if !strings.HasPrefix(p.Reason, "5000 items: the first ") {
 			t.Errorf("problem %+v", p)
@@ -149,14 +150,20 @@ func TestLargestRoute(t *testing.T) {
 	for i := range parentsLimit {
 		serve(served, i, listeners, names, make([]bool, len(names)))
 	}
-	var p problems
+	var p source.Findings
 	records := s.recordsOf(&p, &route{Object: source.Object{Annotations: &source.Annotations{}}}, served, targets)
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("took %s", took)
 	}
-	if len(records) != namesLimit || len(records[0].Targets) != targetsLimit || len(p.list) != 1 {
-		t.Errorf("%d records with %d targets, and %d problems", len(records), len(records[0].Targets), len(p.list))
+	if len(records) != namesLimit || len(records[0].Targets) != targetsLimit || len(problemsOf(&p)) != 1 {
+		t.Errorf("%d records with %d targets, and %d problems", len(records), len(records[0].Targets), len(problemsOf(&p)))
 	}
+}
+
+func problemsOf(f *source.Findings) []dns.Problem {
+	var result source.Result
+	f.Into(&result, dns.Object{})
+	return result.Problems
 }
 
 // Routes with the same parents share the list of them.

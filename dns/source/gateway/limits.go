@@ -1,11 +1,7 @@
 package gateway
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -30,66 +26,15 @@ const (
 	requirementsLimit = 64
 	valuesLimit       = 1024
 	labelsLimit       = 256
-	// quoteLimit is how much of a text a problem quotes, in bytes.
-	quoteLimit = 64
+	// reasonLimit is for the reason of a condition, in bytes.
+	reasonLimit = 64
 )
 
-// limited returns the first items of a list, and the reason of a problem if there are more.
-func limited[T any](list []T, limit int) ([]T, string) {
-	if len(list) <= limit {
-		return list, ""
-	}
-	return list[:limit], fmt.Sprintf("%d items: the first %d are used; shorten the list", len(list), limit)
-}
-
-// cut is limited for the objects that routes depend on.
+// cut is [source.Cut] for the objects that routes depend on.
 func cut[T any](p *kube.Problems, list []T, limit int, field string, indexes ...any) []T {
-	list, reason := limited(list, limit)
-	if reason != "" {
-		p.Add(reason, field, indexes...)
+	if len(list) <= limit {
+		return list
 	}
-	return list
-}
-
-// quoted returns the beginning of a text, quoted.
-func quoted(text string) string {
-	if len(text) > quoteLimit {
-		text = text[:quoteLimit] + "…"
-	}
-	return fmt.Sprintf("%q", text)
-}
-
-// problems collects the problems of one version of a route. The zero value has none.
-type problems struct {
-	list []dns.Problem
-	more int
-}
-
-// add adds a problem of a field.
-func (p *problems) add(field, value, reason string) {
-	if len(p.list) == kube.ProblemLimit {
-		p.more++
-		return
-	}
-	if len(value) > quoteLimit {
-		value = strings.ToValidUTF8(value[:quoteLimit], "") + "…"
-	}
-	p.list = append(p.list, dns.Problem{Subject: field, Value: value, Reason: reason})
-}
-
-// all returns the first problems and, if there are more, one that says so.
-func (p *problems) all() []dns.Problem {
-	if p.more == 0 {
-		return p.list
-	}
-	return append(slices.Clip(p.list), dns.Problem{Reason: fmt.Sprintf("and %d more problems; correct these first", p.more)})
-}
-
-// cutList is limited for the lists of a route.
-func cutList[T any](p *problems, list []T, limit int, field string) []T {
-	list, reason := limited(list, limit)
-	if reason != "" {
-		p.add(field, "", reason)
-	}
-	return list
+	p.Add(source.TooMany(len(list), limit), field, indexes...)
+	return list[:limit]
 }

@@ -214,39 +214,36 @@ func (s *routes) evaluate(key source.Key) source.Result {
 	if r.Unreadable != "" {
 		return s.reader.Result(&r.Object, nil, nil)
 	}
-	p := problems{list: slices.Clone(r.problems)}
+	p := r.findings.Copy()
 	var records []*dns.RecordSet
 	var found attachments
-	names, err := s.names(&p, r)
+	names, err := s.names(p, r)
 	if err == nil {
-		records, found = s.records(&p, r, names)
+		records, found = s.records(p, r, names)
 	}
 	result := s.reader.Result(&r.Object, records, err)
 	if result.Err == nil {
 		result.Skipped = append(s.missing(r, names, &found), result.Skipped...)
 	}
-	for _, problem := range p.all() {
-		problem.Object = s.reader.Ref(&r.Object)
-		result.Problems = append(result.Problems, problem)
-	}
+	p.Into(&result, s.reader.Ref(&r.Object))
 	return result
 }
 
 // names returns the names that a route asks for, as patterns (spec/dns.md §6.5).
-func (s *routes) names(p *problems, r *route) ([]string, error) {
+func (s *routes) names(p *source.Findings, r *route) ([]string, error) {
 	names := slices.Clone(r.hostnames)
 	if t := s.reader.Templates; t.HasNames() && (!r.declares || t.Combines()) {
 		made, err := t.Names(r.Whole)
 		if err != nil {
 			return nil, err
 		}
-		names = append(names, patterns(p, "--fqdn-template", cutList(p, made, namesLimit, "--fqdn-template"))...)
+		names = append(names, patterns(p, "--fqdn-template", source.Cut(p, made, namesLimit, "--fqdn-template"))...)
 	}
 	if r.hostnamesFrom == definedHostsOnly {
 		return unique(p, names), nil
 	}
 	annotated := s.reader.Hosts(&r.Object)
-	annotated = patterns(p, "annotation hostname", cutList(p, annotated, namesLimit, "annotation hostname"))
+	annotated = patterns(p, "annotation hostname", source.Cut(p, annotated, namesLimit, "annotation hostname"))
 	if r.hostnamesFrom == annotationOnly {
 		return unique(p, annotated), nil
 	}
@@ -257,9 +254,9 @@ func (s *routes) names(p *problems, r *route) ([]string, error) {
 }
 
 // unique returns each name once, as many as are allowed.
-func unique(p *problems, names []string) []string {
+func unique(p *source.Findings, names []string) []string {
 	slices.Sort(names)
-	return cutList(p, slices.Compact(names), namesLimit, "names")
+	return source.Cut(p, slices.Compact(names), namesLimit, "names")
 }
 
 // attachments are what a route is attached to.
@@ -272,7 +269,7 @@ type attachments struct {
 }
 
 // records returns the record sets of a route that asks for names, and what it is attached to.
-func (s *routes) records(p *problems, r *route, names []string) ([]*dns.RecordSet, attachments) {
+func (s *routes) records(p *source.Findings, r *route, names []string) ([]*dns.RecordSet, attachments) {
 	served := map[string]parentSet{}
 	found := attachments{
 		listeners: make([][]listener, len(r.parents)), targets: make([][]string, len(r.parents)), served: make([]bool, len(names)),
@@ -299,7 +296,7 @@ func serve(served map[string]parentSet, by int, listeners []listener, names []st
 }
 
 // recordsOf returns the record sets of names. A name has the targets of all parents that serve it.
-func (s *routes) recordsOf(p *problems, r *route, served map[string]parentSet, targets [][]string) []*dns.RecordSet {
+func (s *routes) recordsOf(p *source.Findings, r *route, served map[string]parentSet, targets [][]string) []*dns.RecordSet {
 	// Many names have the same parents.
 	origin, merged := s.reader.Origin(&r.Object), map[parentSet][]string{}
 	var records []*dns.RecordSet
@@ -317,7 +314,7 @@ func (s *routes) recordsOf(p *problems, r *route, served map[string]parentSet, t
 type parentSet uint64
 
 // targets returns the targets of the parents in the set, sorted.
-func (set parentSet) targets(p *problems, of [][]string) []string {
+func (set parentSet) targets(p *source.Findings, of [][]string) []string {
 	var all []string
 	for i, targets := range of {
 		if set&(1<<i) != 0 {
@@ -325,7 +322,7 @@ func (set parentSet) targets(p *problems, of [][]string) []string {
 		}
 	}
 	slices.Sort(all)
-	return cutList(p, slices.Compact(all), targetsLimit, "targets")
+	return source.Cut(p, slices.Compact(all), targetsLimit, "targets")
 }
 
 // attached returns the listeners of a parent that a route is attached to, and their targets.

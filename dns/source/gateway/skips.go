@@ -43,7 +43,7 @@ func statusOf(f *routeFields, asked parent, namespace string) (reason string, is
 		}
 		for _, c := range status.Conditions {
 			if c.Type == "Accepted" {
-				reason = c.Reason[:min(len(c.Reason), quoteLimit)]
+				reason = c.Reason[:min(len(c.Reason), reasonLimit)]
 			}
 		}
 	}

@@ -75,7 +75,7 @@ func (s *ingresses) kind() kube.Kind[ingress] {
 }
 
 // rulesLimit is how many rules are read: several may have one host, with different ports.
-const rulesLimit = 4 * source.NamesLimit
+const rulesLimit = 4 * source.NameLimit
 
 func (s *ingresses) trim(scope kube.Scope, obj *unstructured.Unstructured) (*ingress, []kube.Problem) {
 	var f fields
@@ -83,11 +83,11 @@ func (s *ingresses) trim(scope kube.Scope, obj *unstructured.Unstructured) (*ing
 	if !kept.Selected || kept.Unreadable != "" {
 		return kept, nil
 	}
-	for _, rule := range source.FirstOf(&kept.found, f.Spec.Rules, rulesLimit, "spec.rules") {
+	for _, rule := range source.Cut(&kept.found.Findings, f.Spec.Rules, rulesLimit, "spec.rules") {
 		kept.found.AddName("spec.rules", rule.Host)
 	}
 	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
-	for _, entry := range source.FirstOf(&kept.found, f.Status.LoadBalancer.Ingress, source.TargetsLimit, "status.loadBalancer.ingress") {
+	for _, entry := range source.Cut(&kept.found.Findings, f.Status.LoadBalancer.Ingress, source.AddressLimit, "status.loadBalancer.ingress") {
 		kept.found.AddTarget("status.loadBalancer.ingress", entry.IP)
 		kept.found.AddTarget("status.loadBalancer.ingress", entry.Hostname)
 	}

@@ -75,7 +75,7 @@ func TestHostile(t *testing.T) {
 		records      int
 		problem      string
 	}{
-		{"rules", object(prefix+"target: 192.0.2.1", "rules: "+many("{host: n%d.example.org}"), ""), source.NamesLimit, "spec.rules: 5000 items: the first 2048 are used"},
+		{"rules", object(prefix+"target: 192.0.2.1", "rules: "+many("{host: n%d.example.org}"), ""), source.NameLimit, "spec.rules: 5000 items: the first 2048 are used"},
 		{"addresses", object("", "rules: [{host: a.example.org}]", "loadBalancer: {ingress: "+many("{hostname: n%d.example.org}")+"}"), 1, "status.loadBalancer.ingress: 5000 items: the first 256"},
 		{"a long host", object(prefix+"target: 192.0.2.1", "rules: [{host: "+long+"}, {host: a.example.org}]", ""), 1, "spec.rules: longer than 254 bytes"},
 		{"another type", object(prefix+"target: 192.0.2.1", "rules: a", ""), 0, "field spec.rules"},

@@ -112,7 +112,7 @@ func (s *groups) trim(scope kube.Scope, obj *unstructured.Unstructured) (*group,
 	kept.found.AddNames("spec.hosts", f.Spec.Hosts)
 	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
 	for _, list := range [][]address{f.Status.LoadBalancer.RouteGroup, f.Status.LoadBalancer.Lower} {
-		for _, entry := range source.FirstOf(&kept.found, list, source.TargetsLimit, "status.loadBalancer.routegroup") {
+		for _, entry := range source.Cut(&kept.found.Findings, list, source.AddressLimit, "status.loadBalancer.routegroup") {
 			kept.found.AddTarget("status.loadBalancer.routegroup", entry.IP)
 			kept.found.AddTarget("status.loadBalancer.routegroup", entry.Hostname)
 		}

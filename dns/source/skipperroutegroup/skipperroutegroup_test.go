@@ -76,7 +76,7 @@ func TestHostile(t *testing.T) {
 		records      int
 		problem      string
 	}{
-		{"hosts", object(prefix+"target: 192.0.2.1", "hosts: "+many("n%d.example.org"), ""), source.NamesLimit, "spec.hosts: 5000 items: the first 512 are used"},
+		{"hosts", object(prefix+"target: 192.0.2.1", "hosts: "+many("n%d.example.org"), ""), source.NameLimit, "spec.hosts: 5000 items: the first 512 are used"},
 		{"addresses", object("", "hosts: [a.example.org]", "loadBalancer: {routegroup: "+many("{hostname: n%d.example.org}")+"}"), 1, "status.loadBalancer.routegroup: 5000 items: the first 256"},
 		{"a long host", object(prefix+"target: 192.0.2.1", "hosts: ["+long+", a.example.org]", ""), 1, "spec.hosts: longer than 254 bytes"},
 		{"another type", object(prefix+"target: 192.0.2.1", "hosts: a", ""), 0, "field spec.hosts"},

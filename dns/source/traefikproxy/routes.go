@@ -42,7 +42,7 @@ func (k *kind) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route, [
 	if !kept.Selected || kept.Unreadable != "" {
 		return kept, nil
 	}
-	for i, rule := range source.FirstOf(&kept.found, f.Spec.Routes, routesLimit, "spec.routes") {
+	for i, rule := range source.Cut(&kept.found.Findings, f.Spec.Routes, routesLimit, "spec.routes") {
 		field := fmt.Sprintf("spec.routes[%d].match", i)
 		hosts, fault := hostsOf(rule.Match)
 		if fault != "" {

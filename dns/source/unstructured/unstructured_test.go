@@ -177,11 +177,11 @@ func TestHostile(t *testing.T) {
 		records, targets int
 		problem          string
 	}{
-		{"names of annotations", annotated(names.String(), "192.0.2.1"), nil, source.NamesLimit, 1, "hostname"},
-		{"targets of annotations", annotated("a.example.org", targets.String()), nil, 1, source.TargetsLimit, "target"},
-		{"names of templates", written, []string{"--fqdn-template={{.Spec.names}}", "--target-template=192.0.2.1"}, source.NamesLimit, 1, "--fqdn-template"},
-		{"targets of templates", written, []string{"--fqdn-template=a.example.org", "--target-template={{.Spec.targets}}"}, 1, source.TargetsLimit, "--target-template"},
-		{"pairs", written, []string{"--fqdn-target-template={{.Spec.pairs}}"}, source.NamesLimit, 1, "--fqdn-target-template"},
+		{"names of annotations", annotated(names.String(), "192.0.2.1"), nil, source.NameLimit, 1, "hostname"},
+		{"targets of annotations", annotated("a.example.org", targets.String()), nil, 1, source.AddressLimit, "target"},
+		{"names of templates", written, []string{"--fqdn-template={{.Spec.names}}", "--target-template=192.0.2.1"}, source.NameLimit, 1, "--fqdn-template"},
+		{"targets of templates", written, []string{"--fqdn-template=a.example.org", "--target-template={{.Spec.targets}}"}, 1, source.AddressLimit, "--target-template"},
+		{"pairs", written, []string{"--fqdn-target-template={{.Spec.pairs}}"}, source.NameLimit, 1, "--fqdn-target-template"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,0 +1,100 @@
+package gateway
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// What follows are the fields that matter, as the API has them.
+
+type reference struct {
+	Group       *string `json:"group"`
+	Kind        *string `json:"kind"`
+	Namespace   *string `json:"namespace"`
+	Name        string  `json:"name"`
+	SectionName string  `json:"sectionName"`
+	Port        int32   `json:"port"`
+}
+
+type condition struct {
+	Type   string `json:"type"`
+	Status string `json:"status"`
+	Reason string `json:"reason"`
+}
+
+type routeFields struct {
+	Spec struct {
+		ParentRefs []reference `json:"parentRefs"`
+		Hostnames  []string    `json:"hostnames"`
+	} `json:"spec"`
+	Status struct {
+		Parents []struct {
+			ParentRef  reference   `json:"parentRef"`
+			Conditions []condition `json:"conditions"`
+		} `json:"parents"`
+	} `json:"status"`
+}
+
+type namespacesFields struct {
+	From     *scope                `json:"from"`
+	Selector *metav1.LabelSelector `json:"selector"`
+}
+
+type listenerFields struct {
+	Name          string `json:"name"`
+	Hostname      string `json:"hostname"`
+	Port          int32  `json:"port"`
+	Protocol      string `json:"protocol"`
+	AllowedRoutes struct {
+		Namespaces namespacesFields `json:"namespaces"`
+		Kinds      []struct {
+			Group *string `json:"group"`
+			Kind  string  `json:"kind"`
+		} `json:"kinds"`
+	} `json:"allowedRoutes"`
+}
+
+type gatewayFields struct {
+	Spec struct {
+		AllowedListeners struct {
+			Namespaces namespacesFields `json:"namespaces"`
+		} `json:"allowedListeners"`
+		Listeners []listenerFields `json:"listeners"`
+	} `json:"spec"`
+	Status struct {
+		Addresses []struct {
+			Value string `json:"value"`
+		} `json:"addresses"`
+	} `json:"status"`
+}
+
+type listenerSetFields struct {
+	Spec struct {
+		ParentRef reference        `json:"parentRef"`
+		Listeners []listenerFields `json:"listeners"`
+	} `json:"spec"`
+	Status struct {
+		Conditions []condition `json:"conditions"`
+		Listeners  []struct {
+			Name       string      `json:"name"`
+			Conditions []condition `json:"conditions"`
+		} `json:"listeners"`
+	} `json:"status"`
+}
+
+// owner returns what a reference of an object of a namespace refers to, and false if that is
+// nothing that has listeners.
+func (r reference) owner(namespace string) (owner, bool) {
+	if r.Group != nil && *r.Group != group {
+		return owner{}, false
+	}
+	o := owner{namespace: namespace, name: r.Name}
+	if r.Namespace != nil {
+		o.namespace = *r.Namespace
+	}
+	switch {
+	case r.Kind == nil || *r.Kind == gatewayKind.Kind:
+	case *r.Kind == listenerSetKind.Kind:
+		o.listenerSet = true
+	default:
+		return owner{}, false
+	}
+	return o, len(o.namespace) <= textLimit && len(o.name) <= textLimit && len(r.SectionName) <= textLimit
+}

@@ -1,0 +1,222 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// gateway is what is kept of a Gateway.
+type gateway struct {
+	key source.Key
+	// selected is false when the settings exclude it. Then the rest is empty.
+	selected bool
+	// targets are those in the annotation target, or else the addresses.
+	targets   []string
+	listeners []listener
+	// sets says which ListenerSets may be attached.
+	sets admission
+}
+
+// listenerSet is what is kept of a ListenerSet.
+type listenerSet struct {
+	key source.Key
+	// gateway is the one that has the listeners. It is empty if the settings exclude the
+	// ListenerSet, or the Gateway hasn't accepted it. Then the rest is empty.
+	gateway source.Key
+	// targets are those in the annotation target.
+	targets   []string
+	listeners []listener
+}
+
+// listener is a listener that admits routes of the source's kind.
+type listener struct {
+	name string
+	// hostname is a pattern.
+	hostname string
+	port     int32
+	routes   admission
+}
+
+func (s *routes) gatewayKind() kube.Kind[gateway] {
+	return kube.Kind[gateway]{
+		Name: "gateway", Resource: gatewayKind.GroupVersion().WithResource("gateways"), Optional: true, Form: kube.Unstructured(),
+		Trim: kube.TrimOf(s.trimGateway),
+	}
+}
+
+func (s *routes) trimGateway(in kube.Scope, obj *unstructured.Unstructured) (*gateway, []kube.Problem) {
+	kept := &gateway{key: source.Key{Namespace: in.Intern(obj.GetNamespace()), Name: in.Intern(obj.GetName())}}
+	if s.gatewayName != "" && s.gatewayName != kept.key.Name || !s.scopes.gateways.Selects(obj) {
+		return kept, nil
+	}
+	var f gatewayFields
+	if err := kube.Fields(obj, &f); err != nil {
+		return nil, []kube.Problem{{Reason: err.Error() + "; the last good version stays in use"}}
+	}
+	var p kube.Problems
+	kept.selected = true
+	kept.targets = s.targets(&p, obj)
+	if len(kept.targets) == 0 {
+		for i, address := range cut(&p, f.Status.Addresses, targetsLimit, "status.addresses") {
+			if address.Value != "" {
+				kept.targets = appendTarget(&p, kept.targets, address.Value, "status.addresses[%d].value", i)
+			}
+		}
+	}
+	kept.sets = admissionOf(&p, f.Spec.AllowedListeners.Namespaces, "", "spec.allowedListeners.namespaces.selector")
+	kept.listeners = s.listeners(in, &p, f.Spec.Listeners, func(string) bool { return true })
+	return kept, p.List()
+}
+
+// targets returns those in the annotation of a Gateway or ListenerSet.
+func (s *routes) targets(p *kube.Problems, obj *unstructured.Unstructured) []string {
+	var targets []string
+	for _, target := range cut(p, s.settings.ReadAnnotations(obj.GetAnnotations()).Targets, targetsLimit, "metadata.annotations") {
+		targets = appendTarget(p, targets, target, "metadata.annotations")
+	}
+	return targets
+}
+
+func appendTarget(p *kube.Problems, list []string, target, field string, indexes ...any) []string {
+	if len(target) > textLimit {
+		p.Add("the target "+source.Quoted(target)+" is too long, so it is not used; the longest name has 253 bytes", field, indexes...)
+		return list
+	}
+	return append(list, target)
+}
+
+// listeners returns the listeners that are used and admit routes of the source's kind.
+func (s *routes) listeners(in kube.Scope, p *kube.Problems, all []listenerFields, used func(name string) bool) []listener {
+	var list []listener
+	for i, f := range cut(p, all, listenersLimit, "spec.listeners") {
+		if !slices.Contains(s.kind.protocols, f.Protocol) || !s.admitsKind(p, &f, i) || !used(f.Name) || len(f.Name) > textLimit {
+			continue
+		}
+		hostname, ok := f.Hostname, true
+		if hostname != anyName {
+			hostname, ok = pattern(hostname)
+		}
+		if !ok {
+			p.Add("the hostname "+source.Quoted(f.Hostname)+" is no name of DNS, so the listener is not used; use one such as www.example.org or *.example.org",
+				"spec.listeners[%d].hostname", i)
+			continue
+		}
+		list = append(list, listener{
+			name: in.Intern(f.Name), hostname: hostname, port: f.Port,
+			routes: admissionOf(p, f.AllowedRoutes.Namespaces, fromSame, "spec.listeners[%d].allowedRoutes.namespaces.selector", i),
+		})
+	}
+	return list
+}
+
+// admitsKind reports whether a listener admits routes of the source's kind.
+func (s *routes) admitsKind(p *kube.Problems, f *listenerFields, i int) bool {
+	if len(f.AllowedRoutes.Kinds) == 0 {
+		return true
+	}
+	for _, k := range cut(p, f.AllowedRoutes.Kinds, kindsLimit, "spec.listeners[%d].allowedRoutes.kinds", i) {
+		if (k.Group == nil || *k.Group == group) && k.Kind == s.kind.kind {
+			return true
+		}
+	}
+	return false
+}
+
+// admissionOf returns which namespaces are admitted.
+func admissionOf(p *kube.Problems, f namespacesFields, byDefault scope, field string, indexes ...any) admission {
+	a := admission{from: byDefault}
+	if f.From != nil {
+		a.from = *f.From
+	}
+	switch a.from {
+	case fromSame, fromAll:
+		return a
+	case fromSelector:
+	default:
+		return admission{}
+	}
+	reason := ""
+	if a.selector, reason = selectorOf(f.Selector); reason != "" {
+		p.Add(reason+", so nothing is selected", field, indexes...)
+	}
+	return a
+}
+
+// selectorOf returns the selector of labels, and why it selects nothing if it can't be used.
+func selectorOf(s *metav1.LabelSelector) (labels.Selector, string) {
+	if s == nil {
+		return labels.Nothing(), ""
+	}
+	values := 0
+	for _, r := range s.MatchExpressions {
+		values += len(r.Values)
+	}
+	if len(s.MatchLabels)+len(s.MatchExpressions) > requirementsLimit || values > valuesLimit {
+		return labels.Nothing(), "the selector is too large; use fewer labels and values"
+	}
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		return labels.Nothing(), "the selector can't be used: " + err.Error()
+	}
+	return selector, ""
+}
+
+func (s *routes) listenerSetKind() kube.Kind[listenerSet] {
+	return kube.Kind[listenerSet]{
+		Name: "listenerset", Resource: listenerSetKind.GroupVersion().WithResource("listenersets"), Optional: true, Form: kube.Unstructured(),
+		Trim: kube.TrimOf(s.trimListenerSet),
+	}
+}
+
+func (s *routes) trimListenerSet(in kube.Scope, obj *unstructured.Unstructured) (*listenerSet, []kube.Problem) {
+	kept := &listenerSet{key: source.Key{Namespace: in.Intern(obj.GetNamespace()), Name: in.Intern(obj.GetName())}}
+	if !s.scopes.listenerSets.Selects(obj) {
+		return kept, nil
+	}
+	var f listenerSetFields
+	if err := kube.Fields(obj, &f); err != nil {
+		return nil, []kube.Problem{{Reason: err.Error() + "; the last good version stays in use"}}
+	}
+	of, ok := f.Spec.ParentRef.owner(kept.key.Namespace)
+	if !ok || of.listenerSet || !accepted(f.Status.Conditions) {
+		return kept, nil
+	}
+	var p kube.Problems
+	used := map[string]bool{}
+	for _, l := range cut(&p, f.Status.Listeners, listenersLimit, "status.listeners") {
+		used[l.Name] = accepted(l.Conditions)
+	}
+	kept.gateway = source.Key{Namespace: in.Intern(of.namespace), Name: in.Intern(of.name)}
+	kept.targets = s.targets(&p, obj)
+	kept.listeners = s.listeners(in, &p, f.Spec.Listeners, func(name string) bool { return used[name] })
+	return kept, p.List()
+}
+
+// namespaces is core/v1 Namespace.
+func namespaces() kube.Kind[labelled] {
+	return kube.Kind[labelled]{
+		Name: "namespace", Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), ClusterWide: true,
+		Form: kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NamespaceList{} }).Without("spec", "status"),
+		Trim: kube.TrimOf(trimNamespace),
+	}
+}
+
+func trimNamespace(in kube.Scope, ns *corev1.Namespace) (*labelled, []kube.Problem) {
+	kept := &labelled{name: in.Intern(ns.Name), labels: make([]label, 0, len(ns.Labels))}
+	var p kube.Problems
+	for key, value := range ns.Labels {
+		kept.labels = append(kept.labels, label{in.Intern(key), in.Intern(value)})
+	}
+	slices.SortFunc(kept.labels, func(a, b label) int { return strings.Compare(a.key, b.key) })
+	kept.labels = cut(&p, kept.labels, labelsLimit, "metadata.labels")
+	return kept, p.List()
+}
