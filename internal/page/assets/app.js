@@ -185,7 +185,7 @@ function listView(tab) {
     keepFocus(stateChips, chips(spec, (spec.states ?? spec.order ?? []).map((s) => ({ key: s, look: state(s), count: tab === "records" ? counts[s] ?? 0 : undefined })), place.states,
       (s) => go({ states: place.states.includes(s) ? place.states.filter((o) => o !== s) : [...place.states, s], offset: 0 })));
     if (tab !== "records") return;
-    keepFocus(zoneChips, chips(spec, zones.slice(0, 24).map((z) => ({ key: z.name, look: make("span", {}, show(z.name, 60), z.problem ? state("failing") : null), count: Object.values(z.records ?? {}).reduce((a, b) => a + b, 0) })), [place.zone],
+    keepFocus(zoneChips, chips(spec, zones.filter((z) => z.name).slice(0, 24).map((z) => ({ key: z.name, look: make("span", {}, show(z.name, 60), z.problem ? state("failing") : null), count: Object.values(z.records ?? {}).reduce((a, b) => a + b, 0) })), [place.zone],
       (z) => go({ zone: z === place.zone ? "" : z, offset: 0 })));
   };
   me.refresh = async () => {
