@@ -17,6 +17,7 @@ step "build" make build
 step "lint" make lint
 step "verify" make verify
 step "tests of dev/localcluster" go test -C dev/localcluster -timeout 20m ./...
+step "tests of dev/page" go test -C dev/page -timeout 10m ./...
 if ((${#failed[@]})); then
   printf 'FAILED before the tests of the product: %s\n' "${failed[@]}"
 fi

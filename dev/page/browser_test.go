@@ -152,7 +152,7 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 func (b *tab) open(url string) {
 	b.Helper()
 	b.run(chromedp.Navigate(url))
-	b.await(`document.querySelector("#live").textContent.includes("live") && document.querySelectorAll("#tabs button").length > 0 && document.querySelector("#panel").getAttribute("aria-busy") !== "true"`)
+	b.await(`document.querySelector("#live").textContent.includes("live") && document.querySelector("#panel").children.length > 0 && document.querySelector("#panel").getAttribute("aria-busy") !== "true"`)
 }
 
 // await waits until an expression is true. The page looks itself, so that its policy isn't in the way, and so that what is
@@ -170,7 +170,7 @@ func (b *tab) await(expression string) {
 // awaitText waits until an element has a text.
 func (b *tab) awaitText(selector, text string) {
 	b.Helper()
-	b.await(fmt.Sprintf(`(document.querySelector(%q)?.innerText ?? "").includes(%q)`, selector, text))
+	b.await(fmt.Sprintf(`(document.querySelector(%q)?.innerText ?? "").replace(/\s+/g, " ").includes(%q)`, selector, text))
 }
 
 // text returns the text of an element as it is seen.

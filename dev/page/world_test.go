@@ -166,12 +166,16 @@ func (w *world) serve(t testing.TB, roles ...string) string {
 	if len(roles) > 0 {
 		offers = slices.DeleteFunc(offers, func(o inspect.Offer) bool { return !slices.Contains(roles, o.Role) })
 	}
+	if len(roles) > 0 {
+		w.status.Roles = roles
+	}
 	server := inspect.New(inspect.Config{
 		Offers:   offers,
 		Status:   func() inspect.Status { return locked(w, func() inspect.Status { return w.status }) },
 		Problems: func() []inspect.Problem { return locked(w, func() []inspect.Problem { return slices.Clone(w.problems) }) },
 	})
-	ctx, cancel := context.WithCancel(t.Context())
+	// It is there until the pages that it has are closed.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- server.Run(ctx) }()
 	pages, err := page.Handlers(server.Guard)

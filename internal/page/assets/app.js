@@ -1,7 +1,7 @@
 // The page: header, numbers, lists, and what keeps them up to date.
 
 import { Failed, get, listen } from "./api.js";
-import { byId, clock, count, longestOpen, make, number, put, say, show, since, state } from "./dom.js";
+import { byId, clock, count, keep, longestOpen, make, number, put, say, show, since, state } from "./dom.js";
 import { explain } from "./explain.js";
 import { feed, note } from "./feed.js";
 import { counted, fixed, lists, pageSize, readPage, Rows } from "./lists.js";
@@ -61,7 +61,7 @@ function ask(q) {
 
 function header() {
   const pairs = [["process", status.process], ["version", status.version], ["roles", (status.roles ?? []).join(", ") || "none"]];
-  for (const l of (status.leading ?? []).slice(0, 8)) pairs.push([l.role + " led by", l.leads ? "this process" : l.leader || "nobody known"]);
+  for (const l of (status.leading ?? []).slice(0, 8)) pairs.push([show(l.role, 30) + " led by", l.leads ? "this process" : l.leader || "nobody known"]);
   pairs.push(["up for", since(status.started)]);
   put(byId("process"), ...pairs.map(([k, v]) => make("div", {}, make("dt", {}, k), make("dd", {}, v))));
   put(byId("ready"), state(status.ready ? "ready" : "not ready"));
@@ -73,7 +73,7 @@ function header() {
   document.title = (status.ready ? "" : "not ready · ") + "Signpost · " + show(status.process, 80);
 }
 
-const tile = (label, n, change, look = "") => make("button", { class: "tile " + look, type: "button", click: () => go({ search: "", states: [], zone: "", offset: 0, ...change }) },
+const tile = (label, n, change, look = "") => make("button", { class: "tile " + look, type: "button", key: JSON.stringify(change), click: () => go({ search: "", states: [], zone: "", offset: 0, ...change }) },
   make("span", { class: "value" }, n), make("span", { class: "label" }, label));
 
 function tiles() {
@@ -91,32 +91,35 @@ function tiles() {
     const down = status.clusters.filter((l) => !["synced", "serving", "ready"].includes(l.state)).length;
     all.push(tile(down ? `clusters, ${number(down)} not synced` : "clusters", number(status.clusters.length), { tab: "clusters" }, bad(down, "held")));
   }
-  keepFocus(byId("tiles"), all);
+  keep(byId("tiles"), all);
 }
 
 function recordTile(records) {
   const total = Object.values(records).reduce((a, b) => a + b, 0);
-  const parts = lists.records.states.filter((s) => records[s]).map((s) => make("button", { class: "part", type: "button", click: () => go({ tab: "records", search: "", zone: "", states: [s], offset: 0 }) }, state(s), make("span", { class: "count" }, number(records[s]))));
-  return make("div", { class: "tile wide" }, make("button", { class: "main", type: "button", click: () => go({ tab: "records", search: "", states: [], zone: "", offset: 0 }) }, make("span", { class: "value" }, number(total)), make("span", { class: "label" }, "records")), make("div", { class: "parts" }, ...parts));
-}
-
-// keepFocus replaces what is in an element; the button in the same place has the focus then.
-function keepFocus(e, children) {
-  const at = [...e.querySelectorAll("button")].indexOf(document.activeElement);
-  put(e, ...children);
-  if (at >= 0) e.querySelectorAll("button")[at]?.focus();
+  const parts = lists.records.states.filter((s) => records[s]).map((s) => make("button", { class: "part", type: "button", key: s, click: () => go({ tab: "records", search: "", zone: "", states: [s], offset: 0 }) }, state(s), make("span", { class: "count" }, number(records[s]))));
+  return make("div", { class: "tile wide", key: "records" + parts.map((p) => p.dataset.key) }, make("button", { class: "main", type: "button", click: () => go({ tab: "records", search: "", states: [], zone: "", offset: 0 }) }, make("span", { class: "value" }, number(total)), make("span", { class: "label" }, "records")), make("div", { class: "parts" }, ...parts));
 }
 
 // ---- tabs
 
-const has = (tab) => (tab === "clusters" ? status?.clusters?.length > 0 : tab === "tables" ? status?.tables?.length > 0 : !lacking.has(tab));
+// needs say what a process has that has a list. What answers 404 all the same is lacking.
+const needs = {
+  services: (s) => s.counts?.services !== undefined,
+  streams: (s) => s.counts?.streams !== undefined,
+  records: (s) => s.roles?.includes("dns"),
+  plans: (s) => s.roles?.includes("dns"),
+  problems: (s) => s.counts?.problems !== undefined,
+  clusters: (s) => s.clusters?.length > 0,
+  tables: (s) => s.tables?.length > 0,
+};
+const has = (tab) => status !== null && needs[tab](status) && !lacking.has(tab);
 const shown = () => Object.keys(titles).filter(has);
 const shownTab = () => (shown().includes(place.tab) ? place.tab : shown().includes("records") && !shown().includes("streams") ? "records" : shown()[0]);
 
 function tabs() {
   const now = shownTab();
-  keepFocus(byId("tabs"), shown().map((name) => {
-    const b = make("button", { role: "tab", type: "button", click: () => go({ tab: name, search: "", states: [], zone: "", offset: 0 }) }, titles[name]);
+  keep(byId("tabs"), shown().map((name) => {
+    const b = make("button", { role: "tab", type: "button", key: name, click: () => go({ tab: name, search: "", states: [], zone: "", offset: 0 }) }, titles[name]);
     b.id = "tab-" + name;
     b.setAttribute("aria-selected", String(name === now));
     b.setAttribute("aria-controls", "panel");
@@ -158,7 +161,7 @@ function fixedView(tab) {
 
 function chips(spec, values, current, choose) {
   return values.map((v) => {
-    const b = make("button", { class: "chip", type: "button", click: () => choose(v.key) }, v.look ?? v.key, v.count === undefined ? null : make("span", { class: "count" }, number(v.count)));
+    const b = make("button", { class: "chip", type: "button", key: v.key, click: () => choose(v.key) }, v.look ?? v.key, v.count === undefined ? null : make("span", { class: "count" }, number(v.count)));
     b.setAttribute("aria-pressed", String(current.includes(v.key)));
     return b;
   });
@@ -182,10 +185,10 @@ function listView(tab) {
   me.status = () => {
     const c = status.counts ?? {};
     const counts = tab === "records" ? c.records ?? {} : {};
-    keepFocus(stateChips, chips(spec, (spec.states ?? spec.order ?? []).map((s) => ({ key: s, look: state(s), count: tab === "records" ? counts[s] ?? 0 : undefined })), place.states,
+    keep(stateChips, chips(spec, (spec.states ?? spec.order ?? []).map((s) => ({ key: s, look: state(s), count: tab === "records" ? counts[s] ?? 0 : undefined })), place.states,
       (s) => go({ states: place.states.includes(s) ? place.states.filter((o) => o !== s) : [...place.states, s], offset: 0 })));
     if (tab !== "records") return;
-    keepFocus(zoneChips, chips(spec, zones.filter((z) => z.name).slice(0, 24).map((z) => ({ key: z.name, look: make("span", {}, show(z.name, 60), z.problem ? state("failing") : null), count: Object.values(z.records ?? {}).reduce((a, b) => a + b, 0) })), [place.zone],
+    keep(zoneChips, chips(spec, zones.filter((z) => z.name).slice(0, 24).map((z) => ({ key: z.name, look: make("span", {}, show(z.name, 60), z.problem ? state("failing") : null), count: Object.values(z.records ?? {}).reduce((a, b) => a + b, 0) })), [place.zone],
       (z) => go({ zone: z === place.zone ? "" : z, offset: 0 })));
   };
   me.refresh = async () => {
@@ -212,6 +215,10 @@ function listView(tab) {
       failed.hidden = false;
       put(failed, err.message);
       if (err.code === 409) rows.set([]);
+      if (err.code === 404) {
+        lacking.add(tab);
+        open(shownTab());
+      }
     }
     panel.setAttribute("aria-busy", "false");
   };
@@ -257,16 +264,6 @@ async function readZones() {
   if (view?.tab === "records") view.status();
 }
 
-// probe finds out which lists the process has.
-async function probe(tab) {
-  try {
-    await get(lists[tab].path, { limit: 1 });
-    lacking.delete(tab);
-  } catch (err) {
-    if (err.code === 404) lacking.add(tab);
-  }
-}
-
 function took(s) {
   const before = status;
   status = s;
@@ -277,17 +274,18 @@ function took(s) {
     const old = before?.leading?.find((o) => o.role === l.role && o.lease === l.lease);
     if (old && (old.leads !== l.leads || old.leader !== l.leader)) note("the leader of ", l.role, " is ", l.leads ? "this process" : l.leader || "unknown");
   }
-  if (shown().join() !== [...byId("tabs").children].map((b) => b.id.slice(4)).join()) tabs();
+  tabs();
   if (view && shownTab() === view.tab) view.status?.();
   else if (view) open(shownTab());
 }
 
 async function readAll() {
-  const s = await get("/status");
-  await Promise.all([readPlans(), readZones(), ...Object.keys(lists).map(probe)]);
-  took(s);
+  lacking.clear();
+  took(await get("/status"));
+  if (has("plans")) await Promise.all([readPlans(), readZones()]);
+  tabs();
   if (!view || view.tab !== shownTab()) open(shownTab());
-  else { tabs(); view.refresh?.(); }
+  else view.refresh?.();
 }
 
 // ---- live

@@ -23,6 +23,7 @@ export function make(tag, options = {}, ...children) {
   if (options.role) e.setAttribute("role", options.role);
   if (options.label) e.setAttribute("aria-label", options.label);
   if (options.type) e.type = options.type;
+  if (options.key) e.dataset.key = options.key;
   if (options.click) e.addEventListener("click", options.click);
   put(e, ...children);
   return e;
@@ -32,6 +33,36 @@ export function make(tag, options = {}, ...children) {
 export function put(e, ...children) {
   e.replaceChildren(...children.filter((c) => c !== null && c !== undefined && c !== "").map((c) => c instanceof Node ? c : textOf(c)));
   return e;
+}
+
+// keep changes what is in an element to be like new children. A child with the key of the one before stays, so that it
+// keeps the focus and isn't gone between the two halves of a click; it must do the same when it is clicked.
+export function keep(e, children) {
+  children.forEach((child, i) => {
+    const old = e.children[i];
+    if (!old) e.append(child);
+    else if (!old.isEqualNode(child)) {
+      if (old.dataset.key === child.dataset.key && sameShape(old, child)) copy(old, child);
+      else old.replaceWith(child);
+    }
+  });
+  while (e.children.length > children.length) e.lastElementChild.remove();
+}
+
+function sameShape(a, b) {
+  if (a.nodeType !== b.nodeType || a.nodeName !== b.nodeName || a.childNodes.length !== b.childNodes.length) return false;
+  return [...a.childNodes].every((child, i) => sameShape(child, b.childNodes[i]));
+}
+
+function copy(to, from) {
+  if (to.nodeType === Node.TEXT_NODE) {
+    if (to.data !== from.data) to.data = from.data;
+    return;
+  }
+  to.className = from.className;
+  for (const name of ["aria-pressed", "aria-selected"]) if (from.hasAttribute(name)) to.setAttribute(name, from.getAttribute(name));
+  if (to.tabIndex !== from.tabIndex) to.tabIndex = from.tabIndex;
+  [...to.childNodes].forEach((child, i) => copy(child, from.childNodes[i]));
 }
 
 function textOf(text) {
@@ -82,10 +113,10 @@ const shapes = { well: "●", note: "◐", held: "▲", wrong: "◆", none: "○
 
 // state shows a state by its word, a shape and a color.
 export function state(word) {
-  const look = looks[word] ?? "none";
+  const look = Object.hasOwn(looks, word) ? looks[word] : "none";
   const shape = make("span", { class: "shape" }, shapes[look]);
   shape.setAttribute("aria-hidden", "true");
-  return make("span", { class: "state " + look }, shape, word);
+  return make("span", { class: "state " + look }, shape, show(word, 24));
 }
 
 // objectText is KIND/NAMESPACE/NAME, as it can be asked about.

@@ -14,7 +14,9 @@ const long = (text, kind = "faint") => {
   return e;
 };
 const few = (list, most = 4) => [...(list ?? []).slice(0, most).map((t) => make("div", {}, t)), (list?.length ?? 0) > most ? faint(`and ${list.length - most} more`) : null];
-const asked = (text, what, ask) => make("button", { class: "link", type: "button", click: () => ask(what) }, text);
+// asked is a text that explains something when it is clicked. It breaks where it has slashes first.
+const asked = (text, what, ask) => make("button", { class: "link", type: "button", click: () => ask(what) },
+  ...show(text).split("/").flatMap((part, i) => (i ? [make("wbr"), "/" + part] : [part])));
 const targets = (r) => {
   const wanted = r.wanted ?? [], have = r.targets ?? [];
   if (!wanted.length || wanted.join("\n") === have.join("\n")) return few(have);
@@ -40,7 +42,7 @@ export const lists = {
     title: "Streams", path: "/streams", items: "streams", topic: "streams", search: "Service, client, node or address",
     key: (s) => s.id, order: ["behind", "stale", "synced"],
     columns: [
-      ["State", (s) => [state(s.state)]],
+      ["State", (s) => [state(s.state)], "short"],
       ["Target", (s, ask) => [s.service ? asked(s.target, `Service/${s.service}`, ask) : s.target, faint(s.method)]],
       ["Client", (s) => [s.pod ? `${s.namespace}/${s.pod}` : s.peer || "unknown", s.pod ? faint(s.peer) : null]],
       ["Node", (s) => [s.node || "–"]],
@@ -56,12 +58,12 @@ export const lists = {
     title: "Records", path: "/records", items: "records", topic: "records", search: "Name, target or object",
     key: (r) => r.id, states: ["published", "pending", "held", "conflict", "no-zone", "failing", "foreign"],
     columns: [
-      ["State", (r) => [state(r.state)]],
+      ["State", (r) => [state(r.state)], "short"],
       ["Name", (r, ask) => [asked(r.name, r.name, ask), r.setIdentifier ? faint("set ", r.setIdentifier) : null, r.message ? long(r.message, "message") : null, r.next ? faint(`next try at ${clock(r.next)}`) : null]],
-      ["Type", (r) => [r.type, r.ttl ? faint(`TTL ${r.ttl}`) : null]],
-      ["Targets", (r) => [...targets(r), r.truncated ? faint("and more") : null]],
-      ["Zone", (r) => [r.zone || "–", r.publisher ? faint(r.publisher) : null, r.owner ? faint("owner ", r.owner) : null]],
-      ["Objects", (r, ask) => [...(r.objects ?? []).slice(0, 3).map((o) => make("div", {}, asked(objectText(o), objectText(o), ask), o.cluster ? faint("cluster ", o.cluster) : null)), (r.objects?.length ?? 0) > 3 ? faint(`and ${r.objects.length - 3} more`) : null]],
+      ["Type", (r) => [show(r.type, 16), r.ttl ? faint(`TTL ${r.ttl}`) : null], "short"],
+      ["Targets", (r) => [...targets(r), r.truncated ? faint("and more") : null], "side"],
+      ["Zone", (r) => [r.zone || "–", r.publisher ? faint(r.publisher) : null, r.owner ? faint("owner ", r.owner) : null], "side"],
+      ["Objects", (r, ask) => [...(r.objects ?? []).slice(0, 3).map((o) => make("div", {}, asked(objectText(o), objectText(o), ask), o.cluster ? faint("cluster ", o.cluster) : null)), (r.objects?.length ?? 0) > 3 ? faint(`and ${r.objects.length - 3} more`) : null], "side"],
     ],
   },
   problems: {
@@ -82,7 +84,7 @@ export const fixed = {
   clusters: {
     title: "Clusters", of: (s) => s.clusters ?? [], key: (c) => c.secret + "/" + c.name,
     columns: [
-      ["State", (c) => [state(c.state)]],
+      ["State", (c) => [state(c.state)], "short"],
       ["Cluster", (c) => [c.name, c.trustDomain ? faint("trust domain ", c.trustDomain) : null]],
       ["Objects", (c) => [number(c.objects)], "number"],
       ["For", (c) => [since(c.since)], "number"],
@@ -93,7 +95,7 @@ export const fixed = {
   tables: {
     title: "Tables", of: (s) => s.tables ?? [], key: (t) => t.group + "/" + t.kind,
     columns: [
-      ["State", (t) => [state(t.state)]],
+      ["State", (t) => [state(t.state)], "short"],
       ["Kind", (t) => [t.kind, t.group ? faint(t.group) : null]],
       ["Objects", (t) => [number(t.objects)], "number"],
       ["Stale for", (t) => [t.staleSeconds > 0 ? length(t.staleSeconds) : "–"], "number"],
