@@ -2,13 +2,20 @@ package process
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"time"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/inspect/access"
+	"github.com/signpostd/signpost/internal/report"
 	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/internal/settings"
 	"github.com/signpostd/signpost/internal/version"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/linked"
@@ -19,9 +26,17 @@ import (
 func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 	status := inspect.Status{Version: version.Version, Process: processName(), Started: time.Now()}
 	for _, r := range roles {
+		if r.UseTables != nil && cluster != nil {
+			r.UseTables(cluster.Status)
+		}
 		offer := r.Offer
 		offer.Role = r.Name
-		p.Inspection.Offers = append(p.Inspection.Offers, offer)
+		if r.Name == settings.ControllersSection {
+			// On the way from an object to a client, what is written comes before what is served.
+			p.Inspection.Offers = slices.Insert(p.Inspection.Offers, 0, offer)
+		} else {
+			p.Inspection.Offers = append(p.Inspection.Offers, offer)
+		}
 		if len(status.Roles) == 0 || status.Roles[len(status.Roles)-1] != r.Name {
 			// The destination role has two parts.
 			status.Roles = append(status.Roles, r.Name)
@@ -87,6 +102,31 @@ func processName() string {
 		host = "unknown"
 	}
 	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}
+
+// settingsJSON returns the settings as a config file in JSON, without secrets.
+func settingsJSON(c settings.Config) (json.RawMessage, error) {
+	text, err := settings.Print(c)
+	if err != nil {
+		return nil, err
+	}
+	converted, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("convert the settings to JSON: %w", err)
+	}
+	return converted, nil
+}
+
+func inspectedProblems(known []report.Known) []inspect.Problem {
+	all := make([]inspect.Problem, 0, len(known))
+	for _, k := range known {
+		last := k.Last
+		all = append(all, inspect.Problem{
+			ID: strconv.FormatUint(k.ID, 10), Object: inspect.ObjectRef{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Cluster: k.Cluster},
+			Field: k.Field, Reason: k.Reason, Since: k.Since, Last: &last,
+		})
+	}
+	return all
 }
 
 func clustersOf(links []linked.Status) []inspect.Cluster {
