@@ -16,6 +16,8 @@ import (
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/signpostd/signpost/internal/kubetest"
 )
 
 // patience is how long anything may take on a busy machine. Tests wait for conditions.
@@ -24,7 +26,7 @@ const patience = 60 * time.Second
 // One browser serves all tests. Each test has a context of its own in it, with its own storage.
 var chrome context.Context
 
-func TestMain(m *testing.M) { os.Exit(withBrowser(m.Run)) }
+func TestMain(m *testing.M) { os.Exit(withBrowser(kubetest.Wrap(m).Run)) }
 
 func withBrowser(run func() int) int {
 	binary, err := exec.LookPath("chromium")
@@ -63,7 +65,7 @@ type tab struct {
 	wrong []string
 }
 
-// newTab opens a window. Unless the test takes them away, errors of the console, violations of the policy, exceptions and
+// newTab opens a window, which is closed before the servers that were started before it. Unless the test takes them away, errors of the console, violations of the policy, exceptions and
 // dialogs fail the test at its end.
 func newTab(t *testing.T) *tab {
 	t.Helper()

@@ -180,7 +180,7 @@ func TestForeignOrigin(t *testing.T) {
 func TestRebinding(t *testing.T) {
 	w := shop()
 	rebound := strings.Replace(w.serve(t), "127.0.0.1", "rebound.example", 1)
-	b := newTab(t)
+	b := newTab(t) // after the server, so that it is closed before
 	for _, path := range []string{"/", "/assets/app.js", "/api/v1alpha1/status", "/api/v1alpha1/changes"} {
 		b.run(chromedp.Navigate(rebound + path))
 		if text := b.text("body"); !strings.Contains(text, "another host than localhost") {

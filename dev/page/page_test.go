@@ -16,8 +16,9 @@ import (
 // What the API has is what the page shows: numbers and every list.
 func TestShows(t *testing.T) {
 	w := shop()
+	url := w.serve(t)
 	b := newTab(t)
-	b.open(w.serve(t))
+	b.open(url)
 	for _, want := range []string{"40\nServices", "30\nstreams", "1\nstreams behind", "60\nrecords", "published\n24", "conflict\n6", "12\nheld deletions in 1 zone", "2\nproblems", "1\nclusters"} {
 		compact := strings.ReplaceAll(b.text("#tiles"), "\n\n", "\n")
 		if !strings.Contains(compact, want) {
@@ -50,8 +51,9 @@ func TestShows(t *testing.T) {
 // The server filters and pages: by text, by state, by zone.
 func TestFilters(t *testing.T) {
 	w := shop()
+	url := w.serve(t)
 	b := newTab(t)
-	b.open(w.serve(t) + "/#tab=records")
+	b.open(url + "/#tab=records")
 	b.click("#panel", "conflict")
 	b.await(`document.querySelectorAll("#panel tbody tr").length === 6`)
 	b.awaitText("#panel", "belongs to the owner")
@@ -67,8 +69,9 @@ func TestFilters(t *testing.T) {
 // A change arrives without a reload: in its row, in the numbers and in the list of changes.
 func TestChanges(t *testing.T) {
 	w := shop()
+	url := w.serve(t)
 	b := newTab(t)
-	b.open(w.serve(t) + "/#tab=records&search=www-02")
+	b.open(url + "/#tab=records&search=www-02")
 	b.await(`document.querySelectorAll("#panel tbody tr").length === 1 && (window.same = document.querySelector("#panel tbody tr"))`)
 	changed := w.records[slices.IndexFunc(w.records, func(r inspect.Record) bool { return strings.HasPrefix(r.Name, "www-02") })]
 	changed.State, changed.Message = inspect.RecordFailing, "The server answered SERVFAIL."
@@ -129,8 +132,9 @@ func allow(b *tab, code string) {
 // An approval is one request, with the names that are left out, after a question that says how much and where.
 func TestApproves(t *testing.T) {
 	w := shop()
+	url := w.serve(t)
 	b := newTab(t)
-	b.open(w.serve(t) + "/#tab=plans")
+	b.open(url + "/#tab=plans")
 	b.await(`document.querySelectorAll("#panel .changes li").length === 12`)
 	b.run(chromedp.Click(chromedp.CSS("#panel .changes li:nth-child(3) input")))
 	b.click("#panel", "Approve…")
@@ -164,8 +168,9 @@ func TestRoles(t *testing.T) {
 	for role, want := range map[string]string{
 		"dns": "records plans problems clusters tables", "destination": "services streams problems clusters tables", "none": "problems clusters tables",
 	} {
+		url := shop().serve(t, role)
 		b := newTab(t)
-		b.open(shop().serve(t, role))
+		b.open(url)
 		if got := eval[string](b, `[...document.querySelectorAll("#tabs button")].map((e) => e.id.slice(4)).join(" ")`); got != want {
 			t.Errorf("%s: %s, want %s", role, got, want)
 		}
@@ -190,8 +195,9 @@ func TestDisconnected(t *testing.T) {
 
 // Tabs are chosen with the arrows, and everything that can be clicked is reached and seen.
 func TestKeyboard(t *testing.T) {
+	url := shop().serve(t)
 	b := newTab(t)
-	b.open(shop().serve(t))
+	b.open(url)
 	b.run(chromedp.Focus(chromedp.CSS("#tab-services")), chromedp.KeyEvent(kb.ArrowRight))
 	b.await(`document.activeElement.id === "tab-streams" && document.activeElement.getAttribute("aria-selected") === "true"`)
 	b.run(chromedp.KeyEvent(kb.End))
