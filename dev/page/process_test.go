@@ -44,7 +44,7 @@ func TestProcess(t *testing.T) {
 	b.await(`document.querySelector("#answer").className.includes("is-wrong") && document.querySelectorAll("#steps > li").length > 0`)
 	b.shot("process")
 	b.run(chromedp.Click(chromedp.CSS("#tab-tables")))
-	b.awaitText("#panel", "Service")
+	b.awaitText("#panel", "synced service 1")
 }
 
 // startSignpost runs the role dns until the test ends, and returns where its admin server is.
@@ -86,7 +86,7 @@ func startSignpost(t *testing.T, kubeconfig, ns string) (url string) {
 	var said []string
 	for line := range lines {
 		said = append(said, line)
-		if m := regexp.MustCompile(`admin"?[=:]"?(127\.0\.0\.1:\d+)`).FindStringSubmatch(line); m != nil {
+		if m := regexp.MustCompile(`admin=(127\.0\.0\.1:\d+)`).FindStringSubmatch(line); m != nil {
 			return fmt.Sprint("http://", m[1])
 		}
 	}

@@ -66,7 +66,7 @@ function header() {
   put(byId("process"), ...pairs.map(([k, v]) => make("div", {}, make("dt", {}, k), make("dd", {}, v))));
   put(byId("ready"), state(status.ready ? "ready" : "not ready"));
   byId("remarks").replaceChildren(...(status.details ?? []).slice(0, 20).map((d) => {
-    const p = make("p", { class: "notice" + (status.ready ? "" : " wrong") });
+    const p = make("p", { class: status.ready ? "remark" : "notice wrong" });
     p.textContent = show(d, longestOpen / 3);
     return p;
   }));
