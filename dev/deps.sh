@@ -10,7 +10,7 @@ PATH=$PATH:/usr/sbin
 
 # A program, and the Debian packages to install for it. gcc is for go test -race. The tests of
 # dns, the demo and the benchmark start name servers, and the tests a KDC: that is in
-# krb5-kdc, which krb5-admin-server depends on.
+# krb5-kdc, which krb5-admin-server depends on. Those of dev/page open a browser.
 needed=(
   gcc:gcc
   git:git
@@ -20,6 +20,7 @@ needed=(
   dig:bind9-dnsutils
   kadmin.local:krb5-admin-server
   pdns_server:pdns-server,pdns-backend-lmdb
+  chromium:chromium
 )
 
 missing() {

@@ -36,6 +36,9 @@ type Refused struct{ Reason string }
 // Error implements error.
 func (r *Refused) Error() string { return r.Reason }
 
+// Guard lets those have something else who may have the inspection API, such as the page.
+func (s *Server) Guard(next http.Handler) http.Handler { return s.guard(next) }
+
 // guard answers requests that nobody may make by 403, and lets few others in at a time.
 func (s *Server) guard(next http.Handler) http.Handler {
 	reads, writes := make(chan struct{}, readsAtATime), make(chan struct{}, writesAtATime)

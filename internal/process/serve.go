@@ -15,6 +15,7 @@ import (
 
 	"github.com/signpostd/signpost/internal/admin"
 	"github.com/signpostd/signpost/internal/inspect"
+	"github.com/signpostd/signpost/internal/page"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
 	"github.com/signpostd/signpost/internal/version"
@@ -61,6 +62,11 @@ func serveProcess(ctx context.Context, p process, s serving) error {
 	if p.Inspection.Status != nil {
 		inspector := inspect.New(p.Inspection)
 		maps.Copy(handlers, inspector.Handlers())
+		pages, err := page.Handlers(inspector.Guard)
+		if err != nil {
+			return err
+		}
+		maps.Copy(handlers, pages)
 		servers = append(servers, run.Actor{Name: "inspection", Run: inspector.Run})
 	}
 	adminServer, err := admin.New(admin.Config{

@@ -1,0 +1,250 @@
+package page_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/signpostd/signpost/internal/inspect"
+)
+
+// What the API has is what the page shows: numbers and every list.
+func TestShows(t *testing.T) {
+	w := shop()
+	url := w.serve(t)
+	b := newTab(t)
+	b.open(url)
+	for _, want := range []string{"40\nServices", "30\nstreams", "1\nstreams behind", "60\nrecords", "published\n24", "conflict\n6", "12\nheld deletions in 1 zone", "2\nproblems", "1\nclusters"} {
+		compact := strings.ReplaceAll(b.text("#tiles"), "\n\n", "\n")
+		if !strings.Contains(compact, want) {
+			t.Errorf("no %q in the tiles:\n%s", want, compact)
+		}
+	}
+	for _, want := range []string{"signpost-7c9d-x2x", "v0.0.0-test", "destination, dns", "this process"} {
+		b.awaitText("#process", want)
+	}
+	for _, list := range []struct {
+		tab  string
+		rows int
+		text string
+	}{
+		{"services", 40, "shop/web-39"},
+		{"records", 60, "www-00.example.org"},
+		{"problems", 2, "is no duration: write 5m"},
+		{"clusters", 1, "https://east.example:6443"},
+		{"tables", 3, "may not list servers"},
+		{"streams", 30, "web-29.shop.svc.cluster.local:80"},
+	} {
+		b.run(chromedp.Click(chromedp.CSS("#tab-" + list.tab)))
+		b.await(fmt.Sprintf(`document.querySelectorAll("#panel tbody tr").length === %d && document.querySelector("#panel").innerText.includes(%q)`, list.rows, list.text))
+	}
+	if first := b.text("#panel tbody tr"); !strings.Contains(first, "behind") || !strings.Contains(first, "web-17") {
+		t.Errorf("the first stream is %q, want the one that is behind", first)
+	}
+}
+
+// The server filters and pages: by text, by state, by zone.
+func TestFilters(t *testing.T) {
+	w := shop()
+	url := w.serve(t)
+	b := newTab(t)
+	b.open(url + "/#tab=records")
+	b.click("#panel", "conflict")
+	b.await(`document.querySelectorAll("#panel tbody tr").length === 6`)
+	b.awaitText("#panel", "belongs to the owner")
+	b.click("#panel", "conflict")
+	b.click("#panel", "internal.example.net")
+	b.await(`document.querySelectorAll("#panel tbody tr").length === 18`)
+	b.run(chromedp.SendKeys(chromedp.CSS("#panel input[type=search]"), "web-0"))
+	b.await(`[...document.querySelectorAll("#panel tbody tr")].length === 3 && location.hash.includes("search=web-0")`)
+	b.run(chromedp.SendKeys(chromedp.CSS("#panel input[type=search]"), "zzz"))
+	b.awaitText("#panel", "Nothing matches")
+}
+
+// A change arrives without a reload: in its row, in the numbers and in the list of changes.
+func TestChanges(t *testing.T) {
+	w := shop()
+	url := w.serve(t)
+	b := newTab(t)
+	b.open(url + "/#tab=records&search=www-02")
+	b.await(`document.querySelectorAll("#panel tbody tr").length === 1 && (window.same = document.querySelector("#panel tbody tr"))`)
+	changed := w.records[slices.IndexFunc(w.records, func(r inspect.Record) bool { return strings.HasPrefix(r.Name, "www-02") })]
+	changed.State, changed.Message = inspect.RecordFailing, "The server answered SERVFAIL."
+	w.change(changed)
+	b.awaitText("#panel tbody tr", "SERVFAIL")
+	b.awaitText("#feed", "www-02")
+	b.await(`document.querySelector("#tiles").innerText.replace(/\s+/g, " ").includes("failing 7")`)
+	if !eval[bool](b, `window.same === document.querySelector("#panel tbody tr")`) {
+		t.Error("the row was replaced")
+	}
+	added := changed
+	added.ID, added.Name = "new", "www-02-new.example.net"
+	w.change(added)
+	b.await(`document.querySelectorAll("#panel tbody tr").length === 2`)
+	w.do(func() { w.problems = nil })
+	b.await(`document.querySelector("#tiles").innerText.replace(/\s+/g, " ").includes("0 problems")`)
+}
+
+// Text that is typed is explained, and the address of the page has it.
+func TestExplains(t *testing.T) {
+	w := shop()
+	url := w.serve(t)
+	b := newTab(t)
+	b.open(url)
+	call(b, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeRawKeyDown, Key: "/"})
+	b.await(`document.activeElement.id === "q"`)
+	b.run(chromedp.KeyEvent("shop/web-01:80" + kb.Enter))
+	b.awaitText("#verdict", "The targetPort http names no port of the pods")
+	b.awaitText("#steps", "One of them is not ready.")
+	if steps := eval[int](b, `document.querySelectorAll("#steps > li").length`); steps != 5 {
+		t.Errorf("%d steps", steps)
+	}
+	q := locked(w, func() inspect.Query { return w.asked[len(w.asked)-1] })
+	if q.Service == nil || q.Service.Name != "web-01" || q.Service.Port != 80 {
+		t.Errorf("asked for %v", q)
+	}
+	shared := newTab(t)
+	shared.open(eval[string](b, "location.href"))
+	shared.awaitText("#verdict", "Service shop/web-01, port 80")
+	b.run(chromedp.NavigateBack())
+	b.await(`document.querySelector("#answer").hidden`)
+
+	b.run(chromedp.SetValue(chromedp.CSS("#q"), "!!"), chromedp.Click(chromedp.CSS("#ask button")))
+	b.await(`document.querySelector("#verdict").innerText.length > 20 && document.querySelector("#answer").getAttribute("aria-busy") === "false"`)
+	allow(b, "400")
+}
+
+// allow takes away complaints about answers that were asked for.
+func allow(b *tab, code string) {
+	b.Helper()
+	for _, c := range b.complaints() {
+		if !strings.Contains(c, "status of "+code) {
+			b.Errorf("the browser complains: %.500s", c)
+		}
+	}
+}
+
+// An approval is one request, with the names that are left out, after a question that says how much and where.
+func TestApproves(t *testing.T) {
+	w := shop()
+	url := w.serve(t)
+	b := newTab(t)
+	b.open(url + "/#tab=plans")
+	b.await(`document.querySelectorAll("#panel .changes li").length === 12`)
+	b.run(chromedp.Click(chromedp.CSS("#panel .changes li:nth-child(3) input")))
+	b.click("#panel", "Approve…")
+	b.await(`document.querySelector("#confirm").open`)
+	if question := b.text("#confirm"); !strings.Contains(question, "12 deletions and 0 updates will be made in zone example.org, without 1 name: old-02.example.org") {
+		t.Errorf("the question is %q", question)
+	}
+	b.click("#confirm", "Cancel")
+	if n := locked(w, func() int { return len(w.posts) }); n != 0 {
+		t.Fatalf("%d POSTs after Cancel", n)
+	}
+	b.click("#panel", "Approve…")
+	// Somebody clicks twice.
+	eval[bool](b, `(() => { const yes = document.querySelector("#confirm-yes"); yes.click(); yes.click(); return true; })()`)
+	b.awaitText("#panel", "Approved in example.org: 11 deletions")
+	b.awaitText("#panel", "No deletions wait")
+	w.do(func() {
+		if len(w.posts) != 1 || w.posts[0] != "/api/v1alpha1/plan/0123456789abcdef/approve" {
+			t.Errorf("POSTs: %v", w.posts)
+		}
+		if len(w.approved) != 1 || !slices.Equal(w.approved[0].except, []string{"old-02.example.org"}) {
+			t.Errorf("approved: %v", w.approved)
+		}
+	})
+	w.do(func() { w.plans = append(w.plans, planOf("fedcba9876543210", "example.com", 3)) })
+	b.awaitText("#panel", "fedcba9876543210")
+}
+
+// A process without a role has no lists of it.
+func TestRoles(t *testing.T) {
+	for role, want := range map[string]string{
+		"dns": "records plans problems clusters tables", "destination": "services streams problems clusters tables", "none": "problems clusters tables",
+	} {
+		url := shop().serve(t, role)
+		b := newTab(t)
+		b.open(url)
+		if got := eval[string](b, `[...document.querySelectorAll("#tabs button")].map((e) => e.id.slice(4)).join(" ")`); got != want {
+			t.Errorf("%s: %s, want %s", role, got, want)
+		}
+	}
+}
+
+// Without a connection the page says since when, and it comes back by itself.
+func TestDisconnected(t *testing.T) {
+	w := shop()
+	proxy := newProxy(t, w.serve(t))
+	b := newTab(t)
+	b.open(proxy.url)
+	proxy.cut()
+	b.awaitText("#live", "disconnected since ")
+	w.do(func() { w.status.Version = "v9.9.9" })
+	proxy.restore()
+	b.awaitText("#process", "v9.9.9")
+	b.awaitText("#live", "live")
+	b.awaitText("#feed", "connected again")
+	b.complaints() // of a server that wasn't there
+}
+
+// Tabs are chosen with the arrows, and everything that can be clicked is reached and seen.
+func TestKeyboard(t *testing.T) {
+	url := shop().serve(t)
+	b := newTab(t)
+	b.open(url)
+	b.run(chromedp.Focus(chromedp.CSS("#tab-services")), chromedp.KeyEvent(kb.ArrowRight))
+	b.await(`document.activeElement.id === "tab-streams" && document.activeElement.getAttribute("aria-selected") === "true"`)
+	b.run(chromedp.KeyEvent(kb.End))
+	b.await(`document.activeElement.id === "tab-tables"`)
+	b.run(chromedp.KeyEvent(kb.Home))
+	b.await(`document.activeElement.id === "tab-services" && document.querySelectorAll("#panel tbody tr").length === 40`)
+	b.run(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab))
+	b.await(`document.activeElement.matches("#panel input[type=search]")`)
+	if outline := eval[string](b, `getComputedStyle(document.activeElement).outlineStyle`); outline != "solid" {
+		t.Errorf("the outline of the focus is %s", outline)
+	}
+	b.run(chromedp.KeyEvent(kb.Tab))
+	b.run(chromedp.KeyEvent(kb.Enter))
+	b.awaitText("#verdict", "Service shop/web-00")
+	unnamed := eval[[]string](b, `[...document.querySelectorAll("button, input, [role=tabpanel], table")].filter((e) => !(e.textContent.trim() || e.labels?.length || e.getAttribute("aria-label"))).map((e) => e.outerHTML)`)
+	if len(unnamed) > 0 {
+		t.Errorf("without a name: %q", unnamed)
+	}
+}
+
+// 100,000 records: the page has its first rows within a second, and never more than a page of them.
+func TestManyRecords(t *testing.T) {
+	w := shop()
+	w.records = nil
+	for i := range 100_000 {
+		w.records = append(w.records, inspect.Record{ID: fmt.Sprint(i), Zone: "example.org", Name: fmt.Sprintf("n%06d.example.org", i), Type: "A", State: inspect.RecordPublished, Targets: []string{"192.0.2.1"}})
+	}
+	url := w.serve(t)
+	b := newTab(t)
+	b.open(url + "/#tab=records")
+	b.await(`document.querySelectorAll("#panel tbody tr").length === 100`)
+	// A search, as somebody sees it: from the key to the rows. 200 ms of it wait for the next key.
+	took := eval[float64](b, `performance.getEntriesByType("resource").filter((e) => e.name.includes("/records?")).pop().responseEnd - performance.getEntriesByType("navigation")[0].startTime`)
+	t.Logf("first rows after %.0f ms", took)
+	if took > 1000 {
+		t.Errorf("the first rows came after %.0f ms", took)
+	}
+	b.click("#panel", "Next")
+	b.awaitText("#panel tbody", "n000100.example.org")
+	b.await(`document.querySelectorAll("#panel tbody tr").length === 100`)
+	for i := range 30 {
+		r := w.records[100+i]
+		r.State = inspect.RecordPending
+		w.change(r)
+	}
+	b.await(`document.querySelectorAll("#panel .state.note").length >= 30`)
+	if n := eval[int](b, `document.querySelectorAll("*").length`); n > 4000 {
+		t.Errorf("the page has %d elements", n)
+	}
+}

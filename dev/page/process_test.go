@@ -1,0 +1,95 @@
+package page_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+// published is a Service with an address, a name that it asks for, and one whose zone nobody has.
+const published = `apiVersion: v1
+kind: Service
+metadata:
+  name: web
+  annotations: {external-dns.alpha.kubernetes.io/hostname: "www.example.test,www.elsewhere.test"}
+spec: {type: ClusterIP, ports: [{port: 80}]}
+`
+
+// A process that runs publishes the name of a Service in a real API server, and the page of it shows that as it happens.
+func TestProcess(t *testing.T) {
+	cluster := kubetest.Start(t)
+	ns := cluster.Namespace(t)
+	url := startSignpost(t, cluster.Kubeconfig, ns)
+	b := newTab(t)
+	b.open(url + "/#tab=records")
+	b.awaitText("#process", "dns")
+	b.awaitText("#ready", "ready")
+	b.awaitText("#panel", "There is nothing here.")
+	cluster.Apply(t, published, ns)
+	b.await(`[...document.querySelectorAll("#panel tbody tr")].some((e) => /published[^]*www\.example\.test[^]*Service\/` + ns + `\/web/.test(e.innerText))`)
+	b.await(`[...document.querySelectorAll("#panel tbody tr")].some((e) => /no-zone[^]*www\.elsewhere\.test/.test(e.innerText))`)
+	b.awaitText("#feed", "www.example.test")
+	b.await(`/published 1/.test(document.querySelector("#tiles").innerText.replace(/\s+/g, " "))`)
+	b.run(chromedp.SendKeys(chromedp.CSS("#q"), "www.elsewhere.test"), chromedp.Click(chromedp.CSS("#ask button")))
+	b.await(`document.querySelector("#answer").className.includes("is-wrong") && document.querySelectorAll("#steps > li").length > 0`)
+	b.shot("process")
+	b.run(chromedp.Click(chromedp.CSS("#tab-tables")))
+	b.awaitText("#panel", "synced service 1")
+}
+
+// startSignpost runs the role dns until the test ends, and returns where its admin server is.
+func startSignpost(t *testing.T, kubeconfig, ns string) (url string) {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "signpost")
+	if output, err := exec.Command("go", "build", "-C", "../..", "-trimpath", "-o", binary, "./cmd/signpost").CombinedOutput(); err != nil {
+		t.Fatalf("build signpost: %v\n%s", err, output)
+	}
+	cmd := exec.Command(binary, "dns", "--source=service", "--namespace="+ns, "--publish-internal-services", "--provider=inmemory", "--inmemory-zone=example.test",
+		"--domain-filter=", "--policy=sync", "--registry=noop", "--metrics-address=127.0.0.1:0", "--kubeconfig="+kubeconfig, "--interval=1s", "--events")
+	cmd.Env = append(os.Environ(), "GOMEMLIMIT=1GiB")
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := make(chan string, 1000)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer close(lines)
+		for scanner := bufio.NewScanner(pipe); scanner.Scan(); {
+			select {
+			case lines <- scanner.Text():
+			default:
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		<-done
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("signpost: %v", err)
+		}
+	})
+	var said []string
+	for line := range lines {
+		said = append(said, line)
+		if m := regexp.MustCompile(`admin=(127\.0\.0\.1:\d+)`).FindStringSubmatch(line); m != nil {
+			return fmt.Sprint("http://", m[1])
+		}
+	}
+	t.Fatalf("signpost doesn't serve:\n%s", strings.Join(said, "\n"))
+	return ""
+}

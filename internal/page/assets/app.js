@@ -1,0 +1,367 @@
+// The page: header, numbers, lists, and what keeps them up to date.
+
+import { Failed, get, listen } from "./api.js";
+import { byId, clock, count, keep, longestOpen, make, number, put, say, show, since, state } from "./dom.js";
+import { explain } from "./explain.js";
+import { feed, note } from "./feed.js";
+import { counted, fixed, lists, pageSize, readPage, Rows } from "./lists.js";
+import { Plans } from "./plans.js";
+
+const panel = byId("panel");
+let status = null, plans = [], zones = [];
+// lacking are the lists that the process doesn't have.
+const lacking = new Set();
+const titles = { services: "Services", streams: "Streams", records: "Records", plans: "Held plans", problems: "Problems", clusters: "Clusters", tables: "Tables" };
+// place is what is shown, which is also after the # of the address.
+let place = { tab: "", q: "", search: "", states: [], zone: "", offset: 0 };
+let view = null;
+const planList = new Plans(panel, () => readPlans());
+
+// ---- where we are
+
+function placeOf(hash) {
+  const p = new URLSearchParams(hash.replace(/^#/, ""));
+  return { tab: Object.hasOwn(titles, p.get("tab") ?? "") ? p.get("tab") : "", q: (p.get("q") ?? "").slice(0, 512), search: (p.get("search") ?? "").slice(0, 512),
+    states: (p.get("state") ?? "").split(",").filter(Boolean), zone: p.get("zone") ?? "", offset: Math.max(0, Math.trunc(Number(p.get("offset"))) || 0) };
+}
+
+function hashOf(p) {
+  const all = { q: p.q, tab: p.tab, search: p.search, state: p.states.join(","), zone: p.zone, offset: p.offset || "" };
+  return "#" + new URLSearchParams(Object.entries(all).filter(([, v]) => v));
+}
+
+// go shows something else. A step that can be taken back gets an entry in the history.
+function go(change, { back = true } = {}) {
+  const next = { ...place, ...change };
+  if (hashOf(next) === hashOf(place)) return;
+  history[back ? "pushState" : "replaceState"](null, "", hashOf(next));
+  arrive(next);
+}
+
+function arrive(next) {
+  const before = place;
+  place = next;
+  if (next.q !== before.q) {
+    byId("q").value = next.q;
+    explain(next.q, ask);
+  }
+  if (!status) return; // the lists come with it
+  const tab = shownTab();
+  if (tab !== view?.tab) open(tab);
+  else if (["search", "zone", "offset"].some((k) => next[k] !== before[k]) || next.states.join() !== before.states.join()) view.refresh?.();
+}
+
+function ask(q) {
+  if (q === place.q) explain(q, ask);
+  go({ q });
+  byId("answer").scrollIntoView({ block: "nearest" });
+}
+
+// ---- header and numbers
+
+function header() {
+  const pairs = [["process", status.process], ["version", status.version], ["roles", (status.roles ?? []).join(", ") || "none"]];
+  for (const l of (status.leading ?? []).slice(0, 8)) pairs.push([show(l.role, 30) + " led by", l.leads ? "this process" : l.leader || "nobody known"]);
+  pairs.push(["up for", since(status.started)]);
+  put(byId("process"), ...pairs.map(([k, v]) => make("div", {}, make("dt", {}, k), make("dd", {}, v))));
+  put(byId("ready"), state(status.ready ? "ready" : "not ready"));
+  byId("remarks").replaceChildren(...(status.details ?? []).slice(0, 20).map((d) => {
+    const p = make("p", { class: status.ready ? "remark" : "notice wrong" });
+    p.textContent = show(d, longestOpen / 3);
+    return p;
+  }));
+  document.title = (status.ready ? "" : "not ready · ") + "Signpost · " + show(status.process, 80);
+}
+
+const tile = (label, n, change, look = "") => make("button", { class: "tile " + look, type: "button", key: JSON.stringify(change), click: () => go({ search: "", states: [], zone: "", offset: 0, ...change }) },
+  make("span", { class: "value" }, n), make("span", { class: "label" }, label));
+
+function tiles() {
+  const c = status.counts ?? {}, all = [];
+  const bad = (n, look) => (n ? look : "");
+  if (c.services !== undefined) all.push(tile("Services", number(c.services), { tab: "services" }));
+  if (c.streams !== undefined) all.push(tile("streams", number(c.streams), { tab: "streams" }), tile("streams behind", number(c.streamsBehind ?? 0), { tab: "streams", states: ["behind"] }, bad(c.streamsBehind, "wrong")));
+  if (c.records) all.push(recordTile(c.records));
+  if (c.heldPlans !== undefined) {
+    const deletions = plans.reduce((sum, p) => sum + p.deletions, 0);
+    all.push(tile(c.heldPlans ? `held deletions in ${count(c.heldPlans, "zone")}` : "held deletions", number(deletions), { tab: "plans" }, bad(c.heldPlans, "held")));
+  }
+  if (c.problems !== undefined) all.push(tile("problems", number(c.problems), { tab: "problems" }, bad(c.problems, "held")));
+  if (status.clusters?.length) {
+    const down = status.clusters.filter((l) => !["synced", "serving", "ready"].includes(l.state)).length;
+    all.push(tile(down ? `clusters, ${number(down)} not synced` : "clusters", number(status.clusters.length), { tab: "clusters" }, bad(down, "held")));
+  }
+  keep(byId("tiles"), all);
+}
+
+function recordTile(records) {
+  const total = Object.values(records).reduce((a, b) => a + b, 0);
+  const parts = lists.records.states.filter((s) => records[s]).map((s) => make("button", { class: "part", type: "button", key: s, click: () => go({ tab: "records", search: "", zone: "", states: [s], offset: 0 }) }, state(s), make("span", { class: "count" }, number(records[s]))));
+  return make("div", { class: "tile wide", key: "records" + parts.map((p) => p.dataset.key) }, make("button", { class: "main", type: "button", click: () => go({ tab: "records", search: "", states: [], zone: "", offset: 0 }) }, make("span", { class: "value" }, number(total)), make("span", { class: "label" }, "records")), make("div", { class: "parts" }, ...parts));
+}
+
+// ---- tabs
+
+// needs say what a process has that has a list. What answers 404 all the same is lacking.
+const needs = {
+  services: (s) => s.counts?.services !== undefined,
+  streams: (s) => s.counts?.streams !== undefined,
+  records: (s) => s.roles?.includes("dns"),
+  plans: (s) => s.roles?.includes("dns"),
+  problems: (s) => s.counts?.problems !== undefined,
+  clusters: (s) => s.clusters?.length > 0,
+  tables: (s) => s.tables?.length > 0,
+};
+const has = (tab) => status !== null && needs[tab](status) && !lacking.has(tab);
+const shown = () => Object.keys(titles).filter(has);
+const shownTab = () => (shown().includes(place.tab) ? place.tab : shown().includes("records") && !shown().includes("streams") ? "records" : shown()[0]);
+
+function tabs() {
+  const now = shownTab();
+  keep(byId("tabs"), shown().map((name) => {
+    const b = make("button", { role: "tab", type: "button", key: name, click: () => go({ tab: name, search: "", states: [], zone: "", offset: 0 }) }, titles[name]);
+    b.id = "tab-" + name;
+    b.setAttribute("aria-selected", String(name === now));
+    b.setAttribute("aria-controls", "panel");
+    b.tabIndex = name === now ? 0 : -1;
+    if (name === now) panel.setAttribute("aria-labelledby", b.id);
+    return b;
+  }));
+}
+
+byId("tabs").addEventListener("keydown", (e) => {
+  const all = [...byId("tabs").children], at = all.indexOf(document.activeElement);
+  const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1 }[e.key];
+  if (at < 0 || to === undefined) return;
+  e.preventDefault();
+  const { id } = all[(to + all.length) % all.length];
+  byId(id).click();
+  byId(id).focus();
+});
+
+function open(tab) {
+  view?.close?.();
+  view = tab === "plans" ? planView() : fixed[tab] ? fixedView(tab) : lists[tab] ? listView(tab) : { tab };
+  tabs();
+}
+
+function planView() {
+  planList.mount();
+  planList.show(plans);
+  return { tab: "plans" };
+}
+
+function fixedView(tab) {
+  const rows = new Rows(fixed[tab], ask);
+  const render = () => rows.set(fixed[tab].of(status).slice(0, 500));
+  put(panel, rows.table);
+  render();
+  return { tab, status: render };
+}
+
+function chips(spec, values, current, choose) {
+  return values.map((v) => {
+    const b = make("button", { class: "chip", type: "button", key: v.key, click: () => choose(v.key) }, v.look ?? v.key, v.count === undefined ? null : make("span", { class: "count" }, number(v.count)));
+    b.setAttribute("aria-pressed", String(current.includes(v.key)));
+    return b;
+  });
+}
+
+function listView(tab) {
+  const spec = lists[tab], rows = new Rows(spec, ask);
+  const box = make("input", { type: "search", label: "Search in " + spec.title });
+  box.placeholder = spec.search;
+  box.maxLength = 200;
+  box.value = place.search;
+  const stateChips = make("div", { class: "chips", role: "group", label: "States" }), zoneChips = make("div", { class: "chips", role: "group", label: "Zones" });
+  const info = make("p", { class: "info", role: "status" }), remark = make("p", { class: "faint" }), failed = make("p", { class: "notice", role: "alert" });
+  failed.hidden = true;
+  const move = (by) => go({ offset: Math.max(0, place.offset + by) });
+  const prev = make("button", { type: "button", click: () => move(-pageSize) }, "Previous"), next = make("button", { type: "button", click: () => move(pageSize) }, "Next");
+  put(panel, make("div", { class: "filters" }, box, stateChips), zoneChips, failed, make("div", { class: "scroll" }, rows.table), make("div", { class: "pager" }, info, prev, next), remark);
+
+  let running = null, again = 0, typing = 0, closed = false;
+  const me = { tab };
+  me.status = () => {
+    const c = status.counts ?? {};
+    const counts = tab === "records" ? c.records ?? {} : {};
+    keep(stateChips, chips(spec, (spec.states ?? spec.order ?? []).map((s) => ({ key: s, look: state(s), count: tab === "records" ? counts[s] ?? 0 : undefined })), place.states,
+      (s) => go({ states: place.states.includes(s) ? place.states.filter((o) => o !== s) : [...place.states, s], offset: 0 })));
+    if (tab !== "records") return;
+    keep(zoneChips, chips(spec, zones.filter((z) => z.name).slice(0, 24).map((z) => ({ key: z.name, look: make("span", {}, show(z.name, 60), z.problem ? state("failing") : null), count: Object.values(z.records ?? {}).reduce((a, b) => a + b, 0) })), [place.zone],
+      (z) => go({ zone: z === place.zone ? "" : z, offset: 0 })));
+  };
+  me.refresh = async () => {
+    clearTimeout(again);
+    again = 0;
+    running?.abort();
+    running = new AbortController();
+    const { signal } = running;
+    if (document.activeElement !== box) box.value = place.search;
+    me.status();
+    panel.setAttribute("aria-busy", "true");
+    try {
+      const page = await readPage(spec, place, signal);
+      if (closed) return;
+      failed.hidden = true;
+      rows.set(page.items);
+      counted(info, spec, place, page);
+      put(remark, spec.note?.(page));
+      prev.disabled = place.offset === 0;
+      next.disabled = place.offset + page.items.length >= page.total;
+      prev.hidden = next.hidden = page.total <= pageSize && place.offset === 0;
+    } catch (err) {
+      if (signal.aborted || closed) return;
+      failed.hidden = false;
+      put(failed, err.message);
+      if (err.code === 409) rows.set([]);
+      if (err.code === 404) {
+        lacking.add(tab);
+        open(shownTab());
+      }
+    }
+    panel.setAttribute("aria-busy", "false");
+  };
+  // What changed beside the rows that are shown counts at most every other second.
+  me.later = () => { again ||= setTimeout(me.refresh, 2000); };
+  me.delta = (topic, d) => {
+    if (topic !== spec.topic) return;
+    if (topic === "status" || d.reset) return me.later();
+    const others = (d.changed ?? []).filter((item) => !rows.update(item));
+    if (others.length || d.gone?.length || place.states.length) me.later();
+  };
+  me.tick = () => rows.tick();
+  me.close = () => { closed = true; running?.abort(); clearTimeout(again); clearTimeout(typing); };
+  box.addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => go({ search: box.value.trim(), offset: 0 }, { back: false }), 200);
+  });
+  view = me;
+  me.refresh();
+  return me;
+}
+
+// ---- what is read
+
+async function readPlans() {
+  try {
+    plans = (await get("/plan")).plans ?? [];
+    lacking.delete("plans");
+  } catch (err) {
+    if (err.code === 404 || err.code === 409) plans = [];
+    if (err.code === 404) lacking.add("plans");
+  }
+  if (view?.tab === "plans") planList.show(plans);
+  if (status) tiles();
+}
+
+async function readZones() {
+  try {
+    zones = (await get("/zones")).zones ?? [];
+  } catch {
+    zones = []; // the list of records says why
+  }
+  if (view?.tab === "records") view.status();
+}
+
+function took(s) {
+  const before = status;
+  status = s;
+  header();
+  tiles();
+  if (before && before.ready !== s.ready) note(state(s.ready ? "ready" : "not ready"), " this process");
+  for (const l of s.leading ?? []) {
+    const old = before?.leading?.find((o) => o.role === l.role && o.lease === l.lease);
+    if (old && (old.leads !== l.leads || old.leader !== l.leader)) note("the leader of ", l.role, " is ", l.leads ? "this process" : l.leader || "unknown");
+  }
+  tabs();
+  if (view && shownTab() === view.tab) view.status?.();
+  else if (view) open(shownTab());
+}
+
+async function readAll() {
+  lacking.clear();
+  took(await get("/status"));
+  if (has("plans")) await Promise.all([readPlans(), readZones()]);
+  tabs();
+  if (!view || view.tab !== shownTab()) open(shownTab());
+  else view.refresh?.();
+}
+
+// ---- live
+
+let down = 0, heard = 0, checking = false;
+
+function connection(up) {
+  const flag = byId("live");
+  if (up) {
+    if (down) note(`connected again, after ${Math.round((Date.now() - down) / 1000)} s`);
+    down = 0;
+    heard = Date.now();
+    document.body.classList.remove("disconnected");
+    put(flag, state("live"));
+  } else if (!down) {
+    down = Date.now();
+    document.body.classList.add("disconnected");
+    put(flag, state("disconnected"), ` since ${clock(down)}`);
+  }
+  // A process that has no place for one more that listens can be read all the same.
+  readAll().catch(() => { if (up) live.restart(); });
+}
+
+let planTimer = 0, zoneTimer = 0;
+function change(topic, d) {
+  heard = Date.now();
+  if (topic === "status") {
+    took(d);
+  } else {
+    feed(topic, d);
+  }
+  if (topic === "plans") {
+    clearTimeout(planTimer);
+    planTimer = setTimeout(readPlans, 200);
+  }
+  if (topic === "records") zoneTimer ||= setTimeout(() => { zoneTimer = 0; readZones(); }, 2000);
+  view?.delta?.(topic, d);
+}
+
+// A connection that nothing comes through isn't ended by anybody. The status is asked for then.
+async function check() {
+  if (down || checking || Date.now() - heard < 20000) return;
+  checking = true;
+  try {
+    took(await get("/status", {}, AbortSignal.timeout(10000)));
+    heard = Date.now();
+  } catch (err) {
+    if (!(err instanceof Failed) || !err.code) live.restart();
+  }
+  checking = false;
+}
+
+// ---- begin
+
+byId("ask").addEventListener("submit", (e) => {
+  e.preventDefault();
+  const q = byId("q").value.trim();
+  if (q) ask(q);
+});
+byId("answer-close").addEventListener("click", () => {
+  go({ q: "" });
+  byId("q").focus();
+});
+addEventListener("keydown", (e) => {
+  if (e.key !== "/" || e.ctrlKey || e.metaKey || e.altKey || byId("confirm").open || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName)) return;
+  e.preventDefault();
+  byId("q").select();
+});
+addEventListener("popstate", () => arrive(placeOf(location.hash)));
+addEventListener("hashchange", () => arrive(placeOf(location.hash)));
+const start = placeOf(location.hash);
+place = { ...start, q: "" };
+if (start.q) arrive(start);
+say(byId("live"), "connecting…");
+const live = listen(change, connection);
+setInterval(() => {
+  view?.tick?.();
+  check();
+}, 1000);

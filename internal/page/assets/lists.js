@@ -1,0 +1,205 @@
+// The lists: a table that the server filters and pages, and what its columns are.
+
+import { clock, count, length, longestOpen, make, number, objectText, put, say, show, since, state } from "./dom.js";
+import { get } from "./api.js";
+
+// pageSize is how many rows there are at most.
+export const pageSize = 100;
+
+const faint = (...what) => make("div", { class: "faint" }, ...what);
+// long is a text of which more than usual is shown.
+const long = (text, kind = "faint") => {
+  const e = make("div", { class: kind });
+  e.textContent = show(text, longestOpen / 3);
+  return e;
+};
+const few = (list, most = 4) => [...(list ?? []).slice(0, most).map((t) => make("div", {}, t)), (list?.length ?? 0) > most ? faint(`and ${list.length - most} more`) : null];
+// asked is a text that explains something when it is clicked. It breaks where it has slashes first.
+const asked = (text, what, ask) => make("button", { class: "link", type: "button", click: () => ask(what) },
+  ...show(text).split("/").flatMap((part, i) => (i ? [make("wbr"), "/" + part] : [part])));
+const targets = (r) => {
+  const wanted = r.wanted ?? [], have = r.targets ?? [];
+  if (!wanted.length || wanted.join("\n") === have.join("\n")) return few(have);
+  return [...few(wanted), faint(have.length ? "the zone has " : "the zone has none", ...few(have, 2))];
+};
+
+// lists say for each list where it is read, which topic tells its changes, and its columns: a title, what a cell has,
+// and its class. A record without an id is named by key. order are states that are listed one after the other.
+export const lists = {
+  services: {
+    title: "Services", path: "/services", items: "services", topic: "status", search: "Namespace or name",
+    key: (s) => s.namespace + "/" + s.name,
+    columns: [
+      ["Service", (s, ask) => [asked(s.namespace + "/" + s.name, `Service/${s.namespace}/${s.name}`, ask)]],
+      ["Ports", (s) => [(s.ports ?? []).slice(0, 20).join(" ")]],
+      ["Ready", (s) => [number(s.ready)], "number"],
+      ["Not ready", (s) => [s.notReady ? number(s.notReady) : "–"], "number"],
+      ["Streams", (s) => [number(s.streams)], "number"],
+      ["Where", (s) => [s.federated ? "federated" : s.remote ? make("span", {}, "cluster ", s.remote) : "here"]],
+    ],
+  },
+  streams: {
+    title: "Streams", path: "/streams", items: "streams", topic: "streams", search: "Service, client, node or address",
+    key: (s) => s.id, order: ["behind", "stale", "synced"],
+    columns: [
+      ["State", (s) => [state(s.state)], "short"],
+      ["Target", (s, ask) => [s.service ? asked(s.target, `Service/${s.service}`, ask) : s.target, faint(s.method)]],
+      ["Client", (s) => [s.pod ? `${s.namespace}/${s.pod}` : s.peer || "unknown", s.pod ? faint(s.peer) : null]],
+      ["Node", (s) => [s.node || "–", s.view ? faint("view ", s.view) : null]],
+      ["Endpoints", (s) => [number(s.endpoints)], "number"],
+      ["Version", (s) => [s.sent === s.current ? number(s.sent) : `${number(s.sent)} of ${number(s.current)}`], "number"],
+      ["Lag", (s) => [s.state === "synced" && !s.lagSeconds ? "–" : length(lagNow(s))], "number lag"],
+      ["Open for", (s) => [since(s.opened)], "number"],
+    ],
+    note: (page) => `Those that lack something come first.${page.total ? "" : " Nobody has a stream open now."}`,
+  },
+  records: {
+    title: "Records", path: "/records", items: "records", topic: "records", search: "Name, target or object",
+    key: (r) => r.id, states: ["published", "pending", "held", "conflict", "no-zone", "failing", "foreign"],
+    columns: [
+      ["State", (r) => [state(r.state)], "short"],
+      ["Name", (r, ask) => [asked(r.name, r.name, ask), r.setIdentifier ? faint("set ", r.setIdentifier) : null, r.message ? long(r.message, "message") : null, r.next ? faint(`next try at ${clock(r.next)}`) : null]],
+      ["Type", (r) => [show(r.type, 16), r.ttl ? faint(`TTL ${r.ttl}`) : null], "short"],
+      ["Targets", (r) => [...targets(r), r.truncated ? faint("and more") : null], "side"],
+      ["Zone", (r) => [r.zone || "–", r.publisher ? faint(r.publisher) : null, r.owner ? faint("owner ", r.owner) : null], "side"],
+      ["Objects", (r, ask) => [...(r.objects ?? []).slice(0, 3).map((o) => make("div", {}, asked(objectText(o), objectText(o), ask), o.cluster ? faint("cluster ", o.cluster) : null)), (r.objects?.length ?? 0) > 3 ? faint(`and ${r.objects.length - 3} more`) : null], "side"],
+    ],
+  },
+  problems: {
+    title: "Problems", path: "/problems", items: "problems", topic: "problems", search: "Object, field or reason",
+    key: (p) => p.id || [objectText(p.object), p.field, p.reason].join("|"),
+    columns: [
+      ["Object", (p, ask) => [asked(objectText(p.object), objectText(p.object), ask), p.object.cluster ? faint("cluster ", p.object.cluster) : null]],
+      ["Field", (p) => [p.field || "–", p.value ? faint(p.value) : null]],
+      ["Reason", (p) => [long(p.reason, "")]],
+      ["For", (p) => [since(p.since)], "number"],
+    ],
+    note: (page) => (page.total ? "Parts of objects that can't be used. The rest of each object is." : "Nothing of any object is unusable."),
+  },
+};
+
+// fixed are lists that are part of the status.
+export const fixed = {
+  clusters: {
+    title: "Clusters", of: (s) => s.clusters ?? [], key: (c) => c.secret + "/" + c.name,
+    columns: [
+      ["State", (c) => [state(c.state)], "short"],
+      ["Cluster", (c) => [c.name, c.trustDomain ? faint("trust domain ", c.trustDomain) : null]],
+      ["Objects", (c) => [number(c.objects)], "number"],
+      ["For", (c) => [since(c.since)], "number"],
+      ["Server", (c) => [c.server || "–", faint("Secret ", c.secret)]],
+      ["Reason", (c) => [c.reason ? long(c.reason, "") : "–"]],
+    ],
+  },
+  tables: {
+    title: "Tables", of: (s) => s.tables ?? [], key: (t) => t.group + "/" + t.kind,
+    columns: [
+      ["State", (t) => [state(t.state)], "short"],
+      ["Kind", (t) => [t.kind, t.group ? faint(t.group) : null]],
+      ["Objects", (t) => [number(t.objects)], "number"],
+      ["Stale for", (t) => [t.staleSeconds > 0 ? length(t.staleSeconds) : "–"], "number"],
+      ["Needed", (t) => [t.required ? "yes" : "no"]],
+      ["Reason", (t) => [t.reason || "–", t.detail ? long(t.detail) : null]],
+    ],
+  },
+};
+
+const read = new WeakMap();
+const lagNow = (s) => s.lagSeconds + (s.state === "behind" && read.has(s) ? (Date.now() - read.get(s)) / 1000 : 0);
+
+// Rows keeps the rows of a table in step with items.
+export class Rows {
+  constructor(spec, ask) {
+    this.spec = spec;
+    this.ask = ask;
+    this.rows = new Map();
+    this.body = make("tbody", { role: "rowgroup" });
+    const heads = spec.columns.map(([title, , kind]) => {
+      const th = make("th", { role: "columnheader", class: kind ?? "" }, title);
+      th.scope = "col";
+      return th;
+    });
+    this.table = make("table", { role: "table", label: spec.title, class: "list" }, make("thead", { role: "rowgroup" }, make("tr", { role: "row" }, ...heads)), this.body);
+  }
+
+  // set replaces the items. Rows of items that are still there stay.
+  set(items) {
+    const next = new Map();
+    for (const item of items) {
+      const id = this.spec.key(item);
+      const row = this.rows.get(id) ?? { line: make("tr", { role: "row" }), text: "" };
+      this.rows.delete(id);
+      next.set(id, row);
+      this.fill(row, item);
+    }
+    for (const row of this.rows.values()) row.line.remove();
+    this.rows = next;
+    let at = this.body.firstChild;
+    for (const row of next.values()) {
+      if (row.line === at) at = at.nextSibling;
+      else this.body.insertBefore(row.line, at);
+    }
+  }
+
+  // update changes the row of an item, and says whether it has one.
+  update(item) {
+    const row = this.rows.get(this.spec.key(item));
+    if (!row) return false;
+    this.fill(row, item);
+    return true;
+  }
+
+  fill(row, item) {
+    const text = JSON.stringify(item);
+    read.set(item, Date.now());
+    if (row.text === text) return;
+    const focused = row.line.contains(document.activeElement);
+    const changed = row.text !== "";
+    row.text = text;
+    row.item = item;
+    put(row.line, ...this.spec.columns.map(([title, cell, kind]) => {
+      const td = make("td", { role: "cell", class: kind ?? "" }, ...cell(item, this.ask));
+      td.dataset.title = title;
+      return td;
+    }));
+    if (focused) row.line.querySelector("button")?.focus();
+    if (changed) {
+      row.line.classList.remove("changed");
+      void row.line.offsetWidth; // so that the animation begins again
+      row.line.classList.add("changed");
+    }
+  }
+
+  // tick shows what changes with time alone.
+  tick() {
+    const at = this.spec.columns.findIndex(([, , kind]) => kind?.includes("lag"));
+    if (at < 0) return;
+    for (const { line, item } of this.rows.values()) {
+      if (item.state === "behind") put(line.children[at], ...this.spec.columns[at][1](item));
+    }
+  }
+}
+
+// readPage reads a page of a list. Where states have an order, all of one come before the first of the next.
+export async function readPage(spec, filter, signal) {
+  const ask = (states, offset, limit) => get(spec.path, { search: filter.search, zone: filter.zone, state: states, offset, limit }, signal);
+  const from = filter.offset ?? 0;
+  if (!spec.order) return ask((filter.states ?? []).join(","), from, pageSize).then((a) => ({ items: a[spec.items] ?? [], total: a.total }));
+  const items = [];
+  let total = 0;
+  for (const one of spec.order.filter((s) => !filter.states?.length || filter.states.includes(s))) {
+    const room = pageSize - items.length;
+    const a = await ask(one, Math.max(0, from - total), Math.max(1, room));
+    if (room > 0) items.push(...(a[spec.items] ?? []));
+    total += a.total;
+  }
+  return { items, total };
+}
+
+// counted says which rows of how many are shown.
+export function counted(e, spec, filter, page) {
+  const from = filter.offset ?? 0;
+  const filtered = filter.search || filter.zone || filter.states?.length;
+  if (!page.total) return say(e, filtered ? "Nothing matches. Take a filter away." : "There is nothing here.");
+  say(e, page.total > page.items.length ? `${number(from + 1)}–${number(from + page.items.length)} of ${number(page.total)}` : count(page.total, "row"));
+}

@@ -1,0 +1,111 @@
+// Plans that wait for approval, and how they get it.
+
+import { approve, get } from "./api.js";
+import { byId, count, make, number, put, show, since, state } from "./dom.js";
+
+const zoneOf = (p) => p.zone + (p.publisher ? ` (publisher ${p.publisher})` : "");
+
+// Plans is the list of plans. What is excepted of a plan stays while the plan is held.
+export class Plans {
+  constructor(panel, tell) {
+    this.panel = panel;
+    this.tell = tell;
+    this.cards = new Map();
+    this.list = make("div", { class: "plans" });
+    this.done = make("p", { class: "notice well", role: "status" });
+    this.done.hidden = true;
+    this.none = make("p", { class: "faint" }, "No deletions wait for approval.");
+  }
+
+  mount() { put(this.panel, this.done, this.none, this.list); }
+
+  show(plans) {
+    this.none.hidden = plans.length > 0;
+    const next = new Map(plans.map((p) => [p.hash, this.cards.get(p.hash) ?? new Card(p, (a) => this.approved(a))]));
+    for (const [hash, card] of this.cards) if (!next.has(hash)) card.element.remove();
+    for (const [hash, card] of next) if (!this.cards.has(hash)) this.list.append(card.element);
+    this.cards = next;
+  }
+
+  approved(a) {
+    this.done.hidden = false;
+    put(this.done, `Approved in ${show(a.zone)}: ${count(a.deletions, "deletion")} and ${count(a.updates, "update")}${a.excepted ? `, without ${number(a.excepted)} that were excepted` : ""}.`);
+    this.tell();
+  }
+}
+
+class Card {
+  constructor(plan, approved) {
+    this.plan = plan;
+    this.approved = approved;
+    this.except = new Set();
+    this.shown = [];
+    this.next = 0;
+    this.changes = make("ul", { class: "changes" });
+    this.more = make("button", { type: "button", click: () => this.read() }, "Show more");
+    this.button = make("button", { type: "button", class: "danger", click: () => this.confirm() }, "Approve…");
+    this.failed = make("p", { class: "notice wrong", role: "alert" });
+    this.failed.hidden = true;
+    this.element = make("article", { class: "plan", label: "Plan of " + show(plan.zone) },
+      make("div", { class: "plan-head" }, state("held"), make("h3", {}, plan.zone), plan.publisher ? make("span", { class: "faint" }, "publisher ", plan.publisher) : null, make("code", {}, plan.hash)),
+      make("p", {}, `${count(plan.deletions, "deletion")} and ${count(plan.updates, "update")} of ${count(plan.owned, "record set")} of ours wait since ${since(plan.at)} ago. Take the mark from a name to leave it out.`),
+      this.changes, this.failed, make("div", { class: "buttons" }, this.more, this.button));
+    this.read();
+  }
+
+  async read() {
+    this.more.disabled = true;
+    try {
+      const page = await get("/plan/" + encodeURIComponent(this.plan.hash), { offset: this.next, limit: 100 });
+      this.changes.append(...(page.changes ?? []).map((c) => this.change(c)));
+      this.next = page.next ?? 0;
+      this.more.hidden = !this.next;
+      this.failed.hidden = true;
+    } catch (err) {
+      this.failed.hidden = false;
+      put(this.failed, err.message);
+    }
+    this.more.disabled = false;
+  }
+
+  change(c) {
+    this.shown.push(c);
+    const box = make("input", { type: "checkbox" });
+    box.checked = !this.except.has(c.name);
+    box.addEventListener("change", () => {
+      if (box.checked) this.except.delete(c.name);
+      else this.except.add(c.name);
+      // A name is left out with all its types.
+      for (const [other, change] of this.boxes()) if (change.name === c.name) other.checked = box.checked;
+    });
+    this.boxed = [...(this.boxed ?? []), [box, c]];
+    return make("li", {}, make("label", {}, box, make("span", { class: "action " + (c.action === "delete" ? "delete" : "update") }, c.action), make("span", { class: "name" }, c.name), make("span", {}, c.type),
+      make("span", { class: "faint" }, (c.targets ?? []).slice(0, 4).join(" ") + (c.newTargets?.length ? " → " + c.newTargets.slice(0, 4).join(" ") : ""))));
+  }
+
+  boxes() { return this.boxed ?? []; }
+
+  confirm() {
+    const { plan } = this, dialog = byId("confirm"), yes = byId("confirm-yes"), no = byId("confirm-no"), failed = byId("confirm-failed");
+    const except = [...this.except];
+    put(byId("confirm-text"), make("strong", {}, `${count(plan.deletions, "deletion")} and ${count(plan.updates, "update")}`), " will be made in zone ", make("strong", {}, zoneOf(plan)),
+      except.length ? `, without ${count(except.length, "name")}: ${except.slice(0, 5).map((n) => show(n, 80)).join(", ")}${except.length > 5 ? " and others" : ""}.` : ".");
+    failed.hidden = true;
+    yes.disabled = false;
+    no.onclick = () => dialog.close();
+    yes.onclick = async () => {
+      // One click is one request.
+      yes.disabled = true;
+      try {
+        this.approved(await approve(plan.hash, except));
+        dialog.close();
+      } catch (err) {
+        failed.hidden = false;
+        put(failed, err.message);
+        yes.disabled = false;
+      }
+    };
+    dialog.showModal();
+    no.focus();
+  }
+}
