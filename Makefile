@@ -64,6 +64,16 @@ DNSREFERENCES = generate-sources-documentation generate-providers-documentation 
 $(DNSREFERENCES): generate-%-documentation:
 	@go test ./cmd/signpost ./internal/process -run '^TestReferenceOfDNS$$/^$*$$' -update
 
+##@ Release
+
+.PHONY: image
+image: ## Make the container image, as an OCI archive in dist/ (VERSION, IMAGE)
+	@VERSION=$(VERSION) dev/release.sh image
+
+.PHONY: release
+release: ## Make the image, archives for each system, SBOMs and checksums, in dist/ (VERSION)
+	@VERSION=$(VERSION) dev/release.sh all
+
 ##@ Longer
 
 .PHONY: fuzz

@@ -17,6 +17,7 @@ step "build" make build
 step "lint" make lint
 step "verify" make verify
 step "tests of dev/localcluster" go test -C dev/localcluster -timeout 20m ./...
+step "tests of dev/image" go test -C dev/image ./...
 if ((${#failed[@]})); then
   printf 'FAILED before the tests of the product: %s\n' "${failed[@]}"
 fi

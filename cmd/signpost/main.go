@@ -28,6 +28,9 @@ import (
 	"strings"
 	"syscall"
 
+	// Certificates of authorities for where the system has none, as in the image.
+	_ "golang.org/x/crypto/x509roots/fallback"
+
 	"github.com/signpostd/signpost/internal/settings"
 )
 

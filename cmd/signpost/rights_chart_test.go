@@ -1,0 +1,152 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/signpostd/signpost/controllers"
+	"github.com/signpostd/signpost/dns/plugins"
+	"github.com/signpostd/signpost/internal/golden"
+	"github.com/signpostd/signpost/internal/rbac"
+	"github.com/signpostd/signpost/internal/settings"
+)
+
+// chartRights is what the chart makes its roles of. The names of Leases and ConfigMaps are left
+// to its templates, because they depend on values.
+type chartRights struct {
+	Destination chartDestination            `json:"destination"`
+	Controllers map[string][]chartRule      `json:"controllers"`
+	Sources     map[string]chartSourceRules `json:"sources"`
+	Registry    []chartRule                 `json:"registry"`
+	// ListenerSets is for the sources of the Gateway API with gateway-listener-sets.
+	ListenerSets []chartRule `json:"listenerSets"`
+}
+
+// chartDestination has the roles of the destination role.
+type chartDestination struct {
+	Serving []chartRule `json:"serving"`
+	Writing []chartRule `json:"writing"`
+	Links   []chartRule `json:"links"`
+}
+
+// chartSourceRules has what a source needs in each namespace that it reads, and everywhere.
+type chartSourceRules struct {
+	Within     []chartRule `json:"within,omitempty"`
+	Everywhere []chartRule `json:"everywhere,omitempty"`
+}
+
+// chartRule is a rule of a role.
+type chartRule struct {
+	APIGroups []string `json:"apiGroups"`
+	Resources []string `json:"resources"`
+	Verbs     []string `json:"verbs"`
+}
+
+// TestRightsOfChart compares what the chart grants with what the roles, controllers and sources
+// declare; -update rewrites it.
+func TestRightsOfChart(t *testing.T) {
+	const file = "../../deploy/helm/signpost/files/rights.yaml"
+	rights := chartRights{Destination: destinationRights(), Controllers: map[string][]chartRule{}, Sources: map[string]chartSourceRules{}}
+	for _, name := range controllers.Names() {
+		c := settings.Default()
+		c.RunsControllers = true
+		c.Controllers.Controllers = []string{string(name)}
+		rights.Controllers[string(name)] = rulesOf(rbac.Controllers(c), "signpost-controllers")
+	}
+	for _, p := range plugins.Sources() {
+		within := rulesOf(sourceRoles(t, p.Name, "--namespace=one"), "signpost-dns/one")
+		everywhere := rulesOf(sourceRoles(t, p.Name, "--namespace=one"), "signpost-dns")
+		rights.Sources[p.Name] = chartSourceRules{within, everywhere}
+	}
+	rights.Registry = rulesOf(sourceRoles(t, "empty", "--registry=crd"), "signpost-dns-registry/kube-system")
+	all := rulesOf(sourceRoles(t, "gateway-httproute", "--namespace=one", "--gateway-listener-sets"), "signpost-dns")
+	rights.ListenerSets = slices.DeleteFunc(all, func(rule chartRule) bool {
+		return slices.ContainsFunc(rights.Sources["gateway-httproute"].Everywhere, func(o chartRule) bool { return cmp.Equal(o, rule) })
+	})
+	text, err := yaml.Marshal(rights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "# What each part needs in the cluster: generated (make generate). templates/rbac.yaml makes roles of it.\n" + string(text)
+	if golden.Update() {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("%s is stale: run make generate (-declared +file):\n%s", file, diff)
+	}
+}
+
+func destinationRights() chartDestination {
+	c := settings.Default()
+	c.RunsDestination = true
+	roles := rbac.Destination(c)
+	return chartDestination{
+		Serving: rulesOf(roles, "signpost-destination"),
+		Writing: rulesOf(roles, "signpost-destination-writer"),
+		Links:   rulesOf(roles, "signpost-destination-links/"+c.Destination.Settled().ControllerNamespace),
+	}
+}
+
+// sourceRoles returns the roles of a publisher with one source.
+func sourceRoles(t *testing.T, name string, more ...string) []rbac.Role {
+	t.Helper()
+	c := settings.NewDNSFlags()
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	c.AddFlags(flags)
+	if err := flags.Parse(append([]string{"--source=" + name}, more...)); err != nil {
+		t.Fatal(err)
+	}
+	return rbac.DNS(c.Config, types.NamespacedName{Namespace: "kube-system", Name: "signpost"})
+}
+
+// rulesOf returns the rules of one of several roles, which is named NAME or NAME/NAMESPACE.
+func rulesOf(roles []rbac.Role, name string) []chartRule {
+	rules := []chartRule{}
+	for _, r := range roles {
+		full := strings.TrimSuffix(r.Name+"/"+r.Namespace, "/")
+		if full != name {
+			continue
+		}
+		for _, rule := range r.Rules {
+			made := chartRule{[]string{rule.Group}, []string{rule.Resource}, rule.Verbs}
+			if !slices.ContainsFunc(rules, func(o chartRule) bool { return cmp.Equal(o, made) }) {
+				rules = append(rules, made)
+			}
+		}
+	}
+	return rules
+}
+
+// TestDefinitionsOfChart compares the resource definitions in the chart with those of deploy/crds:
+// a chart can't have files from elsewhere.
+func TestDefinitionsOfChart(t *testing.T) {
+	for _, name := range []string{"externaldns.k8s.io_dnsendpoints.yaml", "externaldns.k8s.io_dnsrecords.yaml"} {
+		const copied = "../../deploy/helm/signpost/files/crds/"
+		want, err := os.ReadFile("../../deploy/crds/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if golden.Update() {
+			if err := os.WriteFile(copied+name, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(copied + name); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s is stale (%v): run make generate", copied+name, err)
+		}
+	}
+}

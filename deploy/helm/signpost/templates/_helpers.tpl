@@ -1,0 +1,79 @@
+{{- define "signpost.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "signpost.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "signpost.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 63 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "signpost.selector" -}}
+app.kubernetes.io/name: signpost
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "signpost.labels" -}}
+{{ include "signpost.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | quote }}
+{{- end -}}
+
+{{- define "signpost.account" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "signpost.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "signpost.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{/* The variable that a field of a publisher gets the value of a Secret by. */}}
+{{- define "signpost.variable" -}}
+SIGNPOST_{{ .index }}_{{ .field | upper | replace "-" "_" }}
+{{- end -}}
+
+{{/* The config file. */}}
+{{- define "signpost.config" -}}
+{{- $namespace := .Release.Namespace -}}
+{{- $lease := dict "leaderElection" (dict "resourceNamespace" $namespace) -}}
+{{- $file := dict "apiVersion" "signpost.dev/v1alpha1" "kind" "Config" "log" .Values.log "admin" (dict "address" ":9996") -}}
+{{- if .Values.destination.enabled -}}
+{{- $_ := set $file "destination" (mergeOverwrite (deepCopy $lease) (deepCopy .Values.destination.config)) -}}
+{{- end -}}
+{{- if .Values.controllers.enabled -}}
+{{- $_ := set $file "controllers" (mergeOverwrite (deepCopy $lease) (deepCopy .Values.controllers.config)) -}}
+{{- end -}}
+{{- if .Values.dns.enabled -}}
+{{- $publishers := list -}}
+{{- range $index, $publisher := .Values.dns.publishers -}}
+{{- $fields := deepCopy $publisher -}}
+{{- range $field, $_ := $publisher.secretRef -}}
+{{- $_ := set $fields $field (printf "${%s}" (include "signpost.variable" (dict "index" $index "field" $field))) -}}
+{{- end -}}
+{{- $publishers = append $publishers (omit $fields "secretRef") -}}
+{{- end -}}
+{{- $_ := set $file "dns" (mergeOverwrite (deepCopy $lease) (dict "publishers" $publishers)) -}}
+{{- end -}}
+{{- toYaml $file -}}
+{{- end -}}
+
+{{/* Whether any role is switched on. */}}
+{{- define "signpost.any" -}}
+{{- if or .Values.destination.enabled .Values.controllers.enabled .Values.dns.enabled -}}true{{- end -}}
+{{- end -}}

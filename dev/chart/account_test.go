@@ -1,0 +1,266 @@
+package chart
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/yaml"
+
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+// signpost is the program; make build makes it.
+const signpost = "../../bin/signpost"
+
+// What the chart grants is what the program asks for with the same config file, neither less nor
+// more; and with it the program gets ready, and is refused nothing.
+func TestServiceAccount(t *testing.T) {
+	if _, err := os.Stat(signpost); err != nil {
+		t.Fatalf("%v: run make build", err)
+	}
+	for _, name := range []string{"all", "dns-two", "dns-namespaces", "controllers", "destination"} {
+		t.Run(name, func(t *testing.T) {
+			cluster := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"})
+			const namespace = "signpost"
+			makeNamespace(t, cluster.Cluster, namespace)
+			objects, err := render(t, valueFiles(t)[name], namespace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			install(t, cluster.Cluster, objects)
+			p := startAs(t, cluster.Cluster, objects, namespace)
+			kubetest.Eventually(t, time.Minute, p.ready)
+			if refused := p.linesWith("forbidden"); len(refused) > 0 {
+				t.Errorf("something is refused:\n%s", strings.Join(refused, "\n"))
+			}
+		})
+	}
+}
+
+// install applies what an account and its rights are made of.
+func install(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Unstructured) {
+	t.Helper()
+	kinds := []string{"ServiceAccount", "ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding"}
+	for _, o := range objects {
+		if !slices.Contains(kinds, o.GetKind()) {
+			continue
+		}
+		if o.GetNamespace() != "" {
+			makeNamespace(t, cluster, o.GetNamespace())
+		}
+		text, err := yaml.Marshal(o.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cluster.Apply(t, string(text), o.GetNamespace())
+	}
+}
+
+// process is the program, as the pod of the chart runs it.
+type process struct {
+	admin string
+	mu    sync.Mutex
+	log   bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.Write(b)
+}
+
+func (p *process) linesWith(word string) (lines []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for line := range strings.Lines(p.log.String()) {
+		if strings.Contains(line, word) {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+func (p *process) ready() error {
+	response, err := http.Get("http://" + p.admin + "/ready")
+	if err != nil {
+		return fmt.Errorf("%w; the log is\n%s", err, strings.Join(p.linesWith(""), "\n"))
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		var body bytes.Buffer
+		_, _ = body.ReadFrom(response.Body)
+		return fmt.Errorf("%s: %s", response.Status, body.String())
+	}
+	return nil
+}
+
+// startAs starts the command line of the Deployment with the config file of the ConfigMap, as its
+// service account. Only the addresses to listen on are others.
+func startAs(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Unstructured, namespace string) *process {
+	t.Helper()
+	dir := t.TempDir()
+	config := find[corev1.ConfigMap](t, objects, "ConfigMap", "signpost").Data["signpost.yaml"]
+	p := &process{admin: freeAddress(t)}
+	file := map[string]any{}
+	if err := yaml.Unmarshal([]byte(config), &file); err != nil {
+		t.Fatal(err)
+	}
+	file["admin"] = map[string]any{"address": p.admin}
+	file["kubeconfig"] = kubeconfigOf(t, cluster, objects, namespace, dir)
+	if destination, ok := file["destination"].(map[string]any); ok {
+		destination["addr"] = freeAddress(t)
+	}
+	text, err := yaml.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "signpost.yaml")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := find[unstructuredDeployment](t, objects, "Deployment", "signpost").Spec.Template.Spec.Containers[0].Args
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "/etc/signpost/signpost.yaml", path)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, signpost, args...)
+	cmd.Env = append(os.Environ(), "POD_NAME=signpost-0", "POD_NAMESPACE="+namespace)
+	cmd.Stdout, cmd.Stderr = p, p
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 20 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // it was interrupted
+	})
+	return p
+}
+
+// unstructuredDeployment is what matters of a Deployment.
+type unstructuredDeployment struct {
+	Spec struct {
+		Template struct {
+			Spec struct {
+				Containers []struct {
+					Args []string `json:"args"`
+				} `json:"containers"`
+			} `json:"spec"`
+		} `json:"template"`
+	} `json:"spec"`
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// kubeconfigOf returns the path of a kubeconfig with a token of the service account.
+func kubeconfigOf(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Unstructured, namespace, dir string) string {
+	t.Helper()
+	account := find[corev1.ServiceAccount](t, objects, "ServiceAccount", "signpost")
+	token, err := cluster.Client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account.Name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := clientcmdapi.NewConfig()
+	c.Clusters["c"] = &clientcmdapi.Cluster{Server: cluster.Config.Host, CertificateAuthorityData: cluster.Config.CAData, CertificateAuthority: cluster.Config.CAFile}
+	c.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
+	c.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
+	c.CurrentContext = "x"
+	path := filepath.Join(dir, "kubeconfig")
+	if err := clientcmd.WriteToFile(*c, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// What the chart grants is what `signpost rbac` prints for the same publishers: neither less nor
+// more.
+func TestRightsAreExact(t *testing.T) {
+	for _, name := range []string{"dns-rfc2136", "dns-route53", "dns-two", "dns-namespaces", "placed"} {
+		objects, err := render(t, valueFiles(t)[name], "signpost")
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := find[corev1.ConfigMap](t, objects, "ConfigMap", "signpost").Data["signpost.yaml"]
+		path := filepath.Join(t.TempDir(), "signpost.yaml")
+		if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), signpost, "rbac", "--config", path, "--service-account=signpost/signpost")
+		cmd.Env = append(os.Environ(), "SIGNPOST_0_RFC2136_TSIG_SECRET=c2VjcmV0")
+		var said bytes.Buffer
+		cmd.Stderr = &said
+		printed, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", name, err, said.String())
+		}
+		want := grants(t, decode(t, string(printed)))
+		got := grants(t, objects)
+		for _, g := range got {
+			if !slices.Contains(want, g) {
+				t.Errorf("%s grants too much: %s", name, g)
+			}
+		}
+		for _, g := range want {
+			if !slices.Contains(got, g) {
+				t.Errorf("%s lacks %s", name, g)
+			}
+		}
+	}
+}
+
+// grants returns what roles grant, one thing in each line, with the namespace where it is granted.
+func grants(t *testing.T, objects []*unstructured.Unstructured) (lines []string) {
+	t.Helper()
+	for _, o := range objects {
+		if o.GetKind() != "ClusterRole" && o.GetKind() != "Role" {
+			continue
+		}
+		text, err := yaml.Marshal(o.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var role rbacv1.Role
+		if err := yaml.Unmarshal(text, &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, group := range rule.APIGroups {
+				for _, resource := range rule.Resources {
+					for _, verb := range rule.Verbs {
+						lines = append(lines, fmt.Sprintf("%q: %s %s.%s %v", role.Namespace, verb, resource, group, rule.ResourceNames))
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines)
+}

@@ -1,0 +1,248 @@
+package chart
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/action"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/yaml"
+
+	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/internal/manifest"
+)
+
+const chartDir = "../../deploy/helm/signpost"
+
+func TestMain(m *testing.M) { kubetest.Main(m, kubetest.WithCRDs("../../deploy/crds")) }
+
+func load(t *testing.T) *helmchart.Chart {
+	t.Helper()
+	c, err := loader.Load(chartDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// valueFiles returns the files of testdata/values by their names.
+func valueFiles(t *testing.T) map[string]map[string]any {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/values/*.yaml")
+	if err != nil || len(paths) < 10 {
+		t.Fatalf("there are %d value files, want ten or more (%v)", len(paths), err)
+	}
+	files := map[string]map[string]any{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := map[string]any{}
+		if err := yaml.UnmarshalStrict(text, &values); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		files[strings.TrimSuffix(filepath.Base(path), ".yaml")] = values
+	}
+	return files
+}
+
+// render returns the objects of the chart for values, checked by the schema as Helm does.
+func render(t *testing.T, values map[string]any, namespace string) ([]*unstructured.Unstructured, error) {
+	t.Helper()
+	c := load(t)
+	options := chartutil.ReleaseOptions{Name: "signpost", Namespace: namespace, Revision: 1, IsInstall: true}
+	all, err := chartutil.ToRenderValues(c, values, options, chartutil.DefaultCapabilities)
+	if err != nil {
+		return nil, err
+	}
+	files, err := engine.Render(c, all)
+	if err != nil {
+		return nil, err
+	}
+	var objects []*unstructured.Unstructured
+	for name, text := range files {
+		if strings.HasSuffix(name, ".txt") {
+			continue
+		}
+		decoded, err := manifest.Decode(strings.NewReader(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		objects = append(objects, decoded...)
+	}
+	return objects, nil
+}
+
+// TestLint is `helm lint` with each file.
+func TestLint(t *testing.T) {
+	for name, values := range valueFiles(t) {
+		result := action.NewLint().Run([]string{chartDir}, values)
+		for _, err := range result.Errors {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Nothing is installed by mistake, and mistakes have a message.
+func TestRefused(t *testing.T) {
+	tests := []struct {
+		name, values, want string
+	}{
+		{"no role", `{}`, "no role is switched on"},
+		{"no publisher", `dns: {enabled: true}`, "dns.publishers is empty"},
+		{"a source that doesn't exist", `dns: {enabled: true, publishers: [{source: ingres, provider: inmemory, policy: sync}]}`, "ingres"},
+		{"an unknown value", `dsn: {enabled: true}`, "dsn"},
+		{"an unknown field of a publisher", `dns: {enabled: true, publishers: [{source: service, provider: inmemory, polcy: sync}]}`, "polcy"},
+		{"no such controller", `controllers: {enabled: true, config: {names: [nodes]}}`, "endpointslices"},
+		{"replicas", `{destination: {enabled: true}, replicas: two}`, "replicas"},
+	}
+	for _, test := range tests {
+		values := map[string]any{}
+		if err := yaml.Unmarshal([]byte(test.values), &values); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := render(t, values, "dns"); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: the error is %v, want %q", test.name, err, test.want)
+		}
+	}
+}
+
+// A real API server that enforces the restricted standard accepts everything, the pods included.
+func TestAccepted(t *testing.T) {
+	cluster := kubetest.Start(t)
+	for name, values := range valueFiles(t) {
+		t.Run(name, func(t *testing.T) {
+			namespace := restricted(t, cluster)
+			objects, err := render(t, values, namespace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			accepted(t, cluster, objects, namespace)
+		})
+	}
+}
+
+// restricted returns a namespace whose pods must keep the restricted standard.
+func restricted(t *testing.T, cluster *kubetest.Cluster) string {
+	t.Helper()
+	name := cluster.Namespace(t)
+	ns, err := cluster.Client.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ns.Labels == nil {
+		ns.Labels = map[string]string{}
+	}
+	ns.Labels["pod-security.kubernetes.io/enforce"] = "restricted"
+	if _, err := cluster.Client.CoreV1().Namespaces().Update(t.Context(), ns, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// accepted applies objects as a dry run, and fails the test if one is refused or if the API server warns. The pod of a
+// Deployment is sent by itself, too, because security standards are enforced for pods only.
+func accepted(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Unstructured, namespace string) {
+	t.Helper()
+	groups, err := restmapper.GetAPIGroupResources(cluster.Client.Discovery())
+	if err != nil {
+		t.Fatal(err)
+	}
+	mapper := restmapper.NewDiscoveryRESTMapper(groups)
+	for _, o := range slices.Concat(objects, podsOf(t, objects)) {
+		if operatorKinds[o.GroupVersionKind().Group] {
+			continue
+		}
+		mapping, err := mapper.RESTMapping(o.GroupVersionKind().GroupKind(), o.GroupVersionKind().Version)
+		if err != nil {
+			t.Errorf("%s %s: %v", o.GetKind(), o.GetName(), err)
+			continue
+		}
+		var client dynamic.ResourceInterface = cluster.Dynamic.Resource(mapping.Resource)
+		if mapping.Scope.Name() == "namespace" {
+			if o.GetNamespace() == "" {
+				t.Errorf("%s %s has no namespace", o.GetKind(), o.GetName())
+			}
+			makeNamespace(t, cluster, o.GetNamespace())
+			client = cluster.Dynamic.Resource(mapping.Resource).Namespace(o.GetNamespace())
+		}
+		_, err = client.Apply(t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: "chart", DryRun: []string{metav1.DryRunAll}})
+		if err != nil {
+			t.Errorf("%s %s is refused: %v", o.GetKind(), o.GetName(), err)
+		}
+	}
+}
+
+// operatorKinds are the groups of the kinds that an operator brings, which has its own schema.
+var operatorKinds = map[string]bool{"monitoring.coreos.com": true}
+
+func makeNamespace(t *testing.T, cluster *kubetest.Cluster, name string) {
+	t.Helper()
+	_, err := cluster.Client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+}
+
+// podsOf returns a pod for each Deployment.
+func podsOf(t *testing.T, objects []*unstructured.Unstructured) (pods []*unstructured.Unstructured) {
+	t.Helper()
+	for _, o := range objects {
+		if o.GetKind() != "Deployment" {
+			continue
+		}
+		template, _, err := unstructured.NestedMap(o.Object, "spec", "template")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pod := &unstructured.Unstructured{Object: template}
+		pod.SetAPIVersion("v1")
+		pod.SetKind("Pod")
+		pod.SetName(o.GetName() + "-pod")
+		pod.SetNamespace(o.GetNamespace())
+		// The API server asks for the account of a pod.
+		unstructured.RemoveNestedField(pod.Object, "spec", "serviceAccountName")
+		pods = append(pods, pod)
+	}
+	return pods
+}
+
+// find returns the object of a kind whose name ends in a suffix.
+func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind, suffix string) *T {
+	t.Helper()
+	for _, o := range objects {
+		if o.GetKind() == kind && strings.HasSuffix(o.GetName(), suffix) {
+			into := new(T)
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, into); err != nil {
+				t.Fatal(err)
+			}
+			return into
+		}
+	}
+	t.Fatalf("there is no %s *%s", kind, suffix)
+	return nil
+}
+
+func decode(t *testing.T, text string) []*unstructured.Unstructured {
+	t.Helper()
+	objects, err := manifest.Decode(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Makes what is released of Signpost, in dist/: "image" makes the container image as an archive in
+# the OCI layout, "all" also archives for each system, with completions and man pages, lists of what
+# each program is made of (SBOM, CycloneDX), and checksums. The same commit gives the same files.
+#
+#   dev/release.sh image|all
+#
+# VERSION says which version it is; IMAGE how the image is called.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+what=${1:?what to make is missing: image or all}
+version=${VERSION:-$(git describe --tags --always --dirty)}
+image=${IMAGE:-ghcr.io/signpostd/signpost}
+images=(linux/amd64 linux/arm64)
+others=(darwin/amd64 darwin/arm64)
+export CGO_ENABLED=0 GOFLAGS=-trimpath
+host=$(go env GOHOSTOS)_$(go env GOHOSTARCH)
+
+# program OS/ARCHITECTURE is where the program for a platform is.
+program() { echo "dist/${1/\//_}/signpost"; }
+
+# build OS/ARCHITECTURE builds the program for a platform.
+build() {
+  echo "building signpost for $1"
+  GOOS=${1%/*} GOARCH=${1#*/} go build -ldflags "-s -w -X github.com/signpostd/signpost/internal/version.Version=$version" \
+    -o "$(program "$1")" ./cmd/signpost
+}
+
+# sbom OS/ARCHITECTURE lists the modules that a program is made of.
+sbom() {
+  dist/tools/cyclonedx-gomod bin -json -noserial -notimestamp -std -version "$version" \
+    -output "dist/signpost-$version-${1/\//-}.cdx.json" "$(program "$1")" 2>/dev/null
+}
+
+# archive OS/ARCHITECTURE packs a program with its completions, man pages and license.
+archive() {
+  local dir=dist/${1/\//_}
+  cp -r LICENSE CHANGELOG.md dist/completions dist/man "$dir/"
+  tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$dir" -cf - . | gzip -n >"dist/signpost-$version-${1/\//-}.tar.gz"
+}
+
+# texts writes completions and man pages.
+texts() {
+  local shell
+  mkdir -p dist/completions dist/man
+  for shell in bash zsh fish powershell; do
+    "dist/$host/signpost" completion "$shell" >"dist/completions/signpost.$shell"
+  done
+  go test ./cmd/signpost -run '^TestManPages$' -count=1 -args -man.dir "$PWD/dist/man" >/dev/null
+}
+
+rm -rf dist
+platforms=("${images[@]}")
+[[ $what != all ]] || platforms+=("${others[@]}")
+for p in "${platforms[@]}"; do build "$p"; done
+GOBIN=$PWD/dist/tools go install -C dev/image tool
+args=()
+for p in "${images[@]}"; do args+=("$p=$PWD/$(program "$p")"); done
+go run -C dev/image . --out "$PWD/dist/signpost-$version.oci.tar" --name "$image" --version "$version" "${args[@]}"
+for p in "${platforms[@]}"; do sbom "$p"; done
+if [[ $what == all ]]; then
+  [[ -x dist/$host/signpost ]] || build "${host/_//}"
+  texts
+  for p in "${platforms[@]}"; do archive "$p"; done
+fi
+rm -rf dist/tools
+(cd dist && find . -maxdepth 1 -type f -printf '%f\n' | sort | xargs sha256sum >"signpost-$version.sha256" && mv "signpost-$version.sha256" SHA256SUMS)
+ls -l dist
