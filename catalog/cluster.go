@@ -49,6 +49,10 @@ func (s *Service) members(key ServiceKey) []ServiceKey {
 	}
 }
 
+// MemberKeys returns the Services whose endpoints the Service has. A Service that is neither remote
+// nor federated is its only member.
+func (s *Service) MemberKeys() []ServiceKey { return s.members(s.Key) }
+
 // members returns the members of a federated Service, the local one first.
 func (f *Federation) members(key ServiceKey) []ServiceKey {
 	keys := make([]ServiceKey, 0, 1+len(f.Remote))

@@ -354,3 +354,26 @@ func (c *Catalog) CountServices() int {
 	}
 	return n
 }
+
+// CountExternalWorkloads returns how many ExternalWorkloads of a namespace of our own cluster have
+// these labels.
+func (c *Catalog) CountExternalWorkloads(namespace string, selector map[string]string) int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	n := 0
+	for key, w := range c.state.namespace(LocalCluster, namespace).workloads {
+		if key.Kind == ExternalWorkload && w.workload != nil && w.workload.has(selector) {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *Workload) has(selector map[string]string) bool {
+	for k, v := range selector {
+		if got, ok := w.Labels.Get(k); !ok || got != v {
+			return false
+		}
+	}
+	return true
+}

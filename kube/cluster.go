@@ -153,7 +153,7 @@ func readerConfig(cfg *rest.Config) (*rest.Config, *dialer) {
 // assemble makes the feeds of the tables.
 func (c *Cluster) assemble(o Options, cfg *rest.Config, client *http.Client, tables []AnyTable) error {
 	for _, t := range tables {
-		f, err := c.feedFor(t.reading(), o)
+		f, err := c.feedFor(t.reading().named(tables), o)
 		if err != nil {
 			return err
 		}

@@ -183,6 +183,28 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
+// A kind without a name has that of another kind of its resource, whichever comes first, or one
+// that is made of the resource.
+func TestUnnamedKinds(t *testing.T) {
+	nodes, alone := Nodes(), Nodes()
+	nodes.Name = ""
+	alone.Name, alone.Resource = "", schema.GroupVersionResource{Group: "my-group.example.com", Version: "v1beta1", Resource: "wide-things"}
+	for _, order := range [][]AnyTable{{nodes.Table(), Nodes().Table(), alone.Table()}, {alone.Table(), Nodes().Table(), nodes.Table()}} {
+		c, err := New(Options{Config: &rest.Config{Host: "http://127.0.0.1:1"}}, order...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, status := range c.Status() {
+			names = append(names, status.Kind)
+		}
+		slices.Sort(names)
+		if want := []string{"node", "wide_things_v1beta1_my_group_example_com"}; !slices.Equal(names, want) {
+			t.Errorf("names %q, want %q", names, want)
+		}
+	}
+}
+
 func TestClusterWaitsForAnUnreachableServer(t *testing.T) {
 	r := newRecorder()
 	c := run(t, &rest.Config{Host: "http://127.0.0.1:1"}, r, Nodes().Table(), Servers().Table())

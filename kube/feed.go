@@ -1,10 +1,12 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,6 +56,9 @@ type reading struct {
 
 // with returns the reading that serves both of two kinds of one resource.
 func (r reading) with(other reading) (reading, error) {
+	if other.kind == "" {
+		other.kind, other.lag = r.kind, r.lag
+	}
 	if r.kind != other.kind || r.lag != other.lag {
 		return r, fmt.Errorf("tables of %s have the names %q and %q, and the lags %q and %q; give both kinds the same name and lag",
 			r.resource.GroupResource(), r.kind, other.kind, r.lag, other.lag)
@@ -68,6 +73,28 @@ func (r reading) with(other reading) (reading, error) {
 	}
 	r.form, r.optional = form, r.optional && other.optional
 	return r, nil
+}
+
+// named returns a reading with a name: its own, that of the first of the tables that reads the
+// resource and has one, or that of the resource.
+func (r reading) named(tables []AnyTable) reading {
+	for _, t := range tables {
+		if other := t.reading(); r.kind == "" && other.resource == r.resource {
+			r.kind, r.lag = other.kind, other.lag
+		}
+	}
+	r.kind = cmp.Or(r.kind, resourceName(r.resource))
+	return r
+}
+
+// resourceName returns the name of a resource that no kind names. It may be part of the name of
+// a metric.
+func resourceName(r schema.GroupVersionResource) string {
+	words := []string{r.Resource, r.Version}
+	if r.Group != "" {
+		words = append(words, r.Group)
+	}
+	return strings.NewReplacer("-", "_", ".", "_").Replace(strings.Join(words, "_"))
 }
 
 // feed fills the tables of one resource from the API server.

@@ -13,7 +13,9 @@ import (
 // Kind says how objects of one kind are read and what is kept of each, a T. Several
 // kinds may keep different things of one Resource, with the same Name and Lag.
 type Kind[T any] struct {
-	// Name is the kind in the metric <Name>_cache_size and in a [TableStatus].
+	// Name is the kind in the metric <Name>_cache_size and in a [TableStatus]. A kind without a
+	// Name, such as one that the user has chosen, takes Name and Lag of another kind of the same
+	// resource, or else a name that is made of the resource.
 	Name string
 	// Lag is the kind in the metric <Lag>_informer_lag_seconds; empty when it has none.
 	Lag string

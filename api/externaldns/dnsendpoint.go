@@ -7,6 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
+// The types of the conditions of a DNSEndpoint.
+const (
+	// ConditionAccepted is True when every entry can be published.
+	ConditionAccepted = "Accepted"
+	// ConditionProgrammed is True when the zones have every record of the object.
+	ConditionProgrammed = "Programmed"
+)
+
 // DNSEndpoint asks for DNS records.
 //
 // +kubebuilder:object:root=true
@@ -53,6 +61,13 @@ type DNSEndpointStatus struct {
 	// ObservedGeneration is the generation of the object that was last read.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Conditions are what is known about the records, by type: Accepted and
+	// Programmed.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // UnmarshalJSON fills s from data. A spec of the wrong shape is no error: see

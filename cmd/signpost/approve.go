@@ -1,54 +1,81 @@
 package main
 
 import (
+	"context"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/signpostd/signpost/internal/ask"
+	"github.com/signpostd/signpost/internal/inspect"
+	"github.com/signpostd/signpost/internal/look"
+	"github.com/signpostd/signpost/internal/output"
+	"github.com/signpostd/signpost/internal/reach"
 	"github.com/signpostd/signpost/internal/settings"
 )
 
 func newApproveCommand(s streams) *cobra.Command {
-	var o ask.ApproveOptions
+	c := newClient(reach.Admin, 7979, adminTimeout)
+	var except []string
+	var show bool
 	cmd := &cobra.Command{
-		Use:   "approve HASH",
+		Use:   "approve [HASH]",
 		Short: "Have a running signpost make the DNS changes that it holds",
 		Long: `Have a running signpost make the DNS changes that it holds: deletions, or updates by
 new settings, that are more than the budget of a zone allows. HASH is that of the plan,
-in the log and in the Event. The approval is for the names that this plan has shown, with
-what was to happen to each. It stays good when further names join, which are held under
-another hash, and ends for a name that is asked for again.
+in the log and in the Event. Without it, the plans that are held are shown, and with
+--show the changes of one. The process that leads is found among all pods.
 
-Ask the process that leads, from its own host or pod. From outside of the cluster,
-forward the port first:
-
-  kubectl port-forward --namespace kube-system POD 7979 &
-  curl http://localhost:7979/api/v1alpha1/plan/HASH
-
-The second command shows what the plan has.`,
-		Example: `  signpost approve 8491bad890624cf1
+The approval is for the names that this plan has shown, with what was to happen to
+each. It stays good when further names join, which are held under another hash, and ends
+for a name that is asked for again.`,
+		Example: `  signpost approve
+  signpost approve 8491bad890624cf1 --show
+  signpost approve 8491bad890624cf1
   signpost approve 8491bad890624cf1 --except www.example.org --except mail.example.org`,
 		Args: oneHash,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Hash = strings.TrimSpace(args[0])
-			return ask.Approve(cmd.Context(), o, s.out)
+			var hash string
+			if len(args) > 0 {
+				hash = strings.TrimSpace(args[0])
+			}
+			if err := checkApproval(hash, except, show); err != nil {
+				return err
+			}
+			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) {
+				switch {
+				case hash == "":
+					return l.Plans(ctx)
+				case show:
+					return l.Plan(ctx, hash)
+				default:
+					return l.Approve(ctx, hash, except)
+				}
+			})
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Addr, "addr", "127.0.0.1:7979", "`address` of the admin server")
-	flags.StringArrayVar(&o.Except, "except", nil, "`name` of the plan to leave out; may be repeated")
-	flags.DurationVar(&o.Timeout, "timeout", 20*time.Second, "how long to wait for the answer")
+	flags.StringArrayVar(&except, "except", nil, "`name` of the plan to leave out; may be repeated")
+	flags.BoolVar(&show, "show", false, "show the changes of the plan, and approve nothing")
+	c.flags(cmd)
+	cmd.ValidArgsFunction = c.completeHashes
 	return cmd
+}
+
+func checkApproval(hash string, except []string, show bool) error {
+	switch {
+	case hash == "" && (len(except) > 0 || show):
+		return settings.Usagef("no hash given: name the plan by its hash, which `signpost approve` shows, the log and the Event")
+	case hash != "" && !inspect.ValidHash(hash):
+		return settings.Usagef("%.40q is no hash of a plan: it has 16 digits or letters from a to f, and `signpost approve` shows those that are held", hash)
+	case len(except) > inspect.MaxExcept:
+		return settings.Usagef("--except is given %d times: at most %d names can be left out; give the rest of the plan an object that asks for it", len(except), inspect.MaxExcept)
+	}
+	return nil
 }
 
 // oneHash refuses all arguments but a single hash.
 func oneHash(cmd *cobra.Command, args []string) error {
-	switch {
-	case len(args) == 0:
-		return settings.Usagef("no hash given: name the plan by its hash, which is in the log and in the Event")
-	case len(args) > 1:
+	if len(args) > 1 {
 		return settings.Usagef("unexpected argument %q: %s takes one hash; give names to leave out with --except", args[1], cmd.Name())
 	}
 	return nil

@@ -55,7 +55,8 @@ var (
 	errUnsure = errors.New("something couldn't be found out")
 )
 
-// exitUnsure is the exit code of `signpost check` when something couldn't be found out.
+// exitUnsure is the exit code of `signpost check` and `signpost explain` when something couldn't be
+// found out.
 const exitUnsure = 2
 
 const (

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/signpostd/signpost/internal/output"
 	"github.com/signpostd/signpost/internal/settings"
 )
 
@@ -19,7 +20,7 @@ The flags are those of that program, with one dash or two; a few flags are added
 		Annotations: map[string]string{dropIn: "linkerd destination"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if printOnly {
-				return printVersion(s.out, settings.OutputText)
+				return printVersion(s.out, output.Format{})
 			}
 			return runFlags(cmd.Context(), c, s)
 		},

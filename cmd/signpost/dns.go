@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/signpostd/signpost/internal/output"
 	"github.com/signpostd/signpost/internal/process"
 	"github.com/signpostd/signpost/internal/settings"
 )
@@ -23,7 +24,7 @@ Before the first start, look at what would be changed:
 		Args:        noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if c.PrintVersion {
-				return printVersion(s.out, settings.OutputText)
+				return printVersion(s.out, output.Format{})
 			}
 			if err := c.Settle(cmd.Flags()); err != nil {
 				return err

@@ -1,30 +1,88 @@
 package main
 
 import (
+	"strings"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/signpostd/signpost/internal/ask"
+	"github.com/signpostd/signpost/internal/look"
+	"github.com/signpostd/signpost/internal/reach"
+	"github.com/signpostd/signpost/internal/settings"
 )
 
 func newGetCommand(s streams) *cobra.Command {
-	var o ask.Options
+	var q question
 	cmd := &cobra.Command{
 		Use:   "get AUTHORITY",
 		Short: "Show the endpoints that a Destination server answers with",
 		Long: `Show the endpoints that a Destination server, Signpost or Linkerd's, answers with.
-AUTHORITY is what a proxy asks for: NAME.NAMESPACE.svc.DOMAIN[:PORT].
+AUTHORITY is what a proxy asks for, NAME.NAMESPACE.svc.DOMAIN[:PORT], or in short
+NAME.NAMESPACE[:PORT] or svc/NAME[:PORT]. A pod of signpost that is ready is asked, unless
+--addr names a server.
 
 Without --watch it prints the first answer. With --watch it prints a line for each
 change as it arrives (+ added, - removed, ~ changed), and connects again when the
 stream ends.`,
-		Example: `  signpost get web.emojivoto.svc.cluster.local:80
-  signpost get web.emojivoto.svc.cluster.local:80 --watch --token '{"nodeName":"node-1"}'`,
-		Args: ask.OneAuthority,
+		Example: `  signpost get web.emojivoto:80
+  signpost get svc/web -n emojivoto --watch --token '{"nodeName":"node-1"}'
+  signpost get web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086`,
+		Args: oneAuthority,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Authority = args[0]
-			return ask.Get(cmd.Context(), o, s.out, s.err)
+			return q.ask(cmd, args[0], func(o ask.Options) error { return ask.Get(cmd.Context(), o, s.out, s.err) })
 		},
 	}
-	o.AddFlags(cmd.Flags())
+	q.flags(cmd)
 	return cmd
+}
+
+// question is the flags of a command that asks a Destination server.
+type question struct {
+	*client
+	domain  string
+	options ask.Options
+}
+
+func (q *question) flags(cmd *cobra.Command) {
+	q.client = newClient(reach.Destination, 8086, 5*time.Second)
+	q.target.First = reach.One
+	flags := cmd.Flags()
+	flags.StringVar(&q.options.Token, "token", "", "context token to send, such as `JSON` with ns, nodeName and pod")
+	flags.BoolVarP(&q.options.Watch, "watch", "w", false, "print changes until interrupted")
+	flags.StringVar(&q.domain, "cluster-domain", "cluster.local", "`domain` of the cluster, for names that are given in short")
+	q.client.flags(cmd, ask.OutputProto)
+	flags.Lookup("timeout").Usage = "how long it may take to find a pod and, without --watch, to get the first answer"
+	cmd.ValidArgsFunction = q.completeServices
+}
+
+// ask finds a server and asks it about the authority.
+func (q *question) ask(cmd *cobra.Command, authority string, f func(ask.Options) error) error {
+	o := q.options
+	var err error
+	if o.Authority, err = look.Authority(authority, q.domain, q.namespace); err != nil {
+		return err
+	}
+	found, err := q.found(cmd.Context(), cmd.Name())
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	server := found.Processes[0]
+	o.Addr, o.Timeout, o.Output, o.Waiting = server.Addr, q.timeout, q.format, q.waiting(server)
+	return f(o)
+}
+
+// oneAuthority refuses all arguments of a command but a single authority.
+func oneAuthority(cmd *cobra.Command, args []string) error {
+	const example = "such as web.emojivoto:80"
+	switch {
+	case len(args) == 0:
+		return settings.Usagef("no authority given: name one, %s", example)
+	case len(args) > 1:
+		return settings.Usagef("unexpected argument %q: %s takes one authority", args[1], cmd.Name())
+	case strings.TrimSpace(args[0]) == "":
+		return settings.Usagef("the authority is empty: name one, %s", example)
+	}
+	return nil
 }

@@ -5,13 +5,16 @@
 // This package is the command line, and nothing else. Every command is a file of its own that
 // returns a *cobra.Command; root.go has what they share. Package settings has the flags of
 // the roles, and package process runs the roles: run, destination, controllers and dns are
-// ways to tell it which. Package preview is behind plan, and package ask behind get, profile,
-// clusters and approve. A command that replaces a program accepts the flags of that program: with one
+// ways to tell it which. Package preview is behind plan, package ask behind get and profile, and
+// package look behind the commands that ask all processes what they know; client.go has the flags
+// of those. help.go writes --help, completion.go offers values to shells, and program.go is for
+// other names of the binary. A command that replaces a program accepts the flags of that program: with one
 // dash or two for Linkerd's, with --no- before them for those of ExternalDNS.
 //
 // The exit code is 0 for success, 1 for a failure, and 2 for a mistake in a flag, an
-// argument or the config file. `signpost plan` differs: 2 says that something would be
-// changed, and every failure is 1.
+// argument or the config file. Two commands differ. With `signpost plan`, 2 says that something
+// would be changed, and every failure is 1; with `signpost explain`, 1 says that something is
+// wrong, and 2 that it couldn't be found out. docs/cli.md has the table.
 //
 // # Concurrency
 //
@@ -55,21 +58,31 @@ func main() {
 	// After the first signal, signals have their usual effect again: the second one ends the
 	// process.
 	context.AfterFunc(ctx, stop)
-	code := execute(ctx, os.Args[1:], streams{out: os.Stdout, err: os.Stderr})
+	quiet()
+	code := executeAs(ctx, programOf(os.Args[0]), os.Args[1:], streams{out: os.Stdout, err: os.Stderr})
 	stop()
 	os.Exit(code)
 }
 
 // execute runs the command line and returns the exit code.
 func execute(ctx context.Context, args []string, s streams) int {
+	return executeAs(ctx, signpostProgram, args, s)
+}
+
+// executeAs runs the command line of a program.
+func executeAs(ctx context.Context, p program, args []string, s streams) int {
 	root := newRootCommand(s)
-	root.SetArgs(dropInArgs(root, args))
+	p.adapt(root)
+	root.SetArgs(dropInArgs(root, p.arguments(args)))
 	cmd, err := root.ExecuteContextC(ctx)
+	own := new(coded)
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errDiffers):
 		return exitDiffers
+	case errors.As(err, &own) && own.err == nil:
+		return own.code
 	case errors.Is(err, errUnfit):
 		return exitFailure
 	case errors.Is(err, errUnsure):
@@ -77,6 +90,9 @@ func execute(ctx context.Context, args []string, s streams) int {
 	}
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintln(s.err, "signpost:", strings.TrimSuffix(line, "\n"))
+	}
+	if own.err != nil {
+		return own.code
 	}
 	_, fails := cmd.Annotations[usageFails]
 	if usage := new(settings.UsageError); errors.As(err, &usage) && !fails {

@@ -17,13 +17,16 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/signpostd/signpost/internal/golden"
+	"github.com/signpostd/signpost/internal/kubetest"
 )
 
 func TestMain(m *testing.M) {
 	if os.Getenv("SIGNPOST_TEST_AS_COMMAND") != "" {
 		main()
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("../../deploy/crds")),
+		// A connection that was closed waits for its streams, whose other ends are in this process.
+		goleak.IgnoreTopFunction("github.com/moby/spdystream.(*Connection).shutdown"))
 }
 
 // runCommand returns the exit code, standard output and standard error.
@@ -41,15 +44,15 @@ func TestExecute(t *testing.T) {
 		out, err string
 	}{
 		"nothing":                  {code: 2, err: "no command given: use one of those above"},
-		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of approve, check, clusters, completion, config, controllers, destination, dns, get, plan, profile, rbac, run, version`},
+		"unknown command":          {args: "xyz", code: 2, err: `unknown command "xyz": use one of approve, bundle, check, clusters, completion, config, controllers, destination, dns, explain, get, plan, problems, profile, rbac, records, run, services, status, streams, version`},
 		"start of a command":       {args: "dest", code: 2, err: `unknown command "dest": did you mean "destination"?`},
 		"nearly a command":         {args: "destinatoin", code: 2, err: `unknown command "destinatoin": did you mean "destination"?`},
 		"version":                  {args: "version", out: "dev"},
-		"version of a format":      {args: "version -o yaml", code: 2, err: "--output=yaml: must be one of text, json"},
+		"version of a format":      {args: "version -o xml", code: 2, err: "--output=xml: must be one of table, wide, json, yaml, name, text, jsonpath=TEMPLATE, custom-columns=HEADER:PATH,…"},
 		"help":                     {args: "--help", out: `Use "signpost [command] --help" for more information about a command.`},
 		"drop-in version":          {args: "destination -version", out: "dev"},
 		"drop-in version, equals":  {args: "destination --version=true", out: "dev"},
-		"drop-in help":             {args: "destination -h", out: `      --version                                     print the version and exit`},
+		"drop-in help":             {args: "destination -h", out: `  -h, --help   help for destination`},
 		"unknown flag":             {args: "destination -enable-ipv5=true", code: 2, err: "unknown flag --enable-ipv5: did you mean --enable-ipv6?"},
 		"unknown far-off flag":     {args: "destination --xyz", code: 2, err: `unknown flag --xyz: see "signpost destination --help"`},
 		"unknown letter":           {args: "get -q", code: 2, err: `unknown flag -q: see "signpost get --help"`},
@@ -68,16 +71,28 @@ func TestExecute(t *testing.T) {
 		"run with an argument":     {args: "run signpost.yaml", code: 2, err: `unexpected argument "signpost.yaml": name the config file with a flag: signpost run --config signpost.yaml`},
 		"run without a file":       {args: "run", code: 2, err: "--config: none given: name a config file"},
 		"run with a missing file":  {args: "run --config testdata/config/nonesuch.yaml", code: 2, err: "read the config file: open testdata/config/nonesuch.yaml: no such file or directory"},
+		"run, another cluster":     {args: "run --config ../../internal/settings/testdata/config/text.good.yaml --kubeconfig nonesuch", code: 1, err: "load the kubeconfig nonesuch: no such file or directory"},
+		"run, bad level":           {args: "run --config ../../internal/settings/testdata/config/norole.good.yaml --log-level=loud", code: 2, err: "--log-level=loud: must be one of panic, fatal, error, warn, info, debug, trace"},
+		"the other name":           {args: "controllers --metrics-address=nowhere", code: 2, err: "--metrics-addr=nowhere: must be HOST:PORT, or :PORT for all addresses of the host"},
+		"the other name, one dash": {args: "destination -metrics-address nowhere", code: 2, err: "--metrics-addr=nowhere: must be HOST:PORT, or :PORT for all addresses of the host"},
 		"run without a role":       {args: "run --config ../../internal/settings/testdata/config/norole.good.yaml", code: 2, err: "../../internal/settings/testdata/config/norole.good.yaml:1: no role to run: add the section destination, controllers or dns"},
-		"get nothing":              {args: "get", code: 2, err: "no authority given: name one, such as web.emojivoto.svc.cluster.local:80"},
+		"get nothing":              {args: "get", code: 2, err: "no authority given: name one, such as web.emojivoto:80"},
 		"get two":                  {args: "get a b", code: 2, err: `unexpected argument "b": get takes one authority`},
-		"profile nothing":          {args: "profile", code: 2, err: "no authority given: name one, such as web.emojivoto.svc.cluster.local:80"},
+		"profile nothing":          {args: "profile", code: 2, err: "no authority given: name one, such as web.emojivoto:80"},
 		"profile two":              {args: "profile a b", code: 2, err: `unexpected argument "b": profile takes one authority`},
-		"profile of a format":      {args: "profile a -o yaml", code: 2, err: "--output=yaml: must be one of table, json"},
+		"profile of a format":      {args: "profile a -o xml", code: 2, err: "--output=xml: must be one of table, wide, json, yaml, name, protojson, jsonpath=TEMPLATE, custom-columns=HEADER:PATH,…"},
 		"get without time":         {args: "get a --timeout=0s", code: 2, err: "--timeout=0s: must be more than 0s"},
-		"approve nothing":          {args: "approve", code: 2, err: "no hash given: name the plan by its hash, which is in the log and in the Event"},
+		"approve nothing":          {args: "approve --except a", code: 2, err: "no hash given: name the plan by its hash, which `signpost approve` shows, the log and the Event"},
+		"show nothing":             {args: "approve --show", code: 2, err: "no hash given: name the plan by its hash, which `signpost approve` shows, the log and the Event"},
+		"approve without cluster":  {args: "approve --kubeconfig testdata/nonesuch", code: 1, err: "load the kubeconfig testdata/nonesuch: no such file or directory, or the address of a server with --addr"},
+		"explain nothing":          {args: "explain", code: 2, err: "nothing to explain: name a Service, an object, an address, a DNS name or a URL"},
+		"explain a wrong port":     {args: "explain web:http", code: 2, err: `"http" is no number of a port: it must be from 1 to 65535`},
+		"explain without a server": {args: "explain web --addr 127.0.0.1:1", code: 2, err: "127.0.0.1:1: ask for the status: dial tcp 127.0.0.1:1: connect: connection refused: name the address of an admin server with --addr, or leave it out to find the pods"},
+		"unknown state":            {args: "records --state hold --addr 127.0.0.1:1", code: 2, err: "--state=hold: unknown: did you mean held?"},
+		"streams of no Service":    {args: "streams 10.0.0.1 --addr 127.0.0.1:1", code: 2, err: `"10.0.0.1" is no Service: name one as svc/NAME with -n, or as NAMESPACE/NAME`},
+		"status, no address":       {args: "status --addr here", code: 2, err: "--addr=here: must be HOST:PORT"},
 		"approve two":              {args: "approve 8491bad890624cf1 b", code: 2, err: `unexpected argument "b": approve takes one hash; give names to leave out with --except`},
-		"approve no hash":          {args: "approve b", code: 2, err: `"b" is no hash of a plan: it has 16 digits or letters from a to f, and is in the log, in the Event and in the answer of /api/v1alpha1/plan`},
+		"approve no hash":          {args: "approve b", code: 2, err: `"b" is no hash of a plan: it has 16 digits or letters from a to f, and ` + "`signpost approve`" + ` shows those that are held`},
 		"completion":               {args: "completion bash", out: "# ex: ts=4 sw=4 et filetype=sh"},
 		"drop-in address is taken": {args: "destination -addr=256.0.0.1", code: 2, err: "--addr=256.0.0.1: must be HOST:PORT, or :PORT for all addresses of the host"},
 	}
@@ -104,7 +119,7 @@ func lastLine(s string) string {
 
 func TestGetOfEmptyAuthority(t *testing.T) {
 	code, _, errText := runCommand(t.Context(), "get", " ")
-	if want := "signpost: the authority is empty: name one, such as web.emojivoto.svc.cluster.local:80\n"; code != exitUsage || errText != want {
+	if want := "signpost: the authority is empty: name one, such as web.emojivoto:80\n"; code != exitUsage || errText != want {
 		t.Errorf("get ' ': %d, %q; want %q", code, errText, want)
 	}
 }
@@ -127,7 +142,7 @@ func TestSeveralErrorsArePrefixed(t *testing.T) {
 
 func TestVersionJSON(t *testing.T) {
 	_, out, _ := runCommand(t.Context(), "version", "-o", "json")
-	if !strings.HasPrefix(out, `{"version":"dev","go":"go1.`) {
+	if !strings.HasPrefix(out, "{\n  \"version\": \"dev\",\n  \"go\": \"go1.") {
 		t.Errorf("version -o json: %s", out)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/signpostd/signpost/internal/flaggroup"
+	"github.com/signpostd/signpost/internal/output"
 	"github.com/signpostd/signpost/internal/preview"
 	"github.com/signpostd/signpost/internal/process"
 	"github.com/signpostd/signpost/internal/settings"
@@ -28,7 +30,7 @@ const usageFails = "signpost.dev/usage-fails"
 type planCommand struct {
 	*settings.DNSFlags
 	inputs preview.Inputs
-	output string
+	format output.Format
 	// verbose adds why objects give no record.
 	verbose bool
 	// configFile is the path of a config file to take instead of the flags of a publisher.
@@ -47,8 +49,9 @@ With --config the publishers of a config file are shown, instead of one that fla
 describe.
 
 The exit code is 0 when nothing would be changed, 2 when something would be, and 1
-after an error: also when something could not be read within --timeout. A record that can't be published, because somebody else owns its name
-or its object is invalid, is shown with the reason. It doesn't count as a change.
+after an error: also when something could not be read within --timeout. A record that
+can't be published, because somebody else owns its name or its object is invalid, is
+shown with the reason. It doesn't count as a change.
 
 With --verbose each object that gives no record, or not all that it could, is shown with
 the reason: first those that look like a mistake, then objects that nothing names or that
@@ -66,8 +69,8 @@ With -o json the output is one object:
               owner, resource}; objects are {kind, namespace, name, source}
     held      changes that the budget doesn't allow, if there are any: {hash, deletions,
               updates}; signpost dns --approve-plan=HASH makes them
-  problems  list of {publisher, zone, name, reason, objects}: records that objects ask for and
-            that are not published, or not yet, and why
+  problems  list of {publisher, zone, name, reason, objects}: records that objects ask
+            for and that are not published, or not yet, and why
   errors    list of texts: what could not be read or checked
   unpublished      with --verbose, list of {publisher, object, reason, subject, message}:
                    objects that give no record, or not all
@@ -77,7 +80,7 @@ Later versions may add fields, but never rename or remove any. Ownership records
 not shown.`
 
 func newPlanCommand(s streams) *cobra.Command {
-	c := &planCommand{DNSFlags: settings.NewDNSFlags(), output: settings.OutputTable}
+	c := &planCommand{DNSFlags: settings.NewDNSFlags()}
 	// The plan itself shows what is wrong; the log is for finding out more.
 	c.Config.Process.LogLevel = "fatal"
 	cmd := &cobra.Command{
@@ -99,7 +102,8 @@ func newPlanCommand(s streams) *cobra.Command {
 	flags.StringArrayVarP(&c.inputs.Manifests, "filename", "f", nil, "`path` of manifests to read instead of a cluster; - is standard input; may be repeated")
 	flags.StringArrayVar(&c.inputs.ZoneFiles, "zone-file", nil, "`path` of the master file of a zone to read instead of the provider's; may be repeated")
 	flags.BoolVar(&c.verbose, "verbose", false, "show which objects give no record, or not all, and why")
-	flags.VarP(settings.Choice(&c.output, settings.OutputTable, settings.OutputJSON), "output", "o", "`format`: table or json")
+	c.format.AddFlag(cmd)
+	flaggroup.Set(flags, "Main", "config", "filename", "zone-file", "output", "timeout", "verbose")
 	return cmd
 }
 
@@ -121,10 +125,10 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 	if err != nil {
 		return err
 	}
-	if c.output == settings.OutputJSON {
-		err = p.WriteJSON(s.out)
-	} else {
+	if c.format.IsTable() {
 		err = p.WriteTable(s.out)
+	} else {
+		err = output.Print(s.out, c.format, planAnswer(p))
 	}
 	switch {
 	case err != nil:
@@ -135,6 +139,18 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 		return errDiffers
 	}
 	return nil
+}
+
+// planAnswer returns a plan to be printed otherwise than as a table. Its items are the changes.
+func planAnswer(p *preview.Plan) output.Answer {
+	a := output.Answer{Value: p, Items: []any{}}
+	for _, z := range p.Zones {
+		for _, c := range z.Changes {
+			a.Items = append(a.Items, c)
+			a.Names = append(a.Names, "record/"+z.Zone+"/"+c.Name+"/"+c.Type)
+		}
+	}
+	return a
 }
 
 // settled returns the config that the flags, or the config file that they name, describe.

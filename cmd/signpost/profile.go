@@ -7,27 +7,27 @@ import (
 )
 
 func newProfileCommand(s streams) *cobra.Command {
-	var o ask.Options
+	var q question
 	cmd := &cobra.Command{
 		Use:   "profile AUTHORITY",
 		Short: "Show the profile that a Destination server answers with",
 		Long: `Show the profile that a Destination server, Signpost or Linkerd's, answers with. It
 says what proxies do with traffic to a service or to one address. AUTHORITY is what a
-proxy asks for: NAME.NAMESPACE.svc.DOMAIN[:PORT], a cluster IP with its port, or the IP
-and port of a pod; IPv6 addresses go in brackets.
+proxy asks for: NAME.NAMESPACE.svc.DOMAIN[:PORT], in short NAME.NAMESPACE[:PORT] or
+svc/NAME[:PORT], a cluster IP with its port, or the IP and port of a pod; IPv6 addresses
+go in brackets.
 
 Without --watch it prints the first profile. With --watch it prints each profile as it
 arrives, after the time and what has changed (+ added, - removed, ~ changed), and
 connects again when the stream ends.`,
-		Example: `  signpost profile web.emojivoto.svc.cluster.local:80
+		Example: `  signpost profile web.emojivoto:80
   signpost profile 10.42.0.17:8080 --watch
-  signpost profile web.emojivoto.svc.cluster.local:80 --token '{"ns":"emojivoto"}' -o json`,
-		Args: ask.OneAuthority,
+  signpost profile svc/web -n emojivoto --token '{"ns":"emojivoto"}' -o json`,
+		Args: oneAuthority,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.Authority = args[0]
-			return ask.Profile(cmd.Context(), o, s.out, s.err)
+			return q.ask(cmd, args[0], func(o ask.Options) error { return ask.Profile(cmd.Context(), o, s.out, s.err) })
 		},
 	}
-	o.AddFlags(cmd.Flags())
+	q.flags(cmd)
 	return cmd
 }

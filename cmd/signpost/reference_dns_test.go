@@ -114,6 +114,9 @@ func describeSources(all []source.Plugin) (string, error) {
 
 // kindsOf returns the kinds of objects that a source reads by default.
 func kindsOf(p source.Plugin) []string {
+	if p.Reads != "" {
+		return []string{p.Reads}
+	}
 	var kinds []string
 	for _, r := range p.New().Resources() {
 		kinds = append(kinds, r.Kind.GroupKind().String())
@@ -140,6 +143,11 @@ func checkSource(p source.Plugin) error {
 	config := p.New()
 	opened, err := config.Open(source.Input{Settings: settings, Changed: func(source.Key) {}})
 	switch reads := len(opened.Tables) > 0; {
+	case p.Reads != "":
+		if err == nil {
+			return fmt.Errorf("source %s reads what its flags say, and opens without any", p.Name)
+		}
+		return nil
 	case err != nil:
 		return fmt.Errorf("open source %s: %w", p.Name, err)
 	case reads != (len(config.Resources()) > 0):

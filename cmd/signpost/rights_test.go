@@ -22,7 +22,7 @@ func TestRightsOfDNS(t *testing.T) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.AddFlags(flags)
 	// Flags that have a source read more than by default.
-	if err := flags.Parse([]string{"--gateway-listener-sets"}); err != nil {
+	if err := flags.Parse([]string{"--gateway-listener-sets", "--traefik-enable-legacy"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range plugins.Sources() {

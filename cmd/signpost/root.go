@@ -10,6 +10,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/flaggroup"
 	"github.com/signpostd/signpost/internal/nearest"
 	"github.com/signpostd/signpost/internal/settings"
 	"github.com/signpostd/signpost/internal/version"
@@ -26,26 +27,18 @@ that it replaces:
   signpost controllers --controllers=endpoints,endpointslices
   signpost dns --source=service --provider=rfc2136 --policy=sync
 
-From anywhere, ask a Destination server what it answers:
+From anywhere, ask those that run. Their pods are found with your kubeconfig:
 
-  signpost get web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086 --watch
-  signpost profile web.emojivoto.svc.cluster.local:80 --addr 127.0.0.1:8086
+  signpost status
+  signpost explain svc/web -n shop
+  signpost get web.shop:80 --watch
 
-See what would be changed in DNS:
+See what would be changed in DNS, and have held deletions made:
 
   signpost plan --source=service --provider=rfc2136 --policy=sync
+  signpost approve
 
-Have a running signpost make the deletions that it holds:
-
-  signpost approve 8491bad890624cf1 --addr 127.0.0.1:7979
-
-Print the rights that it needs for that:
-
-  signpost rbac --source=service --provider=rfc2136 --policy=sync
-
-Ask a running signpost which clusters it is linked with:
-
-  signpost clusters --addr 127.0.0.1:9996`
+As kubectl-signpost in the PATH it is also "kubectl signpost".`
 
 func newRootCommand(s streams) *cobra.Command {
 	root := &cobra.Command{
@@ -70,8 +63,39 @@ func newRootCommand(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(explainFlagError)
-	root.AddCommand(newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s), newPlanCommand(s), newRBACCommand(s), newGetCommand(s), newProfileCommand(s), newClustersCommand(s), newApproveCommand(s), newVersionCommand(s), newCheckCommand(s), newConfigCommand(s))
+	root.SetUsageFunc(usage)
+	root.AddGroup(commandGroups()...)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			flaggroup.Set(c.Flags(), "Process", "version")
+			alias(c.Flags(), "metrics-addr", "metrics-address")
+			completeFlags(c)
+			root.AddCommand(c)
+		}
+	}
+	add(groupRoles, newRunCommand(s), newDestinationCommand(s), newControllersCommand(s), newDNSCommand(s))
+	add(groupLook, newStatusCommand(s), newExplainCommand(s), newStreamsCommand(s), newServicesCommand(s), newProblemsCommand(s), newClustersCommand(s), newGetCommand(s), newProfileCommand(s))
+	add(groupDNS, newRecordsCommand(s), newPlanCommand(s), newApproveCommand(s))
+	add(groupSetup, newCheckCommand(s), newConfigCommand(s), newBundleCommand(s), newRBACCommand(s), newVersionCommand(s))
+	root.SetHelpCommandGroupID(groupSetup)
+	root.SetCompletionCommandGroupID(groupSetup)
 	return root
+}
+
+// alias lets a flag that has one of two names be given by the other one, too. --help has the name that
+// the program has which the command replaces.
+func alias(flags *pflag.FlagSet, one, other string) {
+	if flags.Lookup(one) == nil {
+		one, other = other, one
+	}
+	f := flags.Lookup(one)
+	if f == nil || flags.Lookup(other) != nil {
+		return
+	}
+	same := *f
+	same.Name, same.Hidden = other, true
+	flags.AddFlag(&same)
 }
 
 // knownCommand refuses the arguments of the root command: each is meant as a command, but

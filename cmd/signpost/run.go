@@ -5,13 +5,16 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/signpostd/signpost/internal/flaggroup"
 	"github.com/signpostd/signpost/internal/process"
 	"github.com/signpostd/signpost/internal/settings"
 )
 
 func newRunCommand(s streams) *cobra.Command {
 	var file string
+	overrides := settings.Default().Process
 	cmd := &cobra.Command{
 		Use:   "run --config FILE",
 		Short: "Run every role that a config file names, over one watch",
@@ -23,14 +26,37 @@ The file begins with
   kind: ` + settings.Kind + `
 
 and has the sections kubeconfig, log, admin, shutdownGrace and one for each role:
-destination, controllers, dns. A role runs when its section is there, even if empty.`,
+destination, controllers, dns. A role runs when its section is there, even if empty.
+A flag overrides what the file says.`,
 		Args: noRunArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runConfig(cmd.Context(), file, s)
+			return runConfig(cmd.Context(), file, overridden(cmd.Flags()), s)
 		},
 	}
+	settings.AddFlags(cmd.Flags(), overrides.Overrides())
 	cmd.Flags().StringVar(&file, "config", "", "`path` of the config file")
+	flaggroup.Set(cmd.Flags(), "Main", "config")
 	return cmd
+}
+
+// overridden returns what sets the settings of the process to the flags that were given.
+func overridden(flags *pflag.FlagSet) func(*settings.Process) error {
+	return func(p *settings.Process) error {
+		given := false
+		for _, s := range p.Overrides() {
+			if f := flags.Lookup(s.Flag); f.Changed {
+				given = true
+				if err := s.Value.Set(f.Value.String()); err != nil {
+					return settings.Usagef("--%s=%s: %w", f.Name, f.Value, err)
+				}
+			}
+		}
+		if !given {
+			return nil
+		}
+		_, err := settings.CheckFlags(p)
+		return err
+	}
 }
 
 // noRunArguments refuses arguments. Whoever gives one mostly means the config file.
@@ -41,12 +67,15 @@ func noRunArguments(cmd *cobra.Command, args []string) error {
 	return noArguments(cmd, args)
 }
 
-func runConfig(ctx context.Context, file string, s streams) error {
+func runConfig(ctx context.Context, file string, override func(*settings.Process) error, s streams) error {
 	if file == "" {
 		return settings.Usagef("--config: none given: name a config file")
 	}
 	c, err := readConfig(file)
 	if err != nil {
+		return err
+	}
+	if err := override(&c.Process); err != nil {
 		return err
 	}
 	if !c.RunsDestination && !c.RunsControllers && !c.RunsDNS {

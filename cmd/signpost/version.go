@@ -1,13 +1,12 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
 
+	"github.com/signpostd/signpost/internal/output"
 	"github.com/signpostd/signpost/internal/settings"
 	"github.com/signpostd/signpost/internal/version"
 )
@@ -20,27 +19,20 @@ type versionInfo struct {
 }
 
 func newVersionCommand(s streams) *cobra.Command {
-	output := settings.OutputText
+	var format output.Format
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			return printVersion(s.out, output)
+			return printVersion(s.out, format)
 		},
 	}
-	cmd.Flags().VarP(settings.Choice(&output, settings.OutputText, settings.OutputJSON), "output", "o", "`format`: text or json")
+	format.AddFlag(cmd, settings.OutputText)
 	return cmd
 }
 
-func printVersion(w io.Writer, output string) error {
-	if output == settings.OutputJSON {
-		return json.NewEncoder(w).Encode(versionInfo{
-			Version:  version.Current(),
-			Go:       runtime.Version(),
-			Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		})
-	}
-	_, err := fmt.Fprintln(w, version.Current())
-	return err
+func printVersion(w io.Writer, format output.Format) error {
+	info := versionInfo{Version: version.Current(), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	return output.Print(w, format, output.Answer{Value: info, Names: []string{info.Version}, Text: info.Version + "\n"})
 }

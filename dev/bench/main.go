@@ -3,7 +3,7 @@
 //
 //	go run ./dev/bench                 everything (what `make bench` does)
 //	go run ./dev/bench --only stall    one part: fanout, stall, outage, profiles, proxies,
-//	                                   controllers, failover, dns, abuse
+//	                                   controllers, failover, dns, abuse, inspect
 //	go run ./dev/bench --only controllers:cold --scale 0.05
 //	                                   one half of a part (the others are controllers:flips,
 //	                                   failover:kills, failover:pause, dns:publish, dns:idle,
@@ -21,7 +21,7 @@
 // processes and admin.go asks Signpost's admin server. fanout.go, stall.go and
 // outage.go measure streams of Get, with the objects of load.go, the streams of
 // clients.go and the server of floor.go beside them; profiles.go and proxies.go
-// measure GetProfile. The files controllers*.go, failover*.go, dns*.go and abuse*.go have
+// measure GetProfile. inspect.go measures the inspection API. The files controllers*.go, failover*.go, dns*.go and abuse*.go have
 // one part each, which begins in the file without a further word in its name.
 package main
 
@@ -54,6 +54,7 @@ var parts = []part{
 	{"failover", measureFailover},
 	{"dns", measureDNS},
 	{"abuse", measureAbuse},
+	{"inspect", measureInspect},
 }
 
 // choice is what the command line says about how to measure a part.

@@ -32,12 +32,12 @@ func NewSettings() *Settings { return &Settings{Attempts: 3} }
 
 // Flags implements [sharedflags.Settings] of internal/sharedflags.
 func (s *Settings) Flags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&s.Profiles, "aws-profile", s.Profiles, "A profile of the shared configuration of AWS; may be given several times, for several accounts at Route 53")
-	flags.StringVar(&s.AssumeRole, "aws-assume-role", s.AssumeRole, "The ARN of a role of AWS to assume")
-	flags.StringVar(&s.ExternalID, "aws-assume-role-external-id", s.ExternalID, "The external ID to give when the role is assumed")
+	flags.StringArrayVar(&s.Profiles, "aws-profile", s.Profiles, "a profile of the shared configuration of AWS; may be given several times, for several accounts at Route 53")
+	flags.StringVar(&s.AssumeRole, "aws-assume-role", s.AssumeRole, "the ARN of a role of AWS to assume")
+	flags.StringVar(&s.ExternalID, "aws-assume-role-external-id", s.ExternalID, "the external ID to give when the role is assumed")
 	provider.Secret(flags, "aws-assume-role-external-id")
-	flags.IntVar(&s.Attempts, "aws-api-retries", s.Attempts, "How often a request to AWS is tried")
-	flags.StringVar(&s.ZoneType, "aws-zone-type", s.ZoneType, "Only use zones, or namespaces of Cloud Map, of this type: public or private; both if it isn't given")
+	flags.IntVar(&s.Attempts, "aws-api-retries", s.Attempts, "how often a request to AWS is tried")
+	flags.StringVar(&s.ZoneType, "aws-zone-type", s.ZoneType, "only use zones, or namespaces of Cloud Map, of this type: public or private; both if it isn't given")
 }
 
 // Check finds settings that can't be.

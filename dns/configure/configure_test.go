@@ -366,7 +366,7 @@ func TestWebhookLimits(t *testing.T) {
 
 // Templates may ask for each source that there is, and for those of ExternalDNS.
 func TestIsSource(t *testing.T) {
-	for name, known := range map[string]bool{"service": true, "externalworkload": true, "gloo-proxy": true, "unstructured": true, "serviec": false} {
+	for name, known := range map[string]bool{"service": true, "externalworkload": true, "skipper-routegroup": true, "unstructured": true, "serviec": false} {
 		o, _ := given(t, "--fqdn-template={{isSource `"+name+"`}}")
 		settings, err := o.Source.Settings()
 		if err != nil {

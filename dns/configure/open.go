@@ -61,6 +61,9 @@ type Opened struct {
 	Desk *budget.Desk
 	// Statuses write the status of objects while the publisher leads.
 	Statuses []StatusWriter
+	// Servers are the addresses of the servers that answer with the records, with their ports; nil
+	// if the provider doesn't know.
+	Servers []string
 }
 
 // StatusWriter is the config of a source that writes the status of its objects. Its methods
@@ -69,6 +72,14 @@ type StatusWriter interface {
 	// WriteStatus writes until ctx ends. WriteStatusOnce writes what there is to write now.
 	WriteStatus(ctx context.Context, client dynamic.Interface) error
 	WriteStatusOnce(ctx context.Context, client dynamic.Interface) error
+}
+
+// answering is a provider that knows which servers answer with its records.
+type answering = provider.Answering
+
+// reporter is a [StatusWriter] that also writes what became of its objects.
+type reporter interface {
+	Report(outcomes source.Outcomes)
 }
 
 // Open puts a publisher together. The options must be valid. Everything that it opens ends
@@ -96,6 +107,9 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 		if provider, err = o.OpenProvider(ctx, in); err != nil {
 			return nil, err
 		}
+	}
+	if p, ok := provider.(answering); ok {
+		opened.Servers = p.AnsweringServers()
 	}
 	want, err := o.openDesired(in.Log, provider.Capabilities(), refusal(own, o.rules(), domains))
 	if err != nil {
@@ -154,6 +168,9 @@ func (o *Options) openSources(in Input, settings source.Settings, opened *Opened
 		opened.Tables = append(opened.Tables, s.Tables...)
 		if w, ok := o.sourceConfigs[name].(StatusWriter); ok && !o.DryRun {
 			opened.Statuses = append(opened.Statuses, w)
+			if r, ok := w.(reporter); ok {
+				r.Report(publisher.Outcomes(func() *publisher.Publisher { return opened.Publisher }, name))
+			}
 		}
 		if s.Run != nil {
 			opened.Background = append(opened.Background, s.Run)

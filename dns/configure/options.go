@@ -1,6 +1,7 @@
 package configure
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -11,6 +12,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/flaggroup"
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
@@ -113,23 +115,48 @@ func New() *Options {
 // Flags adds all flags of a publisher.
 func (o *Options) Flags(flags *pflag.FlagSet) {
 	o.own = pflag.NewFlagSet(flags.Name(), pflag.ContinueOnError)
-	o.selectorFlags(o.own)
-	o.loopFlags(o.own)
-	o.recordFlags(o.own)
-	o.registryFlags(o.own)
-	o.providerFlags(o.own)
-	o.Source.Flags(o.own)
+	flaggroup.Add(o.own, "Main", o.selectorFlags)
+	flaggroup.Add(o.own, "Change", o.loopFlags)
+	flaggroup.Add(o.own, "Record", o.recordFlags)
+	flaggroup.Add(o.own, "Ownership", o.registryFlags)
+	flaggroup.Add(o.own, "Request", o.providerFlags)
+	flaggroup.Add(o.own, "Source", o.Source.Flags)
 	for _, p := range o.sourcePlugins {
-		o.sourceConfigs[p.Name].Flags(o.own)
+		flaggroup.Add(o.own, "Source", o.sourceConfigs[p.Name].Flags)
 	}
 	for _, p := range o.providerPlugins {
-		o.providerConfigs[p.Names[0]].Flags(o.own)
+		flaggroup.Add(o.own, providerHeading(p.Names[0]), o.providerConfigs[p.Names[0]].Flags)
 	}
 	o.shared.Flags(o.own)
+	flaggroup.Set(o.own, "Main", "policy", "domain-filter", "txt-owner-id", "once", "dry-run", "interval")
 	addUnsupported(o.own)
 	addSecretFiles(o.own)
+	o.headings()
 	flags.AddFlagSet(o.own)
 }
+
+// headings puts the flags that several plugins share under the heading of the provider whose name they
+// begin with, and the file of a secret beside the secret.
+func (o *Options) headings() {
+	o.own.VisitAll(func(f *pflag.Flag) {
+		if flaggroup.Of(f) != "" {
+			return
+		}
+		if secret := o.own.Lookup(strings.TrimSuffix(f.Name, secretFileSuffix)); secret != nil && flaggroup.Of(secret) != "" {
+			flaggroup.Set(o.own, flaggroup.Of(secret), f.Name)
+			return
+		}
+		for _, p := range o.providerPlugins {
+			if strings.HasPrefix(f.Name, p.Names[0]+"-") {
+				flaggroup.Set(o.own, providerHeading(p.Names[0]), f.Name)
+				return
+			}
+		}
+	})
+}
+
+// providerHeading returns what the flags of a provider are listed under.
+func providerHeading(name string) string { return "Provider " + name }
 
 func (o *Options) selectorFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.Sources, "source", o.Sources, "`kind` of objects to publish; may be repeated: "+sourceNames(o.sourcePlugins))

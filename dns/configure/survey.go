@@ -18,6 +18,10 @@ type Survey struct {
 	// Missing are the filters that no zone of the provider fits, such as
 	// "--domain-filter=example.net".
 	Missing []string
+	// OwnerID is the owner of the publisher. It is empty without ownership.
+	OwnerID string
+	// OwnersErr says why it isn't known who owns what. Then there are no owners.
+	OwnersErr error
 }
 
 // ZoneSurvey is what is in one zone.
@@ -50,14 +54,15 @@ func (o *Options) Survey(ctx context.Context, in Input, most int) (Survey, error
 	if err != nil {
 		return Survey{}, fmt.Errorf("list the zones: %w", err)
 	}
-	own, err := dry.openOwner(ctx, in)
-	if err != nil {
-		return Survey{}, err
-	}
-	if err := own.Load(ctx); err != nil {
-		return Survey{}, fmt.Errorf("read who owns what: %w", err)
-	}
 	s := Survey{Missing: o.filtersWithoutZone(zones)}
+	own, err := dry.openOwner(ctx, in)
+	if err == nil {
+		err = own.Load(ctx)
+	}
+	if err != nil {
+		s.OwnersErr, own = err, owner.None{}
+	}
+	s.OwnerID = own.ID()
 	if len(zones) > most {
 		s.More, zones = len(zones)-most, zones[:most]
 	}

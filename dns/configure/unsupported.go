@@ -13,29 +13,21 @@ import (
 // yet. They are defined so that the error can say so. A name that ends with ? is that of a
 // flag without a value.
 var unsupported = map[string]string{
-	"the provider alibabacloud":     "alibaba-cloud-config-file alibaba-cloud-zone-type",
-	"the provider exoscale":         "exoscale-apienv exoscale-apizone exoscale-apikey exoscale-apisecret exoscale-zones-cache-duration",
-	"the provider godaddy":          "godaddy-api-key godaddy-api-secret godaddy-api-ttl godaddy-api-ote?",
-	"the provider ns1":              "ns1-endpoint ns1-ignoressl? ns1-min-ttl",
-	"the provider oci":              "oci-config-file oci-compartment-ocid oci-zone-scope oci-auth-instance-principal? oci-zones-cache-duration",
-	"the provider ovh":              "ovh-endpoint ovh-api-rate-limit ovh-enable-cname-relative?",
-	"the provider pihole":           "pihole-server pihole-password pihole-tls-skip-verify?",
-	"the source gloo-proxy":         "gloo-namespace",
-	"the source skipper-routegroup": "skipper-routegroup-groupversion",
-	"the source traefik-proxy":      "traefik-enable-legacy? traefik-disable-new?",
-	"the source unstructured":       "unstructured-resource",
+	"the provider alibabacloud": "alibaba-cloud-config-file alibaba-cloud-zone-type",
+	"the provider exoscale":     "exoscale-apienv exoscale-apizone exoscale-apikey exoscale-apisecret exoscale-zones-cache-duration",
+	"the provider godaddy":      "godaddy-api-key godaddy-api-secret godaddy-api-ttl godaddy-api-ote?",
+	"the provider ns1":          "ns1-endpoint ns1-ignoressl? ns1-min-ttl",
+	"the provider oci":          "oci-config-file oci-compartment-ocid oci-zone-scope oci-auth-instance-principal? oci-zones-cache-duration",
+	"the provider ovh":          "ovh-endpoint ovh-api-rate-limit ovh-enable-cname-relative?",
+	"the provider pihole":       "pihole-server pihole-password pihole-tls-skip-verify?",
 }
 
 // unsupportedSecrets are the unsupported flags whose values must not be shown, not even in an
 // error.
 const unsupportedSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key godaddy-api-secret pihole-password"
 
-// unsupportedNames are the sources and providers of ExternalDNS that don't exist here yet.
+// unsupportedNames are the providers of ExternalDNS that don't exist here yet; all of its sources do.
 var unsupportedNames = map[string][]string{
-	"source": {
-		"unstructured", "ambassador-host", "gloo-proxy", "traefik-proxy", "kong-tcpingress",
-		"skipper-routegroup", "f5-virtualserver", "f5-transportserver",
-	},
 	"provider": {
 		"alibabacloud", "civo", "dnsimple", "exoscale", "godaddy",
 		"linode", "ns1", "oci", "ovh", "pihole", "scaleway",

@@ -10,11 +10,22 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/plugins"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/internal/nearest"
 )
+
+// SourceNames returns the values of --source, and ProviderNames those of --provider.
+func SourceNames() []string {
+	return strings.Split(sourceNames(plugins.Sources()), ", ")
+}
+
+// ProviderNames is as [SourceNames].
+func ProviderNames() []string {
+	return strings.Split(providerNames(plugins.Providers()), ", ")
+}
 
 func sourceNames(all []source.Plugin) string {
 	var names []string

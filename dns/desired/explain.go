@@ -55,7 +55,8 @@ type Place struct {
 // Explain says what becomes of what an object asks for: which record sets are kept, and which
 // parts are dropped before anything is planned. Each target that the object asks for is either in
 // a record set that is kept, or dropped; default targets, and addresses made of others, are kept
-// too. PTR record sets for addresses are neither. It changes nothing. That somebody else owns a
+// too. PTR record sets for addresses are neither. Of several CNAMEs of one name, which
+// are all kept here, merging publishes one. It changes nothing. That somebody else owns a
 // name is for the plan to say.
 func (s *Set) Explain(origin Origin, asked []*dns.RecordSet, place Place) (kept []*dns.RecordSet, dropped []Drop) {
 	t := transform{settings: &s.settings, origin: origin, drop: func(d Drop) { dropped = append(dropped, d) }}
@@ -118,4 +119,16 @@ func (t *transform) droppedTargets(r *dns.RecordSet) {
 		}
 		t.dropped(r, by[flag], DropTarget, flag, message)
 	}
+}
+
+// Current reports whether the set has what an object asks for now: Put with the same would change
+// nothing. It changes nothing either.
+func (s *Set) Current(origin Origin, asked []*dns.RecordSet) bool {
+	t := transform{settings: &s.settings, origin: origin, drop: func(Drop) {}}
+	now := t.run(asked)
+	var have records
+	if a := s.origins[origin]; a != nil {
+		have = a.records
+	}
+	return slices.EqualFunc(have, now, sameRecord)
 }

@@ -148,6 +148,46 @@ func (s *Set) Names() iter.Seq[string] { return maps.Keys(s.names) }
 // Len returns the number of names that are asked for.
 func (s *Set) Len() int { return len(s.names) }
 
+// Asked reports whether anybody asks for a canonical name.
+func (s *Set) Asked(name string) bool { return s.names[name] != nil }
+
+// Each returns what each object asks for under a canonical name, before that is merged. The record
+// sets must not be changed.
+func (s *Set) Each(name string) iter.Seq[*dns.RecordSet] {
+	return func(yield func(*dns.RecordSet) bool) {
+		entry := s.names[name]
+		if entry == nil {
+			return
+		}
+		for _, a := range entry.askers {
+			records := a.records.of(name)
+			for i := range records {
+				if !yield(&records[i].RecordSet) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// NamesOf returns the canonical names that an origin asks for, sorted, also those that can't be
+// published.
+func (s *Set) NamesOf(origin Origin) []string {
+	a := s.origins[origin]
+	if a == nil {
+		return nil
+	}
+	var names []string
+	for _, r := range a.records {
+		names = append(names, r.Name)
+	}
+	for _, u := range a.unresolved {
+		names = append(names, u.name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Asks returns the origins that ask for a name, in the order in which they are considered. An
 // address that gets a PTR record set asks for its reverse name.
 func (s *Set) Asks(name string) []Origin {

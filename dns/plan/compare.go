@@ -9,9 +9,9 @@ import (
 	"github.com/signpostd/signpost/dns"
 )
 
-// satisfies reports whether a current record set is equal to a wanted one in everything that
+// Satisfies reports whether a current record set is equal to a wanted one in everything that
 // matters (spec/dns.md §3.5).
-func satisfies(current, wanted *dns.RecordSet) bool {
+func Satisfies(current, wanted *dns.RecordSet) bool {
 	if wanted.TTL > 0 && wanted.TTL != current.TTL {
 		return false
 	}

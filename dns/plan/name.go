@@ -70,7 +70,7 @@ func (n *name) deletes() {
 		return
 	}
 	for i, c := range n.current {
-		if n.counts(i) && n.rules.owns(c.Set) && !n.wants(c.Set) {
+		if n.counts(i) && n.rules.Owns(c.Set) && !n.wants(c.Set) {
 			n.out.Changes = append(n.out.Changes, dns.Change{Old: c.Set})
 		}
 	}
@@ -94,10 +94,10 @@ func (n *name) updates() {
 }
 
 func (n *name) update(c Current, w *dns.RecordSet) {
-	satisfied := satisfies(c.Set, w)
+	satisfied := Satisfies(c.Set, w)
 	adopt := n.rules.adopts(c.Set)
 	switch {
-	case !adopt && !n.rules.owns(c.Set):
+	case !adopt && !n.rules.Owns(c.Set):
 		if !satisfied {
 			n.out.Conflicts = append(n.out.Conflicts, Conflict{Wanted: w, Current: c.Set, Obstacle: NotOwned})
 		}
@@ -112,7 +112,7 @@ func (n *name) update(c Current, w *dns.RecordSet) {
 // to be noted: it is ours, and the one of the first type that is asked for.
 func (n *name) relabels(current, w *dns.RecordSet) bool {
 	object := w.Labels[dns.LabelResource]
-	if !n.rules.Relabel || object == "" || object == current.Labels[dns.LabelResource] || !n.rules.owns(current) {
+	if !n.rules.Relabel || object == "" || object == current.Labels[dns.LabelResource] || !n.rules.Owns(current) {
 		return false
 	}
 	for i, c := range n.current {
@@ -166,7 +166,7 @@ func (n *name) obstructed(w *dns.RecordSet) bool {
 			continue
 		}
 		excluded := (c.Set.Type == dns.TypeCNAME) != (w.Type == dns.TypeCNAME)
-		ours := n.rules.owns(c.Set) || n.rules.adopts(c.Set) && n.wants(c.Set)
+		ours := n.rules.Owns(c.Set) || n.rules.adopts(c.Set) && n.wants(c.Set)
 		switch {
 		// A name with record sets of another owner gets no others from us, unless set
 		// identifiers show that the owners share it on purpose.
@@ -197,7 +197,7 @@ func (n *name) counts(i int) bool {
 // outranks reports whether the current record set i comes before j, which has the same key.
 func (n *name) outranks(i, j int) bool {
 	a, b := n.current[i].Set, n.current[j].Set
-	if owned := n.rules.owns(a); owned != n.rules.owns(b) {
+	if owned := n.rules.Owns(a); owned != n.rules.Owns(b) {
 		return !owned
 	}
 	order := prefer(a, b)

@@ -167,7 +167,7 @@ func checkGoal(t *rapid.T, z zone, wanted []*dns.RecordSet, out Outcome, rules *
 		case managed && !ok:
 			t.Fatalf("%s is missing", show(w))
 		case managed:
-			met[w.Key()] = met[w.Key()] || satisfies(c.Set, w)
+			met[w.Key()] = met[w.Key()] || Satisfies(c.Set, w)
 		}
 	}
 	for key, c := range z {

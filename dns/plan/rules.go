@@ -61,8 +61,8 @@ func (r *Rules) Manages(recordType string) bool {
 	return slices.Contains(r.Managed, recordType) && !slices.Contains(r.Excluded, recordType)
 }
 
-// owns reports whether a record set may be changed and deleted.
-func (r *Rules) owns(set *dns.RecordSet) bool {
+// Owns reports whether a record set may be changed and deleted.
+func (r *Rules) Owns(set *dns.RecordSet) bool {
 	return r.Owner == "" || set.Labels[dns.LabelOwner] == r.Owner
 }
 

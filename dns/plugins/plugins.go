@@ -19,21 +19,28 @@ import (
 	"github.com/signpostd/signpost/dns/provider/rfc2136"
 	"github.com/signpostd/signpost/dns/provider/webhook"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/source/ambassadorhost"
 	"github.com/signpostd/signpost/dns/source/connector"
 	"github.com/signpostd/signpost/dns/source/contourhttpproxy"
 	"github.com/signpostd/signpost/dns/source/contouringressroute"
 	"github.com/signpostd/signpost/dns/source/crd"
 	"github.com/signpostd/signpost/dns/source/empty"
 	"github.com/signpostd/signpost/dns/source/externalworkload"
+	"github.com/signpostd/signpost/dns/source/f5"
 	"github.com/signpostd/signpost/dns/source/fake"
 	"github.com/signpostd/signpost/dns/source/gateway"
+	"github.com/signpostd/signpost/dns/source/glooproxy"
 	"github.com/signpostd/signpost/dns/source/ingress"
 	"github.com/signpostd/signpost/dns/source/istiogateway"
 	"github.com/signpostd/signpost/dns/source/istiovirtualservice"
+	"github.com/signpostd/signpost/dns/source/kongtcpingress"
 	"github.com/signpostd/signpost/dns/source/node"
 	"github.com/signpostd/signpost/dns/source/openshiftroute"
 	"github.com/signpostd/signpost/dns/source/pod"
 	"github.com/signpostd/signpost/dns/source/service"
+	"github.com/signpostd/signpost/dns/source/skipperroutegroup"
+	"github.com/signpostd/signpost/dns/source/traefikproxy"
+	"github.com/signpostd/signpost/dns/source/unstructured"
 )
 
 // Sources returns all kinds of sources in the order of the documentation.
@@ -54,7 +61,15 @@ func Sources() []source.Plugin {
 		contourhttpproxy.Plugin(),
 		contouringressroute.Plugin(),
 		openshiftroute.Plugin(),
+		glooproxy.Plugin(),
+		ambassadorhost.Plugin(),
+		traefikproxy.Plugin(),
+		kongtcpingress.Plugin(),
+		skipperroutegroup.Plugin(),
+		f5.VirtualServer(),
+		f5.TransportServer(),
 		crd.Plugin(),
+		unstructured.Plugin(),
 		connector.Plugin(),
 		fake.Plugin(),
 		empty.Plugin(),

@@ -110,6 +110,14 @@ type Prober interface {
 	Probe(ctx context.Context, zone dns.Zone) (lists bool, err error)
 }
 
+// Answering is a [Provider] that knows which servers answer with its records. Of others, these are
+// those of the NS records of a zone.
+type Answering interface {
+	// AnsweringServers returns the addresses of the servers, with their ports, for questions over
+	// UDP and TCP. It is always the same, and may be empty.
+	AnsweringServers() []string
+}
+
 // Adjusted is the answer of [Adjuster] about one wanted record set.
 type Adjusted struct {
 	// Sets are what will be listed for it: mostly one record set, and none if the provider

@@ -9,23 +9,23 @@
 // applied, the zone is read before it is written again. A batch that the provider rejects is
 // halved until the rejected record is alone; that record waits, and the others go on.
 //
-// A name has one state in each zone that holds it, unless it is quiet: a phase, why it isn't as
-// objects ask for, and when it is tried again. The table of phases and events is in names.go,
-// and nothing else changes one; [State] is what others see of it.
+// A name has one state in each zone that holds it, unless it is quiet. The table of phases and
+// events is in names.go, and nothing else changes one; [State] is what others see of it.
 //
-// Nothing is planned before the first look at every source (look.go).
-// Nothing is deleted while a source has not been read completely, nor for an object that can't
-// be evaluated. When more is to be taken away than package budget allows, all of that is
+// Nothing is planned before the first look at every source (look.go). Nothing is deleted while a
+// source has not been read completely, nor for an object that can't be evaluated. When more is to be taken away than package budget allows, all of that is
 // held until it is approved or the records are asked for again. Package main makes a publisher
 // for each section of its configuration and runs it under a lease.
 //
 // Read it in this order: config.go, publisher.go, intake.go, evaluate.go, look.go, reading.go,
 // names.go, state.go, listing.go, zoneset.go, zone.go, mirror.go, adjust.go, plan.go, group.go,
-// budget.go, apply.go, confirm.go, divide.go, once.go, explain.go, metrics.go.
+// budget.go, apply.go, confirm.go, divide.go, once.go, explain.go, metrics.go; and for those who
+// look in: visit.go, rows.go, inspect.go, inspectzones.go, trace.go, missing.go, follow.go.
 //
 // # Concurrency
 //
 // The goroutine of Run owns all state. Sources call Changed from any goroutine. Run starts
 // goroutines that call the provider and the owner, one at a time for each zone; they read
-// mirrors under a lock, and one that lists a zone compares the listing with its mirror.
+// mirrors under a lock, and one that lists a zone compares the listing with its mirror. Inspections
+// come from any goroutine, and look in the loop, a millisecond at a time.
 package publisher

@@ -84,6 +84,9 @@ func (p *Publisher) setZones(zones []dns.Zone, filter dns.Filter) {
 		next[keyOf(z)] = kept
 	}
 	p.zones = newZoneSet(next, filter, p.Owner)
+	if before == nil || len(changed) > 0 {
+		p.unsettle()
+	}
 	for _, z := range before.all() {
 		if !p.zones.has(z) {
 			changed[dns.Canonical(z.Name)] = true
@@ -183,7 +186,10 @@ func (p *Publisher) listedRecords(z *zone, found difference, doubts int, err err
 	vanished := p.vanished(z, found)
 	before := z.mirror.relist(found)
 	first := !z.listed
-	z.known, z.listed, z.fresh = true, true, true
+	z.known, z.listed, z.fresh, z.readAt = true, true, true, time.Now()
+	if first {
+		p.unsettle()
+	}
 	z.verifyAt = time.Now().Add(p.untilNext(first))
 	p.refresh(z, before)
 	for name, sets := range vanished {
@@ -254,7 +260,7 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	}
 	p.unverified = p.unverified || len(affected) > 0
 	for a := range affected {
-		a.z.mirror.own(a.name, p.owned(a.z, a.name))
+		a.z.mirror.own(a.name, p.plain(a.z, a.name), p.owned(a.z, a.name))
 		if p.concerns(a.z, a.name) {
 			a.z.names.differ(a.name)
 		}
@@ -285,13 +291,24 @@ func (p *Publisher) current(z *zone, name string) []plan.Current {
 	return current
 }
 
+// plain returns how many of the record sets under a name are no markers.
+func (p *Publisher) plain(z *zone, name string) int32 {
+	plain := int32(0)
+	for _, r := range z.mirror.lookup(name) {
+		if !p.isMarker(r) {
+			plain++
+		}
+	}
+	return plain
+}
+
 // owned returns how many of the record sets under a name are ours. What is listed below a zone
 // that the provider has, too, isn't.
-func (p *Publisher) owned(z *zone, name string) int {
+func (p *Publisher) owned(z *zone, name string) int32 {
 	if !p.zones.holds(z, name) {
 		return 0
 	}
-	owned, id := 0, p.Owner.ID()
+	owned, id := int32(0), p.Owner.ID()
 	for _, c := range p.current(z, name) {
 		if id == "" || c.Set.Labels[dns.LabelOwner] == id {
 			owned++

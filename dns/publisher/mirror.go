@@ -25,6 +25,8 @@ type mirror struct {
 	// that are ours.
 	records map[string]int
 	owned   int
+	// changed is called with each name before what is under it changes.
+	changed func(name string)
 }
 
 // node is what is under one name. Nodes in the map are never changed, only replaced.
@@ -33,14 +35,19 @@ type node struct {
 	raw []*dns.RecordSet
 	// markers are the markers that describe this name, wherever they are.
 	markers []*dns.RecordSet
-	// owned is how many of the record sets are ours.
-	owned int
+	// plain is how many of the record sets are no markers, owned how many of these are ours.
+	plain, owned int32
 	// explained is true when all that is there is asked for by objects that were evaluated. What
 	// somebody else put there, or this process before its last start, may be of others.
 	explained bool
 }
 
-func newMirror() *mirror { return &mirror{names: map[string]*node{}, records: map[string]int{}} }
+func newMirror() *mirror {
+	return &mirror{names: map[string]*node{}, records: map[string]int{}, changed: unnoticed}
+}
+
+// unnoticed is for changes that nobody has to be told of.
+func unnoticed(string) {}
 
 // lookup returns what the provider lists under a canonical name.
 func (m *mirror) lookup(name string) []*dns.RecordSet {
@@ -163,6 +170,7 @@ func (m *mirror) setRaw(name string, raw []*dns.RecordSet) {
 }
 
 func (m *mirror) set(name string, n node) {
+	m.changed(name)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(n.raw) == 0 && len(n.markers) == 0 && n.owned == 0 {
@@ -193,11 +201,11 @@ func (m *mirror) mark(describes string, gone, come []*dns.RecordSet) {
 	m.set(describes, n)
 }
 
-// own notes how many record sets of a name are ours.
-func (m *mirror) own(name string, owned int) {
+// own notes how many record sets of a name are no markers, and how many of these are ours.
+func (m *mirror) own(name string, plain, owned int32) {
 	n := m.node(name)
-	if m.owned += owned - n.owned; n.owned != owned {
-		n.owned = owned
+	if m.owned += int(owned - n.owned); n.owned != owned || n.plain != plain {
+		n.plain, n.owned = plain, owned
 		m.set(name, n)
 	}
 }

@@ -141,10 +141,12 @@ type names struct {
 	note    func(name string, changes []dns.Change)
 	failing int
 	tickets uint64
+	// changed is called with each name whose phase or reason changes.
+	changed func(name string)
 }
 
 func newNames(note func(name string, changes []dns.Change)) *names {
-	s := &names{all: map[string]*nameState{}, note: note}
+	s := &names{all: map[string]*nameState{}, note: note, changed: unnoticed}
 	for p := range s.in {
 		s.in[p].phase = phase(p)
 	}
@@ -153,6 +155,7 @@ func newNames(note func(name string, changes []dns.Change)) *names {
 
 // move puts a name into a phase. Nothing else changes a phase, an index or a count.
 func (s *names) move(n *nameState, to phase) {
+	s.changed(n.name)
 	if n.place >= 0 {
 		heap.Remove(&s.in[n.phase], n.place)
 	}
@@ -293,7 +296,12 @@ func (s *names) settle(n *nameState) {
 }
 
 // explain sets why a name isn't as objects ask for; without a reason it is, or will be.
-func (s *names) explain(n *nameState, reason, message string) { n.reason, n.message = reason, message }
+func (s *names) explain(n *nameState, reason, message string) {
+	if n.reason != reason || n.message != message {
+		s.changed(n.name)
+	}
+	n.reason, n.message = reason, message
+}
 
 // pare has all changes of a planned or held name wait but those that are permitted.
 func (s *names) pare(n *nameState, permitted []dns.Change) {

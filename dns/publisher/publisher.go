@@ -80,6 +80,8 @@ type Publisher struct {
 
 	// once is set when the loop has to end as soon as there is nothing left to do.
 	once *onceState
+	// followers are told which names change; mostly there is none.
+	followers map[*Follower]struct{}
 }
 
 // sourceState is the state of a source.
@@ -119,7 +121,7 @@ func New(c Config) (*Publisher, error) {
 		// Each change of a record set may come with one of its marker.
 		batchSize = max(batchSize/2, 1)
 	}
-	return &Publisher{
+	p := &Publisher{
 		Config:        c,
 		capabilities:  can,
 		batchSize:     batchSize,
@@ -136,9 +138,10 @@ func New(c Config) (*Publisher, error) {
 		sources:    make([]sourceState, len(c.Sources)),
 		unresolved: map[desired.Origin]string{},
 		departing:  map[desired.Origin]time.Time{},
-		zoneless:   newNames(uncounted),
 		accounts:   newAccounts(&c),
-	}, nil
+	}
+	p.zoneless = p.newZoneless()
+	return p, nil
 }
 
 // Run evaluates objects until ctx ends, and changes zones while Lead is called. It is called
@@ -203,10 +206,11 @@ func (p *Publisher) ended() <-chan struct{} {
 
 func (p *Publisher) begin(t term) {
 	p.term = &t
+	p.unsettle()
 	// Another process may have written meanwhile, so the zones are read again.
 	p.zones = nil
 	p.zoneList = zoneList{}
-	p.zoneless = newNames(uncounted)
+	p.zoneless = p.newZoneless()
 	p.accounts.beginTerm()
 	p.untold.tell(p.Notify)
 }
@@ -214,6 +218,7 @@ func (p *Publisher) begin(t term) {
 func (p *Publisher) end() {
 	t := p.term
 	p.term = nil
+	p.unsettle()
 	for _, z := range p.zones.all() {
 		// Nobody would say it later.
 		p.confirmed(slices.Concat(z.confirming, z.made))

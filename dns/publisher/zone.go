@@ -42,6 +42,8 @@ type zone struct {
 	verifyAt time.Time
 	// version is that of the list of zones, which may be newer than what was read.
 	version string
+	// readAt is when the zone was read last.
+	readAt time.Time
 	// fresh is true after a listing, until it is known whether there is anything to do.
 	fresh bool
 	// firstPass is when all names had been looked at once. complete is true once the losses that
@@ -72,7 +74,17 @@ type trouble struct {
 func (p *Publisher) newZone(z dns.Zone) *zone {
 	l := p.accounts.book.Ledger(z)
 	l.Forget()
-	return &zone{Zone: z, version: z.Version, mirror: newMirror(), names: newNames(l.Note), ledger: l}
+	made := &zone{Zone: z, version: z.Version, mirror: newMirror(), names: newNames(l.Note), ledger: l}
+	changed := func(name string) { p.changedAt(made, name) }
+	made.mirror.changed, made.names.changed = changed, changed
+	return made
+}
+
+// newZoneless returns the names that are in no zone: none yet.
+func (p *Publisher) newZoneless() *names {
+	made := newNames(uncounted)
+	made.changed = func(name string) { p.changedAt(nil, name) }
+	return made
 }
 
 // mistrust has the zone read again before anything else is done.
@@ -258,13 +270,16 @@ func objectsOf(records []*dns.RecordSet) []dns.Object {
 // troubled delays an operation after an error that isn't about a single record.
 func (p *Publisher) troubled(t *trouble, operation string, err error) {
 	t.retryAt = time.Now().Add(backoff(t.failures, p.Interval))
-	t.failures++
+	if t.failures++; t.failures == 1 {
+		p.unsettle()
+	}
 	p.providerFailed(&t.err, operation, err)
 }
 
 func (p *Publisher) untroubled(t *trouble, operation string) {
 	if t.err != nil {
 		p.Log.Info("Provider works again", "operation", operation)
+		p.unsettle()
 	}
 	*t = trouble{}
 }

@@ -14,8 +14,8 @@
 // and handlers are options of a table.
 //
 // Read it in this order: source.go, settings.go, object.go, skip.go, annotations.go,
-// annotationtable.go, remarks.go, records.go,
-// tables.go, waiting.go; nodes.go for addresses of Nodes; templates.go, functions.go, view.go and fields.go
+// annotationtable.go, remarks.go, records.go, found.go, tables.go, waiting.go, limits.go; nodes.go for
+// addresses of Nodes, addressed.go for those of Ingresses and Services; templates.go, functions.go, view.go and fields.go
 // for templates.
 //
 // # Concurrency

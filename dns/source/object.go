@@ -35,8 +35,14 @@ type Subject struct {
 	// there is no annotation target. Messages have them.
 	Names   []string
 	Targets string
+	// PairTemplates is true when [Reader.Publish] reads --fqdn-target-template.
+	PairTemplates bool
+	// Conditions is true when templates may look at status.conditions.
+	Conditions bool
 	// AnyNamespace is true when --namespace doesn't apply.
 	AnyNamespace bool
+	// AnyController is true when the annotation controller doesn't matter.
+	AnyController bool
 }
 
 // Reader reads what all objects of a source's own kind have in common. It may be used from any
@@ -80,8 +86,8 @@ type Object struct {
 	// unreadable object asks for nothing.
 	Unreadable string
 	// Whole is the object with its kind and API version, when templates need it; otherwise nil.
-	// It lacks what is large and of no use to them: status.conditions, managed fields and the
-	// annotation of kubectl apply.
+	// It lacks what is large and of no use to them: status.conditions unless the [Subject] keeps
+	// them, managed fields and the annotation of kubectl apply.
 	Whole runtime.Object
 }
 
@@ -96,7 +102,7 @@ func (r *Reader) Read(s kube.Scope, obj interface {
 },
 ) Object {
 	key := Key{Kind: r.kind, Namespace: s.Intern(obj.GetNamespace()), Name: obj.GetName()}
-	if excluded := r.settings.excludes(obj); excluded != nil {
+	if excluded := r.settings.excludes(obj); excluded != nil && (excluded != skipOthers || !r.subject.AnyController) {
 		return Object{Key: key, excluded: excluded}
 	}
 	read := Object{
@@ -133,7 +139,9 @@ func (r *Reader) whole(obj runtime.Object) runtime.Object {
 		delete(annotations, lastApplied)
 		m.SetAnnotations(annotations)
 	}
-	dropConditions(whole)
+	if !r.subject.Conditions {
+		dropConditions(whole)
+	}
 	return whole
 }
 

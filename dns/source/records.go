@@ -86,10 +86,19 @@ func AppendSet(list []string, more ...string) []string {
 // unique returns the texts that aren't empty, in their order and without duplicates.
 func unique(texts []string) []string {
 	var list []string
+	// For a few texts, which is nearly always, a map costs more than it saves.
+	var seen map[string]bool
+	if len(texts) > 32 {
+		seen = make(map[string]bool, len(texts))
+	}
 	for _, text := range texts {
-		if text != "" && !slices.Contains(list, text) {
-			list = append(list, text)
+		if text == "" || seen[text] || seen == nil && slices.Contains(list, text) {
+			continue
 		}
+		if seen != nil {
+			seen[text] = true
+		}
+		list = append(list, text)
 	}
 	return list
 }

@@ -5,6 +5,8 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 // Resource is a kind of objects that a source reads: it lists and watches them. Rights in the
 // cluster, the documentation and what `signpost plan -f` reads are made of it.
 type Resource struct {
+	// Kind is the kind of the objects. Its name is empty when the user has named the resource
+	// only, which doesn't tell it.
 	Kind schema.GroupVersionKind
 	// Plural is the name of the kind in URLs and in rights, such as "httpproxies".
 	Plural string

@@ -103,6 +103,9 @@ type Plugin struct {
 	// OneTTL is true when objects that share a name also share a TTL, that of the first one by
 	// the label resource. Otherwise those with different TTLs have record sets of their own.
 	OneTTL bool
+	// Reads says in words which kinds of objects the source reads, when that depends on its flags
+	// alone: without them Open fails. It is empty for all others.
+	Reads string
 	// New returns a config with the defaults.
 	New func() Config
 }

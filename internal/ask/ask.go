@@ -4,15 +4,13 @@ import (
 	"context"
 	"io"
 	"math"
-	"strings"
 	"time"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/signpostd/signpost/internal/output"
 	"github.com/signpostd/signpost/internal/settings"
 )
 
@@ -21,34 +19,19 @@ const clock = "15:04:05.000"
 
 // Options are the argument and the flags of a command that asks a Destination server.
 type Options struct {
-	Authority, Addr, Token, Output string
-	Watch                          bool
-	Timeout                        time.Duration
+	// Authority is what a proxy asks for.
+	Authority, Addr, Token string
+	// Output says how messages are printed; with OutputProto they are JSON as protobuf has it.
+	Output  output.Format
+	Watch   bool
+	Timeout time.Duration
+	// Waiting says what the server waits for, if it isn't ready. It is asked when no answer comes;
+	// nil if nobody knows.
+	Waiting func(context.Context) string
 }
 
-// AddFlags adds the flags to those of a command, and sets the defaults.
-func (o *Options) AddFlags(flags *pflag.FlagSet) {
-	o.Output = settings.OutputTable
-	flags.StringVar(&o.Addr, "addr", "127.0.0.1:8086", "`address` of the server")
-	flags.StringVar(&o.Token, "token", "", "context token to send, such as `JSON` with ns, nodeName and pod")
-	flags.BoolVarP(&o.Watch, "watch", "w", false, "print changes until interrupted")
-	flags.VarP(settings.Choice(&o.Output, settings.OutputTable, settings.OutputJSON), "output", "o", "`format`: table or json (a line for each message)")
-	flags.DurationVar(&o.Timeout, "timeout", 5*time.Second, "how long to wait for the first answer, without --watch")
-}
-
-// OneAuthority refuses all arguments of a command but a single authority.
-func OneAuthority(cmd *cobra.Command, args []string) error {
-	const example = "such as web.emojivoto.svc.cluster.local:80"
-	switch {
-	case len(args) == 0:
-		return settings.Usagef("no authority given: name one, %s", example)
-	case len(args) > 1:
-		return settings.Usagef("unexpected argument %q: %s takes one authority", args[1], cmd.Name())
-	case strings.TrimSpace(args[0]) == "":
-		return settings.Usagef("the authority is empty: name one, %s", example)
-	}
-	return nil
-}
+// OutputProto is the format of messages that is as protobuf has JSON, with addresses as numbers.
+const OutputProto = "protojson"
 
 // connect returns a connection, which the caller closes. It goes to the server directly, as
 // those of Linkerd's proxies do, and takes answers of any size.

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/signpostd/signpost/internal/golden"
+	"github.com/signpostd/signpost/internal/output"
 )
 
 // scripted is a Destination server that plays its first script to the first stream, and so
@@ -180,7 +181,7 @@ type onceTest struct {
 func (tt onceTest) run(t *testing.T, file string, q question) {
 	s := &scripted{scripts: []script{tt.script}}
 	var out bytes.Buffer
-	q.Options, q.out = Options{Output: tt.output, Token: `{"ns":"x"}`, Timeout: time.Minute}, &out
+	q.Options, q.out = Options{Output: output.Format{Kind: tt.output}, Token: `{"ns":"x"}`, Timeout: time.Minute}, &out
 	_, err := q.ask(t.Context(), t, s.serve(t))
 	if got := messageOf(err); got != tt.err {
 		t.Errorf("error %q, want %q", got, tt.err)
@@ -213,7 +214,7 @@ func (tt watchTest) run(t *testing.T, file string, q question) {
 		out.found = func() {}
 	}
 	s := &scripted{scripts: tt.scripts}
-	q.Options, q.out = Options{Output: tt.output, Watch: true}, out
+	q.Options, q.out = Options{Output: output.Format{Kind: tt.output}, Watch: true}, out
 	// The delays show how many failures there were in a row, as nanoseconds.
 	q.backoff = func(failures int) time.Duration { return time.Duration(failures) }
 	errLines, err := q.ask(ctx, t, s.serve(t))
@@ -228,7 +229,7 @@ func checkOutputErrors(t *testing.T, command string, q question, s script) {
 	want := command + " web.emoji.svc.cluster.local:80 from SERVER: can't write the output: broken pipe"
 	for name, o := range map[string]Options{
 		"watch": {Watch: true},
-		"json":  {Output: "json", Timeout: time.Minute},
+		"json":  {Output: output.Format{Kind: "json"}, Timeout: time.Minute},
 		"table": {Timeout: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {

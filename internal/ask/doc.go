@@ -1,13 +1,11 @@
 // Package ask asks a running server what it knows, and prints the answer. [Get] and [Profile]
-// ask a Destination server, Signpost's or Linkerd's, for endpoints and for a profile.
-// [Clusters] asks the admin server of a signpost for its linked clusters, and [Approve] has it make
-// what it holds. The commands of the same names call these functions.
+// ask a Destination server, Signpost's or Linkerd's, for endpoints and for a profile. The commands
+// of the same names call these functions. Package look asks admin servers.
 //
 // Read calls.go first, then ask.go and stream.go, which ask once or follow an answer as it
 // changes. endpointset.go keeps endpoints, and getprint.go and getrow.go print them.
 // profileprint.go, profiletext.go, profilematch.go and profilechange.go print profiles, and
-// json.go prints both as JSON. clusters.go is about clusters, and
-// approve.go about plans.
+// json.go prints both as JSON. reason.go finds out why there is no answer.
 //
 // # Concurrency
 //

@@ -8,14 +8,12 @@ import (
 	"time"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
-
-	"github.com/signpostd/signpost/internal/settings"
 )
 
 func newGetPrinter(o Options, w io.Writer, now func() time.Time) printer[pb.Update] {
 	switch {
-	case o.Output == settings.OutputJSON:
-		return jsonUpdates{jsonLines{out: w, now: now}}
+	case !o.Output.IsTable():
+		return updateLines{lines{out: w, now: now, format: o.Output}}
 	case o.Watch:
 		return &changePrinter{out: w, now: now}
 	default:

@@ -9,13 +9,11 @@ import (
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/signpostd/signpost/internal/settings"
 )
 
 func newProfilePrinter(o Options, w io.Writer, now func() time.Time) printer[pb.DestinationProfile] {
-	if o.Output == settings.OutputJSON {
-		return jsonProfiles{jsonLines{out: w, now: now}}
+	if !o.Output.IsTable() {
+		return profileLines{lines{out: w, now: now, format: o.Output}}
 	}
 	return &profilePrinter{out: w, now: now, watch: o.Watch}
 }

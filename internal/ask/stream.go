@@ -86,7 +86,7 @@ func (a *asker[M]) once(ctx context.Context) error {
 		err = a.print(a.printer.done())
 	}
 	if err != nil {
-		return a.explain(err)
+		return a.explain(ctx, err)
 	}
 	return nil
 }
@@ -125,12 +125,12 @@ func (a *asker[M]) watch(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, errOutput) || slices.Contains(finalCodes, status.Code(err)):
-			return a.explain(err)
+			return a.explain(ctx, err)
 		case n > 0:
 			failures = 0
 		}
 		delay := a.backoff(failures)
-		fmt.Fprintf(a.err, "signpost: %v; asking again in %v\n", a.explain(err), delay)
+		fmt.Fprintf(a.err, "signpost: %v; asking again in %v\n", a.explain(ctx, err), delay)
 		select {
 		case <-time.After(delay):
 		case <-ctx.Done():
@@ -167,19 +167,31 @@ func (a *asker[M]) print(err error) error {
 }
 
 // explain returns an error of one line that names the question.
-func (a *asker[M]) explain(err error) error {
+func (a *asker[M]) explain(ctx context.Context, err error) error {
 	st, isStatus := status.FromError(err)
 	reason := err.Error()
 	switch {
 	case !isStatus:
 	case st.Code() == codes.DeadlineExceeded:
-		reason = fmt.Sprintf("%s: no answer within %v: check the address, or set a longer --timeout", st.Code(), a.Timeout)
+		reason = fmt.Sprintf("%s: no answer within %v: %s", st.Code(), a.Timeout, a.waiting(ctx, "check the address, or set a longer --timeout"))
+	case st.Code() == codes.Unavailable && strings.Contains(st.Message(), "server preface") && isAdmin(ctx, a.Addr):
+		reason = "this is the port of an admin server: the Destination API has another one, 8086 unless set otherwise"
 	case st.Code() == codes.Unavailable:
-		reason = fmt.Sprintf("%s: %s: check that a Destination server listens there", st.Code(), oneLine(st.Message()))
+		reason = fmt.Sprintf("%s: %s: %s", st.Code(), oneLine(st.Message()), a.waiting(ctx, "check that a Destination server listens there"))
 	default:
 		reason = fmt.Sprintf("%s: %s", st.Code(), oneLine(st.Message()))
 	}
 	return fmt.Errorf("%s %s from %s: %s", a.command, a.Authority, a.Addr, reason)
+}
+
+// waiting says what the server waits for or, if that isn't known, what else to do.
+func (a *asker[M]) waiting(ctx context.Context, otherwise string) string {
+	if a.Waiting != nil {
+		if what := a.Waiting(context.WithoutCancel(ctx)); what != "" {
+			return "the server is there and not ready: " + what + ": its admin server has the rest under /ready"
+		}
+	}
+	return otherwise
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -30,6 +31,7 @@ func TestRun(t *testing.T) {
 		"nothing":                  {want: "Everything that Signpost needs is there: "},
 		"fit":                      {checks: []Check{{Group: "a", Run: finds(ok)}, {Group: "a", Run: finds(note)}, {Group: "b", Run: finds(ok)}}, want: "a\n  ok       fine\n  note     hm\n\nb\n  ok       fine\n\nEverything that Signpost needs is there: 1 note, 2 ok"},
 		"others go on":             {checks: []Check{{Group: "a", AskAPI: true, Run: finds(ok)}, {Group: "b", AskAPI: true, Run: finds(failed)}, {Group: "c", Run: finds(ok)}}, want: "a\n  ok       fine\n\nb\n  failed   wrong\n           mend it\n\nc\n  ok       fine\n\nSomething is wrong: 1 failed, 2 ok", code: 1},
+		"one hint for several":     {checks: []Check{{Group: "a", Run: finds(failed, failed, ok)}}, want: "a\n  failed   wrong\n  failed   wrong\n           mend it\n  ok       fine\n\nSomething is wrong: 2 failed, 1 ok", code: 1},
 		"one that ends when told":  {checks: []Check{{Group: "a", Run: obeys}}, want: "a\n  unknown  no answer in time\n\nSomething couldn't be found out: 1 unknown", code: 2},
 		"an API server that hangs": {checks: []Check{{Group: "a", AskAPI: true, Run: obeys}, {Group: "b", About: "that", AskAPI: true, Run: finds(failed)}, {Group: "c", Run: finds(ok)}}, want: "a\n  unknown  no answer in time\n\nb\n  unknown  that couldn't be looked at, because the API server can't be asked\n\nc\n  ok       fine\n\nSomething couldn't be found out: 2 unknown, 1 ok", code: 2},
 	} {
@@ -118,7 +120,7 @@ func TestReason(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"a\nb\x1b[31mc", strings.Repeat("x", 10000), "\xff\xfe", "a\u0085b"} {
 		got := reason(errors.New(text))
-		if len(got) > 2*longest || strings.ContainsAny(got, "\n\x1b\xff") {
+		if len(got) > 2*longest || strings.ContainsAny(got, "\n\x1b") || !utf8.ValidString(got) {
 			t.Errorf("reason(%.20q) = %q", text, got)
 		}
 	}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/signpostd/signpost/controllers/endpointslices"
+	"github.com/signpostd/signpost/controllers/mirroring"
 	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/internal/settings"
 )
@@ -75,6 +78,15 @@ func TestAPIServerThatHangs(t *testing.T) {
 	s := subjectOf(api.Config, config, types.NamespacedName{Namespace: "default", Name: "signpost"})
 	api.Stop(kubetest.APIServer)
 	defer api.Continue(kubetest.APIServer)
+	// The signal takes effect a moment later.
+	kubetest.Eventually(t, 30*time.Second, func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := api.Client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Error(); !errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("the API server answers: %v", err)
+		}
+		return nil
+	})
 	start := time.Now()
 	report := Run(context.Background(), Checks(s), 2*time.Second)
 	if took := time.Since(start); took > 10*time.Second {
@@ -213,16 +225,29 @@ func TestWriters(t *testing.T) {
 	api := kubetest.StartOwn(t, kubetest.Options{})
 	namespace := api.Namespace(t)
 	s := subjectOf(api.Config, wholeConfig(t, namespace, settings.ControllersSection), types.NamespacedName{Namespace: namespace, Name: "signpost"})
-	eventually(t, s, "other writers", []string{"ok no kube-controller-manager leads in this cluster"})
+	const nobody = "ok nobody else has written an EndpointSlice that is there and that Signpost would write"
+	eventually(t, s, "other writers", []string{nobody})
 	lease(t, api.Cluster, "kube-system", "kube-controller-manager", "host_1", 0)
-	eventually(t, s, "other writers", []string{"ok kube-controller-manager runs, and has written no EndpointSlice that is there"})
-	slice := slicesOf(namespace)
-	if _, err := api.Client.DiscoveryV1().EndpointSlices(namespace).Create(context.Background(), slice, metav1.CreateOptions{FieldManager: manager}); err != nil {
-		t.Fatal(err)
-	}
-	lines := group(Run(context.Background(), Checks(s), testLimit), "other writers")
-	if want := "failed kube-controller-manager writes EndpointSlices: it wrote " + namespace + "/web "; len(lines) != 1 || !strings.HasPrefix(lines[0], want) {
-		t.Errorf("got %q, want %q", lines, want)
+	slices := api.Client.DiscoveryV1().EndpointSlices(namespace)
+	for _, step := range []struct{ writer, name, label, want string }{
+		{"signpost", "ours", endpointslices.ManagedBy, nobody},
+		{"somebody", "other", "somebody", nobody},
+		{"somebody", "theirs", mirroring.ManagedBy, "failed somebody writes EndpointSlices: it wrote " + namespace + "/theirs "},
+		{manager, "web", endpointslices.ManagedBy, "failed kube-controller-manager writes EndpointSlices: it wrote " + namespace + "/web "},
+	} {
+		if _, err := slices.Create(context.Background(), sliceOf(step.name, step.label), metav1.CreateOptions{FieldManager: step.writer}); err != nil {
+			t.Fatal(err)
+		}
+		lines := group(Run(context.Background(), Checks(s), testLimit), "other writers")
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], step.want) {
+			t.Errorf("%s by %s: got %q, want %q", step.name, step.writer, lines, step.want)
+		}
+		if step.writer == "somebody" && step.name == "theirs" {
+			// Times are in whole seconds: the next writer must be the last one.
+			if err := slices.Delete(context.Background(), step.name, metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	running := `{phase: Running, conditions: [{type: Ready, status: "True"}]}`
 	api.Apply(t, pod("kcm-a", label, `"--controllers=*,-endpoints-controller,-endpointslice,-endpointslice-mirroring-controller"`, running), "kube-system")

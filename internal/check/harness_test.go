@@ -174,6 +174,6 @@ func eventually(t *testing.T, s Subject, name string, want []string) {
 	})
 }
 
-func slicesOf(namespace string) *discoveryv1.EndpointSlice {
-	return &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, AddressType: discoveryv1.AddressTypeIPv4}
+func sliceOf(name, managedBy string) *discoveryv1.EndpointSlice {
+	return &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{discoveryv1.LabelManagedBy: managedBy}}, AddressType: discoveryv1.AddressTypeIPv4}
 }

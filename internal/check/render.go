@@ -78,7 +78,7 @@ func (r *Report) table(format string, colors Colors) string {
 	var b strings.Builder
 	for _, g := range r.Groups {
 		begun := false
-		for _, result := range g.Results {
+		for i, result := range g.Results {
 			if format == FormatShort && result.State == OK {
 				continue
 			}
@@ -87,7 +87,8 @@ func (r *Report) table(format string, colors Colors) string {
 				fmt.Fprintln(&b, g.Name)
 			}
 			fmt.Fprintf(&b, "  %s  %s\n", colors.paint(result.State, fmt.Sprintf("%-7s", result.State)), result.Text)
-			if result.Hint != "" {
+			// What is to be done for several results is said once, after them.
+			if last := i+1 == len(g.Results); result.Hint != "" && (last || g.Results[i+1].Hint != result.Hint) {
 				fmt.Fprintf(&b, "           %s\n", result.Hint)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/signpostd/signpost/internal/rbac"
+	"github.com/signpostd/signpost/internal/settings"
 )
 
 // reviewsAtOnce is how many access reviews are under way at a time.
@@ -96,6 +97,10 @@ func (a asked) denied(section string, p place, verbs []string) Result {
 		result.Text += ": " + p.rule.Without
 	}
 	result.Hint = fmt.Sprintf("apply deploy/rbac/%s.yaml, and bind its role %s as its comment says", section, p.role.Name)
+	if section == settings.DNSSection {
+		// That file is for the usual names of objects.
+		result.Hint = fmt.Sprintf("apply what signpost rbac prints for the same flags or the same config file, with --service-account=%s/%s", a.Account.Namespace, a.Account.Name)
+	}
 	return result
 }
 

@@ -37,6 +37,28 @@ func TestDeployedRolesAreEnough(t *testing.T) {
 		}
 		eventually(t, s, "rights of "+needed.Section, []string{fmt.Sprintf("ok %s has all %d rights that it needs", s.As, verbs)})
 	}
+	// Nothing else is wrong either, but for the kinds of other programs, which this cluster hasn't.
+	report := Run(context.Background(), Checks(s), testLimit)
+	for _, g := range report.Groups {
+		for _, r := range g.Results {
+			if r.State != OK && r.State != Note && g.Name != "kinds" {
+				t.Errorf("%s: %s %s", g.Name, r.State, r.Text)
+			}
+		}
+	}
+}
+
+// Ownership that is kept in the cluster, and can't be read there, leaves the zones to be read.
+func TestOwnersThatCanNotBeRead(t *testing.T) {
+	t.Parallel()
+	api := kubetest.Start(t)
+	account := types.NamespacedName{Namespace: api.Namespace(t), Name: "nobody"}
+	config := dnsConfig(t, "--source=fake", "--provider=inmemory", "--inmemory-zone=example.org", "--policy=sync", "--registry=crd")
+	lines := group(Run(context.Background(), Checks(subjectOf(api.Config, config, account)), testLimit), "zones")
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "unknown who owns the records of these zones: ") || !strings.Contains(lines[0], `in the namespace "`+account.Namespace+`"`) ||
+		!strings.HasPrefix(lines[1], "ok the zone example.org can be read") {
+		t.Errorf("got %q", lines)
+	}
 }
 
 // Without any of the rules of deploy/rbac, check names what this rule allows, and nothing else.

@@ -8,10 +8,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/controllers"
+	"github.com/signpostd/signpost/controllers/endpointslices"
+	"github.com/signpostd/signpost/controllers/mirroring"
 	"github.com/signpostd/signpost/internal/foreign"
 )
 
@@ -19,12 +22,15 @@ const (
 	// manager is what the controller manager of Kubernetes calls itself as a writer and in its Lease.
 	manager          = "kube-controller-manager"
 	managerNamespace = "kube-system"
+	// ourselves is what Signpost calls itself as a writer: see version.UserAgent.
+	ourselves = "signpost"
 	// mostSlices is how many objects of each kind are looked at.
 	mostSlices = 500
 	// recently is how long ago a write is that says that its writer still writes.
 	recently = 10 * time.Minute
 	// offFlag is how its controllers are switched off.
 	offFlag = "--controllers=*,-endpoints-controller,-endpointslice-controller,-endpointslice-mirroring-controller"
+	offHint = "make sure that it runs with " + offFlag
 )
 
 // theirs are the names that the controller manager has for controllers of ours.
@@ -108,52 +114,63 @@ func managerRuns(wanted []string, name string) bool {
 }
 
 // managerWrites finds out from its Lease and from what it has written whether the controller manager
-// writes endpoints.
+// writes endpoints. One that runs alone may do without a Lease.
 func (a asked) managerWrites(ctx context.Context) Result {
-	lease, err := a.own.CoordinationV1().Leases(managerNamespace).Get(ctx, manager, metav1.GetOptions{})
-	switch {
-	case apierrors.IsNotFound(err):
-		return Result{State: OK, Text: fmt.Sprintf("no %s leads in this cluster", manager)}
-	case apierrors.IsForbidden(err):
-		return Result{State: Note, Text: fmt.Sprintf("whether %s writes endpoints isn't known, because you may not get its Lease", manager), Hint: "make sure that it runs with " + offFlag}
-	case err != nil:
-		return Result{State: Unknown, Text: fmt.Sprintf("whether %s writes endpoints: %s", manager, reason(err))}
+	leads, err := a.managerLeads(ctx)
+	var last written
+	if err == nil {
+		last, err = a.lastWrite(ctx)
 	}
-	if renewed := lease.Spec.RenewTime; renewed == nil || time.Since(renewed.Time) > time.Minute {
-		return Result{State: OK, Text: fmt.Sprintf("%s doesn't run: its Lease isn't renewed", manager)}
+	ago := time.Since(last.at).Round(time.Second)
+	hint := "stop the controllers of " + last.by + " that write EndpointSlices before Signpost does"
+	if last.by == manager {
+		hint = offHint
 	}
-	last, err := a.lastWrite(ctx)
 	switch {
 	case apierrors.IsForbidden(err):
-		return Result{State: Note, Text: fmt.Sprintf("whether %s writes endpoints isn't known, because you may not list EndpointSlices", manager), Hint: "make sure that it runs with " + offFlag}
+		return Result{State: Note, Text: fmt.Sprintf("whether %s writes endpoints isn't known, because you may not get its Lease in %s or not list EndpointSlices", manager, managerNamespace), Hint: offHint}
 	case err != nil:
-		return Result{State: Unknown, Text: fmt.Sprintf("whether %s writes endpoints: %s", manager, reason(err))}
+		return Result{State: Unknown, Text: "who else writes endpoints: " + reason(err)}
 	case last.at.IsZero():
-		return Result{State: OK, Text: fmt.Sprintf("%s runs, and has written no EndpointSlice that is there", manager)}
-	case time.Since(last.at) < recently:
-		return Result{State: Failed, Text: fmt.Sprintf("%s writes EndpointSlices: it wrote %s %v ago", manager, last.name, time.Since(last.at).Round(time.Second)), Hint: "switch its controllers off before Signpost writes: " + offFlag}
+		return Result{State: OK, Text: "nobody else has written an EndpointSlice that is there and that Signpost would write"}
+	case ago < recently:
+		return Result{State: Failed, Text: fmt.Sprintf("%s writes EndpointSlices: it wrote %s %v ago", last.by, last.name, ago), Hint: hint}
+	case leads && last.by == manager:
+		return Result{State: Warning, Text: fmt.Sprintf("%s runs, and wrote the EndpointSlice %s at %s", manager, last.name, last.at.UTC().Format(time.RFC3339)), Hint: hint}
 	default:
-		return Result{State: Warning, Text: fmt.Sprintf("%s runs, and wrote the EndpointSlice %s at %s", manager, last.name, last.at.UTC().Format(time.RFC3339)), Hint: "make sure that it runs with " + offFlag}
+		return Result{State: Note, Text: fmt.Sprintf("%s wrote the EndpointSlice %s at %s", last.by, last.name, last.at.UTC().Format(time.RFC3339)), Hint: hint}
 	}
 }
 
-// written is an object and when somebody wrote it.
-type written struct {
-	name string
-	at   time.Time
+// managerLeads reports whether a controller manager renews its Lease.
+func (a asked) managerLeads(ctx context.Context) (bool, error) {
+	lease, err := a.own.CoordinationV1().Leases(managerNamespace).Get(ctx, manager, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil && lease.Spec.RenewTime != nil && time.Since(lease.Spec.RenewTime.Time) < time.Minute, err
 }
 
-// lastWrite returns the EndpointSlice that the controller manager wrote last.
+// written is an object, and who wrote it when.
+type written struct {
+	by, name string
+	at       time.Time
+}
+
+// lastWrite returns the EndpointSlice that somebody else wrote last, of those that our controllers
+// write.
 func (a asked) lastWrite(ctx context.Context) (written, error) {
-	list, err := a.own.DiscoveryV1().EndpointSlices("").List(ctx, metav1.ListOptions{Limit: mostSlices})
+	list, err := a.own.DiscoveryV1().EndpointSlices("").List(ctx, metav1.ListOptions{
+		LabelSelector: fmt.Sprintf("%s in (%s,%s)", discoveryv1.LabelManagedBy, endpointslices.ManagedBy, mirroring.ManagedBy), Limit: mostSlices,
+	})
 	if err != nil {
 		return written{}, err
 	}
 	var last written
 	for _, s := range list.Items {
 		for _, f := range s.ManagedFields {
-			if f.Manager == manager && f.Time != nil && f.Time.After(last.at) {
-				last = written{name: foreign.Name(s.Namespace) + "/" + foreign.Name(s.Name), at: f.Time.Time}
+			if f.Manager != ourselves && f.Time != nil && f.Time.After(last.at) {
+				last = written{by: foreign.Name(f.Manager), name: foreign.Name(s.Namespace) + "/" + foreign.Name(s.Name), at: f.Time.Time}
 			}
 		}
 	}

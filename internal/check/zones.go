@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,10 @@ const (
 // credentials, and has the zones that are wanted.
 func (s Subject) zones(p *configure.Options) func(context.Context) []Result {
 	return func(ctx context.Context) []Result {
-		survey, err := p.Survey(ctx, configure.Input{REST: s.Rights, Log: s.Log}, mostZones)
+		// Without a namespace, DNSRecords are in that of the process, which this one isn't.
+		its := *p
+		its.Registry.CRDNamespace = cmp.Or(p.Registry.CRDNamespace, s.Account.Namespace)
+		survey, err := its.Survey(ctx, configure.Input{REST: s.Rights, Log: s.Log}, mostZones)
 		if err != nil {
 			return []Result{providerFailure(ctx, strings.Join(p.Providers, ", "), err)}
 		}
@@ -35,8 +39,11 @@ func (s Subject) zones(p *configure.Options) func(context.Context) []Result {
 		if len(survey.Zones) == 0 && len(results) == 0 {
 			results = append(results, Result{State: Failed, Text: "the provider has no zones that these settings admit", Hint: "create a zone there, or look at --zone-id-filter and at what these credentials may see"})
 		}
+		if survey.OwnersErr != nil {
+			results = append(results, Result{State: Unknown, Text: "who owns the records of these zones: " + reason(survey.OwnersErr), Hint: "--registry says where this is kept"})
+		}
 		for _, z := range survey.Zones {
-			results = append(results, zoneResults(ctx, p, z)...)
+			results = append(results, zoneResults(ctx, survey.OwnerID, z)...)
 		}
 		if survey.More > 0 {
 			results = append(results, Result{State: Note, Text: fmt.Sprintf("%d more zones were not read", survey.More)})
@@ -59,8 +66,8 @@ func providerFailure(ctx context.Context, what string, err error) Result {
 	return result
 }
 
-// zoneResults says what was found in a zone.
-func zoneResults(ctx context.Context, p *configure.Options, z configure.ZoneSurvey) []Result {
+// zoneResults says what was found in a zone of a publisher with an owner.
+func zoneResults(ctx context.Context, owner string, z configure.ZoneSurvey) []Result {
 	name := "the zone " + foreign.Name(z.Name)
 	if z.Name == "" {
 		name = "the only zone"
@@ -69,20 +76,23 @@ func zoneResults(ctx context.Context, p *configure.Options, z configure.ZoneSurv
 		return []Result{providerFailure(ctx, name, z.Err)}
 	}
 	var results []Result
-	if !z.Read {
+	switch {
+	case !z.Read:
 		results = append(results, Result{State: OK, Text: name + " is there"}, Result{
 			State: Note, Text: "what is in " + name + " isn't known, so that nothing is deleted or taken over",
 			Hint: "have it transferred: --rfc2136-axfr",
 		})
-	} else {
-		results = append(results, Result{State: OK, Text: fmt.Sprintf("%s can be read: %d record sets, %d of which %s owns", name, z.Records, z.Owners[p.Registry.OwnerID], foreign.Quote(p.Registry.OwnerID))})
+	case owner == "":
+		results = append(results, Result{State: OK, Text: fmt.Sprintf("%s can be read: %d record sets", name, z.Records)})
+	default:
+		results = append(results, Result{State: OK, Text: fmt.Sprintf("%s can be read: %d record sets, %d of which %s owns", name, z.Records, z.Owners[owner], foreign.Quote(owner))})
 	}
-	if others := otherOwners(z, p.Registry.OwnerID); others != "" {
+	if others := otherOwners(z, owner); others != "" {
 		results = append(results, Result{State: Note, Text: fmt.Sprintf("%s has records of other owners: %s", name, others), Hint: "they stay as they are; to take over those of one, see --migrate-from-txt-owner"})
 	}
-	if own := z.Owners[p.Registry.OwnerID]; own > 0 {
+	if own := z.Owners[owner]; own > 0 {
 		results = append(results, Result{
-			State: Note, Text: fmt.Sprintf("%d record sets of %s have the owner %s already", own, name, foreign.Quote(p.Registry.OwnerID)),
+			State: Note, Text: fmt.Sprintf("%d record sets of %s have the owner %s already", own, name, foreign.Quote(owner)),
 			Hint: "if another program than the one that Signpost replaces publishes under this name, give each its own --txt-owner-id",
 		})
 	}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -83,6 +84,10 @@ func TestZonesOfBIND(t *testing.T) {
 				"note records at example.org itself would be refused, because their ownership record a-example.org is outside of the zone",
 			},
 		},
+		"no owners": {
+			args: []string{zone, key, secret, axfr, "--registry=noop"},
+			want: []string{"ok the zone example.org can be read: 6 record sets"},
+		},
 		"wrong secret":                     {args: []string{zone, key, "--rfc2136-tsig-secret=" + otherSecret, axfr}, want: []string{"failed the zone example.org: list zone example.org.: ADDR: transfer: credentials not accepted: the signature is wrong (BADSIG)"}, code: 1},
 		"unknown key":                      {args: []string{zone, "--rfc2136-tsig-keyname=other", secret, axfr}, want: []string{"failed the zone example.org: list zone example.org.: ADDR: transfer: credentials not accepted: the server doesn't know the key (BADKEY)"}, code: 1},
 		"wrong secret, without a transfer": {args: []string{zone, key, "--rfc2136-tsig-secret=" + otherSecret}, want: []string{"failed the zone example.org: ask for the SOA of example.org.: ADDR: credentials not accepted: the signature is wrong (BADSIG)"}, code: 1},
@@ -146,6 +151,19 @@ func TestProviderThatDoesNotAnswer(t *testing.T) {
 				t.Errorf("after %v: exit code %d, %q", time.Since(start), code, lines)
 			}
 		})
+	}
+}
+
+// Only so many zones are read, and the others are counted.
+func TestManyZones(t *testing.T) {
+	t.Parallel()
+	args := []string{"--provider=inmemory", "--txt-prefix=%{record_type}-."}
+	for i := range mostZones + 5 {
+		args = append(args, fmt.Sprintf("--inmemory-zone=z%d.example.org", i))
+	}
+	lines, code := checkZones(t, testLimit, args...)
+	if code != 0 || len(lines) != mostZones+1 || lines[mostZones] != "note 5 more zones were not read" {
+		t.Errorf("exit code %d, %q", code, lines)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // maxText is how many bytes of a text are shown: more than any name and port of a Service that
@@ -49,12 +50,30 @@ func Name(text string) string {
 	return text
 }
 
+// maxLine is how many bytes of a line are shown.
+const maxLine = 400
+
+// Text returns a sentence, such as an error, as one line without control characters. A long one is
+// cut.
+func Text(text string) string {
+	end := ""
+	if len(text) > maxLine {
+		text, end = text[:maxLine], "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "")) + end
+}
+
 // unusual reports whether a name of DNS can't have the character.
 func unusual(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
 		return false
 	default:
-		return !strings.ContainsRune("-._", r)
+		return !strings.ContainsRune("-._*", r)
 	}
 }

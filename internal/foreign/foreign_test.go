@@ -57,6 +57,18 @@ func TestCut(t *testing.T) {
 }
 
 // Whatever a client sends, what is shown of it is one short line of valid text.
+func TestText(t *testing.T) {
+	for text, want := range map[string]string{
+		"dial 127.0.0.1: é":            "dial 127.0.0.1: é",
+		"a\nb\x1b[1mc\xff":             "a b [1mc",
+		strings.Repeat("a", 2*maxLine): strings.Repeat("a", maxLine) + "…",
+	} {
+		if got := Text(text); got != want {
+			t.Errorf("Text(%q) is %q, want %q", text, got, want)
+		}
+	}
+}
+
 func FuzzQuote(f *testing.F) {
 	f.Add("web.ns.svc.cluster.local:80")
 	f.Add(strings.Repeat("\xff\n", 1000))

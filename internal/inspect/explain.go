@@ -48,7 +48,12 @@ func Conclude(subject string, steps []Step) Explanation {
 		e.Summary = step.Text
 		return e
 	}
-	e.Summary = "nothing is known about " + subject + " here: look at its name, and at the processes with the other roles"
+	if step := firstStep(steps, StepNote); step != nil {
+		// What is only worth knowing is as somebody wants it.
+		e.Verdict, e.Summary = VerdictWell, step.Text
+	} else {
+		e.Summary = "nothing is known about " + subject + " here: look at its name, and at the processes with the other roles"
+	}
 	for i := len(steps) - 1; i >= 0; i-- {
 		if steps[i].State == StepWell {
 			e.Verdict, e.Summary = VerdictWell, steps[i].Text

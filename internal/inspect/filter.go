@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -9,7 +10,7 @@ import (
 // The states that can be asked for.
 var (
 	streamStates = []StreamState{StreamSynced, StreamBehind, StreamStale}
-	recordStates = []RecordState{RecordPublished, RecordPending, RecordHeld, RecordConflict, RecordNoZone, RecordFailing, RecordForeign}
+	recordStates = []RecordState{RecordPublished, RecordPending, RecordHeld, RecordConflict, RecordNoZone, RecordFailing, RecordForeign, RecordUnwanted}
 )
 
 // contains reports whether one of the texts has a part, which is in lower case.
@@ -75,6 +76,25 @@ func (f *RecordFilter) Match(r *Record) bool {
 	}
 	return contains(f.Search, r.Name) || contains(f.Search, r.Wanted...) || contains(f.Search, r.Targets...) ||
 		slices.ContainsFunc(r.Objects, func(o ObjectRef) bool { return contains(f.Search, o.String()) })
+}
+
+// Page returns the page of the records that pass the filter. It copies no others. The records are
+// sorted.
+func (f *RecordFilter) Page(all iter.Seq[*Record]) RecordList {
+	list := RecordList{Records: []Record{}}
+	for r := range all {
+		if !f.Match(r) {
+			continue
+		}
+		if list.Total >= f.Offset && len(list.Records) < f.Limit {
+			list.Records = append(list.Records, *r)
+		}
+		list.Total++
+	}
+	if end := f.Offset + f.Limit; end < list.Total {
+		list.Next = end
+	}
+	return list
 }
 
 // names reports whether both name one object. Kinds are compared without their case, and a group

@@ -21,6 +21,8 @@ const (
 	RecordFailing RecordState = "failing"
 	// RecordForeign: the zone has it, it isn't ours, and nobody asks for it.
 	RecordForeign RecordState = "foreign"
+	// RecordUnwanted: it is ours, nobody asks for it, and the policy or a filter keeps it.
+	RecordUnwanted RecordState = "unwanted"
 )
 
 // Record is a record set: what objects ask for, what the zone has, and why these differ.

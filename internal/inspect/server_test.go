@@ -40,9 +40,13 @@ func (w *world) Services(f ServiceFilter) ServiceList {
 
 func (w *world) Records(_ context.Context, f RecordFilter) (RecordList, error) {
 	w.asked = f
-	all := slices.DeleteFunc(slices.Clone(w.records), func(r Record) bool { return !f.Match(&r) })
-	part, page := Window(all, f.Offset, f.Limit)
-	return RecordList{Records: part, Page: page}, w.err
+	return f.Page(func(yield func(*Record) bool) {
+		for i := range w.records {
+			if !yield(&w.records[i]) {
+				return
+			}
+		}
+	}), w.err
 }
 
 func (w *world) offers() []Offer {
@@ -347,7 +351,7 @@ func TestConclude(t *testing.T) {
 		summary string
 	}{
 		"nothing":             {nil, VerdictUnknown, "nothing is known about x here: look at its name, and at the processes with the other roles"},
-		"a note only":         {[]Step{step(StepNote, "a")}, VerdictUnknown, "nothing is known about x here: look at its name, and at the processes with the other roles"},
+		"a note only":         {[]Step{step(StepNote, "a"), step(StepNote, "b")}, VerdictWell, "a"},
 		"well":                {[]Step{step(StepWell, "a"), step(StepWell, "b"), step(StepNote, "c")}, VerdictWell, "b"},
 		"the first wrong one": {[]Step{step(StepWell, "a"), step(StepUnknown, "b"), step(StepWrong, "c"), step(StepWrong, "d"), step(StepWell, "e")}, VerdictWrong, "c"},
 		"unknown":             {[]Step{step(StepWell, "a"), step(StepUnknown, "b"), step(StepUnknown, "c")}, VerdictUnknown, "b"},

@@ -126,6 +126,8 @@ type Problem struct {
 	Value  string    `json:"value,omitempty"`
 	Reason string    `json:"reason"`
 	Since  time.Time `json:"since"`
+	// Last is when it was met last. Whether the object was mended since isn't known.
+	Last *time.Time `json:"last,omitempty"`
 }
 
 // ProblemList is the answer of [ProblemsPath].

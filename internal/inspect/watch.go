@@ -17,7 +17,7 @@ func (s *Server) topics() map[Topic]func() watch {
 	}
 	if s.config.Problems != nil {
 		all[TopicProblems] = func() watch {
-			return newListWatch(func() []Problem { return s.allProblems() }, func(p *Problem) string { return p.ID }, reflectEqual)
+			return newListWatch(func() []Problem { return s.allProblems() }, func(p *Problem) string { return p.ID }, sameProblem)
 		}
 	}
 	if source, ok := first(s, streamsOf); ok {
@@ -37,6 +37,13 @@ func (s *Server) topics() map[Topic]func() watch {
 }
 
 func reflectEqual[T any](a, b *T) bool { return reflect.DeepEqual(a, b) }
+
+// sameProblem compares problems without when they were met last.
+func sameProblem(a, b *Problem) bool {
+	x, y := *a, *b
+	x.Last, y.Last = nil, nil
+	return x == y
+}
 
 // sameStream compares streams without what time alone changes.
 func sameStream(a, b *Stream) bool {

@@ -86,6 +86,22 @@ func TestFlagsOfTheCommandStay(t *testing.T) {
 	}
 }
 
+// The kubeconfig of a config file counts if no flag names one.
+func TestDefault(t *testing.T) {
+	t.Parallel()
+	given, none := parsed(t, noFlags), kubectlflags.New()
+	none.Add(pflag.NewFlagSet("test", pflag.ContinueOnError))
+	for _, f := range []*kubectlflags.Flags{given, none} {
+		f.Default("/of/the/file")
+	}
+	if path := given.Source().Path; path == "/of/the/file" {
+		t.Errorf("the path is %s, although a flag names another one", path)
+	}
+	if path := none.Source().Path; path != "/of/the/file" {
+		t.Errorf("the path is %s", path)
+	}
+}
+
 func TestServiceAccount(t *testing.T) {
 	t.Parallel()
 	for as, want := range map[string]string{

@@ -30,7 +30,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// There are no earlier versions to continue from. After this error readers begin anew.
 		http.Error(w, "only watches with sendInitialEvents=true are served", http.StatusGone)
 	default:
-		s.watch(w, r, s.open(kind, namespace))
+		s.watch(w, r, s.open(resource, kind, namespace))
 	}
 }
 

@@ -72,6 +72,46 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// A resource whose kind isn't known is served with and without objects, whatever they are called.
+func TestServeResources(t *testing.T) {
+	for _, with := range []bool{false, true} {
+		s := New()
+		s.ServeResources(schema.GroupResource{Group: "example.com", Resource: "widgetproxies"}, schema.GroupResource{Resource: "configmaps"})
+		want := 0
+		if with {
+			put(t, s, `{"apiVersion": "example.com/v1", "kind": "WidgetProxy", "metadata": {"name": "a"}}`)
+			want = 1
+		}
+		if s.Serves(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gadget"}) {
+			t.Error("a kind of another resource is served")
+		}
+		table := kube.Kind[string]{
+			Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgetproxies"}, Form: kube.Unstructured(),
+			Trim: kube.TrimOf(func(_ kube.Scope, u *unstructured.Unstructured) (*string, []kube.Problem) {
+				kind := u.GetKind()
+				return &kind, nil
+			}),
+		}.Table()
+		cluster, err := kube.New(kube.Options{Config: s.Config()}, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- cluster.Run(ctx) }()
+		select {
+		case <-cluster.Settled():
+		case <-time.After(10 * time.Second):
+			t.Errorf("not settled: %+v", cluster.Status())
+		}
+		if table.Len() != want || !table.Filled() || with && *table.Get(DefaultNamespace, "a") != "WidgetProxy" {
+			t.Errorf("%d objects, want %d", table.Len(), want)
+		}
+		cancel()
+		<-done
+	}
+}
+
 func testTables(t *testing.T, s *Server, cfg *rest.Config) {
 	services := kinds.Services().Table()
 	pods := kinds.Pods().Table()

@@ -25,6 +25,8 @@ const DefaultNamespace = "default"
 type Server struct {
 	// kinds are the kinds that are served besides those that are built into Kubernetes.
 	kinds []schema.GroupKind
+	// resources are further resources that are served, of which nobody knows the kind.
+	resources []schema.GroupResource
 
 	mu      sync.Mutex
 	version int
@@ -48,9 +50,15 @@ func New(kinds ...schema.GroupKind) *Server {
 	}
 }
 
+// ServeResources makes the server serve resources, too, whose kinds aren't known before there are
+// objects. Call it before the server is used.
+func (s *Server) ServeResources(resources ...schema.GroupResource) {
+	s.resources = append(s.resources, resources...)
+}
+
 // Serves reports whether the server has a kind.
 func (s *Server) Serves(kind schema.GroupVersionKind) bool {
-	_, known := s.kindOf(resourceOf(kind))
+	_, known := s.kindOf(ResourceOf(kind))
 	return known
 }
 
@@ -64,16 +72,30 @@ func (s *Server) kindOf(r schema.GroupVersionResource) (schema.GroupVersionKind,
 	}
 	for _, kind := range candidates {
 		gvk := r.GroupVersion().WithKind(kind)
-		if resourceOf(gvk) == r {
+		if ResourceOf(gvk) == r {
 			return gvk, true
 		}
+	}
+	if slices.Contains(s.resources, r.GroupResource()) {
+		return s.kindIn(r), true
 	}
 	return schema.GroupVersionKind{}, false
 }
 
-// resourceOf guesses the resource of a kind. The guess of apimachinery is wrong for names such as
+// kindIn returns the kind of the objects of a resource, or another one if there are none. Nobody
+// sees that.
+func (s *Server) kindIn(r schema.GroupVersionResource) schema.GroupVersionKind {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, obj := range s.objects[r] {
+		return obj.GroupVersionKind()
+	}
+	return r.GroupVersion().WithKind(r.Resource)
+}
+
+// ResourceOf guesses the resource of a kind. The guess of apimachinery is wrong for names such as
 // Gateway.
-func resourceOf(kind schema.GroupVersionKind) schema.GroupVersionResource {
+func ResourceOf(kind schema.GroupVersionKind) schema.GroupVersionResource {
 	plural, singular := meta.UnsafeGuessKindToResource(kind)
 	if strings.HasSuffix(singular.Resource, "ay") {
 		plural.Resource = singular.Resource + "s"
@@ -110,7 +132,7 @@ func (s *Server) Put(obj *unstructured.Unstructured) error {
 func (s *Server) put(obj *unstructured.Unstructured) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, key := resourceOf(obj.GroupVersionKind()), types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	r, key := ResourceOf(obj.GroupVersionKind()), types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 	if s.objects[r] == nil {
 		s.objects[r] = map[types.NamespacedName]*unstructured.Unstructured{}
 	}
@@ -185,10 +207,10 @@ func (s *Server) Objects() []Object {
 }
 
 // open begins a watch with the objects that exist and the bookmark that ends them.
-func (s *Server) open(kind schema.GroupVersionKind, namespace string) *watcher {
+func (s *Server) open(r schema.GroupVersionResource, kind schema.GroupVersionKind, namespace string) *watcher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := &watcher{kind: kind, resource: resourceOf(kind), namespace: namespace, wake: make(chan struct{}, 1)}
+	w := &watcher{kind: kind, resource: r, namespace: namespace, wake: make(chan struct{}, 1)}
 	for _, obj := range s.objects[w.resource] {
 		w.add(event{watch.Added, obj})
 	}

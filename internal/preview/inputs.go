@@ -57,16 +57,26 @@ func (i *Inputs) serveManifests(publisher *configure.Options) (*rest.Config, err
 		}
 		objects = append(objects, found...)
 	}
-	read := map[schema.GroupKind]schema.GroupVersionKind{}
+	read, named := map[schema.GroupKind]schema.GroupVersion{}, map[schema.GroupResource]schema.GroupVersion{}
 	for _, r := range publisher.Reads() {
-		read[r.Kind.GroupKind()] = r.Kind
+		if r.Kind.Kind == "" {
+			named[r.GroupResource()] = r.Kind.GroupVersion()
+			continue
+		}
+		read[r.Kind.GroupKind()] = r.Kind.GroupVersion()
 	}
 	server := objectserver.New(slices.Collect(maps.Keys(read))...)
+	server.ServeResources(slices.Collect(maps.Keys(named))...)
 	for _, obj := range objects {
 		// A cluster serves a custom resource in each version that its definition has, whichever
 		// it was written in.
-		if kind, ok := read[obj.GroupVersionKind().GroupKind()]; ok && !scheme.Scheme.Recognizes(kind) {
-			obj.SetAPIVersion(kind.GroupVersion().String())
+		kind := obj.GroupVersionKind()
+		version, ok := read[kind.GroupKind()]
+		if !ok {
+			version, ok = named[objectserver.ResourceOf(kind).GroupResource()]
+		}
+		if ok && !scheme.Scheme.Recognizes(version.WithKind(kind.Kind)) {
+			obj.SetAPIVersion(version.String())
 		}
 		// No source reads the others.
 		if !server.Serves(obj.GroupVersionKind()) {

@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/netip"
 	"strings"
 	"testing"
@@ -16,9 +17,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/signpostd/signpost/internal/ask"
 	"github.com/signpostd/signpost/internal/kubetest"
-	"github.com/signpostd/signpost/internal/settings"
+	"github.com/signpostd/signpost/internal/look"
+	"github.com/signpostd/signpost/internal/output"
+	"github.com/signpostd/signpost/internal/reach"
 )
 
 // bb is a Service with one meshed pod, as the controllers of its cluster write it.
@@ -216,8 +218,16 @@ func TestClustersOnAPIServers(t *testing.T) {
 func (f *fleet) awaitCluster(line string) {
 	f.t.Helper()
 	kubetest.Eventually(f.t, 20*time.Second, func() error {
+		found, err := reach.Find(f.t.Context(), reach.Target{Addr: f.served.admin})
+		if err != nil {
+			return err
+		}
+		defer found.Close()
 		var out bytes.Buffer
-		err := ask.Clusters(f.t.Context(), ask.ClustersOptions{Addr: f.served.admin, Output: settings.OutputTable, Timeout: time.Second}, &out)
+		a, err := look.New(found, time.Second, io.Discard).Clusters(f.t.Context())
+		if err == nil {
+			err = output.Print(&out, output.Format{}, a)
+		}
 		if err == nil && !strings.Contains(out.String(), "\n"+line) {
 			err = fmt.Errorf("no %q in\n%s", line, &out)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/internal/channel"
 	"github.com/signpostd/signpost/internal/inspect"
+	"github.com/signpostd/signpost/internal/inspect/whyserved"
 	"github.com/signpostd/signpost/internal/object"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
@@ -40,6 +41,12 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 	if err != nil {
 		return role{}, err
 	}
+	// Its connections are closed with those of the links.
+	live, err := links.made.client(in.REST, clientConfig{timeout: requestTimeout, qps: lookRate, burst: lookBurst, wrap: whyserved.Bounded})
+	if err != nil {
+		return role{}, err
+	}
+	inspected := &inspectedDestination{server: server, known: known, links: links.set.Status}
 	return role{
 		Name:          settings.DestinationSection,
 		Tables:        kinds.CatalogTables(known, from),
@@ -59,6 +66,12 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 		Handlers: map[string]http.Handler{linked.StatusPath: links.handler()},
 		Report:   links.report,
 		Clusters: func() []inspect.Cluster { return clustersOf(links.set.Status()) },
+		Offer: inspect.Offer{
+			Streams: inspected, Services: inspected,
+			Explains: &whyserved.Explainer{Catalog: known, Server: server, Client: live, IPv6: o.EnableIPv6},
+		},
+
+		UseTables: inspected.useTables,
 	}, nil
 }
 

@@ -37,6 +37,8 @@ func TestDNSOnAPIServer(t *testing.T) {
 	t.Run("plan and approval", api.testDNSApproval)
 	t.Run("approval in the running process", api.testDNSApprovalRunning)
 	t.Run("rights", api.testDNSRights)
+	t.Run("conditions", api.testDNSConditions)
+	t.Run("inspection", api.testDNSInspection)
 	t.Run("namespaces", api.testDNSNamespaces)
 }
 
@@ -378,6 +380,102 @@ func (api roleServer) wantObserved(t *testing.T, namespace string, want int64) {
 	if err != nil || got != want {
 		t.Errorf("generation %d was observed (%v), want %d", got, err, want)
 	}
+}
+
+// awaitCondition waits for a condition of a DNSEndpoint, as `kubectl wait` does, and returns the
+// version of the object.
+func (api roleServer) awaitCondition(t *testing.T, namespace, name, conditionType, want string) (version string) {
+	t.Helper()
+	objects := api.Dynamic.Resource(externaldns.SchemeGroupVersion.WithResource("dnsendpoints")).Namespace(namespace)
+	kubetest.Eventually(t, 30*time.Second, func() error {
+		object, err := objects.Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		version = object.GetResourceVersion()
+		conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+		for _, c := range conditions {
+			c := c.(map[string]any)
+			if c["type"] == conditionType && fmt.Sprint(c["status"], " ", c["reason"]) == want && c["observedGeneration"] == object.GetGeneration() {
+				return nil
+			}
+		}
+		return fmt.Errorf("the conditions of %s are %v, want %s %s", name, conditions, conditionType, want)
+	})
+	return version
+}
+
+// B16: the status of a DNSEndpoint says whether its records are accepted, and published.
+func (api roleServer) testDNSConditions(t *testing.T) {
+	ns := api.Namespace(t)
+	b := startBIND(t, "taken A 192.0.2.9\n")
+	endpoint := func(name, fields string) string {
+		return fmt.Sprintf("{apiVersion: externaldns.k8s.io/v1alpha1, kind: DNSEndpoint, metadata: {name: %s}, spec: {endpoints: [{%s}]}}", name, fields)
+	}
+	s := serveConfig(t, dnsConfig(t, append(b.args(api, ns), "--source=crd")...))
+	for name, test := range map[string]struct{ fields, accepted, programmed string }{
+		"good":  {"dnsName: good.example.test, recordType: A, targets: [192.0.2.1]", "True Accepted", "True Programmed"},
+		"taken": {"dnsName: taken.example.test, recordType: A, targets: [192.0.2.1]", "True Accepted", "False Conflict"},
+		"far":   {"dnsName: far.elsewhere.test, recordType: A, targets: [192.0.2.1]", "True Accepted", "False NoZone"},
+		"bad":   {"dnsName: bad.example.test, recordType: A, targets: [not-an-address]", "False Invalid", "False Invalid"},
+		"mail":  {"dnsName: mail.example.test, recordType: MX, targets: [10 a.example.test]", "False Filtered", "False Filtered"},
+	} {
+		api.Apply(t, endpoint(name, test.fields), ns)
+		api.awaitCondition(t, ns, name, "Accepted", test.accepted)
+		api.awaitCondition(t, ns, name, "Programmed", test.programmed)
+	}
+	b.await(t, "good", "192.0.2.1")
+	// A status that says all that there is to say isn't written again, whatever others do.
+	version := api.awaitCondition(t, ns, "good", "Programmed", "True Programmed")
+	api.Apply(t, endpoint("taken", "dnsName: free.example.test, recordType: A, targets: [192.0.2.1]"), ns)
+	api.awaitCondition(t, ns, "taken", "Programmed", "True Programmed")
+	s.stop(t)
+	s = serveConfig(t, dnsConfig(t, append(b.args(api, ns), "--source=crd")...))
+	api.Apply(t, endpoint("taken", "dnsName: freed.example.test, recordType: A, targets: [192.0.2.1]"), ns)
+	api.awaitCondition(t, ns, "taken", "Programmed", "True Programmed")
+	s.stop(t)
+	if now := api.awaitCondition(t, ns, "good", "Programmed", "True Programmed"); now != version {
+		t.Errorf("the status of an object that is as it was was written again: version %s, was %s", now, version)
+	}
+}
+
+// The records, the zones and the way of a name can be asked for over HTTP.
+func (api roleServer) testDNSInspection(t *testing.T) {
+	ns := api.Namespace(t)
+	b := startBIND(t, "other A 192.0.2.9\n")
+	s := serveConfig(t, dnsConfig(t, b.args(api, ns)...))
+	api.Apply(t, published("shop", "192.0.2.1"), ns)
+	b.await(t, "shop", "192.0.2.1")
+	get := func(path string, into any) {
+		t.Helper()
+		kubetest.Eventually(t, 20*time.Second, func() error {
+			code, body := s.fetch(t, path)
+			if code != http.StatusOK {
+				return fmt.Errorf("%s: %d %s", path, code, body)
+			}
+			return json.Unmarshal([]byte(body), into)
+		})
+	}
+	var list inspect.RecordList
+	get(inspect.RecordsPath+"?object=svc/"+ns+"/shop", &list)
+	if list.Total != 1 || len(list.Records) != 1 || list.Records[0].Name != "shop.example.test" || list.Records[0].State != inspect.RecordPublished || list.Records[0].Objects[0].Kind != "Service" {
+		t.Errorf("records: %+v", list)
+	}
+	get(inspect.RecordsPath+"?state=foreign&search=other&zone=example.test", &list)
+	if list.Total != 1 || list.Records[0].Name != "other.example.test" {
+		t.Errorf("foreign records: %+v", list)
+	}
+	var zones inspect.ZoneList
+	get(inspect.ZonesPath, &zones)
+	if len(zones.Zones) != 1 || zones.Zones[0].Name != "example.test" || zones.Zones[0].Records[inspect.RecordPublished] != 1 || zones.Zones[0].Read == nil {
+		t.Errorf("zones: %+v", zones)
+	}
+	var e inspect.Explanation
+	get(inspect.ExplainPath+"?q=shop.example.test", &e)
+	if e.Verdict != inspect.VerdictWell || !strings.Contains(e.Summary, "it answers as published") {
+		t.Errorf("explanation: %+v", e)
+	}
+	s.stop(t)
 }
 
 // The roles in deploy/rbac/dns.yaml allow everything that is done.

@@ -15,6 +15,7 @@ import (
 	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/events"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/dnsinspect"
 	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
@@ -123,9 +124,19 @@ func (r *dnsRole) role() role {
 	}
 	return role{
 		Name: settings.DNSSection, Tables: tables, Actors: r.actors, Details: r.leadership.details,
-		Offer:   inspect.Offer{Publishers: r.desks, Leadership: r.leadership.leads},
+		Offer:   r.offer(),
 		Leading: func() inspect.Leading { return r.leadership.leading(settings.DNSSection) },
 	}
+}
+
+// offer is what can be inspected of the role.
+func (r *dnsRole) offer() inspect.Offer {
+	var publishers []dnsinspect.Publisher
+	for i, o := range r.opened {
+		publishers = append(publishers, dnsinspect.Publisher{Name: r.desks[i].Name, Publisher: o.Publisher, Servers: o.Servers})
+	}
+	shown := dnsinspect.New(publishers, r.leadership.leads)
+	return inspect.Offer{Publishers: r.desks, Leadership: r.leadership.leads, Records: shown, Zones: shown, Explains: shown}
 }
 
 func (r *dnsRole) actors(settled <-chan struct{}) []run.Actor {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/inspect/access"
+	"github.com/signpostd/signpost/internal/report"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/version"
 	"github.com/signpostd/signpost/kube"
@@ -19,6 +21,9 @@ import (
 func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 	status := inspect.Status{Version: version.Version, Process: processName(), Started: time.Now()}
 	for _, r := range roles {
+		if r.UseTables != nil && cluster != nil {
+			r.UseTables(cluster.Status)
+		}
 		offer := r.Offer
 		offer.Role = r.Name
 		p.Inspection.Offers = append(p.Inspection.Offers, offer)
@@ -87,6 +92,18 @@ func processName() string {
 		host = "unknown"
 	}
 	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}
+
+func inspectedProblems(known []report.Known) []inspect.Problem {
+	all := make([]inspect.Problem, 0, len(known))
+	for _, k := range known {
+		last := k.Last
+		all = append(all, inspect.Problem{
+			ID: strconv.FormatUint(k.ID, 10), Object: inspect.ObjectRef{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, Cluster: k.Cluster},
+			Field: k.Field, Reason: k.Reason, Since: k.Since, Last: &last,
+		})
+	}
+	return all
 }
 
 func clustersOf(links []linked.Status) []inspect.Cluster {

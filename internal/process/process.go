@@ -78,6 +78,8 @@ type role struct {
 	// be nil.
 	Leading  func() inspect.Leading
 	Clusters func() []inspect.Cluster
+	// UseTables is told where the condition of the cluster is; it may be nil.
+	UseTables func(status func() []kube.TableStatus)
 }
 
 // process is the roles put together over one cluster. It doesn't run yet.

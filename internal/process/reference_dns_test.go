@@ -35,6 +35,9 @@ func TestReferenceOfDNS(t *testing.T) {
 func describeMetrics(t *testing.T) (string, error) {
 	c := settings.NewDNSFlags()
 	for _, p := range plugins.Sources() {
+		if p.Reads != "" {
+			continue // the metrics have the names of what the user has it read
+		}
 		c.Publisher.Sources = append(c.Publisher.Sources, p.Name)
 	}
 	// The only provider that has metrics.

@@ -29,8 +29,7 @@ import (
 
 // What the process says: in the log at info and at its lowest level, in traces, in /ready.
 func TestSayingRealAPIServer(t *testing.T) {
-	api := roleServer{kubetest.Start(t)}
-	api.ApplyCRDs(t, "../../deploy/crds")
+	api := roleServer{kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster}
 	t.Run("info", api.testLogAtInfo)
 	t.Run("trace", api.testLogAtTrace)
 	t.Run("ready", api.testReadyNamesWhatToGrant)
@@ -113,8 +112,10 @@ func (api roleServer) testLogAtInfo(t *testing.T) {
 	api.await(t, ns, "web", endpointsOfPods, "10.1.0.1")
 	c.await(t, "Changed a record")
 	c.stop(t)
+	// The API server fails for a moment with kinds that it has only just got.
+	text := regexp.MustCompile(`(?m)^.*(storage is \(re\)initializing|The kind is in sync again).*\n`).ReplaceAllString(c.log.String(), "")
 	var got []string
-	for _, m := range quotedMessage.FindAllStringSubmatch(c.log.String(), -1) {
+	for _, m := range quotedMessage.FindAllStringSubmatch(text, -1) {
 		got = append(got, m[1]+" "+m[2])
 	}
 	slices.Sort(got)
@@ -128,7 +129,7 @@ func (api roleServer) testLogAtInfo(t *testing.T) {
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("messages (-want +got):\n%s\n%s", diff, c.log)
 	}
-	if strings.Count(c.log.String(), "\n") != len(got) {
+	if strings.Count(text, "\n") != len(got) {
 		t.Errorf("the log has other lines:\n%s", c.log)
 	}
 	c.await(t, `msg="Changed a record" publisher=zone zone=example.test change="create a.example.test A \[192.0.2.1\]" object=service/`+ns+`/a`)

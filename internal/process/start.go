@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/logging"
 	"github.com/signpostd/signpost/internal/report"
 	"github.com/signpostd/signpost/internal/settings"
@@ -78,6 +79,7 @@ func runRoles(ctx context.Context, c settings.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	p.Inspection.Problems = func() []inspect.Problem { return inspectedProblems(reporter.Problems()) }
 	p.Inspection.ClusterDomain = c.Destination.ClusterDomain
 	defer p.Tracer.Close()
 	return serveProcess(ctx, p, serving{options: c.Process, metricsFlag: c.MetricsFlag, addr: c.Destination.Addr, log: log, registry: registry})

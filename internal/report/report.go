@@ -7,6 +7,9 @@
 // of one object (kube.ProblemLimit), so that one object can't make it forget those of the others.
 // The log names at most 20 of an object in a minute; the metric counts them all.
 //
+// The last ones can be listed, for the inspection API: [Reporter.Problems]. They are bounded in
+// number and bytes, too (kept.go).
+//
 // The metric object_problems_total has one label, the kind of object. Names and reasons, of which
 // there may be many, are in the log only.
 //
@@ -65,6 +68,8 @@ type Reporter struct {
 	// objects; it has no more than the capacity.
 	minute time.Time
 	lines  map[uint64]int
+	// kept are those that can be listed.
+	kept *kept
 }
 
 // New returns a reporter. It fails when the Registerer refuses the metric.
@@ -89,12 +94,13 @@ func New(c Config) (*Reporter, error) {
 		seed:     maphash.MakeSeed(),
 		seen:     make(map[uint64]*list.Element),
 		recent:   list.New(),
+		kept:     newKept(),
 	}, nil
 }
 
 // Report is an object.Report: it counts and logs a problem unless it remembers it.
 func (r *Reporter) Report(p object.Problem) {
-	if !r.remember(maphash.Comparable(r.seed, p)) {
+	if !r.remember(p, maphash.Comparable(r.seed, p)) {
 		return
 	}
 	r.total.WithLabelValues(p.Kind).Inc()
@@ -115,9 +121,10 @@ func (r *Reporter) Report(p object.Problem) {
 }
 
 // remember reports whether the problem is new.
-func (r *Reporter) remember(hash uint64) bool {
+func (r *Reporter) remember(p object.Problem, hash uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.kept.met(p, hash, time.Now())
 	if e, ok := r.seen[hash]; ok {
 		r.recent.MoveToFront(e)
 		return false

@@ -141,6 +141,7 @@ func TestCheckFlags(t *testing.T) {
 		"traces with TLS":   {args: []string{"--trace-collector=https://collector"}},
 		"odd collector":     {args: []string{"--trace-collector=collector"}, remarks: "--trace-collector must be HOST:PORT of an OpenTelemetry collector that takes OTLP over gRPC, or https://HOST:PORT for TLS, no traces are sent\n"},
 		"level, upper case": {args: []string{"--log-level=DEBUG"}},
+		"text":              {args: []string{"--log-format=text"}},
 		"json":              {args: []string{"--log-format=json"}},
 		"slices off":        {args: []string{"--enable-endpoint-slices=false", "--enable-ipv6=false"}},
 		"no queue":          {args: []string{"--stream-queue-capacity=0"}, err: "--stream-queue-capacity=0: must be at least 1, although it has no effect"},

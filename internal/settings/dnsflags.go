@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/internal/flaggroup"
 )
 
 // DNSFlags holds the values of the flags of `signpost dns` and `signpost plan`.
@@ -38,6 +39,13 @@ func NewDNSFlags() *DNSFlags {
 // AddFlags adds the flags to those of a command.
 func (c *DNSFlags) AddFlags(flags *pflag.FlagSet) {
 	c.Publisher.Flags(flags)
+	flaggroup.Add(flags, headingProcess, c.processFlags)
+	flaggroup.Add(flags, headingLeader, func(flags *pflag.FlagSet) {
+		AddFlags(flags, c.Config.DNS.Leader.settings(DNSSection, "`namespace` of the Lease"))
+	})
+}
+
+func (c *DNSFlags) processFlags(flags *pflag.FlagSet) {
 	p := &c.Config.Process
 	flags.StringVar(&p.Kubeconfig, "kubeconfig", p.Kubeconfig, "`path` of a kubeconfig file; empty for $KUBECONFIG, ~/.kube/config, then the service account of the pod")
 	flags.StringVar(&c.Config.server, "server", "", "`URL` of the API server; overrides that of the kubeconfig")
@@ -53,7 +61,6 @@ func (c *DNSFlags) AddFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&c.qps, "kube-api-qps", c.qps, "accepted for compatibility, without effect: one request reads all objects of a kind")
 	flags.IntVar(&c.burst, "kube-api-burst", c.burst, "accepted for compatibility, without effect")
 	flags.BoolVar(&c.PrintVersion, "version", false, "print the version and exit")
-	AddFlags(flags, c.Config.DNS.Leader.settings(DNSSection, "`namespace` of the Lease"))
 }
 
 // Settle sets the flags that were not given from the environment, and checks all values.

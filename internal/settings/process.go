@@ -2,7 +2,10 @@ package settings
 
 import (
 	"net"
+	"slices"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/signpostd/signpost/internal/logging"
 	"github.com/signpostd/signpost/internal/tracing"
@@ -36,7 +39,7 @@ func (o *Process) Settings() []Setting {
 	return []Setting{
 		{Flag: "kubeconfig", Path: "kubeconfig", Value: textValue{&o.Kubeconfig}, Usage: "`path` of a kubeconfig file; empty for $KUBECONFIG, ~/.kube/config, then the service account of the pod"},
 		{Flag: "log-level", Path: "log.level", Value: textValue{&o.LogLevel}, Usage: "lowest `level` to log: panic, fatal, error, warn, info, debug or trace"},
-		{Flag: "log-format", Path: "log.format", Value: textValue{&o.LogFormat}, Usage: "`format` of the log: plain or json"},
+		{Flag: "log-format", Path: "log.format", Value: formatValue{textValue{&o.LogFormat}}, Usage: "`format` of the log: plain (or text, which is the same) or json"},
 		{Flag: "metrics-addr", Path: "admin.address", Value: textValue{&o.MetricsAddr}, Usage: "`address` to serve /metrics, /ready and /ping on"},
 		{Flag: "enable-pprof", Path: "admin.pprof", Value: boolValue{&o.EnablePProf}, Usage: "serve profiles under /debug/pprof/ on the metrics address"},
 		{Flag: "shutdown-grace", Path: "shutdownGrace", Value: durationValue{&o.ShutdownGrace}, Usage: "how long open streams may take to end after SIGTERM; a second signal ends the process at once"},
@@ -46,6 +49,31 @@ func (o *Process) Settings() []Setting {
 
 // traceUsage is that of the flag --trace-collector, which all roles have.
 const traceUsage = "`address` (HOST:PORT, or https://HOST:PORT for TLS) of an OpenTelemetry collector to send traces to, by OTLP over gRPC; empty for no traces"
+
+// formatValue is the format of the log. The name that ExternalDNS has for one means the same here.
+type formatValue struct{ textValue }
+
+// Set implements pflag.Value.
+func (v formatValue) Set(s string) error {
+	if s == "text" {
+		s = "plain"
+	}
+	return v.textValue.Set(s)
+}
+
+func (v formatValue) decode(n *yaml.Node) error {
+	if err := v.textValue.decode(n); err != nil {
+		return err
+	}
+	return v.Set(*v.target)
+}
+
+// Overrides returns the settings that may be given beside a config file, as flags of `signpost run`.
+func (o *Process) Overrides() []Setting {
+	return slices.DeleteFunc(o.Settings(), func(s Setting) bool {
+		return !slices.Contains([]string{"kubeconfig", "log-level", "log-format"}, s.Flag)
+	})
+}
 
 // validate implements [Section].
 func (o *Process) validate() []problem {

@@ -173,7 +173,7 @@ func choicesOf(flag string) []string {
 	case "log-level":
 		return append(logging.Levels(), "warning")
 	case "log-format":
-		return []string{"plain", "json"}
+		return []string{"plain", "text", "json"}
 	case "outbound-transport-mode":
 		return []string{modeTransparent, modeTransportHeader}
 	default:

@@ -1,8 +1,13 @@
 package settings
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/signpostd/signpost/internal/flaggroup"
 )
 
 // Setting is one thing that can be set, by a flag and in the config file.
@@ -33,6 +38,29 @@ type settingValue interface {
 	decode(n *yaml.Node) error
 }
 
+// The headings of flags in --help that several roles have.
+const (
+	headingProcess = "Process"
+	headingLeader  = "Leader election"
+)
+
+// heading returns what a flag is listed under in --help: the part of the config file that its field
+// is in.
+func heading(path string) string {
+	parts := strings.Split(path, ".")
+	switch {
+	case slices.Contains(parts, "leaderElection"):
+		return headingLeader
+	case slices.Contains(parts, "limits"):
+		return "Limit"
+	case len(parts) > 2 && parts[0] == ControllersSection:
+		return "Controller"
+	case len(parts) > 1 && (parts[0] == DestinationSection || parts[0] == ControllersSection):
+		return "Main"
+	}
+	return headingProcess
+}
+
 // AddFlags defines a flag for each setting. Its default is what is set now.
 func AddFlags(flags *pflag.FlagSet, settings []Setting) {
 	for _, s := range settings {
@@ -40,5 +68,6 @@ func AddFlags(flags *pflag.FlagSet, settings []Setting) {
 		if s.Value.Type() == "bool" {
 			f.NoOptDefVal = "true"
 		}
+		flaggroup.Set(flags, heading(s.Path), s.Flag)
 	}
 }

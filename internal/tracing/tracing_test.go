@@ -222,12 +222,13 @@ func TestCollectorsThatDontAnswer(t *testing.T) {
 				s.Text("signpost.service", "shop/web")
 				s.End(nil)
 			}
-			if took := time.Since(begun); took > 2*time.Second {
+			// Waiting for the collector would take that long for each batch.
+			if took := time.Since(begun); took > exportTimeout {
 				t.Errorf("%d spans took %v", 10*queueSize, took)
 			}
 			begun = time.Now()
 			tracer.Close()
-			if took := time.Since(begun); took > flushTimeout+2*time.Second {
+			if took := time.Since(begun); took > flushTimeout+5*time.Second {
 				t.Errorf("the end took %v", took)
 			}
 			text := log.String()

@@ -52,15 +52,15 @@ func (c *Config) Take(from *sharedflags.Set) { c.Access = sharedflags.Of(from, c
 
 // Flags implements provider.Config.
 func (c *Config) Flags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&c.ZoneTags, "aws-zone-tags", c.ZoneTags, "Only use zones with this tag, key or key=value; may be given several times, then all are needed")
-	flags.BoolVar(&c.MatchParent, "aws-zone-match-parent", c.MatchParent, "Also use zones above the domains of --domain-filter")
-	flags.DurationVar(&c.ZonesCache, "aws-zones-cache-duration", c.ZonesCache, "How long the list of zones is used before it is read again; at least --interval")
-	flags.IntVar(&c.BatchChanges, "aws-batch-change-size", c.BatchChanges, "The most record sets to change with one request")
-	flags.IntVar(&c.BatchBytes, "aws-batch-change-size-bytes", c.BatchBytes, "The most bytes in the values of one request that changes records; Route 53 allows 32000")
-	flags.IntVar(&c.BatchValues, "aws-batch-change-size-values", c.BatchValues, "The most values in one request that changes records; Route 53 allows 1000")
-	flags.DurationVar(&c.BatchInterval, "aws-batch-change-interval", c.BatchInterval, "Time between two requests when the changes of a zone need several")
-	flags.BoolVar(&c.EvaluateTargetHealth, "aws-evaluate-target-health", c.EvaluateTargetHealth, "Have aliases follow the health of their target, unless the annotation aws-evaluate-target-health says otherwise")
-	flags.BoolVar(&c.PreferCNAME, "aws-prefer-cname", c.PreferCNAME, "Publish names of AWS as CNAME records, not as aliases")
+	flags.StringArrayVar(&c.ZoneTags, "aws-zone-tags", c.ZoneTags, "only use zones with this tag, key or key=value; may be given several times, then all are needed")
+	flags.BoolVar(&c.MatchParent, "aws-zone-match-parent", c.MatchParent, "also use zones above the domains of --domain-filter")
+	flags.DurationVar(&c.ZonesCache, "aws-zones-cache-duration", c.ZonesCache, "how long the list of zones is used before it is read again; at least --interval")
+	flags.IntVar(&c.BatchChanges, "aws-batch-change-size", c.BatchChanges, "the most record sets to change with one request")
+	flags.IntVar(&c.BatchBytes, "aws-batch-change-size-bytes", c.BatchBytes, "the most bytes in the values of one request that changes records; Route 53 allows 32000")
+	flags.IntVar(&c.BatchValues, "aws-batch-change-size-values", c.BatchValues, "the most values in one request that changes records; Route 53 allows 1000")
+	flags.DurationVar(&c.BatchInterval, "aws-batch-change-interval", c.BatchInterval, "time between two requests when the changes of a zone need several")
+	flags.BoolVar(&c.EvaluateTargetHealth, "aws-evaluate-target-health", c.EvaluateTargetHealth, "have aliases follow the health of their target, unless the annotation aws-evaluate-target-health says otherwise")
+	flags.BoolVar(&c.PreferCNAME, "aws-prefer-cname", c.PreferCNAME, "publish names of AWS as CNAME records, not as aliases")
 }
 
 // Open implements provider.Config.

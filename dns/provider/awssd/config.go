@@ -48,8 +48,8 @@ func (c *Config) Take(from *sharedflags.Set) { c.Access = sharedflags.Of(from, c
 
 // Flags implements provider.Config.
 func (c *Config) Flags(flags *pflag.FlagSet) {
-	flags.BoolVar(&c.Cleanup, "aws-sd-service-cleanup", c.Cleanup, "Delete services of Cloud Map that are ours and have no instances")
-	flags.StringArrayVar(&c.CreateTags, "aws-sd-create-tag", c.CreateTags, "A tag, key=value, for services that are created at Cloud Map; may be given several times")
+	flags.BoolVar(&c.Cleanup, "aws-sd-service-cleanup", c.Cleanup, "delete services of Cloud Map that are ours and have no instances")
+	flags.StringArrayVar(&c.CreateTags, "aws-sd-create-tag", c.CreateTags, "a tag, key=value, for services that are created at Cloud Map; may be given several times")
 }
 
 // Open implements provider.Config.

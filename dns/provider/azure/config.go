@@ -65,11 +65,11 @@ func (c *Config) Flags(*pflag.FlagSet) {}
 // Flags implements [sharedflags.Settings].
 func (a *Access) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&a.File, "azure-config-file", a.File, "`file` with the settings of Azure, in JSON (required with --provider=azure and azure-private-dns)")
-	flags.StringVar(&a.Group, "azure-resource-group", a.Group, "Resource `group` of the zones, instead of the one in --azure-config-file")
+	flags.StringVar(&a.Group, "azure-resource-group", a.Group, "resource `group` of the zones, instead of the one in --azure-config-file")
 	flags.StringVar(&a.Subscription, "azure-subscription-id", a.Subscription, "`ID` of the subscription of the zones, instead of the one in --azure-config-file")
-	flags.StringVar(&a.Identity, "azure-user-assigned-identity-client-id", a.Identity, "Client `ID` of a managed identity, instead of the one in --azure-config-file")
-	flags.DurationVar(&a.ZonesCache, "azure-zones-cache-duration", a.ZonesCache, "How long the list of zones is used before it is read again; at least --interval")
-	flags.Int32Var(&a.Retries, "azure-maxretries-count", a.Retries, "How often a request is sent again; 0 is as often as usual, 3 times, and a negative number is never")
+	flags.StringVar(&a.Identity, "azure-user-assigned-identity-client-id", a.Identity, "client `ID` of a managed identity, instead of the one in --azure-config-file")
+	flags.DurationVar(&a.ZonesCache, "azure-zones-cache-duration", a.ZonesCache, "how long the list of zones is used before it is read again; at least --interval")
+	flags.Int32Var(&a.Retries, "azure-maxretries-count", a.Retries, "how often a request is sent again; 0 is as often as usual, 3 times, and a negative number is never")
 }
 
 // Open implements [provider.Config].

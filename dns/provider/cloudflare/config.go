@@ -67,14 +67,14 @@ func newConfig() *Config {
 
 // Flags implements provider.Config.
 func (c *Config) Flags(flags *pflag.FlagSet) {
-	flags.BoolVar(&c.Proxied, "cloudflare-proxied", c.Proxied, "Have Cloudflare proxy A, AAAA and CNAME records, unless the annotation cloudflare-proxied says otherwise")
-	flags.StringVar(&c.Comment, "cloudflare-record-comment", c.Comment, "The comment of records without the annotation cloudflare-record-comment; free zones have 100 bytes for it, others 500")
-	flags.IntVar(&c.PerPage, "cloudflare-dns-records-per-page", c.PerPage, "How many records a request lists; 5000 at most")
-	flags.BoolVar(&c.CustomHostnames, "cloudflare-custom-hostnames", c.CustomHostnames, "Manage the custom hostnames of the annotation cloudflare-custom-hostname")
-	flags.StringVar(&c.MinTLS, "cloudflare-custom-hostnames-min-tls-version", c.MinTLS, "The oldest version of TLS for custom hostnames: "+strings.Join(tlsVersions, ", "))
-	flags.StringVar(&c.Authority, "cloudflare-custom-hostnames-certificate-authority", c.Authority, "Who issues the certificates of custom hostnames: "+strings.Join(authorities, ", ")+"; none lets Cloudflare choose")
-	flags.BoolVar(&c.Regional, "cloudflare-regional-services", c.Regional, "Manage the regions of the annotation cloudflare-region-key")
-	flags.StringVar(&c.RegionKey, "cloudflare-region-key", c.RegionKey, "The region of names without the annotation cloudflare-region-key, such as eu; turns on --cloudflare-regional-services")
+	flags.BoolVar(&c.Proxied, "cloudflare-proxied", c.Proxied, "have Cloudflare proxy A, AAAA and CNAME records, unless the annotation cloudflare-proxied says otherwise")
+	flags.StringVar(&c.Comment, "cloudflare-record-comment", c.Comment, "the comment of records without the annotation cloudflare-record-comment; free zones have 100 bytes for it, others 500")
+	flags.IntVar(&c.PerPage, "cloudflare-dns-records-per-page", c.PerPage, "how many records a request lists; 5000 at most")
+	flags.BoolVar(&c.CustomHostnames, "cloudflare-custom-hostnames", c.CustomHostnames, "manage the custom hostnames of the annotation cloudflare-custom-hostname")
+	flags.StringVar(&c.MinTLS, "cloudflare-custom-hostnames-min-tls-version", c.MinTLS, "the oldest version of TLS for custom hostnames: "+strings.Join(tlsVersions, ", "))
+	flags.StringVar(&c.Authority, "cloudflare-custom-hostnames-certificate-authority", c.Authority, "who issues the certificates of custom hostnames: "+strings.Join(authorities, ", ")+"; none lets Cloudflare choose")
+	flags.BoolVar(&c.Regional, "cloudflare-regional-services", c.Regional, "manage the regions of the annotation cloudflare-region-key")
+	flags.StringVar(&c.RegionKey, "cloudflare-region-key", c.RegionKey, "the region of names without the annotation cloudflare-region-key, such as eu; turns on --cloudflare-regional-services")
 }
 
 // Open implements provider.Config.

@@ -48,8 +48,8 @@ func Plugin() provider.Plugin {
 
 // Flags implements provider.Config.
 func (c *Config) Flags(flags *pflag.FlagSet) {
-	flags.StringVar(&c.Prefix, "coredns-prefix", c.Prefix, "Prefix of the keys in etcd; its address and credentials are in the environment variables ETCD_*")
-	flags.BoolVar(&c.StrictlyOwned, "coredns-strictly-owned", c.StrictlyOwned, "Write the owner ID into each entry, and ignore entries of other owners")
+	flags.StringVar(&c.Prefix, "coredns-prefix", c.Prefix, "prefix of the keys in etcd; its address and credentials are in the environment variables ETCD_*")
+	flags.BoolVar(&c.StrictlyOwned, "coredns-strictly-owned", c.StrictlyOwned, "write the owner ID into each entry, and ignore entries of other owners")
 }
 
 // Open implements provider.Config.

@@ -46,9 +46,9 @@ func newConfig() *Config {
 // Flags implements provider.Config.
 func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Project, "google-project", c.Project, "ID of the `project` that has the zones; the metadata server is asked if it isn't given")
-	flags.StringVar(&c.Visibility, "google-zone-visibility", c.Visibility, "Only use zones of this visibility: public or private; both if it isn't given")
-	flags.IntVar(&c.BatchChanges, "google-batch-change-size", c.BatchChanges, "The most record sets to change with one request; 0 is for as many as Cloud DNS allows, which is 1000")
-	flags.DurationVar(&c.BatchInterval, "google-batch-change-interval", c.BatchInterval, "Time between two requests when the changes of a zone need several")
+	flags.StringVar(&c.Visibility, "google-zone-visibility", c.Visibility, "only use zones of this visibility: public or private; both if it isn't given")
+	flags.IntVar(&c.BatchChanges, "google-batch-change-size", c.BatchChanges, "the most record sets to change with one request; 0 is for as many as Cloud DNS allows, which is 1000")
+	flags.DurationVar(&c.BatchInterval, "google-batch-change-interval", c.BatchInterval, "time between two requests when the changes of a zone need several")
 }
 
 // Open implements provider.Config. It doesn't contact Google.

@@ -27,7 +27,7 @@ type Config struct {
 
 // Flags implements [provider.Config].
 func (c *Config) Flags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&c.Zones, "inmemory-zone", c.Zones, "A zone of the in-memory provider; may be given several times")
+	flags.StringArrayVar(&c.Zones, "inmemory-zone", c.Zones, "a zone of the in-memory provider; may be given several times")
 }
 
 // Open implements [provider.Config].

@@ -37,10 +37,10 @@ func Plugin() provider.Plugin {
 // Flags implements provider.Config.
 func (c *Config) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Server, "pdns-server", c.Server, "URL of the PowerDNS API, without /api/v1")
-	flags.StringVar(&c.ServerID, "pdns-server-id", c.ServerID, "Name of the server in the PowerDNS API")
-	flags.StringVar(&c.APIKey, "pdns-api-key", c.APIKey, "Key for the PowerDNS API (required with --provider=pdns)")
+	flags.StringVar(&c.ServerID, "pdns-server-id", c.ServerID, "name of the server in the PowerDNS API")
+	flags.StringVar(&c.APIKey, "pdns-api-key", c.APIKey, "key for the PowerDNS API (required with --provider=pdns)")
 	provider.Secret(flags, "pdns-api-key")
-	flags.BoolVar(&c.SkipTLSVerify, "pdns-skip-tls-verify", c.SkipTLSVerify, "Don't verify the certificate of the PowerDNS API")
+	flags.BoolVar(&c.SkipTLSVerify, "pdns-skip-tls-verify", c.SkipTLSVerify, "don't verify the certificate of the PowerDNS API")
 }
 
 // Open implements provider.Config.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"slices"
 
 	"github.com/signpostd/signpost/dns"
@@ -27,9 +28,12 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider = (*Provider)(nil)
-	_ provider.Adjuster = (*Provider)(nil)
-	_ provider.Prober   = (*Provider)(nil)
+	_ provider.Provider  = (*Provider)(nil)
+	_ provider.Adjuster  = (*Provider)(nil)
+	_ provider.Prober    = (*Provider)(nil)
+	_ provider.Provider  = (*Provider)(nil)
+	_ provider.Adjuster  = (*Provider)(nil)
+	_ provider.Answering = (*Provider)(nil)
 )
 
 // Capabilities implements [provider.Provider].
@@ -53,6 +57,21 @@ func (p *Provider) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet
 	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) {
 		return adjusted(r, p.minTTL)
 	}), nil
+}
+
+// AnsweringServers implements [provider.Answering]. Servers that are spoken to with TLS answer
+// questions at the usual port.
+func (p *Provider) AnsweringServers() []string {
+	if p.dialer.tls == nil {
+		return slices.Clone(p.servers.addresses)
+	}
+	var addresses []string
+	for _, address := range p.servers.addresses {
+		if host, _, err := net.SplitHostPort(address); err == nil {
+			addresses = append(addresses, net.JoinHostPort(host, "53"))
+		}
+	}
+	return addresses
 }
 
 func (p *Provider) find(z dns.Zone) (*zone, error) {

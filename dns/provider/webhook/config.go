@@ -75,11 +75,11 @@ func (c *Config) Flags(flags *pflag.FlagSet) {
 
 // Flags implements [sharedflags.Settings].
 func (l *Limits) Flags(flags *pflag.FlagSet) {
-	flags.DurationVar(&l.ReadTimeout, "webhook-provider-read-timeout", l.ReadTimeout, "Time to read a message; this and the write timeout together limit a call to the webhook provider")
-	flags.DurationVar(&l.WriteTimeout, "webhook-provider-write-timeout", l.WriteTimeout, "Time to write a message; this and the read timeout together limit a call to the webhook provider")
-	flags.DurationVar(&l.ReadHeaderTimeout, "webhook-provider-read-header-timeout", l.ReadHeaderTimeout, "Time in which --webhook-server must have read the header of a request")
-	flags.DurationVar(&l.IdleTimeout, "webhook-provider-idle-timeout", l.IdleTimeout, "Time after which --webhook-server closes an unused connection")
-	flags.Int64Var(&l.MaxBodySize, "webhook-provider-max-body-size", l.MaxBodySize, "Most bytes in a message of a webhook provider or to --webhook-server, 0 for any number")
+	flags.DurationVar(&l.ReadTimeout, "webhook-provider-read-timeout", l.ReadTimeout, "time to read a message; this and the write timeout together limit a call to the webhook provider")
+	flags.DurationVar(&l.WriteTimeout, "webhook-provider-write-timeout", l.WriteTimeout, "time to write a message; this and the read timeout together limit a call to the webhook provider")
+	flags.DurationVar(&l.ReadHeaderTimeout, "webhook-provider-read-header-timeout", l.ReadHeaderTimeout, "time in which --webhook-server must have read the header of a request")
+	flags.DurationVar(&l.IdleTimeout, "webhook-provider-idle-timeout", l.IdleTimeout, "time after which --webhook-server closes an unused connection")
+	flags.Int64Var(&l.MaxBodySize, "webhook-provider-max-body-size", l.MaxBodySize, "most bytes in a message of a webhook provider or to --webhook-server, 0 for any number")
 }
 
 // Open implements provider.Config.

@@ -25,6 +25,8 @@ type endpoints struct {
 	reader   *source.Reader
 	table    *kube.Table[endpoint]
 	status   status
+	// outcomes knows what became of objects; nil for nobody.
+	outcomes source.Outcomes
 }
 
 // endpoint is what is kept of a DNSEndpoint.
@@ -32,8 +34,10 @@ type endpoint struct {
 	source.Object
 	// generation is that of the object; observed is the one in its status.
 	generation, observed int64
-	records              []*dns.RecordSet
-	problems             []dns.Problem
+	// said is the digest of the conditions that the status has.
+	said     uint64
+	records  []*dns.RecordSet
+	problems []dns.Problem
 	// unreadable says why the spec can't be read. Then there are no records.
 	unreadable string
 }
@@ -44,6 +48,7 @@ func (s *endpoints) trim(scope kube.Scope, obj *externaldns.DNSEndpoint) (*endpo
 		return kept, nil
 	}
 	kept.generation, kept.observed = obj.Generation, obj.Status.ObservedGeneration
+	kept.said = digest(obj.Status.Conditions)
 	if kept.unreadable = obj.Spec.Problem; kept.unreadable != "" {
 		return kept, nil
 	}

@@ -24,8 +24,8 @@ const (
 
 var errNotOpen = errors.New("write the status of DNSEndpoints: call Open first")
 
-// WriteStatus writes status.observedGeneration of the objects of the source, until ctx ends:
-// first of all objects, and then of each one that changes. It needs the permissions to get the
+// WriteStatus writes status.observedGeneration and the conditions of the objects of the source,
+// until ctx ends: first of all objects, and then of each one that changes, or whose records do. It needs the permissions to get the
 // objects and to update their status. Call it while the process leads, not in a dry run, with
 // a client that stops when the leadership ends. It may be called again afterwards. Failures
 // are logged and tried again later. The error is that it was called at the wrong time.
@@ -36,8 +36,8 @@ func (c *Config) WriteStatus(ctx context.Context, client dynamic.Interface) erro
 	return c.opened.writeStatus(ctx, client)
 }
 
-// WriteStatusOnce is WriteStatus for the objects that there are now. It tries each object
-// once. The table may have stopped following changes.
+// WriteStatusOnce is WriteStatus for the objects that there are now, without conditions. It tries
+// each object once. The table may have stopped following changes.
 func (c *Config) WriteStatusOnce(ctx context.Context, client dynamic.Interface) error {
 	if c.opened == nil {
 		return errNotOpen
@@ -93,18 +93,20 @@ func (s *endpoints) writeStatus(ctx context.Context, client dynamic.Interface) e
 	defer s.status.end()
 	stop := context.AfterFunc(ctx, queue.ShutDown)
 	defer stop()
-	for _, e := range s.table.List() {
-		s.status.note(e)
-	}
+	c := s.newConditions()
+	var following sync.WaitGroup
+	defer following.Wait()
+	following.Go(func() { s.follow(ctx, queue) })
+	s.noteAll(queue)
 	for {
 		key, over := queue.Get()
 		if over {
 			return nil
 		}
-		switch err := s.observe(ctx, client, key); {
+		switch err := s.observe(ctx, client, key, c); {
 		case err == nil || ctx.Err() != nil:
 			queue.Forget(key)
-		case apierrors.IsConflict(err):
+		case errors.Is(err, errUnknownOutcome), apierrors.IsConflict(err):
 			// Somebody else has just written the object, perhaps without a change that the
 			// table would see.
 			queue.AddRateLimited(key)
@@ -116,12 +118,39 @@ func (s *endpoints) writeStatus(ctx context.Context, client dynamic.Interface) e
 	}
 }
 
+// noteAll queues all objects whose status may be out of date.
+func (s *endpoints) noteAll(queue workqueue.TypedRateLimitingInterface[source.Key]) {
+	for _, e := range s.table.List() {
+		if e.Selected && (s.outcomes != nil || e.outdated()) {
+			queue.Add(e.Key)
+		}
+	}
+}
+
+// follow queues the objects whose outcome may have changed.
+func (s *endpoints) follow(ctx context.Context, queue workqueue.TypedRateLimitingInterface[source.Key]) {
+	if s.outcomes == nil {
+		return
+	}
+	err := s.outcomes.Follow(ctx, func(keys []source.Key) {
+		if keys == nil {
+			s.noteAll(queue)
+		}
+		for _, key := range keys {
+			queue.Add(key)
+		}
+	})
+	if err != nil && ctx.Err() == nil {
+		s.log.WarnContext(ctx, "conditions are not written any more", "kind", s.kind.Kind, "error", err)
+	}
+}
+
 func (s *endpoints) writeStatusOnce(ctx context.Context, client dynamic.Interface) error {
 	for _, e := range s.table.List() {
 		if !e.outdated() {
 			continue
 		}
-		if err := s.observe(ctx, client, e.Key); err != nil {
+		if err := s.observe(ctx, client, e.Key, nil); err != nil {
 			s.unwritten(ctx, e.Key, "leaving it", err)
 		}
 	}
@@ -132,42 +161,71 @@ func (s *endpoints) unwritten(ctx context.Context, key source.Key, then string, 
 	s.log.WarnContext(ctx, "status of an object can't be written, "+then, "kind", s.kind.Kind, "object", key.String(), "error", err)
 }
 
-// observe writes into the status of an object which generation of it the table has.
-func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, key source.Key) error {
+// observe writes into the status of an object which generation of it the table has, and its
+// conditions. It writes nothing if the status says that already.
+func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, key source.Key, c *conditions) error {
 	e := s.table.Get(key.Namespace, key.Name)
-	if e == nil || !e.outdated() {
+	if e == nil || !e.Selected {
 		return nil
 	}
-	objects := client.Resource(s.resource()).Namespace(key.Namespace)
-	obj, err := objects.Get(ctx, key.Name, metav1.GetOptions{})
+	wanted, unknown := c.wanted(ctx, e)
+	if unknown == nil && !e.outdated() && (wanted == nil || e.said == digest(wanted)) {
+		return nil
+	}
+	if !e.outdated() && unknown == nil {
+		if err := c.limiter.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	if !e.outdated() && unknown != nil {
+		return unknown
+	}
+	if err := s.write(ctx, client, e, wanted, c); err != nil {
+		return err
+	}
+	return unknown
+}
+
+func (s *endpoints) write(ctx context.Context, client dynamic.Interface, e *endpoint, wanted []metav1.Condition, c *conditions) error {
+	objects := client.Resource(s.resource()).Namespace(e.Key.Namespace)
+	obj, err := objects.Get(ctx, e.Key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("get %s %s: %w", s.kind.Kind, key, err)
+		return fmt.Errorf("get %s %s: %w", s.kind.Kind, e.Key, err)
 	}
 	if obj.GetUID() != e.UID {
 		return nil // The table will be told of the new generation.
 	}
-	setObserved(obj, e.generation)
-	_, err = objects.UpdateStatus(ctx, obj, metav1.UpdateOptions{})
+	changed := setConditions(obj, wanted)
+	if changed = setObserved(obj, e.generation) || changed; !changed {
+		return nil
+	}
+	written, err := objects.UpdateStatus(ctx, obj, metav1.UpdateOptions{})
 	switch {
+	case err == nil && len(wanted) > 0 && len(conditionsOf(written)) == 0:
+		c.pruned = true
+		s.log.InfoContext(ctx, "conditions of objects can't be written, because their definition has no status.conditions: apply deploy/crds", "kind", s.kind.Kind)
+		return nil
 	case err == nil:
 		return nil
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("update status of %s %s: %w; add the status subresource to its CRD", s.kind.Kind, key, err)
+		return fmt.Errorf("update status of %s %s: %w; add the status subresource to its CRD", s.kind.Kind, e.Key, err)
 	default:
-		return fmt.Errorf("update status of %s %s: %w; allow to update %s/status", s.kind.Kind, key, err, s.resource().Resource)
+		return fmt.Errorf("update status of %s %s: %w; allow to update %s/status", s.kind.Kind, e.Key, err, s.resource().Resource)
 	}
 }
 
-// setObserved sets the generation in the status and leaves everything else in it. A status
-// that isn't an object is replaced.
-func setObserved(obj *unstructured.Unstructured, generation int64) {
+// setObserved sets the generation in the status and leaves everything else in it. It reports whether
+// it was another one. A status that isn't an object is replaced.
+func setObserved(obj *unstructured.Unstructured, generation int64) bool {
 	fields, ok := obj.Object["status"].(map[string]any)
 	if !ok {
 		fields = map[string]any{}
 	}
+	before, _, _ := unstructured.NestedInt64(obj.Object, "status", "observedGeneration")
 	fields["observedGeneration"] = generation
 	obj.Object["status"] = fields
+	return before != generation
 }

@@ -22,7 +22,8 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The hosts of Istio VirtualServices, at the addresses of their Gateways", Category: "service mesh",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true,
-		New: func() source.Config { return Config{} },
+		Annotations: source.CommonAnnotations,
+		New:         func() source.Config { return Config{} },
 	}
 }
 

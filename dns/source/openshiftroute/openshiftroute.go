@@ -20,7 +20,8 @@ func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The hosts of OpenShift Routes, at the routers that have admitted them", Category: "ingress controllers",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true,
-		New: func() source.Config { return &Config{} },
+		Annotations: source.CommonAnnotations,
+		New:         func() source.Config { return &Config{} },
 	}
 }
 

@@ -4,8 +4,11 @@
 // Package process makes a [Reviewer] for a process that has a cluster, and gives it to
 // internal/inspect. A role that lets somebody read everything has this rule:
 //
-//	nonResourceURLs: ["/api/v1alpha1/*"]
+//	nonResourceURLs: ["/signpost/api/v1alpha1/*"]
 //	verbs: ["get"]
+//
+// The API server is asked about paths that begin with [Prefix]. Without it, everybody who is logged
+// in could use all of them: the role system:discovery, which they have by default, allows /api/*.
 //
 // Answers are remembered for a short time and in a bounded number, and the API server is asked at a
 // bounded rate, so that neither many requests nor many wrong tokens burden it. A token that was
@@ -35,6 +38,9 @@ import (
 	"github.com/signpostd/signpost/internal/foreign"
 	"github.com/signpostd/signpost/internal/inspect"
 )
+
+// Prefix is what paths of the inspection API begin with in roles.
+const Prefix = "/signpost"
 
 const (
 	// allowedFor and refusedFor are how long an answer is remembered.
@@ -161,7 +167,7 @@ func (r *Reviewer) review(ctx context.Context, token, verb, path string) (answer
 	may, err := r.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 		Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra,
-			NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: verb},
+			NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: Prefix + path, Verb: verb},
 		},
 	}, metav1.CreateOptions{})
 	if err != nil {
@@ -169,7 +175,7 @@ func (r *Reviewer) review(ctx context.Context, token, verb, path string) (answer
 	}
 	if !may.Status.Allowed {
 		return refused(fmt.Sprintf("%s may not %s %s: bind it to a role with nonResourceURLs [%q] and verbs [%q]",
-			foreign.Quote(user.Username), verb, foreign.Quote(path), inspect.Root+"/*", verb)), nil
+			foreign.Quote(user.Username), verb, foreign.Quote(path), Prefix+inspect.Root+"/*", verb)), nil
 	}
 	return answer{until: time.Now().Add(allowedFor)}, nil
 }

@@ -50,7 +50,7 @@ func (s *server) client() *fake.Clientset {
 			o.Status.User = authenticationv1.UserInfo{Username: o.Spec.Token}
 			return true, o, nil
 		case *authorizationv1.SubjectAccessReview:
-			o.Status.Allowed = o.Spec.User == "alice" && o.Spec.NonResourceAttributes.Verb == "get"
+			o.Status.Allowed = o.Spec.User == "alice" && strings.HasPrefix(o.Spec.NonResourceAttributes.Path, access.Prefix+inspect.Root+"/") && o.Spec.NonResourceAttributes.Verb == "get"
 			return true, o, nil
 		default:
 			return false, nil, nil
@@ -68,7 +68,7 @@ func TestAllow(t *testing.T) {
 		want        string
 	}{
 		"may":               {token: "alice", verb: "get"},
-		"may not this":      {token: "alice", verb: "post", refused: true, want: `nonResourceURLs ["/api/v1alpha1/*"] and verbs ["post"]`},
+		"may not this":      {token: "alice", verb: "post", refused: true, want: `nonResourceURLs ["/signpost/api/v1alpha1/*"] and verbs ["post"]`},
 		"may not":           {token: "bob", verb: "get", refused: true, want: `"bob" may not get`},
 		"not valid":         {token: "bad", verb: "get", refused: true, want: "kubectl create token"},
 		"huge":              {token: strings.Repeat("a", 1<<20), verb: "get", refused: true, want: "1048576 bytes"},

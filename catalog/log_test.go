@@ -1,0 +1,38 @@
+package catalog
+
+import (
+	"bytes"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// S4: at debug the log has a line for each step, with what it changed and what it touched. At info it has none.
+func TestStepsAreLogged(t *testing.T) {
+	for level, want := range map[slog.Level]string{
+		slog.LevelInfo: "",
+		slog.LevelDebug: `level=DEBUG msg="Objects are applied" changes=2 services=2 staleServices=0 staleProfiles=0
+level=DEBUG msg="Objects are applied" changes=1 services=1 staleServices=1 staleProfiles=0
+level=DEBUG msg="Objects are applied" changes=0 services=0 staleServices=0 staleProfiles=0
+`,
+	} {
+		var out bytes.Buffer
+		c := New(Options{Log: slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: level}))})
+		c.Put(service("web"))
+		c.Put(service("db"))
+		c.step()
+		defer c.Service(serviceKey("web")).Release()
+		c.Delete(service("web").ID())
+		c.step()
+		c.MarkSynced()
+		c.step()
+		got := regexp.MustCompile(`(?m)^time=\S+ | took=\S+`).ReplaceAllString(out.String(), "")
+		if got != want {
+			t.Errorf("at %v:\n%s\nwant:\n%s", level, got, want)
+		}
+		if level == slog.LevelDebug && strings.Count(out.String(), " took=") != 3 {
+			t.Errorf("lines without a duration:\n%s", &out)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/bundle"
+	"github.com/signpostd/signpost/internal/look"
+	"github.com/signpostd/signpost/internal/output"
+	"github.com/signpostd/signpost/internal/reach"
+	"github.com/signpostd/signpost/internal/settings"
+)
+
+// bundleName is the layout of the name of a bundle.
+const bundleName = "signpost-bundle-20060102-150405.tar.gz"
+
+func newBundleCommand(s streams) *cobra.Command {
+	c := newAdminClient()
+	var file string
+	cmd := &cobra.Command{
+		Use:   "bundle",
+		Short: "Collect what somebody else needs to find the cause of a problem",
+		Long: `Collect what somebody else needs to find the cause of a problem, as a file: what all
+processes say about themselves, streams, Services, records, problems and held plans, their
+settings and metrics, and their pods with logs, Leases and the last Events.
+
+Secrets are left out: those of settings, and of arguments and variables of the pods, and
+what looks like a key, a token or a password. It has the names of your Services, pods,
+zones and records: look at it before you pass it on.`,
+		Example: "  signpost bundle\n  signpost bundle --file - | tar tz",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.bundle(cmd, file, s)
+		},
+	}
+	cmd.Flags().StringVarP(&file, "file", "f", "", "`path` of the file to write; - is standard output (default "+bundleName+" with the time)")
+	c.flags(cmd)
+	return cmd
+}
+
+func (c *client) bundle(cmd *cobra.Command, file string, s streams) error {
+	found, err := c.found(cmd.Context(), cmd.Name())
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	now := time.Now()
+	source := bundle.Source{Look: look.New(found, c.timeout, s.err), Secrets: secretFlags(), Now: now}
+	if err := c.clusterOf(&source, found); err != nil {
+		return err
+	}
+	if file == "" {
+		file = now.Format(bundleName)
+	}
+	out := s.out
+	if file != "-" {
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return settings.Usagef("--file: %w", err)
+		}
+		defer f.Close()
+		out = f
+	}
+	summary, err := bundle.Write(cmd.Context(), out, source)
+	if closer, ok := out.(*os.File); ok && file != "-" && err == nil {
+		err = closer.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("write the bundle: %w", err)
+	}
+	if file == "-" {
+		return nil
+	}
+	return c.printBundle(s.out, file, summary)
+}
+
+func (c *client) printBundle(out io.Writer, file string, summary bundle.Summary) error {
+	text := fmt.Sprintf("%s has %d files. Look at it before you pass it on.\n", file, len(summary.Files))
+	if n := len(summary.Errors); n > 0 {
+		text += fmt.Sprintf("%d could not be had, or not all of it: errors.txt in it says why.\n", n)
+	}
+	return output.Print(out, c.format, output.Answer{Value: struct {
+		File string `json:"file"`
+		bundle.Summary
+	}{file, summary}, Names: []string{file}, Text: text})
+}
+
+// clusterOf adds a client of the API server, if pods were found there.
+func (c *client) clusterOf(source *bundle.Source, found *reach.Found) error {
+	var pods []*corev1.Pod
+	for _, p := range found.Processes {
+		if p.Pod != nil {
+			pods = append(pods, p.Pod)
+		}
+	}
+	if len(pods) == 0 {
+		return nil
+	}
+	cfg, err := c.kubectl.RESTConfig("bundle")
+	if err != nil {
+		return err
+	}
+	cfg.Timeout = c.timeout
+	source.Pods = pods
+	source.API, err = kubernetes.NewForConfig(cfg)
+	return err
+}
+
+// secretFlags returns the names of all flags with secrets.
+func secretFlags() []string {
+	flags := pflag.NewFlagSet("dns", pflag.ContinueOnError)
+	configure.New().Flags(flags)
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if provider.IsSecret(f) {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}

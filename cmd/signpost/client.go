@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/signpostd/signpost/internal/ask"
+	"github.com/signpostd/signpost/internal/flaggroup"
+	"github.com/signpostd/signpost/internal/kubectlflags"
+	"github.com/signpostd/signpost/internal/logging"
+	"github.com/signpostd/signpost/internal/look"
+	"github.com/signpostd/signpost/internal/output"
+	"github.com/signpostd/signpost/internal/reach"
+	"github.com/signpostd/signpost/internal/settings"
+)
+
+// client is the flags of a command that asks running processes.
+type client struct {
+	kubectl *kubectlflags.Flags
+	target  reach.Target
+	// local is the port that is asked in a pod without a kubeconfig.
+	local   int
+	timeout time.Duration
+	format  output.Format
+}
+
+// newClient returns the flags for a server of processes, whose port on this host is local.
+func newClient(server reach.Server, local int, timeout time.Duration) *client {
+	return &client{kubectl: kubectlflags.New(), target: reach.Target{Server: server, Selector: reach.DefaultSelector}, local: local, timeout: timeout}
+}
+
+// flags adds the flags to those of a command. More are formats that only this command has.
+func (c *client) flags(cmd *cobra.Command, more ...string) {
+	flags := cmd.Flags()
+	flags.StringVar(&c.target.Addr, "addr", "", "`HOST:PORT` of the "+string(c.target.Server)+" server of one process; without it all pods are found and asked")
+	flags.StringVarP(&c.target.Selector, "selector", "l", c.target.Selector, "`labels` of the pods of signpost")
+	flags.StringVar(&c.target.Namespace, "signpost-namespace", "", "`namespace` of the pods of signpost; empty for any")
+	flags.IntVar(&c.target.Port, "port", 0, "`port` of the server in each pod; 0 for the one that the pod declares or that its role has")
+	flags.DurationVar(&c.timeout, "timeout", c.timeout, "how long each process may take to be found, and to answer")
+	c.format.AddFlag(cmd, more...)
+	c.kubectl.Add(flags)
+	flaggroup.Set(flags, "Process", "addr", "selector", "signpost-namespace", "port", "timeout")
+	flaggroup.Set(flags, "Cluster", "kubeconfig", "context", "cluster", "user", "as", "as-uid", "as-group", "namespace")
+	c.completeCluster(cmd)
+}
+
+// namespace returns the one that names without a namespace are in. Without a kubeconfig it is
+// "default": a server may be asked without one, and otherwise the search for pods says what is wrong.
+func (c *client) namespace() (string, error) {
+	if given := c.given(); given != "" {
+		return given, nil
+	}
+	if namespace, err := c.kubectl.Namespace(); err == nil {
+		return namespace, nil
+	}
+	return "default", nil
+}
+
+// given returns the namespace of the flag; "" if it wasn't set.
+func (c *client) given() string { return c.kubectl.Source().Overrides.Context.Namespace }
+
+// found reaches the processes.
+func (c *client) found(ctx context.Context, command string) (*reach.Found, error) {
+	if c.timeout <= 0 {
+		return nil, settings.Usagef("--timeout=%v: must be more than 0s", c.timeout)
+	}
+	t := c.target
+	t.Timeout = c.timeout
+	t.Config = func() (*rest.Config, error) { return c.kubectl.RESTConfig(command) }
+	if t.Addr == "" && inPod(c.kubectl.Source().Path) {
+		t.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(c.local))
+	}
+	return reach.Find(ctx, t)
+}
+
+// inPod reports whether the process runs in a pod and has no kubeconfig: then it is itself that is
+// asked for.
+func inPod(kubeconfig string) bool {
+	if kubeconfig != "" || os.Getenv("KUBERNETES_SERVICE_HOST") == "" {
+		return false
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.WarnIfAllMissing = false
+	loaded, err := rules.Load()
+	return err == nil && clientcmdapi.IsConfigEmpty(loaded)
+}
+
+// ask asks the admin servers of the processes with f, and prints what it returns.
+func (c *client) ask(cmd *cobra.Command, s streams, f func(context.Context, *look.Client) (output.Answer, error)) error {
+	found, err := c.found(cmd.Context(), cmd.Name())
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	a, err := f(cmd.Context(), look.New(found, c.timeout, s.err))
+	if err != nil {
+		return err
+	}
+	return output.Print(s.out, c.format, a)
+}
+
+// waiting says what a process waits for that was asked for something else than its admin server.
+func (c *client) waiting(p reach.Process) func(context.Context) string {
+	return func(ctx context.Context) string {
+		if p.Pod == nil {
+			host, _, err := net.SplitHostPort(p.Addr)
+			if err != nil {
+				return ""
+			}
+			return ask.NotReady(ctx, net.JoinHostPort(host, "9996"))
+		}
+		admin := *c
+		admin.target.Server, admin.target.Port, admin.target.Pod = reach.Admin, 0, p.Pod.Name
+		admin.target.Namespace = p.Pod.Namespace
+		found, err := admin.found(ctx, "get")
+		if err != nil {
+			return ""
+		}
+		defer found.Close()
+		return ask.NotReady(ctx, found.Processes[0].Addr)
+	}
+}
+
+// quiet drops what libraries log, so that errors are told once. Roles log it.
+func quiet() {
+	// The level is a valid one.
+	_ = logging.RouteLibraries(slog.New(slog.DiscardHandler), slog.LevelError)
+}
+
+// oneAtMost refuses several arguments, and an empty one.
+func oneAtMost(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 1:
+			return settings.Usagef("unexpected argument %q: %s takes one %s", args[1], cmd.Name(), what)
+		case len(args) == 1 && args[0] == "":
+			return settings.Usagef("the %s is empty: name one, or leave it out", what)
+		}
+		return nil
+	}
+}
+
+// coded is an error with an exit code of its own. An err of nil prints nothing.
+type coded struct {
+	err  error
+	code int
+}
+
+// Error implements error.
+func (c *coded) Error() string {
+	if c.err == nil {
+		return ""
+	}
+	return c.err.Error()
+}
+
+// Unwrap returns the error.
+func (c *coded) Unwrap() error { return c.err }

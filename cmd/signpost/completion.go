@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/signpostd/signpost/controllers"
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/internal/look"
+	"github.com/signpostd/signpost/internal/output"
+)
+
+const (
+	// completionTime is how long somebody waits who has pressed the tabulator.
+	completionTime = 2 * time.Second
+	// mostCompletions is how many values are offered.
+	mostCompletions = 500
+)
+
+type completer = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective)
+
+// complete offers values for a flag.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	completeBy(cmd, flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		return beginning(begun, slices.Clone(values)), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// completeBy offers what a function returns. Flags that the command doesn't have are left out.
+func completeBy(cmd *cobra.Command, flag string, f completer) {
+	if cmd.Flags().Lookup(flag) != nil {
+		// It fails if the flag has a function already, which then stays.
+		_ = cmd.RegisterFlagCompletionFunc(flag, f)
+	}
+}
+
+// completeCluster offers the contexts, clusters and users of the kubeconfig, and the namespaces of the
+// cluster.
+func (c *client) completeCluster(cmd *cobra.Command) {
+	named := func(names func(*clientcmd.ClientConfigLoadingRules) []string) completer {
+		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			rules := clientcmd.NewDefaultClientConfigLoadingRules()
+			rules.ExplicitPath, rules.WarnIfAllMissing = c.kubectl.Source().Path, false
+			return names(rules), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	completeBy(cmd, "context", named(func(r *clientcmd.ClientConfigLoadingRules) []string {
+		loaded, err := r.Load()
+		if err != nil {
+			return nil
+		}
+		return sortedKeys(loaded.Contexts)
+	}))
+	completeBy(cmd, "cluster", named(func(r *clientcmd.ClientConfigLoadingRules) []string {
+		loaded, err := r.Load()
+		if err != nil {
+			return nil
+		}
+		return sortedKeys(loaded.Clusters)
+	}))
+	completeBy(cmd, "user", named(func(r *clientcmd.ClientConfigLoadingRules) []string {
+		loaded, err := r.Load()
+		if err != nil {
+			return nil
+		}
+		return sortedKeys(loaded.AuthInfos)
+	}))
+	completeBy(cmd, "namespace", c.completeNamespaces)
+	completeBy(cmd, "signpost-namespace", c.completeNamespaces)
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// api returns a client of the API server, and a context with the time that a completion has.
+func (c *client) api(cmd *cobra.Command) (*corev1client.CoreV1Client, context.Context, context.CancelFunc, bool) {
+	cfg, err := c.kubectl.RESTConfig("completion")
+	if err != nil {
+		return nil, nil, nil, false
+	}
+	cfg.Timeout = completionTime
+	api, err := corev1client.NewForConfig(cfg)
+	if err != nil {
+		return nil, nil, nil, false
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	return api, ctx, cancel, true
+}
+
+func (c *client) completeNamespaces(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+	api, ctx, cancel, ok := c.api(cmd)
+	if !ok {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer cancel()
+	list, err := api.Namespaces().List(ctx, metav1.ListOptions{Limit: mostCompletions})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, n := range list.Items {
+		names = append(names, n.Name)
+	}
+	return beginning(begun, names), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeServices offers the Services of the namespace as svc/NAME.
+func (c *client) completeServices(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	namespace, err := c.kubectl.Namespace()
+	if len(args) > 0 || err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	api, ctx, cancel, ok := c.api(cmd)
+	if !ok {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer cancel()
+	list, err := api.Services(namespace).List(ctx, metav1.ListOptions{Limit: mostCompletions})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, s := range list.Items {
+		names = append(names, "svc/"+s.Name)
+	}
+	return beginning(begun, names), cobra.ShellCompDirectiveNoFileComp
+}
+
+func beginning(begun string, all []string) []string {
+	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, begun) })
+}
+
+// completeZones offers the zones of publishers, and completeHashes the plans that are held.
+func (c *client) completeZones(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return c.completeAsked(cmd, args, begun, func(ctx context.Context, l *look.Client) ([]string, error) { return l.ZoneNames(ctx) })
+}
+
+func (c *client) completeHashes(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return c.completeAsked(cmd, args, begun, func(ctx context.Context, l *look.Client) ([]string, error) {
+		a, err := l.Plans(ctx)
+		var hashes []string
+		for _, name := range a.Names {
+			hashes = append(hashes, strings.TrimPrefix(name, "plan/"))
+		}
+		return hashes, err
+	})
+}
+
+// completeAsked offers what processes answer, if they do in time.
+func (c *client) completeAsked(cmd *cobra.Command, args []string, begun string, f func(context.Context, *look.Client) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	defer cancel()
+	c.timeout = completionTime
+	found, err := c.found(ctx, "completion")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer found.Close()
+	names, err := f(ctx, look.New(found, completionTime, io.Discard))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for i := range names {
+		names[i] = output.Clean(names[i]) // they come from others, and go to a shell
+	}
+	return beginning(begun, names[:min(len(names), mostCompletions)]), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeFlags offers the values of flags that have few: sources, providers, levels and so on. Files
+// are offered for flags that name one.
+func completeFlags(cmd *cobra.Command) {
+	complete(cmd, "policy", "sync", "upsert-only", "create-only")
+	complete(cmd, "registry", "txt", "noop", "dynamodb", "crd", "aws-sd")
+	complete(cmd, "log-format", logFormats...)
+	complete(cmd, "log-level", logLevels...)
+	complete(cmd, "compatibility", "mate", "molecule", "kops-dns-controller")
+	complete(cmd, "events-emit", "RecordReady", "RecordDeleted", "RecordError", "none")
+	complete(cmd, "service-type-filter", "ClusterIP", "NodePort", "LoadBalancer", "ExternalName")
+	complete(cmd, "outbound-transport-mode", "transport-header", "transparent")
+	complete(cmd, "source", configure.SourceNames()...)
+	complete(cmd, "provider", configure.ProviderNames()...)
+	for _, types := range []string{"managed-record-types", "exclude-record-types"} {
+		complete(cmd, types, "A", "AAAA", "CNAME", "MX", "NAPTR", "NS", "PTR", "SRV", "TXT")
+	}
+	var names []string
+	for _, n := range controllers.Names() {
+		names = append(names, string(n), "-"+string(n))
+	}
+	complete(cmd, "controllers", append(names, "*")...)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if name, _ := pflag.UnquoteUsage(f); name != "path" && f.Value.Type() != "bool" {
+			complete(cmd, f.Name) // nothing is better than the names of files
+		}
+	})
+	if cmd.ValidArgsFunction == nil {
+		cmd.ValidArgsFunction = cobra.NoFileCompletions
+	}
+}
+
+var (
+	logLevels  = []string{"panic", "fatal", "error", "warn", "info", "debug", "trace"}
+	logFormats = []string{"plain", "text", "json"}
+)

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signpostd/signpost/internal/inspect"
+	"github.com/signpostd/signpost/internal/look"
+	"github.com/signpostd/signpost/internal/nearest"
+	"github.com/signpostd/signpost/internal/output"
+	"github.com/signpostd/signpost/internal/reach"
+	"github.com/signpostd/signpost/internal/settings"
+)
+
+// adminTimeout is how long an admin server may take to answer.
+const adminTimeout = 20 * time.Second
+
+func newAdminClient() *client { return newClient(reach.Admin, 9996, adminTimeout) }
+
+func newStatusCommand(s streams) *cobra.Command {
+	c := newAdminClient()
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show all processes of signpost: roles, readiness, leaders, numbers",
+		Long: `Show all processes of signpost: which roles they run, whether they are ready and what
+for they wait, who leads, and how much they serve and publish.`,
+		Example: "  signpost status\n  signpost status --addr 127.0.0.1:9996 -o yaml",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) { return l.Status(ctx) })
+		},
+	}
+	c.flags(cmd)
+	return cmd
+}
+
+func newStreamsCommand(s streams) *cobra.Command {
+	c := newAdminClient()
+	var filter look.StreamFilter
+	var behind, everywhere bool
+	var state string
+	cmd := &cobra.Command{
+		Use:   "streams [SERVICE]",
+		Short: "Show who is told about endpoints, and who lags behind",
+		Long: `Show the open calls of the Destination API in all processes: the client, what it asks
+for, and how far it is. SENT is the version of the answer that it was sent, and the
+newest one. A stream is
+
+  SYNCED  the client was sent all that is known
+  BEHIND  the client doesn't read as fast as there is something to send
+  STALE   the client has what the process knows, which can't see changes now
+
+SERVICE is one that clients ask for: svc/web with -n, shop/web or web.shop.`,
+		Example: "  signpost streams\n  signpost streams svc/web -n shop\n  signpost streams --behind -o wide",
+		Args:    oneAtMost("Service"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if filter.State = inspect.StreamState(state); behind {
+				filter.State = inspect.StreamBehind
+			}
+			if err := c.streamSubject(&filter, args); err != nil {
+				return err
+			}
+			if everywhere {
+				filter.Namespace = ""
+			}
+			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) { return l.Streams(ctx, filter) })
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&behind, "behind", false, "show only clients that lag behind")
+	flags.Var(settings.Choice(&state, "", "synced", "behind", "stale"), "state", "`state` of the streams to show: synced, behind or stale")
+	flags.StringVar(&filter.Pod, "pod", "", "`name` of the client's pod, or NAMESPACE/NAME")
+	flags.StringVar(&filter.Node, "node", "", "`name` of the client's node")
+	flags.StringVar(&filter.Search, "search", "", "`text` that any of the columns has")
+	flags.BoolVarP(&everywhere, "all-namespaces", "A", false, "show Services of all namespaces, as without -n")
+	c.flags(cmd)
+	complete(cmd, "state", "synced", "behind", "stale")
+	cmd.ValidArgsFunction = c.completeServices
+	return cmd
+}
+
+// streamSubject sets the Service, the pod and the namespace to look for.
+func (c *client) streamSubject(filter *look.StreamFilter, args []string) error {
+	filter.Namespace = c.given()
+	if filter.Pod != "" && !strings.Contains(filter.Pod, "/") {
+		namespace, err := c.namespace()
+		if err != nil {
+			return err
+		}
+		filter.Pod, filter.Namespace = namespace+"/"+filter.Pod, ""
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	query, err := look.Subject(args[0], c.namespace)
+	if err != nil {
+		return err
+	}
+	filter.Service, _, _ = strings.Cut(query.Get("service"), ":")
+	if in, name, both := strings.Cut(query.Get("q"), "."); filter.Service == "" && both {
+		filter.Service = name + "/" + in
+	}
+	if filter.Service == "" {
+		return settings.Usagef("%.60q is no Service: name one as svc/NAME with -n, or as NAMESPACE/NAME", args[0])
+	}
+	filter.Namespace = ""
+	return nil
+}
+
+func newServicesCommand(s streams) *cobra.Command {
+	c := newAdminClient()
+	var search string
+	var everywhere bool
+	cmd := &cobra.Command{
+		Use:   "services",
+		Short: "Show the Services that are served, with their endpoints and streams",
+		Long: `Show the Services that processes with the destination role serve: how many endpoints
+they have, and how many clients ask for them. Without -n it shows all namespaces.`,
+		Example: "  signpost services\n  signpost services -n shop -o wide",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) {
+				return l.Services(ctx, c.oneNamespace(everywhere), search)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&search, "search", "", "`text` that the name has")
+	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "show all namespaces, as without -n")
+	c.flags(cmd)
+	return cmd
+}
+
+// oneNamespace returns the namespace of the flag, unless all are asked for.
+func (c *client) oneNamespace(everywhere bool) string {
+	if everywhere {
+		return ""
+	}
+	return c.given()
+}
+
+func newProblemsCommand(s streams) *cobra.Command {
+	c := newAdminClient()
+	var search string
+	var everywhere bool
+	cmd := &cobra.Command{
+		Use:   "problems",
+		Short: "Show the parts of objects that can't be used, and why",
+		Long: `Show the parts of objects that can't be used: a field or an annotation, why, and what to
+do. Without -n it shows all namespaces.`,
+		Example: "  signpost problems\n  signpost problems -n shop",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) {
+				return l.Problems(ctx, c.oneNamespace(everywhere), search)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&search, "search", "", "`text` that the object or the reason has")
+	cmd.Flags().BoolVarP(&everywhere, "all-namespaces", "A", false, "show all namespaces, as without -n")
+	c.flags(cmd)
+	return cmd
+}
+
+// outputZone is the format of records that is a master file.
+const outputZone = "zone"
+
+func newRecordsCommand(s streams) *cobra.Command {
+	c := newAdminClient()
+	var filter look.RecordFilter
+	var states []string
+	cmd := &cobra.Command{
+		Use:   "records [ZONE]",
+		Short: "Show the DNS records that objects ask for, and what zones have",
+		Long: `Show the DNS records that objects ask for and those that zones have, as the process that
+leads knows them. A record is
+
+  published  the zone has what objects ask for
+  pending    it is being planned or written
+  held       it waits for approval, or until more is known
+  conflict   the name has records of another owner, or of nobody known
+  no-zone    no zone of the provider holds the name
+  failing    the provider refuses it, or can't be reached
+  foreign    the zone has it, it isn't ours, and nobody asks for it
+
+With -o zone it prints what the zone has as a master file (RFC 1035).`,
+		Example: "  signpost records\n  signpost records example.org --state held,conflict\n  signpost records example.org -o zone",
+		Args:    oneAtMost("zone"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				filter.Zone = strings.TrimSuffix(strings.ToLower(args[0]), ".")
+			}
+			var err error
+			if filter.States, err = recordStates(states); err != nil {
+				return err
+			}
+			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) {
+				a, records, err := l.Records(ctx, filter)
+				if err == nil && c.format.Kind == outputZone {
+					a = output.Answer{Text: look.ZoneFile(records)}
+				}
+				return a, err
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&states, "state", nil, "`states` of the records to show, with commas")
+	flags.StringVar(&filter.Search, "search", "", "`text` that a name, a target or an object has")
+	flags.StringVar(&filter.Object, "object", "", "`KIND/NAMESPACE/NAME` of the object that asks for the records")
+	flags.StringVar(&filter.Publisher, "publisher", "", "`name` of the publisher in the config file")
+	c.flags(cmd, outputZone)
+	complete(cmd, "state", stateNames()...)
+	cmd.ValidArgsFunction = c.completeZones
+	return cmd
+}
+
+func stateNames() []string {
+	var names []string
+	for _, state := range look.RecordStates() {
+		names = append(names, string(state))
+	}
+	return names
+}
+
+func recordStates(names []string) ([]inspect.RecordState, error) {
+	var states []inspect.RecordState
+	for _, name := range names {
+		if !slices.Contains(stateNames(), name) {
+			if near, ok := nearest.Of(name, stateNames()); ok {
+				return nil, settings.Usagef("--state=%s: unknown: did you mean %s?", name, near)
+			}
+			return nil, settings.Usagef("--state=%s: unknown: use some of %s", name, strings.Join(stateNames(), ", "))
+		}
+		states = append(states, inspect.RecordState(name))
+	}
+	return states, nil
+}
+
+func newExplainCommand(s streams) *cobra.Command {
+	c := newAdminClient()
+	cmd := &cobra.Command{
+		Use:   "explain SUBJECT",
+		Short: "Say why something is served or published, or isn't",
+		Long: `Say why something is served or published, or isn't: the way from the object to the
+clients and into DNS, step by step, and last in one sentence what is so and what to
+change. SUBJECT is
+
+  svc/web, shop/web, web.shop:80      a Service, with or without a port
+  Ingress/web, node/n1                another object
+  10.42.0.17, 10.42.0.17:8080         an address
+  www.example.org                     a DNS name
+  http://web.shop/cart                what a client calls
+
+Names without a namespace are in that of -n. The exit code is 0 if all is well, 1 if
+something is wrong, and 2 if that couldn't be found out.`,
+		Example: "  signpost explain svc/web -n shop\n  signpost explain www.example.org",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return settings.Usagef("nothing to explain: name a Service, an object, an address, a DNS name or a URL")
+			}
+			return oneAtMost("subject")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			subject, err := look.Subject(args[0], c.namespace)
+			if err != nil {
+				return &coded{err, exitUnsure}
+			}
+			verdict := inspect.VerdictUnknown
+			err = c.ask(cmd, s, func(ctx context.Context, l *look.Client) (a output.Answer, err error) {
+				a, verdict, err = l.Explain(ctx, subject)
+				return a, err
+			})
+			switch {
+			case err != nil:
+				return &coded{err, exitUnsure}
+			case verdict == inspect.VerdictWrong:
+				return &coded{code: exitFailure}
+			case verdict != inspect.VerdictWell:
+				return &coded{code: exitUnsure}
+			}
+			return nil
+		},
+	}
+	c.flags(cmd)
+	cmd.ValidArgsFunction = c.completeServices
+	return cmd
+}

@@ -1,0 +1,326 @@
+package publisher
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/plan"
+)
+
+// RowFilter selects rows. The zero value selects all.
+type RowFilter struct {
+	// Zone is the canonical name of a zone.
+	Zone string
+	// States are those of the rows; none is for all.
+	States []RowState
+	// Search is a part of a name, a target or an object, in small letters.
+	Search string
+	// Object is one that asks for the rows, nil for any. Its kind, namespace and name count.
+	Object *dns.Object
+}
+
+// RowPage is some of the rows that pass a filter, sorted by zone, name and type.
+type RowPage struct {
+	Rows []Row
+	// Total is how many rows pass the filter.
+	Total int
+}
+
+// Rows returns the rows that pass a filter, from an offset on, and no more than limit. It looks at
+// the names little by little, so that the loop goes on meanwhile: names that change are shown as
+// they were or as they are. The error is [ErrNotLeading] if another process, or none, leads.
+func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (RowPage, error) {
+	w, err := p.newWalk(ctx)
+	if err != nil {
+		return RowPage{}, err
+	}
+	defer w.stop()
+	best := selection{most: offset + limit}
+	page := RowPage{}
+	var found []hit
+	for more := true; more; {
+		found = found[:0]
+		err := w.visit(ctx, func(at place) {
+			p.sift(at, f, func(h hit) { page.Total++; found = append(found, h) })
+		})
+		if more = err == nil && !w.done; err != nil {
+			return RowPage{}, err
+		}
+		best.add(found)
+	}
+	chosen := best.from(offset)
+	err = p.visitAll(ctx, func() (more bool) {
+		if len(chosen) == 0 {
+			return false
+		}
+		at := chosen[0].place
+		for _, r := range p.rowsAt(at) {
+			if len(chosen) > 0 && chosen[0].place == at && r.Key == chosen[0].key {
+				page.Rows, chosen = append(page.Rows, r), chosen[1:]
+			}
+		}
+		// What is gone by now is left out.
+		for len(chosen) > 0 && chosen[0].place == at {
+			chosen = chosen[1:]
+		}
+		return true
+	})
+	return page, err
+}
+
+// RowsOf returns the rows of the names that an object asks for, at most so many.
+func (p *Publisher) RowsOf(ctx context.Context, names []string) ([]Row, error) {
+	var rows []Row
+	err := p.visitAll(ctx, func() (more bool) {
+		if len(names) == 0 || p.term == nil {
+			return false
+		}
+		for _, at := range p.placesOf(names[0]) {
+			rows = append(rows, p.rowsAt(at)...)
+		}
+		names = names[1:]
+		return true
+	})
+	return rows, err
+}
+
+// placesOf returns the zones that hold a canonical name, or no zone.
+func (p *Publisher) placesOf(name string) []place {
+	var places []place
+	for _, z := range p.zones.holders(name) {
+		places = append(places, place{z, name})
+	}
+	if len(places) == 0 {
+		return []place{{nil, name}}
+	}
+	return places
+}
+
+// walk goes through all names of a publisher that leads.
+type walk struct {
+	publisher *Publisher
+	term      *term
+	next      func() ([]place, bool)
+	stop      func()
+	done      bool
+}
+
+func (p *Publisher) newWalk(ctx context.Context) (*walk, error) {
+	w := &walk{publisher: p, stop: func() {}}
+	err := p.visit(ctx, func() {
+		if w.term = p.term; p.term != nil {
+			w.next, w.stop = iter.Pull(p.places())
+		}
+	})
+	if err == nil && w.term == nil {
+		err = ErrNotLeading
+	}
+	return w, err
+}
+
+// visit calls look with some names. It sets done when these were the last ones.
+func (w *walk) visit(ctx context.Context, look func(place)) error {
+	lost := false
+	err := w.publisher.visit(ctx, func() {
+		if lost = w.publisher.term != w.term; lost {
+			return
+		}
+		for begun := time.Now(); !w.done && time.Since(begun) < visitTime; {
+			some, more := w.next()
+			w.done = !more
+			for _, at := range some {
+				if at.zone == nil || w.publisher.zones.has(at.zone) {
+					look(at)
+				}
+			}
+		}
+	})
+	if err == nil && lost {
+		err = ErrNotLeading
+	}
+	return err
+}
+
+// together is how many names are looked at before the time is.
+const together = 64
+
+// homeless returns the names that are in no zone: all of them before zones are known.
+func (p *Publisher) homeless() iter.Seq[string] {
+	if p.zones == nil {
+		return p.Desired.Names()
+	}
+	return maps.Keys(p.zoneless.all)
+}
+
+// places returns all names about which there may be a row, some at a time. A name that a zone lacks
+// and should have has a state. A map may be changed
+// between two steps of the iteration over it: what comes then may be left out.
+func (p *Publisher) places() iter.Seq[[]place] {
+	return func(yield func([]place) bool) {
+		some := make([]place, 0, together)
+		add := func(at place) bool {
+			if some = append(some, at); len(some) < together {
+				return true
+			}
+			more := yield(some)
+			some = some[:0]
+			return more
+		}
+		for _, z := range p.zones.sorted() {
+			for name, n := range z.mirror.names {
+				if (n.plain > 0 || z.names.all[name] != nil) && !add(place{z, name}) {
+					return
+				}
+			}
+			for name := range z.names.all {
+				if z.mirror.names[name] == nil && !add(place{z, name}) {
+					return
+				}
+			}
+		}
+		for name := range p.homeless() {
+			if !add(place{nil, name}) {
+				return
+			}
+		}
+		yield(some)
+	}
+}
+
+// hit is a row that passes a filter.
+type hit struct {
+	place
+	key   dns.Key
+	state RowState
+}
+
+// sift calls found with the rows of a name that pass a filter.
+func (p *Publisher) sift(at place, f RowFilter, found func(hit)) {
+	if f.Zone != "" && (at.zone == nil || dns.Canonical(at.zone.Name) != f.Zone) {
+		return
+	}
+	if f.Object != nil && !p.asked(at.name, *f.Object) {
+		return
+	}
+	named := f.Search == "" || strings.Contains(at.name, f.Search)
+	if f.Object == nil && p.siftSettled(at, f, named, found) {
+		return
+	}
+	for _, r := range p.rowsAt(at) {
+		if f.admits(r.State) && (f.Object == nil || asksFor(r.Objects, *f.Object)) && (named || mentions(r.Wanted, r.Targets, r.Objects, f.Search)) {
+			found(hit{at, r.Key, r.State})
+		}
+	}
+}
+
+// siftSettled is sift for the most common names, about which there is nothing to say: it makes no
+// rows. It reports false for others.
+func (p *Publisher) siftSettled(at place, f RowFilter, named bool, found func(hit)) bool {
+	if at.zone == nil || !at.zone.known || at.zone.names.all[at.name] != nil {
+		return false
+	}
+	n := at.zone.mirror.names[at.name]
+	if n == nil {
+		return false
+	}
+	state := RowForeign
+	switch asked := p.Desired.Asked(at.name); {
+	case !asked && n.owned == 0 && p.Rules.Owner != "":
+	case asked && p.looked && p.settledAsAsked(at, n):
+		state = RowPublished
+	default:
+		return false
+	}
+	if !f.admits(state) {
+		return true
+	}
+	var objects []dns.Object
+	if !named {
+		for r := range p.Desired.Each(at.name) {
+			objects = append(objects, r.Objects...)
+		}
+	}
+	for _, r := range n.raw {
+		if !p.isMarker(r) && (named || mentions(r.Targets, nil, objects, f.Search)) {
+			found(hit{at, r.Key(), state})
+		}
+	}
+	return true
+}
+
+// settledAsAsked reports whether a settled name has what objects ask for, and nothing else.
+func (p *Publisher) settledAsAsked(at place, n *node) bool {
+	if n.owned != n.plain || n.plain == 0 || p.Rules.Owner == "" || p.Rules.Policy == plan.CreateOnly || !p.admits(at.zone, at.name) {
+		return false
+	}
+	for _, r := range n.raw {
+		if p.isMarker(r) {
+			continue
+		}
+		wanted := false
+		for a := range p.Desired.Each(at.name) {
+			wanted = wanted || a.Type == r.Type
+		}
+		if !wanted || !p.Rules.Manages(r.Type) {
+			return false
+		}
+	}
+	return true
+}
+
+// asked reports whether an object asks for a name.
+func (p *Publisher) asked(name string, o dns.Object) bool {
+	for r := range p.Desired.Each(name) {
+		if asksFor(r.Objects, o) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f RowFilter) admits(s RowState) bool { return len(f.States) == 0 || slices.Contains(f.States, s) }
+
+func asksFor(objects []dns.Object, o dns.Object) bool {
+	return slices.ContainsFunc(objects, func(a dns.Object) bool {
+		return strings.EqualFold(a.Kind, o.Kind) && a.Namespace == o.Namespace && a.Name == o.Name
+	})
+}
+
+// mentions reports whether a text is a part of a target or of an object.
+func mentions(wanted, there []string, objects []dns.Object, text string) bool {
+	has := func(s string) bool { return strings.Contains(strings.ToLower(s), text) }
+	return slices.ContainsFunc(wanted, has) || slices.ContainsFunc(there, has) ||
+		slices.ContainsFunc(objects, func(o dns.Object) bool { return has(o.Kind + "/" + o.Namespace + "/" + o.Name) })
+}
+
+// selection has the first of some hits, in their order.
+type selection struct {
+	most int
+	hits []hit
+}
+
+// spare is how many more hits than needed a selection may have before it is sorted.
+const spare = 4096
+
+func (s *selection) add(found []hit) {
+	if s.hits = append(s.hits, found...); len(s.hits) > 2*s.most+spare {
+		s.trim()
+	}
+}
+
+func (s *selection) trim() {
+	slices.SortFunc(s.hits, func(a, b hit) int { return compareRowKeys(rowKey(a.place, a.key), rowKey(b.place, b.key)) })
+	s.hits = slices.Compact(s.hits)
+	s.hits = s.hits[:min(len(s.hits), s.most)]
+}
+
+// from returns the hits from an offset on.
+func (s *selection) from(offset int) []hit {
+	s.trim()
+	return s.hits[min(offset, len(s.hits)):]
+}

@@ -1,0 +1,232 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
+	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+)
+
+// rowLines returns rows as text: "name TYPE state", with the message behind it if there is one.
+func (w *world) rowLines(f RowFilter) []string {
+	w.t.Helper()
+	page, err := w.publisher.Rows(w.t.Context(), f, 0, 1000)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if page.Total != len(page.Rows) {
+		w.t.Errorf("%d rows of %d", len(page.Rows), page.Total)
+	}
+	var lines []string
+	for _, r := range page.Rows {
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", r.Name, r.Type, r.State, r.Message)))
+	}
+	return lines
+}
+
+func expectLines(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("got:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// Each record set has a state, with what to do about it.
+func TestRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.byHand(
+			dns.Change{New: record(t, "x", "theirs.shop.test", "A", "192.0.2.9")},
+			dns.Change{New: record(t, "x", "foreign.shop.test", "A", "192.0.2.9")},
+		)
+		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+			if c.Operation == inmemory.Apply && slices.ContainsFunc(c.Changes, func(c dns.Change) bool { return c.RecordSet().Name == "bad.shop.test" }) {
+				return errors.New("no such luck")
+			}
+			return nil
+		}})
+		w.start()
+		defer w.stop()
+		w.objects.set("good", record(t, "good", "good.shop.test", "A", "192.0.2.1"), record(t, "good", "good.shop.test", "AAAA", "2001:db8::1"))
+		w.objects.set("theirs", record(t, "theirs", "theirs.shop.test", "A", "192.0.2.1"))
+		w.objects.set("bad", record(t, "bad", "bad.shop.test", "A", "192.0.2.1"))
+		w.objects.set("far", record(t, "far", "far.elsewhere.test", "A", "192.0.2.1"))
+		rest()
+		expectLines(
+			t, w.rowLines(RowFilter{}),
+			"far.elsewhere.test A no-zone the name is in no zone of the provider: create the zone, or change the zone filters",
+			"bad.shop.test A failing no such luck",
+			"foreign.shop.test A foreign",
+			"good.shop.test A published", "good.shop.test AAAA published",
+			"theirs.shop.test A conflict the zone's A record theirs.shop.test has no known owner and is left alone: delete it, or add an ownership record for it",
+		)
+		expectLines(t, w.rowLines(RowFilter{States: []RowState{RowPublished}, Search: "2001:db8"}), "good.shop.test AAAA published")
+		expectLines(t, w.rowLines(RowFilter{Search: "service/default/good"}), "good.shop.test A published", "good.shop.test AAAA published")
+		expectLines(t, w.rowLines(RowFilter{Zone: "shop.test", Search: "foreign"}), "foreign.shop.test A foreign")
+		expectLines(t, w.rowLines(RowFilter{Zone: "elsewhere.test"}))
+		expectLines(t, w.rowLines(RowFilter{Object: &dns.Object{Kind: "Service", Namespace: "default", Name: "far"}}),
+			"far.elsewhere.test A no-zone the name is in no zone of the provider: create the zone, or change the zone filters")
+		page, err := w.publisher.Rows(t.Context(), RowFilter{Search: "good"}, 1, 1)
+		if err != nil || page.Total != 2 || len(page.Rows) != 1 {
+			t.Fatalf("a page: %+v, %v", page, err)
+		}
+		got := page.Rows[0]
+		if got.Type != "AAAA" || got.Zone != zoneName || got.Owner != "me" || !slices.Equal(got.Wanted, got.Targets) || len(got.Objects) != 1 {
+			t.Errorf("row: %+v", got)
+		}
+		if page, err := w.publisher.Rows(t.Context(), RowFilter{}, 100, 10); err != nil || page.Total != 6 || len(page.Rows) != 0 {
+			t.Errorf("behind the end: %+v, %v", page, err)
+		}
+		zones, homeless, err := w.publisher.ZoneRows(t.Context())
+		if err != nil || len(zones) != 1 || homeless[RowNoZone] != 1 {
+			t.Fatalf("zones: %+v, %v, %v", zones, homeless, err)
+		}
+		if z := zones[0]; z.Name != zoneName || z.Rows[RowPublished] != 2 || z.Rows[RowFailing] != 1 || z.Rows[RowForeign] != 1 || z.Rows[RowConflict] != 1 || z.Read.IsZero() {
+			t.Errorf("zone: %+v", z)
+		}
+	})
+}
+
+// What waits for approval says how to approve it.
+func TestHeldRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		desk := budget.NewDesk()
+		w.change = func(c *Config) {
+			c.Budget.Deletions = budget.Limit{Records: 1}
+			c.Desk = desk
+		}
+		w.start()
+		defer w.stop()
+		for _, name := range []string{"a", "b", "c"} {
+			w.objects.set(name, record(t, name, name+".shop.test", "A", "192.0.2.1"))
+		}
+		rest()
+		w.objects.set("a")
+		w.objects.set("b")
+		rest()
+		plans := desk.Plans()
+		if len(plans) != 1 {
+			t.Fatalf("plans: %v", plans)
+		}
+		message := "changes of it wait, because they are more than the budget of the zone allows: signpost approve " + plans[0].Hash + " makes them"
+		expectLines(t, w.rowLines(RowFilter{}), "a.shop.test A held "+message, "b.shop.test A held "+message, "c.shop.test A published")
+		zones, _, err := w.publisher.ZoneRows(t.Context())
+		if err != nil || zones[0].Held != plans[0].Hash || zones[0].Rows[RowHeld] != 2 {
+			t.Errorf("zones: %+v, %v", zones, err)
+		}
+	})
+}
+
+// A policy that keeps something is named.
+func TestKeptRows(t *testing.T) {
+	for policy, want := range map[plan.Policy][]string{
+		plan.UpsertOnly: {"gone.shop.test A unwanted no object asks for it, and --policy=upsert-only deletes nothing: delete it yourself, or give --policy=sync", "new.shop.test A published"},
+		plan.CreateOnly: {
+			"gone.shop.test A unwanted no object asks for it, and --policy=create-only deletes nothing: delete it yourself, or give --policy=sync",
+			"new.shop.test A held the zone has something else, and --policy=create-only changes nothing that exists: change it yourself, or give --policy=upsert-only",
+		},
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.change = func(c *Config) { c.Rules.Policy = policy }
+				w.start()
+				defer w.stop()
+				w.objects.set("gone", record(t, "gone", "gone.shop.test", "A", "192.0.2.1"))
+				w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.1"))
+				rest()
+				w.objects.set("gone")
+				w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.2"))
+				rest()
+				expectLines(t, w.rowLines(RowFilter{}), want...)
+			})
+		})
+	}
+}
+
+// A standby knows no zones, and says so; a publisher that has ended doesn't let anybody wait.
+func TestRowsWithoutLeading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		p := w.make()
+		ctx, cancel := context.WithCancel(t.Context())
+		late, done := context.WithTimeout(t.Context(), time.Second)
+		defer done()
+		if _, err := p.Rows(late, RowFilter{}, 0, 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("before it runs: %v", err)
+		}
+		go func() { _ = p.Run(ctx) }()
+		if _, err := p.Rows(t.Context(), RowFilter{}, 0, 1); !errors.Is(err, ErrNotLeading) {
+			t.Errorf("as a standby: %v", err)
+		}
+		if _, _, err := p.ZoneRows(t.Context()); !errors.Is(err, ErrNotLeading) {
+			t.Errorf("as a standby: %v", err)
+		}
+		cancel()
+		synctest.Wait()
+		if _, err := p.Follow(t.Context()); !errors.Is(err, ErrNotRunning) {
+			t.Errorf("after its end: %v", err)
+		}
+	})
+}
+
+// Whoever follows is told what has changed, once, and what is gone.
+func TestFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.start()
+		defer w.stop()
+		rest()
+		f, err := w.publisher.Follow(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := func() Changes {
+			t.Helper()
+			c, err := f.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		rest()
+		<-f.Changed()
+		c := next()
+		if len(c.Rows) != 1 || c.Rows[0].State != RowPublished || c.Rows[0].Name != "a.shop.test" || c.Reset {
+			t.Errorf("after a new record: %+v", c)
+		}
+		if c := next(); len(c.Rows)+len(c.Gone) > 0 {
+			t.Errorf("without a change: %+v", c)
+		}
+		w.objects.set("a")
+		rest()
+		if c := next(); len(c.Rows) != 0 || !slices.ContainsFunc(c.Gone, func(k RowKey) bool { return k.Name == "a.shop.test" && k.Type == "A" && k.Zone == zoneName }) {
+			t.Errorf("after its end: %+v", c)
+		}
+		for i := range mostFollowed + 1 {
+			name := fmt.Sprintf("n%d", i)
+			w.objects.set(name, record(t, name, name+".shop.test", "A", "192.0.2.1"))
+		}
+		rest()
+		if c := next(); !c.Reset || len(c.Rows) > 0 {
+			t.Errorf("after very many: %d rows, reset %v", len(c.Rows), c.Reset)
+		}
+		f.Close()
+		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
+		rest()
+		if len(w.publisher.followers) > 0 {
+			t.Error("nobody follows any more, and it is noted still")
+		}
+	})
+}

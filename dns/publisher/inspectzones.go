@@ -1,0 +1,65 @@
+package publisher
+
+import (
+	"context"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// ZoneRow is a zone of the provider.
+type ZoneRow struct {
+	dns.Zone
+	// Rows are how many rows are in each state.
+	Rows map[RowState]int
+	// Read is when the zone was read last; zero if it never was.
+	Read time.Time
+	// Problem says why it can't be read or written, or why the zones can't be listed.
+	Problem string
+	// Held is the hash of what waits for approval.
+	Held string
+}
+
+// ZoneRows returns the zones, by name, and in how many rows each state is that are in no zone. Its
+// error is as that of [Publisher.Rows].
+func (p *Publisher) ZoneRows(ctx context.Context) (zones []ZoneRow, homeless map[RowState]int, err error) {
+	w, err := p.newWalk(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer w.stop()
+	counts := map[*zone]map[RowState]int{}
+	for !w.done {
+		err := w.visit(ctx, func(at place) {
+			if counts[at.zone] == nil {
+				counts[at.zone] = map[RowState]int{}
+			}
+			p.sift(at, RowFilter{}, func(h hit) { counts[at.zone][h.state]++ })
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	err = p.visit(ctx, func() {
+		for _, z := range p.zones.sorted() {
+			zones = append(zones, z.row(counts[z]))
+		}
+	})
+	return zones, counts[nil], err
+}
+
+func (z *zone) row(counts map[RowState]int) ZoneRow {
+	row := ZoneRow{Zone: z.Zone, Rows: counts, Read: z.readAt}
+	if counts == nil {
+		row.Rows = map[RowState]int{}
+	}
+	for _, t := range []trouble{z.adjusting, z.writing, z.reading} {
+		if t.err != nil {
+			row.Problem = t.err.Error()
+		}
+	}
+	if plan, ok := z.ledger.Current(); ok {
+		row.Held = plan.Hash
+	}
+	return row
+}

@@ -1,0 +1,44 @@
+package publisher
+
+import (
+	"context"
+	"strings"
+)
+
+// Missing returns objects that would ask for a name if something were not in the way, at most so
+// many: a skip of each is about the name. It looks at all objects, little by little.
+func (p *Publisher) Missing(ctx context.Context, name string, most int) ([]Explanation, error) {
+	var found []Explanation
+	for i, src := range p.Sources {
+		if src.Keys == nil {
+			continue
+		}
+		keys := src.Keys()
+		err := p.visitAll(ctx, func() (more bool) {
+			for range together {
+				if len(keys) == 0 || len(found) == most {
+					return false
+				}
+				if e, ok := p.explain(i, keys[0]); ok && e.skips(name) {
+					found = append(found, e)
+				}
+				keys = keys[1:]
+			}
+			return true
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// skips reports whether the explanation has a skip about a name.
+func (e *Explanation) skips(name string) bool {
+	for _, s := range e.Skipped {
+		if strings.EqualFold(strings.TrimSuffix(s.Subject, "."), name) {
+			return true
+		}
+	}
+	return false
+}

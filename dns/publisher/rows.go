@@ -1,0 +1,250 @@
+package publisher
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/plan"
+)
+
+// RowState says where a record set is on its way into a zone.
+type RowState string
+
+// The states of a record set.
+const (
+	// RowPublished: the zone has what objects ask for.
+	RowPublished RowState = "published"
+	// RowPending: it is being planned or written.
+	RowPending RowState = "pending"
+	// RowHeld: it waits for approval, or until more is known, or the policy forbids it.
+	RowHeld RowState = "held"
+	// RowConflict: the name has records of another owner, or of nobody known.
+	RowConflict RowState = "conflict"
+	// RowNoZone: no zone of the provider holds the name.
+	RowNoZone RowState = "no-zone"
+	// RowFailing: the provider refuses it, or can't be reached.
+	RowFailing RowState = "failing"
+	// RowForeign: the zone has it, it isn't ours, and nobody asks for it.
+	RowForeign RowState = "foreign"
+	// RowUnwanted: it is ours, nobody asks for it, and the policy keeps it.
+	RowUnwanted RowState = "unwanted"
+)
+
+// RowKey identifies a record set among those of a publisher.
+type RowKey struct {
+	// Zone and ZoneID are empty for a name that is in no zone.
+	Zone, ZoneID string
+	dns.Key
+}
+
+// Row is a record set: what objects ask for, what the zone has, and why these differ.
+type Row struct {
+	RowKey
+	State RowState
+	// Wanted are the targets that objects ask for, Targets those that the zone has. TTL is that
+	// of the zone or else the one that is asked for, in seconds; 0 for none.
+	Wanted, Targets []string
+	TTL             int64
+	// Owner is who owns what the zone has; empty for nobody known.
+	Owner string
+	// Steered is true if the provider may answer with something else than the targets, because the
+	// record set has an identifier or properties.
+	Steered bool
+	// Objects are those that ask for it.
+	Objects []dns.Object
+	// Message says why the zone doesn't have what is wanted, and what to do; empty if it does.
+	Message string
+	// Next is when it is tried again; zero if that isn't known.
+	Next time.Time
+}
+
+func rowKey(at place, k dns.Key) RowKey {
+	if at.zone == nil {
+		return RowKey{Key: k}
+	}
+	return RowKey{Zone: at.zone.Name, ZoneID: at.zone.ID, Key: k}
+}
+
+func compareRowKeys(a, b RowKey) int {
+	return cmp.Or(
+		strings.Compare(a.Zone, b.Zone), strings.Compare(a.ZoneID, b.ZoneID), strings.Compare(a.Name, b.Name),
+		strings.Compare(a.Type, b.Type), strings.Compare(a.SetIdentifier, b.SetIdentifier),
+	)
+}
+
+// pair is what is wanted under a key, and what the zone has. One of them may be nil.
+type pair struct{ wanted, there *dns.RecordSet }
+
+// rowsAt returns the rows of a name, by type and set identifier. It is called in the loop.
+func (p *Publisher) rowsAt(at place) []Row {
+	pairs, refused := p.pairs(at)
+	rows := make([]Row, 0, len(pairs)+len(refused))
+	for k, both := range pairs {
+		row := newRow(rowKey(at, k), both)
+		p.judge(at, both, &row)
+		rows = append(rows, row)
+	}
+	for _, r := range refused {
+		row := newRow(rowKey(at, r.set.Key()), pair{wanted: r.set})
+		row.State, row.Message = RowConflict, r.reason
+		if _, shown := pairs[r.set.Key()]; !shown {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b Row) int { return compareRowKeys(a.RowKey, b.RowKey) })
+	return rows
+}
+
+// pairs returns what is wanted under a name and what its zone has, by key, and what the provider
+// can't have.
+func (p *Publisher) pairs(at place) (map[dns.Key]pair, []impossible) {
+	pairs := map[dns.Key]pair{}
+	var wanted []*dns.RecordSet
+	var refused []impossible
+	switch {
+	case !p.Domains.Match(at.name):
+	case at.zone == nil:
+		wanted = p.Desired.Want(at.name)
+	case p.admits(at.zone, at.name):
+		wanted, refused = p.want(at.name)
+	}
+	if at.zone != nil {
+		for _, c := range p.current(at.zone, at.name) {
+			pairs[c.Set.Key()] = pair{there: c.Set}
+		}
+	}
+	for _, w := range wanted {
+		if !p.Rules.Manages(w.Type) {
+			continue
+		}
+		both := pairs[w.Key()]
+		// Of several for one key, the plan chooses one: rather the one that is there.
+		if both.wanted == nil || both.there != nil && plan.Satisfies(both.there, w) {
+			both.wanted = w
+		}
+		pairs[w.Key()] = both
+	}
+	return pairs, refused
+}
+
+func newRow(key RowKey, both pair) Row {
+	row := Row{RowKey: key}
+	if w := both.wanted; w != nil {
+		row.Wanted, row.TTL, row.Objects = w.Targets, max(0, w.TTL), w.Objects
+	}
+	if c := both.there; c != nil {
+		row.Targets, row.TTL, row.Owner = c.Targets, max(0, c.TTL), c.Labels[dns.LabelOwner]
+		row.Steered = c.SetIdentifier != "" || len(c.Properties) > 0
+	}
+	return row
+}
+
+// judge works out the state of a record set, and what is to be said of it.
+func (p *Publisher) judge(at place, both pair, row *Row) {
+	switch {
+	case at.zone == nil:
+		p.judgeHomeless(at.name, row)
+	case both.wanted == nil && !p.ours(both.there):
+		row.State = RowForeign
+	case p.asIs(at.zone, both):
+		row.State = RowPublished
+	default:
+		p.judgeDifference(at.zone, both, row)
+	}
+}
+
+// ours reports whether a record set is known to be ours.
+func (p *Publisher) ours(r *dns.RecordSet) bool { return p.Rules.Owner != "" && p.Rules.Owns(r) }
+
+// asIs reports whether a zone has a record set as objects ask for it.
+func (p *Publisher) asIs(z *zone, both pair) bool {
+	if both.wanted == nil || both.there == nil {
+		return false
+	}
+	if plan.Satisfies(both.there, both.wanted) {
+		return true
+	}
+	// Where the provider stores something else than what is asked for, a settled name is as it
+	// should be. Under create-only it needn't be.
+	n := z.names.all[both.there.Key().Name]
+	return (n == nil || n.phase == settled && n.reason == "" && n.proposed.size() == 0) && z.known &&
+		p.Rules.Owns(both.there) && p.Rules.Policy != plan.CreateOnly
+}
+
+// judgeHomeless is judge for a name that is in no zone.
+func (p *Publisher) judgeHomeless(name string, row *Row) {
+	if n := p.zoneless.all[name]; n != nil && p.zones != nil {
+		row.State, row.Message = RowNoZone, n.message
+		return
+	}
+	row.State, row.Message = RowPending, "the zones of the provider have not been listed yet"
+	if l := p.zoneList; l.err != nil {
+		row.State, row.Message, row.Next = RowFailing, "the zones of the provider can't be listed: "+l.err.Error(), l.retryAt
+	}
+}
+
+// judgeDifference is judge for a record set that isn't in its zone as it should be.
+func (p *Publisher) judgeDifference(z *zone, both pair, row *Row) {
+	n := z.names.all[row.Name]
+	if n == nil {
+		n = &nameState{name: row.Name}
+	}
+	s := z.state(n)
+	row.Message, row.Next = s.Message, s.Next
+	switch {
+	case s.Reason == ReasonConflict && both.wanted != nil:
+		row.State = RowConflict
+	case s.Reason == ReasonError || s.Reason == ReasonProvider:
+		row.State = RowFailing
+	case s.Reason == ReasonHeld:
+		row.State, row.Message = RowHeld, heldMessage(z, s.Message)
+	case n.phase == held:
+		row.State = RowHeld
+	case n.proposed.size() > 0:
+		row.State, row.Message = RowPending, "this is a dry run, which changes nothing: run without --dry-run"
+	case n.phase != settled:
+		row.State = RowPending
+	case !z.known || !p.looked:
+		p.judgeUnread(z, row)
+	default:
+		p.judgeKept(both, row)
+	}
+}
+
+func heldMessage(z *zone, message string) string {
+	if plan, ok := z.ledger.Current(); ok {
+		return message + ": signpost approve " + plan.Hash + " makes them"
+	}
+	return message
+}
+
+// judgeUnread is judge for a record set about which it isn't known yet what to do.
+func (p *Publisher) judgeUnread(z *zone, row *Row) {
+	row.State, row.Message = RowPending, "the zone has not been read yet"
+	switch {
+	case z.reading.err != nil:
+		row.State, row.Message, row.Next = RowFailing, z.reading.err.Error(), z.reading.retryAt
+	case z.known:
+		row.Message = "not all objects have been read yet"
+	}
+}
+
+// judgeKept is judge for a difference about which nothing is done.
+func (p *Publisher) judgeKept(both pair, row *Row) {
+	policy := string(p.Rules.Policy)
+	switch {
+	case both.wanted == nil && !p.Domains.Match(row.Name):
+		row.State, row.Message = RowUnwanted, "the domain filter leaves the name out, so its records stay as they are: delete them yourself, or widen --domain-filter"
+	case both.wanted == nil && !p.Rules.Manages(both.there.Type):
+		row.State, row.Message = RowUnwanted, "records of the type "+both.there.Type+" are not managed: add --managed-record-types="+both.there.Type
+	case both.wanted == nil:
+		row.State, row.Message = RowUnwanted, "no object asks for it, and --policy="+policy+" deletes nothing: delete it yourself, or give --policy=sync"
+	case both.there == nil:
+		row.State, row.Message = RowFailing, "the provider stores no record set like this one: ask for another one"
+	default:
+		row.State, row.Message = RowHeld, "the zone has something else, and --policy="+policy+" changes nothing that exists: change it yourself, or give --policy=upsert-only"
+	}
+}

@@ -1,0 +1,172 @@
+package publisher
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/plan"
+)
+
+// mostZonesTraced is how many zones a [Trace] names that don't hold its name.
+const mostZonesTraced = 20
+
+// Trace is the way of a name from those who ask for it to its zones.
+type Trace struct {
+	// Name is canonical.
+	Name string
+	// Asks are who asks for it, in the order in which they count. Unresolved is true if somebody
+	// does in a way that can't be published.
+	Asks       []desired.Origin
+	Unresolved bool
+	// Wanted are the record sets that these ask for, merged.
+	Wanted []*dns.RecordSet
+	// Excluded is true if the domain filter of the user leaves the name out, ProviderExcludes if
+	// the filter of the provider does.
+	Excluded, ProviderExcludes bool
+	// Leads is true if this process leads. If not, it knows nothing of zones, and the fields below
+	// are empty.
+	Leads bool
+	// Unread are why sources have not been read, by their names; nothing is planned before each was.
+	Unread map[string]string
+	// Listed is when the zones have been listed; ListProblem says why they can't be.
+	Listed      bool
+	ListProblem string
+	// Homes are the zones that hold the name, mostly one. Zones are all zones, if none does: at most
+	// 20, and More says how many others there are.
+	Homes []Home
+	Zones []dns.Zone
+	More  int
+}
+
+// Home is a zone that holds a name.
+type Home struct {
+	dns.Zone
+	// Apex is true if the name is that of the zone.
+	Apex bool
+	// Phase is as in [State]. Read is when the zone was read last; zero if it never was. Problem
+	// says why it can't be read or written, RetryAt when that is tried again.
+	Phase   string
+	Read    time.Time
+	Problem string
+	RetryAt time.Time
+	// Rows are those of the name.
+	Rows []Row
+	// Wildcard is the name of the record set with an asterisk that answers for the name as long as
+	// there is nothing under it; empty if there is none.
+	Wildcard string
+	// Held is the hash of what waits for approval in the zone.
+	Held string
+}
+
+// Trace follows a name. It may be called in a process that doesn't lead.
+func (p *Publisher) Trace(ctx context.Context, name string) (Trace, error) {
+	t := Trace{Name: dns.Canonical(name)}
+	err := p.visit(ctx, func() { p.followName(&t) })
+	return t, err
+}
+
+func (p *Publisher) followName(t *Trace) {
+	t.Asks, t.Unresolved = p.Desired.Asks(t.Name), p.Desired.Unresolved(t.Name)
+	t.Wanted, _ = p.want(t.Name)
+	t.Excluded = !p.Domains.Match(t.Name)
+	t.Unread = map[string]string{}
+	for i := range p.sources {
+		if why := p.waitsFor(i); why != "" {
+			t.Unread[p.Sources[i].Name] = why
+		}
+	}
+	if t.Leads = p.term != nil; !t.Leads {
+		return
+	}
+	if t.Listed = p.zones != nil; p.zoneList.err != nil {
+		t.ListProblem = p.zoneList.err.Error()
+	}
+	if !t.Listed {
+		return
+	}
+	t.ProviderExcludes = !p.zones.admits(t.Name)
+	for _, z := range p.zones.holders(t.Name) {
+		t.Homes = append(t.Homes, p.home(z, t.Name))
+	}
+	if len(t.Homes) > 0 {
+		return
+	}
+	for _, z := range p.zones.sorted() {
+		if len(t.Zones) == mostZonesTraced {
+			t.More++
+			continue
+		}
+		t.Zones = append(t.Zones, z.Zone)
+	}
+}
+
+// waitsFor says why the objects of a source aren't all known; empty if they are.
+func (p *Publisher) waitsFor(i int) string {
+	s, src := &p.sources[i], p.Sources[i].Source
+	err := s.err
+	if src.Poll == nil && err == nil {
+		err = p.conditions(src).err()
+	}
+	switch {
+	case s.read:
+		return ""
+	case err != nil:
+		return err.Error()
+	default:
+		return "it is being read"
+	}
+}
+
+func (p *Publisher) home(z *zone, name string) Home {
+	h := Home{Zone: z.Zone, Apex: dns.Canonical(z.Name) == name, Phase: settled.String(), Read: z.readAt, Rows: p.rowsAt(place{z, name})}
+	if n := z.names.all[name]; n != nil {
+		h.Phase = n.phase.String()
+	}
+	for _, t := range []trouble{z.adjusting, z.writing, z.reading} {
+		if t.err != nil {
+			h.Problem, h.RetryAt = t.err.Error(), t.retryAt
+		}
+	}
+	if held, ok := z.ledger.Current(); ok {
+		h.Held = held.Hash
+	}
+	apex := dns.Canonical(z.Name)
+	for at := name; at != apex && h.Wildcard == ""; {
+		var found bool
+		if _, at, found = strings.Cut(at, "."); !found {
+			break
+		}
+		if len(z.mirror.lookup("*."+at)) > 0 && name != "*."+at {
+			h.Wildcard = "*." + at
+		}
+	}
+	return h
+}
+
+// Manner is what decides about all names of a publisher.
+type Manner struct {
+	Name   string
+	Policy plan.Policy
+	// Owner is the owner ID; empty if there is no ownership.
+	Owner   string
+	Managed []string
+	DryRun  bool
+	Sources []string
+}
+
+// Manner returns what decides about all names. It may be called from any goroutine.
+func (p *Publisher) Manner() Manner {
+	m := Manner{Name: p.Name, Policy: p.Rules.Policy, Owner: p.Rules.Owner, DryRun: p.DryRun}
+	for _, t := range p.Rules.Managed {
+		if p.Rules.Manages(t) {
+			m.Managed = append(m.Managed, t)
+		}
+	}
+	for _, s := range p.Sources {
+		m.Sources = append(m.Sources, s.Name)
+	}
+	return m
+}

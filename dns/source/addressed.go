@@ -1,0 +1,94 @@
+package source
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
+)
+
+// AddressedIngress is what is kept of an Ingress that other objects have their targets from.
+type AddressedIngress struct {
+	Key Key
+	// Addresses are those of the load balancer: of each entry its IP, or its name if it has no
+	// IP.
+	Addresses []string
+}
+
+// AddressedIngresses returns the kind Ingress for sources whose objects may name an Ingress in
+// the annotation ingress.
+func AddressedIngresses() kube.Kind[AddressedIngress] {
+	return kube.Kind[AddressedIngress]{
+		Name: "ingress", Resource: networkingv1.SchemeGroupVersion.WithResource("ingresses"),
+		Form: kube.Protobuf(networkingv1.AddToScheme, func() runtime.Object { return &networkingv1.IngressList{} }),
+		Trim: kube.TrimOf(func(s kube.Scope, obj *networkingv1.Ingress) (*AddressedIngress, []kube.Problem) {
+			var p kube.Problems
+			kept := &AddressedIngress{Key: Key{Namespace: s.Intern(obj.Namespace), Name: obj.Name}}
+			for i, entry := range obj.Status.LoadBalancer.Ingress {
+				if i == AddressLimit {
+					p.Add(TooMany(len(obj.Status.LoadBalancer.Ingress), AddressLimit), "status.loadBalancer.ingress")
+					break
+				}
+				kept.Addresses = AppendAddress(kept.Addresses, entry.IP, entry.Hostname)
+			}
+			return kept, p.List()
+		}),
+	}
+}
+
+// AddressedService is what is kept of a Service that other objects have their targets from.
+type AddressedService struct {
+	Key Key
+	// LoadBalancer is whether the Service is of that type.
+	LoadBalancer bool
+	// Addresses are all IPs and names of the load balancer.
+	Addresses []string
+}
+
+// AddressedServices returns the kind Service for sources whose objects name one.
+func AddressedServices() kube.Kind[AddressedService] {
+	return kube.Retrim(kinds.Services(), kube.TrimOf(func(s kube.Scope, svc *corev1.Service) (*AddressedService, []kube.Problem) {
+		var p kube.Problems
+		kept := &AddressedService{
+			Key:          Key{Namespace: s.Intern(svc.Namespace), Name: svc.Name},
+			LoadBalancer: svc.Spec.Type == corev1.ServiceTypeLoadBalancer,
+		}
+		for i, entry := range svc.Status.LoadBalancer.Ingress {
+			if i == AddressLimit {
+				p.Add(TooMany(len(svc.Status.LoadBalancer.Ingress), AddressLimit), "status.loadBalancer.ingress")
+				break
+			}
+			kept.Addresses = AppendSet(kept.Addresses, entry.IP, entry.Hostname)
+		}
+		return kept, p.List()
+	}))
+}
+
+// AppendAddress appends the address of a load balancer: its IP, or its name if it has no IP.
+func AppendAddress(list []string, ip, hostname string) []string {
+	switch {
+	case ip != "":
+		return append(list, ip)
+	case hostname != "":
+		return append(list, hostname)
+	}
+	return list
+}
+
+// IngressKey returns the key of the Ingress that the annotation ingress of an object names. The
+// error says what is wrong with the annotation; the object is written as "Gateway a/b".
+func IngressKey(annotation, namespace, object string) (Key, error) {
+	of, name, qualified := strings.Cut(annotation, "/")
+	if !qualified {
+		of, name = namespace, annotation
+	}
+	if of == "" || name == "" || strings.Contains(name, "/") {
+		return Key{}, fmt.Errorf("targets of %s: the annotation ingress is %s; use the name of an Ingress, or namespace/name", object, Quoted(annotation))
+	}
+	return Key{Namespace: of, Name: name}, nil
+}

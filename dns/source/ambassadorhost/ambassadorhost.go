@@ -1,0 +1,201 @@
+package ambassadorhost
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const name = "ambassador-host"
+
+// serviceAnnotation names the Service that has the targets. It has none of the prefixes of
+// --annotation-prefix.
+const serviceAnnotation = "external-dns.ambassador-service"
+
+var hostKind = schema.GroupVersionKind{Group: "getambassador.io", Version: "v3alpha1", Kind: "Host"}
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "The host names of Ambassador Hosts, at the addresses of the Service that an annotation names", Category: "ingress controllers",
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Properties: true,
+		New: func() source.Config { return Config{} },
+	}
+}
+
+// Config has no settings.
+type Config struct{ source.NoFlags }
+
+// Resources implements [source.Config].
+func (Config) Resources() []source.Resource {
+	return []source.Resource{
+		{Kind: hostKind, Plural: "hosts", Optional: true},
+		{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services", Scope: source.InAllNamespaces, Dependency: true},
+	}
+}
+
+// Open implements [source.Config].
+func (Config) Open(in source.Input) (source.Source, error) {
+	settings := in.Settings
+	settings.Templates = nil // the source has none (spec/dns.md §6.2)
+	s := &hosts{waiting: source.NewWaiting(in.Changed), reader: source.NewReader(settings, source.Subject{
+		Source: name, Kind: hostKind, Label: "host", Properties: true, AnyController: true,
+	})}
+	s.table = s.kind().Table(source.Notify[host](in.Changed), kube.WithIndex(byService, (*host).serviceKeys))
+	s.services = source.AddressedServices().Table(kube.WithHandler(func(old, new *source.AddressedService) {
+		if new == nil {
+			new = old
+		}
+		source.NotifyAll(in.Changed, s.table.ByIndex(byService, new.Key.String()))
+	}))
+	return source.Source{
+		Tables: []kube.AnyTable{s.table, s.services}, Evaluate: s.evaluate, Keys: source.Keys(s.table), Run: s.waiting.Run,
+	}, nil
+}
+
+// hosts is the source.
+type hosts struct {
+	reader   *source.Reader
+	table    *kube.Table[host]
+	services *kube.Table[source.AddressedService]
+	// waiting has the Hosts whose Service may not have been read yet.
+	waiting *source.Waiting
+}
+
+// byService is the index of Hosts by the Service that they have their targets from.
+const byService = "service"
+
+// host is what is kept of a Host.
+type host struct {
+	source.Object
+	// hostname is empty if it is no name, such as "*".
+	hostname string
+	// service is the Service that the annotation names; empty if there is no such annotation, or
+	// it can't be used.
+	service   source.Key
+	annotated bool
+	findings  source.Findings
+}
+
+// fields are the fields of a Host that matter.
+type fields struct {
+	Spec struct {
+		Hostname string `json:"hostname"`
+	} `json:"spec"`
+}
+
+func (s *hosts) kind() kube.Kind[host] {
+	return kube.Kind[host]{
+		Name: "ambassadorhost", Resource: hostKind.GroupVersion().WithResource("hosts"), Optional: true,
+		Form: kube.Unstructured(),
+		Trim: kube.TrimOf(s.trim),
+	}
+}
+
+func (s *hosts) trim(scope kube.Scope, obj *unstructured.Unstructured) (*host, []kube.Problem) {
+	var f fields
+	h := &host{Object: s.reader.ReadFields(scope, obj, &f)}
+	if !h.Selected || h.Unreadable != "" {
+		return h, nil
+	}
+	annotation := obj.GetAnnotations()[serviceAnnotation]
+	if h.annotated = annotation != ""; !h.annotated {
+		return h, nil
+	}
+	switch hostname := f.Spec.Hostname; {
+	case len(hostname) > source.TextLimit:
+		h.findings.Problem("spec.hostname", hostname, "too long for a name of DNS; shorten it")
+	case hostname != "*":
+		h.hostname = hostname
+	}
+	if service, ok := serviceOf(annotation); ok {
+		h.service = source.Key{Namespace: scope.Intern(service.Namespace), Name: scope.Intern(service.Name)}
+	} else {
+		h.findings.Problem(serviceAnnotation, annotation, "no Service has such a name; use namespace/name")
+	}
+	return h, nil
+}
+
+// serviceOf returns the Service that the annotation names: as namespace/name, as name.namespace,
+// or as a name in the namespace "default".
+func serviceOf(annotation string) (source.Key, bool) {
+	key := source.Key{Namespace: corev1.NamespaceDefault, Name: annotation}
+	if namespace, name, ok := strings.Cut(annotation, "/"); ok {
+		key = source.Key{Namespace: namespace, Name: name}
+	} else if name, namespace, ok := strings.Cut(annotation, "."); ok {
+		key = source.Key{Namespace: namespace, Name: name}
+	}
+	ok := key.Namespace != "" && key.Name != "" && len(annotation) <= 2*source.TextLimit && !strings.ContainsAny(key.Name+key.Namespace, "./")
+	return key, ok
+}
+
+// serviceKeys returns the Service that the targets come from.
+func (h *host) serviceKeys() []string {
+	if h.service.Name == "" || len(h.Annotations.Targets) > 0 {
+		return nil
+	}
+	return []string{h.service.String()}
+}
+
+func (s *hosts) evaluate(key source.Key) source.Result {
+	h := s.table.Get(key.Namespace, key.Name)
+	if h == nil {
+		return source.Result{}
+	}
+	if !h.Selected {
+		return h.Excluded()
+	}
+	if h.Unreadable != "" {
+		return s.reader.Result(&h.Object, nil, nil)
+	}
+	findings := h.findings.Copy()
+	targets, err := s.targets(findings, h)
+	var result source.Result
+	switch {
+	case err != nil || h.hostname == "" || len(targets) == 0:
+		result = s.reader.Result(&h.Object, nil, err)
+	default:
+		result = s.reader.Result(&h.Object, s.reader.Origin(&h.Object).All([]string{h.hostname}, targets), nil)
+	}
+	findings.Into(&result, s.reader.Ref(&h.Object))
+	return result
+}
+
+// targets returns the targets of a Host, or says why it has none.
+func (s *hosts) targets(findings *source.Findings, h *host) ([]string, error) {
+	switch {
+	case !h.annotated:
+		findings.Skip(source.SkipNotPublished, serviceAnnotation, "the Host has no annotation "+serviceAnnotation+
+			": name the Service of Ambassador there, as namespace/name")
+		return nil, nil
+	case h.hostname == "":
+		findings.Skip(source.SkipNoHostname, "spec.hostname", `the Host has no name that can be published ("*" is none): set spec.hostname`)
+		return nil, nil
+	case len(h.Annotations.Targets) > 0:
+		return source.Cut(findings, h.Annotations.Targets, source.AddressLimit, "targets"), nil
+	case h.service.Name == "":
+		return nil, nil // a problem says why
+	}
+	if err := s.waiting.For(h.Key, s.services); err != nil {
+		return nil, err
+	}
+	svc := s.services.Get(h.service.Namespace, h.service.Name)
+	switch {
+	case svc == nil:
+		findings.Skip(source.SkipNotFound, h.hostname, fmt.Sprintf(
+			"there is no Service %s, which the annotation %s names: create it, or correct the annotation to namespace/name", h.service, serviceAnnotation,
+		))
+		return nil, nil
+	case len(svc.Addresses) == 0:
+		findings.Skip(source.SkipNoTarget, h.hostname, fmt.Sprintf(
+			"the load balancer of the Service %s has no address yet: wait until it has one, or set the annotation target", h.service,
+		))
+	}
+	return svc.Addresses, nil
+}

@@ -1,0 +1,142 @@
+package f5
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// serverKind is one of the kinds.
+type serverKind struct {
+	// source is the name of the source, and the first part of the label resource.
+	source, summary string
+	kind            schema.GroupVersionKind
+	plural, metric  string
+}
+
+var (
+	virtualServer = serverKind{
+		source: "f5-virtualserver", summary: "The hosts of F5 VirtualServers, at their addresses",
+		kind: schema.GroupVersionKind{Group: "cis.f5.com", Version: "v1", Kind: "VirtualServer"}, plural: "virtualservers", metric: "f5virtualserver",
+	}
+	transportServer = serverKind{
+		source: "f5-transportserver", summary: "The hosts of F5 TransportServers, at their addresses",
+		kind: schema.GroupVersionKind{Group: "cis.f5.com", Version: "v1", Kind: "TransportServer"}, plural: "transportservers", metric: "f5transportserver",
+	}
+)
+
+// VirtualServer returns the source "f5-virtualserver".
+func VirtualServer() source.Plugin { return virtualServer.plugin() }
+
+// TransportServer returns the source "f5-transportserver".
+func TransportServer() source.Plugin { return transportServer.plugin() }
+
+func (k serverKind) plugin() source.Plugin {
+	return source.Plugin{
+		Name: k.source, Summary: k.summary, Category: "load balancers",
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, TargetTemplates: true,
+		Annotations: []string{source.AnnotationTarget, source.AnnotationTTL, source.AnnotationController},
+		New:         func() source.Config { return Config{kind: k} },
+	}
+}
+
+// Config has no settings.
+type Config struct {
+	source.NoFlags
+	kind serverKind
+}
+
+// Resources implements [source.Config].
+func (c Config) Resources() []source.Resource {
+	return []source.Resource{{Kind: c.kind.kind, Plural: c.kind.plural, Optional: true}}
+}
+
+// Open implements [source.Config].
+func (c Config) Open(in source.Input) (source.Source, error) {
+	s := &servers{reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source, Kind: c.kind.kind, Label: c.kind.source, TargetTemplates: true})}
+	s.table = kube.Kind[server]{
+		Name: c.kind.metric, Resource: c.kind.kind.GroupVersion().WithResource(c.kind.plural), Optional: true,
+		Form: kube.Unstructured(), Trim: kube.TrimOf(s.trim),
+	}.Table(source.Notify[server](in.Changed))
+	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys[server](s.table)}, nil
+}
+
+// servers is one of the sources.
+type servers struct {
+	reader *source.Reader
+	table  *kube.Table[server]
+}
+
+// server is what is kept of an object.
+type server struct {
+	source.Object
+	found source.Found
+	// waiting is true if the object has hosts, and its status no address.
+	waiting bool
+}
+
+// fields are the fields that matter. A TransportServer has no hostAliases.
+type fields struct {
+	Spec struct {
+		Host                 string   `json:"host"`
+		HostAliases          []string `json:"hostAliases"`
+		VirtualServerAddress string   `json:"virtualServerAddress"`
+	} `json:"spec"`
+	Status struct {
+		VSAddress string `json:"vsAddress"`
+	} `json:"status"`
+}
+
+func (s *servers) trim(scope kube.Scope, obj *unstructured.Unstructured) (*server, []kube.Problem) {
+	var f fields
+	kept := &server{Object: s.reader.ReadFields(scope, obj, &f)}
+	if !kept.Selected || kept.Unreadable != "" {
+		return kept, nil
+	}
+	// BIG-IP has no such server before it says which address that has; none is the word for it.
+	address, field := f.Status.VSAddress, "status.vsAddress"
+	if address == "" || strings.EqualFold(address, "none") {
+		kept.waiting = f.Spec.Host != "" || len(f.Spec.HostAliases) > 0
+		address = ""
+	} else {
+		kept.found.AddName("spec.host", f.Spec.Host)
+		kept.found.AddNames("spec.hostAliases", f.Spec.HostAliases)
+	}
+	if f.Spec.VirtualServerAddress != "" {
+		address, field = f.Spec.VirtualServerAddress, "spec.virtualServerAddress"
+	}
+	kept.found.AddTarget(field, address)
+	return kept, nil
+}
+
+// missing is what to do for an object without a name. Each with a name has a target.
+var missing = source.Missing{
+	Name:   "give it a host in its spec, or use --fqdn-template",
+	Target: "it has no address that can be used: correct spec.virtualServerAddress, or set the annotation target",
+}
+
+// waiting is why the hosts of an object aren't published yet.
+var waiting = source.Skip{
+	Reason: source.SkipNoTarget, Subject: "status.vsAddress",
+	Message: "the status has no address, so BIG-IP doesn't serve the hosts: wait until CIS has configured it, or look into its log",
+}
+
+func (s *servers) evaluate(key source.Key) source.Result {
+	o := s.table.Get(key.Namespace, key.Name)
+	switch {
+	case o == nil:
+		return source.Result{}
+	case !o.Selected:
+		return o.Excluded()
+	}
+	result := s.reader.Publish(&o.Object, &o.found, missing)
+	if o.waiting && result.Err == nil {
+		// It is why the spec gives nothing, also if a template does.
+		result.Skipped = []source.Skip{waiting}
+	}
+	return result
+}

@@ -1,0 +1,154 @@
+package glooproxy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/pflag"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const name = "gloo-proxy"
+
+var (
+	proxyKind          = schema.GroupVersionKind{Group: "gloo.solo.io", Version: "v1", Kind: "Proxy"}
+	gatewayGroup       = schema.GroupVersion{Group: "gateway.solo.io", Version: "v1"}
+	virtualServiceKind = gatewayGroup.WithKind("VirtualService")
+	gatewayKind        = gatewayGroup.WithKind("Gateway")
+)
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "The domains of Gloo Proxies, at the addresses of their Services or Ingresses", Category: "ingress controllers",
+		Filters: []string{"annotation", "label"}, Namespaces: "all", Templates: true, TargetTemplates: true, Properties: true,
+		New: func() source.Config { return NewConfig() },
+	}
+}
+
+// Config is what the user says about the source. Make one with [NewConfig].
+type Config struct {
+	// Namespaces are those of Proxies; a single empty one is all.
+	Namespaces []string
+}
+
+// NewConfig returns a config with the defaults.
+func NewConfig() *Config { return &Config{Namespaces: []string{"gloo-system"}} }
+
+const namespaceFlag = "gloo-namespace"
+
+// Flags implements [source.Config].
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&c.Namespaces, namespaceFlag, c.Namespaces, "`namespace` of Gloo, whose Proxies are published; --namespace doesn't apply to them")
+}
+
+// Resources implements [source.Config].
+func (*Config) Resources() []source.Resource {
+	in := source.InAllNamespaces
+	return []source.Resource{
+		{Kind: proxyKind, Plural: "proxies", Scope: in, Optional: true},
+		{Kind: virtualServiceKind, Plural: "virtualservices", Scope: in, Optional: true, Dependency: true},
+		{Kind: gatewayKind, Plural: "gateways", Scope: in, Optional: true, Dependency: true},
+		{Kind: corev1.SchemeGroupVersion.WithKind("Service"), Plural: "services", Scope: in, Dependency: true},
+		{Kind: networkingv1.SchemeGroupVersion.WithKind("Ingress"), Plural: "ingresses", Scope: in, Dependency: true},
+	}
+}
+
+// namespaces returns those of Proxies; nil is all.
+func (c *Config) namespaces() ([]string, error) {
+	if slices.Equal(c.Namespaces, []string{""}) {
+		return nil, nil
+	}
+	var errs []error
+	for _, namespace := range c.Namespaces {
+		if len(validation.IsDNS1123Label(namespace)) > 0 {
+			errs = append(errs, fmt.Errorf("--%s %q: no namespace has such a name; use lower-case letters, digits and dashes between them, 63 at most", namespaceFlag, namespace))
+		}
+	}
+	return c.Namespaces, errors.Join(errs...)
+}
+
+// Open implements [source.Config].
+func (c *Config) Open(in source.Input) (source.Source, error) {
+	namespaces, err := c.namespaces()
+	if err != nil {
+		return source.Source{}, err
+	}
+	s := &proxies{
+		namespaces: namespaces, settings: in.Settings, changed: in.Changed, waiting: source.NewWaiting(in.Changed),
+		reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: proxyKind, TargetTemplates: true, AnyNamespace: true}),
+	}
+	s.table = s.kind().Table(source.Notify[proxy](in.Changed),
+		kube.WithIndex(byVirtualService, (*proxy).virtualServiceKeys), kube.WithIndex(byGateway, (*proxy).gatewayKeys))
+	s.virtualServices = s.virtualServiceKind().Table(kube.WithHandler(func(old, new *virtualService) {
+		source.NotifyAll(in.Changed, s.table.ByIndex(byVirtualService, either(old, new).key.String()))
+	}))
+	s.gateways = s.gatewayKind().Table(kube.WithIndex(byIngress, (*gateway).ingressKeys), kube.WithHandler(func(old, new *gateway) {
+		s.gatewayChanged(either(old, new))
+	}))
+	s.services = source.AddressedServices().Table(kube.WithHandler(func(old, new *source.AddressedService) { s.serviceChanged(either(old, new)) }))
+	s.ingresses = source.AddressedIngresses().Table(kube.WithHandler(func(old, new *source.AddressedIngress) {
+		for _, g := range s.gateways.ByIndex(byIngress, either(old, new).Key.String()) {
+			s.gatewayChanged(g)
+		}
+	}))
+	return source.Source{
+		Tables:   append([]kube.AnyTable{s.table}, s.dependencies()...),
+		Evaluate: s.evaluate, Keys: source.Keys(s.table), Run: s.waiting.Run,
+	}, nil
+}
+
+// proxies is the source.
+type proxies struct {
+	// namespaces are those of Proxies; nil is all.
+	namespaces []string
+	settings   source.Settings
+	changed    func(source.Key)
+	reader     *source.Reader
+
+	table           *kube.Table[proxy]
+	virtualServices *kube.Table[virtualService]
+	gateways        *kube.Table[gateway]
+	services        *kube.Table[source.AddressedService]
+	ingresses       *kube.Table[source.AddressedIngress]
+	// waiting has the Proxies whose dependencies may not have been read yet.
+	waiting *source.Waiting
+}
+
+// dependencies are the tables of what Proxies depend on.
+func (s *proxies) dependencies() []kube.AnyTable {
+	return []kube.AnyTable{s.virtualServices, s.gateways, s.services, s.ingresses}
+}
+
+// The indexes find Proxies by what they depend on, and Gateways by the Ingress that they name.
+const (
+	byVirtualService = "virtual service"
+	byGateway        = "gateway"
+	byIngress        = "ingress"
+)
+
+// either returns the new version of an object, or the last one if it is gone.
+func either[T any](old, new *T) *T {
+	if new != nil {
+		return new
+	}
+	return old
+}
+
+func (s *proxies) gatewayChanged(g *gateway) {
+	source.NotifyAll(s.changed, s.table.ByIndex(byGateway, g.key.String()))
+}
+
+// serviceChanged has the Proxy with the name of a Service evaluated again.
+func (s *proxies) serviceChanged(svc *source.AddressedService) {
+	if p := s.table.Get(svc.Key.Namespace, svc.Key.Name); p != nil {
+		source.NotifyAll(s.changed, []*proxy{p})
+	}
+}

@@ -1,0 +1,284 @@
+package glooproxy
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// What is let in of a Proxy. Gloo writes one Proxy for all VirtualServices of a gateway, so there
+// may be thousands of domains.
+const (
+	domainsLimit    = 16384
+	referencesLimit = 16384
+)
+
+// proxy is what is kept of a Proxy.
+type proxy struct {
+	source.Object
+	hosts []virtualHost
+	// gateways are those that the listeners were made of, each once.
+	gateways []source.Key
+	// compressed is whether Gloo has compressed the spec, so that there is nothing to read.
+	compressed bool
+	findings   source.Findings
+}
+
+// virtualHost is a virtual host of a Proxy.
+type virtualHost struct {
+	// domains are without ports, and without "*".
+	domains []string
+	// made are the VirtualServices that it was made of.
+	made []source.Key
+}
+
+// fields are the fields of a Proxy that matter.
+type fields struct {
+	Spec struct {
+		CompressedSpec string     `json:"compressedSpec"`
+		Listeners      []listener `json:"listeners"`
+	} `json:"spec"`
+}
+
+type listener struct {
+	HTTPListener struct {
+		VirtualHosts []host `json:"virtualHosts"`
+	} `json:"httpListener"`
+	AggregateListener struct {
+		HTTPResources struct {
+			VirtualHosts map[string]host `json:"virtualHosts"`
+		} `json:"httpResources"`
+		HTTPFilterChains []struct {
+			VirtualHostRefs []string `json:"virtualHostRefs"`
+		} `json:"httpFilterChains"`
+	} `json:"aggregateListener"`
+	Static staticMetadata `json:"metadataStatic"`
+	Older  olderMetadata  `json:"metadata"`
+}
+
+type host struct {
+	Domains []string       `json:"domains"`
+	Static  staticMetadata `json:"metadataStatic"`
+	Older   olderMetadata  `json:"metadata"`
+}
+
+// staticMetadata says what a part of a Proxy was made of.
+type staticMetadata struct {
+	Sources []struct {
+		ResourceKind string `json:"resourceKind"`
+		ResourceRef  struct {
+			Namespace string `json:"namespace"`
+			Name      string `json:"name"`
+		} `json:"resourceRef"`
+	} `json:"sources"`
+}
+
+// olderMetadata is what older versions of Gloo write in its place.
+type olderMetadata struct {
+	Sources []struct {
+		Kind      string `json:"kind"`
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
+	} `json:"sources"`
+}
+
+// The kinds of objects in metadata, as Gloo writes them.
+const (
+	ofGateway        = "*v1.Gateway"
+	ofVirtualService = "*v1.VirtualService"
+)
+
+// skipNamespace is for Proxies that --gloo-namespace excludes.
+var skipNamespace = &source.Skip{
+	Reason: source.SkipFiltered, Subject: "metadata.namespace",
+	Message: "--gloo-namespace excludes the namespace of the Proxy: add it there",
+}
+
+func (s *proxies) kind() kube.Kind[proxy] {
+	return kube.Kind[proxy]{
+		Name: "glooproxy", Resource: proxyKind.GroupVersion().WithResource("proxies"), Optional: true,
+		Form: kube.Unstructured(),
+		Trim: kube.TrimOf(s.trim),
+	}
+}
+
+func (s *proxies) trim(scope kube.Scope, obj *unstructured.Unstructured) (*proxy, []kube.Problem) {
+	p := &proxy{}
+	if s.namespaces != nil && !slices.Contains(s.namespaces, obj.GetNamespace()) {
+		p.Key = s.reader.Read(scope, obj).Key
+		p.Exclude(skipNamespace)
+		return p, nil
+	}
+	var f fields
+	p.Object = s.reader.ReadFields(scope, obj, &f)
+	if !p.Selected || p.Unreadable != "" {
+		return p, nil
+	}
+	p.compressed = f.Spec.CompressedSpec != ""
+	t := trimming{proxy: p, scope: scope}
+	for _, l := range f.Spec.Listeners {
+		t.listener(&l)
+	}
+	if t.domains > domainsLimit {
+		p.findings.Problem("spec.listeners", "", source.TooMany(t.domains, domainsLimit))
+	}
+	if t.references > referencesLimit {
+		p.findings.Problem("metadata of spec.listeners", "", source.TooMany(t.references, referencesLimit))
+	}
+	return p, nil
+}
+
+// trimming reads the listeners of a Proxy.
+type trimming struct {
+	*proxy
+	scope               kube.Scope
+	domains, references int
+}
+
+func (t *trimming) listener(l *listener) {
+	for _, key := range t.madeOf(ofGateway, l.Static, l.Older) {
+		switch {
+		case slices.Contains(t.gateways, key):
+		case len(t.gateways) < source.ReferenceLimit:
+			t.gateways = append(t.gateways, key)
+		default:
+			t.findings.Problem("metadataStatic", key.String(), "this Gateway isn't used: 64 are used at most")
+		}
+	}
+	for i := range l.HTTPListener.VirtualHosts {
+		t.host(&l.HTTPListener.VirtualHosts[i])
+	}
+	read := map[string]bool{}
+	for _, chain := range l.AggregateListener.HTTPFilterChains {
+		for _, ref := range chain.VirtualHostRefs {
+			if h, ok := l.AggregateListener.HTTPResources.VirtualHosts[ref]; ok && !read[ref] {
+				read[ref] = true
+				t.host(&h)
+			}
+		}
+	}
+}
+
+func (t *trimming) host(h *host) {
+	var kept virtualHost
+	for _, domain := range h.Domains {
+		domain, _, _ = strings.Cut(domain, ":")
+		if domain == "" || domain == "*" {
+			continue
+		}
+		if len(domain) > source.TextLimit {
+			t.findings.Problem("domains", domain, "too long for a name of DNS; shorten it")
+			continue
+		}
+		if t.domains++; t.domains <= domainsLimit {
+			kept.domains = append(kept.domains, domain)
+		}
+	}
+	if len(kept.domains) > 0 {
+		kept.made = t.madeOf(ofVirtualService, h.Static, h.Older)
+		t.hosts = append(t.hosts, kept)
+	}
+}
+
+// madeOf returns the objects of one kind that a part of a Proxy was made of.
+func (t *trimming) madeOf(kind string, static staticMetadata, older olderMetadata) []source.Key {
+	var keys []source.Key
+	add := func(of, namespace, name string) {
+		if of != kind {
+			return
+		}
+		if t.references++; t.references <= referencesLimit {
+			keys = append(keys, source.Key{Namespace: t.scope.Intern(namespace), Name: t.scope.Intern(name)})
+		}
+	}
+	for _, from := range static.Sources {
+		add(from.ResourceKind, from.ResourceRef.Namespace, from.ResourceRef.Name)
+	}
+	for _, from := range older.Sources {
+		add(from.Kind, from.Namespace, from.Name)
+	}
+	return keys
+}
+
+func (p *proxy) virtualServiceKeys() []string {
+	keys := map[string]bool{}
+	for _, h := range p.hosts {
+		for _, key := range h.made {
+			keys[key.String()] = true
+		}
+	}
+	return slices.Collect(maps.Keys(keys))
+}
+
+// gatewayKeys returns the Gateways that the targets may come from.
+func (p *proxy) gatewayKeys() []string {
+	if !p.Selected || len(p.Annotations.Targets) > 0 {
+		return nil
+	}
+	keys := make([]string, 0, len(p.gateways))
+	for _, key := range p.gateways {
+		keys = append(keys, key.String())
+	}
+	return keys
+}
+
+// virtualService is what is kept of a VirtualService: its annotations about records.
+type virtualService struct {
+	key         source.Key
+	annotations map[string]string
+}
+
+func (s *proxies) virtualServiceKind() kube.Kind[virtualService] {
+	return kube.Kind[virtualService]{
+		Name: "gloovirtualservice", Resource: gatewayGroup.WithResource("virtualservices"), Optional: true,
+		Form: kube.Unstructured(),
+		Trim: kube.TrimOf(func(scope kube.Scope, obj *unstructured.Unstructured) (*virtualService, []kube.Problem) {
+			v := &virtualService{key: source.Key{Namespace: scope.Intern(obj.GetNamespace()), Name: obj.GetName()}, annotations: obj.GetAnnotations()}
+			maps.DeleteFunc(v.annotations, func(key, _ string) bool {
+				return !slices.ContainsFunc(s.settings.Prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+			})
+			return v, nil
+		}),
+	}
+}
+
+// gateway is what is kept of a Gateway.
+type gateway struct {
+	key source.Key
+	// ingress is the annotation ingress.
+	ingress string
+}
+
+func (s *proxies) gatewayKind() kube.Kind[gateway] {
+	return kube.Kind[gateway]{
+		Name: "gloogateway", Resource: gatewayGroup.WithResource("gateways"), Optional: true,
+		Form: kube.Unstructured(),
+		Trim: kube.TrimOf(func(scope kube.Scope, obj *unstructured.Unstructured) (*gateway, []kube.Problem) {
+			return &gateway{
+				key:     source.Key{Namespace: scope.Intern(obj.GetNamespace()), Name: obj.GetName()},
+				ingress: s.settings.ReadAnnotations(obj.GetAnnotations()).Ingress,
+			}, nil
+		}),
+	}
+}
+
+// named returns the Ingress that the annotation names.
+func (g *gateway) named() (source.Key, error) {
+	return source.IngressKey(g.ingress, g.key.Namespace, "Gateway "+g.key.String())
+}
+
+func (g *gateway) ingressKeys() []string {
+	if g.ingress == "" {
+		return nil
+	}
+	key, err := g.named()
+	if err != nil {
+		return nil
+	}
+	return []string{key.String()}
+}

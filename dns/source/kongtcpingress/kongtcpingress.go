@@ -1,0 +1,112 @@
+package kongtcpingress
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const name = "kong-tcpingress"
+
+var ingressKind = schema.GroupVersionKind{Group: "configuration.konghq.com", Version: "v1beta1", Kind: "TCPIngress"}
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "The hosts of Kong's TCPIngresses, at the addresses of Kong's proxies", Category: "ingress controllers",
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Properties: true,
+		Annotations: source.CommonAnnotations,
+		New:         func() source.Config { return Config{} },
+	}
+}
+
+// Config has no settings.
+type Config struct{ source.NoFlags }
+
+// Resources implements [source.Config].
+func (Config) Resources() []source.Resource {
+	return []source.Resource{{Kind: ingressKind, Plural: "tcpingresses", Optional: true}}
+}
+
+// Open implements [source.Config].
+func (Config) Open(in source.Input) (source.Source, error) {
+	in.Settings.Templates = nil
+	s := &ingresses{reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: ingressKind, Label: "tcpingress", Properties: true})}
+	s.table = s.kind().Table(source.Notify[ingress](in.Changed))
+	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys[ingress](s.table)}, nil
+}
+
+// ingresses is the source.
+type ingresses struct {
+	reader *source.Reader
+	table  *kube.Table[ingress]
+}
+
+// ingress is what is kept of a TCPIngress.
+type ingress struct {
+	source.Object
+	found source.Found
+}
+
+// fields are the fields of a TCPIngress that matter.
+type fields struct {
+	Spec struct {
+		Rules []struct {
+			Host string `json:"host"`
+		} `json:"rules"`
+	} `json:"spec"`
+	Status struct {
+		LoadBalancer struct {
+			Ingress []struct {
+				IP       string `json:"ip"`
+				Hostname string `json:"hostname"`
+			} `json:"ingress"`
+		} `json:"loadBalancer"`
+	} `json:"status"`
+}
+
+func (s *ingresses) kind() kube.Kind[ingress] {
+	return kube.Kind[ingress]{
+		Name: "tcpingress", Resource: ingressKind.GroupVersion().WithResource("tcpingresses"), Optional: true,
+		Form: kube.Unstructured(), Trim: kube.TrimOf(s.trim),
+	}
+}
+
+// rulesLimit is how many rules are read: several may have one host, with different ports.
+const rulesLimit = 4 * source.NamesLimit
+
+func (s *ingresses) trim(scope kube.Scope, obj *unstructured.Unstructured) (*ingress, []kube.Problem) {
+	var f fields
+	kept := &ingress{Object: s.reader.ReadFields(scope, obj, &f)}
+	if !kept.Selected || kept.Unreadable != "" {
+		return kept, nil
+	}
+	for _, rule := range source.FirstOf(&kept.found, f.Spec.Rules, rulesLimit, "spec.rules") {
+		kept.found.AddName("spec.rules", rule.Host)
+	}
+	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
+	for _, entry := range source.FirstOf(&kept.found, f.Status.LoadBalancer.Ingress, source.TargetsLimit, "status.loadBalancer.ingress") {
+		kept.found.AddTarget("status.loadBalancer.ingress", entry.IP)
+		kept.found.AddTarget("status.loadBalancer.ingress", entry.Hostname)
+	}
+	return kept, nil
+}
+
+// missing is what to do for a TCPIngress without a name or without a target.
+var missing = source.Missing{
+	Name:   "give one of spec.rules a host, or set the annotation hostname",
+	Target: "the status has no address yet: wait until Kong writes it there, or set the annotation target",
+}
+
+func (s *ingresses) evaluate(key source.Key) source.Result {
+	switch i := s.table.Get(key.Namespace, key.Name); {
+	case i == nil:
+		return source.Result{}
+	case !i.Selected:
+		return i.Excluded()
+	default:
+		return s.reader.Publish(&i.Object, &i.found, missing)
+	}
+}

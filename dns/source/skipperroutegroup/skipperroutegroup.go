@@ -1,0 +1,138 @@
+package skipperroutegroup
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const (
+	name        = "skipper-routegroup"
+	versionFlag = "skipper-routegroup-groupversion"
+	kindName    = "RouteGroup"
+	plural      = "routegroups"
+)
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "The hosts of Skipper's RouteGroups, at the addresses of their load balancers", Category: "ingress controllers",
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true,
+		Annotations: source.CommonAnnotations,
+		New:         func() source.Config { return &Config{GroupVersion: "zalando.org/v1"} },
+	}
+}
+
+// Config is what the user says about the source.
+type Config struct {
+	// GroupVersion is the API group and version of RouteGroups.
+	GroupVersion string
+}
+
+// Flags implements [source.Config].
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.GroupVersion, versionFlag, c.GroupVersion, "`group/version` of the RouteGroups of Skipper")
+}
+
+// version returns the group and version; the error names the flag.
+func (c *Config) version() (schema.GroupVersion, error) {
+	v, err := schema.ParseGroupVersion(c.GroupVersion)
+	if err != nil || len(validation.IsDNS1123Subdomain(v.Group)) > 0 || len(validation.IsDNS1035Label(v.Version)) > 0 {
+		return schema.GroupVersion{}, fmt.Errorf("--%s %q: use a group and a version with a slash between them, such as zalando.org/v1", versionFlag, c.GroupVersion)
+	}
+	return v, nil
+}
+
+// Resources implements [source.Config]. There is none with a flag that Open refuses.
+func (c *Config) Resources() []source.Resource {
+	v, err := c.version()
+	if err != nil {
+		return nil
+	}
+	return []source.Resource{{Kind: v.WithKind(kindName), Plural: plural, Optional: true}}
+}
+
+// Open implements [source.Config].
+func (c *Config) Open(in source.Input) (source.Source, error) {
+	v, err := c.version()
+	if err != nil {
+		return source.Source{}, err
+	}
+	s := &groups{reader: source.NewReader(in.Settings, source.Subject{Source: name, Kind: v.WithKind(kindName), Label: "routegroup", Properties: true})}
+	s.table = kube.Kind[group]{
+		Name: "routegroup", Resource: v.WithResource(plural), Optional: true, Form: kube.Unstructured(), Trim: kube.TrimOf(s.trim),
+	}.Table(source.Notify[group](in.Changed))
+	return source.Source{Tables: []kube.AnyTable{s.table}, Evaluate: s.evaluate, Keys: source.Keys[group](s.table)}, nil
+}
+
+// groups is the source.
+type groups struct {
+	reader *source.Reader
+	table  *kube.Table[group]
+}
+
+// group is what is kept of a RouteGroup.
+type group struct {
+	source.Object
+	found source.Found
+}
+
+// address is one of those in the status.
+type address struct {
+	IP       string `json:"ip"`
+	Hostname string `json:"hostname"`
+}
+
+// fields are the fields of a RouteGroup that matter.
+type fields struct {
+	Spec struct {
+		Hosts []string `json:"hosts"`
+	} `json:"spec"`
+	Status struct {
+		LoadBalancer struct {
+			// Skipper calls the list routegroup, and spec/dns.md §6.2 routeGroup. Both are read.
+			RouteGroup []address `json:"routeGroup"`
+			Lower      []address `json:"routegroup"`
+		} `json:"loadBalancer"`
+	} `json:"status"`
+}
+
+func (s *groups) trim(scope kube.Scope, obj *unstructured.Unstructured) (*group, []kube.Problem) {
+	var f fields
+	kept := &group{Object: s.reader.ReadFields(scope, obj, &f)}
+	if !kept.Selected || kept.Unreadable != "" {
+		return kept, nil
+	}
+	kept.found.AddNames("spec.hosts", f.Spec.Hosts)
+	kept.found.AddNames("hostname", s.reader.Hosts(&kept.Object))
+	for _, list := range [][]address{f.Status.LoadBalancer.RouteGroup, f.Status.LoadBalancer.Lower} {
+		for _, entry := range source.FirstOf(&kept.found, list, source.TargetsLimit, "status.loadBalancer.routegroup") {
+			kept.found.AddTarget("status.loadBalancer.routegroup", entry.IP)
+			kept.found.AddTarget("status.loadBalancer.routegroup", entry.Hostname)
+		}
+	}
+	return kept, nil
+}
+
+// missing is what to do for a RouteGroup without a name or without a target.
+var missing = source.Missing{
+	Name:   "name one in spec.hosts, or set the annotation hostname",
+	Target: "the status has no address yet: wait until the controller of the load balancer writes it there, or set the annotation target",
+}
+
+func (s *groups) evaluate(key source.Key) source.Result {
+	switch g := s.table.Get(key.Namespace, key.Name); {
+	case g == nil:
+		return source.Result{}
+	case !g.Selected:
+		return g.Excluded()
+	default:
+		return s.reader.Publish(&g.Object, &g.found, missing)
+	}
+}

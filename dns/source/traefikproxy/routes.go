@@ -1,0 +1,84 @@
+package traefikproxy
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// routesLimit is how many rules of one object are read.
+const routesLimit = 1024
+
+// routes are the kinds that are read, by the kind in keys.
+type routes map[string]*kind
+
+// kind is one of the kinds of one group.
+type kind struct {
+	reader *source.Reader
+	table  *kube.Table[route]
+}
+
+// route is what is kept of an object.
+type route struct {
+	source.Object
+	found source.Found
+}
+
+// fields are the fields that matter. The rules of an IngressRouteUDP have no match.
+type fields struct {
+	Spec struct {
+		Routes []struct {
+			Match string `json:"match"`
+		} `json:"routes"`
+	} `json:"spec"`
+}
+
+func (k *kind) trim(scope kube.Scope, obj *unstructured.Unstructured) (*route, []kube.Problem) {
+	var f fields
+	kept := &route{Object: k.reader.ReadFields(scope, obj, &f)}
+	if !kept.Selected || kept.Unreadable != "" {
+		return kept, nil
+	}
+	for i, rule := range source.FirstOf(&kept.found, f.Spec.Routes, routesLimit, "spec.routes") {
+		field := fmt.Sprintf("spec.routes[%d].match", i)
+		hosts, fault := hostsOf(rule.Match)
+		if fault != "" {
+			kept.found.Problem(field, rule.Match, fault)
+		}
+		kept.found.AddNames(field, hosts)
+	}
+	kept.found.AddNames("hostname", k.reader.Hosts(&kept.Object))
+	return kept, nil
+}
+
+// missing is what to do for a route without a name or without a target.
+var missing = source.Missing{
+	Name:   "write a rule with Host(`…`) or HostSNI(`…`), or set the annotation hostname",
+	Target: "Traefik writes no address into its routes: set the annotation target to the address or name of Traefik's load balancer",
+}
+
+func (r routes) evaluate(key source.Key) source.Result {
+	k := r[key.Kind]
+	if k == nil {
+		return source.Result{}
+	}
+	switch o := k.table.Get(key.Namespace, key.Name); {
+	case o == nil:
+		return source.Result{}
+	case !o.Selected:
+		return o.Excluded()
+	default:
+		return k.reader.Publish(&o.Object, &o.found, missing)
+	}
+}
+
+func (r routes) keys() []source.Key {
+	var keys []source.Key
+	for _, k := range r {
+		keys = append(keys, source.Keys[route](k.table)()...)
+	}
+	return keys
+}

@@ -1,0 +1,98 @@
+package traefikproxy
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const name = "traefik-proxy"
+
+// The API groups of Traefik's kinds: the one since Traefik 2.10, and the one before it.
+var (
+	newGroup    = schema.GroupVersion{Group: "traefik.io", Version: "v1alpha1"}
+	legacyGroup = schema.GroupVersion{Group: "traefik.containo.us", Version: "v1alpha1"}
+)
+
+// kinds are the kinds in each group.
+var kinds = []struct{ kind, plural, label string }{
+	{"IngressRoute", "ingressroutes", "ingressroute"},
+	{"IngressRouteTCP", "ingressroutetcps", "ingressroutetcp"},
+	{"IngressRouteUDP", "ingressrouteudps", "ingressrouteudp"},
+}
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "The hosts in the rules of Traefik's routes, at the targets in an annotation", Category: "ingress controllers",
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, TargetTemplates: true, Properties: true,
+		Annotations: source.CommonAnnotations,
+		New:         func() source.Config { return &Config{} },
+	}
+}
+
+// Config is what the user says about the source.
+type Config struct {
+	// Legacy is whether the kinds of traefik.containo.us are read, and DisableNew whether those of
+	// traefik.io are not.
+	Legacy, DisableNew bool
+}
+
+// Flags implements [source.Config].
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.BoolVar(&c.Legacy, "traefik-enable-legacy", c.Legacy, "also read the routes of Traefik's older API group, traefik.containo.us")
+	flags.BoolVar(&c.DisableNew, "traefik-disable-new", c.DisableNew, "don't read the routes of Traefik's API group traefik.io; needs --traefik-enable-legacy")
+}
+
+// groups returns the API groups that are read.
+func (c *Config) groups() []schema.GroupVersion {
+	var groups []schema.GroupVersion
+	if !c.DisableNew {
+		groups = append(groups, newGroup)
+	}
+	if c.Legacy {
+		groups = append(groups, legacyGroup)
+	}
+	return groups
+}
+
+// Resources implements [source.Config].
+func (c *Config) Resources() []source.Resource {
+	var resources []source.Resource
+	for _, group := range c.groups() {
+		for _, k := range kinds {
+			resources = append(resources, source.Resource{Kind: group.WithKind(k.kind), Plural: k.plural, Optional: true})
+		}
+	}
+	return resources
+}
+
+// Open implements [source.Config].
+func (c *Config) Open(in source.Input) (source.Source, error) {
+	if len(c.groups()) == 0 {
+		return source.Source{}, errors.New("--traefik-disable-new: no routes would be read; use --traefik-enable-legacy too, or leave it out")
+	}
+	all := routes{}
+	var tables []kube.AnyTable
+	for _, group := range c.groups() {
+		for _, k := range kinds {
+			of := &kind{reader: source.NewReader(in.Settings, source.Subject{
+				Source: name, Kind: group.WithKind(k.kind), Label: k.label, Properties: true, TargetTemplates: true,
+			})}
+			metric := "traefik" + k.label
+			if group == legacyGroup {
+				metric = "traefiklegacy" + k.label
+			}
+			of.table = kube.Kind[route]{
+				Name: metric, Resource: group.WithResource(k.plural), Optional: true, Form: kube.Unstructured(), Trim: kube.TrimOf(of.trim),
+			}.Table(source.Notify[route](in.Changed))
+			all[group.WithKind(k.kind).GroupKind().String()] = of
+			tables = append(tables, of.table)
+		}
+	}
+	return source.Source{Tables: tables, Evaluate: all.evaluate, Keys: all.keys}, nil
+}

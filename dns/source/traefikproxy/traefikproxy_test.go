@@ -1,0 +1,157 @@
+package traefikproxy_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/source/traefikproxy"
+	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("testdata/crds")))
+}
+
+func TestScenarios(t *testing.T) { sourcetest.Run(t, traefikproxy.Plugin()) }
+
+func TestRealAPIServer(t *testing.T) {
+	cluster := kubetest.Start(t)
+	for _, scenario := range []string{"lifecycle", "legacy"} {
+		t.Run(scenario, func(t *testing.T) { sourcetest.RunReal(t, traefikproxy.Plugin(), cluster, scenario) })
+	}
+}
+
+const prefix = "external-dns.kubernetes.io/"
+
+// object returns a route whose rules are the matches.
+func object(kind, metadata string, matches ...string) string {
+	text := fmt.Sprintf("---\napiVersion: traefik.io/v1alpha1\nkind: %s\nmetadata: {%s}\nspec: {routes: [", kind, metadata)
+	for _, match := range matches {
+		text += fmt.Sprintf("{match: %q}, ", match)
+	}
+	return text + "]}\n"
+}
+
+// A route without a record says why, and what to do.
+func TestSkipped(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, object string
+		flags        []string
+		reason       source.SkipReason
+		message      string
+	}{
+		{"no host", object("IngressRoute", "name: a, annotations: {"+prefix+"target: 192.0.2.1}", "PathPrefix(`/`)"), nil, source.SkipNoHostname, "write a rule with Host"},
+		{"no target", object("IngressRoute", "name: a", "Host(`a.example.org`)"), nil, source.SkipNoTarget, "set the annotation target"},
+		{"no names of UDP", object("IngressRoute", "name: a"), nil, source.SkipNoHostname, "annotation hostname"},
+		{"an empty template", object("IngressRoute", "name: a"), []string{"--fqdn-template={{if false}}a{{end}}"}, source.SkipNoHostname, "templates write no name"},
+		{"another controller", object("IngressRoute", "name: a, annotations: {"+prefix+"controller: other}"), nil, source.SkipOtherController, "leaves the object"},
+		{"a filter", object("IngressRoute", "name: a"), []string{"--label-filter=a"}, source.SkipFiltered, "--label-filter"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := sourcetest.MustOpen(t, traefikproxy.Plugin(), test.object, test.flags...)
+			got := s.Evaluate(source.Key{Kind: "IngressRoute.traefik.io", Namespace: "default", Name: "a"})
+			if len(got.Records) > 0 || len(got.Skipped) != 1 || got.Skipped[0].Reason != test.reason || !strings.Contains(got.Skipped[0].Message, test.message) {
+				t.Errorf("result %+v, want no record and the reason %s, which says %q", got, test.reason, test.message)
+			}
+		})
+	}
+}
+
+// A route with more rules and names than anybody needs costs what the limits say, and says what is
+// left out.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	var rules []string
+	names := make([]string, 3000)
+	for i := range names {
+		names[i] = fmt.Sprintf("`n%d.example.org`", i)
+		rules = append(rules, fmt.Sprintf("Host(`r%d.example.org`)", i))
+	}
+	long := strings.Repeat("a", 300)
+	tests := []struct {
+		name     string
+		rules    []string
+		records  int
+		problems []string
+	}{
+		{"names in a rule", []string{"Host(" + strings.Join(names, ",") + ")"}, source.NamesLimit, []string{"3000 items: the first 512"}},
+		{"rules", rules, source.NamesLimit, []string{"3000 items: the first 1024", "more than 512 names", "more than 512 names", "more than 512 names", "more than 512 names", "more than 512 names", "more than 512 names", "more than 512 names", "and 505 more problems"}},
+		{"a long name", []string{"Host(`" + long + "`) || Host(`a.example.org`)"}, 1, []string{"longer than 254 bytes"}},
+		{"a long rule", []string{"Host(`" + strings.Repeat("a", 1<<17) + "`)", "Host(`a.example.org`)"}, 1, []string{"longer than 65536 bytes"}},
+		{"the same name", []string{strings.Repeat("Host(`a.example.org`) || ", 400)}, 1, nil},
+		{"no UTF-8", []string{"Host(`a.example.org`) \xff"}, 1, []string{"outside of quotes"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := sourcetest.MustOpen(t, traefikproxy.Plugin(), object("IngressRoute", "name: a, annotations: {"+prefix+"target: 192.0.2.1}", test.rules...))
+			got := s.Evaluate(source.Key{Kind: "IngressRoute.traefik.io", Namespace: "default", Name: "a"})
+			if got.Err != nil || len(got.Records) != test.records || len(got.Problems) != len(test.problems) {
+				t.Fatalf("%d records, error %v, problems %+v; want %d and %q", len(got.Records), got.Err, got.Problems, test.records, test.problems)
+			}
+			for i, p := range got.Problems {
+				if !strings.Contains(p.Reason, test.problems[i]) || len(p.Value) > 70 || p.Object.Kind != "IngressRoute" {
+					t.Errorf("problem %+v, want %q", p, test.problems[i])
+				}
+			}
+		})
+	}
+}
+
+// Whatever changes, each route whose records are different is evaluated again, in all kinds.
+func TestRandomChanges(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			d := rand.New(rand.NewPCG(seed, 0))
+			pick := func(of ...string) string { return of[d.IntN(len(of))] }
+			s, err := sourcetest.Open(t, traefikproxy.Plugin(), "--traefik-enable-legacy", "--label-filter=!hidden")
+			if err != nil {
+				t.Fatal(err)
+			}
+			published := 0
+			for range 120 {
+				annotations := pick("", prefix+"target: 192.0.2.1", prefix+"target: 192.0.2.1", prefix+"target: lb.example.net, "+prefix+"hostname: own.example.org", prefix+"controller: other")
+				one := object(pick("IngressRoute", "IngressRouteTCP", "IngressRouteUDP"), "name: "+pick("a", "b")+", labels: {"+pick("", "", `hidden: ""`)+"}, annotations: {"+annotations+"}",
+					pick("Host(`a.example.org`)", "HostSNI(`b.example.org`, `a.example.org`)", "!Host(`a.example.org`)"))
+				s.Apply(strings.ReplaceAll(one, "traefik.io", pick("traefik.io", "traefik.containo.us")))
+				published += strings.Count(s.Records(), " resource=")
+			}
+			if published < 60 {
+				t.Errorf("%d record sets in all steps: the changes concern too little", published)
+			}
+			s.End()
+		})
+	}
+}
+
+// Resources depend on the flags, and all of them are optional.
+func TestResources(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]*traefikproxy.Config{
+		"traefik.io":                     {},
+		"traefik.io traefik.containo.us": {Legacy: true},
+		"traefik.containo.us":            {Legacy: true, DisableNew: true},
+	} {
+		var groups []string
+		for _, r := range c.Resources() {
+			groups = append(groups, r.Kind.Group)
+			if !r.Optional {
+				t.Errorf("%s isn't optional", r.Plural)
+			}
+		}
+		if got := strings.Join(slices.Compact(groups), " "); got != want || len(groups)%3 != 0 {
+			t.Errorf("%+v reads %q, want three kinds of each of %q", c, groups, want)
+		}
+	}
+}

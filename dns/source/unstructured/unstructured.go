@@ -1,0 +1,157 @@
+package unstructured
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+const (
+	name         = "unstructured"
+	resourceFlag = "unstructured-resource"
+)
+
+// Plugin returns the source of this package.
+func Plugin() source.Plugin {
+	return source.Plugin{
+		Name: name, Summary: "Names and targets from annotations of objects of any kind, or from templates", Category: "special",
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, TargetTemplates: true,
+		Reads:       "the kinds of --" + resourceFlag,
+		Annotations: source.CommonAnnotations,
+		New:         func() source.Config { return &Config{} },
+	}
+}
+
+// Config is what the user says about the source.
+type Config struct {
+	// Resources are the names of what is read, as plural.version.group. Those of the core group
+	// are plural.version.
+	Names []string
+}
+
+// Flags implements [source.Config].
+func (c *Config) Flags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&c.Names, resourceFlag, c.Names,
+		"read objects of this `plural.version.group` for the source unstructured, such as virtualmachines.v1.kubevirt.io or configmaps.v1; may be repeated")
+}
+
+// Resources implements [source.Config]. Values that Open refuses are left out.
+func (c *Config) Resources() []source.Resource {
+	resources, _ := resourcesOf(c.Names)
+	list := make([]source.Resource, 0, len(resources))
+	for _, r := range resources {
+		scope := source.InNamespaces
+		if slices.Contains(clusterWide, r.GroupResource()) {
+			scope = source.InNone
+		}
+		list = append(list, source.Resource{Kind: r.GroupVersion().WithKind(""), Plural: r.Resource, Scope: scope, Optional: true})
+	}
+	return list
+}
+
+// Open implements [source.Config].
+func (c *Config) Open(in source.Input) (source.Source, error) {
+	resources, err := resourcesOf(c.Names)
+	if err != nil {
+		return source.Source{}, err
+	}
+	s := &objects{}
+	tables := make([]kube.AnyTable, 0, len(resources))
+	for _, r := range resources {
+		of := &resource{settings: in.Settings, resource: r}
+		of.table = of.kind().Table(source.Notify[object](in.Changed))
+		s.resources, tables = append(s.resources, of), append(tables, of.table)
+	}
+	return source.Source{Tables: tables, Evaluate: s.evaluate, Keys: s.keys}, nil
+}
+
+// objects is the source.
+type objects struct{ resources []*resource }
+
+// resource is what the user has named, and its objects.
+type resource struct {
+	settings source.Settings
+	resource schema.GroupVersionResource
+	table    *kube.Table[object]
+	// reader is for the kind that the objects have. There is none before the first object.
+	reader atomic.Pointer[reader]
+}
+
+// reader reads objects of one kind.
+type reader struct {
+	*source.Reader
+	kind schema.GroupVersionKind
+}
+
+// object is what is kept of an object.
+type object struct {
+	source.Object
+	found  source.Found
+	reader *reader
+}
+
+func (r *resource) kind() kube.Kind[object] {
+	return kube.Kind[object]{
+		Resource: r.resource, Optional: true, ClusterWide: slices.Contains(clusterWide, r.resource.GroupResource()),
+		Form: kube.Unstructured(),
+		Trim: kube.TrimOf(r.trim),
+	}
+}
+
+func (r *resource) trim(scope kube.Scope, obj *unstructured.Unstructured) (*object, []kube.Problem) {
+	kept := &object{reader: r.readerFor(obj.GroupVersionKind())}
+	kept.Object = kept.reader.Read(scope, obj)
+	if kept.Selected {
+		kept.found.AddNames("hostname", kept.reader.Hosts(&kept.Object))
+	}
+	return kept, nil
+}
+
+// readerFor returns the reader for a kind. All objects of a resource have one kind, until somebody
+// defines the resource anew.
+func (r *resource) readerFor(kind schema.GroupVersionKind) *reader {
+	if known := r.reader.Load(); known != nil && known.kind == kind {
+		return known
+	}
+	made := &reader{kind: kind, Reader: source.NewReader(r.settings, source.Subject{
+		Source: name, Kind: kind, Label: strings.ToLower(kind.Kind), TargetTemplates: true, PairTemplates: true, Conditions: true,
+		AnyNamespace: slices.Contains(clusterWide, r.resource.GroupResource()),
+	})}
+	r.reader.Store(made)
+	return made
+}
+
+// missing is what to do for an object without a name or without a target.
+var missing = source.Missing{
+	Name:   "set the annotations hostname and target, or use --fqdn-template with --target-template, or --fqdn-target-template",
+	Target: "nothing says where the name points to: set the annotation target, or use --target-template or --fqdn-target-template",
+}
+
+func (s *objects) evaluate(key source.Key) source.Result {
+	for _, r := range s.resources {
+		o := r.table.Get(key.Namespace, key.Name)
+		switch {
+		case o == nil || o.Key.Kind != key.Kind:
+			continue
+		case !o.Selected:
+			return o.Excluded()
+		}
+		return o.reader.Publish(&o.Object, &o.found, missing)
+	}
+	return source.Result{}
+}
+
+func (s *objects) keys() []source.Key {
+	var keys []source.Key
+	for _, r := range s.resources {
+		keys = append(keys, source.Keys[object](r.table)()...)
+	}
+	return keys
+}

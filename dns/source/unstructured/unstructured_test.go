@@ -1,0 +1,263 @@
+package unstructured_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/source/unstructured"
+	"github.com/signpostd/signpost/dns/sourcetest"
+	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/kube"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("testdata/crds")))
+}
+
+// known is the configuration for tests, which know the kinds of the objects that they have.
+type known struct{ *unstructured.Config }
+
+var kinds = map[string]string{"widgets": "Widget", "gadgets": "Gadget", "configmaps": "ConfigMap", "nodes": "Node"}
+
+func (k known) Resources() []source.Resource {
+	resources := k.Config.Resources()
+	for i := range resources {
+		resources[i].Kind.Kind = kinds[resources[i].Plural]
+	}
+	return resources
+}
+
+func plugin() source.Plugin {
+	p := unstructured.Plugin()
+	p.New = func() source.Config { return known{unstructured.Plugin().New().(*unstructured.Config)} }
+	return p
+}
+
+func TestScenarios(t *testing.T) { sourcetest.Run(t, plugin()) }
+
+func TestRealAPIServer(t *testing.T) {
+	cluster := kubetest.Start(t)
+	for _, scenario := range []string{"lifecycle", "templates", "pairs"} {
+		t.Run(scenario, func(t *testing.T) { sourcetest.RunReal(t, plugin(), cluster, scenario) })
+	}
+}
+
+// Case 207: a bad identifier is an error at the start, which names the flag and says what to write.
+func TestBadResources(t *testing.T) {
+	t.Parallel()
+	many := make([]string, 101)
+	for i := range many {
+		many[i] = fmt.Sprintf("kind%d.v1.example.com", i)
+	}
+	tests := map[string]struct {
+		values []string
+		want   []string
+	}{
+		"none":              {nil, []string{"no resource to read"}},
+		"empty":             {[]string{""}, []string{`--unstructured-resource ""`, "there is no version"}},
+		"no version":        {[]string{"widgets"}, []string{`"widgets": there is no version`, "plural.version.group"}},
+		"group and version": {[]string{"widgets.example.com"}, []string{`"example" is no version`}},
+		"kubectl's order":   {[]string{"example.com/v1/widgets"}, []string{`"com/v1/widgets" is no version`}},
+		"a kind":            {[]string{"Widget.v1.example.com"}, []string{`"Widget" is no plural name`}},
+		"a subresource":     {[]string{"pods/status.v1"}, []string{`"pods/status" is no plural name`}},
+		"no group":          {[]string{"widgets.v1."}, []string{`"" is no API group`}},
+		"a bad group":       {[]string{"widgets.v1.Example"}, []string{`"Example" is no API group`}},
+		"a path":            {[]string{"widgets.v1.example.com/../secrets"}, []string{`is no API group`}},
+		"two versions":      {[]string{"widgets.v1.example.com", "widgets.v1beta1.example.com"}, []string{"widgets.example.com is named in the version v1, too"}},
+		"each of several":   {[]string{"a", "widgets.v1.example.com", "b"}, []string{`"a": there is no version`, `"b": there is no version`}},
+		"too many":          {many, []string{"101 resources; name at most 100"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := unstructured.Plugin().New().(*unstructured.Config).Open(source.Input{})
+			if test.values != nil {
+				_, err = (&unstructured.Config{Names: test.values}).Open(source.Input{})
+			}
+			for _, want := range append(test.want, "--unstructured-resource") {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("error %v, want one that says %s", err, want)
+				}
+			}
+		})
+	}
+}
+
+// The same resource twice is one.
+func TestResources(t *testing.T) {
+	t.Parallel()
+	c := &unstructured.Config{Names: []string{"widgets.v1.example.com", "nodes.v1", " widgets.v1.example.com "}}
+	s, err := c.Open(source.Input{Changed: func(source.Key) {}})
+	if err != nil || len(s.Tables) != 2 {
+		t.Fatalf("%d tables, %v; want 2", len(s.Tables), err)
+	}
+	var scopes []source.Scope
+	for _, r := range c.Resources() {
+		scopes = append(scopes, r.Scope)
+		if r.Kind.Kind != "" || !r.Optional {
+			t.Errorf("resource %+v: want an optional one of an unknown kind", r)
+		}
+	}
+	if want := []source.Scope{source.InNamespaces, source.InNone}; !slices.Equal(scopes, want) {
+		t.Errorf("scopes %v, want %v", scopes, want)
+	}
+}
+
+const prefix = "external-dns.kubernetes.io/"
+
+func widget(kind, name, annotations, more string) string {
+	return fmt.Sprintf("---\napiVersion: example.com/v1\nkind: %s\nmetadata: {name: %s, annotations: {%s}}\n%s\n", kind, name, annotations, more)
+}
+
+// An object without a record says why, and what to do.
+func TestSkipped(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, annotations string
+		flags             []string
+		reason            source.SkipReason
+		message           string
+	}{
+		{"nothing", "", nil, source.SkipNoHostname, "set the annotations hostname and target"},
+		{"a name", prefix + "hostname: a.example.org", nil, source.SkipNoTarget, "set the annotation target"},
+		{"a target", prefix + "target: 192.0.2.1", nil, source.SkipNoHostname, "set the annotations hostname and target"},
+		{"an empty template", "", []string{"--fqdn-template={{if false}}a{{end}}"}, source.SkipNoHostname, "templates write no name"},
+		{"a template without targets", "", []string{"--fqdn-template=a.example.org"}, source.SkipNoHostname, "or no target"},
+		{"another controller", prefix + "controller: other", nil, source.SkipOtherController, "leaves the object"},
+		{"a filter", "", []string{"--annotation-filter=a=b"}, source.SkipFiltered, "--annotation-filter"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			flags := append([]string{"--unstructured-resource=widgets.v1.example.com"}, test.flags...)
+			s := sourcetest.MustOpen(t, plugin(), widget("Widget", "a", test.annotations, ""), flags...)
+			got := s.Evaluate(source.Key{Kind: "Widget.example.com", Namespace: "default", Name: "a"})
+			if len(got.Records) > 0 || len(got.Skipped) != 1 || got.Skipped[0].Reason != test.reason || !strings.Contains(got.Skipped[0].Message, test.message) {
+				t.Errorf("result %+v, want no record and the reason %s, which says %q", got, test.reason, test.message)
+			}
+		})
+	}
+}
+
+// Objects that belong to no namespace are published whatever --namespace says, as by the source
+// node.
+func TestNodes(t *testing.T) {
+	t.Parallel()
+	s := sourcetest.MustOpen(t, plugin(), "{apiVersion: v1, kind: Node, metadata: {name: a, annotations: {"+prefix+"hostname: a.example.org, "+prefix+"target: 192.0.2.1}}}",
+		"--unstructured-resource=nodes.v1", "--namespace=shop")
+	if got, want := s.Records(), "a\n  a.example.org A 192.0.2.1 resource=node/a\n"; got != want {
+		t.Errorf("records\n%swant\n%s", got, want)
+	}
+}
+
+// An object with more names and targets than anybody needs costs what the limits say, and says
+// what is left out.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	var names, targets, lines strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&names, "n%d.example.org,", i)
+		fmt.Fprintf(&targets, "192.0.%d.%d,", i/250, i%250)
+		fmt.Fprintf(&lines, "p%d.example.org:192.0.2.1,", i)
+	}
+	annotated := func(names, targets string) string {
+		return widget("Widget", "a", fmt.Sprintf("%shostname: %q, %starget: %q", prefix, names, prefix, targets), "")
+	}
+	written := widget("Widget", "a", "", fmt.Sprintf("spec: {names: %q, targets: %q, pairs: %q}", names.String(), targets.String(), lines.String()))
+	tests := []struct {
+		name, manifest string
+		flags          []string
+		// records is how many record sets there are, and targets how many targets each has.
+		records, targets int
+		problem          string
+	}{
+		{"names of annotations", annotated(names.String(), "192.0.2.1"), nil, source.NamesLimit, 1, "hostname"},
+		{"targets of annotations", annotated("a.example.org", targets.String()), nil, 1, source.TargetsLimit, "target"},
+		{"names of templates", written, []string{"--fqdn-template={{.Spec.names}}", "--target-template=192.0.2.1"}, source.NamesLimit, 1, "--fqdn-template"},
+		{"targets of templates", written, []string{"--fqdn-template=a.example.org", "--target-template={{.Spec.targets}}"}, 1, source.TargetsLimit, "--target-template"},
+		{"pairs", written, []string{"--fqdn-target-template={{.Spec.pairs}}"}, source.NamesLimit, 1, "--fqdn-target-template"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := sourcetest.MustOpen(t, plugin(), test.manifest, append([]string{"--unstructured-resource=widgets.v1.example.com"}, test.flags...)...)
+			got := s.Evaluate(source.Key{Kind: "Widget.example.com", Namespace: "default", Name: "a"})
+			if got.Err != nil || len(got.Records) != test.records || len(got.Records[0].Targets) != test.targets {
+				t.Fatalf("%d records, error %v; want %d with %d targets", len(got.Records), got.Err, test.records, test.targets)
+			}
+			if len(got.Problems) != 1 || got.Problems[0].Subject != test.problem || got.Problems[0].Object.Name != "a" || !strings.Contains(got.Problems[0].Reason, "5000 items: the first ") {
+				t.Errorf("problems %+v, want one of %s", got.Problems, test.problem)
+			}
+		})
+	}
+}
+
+// Whatever changes, each object whose records are different is evaluated again, in both kinds.
+func TestRandomChanges(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			d := rand.New(rand.NewPCG(seed, 0))
+			pick := func(of ...string) string { return of[d.IntN(len(of))] }
+			s, err := sourcetest.Open(t, plugin(), "--unstructured-resource=widgets.v1.example.com", "--unstructured-resource=gadgets.v1.example.com",
+				"--fqdn-template={{.Spec.name}}", "--target-template={{.Spec.target}}", "--label-filter=!hidden")
+			if err != nil {
+				t.Fatal(err)
+			}
+			published := 0
+			for range 120 {
+				annotations := pick("", "", prefix+"hostname: own.example.org, "+prefix+"target: 192.0.2.9", prefix+"controller: other", prefix+"ttl: 1m")
+				more := fmt.Sprintf("spec: {name: %q, target: %q}", pick("", "a.example.org", "b.example.org,c.example.org"), pick("", "192.0.2.1", "lb.example.net"))
+				s.Apply(widget(pick("Widget", "Gadget"), pick("a", "b")+", labels: {"+pick("", "", `hidden: ""`)+"}", annotations, more))
+				published += strings.Count(s.Records(), " resource=")
+			}
+			if published < 60 {
+				t.Errorf("%d record sets in all steps: the changes concern too little", published)
+			}
+			s.End()
+		})
+	}
+}
+
+// Keys lists the objects of all kinds, also those that aren't selected.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	cluster := kubetest.Start(t)
+	namespace := cluster.Namespace(t)
+	cluster.Apply(t, widget("Widget", "a", prefix+"controller: other", "")+"---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", namespace)
+	settings, err := (&source.Options{Namespaces: []string{namespace}, AnnotationPrefixes: source.DefaultPrefixes}).Settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := (&unstructured.Config{Names: []string{"widgets.v1.example.com", "configmaps.v1", "gizmos.v1.example.com"}}).Open(source.Input{Settings: settings, Changed: func(source.Key) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := kube.New(kube.Options{Config: cluster.Config, Namespaces: []string{namespace}}, s.Tables...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = c.Run(t.Context()) }()
+	<-c.Settled()
+	var got []string
+	for _, key := range s.Keys() {
+		if !strings.HasPrefix(key.Name, "kube-root-ca") {
+			got = append(got, key.Kind+" "+key.Name)
+		}
+	}
+	slices.Sort(got)
+	if want := []string{"ConfigMap a", "Widget.example.com a"}; !slices.Equal(got, want) {
+		t.Errorf("keys %q, want %q", got, want)
+	}
+	// A kind that the cluster lacks is waited for, and said so.
+	status := s.Tables[2].Status()
+	if status.Kind != "gizmos_v1_example_com" || status.Reason != kube.NotFound || status.Required || !s.Tables[0].Filled() {
+		t.Errorf("the kind that isn't there: %+v", status)
+	}
+}

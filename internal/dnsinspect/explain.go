@@ -1,0 +1,217 @@
+package dnsinspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/inspect"
+)
+
+const (
+	// maxNames is how many names of an object are followed to their zones.
+	maxNames = 5
+	// maxMissing is how many objects are named that would ask for a name.
+	maxMissing = 3
+)
+
+// way collects the steps of an explanation by one publisher.
+type way struct {
+	publisher Publisher
+	manner    publisher.Manner
+	steps     []inspect.Step
+}
+
+// Explain implements [inspect.Explainer]. A name is followed from the objects that ask for it to
+// the servers of its zone, an object from the sources that read it.
+func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
+	var steps []inspect.Step
+	for _, p := range r.publishers {
+		w := &way{publisher: p, manner: p.Manner()}
+		switch {
+		case q.Name != "":
+			r.explainName(ctx, w, q.Name)
+		case q.Service != nil && q.Service.Hostname == "":
+			r.explainObject(ctx, w, inspect.ObjectRef{Kind: "Service", Namespace: q.Service.Namespace, Name: q.Service.Name})
+		case q.Object != nil && q.Object.Cluster == "":
+			r.explainObject(ctx, w, *q.Object)
+		}
+		steps = append(steps, w.steps...)
+	}
+	if q.Object != nil && len(steps) == 0 && len(r.publishers) > 0 {
+		steps = append(steps, inspect.Step{What: "Object", State: inspect.StepWrong, Text: r.unknownObject(*q.Object)})
+	}
+	return onlyRelevant(steps)
+}
+
+// onlyRelevant leaves out what publishers say that have nothing to do with a name, if others have.
+func onlyRelevant(steps []inspect.Step) []inspect.Step {
+	isNobody := func(s inspect.Step) bool { return s.What == whatNobody }
+	if !slices.ContainsFunc(steps, func(s inspect.Step) bool { return !isNobody(s) && s.What != whatZone }) {
+		seen := false
+		return rename(slices.DeleteFunc(steps, func(s inspect.Step) bool {
+			again := isNobody(s) && seen
+			seen = seen || isNobody(s)
+			return again
+		}))
+	}
+	if slices.ContainsFunc(steps, func(s inspect.Step) bool { return s.What == whatObject || s.What == whatRecord }) {
+		steps = slices.DeleteFunc(steps, isNobody)
+	}
+	return rename(steps)
+}
+
+func rename(steps []inspect.Step) []inspect.Step {
+	for i := range steps {
+		if steps[i].What == whatNobody {
+			steps[i].What = whatObject
+		}
+	}
+	return steps
+}
+
+// What steps are about.
+const (
+	whatObject, whatAnnotation, whatFilter, whatSource = "Object", "Annotation", "Filter", "Source"
+	whatZone, whatRecord, whatServer                   = "Zone", "Record", "DNS server"
+	// whatNobody is for the step that says that nobody asks, which is shown as one about objects.
+	whatNobody = "nobody"
+)
+
+// add adds a step. With several publishers it says which one is meant.
+func (w *way) add(what string, state inspect.StepState, object *inspect.ObjectRef, text string, more ...string) {
+	if w.publisher.Name != "" {
+		text = "publisher " + w.publisher.Name + ": " + text
+	}
+	w.steps = append(w.steps, inspect.Step{What: what, State: state, Object: object, Text: text, More: more})
+}
+
+// failed adds a step about a publisher that doesn't answer.
+func (w *way) failed(err error) {
+	w.add(whatSource, inspect.StepUnknown, nil, "the publisher can't be asked: "+err.Error()+": try again")
+}
+
+// explainName follows a name.
+func (r *Role) explainName(ctx context.Context, w *way, name string) {
+	t, err := w.publisher.Trace(ctx, name)
+	if err != nil {
+		w.failed(err)
+		return
+	}
+	if len(t.Asks) == 0 {
+		w.nobody(ctx, t)
+	}
+	for i, o := range t.Asks {
+		if i == maxObjectSteps {
+			w.add(whatObject, inspect.StepNote, nil, fmt.Sprintf("%d other objects ask for %s, too", len(t.Asks)-i, foreign.Name(name)))
+			break
+		}
+		ref := refOf(o)
+		w.add(whatObject, inspect.StepWell, &ref, fmt.Sprintf("%s asks for %s (source %s)", title(ref), foreign.Name(name), o.Source), wantedLines(t, i)...)
+	}
+	r.follow(ctx, w, t)
+}
+
+// maxObjectSteps is how many objects that ask for a name are named.
+const maxObjectSteps = 10
+
+func wantedLines(t publisher.Trace, place int) []string {
+	if place > 0 {
+		return nil
+	}
+	var lines []string
+	for _, s := range t.Wanted {
+		lines = append(lines, fmt.Sprintf("%s %s", s.Type, targetsText(s.Targets)))
+	}
+	return lines
+}
+
+// nobody explains a name that no object asks for.
+func (w *way) nobody(ctx context.Context, t publisher.Trace) {
+	missing, err := w.publisher.Missing(ctx, t.Name, maxMissing)
+	if err != nil {
+		w.failed(err)
+		return
+	}
+	for _, e := range missing {
+		ref := objectRef(e.Object)
+		for _, s := range e.Skipped {
+			if strings.EqualFold(strings.TrimSuffix(s.Subject, "."), t.Name) {
+				w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s has the name %s and asks for no record: %s", title(ref), foreign.Name(t.Name), s.Message))
+			}
+		}
+	}
+	if len(missing) > 0 {
+		return
+	}
+	if hasRows(t) {
+		w.add(whatObject, inspect.StepNote, nil, "no object asks for "+foreign.Name(t.Name))
+		return
+	}
+	state, text := inspect.StepWrong, "no object asks for "+foreign.Name(t.Name)+": annotate one with that name, or ask about the object that should, as in explain svc/NAME"
+	if t.Unresolved {
+		text = "an object asks for " + foreign.Name(t.Name) + " in a way that can't be published: see `signpost explain` of the object, or its Events"
+	}
+	if len(t.Unread) > 0 {
+		state = inspect.StepUnknown
+	}
+	w.add(whatNobody, state, nil, text)
+}
+
+// hasRows reports whether a zone has something that answers for the name.
+func hasRows(t publisher.Trace) bool {
+	return slices.ContainsFunc(t.Homes, func(h publisher.Home) bool { return len(h.Rows) > 0 || h.Wildcard != "" })
+}
+
+// unread explains that sources have not been read.
+func (w *way) unread(t publisher.Trace) {
+	for _, source := range sortedKeys(t.Unread) {
+		w.add(whatSource, inspect.StepUnknown, nil, fmt.Sprintf("the source %s has not been read, so nothing is known of its objects, and nothing is deleted: %s", source, t.Unread[source]))
+	}
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// refOf returns the object of an origin.
+func refOf(o desired.Origin) inspect.ObjectRef {
+	kind, group, _ := strings.Cut(o.Kind, ".")
+	return inspect.ObjectRef{Kind: cmp.Or(kind, "source"), Group: group, Namespace: o.Namespace, Name: cmp.Or(o.Name, o.Source)}
+}
+
+func title(o inspect.ObjectRef) string {
+	if o.Namespace == "" {
+		return o.Kind + " " + o.Name
+	}
+	return o.Kind + " " + o.Namespace + "/" + o.Name
+}
+
+// maxTargetsShown is how many targets a sentence has.
+const maxTargetsShown = 6
+
+// targetsText returns targets for a sentence.
+func targetsText(targets []string) string {
+	var shown []string
+	for _, t := range targets[:min(len(targets), maxTargetsShown)] {
+		shown = append(shown, foreign.Quote(t))
+	}
+	text := strings.Join(shown, ", ")
+	if more := len(targets) - maxTargetsShown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}

@@ -1,0 +1,13 @@
+// Package whyserved explains why a Service, an address or a workload is served as it is: the way from
+// the object over pods and slices to the streams of clients.
+//
+// Package process makes an [Explainer] for the role destination, and internal/inspect asks it. For a
+// request it gathers what the catalog knows, what the API server says at that moment, and which
+// streams there are. Pure functions make steps of these facts: service.go, selector.go, pods.go,
+// endpoints.go and address.go. live.go asks the API server, a bounded number of times and for a
+// bounded number of objects. Nothing is kept between requests.
+//
+// # Concurrency
+//
+// Explain may be called from any goroutine.
+package whyserved

@@ -1,0 +1,163 @@
+package whyserved
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+)
+
+const (
+	// maxPods, maxSlices, maxServices and maxPolicies are how many objects are read for an
+	// explanation.
+	maxPods, maxSlices, maxServices, maxPolicies = 200, 100, 300, 100
+	// maxAnswer is how many bytes an answer of the API server may have: tenants decide how large
+	// objects are.
+	maxAnswer = 16 << 20
+)
+
+// Bounded returns a transport whose answers end with an error when they are too large. The client of
+// an [Explainer] has to have it.
+func Bounded(next http.RoundTripper) http.RoundTripper { return boundedAnswers{next} }
+
+type boundedAnswers struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := b.next.RoundTrip(r)
+	if err == nil {
+		response.Body = &boundedBody{response.Body, maxAnswer}
+	}
+	return response, err
+}
+
+// WrappedRoundTripper lets others reach the connections.
+func (b boundedAnswers) WrappedRoundTripper() http.RoundTripper { return b.next }
+
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+var errLarge = errors.New("the objects are too large to be looked at together")
+
+// Read implements io.Reader.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= n; b.left < 0 {
+		return 0, errLarge
+	}
+	return n, err
+}
+
+// live reads objects of one namespace.
+type live struct {
+	client    kubernetes.Interface
+	namespace string
+}
+
+// service returns a Service; nil if there is none.
+func (l live) service(ctx context.Context, name string) (*corev1.Service, error) {
+	list, err := l.client.CoreV1().Services(l.namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, Limit: 1})
+	if err != nil || len(list.Items) == 0 {
+		return nil, l.wrap("services", err)
+	}
+	return &list.Items[0], nil
+}
+
+func (l live) services(ctx context.Context) ([]corev1.Service, error) {
+	list, err := l.client.CoreV1().Services(l.namespace).List(ctx, metav1.ListOptions{Limit: maxServices})
+	if err != nil {
+		return nil, l.wrap("services", err)
+	}
+	return list.Items, nil
+}
+
+// pods returns some of the pods that a selector selects; nil for all.
+func (l live) pods(ctx context.Context, selector map[string]string) (some, error) {
+	list, err := l.client.CoreV1().Pods(l.namespace).List(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(selector).String(), Limit: maxPods})
+	if err != nil {
+		return some{}, l.wrap("pods", err)
+	}
+	return some{list.Items, list.Continue != ""}, nil
+}
+
+// some are pods, of which there may be more.
+type some struct {
+	pods []corev1.Pod
+	more bool
+}
+
+// count is how many there are, such as "3" or "more than 200".
+func (s some) count() string {
+	if s.more {
+		return fmt.Sprintf("more than %d", len(s.pods))
+	}
+	return fmt.Sprint(len(s.pods))
+}
+
+func (l live) pod(ctx context.Context, name string) (*corev1.Pod, error) {
+	list, err := l.client.CoreV1().Pods(l.namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, Limit: 1})
+	if err != nil || len(list.Items) == 0 {
+		return nil, l.wrap("pods", err)
+	}
+	return &list.Items[0], nil
+}
+
+func (l live) slices(ctx context.Context, service string) ([]discoveryv1.EndpointSlice, error) {
+	list, err := l.client.DiscoveryV1().EndpointSlices(l.namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: discoveryv1.LabelServiceName + "=" + service, Limit: maxSlices,
+	})
+	if err != nil {
+		return nil, l.wrap("endpointslices.discovery.k8s.io", err)
+	}
+	return list.Items, nil
+}
+
+func (l live) policies(ctx context.Context) ([]networkingv1.NetworkPolicy, error) {
+	list, err := l.client.NetworkingV1().NetworkPolicies(l.namespace).List(ctx, metav1.ListOptions{Limit: maxPolicies})
+	if err != nil {
+		return nil, l.wrap("networkpolicies.networking.k8s.io", err)
+	}
+	return list.Items, nil
+}
+
+// wrap says which right is lacking, if one is.
+func (l live) wrap(resource string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("this process may not list %s in the namespace %s: give its role that right", resource, l.namespace)
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("the API server doesn't accept the credentials of this process, so %s could not be listed", resource)
+	default:
+		return fmt.Errorf("%s of the namespace %s could not be listed now: %s", resource, l.namespace, short(err.Error()))
+	}
+}
+
+// short is a text of somebody else as part of a line.
+func short(text string) string {
+	const most = 300
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+	return strings.Join(strings.Fields(text), " ")
+}

@@ -1,0 +1,42 @@
+package leader
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// B11: the log said twice that requests for the Lease succeed again, for reads and for writes. Now it says so once,
+// when neither fails.
+func TestOneLineWhenRequestsSucceedAgain(t *testing.T) {
+	var out bytes.Buffer
+	c := Config{Namespace: "ns", Name: "lease", Identity: "a", Log: slog.New(slog.NewTextHandler(&out, nil)), Registerer: prometheus.NewRegistry()}
+	j, err := newJournal(c, Unfenced())
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := func() int { return strings.Count(out.String(), "Requests for the lease succeed again") }
+	j.succeeded(read, write)
+	j.failed(read, errors.New("refused"))
+	j.failed(write, errors.New("refused"))
+	j.succeeded(read)
+	if n := said(); n != 0 {
+		t.Errorf("%d lines while writes fail", n)
+	}
+	j.succeeded(read, write)
+	j.succeeded(read, write)
+	if n := said(); n != 1 {
+		t.Errorf("%d lines, want one:\n%s", n, &out)
+	}
+	// Whoever sees another process lead writes no more, so nothing fails any more.
+	j.failed(write, errors.New("conflict"))
+	j.saw("b")
+	j.saw("b")
+	if n := said(); n != 2 {
+		t.Errorf("%d lines, want two:\n%s", n, &out)
+	}
+}

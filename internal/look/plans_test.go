@@ -1,0 +1,78 @@
+package look
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/internal/inspect"
+	"github.com/signpostd/signpost/internal/look/looktest"
+)
+
+const planHash = "0123456789abcdef"
+
+func holder() *looktest.Process {
+	p := dnsProcess("leads")
+	plan := inspect.Plan{Zone: "shop.test", Hash: planHash, At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Deletions: 1100, Owned: 2000}
+	for i := range plan.Deletions {
+		plan.Changes = append(plan.Changes, inspect.Change{Action: "delete", Name: fmt.Sprintf("n%04d.shop.test", i), Type: "A", Targets: []string{"192.0.2.1"}})
+	}
+	p.Plans = []inspect.Plan{plan}
+	return p
+}
+
+func waits() *looktest.Process {
+	p := dnsProcess("waits")
+	p.NotLeading = &inspect.Failure{Error: "this process does not lead: ask the leader, signpost-1", Leader: "signpost-1"}
+	return p
+}
+
+// The leader is found among the replicas, and only it is told to make the changes.
+func TestApprove(t *testing.T) {
+	leader := holder()
+	var approved []string
+	leader.Approved = func(hash string, except []string) { approved = append(approved, hash, strings.Join(except, "+")) }
+	c, notes := newClient(t, waits(), destination(), leader)
+	a, err := c.Plans(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := printed(t, "name", a); text != "plan/"+planHash+"\n" {
+		t.Errorf("held: %s", text)
+	}
+	if a, err = c.Plan(t.Context(), planHash); err != nil || len(a.Table.Rows) != 1100 || a.Text != "\nHeld in the zone shop.test: deletions 1100, updates 0. Nothing was approved.\n" || approved != nil {
+		t.Errorf("shown: %v, %d changes, %s, approved %q", err, len(a.Table.Rows), a.Text, approved)
+	}
+	if a, err = c.Approve(t.Context(), planHash, []string{"a.shop.test", "b.shop.test"}); err != nil || strings.Join(approved, " ") != planHash+" a.shop.test+b.shop.test" {
+		t.Errorf("%v, approved %q", err, approved)
+	}
+	want := "approved in the zone shop.test: deletions 1100, updates 0\nleft out, and still held under another hash: 2\n" +
+		"good until 2026-01-02T03:04:05Z for what can't be made at once\n"
+	check(t, "approval", printed(t, "table", a), want)
+	if notes.Len() > 0 {
+		t.Errorf("notes %s", notes)
+	}
+}
+
+func TestApproveErrors(t *testing.T) {
+	idle := dnsProcess("leads")
+	idle.Plans = []inspect.Plan{}
+	for name, test := range map[string]struct {
+		p    *looktest.Process
+		hash string
+		want string
+	}{
+		"unknown hash":    {holder(), "00000000000000ff", "held are such as " + planHash},
+		"nothing is held": {idle, planHash, "nothing is held now"},
+		"nobody leads":    {waits(), planHash, "ask the leader, signpost-1"},
+		"another role":    {destination(), planHash, "doesn't have the role"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _ := newClient(t, test.p)
+			if _, err := c.Approve(t.Context(), test.hash, nil); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v; want %q", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package output
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
+)
+
+// The formats that every command has.
+const (
+	Table = "table"
+	Wide  = "wide"
+	JSON  = "json"
+	YAML  = "yaml"
+	Name  = "name"
+	// JSONPath and Columns are followed by an equals sign and what to print.
+	JSONPath = "jsonpath"
+	Columns  = "custom-columns"
+)
+
+// Format is the value of the flag --output. The zero value is a table.
+type Format struct {
+	// Kind is a format, and Template what follows its equals sign.
+	Kind, Template string
+	allowed        []string
+}
+
+// AddFlag adds the flag --output (-o). More are formats that only this command has.
+func (f *Format) AddFlag(cmd *cobra.Command, more ...string) {
+	f.allowed = append([]string{Table, Wide, JSON, YAML, Name}, more...)
+	all := strings.Join(slices.Concat(f.allowed, []string{JSONPath + "=TEMPLATE", Columns + "=HEADER:PATH,…"}), ", ")
+	cmd.Flags().VarP(f, "output", "o", "`format`: "+all)
+	values := slices.Concat(f.allowed, []string{JSONPath + "=", Columns + "="})
+	// It fails for flags that don't exist only.
+	_ = cmd.RegisterFlagCompletionFunc("output", func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		offered := slices.DeleteFunc(slices.Clone(values), func(v string) bool { return !strings.HasPrefix(v, begun) })
+		return offered, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+}
+
+var _ pflag.Value = &Format{}
+
+// String implements pflag.Value.
+func (f *Format) String() string {
+	switch {
+	case f.Kind == "":
+		return Table
+	case f.Template != "":
+		return f.Kind + "=" + f.Template
+	default:
+		return f.Kind
+	}
+}
+
+// Type implements pflag.Value.
+func (f *Format) Type() string { return "string" }
+
+// Set implements pflag.Value. It refuses templates that mean nothing.
+func (f *Format) Set(text string) error {
+	kind, template, with := strings.Cut(text, "=")
+	switch {
+	case slices.Contains(f.allowed, text):
+		f.Kind, f.Template = text, ""
+		return nil
+	case kind != JSONPath && kind != Columns:
+		return fmt.Errorf("must be one of %s, %s=TEMPLATE, %s=HEADER:PATH,…", strings.Join(f.allowed, ", "), JSONPath, Columns)
+	case !with || template == "":
+		return fmt.Errorf("what to print is missing, as in -o %s", example(kind))
+	case kind == JSONPath:
+		if _, err := parsePath(template); err != nil {
+			return err
+		}
+	default:
+		if _, err := parseColumns(template); err != nil {
+			return err
+		}
+	}
+	f.Kind, f.Template = kind, template
+	return nil
+}
+
+func example(kind string) string {
+	if kind == JSONPath {
+		return "jsonpath='{.items[*].name}'"
+	}
+	return "custom-columns=NAME:.name,STATE:.state"
+}
+
+// IsTable reports whether a table for people is wanted.
+func (f *Format) IsTable() bool { return f.Kind == "" || f.Kind == Table || f.Kind == Wide }
+
+// Answer is what is printed.
+type Answer struct {
+	// Value becomes JSON or YAML. It may be JSON itself, as a [json.RawMessage].
+	Value any
+	// Items are what custom columns have rows for; nil for Value as the only one.
+	Items []any
+	// Names are for the format name.
+	Names []string
+	// Table is for people. Text is printed instead of a table that has no rows, and below one that
+	// has.
+	Table TableData
+	Text  string
+}
+
+// Print prints an answer.
+func Print(w io.Writer, f Format, a Answer) error {
+	text, err := render(f, a)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(text); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
+}
+
+func render(f Format, a Answer) ([]byte, error) {
+	switch f.Kind {
+	case JSON:
+		return asJSON(a.Value)
+	case YAML:
+		text, err := asJSON(a.Value)
+		if err != nil {
+			return nil, err
+		}
+		return yaml.JSONToYAML(text)
+	case Name:
+		var text strings.Builder
+		for _, name := range a.Names {
+			text.WriteString(Clean(name) + "\n")
+		}
+		return []byte(text.String()), nil
+	case JSONPath:
+		return renderPath(f.Template, a.Value)
+	case Columns:
+		return renderColumns(f.Template, a)
+	default:
+		return []byte(a.Table.render(f.Kind == Wide) + a.Text), nil
+	}
+}
+
+func asJSON(value any) ([]byte, error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(value); err != nil {
+		return nil, fmt.Errorf("write the output as JSON: %w", err)
+	}
+	return text.Bytes(), nil
+}

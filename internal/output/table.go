@@ -1,0 +1,97 @@
+package output
+
+import (
+	"strings"
+	"text/tabwriter"
+	"unicode"
+)
+
+// maxCell is how many characters of a cell are shown. Wide tables show longer ones.
+const (
+	maxCell     = 80
+	maxWideCell = 500
+)
+
+// TableData is a table.
+type TableData struct {
+	Columns []Column
+	// Rows have a cell for each column.
+	Rows [][]string
+}
+
+// Column is a column of a table.
+type Column struct {
+	Name string
+	// Only says in which tables it is.
+	Only Width
+	// Whole says that its cells are not cut, because they are sentences.
+	Whole bool
+}
+
+// Width is the kind of table that a column is in.
+type Width int
+
+// The kinds.
+const (
+	// Always is each table, WideOnly only a wide one.
+	Always Width = iota
+	WideOnly
+)
+
+// render returns the text; an empty one for a table without rows.
+func (t *TableData) render(wide bool) string {
+	if len(t.Rows) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	line := func(cell func(i int) string) {
+		var cells []string
+		for i, c := range t.Columns {
+			if wide || c.Only == Always {
+				cells = append(cells, cell(i))
+			}
+		}
+		_, _ = w.Write([]byte(strings.Join(cells, "\t") + "\n")) // a strings.Builder takes everything
+	}
+	line(func(i int) string { return t.Columns[i].Name })
+	most := maxCell
+	if wide {
+		most = maxWideCell
+	}
+	for _, row := range t.Rows {
+		line(func(i int) string {
+			cell := Clean(row[i])
+			if !t.Columns[i].Whole {
+				cell = cut(cell, most)
+			}
+			if cell == "" {
+				return "-"
+			}
+			return cell
+		})
+	}
+	_ = w.Flush()
+	return text.String()
+}
+
+func cut(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+// Clean returns a text on one line, without what a terminal would take for a command.
+func Clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+	return strings.Join(strings.Fields(text), " ")
+}

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"container/list"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/internal/object"
+)
+
+const (
+	// maxKept is how many problems can be listed, and maxKeptBytes how much text they have
+	// together. Those that were met longest ago are left out first.
+	maxKept, maxKeptBytes = 2000, 1 << 20
+	// maxText is how many bytes of a field and of a reason are kept.
+	maxText = 500
+)
+
+// Known is a problem that can be listed.
+type Known struct {
+	object.Problem
+	// ID is unique in the process. Since is when the problem was met first, and Last when last.
+	ID          uint64
+	Since, Last time.Time
+}
+
+// of names an object, whatever its UID.
+type of struct{ kind, cluster, namespace, name string }
+
+func objectOf(p object.Problem) of { return of{p.Kind, p.Cluster, p.Namespace, p.Name} }
+
+func (k *Known) size() int {
+	return len(k.Kind) + len(k.Cluster) + len(k.Namespace) + len(k.Name) + len(k.UID) + len(k.Field) + len(k.Reason)
+}
+
+// kept are the problems that can be listed. The lock of the reporter guards it.
+type kept struct {
+	next  uint64
+	bytes int
+	// order has the problems, those met last first; byHash and byObject find them.
+	order    *list.List
+	byHash   map[uint64]*list.Element
+	byObject map[of][]uint64
+	hashes   map[uint64]uint64 // by ID
+}
+
+func newKept() *kept {
+	return &kept{order: list.New(), byHash: map[uint64]*list.Element{}, byObject: map[of][]uint64{}, hashes: map[uint64]uint64{}}
+}
+
+// met notes that a problem was met. What the object had at the same field before is gone then, and
+// what an object of the same name had that was another one.
+func (k *kept) met(p object.Problem, hash uint64, now time.Time) {
+	if e, ok := k.byHash[hash]; ok {
+		e.Value.(*Known).Last = now
+		k.order.MoveToFront(e)
+		return
+	}
+	for _, other := range slices.Clone(k.byObject[objectOf(p)]) {
+		old := k.byHash[other].Value.(*Known)
+		if old.Field == p.Field || old.UID != "" && p.UID != "" && old.UID != p.UID {
+			k.drop(other)
+		}
+	}
+	k.next++
+	p.Field, p.Reason = cut(p.Field), cut(p.Reason)
+	known := &Known{Problem: p, ID: k.next, Since: now, Last: now}
+	k.byHash[hash] = k.order.PushFront(known)
+	k.byObject[objectOf(p)] = append(k.byObject[objectOf(p)], hash)
+	k.hashes[known.ID] = hash
+	k.bytes += known.size()
+	for k.order.Len() > maxKept || k.bytes > maxKeptBytes && k.order.Len() > 1 {
+		k.drop(k.hashes[k.order.Back().Value.(*Known).ID])
+	}
+}
+
+// cut returns a text of its own of bounded length, so that it keeps no larger one.
+func cut(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(strings.Clone(text[:maxText]), "") + "…"
+}
+
+func (k *kept) drop(hash uint64) {
+	e := k.byHash[hash]
+	known := k.order.Remove(e).(*Known)
+	delete(k.byHash, hash)
+	delete(k.hashes, known.ID)
+	k.bytes -= known.size()
+	o := objectOf(known.Problem)
+	if k.byObject[o] = slices.DeleteFunc(k.byObject[o], func(h uint64) bool { return h == hash }); len(k.byObject[o]) == 0 {
+		delete(k.byObject, o)
+	}
+}
+
+// Problems returns the problems that are known, those met last first. Whether an object was mended
+// since isn't known: nobody reports that.
+func (r *Reporter) Problems() []Known {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]Known, 0, r.kept.order.Len())
+	for e := r.kept.order.Front(); e != nil; e = e.Next() {
+		all = append(all, *e.Value.(*Known))
+	}
+	return all
+}

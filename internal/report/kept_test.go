@@ -1,0 +1,76 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/signpostd/signpost/internal/object"
+	"github.com/signpostd/signpost/internal/report"
+)
+
+func newReporter(t *testing.T) *report.Reporter {
+	t.Helper()
+	r, err := report.New(report.Config{Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// listed are the problems as text, those met last first.
+func listed(r *report.Reporter) []string {
+	var all []string
+	for _, k := range r.Problems() {
+		all = append(all, k.Name+" "+k.Field+" "+k.Reason)
+	}
+	return all
+}
+
+// The newest problem of a field counts, and those of an object that is gone don't.
+func TestProblems(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReporter(t)
+		with := func(name, field, reason, uid string) object.Problem {
+			return object.Problem{Kind: "Service", Namespace: "shop", Name: name, Field: field, Reason: reason, UID: uid}
+		}
+		begun := time.Now()
+		for _, p := range []object.Problem{
+			with("web", "ports", "a", "1"), with("web", "selector", "b", "1"), with("db", "ports", "a", "2"), with("web", "ports", "c", "1"), with("web", "selector", "b", "1"),
+		} {
+			r.Report(p)
+			time.Sleep(time.Second)
+		}
+		if diff := cmp.Diff([]string{"web selector b", "web ports c", "db ports a"}, listed(r)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if first := r.Problems()[0]; first.Since.Sub(begun) != time.Second || first.Last.Sub(begun) != 4*time.Second {
+			t.Errorf("since %v, last %v", first.Since, first.Last)
+		}
+		r.Report(with("web", "type", "d", "9")) // another Service of that name
+		if diff := cmp.Diff([]string{"web type d", "db ports a"}, listed(r)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// However many problems there are, and however long, those that are kept are bounded.
+func TestManyProblems(t *testing.T) {
+	r := newReporter(t)
+	long := strings.Repeat("é", 1<<16)
+	for i := range 20_000 {
+		r.Report(object.Problem{Kind: "Service", Namespace: strings.Repeat("n", 63), Name: fmt.Sprint("s", i), Field: long, Reason: long})
+	}
+	all, bytes := r.Problems(), 0
+	for _, k := range all {
+		bytes += len(k.Field) + len(k.Reason) + len(k.Namespace)
+	}
+	if len(all) == 0 || len(all) > 2000 || bytes > 1<<20 || all[0].Name != "s19999" {
+		t.Errorf("%d problems of %d bytes, the first of %s", len(all), bytes, all[0].Name)
+	}
+}
