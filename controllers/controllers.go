@@ -84,6 +84,8 @@ type controller interface {
 	Run(ctx context.Context)
 	// Health says how its writes go.
 	Health() reconcile.Health
+	// Waiting says why a Service waits, if it does.
+	Waiting(key reconcile.Key) (reconcile.Wait, bool)
 }
 
 // Set is a set of controllers over common tables.
@@ -167,6 +169,32 @@ func (s *Set) Health() reconcile.Health {
 		health = health.Join(c.Health())
 	}
 	return health
+}
+
+// Waiting returns why a Service waits to be synced again, by the name of what its controller makes,
+// while the set leads.
+func (s *Set) Waiting(key reconcile.Key) map[string]reconcile.Wait {
+	waits := map[string]reconcile.Wait{}
+	for _, c := range s.run {
+		if wait, ok := c.Waiting(key); ok {
+			waits[s.makes(c)] = wait
+		}
+	}
+	return waits
+}
+
+// makes says what a controller makes, in words.
+func (s *Set) makes(c controller) string {
+	switch c {
+	case s.endpointsController:
+		return "Endpoints"
+	case s.slicesController:
+		return "EndpointSlices for pods"
+	case s.mirroringController:
+		return "EndpointSlices that mirror Endpoints"
+	default:
+		return "EndpointSlices for ExternalWorkloads"
+	}
 }
 
 // makeTables makes the tables of the kinds that the controllers depend on.

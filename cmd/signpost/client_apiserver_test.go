@@ -79,12 +79,12 @@ func field(line, name string) string {
 const shopManifests = `
 apiVersion: v1
 kind: Service
-metadata: {name: web, annotations: {external-dns.alpha.kubernetes.io/hostname: www.example.org}}
+metadata: {name: web, annotations: {external-dns.alpha.kubernetes.io/hostname: www.shop.invalid}}
 spec: {type: LoadBalancer, ports: [{name: http, port: 80, targetPort: 8080}]}
 ---
 apiVersion: v1
 kind: Service
-metadata: {name: far, annotations: {external-dns.alpha.kubernetes.io/hostname: far.example.net, external-dns.alpha.kubernetes.io/target: 192.0.2.9}}
+metadata: {name: far, annotations: {external-dns.alpha.kubernetes.io/hostname: far.other.invalid, external-dns.alpha.kubernetes.io/target: 192.0.2.9}}
 spec: {type: LoadBalancer, ports: [{name: http, port: 80}]}
 ---
 apiVersion: discovery.k8s.io/v1
@@ -93,6 +93,18 @@ metadata: {name: web-1, labels: {kubernetes.io/service-name: web}}
 addressType: IPv4
 ports: [{name: http, port: 8080, protocol: TCP}]
 endpoints: [{addresses: [10.42.0.7], conditions: {ready: true}}, {addresses: [10.42.0.8], conditions: {ready: true}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: inside}
+spec: {ports: [{name: http, port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: inside-1, labels: {kubernetes.io/service-name: inside}}
+addressType: IPv4
+ports: [{name: http, port: 8080, protocol: TCP}]
+endpoints: [{addresses: [10.42.0.9], conditions: {ready: true}}]
 `
 
 // Two replicas run as processes against a real API server. The commands find them as pods, over an API
@@ -108,7 +120,7 @@ func TestCommandsAskAllReplicas(t *testing.T) {
 		config := filepath.Join(t.TempDir(), "signpost.yaml")
 		text := fmt.Sprintf(`{apiVersion: signpost.dev/v1alpha1, kind: Config, kubeconfig: %q, admin: {address: "127.0.0.1:0"},
   destination: {addr: "127.0.0.1:0", externalWorkloadWriter: false},
-  dns: {leaderElection: {resourceNamespace: %q}, publishers: [{source: service, namespace: %[2]q, provider: inmemory, inmemory-zone: example.org, policy: sync, registry: noop}]}}`, cluster.Kubeconfig, namespace)
+  dns: {leaderElection: {resourceNamespace: %q}, publishers: [{source: service, namespace: %[2]q, provider: inmemory, inmemory-zone: shop.invalid, policy: sync, registry: noop}]}}`, cluster.Kubeconfig, namespace)
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -131,6 +143,14 @@ func TestCommandsAskAllReplicas(t *testing.T) {
 		}
 		return nil
 	})
+	eventually(t, "a record that is published", func() error {
+		code, out, errText := signpost("records", "-o", "jsonpath={.records[?(@.name=='www.shop.invalid')].state}")
+		if code != 0 || strings.TrimSpace(out) != "published" {
+			return fmt.Errorf("status %d, %q, %s", code, out, errText)
+		}
+		return nil
+	})
+
 	code, out, errText := signpost("status", "-o", "json")
 	var status struct{ Processes []struct{ Process string } }
 	if err := json.Unmarshal([]byte(out), &status); code != 0 || err != nil || len(status.Processes) != 2 || status.Processes[1].Process != "signpost-1" || errText != "" {
@@ -138,10 +158,15 @@ func TestCommandsAskAllReplicas(t *testing.T) {
 	}
 	watchStreams(t, signpost, namespace, addrs...)
 	code, out, errText = signpost("services", "-n", namespace, "-o", "custom-columns=NAME:.name,READY:.ready")
-	if want := "NAME  READY\nfar   0\nweb   2\n"; code != 0 || out != want || errText != "" {
+	if want := "NAME    READY\nfar     0\ninside  1\nweb     2\n"; code != 0 || out != want || errText != "" {
 		t.Errorf("services: %d, %q, %s", code, out, errText)
 	}
-	for subject, want := range map[string]int{"svc/web": 0, "svc/far": 1} {
+	code, out, _ = signpost("records", "shop.invalid", "-o", "zone")
+	if want := "www.shop.invalid.\t0\tIN\tA\t192.0.2.1\n"; code != 0 || !strings.HasSuffix(out, want) {
+		t.Errorf("records: %d, %q", code, out)
+	}
+	// Nobody can find the servers of a zone that is in memory.
+	for subject, want := range map[string]int{"svc/inside": 0, "svc/far": 1, "www.shop.invalid": exitUnsure, "far.other.invalid": 1} {
 		code, out, errText := signpost("explain", subject, "-n", namespace)
 		if lines := strings.Split(strings.TrimSpace(out), "\n"); code != want || len(lines) < 4 || errText != "" {
 			t.Errorf("explain %s: %d, want %d:\n%s\n%s", subject, code, want, out, errText)

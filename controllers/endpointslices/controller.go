@@ -131,6 +131,9 @@ func (c *Controller) begin() {
 // Health says how the writes go.
 func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
 
+// Waiting returns why a Service waits, if it does.
+func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return c.loop.Waiting(key) }
+
 // forget drops what is remembered of a term: somebody else may lead before the next one. The gauges
 // of the library count what this process sees to, which is nothing between terms.
 func (c *Controller) forget() {

@@ -101,6 +101,9 @@ func (c *Controller) Run(ctx context.Context) {
 // Health says how the writes go.
 func (c *Controller) Health() reconcile.Health { return c.loop.Health() }
 
+// Waiting returns why a Service waits, if it does.
+func (c *Controller) Waiting(key reconcile.Key) (reconcile.Wait, bool) { return c.loop.Waiting(key) }
+
 // forget drops what is remembered of a term: somebody else may lead before the next one.
 func (c *Controller) forget() {
 	c.store.Forget()

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -64,11 +65,23 @@ type writes struct {
 	cause                     error
 	// namespaces are those that met the cause, as many as matter.
 	namespaces map[string]bool
-	// waiting has since when Services wait whose sync has failed or has been held back.
-	waiting map[Key]time.Time
+	// waiting has the Services whose sync has failed or has been held back.
+	waiting map[Key]Wait
 }
 
-func newWrites() writes { return writes{namespaces: map[string]bool{}, waiting: map[Key]time.Time{}} }
+// Wait says why a Service waits.
+type Wait struct {
+	// Since is when its sync failed, or was held back, first.
+	Since time.Time
+	// Reason is how its sync failed last; empty if it was only held back, as long as the API server
+	// refuses the writes of others. It has at most 300 bytes.
+	Reason string
+}
+
+// maxReason is how many bytes of an error are kept.
+const maxReason = 300
+
+func newWrites() writes { return writes{namespaces: map[string]bool{}, waiting: map[Key]Wait{}} }
 
 func (w *writes) succeeded(now time.Time) {
 	w.last = now
@@ -95,11 +108,19 @@ func (w *writes) refused(key Key, err error, now time.Time) {
 	w.refusedLast = now
 }
 
-// waits notes that a Service waits.
-func (w *writes) waits(key Key, now time.Time) {
-	if _, known := w.waiting[key]; !known {
-		w.waiting[key] = now
+// waits notes that a Service waits, because of an error or, if that is nil, of those of others.
+func (w *writes) waits(key Key, now time.Time, err error) {
+	wait, known := w.waiting[key]
+	if !known {
+		wait.Since = now
 	}
+	if err != nil {
+		wait.Reason = err.Error()
+		if len(wait.Reason) > maxReason {
+			wait.Reason = strings.ToValidUTF8(strings.Clone(wait.Reason[:maxReason-len("…")]), "") + "…"
+		}
+	}
+	w.waiting[key] = wait
 }
 
 // done notes that the objects of a Service are what they have to be.
@@ -113,8 +134,16 @@ func (t *term) health() Health {
 		LastWrite: t.writes.last, RefusedSince: t.writes.refusedSince, RefusedLast: t.writes.refusedLast,
 		Refused: t.writes.cause, Namespaces: len(t.writes.namespaces), Waiting: len(t.writes.waiting),
 	}
-	for _, since := range t.writes.waiting {
-		h.WaitingSince = earlier(h.WaitingSince, since)
+	for _, wait := range t.writes.waiting {
+		h.WaitingSince = earlier(h.WaitingSince, wait.Since)
 	}
 	return h
+}
+
+// waiting returns why a Service waits, if it does.
+func (t *term) waiting(key Key) (Wait, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	wait, ok := t.writes.waiting[key]
+	return wait, ok
 }

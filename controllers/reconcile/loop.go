@@ -120,6 +120,14 @@ func (l *Loop) Health() Health {
 	return Health{}
 }
 
+// Waiting returns why a Service waits to be synced again, if it does. Between terms none waits.
+func (l *Loop) Waiting(key Key) (Wait, bool) {
+	if t := l.term.Load(); t != nil {
+		return t.waiting(key)
+	}
+	return Wait{}, false
+}
+
 // Run syncs Services until ctx ends, beginning with those that all returns. It
 // returns when the last sync is done.
 func (l *Loop) Run(ctx context.Context, all func() []Key) {

@@ -218,8 +218,25 @@ func TestC8OldestUnwritten(t *testing.T) {
 			if !h.AllRefused(2*time.Minute) || h.AllRefused(time.Hour) || h.Waiting != 100 {
 				t.Errorf("health is %+v, want all 100 refused", h)
 			}
+			reasons, since := 0, time.Now()
+			for _, key := range all {
+				wait, ok := f.loop.Waiting(key)
+				if !ok {
+					t.Errorf("%s doesn't wait", key)
+				}
+				if strings.Contains(wait.Reason, errExpired.Error()) {
+					reasons++
+				}
+				since = earlier(since, wait.Since)
+			}
+			if reasons == 0 || time.Since(since).Round(time.Minute) != 30*time.Minute {
+				t.Errorf("%d of the waiting have a reason, since %v", reasons, time.Since(since))
+			}
 			f.until(t, 2*time.Hour, all)
 			synctest.Wait()
+			if wait, ok := f.loop.Waiting(all[0]); ok {
+				t.Errorf("after it was written it waits: %+v", wait)
+			}
 			if h := f.loop.Health(); h.AllRefused(0) || h.Waiting != 0 || h.LastWrite.IsZero() {
 				t.Errorf("health is %+v, want all written", h)
 			}

@@ -150,7 +150,7 @@ func (t *term) begin(key Key) bool {
 	defer t.mu.Unlock()
 	now := time.Now()
 	if !t.gates.begin(key, now) {
-		t.writes.waits(key, now)
+		t.writes.waits(key, now, nil)
 		t.schedule(key)
 		return false
 	}
@@ -225,7 +225,7 @@ func (t *term) ended(key Key, err error) {
 		}
 		t.writes.done(key)
 	} else {
-		t.writes.waits(key, now)
+		t.writes.waits(key, now, err)
 		if !v.held {
 			if apierrors.IsTooManyRequests(err) {
 				t.gates.all.slow()

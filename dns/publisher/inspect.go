@@ -302,19 +302,33 @@ func mentions(wanted, there []string, objects []dns.Object, text string) bool {
 type selection struct {
 	most int
 	hits []hit
+	// last is the last of them as of the last time when they were sorted; nil before.
+	last *hit
 }
 
 // spare is how many more hits than needed a selection may have before it is sorted.
 const spare = 4096
 
 func (s *selection) add(found []hit) {
-	if s.hits = append(s.hits, found...); len(s.hits) > 2*s.most+spare {
+	for _, h := range found {
+		// Most names come after those that are there already.
+		if s.last == nil || compareHits(h, *s.last) < 0 {
+			s.hits = append(s.hits, h)
+		}
+	}
+	if len(s.hits) > 2*s.most+spare {
 		s.trim()
+		if len(s.hits) == s.most && s.most > 0 {
+			last := s.hits[s.most-1]
+			s.last = &last
+		}
 	}
 }
 
+func compareHits(a, b hit) int { return compareRowKeys(rowKey(a.place, a.key), rowKey(b.place, b.key)) }
+
 func (s *selection) trim() {
-	slices.SortFunc(s.hits, func(a, b hit) int { return compareRowKeys(rowKey(a.place, a.key), rowKey(b.place, b.key)) })
+	slices.SortFunc(s.hits, compareHits)
 	s.hits = slices.Compact(s.hits)
 	s.hits = s.hits[:min(len(s.hits), s.most)]
 }

@@ -50,8 +50,20 @@ type held struct {
 	standby error
 }
 
-// plans returns the plans of all processes that lead. That nobody does is an error.
+// plans returns the plans of all processes that lead.
 func (c *Client) plans(ctx context.Context) ([]from[inspect.Plan], error) {
+	leaders, err := c.leaders(ctx)
+	var all []from[inspect.Plan]
+	for _, l := range leaders {
+		for _, p := range l.value.plans {
+			all = append(all, from[inspect.Plan]{l.member, p})
+		}
+	}
+	return all, err
+}
+
+// leaders returns the processes that lead, and what they hold. That nobody does is an error.
+func (c *Client) leaders(ctx context.Context) ([]from[held], error) {
 	const question = "what is held"
 	answers, err := askAll(c, c.unasked(), question, func(m *member) (held, error) {
 		plans, err := list(ctx, c, m, inspect.PlanPath, nil, func(l inspect.PlanList) ([]inspect.Plan, inspect.Page) {
@@ -65,23 +77,19 @@ func (c *Client) plans(ctx context.Context) ([]from[inspect.Plan], error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []from[inspect.Plan]
+	var leaders []from[held]
 	var standbys []error
-	leaders := 0
 	for _, a := range answers {
 		if a.value.standby != nil {
 			standbys = append(standbys, fmt.Errorf("%s: ask for %s: %w", a.name(), question, a.value.standby))
 			continue
 		}
-		leaders++
-		for _, p := range a.value.plans {
-			all = append(all, from[inspect.Plan]{a.member, p})
-		}
+		leaders = append(leaders, a)
 	}
-	if leaders == 0 {
+	if len(leaders) == 0 {
 		return nil, errors.Join(standbys...)
 	}
-	return all, nil
+	return leaders, nil
 }
 
 // unasked returns the processes as members, without having asked for their status.
@@ -140,21 +148,25 @@ func (c *Client) holder(ctx context.Context, hash string) (from[inspect.Plan], e
 	return from[inspect.Plan]{}, fmt.Errorf("no plan with the hash %s is held: held are such as %s", hash, strings.Join(others, ", "))
 }
 
-// Approve has the process that holds a plan make its changes, without those of some names. The
-// process is told to by one request; the caller can't know whether one that got no answer was heard.
+// Approve has the process that holds a plan make its changes, without those of some names. A process
+// may know plans that it no longer lists, because further names have joined them; so each one that
+// leads is told, until one knows the plan.
 func (c *Client) Approve(ctx context.Context, hash string, except []string) (output.Answer, error) {
+	leaders, err := c.leaders(ctx)
 	var approval inspect.Approval
-	holder, err := c.holder(ctx, hash)
-	if err == nil {
-		err = c.call(ctx, holder.Process, inspect.ApprovePath(hash), nil, inspect.ApproveRequest{Except: except}, &approval)
-		if refused := new(refusal); err != nil && !errors.As(err, &refused) {
+	for _, l := range leaders {
+		err = c.call(ctx, l.Process, inspect.ApprovePath(hash), nil, inspect.ApproveRequest{Except: except}, &approval)
+		if err == nil {
+			return output.Answer{Value: approval, Names: []string{"plan/" + hash}, Text: approvalText(approval)}, nil
+		}
+		if asRefusal(err) == nil {
 			err = fmt.Errorf("%w: the plan may be approved: see what is held still", err)
 		}
+		if !isRefusal(err, http.StatusNotFound) {
+			break
+		}
 	}
-	if err != nil {
-		return output.Answer{}, fmt.Errorf("approve the plan %s: %w", hash, err)
-	}
-	return output.Answer{Value: approval, Names: []string{"plan/" + hash}, Text: approvalText(approval)}, nil
+	return output.Answer{}, fmt.Errorf("approve the plan %s: %w", hash, err)
 }
 
 // approvalText says what was approved. A zone may have any name.

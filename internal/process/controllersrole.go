@@ -52,6 +52,7 @@ func newControllersRole(in roleInput, o settings.Controllers) (role, error) {
 		},
 		Details: w.details,
 		Leading: func() inspect.Leading { return w.leadership.leading(settings.ControllersSection) },
+		Offer:   inspect.Offer{Explains: waitExplainer{set: w.set, leads: w.leadership.leads}},
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package process
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -21,10 +22,11 @@ import (
 
 	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/dns/bindtest"
-	"github.com/signpostd/signpost/internal/ask"
 	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/internal/look"
 	"github.com/signpostd/signpost/internal/preview"
+	"github.com/signpostd/signpost/internal/reach"
 	"github.com/signpostd/signpost/internal/settings"
 )
 
@@ -358,7 +360,14 @@ func (api roleServer) testDNSApprovalRunning(t *testing.T) {
 	addr = strings.TrimPrefix(s.admin, "http://")
 	var out strings.Builder
 	kubetest.Eventually(t, 30*time.Second, func() error {
-		return ask.Approve(t.Context(), ask.ApproveOptions{Hash: hash, Addr: addr, Timeout: 10 * time.Second}, &out)
+		found, err := reach.Find(t.Context(), reach.Target{Addr: addr})
+		if err != nil {
+			return err
+		}
+		defer found.Close()
+		a, err := look.New(found, 10*time.Second, io.Discard).Approve(t.Context(), hash, nil)
+		out.WriteString(a.Text)
+		return err
 	})
 	if !strings.Contains(out.String(), "deletions 1, updates 0") {
 		t.Errorf("approved: %s", &out)

@@ -2,15 +2,20 @@ package process
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/inspect/access"
 	"github.com/signpostd/signpost/internal/report"
 	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/internal/settings"
 	"github.com/signpostd/signpost/internal/version"
 	"github.com/signpostd/signpost/kube"
 	"github.com/signpostd/signpost/kube/linked"
@@ -26,7 +31,12 @@ func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 		}
 		offer := r.Offer
 		offer.Role = r.Name
-		p.Inspection.Offers = append(p.Inspection.Offers, offer)
+		if r.Name == settings.ControllersSection {
+			// On the way from an object to a client, what is written comes before what is served.
+			p.Inspection.Offers = slices.Insert(p.Inspection.Offers, 0, offer)
+		} else {
+			p.Inspection.Offers = append(p.Inspection.Offers, offer)
+		}
 		if len(status.Roles) == 0 || status.Roles[len(status.Roles)-1] != r.Name {
 			// The destination role has two parts.
 			status.Roles = append(status.Roles, r.Name)
@@ -92,6 +102,19 @@ func processName() string {
 		host = "unknown"
 	}
 	return fmt.Sprintf("%s/%d", host, os.Getpid())
+}
+
+// settingsJSON returns the settings as a config file in JSON, without secrets.
+func settingsJSON(c settings.Config) (json.RawMessage, error) {
+	text, err := settings.Print(c)
+	if err != nil {
+		return nil, err
+	}
+	converted, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("convert the settings to JSON: %w", err)
+	}
+	return converted, nil
 }
 
 func inspectedProblems(known []report.Known) []inspect.Problem {

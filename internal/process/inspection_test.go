@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/run"
+	"github.com/signpostd/signpost/internal/settings"
 )
 
 // fetchAs gets a path of the inspection API as a value.
@@ -59,4 +61,61 @@ func waiting() run.Actor {
 func waitForEnd(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
+}
+
+// The settings are a config file that can be read again, and have no secret.
+func TestSettingsJSON(t *testing.T) {
+	const secret = "s3cr3t"
+	c, err := settings.Decode("config", []byte(`
+apiVersion: `+settings.APIVersion+`
+kind: `+settings.Kind+`
+destination: {clusterDomain: shop.test}
+dns:
+  publishers:
+  - {name: inside, source: [service], provider: pdns, pdns-server: "http://user:`+secret+`@pdns.example", pdns-api-key: `+secret+`, txt-owner-id: a, policy: sync}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := settingsJSON(c)
+	if err != nil || strings.Contains(string(text), secret) || !strings.Contains(string(text), `"pdns-server":"http://******@pdns.example"`) {
+		t.Errorf("%s, %v", text, err)
+	}
+	if _, err := settings.Decode("again", text); err != nil {
+		t.Errorf("it can't be read again: %v", err)
+	}
+}
+
+// waits are the controllers that fail.
+type waits map[string]reconcile.Wait
+
+func (w waits) Waiting(reconcile.Key) map[string]reconcile.Wait { return w }
+
+// A sync that fails is a step that is wrong, and says why; a standby doesn't know.
+func TestExplainWaits(t *testing.T) {
+	leads := func() (bool, string) { return true, "" }
+	service := inspect.Query{Service: &inspect.ServiceQuery{Namespace: "shop", Name: "web"}}
+	since := time.Now().Add(-time.Minute)
+	for name, test := range map[string]struct {
+		waits waits
+		leads inspect.Leadership
+		query inspect.Query
+		want  string
+	}{
+		"nothing waits":  {leads: leads, query: service, want: "note: the controllers have nothing left to write"},
+		"it fails":       {waits: waits{"Endpoints": {Since: since, Reason: "quota exceeded"}}, leads: leads, query: service, want: "wrong: Endpoints of the Service have not been written for 1m"},
+		"held back":      {waits: waits{"Endpoints": {Since: since}}, leads: leads, query: service, want: "wrong: Endpoints of the Service have been held back"},
+		"a standby":      {leads: func() (bool, string) { return false, "other" }, query: service, want: "note: another process writes Endpoints and slices, and knows whether that fails: other"},
+		"something else": {leads: leads, query: inspect.Query{Name: "www.example.org"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got string
+			for _, s := range (waitExplainer{test.waits, test.leads}).Explain(t.Context(), test.query) {
+				got += string(s.State) + ": " + s.Text
+			}
+			if !strings.HasPrefix(got, test.want) || (test.want == "") != (got == "") {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
+	}
 }

@@ -81,6 +81,9 @@ func runRoles(ctx context.Context, c settings.Config, log *slog.Logger) error {
 	}
 	p.Inspection.Problems = func() []inspect.Problem { return inspectedProblems(reporter.Problems()) }
 	p.Inspection.ClusterDomain = c.Destination.ClusterDomain
+	if p.Inspection.Settings, err = settingsJSON(c); err != nil {
+		return err
+	}
 	defer p.Tracer.Close()
 	return serveProcess(ctx, p, serving{options: c.Process, metricsFlag: c.MetricsFlag, addr: c.Destination.Addr, log: log, registry: registry})
 }

@@ -30,10 +30,8 @@ type Provider struct {
 var (
 	_ provider.Provider  = (*Provider)(nil)
 	_ provider.Adjuster  = (*Provider)(nil)
-	_ provider.Prober    = (*Provider)(nil)
-	_ provider.Provider  = (*Provider)(nil)
-	_ provider.Adjuster  = (*Provider)(nil)
 	_ provider.Answering = (*Provider)(nil)
+	_ provider.Prober    = (*Provider)(nil)
 )
 
 // Capabilities implements [provider.Provider].

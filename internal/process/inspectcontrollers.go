@@ -1,0 +1,57 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/internal/inspect"
+)
+
+// waitExplainer says whether the controllers fail to write the slices of a Service. It implements
+// [inspect.Explainer].
+type waitExplainer struct {
+	set interface {
+		Waiting(key reconcile.Key) map[string]reconcile.Wait
+	}
+	leads inspect.Leadership
+}
+
+// Explain implements [inspect.Explainer].
+func (x waitExplainer) Explain(_ context.Context, q inspect.Query) []inspect.Step {
+	if q.Service == nil {
+		return nil
+	}
+	ref := &inspect.ObjectRef{Kind: "Service", Namespace: q.Service.Namespace, Name: q.Service.Name}
+	if leads, leader := x.leads(); !leads {
+		text := "another process writes Endpoints and slices, and knows whether that fails"
+		if leader != "" {
+			text += ": " + leader
+		}
+		return []inspect.Step{{What: "Controllers", State: inspect.StepNote, Text: text, Object: ref}}
+	}
+	waits := x.set.Waiting(reconcile.Key{Namespace: q.Service.Namespace, Name: q.Service.Name})
+	var steps []inspect.Step
+	for _, what := range slices.Sorted(maps.Keys(waits)) {
+		steps = append(steps, waitStep(what, waits[what], ref))
+	}
+	if len(steps) == 0 {
+		// Whether it is right as a whole is for other steps to say.
+		return []inspect.Step{{What: "Controllers", State: inspect.StepNote, Text: "the controllers have nothing left to write for the Service", Object: ref}}
+	}
+	return steps
+}
+
+func waitStep(what string, wait reconcile.Wait, ref *inspect.ObjectRef) inspect.Step {
+	s := inspect.Step{What: "Controllers", State: inspect.StepWrong, Object: ref}
+	since := time.Since(wait.Since).Round(time.Second)
+	if wait.Reason == "" {
+		s.Text = fmt.Sprintf("%s of the Service have been held back for %v, because the API server refuses the writes of others: /ready says why", what, since)
+		return s
+	}
+	s.Text = fmt.Sprintf("%s of the Service have not been written for %v: %s", what, since, wait.Reason)
+	return s
+}
