@@ -46,7 +46,6 @@ dns:
       txt-owner-id: %[2]s
       interval: 1s
       namespace: [%[2]s]
-      events-emit: [none]
       deletion-delay: 0s
     - {name: memory, source: [service], provider: inmemory, inmemory-zone: [example.com], policy: sync, txt-owner-id: memory, namespace: [%[2]s]}
 `, kubeconfig, namespace, server.Addr(), server.Port())
@@ -106,9 +105,10 @@ func TestZoneFailingAndDeletionsHeld(t *testing.T) {
 	p := start(t, "signpost-0", config(cluster.Kubeconfig, namespace, server.Addr))
 	p.awaitReady(t)
 	awaitMetric(t, p, "external_dns_registry_endpoints_total", time.Minute, func(v float64) bool { return v >= 30 })
-	if err := cluster.Client.CoreV1().Services(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-		// Services can't be deleted as a collection by old API servers.
-		t.Fatal(err)
+	for i := range 30 {
+		if err := cluster.Client.CoreV1().Services(namespace).Delete(t.Context(), fmt.Sprintf("web-%d", i), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	awaitMetric(t, p, "signpost_dns_deletions_held", time.Minute, positive)
 	newPrometheus(t, p).wantFiring(6*time.Minute, "SignpostDeletionsHeld")
