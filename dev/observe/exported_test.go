@@ -14,6 +14,8 @@ import (
 var notScraped = map[string]string{
 	"up": "Prometheus makes it for each target",
 	"external_dns_http_request_duration_seconds_count": "only providers that are asked over HTTP have it; docs/metrics.md, which is made of what is registered, lists it",
+	"endpoint_updates_queue_overflow":                  "a series begins when a client is 16 updates behind; docs/metrics.md lists it",
+	"profile_updates_queue_overflow":                   "a series begins when a client skips a profile; docs/metrics.md lists it",
 }
 
 // addedLabels are those that a PodMonitor, a publisher in a config file and histograms add.

@@ -47,7 +47,7 @@ dns:
       interval: 1s
       namespace: [%[2]s]
       deletion-delay: 0s
-    - {name: memory, source: [service], provider: inmemory, inmemory-zone: [example.com], policy: sync, txt-owner-id: memory, namespace: [%[2]s]}
+    - {name: memory, interval: 1s, source: [service], provider: inmemory, inmemory-zone: [example.com], policy: sync, txt-owner-id: memory, namespace: [%[2]s]}
 `, kubeconfig, namespace, server.Addr(), server.Port())
 }
 

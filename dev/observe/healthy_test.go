@@ -52,7 +52,9 @@ func TestHealthy(t *testing.T) {
 	if len(prom.fired) > 0 {
 		t.Errorf("these alerts fire: %v", prom.fired)
 	}
-	// The link that can't be used is a fault, but its metric is wanted; so is a repair.
+	// Faults have metrics, too: a link that can't be used, sources that must not be read, and a repair.
+	c := start(t, "signpost-2", config(impersonating(t, cluster.Cluster, "nobody"), namespace, server.Addr))
+	awaitMetric(t, c, "signpost_dns_source_failing", time.Minute, positive)
 	cluster.Apply(t, fmt.Sprintf(linkSecret, "broken", `"{}"`), namespace)
 	err := cluster.Client.DiscoveryV1().EndpointSlices(namespace).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{})
 	if err != nil {
@@ -64,7 +66,7 @@ func TestHealthy(t *testing.T) {
 	}
 	kubetest.Eventually(t, time.Minute, func() error {
 		samples = nil
-		for _, p := range []*target{a, b} {
+		for _, p := range []*target{a, b, c} {
 			more, err := p.scrape(t)
 			if err != nil {
 				return err

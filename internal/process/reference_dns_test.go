@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/component-base/metrics"
 
 	"github.com/signpostd/signpost/dns/plugins"
 	"github.com/signpostd/signpost/internal/golden"
@@ -105,14 +106,14 @@ func (k *knownMetrics) add(d *prometheus.Desc, c prometheus.Collector) {
 }
 
 // vectorType returns the type of the metrics in a vector, which may have no samples yet;
-// empty for any other collector.
+// empty for any other collector. Those of Kubernetes's package metrics are of a library.
 func vectorType(c prometheus.Collector) string {
 	switch c.(type) {
-	case *prometheus.GaugeVec:
+	case *prometheus.GaugeVec, *metrics.GaugeVec:
 		return "gauge"
-	case *prometheus.CounterVec:
+	case *prometheus.CounterVec, *metrics.CounterVec:
 		return "counter"
-	case *prometheus.HistogramVec:
+	case *prometheus.HistogramVec, *metrics.HistogramVec:
 		return "histogram"
 	case *prometheus.SummaryVec:
 		return "summary"

@@ -79,6 +79,9 @@ func checkPage(t *testing.T, file, want string) {
 var withoutSamples = map[string]string{
 	"linked_cluster_state": "gauge", "linked_cluster_state_age_seconds": "gauge", "linked_cluster_objects": "gauge",
 	"linked_cluster_credentials_pending": "gauge", "linked_cluster_secret_unusable": "gauge",
+	"endpoints_subscribers": "gauge", "endpoints_updates": "counter", "endpoints_pods": "gauge", "endpoints_exists": "gauge",
+	"profile_subscribers": "gauge", "profile_updates": "counter", "service_subscribers": "gauge",
+	"endpoint_updates_queue_overflow": "counter", "profile_updates_queue_overflow": "counter",
 }
 
 // registeredRows returns what a process with this config registers: for each name the cells name, type, labels
