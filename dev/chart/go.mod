@@ -2,7 +2,10 @@ module github.com/signpostd/signpost/dev/chart
 
 go 1.26.0
 
-require github.com/signpostd/signpost v0.0.0
+require (
+	github.com/google/go-cmp v0.7.0
+	github.com/signpostd/signpost v0.0.0
+)
 
 require (
 	github.com/Azure/go-ansiterm v0.0.0-20250102033503-faa5f7b0171c // indirect

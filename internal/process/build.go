@@ -14,6 +14,20 @@ func registerBuild(r prometheus.Registerer) error {
 	return registerInfo(r, "signpost_build_info", "The program: always 1.")
 }
 
+// registerReady exports what /ready answers, so that an alert needs no metric of anybody else.
+func registerReady(r prometheus.Registerer, ready func() (bool, []string)) error {
+	gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "signpost_ready", Help: "1 while /ready answers that the process is ready, 0 otherwise."}, func() float64 {
+		if is, _ := ready(); is {
+			return 1
+		}
+		return 0
+	})
+	if err := r.Register(gauge); err != nil {
+		return fmt.Errorf("register the metric of readiness: %w", err)
+	}
+	return nil
+}
+
 // registerDNSBuild exports the metric of ExternalDNS about its build, for this program
 // (spec/dns.md §10).
 func registerDNSBuild(r prometheus.Registerer) error {

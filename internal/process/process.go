@@ -172,6 +172,9 @@ func makeProcess(ctx context.Context, c settings.Config, in roleInput) (process,
 	if err != nil {
 		return process{}, err
 	}
+	if err := registerReady(in.Registerer, p.Ready); err != nil {
+		return process{}, err
+	}
 	return p, p.openInspection(in)
 }
 

@@ -1,9 +1,6 @@
 package process
 
 import (
-	"errors"
-	"fmt"
-	"log/slog"
 	"maps"
 	"regexp"
 	"slices"
@@ -12,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/component-base/metrics"
 
 	"github.com/signpostd/signpost/dns/plugins"
 	"github.com/signpostd/signpost/internal/golden"
-	"github.com/signpostd/signpost/internal/report"
 	"github.com/signpostd/signpost/internal/settings"
 )
 
@@ -33,6 +30,21 @@ func TestReferenceOfDNS(t *testing.T) {
 
 // describeMetrics describes what the role registers with all sources and an election.
 func describeMetrics(t *testing.T) (string, error) {
+	found, err := registeredRows(t, everyDNSSource())
+	if err != nil {
+		return "", err
+	}
+	rows := [][]string{{"Name", "Type", "Labels", "Help"}}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		rows = append(rows, found[name])
+	}
+	return "[Metrics](../metrics.md) lists those of all roles. The program also has the metrics of the Go runtime, of the process and of the metrics\n" +
+		"handler. With several publishers, the metrics of each have another label, `publisher`.\n\n" +
+		golden.Table(rows), nil
+}
+
+// everyDNSSource returns a config of the role with all sources, an election, and the only provider that has metrics.
+func everyDNSSource() settings.Config {
 	c := settings.NewDNSFlags()
 	for _, p := range plugins.Sources() {
 		if p.Reads != "" {
@@ -40,38 +52,9 @@ func describeMetrics(t *testing.T) (string, error) {
 		}
 		c.Publisher.Sources = append(c.Publisher.Sources, p.Name)
 	}
-	// The only provider that has metrics.
 	c.Publisher.Providers, c.Publisher.Policy = []string{"webhook"}, "sync"
 	c.Config.DNS.Leader.Elect = true
-	withoutAPIServer(t, &c.Config)
-	registry := prometheus.NewRegistry()
-	known := &knownMetrics{Registerer: registry, rows: map[string][]string{}}
-	reporter, err := report.New(report.Config{Registerer: known})
-	if err != nil {
-		return "", err
-	}
-	if _, err := newProcess(t.Context(), c.Config, slog.New(slog.DiscardHandler), known, reporter.Report); err != nil {
-		return "", err
-	}
-	families, err := registry.Gather()
-	if err != nil {
-		return "", err
-	}
-	for _, f := range families {
-		if row := known.rows[f.GetName()]; row != nil {
-			row[1] = strings.ToLower(f.GetType().String())
-		}
-	}
-	rows := [][]string{{"Name", "Type", "Labels", "Help"}}
-	for _, name := range slices.Sorted(maps.Keys(known.rows)) {
-		if known.rows[name][1] == "" {
-			return "", fmt.Errorf("metric %s: it has no sample and is no vector, so that nothing says its type", name)
-		}
-		rows = append(rows, known.rows[name])
-	}
-	return "The program also has the metrics of the Go runtime, of the process and of the metrics handler. With several publishers, the metrics of\n" +
-		"each have another label, `publisher`.\n\n" +
-		golden.Table(rows), errors.Join(known.errs...)
+	return c.Config
 }
 
 // knownMetrics is a registerer that describes what it registers: rows has a row of the page
@@ -123,14 +106,14 @@ func (k *knownMetrics) add(d *prometheus.Desc, c prometheus.Collector) {
 }
 
 // vectorType returns the type of the metrics in a vector, which may have no samples yet;
-// empty for any other collector.
+// empty for any other collector. Those of Kubernetes's package metrics are of a library.
 func vectorType(c prometheus.Collector) string {
 	switch c.(type) {
-	case *prometheus.GaugeVec:
+	case *prometheus.GaugeVec, *metrics.GaugeVec:
 		return "gauge"
-	case *prometheus.CounterVec:
+	case *prometheus.CounterVec, *metrics.CounterVec:
 		return "counter"
-	case *prometheus.HistogramVec:
+	case *prometheus.HistogramVec, *metrics.HistogramVec:
 		return "histogram"
 	case *prometheus.SummaryVec:
 		return "summary"

@@ -1,0 +1,257 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	destination "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+func TestMain(m *testing.M) { kubetest.Main(m, kubetest.WithCRDs(root+"/deploy/crds")) }
+
+// config is a config file with all roles, and a publisher for BIND.
+func config(kubeconfig, namespace string, server netip.AddrPort) string {
+	return fmt.Sprintf(`
+apiVersion: signpost.dev/v1alpha1
+kind: Config
+kubeconfig: %[1]s
+admin: {address: "ADMIN"}
+destination: {addr: "GRPC", controllerNamespace: %[2]s}
+controllers: {leaderElection: {resourceNamespace: %[2]s}}
+dns:
+  leaderElection: {resourceNamespace: %[2]s}
+  publishers:
+    - name: bind
+      source: [service, ingress]
+      provider: rfc2136
+      rfc2136-host: [%[3]q]
+      rfc2136-port: %[4]d
+      rfc2136-zone: [example.org]
+      rfc2136-insecure: true
+      rfc2136-axfr: true
+      policy: sync
+      txt-owner-id: %[2]s
+      interval: 1s
+      namespace: [%[2]s]
+      deletion-delay: 0s
+    - {name: memory, interval: 1s, source: [service], provider: inmemory, inmemory-zone: [example.com], policy: sync, txt-owner-id: memory, namespace: [%[2]s]}
+`, kubeconfig, namespace, server.Addr(), server.Port())
+}
+
+// startBIND starts BIND with the zone example.org.
+func startBIND(t *testing.T) *bindtest.Server {
+	t.Helper()
+	server, err := bindtest.Start(t.Context(), bindtest.Config{Zones: []bindtest.Zone{{Name: "example.org"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Stop() })
+	return server
+}
+
+// published are Services with a record each.
+func published(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `---
+apiVersion: v1
+kind: Service
+metadata:
+  name: web-%[1]d
+  annotations: {external-dns.alpha.kubernetes.io/hostname: web-%[1]d.example.org, external-dns.alpha.kubernetes.io/target: 192.0.2.1}
+spec: {selector: {app: web}, type: LoadBalancer, ports: [{port: 80}]}
+`, i)
+	}
+	return b.String()
+}
+
+// awaitMetric waits until a metric of the process has a value for which the condition holds.
+func awaitMetric(t *testing.T, p *target, metric string, within time.Duration, condition func(float64) bool) {
+	t.Helper()
+	kubetest.Eventually(t, within, func() error {
+		samples, err := p.scrape(t)
+		if err != nil {
+			return err
+		}
+		for _, s := range samples {
+			if s.labels.Get("__name__") == metric && condition(s.value) {
+				return nil
+			}
+		}
+		return fmt.Errorf("no series of %s is as it should be", metric)
+	})
+}
+
+func positive(v float64) bool { return v > 0 }
+
+// BIND goes away, and later so many objects that their deletions are held.
+func TestZoneFailingAndDeletionsHeld(t *testing.T) {
+	cluster, server := kubetest.Start(t), startBIND(t)
+	namespace := cluster.Namespace(t)
+	cluster.Apply(t, published(30), namespace)
+	p := start(t, "signpost-0", config(cluster.Kubeconfig, namespace, server.Addr))
+	p.awaitReady(t)
+	awaitMetric(t, p, "external_dns_registry_endpoints_total", time.Minute, func(v float64) bool { return v >= 30 })
+	for i := range 30 {
+		if err := cluster.Client.CoreV1().Services(namespace).Delete(t.Context(), fmt.Sprintf("web-%d", i), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	awaitMetric(t, p, "signpost_dns_deletions_held", time.Minute, positive)
+	newPrometheus(t, p).wantFiring(6*time.Minute, "SignpostDeletionsHeld")
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	awaitMetric(t, p, "signpost_dns_zone_failing", time.Minute, positive)
+	newPrometheus(t, p).wantFiring(6*time.Minute, "SignpostZoneFailing")
+}
+
+// Two releases have the same work under Leases of their own; then one process is gone.
+func TestTwoLeadersAndDown(t *testing.T) {
+	cluster, server := kubetest.Start(t), startBIND(t)
+	a := start(t, "signpost-0", config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr))
+	b := start(t, "signpost-1", config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr))
+	for _, p := range []*target{a, b} {
+		p.awaitReady(t)
+		awaitMetric(t, p, "leader_election_master_status", time.Minute, positive)
+	}
+	newPrometheus(t, a, b).wantFiring(4*time.Minute, "SignpostTwoLeaders")
+	b.process.Stop(10 * time.Second)
+	newPrometheus(t, a, b).wantFiring(6*time.Minute, "SignpostDown")
+}
+
+// A service account without any right reads nothing and gets no Lease.
+func TestForbidden(t *testing.T) {
+	cluster, server := kubetest.Start(t), startBIND(t)
+	namespace := cluster.Namespace(t)
+	p := start(t, "signpost-0", config(impersonating(t, cluster, "system:serviceaccount:"+namespace+":nobody"), namespace, server.Addr))
+	awaitMetric(t, p, "leader_election_failures_total", time.Minute, positive)
+	prom := newPrometheus(t, p)
+	prom.scrapeAll(nil)
+	count := forbidden(t, p)
+	kubetest.Eventually(t, time.Minute, func() error {
+		if forbidden(t, p) <= count {
+			return fmt.Errorf("no more requests are refused than %v", count)
+		}
+		return nil
+	})
+	prom.wantFiring(16*time.Minute, "SignpostForbidden", "SignpostNoLeader", "SignpostNotReady", "SignpostSourceFailing")
+}
+
+func forbidden(t *testing.T, p *target) (total float64) {
+	t.Helper()
+	samples, err := p.scrape(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range samples {
+		if s.labels.Get("__name__") == "rest_client_requests_total" && s.labels.Get("code") == "403" {
+			total += s.value
+		}
+	}
+	return total
+}
+
+// impersonating returns the path of a kubeconfig with which requests are made as this user.
+func impersonating(t *testing.T, cluster *kubetest.Cluster, user string) string {
+	t.Helper()
+	text, err := os.ReadFile(cluster.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file map[string]any
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range file["users"].([]any) {
+		u.(map[string]any)["user"].(map[string]any)["as"] = user
+	}
+	if text, err = yaml.Marshal(file); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A client asks for a name that is too long, and somebody deletes what a controller writes.
+func TestClientsRefusedAndWritesContested(t *testing.T) {
+	cluster, server := kubetest.Start(t), startBIND(t)
+	namespace := cluster.Namespace(t)
+	cluster.Apply(t, published(20), namespace)
+	p := start(t, "signpost-0", config(cluster.Kubeconfig, namespace, server.Addr))
+	p.awaitReady(t)
+	slices := cluster.Client.DiscoveryV1().EndpointSlices(namespace)
+	awaitSlices := func() {
+		t.Helper()
+		kubetest.Eventually(t, time.Minute, func() error {
+			list, err := slices.List(t.Context(), metav1.ListOptions{})
+			if err == nil && len(list.Items) < 20 {
+				err = fmt.Errorf("there are %d EndpointSlices, want 20", len(list.Items))
+			}
+			return err
+		})
+	}
+	awaitSlices()
+	remove := func() {
+		t.Helper()
+		if err := slices.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		awaitSlices()
+	}
+	remove() // so that there is a series of the counter
+	awaitMetric(t, p, "controller_repairs_total", time.Minute, func(v float64) bool { return v >= 20 })
+	prom := newPrometheus(t, p)
+	prom.wantFiring(5 * time.Minute)
+	remove()
+	awaitMetric(t, p, "controller_repairs_total", time.Minute, func(v float64) bool { return v >= 40 })
+	refuse(t, p)
+	awaitMetric(t, p, "destination_refused_total", time.Minute, positive)
+	prom.wantFiring(5*time.Minute, "SignpostWritesContested", "SignpostClientsRefused")
+}
+
+// refuse asks for something that a limit forbids.
+func refuse(t *testing.T, p *target) {
+	t.Helper()
+	conn, err := grpc.NewClient(p.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	stream, err := destination.NewDestinationClient(conn).Get(ctx, &destination.GetDestination{Path: strings.Repeat("a", 5000)})
+	if err == nil {
+		_, err = stream.Recv()
+	}
+	if err == nil {
+		t.Fatal("a path of 5000 bytes is answered")
+	}
+}
+
+// The API server stops answering.
+func TestViewStale(t *testing.T) {
+	cluster, server := kubetest.StartOwn(t, kubetest.Options{CRDs: root + "/deploy/crds"}), startBIND(t)
+	p := start(t, "signpost-0", config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr))
+	p.awaitReady(t)
+	cluster.Stop(kubetest.APIServer)
+	defer cluster.Continue(kubetest.APIServer)
+	awaitMetric(t, p, "kube_table_stale_seconds", 3*time.Minute, func(v float64) bool { return v > 60 })
+	newPrometheus(t, p).wantFiring(3*time.Minute, "SignpostViewStale", "SignpostNoLeader")
+}

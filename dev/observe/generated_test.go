@@ -1,0 +1,146 @@
+package observe
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/signpostd/signpost/internal/golden"
+)
+
+// root is the root of the repository.
+const root = "../.."
+
+var promql = parser.NewParser(parser.Options{})
+
+// generated returns the text of each file by its path below deploy/observe, and below files of the chart.
+func generated(t *testing.T) map[string]string {
+	t.Helper()
+	rules, err := RuleFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"alerts.yaml": rules}
+	for _, d := range Dashboards() {
+		text, err := d.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		files["dashboards/"+d.Name+".json"] = text
+	}
+	return files
+}
+
+// The files are what the Go values say; -update writes them.
+func TestGenerated(t *testing.T) {
+	for name, want := range generated(t) {
+		for _, dir := range []string{"deploy/observe", "deploy/helm/signpost/files"} {
+			path := filepath.Join(root, dir, name)
+			if golden.Update() {
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, string(got)); diff != "" {
+				t.Errorf("%s is stale: run go test -C dev/observe . -run Generated -update (-want +got):\n%s", path, diff)
+			}
+		}
+	}
+}
+
+// Prometheus accepts the rule file.
+func TestRuleFileIsValid(t *testing.T) {
+	text, err := RuleFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, errs := rulefmt.Parse([]byte(text), false, model.LegacyValidation, promql, slog.New(slog.DiscardHandler))
+	for _, err := range errs {
+		t.Error(err)
+	}
+}
+
+// headings are those of each page about an alert, in this order.
+var headings = []string{"## What it means", "## Who suffers", "## How to look", "## How to mend", "## When to ignore it"}
+
+// promqlBlock matches a query in a page.
+var promqlBlock = regexp.MustCompile("(?s)```promql\n(.*?)```")
+
+// Each alert has a page with all headings and queries that parse, which the index lists; there is
+// no page without an alert.
+func TestRunbooks(t *testing.T) {
+	dir := filepath.Join(root, "docs/runbooks")
+	index, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := map[string]bool{"README.md": true}
+	for _, a := range allAlerts() {
+		pages[a.RunbookFile()] = true
+		text, err := os.ReadFile(filepath.Join(dir, a.RunbookFile()))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		checkRunbook(t, a, string(text))
+		if !strings.Contains(string(index), "]("+a.RunbookFile()+")") {
+			t.Errorf("the index has no link to %s", a.RunbookFile())
+		}
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !pages[f.Name()] {
+			t.Errorf("%s is about no alert", f.Name())
+		}
+	}
+}
+
+func checkRunbook(t *testing.T, a Alert, text string) {
+	t.Helper()
+	if !strings.HasPrefix(text, "# "+a.Name+"\n") {
+		t.Errorf("%s doesn't begin with its alert, %s", a.RunbookFile(), a.Name)
+	}
+	rest := text
+	for _, h := range headings {
+		_, after, found := strings.Cut(rest, "\n"+h+"\n")
+		if !found {
+			t.Errorf("%s has no %q in its place", a.RunbookFile(), h)
+			continue
+		}
+		rest = after
+	}
+	for _, query := range promqlBlock.FindAllStringSubmatch(text, -1) {
+		for line := range strings.Lines(query[1]) {
+			if _, err := promql.ParseExpr(line); err != nil {
+				t.Errorf("%s: %s: %v", a.RunbookFile(), line, err)
+			}
+		}
+	}
+}
+
+// allAlerts returns the alerts of all groups.
+func allAlerts() []Alert {
+	var all []Alert
+	for _, g := range Alerts() {
+		all = append(all, g.Alerts...)
+	}
+	return all
+}

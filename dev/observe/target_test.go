@@ -1,0 +1,237 @@
+package observe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/textparse"
+	"github.com/prometheus/prometheus/util/teststorage"
+
+	"github.com/signpostd/signpost/internal/childprocess"
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+// signpost is the binary that `make build` makes.
+const signpost = root + "/bin/signpost"
+
+// target is a process of signpost.
+type target struct {
+	name, admin, grpc string
+	process           *childprocess.Process
+	mu                sync.Mutex
+	log               bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (p *target) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.Write(b)
+}
+
+func (p *target) logged() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
+}
+
+// start starts signpost with a config file, in which ADMIN and GRPC stand for addresses.
+func start(t *testing.T, name, config string) *target {
+	t.Helper()
+	if _, err := os.Stat(signpost); err != nil {
+		t.Fatalf("%v: run make build", err)
+	}
+	p := &target{name: name, admin: address(t), grpc: address(t)}
+	path := filepath.Join(t.TempDir(), "signpost.yaml")
+	config = strings.NewReplacer("ADMIN", p.admin, "GRPC", p.grpc).Replace(config)
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(signpost, "run", "--config", path)
+	cmd.Stdout, cmd.Stderr = p, p
+	process, err := childprocess.Start(cmd, syscall.SIGKILL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.process = process
+	t.Cleanup(func() {
+		p.process.Stop(10 * time.Second)
+		if t.Failed() {
+			t.Logf("the log of %s:\n%s", name, tail(p.logged(), 4000))
+		}
+	})
+	return p
+}
+
+func tail(s string, n int) string { return s[max(0, len(s)-n):] }
+
+func address(t *testing.T) string {
+	t.Helper()
+	a, err := childprocess.Address()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// fetch returns the answer to a GET request to the admin server.
+func (p *target) fetch(path string) (string, error) {
+	client := http.Client{Timeout: 10 * time.Second}
+	defer client.CloseIdleConnections()
+	response, err := client.Get("http://" + p.admin + path)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", response.Status, body)
+	}
+	return string(body), err
+}
+
+// awaitReady waits until the process is ready.
+func (p *target) awaitReady(t *testing.T) {
+	t.Helper()
+	kubetest.Eventually(t, time.Minute, func() error {
+		_, err := p.fetch("/ready")
+		return err
+	})
+}
+
+// sample is a sample of a process.
+type sample struct {
+	labels labels.Labels
+	value  float64
+}
+
+// scrape reads /metrics. The labels are those that the metric has, and its name.
+func (p *target) scrape(t *testing.T) ([]sample, error) {
+	t.Helper()
+	text, err := p.fetch("/metrics")
+	if err != nil {
+		return nil, err
+	}
+	parser := textparse.NewPromParser([]byte(text), labels.NewSymbolTable(), false)
+	var samples []sample
+	for {
+		entry, err := parser.Next()
+		if errors.Is(err, io.EOF) {
+			return samples, nil
+		}
+		if err != nil {
+			t.Fatalf("read the metrics of %s: %v", p.name, err)
+		}
+		if entry != textparse.EntrySeries {
+			continue
+		}
+		var l labels.Labels
+		parser.Labels(&l)
+		_, _, value := parser.Series()
+		samples = append(samples, sample{l, value})
+	}
+}
+
+// A prometheus scrapes processes and evaluates all alerts, at times of its own.
+type prometheus struct {
+	t       *testing.T
+	storage *teststorage.TestStorage
+	*evaluator
+	begun, now time.Time
+	targets    []*target
+}
+
+// step is the time between two scrapes.
+const step = 30 * time.Second
+
+func newPrometheus(t *testing.T, targets ...*target) *prometheus {
+	t.Helper()
+	s := teststorage.New(t)
+	t.Cleanup(func() { _ = s.Close() })
+	now := time.Now()
+	return &prometheus{t: t, storage: s, evaluator: newEvaluator(t, s, allAlerts()), begun: now, now: now, targets: targets}
+}
+
+// scrapeAll scrapes all processes once, evaluates the alerts, and lets a step of its own time pass. adjust may
+// change a value; it may be nil.
+func (p *prometheus) scrapeAll(adjust func(name string, value float64) float64) {
+	p.t.Helper()
+	app := p.storage.Appender(p.t.Context())
+	for _, target := range p.targets {
+		samples, err := target.scrape(p.t)
+		up := 1.0
+		if err != nil {
+			up = 0
+		}
+		samples = append(samples, sample{labels.FromStrings("__name__", "up"), up})
+		for _, s := range samples {
+			value := s.value
+			if adjust != nil {
+				value = adjust(s.labels.Get("__name__"), value)
+			}
+			if _, err := app.Append(0, asScraped(s.labels, target), p.now.UnixMilli(), value); err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}
+	if err := app.Commit(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.at(p.t, p.now)
+	p.now = p.now.Add(step)
+}
+
+// asScraped adds the labels of a target of a PodMonitor. A label of the metric with such a name is renamed.
+func asScraped(l labels.Labels, p *target) labels.Labels {
+	b := labels.NewBuilder(labels.EmptyLabels())
+	targetLabels := map[string]string{"job": "signpost/signpost", "instance": p.admin, "namespace": "signpost", "pod": p.name, "container": "signpost", "endpoint": "admin"}
+	l.Range(func(l labels.Label) {
+		if _, taken := targetLabels[l.Name]; taken {
+			l.Name = "exported_" + l.Name
+		}
+		b.Set(l.Name, l.Value)
+	})
+	for name, value := range targetLabels {
+		b.Set(name, value)
+	}
+	return b.Labels()
+}
+
+// wantFiring scrapes for a time of its own, and fails the test unless all of these alerts have fired then.
+func (p *prometheus) wantFiring(within time.Duration, alerts ...string) {
+	p.t.Helper()
+	for end := p.now.Add(within); p.now.Before(end); {
+		p.scrapeAll(nil)
+	}
+	for _, a := range alerts {
+		if p.fired[a] == "" {
+			p.t.Errorf("%s doesn't fire; these do: %v", a, p.fired)
+		} else {
+			p.t.Logf("%s fires: %s", a, p.fired[a])
+		}
+	}
+}
+
+// mapped keeps the times that metrics have as far from a scrape as they are, when the clock of Prometheus goes
+// speed times as fast as that of the process.
+func (p *prometheus) mapped(speed float64) func(string, float64) float64 {
+	origin := float64(p.begun.UnixNano()) / 1e9
+	return func(name string, value float64) float64 {
+		if strings.HasSuffix(name, "_timestamp_seconds") && value > 0 {
+			return origin + (value-origin)*speed
+		}
+		return value
+	}
+}
