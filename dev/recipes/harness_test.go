@@ -108,6 +108,16 @@ func newShell(t *testing.T, bin, kubeconfig string, env ...string) shell {
 // run returns what a script prints to its standard output, and fails the test if a command fails.
 func (s shell) run(t *testing.T, script string) string {
 	t.Helper()
+	out, err := s.try(t, script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// try returns what a script prints to its standard output.
+func (s shell) try(t *testing.T, script string) (string, error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-euc", script)
@@ -115,9 +125,9 @@ func (s shell) run(t *testing.T, script string) string {
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v:\n%s\nit printed:\n%s%s", err, script, out.String(), said.String())
+		return "", fmt.Errorf("%w:\n%s\nit printed:\n%s%s", err, script, out.String(), said.String())
 	}
-	return out.String()
+	return out.String(), nil
 }
 
 // A process is a program that a pod would run.
