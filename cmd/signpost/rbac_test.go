@@ -81,3 +81,11 @@ dns:
 		}
 	}
 }
+
+// That a flag is deprecated is no part of what a command prints, which goes to kubectl.
+func TestDeprecatedFlagOnStandardError(t *testing.T) {
+	code, out, errText := runCommand(t.Context(), "rbac", "--source=fake", "--provider=rfc2136", "--rfc2136-zone=example.org", "--rfc2136-host=192.0.2.53", "--rfc2136-tsig-axfr", "--rfc2136-insecure", "--policy=sync")
+	if code != 0 || strings.Contains(out, "deprecated") || !strings.Contains(errText, "--rfc2136-tsig-axfr has been deprecated") {
+		t.Errorf("exit code %d, output %q, error %q", code, out, errText)
+	}
+}

@@ -1,0 +1,239 @@
+package recipes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/signpostd/signpost/internal/childprocess"
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+// patience is how long something may take that is normally there within a second or two.
+const patience = time.Minute
+
+func TestMain(m *testing.M) { kubetest.Main(m, kubetest.WithCRDs("../../deploy/crds")) }
+
+// blocks returns the blocks of a page that have a name, by their names.
+func blocks(t *testing.T, page string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../docs", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, name, indent := map[string]string{}, "", ""
+	inside := false
+	for line := range strings.Lines(string(text)) {
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case !inside && strings.HasPrefix(trimmed, "```"):
+			inside, indent = true, line[:strings.Index(line, "```")]
+			_, name, _ = strings.Cut(trimmed, " recipe=")
+			if _, twice := found[name]; twice && name != "" {
+				t.Fatalf("%s has two blocks %q", page, name)
+			}
+		case inside && trimmed == "```":
+			inside, name = false, ""
+		case inside && name != "":
+			found[name] += strings.TrimPrefix(line, indent)
+		}
+	}
+	if inside {
+		t.Fatalf("%s: a block has no end", page)
+	}
+	return found
+}
+
+// block returns one block of a page.
+func block(t *testing.T, page, name string) string {
+	t.Helper()
+	text, there := blocks(t, page)[name]
+	if !there {
+		t.Fatalf("docs/%s has no block recipe=%s", page, name)
+	}
+	return text
+}
+
+// programs returns a directory with the programs of bin/, by all their names, and needs kubectl.
+func programs(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("kubectl"); err != nil {
+		t.Skip("this machine has no kubectl, which the commands of the pages need")
+	}
+	dir := t.TempDir()
+	for name, path := range map[string]string{"signpost": "signpost", "external-dns": "signpost", "localcluster": "localcluster"} {
+		target, err := filepath.Abs(filepath.Join("../../bin", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(target); err != nil {
+			t.Fatalf("%v: run make build", err)
+		}
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// A shell runs the commands of pages.
+type shell struct {
+	dir string   // where they run
+	env []string // with PATH and KUBECONFIG
+}
+
+// newShell returns a shell for the administrator of a cluster.
+func newShell(t *testing.T, bin, kubeconfig string, env ...string) shell {
+	t.Helper()
+	own := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KUBECONFIG="+kubeconfig, "HOME="+t.TempDir())
+	return shell{dir: t.TempDir(), env: append(own, env...)}
+}
+
+// run returns what a script prints to its standard output, and fails the test if a command fails.
+func (s shell) run(t *testing.T, script string) string {
+	t.Helper()
+	out, err := s.try(t, script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// try returns what a script prints to its standard output.
+func (s shell) try(t *testing.T, script string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-euc", script)
+	cmd.Dir, cmd.Env = s.dir, s.env
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%w:\n%s\nit printed:\n%s%s", err, script, out.String(), said.String())
+	}
+	return out.String(), nil
+}
+
+// A process is a program that a pod would run.
+type process struct {
+	*childprocess.Process
+	admin string // HOST:PORT
+	mu    sync.Mutex
+	log   bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.Write(b)
+}
+
+func (p *process) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
+}
+
+// start starts a program of a directory, until the test ends at the latest. The admin address is what it serves /ready on.
+func start(t *testing.T, bin, name, admin string, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{admin: admin}
+	cmd := exec.Command(filepath.Join(bin, name), args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdout, cmd.Stderr = p, p
+	child, err := childprocess.Start(cmd, syscall.SIGKILL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Process = child
+	t.Cleanup(func() {
+		child.Stop(20 * time.Second)
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", name, tail(p.text()))
+		}
+	})
+	return p
+}
+
+func tail(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-20):], "\n")
+}
+
+// awaitReady waits until /ready says that all is well.
+func (p *process) awaitReady(t *testing.T) {
+	t.Helper()
+	client := &http.Client{Timeout: 5 * time.Second}
+	kubetest.Eventually(t, patience, func() error {
+		select {
+		case <-p.Exited():
+			t.Fatalf("the process has ended:\n%s", tail(p.text()))
+		default:
+		}
+		response, err := client.Get("http://" + p.admin + "/ready")
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if response.StatusCode != http.StatusOK {
+			return errors.Join(fmt.Errorf("%s: %s", response.Status, body), err)
+		}
+		return err
+	})
+}
+
+// wantAllowed fails the test if something was refused to the process.
+func (p *process) wantAllowed(t *testing.T) {
+	t.Helper()
+	for line := range strings.Lines(p.text()) {
+		if strings.Contains(strings.ToLower(line), "forbidden") {
+			t.Errorf("something is refused: %s", line)
+		}
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	address, err := childprocess.Address()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// kubeconfigOf returns the path of a kubeconfig with a token of a service account, as a pod has it.
+func kubeconfigOf(t *testing.T, cluster *kubetest.Cluster, namespace, account string) string {
+	t.Helper()
+	token, err := cluster.Client.CoreV1().ServiceAccounts(namespace).CreateToken(t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := clientcmdapi.NewConfig()
+	c.Clusters["c"] = &clientcmdapi.Cluster{Server: cluster.Config.Host, CertificateAuthorityData: cluster.Config.CAData, CertificateAuthority: cluster.Config.CAFile}
+	c.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
+	c.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u", Namespace: namespace}
+	c.CurrentContext = "x"
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*c, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
