@@ -32,7 +32,6 @@ type world struct {
 	posts    []string
 	mark     uint64
 	changed  []inspect.Record
-	leader   string
 	status   inspect.Status
 }
 
@@ -170,9 +169,11 @@ func (w *world) serve(t testing.TB, roles ...string) string {
 		w.status.Roles = roles
 	}
 	server := inspect.New(inspect.Config{
-		Offers:   offers,
-		Status:   func() inspect.Status { return locked(w, func() inspect.Status { return w.status }) },
-		Problems: func() []inspect.Problem { return locked(w, func() []inspect.Problem { return slices.Clone(w.problems) }) },
+		Offers: offers,
+		Status: func() inspect.Status { return locked(w, func() inspect.Status { return w.status }) },
+		Problems: func() []inspect.Problem {
+			return locked(w, func() []inspect.Problem { return slices.Clone(w.problems) })
+		},
 	})
 	// It is there until the pages that it has are closed.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
