@@ -53,6 +53,9 @@ type object map[string]any
 // datasource is the one that the variable of this name chooses.
 var datasource = object{"type": "prometheus", "uid": "${datasource}"}
 
+// leaderChanges is the query for the lines that mark a new leader in all panels.
+const leaderChanges = `changes(leader_election_terms_total{SEL}[1m]) > 0`
+
 // The grid of Grafana is 24 wide.
 const (
 	gridWidth   = 24
@@ -68,7 +71,7 @@ func (d Dashboard) JSON() (string, error) {
 		"templating": object{"list": d.variables()},
 		"annotations": object{"list": []object{{
 			"name": "Leader changes", "enable": true, "iconColor": "orange", "datasource": datasource,
-			"expr": strings.ReplaceAll(`changes(leader_election_terms_total{SEL}[1m]) > 0`, "SEL", sel), "titleFormat": "{{pod}} leads {{name}}",
+			"expr": strings.ReplaceAll(leaderChanges, "SEL", sel), "titleFormat": "{{pod}} leads {{name}}",
 		}}},
 		"panels": d.panels(),
 	}, "", "  ")

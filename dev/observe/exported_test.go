@@ -1,8 +1,10 @@
 package observe
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +29,9 @@ type use struct {
 	labels        []string
 }
 
+// labelValues matches the query of a variable: a selector and a label.
+var labelValues = regexp.MustCompile(`^label_values\((.*), (\w+)\)$`)
+
 // uses returns what all alerts and dashboards use, and the pages about alerts.
 func uses(t *testing.T) []use {
 	t.Helper()
@@ -44,6 +49,15 @@ func uses(t *testing.T) []use {
 		}
 	}
 	for _, d := range Dashboards() {
+		all = append(all, usesOf(t, d.Name+": new leaders", d.PromQL(Query{Expr: leaderChanges}))...)
+		for _, v := range d.variables() {
+			if parts := labelValues.FindStringSubmatch(fmt.Sprint(v["definition"])); parts != nil {
+				for _, u := range usesOf(t, d.Name+": a variable", parts[1]) {
+					u.labels = append(u.labels, parts[2])
+					all = append(all, u)
+				}
+			}
+		}
 		for _, row := range d.Rows {
 			for _, p := range row.Panels {
 				for _, q := range p.Queries {

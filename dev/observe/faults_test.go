@@ -13,6 +13,7 @@ import (
 	destination "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -247,6 +248,7 @@ func refuse(t *testing.T, p *target) {
 
 // The API server stops answering.
 func TestViewStale(t *testing.T) {
+	t.Parallel()
 	cluster, server := kubetest.StartOwn(t, kubetest.Options{CRDs: root + "/deploy/crds"}), startBIND(t)
 	p := start(t, "signpost-0", config(cluster.Kubeconfig, cluster.Namespace(t), server.Addr))
 	p.awaitReady(t)
@@ -254,4 +256,63 @@ func TestViewStale(t *testing.T) {
 	defer cluster.Continue(kubetest.APIServer)
 	awaitMetric(t, p, "kube_table_stale_seconds", 3*time.Minute, func(v float64) bool { return v > 60 })
 	newPrometheus(t, p).wantFiring(3*time.Minute, "SignpostViewStale", "SignpostNoLeader")
+}
+
+// refusing makes the API server refuse EndpointSlices in a namespace.
+const refusing = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: %[1]s}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}
+    resourceRules: [{apiGroups: [discovery.k8s.io], apiVersions: [v1], resources: [endpointslices], operations: [CREATE, UPDATE]}]
+  validations: [{expression: "false", message: no slices here}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: %[1]s}
+spec: {policyName: %[1]s, validationActions: [Deny]}
+`
+
+// An admission policy refuses what a controller writes, for more than a minute. Meanwhile Prometheus scrapes twice a second.
+func TestWritesFailing(t *testing.T) {
+	t.Parallel()
+	cluster, server := kubetest.Start(t), startBIND(t)
+	namespace := cluster.Namespace(t)
+	cluster.Apply(t, fmt.Sprintf(refusing, namespace), "")
+	kubetest.Eventually(t, time.Minute, func() error {
+		_, err := cluster.Client.DiscoveryV1().EndpointSlices(namespace).Create(t.Context(), &discoveryv1.EndpointSlice{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-"}, AddressType: discoveryv1.AddressTypeIPv4,
+		}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if err == nil {
+			return fmt.Errorf("EndpointSlices are not refused yet")
+		}
+		return nil
+	})
+	p := start(t, "signpost-0", config(cluster.Kubeconfig, namespace, server.Addr))
+	p.awaitReady(t)
+	cluster.Apply(t, published(5), namespace)
+	prom := newPrometheus(t, p)
+	tick := time.NewTicker(step / 60)
+	defer tick.Stop()
+	for range 150 {
+		<-tick.C
+		prom.scrapeAll(nil)
+	}
+	prom.wantFiring(0, "SignpostEndpointsUnwritten", "SignpostWritesFailing")
+}
+
+// One Secret links a cluster whose server nobody runs, and another one can't be used.
+func TestLinksFail(t *testing.T) {
+	cluster, server := kubetest.Start(t), startBIND(t)
+	namespace := cluster.Namespace(t)
+	const nobody = `'{"apiVersion":"v1","kind":"Config","current-context":"a","clusters":[{"name":"a","cluster":{"server":"https://127.0.0.1:1"}}],"contexts":[{"name":"a","context":{"cluster":"a","user":"a"}}],"users":[{"name":"a","user":{"token":"a"}}]}'`
+	cluster.Apply(t, fmt.Sprintf(linkSecret, "west", nobody), namespace)
+	cluster.Apply(t, fmt.Sprintf(linkSecret, "broken", `"{}"`), namespace)
+	p := start(t, "signpost-0", config(cluster.Kubeconfig, namespace, server.Addr))
+	awaitMetric(t, p, "linked_cluster_secret_unusable", time.Minute, positive)
+	awaitMetric(t, p, "linked_cluster_state", time.Minute, positive)
+	newPrometheus(t, p).wantFiring(6*time.Minute, "SignpostLinkedClusterDown", "SignpostLinkUnusable")
 }

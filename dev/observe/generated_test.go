@@ -3,8 +3,10 @@ package observe
 import (
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,4 +145,76 @@ func allAlerts() []Alert {
 		all = append(all, g.Alerts...)
 	}
 	return all
+}
+
+// shellBlock matches commands in a page.
+var shellBlock = regexp.MustCompile("(?s)```\n(.*?)```")
+
+// Each command of signpost in a page exists, and so do its flags.
+func TestCommandsInRunbooks(t *testing.T) {
+	helps, found := map[string]string{}, 0
+	for _, a := range allAlerts() {
+		text, err := os.ReadFile(filepath.Join(root, "docs/runbooks", a.RunbookFile()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range shellBlock.FindAllStringSubmatch(string(text), -1) {
+			for line := range strings.Lines(block[1]) {
+				words := strings.Fields(line)
+				if len(words) < 2 || words[0] != "signpost" {
+					continue
+				}
+				found++
+				checkCommand(t, a.RunbookFile(), helps, words[1:])
+			}
+		}
+	}
+	if found < len(allAlerts())/2 {
+		t.Errorf("there are only %d commands", found)
+	}
+}
+
+// checkCommand compares a command with its help, which helps has after the first time.
+func checkCommand(t *testing.T, page string, helps map[string]string, words []string) {
+	t.Helper()
+	command := words[:1]
+	if words[0] == "check" && len(words) > 1 && !strings.HasPrefix(words[1], "-") {
+		command = words[:2]
+	}
+	name := strings.Join(command, " ")
+	if helps[name] == "" {
+		help, err := exec.CommandContext(t.Context(), signpost, append(slices.Clone(command), "--help")...).CombinedOutput()
+		if err != nil || !strings.Contains(string(help), "signpost "+name) {
+			t.Errorf("%s: signpost %s: %v: %s", page, name, err, help)
+		}
+		helps[name] = string(help)
+	}
+	for _, word := range words {
+		flag, short := word+" ", word+", "
+		if strings.HasPrefix(word, "-") && !strings.Contains(helps[name], flag) && !strings.Contains(helps[name], short) && !strings.Contains(helps[name], word+"\n") {
+			t.Errorf("%s: signpost %s has no flag %s", page, name, word)
+		}
+	}
+}
+
+// Panels have numbers of their own and lie side by side within the grid.
+func TestPanels(t *testing.T) {
+	for _, d := range Dashboards() {
+		ids, cells := map[any]bool{}, map[[2]int]any{}
+		for _, p := range d.panels() {
+			if ids[p["id"]] {
+				t.Errorf("%s: two panels have the id %v", d.Name, p["id"])
+			}
+			ids[p["id"]] = true
+			at := p["gridPos"].(object)
+			for x := at["x"].(int); x < at["x"].(int)+at["w"].(int); x++ {
+				for y := at["y"].(int); y < at["y"].(int)+at["h"].(int); y++ {
+					if x >= gridWidth || cells[[2]int{x, y}] != nil {
+						t.Errorf("%s: the panel %v has no place at %d, %d", d.Name, p["title"], x, y)
+					}
+					cells[[2]int{x, y}] = p["title"]
+				}
+			}
+		}
+	}
 }

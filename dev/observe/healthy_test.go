@@ -24,6 +24,7 @@ import (
 // it sees an hour: what lasts seems 60 times as long, and what happens seems 60 times as rare.
 // No alert fires. Then each metric and label that an alert, a panel or a page uses has been exported.
 func TestHealthy(t *testing.T) {
+	t.Parallel()
 	cluster, server := kubetest.StartOwn(t, kubetest.Options{Nodes: 1, CRDs: root + "/deploy/crds"}), startBIND(t)
 	namespace := cluster.Namespace(t)
 	link(t, cluster.Cluster, namespace)

@@ -19,7 +19,7 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-//go:generate go test . -run ^TestReferenceOf(Settings|DNS)$ -update
+//go:generate go test . -run ^TestReferenceOf(Settings|DNS|AllMetrics)$ -update
 
 // referencePage is a page about a role.
 type referencePage struct {
