@@ -71,7 +71,7 @@ func (r *Reader) Publish(o *Object, found *Found, missing Missing) Result {
 	result := r.Result(o, records, err)
 	findings.Into(&result, r.Ref(o))
 	if err == nil && len(result.Records) == 0 {
-		result.Skipped = append(result.Skipped, r.skip(names, missing))
+		result.Skipped = append([]Skip{r.skip(names, missing)}, result.Skipped...)
 	}
 	return result
 }

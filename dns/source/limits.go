@@ -75,7 +75,7 @@ func (f *Findings) Copy() *Findings {
 	return &copied
 }
 
-// Into adds the findings to the result of an object.
+// Into adds the findings to the result of an object. Skips come before remarks about annotations.
 func (f *Findings) Into(result *Result, object dns.Object) {
 	for _, p := range f.problems {
 		p.Object = object
@@ -84,11 +84,12 @@ func (f *Findings) Into(result *Result, object dns.Object) {
 	if f.more > 0 {
 		result.Problems = append(result.Problems, dns.Problem{Object: object, Reason: fmt.Sprintf("and %d more problems; correct these first", f.more)})
 	}
-	result.Skipped = append(result.Skipped, f.skips...)
+	skips := slices.Clip(f.skips)
 	if f.unlisted > 0 {
-		last := f.skips[len(f.skips)-1]
-		result.Skipped = append(result.Skipped, Skip{Reason: last.Reason, Message: fmt.Sprintf("and %d more names give no record, for these or other reasons", f.unlisted)})
+		last := skips[len(skips)-1]
+		skips = append(skips, Skip{Reason: last.Reason, Message: fmt.Sprintf("and %d more names give no record, for these or other reasons", f.unlisted)})
 	}
+	result.Skipped = append(skips, result.Skipped...)
 }
 
 // Cut returns the first items of a list. If there are more than the limit, that is a problem of

@@ -21,7 +21,7 @@
 // gives the same result, that Changed is called for each object whose records change, that Keys
 // has the objects that exist, that each of those without a record says why, and
 // that nothing is left when all objects are deleted. For tables of cases in Go, [Open] returns
-// a [Scene]. Read it in this order: scenario.go, scene.go, skips.go, world.go, show.go; definitions.go is for
+// a [Scene], and [WantSkip] and [WantProblem] look at a result. Read it in this order: scenario.go, scene.go, declared.go, skips.go, want.go, world.go, show.go; definitions.go is for
 // tests on real API servers.
 //
 // # Concurrency

@@ -26,7 +26,7 @@ func Plugin() source.Plugin {
 		Name: name, Summary: "The host names of Ambassador Hosts, at the addresses of the Service that an annotation names", Category: "ingress controllers",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Properties: true,
 		Annotations: []string{source.AnnotationTarget, source.AnnotationTTL},
-		New: func() source.Config { return Config{} },
+		New:         func() source.Config { return Config{} },
 	}
 }
 

@@ -24,7 +24,7 @@ func Plugin() source.Plugin {
 		Name: name, Summary: "The record sets that DNSEndpoints ask for", Category: "special",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
 		Annotations: source.NoAnnotations,
-		New: func() source.Config { return NewConfig() },
+		New:         func() source.Config { return NewConfig() },
 	}
 }
 

@@ -136,7 +136,7 @@ func (s *servers) evaluate(key source.Key) source.Result {
 	result := s.reader.Publish(&o.Object, &o.found, missing)
 	if o.waiting && result.Err == nil {
 		// It is why the spec gives nothing, also if a template does.
-		result.Skipped = []source.Skip{waiting}
+		result.Skipped = append([]source.Skip{waiting}, o.Annotations.Remarks...)
 	}
 	return result
 }

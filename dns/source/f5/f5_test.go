@@ -59,30 +59,28 @@ func TestSkipped(t *testing.T) {
 			t.Parallel()
 			s := sourcetest.MustOpen(t, f5.VirtualServer(), test.object, test.flags...)
 			got := s.Evaluate(key)
-			if len(got.Records) > 0 || len(got.Skipped) != 1 || got.Skipped[0].Reason != test.reason || !strings.Contains(got.Skipped[0].Message, test.message) {
-				t.Errorf("result %+v, want no record and the reason %s, which says %q", got, test.reason, test.message)
-			}
+			sourcetest.WantSkip(t, got, test.reason, test.message)
 		})
 	}
+}
+
+// Why there is no address doesn't hide that an annotation is misspelled.
+func TestMisspelled(t *testing.T) {
+	t.Parallel()
+	s := sourcetest.MustOpen(t, f5.VirtualServer(), object(prefix+"tagret: 192.0.2.1", "host: a.example.org", ""))
+	sourcetest.WantSkip(t, s.Evaluate(key), source.SkipNoTarget, "BIG-IP doesn't serve", source.SkipUnknownAnnotation)
 }
 
 // What of an object is over a limit, or can't be read, is reported.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	many := func(format string) string {
-		items := make([]string, 5000)
-		for i := range items {
-			items[i] = fmt.Sprintf(format, i)
-		}
-		return "[" + strings.Join(items, ", ") + "]"
-	}
 	long := strings.Repeat("a", 300)
 	tests := []struct {
 		name, object string
 		records      int
 		problem      string
 	}{
-		{"aliases", object("", "hostAliases: "+many("n%d.example.org"), "vsAddress: 192.0.2.1"), source.NameLimit, "spec.hostAliases: 5000 items: the first 512 are used"},
+		{"aliases", object("", "hostAliases: "+sourcetest.Many("n%d.example.org"), "vsAddress: 192.0.2.1"), source.NameLimit, "spec.hostAliases: 5000 items: the first 512 are used"},
 		{"a long host", object("", "hostAliases: ["+long+", a.example.org]", "vsAddress: 192.0.2.1"), 1, "spec.hostAliases: longer than 254 bytes"},
 		{"a long address", object("", "host: a.example.org", "vsAddress: "+long), 0, "longer than 254 bytes"},
 		{"another type", object("", "host: [a]", "vsAddress: 192.0.2.1"), 0, "field spec.host"},
@@ -91,13 +89,7 @@ func TestHostile(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got := sourcetest.MustOpen(t, f5.VirtualServer(), test.object).Evaluate(key)
-			said := fmt.Sprint(got.Err)
-			for _, p := range got.Problems {
-				said += "\n" + p.Subject + ": " + p.Reason
-			}
-			if len(got.Records) != test.records || !strings.Contains(said, test.problem) || len(said) > 2000 {
-				t.Errorf("%d records, and %q; want %d and %q", len(got.Records), said, test.records, test.problem)
-			}
+			sourcetest.WantProblem(t, got, test.records, test.problem)
 		})
 	}
 }

@@ -31,7 +31,7 @@ func Plugin() source.Plugin {
 		Filters: []string{"annotation", "label"}, Namespaces: "all", Templates: true, TargetTemplates: true, Properties: true,
 		// Those of Proxies, of their VirtualServices and of their Gateways.
 		Annotations: []string{source.AnnotationTarget, source.AnnotationTTL, source.AnnotationController, source.AnnotationIngress},
-		New: func() source.Config { return NewConfig() },
+		New:         func() source.Config { return NewConfig() },
 	}
 }
 

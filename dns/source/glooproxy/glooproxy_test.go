@@ -78,10 +78,7 @@ func TestWhyNot(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := sourcetest.MustOpen(t, glooproxy.Plugin(), object("Proxy", test.metadata, test.spec)+test.service, test.flags...).Evaluate(edge)
-			if len(got.Records)+len(got.Problems) != 0 || got.Err != nil || len(got.Skipped) != 1 ||
-				got.Skipped[0].Reason != test.reason || !strings.Contains(got.Skipped[0].Message, test.says) {
-				t.Errorf("%+v, want one skip %s that says %q", got, test.reason, test.says)
-			}
+			sourcetest.WantSkip(t, got, test.reason, test.says)
 		})
 	}
 }

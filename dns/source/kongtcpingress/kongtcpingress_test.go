@@ -52,9 +52,7 @@ func TestSkipped(t *testing.T) {
 			t.Parallel()
 			s := sourcetest.MustOpen(t, kongtcpingress.Plugin(), test.object, test.flags...)
 			got := s.Evaluate(key)
-			if len(got.Records) > 0 || len(got.Skipped) != 1 || got.Skipped[0].Reason != test.reason || !strings.Contains(got.Skipped[0].Message, test.message) {
-				t.Errorf("result %+v, want no record and the reason %s, which says %q", got, test.reason, test.message)
-			}
+			sourcetest.WantSkip(t, got, test.reason, test.message)
 		})
 	}
 }
@@ -62,21 +60,14 @@ func TestSkipped(t *testing.T) {
 // What of an object is over a limit, or can't be read, is reported.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	many := func(format string) string {
-		items := make([]string, 5000)
-		for i := range items {
-			items[i] = fmt.Sprintf(format, i)
-		}
-		return "[" + strings.Join(items, ", ") + "]"
-	}
 	long := strings.Repeat("a", 300)
 	tests := []struct {
 		name, object string
 		records      int
 		problem      string
 	}{
-		{"rules", object(prefix+"target: 192.0.2.1", "rules: "+many("{host: n%d.example.org}"), ""), source.NameLimit, "spec.rules: 5000 items: the first 2048 are used"},
-		{"addresses", object("", "rules: [{host: a.example.org}]", "loadBalancer: {ingress: "+many("{hostname: n%d.example.org}")+"}"), 1, "status.loadBalancer.ingress: 5000 items: the first 256"},
+		{"rules", object(prefix+"target: 192.0.2.1", "rules: "+sourcetest.Many("{host: n%d.example.org}"), ""), source.NameLimit, "spec.rules: 5000 items: the first 2048 are used"},
+		{"addresses", object("", "rules: [{host: a.example.org}]", "loadBalancer: {ingress: "+sourcetest.Many("{hostname: n%d.example.org}")+"}"), 1, "status.loadBalancer.ingress: 5000 items: the first 256"},
 		{"a long host", object(prefix+"target: 192.0.2.1", "rules: [{host: "+long+"}, {host: a.example.org}]", ""), 1, "spec.rules: longer than 254 bytes"},
 		{"another type", object(prefix+"target: 192.0.2.1", "rules: a", ""), 0, "field spec.rules"},
 	}
@@ -84,13 +75,7 @@ func TestHostile(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got := sourcetest.MustOpen(t, kongtcpingress.Plugin(), test.object).Evaluate(key)
-			said := fmt.Sprint(got.Err)
-			for _, p := range got.Problems {
-				said += "\n" + p.Subject + ": " + p.Reason
-			}
-			if len(got.Records) != test.records || !strings.Contains(said, test.problem) || len(said) > 2000 {
-				t.Errorf("%d records, and %q; want %d and %q", len(got.Records), said, test.records, test.problem)
-			}
+			sourcetest.WantProblem(t, got, test.records, test.problem)
 		})
 	}
 }

@@ -157,7 +157,7 @@ func (s *routes) evaluate(key source.Key) source.Result {
 	result := s.reader.ResultOf(&r.Object, hosts, targets)
 	if result.Err == nil && len(result.Records) == 0 && r.target == "" {
 		// That is why there is no name, or no target.
-		result.Skipped = []source.Skip{s.notAdmitted(r)}
+		result.Skipped = append([]source.Skip{s.notAdmitted(r)}, r.Annotations.Remarks...)
 	}
 	findings.Into(&result, s.reader.Ref(&r.Object))
 	return result

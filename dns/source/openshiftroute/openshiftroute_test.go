@@ -56,12 +56,15 @@ func TestWhyNot(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := sourcetest.MustOpen(t, openshiftroute.Plugin(), route(test.metadata, test.ingress), test.flags...).Evaluate(shop)
-			if len(got.Records)+len(got.Problems) != 0 || got.Err != nil || len(got.Skipped) != 1 ||
-				got.Skipped[0].Reason != test.reason || !strings.Contains(got.Skipped[0].Message, test.says) {
-				t.Errorf("%+v, want one skip %s that says %q", got, test.reason, test.says)
-			}
+			sourcetest.WantSkip(t, got, test.reason, test.says)
 		})
 	}
+}
+
+// Why no entry counts doesn't hide that an annotation is misspelled.
+func TestMisspelled(t *testing.T) {
+	s := sourcetest.MustOpen(t, openshiftroute.Plugin(), route(", annotations: {external-dns.kubernetes.io/hostnme: x}", ""))
+	sourcetest.WantSkip(t, s.Evaluate(shop), source.SkipNotAccepted, "wait until a router", source.SkipUnknownAnnotation)
 }
 
 // A status with thousands of entries costs no more than one, and names that are too long are

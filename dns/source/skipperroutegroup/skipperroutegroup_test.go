@@ -53,9 +53,7 @@ func TestSkipped(t *testing.T) {
 			t.Parallel()
 			s := sourcetest.MustOpen(t, skipperroutegroup.Plugin(), test.object, test.flags...)
 			got := s.Evaluate(key)
-			if len(got.Records) > 0 || len(got.Skipped) != 1 || got.Skipped[0].Reason != test.reason || !strings.Contains(got.Skipped[0].Message, test.message) {
-				t.Errorf("result %+v, want no record and the reason %s, which says %q", got, test.reason, test.message)
-			}
+			sourcetest.WantSkip(t, got, test.reason, test.message)
 		})
 	}
 }
@@ -63,21 +61,14 @@ func TestSkipped(t *testing.T) {
 // What of an object is over a limit, or can't be read, is reported.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	many := func(format string) string {
-		items := make([]string, 5000)
-		for i := range items {
-			items[i] = fmt.Sprintf(format, i)
-		}
-		return "[" + strings.Join(items, ", ") + "]"
-	}
 	long := strings.Repeat("a", 300)
 	tests := []struct {
 		name, object string
 		records      int
 		problem      string
 	}{
-		{"hosts", object(prefix+"target: 192.0.2.1", "hosts: "+many("n%d.example.org"), ""), source.NameLimit, "spec.hosts: 5000 items: the first 512 are used"},
-		{"addresses", object("", "hosts: [a.example.org]", "loadBalancer: {routegroup: "+many("{hostname: n%d.example.org}")+"}"), 1, "status.loadBalancer.routegroup: 5000 items: the first 256"},
+		{"hosts", object(prefix+"target: 192.0.2.1", "hosts: "+sourcetest.Many("n%d.example.org"), ""), source.NameLimit, "spec.hosts: 5000 items: the first 512 are used"},
+		{"addresses", object("", "hosts: [a.example.org]", "loadBalancer: {routegroup: "+sourcetest.Many("{hostname: n%d.example.org}")+"}"), 1, "status.loadBalancer.routegroup: 5000 items: the first 256"},
 		{"a long host", object(prefix+"target: 192.0.2.1", "hosts: ["+long+", a.example.org]", ""), 1, "spec.hosts: longer than 254 bytes"},
 		{"another type", object(prefix+"target: 192.0.2.1", "hosts: a", ""), 0, "field spec.hosts"},
 	}
@@ -85,13 +76,7 @@ func TestHostile(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got := sourcetest.MustOpen(t, skipperroutegroup.Plugin(), test.object).Evaluate(key)
-			said := fmt.Sprint(got.Err)
-			for _, p := range got.Problems {
-				said += "\n" + p.Subject + ": " + p.Reason
-			}
-			if len(got.Records) != test.records || !strings.Contains(said, test.problem) || len(said) > 2000 {
-				t.Errorf("%d records, and %q; want %d and %q", len(got.Records), said, test.records, test.problem)
-			}
+			sourcetest.WantProblem(t, got, test.records, test.problem)
 		})
 	}
 }

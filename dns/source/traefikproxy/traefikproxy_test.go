@@ -60,9 +60,7 @@ func TestSkipped(t *testing.T) {
 			t.Parallel()
 			s := sourcetest.MustOpen(t, traefikproxy.Plugin(), test.object, test.flags...)
 			got := s.Evaluate(source.Key{Kind: "IngressRoute.traefik.io", Namespace: "default", Name: "a"})
-			if len(got.Records) > 0 || len(got.Skipped) != 1 || got.Skipped[0].Reason != test.reason || !strings.Contains(got.Skipped[0].Message, test.message) {
-				t.Errorf("result %+v, want no record and the reason %s, which says %q", got, test.reason, test.message)
-			}
+			sourcetest.WantSkip(t, got, test.reason, test.message)
 		})
 	}
 }

@@ -138,9 +138,7 @@ func TestSkipped(t *testing.T) {
 			flags := append([]string{"--unstructured-resource=widgets.v1.example.com"}, test.flags...)
 			s := sourcetest.MustOpen(t, plugin(), widget("Widget", "a", test.annotations, ""), flags...)
 			got := s.Evaluate(source.Key{Kind: "Widget.example.com", Namespace: "default", Name: "a"})
-			if len(got.Records) > 0 || len(got.Skipped) != 1 || got.Skipped[0].Reason != test.reason || !strings.Contains(got.Skipped[0].Message, test.message) {
-				t.Errorf("result %+v, want no record and the reason %s, which says %q", got, test.reason, test.message)
-			}
+			sourcetest.WantSkip(t, got, test.reason, test.message)
 		})
 	}
 }

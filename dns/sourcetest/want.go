@@ -1,0 +1,51 @@
+package sourcetest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// WantSkip checks that an object has no record, for a reason whose message says something, and that
+// only remarks about annotations follow, with these reasons.
+func WantSkip(t testing.TB, got source.Result, reason source.SkipReason, says string, remarks ...source.SkipReason) {
+	t.Helper()
+	if len(got.Records)+len(got.Problems) > 0 || got.Err != nil {
+		t.Errorf("result %+v, want neither records nor problems", got)
+		return
+	}
+	want := append([]source.SkipReason{reason}, remarks...)
+	if len(got.Skipped) != len(want) {
+		t.Errorf("skipped %+v, want the reasons %s", got.Skipped, want)
+		return
+	}
+	for i, skip := range got.Skipped {
+		if skip.Reason != want[i] || i == 0 && !strings.Contains(skip.Message, says) {
+			t.Errorf("skipped %+v, want the reason %s, and at first one that says %q", skip, want[i], says)
+		}
+	}
+}
+
+// WantProblem checks that an object has as many record sets, and a problem or an error with a text,
+// which begins with the field if it is a problem. All texts together have to be short.
+func WantProblem(t testing.TB, got source.Result, records int, text string) {
+	t.Helper()
+	said := fmt.Sprint(got.Err)
+	for _, p := range got.Problems {
+		said += "\n" + p.Subject + ": " + p.Reason
+	}
+	if len(got.Records) != records || !strings.Contains(said, text) || len(said) > 2000 {
+		t.Errorf("%d records, and %q; want %d and %q", len(got.Records), said, records, text)
+	}
+}
+
+// Many returns a list in YAML with thousands of items, each of which a format makes of its number.
+func Many(format string) string {
+	items := make([]string, 5000)
+	for i := range items {
+		items[i] = fmt.Sprintf(format, i)
+	}
+	return "[" + strings.Join(items, ", ") + "]"
+}
