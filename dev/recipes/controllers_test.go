@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -248,16 +247,5 @@ func (w slicesOf) lookOn(t *testing.T, kept ...string) func() (seen, lost int, w
 	return func() (int, int, []string) {
 		stop()
 		return seen, lost, what
-	}
-}
-
-// The values of the page are those with which dev/chart tries the chart.
-func TestControllersValues(t *testing.T) {
-	tried, err := os.ReadFile("../chart/testdata/values/controllers.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := block(t, "migrate-controllers.md", "values"); !strings.Contains(string(tried), want) {
-		t.Errorf("dev/chart tries\n%s\nand the page has\n%s", tried, want)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
@@ -28,7 +29,9 @@ import (
 // patience is how long something may take that is normally there within a second or two.
 const patience = time.Minute
 
-func TestMain(m *testing.M) { kubetest.Main(m, kubetest.WithCRDs("../../deploy/crds")) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs("../../deploy/crds")))
+}
 
 // blocks returns the blocks of a page that have a name, by their names.
 func blocks(t *testing.T, page string) map[string]string {
@@ -180,7 +183,7 @@ func tail(text string) string {
 // awaitReady waits until /ready says that all is well.
 func (p *process) awaitReady(t *testing.T) {
 	t.Helper()
-	client := &http.Client{Timeout: 5 * time.Second}
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	kubetest.Eventually(t, patience, func() error {
 		select {
 		case <-p.Exited():

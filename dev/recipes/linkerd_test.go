@@ -18,7 +18,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/internal/manifest"
@@ -35,7 +34,9 @@ func TestLinkerd(t *testing.T) {
 	cluster.Apply(t, web("10.1.0.1", "10.1.0.2"), "shop")
 	page := blocks(t, "migrate-linkerd.md")
 	sh := newShell(t, bin, cluster.Kubeconfig)
-	pod := func() corev1.Container { return containerOf(t, cluster, "linkerd", "linkerd-destination", "destination") }
+	pod := func() corev1.Container {
+		return containerOf(t, cluster, "linkerd", "linkerd-destination", "destination")
+	}
 	before := pod()
 	kubeconfig := kubeconfigOf(t, cluster, "linkerd", "linkerd-destination")
 	run := func(hostname string, c corev1.Container) (p *process, addr string) {
@@ -141,7 +142,7 @@ func decode(t *testing.T, text string) map[string]map[string]any {
 	}
 	byName := map[string]map[string]any{}
 	for _, o := range objects {
-		byName[o.GetKind()+"/"+o.GetName()] = (*unstructured.Unstructured)(o).Object
+		byName[o.GetKind()+"/"+o.GetName()] = o.Object
 	}
 	return byName
 }

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/signpostd/signpost/internal/kubetest"
 )
@@ -50,8 +49,10 @@ func TestTutorial(t *testing.T) {
 			begin("signpost").awaitReady(t)
 		}
 		if i == 1 || want == "" {
-			out := sh.run(t, script+"\n") // It makes something, so it runs once.
-			t.Logf("%s printed:\n%s", name, out)
+			out := sh.run(t, script) // It makes something, so it runs once.
+			if pattern := shown(want); !pattern.MatchString(out) || i == 1 && strings.Contains(out, "web-") {
+				t.Errorf("%s printed\n%s\nand the page shows\n%s", name, out, want)
+			}
 		} else {
 			sh.await(t, script, want)
 		}
@@ -75,19 +76,21 @@ func (s shell) start(t *testing.T, admin, command string) *process {
 	return start(t, "/bin", "sh", admin, s.env, "-euc", "cd "+s.dir+" && exec "+strings.TrimSpace(command))
 }
 
-// await repeats a command until it prints what the page shows, in which … is any text.
-func (s shell) await(t *testing.T, script, shown string) {
+// shown returns a pattern for what a page shows: its lines in their order, with others between them. … is any text.
+func shown(text string) *regexp.Regexp {
+	text = regexp.MustCompile(` +`).ReplaceAllString(regexp.QuoteMeta(strings.TrimSpace(text)), ` +`)
+	lines := strings.Split(strings.ReplaceAll(text, "…", ".*"), "\n")
+	return regexp.MustCompile(`(?m)^` + strings.Join(lines, `[ ]*\n(?s:.*\n)?`) + `[ ]*$`)
+}
+
+// await repeats a command until it prints what the page shows.
+func (s shell) await(t *testing.T, script, page string) {
 	t.Helper()
-	shown = regexp.MustCompile(` +`).ReplaceAllString(regexp.QuoteMeta(strings.TrimSpace(shown)), ` +`)
-	lines := strings.Split(strings.ReplaceAll(shown, "…", ".*"), "\n")
-	want := regexp.MustCompile(`(?m)^` + strings.Join(lines, `[ ]*\n(?s:.*\n)?`) + `[ ]*$`)
+	want := shown(page)
 	kubetest.Eventually(t, patience, func() error {
 		out, err := s.try(t, script)
 		if err == nil && !want.MatchString(out) {
 			err = fmt.Errorf("%s\nprinted\n%s\nand the page shows\n%s", script, out, want)
-		}
-		if err != nil {
-			time.Sleep(100 * time.Millisecond) // a pause between commands, not a wait for something
 		}
 		return err
 	})

@@ -1,0 +1,109 @@
+package recipes
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+// pages are those whose commands of signpost have to exist.
+var pages = []string{
+	"README.md", "install.md", "migrate-controllers.md", "migrate-external-dns.md", "migrate-linkerd.md", "troubleshooting.md", "tutorial.md",
+}
+
+// The values of the page are those with which dev/chart tries the chart.
+func TestValues(t *testing.T) {
+	for _, v := range []struct{ page, block, file string }{
+		{"install.md", "dns", "plain"},
+		{"install.md", "controllers", "controllers"},
+		{"migrate-controllers.md", "values", "controllers"},
+	} {
+		tried, err := os.ReadFile("../chart/testdata/values/" + v.file + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := block(t, v.page, v.block); !strings.Contains(string(tried), want) {
+			t.Errorf("dev/chart tries\n%s\nand %s has\n%s", tried, v.page, want)
+		}
+	}
+}
+
+// The manifest for those without Helm can be applied, and its config file is right.
+func TestPlainManifest(t *testing.T) {
+	bin := programs(t)
+	cluster := kubetest.StartOwn(t, kubetest.Options{}).Cluster
+	sh := newShell(t, bin, cluster.Kubeconfig, "SIGNPOST_0_RFC2136_TSIG_SECRET="+secret)
+	manifest, err := filepath.Abs("../../deploy/signpost.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sh.run(t, "kubectl apply -f "+manifest)
+	configs, err := cluster.Client.CoreV1().ConfigMaps("signpost").List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=signpost"})
+	if err != nil || len(configs.Items) != 1 {
+		t.Fatalf("config maps: %v, %v", configs, err)
+	}
+	path := filepath.Join(sh.dir, "signpost.yaml")
+	if err := os.WriteFile(path, []byte(configs.Items[0].Data["signpost.yaml"]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sh.run(t, "signpost config validate "+path)
+	sh.run(t, "signpost rbac --config "+path+" --service-account=signpost/signpost | kubectl apply --dry-run=server -f -")
+	// The Deployment's account may do all that the config file needs, so that nothing is said of rights but that all is well.
+	out := sh.run(t, "signpost check --config "+path+" --as system:serviceaccount:signpost:signpost --timeout 2s || true")
+	if rights := regexp.MustCompile(`(?m)^rights of dns\n  ok `); !rights.MatchString(out) {
+		t.Errorf("signpost check says\n%s", out)
+	}
+}
+
+// Each command of signpost that a page shows exists, with all its flags.
+func TestCommandsExist(t *testing.T) {
+	command := regexp.MustCompile("(?m)(?:`|^ *|\\| )(?:bin/)?signpost ([a-z][^`|\n]*)")
+	help := map[string]string{}
+	checked := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(filepath.Join("../../docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range command.FindAllStringSubmatch(string(text), -1) {
+			words := strings.Fields(found[1])
+			name := words[0]
+			if name == "config" || name == "check" && len(words) > 1 && !strings.HasPrefix(words[1], "-") && words[1] != "ROLE" {
+				name += " " + words[1]
+			}
+			if help[name] == "" {
+				help[name] = helpOf(t, name)
+			}
+			for _, word := range words {
+				flag, _, _ := strings.Cut(word, "=")
+				if strings.HasPrefix(flag, "--") && !regexp.MustCompile(regexp.QuoteMeta(flag)+`\b`).MatchString(help[name]) {
+					t.Errorf("%s: signpost %s has no flag %s", page, name, flag)
+				}
+			}
+			checked++
+		}
+	}
+	if checked < 50 {
+		t.Errorf("%d commands were found, want 50 or more", checked)
+	}
+}
+
+// helpOf returns what a command says about itself.
+func helpOf(t *testing.T, name string) string {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), "../../bin/signpost", append(strings.Fields(name), "--help")...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		t.Errorf("signpost %s --help: %v: %s", name, err, out.String())
+	}
+	return out.String()
+}
