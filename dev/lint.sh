@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tools=$PWD/bin/tools
 failed=0
 
-unformatted=$("$tools/gofumpt" -l .) || failed=1
+unformatted=$(git ls-files -z "*.go" | xargs -0 "$tools/gofumpt" -l) || failed=1
 if [[ -n $unformatted ]]; then
   echo "not formatted (make fmt does it):"
   sed 's/^/  /' <<<"$unformatted"

@@ -64,11 +64,6 @@ func main() {
 	os.Exit(code)
 }
 
-// execute runs the command line and returns the exit code.
-func execute(ctx context.Context, args []string, s streams) int {
-	return executeAs(ctx, signpostProgram, args, s)
-}
-
 // executeAs runs the command line of a program.
 func executeAs(ctx context.Context, p program, args []string, s streams) int {
 	root := newRootCommand(s)

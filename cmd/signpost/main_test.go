@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // runCommand returns the exit code, standard output and standard error.
 func runCommand(ctx context.Context, args ...string) (int, string, string) {
 	var out, err bytes.Buffer
-	code := execute(ctx, args, streams{out: &out, err: &err})
+	code := executeAs(ctx, signpostProgram, args, streams{out: &out, err: &err})
 	return code, out.String(), err.String()
 }
 

@@ -158,7 +158,7 @@ func forProviders(name string) bool {
 // properties of a provider.
 func (p Plugin) AnnotationNames() []string {
 	names := slices.Clone(p.Annotations)
-	for _, kind := range annotationKinds {
+	for _, kind := range AnnotationKinds() {
 		if p.Properties && forProviders(kind.Name) {
 			names = append(names, kind.Name)
 		}

@@ -47,12 +47,6 @@ type plans struct {
 	leadership Leadership
 }
 
-// Plans returns the handlers for the plans of publishers, by their patterns.
-func Plans(publishers []Publisher, leadership Leadership) map[string]http.Handler {
-	guarded := (&Server{}).guard((&plans{publishers, leadership}).handler())
-	return map[string]http.Handler{PlanPath: guarded, PlanPath + "/": guarded}
-}
-
 func (p *plans) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+PlanPath, p.list)

@@ -70,7 +70,7 @@ func serve(t *testing.T, leads Leadership, r *http.Request, desks ...*desk) *htt
 		publishers = append(publishers, Publisher{Name: fmt.Sprint("p", i), Desk: d})
 	}
 	mux := http.NewServeMux()
-	for path, handler := range Plans(publishers, leads) {
+	for path, handler := range plansOf(publishers, leads) {
 		mux.Handle(path, handler)
 	}
 	w := httptest.NewRecorder()
@@ -341,7 +341,7 @@ func (localConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0
 func TestSlowClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := bufconn.Listen(1 << 16)
-		s, err := admin.New(admin.Config{Listener: local{l}, Handlers: Plans([]Publisher{{Desk: &desk{}}}, leading), Log: slog.New(slog.DiscardHandler)})
+		s, err := admin.New(admin.Config{Listener: local{l}, Handlers: plansOf([]Publisher{{Desk: &desk{}}}, leading), Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -383,4 +383,10 @@ func TestSlowClients(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// plansOf returns the handlers for the plans of publishers alone, by their patterns.
+func plansOf(publishers []Publisher, leadership Leadership) map[string]http.Handler {
+	guarded := (&Server{}).guard((&plans{publishers, leadership}).handler())
+	return map[string]http.Handler{PlanPath: guarded, PlanPath + "/": guarded}
 }
