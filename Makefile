@@ -103,6 +103,10 @@ bin/localcluster: FORCE
 	@test -e $@ || echo "building the local cluster: takes about four minutes the first time"
 	@go build -C dev/localcluster -o $(CURDIR)/$@ .
 
+# The tests of the pages for users run their commands, with kubectl as Kubernetes has it.
+bin/kubectl: dev/localcluster/go.mod dev/localcluster/go.sum
+	@go build -C dev/localcluster -o $(CURDIR)/$@ k8s.io/kubernetes/cmd/kubectl
+
 bin/tools/.installed: dev/tools/go.mod dev/tools/go.sum
 	@echo "installing tools: $(notdir $(shell sed -n '/^tool (/,/^)/s/^\t//p' dev/tools/go.mod))"
 	@GOBIN=$(CURDIR)/bin/tools go install -C dev/tools tool

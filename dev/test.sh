@@ -13,7 +13,7 @@ step() {
   echo "$verdict: $name ($((SECONDS - begin)) s)"
 }
 
-step "build" make build
+step "build" make build bin/kubectl
 step "lint" make lint
 step "verify" make verify
 step "tests of dev/localcluster" go test -C dev/localcluster -timeout 20m ./...

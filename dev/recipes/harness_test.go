@@ -73,20 +73,17 @@ func block(t *testing.T, page, name string) string {
 	return text
 }
 
-// programs returns a directory with the programs of bin/, by all their names, and needs kubectl.
+// programs returns a directory with the programs of bin/, by all their names.
 func programs(t *testing.T) string {
 	t.Helper()
-	if _, err := exec.LookPath("kubectl"); err != nil {
-		t.Skip("this machine has no kubectl, which the commands of the pages need")
-	}
 	dir := t.TempDir()
-	for name, path := range map[string]string{"signpost": "signpost", "external-dns": "signpost", "localcluster": "localcluster"} {
+	for name, path := range map[string]string{"signpost": "signpost", "external-dns": "signpost", "localcluster": "localcluster", "kubectl": "kubectl"} {
 		target, err := filepath.Abs(filepath.Join("../../bin", path))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(target); err != nil {
-			t.Fatalf("%v: run make build", err)
+			t.Fatalf("%v: run make build bin/kubectl", err)
 		}
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
