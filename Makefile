@@ -24,6 +24,10 @@ build: bin/signpost bin/localcluster ## Build bin/signpost and bin/localcluster
 demo: build ## Show Signpost at work on a local cluster
 	@go run ./dev/demo
 
+.PHONY: recording
+recording: build ## Write what the demo prints to docs/demo.md
+	@dev/recording.sh
+
 .PHONY: demo-multicluster
 demo-multicluster: build ## Show a federated Service gain and lose a cluster
 	@go run ./dev/demo --multicluster

@@ -5,7 +5,8 @@
 // end a Service asks for a name, which a real DNS server then answers for.
 //
 //	make demo                          about 15 seconds, after the first build
-//	go run ./dev/demo --stay           stays open until Ctrl-C, to play with
+//	go run ./dev/demo --stay           stays open until Ctrl-C, to play with, and opens its page
+//	make recording                     writes what it prints to docs/demo.md
 //	make demo-multicluster             two clusters, and a federated Service of both
 //
 // It starts bin/localcluster, bin/signpost and, if it is installed, BIND in temporary
@@ -14,12 +15,13 @@
 // story; one more for each child process copies what that prints.
 //
 // In reading order: main.go chooses a story; stage.go starts what it needs, and process.go
-// runs child processes. play.go tells the story of one cluster, with slices.go and stream.go
+// runs child processes; page.go has the pages for a browser. play.go tells the story of one cluster, with slices.go and stream.go
 // to look at what is written and what clients are told, and the chapters machine.go,
 // profile.go and dns.go (dnslookup.go asks a DNS server). clusters.go tells the story of two.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -77,6 +79,7 @@ func (s *stage) close(context.Context) { fmt.Println("\nThat was Signpost. Clean
 // stayOpen ends the story when the context ends.
 func (s *stage) stayOpen(ctx context.Context) {
 	s.printHints()
+	openPage(ctx, cmp.Or(s.dnsAdmin, s.destinationAdmin))
 	<-ctx.Done()
 }
 

@@ -179,13 +179,15 @@ func (s *stage) stop() {
 func (s *stage) printHints() {
 	say("Everything stays open until Ctrl-C. In another terminal:")
 	fmt.Printf("  export KUBECONFIG=%s\n  kubectl -n shop get pods\n  bin/signpost get %s --addr %s\n", s.kubeconfig, authority, s.grpc)
-	for _, admin := range []string{s.controllersAdmin, s.destinationAdmin, s.dnsAdmin} {
-		if admin != "" {
-			fmt.Printf("  curl http://%s/metrics\n", admin)
-		}
+	if s.dnsAdmin != "" {
+		fmt.Printf("  bin/signpost explain %s --addr %s\n", hostname, s.dnsAdmin)
 	}
 	if s.bind != nil {
 		fmt.Printf("  kubectl -n shop annotate service web %s=%s\n  %s\n", hostnameOf, hostname, nameServer{addr: s.bind.Addr}.digCommand(hostname, "A"))
+	}
+	say("In a browser:")
+	for _, page := range s.pages() {
+		fmt.Println("  " + page)
 	}
 }
 
