@@ -193,7 +193,7 @@ func TestRunsAlone(t *testing.T) {
 	unpackLayer(t, root, layer)
 	for _, test := range []struct{ program, argument, want string }{
 		{"/usr/bin/signpost", "--help", "Server roles:"},
-		{"/usr/bin/external-dns", "--help", "external-dns [flags]"},
+		{"/usr/bin/external-dns", "--help", "signpost dns [flags]"},
 		{"/usr/bin/kubectl-signpost", "--help", "kubectl signpost"},
 	} {
 		cmd := exec.Command(test.program, test.argument)
