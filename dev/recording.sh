@@ -14,7 +14,7 @@ go run ./dev/demo | tee "$printed"
 
 PAGE
   echo '```'
-  sed -E -e 's/[[:space:]]+$//' -e 's#/tmp/signpost-demo-[0-9]+#/tmp/signpost-demo#g' "$printed"
+  sed -E -e 's/[[:space:]]+$//' -e 's#/tmp/signpost-demo-[0-9]+#/tmp/signpost-demo#g' -e 's#this process, [^,]+,#this process, host_ID,#' "$printed"
   echo '```'
 } >docs/demo.md
 echo "wrote docs/demo.md; the demo took $((SECONDS - begin)) s"
