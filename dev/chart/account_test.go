@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -234,6 +235,34 @@ func TestRightsAreExact(t *testing.T) {
 			}
 		}
 	}
+}
+
+// With all parts of a role switched on, the chart grants what the roles in deploy/rbac do.
+func TestRightsOfRoles(t *testing.T) {
+	for _, role := range []string{"destination", "controllers"} {
+		objects, err := render(t, map[string]any{role: map[string]any{"enabled": true}}, "signpost")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile("../../deploy/rbac/" + role + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, want := anywhere(grants(t, objects)), anywhere(grants(t, decode(t, string(text))))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-deploy/rbac +chart):\n%s", role, diff)
+		}
+	}
+}
+
+// anywhere returns grants without the namespace: roles in deploy/rbac are bound where they are needed.
+func anywhere(lines []string) (without []string) {
+	for _, line := range lines {
+		_, rest, _ := strings.Cut(line, ": ")
+		without = append(without, rest)
+	}
+	slices.Sort(without)
+	return slices.Compact(without)
 }
 
 // grants returns what roles grant, one thing in each line, with the namespace where it is granted.
