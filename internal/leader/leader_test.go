@@ -77,7 +77,8 @@ func TestHandOver(t *testing.T) {
 		if took := time.Since(stopped); !returned || took != 3*time.Second {
 			t.Errorf("stopping took %v, want as long as the work", took)
 		}
-		if holder := a.store.holder(); holder != "" {
+		// The other one may take it at the same instant.
+		if holder := a.store.holder(); holder == a.Identity() {
 			t.Errorf("%q holds the lease after it was released", holder)
 		}
 		wantClosed(t, a.Fence(), "the work under it has ended")

@@ -30,8 +30,11 @@ var levels = []struct {
 	{name: "warn", level: slog.LevelWarn},
 	{name: "info", level: slog.LevelInfo},
 	{name: "debug", level: slog.LevelDebug, klog: 6},
-	{name: "trace", level: LevelTrace, klog: 7},
+	{name: "trace", level: LevelTrace, klog: mostKlog},
 }
+
+// mostKlog is the highest verbosity of klog that is ever logged.
+const mostKlog = 7
 
 // ParseLevel returns the level with a name, in upper or lower case; "warning" is another name of
 // "warn". The error says which names are allowed; the caller adds which name it is and where it

@@ -37,15 +37,16 @@ func setKlogVerbosity(v int) error {
 	return nil
 }
 
-// klogHandler converts the verbosities of klog to levels: V(0) to V(6) to debug, all others to trace. So what
-// libraries say about what works is not there at info; their errors are.
+// klogHandler converts the verbosities of klog to levels: V(0) to V(6) to debug, V(7) to trace. So what
+// libraries say about what works is not there at info; their errors are. Higher verbosities are never
+// enabled: loggers that libraries take from a context don't ask for the verbosity of klog, and would log bodies.
 type klogHandler struct {
 	next slog.Handler
 }
 
 // Enabled implements slog.Handler.
 func (h klogHandler) Enabled(ctx context.Context, l slog.Level) bool {
-	return h.next.Enabled(ctx, klogLevel(l))
+	return int(-l) <= mostKlog && h.next.Enabled(ctx, klogLevel(l))
 }
 
 // Handle implements slog.Handler.

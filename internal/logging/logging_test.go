@@ -188,3 +188,18 @@ func TestRouteLibraries(t *testing.T) {
 		})
 	}
 }
+
+// Libraries take loggers from contexts, which don't ask for the verbosity of klog: what is above 7, such
+// as the bodies of requests, is off all the same.
+func TestBodiesAreNeverLogged(t *testing.T) {
+	log := logging.New(logging.Config{Level: logging.LevelTrace, Output: &bytes.Buffer{}})
+	if err := logging.RouteLibraries(log, logging.LevelTrace); err != nil {
+		t.Fatal(err)
+	}
+	contextual := klog.FromContext(t.Context())
+	for v, want := range map[int]bool{6: true, 7: true, 8: false, 9: false} {
+		if got := contextual.V(v).Enabled(); got != want {
+			t.Errorf("V(%d) is enabled: %v, want %v", v, got, want)
+		}
+	}
+}

@@ -39,10 +39,55 @@ type conditions struct {
 	limiter  *rate.Limiter
 	// pruned is true when the API server drops conditions, because the definition lacks them.
 	pruned bool
+	// wrote has the last write of each object, until the table has seen it or something later.
+	wrote map[source.Key]wrote
+}
+
+// wrote is a write of conditions: what the table had then, and the digest of what was written.
+type wrote struct {
+	before *endpoint
+	said   uint64
+}
+
+// said returns the digest of the conditions that an object has: those of the table, or those of a
+// write that the table hasn't seen.
+func (c *conditions) said(e *endpoint) uint64 {
+	if c == nil {
+		return e.said
+	}
+	if w, ok := c.wrote[e.Key]; ok && w.before == e {
+		return w.said
+	}
+	delete(c.wrote, e.Key)
+	return e.said
+}
+
+// note remembers a write.
+func (c *conditions) note(e *endpoint, wanted []metav1.Condition) {
+	if c != nil && len(wanted) > 0 {
+		c.wrote[e.Key] = wrote{e, digest(wanted)}
+	}
+}
+
+// forget forgets an object that is gone.
+func (c *conditions) forget(key source.Key) {
+	if c != nil {
+		delete(c.wrote, key)
+	}
+}
+
+// pendingAfter is how often an object is looked at again, with growing delays, before its condition
+// says that something is pending: for about three seconds. Mostly it isn't by then, as after a restart.
+const pendingAfter = 5
+
+// passing reports whether conditions say what is likely to be over soon, and need not be written.
+func passing(wanted []metav1.Condition, looks int) bool {
+	programmed := meta.FindStatusCondition(wanted, externaldns.ConditionProgrammed)
+	return programmed != nil && programmed.Reason == source.OutcomePending && looks < pendingAfter
 }
 
 func (s *endpoints) newConditions() *conditions {
-	return &conditions{outcomes: s.outcomes, limiter: rate.NewLimiter(conditionsPerSecond, conditionsAtOnce)}
+	return &conditions{outcomes: s.outcomes, limiter: rate.NewLimiter(conditionsPerSecond, conditionsAtOnce), wrote: map[source.Key]wrote{}}
 }
 
 var errUnknownOutcome = errors.New("it isn't known yet what became of the object")

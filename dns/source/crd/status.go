@@ -103,7 +103,7 @@ func (s *endpoints) writeStatus(ctx context.Context, client dynamic.Interface) e
 		if over {
 			return nil
 		}
-		switch err := s.observe(ctx, client, key, c); {
+		switch err := s.observe(ctx, client, look{key, queue.NumRequeues(key)}, c); {
 		case err == nil || ctx.Err() != nil:
 			queue.Forget(key)
 		case errors.Is(err, errUnknownOutcome), apierrors.IsConflict(err):
@@ -150,7 +150,7 @@ func (s *endpoints) writeStatusOnce(ctx context.Context, client dynamic.Interfac
 		if !e.outdated() {
 			continue
 		}
-		if err := s.observe(ctx, client, e.Key, nil); err != nil {
+		if err := s.observe(ctx, client, look{key: e.Key}, nil); err != nil {
 			s.unwritten(ctx, e.Key, "leaving it", err)
 		}
 	}
@@ -161,16 +161,28 @@ func (s *endpoints) unwritten(ctx context.Context, key source.Key, then string, 
 	s.log.WarnContext(ctx, "status of an object can't be written, "+then, "kind", s.kind.Kind, "object", key.String(), "error", err)
 }
 
+// look is a look at an object: the one after so many that were in vain.
+type look struct {
+	key  source.Key
+	past int
+}
+
 // observe writes into the status of an object which generation of it the table has, and its
 // conditions. It writes nothing if the status says that already.
-func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, key source.Key, c *conditions) error {
-	e := s.table.Get(key.Namespace, key.Name)
+func (s *endpoints) observe(ctx context.Context, client dynamic.Interface, l look, c *conditions) error {
+	e := s.table.Get(l.key.Namespace, l.key.Name)
 	if e == nil || !e.Selected {
+		c.forget(l.key)
 		return nil
 	}
 	wanted, unknown := c.wanted(ctx, e)
-	if unknown == nil && !e.outdated() && (wanted == nil || e.said == digest(wanted)) {
-		return nil
+	if unknown == nil && !e.outdated() {
+		switch said := c.said(e); {
+		case wanted == nil || said == digest(wanted):
+			return nil
+		case said != 0 && passing(wanted, l.past):
+			return errUnknownOutcome
+		}
 	}
 	if !e.outdated() && unknown == nil {
 		if err := c.limiter.Wait(ctx); err != nil {
@@ -209,6 +221,7 @@ func (s *endpoints) write(ctx context.Context, client dynamic.Interface, e *endp
 		s.log.InfoContext(ctx, "conditions of objects can't be written, because their definition has no status.conditions: apply deploy/crds", "kind", s.kind.Kind)
 		return nil
 	case err == nil:
+		c.note(e, wanted)
 		return nil
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("update status of %s %s: %w; add the status subresource to its CRD", s.kind.Kind, e.Key, err)
