@@ -2,16 +2,14 @@ package chart
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,6 +23,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
+	"github.com/signpostd/signpost/internal/childprocess"
 	"github.com/signpostd/signpost/internal/kubetest"
 )
 
@@ -78,20 +77,10 @@ func install(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 // process is the program, as the pod of the chart runs it.
 type process struct {
 	admin string
-	mu    sync.Mutex
-	log   bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (p *process) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.Write(b)
+	log   childprocess.Log
 }
 
 func (p *process) linesWith(word string) (lines []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for line := range strings.Lines(p.log.String()) {
 		if strings.Contains(line, word) {
 			lines = append(lines, strings.TrimSpace(line))
@@ -142,19 +131,14 @@ func startAs(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "/etc/signpost/signpost.yaml", path)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, signpost, args...)
+	cmd := exec.Command(signpost, args...)
 	cmd.Env = append(os.Environ(), "POD_NAME=signpost-0", "POD_NAMESPACE="+namespace)
-	cmd.Stdout, cmd.Stderr = p, p
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 20 * time.Second
-	if err := cmd.Start(); err != nil {
+	cmd.Stdout, cmd.Stderr = &p.log, &p.log
+	child, err := childprocess.Start(cmd, syscall.SIGKILL)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		cancel()
-		_ = cmd.Wait() // it was interrupted
-	})
+	t.Cleanup(func() { child.Stop(20 * time.Second) })
 	return p
 }
 
@@ -173,12 +157,11 @@ type unstructuredDeployment struct {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := childprocess.Address()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return address
 }
 
 // kubeconfigOf returns the path of a kubeconfig with a token of the service account.

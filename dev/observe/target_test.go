@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -30,21 +28,7 @@ const signpost = root + "/bin/signpost"
 type target struct {
 	name, admin, grpc string
 	process           *childprocess.Process
-	mu                sync.Mutex
-	log               bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (p *target) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.Write(b)
-}
-
-func (p *target) logged() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.String()
+	log               childprocess.Log
 }
 
 // start starts signpost with a config file, in which ADMIN and GRPC stand for addresses.
@@ -60,7 +44,7 @@ func start(t *testing.T, name, config string) *target {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(signpost, "run", "--config", path)
-	cmd.Stdout, cmd.Stderr = p, p
+	cmd.Stdout, cmd.Stderr = &p.log, &p.log
 	process, err := childprocess.Start(cmd, syscall.SIGKILL)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +53,7 @@ func start(t *testing.T, name, config string) *target {
 	t.Cleanup(func() {
 		p.process.Stop(10 * time.Second)
 		if t.Failed() {
-			t.Logf("the log of %s:\n%s", name, tail(p.logged(), 4000))
+			t.Logf("the log of %s:\n%s", name, tail(p.log.String(), 4000))
 		}
 	})
 	return p

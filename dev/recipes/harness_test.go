@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -134,21 +133,7 @@ func (s shell) try(t *testing.T, script string) (string, error) {
 type process struct {
 	*childprocess.Process
 	admin string // HOST:PORT
-	mu    sync.Mutex
-	log   bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (p *process) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.Write(b)
-}
-
-func (p *process) text() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.log.String()
+	log   childprocess.Log
 }
 
 // start starts a program of a directory, until the test ends at the latest. The admin address is what it serves /ready on.
@@ -157,7 +142,7 @@ func start(t *testing.T, bin, name, admin string, env []string, args ...string) 
 	p := &process{admin: admin}
 	cmd := exec.Command(filepath.Join(bin, name), args...)
 	cmd.Env = append(os.Environ(), env...)
-	cmd.Stdout, cmd.Stderr = p, p
+	cmd.Stdout, cmd.Stderr = &p.log, &p.log
 	child, err := childprocess.Start(cmd, syscall.SIGKILL)
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +151,7 @@ func start(t *testing.T, bin, name, admin string, env []string, args ...string) 
 	t.Cleanup(func() {
 		child.Stop(20 * time.Second)
 		if t.Failed() {
-			t.Logf("log of %s:\n%s", name, tail(p.text()))
+			t.Logf("log of %s:\n%s", name, tail(p.log.String()))
 		}
 	})
 	return p
@@ -184,7 +169,7 @@ func (p *process) awaitReady(t *testing.T) {
 	kubetest.Eventually(t, patience, func() error {
 		select {
 		case <-p.Exited():
-			t.Fatalf("the process has ended:\n%s", tail(p.text()))
+			t.Fatalf("the process has ended:\n%s", tail(p.log.String()))
 		default:
 		}
 		response, err := client.Get("http://" + p.admin + "/ready")
@@ -203,7 +188,7 @@ func (p *process) awaitReady(t *testing.T) {
 // wantAllowed fails the test if something was refused to the process.
 func (p *process) wantAllowed(t *testing.T) {
 	t.Helper()
-	for line := range strings.Lines(p.text()) {
+	for line := range strings.Lines(p.log.String()) {
 		if strings.Contains(strings.ToLower(line), "forbidden") {
 			t.Errorf("something is refused: %s", line)
 		}
