@@ -8,19 +8,32 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/grpclog"
 	"k8s.io/klog/v2"
 )
 
+// routed is where libraries log to. klog and grpc-go must get their logger before anything uses them, so they get one
+// once, which asks here.
+var routed atomic.Pointer[slog.Logger]
+
+// setLoggers gives klog and grpc-go their logger.
+var setLoggers = sync.OnceFunc(func() {
+	klog.SetSlogLogger(slog.New(klogHandler{routedHandler{}}))
+	grpclog.SetLoggerV2(grpcLogger{})
+})
+
 // RouteLibraries sends what klog, grpc-go and users of the standard logger log to log. The level is that of the logger,
-// and sets the verbosity of klog.
+// and sets the verbosity of klog. What was routed elsewhere before goes to log now. The first call must come before
+// a library logs, later ones may come at any time.
 func RouteLibraries(log *slog.Logger, level slog.Level) error {
 	if err := setKlogVerbosity(klogVerbosity(level)); err != nil {
 		return err
 	}
-	klog.SetSlogLogger(slog.New(klogHandler{log.Handler()}))
-	grpclog.SetLoggerV2(grpcLogger{log})
+	routed.Store(log)
+	setLoggers()
 	standard.SetFlags(0)
 	standard.SetPrefix("")
 	standard.SetOutput(newStandardWriter(log))
@@ -35,6 +48,29 @@ func setKlogVerbosity(v int) error {
 		return fmt.Errorf("set the verbosity of klog to %d: %w", v, err)
 	}
 	return nil
+}
+
+// routedHandler hands on to where libraries log to.
+type routedHandler struct{}
+
+// Enabled implements slog.Handler.
+func (routedHandler) Enabled(ctx context.Context, l slog.Level) bool {
+	return routed.Load().Handler().Enabled(ctx, l)
+}
+
+// Handle implements slog.Handler.
+func (routedHandler) Handle(ctx context.Context, r slog.Record) error {
+	return routed.Load().Handler().Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler. What is made so stays with the logger of now.
+func (routedHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return routed.Load().Handler().WithAttrs(attrs)
+}
+
+// WithGroup implements slog.Handler, as WithAttrs.
+func (routedHandler) WithGroup(name string) slog.Handler {
+	return routed.Load().Handler().WithGroup(name)
 }
 
 // klogHandler converts the verbosities of klog to levels: V(0) to V(6) to debug, V(7) to trace. So what
@@ -80,21 +116,19 @@ func klogLevel(l slog.Level) slog.Level {
 
 // grpcLogger takes what grpc-go logs. By default, grpc-go shows errors only. Its warnings are
 // about single connections, such as a client that has left, so they are logged as debug.
-type grpcLogger struct {
-	log *slog.Logger
-}
+type grpcLogger struct{}
 
 const grpcMessage = "gRPC library"
 
 func (g grpcLogger) write(l slog.Level, args ...any) {
-	if g.log.Enabled(context.Background(), l) {
-		g.log.Log(context.Background(), l, grpcMessage, "text", strings.TrimSuffix(fmt.Sprintln(args...), "\n"))
+	if log := routed.Load(); log.Enabled(context.Background(), l) {
+		log.Log(context.Background(), l, grpcMessage, "text", strings.TrimSuffix(fmt.Sprintln(args...), "\n"))
 	}
 }
 
 func (g grpcLogger) writef(l slog.Level, format string, args ...any) {
-	if g.log.Enabled(context.Background(), l) {
-		g.log.Log(context.Background(), l, grpcMessage, "text", fmt.Sprintf(format, args...))
+	if log := routed.Load(); log.Enabled(context.Background(), l) {
+		log.Log(context.Background(), l, grpcMessage, "text", fmt.Sprintf(format, args...))
 	}
 }
 
@@ -115,4 +149,4 @@ func (g grpcLogger) Fatalln(args ...any)               { g.write(LevelFatal, arg
 func (g grpcLogger) Fatalf(format string, args ...any) { g.writef(LevelFatal, format, args...) }
 
 // V tells gRPC to log its verbose lines at the level trace only.
-func (g grpcLogger) V(int) bool { return g.log.Enabled(context.Background(), LevelTrace) }
+func (g grpcLogger) V(int) bool { return routed.Load().Enabled(context.Background(), LevelTrace) }

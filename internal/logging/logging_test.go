@@ -3,6 +3,7 @@ package logging_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -202,4 +203,25 @@ func TestBodiesAreNeverLogged(t *testing.T) {
 			t.Errorf("V(%d) is enabled: %v, want %v", v, got, want)
 		}
 	}
+}
+
+// A library may log while its log is sent elsewhere, such as in a dialing that nobody waits for any more.
+func TestRouteWhileLibrariesLog(t *testing.T) {
+	route := func() {
+		if err := logging.RouteLibraries(logging.New(logging.Config{Level: logging.LevelTrace, Output: io.Discard}), logging.LevelTrace); err != nil {
+			t.Error(err)
+		}
+	}
+	route()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 100 {
+			writeThroughLibraries()
+		}
+	}()
+	for range 100 {
+		route()
+	}
+	<-done
 }
