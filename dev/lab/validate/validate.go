@@ -1,0 +1,29 @@
+// Package validate judges a history of the lab: seven validators, each of which objects to one kind of lie.
+// They are pure functions, called one after the other when a run is over.
+package validate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/signpostd/signpost/dev/lab/history"
+)
+
+// Finding is an objection: what was wrong, and when.
+type Finding struct {
+	Validator string        // V1 to V7
+	At        time.Duration // of the entry that shows it
+	Subject   string        // stream 4 to replica-a, slice lab/web-x, record web.lab.example. A, …
+	Message   string        // a sentence that says what was seen, and what would have been right
+}
+
+func (f Finding) String() string {
+	return fmt.Sprintf("%s at %s: %s: %s", f.Validator, f.At.Round(time.Millisecond), f.Subject, f.Message)
+}
+
+// Validator objects to what a history contains.
+type Validator struct {
+	Name  string
+	Rule  string // what it demands, as a sentence
+	Check func(history.History) []Finding
+}
