@@ -65,8 +65,9 @@ type Streams struct {
 // client is a Client that runs.
 type client struct {
 	Client
-	conns []*grpc.ClientConn // as Replicas
-	gate  gate
+	number int
+	conns  []*grpc.ClientConn // as Replicas
+	gate   gate
 
 	mu       sync.Mutex
 	answered bool  // whether the open stream has had an answer
@@ -81,7 +82,7 @@ func NewStreams(clients []Client, recorder Recorder) (*Streams, error) {
 		if c.Connection == "" {
 			c.Connection = fmt.Sprint("of client ", i)
 		}
-		one, err := s.newClient(c, conns)
+		one, err := s.newClient(i, c, conns)
 		if err != nil {
 			s.close()
 			return nil, fmt.Errorf("make client %d of the Destination API: %w", i, err)
@@ -91,11 +92,11 @@ func NewStreams(clients []Client, recorder Recorder) (*Streams, error) {
 	return s, nil
 }
 
-func (s *Streams) newClient(c Client, conns map[[2]string]*grpc.ClientConn) (*client, error) {
+func (s *Streams) newClient(number int, c Client, conns map[[2]string]*grpc.ClientConn) (*client, error) {
 	if len(c.Replicas) == 0 || c.Call != CallGet && c.Call != CallGetProfile {
 		return nil, fmt.Errorf("it needs replicas and a call: %+v", c)
 	}
-	made := &client{Client: c, gate: newGate(), problem: errors.New("it has not asked yet")}
+	made := &client{Client: c, number: number, gate: newGate(), problem: errors.New("it has not asked yet")}
 	for _, r := range c.Replicas {
 		key := [2]string{c.Connection, r.Address}
 		if conns[key] == nil {
@@ -189,12 +190,12 @@ func (s *Streams) call(ctx context.Context, c *client, replica int) (answered bo
 	if err != nil {
 		return false
 	}
-	stream := history.Stream{ID: int(s.last.Add(1)), Replica: c.Replicas[replica].Name, Call: c.Call, Target: c.Target, Event: history.StreamOpened}
+	id, at := int(s.last.Add(1)), c.Replicas[replica].Name
 	record := func(e history.Stream) {
-		e.ID, e.Replica, e.Call, e.Target = stream.ID, stream.Replica, stream.Call, stream.Target
+		e.ID, e.Client, e.Replica, e.Call, e.Target, e.Token = id, c.number, at, c.Call, c.Target, c.ContextToken
 		s.recorder.Record(history.Entry{Stream: &e})
 	}
-	record(stream)
+	record(history.Stream{Event: history.StreamOpened})
 	for {
 		update, err := c.gate.read(ctx, next)
 		if err != nil {
