@@ -204,8 +204,10 @@ func (c *recordCheck) byPerson(d zoneDelta) {
 
 // byReplica judges what a replica did; who says which one, and with which serial.
 func (c *recordCheck) byReplica(at time.Duration, who string, d zoneDelta) {
-	for _, set := range slices.Concat(c.others(d.removed), c.others(d.added)) {
+	var foreign []recordSet
+	for _, set := range c.others(slices.Concat(d.removed, d.added)) {
 		if before := c.foreign(set); before != nil {
+			foreign = append(foreign, set)
 			c.object(at, set.String(), "%s changed it. Before it was %s, and it isn't Signpost's: it has no marker of owner %q.", who, shown(before...), c.owner)
 		}
 	}
@@ -225,7 +227,9 @@ func (c *recordCheck) byReplica(at time.Duration, who string, d zoneDelta) {
 		}
 	}
 	for _, set := range slices.Concat(before, c.others(d.added)) {
-		c.needsMarker(at, who, set)
+		if !slices.Contains(foreign, set) {
+			c.needsMarker(at, who, set)
+		}
 	}
 }
 
@@ -251,15 +255,15 @@ func (c *recordCheck) describedBy(records []zoneRecord) []recordSet {
 	return out
 }
 
-// foreign returns the records of a set that Signpost must not touch; nil if it may, because there are none, or because
-// it has marked them.
+// foreign returns the records of a set that Signpost must not touch; nil if it may, because it has made them, or
+// because it has marked them before somebody edited them.
 func (c *recordCheck) foreign(s recordSet) []zoneRecord {
 	if c.state.marked(s, c.owner) {
 		return nil
 	}
 	var out []zoneRecord
 	for _, r := range c.state[s] {
-		if !c.marks(r) {
+		if !c.marks(r) && !c.ours[r] {
 			out = append(out, r)
 		}
 	}

@@ -99,19 +99,41 @@ func (a *authors) candidates(names map[string]bool, at time.Duration) []*zoneUpd
 			about = name
 		}
 	}
-	a.byName[about] = slices.DeleteFunc(a.byName[about], func(u *zoneUpdate) bool {
-		return u.used || u.done && u.answered < a.latest
-	})
 	var out []*zoneUpdate
-	for _, u := range a.byName[about] {
-		if u.arrived > at {
-			break
-		}
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(names)), func(name string) bool { return !u.names[name] }) {
+	for _, u := range a.open(about, at) {
+		if containsAll(u.names, names) {
 			out = append(out, u)
 		}
 	}
 	return out
+}
+
+// open returns the updates about a name that have arrived and may not have had an effect yet. It forgets the others
+// that have arrived.
+func (a *authors) open(name string, at time.Duration) []*zoneUpdate {
+	list := a.byName[name]
+	arrived := 0
+	for arrived < len(list) && list[arrived].arrived <= at {
+		arrived++
+	}
+	kept := arrived
+	for n := arrived - 1; n >= 0; n-- {
+		if u := list[n]; !u.used && !(u.done && u.answered < a.latest) {
+			kept--
+			list[kept] = u
+		}
+	}
+	a.byName[name] = list[kept:]
+	return list[kept:arrived]
+}
+
+func containsAll(set, part map[string]bool) bool {
+	for name := range part {
+		if !set[name] {
+			return false
+		}
+	}
+	return true
 }
 
 // effect returns what the update changes in z, if its prerequisites hold (RFC 2136, section 3.4.2).
