@@ -208,7 +208,7 @@ func TestForeignRecords(t *testing.T) {
 			r.whole(otherMarker, "other-0 A 203.0.113.2")
 		}, "is gone at serial 2"},
 		{"no record", func(r *zoneRun) {
-			r.add(history.Entry{Zone: &history.Zone{Name: "lab.example.", Serial: 9, Added: []string{"lb-0 IN A"}}})
+			r.add(history.Entry{Zone: &history.Zone{Name: "lab.example.", Serial: 9, Added: []string{"lb-0 IN A 192.0.2.x"}}})
 		}, "can't be read"},
 	}
 	for _, tt := range tests {
