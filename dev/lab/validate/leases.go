@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,12 +51,15 @@ const drain = time.Second
 // clock of a Lease stands still for requests that take this link. Faults that lose requests (cut) or refuse them (429)
 // don't delay what arrives. And there is nothing to forgive after a pause of the replica: a request that was sent
 // before it has arrived, and one that is sent after it is the very lie that this validator is for.
-var lateKinds = []string{"slow", "delay", "half-open"}
+var lateKinds = []string{"slow", "delay", "half-open", "provider-storm"}
+
+// allReplicas is the first half of the name of a link that stands for those of all replicas.
+const allReplicas = "all"
 
 // The faults of a process and of a Lease that matter here.
 const (
-	killKind  = "kill"  // the replica is gone at once, and what it held means nothing for the one that is started next
-	stealKind = "steal" // somebody edits or deletes a held Lease, so that two replicas may hold it in good faith
+	killKind  = "kill"        // the replica is gone at once, and what it held means nothing for the one that is started next
+	stealKind = "steal-lease" // somebody edits a held Lease, so that two replicas may hold it in good faith
 )
 
 // outsideLease is V7.
@@ -109,6 +113,9 @@ func (c *leaseCheck) read(e history.Entry) {
 		case stealKind:
 			c.steals = append(c.steals, interval{e.At, e.At + c.duration})
 		}
+	case e.Fault != nil && e.Fault.Kind == stealKind:
+		// The holder is emptied again, and everybody may take it at once.
+		c.steals = append(c.steals, interval{e.At, e.At + c.duration})
 	case e.Write == nil || e.Write.Replica == history.Person:
 	case e.Write.Update != nil:
 		what := "the update of " + strings.Join(firstFew(e.Write.Update.Names), ", ")
@@ -235,7 +242,7 @@ func (c *leaseCheck) supplanted(book *leaseBook, name string, granted time.Durat
 // elapsed returns the time between two moments in which no fault held back what takes the link.
 func (c *leaseCheck) elapsed(link string, from, to time.Duration) time.Duration {
 	out, covered := to-from, from
-	for _, i := range c.links[link] {
+	for _, i := range c.heldBack(link) {
 		begin, end := max(i.from, covered), min(i.to, to)
 		if begin < end {
 			out -= end - begin
@@ -243,6 +250,18 @@ func (c *leaseCheck) elapsed(link string, from, to time.Duration) time.Duration 
 		}
 	}
 	return out
+}
+
+// heldBack returns when faults held back what takes the link, in the order of time.
+func (c *leaseCheck) heldBack(link string) []interval {
+	_, server, _ := strings.Cut(link, " ")
+	one, all := c.links[link], c.links[allReplicas+" "+server]
+	if len(all) == 0 {
+		return one
+	}
+	both := slices.Concat(one, all)
+	slices.SortFunc(both, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+	return both
 }
 
 // linkOf returns the link that a write takes: that of its replica to the API server or to the name server.

@@ -130,6 +130,13 @@ func TestOutsideLease(t *testing.T) {
 			r.fault(5, 1, "half-open", "replica-a→kube-apiserver", true)
 			r.slice(10, "replica-a")
 		}, "6s before"},
+		{"held back by a storm", func(r *leaseRun) {
+			r.leaseOf(dnsLease, 1, "replica-a", "a", 200)
+			r.fault(2, 1, "delay", "replica-a→bind", false)
+			r.fault(3, 2, "provider-storm", "all→bind", false)
+			r.fault(4, 1, "delay", "replica-a→bind", true)
+			r.update(10, "replica-a")
+		}, ""},
 		{"held back by another link", func(r *leaseRun) {
 			r.leaseOf(dnsLease, 1, "replica-a", "a", 200)
 			r.fault(3, 1, "half-open", "replica-a→kube-apiserver", false)
