@@ -85,9 +85,13 @@ type Stream struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Write is a request of a replica that changes something, as it arrived.
+// Person is the Replica of a Write that isn't one of Signpost: the person who edits the zone with a key of their own.
+// All of this person's updates have to be in the history, because the validators learn from it who changed a record.
+const Person = "person"
+
+// Write is a request of a replica, or of the person, that changes something, as it arrived.
 type Write struct {
-	Replica string `json:"replica"`
+	Replica string `json:"replica"` // or Person
 	// Answered is when the answer was passed back; zero if there was none.
 	Answered time.Duration `json:"answered,omitempty"`
 	// Status is the HTTP status or the DNS response code; -1 without an answer.
@@ -114,6 +118,9 @@ type KubernetesWrite struct {
 type UpdateWrite struct {
 	Zone  string   `json:"zone"`
 	Names []string `json:"names"` // of the update section
+	// Message is the whole message as it was sent. With it the validators know which serial of the zone it made;
+	// without it they go by Names.
+	Message []byte `json:"message,omitempty"`
 }
 
 // Zone is what one serial of a zone changed, in the presentation format of records (RFC 1035, section 5).

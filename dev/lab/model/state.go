@@ -1,0 +1,126 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/signpostd/signpost/dev/lab/history"
+)
+
+// State is the objects of the cluster at a revision. The zero State is a cluster without objects.
+type State struct {
+	kinds    map[kind]map[string]*Version // by name
+	latest   map[id]int64                 // the revision of the last change, also of objects that are deleted
+	revision int64
+}
+
+// id is an object, whether it exists or not.
+type id struct{ resource, namespace, name string }
+
+// kind is a resource in a namespace, which is empty for objects of the whole cluster.
+type kind struct{ resource, namespace string }
+
+// Version is what an object was from one revision to its next change. A Version is not changed, but it keeps what
+// it was decoded to.
+type Version struct {
+	history.Object
+	decoded any
+}
+
+// NewVersion returns the version that a change of the cluster made.
+func NewVersion(o history.Object) *Version { return &Version{Object: o} }
+
+// Decode returns the content of v as a T. It decodes once; a second type for the same version is a mistake of the
+// caller, and costs a decoding each time. An error names the object: the API server has stored something that isn't
+// of this type.
+func Decode[T any](v *Version) (*T, error) {
+	if t, ok := v.decoded.(*T); ok {
+		return t, nil
+	}
+	t := new(T)
+	if err := json.Unmarshal(v.Content, t); err != nil {
+		return nil, fmt.Errorf("read %s %s/%s of revision %d: %w", v.Resource, v.Namespace, v.Name, v.Revision, err)
+	}
+	v.decoded = t
+	return t, nil
+}
+
+// Apply makes s the state after o. A change that isn't newer than the last one of its object is ignored.
+func (s *State) Apply(o history.Object) { s.ApplyVersion(NewVersion(o)) }
+
+// ApplyVersion is Apply for a version that several states share, so that it is decoded once.
+func (s *State) ApplyVersion(v *Version) {
+	if s.kinds == nil {
+		s.kinds, s.latest = map[kind]map[string]*Version{}, map[id]int64{}
+	}
+	object := id{v.Resource, v.Namespace, v.Name}
+	if before, ok := s.latest[object]; ok && before >= v.Revision {
+		return
+	}
+	s.latest[object] = v.Revision
+	k := kind{v.Resource, v.Namespace}
+	objects := s.kinds[k]
+	if objects == nil {
+		objects = map[string]*Version{}
+		s.kinds[k] = objects
+	}
+	if v.Deleted {
+		delete(objects, v.Name)
+	} else {
+		objects[v.Name] = v
+	}
+	s.revision = max(s.revision, v.Revision)
+}
+
+// Revision returns the largest revision that was applied; 0 if there was none.
+func (s *State) Revision() int64 { return s.revision }
+
+// Clone returns a state that changes on its own. It shares the versions of objects.
+func (s *State) Clone() *State {
+	out := &State{kinds: make(map[kind]map[string]*Version, len(s.kinds)), latest: maps.Clone(s.latest), revision: s.revision}
+	for k, objects := range s.kinds {
+		out.kinds[k] = maps.Clone(objects)
+	}
+	return out
+}
+
+// Version returns what an object is, or nil if there is no such object.
+func (s *State) Version(resource, namespace, name string) *Version {
+	return s.kinds[kind{resource, namespace}][name]
+}
+
+// Versions returns the objects of a resource in a namespace in the order of their names.
+func (s *State) Versions(resource, namespace string) []*Version {
+	objects := s.kinds[kind{resource, namespace}]
+	out := make([]*Version, 0, len(objects))
+	for _, name := range slices.Sorted(maps.Keys(objects)) {
+		out = append(out, objects[name])
+	}
+	return out
+}
+
+// Get returns an object, and whether it exists. The result is shared and not to be changed. An object that isn't of
+// this type counts as missing.
+func Get[T any](s *State, resource, namespace, name string) (*T, bool) {
+	v := s.Version(resource, namespace, name)
+	if v == nil {
+		return nil, false
+	}
+	t, err := Decode[T](v)
+	return t, err == nil
+}
+
+// All returns the objects of a resource in a namespace in the order of their names, without those that aren't of this
+// type. What they point to is shared and not to be changed.
+func All[T any](s *State, resource, namespace string) []T {
+	versions := s.Versions(resource, namespace)
+	out := make([]T, 0, len(versions))
+	for _, v := range versions {
+		if t, err := Decode[T](v); err == nil {
+			out = append(out, *t)
+		}
+	}
+	return out
+}

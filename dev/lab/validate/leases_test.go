@@ -1,0 +1,270 @@
+package validate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/dev/lab/history"
+)
+
+// leaseRun makes histories in which two replicas hold Leases of 6 seconds.
+type leaseRun struct{ entries []history.Entry }
+
+func (r *leaseRun) at(seconds float64, e history.Entry) {
+	e.At = time.Duration(seconds * float64(time.Second))
+	r.entries = append(r.entries, e)
+}
+
+// lease adds a write of the Lease of the controllers; holder is empty for a release.
+func (r *leaseRun) lease(at float64, replica, holder string, status int) {
+	r.leaseOf(controllersLease, at, replica, holder, status)
+}
+
+func (r *leaseRun) leaseOf(name string, at float64, replica, holder string, status int) {
+	answered := time.Duration(0)
+	if status >= 0 {
+		answered = time.Duration((at + 0.01) * float64(time.Second))
+	}
+	r.at(at, history.Entry{Write: &history.Write{Replica: replica, Status: status, Answered: answered, Kubernetes: &history.KubernetesWrite{
+		Verb: "update", Resource: "leases", Namespace: "kube-system", Name: name, Holder: holder, Reached: true,
+	}}})
+}
+
+// slice adds a write of a slice.
+func (r *leaseRun) slice(at float64, replica string) { r.resource(at, replica, "endpointslices", "") }
+
+func (r *leaseRun) resource(at float64, replica, resource, sub string) {
+	r.at(at, history.Entry{Write: &history.Write{Replica: replica, Status: 200, Kubernetes: &history.KubernetesWrite{
+		Verb: "update", Resource: resource, Subresource: sub, Namespace: "lab", Name: "web-0-abcde", Reached: true,
+	}}})
+}
+
+func (r *leaseRun) update(at float64, replica string) {
+	r.at(at, history.Entry{Write: &history.Write{Replica: replica, Update: &history.UpdateWrite{Zone: "lab.example.", Names: []string{"lb-0.lab.example."}}}})
+}
+
+func (r *leaseRun) fault(at float64, id int, kind, target string, ended bool) {
+	r.at(at, history.Entry{Fault: &history.Fault{ID: id, Kind: kind, Target: target, Ended: ended}})
+}
+
+func (r *leaseRun) history() history.History {
+	return history.History{Setup: history.Setup{LeaseDuration: 6 * time.Second, Namespace: "lab", Zones: []string{"lab.example."}, Owner: "lab"}, Entries: r.entries}.Sorted()
+}
+
+func TestOutsideLease(t *testing.T) {
+	tests := []struct {
+		name string
+		play func(r *leaseRun)
+		want string // part of the only finding; empty for none
+	}{
+		{"holds it", func(r *leaseRun) { r.lease(1, "replica-a", "a", 200); r.slice(6.9, "replica-a") }, ""},
+		{"never acquired it", func(r *leaseRun) { r.slice(1, "replica-a") }, "never acquired signpost-controllers"},
+		{"holds another one", func(r *leaseRun) { r.leaseOf(dnsLease, 1, "replica-a", "a", 200); r.slice(2, "replica-a") }, "never acquired"},
+		{"holds that of workloads", func(r *leaseRun) { r.leaseOf(workloadsLease, 1, "replica-a", "a", 200); r.slice(2, "replica-a") }, ""},
+		{"Endpoints with that of workloads", func(r *leaseRun) {
+			r.leaseOf(workloadsLease, 1, "replica-a", "a", 200)
+			r.resource(2, "replica-a", "endpoints", "")
+		}, "never acquired signpost-controllers"},
+		{"it ran out", func(r *leaseRun) { r.lease(1, "replica-a", "a", 200); r.slice(7, "replica-a") }, "6s before, and it lasts for 6s"},
+		{"its renewal was refused", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.lease(3, "replica-a", "a", 409)
+			r.slice(8, "replica-a")
+		}, "7s before"},
+		{"its renewal wasn't answered", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.lease(3, "replica-a", "a", -1)
+			r.slice(8, "replica-a")
+		}, ""},
+		{"given up", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.lease(2, "replica-a", "", 200)
+			r.slice(2.5, "replica-a")
+		}, "given signpost-controllers up"},
+		{"acquired again", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.lease(2, "replica-a", "", 200)
+			r.lease(2.5, "replica-a", "a", 200)
+			r.slice(3, "replica-a")
+		}, ""},
+		{"another has it", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.lease(3, "replica-b", "b", 200)
+			r.slice(3.5, "replica-a")
+		}, "replica-b has acquired"},
+		{"another tried", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.lease(3, "replica-b", "b", 409)
+			r.slice(3.5, "replica-a")
+		}, ""},
+		{"stolen", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.fault(2.9, 1, stealKind, controllersLease, false)
+			r.lease(3, "replica-b", "b", 200)
+			r.slice(3.5, "replica-a")
+		}, ""},
+		{"killed", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.fault(2, 1, killKind, "replica-a", false)
+			r.slice(3, "replica-a")
+		}, "was killed"},
+		{"acquired after it was killed", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.fault(2, 1, killKind, "replica-a", false)
+			r.lease(3, "replica-a", "a2", 200)
+			r.slice(4, "replica-a")
+		}, ""},
+		{"held back by a link", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.fault(3, 1, "half-open", "replica-a→kube-apiserver", false)
+			r.lease(8, "replica-b", "b", 200)
+			r.slice(10, "replica-a")
+			r.fault(11, 1, "half-open", "replica-a→kube-apiserver", true)
+		}, ""},
+		{"held back by a link that has ended long ago", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.fault(3, 1, "half-open", "replica-a→kube-apiserver", false)
+			r.fault(5, 1, "half-open", "replica-a→kube-apiserver", true)
+			r.slice(10, "replica-a")
+		}, "6s before"},
+		{"held back by a storm", func(r *leaseRun) {
+			r.leaseOf(dnsLease, 1, "replica-a", "a", 200)
+			r.fault(2, 1, "delay", "replica-a→bind", false)
+			r.fault(3, 2, "provider-storm", "all→bind", false)
+			r.fault(4, 1, "delay", "replica-a→bind", true)
+			r.update(10, "replica-a")
+		}, ""},
+		{"held back by another link", func(r *leaseRun) {
+			r.leaseOf(dnsLease, 1, "replica-a", "a", 200)
+			r.fault(3, 1, "half-open", "replica-a→kube-apiserver", false)
+			r.update(10, "replica-a")
+		}, "9s before"},
+		{"paused", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.fault(2, 1, "pause", "replica-a", false)
+			r.fault(12, 1, "pause", "replica-a", true)
+			r.slice(12.001, "replica-a")
+		}, "11.001s before"},
+		{"two with one name", func(r *leaseRun) {
+			r.lease(1, "replica-a", "same", 200)
+			r.lease(9, "replica-b", "same", 200)
+		}, "which is the name of replica-a"},
+		{"an update by whoever leads", func(r *leaseRun) { r.leaseOf(dnsLease, 1, "replica-a", "a", 200); r.update(2, "replica-a") }, ""},
+		{"an update by the other one", func(r *leaseRun) { r.leaseOf(dnsLease, 1, "replica-a", "a", 200); r.update(2, "replica-b") }, "replica-b never acquired signpost-dns"},
+		{"the person needs no Lease", func(r *leaseRun) { r.update(2, history.Person) }, ""},
+		{"nor does an Event", func(r *leaseRun) { r.resource(1, "replica-a", "events", "") }, ""},
+		{"a status does", func(r *leaseRun) { r.resource(1, "replica-a", "dnsendpoints", "status") }, "never acquired signpost-dns"},
+		{"nobody writes pods", func(r *leaseRun) { r.resource(1, "replica-a", "pods", "") }, "no role writes that"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var r leaseRun
+			tt.play(&r)
+			wantFinding(t, outsideLease(), r.history(), tt.want)
+		})
+	}
+}
+
+// wantFinding checks that v objects once, with a message that contains want, or not at all.
+func wantFinding(t *testing.T, v Validator, h history.History, want string) {
+	t.Helper()
+	findings := v.Check(h)
+	switch {
+	case want == "" && len(findings) > 0:
+		t.Errorf("objects to what is right: %v", findings)
+	case want != "" && len(findings) != 1:
+		t.Errorf("%d findings, want one that says %q: %v", len(findings), want, findings)
+	case want != "" && (!strings.Contains(findings[0].String(), want) || findings[0].Validator != v.Name):
+		t.Errorf("says %q, want %q by %s", findings[0], want, v.Name)
+	}
+}
+
+// electedRun simulates two replicas that keep to their Leases, while they are killed, paused and cut off. Each writes
+// until fence seconds after it has sent its last renewal.
+func electedRun(seed uint64, fence float64, seconds int) history.History {
+	r, random := &leaseRun{}, rand.New(rand.NewPCG(seed, 7))
+	type process struct {
+		name              string
+		generation        int
+		renewed, observed float64 // when it renewed, and when it saw that the Lease changed
+		silent            float64 // until when it neither hears nor says anything
+	}
+	replicas := []*process{{name: "replica-a", renewed: -99}, {name: "replica-b", renewed: -99}}
+	holder, changed := -1, -99.0
+	fault := 0
+	for tick := range seconds * 10 {
+		now := float64(tick) / 10
+		if random.IntN(60) == 0 {
+			fault++
+			p := replicas[random.IntN(2)]
+			length := 1 + random.Float64()*12
+			kind := []string{killKind, "pause", "cut", "half-open"}[random.IntN(4)]
+			target := p.name
+			if kind == "cut" || kind == "half-open" {
+				target += "→kube-apiserver"
+			}
+			if p.silent < now {
+				r.fault(now, fault, kind, target, false)
+				r.fault(now+length, fault, kind, target, true)
+				p.silent = now + length
+				if kind == killKind {
+					p.generation, p.renewed = p.generation+1, -99
+				}
+				// What the link holds back arrives when the fault ends.
+				if kind == "half-open" && now < p.renewed+fence {
+					r.slice(now+length+0.1, p.name)
+				}
+			}
+		}
+		for n, p := range replicas {
+			identity := fmt.Sprint(p.name, p.generation)
+			if now >= p.silent {
+				p.observed = changed
+				if holder == n && now < p.renewed+fence && tick%10 == 0 {
+					r.lease(now, p.name, identity, 200)
+					p.renewed, changed = now, now
+				}
+				if holder != n && now >= p.observed+6 {
+					r.lease(now, p.name, identity, 200)
+					holder, changed, p.renewed = n, now, now
+				} else if holder == n && now >= p.renewed+6 {
+					r.lease(now, p.name, identity, 200)
+					changed, p.renewed = now, now
+				}
+				if holder != n && fence < 6 {
+					p.renewed = -99 // it sees who leads
+				}
+			}
+			if now >= p.silent && now < p.renewed+fence && random.IntN(2) == 0 {
+				r.slice(now+0.05, p.name)
+			}
+		}
+	}
+	return r.history()
+}
+
+// Replicas that stop to write before their Lease ends are in the right, whatever happens to them; those that stop too
+// late are not.
+func TestOutsideLeaseRandomly(t *testing.T) {
+	found := 0
+	for seed := range uint64(40) {
+		wantFinding(t, outsideLease(), electedRun(seed, 4, 120), "")
+		if len(outsideLease().Check(electedRun(seed, 16, 120))) > 0 {
+			found++
+		}
+	}
+	if found < 35 {
+		t.Errorf("objects to %d of 40 runs with a late fence", found)
+	}
+}
+
+func BenchmarkOutsideLease(b *testing.B) {
+	h := electedRun(1, 4, 24000)
+	b.ReportMetric(float64(len(h.Entries)), "entries")
+	for b.Loop() {
+		outsideLease().Check(h)
+	}
+}
