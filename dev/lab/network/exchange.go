@@ -87,6 +87,9 @@ func (roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 // answered is called with the beginning of the API server's answer.
 func (x *exchange) answered(r *http.Response) error {
 	x.delay(true)
+	if err := x.ctx.Err(); err != nil { // nobody waits for it any more
+		return err
+	}
 	if x.failure() != nil {
 		return errLost
 	}
