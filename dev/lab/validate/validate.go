@@ -1,5 +1,10 @@
 // Package validate judges a history of the lab: seven validators, each of which objects to one kind of lie.
 // They are pure functions, called one after the other when a run is over.
+//
+// validate.go has the types. What clients of the Destination API were told is judged from streams.go on: chains.go and
+// backends.go have what may be behind an answer, explain.go finds the states that explain one, follow.go goes along a
+// stream of Get and profiles.go along one of GetProfile, settle.go looks at the end of the calm. quiet.go says when a
+// replica must be up to date; read.go and bits.go help.
 package validate
 
 import (
