@@ -76,10 +76,13 @@ func (n *notes) DNS(ctx context.Context, f Fault) (End, error)  { return n.injec
 func (n *notes) NameServer(ctx context.Context, f Fault) (End, error) {
 	return n.inject("NameServer")(ctx, f)
 }
+
 func (n *notes) Lease(ctx context.Context, f Fault) (End, error) { return n.inject("Lease")(ctx, f) }
+
 func (n *notes) Certificates(ctx context.Context, f Fault) (End, error) {
 	return n.inject("Certificates")(ctx, f)
 }
+
 func (n *notes) Client(ctx context.Context, f Fault) (End, error) { return n.inject("Client")(ctx, f) }
 
 var three = []Fault{

@@ -1,0 +1,11 @@
+package workload
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
