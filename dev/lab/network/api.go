@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,6 +31,8 @@ type API struct {
 	server   *http.Server
 	addr     string
 	faults   faults[failing]
+	ca       *authority
+	cert     atomic.Pointer[tls.Certificate]
 	serving  sync.WaitGroup // the listener
 
 	mu        sync.Mutex
@@ -38,13 +41,18 @@ type API struct {
 	underWay  sync.WaitGroup         // of exchanges
 }
 
-// newAPI listens with a certificate. Requests have to have the token.
-func newAPI(recorder Recorder, replica string, to destination, cert tls.Certificate, token string) (*API, error) {
+// newAPI listens with a certificate of an authority. Requests have to have the token.
+func newAPI(recorder Recorder, replica string, to destination, ca *authority, token string) (*API, error) {
+	cert, err := ca.issue()
+	if err != nil {
+		return nil, err
+	}
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for the requests of %s: %w", replica, err)
 	}
-	a := &API{recorder: recorder, replica: replica, token: token, addr: l.Addr().String(), exchanges: map[*exchange]struct{}{}}
+	a := &API{recorder: recorder, replica: replica, token: token, addr: l.Addr().String(), exchanges: map[*exchange]struct{}{}, ca: ca}
+	a.cert.Store(cert)
 	silent := log.New(io.Discard, "", 0)
 	a.proxy = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -58,8 +66,11 @@ func newAPI(recorder Recorder, replica string, to destination, cert tls.Certific
 		ErrorLog:       silent,
 	}
 	a.server = &http.Server{
-		Handler:           http.HandlerFunc(a.serve),
-		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
+		Handler: http.HandlerFunc(a.serve),
+		TLSConfig: &tls.Config{
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return a.cert.Load(), nil },
+			MinVersion:     tls.VersionTLS12,
+		},
 		ConnContext:       withDownstream,
 		ErrorLog:          silent,
 		ReadHeaderTimeout: time.Minute,
@@ -75,6 +86,18 @@ func (a *API) Fail(f Failure) (end func(), err error) {
 	}
 	begun := a.faults.begin(failing{f, newDice(f.Share, f.Seed)})
 	return func() { a.faults.end(begun) }, nil
+}
+
+// RotateCertificate gives the server another certificate of the same authority. Connections that are open keep the one that they
+// have, but watches are broken off.
+func (a *API) RotateCertificate() error {
+	cert, err := a.ca.issue()
+	if err != nil {
+		return fmt.Errorf("rotate the certificate that %s sees: %w", a.replica, err)
+	}
+	a.cert.Store(cert)
+	a.CutWatches()
+	return nil
 }
 
 // CutWatches breaks off all watches that are under way. New ones work.

@@ -38,18 +38,18 @@ func (p *APIPath) build(recorder Recorder, replica, adminKubeconfig string) erro
 		return err
 	}
 	to.dial = p.Back.Addr()
-	cert, ca, err := newCertificate()
+	ca, err := newAuthority()
 	if err != nil {
 		return err
 	}
 	token := rand.Text()
-	if p.API, err = newAPI(recorder, replica, to, cert, token); err != nil {
+	if p.API, err = newAPI(recorder, replica, to, ca, token); err != nil {
 		return err
 	}
 	if p.Front, err = NewLink(p.API.addr); err != nil {
 		return err
 	}
-	return writeKubeconfig(p.Kubeconfig, p.Front.Addr(), ca, token)
+	return writeKubeconfig(p.Kubeconfig, p.Front.Addr(), ca.encoded, token)
 }
 
 // readDestination returns how to get to the API server of a kubeconfig without a Link.

@@ -21,29 +21,54 @@ import (
 // clocks are wrong.
 const validity = 7 * 24 * time.Hour
 
-// newCertificate makes a self-signed certificate for 127.0.0.1, and returns it in PEM too.
-func newCertificate() (tls.Certificate, []byte, error) {
+// authority issues the certificates of one server, one after the other.
+type authority struct {
+	key         *ecdsa.PrivateKey
+	certificate *x509.Certificate
+	encoded     []byte // in PEM
+}
+
+func newAuthority() (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return tls.Certificate{}, nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("make a key: %w", err)
 	}
-	template := &x509.Certificate{
-		SerialNumber:          big.NewInt(1),
-		Subject:               pkix.Name{CommonName: "lab"},
-		NotBefore:             time.Now().Add(-validity),
-		NotAfter:              time.Now().Add(validity),
-		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
-		BasicConstraintsValid: true,
-		IsCA:                  true,
-	}
+	template := newTemplate()
+	template.KeyUsage, template.BasicConstraintsValid, template.IsCA = x509.KeyUsageCertSign, true, true
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		return tls.Certificate{}, nil, fmt.Errorf("make a certificate: %w", err)
+		return nil, fmt.Errorf("make the certificate of an authority: %w", err)
 	}
-	encoded := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, encoded, nil
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("read the certificate of an authority: %w", err)
+	}
+	return &authority{key, certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}, nil
+}
+
+// issue makes a certificate for 127.0.0.1.
+func (a *authority) issue() (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("make a key: %w", err)
+	}
+	template := newTemplate()
+	template.KeyUsage, template.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
+	if err != nil {
+		return nil, fmt.Errorf("make a certificate: %w", err)
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
+}
+
+func newTemplate() *x509.Certificate {
+	return &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()),
+		Subject:      pkix.Name{CommonName: "lab"},
+		NotBefore:    time.Now().Add(-validity),
+		NotAfter:     time.Now().Add(validity),
+	}
 }
 
 // writeKubeconfig writes a kubeconfig with a certificate authority in PEM and a bearer token.

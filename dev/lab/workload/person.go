@@ -104,7 +104,7 @@ func (s *simulation) humanValues(kind string) []string {
 	case "TXT":
 		return []string{fmt.Sprintf("%q", fmt.Sprint("human text ", n))}
 	case "MX":
-		return []string{fmt.Sprintf("%d %s", n, s.absolute("mail"))}
+		return []string{fmt.Sprintf("%d %s", n, s.absolute("static-1"))}
 	default:
 		return []string{s.absolute(fmt.Sprint("static-", n%9))}
 	}
