@@ -71,7 +71,7 @@ type client struct {
 
 	mu       sync.Mutex
 	answered bool  // whether the open stream has had an answer
-	problem  error // why there is no open stream
+	problem  error // why the last stream has ended, or wasn't opened
 }
 
 // NewStreams makes clients, whose numbers are their places in the list. They connect when Run is called.
@@ -96,7 +96,7 @@ func (s *Streams) newClient(number int, c Client, conns map[[2]string]*grpc.Clie
 	if len(c.Replicas) == 0 || c.Call != CallGet && c.Call != CallGetProfile {
 		return nil, fmt.Errorf("it needs replicas and a call: %+v", c)
 	}
-	made := &client{Client: c, number: number, gate: newGate(), problem: errors.New("it has not asked yet")}
+	made := &client{Client: c, number: number, gate: newGate(), problem: errors.New("it has not had an answer yet")}
 	for _, r := range c.Replicas {
 		key := [2]string{c.Connection, r.Address}
 		if conns[key] == nil {
@@ -151,7 +151,7 @@ func (s *Streams) Resume(client int) { s.clients[client].gate.open() }
 // Unanswered is a client that doesn't know its target now.
 type Unanswered struct {
 	Client int
-	Reason error // why its last stream has ended, or wasn't opened; nil while it waits for the first answer
+	Reason error // why its last stream has ended, or wasn't opened
 }
 
 // Unanswered returns the clients that have no open stream with an answer.
@@ -186,8 +186,8 @@ func (s *Streams) call(ctx context.Context, c *client, replica int) (answered bo
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	next, err := c.ask(ctx, c.conns[replica])
-	c.is(false, err)
 	if err != nil {
+		c.is(false, err)
 		return false
 	}
 	id, at := int(s.last.Add(1)), c.Replicas[replica].Name
