@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -65,11 +66,13 @@ func (m *made) slice(name, service string, endpoints ...string) {
 		pod, ip, _ := strings.Cut(e, "=")
 		pod, unready := strings.CutSuffix(pod, "!")
 		list = append(list, fmt.Sprintf(
-			`{"addresses":[%q],"conditions":{"ready":%t},"targetRef":{"kind":"Pod","namespace":"lab","name":%q,"uid":%q}}`, ip, !unready, pod, uidOf(pod)))
+			`{"addresses":[%q],"conditions":{"ready":%t},"targetRef":{"kind":"Pod","namespace":"lab","name":%q,"uid":%q}}`, ip, !unready, pod, uidOf(pod),
+		))
 	}
 	m.put("endpointslices", name, fmt.Sprintf(
 		`{"metadata":{"name":%q,"namespace":"lab","labels":{"kubernetes.io/service-name":%q}},"addressType":"IPv4","ports":[{"name":"http","port":8080,"protocol":"TCP"}],"endpoints":[%s]}`,
-		name, service, strings.Join(list, ",")))
+		name, service, strings.Join(list, ","),
+	))
 }
 
 // said is what is said of an address of a pod of web.
@@ -168,4 +171,34 @@ func (m *made) want(t *testing.T, validators ...string) {
 	if got := slices.Sorted(maps.Keys(count)); !slices.Equal(got, validators) {
 		t.Errorf("%v objected, want %v:\n%s", got, validators, text)
 	}
+}
+
+// String returns the entries, one on a line.
+func (m *made) String() string {
+	var lines []string
+	for _, e := range m.Sorted().Entries {
+		lines = append(lines, fmt.Sprintf("%-8s %s", e.At, lineOf(e)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+var podInText = regexp.MustCompile(`"(?:pod|ready|addresses)":"?(\[?[\w."]+)`)
+
+func lineOf(e history.Entry) string {
+	switch {
+	case e.Object != nil && e.Object.Deleted:
+		return fmt.Sprintf("%s %s deleted", e.Object.Resource, e.Object.Name)
+	case e.Object != nil:
+		return fmt.Sprintf("%s %s %v", e.Object.Resource, e.Object.Name, podInText.FindAllString(string(e.Object.Content), -1))
+	case e.Stream != nil:
+		var known []string
+		for at, text := range e.Stream.Addresses {
+			known = append(known, podInText.FindString(text)+"="+at)
+		}
+		slices.Sort(known)
+		return fmt.Sprintf("stream %d %s of %s: %v +%v -%v %s", e.Stream.ID, e.Stream.Event, e.Stream.Replica, known, e.Stream.Added, e.Stream.Removed, e.Stream.Problem)
+	case e.Fault != nil:
+		return fmt.Sprintf("fault %+v", *e.Fault)
+	}
+	return fmt.Sprintf("calm %+v", *e.Calm)
 }
