@@ -1,0 +1,194 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// SliceEntries returns what a slice says.
+func SliceEntries(s *discoveryv1.EndpointSlice) []Entry {
+	var ports []string
+	for _, p := range s.Ports {
+		ports = append(ports, portText(deref(p.Name), string(deref(p.Protocol)), deref(p.Port), p.AppProtocol))
+	}
+	slices.Sort(ports)
+	group := groupText(s.AddressType, ports)
+	out := make([]Entry, 0, len(s.Endpoints))
+	for _, e := range s.Endpoints {
+		state := stateText{
+			ready: conditionText(e.Conditions.Ready), serving: conditionText(e.Conditions.Serving), terminating: conditionText(e.Conditions.Terminating),
+			hostname: deref(e.Hostname), node: deref(e.NodeName), zone: deref(e.Zone),
+		}
+		out = append(out, Entry{
+			Group: group, Address: strings.Join(e.Addresses, ","), Target: referenceText(e.TargetRef), State: state.String(),
+			Ready: e.Conditions.Ready == nil || *e.Conditions.Ready,
+		})
+	}
+	return out
+}
+
+func conditionText(c *bool) string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprint(*c)
+}
+
+func referenceText(r *corev1.ObjectReference) string {
+	if r == nil {
+		return ""
+	}
+	return targetText(r.Kind, r.Namespace, r.Name, string(r.UID))
+}
+
+// EndpointsEntries returns what Endpoints say: an entry for each address and port.
+func EndpointsEntries(o *corev1.Endpoints) []Entry { //nolint:staticcheck // Endpoints are deprecated, and written all the same.
+	var out []Entry
+	for _, subset := range o.Subsets {
+		for _, port := range subsetPorts(subset) {
+			out = append(out, subsetEntries(subset, port)...)
+		}
+	}
+	return out
+}
+
+// subsetPorts returns the ports of a subset; one that is empty stands for an address without ports.
+func subsetPorts(s corev1.EndpointSubset) []string { //nolint:staticcheck // Endpoints are deprecated, and written all the same.
+	if len(s.Ports) == 0 {
+		return []string{""}
+	}
+	var out []string
+	for _, p := range s.Ports {
+		out = append(out, portText(p.Name, string(p.Protocol), p.Port, p.AppProtocol))
+	}
+	return out
+}
+
+// subsetEntries returns the addresses of a subset. The port goes into their state.
+func subsetEntries(s corev1.EndpointSubset, port string) []Entry { //nolint:staticcheck // Endpoints are deprecated, and written all the same.
+	var out []Entry
+	for _, a := range s.Addresses {
+		out = append(out, addressEntry(a, port, true))
+	}
+	for _, a := range s.NotReadyAddresses {
+		out = append(out, addressEntry(a, port, false))
+	}
+	return out
+}
+
+//nolint:staticcheck // Endpoints are deprecated, and written all the same.
+func addressEntry(a corev1.EndpointAddress, port string, ready bool) Entry {
+	family, text := discoveryv1.AddressTypeIPv4, a.IP
+	if ip, err := netip.ParseAddr(a.IP); err == nil {
+		family, text = familyOf(ip), ip.String()
+	}
+	state := stateText{ready: fmt.Sprint(ready), hostname: a.Hostname, node: deref(a.NodeName), port: port}
+	return Entry{Group: string(family), Address: text, Target: referenceText(a.TargetRef), State: state.String(), Ready: ready}
+}
+
+// IsMirrored reports whether Endpoints are mirrored to slices: there is a Service of their name without a selector, and
+// nobody has asked for something else (docs/spec/endpoints.md §14.1).
+func IsMirrored(o *corev1.Endpoints, service *corev1.Service) bool { //nolint:staticcheck // Endpoints are deprecated, and mirrored all the same.
+	_, elects := o.Annotations["control-plane.alpha.kubernetes.io/leader"]
+	return service != nil && service.Spec.Selector == nil && o.Labels[discoveryv1.LabelSkipMirror] != "true" && !elects
+}
+
+// MirroredSlices returns what the slices of mirrored Endpoints must have (docs/spec/endpoints.md §14.3): ports that have
+// the same addresses are in one group. An address that is ready and not ready for a port counts as not ready.
+func MirroredSlices(o *corev1.Endpoints) []Entry { //nolint:staticcheck // Endpoints are deprecated, and mirrored all the same.
+	type endpoint struct{ group, address, target string }
+	byPort := map[string]map[endpoint]Entry{}
+	for _, subset := range o.Subsets {
+		for _, port := range subsetPorts(subset) {
+			if byPort[port] == nil {
+				byPort[port] = map[endpoint]Entry{}
+			}
+			for _, e := range subsetEntries(subset, "") {
+				key := endpoint{e.Group, e.Address, e.Target}
+				if before, ok := byPort[port][key]; !ok || before.Ready {
+					byPort[port][key] = e
+				}
+			}
+		}
+	}
+	type group struct {
+		ports   []string
+		entries map[endpoint]Entry
+	}
+	groups := map[string]*group{} // by their addresses
+	for _, port := range slices.Sorted(maps.Keys(byPort)) {
+		key := entriesText(slices.Collect(maps.Values(byPort[port])))
+		if groups[key] == nil {
+			groups[key] = &group{entries: byPort[port]}
+		}
+		if port != "" {
+			groups[key].ports = append(groups[key].ports, port)
+		}
+	}
+	var out []Entry
+	for _, g := range groups {
+		for _, e := range g.entries {
+			e.Group = groupText(discoveryv1.AddressType(e.Group), g.ports)
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func entriesText(entries []Entry) string {
+	texts := make([]string, len(entries))
+	for n, e := range entries {
+		texts[n] = e.String()
+	}
+	slices.Sort(texts)
+	return strings.Join(texts, "\n")
+}
+
+// WantSlices returns all that the slices of a Service must have in a state, by who writes them.
+func WantSlices(s *State, namespace, name string) map[Writer][]Entry {
+	service, ok := Get[corev1.Service](s, "services", namespace, name)
+	if !ok {
+		return nil
+	}
+	out := map[Writer][]Entry{}
+	if service.Spec.Selector == nil {
+		if o, ok := Get[corev1.Endpoints](s, "endpoints", namespace, name); ok && IsMirrored(o, service) { //nolint:staticcheck // Endpoints are deprecated, and mirrored all the same.
+			out[MirrorWriter] = MirroredSlices(o)
+		}
+		return out
+	}
+	zones := ZonesOf(s)
+	for _, v := range s.Versions("pods", namespace) {
+		if pod, err := Decode[corev1.Pod](v); err == nil {
+			out[SliceWriter] = append(out[SliceWriter], PodSlices(service, pod, zones)...)
+		}
+	}
+	for _, v := range s.Versions("externalworkloads", namespace) {
+		if w, err := Decode[ExternalWorkload](v); err == nil {
+			out[WorkloadWriter] = append(out[WorkloadWriter], WorkloadSlices(service, w)...)
+		}
+	}
+	return out
+}
+
+// WantEndpoints returns all that the Endpoints of a Service must have in a state. It is false if nobody of Signpost
+// writes them.
+func WantEndpoints(s *State, namespace, name string) ([]Entry, bool) {
+	service, ok := Get[corev1.Service](s, "services", namespace, name)
+	if !ok || !HasSelector(service) {
+		return nil, false
+	}
+	var out []Entry
+	for _, v := range s.Versions("pods", namespace) {
+		if pod, err := Decode[corev1.Pod](v); err == nil {
+			out = append(out, PodEndpoints(service, pod)...)
+		}
+	}
+	return out, true
+}

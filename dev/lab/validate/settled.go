@@ -1,0 +1,232 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/model"
+)
+
+// settledWriters is the part of V1 for what Signpost writes.
+func settledWriters() Validator {
+	return Validator{
+		Name: "V1",
+		Rule: "When everything is calm, slices, Endpoints and the records of Signpost are those of the model, and no others.",
+		Check: func(h history.History) []Finding {
+			at, ok := calmAt(h)
+			if !ok {
+				return []Finding{{"V1", 0, "run", "the history has no time at which everything was calm."}}
+			}
+			c := &settledCheck{at: at, namespace: h.Setup.Namespace, state: stateAt(h, at)}
+			c.slices()
+			c.endpoints()
+			for _, zone := range h.Setup.Zones {
+				c.records(h, zone)
+			}
+			return c.findings
+		},
+	}
+}
+
+// settledCheck compares the last state with the model.
+type settledCheck struct {
+	at        time.Duration
+	namespace string
+	state     *model.State
+	findings  []Finding
+}
+
+func (c *settledCheck) object(subject, format string, args ...any) {
+	c.findings = append(c.findings, Finding{"V1", c.at, subject, fmt.Sprintf(format, args...)})
+}
+
+// slices compares the slices of each Service that there is.
+func (c *settledCheck) slices() {
+	have := map[string][]discoveryv1.EndpointSlice{}
+	for _, slice := range model.All[discoveryv1.EndpointSlice](c.state, "endpointslices", c.namespace) {
+		name := slice.Labels[discoveryv1.LabelServiceName]
+		have[name] = append(have[name], slice)
+	}
+	for _, service := range model.All[corev1.Service](c.state, "services", c.namespace) {
+		want := model.WantSlices(c.state, c.namespace, service.Name)
+		for _, writer := range []model.Writer{model.SliceWriter, model.MirrorWriter, model.WorkloadWriter} {
+			// What was written for a Service stays when it loses its selector (docs/spec/endpoints.md §13.3).
+			if writer != model.MirrorWriter && !model.HasSelector(&service) {
+				continue
+			}
+			c.service(&service, writer, want[writer], have[service.Name])
+		}
+	}
+}
+
+// service compares the slices of one Service and writer.
+func (c *settledCheck) service(service *corev1.Service, writer model.Writer, want []model.Entry, all []discoveryv1.EndpointSlice) {
+	var got []model.Entry
+	families := map[discoveryv1.AddressType]bool{}
+	for _, slice := range all {
+		if w, _ := model.WriterOf(&slice); w != writer {
+			continue
+		}
+		owner := metav1.GetControllerOf(&slice)
+		if writer != model.MirrorWriter && (owner == nil || owner.UID != service.UID) {
+			c.object("slice "+slice.Name, "it belongs to a Service %s that was there before the present one, and should be gone.", service.Name)
+			continue
+		}
+		families[slice.AddressType] = true
+		got = append(got, model.SliceEntries(&slice)...)
+	}
+	c.compare(fmt.Sprintf("slices of %s by %s", service.Name, writer), want, got)
+	if writer != model.SliceWriter {
+		return
+	}
+	for _, family := range model.Families(service) {
+		if !families[family] {
+			c.object("slices of "+service.Name, "there is none of family %s. Without endpoints there has to be an empty one.", family)
+		}
+	}
+}
+
+// endpoints compares the Endpoints of each Service, and objects to those without one.
+func (c *settledCheck) endpoints() {
+	for _, service := range model.All[corev1.Service](c.state, "services", c.namespace) {
+		want, ours := model.WantEndpoints(c.state, c.namespace, service.Name)
+		if !ours {
+			continue
+		}
+		have, ok := model.Get[corev1.Endpoints](c.state, "endpoints", c.namespace, service.Name) //nolint:staticcheck // Endpoints are deprecated, and written all the same.
+		if !ok {
+			c.object("endpoints "+service.Name, "there are none, although the Service has a selector.")
+			continue
+		}
+		c.compare("endpoints "+service.Name, want, model.EndpointsEntries(have))
+	}
+	for _, v := range c.state.Versions("endpoints", c.namespace) {
+		if c.state.Version("services", c.namespace, v.Name) == nil {
+			c.object("endpoints "+v.Name, "there is no Service of this name.")
+		}
+	}
+}
+
+// compare objects to entries that are missing, or too many.
+func (c *settledCheck) compare(subject string, want, got []model.Entry) {
+	count := map[model.Entry]int{}
+	for _, e := range want {
+		count[e]++
+	}
+	for _, e := range got {
+		count[e]--
+	}
+	var missing, surplus []string
+	for e, n := range count {
+		switch {
+		case n > 0:
+			missing = append(missing, quoted(e.String()))
+		case n < 0:
+			surplus = append(surplus, quoted(e.String()))
+		}
+	}
+	for _, part := range []struct {
+		problem string
+		entries []string
+	}{{"is missing", missing}, {"is there and shouldn't be", surplus}} {
+		if len(part.entries) > 0 {
+			slices.Sort(part.entries)
+			c.object(subject, "%s %s.", strings.Join(firstFew(part.entries), ", "), part.problem)
+		}
+	}
+}
+
+// records compares the records of a zone.
+func (c *settledCheck) records(h history.History, zone string) {
+	state, err := zoneAt(h, zone, c.at)
+	if err != nil {
+		c.object("zone "+zone, "it can't be read: %v.", err)
+		return
+	}
+	owner := h.Setup.Owner
+	want := model.WantRecords(c.state, c.namespace, []string{zone})
+	for key, sets := range want {
+		set := recordSet{key.Name, dns.StringToType[key.Type]}
+		switch records := state[set]; {
+		case len(records) > 0 && state.marked(set, owner):
+			c.recordSet(set, sets, records)
+		// A name that somebody else has any records of is theirs.
+		case !state.heldByOthers(key.Name, owner):
+			c.object("record "+set.String(), "it is missing: %s asks for %s.", strings.Join(sets[0].Objects, " and "), strings.Join(sets[0].Targets, ", "))
+		}
+	}
+	for set, records := range state {
+		if _, wanted := want[model.RecordKey{Name: set.name, Type: dns.TypeToString[set.kind]}]; wanted || !state.marked(set, owner) {
+			continue
+		}
+		for _, r := range records {
+			c.object("record "+set.String(), "%s has a marker of owner %q, and no object asks for it.", shown(r), owner)
+			break
+		}
+	}
+}
+
+// recordSet compares a set that Signpost has with those that would be right.
+func (c *settledCheck) recordSet(set recordSet, want []model.RecordSet, records map[string]zoneRecord) {
+	var have []string
+	var all []zoneRecord
+	var ttl int64
+	for _, r := range records {
+		data := r.data
+		if set.kind == dns.TypeTXT {
+			if _, marker := r.owner(); marker {
+				continue
+			}
+			data = r.text
+		}
+		have, all, ttl = append(have, data), append(all, r), int64(r.ttl)
+	}
+	slices.Sort(have)
+	for _, w := range want {
+		if slices.Equal(w.Targets, have) && (w.TTL == 0 || w.TTL == ttl) {
+			return
+		}
+	}
+	c.object("record "+set.String(), "it is %s, and should be %s with TTL %d for %s (0 stands for any).",
+		shown(all...), strings.Join(want[0].Targets, ", "), want[0].TTL, strings.Join(want[0].Objects, " and "))
+}
+
+// heldByOthers reports whether a name has records that aren't Signpost's.
+func (z zoneState) heldByOthers(name, owner string) bool {
+	for _, kind := range markerTypes {
+		set := recordSet{name, kind}
+		for _, r := range z[set] {
+			if o, marker := r.owner(); !z.marked(set, owner) && (!marker || o != owner) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// zoneAt returns a zone as it was at a time.
+func zoneAt(h history.History, name string, at time.Duration) (zoneState, error) {
+	out := zoneState{}
+	for _, e := range h.Entries {
+		if e.Zone == nil || e.At > at || !strings.EqualFold(dns.Fqdn(e.Zone.Name), dns.Fqdn(name)) {
+			continue
+		}
+		d, err := deltaOf(*e.Zone)
+		if err != nil {
+			return nil, fmt.Errorf("serial %d: %w", e.Zone.Serial, err)
+		}
+		if e.Zone.Whole {
+			out = zoneState{}
+		}
+		out.apply(d)
+	}
+	return out, nil
+}

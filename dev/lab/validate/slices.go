@@ -1,0 +1,381 @@
+package validate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/model"
+)
+
+// sliceOrder is V5.
+func sliceOrder() Validator {
+	return Validator{
+		Name: "V5",
+		Rule: "Slices and Endpoints say what the model says of a state, and never go back to an earlier one; none of their endpoints is doubled or lost, and those of others aren't touched.",
+		Check: func(h history.History) []Finding {
+			c := newCluster(h, "V5")
+			check := &sliceCheck{cluster: c, tracks: map[trackKey]*track{}}
+			for _, e := range h.Entries {
+				if e.Object != nil && e.Object.Namespace == h.Setup.Namespace {
+					check.object(e.At, *e.Object)
+				}
+			}
+			out := slices.Concat(c.findings, check.findings, foreignSlices(h, c))
+			if at, ok := calmAt(h); ok {
+				out = append(out, slicesOfNobody(h, c, at)...)
+			}
+			return out
+		},
+	}
+}
+
+// trackKey is what a writer writes for a Service.
+type trackKey struct {
+	writer  model.Writer
+	service string
+}
+
+// track is the slices of a Service of one writer, or its Endpoints, and which states they may have been made from. The
+// writer reads Services and members by different watches, so it may know a newer Service than pods, or the reverse.
+type track struct {
+	objects   map[string]written  // by name
+	versions  []serviceVersion    // that ask for different things, in order
+	timelines map[string]timeline // by the key of a version
+	members   []memberVersion
+	// earliest is the earliest revision of the members that the last write may have been made from, by the index of the
+	// version of the Service that it would have been made from.
+	earliest map[int]int64
+	doubled  map[string]bool // endpoints that were objected to
+}
+
+// written is a slice, or Endpoints.
+type written struct {
+	owner   string // UID of the Service; empty for Endpoints and what is mirrored
+	entries []model.Entry
+}
+
+// sliceCheck reads the changes of objects in their order.
+type sliceCheck struct {
+	cluster  *cluster
+	tracks   map[trackKey]*track
+	findings []Finding
+}
+
+// object judges a change of a slice or of Endpoints.
+func (c *sliceCheck) object(at time.Duration, o history.Object) {
+	switch o.Resource {
+	case "endpointslices":
+		c.slice(at, o)
+	case "endpoints":
+		c.endpoints(at, o)
+	}
+}
+
+func (c *sliceCheck) slice(at time.Duration, o history.Object) {
+	if o.Deleted {
+		for key, t := range c.tracks {
+			if _, ok := t.objects[o.Name]; ok && key.writer != model.EndpointsWriter {
+				c.change(at, o, key, nil)
+			}
+		}
+		return
+	}
+	slice, err := model.Decode[discoveryv1.EndpointSlice](model.NewVersion(o))
+	if err != nil {
+		c.cluster.findings = append(c.cluster.findings, Finding{"V5", at, "slice " + o.Name, fmt.Sprintf("it can't be read: %v.", err)})
+		return
+	}
+	writer, ours := model.WriterOf(slice)
+	if !ours {
+		return
+	}
+	w := written{entries: model.SliceEntries(slice)}
+	if owner := metav1.GetControllerOf(slice); owner != nil && owner.Kind == "Service" {
+		w.owner = string(owner.UID)
+	}
+	c.change(at, o, trackKey{writer, slice.Labels[discoveryv1.LabelServiceName]}, &w)
+}
+
+func (c *sliceCheck) endpoints(at time.Duration, o history.Object) {
+	key := trackKey{model.EndpointsWriter, o.Name}
+	if o.Deleted {
+		if _, ok := c.tracks[key]; ok {
+			c.change(at, o, key, nil)
+		}
+		return
+	}
+	endpoints, err := model.Decode[corev1.Endpoints](model.NewVersion(o)) //nolint:staticcheck // Endpoints are deprecated, and written all the same.
+	if err != nil || endpoints.Labels["endpoints.kubernetes.io/managed-by"] != string(model.EndpointsWriter) {
+		return
+	}
+	c.change(at, o, key, &written{entries: model.EndpointsEntries(endpoints)})
+}
+
+func (c *sliceCheck) track(key trackKey) *track {
+	t := c.tracks[key]
+	if t == nil {
+		t = &track{objects: map[string]written{}, timelines: map[string]timeline{}, earliest: map[int]int64{}, doubled: map[string]bool{}, members: c.cluster.members(key.writer, key.service)}
+		for _, v := range c.cluster.services[key.service] {
+			if n := len(t.versions); n == 0 || t.versions[n-1].key != v.key {
+				t.versions = append(t.versions, v)
+			}
+		}
+		c.tracks[key] = t
+	}
+	return t
+}
+
+// change judges what becomes of a slice or of Endpoints; w is nil if they are deleted.
+func (c *sliceCheck) change(at time.Duration, o history.Object, key trackKey, w *written) {
+	t := c.track(key)
+	before := t.objects[o.Name]
+	changed := changedGroups(key.writer, before.entries, w)
+	served := t.served()
+	if w == nil {
+		delete(t.objects, o.Name)
+	} else {
+		t.objects[o.Name] = *w
+	}
+	if len(changed) == 0 {
+		return
+	}
+	owner := before.owner
+	if w != nil {
+		owner = w.owner
+	}
+	subject := subjectOf(key, o)
+	since := t.since()
+	if w != nil || c.cluster.owns(key, owner, o.Revision) {
+		c.content(at, subject, key, t, owner, changed, o.Revision)
+	}
+	c.doubled(at, subject, key, t, owner)
+	c.lost(at, subject, key, t, served, since, o.Revision)
+}
+
+func subjectOf(key trackKey, o history.Object) string {
+	if key.writer == model.EndpointsWriter {
+		return "endpoints " + o.Name
+	}
+	return fmt.Sprintf("slice %s of %s", o.Name, key.service)
+}
+
+// owns reports whether the slice of an owner belongs to the Service that there is at a revision. What a Service has left
+// is deleted when another one of its name comes, whatever its pods are.
+func (c *cluster) owns(key trackKey, owner string, revision int64) bool {
+	if owner == "" {
+		return true
+	}
+	service := c.serviceAt(key.service, revision)
+	return service != nil && string(service.UID) == owner
+}
+
+func (c *cluster) serviceAt(name string, revision int64) *corev1.Service {
+	var out *corev1.Service
+	for _, v := range c.services[name] {
+		if v.revision <= revision {
+			out = v.service
+		}
+	}
+	return out
+}
+
+// changedGroups returns the groups whose entries are others than before.
+func changedGroups(w model.Writer, before []model.Entry, after *written) map[string]bool {
+	sums := map[string]uint64{}
+	counts := map[string]int{}
+	for _, e := range before {
+		sums[groupOf(w, e)] -= hashOf(e)
+		counts[groupOf(w, e)]--
+	}
+	if after != nil {
+		for _, e := range after.entries {
+			sums[groupOf(w, e)] += hashOf(e)
+			counts[groupOf(w, e)]++
+		}
+	}
+	out := map[string]bool{}
+	for group, sum := range sums {
+		if sum != 0 || counts[group] != 0 {
+			out[group] = true
+		}
+	}
+	return out
+}
+
+// content objects if there is no state, at or after that of the last write, of which the model says what these groups
+// say now.
+func (c *sliceCheck) content(at time.Duration, subject string, key trackKey, t *track, owner string, changed map[string]bool, revision int64) {
+	sums := map[string]uint64{}
+	for group := range changed {
+		sums[group] = 0
+	}
+	for _, w := range t.objects {
+		for _, e := range w.entries {
+			if group := groupOf(key.writer, e); changed[group] && w.owner == owner {
+				sums[group] += hashOf(e)
+			}
+		}
+	}
+	if next := c.states(key, t, sums, t.earliest, revision); len(next) > 0 {
+		t.earliest = next
+		return
+	}
+	message := "what it says now is nothing that the model says of any state"
+	if len(c.states(key, t, sums, nil, revision)) > 0 {
+		message = "what it says now is what the model says of a state that is older than that of the write before"
+	}
+	c.object5(at, subject, "%s: %s.", message, t.shown(key.writer, changed, owner))
+}
+
+// states returns the earliest states from which the sums may have been made, none of them before those in from; nil
+// stands for the beginning.
+func (c *sliceCheck) states(key trackKey, t *track, sums map[string]uint64, from map[int]int64, end int64) map[int]int64 {
+	out := map[int]int64{}
+	reached, lowest := len(from) == 0, int64(0)
+	for n, v := range t.versions {
+		if v.revision >= end {
+			break
+		}
+		if earliest, ok := from[n]; ok && (!reached || earliest < lowest) {
+			reached, lowest = true, earliest
+		}
+		if !reached || v.service != nil && key.writer != model.MirrorWriter && !model.HasSelector(v.service) {
+			continue
+		}
+		line, ok := t.timelines[v.key]
+		if !ok {
+			line = c.cluster.timeline(key.writer, v.service, t.members)
+			t.timelines[v.key] = line
+		}
+		if found, ok := line.findAll(sums, lowest, end); ok {
+			out[n] = found
+		}
+	}
+	return out
+}
+
+func (c *sliceCheck) object5(at time.Duration, subject, format string, args ...any) {
+	c.findings = append(c.findings, Finding{"V5", at, subject, fmt.Sprintf(format, args...)})
+}
+
+// shown quotes the entries of some groups.
+func (t *track) shown(w model.Writer, groups map[string]bool, owner string) string {
+	var texts []string
+	for _, object := range t.objects {
+		for _, e := range object.entries {
+			if groups[groupOf(w, e)] && object.owner == owner {
+				texts = append(texts, quoted(e.String()))
+			}
+		}
+	}
+	if len(texts) == 0 {
+		return "nothing in " + strings.Join(slices.Sorted(maps.Keys(groups)), " and ")
+	}
+	slices.Sort(texts)
+	return strings.Join(firstFew(texts), ", ")
+}
+
+// doubled objects to an endpoint that is twice in the slices of a Service with the same ports. While a Service is
+// replaced by another one of its name, each of them has its own slices.
+func (c *sliceCheck) doubled(at time.Duration, subject string, key trackKey, t *track, owner string) {
+	count := map[string]int{}
+	for _, w := range t.objects {
+		for _, e := range w.entries {
+			if w.owner == owner {
+				name := e.Address + " " + e.Target + " in " + e.Group
+				if key.writer == model.EndpointsWriter {
+					name += " " + e.State
+				}
+				count[name]++
+			}
+		}
+	}
+	for name, n := range count {
+		if n > 1 && !t.doubled[name] {
+			c.object5(at, subject, "the Service has %s %d times.", quoted(name), n)
+			t.doubled[name] = true
+		} else if n == 1 {
+			delete(t.doubled, name)
+		}
+	}
+}
+
+// served returns the targets that are ready in any slice.
+func (t *track) served() map[string]bool {
+	out := map[string]bool{}
+	for _, w := range t.objects {
+		for _, e := range w.entries {
+			if e.Ready && e.Target != "" {
+				out[e.Target] = true
+			}
+		}
+	}
+	return out
+}
+
+// since returns the earliest revision of anything that the last write was made from.
+func (t *track) since() int64 {
+	first := true
+	var out int64
+	for n, revision := range t.earliest {
+		if at := min(revision, t.versions[n].revision); first || at < out {
+			first, out = false, at
+		}
+	}
+	return out
+}
+
+// lost objects to a pod or ExternalWorkload that was ready in a slice, and is in none any more, although the Service
+// selected it and it was ready in each state since that which the last write was made from.
+func (c *sliceCheck) lost(at time.Duration, subject string, key trackKey, t *track, served map[string]bool, since, revision int64) {
+	for _, w := range t.objects {
+		for _, e := range w.entries {
+			delete(served, e.Target)
+		}
+	}
+	for _, target := range slices.Sorted(maps.Keys(served)) {
+		if c.alwaysWanted(key, t, target, since, revision) {
+			c.object5(at, subject, "%s is in no slice any more, although it was selected and ready all the time.", target)
+		}
+	}
+}
+
+// alwaysWanted reports whether a target was to be served in all states of a part of the history.
+func (c *sliceCheck) alwaysWanted(key trackKey, t *track, target string, from, to int64) bool {
+	_, rest, _ := strings.Cut(target, "/")
+	name, _, _ := strings.Cut(rest, " ")
+	moments := []int64{from}
+	for _, v := range c.cluster.services[key.service] {
+		if v.revision > from && v.revision < to {
+			moments = append(moments, v.revision)
+		}
+	}
+	var own []memberVersion
+	for _, m := range t.members {
+		if m.name != name {
+			continue
+		}
+		own = append(own, m)
+		if m.revision > from && m.revision < to {
+			moments = append(moments, m.revision)
+		}
+	}
+	return !slices.ContainsFunc(moments, func(moment int64) bool {
+		var member memberVersion
+		for _, m := range own {
+			if m.revision <= moment {
+				member = m
+			}
+		}
+		entries := c.cluster.entries(key.writer, c.cluster.serviceAt(key.service, moment), member)
+		return !slices.ContainsFunc(entries, func(e model.Entry) bool { return e.Target == target && e.Ready })
+	})
+}
