@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -8,4 +9,6 @@ import (
 	"github.com/signpostd/signpost/internal/kubetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(kubetest.Wrap(m)) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs(filepath.Join("..", "..", "..", "deploy", "crds"))))
+}

@@ -47,7 +47,7 @@ func newNode(i int) *corev1.Node {
 	return &corev1.Node{
 		TypeMeta: kind("", "v1", "Node"),
 		ObjectMeta: metav1.ObjectMeta{Name: nodeName(i), Labels: map[string]string{
-			corev1.LabelHostname: nodeName(i), corev1.LabelTopologyZone: fmt.Sprint("zone-", i%2),
+			corev1.LabelHostname: nodeName(i), corev1.LabelTopologyZone: zoneOf(i),
 		}},
 		Status: corev1.NodeStatus{
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(stamp(0)), Reason: "Lab"}},
@@ -56,6 +56,7 @@ func newNode(i int) *corev1.Node {
 	}
 }
 
+func zoneOf(i int) string      { return fmt.Sprint("zone-", i%2) }
 func nodeName(i int) string    { return fmt.Sprint("node-", i) }
 func nodeAddress(i int) string { return fmt.Sprint("10.63.0.", i+1) }
 
@@ -74,7 +75,8 @@ func httpPort() corev1.ServicePort {
 // newPod returns a pod of an app that is bound to a node and hasn't started. Its port http has a number of its own.
 func (s *simulation) newPod(name, app string, node int, port int32) *corev1.Pod {
 	meta := s.meta(name)
-	meta.Labels = map[string]string{"app": app, "track": "stable"}
+	// The API server would add the label of the zone to a new pod, but not to one that gets other labels.
+	meta.Labels = map[string]string{"app": app, "track": "stable", corev1.LabelTopologyZone: zoneOf(node)}
 	no := false
 	return &corev1.Pod{
 		TypeMeta: kind("", "v1", "Pod"), ObjectMeta: meta,

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -163,20 +164,22 @@ func (s *simulation) relabel() {
 		return
 	}
 	pod := find[*corev1.Pod](s, "Pod "+pick(s, s.pods[app]...))
-	was := pod.Labels
-	pod.Labels = map[string]string{"app": app, "track": pick(s, "stable", "canary")}
 	if s.chance(30) {
-		pod.Labels["app"] = "quarantine"
+		s.relabelAs(pod, "quarantine", "stable")
+		s.after(s.between(time.Second, 6*time.Second), func() { s.relabelAs(pod, app, "stable") })
+		return
 	}
+	s.relabelAs(pod, app, pick(s, "stable", "canary"))
+}
+
+func (s *simulation) relabelAs(pod *corev1.Pod, app, track string) {
+	if !s.isThere(pod) {
+		return
+	}
+	labels := maps.Clone(pod.Labels)
+	labels["app"], labels["track"] = app, track
+	pod.Labels = labels
 	s.set(pod, "/metadata/labels")
-	if pod.Labels["app"] != was["app"] && pod.Labels["app"] == "quarantine" {
-		s.after(s.between(time.Second, 6*time.Second), func() {
-			if s.isThere(pod) {
-				pod.Labels = map[string]string{"app": app, "track": "stable"}
-				s.set(pod, "/metadata/labels")
-			}
-		})
-	}
 }
 
 // changeOpaque changes the ports that a Service calls opaque.
