@@ -2,41 +2,28 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/signpostd/signpost/dev/lab/overlay"
 	"github.com/signpostd/signpost/dev/lab/schedule"
 )
 
-// build makes the binaries that the runs need beside bin/signpost: one with a planted fault, and one whose clock
-// can be set. What has been compiled before is kept by the go command.
-func build(ctx context.Context, out io.Writer, o options) (options, error) {
-	if err := os.MkdirAll(o.out, 0o700); err != nil {
-		return o, err
-	}
-	var edits []overlay.Edit
-	if o.mutant != "" {
-		i := slices.IndexFunc(overlay.Mutants(), func(m overlay.Mutant) bool { return m.Name == o.mutant })
-		if i < 0 {
-			return o, fmt.Errorf("there is no mutant %q: take one of %s", o.mutant, mutantNames())
-		}
-		m := overlay.Mutants()[i]
-		edits = m.Edits
-		fmt.Fprintf(out, "mutant %s: %s %s has to object.\n", m.Name, m.Fault, m.Validator)
-		o.signpost = filepath.Join(o.out, "signpost-"+m.Name)
-		if err := overlay.BuildSignpost(ctx, o.signpost, edits...); err != nil {
-			return o, err
-		}
-	}
-	if o.profile != schedule.Mixed && o.profile != "skew" {
+// skewProfile is the schedule in which a replica always has a clock of its own.
+const skewProfile = "skew"
+
+// everyMutant stands for all of them.
+const everyMutant = "all"
+
+// buildSkewed makes the binary that the runs of some profiles need beside bin/signpost: one whose clock can be set.
+func buildSkewed(ctx context.Context, o options, edits ...overlay.Edit) (options, error) {
+	if o.profile != schedule.Mixed && o.profile != skewProfile {
 		return o, nil
 	}
-	o.skewed = filepath.Join(o.out, "signpost-with-a-clock")
+	o.skewed = o.signpost + "-with-a-clock"
+	if len(edits) == 0 {
+		o.skewed = filepath.Join(o.out, "signpost-with-a-clock")
+	}
 	return o, overlay.BuildSignpost(ctx, o.skewed, append(overlay.ClockEdits(), edits...)...)
 }
 

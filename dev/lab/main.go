@@ -13,13 +13,14 @@
 // After the edits and faults comes a calm, in which everything has to become as the model says ([model], [validate]). A run
 // with findings keeps its directory, with the history and all logs.
 //
-// Exit codes: 0 without findings, 1 with findings, 2 for a wrong command line, 3 when the lab itself has failed.
+// Exit codes: 0 without findings, or if each mutant was found; 1 with findings, or mutants that weren't found; 2 for a wrong command line, 3 when the lab itself has failed.
 //
 // In reading order: main.go, run.go, stage.go; controlplane.go, replica.go, child.go and clients.go are the parts of a stage, injector.go
 // breaks them.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -34,6 +35,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/schedule"
 	"github.com/signpostd/signpost/dev/lab/validate"
 )
 
@@ -75,7 +77,9 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) int {
 	var found int
 	if o.check != "" {
 		found, err = judgeFile(out, o.check)
-	} else {
+	} else if err = os.MkdirAll(o.out, 0o700); err == nil && o.mutant != "" {
+		found, err = runMutants(ctx, out, o)
+	} else if err == nil {
 		found, err = runAll(ctx, out, o)
 	}
 	switch {
@@ -98,8 +102,8 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	flags.IntVar(&o.parallel, "parallel", 1, "how many runs there are at a time")
 	flags.DurationVar(&o.duration, "duration", 3*time.Minute, "how long objects are edited and things are broken")
 	flags.DurationVar(&o.calm, "calm", time.Minute, "how long everything may take afterwards until it is as it has to be")
-	flags.StringVar(&o.profile, "profile", "mixed", "what is broken: "+profileNames())
-	flags.StringVar(&o.mutant, "mutant", "", "run a Signpost with a planted fault: "+mutantNames())
+	flags.StringVar(&o.profile, "profile", "", "what is broken, mixed or, for a mutant, its own if empty: "+profileNames())
+	flags.StringVar(&o.mutant, "mutant", "", "run a Signpost with a planted fault, which a validator has to find; several with commas, or "+everyMutant+": "+mutantNames())
 	flags.Float64Var(&o.rate, "rate", 10, "edits a second")
 	flags.StringVar(&o.out, "out", "dev/lab/out", "directory for histories and logs")
 	flags.StringVar(&o.check, "check", "", "judge this history instead of running anything")
@@ -124,7 +128,8 @@ func parse(args []string, errOut io.Writer) (options, error) {
 
 // runAll runs all seeds, and returns how many findings there are.
 func runAll(ctx context.Context, out io.Writer, o options) (found int, err error) {
-	if o, err = build(ctx, out, o); err != nil {
+	o.profile = cmp.Or(o.profile, schedule.Mixed)
+	if o, err = buildSkewed(ctx, o); err != nil {
 		return 0, err
 	}
 	seeds := make(chan uint64)
