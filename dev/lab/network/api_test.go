@@ -475,10 +475,10 @@ func TestAPIBehindLinks(t *testing.T) {
 		what    string
 		begin   func() func()
 		isWrite bool // it is seen
-		reached bool
+		reached bool // it has to be taken for possible that the API server got it
 	}{
 		{"front cut", p.Front.Cut, false, false},
-		{"back cut", p.Back.Cut, true, false},
+		{"back cut", p.Back.Cut, true, false}, // unless the proxy hadn't noticed the cut
 		{"front half-open", func() func() { return p.Front.HalfOpen(network.Both) }, false, false},
 		{"back half-open", func() func() { return p.Back.HalfOpen(network.Both) }, true, true},
 		{"answers swallowed", func() func() { return p.Back.HalfOpen(network.ToClient) }, true, true},
@@ -497,7 +497,7 @@ func TestAPIBehindLinks(t *testing.T) {
 		}
 		if tt.isWrite {
 			w := p.writes(t, before+1)[before]
-			if w.Status != -1 || w.Kubernetes.Name != name || w.Kubernetes.Reached != tt.reached {
+			if w.Status != -1 || w.Kubernetes.Name != name || (tt.reached && !w.Kubernetes.Reached) {
 				t.Errorf("%s: recorded %+v, %+v", tt.what, w, w.Kubernetes)
 			}
 		}

@@ -1,10 +1,12 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -175,11 +177,26 @@ func reset(conn *net.TCPConn) {
 	_ = conn.Close()
 }
 
-// dial connects to a target.
+// dial connects to a target. If ctx ends, a target that has accepted the connection already sees a reset.
 func dial(ctx context.Context, target string) (*net.TCPConn, error) {
-	conn, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", target)
+	d := &net.Dialer{Timeout: dialTimeout, Control: lingerNot}
+	conn, err := d.DialContext(ctx, "tcp", target)
 	if err != nil {
 		return nil, err
 	}
-	return conn.(*net.TCPConn), nil // that is what tcp gives
+	tcp := conn.(*net.TCPConn) // that is what tcp gives
+	if err := tcp.SetLinger(-1); err != nil {
+		_ = tcp.Close()
+		return nil, err
+	}
+	return tcp, nil
+}
+
+// lingerNot makes a socket reset its connection when it is closed.
+func lingerNot(_, _ string, socket syscall.RawConn) error {
+	var err error
+	controlErr := socket.Control(func(fd uintptr) {
+		err = syscall.SetsockoptLinger(int(fd), syscall.SOL_SOCKET, syscall.SO_LINGER, &syscall.Linger{Onoff: 1})
+	})
+	return cmp.Or(controlErr, err)
 }
