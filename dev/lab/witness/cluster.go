@@ -2,11 +2,13 @@ package witness
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,12 +16,14 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/signpostd/signpost/dev/lab/history"
 )
 
 const (
-	// pageSize bounds how many objects are in memory at a time when everything is read.
+	// pageSize bounds an answer when everything is read.
 	pageSize = 500
 	// readWithin bounds one read; etcd may be paused.
 	readWithin = 5 * time.Second
@@ -28,6 +32,8 @@ const (
 	// Pings find out that nobody is at the other end any more. etcd refuses more than one in five seconds.
 	etcdPingInterval = 10 * time.Second
 	etcdPingWithin   = 3 * time.Second
+	// The witness is back sooner than the API server when etcd is, or it would see too late what others act on.
+	etcdRedialWithin = 200 * time.Millisecond
 )
 
 // ClusterConfig says what a Cluster reads.
@@ -66,6 +72,7 @@ type Cluster struct {
 	recorder Recorder
 	client   *clientv3.Client
 	stored   stored
+	page     int64 // how many objects are read at a time
 	progress *progress[int64]
 }
 
@@ -73,11 +80,15 @@ type Cluster struct {
 func NewCluster(config ClusterConfig, recorder Recorder) (*Cluster, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: []string{config.Etcd}, DialKeepAliveTime: etcdPingInterval, DialKeepAliveTimeout: etcdPingWithin, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			MinConnectTimeout: etcdPingWithin,
+			Backoff:           backoff.Config{BaseDelay: retryAfter, Multiplier: 2, MaxDelay: etcdRedialWithin},
+		})},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("watch etcd: %w", err)
 	}
-	return &Cluster{config: config, recorder: recorder, client: client, stored: newStored(config.Namespaces), progress: newProgress[int64]()}, nil
+	return &Cluster{config: config, recorder: recorder, client: client, stored: newStored(config.Namespaces), page: pageSize, progress: newProgress[int64]()}, nil
 }
 
 // Run records until ctx ends. It returns an error if it can't go on without a gap: because a revision was compacted before
@@ -125,11 +136,12 @@ func (c *Cluster) run(ctx context.Context) error {
 	}
 }
 
-// readAll records everything that is stored and returns the revision at which it was.
+// readAll records everything that is stored, in the order of revisions, and returns the revision at which it was.
 func (c *Cluster) readAll(ctx context.Context) (revision int64, err error) {
+	var objects []*history.Object
 	end := clientv3.GetPrefixRangeEnd(prefix)
 	for key, more := prefix, true; more; {
-		page, err := c.read(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(pageSize), clientv3.WithRev(revision))
+		page, err := c.read(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(c.page), clientv3.WithRev(revision))
 		if err != nil {
 			return 0, fmt.Errorf("read what etcd stores: %w", err)
 		}
@@ -137,12 +149,20 @@ func (c *Cluster) readAll(ctx context.Context) (revision int64, err error) {
 			revision = page.Header.Revision
 		}
 		for _, kv := range page.Kvs {
-			if err := c.record(mvccpb.PUT, kv); err != nil {
+			object, err := c.object(mvccpb.PUT, kv)
+			if err != nil {
 				return 0, err
+			}
+			if object != nil {
+				objects = append(objects, object)
 			}
 			key = string(kv.Key) + "\x00"
 		}
 		more = page.More && len(page.Kvs) > 0
+	}
+	slices.SortFunc(objects, func(a, b *history.Object) int { return cmp.Compare(a.Revision, b.Revision) })
+	for _, object := range objects {
+		c.recorder.Record(history.Entry{Object: object})
 	}
 	return revision, nil
 }
@@ -197,8 +217,12 @@ func (c *Cluster) recordAll(last int64, events []*clientv3.Event) (int64, error)
 			return last, fmt.Errorf("watch etcd: revision %d came after %d: those between are missing", revision, last)
 		}
 		last = revision
-		if err := c.record(event.Type, event.Kv); err != nil {
+		object, err := c.object(event.Type, event.Kv)
+		if err != nil {
 			return last, err
+		}
+		if object != nil {
+			c.recorder.Record(history.Entry{Object: object})
 		}
 	}
 	if last > before {
@@ -207,19 +231,18 @@ func (c *Cluster) recordAll(last int64, events []*clientv3.Event) (int64, error)
 	return last, nil
 }
 
-// record records what an event has done to an object, unless nobody asked for such objects.
-func (c *Cluster) record(what mvccpb.Event_EventType, kv *mvccpb.KeyValue) error {
+// object returns what an event has made of an object, or nil if nobody asked for such objects.
+func (c *Cluster) object(what mvccpb.Event_EventType, kv *mvccpb.KeyValue) (*history.Object, error) {
 	object, wanted := c.stored.object(string(kv.Key))
 	if !wanted {
-		return nil
+		return nil, nil
 	}
 	object.Revision, object.Deleted = kv.ModRevision, what == mvccpb.DELETE
 	if !object.Deleted {
 		var err error
 		if object.Content, err = content(kv.Value); err != nil {
-			return fmt.Errorf("understand what etcd stores at %s, revision %d: %w", kv.Key, kv.ModRevision, err)
+			return nil, fmt.Errorf("understand what etcd stores at %s, revision %d: %w", kv.Key, kv.ModRevision, err)
 		}
 	}
-	c.recorder.Record(history.Entry{Object: &object})
-	return nil
+	return &object, nil
 }

@@ -110,14 +110,6 @@ func revisionOf(t *testing.T, object metav1.Object) int64 {
 
 func (a *apiServer) lastRevision() int64 { return a.written[len(a.written)-1].Revision }
 
-// watch starts a witness.
-func (a *apiServer) watch(recorder Recorder, from int64) *Cluster {
-	a.Helper()
-	c := a.witness(recorder, from)
-	background(a.T, c.Run)
-	return c
-}
-
 func (a *apiServer) witness(recorder Recorder, from int64) *Cluster {
 	a.Helper()
 	c, err := NewCluster(ClusterConfig{Etcd: a.url, Namespaces: []string{a.namespace}, From: from}, recorder)
@@ -158,9 +150,17 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	own := kubetest.StartOwn(t, kubetest.Options{CRDs: "../../../deploy/crds", RestartDelay: retryAfter})
 	a := newAPIServer(t, own.Cluster)
-	a.create("services", a.namespace, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web","generation":1},"spec":{"ports":[{"port":80}]}}`)
+	a.create("services", a.namespace, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"ports":[{"port":80}]}}`)
+	// Its key comes before that of the Service, and its revision after that.
+	a.create("nodes", "", `{"apiVersion":"v1","kind":"Node","metadata":{"name":"node-1"}}`)
 	recorder, fromFirst := newRecorder(t), newRecorder(t)
-	c, first := a.watch(recorder, 0), a.watch(fromFirst, 1)
+	c, first := a.witness(recorder, 0), a.witness(fromFirst, 1)
+	c.page = 7 // so that there are many pages
+	background(t, c.Run)
+	background(t, first.Run)
+	if err := c.WaitFor(soon(t), a.lastRevision()); err != nil {
+		t.Fatal(err)
+	}
 	a.create("pods", a.namespace, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-0"},"spec":{"containers":[{"name":"a","image":"a"}]}}`)
 	a.create("pods", "default", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-0"},"spec":{"containers":[{"name":"a","image":"a"}]}}`)
 	a.create("nodes", "", `{"apiVersion":"v1","kind":"Node","metadata":{"name":"node-0"}}`)
@@ -255,7 +255,8 @@ func TestCompaction(t *testing.T) {
 	t.Parallel()
 	a := newAPIServer(t, kubetest.StartOwn(t, kubetest.Options{}).Cluster)
 	recorder := newRecorder(t)
-	c := a.watch(recorder, 0)
+	c := a.witness(recorder, 1)
+	background(t, c.Run)
 	a.create("services", a.namespace, `{"apiVersion":"v1","kind":"Service","metadata":{"name":"web"},"spec":{"ports":[{"port":80}]}}`)
 	a.label("services", "web", "1")
 	if err := c.WaitFor(soon(t), a.lastRevision()); err != nil {
