@@ -1,5 +1,7 @@
 package validate
 
+//lint:file-ignore SA1019 Endpoints are deprecated, and one of the things that Signpost writes.
+
 import (
 	"fmt"
 	"maps"
@@ -112,7 +114,7 @@ func (c *sliceCheck) endpoints(at time.Duration, o history.Object) {
 		}
 		return
 	}
-	endpoints, err := model.Decode[corev1.Endpoints](model.NewVersion(o)) //nolint:staticcheck // Endpoints are deprecated, and written all the same.
+	endpoints, err := model.Decode[corev1.Endpoints](model.NewVersion(o))
 	if err != nil || endpoints.Labels["endpoints.kubernetes.io/managed-by"] != string(model.EndpointsWriter) {
 		return
 	}

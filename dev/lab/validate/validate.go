@@ -1,5 +1,10 @@
 // Package validate judges a history of the lab: seven validators, each of which objects to one kind of lie.
-// They are pure functions, called one after the other when a run is over.
+// They are pure functions, called one after the other when a run is over, by the program of the lab. They may be called from
+// several goroutines at once.
+//
+// writers.go has the list of those about what Signpost writes. leases.go has V7. records.go has V6, for which zone.go reads
+// the serials of a zone, and updates.go finds out whose update made each of them. slices.go and foreign.go have V5, for
+// which timeline.go says what had to be written at each revision. settled.go has the part of V1.
 package validate
 
 import (
