@@ -357,8 +357,13 @@ type stateText struct {
 func (s stateText) String() string {
 	var b strings.Builder
 	for _, part := range []struct{ key, value string }{
-		{"ready", s.ready}, {"serving", s.serving}, {"terminating", s.terminating},
-		{"hostname", s.hostname}, {"node", s.node}, {"zone", s.zone}, {"port", s.port},
+		{"ready", s.ready},
+		{"serving", s.serving},
+		{"terminating", s.terminating},
+		{"hostname", s.hostname},
+		{"node", s.node},
+		{"zone", s.zone},
+		{"port", s.port},
 	} {
 		if part.value != "" {
 			b.WriteString(part.key + "=" + part.value + " ")

@@ -176,36 +176,42 @@ func TestRecords(t *testing.T) {
 		want    []model.RecordSet
 	}{
 		{
-			"addresses of a load balancer", []string{"services", balancer("lb-0", lb0+`,"external-dns.alpha.kubernetes.io/ttl":"1m"`, `{"ip":"203.0.113.9"},{"ip":"203.0.113.1"},{"ip":"2001:db8::1"}`)},
+			"addresses of a load balancer",
+			[]string{"services", balancer("lb-0", lb0+`,"external-dns.alpha.kubernetes.io/ttl":"1m"`, `{"ip":"203.0.113.9"},{"ip":"203.0.113.1"},{"ip":"2001:db8::1"}`)},
 			[]model.RecordSet{
 				set("lb-0.lab.example.", "A", 60, "service/lab/lb-0", "203.0.113.1", "203.0.113.9"),
 				set("lb-0.lab.example.", "AAAA", 60, "service/lab/lb-0", "2001:db8::1"),
 			},
 		},
 		{
-			"its name", []string{"services", balancer("lb-0", lb0, `{"hostname":"Balancer.cloud.example"}`)},
+			"its name",
+			[]string{"services", balancer("lb-0", lb0, `{"hostname":"Balancer.cloud.example"}`)},
 			[]model.RecordSet{set("lb-0.lab.example.", "CNAME", 0, "service/lab/lb-0", "balancer.cloud.example.")},
 		},
 		{
-			"a name gives way to an address", []string{"services", balancer("lb-0", lb0, `{"ip":"203.0.113.1","hostname":"balancer.cloud.example"}`)},
+			"a name gives way to an address",
+			[]string{"services", balancer("lb-0", lb0, `{"ip":"203.0.113.1","hostname":"balancer.cloud.example"}`)},
 			[]model.RecordSet{set("lb-0.lab.example.", "A", 0, "service/lab/lb-0", "203.0.113.1")},
 		},
 		{"nothing yet", []string{"services", balancer("lb-0", lb0, "")}, nil},
 		{"somebody else's", []string{"services", balancer("lb-0", lb0+`,"external-dns.kubernetes.io/controller":"other"`, `{"ip":"203.0.113.1"}`)}, nil},
 		{"without an annotation", []string{"services", balancer("lb-0", "", `{"ip":"203.0.113.1"}`)}, nil},
 		{
-			"two ask for one name", []string{"services", balancer("lb-0", lb0, `{"ip":"203.0.113.2"}`), "services", balancer("lb-1", lb0, `{"ip":"203.0.113.1"}`)},
+			"two ask for one name",
+			[]string{"services", balancer("lb-0", lb0, `{"ip":"203.0.113.2"}`), "services", balancer("lb-1", lb0, `{"ip":"203.0.113.1"}`)},
 			[]model.RecordSet{{RecordKey: model.RecordKey{Name: "lb-0.lab.example.", Type: "A"}, Targets: []string{"203.0.113.1", "203.0.113.2"}, Objects: []string{"service/lab/lb-0", "service/lab/lb-1"}}},
 		},
 		{
-			"headless", []string{"services", headless, "endpointslices", slice, "pods", podText("", `,"hostname":"h"`, isReady)},
+			"headless",
+			[]string{"services", headless, "endpointslices", slice, "pods", podText("", `,"hostname":"h"`, isReady)},
 			[]model.RecordSet{
 				set("h.head.lab.example.", "A", 0, "service/lab/web", "10.64.0.1"),
 				set("head.lab.example.", "A", 0, "service/lab/web", "10.64.0.1"),
 			},
 		},
 		{
-			"an object of its own", []string{"dnsendpoints", endpoint},
+			"an object of its own",
+			[]string{"dnsendpoints", endpoint},
 			[]model.RecordSet{
 				set("dns-0.lab.example.", "MX", 0, "crd/lab/dns-0", "10 mail.cloud.example."),
 				set("dns-0.lab.example.", "TXT", 60, "crd/lab/dns-0", "text of 5"),

@@ -1,5 +1,7 @@
 package model
 
+//lint:file-ignore SA1019 Endpoints are deprecated, and one of the things that Signpost writes.
+
 import (
 	"fmt"
 	"maps"
@@ -48,7 +50,7 @@ func referenceText(r *corev1.ObjectReference) string {
 }
 
 // EndpointsEntries returns what Endpoints say: an entry for each address and port.
-func EndpointsEntries(o *corev1.Endpoints) []Entry { //nolint:staticcheck // Endpoints are deprecated, and written all the same.
+func EndpointsEntries(o *corev1.Endpoints) []Entry {
 	var out []Entry
 	for _, subset := range o.Subsets {
 		for _, port := range subsetPorts(subset) {
@@ -59,7 +61,7 @@ func EndpointsEntries(o *corev1.Endpoints) []Entry { //nolint:staticcheck // End
 }
 
 // subsetPorts returns the ports of a subset; one that is empty stands for an address without ports.
-func subsetPorts(s corev1.EndpointSubset) []string { //nolint:staticcheck // Endpoints are deprecated, and written all the same.
+func subsetPorts(s corev1.EndpointSubset) []string {
 	if len(s.Ports) == 0 {
 		return []string{""}
 	}
@@ -71,7 +73,7 @@ func subsetPorts(s corev1.EndpointSubset) []string { //nolint:staticcheck // End
 }
 
 // subsetEntries returns the addresses of a subset. The port goes into their state.
-func subsetEntries(s corev1.EndpointSubset, port string) []Entry { //nolint:staticcheck // Endpoints are deprecated, and written all the same.
+func subsetEntries(s corev1.EndpointSubset, port string) []Entry {
 	var out []Entry
 	for _, a := range s.Addresses {
 		out = append(out, addressEntry(a, port, true))
@@ -82,7 +84,6 @@ func subsetEntries(s corev1.EndpointSubset, port string) []Entry { //nolint:stat
 	return out
 }
 
-//nolint:staticcheck // Endpoints are deprecated, and written all the same.
 func addressEntry(a corev1.EndpointAddress, port string, ready bool) Entry {
 	family, text := discoveryv1.AddressTypeIPv4, a.IP
 	if ip, err := netip.ParseAddr(a.IP); err == nil {
@@ -94,14 +95,14 @@ func addressEntry(a corev1.EndpointAddress, port string, ready bool) Entry {
 
 // IsMirrored reports whether Endpoints are mirrored to slices: there is a Service of their name without a selector, and
 // nobody has asked for something else (docs/spec/endpoints.md §14.1).
-func IsMirrored(o *corev1.Endpoints, service *corev1.Service) bool { //nolint:staticcheck // Endpoints are deprecated, and mirrored all the same.
+func IsMirrored(o *corev1.Endpoints, service *corev1.Service) bool {
 	_, elects := o.Annotations["control-plane.alpha.kubernetes.io/leader"]
 	return service != nil && service.Spec.Selector == nil && o.Labels[discoveryv1.LabelSkipMirror] != "true" && !elects
 }
 
 // MirroredSlices returns what the slices of mirrored Endpoints must have (docs/spec/endpoints.md §14.3): ports that have
 // the same addresses are in one group. An address that is ready and not ready for a port counts as not ready.
-func MirroredSlices(o *corev1.Endpoints) []Entry { //nolint:staticcheck // Endpoints are deprecated, and mirrored all the same.
+func MirroredSlices(o *corev1.Endpoints) []Entry {
 	type endpoint struct{ group, address, target string }
 	byPort := map[string]map[endpoint]Entry{}
 	for _, subset := range o.Subsets {
@@ -158,7 +159,7 @@ func WantSlices(s *State, namespace, name string) map[Writer][]Entry {
 	}
 	out := map[Writer][]Entry{}
 	if service.Spec.Selector == nil {
-		if o, ok := Get[corev1.Endpoints](s, "endpoints", namespace, name); ok && IsMirrored(o, service) { //nolint:staticcheck // Endpoints are deprecated, and mirrored all the same.
+		if o, ok := Get[corev1.Endpoints](s, "endpoints", namespace, name); ok && IsMirrored(o, service) {
 			out[MirrorWriter] = MirroredSlices(o)
 		}
 		return out

@@ -1,5 +1,7 @@
 package validate
 
+//lint:file-ignore SA1019 Endpoints are deprecated, and one of the things that Signpost writes.
+
 import (
 	"fmt"
 	"slices"
@@ -101,7 +103,7 @@ func (c *settledCheck) endpoints() {
 		if !ours {
 			continue
 		}
-		have, ok := model.Get[corev1.Endpoints](c.state, "endpoints", c.namespace, service.Name) //nolint:staticcheck // Endpoints are deprecated, and written all the same.
+		have, ok := model.Get[corev1.Endpoints](c.state, "endpoints", c.namespace, service.Name)
 		if !ok {
 			c.object("endpoints "+service.Name, "there are none, although the Service has a selector.")
 			continue

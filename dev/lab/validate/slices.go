@@ -1,5 +1,7 @@
 package validate
 
+//lint:file-ignore SA1019 Endpoints are deprecated, and one of the things that Signpost writes.
+
 import (
 	"fmt"
 	"maps"
@@ -112,7 +114,7 @@ func (c *sliceCheck) endpoints(at time.Duration, o history.Object) {
 		}
 		return
 	}
-	endpoints, err := model.Decode[corev1.Endpoints](model.NewVersion(o)) //nolint:staticcheck // Endpoints are deprecated, and written all the same.
+	endpoints, err := model.Decode[corev1.Endpoints](model.NewVersion(o))
 	if err != nil || endpoints.Labels["endpoints.kubernetes.io/managed-by"] != string(model.EndpointsWriter) {
 		return
 	}
@@ -152,12 +154,12 @@ func (c *sliceCheck) change(at time.Duration, o history.Object, key trackKey, w 
 		owner = w.owner
 	}
 	subject := subjectOf(key, o)
-	since := t.since()
+	earliest := t.earliest
 	if w != nil || c.cluster.owns(key, owner, o.Revision) {
 		c.content(at, subject, key, t, owner, changed, o.Revision)
 	}
 	c.doubled(at, subject, key, t, owner)
-	c.lost(at, subject, key, t, served, since, o.Revision)
+	c.lost(at, subject, key, t, served, earliest, o.Revision)
 }
 
 func subjectOf(key trackKey, o history.Object) string {
@@ -308,74 +310,70 @@ func (c *sliceCheck) doubled(at time.Duration, subject string, key trackKey, t *
 	}
 }
 
-// served returns the targets that are ready in any slice.
-func (t *track) served() map[string]bool {
-	out := map[string]bool{}
+// served returns the targets that are ready in any slice, with the group of one of these.
+func (t *track) served() map[string]string {
+	out := map[string]string{}
 	for _, w := range t.objects {
 		for _, e := range w.entries {
 			if e.Ready && e.Target != "" {
-				out[e.Target] = true
+				out[e.Target] = e.Group
 			}
-		}
-	}
-	return out
-}
-
-// since returns the earliest revision of anything that the last write was made from.
-func (t *track) since() int64 {
-	first := true
-	var out int64
-	for n, revision := range t.earliest {
-		if at := min(revision, t.versions[n].revision); first || at < out {
-			first, out = false, at
 		}
 	}
 	return out
 }
 
 // lost objects to a pod or ExternalWorkload that was ready in a slice, and is in none any more, although the Service
-// selected it and it was ready in each state since that which the last write was made from.
-func (c *sliceCheck) lost(at time.Duration, subject string, key trackKey, t *track, served map[string]bool, since, revision int64) {
+// selected it and it was ready, with the same ports, in each state since the last write. When its ports change, it moves from one
+// slice to another, and the two writes may come in any order.
+func (c *sliceCheck) lost(at time.Duration, subject string, key trackKey, t *track, served map[string]string, earliest map[int]int64, revision int64) {
 	for _, w := range t.objects {
 		for _, e := range w.entries {
 			delete(served, e.Target)
 		}
 	}
 	for _, target := range slices.Sorted(maps.Keys(served)) {
-		if c.alwaysWanted(key, t, target, since, revision) {
+		if c.alwaysWanted(key, t, model.Entry{Target: target, Group: served[target]}, earliest, revision) {
 			c.object5(at, subject, "%s is in no slice any more, although it was selected and ready all the time.", target)
 		}
 	}
 }
 
-// alwaysWanted reports whether a target was to be served in all states of a part of the history.
-func (c *sliceCheck) alwaysWanted(key trackKey, t *track, target string, from, to int64) bool {
-	_, rest, _ := strings.Cut(target, "/")
+// alwaysWanted reports whether a target was to be served in a group in all states that the writer may have read since
+// the last write, which may have been made from those in earliest.
+func (c *sliceCheck) alwaysWanted(key trackKey, t *track, served model.Entry, earliest map[int]int64, end int64) bool {
+	_, rest, _ := strings.Cut(served.Target, "/")
 	name, _, _ := strings.Cut(rest, " ")
-	moments := []int64{from}
-	for _, v := range c.cluster.services[key.service] {
-		if v.revision > from && v.revision < to {
-			moments = append(moments, v.revision)
+	own := slices.Clone(t.members)
+	own = slices.DeleteFunc(own, func(m memberVersion) bool { return m.name != name || m.revision >= end })
+	reached, lowest := false, int64(0)
+	for n, v := range t.versions {
+		if v.revision >= end {
+			break
 		}
-	}
-	var own []memberVersion
-	for _, m := range t.members {
-		if m.name != name {
+		if from, ok := earliest[n]; ok && (!reached || from < lowest) {
+			reached, lowest = true, from
+		}
+		if !reached {
 			continue
 		}
-		own = append(own, m)
-		if m.revision > from && m.revision < to {
-			moments = append(moments, m.revision)
+		if !c.wantedSince(key.writer, v.service, own, served, lowest) {
+			return false
 		}
 	}
-	return !slices.ContainsFunc(moments, func(moment int64) bool {
-		var member memberVersion
-		for _, m := range own {
-			if m.revision <= moment {
-				member = m
-			}
+	return reached
+}
+
+// wantedSince reports whether a version of a Service wanted a target in a group, from a revision on, whatever its member was then.
+func (c *sliceCheck) wantedSince(w model.Writer, service *corev1.Service, own []memberVersion, served model.Entry, from int64) bool {
+	for n, m := range own {
+		if n+1 < len(own) && own[n+1].revision <= from {
+			continue
 		}
-		entries := c.cluster.entries(key.writer, c.cluster.serviceAt(key.service, moment), member)
-		return !slices.ContainsFunc(entries, func(e model.Entry) bool { return e.Target == target && e.Ready })
-	})
+		entries := c.cluster.entries(w, service, m)
+		if m.revision > from && n == 0 || !slices.ContainsFunc(entries, func(e model.Entry) bool { return e.Target == served.Target && e.Group == served.Group && e.Ready }) {
+			return false
+		}
+	}
+	return len(own) > 0
 }

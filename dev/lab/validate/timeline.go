@@ -1,5 +1,7 @@
 package validate
 
+//lint:file-ignore SA1019 Endpoints are deprecated, and one of the things that Signpost writes.
+
 import (
 	"encoding/json"
 	"fmt"
@@ -72,7 +74,7 @@ func (c *cluster) read(o history.Object) error {
 		return readMember[model.ExternalWorkload](v, &c.workloads)
 	case "endpoints":
 		versions := c.endpoints[o.Name]
-		err := readMember[corev1.Endpoints](v, &versions) //nolint:staticcheck // Endpoints are deprecated, and written all the same.
+		err := readMember[corev1.Endpoints](v, &versions)
 		c.endpoints[o.Name] = versions
 		return err
 	case "services":
@@ -174,7 +176,7 @@ func (c *cluster) entries(w model.Writer, service *corev1.Service, m memberVersi
 		return model.PodSlices(service, o, c.zones)
 	case *model.ExternalWorkload:
 		return model.WorkloadSlices(service, o)
-	case *corev1.Endpoints: //nolint:staticcheck // Endpoints are deprecated, and written all the same.
+	case *corev1.Endpoints:
 		if model.IsMirrored(o, service) {
 			return model.MirroredSlices(o)
 		}
