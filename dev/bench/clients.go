@@ -51,6 +51,32 @@ type client struct {
 	mu    sync.Mutex          // the reader takes it for each message: holding it stalls the stream
 	exact bool                // whether have is kept
 	have  map[uint32]struct{} // the addresses that the stream knows
+	least int                 // the fewest that it has known after an update since keepExact
+	last  time.Time           // of the last update
+}
+
+// keepExact makes the stream keep what it knows, which is the pods from up to, but not including, to.
+func (s *client) keepExact(from, to int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.exact, s.least, s.have = true, to-from, make(map[uint32]struct{}, to-from)
+	for i := from; i < to; i++ {
+		s.have[podNumber(i)] = struct{}{}
+	}
+}
+
+// knows reports whether the stream knows a pod and n endpoints altogether.
+func (s *client) knows(pod, n int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, known := s.have[podNumber(pod)]
+	return known && len(s.have) == n
+}
+
+// podNumber is the address of a pod as in messages.
+func podNumber(i int) uint32 {
+	ip := podIP(i).As4()
+	return binary.BigEndian.Uint32(ip[:])
 }
 
 // open opens the streams and waits until each has its first answer.
@@ -136,6 +162,7 @@ func (s *client) receive(u *pb.Update) {
 		}
 		delete(s.have, ip)
 	}
+	s.least, s.last = min(s.least, len(s.have)), now
 	if n := len(u.GetAdd().GetAddrs()); s.first < c.endpoints && n > 0 {
 		if s.first += n; s.first >= c.endpoints {
 			c.full.Add(1)
@@ -151,8 +178,7 @@ func (s *client) hit(now time.Time) {
 
 // expect tells the streams what to wait for.
 func (c *clients) expect(t *toggler) {
-	ip := podIP(0).As4()
-	awaited := uint64(binary.BigEndian.Uint32(ip[:])) << 1
+	awaited := uint64(podNumber(0)) << 1
 	if t.absent {
 		awaited |= 1 // the next change puts it back
 	}

@@ -2,7 +2,7 @@
 // beside what it has to reach, as ratios within one run.
 //
 //	go run ./dev/bench                 everything (what `make bench` does)
-//	go run ./dev/bench --only stall    one part: fanout, stall, outage, profiles, proxies,
+//	go run ./dev/bench --only stall    one part: fanout, stall, rollout, outage, profiles, proxies,
 //	                                   controllers, failover, dns, abuse, inspect
 //	go run ./dev/bench --only controllers:cold --scale 0.05
 //	                                   one half of a part (the others are controllers:flips,
@@ -18,7 +18,7 @@
 // else should run on the machine meanwhile.
 //
 // In reading order: main.go has the parts and the report; process.go starts
-// processes and admin.go asks Signpost's admin server. fanout.go, stall.go and
+// processes and admin.go asks Signpost's admin server. fanout.go, stall.go, rollout.go and
 // outage.go measure streams of Get, with the objects of load.go, the streams of
 // clients.go and the server of floor.go beside them; profiles.go and proxies.go
 // measure GetProfile. inspect.go measures the inspection API. The files controllers*.go, failover*.go, dns*.go and abuse*.go have
@@ -47,6 +47,7 @@ type part struct {
 var parts = []part{
 	{"fanout", whole(measureFanout)},
 	{"stall", whole(measureStall)},
+	{"rollout", whole(measureRollout)},
 	{"outage", whole(measureOutage)},
 	{"profiles", whole(measureProfiles)},
 	{"proxies", whole(measureProxies)},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"time"
 )
@@ -135,9 +134,8 @@ func (run stallRun) changes(ctx context.Context, readers int) error {
 func knownBefore(t *toggler) map[uint32]struct{} {
 	have := make(map[uint32]struct{}, stallEndpoints)
 	for i := range stallEndpoints {
-		ip := podIP(i).As4()
 		if i > 0 || t.absent {
-			have[binary.BigEndian.Uint32(ip[:])] = struct{}{}
+			have[podNumber(i)] = struct{}{}
 		}
 	}
 	return have
@@ -148,10 +146,9 @@ func (run stallRun) allExact(streams []*client) bool {
 	if run.toggler.absent {
 		want--
 	}
-	victim := podIP(0).As4()
 	for _, s := range streams {
 		s.mu.Lock()
-		_, has := s.have[binary.BigEndian.Uint32(victim[:])]
+		_, has := s.have[podNumber(0)]
 		exact := len(s.have) == want && has != run.toggler.absent
 		s.mu.Unlock()
 		if !exact {

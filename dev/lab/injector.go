@@ -147,7 +147,7 @@ func (s *stage) API(_ context.Context, f schedule.Fault) (schedule.End, error) {
 	if !ok {
 		return nil, fmt.Errorf("there is no link %s to the API server", f.Target)
 	}
-	end, err := path.API.Fail(network.Failure{Share: f.Share, Seed: uint64(f.ID), Status: f.Status, Reset: f.Status == schedule.Reset, Applied: f.Applied})
+	end, err := path.API.Fail(network.Failure{Share: f.Share, Seed: uint64(f.ID), Status: max(0, f.Status), Reset: f.Status == schedule.Reset, Applied: f.Applied})
 	return ends(end), err
 }
 

@@ -143,9 +143,11 @@ func runAll(ctx context.Context, out io.Writer, o options) (found int, err error
 			for seed := range seeds {
 				result, err := run(ctx, o, seed)
 				mu.Lock()
-				fmt.Fprint(out, result)
 				found += len(result.findings)
-				if err != nil {
+				if err == nil {
+					fmt.Fprint(out, result)
+				} else {
+					fmt.Fprintf(out, "seed %d: the lab has failed: %v\n", seed, err)
 					errs = append(errs, fmt.Errorf("run of seed %d: %w", seed, err))
 				}
 				mu.Unlock()
