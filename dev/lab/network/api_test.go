@@ -2,6 +2,7 @@ package network_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -295,7 +296,7 @@ func TestAPIFails(t *testing.T) {
 // client-go tries again what it is asked to, and each attempt is recorded.
 func TestAPIRetries(t *testing.T) {
 	p := newPath(t)
-	end := p.fail(t, network.Failure{Share: 1, Status: 429, RetryAfter: time.Second, WritesOnly: true})
+	end := p.fail(t, network.Failure{Share: 1, Status: 429, WritesOnly: true})
 	created := make(chan error)
 	go func() {
 		_, err := p.client.CoreV1().ConfigMaps(p.namespace).Create(t.Context(), configMap("a"), metav1.CreateOptions{})
@@ -519,6 +520,41 @@ func TestAPINoticesADeadAPIServer(t *testing.T) {
 	defer w.Stop()
 	p.Back.HalfOpen(network.Both)
 	if err := broken(t, w); err != nil {
+		t.Error(err)
+	}
+}
+
+// A client that trusts the kubeconfig connects after the certificate has changed, too.
+func TestAPIRotatesItsCertificate(t *testing.T) {
+	p := newPath(t, func(c *rest.Config) { c.Timeout = 0 })
+	w := must[watch.Interface](t)(p.client.CoreV1().Secrets(p.namespace).Watch(t.Context(), metav1.ListOptions{}))
+	defer w.Stop()
+	seen := func() string {
+		trusted, err := rest.TLSConfigFor(p.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := tls.Dial("tcp", p.Front.Addr(), trusted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].SerialNumber.String()
+	}
+	before := seen()
+	if again := seen(); again != before {
+		t.Errorf("the certificate %s became %s by itself", before, again)
+	}
+	if err := p.API.RotateCertificate(); err != nil {
+		t.Fatal(err)
+	}
+	if after := seen(); after == before {
+		t.Errorf("the certificate is still %s", after)
+	}
+	if err := broken(t, w); err != nil {
+		t.Error(err)
+	}
+	if _, err := p.client.Discovery().ServerVersion(); err != nil {
 		t.Error(err)
 	}
 }

@@ -178,13 +178,14 @@ type update struct {
 	what    history.UpdateWrite
 }
 
-// read returns nil for a message that is no UPDATE. Of one that can't be decoded, it returns what can.
+// read returns nil for a message that is no UPDATE. Of one that can't be decoded, it returns what can. The message isn't
+// changed afterwards.
 func (d *DNS) read(message []byte) *update {
 	const isAnswer, opcode = 0x80, 0x78
 	if len(message) < headerSize || message[2]&isAnswer != 0 || int(message[2]&opcode)>>3 != mdns.OpcodeUpdate {
 		return nil
 	}
-	u := &update{id: idOf(message), arrived: d.recorder.Now()}
+	u := &update{id: idOf(message), arrived: d.recorder.Now(), what: history.UpdateWrite{Message: message}}
 	var m mdns.Msg
 	_ = m.Unpack(message)
 	if len(m.Question) > 0 {

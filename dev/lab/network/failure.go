@@ -23,7 +23,8 @@ type Failure struct {
 	WritesOnly bool
 	// Status is what is answered: 400 to 599.
 	Status int
-	// RetryAfter is the header of that name in such an answer, in whole seconds; zero means no header.
+	// RetryAfter is the header of that name in such an answer, in whole seconds. Zero means no header, but a second
+	// for the status 429, with which the API server always says when to try again.
 	RetryAfter time.Duration
 	// Reset resets the connection instead of an answer. Other requests on it, such as watches, end too.
 	Reset bool
@@ -87,7 +88,11 @@ func (f Failure) answer(w http.ResponseWriter) error {
 		Reason:   reasons[f.Status],
 		Code:     int32(f.Status),
 	}
-	if seconds := int(f.RetryAfter / time.Second); seconds > 0 {
+	seconds := int(f.RetryAfter / time.Second)
+	if f.Status == http.StatusTooManyRequests {
+		seconds = max(seconds, 1)
+	}
+	if seconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		status.Details = &metav1.StatusDetails{RetryAfterSeconds: int32(seconds)}
 	}
