@@ -141,8 +141,8 @@ func (s *Streams) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Pause makes a client read nothing more than the message that it waits for, until Resume. Its connection stays open, and
-// answers pings. What the replica can't send is in its hands when 64 KiB are on their way.
+// Pause makes a client read nothing more than the message that it waits for, until Resume. Its connection stays open and
+// answers pings. About 100 KiB fit between the two; only then the replica has to merge what it can't send.
 func (s *Streams) Pause(client int) { s.clients[client].gate.shut() }
 
 // Resume lets a client read again.
