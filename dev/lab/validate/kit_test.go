@@ -76,8 +76,10 @@ func (m *made) slice(name, service string, endpoints ...string) {
 }
 
 // said is what is said of an address of a pod of web.
-func said(pod string) string {
-	return fmt.Sprintf(`{"metricLabels":{"namespace":"lab","pod":%q,"service":"web","serviceaccount":"web","zone":""},"weight":10000}`, pod)
+func said(pod string) string { return saidOf(pod, "web") }
+
+func saidOf(pod, service string) string {
+	return fmt.Sprintf(`{"metricLabels":{"namespace":"lab","pod":%q,"service":%q,"serviceaccount":"web","zone":""},"weight":10000}`, pod, service)
 }
 
 const webPath = "web.lab.svc.cluster.local:80"
@@ -87,6 +89,9 @@ type client struct {
 	m       *made
 	id      int
 	replica string
+	service string
+	target  string
+	call    string
 	known   map[string]string
 }
 
@@ -94,16 +99,13 @@ func (m *made) open(replica string) *client { return m.openTo(replica, "Get", we
 
 func (m *made) openTo(replica, call, target string) *client {
 	m.streams++
-	c := &client{m, m.streams, replica, map[string]string{}}
-	c.event(history.Stream{Call: call, Target: target, Event: history.StreamOpened})
+	c := &client{m, m.streams, replica, "web", target, call, map[string]string{}}
+	c.event(history.Stream{Event: history.StreamOpened})
 	return c
 }
 
 func (c *client) event(s history.Stream) {
-	s.ID, s.Replica = c.id, c.replica
-	if s.Call == "" {
-		s.Call, s.Target = "Get", webPath
-	}
+	s.ID, s.Replica, s.Call, s.Target = c.id, c.replica, c.call, c.target
 	c.m.add(history.Entry{Stream: &s})
 }
 
@@ -118,7 +120,7 @@ func (c *client) adds(endpoints ...string) {
 	var added []string
 	for _, e := range endpoints {
 		pod, at, _ := strings.Cut(e, "=")
-		c.known[at] = said(pod)
+		c.known[at] = saidOf(pod, c.service)
 		added = append(added, at)
 	}
 	c.update(history.Stream{Added: added})
