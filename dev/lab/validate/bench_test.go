@@ -92,7 +92,20 @@ func bigRun(entries int) history.History {
 
 // BenchmarkStreams judges a long run. One operation is all four validators.
 func BenchmarkStreams(b *testing.B) {
-	h := bigRun(200_000)
+	b.Run("quiet", func(b *testing.B) { benchmark(b, bigRun(200_000)) })
+	// A fault that lasts allows answers of any age, so that more states have to be looked at.
+	b.Run("broken", func(b *testing.B) { benchmark(b, broken(bigRun(200_000))) })
+}
+
+// broken adds a fault that begins with the run and ends with the calm.
+func broken(h history.History) history.History {
+	fault := history.Entry{Fault: &history.Fault{ID: 1, Kind: "api-errors", Target: "kube-apiserver"}}
+	h.Entries = append([]history.Entry{fault}, h.Entries...)
+	return h
+}
+
+func benchmark(b *testing.B, h history.History) {
+	b.ReportAllocs()
 	b.ReportMetric(float64(len(h.Entries)), "entries")
 	for b.Loop() {
 		if count, text := objections(h); len(count) > 0 {
@@ -103,7 +116,9 @@ func BenchmarkStreams(b *testing.B) {
 
 // What the benchmark judges has nothing wrong.
 func TestBigRun(t *testing.T) {
-	if count, text := objections(bigRun(5_000)); len(count) > 0 {
-		t.Errorf("objections:\n%.2000s", text)
+	for _, h := range []history.History{bigRun(5_000), broken(bigRun(5_000))} {
+		if count, text := objections(h); len(count) > 0 {
+			t.Errorf("objections:\n%.2000s", text)
+		}
 	}
 }

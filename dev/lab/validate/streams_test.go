@@ -193,6 +193,15 @@ func TestStreams(t *testing.T) {
 			there.removes(a1)
 		}, []string{"V1"}},
 
+		{"V1: an address of a pod that was made again since", func(m *made, c *client) {
+			m.restart("a")
+			c.removes(a1)
+			m.pass(20 * time.Second)
+			other := m.open("replica-a")
+			other.adds("a="+a1, "b="+b1)
+			other.removes(a1)
+		}, []string{"V1"}},
+
 		{"V2: an address that nobody has", func(_ *made, c *client) {
 			c.adds("x=10.9.9.9:8080")
 			c.removes("10.9.9.9:8080")
@@ -232,6 +241,15 @@ func TestStreams(t *testing.T) {
 			m.pass(time.Second)
 			c.adds("a=" + a1)
 			c.removes(a1)
+		}, []string{"V3"}},
+		{"V3: a removed address comes back in an outage", func(m *made, c *client) {
+			m.fault(1, "cut", "replica-a→kube-apiserver", "")
+			m.slice("web-1", "web", "b=10.0.0.2")
+			c.removes(a1)
+			m.pass(20 * time.Second)
+			c.adds("a=" + a1)
+			c.removes(a1)
+			m.fault(1, "cut", "replica-a→kube-apiserver", "ended")
 		}, []string{"V3"}},
 		{"V3: an answer says nothing new", func(_ *made, c *client) {
 			c.adds("a=" + a1)
