@@ -16,12 +16,30 @@ type backends struct {
 	workloads []chain[existence]
 	// numbers has the place of each workload, without UID, in workloads.
 	numbers map[model.Workload]int32
+	// addresses has a number for each address, and marks what is asked of the one with that number.
+	addresses map[netip.AddrPort]int32
+	marks     []mark
+	epoch     int
+}
+
+// mark is what a question asks of an address. It counts in one epoch only.
+type mark struct {
+	epoch    int
+	workload int32 // that was told
+	bit      int   // place in question.need, or -1
 }
 
 // sliceState is what a slice serves; nil while it doesn't exist or is another Service's.
 type sliceState struct {
 	ports     []discoveryv1.EndpointPort
 	endpoints []endpoint
+	numbered  []numbered // one for each port that was asked for
+}
+
+// numbered has the number of the address of each endpoint of a slice with one port.
+type numbered struct {
+	port    uint16
+	numbers []int32
 }
 
 // none is the number of no workload.
@@ -56,7 +74,7 @@ func sliceOf(v *model.Version) *discoveryv1.EndpointSlice {
 }
 
 func (o *objects) backendsOf(key serviceKey) *backends {
-	b := &backends{numbers: map[model.Workload]int32{}}
+	b := &backends{numbers: map[model.Workload]int32{}, addresses: map[netip.AddrPort]int32{}}
 	for _, name := range o.slicesOf[key] {
 		c := chain[*sliceState]{{at: beforeAll}}
 		for _, v := range o.byID[objectID{model.EndpointSlices, key.namespace, name}] {
@@ -76,6 +94,32 @@ func (b *backends) compile(slice *discoveryv1.EndpointSlice, key serviceKey, o *
 		s.endpoints = append(s.endpoints, endpoint{e.IP, e.Hostname, b.number(e.Workload, o), e.Workload.UID})
 	}
 	return s
+}
+
+// address returns the number of an address.
+func (b *backends) address(at netip.AddrPort) int32 {
+	n, ok := b.addresses[at]
+	if !ok {
+		n = int32(len(b.marks))
+		b.addresses[at] = n
+		b.marks = append(b.marks, mark{})
+	}
+	return n
+}
+
+// addressesOf returns the numbers of the addresses of a slice's endpoints with a port.
+func (b *backends) addressesOf(s *sliceState, port uint16) []int32 {
+	for i := range s.numbered {
+		if s.numbered[i].port == port {
+			return s.numbered[i].numbers
+		}
+	}
+	n := numbered{port: port, numbers: make([]int32, len(s.endpoints))}
+	for i := range s.endpoints {
+		n.numbers[i] = b.address(netip.AddrPortFrom(s.endpoints[i].ip, port))
+	}
+	s.numbered = append(s.numbered, n)
+	return n.numbers
 }
 
 // number returns the place of a workload. It has a new chain if it has none.

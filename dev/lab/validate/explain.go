@@ -36,18 +36,18 @@ func (p position) notAfter(q position) bool {
 	return true
 }
 
-// told is what a client knows: the number of the workload of each address.
-type told map[netip.AddrPort]int32
+// toldAddress is an address that a client knows, and its workload: numbers of a backends.
+type toldAddress struct{ address, workload int32 }
 
 // unheard is the number of a workload that no slice of the Service ever had.
 const unheard int32 = -2
 
 // question is what has to be explained.
 type question struct {
-	told told
+	told []toldAddress
 	// need are the addresses that the state must serve: all of told, or those that an update added if others may be about
 	// to be removed.
-	need []netip.AddrPort
+	need []int32
 	// until is when it was known; since is from when on the newer of two states must have been known.
 	since, until time.Duration
 }
@@ -58,10 +58,8 @@ type question struct {
 // If two slices have a workload under two addresses, the two need not agree on whether the workload exists.
 func (t *table) explain(from position, q question) []position {
 	var found []position
-	x := explainer{table: t, question: q, from: from, bit: make(map[netip.AddrPort]int, len(q.need))}
-	for i, at := range q.need {
-		x.bit[at] = i
-	}
+	t.ask(q)
+	x := explainer{table: t, question: q, from: from}
 	first, last := max(int(from[0]), t.rules.at(q.since)), t.rules.known(q.until)
 	for r := first; r < last; r++ {
 		x.rule = t.rules[r].value
@@ -71,6 +69,17 @@ func (t *table) explain(from position, q question) []position {
 		}
 	}
 	return found
+}
+
+// ask marks the addresses of a question.
+func (t *table) ask(q question) {
+	t.epoch++
+	for _, a := range q.told {
+		t.marks[a.address] = mark{epoch: t.epoch, workload: a.workload, bit: -1}
+	}
+	for i, n := range q.need {
+		t.marks[n].bit = i
+	}
 }
 
 // addEarliest adds a position, unless one is there that isn't after it, and drops those that are after it.
@@ -90,7 +99,6 @@ type explainer struct {
 	question
 	from position
 	rule model.PortRule
-	bit  map[netip.AddrPort]int // the place of each address in need
 }
 
 // option is a step of a slice that says nothing wrong.
@@ -184,22 +192,20 @@ func (x *explainer) option(s *sliceState) (o option, ok bool) {
 	if port == 0 {
 		return o, true
 	}
+	numbers := x.addressesOf(s, port)
 	for i := range s.endpoints {
 		e := &s.endpoints[i]
 		if x.target.Hostname != "" && e.hostname != x.target.Hostname {
 			continue
 		}
-		at := netip.AddrPortFrom(e.ip, port)
-		workload, said := x.told[at]
+		said := x.marks[numbers[i]]
 		switch {
-		case !said:
+		case said.epoch != x.epoch:
 			if !x.mustBe(&o, e, false) {
 				return o, false
 			}
-		case workload == e.workload && x.mustBe(&o, e, true):
-			if bit, needed := x.bit[at]; needed {
-				o.covers.set(bit)
-			}
+		case said.workload == e.workload && x.mustBe(&o, e, true) && said.bit >= 0:
+			o.covers.set(said.bit)
 		}
 	}
 	return o, true
@@ -211,11 +217,17 @@ func (x *explainer) mustBe(o *option, e *endpoint, exist bool) bool {
 		return exist
 	}
 	from := *x.workloadAt(x.from, e.workload)
-	i := earliest(x.workloads[e.workload], from, x.question, func(v existence) bool { return v.has(e.uid) == exist })
-	if i > from {
-		o.raises = append(o.raises, raise{e.workload, i})
+	c := x.workloads[e.workload]
+	for i := from; int(i) < len(c) && (i == 0 || c[i].at <= x.until); i++ {
+		if int(i)+1 < len(c) && c[i+1].at <= x.since || c[i].value.has(e.uid) != exist {
+			continue
+		}
+		if i > from {
+			o.raises = append(o.raises, raise{e.workload, i})
+		}
+		return true
 	}
-	return i >= 0
+	return false
 }
 
 // earliest returns the first step of a chain from one on, which was known in time, that is as wanted; -1 for none.

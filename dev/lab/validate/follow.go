@@ -25,10 +25,10 @@ type follower struct {
 
 	opened   time.Duration
 	answered bool
-	known    map[string]string // the last answer
+	known    map[string]knownAddress // everything said so far
 	settled  []position
 	pending  []position // before the addition
-	added    []netip.AddrPort
+	added    []string
 	// lost is whether the last answer has no explanation; a second one without is not said again.
 	lost bool
 	// late is the same for an answer that is too old.
@@ -46,20 +46,21 @@ func (f *follower) updated(at time.Duration, u *history.Stream) {
 	if u.Problem != "" {
 		f.object("V2", at, "an update contradicts those before: %s", u.Problem)
 	}
-	if f.answered && maps.Equal(f.known, u.Addresses) {
+	before := slices.Collect(maps.Keys(f.known))
+	news, problems := f.apply(u)
+	if f.answered && !news {
 		f.object("V3", at, "an update says nothing new; an edit that clients can't see costs no message (docs/destination.md)")
 	}
-	now, problems := f.read(u.Addresses)
 	for _, p := range problems {
 		f.object("V2", at, "%s", p)
 	}
-	q := question{told: now, need: slices.Collect(maps.Keys(now)), since: f.troubles.since(at), until: at + witnessDelay}
+	q := f.asked(f.troubles.since(at), at+witnessDelay)
 	if f.answered {
-		f.next(at, u, q)
+		f.next(at, u, q, before)
 	} else {
 		f.first(at, u, q)
 	}
-	f.answered, f.known = true, u.Addresses
+	f.answered = true
 }
 
 // first judges the first answer, which may be any state that isn't too old.
@@ -72,7 +73,11 @@ func (f *follower) first(at time.Duration, u *history.Stream, q question) {
 		f.settled = found
 		return
 	}
-	f.missing(at, q, f.servedAt(q.since))
+	var served []string
+	for _, a := range f.servedAt(q.since) {
+		served = append(served, a.String())
+	}
+	f.missing(at, q, served)
 	f.unexplained(at, u, q, nil)
 }
 
@@ -90,7 +95,7 @@ func (f *follower) saidToExist(at time.Duration, exists bool, q question) {
 }
 
 // next judges an answer after the first.
-func (f *follower) next(at time.Duration, u *history.Stream, q question) {
+func (f *follower) next(at time.Duration, u *history.Stream, q question, known []string) {
 	before := f.settled
 	if len(u.Added) == 0 && !f.retracts(u.Removed) {
 		before = append(slices.Clone(before), f.pending...)
@@ -100,21 +105,20 @@ func (f *follower) next(at time.Duration, u *history.Stream, q question) {
 	}
 	found := f.from(before, q)
 	var between []position
-	var added []netip.AddrPort
 	if len(u.Added) > 0 && len(u.Removed) == 0 {
-		added, between = f.between(before, u, q)
+		between = f.between(before, u, q)
 	}
 	if len(found)+len(between) > 0 {
-		f.settled, f.pending, f.added, f.lost, f.late = found, between, added, false, false
+		f.settled, f.pending, f.added, f.lost, f.late = found, between, u.Added, false, false
 		return
 	}
-	f.missing(at, q, f.dropped(q.told))
+	f.missing(at, q, known)
 	f.unexplained(at, u, q, before)
 }
 
 // retracts reports whether one of these addresses was added by the last update.
 func (f *follower) retracts(removed []string) bool {
-	return slices.ContainsFunc(f.added, func(a netip.AddrPort) bool { return slices.Contains(removed, a.String()) })
+	return slices.ContainsFunc(f.added, func(a string) bool { return slices.Contains(removed, a) })
 }
 
 // from explains an answer from several positions.
@@ -140,11 +144,11 @@ func bounded(list []position) []position {
 }
 
 // between returns the positions from which there is a state that has what was added and, of the rest, perhaps less.
-func (f *follower) between(before []position, u *history.Stream, q question) ([]netip.AddrPort, []position) {
+func (f *follower) between(before []position, u *history.Stream, q question) []position {
 	q.need = nil
-	for _, text := range u.Added {
-		if a, err := netip.ParseAddrPort(text); err == nil {
-			q.need = append(q.need, a)
+	for _, at := range u.Added {
+		if k, ok := f.known[at]; ok && !slices.Contains(q.need, k.address) {
+			q.need = append(q.need, k.address)
 		}
 	}
 	var positions []position
@@ -153,7 +157,7 @@ func (f *follower) between(before []position, u *history.Stream, q question) ([]
 			positions = addEarliest(positions, p)
 		}
 	}
-	return q.need, positions
+	return positions
 }
 
 // unexplained says what is wrong with an answer that no state after the positions explains.
@@ -176,8 +180,7 @@ func (f *follower) unexplained(at time.Duration, u *history.Stream, q question, 
 	}
 	f.lost = true
 	start := []position{f.start()}
-	_, between := f.between(start, u, anyTime)
-	if len(f.from(start, anyTime)) > 0 || len(u.Added) > 0 && len(between) > 0 {
+	if len(f.from(start, anyTime)) > 0 || len(u.Added) > 0 && len(f.between(start, u, anyTime)) > 0 {
 		f.object("V3", at, "the answer goes back in time, to a state before the one of an earlier answer: %s", f.difference(q))
 		return
 	}
@@ -190,19 +193,6 @@ func (f *follower) fail(at time.Duration, message string) {
 		f.object("V2", at, "%s", message)
 	}
 	f.lost = true
-}
-
-// dropped returns the addresses of the last answer that are missing now.
-func (f *follower) dropped(now told) []netip.AddrPort {
-	var out []netip.AddrPort
-	for text := range f.known {
-		if a, err := netip.ParseAddrPort(text); err == nil {
-			if _, still := now[a]; !still {
-				out = append(out, a)
-			}
-		}
-	}
-	return out
 }
 
 // servedAt returns what slices served at a time.
@@ -221,16 +211,17 @@ func (f *follower) servedAt(when time.Duration) []netip.AddrPort {
 	return out
 }
 
-// missing objects to missing addresses that have been served all the while.
-func (f *follower) missing(at time.Duration, q question, suspects []netip.AddrPort) {
+// missing objects to those of some addresses that are missing and have been served all the while.
+func (f *follower) missing(at time.Duration, q question, suspects []string) {
 	from := f.start()
 	if all := append(slices.Clone(f.settled), f.pending...); len(all) > 0 {
 		from = meet(all)
 	}
 	var wrong []string
-	for _, a := range suspects {
-		if _, still := q.told[a]; !still && f.alwaysServed(a, from, q) {
-			wrong = append(wrong, a.String())
+	for _, text := range suspects {
+		a, err := netip.ParseAddrPort(text)
+		if _, still := f.known[text]; err == nil && !still && f.alwaysServed(a, from, q) {
+			wrong = append(wrong, text)
 		}
 	}
 	if len(wrong) > 0 {
@@ -255,8 +246,7 @@ func (f *follower) quietEnds(at time.Duration) {
 	if !f.answered || f.lost || f.late || at-f.opened < fresh {
 		return
 	}
-	now, _ := f.read(f.known)
-	q := question{told: now, need: slices.Collect(maps.Keys(now)), since: at - fresh, until: at + witnessDelay}
+	q := f.asked(at-fresh, at+witnessDelay)
 	if len(f.from(append(slices.Clone(f.settled), f.pending...), q)) == 0 {
 		f.late = true
 		f.object("V1", at, "a change hasn't arrived within %s while nothing was broken: %s", fresh, f.difference(q))

@@ -20,10 +20,15 @@ type made struct {
 	revision int64
 	now      time.Duration
 	streams  int
+	// late is how much later than it happens the witness sees a change; seen is when it saw the last one.
+	late, seen time.Duration
+	// again counts how often a pod was made again under its name.
+	again map[string]int
 }
 
 func newMade() *made {
-	return &made{History: history.History{Setup: history.Setup{Namespace: "lab", TrustDomain: "cluster.local"}}}
+	setup := history.Setup{Namespace: "lab", TrustDomain: "cluster.local"}
+	return &made{History: history.History{Setup: setup}, again: map[string]int{}}
 }
 
 func (m *made) add(e history.Entry) {
@@ -35,14 +40,14 @@ func (m *made) add(e history.Entry) {
 func (m *made) pass(d time.Duration) { m.now += d }
 
 // put stores an object whose content is the given JSON, without which it is deleted.
-func (m *made) put(resource, name, content string) history.Object {
+func (m *made) put(resource, name, content string) {
 	m.revision++
 	o := history.Object{Resource: resource, Namespace: "lab", Name: name, Revision: m.revision, Deleted: content == ""}
 	if content != "" {
 		o.Content = json.RawMessage(content)
 	}
-	m.add(history.Entry{Object: &o})
-	return o
+	m.seen = max(m.seen, m.now+m.late)
+	m.Entries = append(m.Entries, history.Entry{At: m.seen, Object: &o})
 }
 
 func (m *made) remove(resource, name string) { m.put(resource, name, "") }
@@ -52,11 +57,18 @@ func (m *made) service(name string) {
 	m.put("services", name, `{"metadata":{"name":"`+name+`","namespace":"lab"},"spec":{"ports":[{"name":"http","port":80,"protocol":"TCP"}]}}`)
 }
 
-// uidOf is the UID of a pod: names are used once unless a test says otherwise.
-func uidOf(pod string) string { return "uid-of-" + pod }
+// uidOf is the UID of the pod that has a name now.
+func (m *made) uidOf(pod string) string { return fmt.Sprintf("%s-%d", pod, m.again[pod]) }
+
+// restart makes a pod again, with another UID.
+func (m *made) restart(pod string) {
+	m.remove("pods", pod)
+	m.again[pod]++
+	m.pod(pod)
+}
 
 func (m *made) pod(name string) {
-	m.put("pods", name, fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"lab","uid":%q},"spec":{"serviceAccountName":"web"}}`, name, uidOf(name)))
+	m.put("pods", name, fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"lab","uid":%q},"spec":{"serviceAccountName":"web"}}`, name, m.uidOf(name)))
 }
 
 // slice stores a slice of a Service whose endpoints are pods: a=10.0.0.1, or a!=10.0.0.1 for one that isn't ready.
@@ -66,7 +78,7 @@ func (m *made) slice(name, service string, endpoints ...string) {
 		pod, ip, _ := strings.Cut(e, "=")
 		pod, unready := strings.CutSuffix(pod, "!")
 		list = append(list, fmt.Sprintf(
-			`{"addresses":[%q],"conditions":{"ready":%t},"targetRef":{"kind":"Pod","namespace":"lab","name":%q,"uid":%q}}`, ip, !unready, pod, uidOf(pod),
+			`{"addresses":[%q],"conditions":{"ready":%t},"targetRef":{"kind":"Pod","namespace":"lab","name":%q,"uid":%q}}`, ip, !unready, pod, m.uidOf(pod),
 		))
 	}
 	m.put("endpointslices", name, fmt.Sprintf(
@@ -76,8 +88,10 @@ func (m *made) slice(name, service string, endpoints ...string) {
 }
 
 // said is what is said of an address of a pod of web.
-func said(pod string) string {
-	return fmt.Sprintf(`{"metricLabels":{"namespace":"lab","pod":%q,"service":"web","serviceaccount":"web","zone":""},"weight":10000}`, pod)
+func said(pod string) string { return saidOf(pod, "web") }
+
+func saidOf(pod, service string) string {
+	return fmt.Sprintf(`{"metricLabels":{"namespace":"lab","pod":%q,"service":%q,"serviceaccount":"web","zone":""},"weight":10000}`, pod, service)
 }
 
 const webPath = "web.lab.svc.cluster.local:80"
@@ -87,6 +101,9 @@ type client struct {
 	m       *made
 	id      int
 	replica string
+	service string
+	target  string
+	call    string
 	known   map[string]string
 }
 
@@ -94,16 +111,13 @@ func (m *made) open(replica string) *client { return m.openTo(replica, "Get", we
 
 func (m *made) openTo(replica, call, target string) *client {
 	m.streams++
-	c := &client{m, m.streams, replica, map[string]string{}}
-	c.event(history.Stream{Call: call, Target: target, Event: history.StreamOpened})
+	c := &client{m, m.streams, replica, "web", target, call, map[string]string{}}
+	c.event(history.Stream{Event: history.StreamOpened})
 	return c
 }
 
 func (c *client) event(s history.Stream) {
-	s.ID, s.Replica = c.id, c.replica
-	if s.Call == "" {
-		s.Call, s.Target = "Get", webPath
-	}
+	s.ID, s.Replica, s.Call, s.Target = c.id, c.replica, c.call, c.target
 	c.m.add(history.Entry{Stream: &s})
 }
 
@@ -118,7 +132,7 @@ func (c *client) adds(endpoints ...string) {
 	var added []string
 	for _, e := range endpoints {
 		pod, at, _ := strings.Cut(e, "=")
-		c.known[at] = said(pod)
+		c.known[at] = saidOf(pod, c.service)
 		added = append(added, at)
 	}
 	c.update(history.Stream{Added: added})

@@ -165,6 +165,7 @@ func TestLies(t *testing.T) {
 
 // calmDown mends everything, lets nothing happen for a while, and returns an open stream.
 func (s *sim) calmDown(r *replica) *simStream {
+	s.late = 0
 	for _, other := range s.replicas {
 		if other.cut != 0 {
 			s.breakOrMend(other)

@@ -2,13 +2,14 @@ package validate
 
 import (
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 
+	"github.com/signpostd/signpost/dev/lab/history"
 	"github.com/signpostd/signpost/dev/lab/model"
 )
 
@@ -31,23 +32,57 @@ func (r *reader) text(text string) readText {
 	return t
 }
 
-// read returns what a client of f knows.
-func (f *follower) read(addresses map[string]string) (now told, problems []string) {
-	now = make(told, len(addresses))
-	for at, text := range addresses {
-		a, err := netip.ParseAddrPort(at)
-		if err != nil {
-			problems = append(problems, fmt.Sprintf("%.100q is no address", at))
-			continue
+// knownAddress is what a client knows of an address.
+type knownAddress struct {
+	toldAddress
+	text string
+}
+
+// apply brings what the client of f knows to what an update says. news is false if it says nothing that wasn't known.
+func (f *follower) apply(u *history.Stream) (news bool, problems []string) {
+	for _, at := range u.Removed {
+		if _, ok := f.known[at]; ok {
+			delete(f.known, at)
+			news = true
 		}
-		t := f.text(text)
-		if t.err != nil {
-			problems = append(problems, fmt.Sprintf("%s: %v", at, t.err))
-			continue
-		}
-		now[a] = f.workloadSaid(t.said)
 	}
-	return now, problems
+	for _, at := range u.Added {
+		text, ok := u.Addresses[at]
+		if before, known := f.known[at]; !ok || known && before.text == text {
+			continue
+		}
+		news = true
+		if problem := f.learn(at, text); problem != "" {
+			problems = append(problems, problem)
+		}
+	}
+	return news, problems
+}
+
+// learn notes what was said of an address.
+func (f *follower) learn(at, text string) (problem string) {
+	address, err := netip.ParseAddrPort(at)
+	if err != nil {
+		return fmt.Sprintf("%.100q is no address", at)
+	}
+	known := knownAddress{toldAddress{f.address(address), unheard}, text}
+	if t := f.text(text); t.err != nil {
+		problem = fmt.Sprintf("%s: %v", at, t.err)
+	} else {
+		known.workload = f.workloadSaid(t.said)
+	}
+	f.known[at] = known
+	return problem
+}
+
+// ask returns the question what is behind all that the client knows.
+func (f *follower) asked(since, until time.Duration) question {
+	q := question{since: since, until: until}
+	for _, k := range f.known {
+		q.told = append(q.told, k.toldAddress)
+		q.need = append(q.need, k.address)
+	}
+	return q
 }
 
 func (f *follower) workloadSaid(said *pb.WeightedAddr) int32 {
@@ -74,29 +109,29 @@ func meet(list []position) position {
 
 // difference says how an answer differs from the newest state.
 func (f *follower) difference(q question) string {
-	served := map[netip.AddrPort]bool{}
+	served := map[string]bool{}
 	for _, a := range f.servedAt(q.until) {
-		served[a] = true
+		served[a.String()] = true
 	}
 	var extra, lacks []string
-	for a, w := range q.told {
+	for at, k := range f.known {
 		switch {
-		case !served[a]:
-			extra = append(extra, a.String())
-		case w == unheard:
-			extra = append(extra, a.String()+" of another workload")
+		case !served[at]:
+			extra = append(extra, at)
+		case k.workload == unheard:
+			extra = append(extra, at+" of another workload")
 		}
 	}
-	for a := range maps.Keys(served) {
-		if _, ok := q.told[a]; !ok {
-			lacks = append(lacks, a.String())
+	for at := range served {
+		if _, ok := f.known[at]; !ok {
+			lacks = append(lacks, at)
 		}
 	}
 	slices.Sort(extra)
 	slices.Sort(lacks)
 	switch {
 	case len(extra)+len(lacks) == 0:
-		return fmt.Sprintf("%d addresses, those of the slices at the time, perhaps of other workloads", len(q.told))
+		return fmt.Sprintf("it has the %d addresses of the slices at the time, some perhaps of other workloads", len(q.told))
 	case len(extra) == 0:
 		return fmt.Sprintf("of the slices at the time, it lacks %s", some(lacks))
 	case len(lacks) == 0:

@@ -106,7 +106,12 @@ func (s *sim) write() {
 
 // edit changes the cluster.
 func (s *sim) edit() {
-	switch name := s.anyPod(); s.n(10) {
+	s.late = time.Duration(s.n(1500)) * time.Millisecond
+	switch name := s.anyPod(); s.n(11) {
+	case 10:
+		if name != "" {
+			s.restart(name)
+		}
 	case 0, 1:
 		s.create()
 	case 2, 3:
@@ -343,6 +348,7 @@ func (s *sim) run(steps int) {
 
 // end mends everything and opens as many streams as there ever were at once.
 func (s *sim) end() {
+	s.late = 0
 	for _, r := range s.replicas {
 		if r.cut != 0 {
 			s.breakOrMend(r)

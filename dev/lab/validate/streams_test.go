@@ -116,6 +116,33 @@ func TestStreams(t *testing.T) {
 			m.open("replica-b").closes("rpc error: code = NotFound desc = service web.lab not found")
 		}, nil},
 
+		{"a pod of a StatefulSet is made again", func(m *made, c *client) {
+			m.restart("a") // its slice still means the one before
+			c.removes(a1)
+			m.pass(time.Second)
+			m.slice("web-1", "web", "a=10.0.0.1", "b=10.0.0.2")
+			c.adds("a=" + a1)
+		}, nil},
+		{"endpoints that are not pods", func(m *made, c *client) {
+			m.put("externalworkloads", "vm", `{"metadata":{"name":"vm","namespace":"lab"}}`)
+			m.put("endpointslices", "web-2", `{"metadata":{"name":"web-2","namespace":"lab","labels":{"kubernetes.io/service-name":"web"}},
+				"ports":[{"name":"http","port":8080}],"endpoints":[
+				{"addresses":["10.0.0.3"],"targetRef":{"kind":"ExternalWorkload","name":"vm"}},{"addresses":["10.0.0.4"]}]}`)
+			c.known[c1] = `{"metricLabels":{"external_workload":"vm","namespace":"lab","service":"web","zone":""},"weight":10000}`
+			c.known["10.0.0.4:8080"] = `{"metricLabels":{"namespace":"lab","service":"web"},"weight":10000}`
+			c.update(history.Stream{Added: []string{c1, "10.0.0.4:8080"}})
+			m.pass(15 * time.Second)
+			m.remove("externalworkloads", "vm")
+			c.removes(c1)
+		}, nil},
+		{"the Service calls its port otherwise", func(m *made, c *client) {
+			m.put("services", "web", `{"metadata":{"name":"web","namespace":"lab"},"spec":{"ports":[{"name":"new","port":80}]}}`)
+			c.removes(a1, b1)
+			m.pass(15 * time.Second)
+			m.service("web")
+			c.adds("a="+a1, "b="+b1)
+		}, nil},
+
 		{"V1: a removal never came", func(m *made, _ *client) {
 			m.slice("web-1", "web", "b=10.0.0.2")
 		}, []string{"V1"}},
@@ -148,6 +175,31 @@ func TestStreams(t *testing.T) {
 			m.pass(5 * time.Second)
 			m.fault(1, "pause", "replica-a", "ended")
 			c.removes(a1)
+		}, []string{"V1"}},
+
+		{"V1: the trouble of another replica is no excuse", func(m *made, c *client) {
+			there := m.open("replica-b")
+			there.adds("a="+a1, "b="+b1)
+			m.fault(1, "cut", "replica-b→kube-apiserver", "")
+			m.fault(2, "dns-drop", "replica-a→bind", "")
+			m.slice("web-1", "web", "b=10.0.0.2")
+			c.removes(a1)
+			m.pass(20 * time.Second)
+			other := m.open("replica-a")
+			other.adds("a="+a1, "b="+b1)
+			other.removes(a1)
+			m.fault(1, "cut", "replica-b→kube-apiserver", "ended")
+			m.fault(2, "dns-drop", "replica-a→bind", "ended")
+			there.removes(a1)
+		}, []string{"V1"}},
+
+		{"V1: an address of a pod that was made again since", func(m *made, c *client) {
+			m.restart("a")
+			c.removes(a1)
+			m.pass(20 * time.Second)
+			other := m.open("replica-a")
+			other.adds("a="+a1, "b="+b1)
+			other.removes(a1)
 		}, []string{"V1"}},
 
 		{"V2: an address that nobody has", func(_ *made, c *client) {
@@ -189,6 +241,15 @@ func TestStreams(t *testing.T) {
 			m.pass(time.Second)
 			c.adds("a=" + a1)
 			c.removes(a1)
+		}, []string{"V3"}},
+		{"V3: a removed address comes back in an outage", func(m *made, c *client) {
+			m.fault(1, "cut", "replica-a→kube-apiserver", "")
+			m.slice("web-1", "web", "b=10.0.0.2")
+			c.removes(a1)
+			m.pass(20 * time.Second)
+			c.adds("a=" + a1)
+			c.removes(a1)
+			m.fault(1, "cut", "replica-a→kube-apiserver", "ended")
 		}, []string{"V3"}},
 		{"V3: an answer says nothing new", func(_ *made, c *client) {
 			c.adds("a=" + a1)
