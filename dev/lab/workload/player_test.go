@@ -323,3 +323,25 @@ func TestZoneAnswers(t *testing.T) {
 		t.Errorf("another zone: %s, %v", became, err)
 	}
 }
+
+// An address is used again five seconds after its pod was really deleted, however late that was.
+func TestDue(t *testing.T) {
+	start := time.Unix(1000, 0)
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	reuse := Edit{At: 20 * time.Second, After: 7, Gap: 5 * time.Second}
+	for name, c := range map[string]struct {
+		edit   Edit
+		madeAt map[int]time.Time
+		want   time.Time
+	}{
+		"alone":               {Edit{At: 20 * time.Second}, map[int]time.Time{7: at(30)}, at(20)},
+		"deleted in time":     {reuse, map[int]time.Time{7: at(14)}, at(20)},
+		"deleted late":        {reuse, map[int]time.Time{7: at(19)}, at(24)},
+		"deleted much later":  {reuse, map[int]time.Time{7: at(40)}, at(45)},
+		"another was deleted": {reuse, map[int]time.Time{8: at(40)}, at(20)},
+	} {
+		if got := c.edit.due(start, c.madeAt); !got.Equal(c.want) {
+			t.Errorf("%s: due at %s, want %s", name, got, c.want)
+		}
+	}
+}
