@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"path/filepath"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -10,5 +9,5 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs(filepath.Join("..", "..", "..", "deploy", "crds"))))
+	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs(crds)))
 }

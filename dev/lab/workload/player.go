@@ -138,11 +138,7 @@ func (p *Player) playObjects(ctx context.Context, start time.Time, duration time
 		if e.Object == nil {
 			continue
 		}
-		due := start.Add(e.At)
-		if other, was := madeAt[e.After]; was && other.Add(e.Gap).After(due) {
-			due = other.Add(e.Gap)
-		}
-		if err := wait(ctx, time.Until(due)); err != nil {
+		if err := wait(ctx, time.Until(e.due(start, madeAt))); err != nil {
 			return total, fmt.Errorf("wait for edit %s: %w", e, err)
 		}
 		one, err := p.insist(ctx, e, p.cluster.attempt)
@@ -154,6 +150,15 @@ func (p *Player) playObjects(ctx context.Context, start time.Time, duration time
 		}
 	}
 	return total, nil
+}
+
+// due returns when an edit may be made, by when those were made that it has to keep a distance from.
+func (e Edit) due(start time.Time, madeAt map[int]time.Time) time.Time {
+	due := start.Add(e.At)
+	if other, was := madeAt[e.After]; was && other.Add(e.Gap).After(due) {
+		due = other.Add(e.Gap)
+	}
+	return due
 }
 
 func (p *Player) playZone(ctx context.Context, start time.Time, duration time.Duration) (total Played, err error) {

@@ -3,28 +3,17 @@ package workload
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/netip"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	mdns "github.com/miekg/dns"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/dev/lab/history"
@@ -48,6 +37,9 @@ func startBIND(t *testing.T, p Plan) *bindtest.Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("named said:\n%s", s.Log())
+		}
 		if err := s.Stop(); err != nil {
 			t.Error(err)
 		}
@@ -182,36 +174,50 @@ func TestPlayerSurvives(t *testing.T) {
 	bind, recorder := startBIND(t, plan), newRecorder(t)
 	reached := make(chan int64, 10000)
 	p := newPlayer(t, plan, cluster.Config, bind.Addr, recorder, &meddler{reached: func(number int64) { reached <- number }})
-	first := int64(len(plan.Initial()) + 30)
-	var faults sync.WaitGroup
+	if err := p.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
-	defer faults.Wait()
-	defer cancel()
-	faults.Go(func() {
-		for _, f := range []struct {
-			at int64
-			do func() error
-		}{
-			{first, func() error { cluster.Kill(kubetest.APIServer); return nil }},
-			{first + 60, func() error { return bind.Pause(ctx) }},
-			{first + 110, func() error { cluster.Kill(kubetest.Etcd); return nil }},
-			{first + 180, bind.Resume},
-			{first + 200, func() error { cluster.Kill(kubetest.APIServer); return nil }},
-		} {
-			for number := int64(0); number < f.at; {
-				select {
-				case number = <-reached:
-				case <-ctx.Done():
-					t.Errorf("request %d never came", f.at)
-					return
-				}
-			}
-			if err := f.do(); err != nil {
-				t.Error(err)
+	var played Played
+	var failure error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		played, failure = p.Play(ctx, length)
+	}()
+	defer func() {
+		cancel()
+		<-ended
+	}()
+	first := int64(len(plan.Initial()) + 30)
+	for _, fault := range []struct {
+		after int64 // requests
+		begin func() error
+	}{
+		{first, func() error { cluster.Kill(kubetest.APIServer); return nil }},
+		{first + 60, func() error { return bind.Pause(ctx) }},
+		{first + 110, func() error { cluster.Kill(kubetest.Etcd); return nil }},
+		{first + 180, bind.Resume},
+		{first + 200, func() error { cluster.Kill(kubetest.APIServer); return nil }},
+	} {
+		for number := int64(0); number < fault.after; {
+			select {
+			case number = <-reached:
+			case <-ended:
+				t.Fatalf("the play has ended before request %d: %v", fault.after, failure)
 			}
 		}
-	})
-	played := play(t, p, length)
+		if err := fault.begin(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-ended
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	if want := len(until(plan, length)); played.Made+played.Pointless != want {
+		t.Errorf("%d edits, want %d", played.Made+played.Pointless, want)
+	}
 	t.Logf("played %+v", played)
 	if played.Repeated < 5 {
 		t.Errorf("played %+v: no fault had an effect", played)
@@ -224,256 +230,6 @@ func TestPlayerSurvives(t *testing.T) {
 	compareZone(t, plan, bind, recorder, length)
 }
 
-// compareObjects compares what is there with the plan.
-func compareObjects(t *testing.T, plan Plan, cluster *kubetest.Cluster, before time.Duration) {
-	t.Helper()
-	there := map[string]map[string]any{}
-	for _, group := range []string{"v1 Service", "v1 Pod", "v1 Endpoints", "discovery.k8s.io/v1 EndpointSlice", "externaldns.k8s.io/v1alpha1 DNSEndpoint", "linkerd.io/v1alpha2 ServiceProfile", "policy.linkerd.io/v1beta3 Server", "workload.linkerd.io/v1beta1 ExternalWorkload"} {
-		version, kind, _ := strings.Cut(group, " ")
-		for _, o := range list(t, cluster.Dynamic, version, kind, plan.Settings().Namespace) {
-			there[kind+" "+o.GetName()] = o.Object
-		}
-	}
-	want := plan.Objects(before)
-	for _, o := range want {
-		if o.GetNamespace() == "" {
-			continue
-		}
-		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := there[name(o)]
-		if wrong := compareObject(content, got); wrong != "" {
-			t.Errorf("%s: %s", name(o), wrong)
-		}
-		delete(there, name(o))
-	}
-	for other := range there {
-		t.Errorf("%s is there, and not in the plan", other)
-	}
-	if len(want) < 100 {
-		t.Errorf("there are only %d objects to compare", len(want))
-	}
-}
-
-func list(t *testing.T, client dynamic.Interface, apiVersion, kind, namespace string) []unstructured.Unstructured {
-	t.Helper()
-	version, err := schema.ParseGroupVersion(apiVersion)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := client.Resource(version.WithResource(resources[kind])).Namespace(namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all.Items
-}
-
-// parts are what edits set, and what is compared. Kinds that don't have one have nothing there on both sides.
-var parts = []string{
-	"metadata/labels", "metadata/annotations", "metadata/finalizers", "spec/ports", "spec/selector", "spec/type", "spec/publishNotReadyAddresses",
-	"spec/nodeName", "spec/hostname", "spec/subdomain", "spec/endpoints", "spec/routes", "spec/retryBudget", "spec/proxyProtocol", "spec/podSelector", "spec/port",
-	"spec/workloadIPs", "spec/meshTLS",
-	"status/phase", "status/podIP", "status/podIPs", "status/hostIP", "status/hostIPs", "status/conditions", "status/loadBalancer", "endpoints", "ports", "subsets",
-}
-
-// compareObject returns how an object differs from the plan.
-func compareObject(want, got map[string]any) string {
-	if got == nil {
-		return "isn't there"
-	}
-	for _, part := range parts {
-		path := strings.Split(part, "/")
-		w, _, _ := unstructured.NestedFieldCopy(want, path...)
-		g, _, _ := unstructured.NestedFieldCopy(got, path...)
-		if w, g = plain(w), plain(g); !reflect.DeepEqual(w, g) {
-			return fmt.Sprintf("%s (-want +got): %s", part, cmp.Diff(w, g))
-		}
-	}
-	_, planned, _ := unstructured.NestedFieldNoCopy(want, "metadata", "deletionTimestamp")
-	_, terminating, _ := unstructured.NestedFieldNoCopy(got, "metadata", "deletionTimestamp")
-	if planned != terminating {
-		return fmt.Sprintf("terminating: %t, want %t", terminating, planned)
-	}
-	return ""
-}
-
-// plain returns a value as JSON has it, without what is empty or a default.
-func plain(value any) any {
-	content, err := json.Marshal(value)
-	if err != nil {
-		panic(err)
-	}
-	var v any
-	if err := json.Unmarshal(content, &v); err != nil {
-		panic(err)
-	}
-	return withoutEmpty(v)
-}
-
-func withoutEmpty(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for key, part := range v {
-			if part = withoutEmpty(part); part == nil || key == "ipMode" || key == "observedGeneration" {
-				delete(v, key)
-			} else {
-				v[key] = part
-			}
-		}
-		if len(v) == 0 {
-			return nil
-		}
-	case []any:
-		for i := range v {
-			v[i] = withoutEmpty(v[i])
-		}
-		if len(v) == 0 {
-			return nil
-		}
-	case string:
-		if v == "" {
-			return nil
-		}
-	case bool:
-		if !v {
-			return nil
-		}
-	}
-	return v
-}
-
-// compareZone compares the zone with what the plan makes of its beginning, and the record with the edits.
-func compareZone(t *testing.T, plan Plan, bind *bindtest.Server, recorder *history.Recorder, before time.Duration) {
-	t.Helper()
-	origin := plan.Settings().Zone
-	want := map[string][]string{}
-	parser := mdns.NewZoneParser(strings.NewReader("$TTL 300\n"+plan.ZoneRecords()+"\n"), origin, "")
-	for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {
-		addRecord(want, rr)
-	}
-	updates, made := 0, 0
-	for _, e := range until(plan, before) {
-		if e.Zone != nil {
-			updates++
-			made += applyUpdate(t, want, *e.Zone)
-		}
-	}
-	got := transfer(t, bind, origin)
-	for _, all := range []map[string][]string{want, got} {
-		for key := range all {
-			slices.Sort(all[key])
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the zone (-want +got):\n%s", diff)
-	}
-	compareRecord(t, recorder.History(), origin, updates, made)
-}
-
-// compareRecord looks whether each update is in the history.
-func compareRecord(t *testing.T, h history.History, origin string, updates, made int) {
-	t.Helper()
-	answered, succeeded := 0, 0
-	for _, e := range h.Entries {
-		w := e.Write
-		if w == nil || w.Replica != Person || w.Update == nil || w.Update.Zone != origin || len(w.Update.Names) != 1 || !strings.HasSuffix(w.Update.Names[0], "."+origin) {
-			t.Errorf("recorded %+v", e)
-			continue
-		}
-		if w.Status >= 0 && w.Status != mdns.RcodeNotAuth && w.Status != mdns.RcodeServerFailure {
-			answered++
-			if w.Answered < e.At {
-				t.Errorf("answered at %s, sent at %s", w.Answered, e.At)
-			}
-		}
-		if w.Status == mdns.RcodeSuccess {
-			succeeded++
-		}
-	}
-	// The answer of an update may have been lost, and then the next attempt finds it made.
-	if answered != updates || succeeded > made || made == 0 {
-		t.Errorf("%d updates have an answer, %d of them a good one: want %d and %d", answered, succeeded, updates, made)
-	}
-}
-
-func recordKey(rr mdns.RR) string {
-	return rr.Header().Name + " " + mdns.TypeToString[rr.Header().Rrtype]
-}
-
-func addRecord(all map[string][]string, rr mdns.RR) {
-	all[recordKey(rr)] = append(all[recordKey(rr)], strings.TrimPrefix(rr.String(), rr.Header().String()))
-}
-
-// applyUpdate does what a name server does by RFC 2136, and returns how many updates that were.
-func applyUpdate(t *testing.T, zone map[string][]string, e ZoneEdit) int {
-	t.Helper()
-	fresh, err := e.records(e.New)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, err := e.records(e.Old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before := map[string][]string{}
-	for _, rr := range old {
-		addRecord(before, rr)
-	}
-	set := e.Name + " " + e.Type
-	named := func(key string) bool { return strings.HasPrefix(key, e.Name+" ") }
-	holds := true
-	switch e.Require {
-	case Unused:
-		for key := range zone {
-			holds = holds && !named(key)
-		}
-	case Mine:
-		slices.Sort(before[set])
-		there := slices.Sorted(slices.Values(zone[set]))
-		holds = len(there) > 0 && slices.Equal(before[set], there)
-	case Beside:
-		holds = len(zone[e.Name+" A"]) > 0 && len(zone[set]) == 0
-	case Theirs:
-		holds = len(zone[set]) > 0
-	}
-	if !holds {
-		return 0
-	}
-	if (e.Require == Mine || e.Require == Theirs) && !e.Keep {
-		delete(zone, set)
-	}
-	for _, rr := range fresh {
-		addRecord(zone, rr)
-	}
-	return 1
-}
-
-// transfer returns the zone without SOA and NS.
-func transfer(t *testing.T, bind *bindtest.Server, origin string) map[string][]string {
-	t.Helper()
-	query := new(mdns.Msg)
-	query.SetAxfr(origin)
-	query.SetTsig(personKey.Name+".", mdns.HmacSHA256, 300, time.Now().Unix())
-	envelopes, err := (&mdns.Transfer{TsigSecret: map[string]string{personKey.Name + ".": personKey.Secret}}).In(query, bind.Addr.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string][]string{}
-	for envelope := range envelopes {
-		if envelope.Error != nil {
-			t.Fatal(envelope.Error)
-		}
-		for _, rr := range envelope.RR {
-			if kind := rr.Header().Rrtype; kind != mdns.TypeSOA && kind != mdns.TypeNS {
-				addRecord(all, rr)
-			}
-		}
-	}
-	return all
-}
-
 // An edit that can never be made ends the play with an error that names it.
 func TestPlayerFails(t *testing.T) {
 	cluster := kubetest.Start(t)
@@ -482,11 +238,12 @@ func TestPlayerFails(t *testing.T) {
 	if err := p.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	bad := plan.Initial()[20]
-	bad.Verb, bad.Fields = Set, []string{"/metadata/resourceVersion"}
-	bad.Object = bad.Object.DeepCopyObject().(Object)
-	bad.Object.SetResourceVersion("no version")
-	if _, err := p.insist(t.Context(), bad, p.cluster.attempt); err == nil || !strings.Contains(err.Error(), "make edit 21 ") {
+	bad := plan.Initial()[8]
+	bad.Verb, bad.Fields = Set, []string{"/spec/ports"}
+	service := bad.Object.DeepCopyObject().(*corev1.Service)
+	service.Spec.Ports[0].Port = 70000
+	bad.Object = service
+	if _, err := p.insist(t.Context(), bad, p.cluster.attempt); err == nil || !strings.Contains(err.Error(), "make edit 9 ") || !strings.Contains(err.Error(), "70000") {
 		t.Errorf("error %v", err)
 	}
 	stranger := plan.Initial()[20]
@@ -518,6 +275,29 @@ func cancelAfter(n, last int64, cancel func()) {
 	}
 }
 
+// A name server that is stopped for longer than a message lasts doesn't make it afterwards, and the next attempt does.
+func TestPausedNameServer(t *testing.T) {
+	plan := mustNew(t, Settings{Seed: 2})
+	bind, recorder := startBIND(t, plan), newRecorder(t)
+	z := &zone{name: plan.Settings().Zone, server: bind.Addr, recorder: recorder, key: personKey}
+	e := Edit{Zone: &ZoneEdit{Name: "human-0.lab.example.", Type: "A", Require: Unused, New: []string{"192.0.2.1"}, TTL: 60}}
+	if err := bind.Pause(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if became, err := z.attempt(t.Context(), e); became != again {
+		t.Errorf("while it is stopped: %s, %v", became, err)
+	}
+	if err := bind.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if became, err := z.attempt(t.Context(), e); became != made {
+		t.Errorf("afterwards: %s, %v", became, err)
+	}
+	if h := recorder.History(); len(h.Entries) != 2 || h.Entries[0].Write.Status != -1 || h.Entries[1].Write.Status != 0 {
+		t.Errorf("recorded %+v", h.Entries)
+	}
+}
+
 // A name server that isn't there, and one that refuses the key.
 func TestZoneAnswers(t *testing.T) {
 	plan := mustNew(t, Settings{Seed: 2})
@@ -541,5 +321,27 @@ func TestZoneAnswers(t *testing.T) {
 	other := &zone{name: "nonesuch.example.", server: bind.Addr, recorder: newRecorder(t), key: personKey}
 	if became, err := other.attempt(t.Context(), first); became == made || err == nil {
 		t.Errorf("another zone: %s, %v", became, err)
+	}
+}
+
+// An address is used again five seconds after its pod was really deleted, however late that was.
+func TestDue(t *testing.T) {
+	start := time.Unix(1000, 0)
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	reuse := Edit{At: 20 * time.Second, After: 7, Gap: 5 * time.Second}
+	for name, c := range map[string]struct {
+		edit   Edit
+		madeAt map[int]time.Time
+		want   time.Time
+	}{
+		"alone":               {Edit{At: 20 * time.Second}, map[int]time.Time{7: at(30)}, at(20)},
+		"deleted in time":     {reuse, map[int]time.Time{7: at(14)}, at(20)},
+		"deleted late":        {reuse, map[int]time.Time{7: at(19)}, at(24)},
+		"deleted much later":  {reuse, map[int]time.Time{7: at(40)}, at(45)},
+		"another was deleted": {reuse, map[int]time.Time{8: at(40)}, at(20)},
+	} {
+		if got := c.edit.due(start, c.madeAt); !got.Equal(c.want) {
+			t.Errorf("%s: due at %s, want %s", name, got, c.want)
+		}
 	}
 }
