@@ -55,6 +55,7 @@ var parts = []part{
 	{"dns", measureDNS},
 	{"abuse", measureAbuse},
 	{"inspect", measureInspect},
+	{"scale", measureScale},
 }
 
 // choice is what the command line says about how to measure a part.
@@ -88,6 +89,9 @@ func main() {
 	}
 	if len(os.Args) > 1 && os.Args[1] == "attack" {
 		exit(runAttack(ctx, os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "apiserver" {
+		exit(serveSimulated(ctx, os.Args[2:]))
 	}
 	var c choice
 	only := flag.String("only", "", "comma separated parts, or halves of parts, to measure; all if empty")
