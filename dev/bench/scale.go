@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -137,40 +138,40 @@ func (k *simulatedCluster) change(ctx context.Context, c changes) error {
 	return err
 }
 
-// collections are what a destination server reads of a simulated cluster.
-var collections = []string{
-	"/api/v1/pods", "/apis/discovery.k8s.io/v1/endpointslices", "/api/v1/services", "/api/v1/nodes",
-	"/apis/apps/v1/replicasets",
+// collections are what a destination server reads of a simulated cluster, as it reads them.
+var collections = map[string]string{
+	"/api/v1/pods": "application/vnd.kubernetes.protobuf",
+	"/apis/discovery.k8s.io/v1/endpointslices": "application/vnd.kubernetes.protobuf",
+	"/api/v1/services":                         "application/vnd.kubernetes.protobuf",
+	"/api/v1/nodes":                            "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+	"/apis/apps/v1/replicasets":                "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
 }
 
 // readAll streams all objects and throws them away: it takes as long as the server takes for
 // making and sending them. It returns the number of bytes.
 func (k *simulatedCluster) readAll(ctx context.Context) (int64, error) {
 	g, ctx := errgroup.WithContext(ctx)
-	sizes := make([]int64, len(collections))
-	for i, path := range collections {
-		g.Go(func() (err error) {
-			sizes[i], err = k.readInitial(ctx, path)
+	var sum atomic.Int64
+	for path, accept := range collections {
+		g.Go(func() error {
+			n, err := k.readInitial(ctx, path, accept)
+			sum.Add(n)
 			return err
 		})
 	}
 	err := g.Wait()
-	var sum int64
-	for _, n := range sizes {
-		sum += n
-	}
-	return sum, err
+	return sum.Load(), err
 }
 
 // readInitial reads a watch until the bookmark after the objects that exist.
-func (k *simulatedCluster) readInitial(ctx context.Context, path string) (int64, error) {
+func (k *simulatedCluster) readInitial(ctx context.Context, path, accept string) (int64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.url+path+"?watch=1&sendInitialEvents=true&allowWatchBookmarks=true", nil)
 	if err != nil {
 		return 0, err
 	}
-	req.Header.Set("Accept", "application/vnd.kubernetes.protobuf")
+	req.Header.Set("Accept", accept)
 	res, err := k.client.Do(req)
 	if err != nil {
 		return 0, err

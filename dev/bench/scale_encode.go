@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // message is what each generated API type has.
@@ -92,14 +91,11 @@ func bookmark(version int, initial bool) *metav1.PartialObjectMetadata {
 }
 
 // jsonBookmark returns an event with a bookmark for a resource that is read as JSON.
-func jsonBookmark(r schema.GroupVersionResource, version int, initial bool) []byte {
+func jsonBookmark(r collection, version int, initial bool) []byte {
 	annotations := ""
 	if initial {
 		annotations = fmt.Sprintf(`,"annotations":{%q:"true"}`, metav1.InitialEventsAnnotationKey)
 	}
 	return fmt.Appendf(nil, `{"type":"BOOKMARK","object":{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":"%d"%s}}}`+"\n",
-		r.GroupVersion(), jsonKinds[r.Resource], version, annotations)
+		r.GroupVersion(), simulatedKinds[r.Resource], version, annotations)
 }
-
-// jsonKinds are the kinds that are served as JSON; there are no objects of them.
-var jsonKinds = map[string]string{"serviceprofiles": "ServiceProfile", "servers": "Server", "externalworkloads": "ExternalWorkload"}

@@ -102,16 +102,16 @@ func measureLimited(ctx context.Context, r *report, k *simulatedCluster) error {
 	return nil
 }
 
-// collection is a line of GODEBUG=gctrace=1: the CPU times are those of the pauses, and between
+// gcLine is a line of GODEBUG=gctrace=1: the CPU times are those of the pauses, and between
 // them of the goroutines that allocated, of the collector, and of the collector on cores that
 // had nothing else to do.
-var collection = regexp.MustCompile(`(?m)^gc \d+ @.* ms clock, ([\d.]+)\+([\d.]+)/([\d.]+)/[\d.]+\+([\d.]+) ms cpu,`)
+var gcLine = regexp.MustCompile(`(?m)^gc \d+ @.* ms clock, ([\d.]+)\+([\d.]+)/([\d.]+)/[\d.]+\+([\d.]+) ms cpu,`)
 
 // collecting returns how much CPU time garbage collection took, as a log says, without that of
 // cores that had nothing else to do.
 func collecting(log string) time.Duration {
 	var sum float64
-	for _, line := range collection.FindAllStringSubmatch(log, -1) {
+	for _, line := range gcLine.FindAllStringSubmatch(log, -1) {
 		for _, text := range line[1:] {
 			ms, _ := strconv.ParseFloat(text, 64) // the expression lets only numbers through, or what is none: 0
 			sum += ms

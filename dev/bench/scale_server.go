@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -123,48 +124,91 @@ func (s *apiServer) change(r *http.Request) error {
 	return s.apply(c)
 }
 
+// collection is what a request is for.
+type collection struct {
+	schema.GroupVersionResource
+	// namespaced is true for the objects of one namespace, of which there are none: those who
+	// measure read all namespaces.
+	namespaced bool
+}
+
 // collectionAt reads a path such as /api/v1/pods or /apis/discovery.k8s.io/v1/endpointslices, also
-// below a namespace. The objects of a single namespace are none.
-func collectionAt(path string) (r schema.GroupVersionResource, ok bool) {
+// below a namespace.
+func collectionAt(path string) (c collection, ok bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
-		r.Version, parts = parts[1], parts[2:]
+		c.Version, parts = parts[1], parts[2:]
 	case len(parts) > 3 && parts[0] == "apis":
-		r.Group, r.Version, parts = parts[1], parts[2], parts[3:]
+		c.Group, c.Version, parts = parts[1], parts[2], parts[3:]
 	default:
-		return r, false
+		return c, false
 	}
 	if len(parts) == 3 && parts[0] == "namespaces" {
-		r.Resource = "namespaced " + parts[2]
-		return r, true
+		c.namespaced, parts = true, parts[2:]
 	}
-	r.Resource = parts[0]
-	return r, len(parts) == 1
+	c.Resource = parts[0]
+	return c, len(parts) == 1
 }
 
-// objectsOf returns how many objects of a resource there are, their kind, and a function that
-// makes them.
-func objectsOf(g *generator, resource string) (n int, k kindOfObject, at func(int, edited) message) {
-	switch resource {
+// objects are those of a collection, in the form that a client asks for.
+type objects struct {
+	kind  kindOfObject
+	count int
+	at    func(int, edited) message
+}
+
+// objectsOf returns the objects of a collection, for an Accept header.
+func objectsOf(g *generator, c collection, accept string) objects {
+	o := objects{kind: kindOfObject{c.GroupVersion().String(), simulatedKinds[c.Resource]}}
+	switch c.Resource {
 	case podResource:
-		return g.podCount(), kindOfObject{"v1", "Pod"}, func(i int, e edited) message { return g.podAt(i, e) }
+		o.count, o.at = g.podCount(), func(i int, e edited) message { return g.podAt(i, e) }
 	case sliceResource:
-		return g.services, kindOfObject{"discovery.k8s.io/v1", "EndpointSlice"}, func(i int, e edited) message { return g.sliceAt(i, e) }
+		o.count, o.at = g.services, func(i int, e edited) message { return g.sliceAt(i, e) }
 	case serviceResource:
-		return g.services, kindOfObject{"v1", "Service"}, func(i int, e edited) message { return g.serviceAt(i, e) }
+		o.count, o.at = g.services, func(i int, e edited) message { return g.serviceAt(i, e) }
 	case nodeResource:
-		return g.nodeCount(), kindOfObject{"v1", "Node"}, func(i int, e edited) message { return g.nodeAt(i, e) }
+		o.count, o.at = g.nodeCount(), func(i int, e edited) message { return g.nodeAt(i, e) }
 	case replicaSetResource:
-		return g.services * replicaSetsPerService, kindOfObject{"meta.k8s.io/v1", "PartialObjectMetadata"}, func(i int, e edited) message { return g.replicaSetAt(i, e) }
+		o.count, o.at = g.services*replicaSetsPerService, func(i int, e edited) message { return g.replicaSetAt(i, e) }
+	}
+	if c.namespaced {
+		o.count = 0
+	}
+	if strings.Contains(accept, ";as=PartialObjectMetadata") {
+		o.kind = kindOfObject{"meta.k8s.io/v1", "PartialObjectMetadata"}
+		whole := o.at
+		o.at = func(i int, e edited) message { return metadataOf(whole(i, e)) }
+	}
+	return o
+}
+
+// simulatedKinds are the kinds of the resources that are served; there may be no objects of them.
+var simulatedKinds = map[string]string{
+	podResource: "Pod", sliceResource: "EndpointSlice", serviceResource: "Service", nodeResource: "Node", replicaSetResource: "ReplicaSet",
+	"jobs": "Job", "secrets": "Secret", "serviceprofiles": "ServiceProfile", "servers": "Server", "externalworkloads": "ExternalWorkload",
+}
+
+// metadataOf returns an object without anything but its metadata.
+func metadataOf(object message) message {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		panic(err) // all that are generated have metadata
+	}
+	switch m := accessor.(type) {
+	case *metav1.ObjectMeta:
+		return &metav1.PartialObjectMetadata{ObjectMeta: *m}
+	case metav1.ObjectMetaAccessor:
+		return &metav1.PartialObjectMetadata{ObjectMeta: *m.GetObjectMeta().(*metav1.ObjectMeta)}
 	default:
-		return 0, kindOfObject{"v1", "None"}, nil
+		panic(fmt.Sprintf("%T has no metadata", object))
 	}
 }
 
 // watch streams the objects that exist, if the client asks for them, and then changes and
 // bookmarks.
-func (s *apiServer) watch(w http.ResponseWriter, r *http.Request, resource schema.GroupVersionResource) error {
+func (s *apiServer) watch(w http.ResponseWriter, r *http.Request, resource collection) error {
 	query := r.URL.Query()
 	initial := query.Get("sendInitialEvents") == "true"
 	if initial && s.listsOnly {
@@ -191,24 +235,29 @@ func (s *apiServer) watch(w http.ResponseWriter, r *http.Request, resource schem
 	return out.follow(r.Context(), watch, limit)
 }
 
+// preferred returns the first media type of an Accept header.
+func preferred(accept string) string {
+	first, _, _ := strings.Cut(accept, ",")
+	first, _, _ = strings.Cut(first, ";")
+	return first
+}
+
 // eventWriter writes the events of one watch.
 type eventWriter struct {
 	server   *apiServer
-	resource schema.GroupVersionResource
-	kind     kindOfObject
-	count    int
-	at       func(int, edited) message
-	json     bool
+	resource collection
+	objects
+	json bool
 
 	out    *bufio.Writer
 	flush  func() error
 	buffer []byte
 }
 
-func newEventWriter(w http.ResponseWriter, r *http.Request, resource schema.GroupVersionResource, s *apiServer) *eventWriter {
+func newEventWriter(w http.ResponseWriter, r *http.Request, resource collection, s *apiServer) *eventWriter {
 	e := &eventWriter{server: s, resource: resource, out: bufio.NewWriterSize(w, 64<<10)}
-	e.count, e.kind, e.at = objectsOf(newGenerator(s.simulated), resource.Resource)
-	contentType, _, _ := strings.Cut(r.Header.Get("Accept"), ";")
+	e.objects = objectsOf(newGenerator(s.simulated), resource, r.Header.Get("Accept"))
+	contentType := preferred(r.Header.Get("Accept"))
 	e.json = contentType == "application/json"
 	if !e.json {
 		contentType += ";stream=watch"
@@ -289,33 +338,33 @@ func (e *eventWriter) send(event string, object message) error {
 }
 
 // list answers with all objects, or with the page that the client asks for.
-func (s *apiServer) list(w http.ResponseWriter, r *http.Request, resource schema.GroupVersionResource) error {
+func (s *apiServer) list(w http.ResponseWriter, r *http.Request, resource collection) error {
 	s.lists.Add(1)
 	version := s.now()
-	contentType, _, _ := strings.Cut(r.Header.Get("Accept"), ";")
+	contentType := preferred(r.Header.Get("Accept"))
 	w.Header().Set("Content-Type", contentType)
 	if contentType == "application/json" {
 		_, err := fmt.Fprintf(w, `{"apiVersion":%q,"kind":"%sList","metadata":{"resourceVersion":"%d"},"items":[]}`,
-			resource.GroupVersion(), jsonKinds[resource.Resource], version)
+			resource.GroupVersion(), simulatedKinds[resource.Resource], version)
 		return err
 	}
-	count, kind, at := objectsOf(newGenerator(s.simulated), resource.Resource)
-	page := pageOf(r.URL.Query().Get("continue"), r.URL.Query().Get("limit"), count)
-	meta := metav1.ListMeta{ResourceVersion: strconv.Itoa(version)}
-	if page.to < count {
-		meta.Continue, meta.RemainingItemCount = strconv.Itoa(page.to), ptr(int64(count-page.to))
+	o := objectsOf(newGenerator(s.simulated), resource, r.Header.Get("Accept"))
+	page := pageOf(r.URL.Query().Get("continue"), r.URL.Query().Get("limit"), o.count)
+	head := metav1.ListMeta{ResourceVersion: strconv.Itoa(version)}
+	if page.to < o.count {
+		head.Continue, head.RemainingItemCount = strconv.Itoa(page.to), ptr(int64(o.count-page.to))
 	}
 	size := 0
 	for i := page.from; i < page.to; i++ {
-		size += itemSize(at(i, edited{}))
+		size += itemSize(o.at(i, edited{}))
 	}
-	buffer, err := appendListHead(nil, kind, meta, size)
+	buffer, err := appendListHead(nil, o.kind, head, size)
 	if err != nil {
 		return err
 	}
 	// Lists show objects as they began: benchmarks that change objects don't list.
 	for i := page.from; i < page.to; i++ {
-		if buffer, err = appendItem(buffer, at(i, edited{})); err != nil {
+		if buffer, err = appendItem(buffer, o.at(i, edited{})); err != nil {
 			return err
 		}
 		if len(buffer) < 64<<10 && i+1 < page.to {
