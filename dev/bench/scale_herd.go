@@ -87,8 +87,8 @@ func (h *herd) during(ctx context.Context, f func(context.Context) error) ([]tim
 	if e := <-played; err == nil {
 		err = e
 	}
-	if missing := h.stay.heardAll(ctx, 20*time.Second); err == nil && missing > 0 {
-		err = fmt.Errorf("%d streams that stay didn't hear of a change", missing)
+	if inexact := h.stay.heardAll(ctx, 20*time.Second); err == nil && inexact > 0 {
+		err = fmt.Errorf("%d streams that stay don't know what they should", inexact)
 	}
 	return h.stay.take().latencies, err
 }
@@ -134,6 +134,7 @@ func (h *herd) print(r *report, rest, others []time.Duration, before usage) {
 		h.stay.cluster.simulated, streams, h.spread, len(h.all), len(h.stay.mesh.streams), herdRate)
 	r.atMost("until the last stream has its first answer, worst", "s", h.all[len(h.all)-1].Seconds(), 10)
 	r.none("streams that failed; with RESOURCE_EXHAUSTED", int(h.failed+h.exhausted+h.stay.mesh.ended.Load()), fmt.Sprintf("%d; %d", h.failed, h.exhausted))
+	r.none("changes undone before their stream heard of them", h.stay.late, fmt.Sprint(h.stay.late))
 	r.ratio("p50 from a change to a stream that stays", "ms", figures{quantile(rest, .5), quantile(others, .5), 0})
 	r.ratio("p99 from a change to a stream that stays", "ms", figures{quantile(rest, .99), quantile(others, .99), 2})
 	r.ratio("max", "ms", figures{quantile(rest, 1), quantile(others, 1), 0})

@@ -6,8 +6,12 @@ import (
 	"time"
 )
 
-// scaledProxies is how many proxies connect.
-const scaledProxies = 2000
+const (
+	// scaledProxies is how many proxies connect.
+	scaledProxies = 2000
+	// busyFor is how long there are changes beside many streams.
+	busyFor = time.Minute
+)
 
 // measureScaledStreams measures what streams that say nothing cost in a large cluster.
 func measureScaledStreams(ctx context.Context, r *report, c choice) error {
@@ -50,6 +54,31 @@ func measureScaledStreams(ctx context.Context, r *report, c choice) error {
 	r.none("streams that failed", int(m.ended.Load()), failures(m))
 	r.note("%.0f MiB before the streams, %.0f MiB at the peak; live heap %.1f KiB for each stream; %.0f µs of CPU for each",
 		before.rss/mebibyte, peak/mebibyte, (after.heap-before.heap)/1024/n, float64((open.cpu-before.cpu).Microseconds())/n)
+	return measureBusyStreams(ctx, r, c, run)
+}
+
+// measureBusyStreams measures memory while there are changes, which make garbage.
+func measureBusyStreams(ctx context.Context, r *report, c choice, run *scaledRun) error {
+	k := run.cluster
+	listening := &mesh{simulated: k.simulated, addr: run.server.addr, first: c.scaled(scaledProxies, 10), proxies: min(c.scaled(churnProxies, 10), k.services/streamsPerProxy)}
+	defer listening.close()
+	if err := listening.open(ctx, 5*time.Second); err != nil {
+		return err
+	}
+	if err := run.server.forgetPeak(); err != nil {
+		return err
+	}
+	ch := newChurn(k, listening, churnRate)
+	if err := ch.play(ctx, c.share(busyFor)); err != nil {
+		return err
+	}
+	inexact := ch.heardAll(ctx, 20*time.Second)
+	peak, err := run.server.peakMemory()
+	if err != nil {
+		return err
+	}
+	r.note("with %d more streams and %d changes a second for %s: %.0f MiB at the peak; %d streams don't know in the end what they should",
+		len(listening.streams), churnRate, c.share(busyFor), peak/mebibyte, inexact)
 	return nil
 }
 

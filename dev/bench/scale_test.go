@@ -188,10 +188,10 @@ func TestSimulatedPages(t *testing.T) {
 func TestCollecting(t *testing.T) {
 	log := `time=x level=info msg=Serving
 gc 1 @0.010s 2%: 0.50+1.0+0.25 ms clock, 1.0+2.0/3.0/40.0+0.5 ms cpu, 4->4->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P
-gc 2 @0.020s 2%: 0.50+1.0+0.25 ms clock, 1.0+0/0/40.0+0 ms cpu, 4->4->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P (forced)
+gc 2 @0.020s 3%: 0.50+1.0+0.25 ms clock, 1.0+0/0/40.0+0 ms cpu, 4->4->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P (forced)
 `
-	if got, want := collecting(log), 7500*time.Microsecond; got != want {
-		t.Errorf("got %s, want %s", got, want)
+	if percent, took := collecting(log); percent != 3 || took != 7500*time.Microsecond {
+		t.Errorf("got %g %% and %s, want 3 %% and 7.5 ms", percent, took)
 	}
 }
 
