@@ -147,6 +147,10 @@ func measureScaledChurn(ctx context.Context, r *report, c choice) error {
 	ch.heardAll(ctx, 20*time.Second)
 	ch.take()
 	ch.late = 0
+	before, err := heapAfterGC(ctx)
+	if err != nil {
+		return err
+	}
 	warm, err := run.server.usage()
 	if err != nil {
 		return err
@@ -162,7 +166,11 @@ func measureScaledChurn(ctx context.Context, r *report, c choice) error {
 	if err != nil {
 		return err
 	}
-	churnReport{ch, ch.take(), ch.made - made, inexact, after.cpu - warm.cpu, memory}.print(r, c)
+	heap, err := heapAfterGC(ctx)
+	if err != nil {
+		return err
+	}
+	churnReport{ch, ch.take(), ch.made - made, inexact, after.cpu - warm.cpu, memory, [2]float64{before, heap}}.print(r, c)
 	return nil
 }
 
@@ -177,6 +185,7 @@ type churnReport struct {
 	made, inexact int
 	cpu           time.Duration
 	memory        []float64
+	heap          [2]float64 // before and after
 }
 
 func (c churnReport) print(r *report, chosen choice) {
@@ -188,6 +197,7 @@ func (c churnReport) print(r *report, chosen choice) {
 	r.none("streams that don't know in the end what they should", c.inexact, fmt.Sprint(c.inexact))
 	r.none("changes undone before their stream heard of them", c.late, fmt.Sprint(c.late))
 	r.none("updates beyond one for each change", c.excess, fmt.Sprint(c.excess))
+	r.check("live heap, before and after", c.heap[1]/c.heap[0], 0, 1.05, fmt.Sprintf("%.1f and %.1f MiB", c.heap[0]/mebibyte, c.heap[1]/mebibyte))
 	per, mean := slope(c.memory)
 	r.note("%d changes, %d heard; %.0f µs of CPU for each; memory %.0f MiB, from the first sample to the last %+.1f MiB by linear regression",
 		c.made, len(c.latencies), float64(c.cpu.Microseconds())/float64(max(1, c.made)), mean/mebibyte, per*float64(len(c.memory)-1)/mebibyte)

@@ -15,6 +15,8 @@ const (
 	// garbage at least every two minutes, and then gives back what it doesn't need.
 	steadyAfter = 150 * time.Second
 	mebibyte    = 1 << 20
+	// steadyLimit is what steady memory may be, in MiB.
+	steadyLimit = 450
 )
 
 // measureScaledMemory measures memory without streams: steady, at the peak of the start, and
@@ -66,8 +68,9 @@ func measureUnlimited(ctx context.Context, r *report, c choice, k *simulatedClus
 	r.note("peak %.0f MiB until ready, %.0f MiB later; live heap %.0f MiB, %.0f bytes for each pod with all that belongs to it",
 		peak/mebibyte, later/mebibyte, heap/mebibyte, heap/float64(k.podCount()))
 	r.note("ready after %.1f s, with %.1f s of CPU", run.ready.Seconds(), run.begun.cpu.Seconds())
-	r.atMost("memory, steady", "MiB", steady.rss/mebibyte, 450)
-	r.atMost("peak of the start, beside steady", "×", max(peak, later)/steady.rss, 1.5)
+	r.atMost("memory, steady", "MiB", steady.rss/mebibyte, steadyLimit)
+	r.atMost("peak of the start, beside what steady may be", "×", max(peak, later)/mebibyte/steadyLimit, 1.5)
+	r.note("the peak is %.2f × of steady", max(peak, later)/steady.rss)
 	return start, nil
 }
 
