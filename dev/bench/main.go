@@ -3,15 +3,18 @@
 //
 //	go run ./dev/bench                 everything (what `make bench` does)
 //	go run ./dev/bench --only stall    one part: fanout, stall, rollout, outage, profiles, proxies,
-//	                                   controllers, failover, dns, abuse, inspect
+//	                                   controllers, failover, dns, abuse, inspect, scale
 //	go run ./dev/bench --only controllers:cold --scale 0.05
 //	                                   one half of a part (the others are controllers:flips,
 //	                                   failover:kills, failover:pause, dns:publish, dns:idle,
-//	                                   dns:plan, dns:calls, dns:webhook, dns:kill, and each attack: abuse:silent), with fewer objects
+//	                                   dns:plan, dns:calls, dns:webhook, dns:kill, scale:memory, scale:start,
+//	                                   scale:streams, scale:herd, scale:churn, scale:slope, and
+//	                                   each attack: abuse:silent), with fewer objects
 //	go run ./dev/bench floor …         the server that others are measured against; the parts start it
+//	go run ./dev/bench apiserver …     an API server with a large simulated cluster; scale starts it
 //	go run ./dev/bench attack …        a hostile client or tenant; abuse starts it, with nice 10 and one core
 //
-// Each part starts an API server of its own from bin/localcluster and the servers
+// Each part but scale starts an API server of its own from bin/localcluster, and all start the servers
 // that it measures as processes of their own, so that their CPU time and memory
 // can be told apart; the clients run inside this process. All of it stays on
 // 127.0.0.1 and ends with this process. Parts run one after the other; nothing
@@ -21,8 +24,11 @@
 // processes and admin.go asks Signpost's admin server. fanout.go, stall.go, rollout.go and
 // outage.go measure streams of Get, with the objects of load.go, the streams of
 // clients.go and the server of floor.go beside them; profiles.go and proxies.go
-// measure GetProfile. inspect.go measures the inspection API. The files controllers*.go, failover*.go, dns*.go and abuse*.go have
-// one part each, which begins in the file without a further word in its name.
+// measure GetProfile. inspect.go measures the inspection API. The files controllers*.go, failover*.go, dns*.go, abuse*.go and
+// scale*.go have one part each, which begins in the file without a further word in its name. The
+// simulated cluster of scale is in scale_objects.go and scale_pod.go (what is in it), scale_state.go
+// (what changes), scale_encode.go, scale_server.go and scale_identity.go (how it is served); its
+// proxies are in scale_mesh.go.
 package main
 
 import (
@@ -56,6 +62,7 @@ var parts = []part{
 	{"dns", measureDNS},
 	{"abuse", measureAbuse},
 	{"inspect", measureInspect},
+	{"scale", measureScale},
 }
 
 // choice is what the command line says about how to measure a part.
@@ -90,9 +97,12 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "attack" {
 		exit(runAttack(ctx, os.Args[2:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "apiserver" {
+		exit(serveSimulated(ctx, os.Args[2:]))
+	}
 	var c choice
 	only := flag.String("only", "", "comma separated parts, or halves of parts, to measure; all if empty")
-	flag.Float64Var(&c.scale, "scale", 1, "share of the objects and repetitions in controllers, failover and dns; the limits are for 1")
+	flag.Float64Var(&c.scale, "scale", 1, "share of the objects and repetitions in controllers, failover, dns and scale; the limits are for 1")
 	flag.IntVar(&c.rounds, "rounds", rounds, "rounds of controllers")
 	flag.BoolVar(&c.rehearse, "rehearse", false, "in controllers and failover, let the Kubernetes controllers take Signpost's place")
 	flag.Parse()

@@ -28,6 +28,11 @@ type process struct {
 
 // start runs a program whose output goes to a file in dir.
 func start(ctx context.Context, dir, name string, args ...string) (*process, error) {
+	return startWith(ctx, dir, nil, name, args...)
+}
+
+// startWith is start with further variables of the environment.
+func startWith(ctx context.Context, dir string, env []string, name string, args ...string) (*process, error) {
 	path := filepath.Join(dir, filepath.Base(name)+".log")
 	log, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -36,6 +41,7 @@ func start(ctx context.Context, dir, name string, args ...string) (*process, err
 	defer log.Close()
 	p := &process{name: filepath.Base(name), cmd: exec.CommandContext(ctx, name, args...), done: make(chan error, 1), log: path}
 	p.cmd.Stdout, p.cmd.Stderr = log, log
+	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
 	p.cmd.WaitDelay = 10 * time.Second

@@ -40,8 +40,8 @@ const (
 // replicaNames are the processes of Signpost.
 var replicaNames = []string{"replica-a", "replica-b"}
 
-// leases are those of the three roles.
-var leases = []string{"kube-system/signpost-controllers", "kube-system/signpost-dns", meshNamespace + "/linkerd-destination-endpoint-write"}
+// leases are those of the roles that write. The role destination leaves ExternalWorkloads to the controllers.
+var leases = []string{"kube-system/signpost-controllers", "kube-system/signpost-dns"}
 
 // stage is everything that a run consists of, while it runs.
 type stage struct {

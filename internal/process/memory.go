@@ -1,11 +1,13 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"math"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
@@ -51,4 +53,29 @@ func limitMemory(log *slog.Logger, allowed func() (uint64, error)) (undo func())
 	before := debug.SetMemoryLimit(limit)
 	log.Info("The memory limit of the cgroup is taken into account", "bytes", bytes, "heap", limit)
 	return func() { debug.SetMemoryLimit(before) }
+}
+
+// releaseDelay is how long after the first sync memory is given back. What roles do first with what
+// was read is over by then.
+const releaseDelay = 10 * time.Second
+
+// releaseAfter calls release once, some time after the tables are filled, and then waits for the
+// end of ctx, because an actor that returns stops the process. Filling the tables takes up to twice
+// the memory that they need later (decision 0049). The runtime would keep most of it: it gives back
+// what exceeds the next goal of its heap, and the goal is twice of what was found alive last.
+func releaseAfter(ctx context.Context, settled <-chan struct{}, delay time.Duration, release func()) error {
+	select {
+	case <-settled:
+	case <-ctx.Done():
+		return nil
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		release()
+		<-ctx.Done()
+	case <-ctx.Done():
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"math"
@@ -10,6 +11,8 @@ import (
 	"runtime/metrics"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 
@@ -86,4 +89,37 @@ func garbagePercent() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/gogc:percent"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
+}
+
+// Memory is given back once, some time after the tables are filled, and not if the process ends before.
+func TestMemoryIsReleased(t *testing.T) {
+	for name, test := range map[string]struct {
+		settled, ends time.Duration // zero settled: never
+		want          int
+	}{
+		"settled":               {time.Second, time.Hour, 1},
+		"ends before the delay": {time.Second, time.Second + releaseDelay - 1, 0},
+		"never settled":         {0, time.Hour, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun, released := time.Now(), 0
+				ctx, cancel := context.WithTimeout(t.Context(), test.ends)
+				defer cancel()
+				settled := make(chan struct{})
+				if test.settled > 0 {
+					time.AfterFunc(test.settled, func() { close(settled) })
+				}
+				err := releaseAfter(ctx, settled, releaseDelay, func() {
+					released++
+					if took := time.Since(begun); took != test.settled+releaseDelay {
+						t.Errorf("released after %s", took)
+					}
+				})
+				if err != nil || released != test.want || time.Since(begun) != test.ends {
+					t.Errorf("released %d times, want %d; it returned %v after %s", released, test.want, err, time.Since(begun))
+				}
+			})
+		})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -199,7 +200,12 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	if err != nil {
 		return process{}, err
 	}
-	p.Actors = []run.Actor{{Name: "cluster", Run: cluster.Run}}
+	p.Actors = []run.Actor{
+		{Name: "cluster", Run: cluster.Run},
+		{Name: "memory of the first sync", Run: func(ctx context.Context) error {
+			return releaseAfter(ctx, cluster.Settled(), releaseDelay, debug.FreeOSMemory)
+		}},
+	}
 	for _, r := range roles {
 		p.Actors = append(p.Actors, r.Actors(cluster.Settled())...)
 	}

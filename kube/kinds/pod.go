@@ -78,7 +78,7 @@ func emptyList[T any](list []T) []T {
 
 func trimPod(s kube.Scope, pod *corev1.Pod) (*catalog.Workload, []kube.Problem) {
 	d := open(s, pod.Namespace, pod.Name)
-	ports := d.containerPorts(&pod.Spec)
+	ports := d.sharePorts(d.containerPorts(&pod.Spec))
 	return admitted(&d, &catalog.Workload{
 		Key: catalog.WorkloadKey{
 			Kind: catalog.Pod, Cluster: s.Cluster, Namespace: s.Intern(pod.Namespace), Name: pod.Name,
@@ -99,7 +99,7 @@ func trimPod(s kube.Scope, pod *corev1.Pod) (*catalog.Workload, []kube.Problem) 
 		// Without it, the pod would have the identity of another account.
 		ServiceAccount:   d.vital(pod.Spec.ServiceAccountName, nameLimit, "spec.serviceAccountName"),
 		SkipInboundPorts: d.portList(pod.Annotations, skipInboundPortsAnnotation, nil),
-		Proxy:            proxyListeners(&pod.Spec),
+		Proxy:            d.proxyListeners(&pod.Spec),
 	})
 }
 
@@ -171,19 +171,18 @@ func (d *door) appendPorts(ports []catalog.WorkloadPort, from *corev1.Container,
 
 // proxyListeners returns the listeners of the proxy, nil when the pod has no proxy. A proxy that
 // runs as a native sidecar is an init container.
-func proxyListeners(spec *corev1.PodSpec) *catalog.ProxyListeners {
+func (d *door) proxyListeners(spec *corev1.PodSpec) *catalog.ProxyListeners {
 	for _, containers := range [][]corev1.Container{spec.Containers, spec.InitContainers} {
 		for i := range containers {
 			if containers[i].Name == proxyContainer {
-				return listeners(containers[i].Env)
+				return d.shareListeners(listeners(containers[i].Env))
 			}
 		}
 	}
 	return nil
 }
 
-func listeners(env []corev1.EnvVar) *catalog.ProxyListeners {
-	l := &catalog.ProxyListeners{}
+func listeners(env []corev1.EnvVar) (l catalog.ProxyListeners) {
 	for i := range env {
 		switch env[i].Name {
 		case "LINKERD2_PROXY_INBOUND_LISTEN_ADDR":

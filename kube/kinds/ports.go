@@ -8,8 +8,12 @@ import (
 	"github.com/signpostd/signpost/catalog"
 )
 
-// portSetTag begins the keys of sets of ports in a scope. Keys of labels begin with another byte.
-const portSetTag = 0
+// The first bytes of the keys of values in a scope. Keys of labels begin with another one.
+const (
+	portSetTag = iota
+	workloadPortsTag
+	listenersTag
+)
 
 // portList reads the annotation that lists ports (spec/destination.md §1.1): each item is a port, a
 // range LO-HI or, when named is not nil, the name of a port of the same object. It returns nil when
@@ -94,4 +98,38 @@ func (d *door) portSet(set catalog.PortSet) *catalog.PortSet {
 	}
 	kept := slices.Clone(set)
 	return d.scope.Share(key, &kept).(*catalog.PortSet)
+}
+
+// sharePorts returns a list with the same ports as this one, which the pods of a workload share.
+func (d *door) sharePorts(ports []catalog.WorkloadPort) []catalog.WorkloadPort {
+	if len(ports) == 0 {
+		return ports
+	}
+	var buffer [256]byte
+	key := append(buffer[:0], workloadPortsTag)
+	for _, p := range ports {
+		key = append(binary.AppendUvarint(key, uint64(len(p.Name))), p.Name...)
+		key = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(key, p.Port), p.HostPort)
+	}
+	if shared, ok := d.scope.Shared(key); ok {
+		return shared.([]catalog.WorkloadPort)
+	}
+	return d.scope.Share(key, ports).([]catalog.WorkloadPort)
+}
+
+// shareListeners returns the same listeners, which the proxies of a mesh share.
+func (d *door) shareListeners(l catalog.ProxyListeners) *catalog.ProxyListeners {
+	var buffer [16]byte
+	key := append(buffer[:0], listenersTag)
+	for _, one := range []catalog.Listener{l.Inbound, l.Admin, l.Control} {
+		known := byte(0)
+		if one.Known {
+			known = 1
+		}
+		key = append(binary.BigEndian.AppendUint16(key, one.Port), known)
+	}
+	if shared, ok := d.scope.Shared(key); ok {
+		return shared.(*catalog.ProxyListeners)
+	}
+	return d.scope.Share(key, &l).(*catalog.ProxyListeners)
 }

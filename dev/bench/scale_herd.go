@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	// herdSpread is the time over which the proxies of a replica that died connect to another
+	// one, as their own delays spread them.
+	herdSpread = 8 * time.Second
+	// herdRate is how many changes a second the streams that stay hear of, and herdRest for how
+	// long they are measured before.
+	herdRate = 200
+	herdRest = 20 * time.Second
+	// scaledHerds is how often the herd comes.
+	scaledHerds = 3
+)
+
+// measureScaledHerd measures what happens when the proxies of another replica come.
+func measureScaledHerd(ctx context.Context, r *report, c choice) error {
+	k, err := startSimulated(ctx, scaledCluster(c))
+	if err != nil {
+		return err
+	}
+	defer k.stop()
+	run, err := startScaled(ctx, k)
+	if err != nil {
+		return err
+	}
+	defer run.server.stop()
+	stay := &mesh{simulated: k.simulated, addr: run.server.addr, first: c.scaled(scaledProxies, 10), proxies: min(c.scaled(churnProxies, 10), k.services/streamsPerProxy)}
+	defer stay.close()
+	if err := stay.open(ctx, 5*time.Second); err != nil {
+		return err
+	}
+	h := &herd{run: run, stay: newChurn(k, stay, herdRate), proxies: c.scaled(scaledProxies, 10), spread: c.share(herdSpread)}
+	rest, err := h.during(ctx, func(ctx context.Context) error { return pause(ctx, c.share(herdRest)) })
+	if err != nil {
+		return err
+	}
+	before, err := run.server.usage()
+	if err != nil {
+		return err
+	}
+	var others []time.Duration
+	for range scaledHerds {
+		heard, err := h.during(ctx, h.come)
+		if err != nil {
+			return err
+		}
+		others = append(others, heard...)
+	}
+	slices.Sort(others)
+	h.print(r, rest, others, before)
+	return h.steady(ctx, r)
+}
+
+// herd is many proxies that come at once, beside others that stay.
+type herd struct {
+	run     *scaledRun
+	stay    *churn
+	proxies int
+	spread  time.Duration
+
+	// What happened, of all times that the herd came: the time until the last answer, the time
+	// from the connection to the answer of each stream, streams that failed, those of them with
+	// RESOURCE_EXHAUSTED, the CPU time, and the most memory.
+	all               []time.Duration
+	first             []time.Duration
+	failed, exhausted int64
+	failure           error
+	cpu               time.Duration
+	peak              float64
+}
+
+// during returns how long changes took to reach the streams that stay while something happens.
+func (h *herd) during(ctx context.Context, f func(context.Context) error) ([]time.Duration, error) {
+	playing, stop := context.WithCancel(ctx)
+	defer stop()
+	played := make(chan error, 1)
+	go func() { played <- h.stay.play(playing, time.Hour) }()
+	err := f(ctx)
+	stop()
+	if e := <-played; err == nil {
+		err = e
+	}
+	if inexact := h.stay.heardAll(ctx, 20*time.Second); err == nil && inexact > 0 {
+		err = fmt.Errorf("%d streams that stay don't know what they should", inexact)
+	}
+	return h.stay.take().latencies, err
+}
+
+// come lets the herd come, and go again.
+func (h *herd) come(ctx context.Context) error {
+	if err := h.run.server.forgetPeak(); err != nil {
+		return err
+	}
+	before, err := h.run.server.usage()
+	if err != nil {
+		return err
+	}
+	m := &mesh{simulated: h.stay.cluster.simulated, addr: h.run.server.addr, proxies: h.proxies, profiles: true}
+	defer m.close()
+	begun := time.Now()
+	if err := m.open(ctx, h.spread); err != nil {
+		return err
+	}
+	h.all = append(h.all, time.Since(begun))
+	after, err := h.run.server.usage()
+	if err != nil {
+		return err
+	}
+	peak, err := h.run.server.peakMemory()
+	if err != nil {
+		return err
+	}
+	h.first = append(h.first, m.firstAnswers()...)
+	h.failed, h.exhausted = h.failed+m.ended.Load(), h.exhausted+m.exhausted.Load()
+	if h.failure == nil {
+		h.failure = m.failed()
+	}
+	h.cpu, h.peak = h.cpu+after.cpu-before.cpu, max(h.peak, peak)
+	return nil
+}
+
+func (h *herd) print(r *report, rest, others []time.Duration, before usage) {
+	slices.Sort(h.first)
+	slices.Sort(h.all)
+	streams := h.proxies * streamsPerProxy
+	r.titleBeside("at rest", "%s; %d streams come within %s, %d times; %d stay, with %d changes a second",
+		h.stay.cluster.simulated, streams, h.spread, len(h.all), len(h.stay.mesh.streams), herdRate)
+	r.atMost("until the last stream has its first answer, worst", "s", h.all[len(h.all)-1].Seconds(), 10)
+	r.none("streams that failed; with RESOURCE_EXHAUSTED", int(h.failed+h.exhausted+h.stay.mesh.ended.Load()), fmt.Sprintf("%d; %d", h.failed, h.exhausted))
+	r.none("changes undone before their stream heard of them", h.stay.late, fmt.Sprint(h.stay.late))
+	r.ratio("p50 from a change to a stream that stays", "ms", figures{quantile(rest, .5), quantile(others, .5), 0})
+	r.ratio("p99 from a change to a stream that stays", "ms", figures{quantile(rest, .99), quantile(others, .99), 2})
+	r.ratio("max", "ms", figures{quantile(rest, 1), quantile(others, 1), 0})
+	r.note("from the connection to the first answer: p50 %.1f ms, p99 %.1f ms, max %.1f ms", quantile(h.first, .5), quantile(h.first, .99), quantile(h.first, 1))
+	r.note("%.0f MiB before, %.0f MiB at the peak; %.0f µs of CPU for each stream, changes included",
+		before.rss/mebibyte, h.peak/mebibyte, float64(h.cpu.Microseconds())/float64(streams*len(h.all)))
+	if h.failure != nil {
+		r.note("the first failure: %v", h.failure)
+	}
+}
+
+// steady reports whether memory comes back after the herd has gone.
+func (h *herd) steady(ctx context.Context, r *report) error {
+	heap, err := heapAfterGC(ctx)
+	if err != nil {
+		return err
+	}
+	u, err := h.run.server.usage()
+	r.note("after the herd has gone: %.0f MiB, live heap %.0f MiB", u.rss/mebibyte, heap/mebibyte)
+	return err
+}

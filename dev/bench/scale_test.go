@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/signpostd/signpost/kube"
+	"github.com/signpostd/signpost/kube/kinds"
+)
+
+// A simulated pod is as large as the pods of a mesh are, and a real decoder reads it.
+func TestSimulatedObjects(t *testing.T) {
+	g := newGenerator(simulated{10_000, 10})
+	for _, i := range []int{0, 99_999} {
+		if n := g.podAt(i, edited{}).Size(); n < 7<<10 || n > 9<<10 {
+			t.Errorf("pod %d has %d bytes", i, n)
+		}
+	}
+	names, addresses := map[string]bool{}, map[string]bool{}
+	for i := range g.podCount() {
+		p := g.podAt(i, edited{})
+		names[p.Namespace+"/"+p.Name], addresses[p.Status.PodIP] = true, true
+	}
+	if len(names) != g.podCount() || len(addresses) != g.podCount() {
+		t.Errorf("%d pods have %d names and %d addresses", g.podCount(), len(names), len(addresses))
+	}
+	p, s := g.podAt(12_345, edited{flips: 1}), g.sliceAt(1234, edited{flips: 2*5 + 1})
+	to := s.Endpoints[5]
+	if to.TargetRef.Name != p.Name || to.TargetRef.UID != p.UID || to.Addresses[0] != p.Status.PodIP || *to.NodeName != p.Spec.NodeName || *to.Conditions.Ready {
+		t.Errorf("the endpoint is %+v, and its pod %s %s %s", to, p.Name, p.UID, p.Status.PodIP)
+	}
+}
+
+// startInProcess serves a simulated cluster in this process.
+func startInProcess(t *testing.T, s simulated, lists bool) (*apiServer, *rest.Config) {
+	t.Helper()
+	id, err := newIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := &apiServer{simulation: newSimulation(s), listsOnly: lists}
+	h := httptest.NewUnstartedServer(api)
+	h.EnableHTTP2, h.TLS = true, id.config()
+	h.StartTLS()
+	t.Cleanup(func() {
+		h.CloseClientConnections()
+		h.Close()
+	})
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := writeAtomically(path, id.kubeconfig(h.Listener.Addr().String())); err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api, config
+}
+
+// Tables fill from a simulated cluster, whether it streams lists or not, and follow its changes.
+func TestSimulatedCluster(t *testing.T) {
+	for _, lists := range []bool{false, true} {
+		t.Run(fmt.Sprintf("lists=%t", lists), func(t *testing.T) {
+			s := simulated{services: 30, pods: 10}
+			api, config := startInProcess(t, s, lists)
+			pods, slices := kinds.Pods().Table(), kinds.EndpointSlices().Table()
+			services, nodes := kinds.Services().Table(), kinds.Nodes().Table()
+			sets, jobs := kinds.ReplicaSets().Table(), kinds.Jobs().Table()
+			servers := kinds.Servers().Table()
+			cluster, err := kube.New(kube.Options{Config: config, Report: func(of kube.Of, p kube.Problem) { t.Errorf("%v: %v", of, p) }},
+				pods, slices, services, nodes, sets, jobs, servers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() { done <- cluster.Run(ctx) }()
+			defer func() {
+				cancel()
+				<-done
+			}()
+			select {
+			case <-cluster.Settled():
+			case <-time.After(20 * time.Second):
+				t.Fatalf("the tables are not full: %+v", cluster.Status())
+			}
+			for _, table := range []struct {
+				name      string
+				have, all int
+			}{
+				{"pods", pods.Len(), 300},
+				{"slices", slices.Len(), 30},
+				{"services", services.Len(), 30},
+				{"nodes", nodes.Len(), 3},
+				{"replica sets", sets.Len(), 90},
+				{"jobs", jobs.Len(), 0},
+			} {
+				if table.have != table.all {
+					t.Errorf("%d %s of %d", table.have, table.name, table.all)
+				}
+			}
+			if err := api.apply(changes{Heartbeats: []int{42}, Labels: []int{7}, Slices: []int{3}}); err != nil {
+				t.Fatal(err)
+			}
+			version := fmt.Sprint(api.now())
+			if err := poll(ctx, 20*time.Second, func() bool { return slices.ResourceVersion() == version }); err != nil {
+				t.Fatalf("the change of a slice didn't arrive: %v: %s, not %s", err, slices.ResourceVersion(), version)
+			}
+		})
+	}
+}
+
+// A watch that continues gets what changed since its version, and nothing else.
+func TestSimulatedWatchContinues(t *testing.T) {
+	api, config := startInProcess(t, simulated{services: 3, pods: 4}, false)
+	config.ContentType = runtime.ContentTypeProtobuf
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := api.apply(changes{Heartbeats: []int{1, 5}}); err != nil {
+		t.Fatal(err)
+	}
+	seen := fmt.Sprint(api.now())
+	if err := api.apply(changes{Heartbeats: []int{5}, Labels: []int{6}}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := client.CoreV1().Pods("").Watch(t.Context(), metav1.ListOptions{ResourceVersion: seen})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	var got []string
+	for len(got) < 2 {
+		e := <-w.ResultChan()
+		p, ok := e.Object.(*corev1.Pod)
+		if !ok {
+			t.Fatalf("got %v %v", e.Type, e.Object)
+		}
+		got = append(got, fmt.Sprint(p.Name[len(p.Name)-5:], p.Status.Conditions[2].Status, p.Labels["rollout"]))
+	}
+	if want := "00005True0 00006True1"; strings.Join(got, " ") != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if err := api.apply(changes{Slices: []int{3}}); err == nil {
+		t.Error("a slice that doesn't exist was changed")
+	}
+}
+
+// Lists come in the pages that a client asks for.
+func TestSimulatedPages(t *testing.T) {
+	_, config := startInProcess(t, simulated{services: 3, pods: 4}, true)
+	config.ContentType = runtime.ContentTypeProtobuf
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sizes []int
+	options := metav1.ListOptions{Limit: 5}
+	for {
+		list, err := client.CoreV1().Pods("").List(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, len(list.Items))
+		if options.Continue = list.Continue; options.Continue == "" {
+			break
+		}
+	}
+	if fmt.Sprint(sizes) != "[5 5 2]" {
+		t.Errorf("the pages have %v pods", sizes)
+	}
+}
+
+// The share of garbage collection leaves out what cores do that are idle.
+func TestCollecting(t *testing.T) {
+	log := `time=x level=info msg=Serving
+gc 1 @0.010s 2%: 0.50+1.0+0.25 ms clock, 1.0+2.0/3.0/40.0+0.5 ms cpu, 4->4->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P
+gc 2 @0.020s 3%: 0.50+1.0+0.25 ms clock, 1.0+0/0/40.0+0 ms cpu, 4->4->2 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P (forced)
+`
+	if percent, took := collecting(log); percent != 3 || took != 7500*time.Microsecond {
+		t.Errorf("got %g %% and %s, want 3 %% and 7.5 ms", percent, took)
+	}
+}
+
+// The memory of a process that grows by one has a slope of one.
+func TestSlope(t *testing.T) {
+	if per, mean := slope([]float64{5, 6, 7, 8}); per != 1 || mean != 6.5 {
+		t.Errorf("got %g and %g", per, mean)
+	}
+	if per, _ := slope([]float64{5, 7, 7, 5}); per != 0 {
+		t.Errorf("got %g", per)
+	}
+}
+
+// A stream is exact when it has all endpoints but the one that isn't ready.
+func TestChurnExact(t *testing.T) {
+	k := &simulatedCluster{simulated: simulated{services: 20, pods: 2}}
+	m := &mesh{simulated: k.simulated, streams: []*meshStream{{service: 3}}}
+	ch := newChurn(k, m, 1)
+	for _, c := range []struct {
+		flips int
+		have  []uint32
+		exact bool
+	}{
+		{0, []uint32{6, 7}, true},
+		{0, []uint32{6}, false},
+		{1, []uint32{7}, true},
+		{1, []uint32{6, 7}, false},
+		{2, []uint32{6, 7}, true},
+		{3, []uint32{6}, true},
+		{3, []uint32{7}, false},
+		{3, []uint32{6, 8}, false},
+	} {
+		s := m.streams[0]
+		s.have, ch.flips[0] = map[uint32]struct{}{}, c.flips
+		for _, i := range c.have {
+			s.have[10<<24|64<<16|i] = struct{}{}
+		}
+		if got := ch.exact(0, s); got != c.exact {
+			t.Errorf("after %d flips, %v is exact: %t", c.flips, c.have, got)
+		}
+	}
+}
