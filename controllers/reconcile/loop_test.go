@@ -107,6 +107,33 @@ func TestBatching(t *testing.T) {
 	}
 }
 
+// A sync has read its objects when a change comes. So the Service is synced once more for all changes that come during a sync, when
+// that has ended.
+func TestChangesDuringASync(t *testing.T) {
+	for name, change := range map[string]func(*Loop){
+		"of a Service": func(l *Loop) { l.Add(web) },
+		"of a pod":     func(l *Loop) { l.AddBatched(web.Namespace, web.Name) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := syncs{fail: func(string, int) error {
+					time.Sleep(time.Second)
+					return nil
+				}}
+				s.term(t, Options{BatchPeriod: 100 * time.Millisecond}, 5*time.Second, []Key{web}, func(l *Loop) {
+					for range 2 {
+						time.Sleep(300 * time.Millisecond)
+						change(l)
+					}
+				})
+				if diff := cmp.Diff(times(0, 1), s.at["web"]); diff != "" {
+					t.Errorf("syncs (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
 func TestServiceChangesDontWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s syncs

@@ -1,18 +1,18 @@
 package overlay
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"strconv"
 	"time"
 )
 
-// Clock is how the clock of a process differs from the machine's. The zero value is no clock; use Rate 1 for one that
-// is only set wrong.
+// Clock is how the clock of a process differs from the machine's. The zero Clock doesn't differ.
 type Clock struct {
 	// Offset is how far the process's wall clock is ahead, or behind if it is negative. Its monotonic clock has no offset.
 	Offset time.Duration
-	// Rate is how many seconds pass on both clocks of the process in one second, from 0.1 to 10, in thousandths.
+	// Rate is how many seconds pass on both clocks of the process in one second, from 0.1 to 10, in thousandths; 0 counts as 1.
 	// What the wall clock gains that way is counted from the start of the process.
 	Rate float64
 }
@@ -21,7 +21,7 @@ type Clock struct {
 // was built with ClockEdits follows it. Without the entry, such a binary has the machine's clock. If the entry is not one that Env
 // returned, the binary panics when it starts.
 func (c Clock) Env() string {
-	return fmt.Sprintf("SIGNPOST_LAB_CLOCK=offset=%s rate=%s", c.Offset, strconv.FormatFloat(c.Rate, 'f', -1, 64))
+	return fmt.Sprintf("SIGNPOST_LAB_CLOCK=offset=%s rate=%s", c.Offset, strconv.FormatFloat(cmp.Or(c.Rate, 1), 'f', -1, 64))
 }
 
 // clockSource is a file of package time, in which durations of the process's clock become those of the machine's.

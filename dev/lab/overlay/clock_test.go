@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -25,8 +26,9 @@ func TestClocks(t *testing.T) {
 	if err := run(t.Context(), ClockEdits(), "build", "-trimpath", "-o", program, "./dev/lab/overlay/testdata/clockprogram"); err != nil {
 		t.Fatal(err)
 	}
+	checkBadClocks(t, program)
 	for name, clock := range map[string]Clock{
-		"the machine's": {Rate: 1},
+		"the machine's": {},
 		"ahead":         {Offset: 10 * time.Minute, Rate: 1},
 		"behind":        {Offset: -10*time.Minute - time.Millisecond, Rate: 1},
 		"fast":          {Rate: 1.3},
@@ -38,11 +40,12 @@ func TestClocks(t *testing.T) {
 			if len(got.Waits) != 9 || len(got.Passed) != 4 {
 				t.Fatalf("got %d ways to wait and %d to read the clock, want 9 and 4", len(got.Waits), len(got.Passed))
 			}
+			rate := cmp.Or(clock.Rate, 1)
 			for way, took := range got.Waits {
-				checkWait(t, way, took, clock.Rate)
+				checkWait(t, way, took, rate)
 			}
 			for way, p := range got.Passed {
-				least, most := scaled(p.Least, clock.Rate), scaled(p.Most, clock.Rate)
+				least, most := scaled(p.Least, rate), scaled(p.Most, rate)
 				if p.Own < least || p.Own > most {
 					t.Errorf("%s: %s passed, want %s to %s", way, p.Own, least, most)
 				}
@@ -52,6 +55,24 @@ func TestClocks(t *testing.T) {
 				t.Errorf("the wall clock is %s to %s ahead, want %s", got.Offset.Least, got.Offset.Most, off)
 			}
 		})
+	}
+}
+
+// checkBadClocks fails if the program starts with a clock that can't be read.
+func checkBadClocks(t *testing.T, program string) {
+	for entry, want := range map[string]string{
+		"x":                    "must be of the form offset=10m0s rate=1.3",
+		"offset=1m":            "must be of the form offset=10m0s rate=1.3",
+		"offset=1 rate=1":      "missing unit in duration",
+		"offset=1m rate=fast":  "invalid duration",
+		"offset=0s rate=10.01": "the rate must be from 0.1 to 10",
+		"offset=0s rate=-1":    "the rate must be from 0.1 to 10",
+	} {
+		cmd := exec.CommandContext(t.Context(), program)
+		cmd.Env = append(os.Environ(), "SIGNPOST_LAB_CLOCK="+entry)
+		if printed, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(printed), want) {
+			t.Errorf("%q: got the error %v and %q, want a panic with %q", entry, err, printed, want)
+		}
 	}
 }
 

@@ -17,10 +17,10 @@
 // A replica of the lab with a clock of its own takes it from an environment variable ([Clock.Env]). Its offset is that
 // of the wall clock; its rate is that of all clocks and timers. Time-outs that the kernel keeps, such as those of TCP, stay as they are.
 //
-// Certificates are checked by the wall clock of the process. So a replica with an offset of ten minutes refuses a certificate that was issued less than
-// ten minutes ago when it is behind, and one that expires within ten minutes when it is ahead, and so do its peers with its own
-// certificates if it makes any. The same holds for TSIG, whose fudge is five minutes: a name server answers BADTIME, and the replica can't write any
-// record. The lab has to issue its certificates with a validity that begins an hour before, or it tests that instead.
+// Certificates are checked by the wall clock of the process. A replica that is ten minutes behind refuses one that became valid less than ten
+// minutes ago, and a replica that is ahead one that expires within ten minutes. So certificates of the lab have to be valid from an hour before
+// they are made. Messages that are signed with TSIG may differ by five minutes from the clock of the name server; with a greater offset, a
+// replica can't change records. A rate of 1.3 gains five minutes in 17.
 //
 // # Concurrency
 //

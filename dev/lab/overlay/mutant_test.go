@@ -3,6 +3,7 @@ package overlay
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"go/ast"
 	"go/importer"
 	"go/parser"
@@ -39,6 +40,48 @@ func TestMutantsAreDescribed(t *testing.T) {
 			t.Errorf("no mutant has to be found by %s", v)
 		}
 	}
+}
+
+var caught = flag.Bool("caught", false, "run Signpost's own tests with each mutant, which takes minutes")
+
+// Each mutant names a test that there is. With the flag -caught that test is run, and has to fail with the mutant and to pass without.
+func TestMutantsAreCaught(t *testing.T) {
+	trees, err := findTrees(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range Mutants() {
+		t.Run(m.Name, func(t *testing.T) {
+			words := strings.Fields(m.Test)
+			directory, name := words[0], words[1]
+			if !hasTest(t, trees.path(directory), name) {
+				t.Fatalf("there is no test %s in %s", name, directory)
+			}
+			if !*caught {
+				return
+			}
+			args := append([]string{"-trimpath", "-count=1", "-timeout=5m", "-run=^" + name + "$", "./" + directory}, words[2:]...)
+			if err := run(t.Context(), nil, "test", args...); err != nil {
+				t.Errorf("the test fails without the mutant: %v", err)
+			}
+			if err := run(t.Context(), m.Edits, "test", args...); err == nil || !strings.Contains(err.Error(), "FAIL: "+name) {
+				t.Errorf("the test doesn't fail with the mutant: %v", err)
+			}
+		})
+	}
+}
+
+// hasTest reports whether a directory has a test of a name.
+func hasTest(t *testing.T, directory, name string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(directory, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(file string) bool {
+		source, err := os.ReadFile(file)
+		return err == nil && strings.Contains(string(source), "func "+name+"(t *testing.T)")
+	})
 }
 
 // The edits of each mutant fit the sources as they are now, and its packages compile. They are only

@@ -14,6 +14,7 @@ var leaderMutants = []Mutant{
 		Fault:     "The fence closes ten lease durations after the last renewal, when another process has the Lease.",
 		Validator: "V7",
 		Profile:   "split-brain",
+		Test:      "internal/leader TestFenceFollowsRenewals",
 		Edits: []Edit{
 			{
 				File: "internal/leader/fence.go",
@@ -28,6 +29,7 @@ var leaderMutants = []Mutant{
 		Fault:     "Who has had the Lease once believes that it has it for ever, whatever the clocks say and whoever holds it.",
 		Validator: "V7",
 		Profile:   "split-brain",
+		Test:      "internal/leader TestFenceFollowsRenewals",
 		Edits: []Edit{
 			{
 				File: "internal/leader/fence.go",
@@ -47,6 +49,7 @@ var leaderMutants = []Mutant{
 		Fault:     "A candidate takes the Lease without waiting until it has run out, while the holder goes on until it notices.",
 		Validator: "V7",
 		Profile:   "mixed",
+		Test:      "internal/leader TestAPIServerCutOff",
 		Edits: []Edit{{
 			File: "internal/leader/lock.go",
 			Old:  "	return record, raw, err\n",

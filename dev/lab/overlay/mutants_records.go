@@ -7,6 +7,7 @@ var recordMutants = []Mutant{
 		Fault:     "Records are created without a marker.",
 		Validator: "V6",
 		Profile:   "mixed",
+		Test:      "dns/owner TestBefore",
 		Edits: []Edit{{
 			File: "dns/owner/before.go",
 			Old:  "	name := b.MarkerName(c.New.Name, c.New.Type)\n	if name == \"\" {\n",
@@ -18,6 +19,7 @@ var recordMutants = []Mutant{
 		Fault:     "A record is created with one update, and its marker with a later one.",
 		Validator: "V6",
 		Profile:   "mixed",
+		Test:      "dns/provider/rfc2136 TestOwnershipStaysTogether",
 		Edits: []Edit{
 			{
 				File: "dns/publisher/divide.go",
@@ -41,6 +43,7 @@ var recordMutants = []Mutant{
 		Fault:     "Nobody asks whose a record is: what objects ask for replaces the records of others.",
 		Validator: "V6",
 		Profile:   "mixed",
+		Test:      "dns/owner TestBefore",
 		Edits: []Edit{
 			{
 				File: "dns/plan/rules.go",
@@ -59,6 +62,7 @@ var recordMutants = []Mutant{
 		Fault:     "Updates of a zone have no prerequisites, so a record that somebody made since the zone was read is changed.",
 		Validator: "V6",
 		Profile:   "mixed",
+		Test:      "dns/provider/rfc2136 TestZoneIsNotAsListed",
 		Edits: []Edit{{
 			File: "dns/provider/rfc2136/update.go",
 			Old:  "		g.require(m)\n",

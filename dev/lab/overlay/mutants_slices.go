@@ -7,6 +7,7 @@ var sliceMutants = []Mutant{
 		Fault:     "The overlay of own writes forgets them at once: plans are made from what the watch has delivered.",
 		Validator: "V5",
 		Profile:   "mixed",
+		Test:      "controllers/reconcile TestWriteIsReadWhileTheTableCatchesUp",
 		Edits: []Edit{{
 			File: "controllers/reconcile/overlay.go",
 			Old:  "	unseen := o.unseen(service)\n",
@@ -18,6 +19,7 @@ var sliceMutants = []Mutant{
 		Fault:     "Updates of slices and Endpoints have no resourceVersion, and deletions no precondition: they hit whatever is there.",
 		Validator: "V5",
 		Profile:   "split-brain",
+		Test:      "controllers/slices TestDelete",
 		Edits: []Edit{
 			{
 				File: "controllers/frugal/frugal.go",
@@ -38,6 +40,7 @@ var sliceMutants = []Mutant{
 		Fault:     "Slices of somebody who is no controller count as a controller's own, which deletes them.",
 		Validator: "V5",
 		Profile:   "mixed",
+		Test:      "controllers/slices TestNamesOfOthers",
 		Edits: []Edit{
 			{
 				File: "controllers/slices/store.go",
@@ -60,5 +63,24 @@ func (s *Store) takes(manager string) bool {
 				New:  "	\"slices\"\n	\"strings\"\n	\"time\"\n",
 			},
 		},
+	},
+	{
+		Name:      "lost-wakeup",
+		Fault:     "A change of a pod that comes while its Service is being synced is lost.",
+		Validator: "V5",
+		Profile:   "mixed",
+		Test:      "controllers/reconcile TestChangesDuringASync",
+		Edits: []Edit{{
+			File: "controllers/reconcile/loop.go",
+			Old:  "		t.queue.AddAfter(Key{Namespace: namespace, Name: name}, l.o.BatchPeriod)\n",
+			New: `		key := Key{Namespace: namespace, Name: name}
+		t.mu.Lock()
+		underway := t.flights[key] != nil
+		t.mu.Unlock()
+		if !underway {
+			t.queue.AddAfter(key, l.o.BatchPeriod)
+		}
+`,
+		}},
 	},
 }

@@ -7,6 +7,7 @@ var streamMutants = []Mutant{
 		Fault:     "A view drops an answer that comes within 50 ms after another, and counts it as given.",
 		Validator: "V1",
 		Profile:   "mixed",
+		Test:      "destination TestRing -rapid.nofailfile",
 		Edits: []Edit{{
 			File: "destination/view.go",
 			Old: `	v.entries = next.entries
@@ -26,6 +27,7 @@ var streamMutants = []Mutant{
 		Fault:     "When an object changes twice before the catalog has applied the first change, the second one is lost.",
 		Validator: "V1",
 		Profile:   "mixed",
+		Test:      "catalog TestPace",
 		Edits: []Edit{{
 			File: "catalog/catalog.go",
 			Old:  "	c.inbox.put(func() { c.inbox.changes[v.ID()] = v })\n",
@@ -42,6 +44,7 @@ var streamMutants = []Mutant{
 		Fault:     "A step that adds endpoints doesn't remove any, so addresses stay that are gone.",
 		Validator: "V1",
 		Profile:   "mixed",
+		Test:      "destination TestGetAddAndRemove",
 		Edits: []Edit{{
 			File: "destination/answer.go",
 			Old:  "	return append(addFrames(added), removeFrames(removed)...)\n",
@@ -57,6 +60,7 @@ var streamMutants = []Mutant{
 		Fault:     "The port of an endpoint is the first one of its slice, whichever port of the Service was asked for.",
 		Validator: "V2",
 		Profile:   "mixed",
+		Test:      "catalog TestMembersMapPorts",
 		Edits: []Edit{{
 			File: "catalog/resolve.go",
 			Old:  "			if p.Name == declared.Name {\n",
@@ -68,6 +72,7 @@ var streamMutants = []Mutant{
 		Fault:     "Endpoints that are not ready are told to clients.",
 		Validator: "V2",
 		Profile:   "mixed",
+		Test:      "kube/kinds TestTrimEndpointSlice",
 		Edits: []Edit{{
 			File: "kube/kinds/endpointslice.go",
 			Old:  "e.Conditions.Ready != nil && !*e.Conditions.Ready",
@@ -79,6 +84,7 @@ var streamMutants = []Mutant{
 		Fault:     "After each step a stream sends the step before it once more.",
 		Validator: "V3",
 		Profile:   "mixed",
+		Test:      "destination TestGetAddAndRemove",
 		Edits: []Edit{
 			{
 				File: "destination/stream.go",
@@ -99,6 +105,7 @@ var streamMutants = []Mutant{
 		Fault:     "While a watch can't be resumed, its tables are empty: what can't be read counts as deleted.",
 		Validator: "V4",
 		Profile:   "outage",
+		Test:      "kube TestNamespacesSurviveAnOutage",
 		Edits: []Edit{
 			{
 				File: "kube/source.go",
@@ -117,6 +124,7 @@ var streamMutants = []Mutant{
 		Fault:     "After a watch has expired, a table forgets what it had, and knows only what changes from then on.",
 		Validator: "V4",
 		Profile:   "compaction",
+		Test:      "kube TestListingOfOneNamespace",
 		Edits: []Edit{{
 			File: "kube/table.go",
 			Old:  "	gone := t.without(l)\n",
