@@ -78,6 +78,7 @@ func install(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 type process struct {
 	admin string
 	log   childprocess.Log
+	child *childprocess.Process
 }
 
 func (p *process) linesWith(word string) (lines []string) {
@@ -138,6 +139,7 @@ func startAs(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.child = child
 	t.Cleanup(func() { child.Stop(20 * time.Second) })
 	return p
 }
