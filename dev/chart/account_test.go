@@ -76,9 +76,10 @@ func install(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 
 // process is the program, as the pod of the chart runs it.
 type process struct {
-	admin string
-	log   childprocess.Log
-	child *childprocess.Process
+	admin  string
+	config map[string]any // the config file
+	log    childprocess.Log
+	child  *childprocess.Process
 }
 
 func (p *process) linesWith(word string) (lines []string) {
@@ -120,6 +121,7 @@ func startAs(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 	if destination, ok := file["destination"].(map[string]any); ok {
 		destination["addr"] = freeAddress(t)
 	}
+	p.config = file
 	text, err := yaml.Marshal(file)
 	if err != nil {
 		t.Fatal(err)

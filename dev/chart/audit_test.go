@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -178,6 +181,7 @@ func TestAudit(t *testing.T) {
 	p := startAs(t, cluster.Cluster, objects, namespace)
 	kubetest.Eventually(t, time.Minute, p.ready)
 	day{t, cluster.Cluster, cluster.Namespace(t)}.pass()
+	wantChecked(t, cluster.Cluster, p.config)
 	p.child.Stop(20 * time.Second)
 	startAs(t, cluster.Cluster, objects, namespace) // which finds the Event of the misspelled DNSEndpoint, and counts it
 
@@ -195,6 +199,29 @@ func TestAudit(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// wantChecked fails the test if signpost check misses a right of the account.
+func wantChecked(t *testing.T, cluster *kubetest.Cluster, config map[string]any) {
+	t.Helper()
+	config = maps.Clone(config)
+	config["kubeconfig"] = cluster.Kubeconfig
+	text, err := yaml.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "signpost.yaml")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), signpost, "check", "--config", path, "--as", "system:serviceaccount:signpost:signpost")
+	cmd.Env = append(os.Environ(), "POD_NAMESPACE=signpost")
+	out, _ := cmd.CombinedOutput() // the exit code tells of other things, too, such as a Lease that is held
+	for _, role := range []string{"destination", "controllers", "dns"} {
+		if !regexp.MustCompile(`(?m)^rights of ` + role + `\n  ok .* has all`).Match(out) {
+			t.Errorf("signpost check misses rights of %s:\n%s", role, out)
+		}
+	}
 }
 
 // requests returns which rights were used, and fails the test for each request that was refused, or that something else
