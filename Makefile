@@ -18,19 +18,22 @@ help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: bin/signpost bin/localcluster ## Build bin/signpost and bin/localcluster
+build: ## Build bin/signpost and bin/localcluster
+	@VERSION=$(VERSION) dev/build.sh localcluster signpost
 
 .PHONY: demo
-demo: build ## Show Signpost at work on a local cluster
-	@go run ./dev/demo
+demo: ## Show Signpost at work on a local cluster
+	@VERSION=$(VERSION) dev/build.sh localcluster signpost demo
+	@bin/demo
 
 .PHONY: recording
 recording: build ## Write what the demo prints to docs/demo.md
 	@dev/recording.sh
 
 .PHONY: demo-multicluster
-demo-multicluster: build ## Show a federated Service gain and lose a cluster
-	@go run ./dev/demo --multicluster
+demo-multicluster: ## Show a federated Service gain and lose a cluster
+	@VERSION=$(VERSION) dev/build.sh localcluster signpost demo
+	@bin/demo --multicluster
 
 .PHONY: test
 test: deps ## Set up, then lint, verify and test everything (what CI runs)
@@ -109,12 +112,8 @@ deps: ## Install what is missing on this machine, or say what it is
 .PHONY: FORCE
 FORCE:
 
-bin/signpost: FORCE
-	@go build -ldflags "-X github.com/signpostd/signpost/internal/version.Version=$(VERSION)" -o $@ ./cmd/signpost
-
-bin/localcluster: FORCE
-	@test -e $@ || echo "building the local cluster: takes about four minutes the first time"
-	@go build -C dev/localcluster -o $(CURDIR)/$@ .
+bin/signpost bin/localcluster: FORCE
+	@VERSION=$(VERSION) dev/build.sh $(notdir $@)
 
 # The tests of the pages for users run their commands, with kubectl as Kubernetes has it.
 bin/kubectl: dev/localcluster/go.mod dev/localcluster/go.sum

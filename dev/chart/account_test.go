@@ -76,8 +76,10 @@ func install(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 
 // process is the program, as the pod of the chart runs it.
 type process struct {
-	admin string
-	log   childprocess.Log
+	admin  string
+	config map[string]any // the config file
+	log    childprocess.Log
+	child  *childprocess.Process
 }
 
 func (p *process) linesWith(word string) (lines []string) {
@@ -119,6 +121,7 @@ func startAs(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 	if destination, ok := file["destination"].(map[string]any); ok {
 		destination["addr"] = freeAddress(t)
 	}
+	p.config = file
 	text, err := yaml.Marshal(file)
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +141,7 @@ func startAs(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.child = child
 	t.Cleanup(func() { child.Stop(20 * time.Second) })
 	return p
 }

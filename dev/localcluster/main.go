@@ -1,6 +1,6 @@
 // Command localcluster runs a small but real Kubernetes on the loopback interface, without Docker, downloads or root:
 //
-//	localcluster up --dir DIR [--nodes 3] [--crds DIR] [--endpoint-controllers=signpost|kubernetes]
+//	localcluster up --dir DIR [--nodes 3] [--crds DIR] [--endpoint-controllers=signpost|kubernetes] [--audit-log FILE]
 //
 // starts etcd, kube-apiserver, kube-controller-manager and kube-scheduler, each as a child process of this binary, and
 // simulated nodes on which pods become Running and Ready. It prints a line per component and, at last, the kubeconfig's path:
@@ -116,6 +116,7 @@ func newUp() *cobra.Command {
 	flags.StringVar(&options.EndpointControllers, "endpoint-controllers", options.EndpointControllers,
 		"who writes Endpoints and EndpointSlices: kubernetes, or signpost: nobody here, start `signpost controllers` beside it")
 	flags.StringVar(&options.CRDs, "crds", options.CRDs, "directory whose *.yaml are CustomResourceDefinitions to apply")
+	flags.StringVar(&options.AuditLog, "audit-log", options.AuditLog, "file that gets a line of JSON about each request to the API server")
 	flags.IntVar(&options.Nodes, "nodes", options.Nodes, "number of simulated nodes")
 	flags.DurationVar(&options.PodReadyDelay, "pod-ready-delay", options.PodReadyDelay, "time from the start of a simulated pod to its readiness")
 	flags.DurationVar(&options.RestartDelay, "restart-delay", options.RestartDelay, "time from the death of a component to its next start")

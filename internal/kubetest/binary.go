@@ -45,7 +45,9 @@ func build(root, binary string) error {
 		return err
 	}
 	fresh := binary + ".new"
-	cmd := exec.Command("go", "build", "-C", filepath.Join(root, "dev", "localcluster"), "-o", fresh, ".")
+	// With the same flags as dev/build.sh: else all is compiled again there.
+	cmd := exec.Command("go", "build", "-C", filepath.Join(root, "dev", "localcluster"), "-trimpath", "-ldflags=-s -w", "-o", fresh, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build localcluster: %w\n%s", err, output)
 	}

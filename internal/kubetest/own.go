@@ -30,6 +30,7 @@ type Options struct {
 	EndpointControllers string        // "signpost" (when empty) or "kubernetes": who writes EndpointSlices
 	CRDs                string        // directory of CustomResourceDefinitions
 	RestartDelay        time.Duration // between the death of a component and its next start; one second when zero
+	AuditLog            string        // file that gets a line of JSON about each request to the API server (audit.k8s.io/v1 Event)
 }
 
 // args returns the command line of localcluster for these options.
@@ -46,6 +47,9 @@ func (o Options) args(dir string) []string {
 	}
 	if o.RestartDelay != 0 {
 		args = append(args, "--restart-delay="+o.RestartDelay.String())
+	}
+	if o.AuditLog != "" {
+		args = append(args, "--audit-log="+o.AuditLog)
 	}
 	return args
 }

@@ -88,11 +88,11 @@ func owning(p *configure.Options, namespace string) Role {
 	group, resource := p.OwnerResource().Group, p.OwnerResource().Resource
 	role := Role{Name: "signpost-dns-registry", Namespace: cmp.Or(p.Registry.CRDNamespace, namespace), Why: "--registry=crd"}
 	if p.DryRun {
-		role.allow(Rule{Group: group, Resource: resource, Verbs: []string{"get", "list", "watch"}})
+		role.allow(Rule{Group: group, Resource: resource, Verbs: []string{"get", "list"}})
 		return role
 	}
 	role.allow(
-		Rule{Group: group, Resource: resource, Verbs: []string{"get", "list", "watch", "create", "update", "delete"}},
+		Rule{Group: group, Resource: resource, Verbs: []string{"get", "list", "create", "update", "delete"}},
 		Rule{Group: group, Resource: resource + "/status", Verbs: []string{"update"}},
 	)
 	return role

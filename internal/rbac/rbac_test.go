@@ -101,7 +101,7 @@ func TestDNS(t *testing.T) {
 			args: []string{"--source=crd", "--namespace=a", "--registry=crd", "--dry-run"},
 			want: []string{
 				"Role a/signpost-dns externaldns.k8s.io/dnsendpoints list,watch", "Role a/signpost-dns " + events,
-				"Role dns/signpost-dns-registry externaldns.k8s.io/dnsrecords get,list,watch",
+				"Role dns/signpost-dns-registry externaldns.k8s.io/dnsrecords get,list",
 			},
 		},
 		"budget": {
@@ -112,7 +112,7 @@ func TestDNS(t *testing.T) {
 		"registry": {
 			args: []string{"--source=fake", "--registry=crd", "--crd-registry-namespace=records"},
 			want: []string{
-				"Role records/signpost-dns-registry externaldns.k8s.io/dnsrecords get,list,watch,create,update,delete",
+				"Role records/signpost-dns-registry externaldns.k8s.io/dnsrecords get,list,create,update,delete",
 				"Role records/signpost-dns-registry externaldns.k8s.io/dnsrecords/status update",
 			},
 		},

@@ -111,6 +111,9 @@ func newCluster(options Options, reserved *reservation) (*cluster, error) {
 	if err := os.WriteFile(c.schedulerConfig(), c.schedulerYAML(), 0o600); err != nil {
 		return nil, fmt.Errorf("write scheduler configuration: %w", err)
 	}
+	if err := os.WriteFile(c.auditPolicy(), []byte(auditPolicyYAML), 0o600); err != nil {
+		return nil, fmt.Errorf("write audit policy: %w", err)
+	}
 	if c.rest, err = newRESTConfig(kubeconfig); err != nil {
 		return nil, err
 	}

@@ -34,6 +34,8 @@ func (p plan) adminKubeconfig() string {
 	return filepath.Join(p.options.Dir, "pki", "admin.kubeconfig")
 }
 
+func (p plan) auditPolicy() string { return filepath.Join(p.options.Dir, "audit-policy.yaml") }
+
 func (p plan) schedulerConfig() string { return filepath.Join(p.options.Dir, "kube-scheduler.yaml") }
 
 // args returns the arguments of a component.
@@ -73,7 +75,7 @@ func (p plan) etcdArgs() []string {
 }
 
 func (p plan) apiServerArgs() []string {
-	return []string{
+	args := []string{
 		"--etcd-servers=" + url("http", p.ports.etcd),
 		"--bind-address=" + loopback,
 		"--secure-port=" + strconv.Itoa(p.ports.apiServer),
@@ -97,6 +99,10 @@ func (p plan) apiServerArgs() []string {
 		"--requestheader-group-headers=X-Remote-Group",
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
 	}
+	if p.options.AuditLog != "" {
+		args = append(args, "--audit-log-path="+p.options.AuditLog, "--audit-policy-file="+p.auditPolicy())
+	}
+	return args
 }
 
 // unwantedAdmission lists the admission plug-ins that would wait for a component that does not run.
@@ -144,3 +150,12 @@ leaderElection:
   leaderElect: false
 `, p.adminKubeconfig(), qps, 2*qps)
 }
+
+// auditPolicyYAML says what the audit log tells: who asked for what and what the answer was, once for each request, a
+// watch when it begins and when it ends.
+const auditPolicyYAML = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - level: Metadata
+`

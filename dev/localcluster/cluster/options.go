@@ -38,6 +38,7 @@ type Options struct {
 	Components          []string      // a subset of Components(); etcd and kube-apiserver are a must
 	EndpointControllers string        // EndpointsByKubernetes or EndpointsBySignpost
 	CRDs                string        // directory of CustomResourceDefinitions; may be empty
+	AuditLog            string        // file that gets a line about each request to the API server; may be empty
 	Nodes               int           // simulated nodes
 	PodReadyDelay       time.Duration // between the start of a simulated pod and its readiness
 	RestartDelay        time.Duration // between the death of a component and its next start

@@ -67,6 +67,22 @@ func TestEndpointControllers(t *testing.T) {
 	}
 }
 
+func TestAuditLog(t *testing.T) {
+	options := Default()
+	options.Dir = "dir"
+	isAbout := func(arg string) bool { return strings.HasPrefix(arg, "--audit-") }
+	if args := (plan{options: options}).args(APIServer); slices.ContainsFunc(args, isAbout) {
+		t.Errorf("without --audit-log the arguments are %q", args)
+	}
+	options.AuditLog = "requests.log"
+	args := (plan{options: options}).args(APIServer)
+	for _, want := range []string{"--audit-log-path=requests.log", "--audit-policy-file=dir/audit-policy.yaml"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("with --audit-log the arguments are %q, want %s", args, want)
+		}
+	}
+}
+
 func TestPortsAreDistinctAndHeld(t *testing.T) {
 	one, two := &reservation{}, &reservation{}
 	defer one.release()

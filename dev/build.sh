@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Builds programs in bin/: those of localcluster, signpost and demo that are named.
+#
+#   dev/build.sh localcluster signpost demo
+#
+# The first build compiles Kubernetes and takes minutes. It says how far it is: each second on a
+# terminal, and each 15 s elsewhere. VERSION says which version signpost says it is.
+#
+# The programs share packages, and two builds at a time would compile these twice. So a build begins
+# when the one before it has nothing left but its link, which keeps one core busy and the others idle.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export CGO_ENABLED=0 GOFLAGS="${GOFLAGS:-} -trimpath" # as in the Makefile: else all is compiled again
+log=$(mktemp) # a line per compiled package, and errors
+shown= # a line of progress stands on the terminal, without its end
+trap 'rm -f "$log"' EXIT
+
+# directory, package and linker flags of a program. The local cluster is linked without what only
+# debuggers read, a third of it; its panics name lines all the same.
+directory() { if [[ $1 == localcluster ]]; then echo dev/localcluster; else echo .; fi; }
+package() { case $1 in localcluster) echo . ;; signpost) echo ./cmd/signpost ;; demo) echo ./dev/demo ;; esac }
+linkerflags() {
+  case $1 in
+    localcluster) echo "-s -w" ;;
+    signpost) echo "-X github.com/signpostd/signpost/internal/version.Version=${VERSION:-dev}" ;;
+  esac
+}
+
+compile() { go build -C "$(directory "$1")" -v -ldflags "$(linkerflags "$1")" -o "$PWD/bin/$1" "$(package "$1")" 2>>"$log"; }
+
+# linking PROGRAM says whether its own package is compiled, which is the last one.
+linking() { grep -qxE "github.com/signpostd/signpost/(cmd|dev)/$1" "$log"; }
+
+# spend_memory lets the compiler take memory instead of collecting garbage, which is a quarter of its
+# work: half of what is free, and 2 GiB for each core at most.
+spend_memory() {
+  [[ -z ${GOGC:-}${GOMEMLIMIT:-} && -r /proc/meminfo ]] || return 0
+  local free limit each
+  free=$(awk '/^MemAvailable:/ {print int($2 / 1024)}' /proc/meminfo)
+  limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null || echo max)
+  if [[ $limit != max ]] && ((limit / 1048576 < free)); then free=$((limit / 1048576)); fi
+  each=$((free / 2 / $(nproc)))
+  ((each >= 1024)) || return 0
+  export GOGC=off GOMEMLIMIT=$((each < 2048 ? each : 2048))MiB
+}
+
+# progress prints how far the builds of $@ are, when it is time to.
+due=5 total=
+progress() {
+  ((SECONDS >= due)) || return 0
+  [[ -n $total ]] || total=$(for p in "$@"; do go list -C "$(directory "$p")" -deps "$(package "$p")"; done | sort -u | wc -l)
+  local line
+  line="building $*: $(grep -vc '[[:space:]]' "$log") packages compiled, of $total at most, after $SECONDS s"
+  if [[ -t 1 ]]; then
+    due=$((SECONDS + 1)) shown=1
+    printf '\r%s ' "$line"
+  else
+    due=$((SECONDS + 15))
+    echo "$line"
+  fi
+}
+
+# failed prints the errors of the build: what isn't the name of a package.
+failed() {
+  kill "${builds[@]}" 2>/dev/null || true
+  [[ -z $shown ]] || echo
+  grep -E '[[:space:]]' "$log" >&2 || cat "$log" >&2
+  exit 1
+}
+
+for program in "$@"; do
+  [[ -n $(package "$program") ]] || { echo "dev/build.sh: no program is called $program; name localcluster, signpost or demo" >&2; exit 2; }
+done
+spend_memory
+builds=()
+for program in "$@"; do
+  compile "$program" &
+  builds+=($!)
+  until linking "$program" || ! kill -0 $! 2>/dev/null; do
+    progress "$@"
+    sleep 0.1
+  done
+done
+for build in "${builds[@]}"; do
+  while kill -0 "$build" 2>/dev/null; do
+    progress "$@"
+    sleep 0.1
+  done
+  wait "$build" || failed
+done
+[[ -z $shown ]] || echo
