@@ -52,6 +52,7 @@ type track struct {
 	versions  []serviceVersion    // that ask for different things, in order
 	timelines map[string]timeline // by the key of a version
 	members   []memberVersion
+	byName    map[string][]memberVersion // the members again
 	// earliest is the earliest revision of the members that the last write may have been made from, by the index of the
 	// version of the Service that it would have been made from.
 	earliest map[int]int64
@@ -124,7 +125,13 @@ func (c *sliceCheck) endpoints(at time.Duration, o history.Object) {
 func (c *sliceCheck) track(key trackKey) *track {
 	t := c.tracks[key]
 	if t == nil {
-		t = &track{objects: map[string]written{}, timelines: map[string]timeline{}, earliest: map[int]int64{}, doubled: map[string]bool{}, members: c.cluster.members(key.writer, key.service)}
+		t = &track{
+			objects: map[string]written{}, timelines: map[string]timeline{}, earliest: map[int]int64{}, doubled: map[string]bool{},
+			members: c.cluster.members(key.writer, key.service), byName: map[string][]memberVersion{},
+		}
+		for _, m := range t.members {
+			t.byName[m.name] = append(t.byName[m.name], m)
+		}
 		for _, v := range c.cluster.services[key.service] {
 			if n := len(t.versions); n == 0 || t.versions[n-1].key != v.key {
 				t.versions = append(t.versions, v)
@@ -344,8 +351,10 @@ func (c *sliceCheck) lost(at time.Duration, subject string, key trackKey, t *tra
 func (c *sliceCheck) alwaysWanted(key trackKey, t *track, served model.Entry, earliest map[int]int64, end int64) bool {
 	_, rest, _ := strings.Cut(served.Target, "/")
 	name, _, _ := strings.Cut(rest, " ")
-	own := slices.Clone(t.members)
-	own = slices.DeleteFunc(own, func(m memberVersion) bool { return m.name != name || m.revision >= end })
+	own := t.byName[name]
+	if later := slices.IndexFunc(own, func(m memberVersion) bool { return m.revision >= end }); later >= 0 {
+		own = own[:later]
+	}
 	reached, lowest := false, int64(0)
 	for n, v := range t.versions {
 		if v.revision >= end {
