@@ -115,14 +115,3 @@ func slicesOfNobody(h history.History, c *cluster, at time.Duration) []Finding {
 	}
 	return out
 }
-
-// stateAt returns the objects that there were at a time.
-func stateAt(h history.History, at time.Duration) *model.State {
-	s := &model.State{}
-	for _, e := range h.Entries {
-		if e.Object != nil && e.At <= at {
-			s.Apply(*e.Object)
-		}
-	}
-	return s
-}

@@ -31,7 +31,7 @@ func sliceOrder() Validator {
 				}
 			}
 			out := slices.Concat(c.findings, check.findings, foreignSlices(h, c))
-			if at, ok := calmAt(h); ok {
+			if at, ok := calmEnd(h); ok {
 				out = append(out, slicesOfNobody(h, c, at)...)
 			}
 			return out

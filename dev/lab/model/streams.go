@@ -1,0 +1,210 @@
+package model
+
+import (
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The resources that answers are made of.
+const (
+	Services          = "services"
+	EndpointSlices    = "endpointslices"
+	Pods              = "pods"
+	ExternalWorkloads = "externalworkloads"
+	ServiceProfiles   = "serviceprofiles"
+)
+
+// The kinds of workloads that an endpoint may refer to.
+const (
+	KindPod              = "Pod"
+	KindExternalWorkload = "ExternalWorkload"
+)
+
+// Workload is what an endpoint refers to. The zero Workload is none.
+type Workload struct {
+	Kind, Namespace, Name string
+	UID                   string // empty if the reference has none
+}
+
+// Resource returns the resource of a workload that isn't zero.
+func (w Workload) Resource() string {
+	if w.Kind == KindPod {
+		return Pods
+	}
+	return ExternalWorkloads
+}
+
+// Endpoint is an address of a slice that is ready.
+type Endpoint struct {
+	IP       netip.Addr
+	Hostname string
+	Zone     string // empty without a workload
+	Workload Workload
+}
+
+// ServiceOf returns the name of the Service of a slice, in the slice's namespace (docs/spec/destination.md §2.4). A slice
+// without the label has none: the lab makes no such slice.
+func ServiceOf(s *discoveryv1.EndpointSlice) string { return s.Labels[discoveryv1.LabelServiceName] }
+
+// ReadyEndpoints returns the endpoints of a slice that may be served (docs/spec/destination.md §2.4): those that are not
+// said to be unready. Of an endpoint with a workload, the last address counts.
+func ReadyEndpoints(s *discoveryv1.EndpointSlice) []Endpoint {
+	var out []Endpoint
+	for i := range s.Endpoints {
+		e := &s.Endpoints[i]
+		if e.Conditions.Ready != nil && !*e.Conditions.Ready {
+			continue
+		}
+		w, ok := workloadOf(e, s.Namespace)
+		if !ok {
+			continue
+		}
+		addresses := e.Addresses
+		if w != (Workload{}) && len(addresses) > 0 {
+			addresses = addresses[len(addresses)-1:]
+		}
+		for _, text := range addresses {
+			ip, err := netip.ParseAddr(text)
+			if err != nil {
+				continue // a slice of names
+			}
+			out = append(out, Endpoint{IP: ip, Hostname: value(e.Hostname), Zone: zoneOf(e, w), Workload: w})
+		}
+	}
+	return out
+}
+
+// workloadOf returns the workload of an endpoint. ok is false for one of a kind that isn't served.
+func workloadOf(e *discoveryv1.Endpoint, namespace string) (w Workload, ok bool) {
+	if e.TargetRef == nil {
+		return Workload{}, true
+	}
+	ref := Workload{Kind: e.TargetRef.Kind, Namespace: e.TargetRef.Namespace, Name: e.TargetRef.Name, UID: string(e.TargetRef.UID)}
+	switch ref.Kind {
+	case KindPod:
+		return ref, true
+	case KindExternalWorkload:
+		ref.Namespace = namespace
+		return ref, true
+	}
+	return Workload{}, false
+}
+
+func zoneOf(e *discoveryv1.Endpoint, w Workload) string {
+	if w == (Workload{}) {
+		return ""
+	}
+	return value(e.Zone)
+}
+
+func value[T any](p *T) T {
+	if p == nil {
+		return *new(T)
+	}
+	return *p
+}
+
+// PortRule is how the port of an endpoint follows from the port of a Service that was asked for.
+type PortRule struct {
+	Exists bool // whether there is such a Service
+	// Serves is false for a Service that doesn't exist or has no endpoints of its own (type ExternalName).
+	Serves bool
+	// Declared is whether the Service has the port, which Name is the name of. Otherwise Number is the port of all endpoints.
+	Declared bool
+	Name     string
+	Number   uint16
+}
+
+// RuleOf returns the rule for a port of a Service, nil for none (docs/spec/destination.md §2.4, Target port). If a TCP and
+// a UDP port have the same number, the TCP port counts.
+func RuleOf(s *corev1.Service, port uint16) PortRule {
+	if s == nil {
+		return PortRule{}
+	}
+	r := PortRule{Exists: true, Serves: s.Spec.Type != corev1.ServiceTypeExternalName, Number: port}
+	for _, p := range s.Spec.Ports {
+		tcp := p.Protocol == "" || p.Protocol == corev1.ProtocolTCP
+		if p.Port == int32(port) && (tcp || !r.Declared) {
+			r.Declared, r.Name = true, p.Name
+			if tcp {
+				break
+			}
+		}
+	}
+	return r
+}
+
+// In returns the port of the endpoints of a slice with these ports; 0 if the slice doesn't serve it.
+func (r PortRule) In(ports []discoveryv1.EndpointPort) uint16 {
+	switch {
+	case !r.Serves || len(ports) == 0:
+		return 0
+	case !r.Declared:
+		return r.Number
+	}
+	for _, p := range ports {
+		if value(p.Name) == r.Name {
+			return uint16(value(p.Port))
+		}
+	}
+	return 0
+}
+
+// Answer is what a client of Get must know.
+type Answer struct {
+	Exists bool
+	// Endpoints are those that serve, by address. It has several if slices give an address to several workloads, of
+	// which a client is told one.
+	Endpoints map[netip.AddrPort][]Endpoint
+}
+
+// AnswerGet returns the answer of a state (docs/spec/destination.md §2.4). It is that for a client on no known node: hints and
+// internalTrafficPolicy don't count, and the lab uses neither. An endpoint whose workload doesn't exist, or has another
+// UID, isn't served.
+func AnswerGet(s *State, t Target) Answer {
+	service, _ := Get[corev1.Service](s, Services, t.Namespace, t.Service)
+	rule := RuleOf(service, t.Port)
+	a := Answer{Exists: rule.Exists, Endpoints: map[netip.AddrPort][]Endpoint{}}
+	for _, slice := range All[discoveryv1.EndpointSlice](s, EndpointSlices, t.Namespace) {
+		port := rule.In(slice.Ports)
+		if ServiceOf(&slice) != t.Service || port == 0 {
+			continue
+		}
+		for _, e := range ReadyEndpoints(&slice) {
+			at := netip.AddrPortFrom(e.IP, port)
+			if (t.Hostname == "" || e.Hostname == t.Hostname) && exists(s, e.Workload) {
+				a.Endpoints[at] = append(a.Endpoints[at], e)
+			}
+		}
+	}
+	return a
+}
+
+// exists reports whether a state has a workload. It always has none.
+func exists(s *State, w Workload) bool {
+	if w == (Workload{}) {
+		return true
+	}
+	meta, ok := Get[Meta](s, w.Resource(), w.Namespace, w.Name)
+	return ok && (w.UID == "" || meta.Metadata.UID == w.UID)
+}
+
+// Meta is what the model needs of workloads of all kinds.
+type Meta struct {
+	Metadata struct {
+		UID               string            `json:"uid"`
+		Labels            map[string]string `json:"labels"`
+		DeletionTimestamp *metav1.Time      `json:"deletionTimestamp"`
+	} `json:"metadata"`
+	Spec struct {
+		ServiceAccountName string `json:"serviceAccountName"`
+	} `json:"spec"`
+	Status struct {
+		Phase  corev1.PodPhase `json:"phase"`
+		PodIP  string          `json:"podIP"`
+		PodIPs []corev1.PodIP  `json:"podIPs"`
+	} `json:"status"`
+}

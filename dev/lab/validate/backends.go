@@ -1,0 +1,188 @@
+package validate
+
+import (
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/signpostd/signpost/dev/lab/model"
+)
+
+// backends is what the slices of one Service had, and which of the workloads in them existed.
+type backends struct {
+	slices    []chain[*sliceState]
+	workloads []chain[existence]
+	// numbers has the place of each workload, without UID, in workloads.
+	numbers map[model.Workload]int32
+	// addresses has a number for each address, and marks what is asked of the one with that number.
+	addresses map[netip.AddrPort]int32
+	marks     []mark
+	epoch     int
+}
+
+// mark is what a question asks of an address. It counts in one epoch only.
+type mark struct {
+	epoch    int
+	workload int32 // that was told
+	bit      int   // place in question.need, or -1
+}
+
+// sliceState is what a slice serves; nil while it doesn't exist or is another Service's.
+type sliceState struct {
+	ports     []discoveryv1.EndpointPort
+	endpoints []endpoint
+	numbered  []numbered // one for each port that was asked for
+}
+
+// numbered has the number of the address of each endpoint of a slice with one port.
+type numbered struct {
+	port    uint16
+	numbers []int32
+}
+
+// none is the number of no workload.
+const none int32 = -1
+
+type endpoint struct {
+	ip       netip.Addr
+	hostname string
+	workload int32 // place in backends.workloads, or none
+	uid      string
+}
+
+// existence is whether a workload exists. The zero value is that it doesn't.
+type existence struct {
+	exists bool
+	uid    string
+}
+
+// has reports whether the workload is the one that an endpoint refers to.
+func (e existence) has(uid string) bool { return e.exists && (uid == "" || e.uid == uid) }
+
+// sliceOf returns a version of a slice, nil if it is a deletion or unreadable.
+func sliceOf(v *model.Version) *discoveryv1.EndpointSlice {
+	if v.Deleted {
+		return nil
+	}
+	slice, err := model.Decode[discoveryv1.EndpointSlice](v)
+	if err != nil {
+		return nil
+	}
+	return slice
+}
+
+func (o *objects) backendsOf(key serviceKey) *backends {
+	b := &backends{numbers: map[model.Workload]int32{}, addresses: map[netip.AddrPort]int32{}}
+	for _, name := range o.slicesOf[key] {
+		c := chain[*sliceState]{{at: beforeAll}}
+		for _, v := range o.byID[objectID{model.EndpointSlices, key.namespace, name}] {
+			c.append(v.at, b.compile(sliceOf(v.Version), key, o), sameSlice)
+		}
+		b.slices = append(b.slices, c)
+	}
+	return b
+}
+
+func (b *backends) compile(slice *discoveryv1.EndpointSlice, key serviceKey, o *objects) *sliceState {
+	if slice == nil || model.ServiceOf(slice) != key.name {
+		return nil
+	}
+	s := &sliceState{ports: slice.Ports}
+	for _, e := range model.ReadyEndpoints(slice) {
+		s.endpoints = append(s.endpoints, endpoint{e.IP, e.Hostname, b.number(e.Workload, o), e.Workload.UID})
+	}
+	return s
+}
+
+// address returns the number of an address.
+func (b *backends) address(at netip.AddrPort) int32 {
+	n, ok := b.addresses[at]
+	if !ok {
+		n = int32(len(b.marks))
+		b.addresses[at] = n
+		b.marks = append(b.marks, mark{})
+	}
+	return n
+}
+
+// addressesOf returns the numbers of the addresses of a slice's endpoints with a port.
+func (b *backends) addressesOf(s *sliceState, port uint16) []int32 {
+	for i := range s.numbered {
+		if s.numbered[i].port == port {
+			return s.numbered[i].numbers
+		}
+	}
+	n := numbered{port: port, numbers: make([]int32, len(s.endpoints))}
+	for i := range s.endpoints {
+		n.numbers[i] = b.address(netip.AddrPortFrom(s.endpoints[i].ip, port))
+	}
+	s.numbered = append(s.numbered, n)
+	return n.numbers
+}
+
+// number returns the place of a workload. It has a new chain if it has none.
+func (b *backends) number(w model.Workload, o *objects) int32 {
+	if w == (model.Workload{}) {
+		return none
+	}
+	w.UID = ""
+	n, ok := b.numbers[w]
+	if !ok {
+		n = int32(len(b.workloads))
+		b.numbers[w] = n
+		b.workloads = append(b.workloads, o.existenceOf(w))
+	}
+	return n
+}
+
+// existenceOf reads a version only when the one before was a deletion: an object keeps its UID until it is deleted.
+func (o *objects) existenceOf(w model.Workload) chain[existence] {
+	c := chain[existence]{{at: beforeAll}}
+	for _, v := range o.byID[objectID{w.Resource(), w.Namespace, w.Name}] {
+		switch last := c[len(c)-1].value; {
+		case v.Deleted && last.exists:
+			c = append(c, step[existence]{at: v.at})
+		case !v.Deleted && !last.exists:
+			if meta, err := model.Decode[model.Meta](v.Version); err == nil {
+				c = append(c, step[existence]{v.at, existence{true, meta.Metadata.UID}})
+			}
+		}
+	}
+	return c
+}
+
+func sameSlice(a, b *sliceState) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	samePort := func(p, q discoveryv1.EndpointPort) bool {
+		return *orZero(p.Name) == *orZero(q.Name) && *orZero(p.Port) == *orZero(q.Port)
+	}
+	return slices.Equal(a.endpoints, b.endpoints) && slices.EqualFunc(a.ports, b.ports, samePort)
+}
+
+func orZero[T any](p *T) *T {
+	if p == nil {
+		return new(T)
+	}
+	return p
+}
+
+// rulesOf returns how the port of a target followed from its Service.
+func (o *objects) rulesOf(t model.Target) chain[model.PortRule] {
+	c := chain[model.PortRule]{{at: beforeAll}}
+	for _, v := range o.byID[objectID{model.Services, t.Namespace, t.Service}] {
+		rule := model.PortRule{}
+		if !v.Deleted {
+			service, err := model.Decode[corev1.Service](v.Version)
+			if err != nil {
+				continue
+			}
+			rule = model.RuleOf(service, t.Port)
+		}
+		c.append(v.at, rule, func(a, b model.PortRule) bool { return a == b })
+	}
+	return c
+}

@@ -1,0 +1,94 @@
+package validate
+
+import (
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/model"
+)
+
+// beforeAll is the time of the first step of each chain, at which nothing existed.
+const beforeAll = time.Duration(math.MinInt64)
+
+// chain is what something was, one step after the other. The first step is at beforeAll.
+type chain[T any] []step[T]
+
+type step[T any] struct {
+	at    time.Duration // when the witness saw it
+	value T
+}
+
+// append adds a step, unless same says that it is like the last one.
+func (c *chain[T]) append(at time.Duration, value T, same func(a, b T) bool) {
+	if same((*c)[len(*c)-1].value, value) {
+		return
+	}
+	*c = append(*c, step[T]{at, value})
+}
+
+// known returns the number of steps up to a time. There is always one.
+func (c chain[T]) known(until time.Duration) int {
+	return max(1, sort.Search(len(c), func(i int) bool { return c[i].at > until }))
+}
+
+// at returns which step was in force at a time.
+func (c chain[T]) at(when time.Duration) int { return c.known(when) - 1 }
+
+// stamped is a version, and when it was seen.
+type stamped struct {
+	at time.Duration
+	*model.Version
+}
+
+// objects are all versions of the objects of a run.
+type objects struct {
+	byID map[objectID][]stamped // in the order of revisions
+	// slicesOf has the names of the slices that ever belonged to a Service.
+	slicesOf map[serviceKey][]string
+}
+
+type objectID struct{ resource, namespace, name string }
+
+type serviceKey struct{ namespace, name string }
+
+// resourcesOfAnswers are those that answers of the Destination API are made of.
+var resourcesOfAnswers = []string{model.Services, model.EndpointSlices, model.Pods, model.ExternalWorkloads, model.ServiceProfiles}
+
+func collect(h history.History) *objects {
+	all := &objects{byID: map[objectID][]stamped{}, slicesOf: map[serviceKey][]string{}}
+	for i := range h.Entries {
+		e := &h.Entries[i]
+		if e.Object == nil || !slices.Contains(resourcesOfAnswers, e.Object.Resource) {
+			continue
+		}
+		id := objectID{e.Object.Resource, e.Object.Namespace, e.Object.Name}
+		all.byID[id] = append(all.byID[id], stamped{e.At, model.NewVersion(*e.Object)})
+	}
+	for id, versions := range all.byID {
+		slices.SortStableFunc(versions, func(a, b stamped) int { return int(a.Revision - b.Revision) })
+		if id.resource == model.EndpointSlices {
+			all.assign(id, versions)
+		}
+	}
+	for _, names := range all.slicesOf {
+		slices.Sort(names)
+	}
+	return all
+}
+
+// assign notes which Services a slice belonged to.
+func (o *objects) assign(id objectID, versions []stamped) {
+	for _, v := range versions {
+		slice := sliceOf(v.Version)
+		if slice == nil {
+			continue
+		}
+		key := serviceKey{id.namespace, model.ServiceOf(slice)}
+		if !slices.Contains(o.slicesOf[key], id.name) {
+			o.slicesOf[key] = append(o.slicesOf[key], id.name)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package validate_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/validate"
+)
+
+// made is a history that a test writes, one entry after the other.
+type made struct {
+	history.History
+	revision int64
+	now      time.Duration
+	streams  int
+	// late is how much later than it happens the witness sees a change; seen is when it saw the last one.
+	late, seen time.Duration
+	// again counts how often a pod was made again under its name.
+	again map[string]int
+}
+
+func newMade() *made {
+	setup := history.Setup{Namespace: "lab", TrustDomain: "cluster.local"}
+	return &made{History: history.History{Setup: setup}, again: map[string]int{}}
+}
+
+func (m *made) add(e history.Entry) {
+	e.At = m.now
+	m.Entries = append(m.Entries, e)
+}
+
+// pass lets time pass.
+func (m *made) pass(d time.Duration) { m.now += d }
+
+// put stores an object whose content is the given JSON, without which it is deleted.
+func (m *made) put(resource, name, content string) {
+	m.revision++
+	o := history.Object{Resource: resource, Namespace: "lab", Name: name, Revision: m.revision, Deleted: content == ""}
+	if content != "" {
+		o.Content = json.RawMessage(content)
+	}
+	m.seen = max(m.seen, m.now+m.late)
+	m.Entries = append(m.Entries, history.Entry{At: m.seen, Object: &o})
+}
+
+func (m *made) remove(resource, name string) { m.put(resource, name, "") }
+
+// service has port 80 under the name http.
+func (m *made) service(name string) {
+	m.put("services", name, `{"metadata":{"name":"`+name+`","namespace":"lab"},"spec":{"ports":[{"name":"http","port":80,"protocol":"TCP"}]}}`)
+}
+
+// uidOf is the UID of the pod that has a name now.
+func (m *made) uidOf(pod string) string { return fmt.Sprintf("%s-%d", pod, m.again[pod]) }
+
+// restart makes a pod again, with another UID.
+func (m *made) restart(pod string) {
+	m.remove("pods", pod)
+	m.again[pod]++
+	m.pod(pod)
+}
+
+func (m *made) pod(name string) {
+	m.put("pods", name, fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"lab","uid":%q},"spec":{"serviceAccountName":"web"}}`, name, m.uidOf(name)))
+}
+
+// slice stores a slice of a Service whose endpoints are pods: a=10.0.0.1, or a!=10.0.0.1 for one that isn't ready.
+func (m *made) slice(name, service string, endpoints ...string) {
+	var list []string
+	for _, e := range endpoints {
+		pod, ip, _ := strings.Cut(e, "=")
+		pod, unready := strings.CutSuffix(pod, "!")
+		list = append(list, fmt.Sprintf(
+			`{"addresses":[%q],"conditions":{"ready":%t},"targetRef":{"kind":"Pod","namespace":"lab","name":%q,"uid":%q}}`, ip, !unready, pod, m.uidOf(pod),
+		))
+	}
+	m.put("endpointslices", name, fmt.Sprintf(
+		`{"metadata":{"name":%q,"namespace":"lab","labels":{"kubernetes.io/service-name":%q}},"addressType":"IPv4","ports":[{"name":"http","port":8080,"protocol":"TCP"}],"endpoints":[%s]}`,
+		name, service, strings.Join(list, ","),
+	))
+}
+
+// said is what is said of an address of a pod of web.
+func said(pod string) string { return saidOf(pod, "web") }
+
+func saidOf(pod, service string) string {
+	return fmt.Sprintf(`{"metricLabels":{"namespace":"lab","pod":%q,"service":%q,"serviceaccount":"web","zone":""},"weight":10000}`, pod, service)
+}
+
+const webPath = "web.lab.svc.cluster.local:80"
+
+// client is a stream of Get to a replica.
+type client struct {
+	m       *made
+	id      int
+	replica string
+	service string
+	target  string
+	call    string
+	known   map[string]string
+}
+
+func (m *made) open(replica string) *client { return m.openTo(replica, "Get", webPath) }
+
+func (m *made) openTo(replica, call, target string) *client {
+	m.streams++
+	c := &client{m, m.streams, replica, "web", target, call, map[string]string{}}
+	c.event(history.Stream{Event: history.StreamOpened})
+	return c
+}
+
+func (c *client) event(s history.Stream) {
+	s.ID, s.Replica, s.Call, s.Target = c.id, c.replica, c.call, c.target
+	c.m.add(history.Entry{Stream: &s})
+}
+
+func (c *client) update(s history.Stream) {
+	s.Event, s.Addresses = history.StreamUpdated, maps.Clone(c.known)
+	s.Exists = s.Exists || len(c.known) > 0
+	c.event(s)
+}
+
+// adds says that there are endpoints: a=10.0.0.1:8080.
+func (c *client) adds(endpoints ...string) {
+	var added []string
+	for _, e := range endpoints {
+		pod, at, _ := strings.Cut(e, "=")
+		c.known[at] = saidOf(pod, c.service)
+		added = append(added, at)
+	}
+	c.update(history.Stream{Added: added})
+}
+
+func (c *client) removes(addresses ...string) {
+	for _, at := range addresses {
+		delete(c.known, at)
+	}
+	c.update(history.Stream{Removed: addresses, Exists: true})
+}
+
+// hasNone says that a Service has no endpoints, and whether it exists.
+func (c *client) hasNone(exists string) {
+	clear(c.known)
+	c.update(history.Stream{Exists: exists == "exists"})
+}
+
+func (c *client) closes(problem string) {
+	c.event(history.Stream{Event: history.StreamClosed, Problem: problem})
+}
+
+func (m *made) fault(id int, kind, target, state string) {
+	m.add(history.Entry{Fault: &history.Fault{ID: id, Kind: kind, Target: target, Ended: state == "ended"}})
+}
+
+func (m *made) calm() {
+	m.add(history.Entry{Calm: &history.Calm{Started: true}})
+	m.pass(time.Minute)
+	m.add(history.Entry{Calm: &history.Calm{}})
+}
+
+// objections returns how many findings each of the validators of streams has.
+func objections(h history.History) (count map[string]int, text string) {
+	count = map[string]int{}
+	var lines []string
+	for _, v := range validate.Destination() {
+		for _, f := range v.Check(h) {
+			count[v.Name]++
+			lines = append(lines, f.String())
+		}
+	}
+	return count, strings.Join(lines, "\n")
+}
+
+// want demands objections by exactly these validators.
+func (m *made) want(t *testing.T, validators ...string) {
+	t.Helper()
+	count, text := objections(m.History)
+	if got := slices.Sorted(maps.Keys(count)); !slices.Equal(got, validators) {
+		t.Errorf("%v objected, want %v:\n%s", got, validators, text)
+	}
+}
+
+// String returns the entries, one on a line.
+func (m *made) String() string {
+	var lines []string
+	for _, e := range m.Sorted().Entries {
+		lines = append(lines, fmt.Sprintf("%-8s %s", e.At, lineOf(e)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+var podInText = regexp.MustCompile(`"(?:pod|ready|addresses)":"?(\[?[\w."]+)`)
+
+func lineOf(e history.Entry) string {
+	switch {
+	case e.Object != nil && e.Object.Deleted:
+		return fmt.Sprintf("%s %s deleted", e.Object.Resource, e.Object.Name)
+	case e.Object != nil:
+		return fmt.Sprintf("%s %s %v", e.Object.Resource, e.Object.Name, podInText.FindAllString(string(e.Object.Content), -1))
+	case e.Stream != nil:
+		var known []string
+		for at, text := range e.Stream.Addresses {
+			known = append(known, podInText.FindString(text)+"="+at)
+		}
+		slices.Sort(known)
+		return fmt.Sprintf("stream %d %s of %s: %v +%v -%v %s", e.Stream.ID, e.Stream.Event, e.Stream.Replica, known, e.Stream.Added, e.Stream.Removed, e.Stream.Problem)
+	case e.Fault != nil:
+		return fmt.Sprintf("fault %+v", *e.Fault)
+	}
+	return fmt.Sprintf("calm %+v", *e.Calm)
+}
