@@ -92,6 +92,15 @@ bench: build ## Measure Signpost, or one part (ONLY=abuse)
 differential: build ## Compare with Kubernetes' controllers (SEED, STEPS)
 	@go run ./dev/differential $(if $(SEED),--seed $(SEED)) $(if $(STEPS),--steps $(STEPS))
 
+.PHONY: lab
+lab: build ## Break everything around two replicas, and judge what was said (SEED, RUNS, DURATION, PROFILE, MUTANT)
+	@go run ./dev/lab $(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) $(if $(DURATION),--duration $(DURATION)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(MUTANT),--mutant $(MUTANT))
+
+.PHONY: lab-nightly
+lab-nightly: build ## An hour in the lab, with new seeds (what a nightly job runs)
+	@go run ./dev/lab --runs 1 --duration 60m
+	@go run ./dev/lab --mutant all --duration 90s
+
 .PHONY: deps
 deps: ## Install what is missing on this machine, or say what it is
 	@dev/deps.sh

@@ -61,6 +61,40 @@ func TestServer(t *testing.T) {
 	}
 }
 
+// A server that was killed has what its zones had become, at the same address.
+func TestRestart(t *testing.T) {
+	s, err := Start(t.Context(), Config{Zones: []Zone{{Name: "example.test"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	update := new(mdns.Msg)
+	update.SetUpdate("example.test.")
+	update.Insert([]mdns.RR{&mdns.TXT{Hdr: mdns.RR_Header{Name: "x.example.test.", Rrtype: mdns.TypeTXT, Ttl: 1}, Txt: []string{"x"}}})
+	if reply, _, err := new(mdns.Client).ExchangeContext(t.Context(), update, s.Addr.String()); err != nil || reply.Rcode != mdns.RcodeSuccess {
+		t.Fatalf("update: %v, %v", reply, err)
+	}
+	if err := s.Pause(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := new(mdns.Client).ExchangeContext(t.Context(), update, s.Addr.String()); err == nil {
+		t.Error("a server that was killed answers")
+	}
+	if err := s.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if reply := ask(t, s, "x.example.test.", mdns.TypeTXT); len(reply.Answer) != 1 {
+		t.Errorf("after the restart x is %v", reply)
+	}
+}
+
 func TestBadConfig(t *testing.T) {
 	for want, c := range map[string]Config{
 		"no-such-option": {Options: "no-such-option yes;"},

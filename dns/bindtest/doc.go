@@ -13,5 +13,5 @@
 // # Concurrency
 //
 // The methods of a Server or KDC may be called from any goroutine, except Stop, which is
-// called once.
+// called once, and Kill and Restart of a Server, beside which nothing else is called.
 package bindtest

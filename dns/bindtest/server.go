@@ -29,6 +29,8 @@ type Server struct {
 	CertFile string
 
 	instance
+	path          string // of the program
+	config        Config
 	id            string
 	port, tlsPort uint16
 }
@@ -70,10 +72,10 @@ func start(ctx context.Context, program string, c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a directory: %w", err)
 	}
-	s := &Server{instance: instance{program: "named", dir: dir}, id: rand.Text()}
+	s := &Server{instance: instance{program: "named", dir: dir}, path: program, config: c, id: rand.Text()}
 	err = s.prepare(c)
 	if err == nil {
-		err = s.launch(program, c)
+		err = s.launch()
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -141,14 +143,16 @@ func (s *Server) prepare(c Config) error {
 }
 
 // launch starts named, which reads the Kerberos settings from its environment.
-func (s *Server) launch(program string, c Config) error {
-	cmd := exec.Command(program, "-g", "-n", "1", "-c", s.confFile())
-	if c.KDC != nil {
+func (s *Server) launch() error {
+	cmd := exec.Command(s.path, "-g", "-n", "1", "-c", s.confFile())
+	if c := s.config; c.KDC != nil {
 		// By default all processes of a user share one replay cache; this gives named its own.
 		cmd.Env = append(os.Environ(), "KRB5_CONFIG="+c.KDC.ConfFile, "KRB5RCACHENAME=file2:"+filepath.Join(s.dir, "rcache"))
 	}
-	var err error
-	s.process, err = launch(cmd, s.logFile())
+	process, err := launch(cmd, s.logFile())
+	if err == nil {
+		s.process = process
+	}
 	return err
 }
 
@@ -217,6 +221,27 @@ func (s *Server) stopped() (bool, error) {
 
 // Resume ends a Pause.
 func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
+
+// Kill ends the server with SIGKILL, also one that is paused, and returns when it has ended. Its files stay for Restart.
+func (s *Server) Kill() error {
+	if err := s.signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	<-s.process.Exited()
+	return nil
+}
+
+// Restart starts the server again after Kill, at the same addresses and with what its zones have become, and waits until it
+// answers. Its log begins anew.
+func (s *Server) Restart(ctx context.Context) error {
+	if err := s.launch(); err != nil {
+		return fmt.Errorf("start named again: %w", err)
+	}
+	if err := s.waitReady(ctx, s.ready); err != nil {
+		return fmt.Errorf("start named again: %w; it said:\n%s", err, lastLines(s.Log()))
+	}
+	return nil
+}
 
 func (s *Server) signal(sig syscall.Signal) error {
 	if err := s.process.Signal(sig); err != nil {

@@ -64,10 +64,12 @@ const (
 
 // Stream is what a client of the Destination API saw.
 type Stream struct {
-	ID      int         `json:"id"` // of one call: a client that asks again has another
+	ID      int         `json:"id"`     // of one call: a client that asks again has another
+	Client  int         `json:"client"` // whose streams follow each other
 	Replica string      `json:"replica"`
-	Call    string      `json:"call"`   // Get or GetProfile
-	Target  string      `json:"target"` // the path of the request: web.lab.svc.cluster.local:80
+	Call    string      `json:"call"`            // Get or GetProfile
+	Target  string      `json:"target"`          // the path of the request: web.lab.svc.cluster.local:80
+	Token   string      `json:"token,omitempty"` // the context token of the request: {"ns":"lab","nodeName":"node-1"}
 	Event   StreamEvent `json:"event"`
 	// Exists is false after NoEndpoints with exists: false. It means nothing for GetProfile.
 	Exists bool `json:"exists,omitempty"`

@@ -140,12 +140,12 @@ func (f *follower) difference(q question) string {
 	return fmt.Sprintf("it has %s, which the slices at the time don't serve, and lacks %s", some(extra), some(lacks))
 }
 
-// shown is how many items of a list are shown.
-const shown = 5
+// mostShown is how many items of a list are mostShown.
+const mostShown = 5
 
 func some(items []string) string {
-	if len(items) <= shown {
+	if len(items) <= mostShown {
 		return strings.Join(items, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(items[:shown], ", "), len(items)-shown)
+	return fmt.Sprintf("%s and %d more", strings.Join(items[:mostShown], ", "), len(items)-mostShown)
 }

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/signpostd/signpost/dev/lab/overlay"
+	"github.com/signpostd/signpost/dev/lab/schedule"
+)
+
+// skewProfile is the schedule in which a replica always has a clock of its own.
+const skewProfile = "skew"
+
+// everyMutant stands for all of them.
+const everyMutant = "all"
+
+// buildSkewed makes the binary that the runs of some profiles need beside bin/signpost: one whose clock can be set.
+func buildSkewed(ctx context.Context, o options, edits ...overlay.Edit) (options, error) {
+	if o.profile != schedule.Mixed && o.profile != skewProfile {
+		return o, nil
+	}
+	o.skewed = o.signpost + "-with-a-clock"
+	if len(edits) == 0 {
+		o.skewed = filepath.Join(o.out, "signpost-with-a-clock")
+	}
+	return o, overlay.BuildSignpost(ctx, o.skewed, append(overlay.ClockEdits(), edits...)...)
+}
+
+func mutantNames() string {
+	var names []string
+	for _, m := range overlay.Mutants() {
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func profileNames() string {
+	var names []string
+	for _, p := range schedule.Profiles() {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/signpostd/signpost/dev/lab/witness"
+)
+
+// asker is a client with a name, and the replicas that it asks in turn.
+type asker struct {
+	name     string
+	replicas []string
+	witness.Client
+}
+
+// clientsOf returns who asks what: each replica is asked for the endpoints of everything, some clients go from one
+// replica to the other, and some ask for profiles.
+func clientsOf() []asker {
+	var all []asker
+	ask := func(call, path, token string, replicas ...string) {
+		c := asker{name: fmt.Sprintf("client-%d", len(all)), replicas: replicas}
+		c.Call, c.Target, c.ContextToken = call, path, token
+		// A proxy has one connection for all that it asks.
+		c.Connection = fmt.Sprintf("proxy-%d", len(all)%4)
+		all = append(all, c)
+	}
+	path := func(service string, port int) string {
+		return fmt.Sprintf("%s.%s.svc.cluster.local:%d", service, namespace, port)
+	}
+	services := []string{"own-0", "own-1", "own-2", "own-3", "mirror-0", "mirror-1", "head-0", "head-1"}
+	for i := range 12 {
+		services = append(services, fmt.Sprint("web-", i))
+	}
+	for i, service := range services {
+		token := ""
+		if i%3 == 1 {
+			token = fmt.Sprintf(`{"ns":%q,"nodeName":"node-%d"}`, namespace, i%4)
+		}
+		for _, replica := range replicaNames {
+			ask(witness.CallGet, path(service, 80), token, replica)
+		}
+		if i%2 == 0 {
+			ask(witness.CallGet, path(service, 80), token, replicaNames...)
+			ask(witness.CallGetProfile, path(service, 80), token, replicaNames...)
+		}
+	}
+	return all
+}
+
+// numbersOf returns the places of clients, by their names.
+func numbersOf(all []asker) map[string]int {
+	numbers := map[string]int{}
+	for i, c := range all {
+		numbers[c.name] = i
+	}
+	return numbers
+}
+
+// connect leads clients to the replicas, through the links.
+func (s *stage) connect(all []asker) []witness.Client {
+	var clients []witness.Client
+	for _, c := range all {
+		for _, name := range c.replicas {
+			c.Replicas = append(c.Replicas, witness.Replica{Name: name, Address: s.links["client→"+name].Addr()})
+		}
+		clients = append(clients, c.Client)
+	}
+	return clients
+}

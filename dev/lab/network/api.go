@@ -1,0 +1,174 @@
+package network
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// bodyLimit is more than the API server takes.
+const bodyLimit = 8 << 20
+
+// API passes the requests of one replica to the API server, and answers some of them itself while a [Failure] lasts.
+// It records each request that changes something as a history.Write: all but reads, dry runs, and questions such as
+// access reviews. A request whose body didn't come whole is none.
+//
+// If the API server can't be reached, or breaks off an answer, so does the API: it answers nothing of its own then.
+type API struct {
+	recorder Recorder
+	replica  string
+	token    string
+	proxy    *httputil.ReverseProxy
+	server   *http.Server
+	addr     string
+	faults   faults[failing]
+	ca       *authority
+	cert     atomic.Pointer[tls.Certificate]
+	serving  sync.WaitGroup // the listener
+
+	mu        sync.Mutex
+	closed    bool
+	exchanges map[*exchange]struct{} // under way
+	underWay  sync.WaitGroup         // of exchanges
+}
+
+// newAPI listens with a certificate of an authority. Requests have to have the token.
+func newAPI(recorder Recorder, replica string, to destination, ca *authority, token string) (*API, error) {
+	cert, err := ca.issue()
+	if err != nil {
+		return nil, err
+	}
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen for the requests of %s: %w", replica, err)
+	}
+	a := &API{recorder: recorder, replica: replica, token: token, addr: l.Addr().String(), exchanges: map[*exchange]struct{}{}, ca: ca}
+	a.cert.Store(cert)
+	silent := log.New(io.Discard, "", 0)
+	a.proxy = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(to.url)
+			r.Out.Header.Del("Authorization") // it was for the proxy
+		},
+		Transport:      roundTripper{},
+		ModifyResponse: func(r *http.Response) error { return exchangeOf(r.Request).answered(r) },
+		ErrorHandler:   func(w http.ResponseWriter, r *http.Request, err error) { exchangeOf(r).failed(w, r, err) },
+		FlushInterval:  -1, // watches
+		ErrorLog:       silent,
+	}
+	a.server = &http.Server{
+		Handler: http.HandlerFunc(a.serve),
+		TLSConfig: &tls.Config{
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return a.cert.Load(), nil },
+			MinVersion:     tls.VersionTLS12,
+		},
+		ConnContext:       withDownstream,
+		ErrorLog:          silent,
+		ReadHeaderTimeout: time.Minute,
+	}
+	a.serving.Go(func() { _ = a.server.ServeTLS(&listener{l, to}, "", "") })
+	return a, nil
+}
+
+// Fail begins a Failure. The error says what is wrong with it.
+func (a *API) Fail(f Failure) (end func(), err error) {
+	if err := f.check(); err != nil {
+		return nil, fmt.Errorf("let requests of %s fail: %w", a.replica, err)
+	}
+	begun := a.faults.begin(failing{f, newDice(f.Share, f.Seed)})
+	return func() { a.faults.end(begun) }, nil
+}
+
+// RotateCertificate gives the server another certificate of the same authority. Connections that are open keep the one that they
+// have, but watches are broken off.
+func (a *API) RotateCertificate() error {
+	cert, err := a.ca.issue()
+	if err != nil {
+		return fmt.Errorf("rotate the certificate that %s sees: %w", a.replica, err)
+	}
+	a.cert.Store(cert)
+	a.CutWatches()
+	return nil
+}
+
+// CutWatches breaks off all watches that are under way. New ones work.
+func (a *API) CutWatches() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for x := range a.exchanges {
+		if x.request.watch {
+			x.cancel()
+		}
+	}
+}
+
+// Heal ends all failures.
+func (a *API) Heal() { a.faults.endAll() }
+
+// close breaks off everything. When it returns, everything is recorded.
+func (a *API) close() {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	_ = a.server.Close()
+	a.serving.Wait()
+	a.underWay.Wait()
+}
+
+// serve answers one request. Its panics are those that package net/http has for breaking off an answer.
+func (a *API) serve(w http.ResponseWriter, r *http.Request) {
+	x := a.begin(r)
+	if x == nil {
+		panic(http.ErrAbortHandler)
+	}
+	defer a.end(x)
+	if r.Header.Get("Authorization") != "Bearer "+a.token {
+		http.Error(w, "give the token of the kubeconfig that the lab has written for "+a.replica, http.StatusUnauthorized)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		http.Error(w, fmt.Sprintf("the body has more than %d bytes", bodyLimit), http.StatusRequestEntityTooLarge)
+		return
+	}
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if x.request.changes {
+		x.request.readBody(body)
+		defer x.record()
+	}
+	x.serve(w, r, body)
+}
+
+// begin returns nil when the API is closed.
+func (a *API) begin(r *http.Request) *exchange {
+	x := &exchange{api: a, request: parse(r.Method, r.URL), arrived: a.recorder.Now(), conn: downstreamOf(r), status: -1}
+	x.ctx, x.cancel = context.WithCancel(context.WithValue(r.Context(), exchangeKey{}, x))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		x.cancel()
+		return nil
+	}
+	a.exchanges[x] = struct{}{}
+	a.underWay.Add(1)
+	return x
+}
+
+func (a *API) end(x *exchange) {
+	x.cancel()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.exchanges, x)
+	a.underWay.Done()
+}

@@ -1,0 +1,69 @@
+package network
+
+import (
+	"bytes"
+	"encoding/json"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// protobufPrefix is how an object begins that Kubernetes has encoded as protobuf.
+var protobufPrefix = []byte("k8s\x00")
+
+// readBody adds what the body of a request says: the name of an object that is created, or the beginning of the
+// name that the API server makes up, and the holder of a Lease. A body that is neither an object in JSON nor one in
+// protobuf says nothing: the API server refuses it, or it is a patch of another form.
+func (r *request) readBody(body []byte) {
+	object := decode(body)
+	if r.Name == "" && r.Verb == "create" {
+		r.Name = object.Metadata.Name
+		if r.Name == "" {
+			r.Name = object.Metadata.GenerateName
+		}
+	}
+	if r.Resource == "leases" {
+		r.Holder = object.Spec.HolderIdentity
+	}
+}
+
+// object is what is read of any object.
+type object struct {
+	Metadata struct {
+		Name         string `json:"name"`
+		GenerateName string `json:"generateName"`
+	} `json:"metadata"`
+	Spec struct {
+		HolderIdentity string `json:"holderIdentity"`
+	} `json:"spec"`
+}
+
+func decode(body []byte) (o object) {
+	encoded, isProtobuf := bytes.CutPrefix(body, protobufPrefix)
+	if isProtobuf {
+		return decodeProtobuf(encoded)
+	}
+	// A field of another type, such as the spec of another kind, doesn't keep the other fields from being read.
+	_ = json.Unmarshal(body, &o)
+	return o
+}
+
+// decodeProtobuf reads the metadata as those of any object, because they have the same number in all kinds, and
+// the holder if the object says that it is a Lease.
+func decodeProtobuf(encoded []byte) (o object) {
+	var envelope runtime.Unknown
+	if err := envelope.Unmarshal(encoded); err != nil {
+		return o
+	}
+	var any metav1.PartialObjectMetadata
+	if err := any.Unmarshal(envelope.Raw); err != nil {
+		return o
+	}
+	o.Metadata.Name, o.Metadata.GenerateName = any.Name, any.GenerateName
+	var lease coordinationv1.Lease
+	if envelope.Kind == "Lease" && lease.Unmarshal(envelope.Raw) == nil && lease.Spec.HolderIdentity != nil {
+		o.Spec.HolderIdentity = *lease.Spec.HolderIdentity
+	}
+	return o
+}

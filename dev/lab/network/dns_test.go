@@ -1,0 +1,345 @@
+package network_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	mdns "github.com/miekg/dns"
+
+	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/network"
+	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+const (
+	keyName = "lab."
+	secret  = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"
+)
+
+// names is a DNS in front of a BIND whose zone only the key may change.
+type names struct {
+	*network.DNS
+	t        *testing.T
+	recorder *history.Recorder
+	bind     *bindtest.Server
+}
+
+func newNames(t *testing.T) names {
+	t.Helper()
+	bind, err := bindtest.Start(t.Context(), bindtest.Config{
+		Zones: []bindtest.Zone{{Name: "lab.example", Key: "lab", Records: "www A 192.0.2.1"}},
+		Keys:  []bindtest.Key{{Name: "lab", Algorithm: "hmac-sha256", Secret: secret}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := bind.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	n := names{t: t, recorder: newRecorder(t), bind: bind}
+	if n.DNS, err = network.NewDNS(n.recorder, "replica-a", bind.Addr.String()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Close)
+	return n
+}
+
+func client(transport string) *mdns.Client {
+	return &mdns.Client{Net: transport, Timeout: soon, TsigSecret: map[string]string{keyName: secret}}
+}
+
+// addText returns a signed UPDATE that adds a TXT record to each name.
+func addText(owners ...string) *mdns.Msg {
+	m := new(mdns.Msg)
+	m.SetUpdate("lab.example.")
+	for _, owner := range owners {
+		m.Insert([]mdns.RR{&mdns.TXT{Hdr: mdns.RR_Header{Name: owner, Rrtype: mdns.TypeTXT, Ttl: 60}, Txt: []string{"x"}}})
+	}
+	m.SetTsig(keyName, mdns.HmacSHA256, 300, time.Now().Unix())
+	return m
+}
+
+// exchange sends a message through the DNS.
+func (n names) exchange(c *mdns.Client, m *mdns.Msg) (*mdns.Msg, error) {
+	reply, _, err := c.ExchangeContext(n.t.Context(), m, n.Addr())
+	return reply, err
+}
+
+// has reports whether the zone has a TXT record, without the DNS.
+func (n names) has(owner string) bool {
+	n.t.Helper()
+	m := new(mdns.Msg)
+	m.SetQuestion(owner, mdns.TypeTXT)
+	reply, _, err := client("tcp").ExchangeContext(n.t.Context(), m, n.bind.Addr.String())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return len(reply.Answer) == 1
+}
+
+// recorded waits for what is recorded.
+func (n names) recorded(want ...history.Write) {
+	n.t.Helper()
+	kubetest.Eventually(n.t, soon, func() error {
+		var got []history.Write
+		for _, e := range writes(n.recorder) {
+			if e.At <= 0 || (e.Write.Answered != 0 && e.Write.Answered <= e.At) {
+				return fmt.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Answered)
+			}
+			if (e.Write.Answered == 0) != (e.Write.Status == -1) {
+				return fmt.Errorf("status %d was answered at %v", e.Write.Status, e.Write.Answered)
+			}
+			got = append(got, *e.Write)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(history.Write{}, "Answered")); diff != "" {
+			return fmt.Errorf("recorded (-want +got):\n%s", diff)
+		}
+		return nil
+	})
+}
+
+// wrote is what is recorded for an UPDATE.
+func wrote(status int, owners ...string) history.Write {
+	return history.Write{Replica: "replica-a", Status: status, Update: &history.UpdateWrite{Zone: "lab.example.", Names: owners}}
+}
+
+// Signatures stay valid in both directions, updates are recorded, and other messages aren't.
+func TestDNSPasses(t *testing.T) {
+	for _, transport := range []string{"udp", "tcp"} {
+		t.Run(transport, func(t *testing.T) {
+			n := newNames(t)
+			c := client(transport)
+			query := new(mdns.Msg)
+			query.SetQuestion("www.lab.example.", mdns.TypeA)
+			if reply, err := n.exchange(c, query); err != nil || len(reply.Answer) != 1 {
+				t.Errorf("query: %v, %v", reply, err)
+			}
+			reply, err := n.exchange(c, addText("A.lab.example.", "b.lab.example.", "a.lab.example."))
+			if err != nil || reply.Rcode != mdns.RcodeSuccess || reply.IsTsig() == nil {
+				t.Errorf("update: %v, %v", reply, err)
+			}
+			if !n.has("a.lab.example.") || !n.has("b.lab.example.") {
+				t.Error("the zone wasn't changed")
+			}
+			unsigned := addText("c.lab.example.")
+			unsigned.Extra = nil
+			if reply, err := n.exchange(c, unsigned); err != nil || reply.Rcode != mdns.RcodeRefused {
+				t.Errorf("update without a signature: %v, %v", reply, err)
+			}
+			n.recorded(wrote(mdns.RcodeSuccess, "a.lab.example.", "b.lab.example."), wrote(mdns.RcodeRefused, "c.lab.example."))
+		})
+	}
+}
+
+// A transfer is many messages with a signature over all, after an update that is one large one.
+func TestDNSPassesTransfers(t *testing.T) {
+	n := newNames(t)
+	var many []string
+	for i := range 600 {
+		many = append(many, fmt.Sprintf("name-%d-%s.lab.example.", i, strings.Repeat("x", 40)))
+	}
+	if reply, err := n.exchange(client("tcp"), addText(many...)); err != nil || reply.Rcode != mdns.RcodeSuccess {
+		t.Fatalf("update: %v, %v", reply, err)
+	}
+	axfr := new(mdns.Msg)
+	axfr.SetAxfr("lab.example.")
+	axfr.SetTsig(keyName, mdns.HmacSHA256, 300, time.Now().Unix())
+	transfer := &mdns.Transfer{TsigSecret: client("tcp").TsigSecret}
+	envelopes, err := transfer.In(axfr, n.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, records := 0, 0
+	for e := range envelopes {
+		messages++
+		if e.Error != nil {
+			t.Fatal(e.Error)
+		}
+		records += len(e.RR)
+	}
+	if messages < 2 || records < len(many) {
+		t.Errorf("the transfer has %d messages with %d records", messages, records)
+	}
+	transfer.Close()
+	n.recorded(wrote(mdns.RcodeSuccess, many...))
+}
+
+// What is dropped is silence for the client; a lost answer was applied.
+func TestDNSDrops(t *testing.T) {
+	for _, transport := range []string{"udp", "tcp"} {
+		t.Run(transport, func(t *testing.T) {
+			n := newNames(t)
+			impatient := client(transport)
+			impatient.Timeout = 5 * silence
+			for i, drop := range []func(float64, uint64) func(){n.DropRequests, n.DropAnswers} {
+				owner := fmt.Sprintf("drop-%d.lab.example.", i)
+				end := drop(1, 0)
+				if reply, err := n.exchange(impatient, addText(owner)); !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("%s: got %v, %v", owner, reply, err)
+				}
+				if applied := i == 1; n.has(owner) != applied {
+					t.Errorf("%s: is there: %v", owner, !applied)
+				}
+				end()
+			}
+			if reply, err := n.exchange(client(transport), addText("in-the-end.lab.example.")); err != nil || reply.Rcode != mdns.RcodeSuccess {
+				t.Errorf("in the end: %v, %v", reply, err)
+			}
+			n.recorded(wrote(-1, "drop-0.lab.example."), wrote(-1, "drop-1.lab.example."), wrote(0, "in-the-end.lab.example."))
+		})
+	}
+}
+
+// A share is dropped, and the same messages are with the same seed.
+func TestDNSDropsAShare(t *testing.T) {
+	n := newNames(t)
+	impatient := client("udp")
+	impatient.Timeout = silence
+	answered := func() (all string) {
+		defer n.DropRequests(0.5, 3)()
+		for range 20 {
+			query := new(mdns.Msg)
+			query.SetQuestion("www.lab.example.", mdns.TypeA)
+			if _, err := n.exchange(impatient, query); err != nil {
+				all += "-"
+			} else {
+				all += "+"
+			}
+		}
+		return all
+	}
+	first := answered()
+	if lost := strings.Count(first, "-"); lost < 4 || lost > 16 {
+		t.Errorf("%s: %d of 20 are lost", first, lost)
+	}
+	if again := answered(); again != first {
+		t.Errorf("with the same seed %s and %s", first, again)
+	}
+}
+
+func TestDNSDelays(t *testing.T) {
+	for _, transport := range []string{"udp", "tcp"} {
+		n := newNames(t)
+		end := n.Delay(silence, silence/10)
+		begun := time.Now()
+		if _, err := n.exchange(client(transport), addText("late.lab.example.")); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took < 2*(silence-silence/10) {
+			t.Errorf("over %s, request and answer took %v", transport, took)
+		}
+		end()
+		n.recorded(wrote(mdns.RcodeSuccess, "late.lab.example."))
+		if e := writes(n.recorder)[0]; e.Write.Answered-e.At < silence {
+			t.Errorf("it arrived at %v and was answered at %v", e.At, e.Write.Answered)
+		}
+	}
+}
+
+func TestDNSIsCut(t *testing.T) {
+	n := newNames(t)
+	conn := connect(t, n.Addr())
+	query := new(mdns.Msg)
+	query.SetQuestion("www.lab.example.", mdns.TypeA)
+	idle := &mdns.Conn{Conn: conn}
+	if err := idle.WriteMsg(query); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := idle.ReadMsg(); err != nil {
+		t.Fatal(err)
+	}
+	end := n.CutTCP()
+	ends(t, conn, syscall.ECONNRESET)
+	if _, err := net.DialTimeout("tcp4", n.Addr(), soon); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("a new connection: %v", err)
+	}
+	if _, err := n.exchange(client("udp"), query); err != nil {
+		t.Errorf("over UDP: %v", err)
+	}
+	end()
+	if _, err := n.exchange(client("tcp"), query); err != nil {
+		t.Error(err)
+	}
+	n.CutTCP()
+	n.DropRequests(1, 0)
+	n.Heal()
+	for _, transport := range []string{"udp", "tcp"} {
+		if _, err := n.exchange(client(transport), query); err != nil {
+			t.Errorf("healed, over %s: %v", transport, err)
+		}
+	}
+}
+
+// arrivals is a recorder that tells when an update has arrived.
+type arrivals struct {
+	*history.Recorder
+	arrived chan struct{}
+}
+
+// Now implements network.Recorder.
+func (a *arrivals) Now() time.Duration {
+	select {
+	case a.arrived <- struct{}{}:
+	default:
+	}
+	return a.Recorder.Now()
+}
+
+// An update that is under way when the DNS closes is recorded without an answer.
+func TestDNSCloses(t *testing.T) {
+	for _, transport := range []string{"udp", "tcp"} {
+		n := newNames(t)
+		seen := &arrivals{Recorder: n.recorder, arrived: make(chan struct{}, 1)}
+		var err error
+		if n.DNS, err = network.NewDNS(seen, "replica-a", n.bind.Addr.String()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(n.Close)
+		n.Delay(time.Hour, 0)
+		conn, err := client(transport).Dial(n.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.TsigSecret = client(transport).TsigSecret
+		if err := conn.WriteMsg(addText("open.lab.example.")); err != nil {
+			t.Fatal(err)
+		}
+		<-seen.arrived
+		n.Close()
+		conn.Close()
+		n.recorded(wrote(-1, "open.lab.example."))
+	}
+}
+
+// What is no DNS does no harm.
+func TestDNSWithNonsense(t *testing.T) {
+	n := newNames(t)
+	for _, transport := range []string{"udp4", "tcp4"} {
+		conn, err := net.Dial(transport, n.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"\x00\x00", "\x00\x01x", "\x00\x0c\x00\x01\x28\x00\x00\x09\x00\x09\x00\x09\x00\x09", "\x00\x01\x28\x00\x00\x09\x00\x09\x00\x09\x00\x09"} {
+			send(t, conn, text)
+		}
+		conn.Close()
+	}
+	query := new(mdns.Msg)
+	query.SetQuestion("www.lab.example.", mdns.TypeA)
+	for _, transport := range []string{"udp", "tcp"} {
+		if _, err := n.exchange(client(transport), query); err != nil {
+			t.Errorf("over %s: %v", transport, err)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package network
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	dialTimeout = 5 * time.Second
+	// chunkSize is how much is read at once, and socketBuffer how much the kernel keeps on each side. What a
+	// connection can hold while it is slow is the sum of them.
+	chunkSize    = 16 << 10
+	socketBuffer = 128 << 10
+	// piecesPerSecond is into how many pieces a slow connection divides what it passes in a second.
+	piecesPerSecond = 20
+)
+
+// pair is a connection of a client, and the one to the target that belongs to it.
+type pair struct {
+	client *net.TCPConn
+	faults *faults[linkFault]
+	ctx    context.Context // ends with reset, and when both sides are done
+	cancel context.CancelFunc
+	dead   atomic.Uint32 // the directions in which everything is swallowed, for ever
+
+	mu     sync.Mutex
+	target *net.TCPConn // nil until it is connected
+}
+
+func newPair(client *net.TCPConn, faults *faults[linkFault]) *pair {
+	p := &pair{client: client, faults: faults}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	bound(client)
+	return p
+}
+
+// bound limits what the kernel keeps of a connection.
+func bound(conn *net.TCPConn) {
+	_ = conn.SetReadBuffer(socketBuffer)
+	_ = conn.SetWriteBuffer(socketBuffer)
+}
+
+// kill makes the pair swallow what goes in a direction. A write that waits for its reader gives up.
+func (p *pair) kill(d Direction) {
+	if d == 0 {
+		return
+	}
+	p.dead.Or(uint32(d))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if d&ToClient != 0 {
+		_ = p.client.SetWriteDeadline(time.Now())
+	}
+	if d&ToTarget != 0 && p.target != nil {
+		_ = p.target.SetWriteDeadline(time.Now())
+	}
+}
+
+// isDead reports whether one of the directions is swallowed.
+func (p *pair) isDead(d Direction) bool { return p.dead.Load()&uint32(d) != 0 }
+
+// reset ends both connections at once.
+func (p *pair) reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cancel()
+	reset(p.client)
+	if p.target != nil {
+		reset(p.target)
+	}
+}
+
+// run returns when both sides are done.
+func (p *pair) run(address string) {
+	defer p.close()
+	target, err := p.connect(address)
+	if err != nil {
+		p.reset()
+		return
+	}
+	if target == nil {
+		p.pump(ToTarget, p.client, nil)
+		return
+	}
+	var back sync.WaitGroup
+	back.Go(func() { p.pump(ToClient, target, p.client) })
+	p.pump(ToTarget, p.client, target)
+	back.Wait()
+}
+
+func (p *pair) close() {
+	p.cancel()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.client.Close()
+	if p.target != nil {
+		_ = p.target.Close()
+	}
+}
+
+// connect returns nil without an error if the client mustn't notice that there is no target.
+func (p *pair) connect(address string) (*net.TCPConn, error) {
+	if p.isDead(ToTarget) {
+		return nil, nil
+	}
+	target, err := dial(p.ctx, address)
+	if err != nil && p.isDead(Both) {
+		p.kill(ToTarget)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	bound(target)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = target
+	if p.ctx.Err() != nil {
+		reset(target)
+	}
+	return target, nil
+}
+
+// pump passes bytes in one direction until their source has no more. to is nil if the direction is dead.
+func (p *pair) pump(d Direction, from, to *net.TCPConn) {
+	buffer := make([]byte, chunkSize)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 && !p.pass(d, to, buffer[:n]) {
+			p.reset()
+			return
+		}
+		if err != nil {
+			p.ended(d, to, err)
+			return
+		}
+	}
+}
+
+// ended tells the other side that no bytes come any more, unless it mustn't know.
+func (p *pair) ended(d Direction, to *net.TCPConn, err error) {
+	switch {
+	case p.isDead(d):
+	case errors.Is(err, io.EOF):
+		_ = to.CloseWrite()
+	default:
+		p.reset()
+	}
+}
+
+// pass passes one chunk on, or swallows it. It returns false if the other side is gone.
+func (p *pair) pass(d Direction, to *net.TCPConn, chunk []byte) bool {
+	p.delay()
+	for len(chunk) > 0 {
+		if p.isDead(d) {
+			return true
+		}
+		piece, pause, over := p.piece(chunk)
+		if _, err := to.Write(piece); err != nil {
+			return p.isDead(Both)
+		}
+		wait(pause, over, p.ctx.Done())
+		chunk = chunk[len(piece):]
+	}
+	return true
+}
+
+func (p *pair) delay() {
+	for _, f := range p.faults.now() {
+		wait(jittered(f.what.latency, f.what.jitter), f.over, p.ctx.Done())
+	}
+}
+
+// piece returns the part of a chunk that can be written now, and how long to wait until the next one, unless over is
+// closed before.
+func (p *pair) piece(chunk []byte) (piece []byte, pause time.Duration, over <-chan struct{}) {
+	rate := 0
+	for _, f := range p.faults.now() {
+		if r := f.what.bytesPerSecond; r > 0 && (rate == 0 || r < rate) {
+			rate, over = r, f.over
+		}
+	}
+	if rate == 0 {
+		return chunk, 0, nil
+	}
+	piece = chunk[:min(len(chunk), max(1, rate/piecesPerSecond))]
+	return piece, time.Duration(len(piece)) * time.Second / time.Duration(rate), over
+}

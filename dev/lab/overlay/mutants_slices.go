@@ -1,0 +1,64 @@
+package overlay
+
+// sliceMutants write slices and Endpoints: V5.
+var sliceMutants = []Mutant{
+	{
+		Name:      "overlay-forgets",
+		Fault:     "The overlay of own writes forgets them at once: plans are made from what the watch has delivered.",
+		Validator: "V5",
+		Profile:   "mixed",
+		Edits: []Edit{{
+			File: "controllers/reconcile/overlay.go",
+			Old:  "	unseen := o.unseen(service)\n",
+			New:  "	o.unseen(service)\n	unseen := map[string]write[T]{}\n",
+		}},
+	},
+	{
+		Name:      "unconditional-write",
+		Fault:     "Updates of slices and Endpoints have no resourceVersion, and deletions no precondition: they hit whatever is there.",
+		Validator: "V5",
+		Profile:   "split-brain",
+		Edits: []Edit{
+			{
+				File: "controllers/frugal/frugal.go",
+				Old:  "	P(&sent).GetObjectKind().SetGroupVersionKind(kind)\n",
+				New: `	P(&sent).GetObjectKind().SetGroupVersionKind(kind)
+	P(&sent).GetObjectMeta().SetResourceVersion("")
+`,
+			},
+			{
+				File: "controllers/slices/store.go",
+				Old:  "		Preconditions: &metav1.Preconditions{UID: &e.UID, ResourceVersion: &e.ResourceVersion},\n",
+				New:  "",
+			},
+		},
+	},
+	{
+		Name:      "deletes-foreign",
+		Fault:     "Slices of somebody who is no controller count as a controller's own, which deletes them.",
+		Validator: "V5",
+		Profile:   "mixed",
+		Edits: []Edit{
+			{
+				File: "controllers/slices/store.go",
+				Old:  "func (s *Store) manages(e *watched.Slice) bool { return e.ManagedBy == s.o.ManagedBy }\n",
+				New: `func (s *Store) manages(e *watched.Slice) bool { return s.takes(e.ManagedBy) }
+
+func (s *Store) takes(manager string) bool {
+	return manager == s.o.ManagedBy || !strings.Contains(manager, "-controller")
+}
+`,
+			},
+			{
+				File: "controllers/slices/store.go",
+				Old:  "		return e.Labels[discoveryv1.LabelManagedBy] != s.o.ManagedBy || e.DeletionTimestamp != nil\n",
+				New:  "		return !s.takes(e.Labels[discoveryv1.LabelManagedBy]) || e.DeletionTimestamp != nil\n",
+			},
+			{
+				File: "controllers/slices/store.go",
+				Old:  "	\"slices\"\n	\"time\"\n",
+				New:  "	\"slices\"\n	\"strings\"\n	\"time\"\n",
+			},
+		},
+	},
+}

@@ -1,0 +1,126 @@
+package overlay
+
+// streamMutants are told to clients: V1 to V4.
+var streamMutants = []Mutant{
+	{
+		Name:      "lost-step",
+		Fault:     "A view drops an answer that comes within 50 ms after another, and counts it as given.",
+		Validator: "V1",
+		Profile:   "mixed",
+		Edits: []Edit{{
+			File: "destination/view.go",
+			Old: `	v.entries = next.entries
+	frames := changes(old.entries, next.entries)
+`,
+			New: `	before := v.entries
+	v.entries = next.entries
+	frames := changes(before, next.entries)
+	if next.at.Sub(old.at) < 50*time.Millisecond {
+		return false
+	}
+`,
+		}},
+	},
+	{
+		Name:      "first-change-wins",
+		Fault:     "When an object changes twice before the catalog has applied the first change, the second one is lost.",
+		Validator: "V1",
+		Profile:   "mixed",
+		Edits: []Edit{{
+			File: "catalog/catalog.go",
+			Old:  "	c.inbox.put(func() { c.inbox.changes[v.ID()] = v })\n",
+			New: `	c.inbox.put(func() {
+		if _, waits := c.inbox.changes[v.ID()]; !waits {
+			c.inbox.changes[v.ID()] = v
+		}
+	})
+`,
+		}},
+	},
+	{
+		Name:      "kept-address",
+		Fault:     "A step that adds endpoints doesn't remove any, so addresses stay that are gone.",
+		Validator: "V1",
+		Profile:   "mixed",
+		Edits: []Edit{{
+			File: "destination/answer.go",
+			Old:  "	return append(addFrames(added), removeFrames(removed)...)\n",
+			New: `	if len(added) > 0 {
+		return addFrames(added)
+	}
+	return removeFrames(removed)
+`,
+		}},
+	},
+	{
+		Name:      "wrong-port",
+		Fault:     "The port of an endpoint is the first one of its slice, whichever port of the Service was asked for.",
+		Validator: "V2",
+		Profile:   "mixed",
+		Edits: []Edit{{
+			File: "catalog/resolve.go",
+			Old:  "			if p.Name == declared.Name {\n",
+			New:  "			if p.Name != \"\" || p.Name == declared.Name {\n",
+		}},
+	},
+	{
+		Name:      "not-ready-told",
+		Fault:     "Endpoints that are not ready are told to clients.",
+		Validator: "V2",
+		Profile:   "mixed",
+		Edits: []Edit{{
+			File: "kube/kinds/endpointslice.go",
+			Old:  "e.Conditions.Ready != nil && !*e.Conditions.Ready",
+			New:  "e.Conditions.Ready != nil && !*e.Conditions.Ready && len(addresses) == 0",
+		}},
+	},
+	{
+		Name:      "step-twice",
+		Fault:     "After each step a stream sends the step before it once more.",
+		Validator: "V3",
+		Profile:   "mixed",
+		Edits: []Edit{
+			{
+				File: "destination/stream.go",
+				Old:  "	steps, ok := a.since(at.version)\n",
+				New:  "	steps, ok := a.since(max(at.version, 1) - 1)\n",
+			},
+			{
+				File: "destination/stream.go",
+				Old:  "	for _, frames := range steps {\n",
+				New: `	for i := range steps {
+		frames := steps[len(steps)-1-i]
+`,
+			},
+		},
+	},
+	{
+		Name:      "outage-empties",
+		Fault:     "While a watch can't be resumed, its tables are empty: what can't be read counts as deleted.",
+		Validator: "V4",
+		Profile:   "outage",
+		Edits: []Edit{
+			{
+				File: "kube/source.go",
+				Old:  "	return nil, resumable{err}\n",
+				New:  "	return nil, err\n",
+			},
+			{
+				File: "kube/part.go",
+				Old:  "		if err != nil {\n			p.state.failed(err)\n",
+				New:  "		if p.listed {\n			newStore(p).replace(nil, \"\")\n		}\n		if err != nil {\n			p.state.failed(err)\n",
+			},
+		},
+	},
+	{
+		Name:      "relist-forgets",
+		Fault:     "After a watch has expired, a table forgets what it had, and knows only what changes from then on.",
+		Validator: "V4",
+		Profile:   "compaction",
+		Edits: []Edit{{
+			File: "kube/table.go",
+			Old:  "	gone := t.without(l)\n",
+			New:  "	if t.filled.Load() {\n		l.entries = nil\n	}\n	gone := t.without(l)\n",
+		}},
+	},
+}

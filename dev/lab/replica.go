@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"text/template"
+	"time"
+
+	"github.com/signpostd/signpost/internal/childprocess"
+)
+
+// replica is one of the processes that the lab breaks, with all roles. Its addresses stay the same when it is started again.
+type replica struct {
+	name, dir string
+	program   string
+	env       []string
+	grpc      string // where it serves the Destination API
+	admin     string // where it serves metrics
+	config    string // path
+
+	mu      sync.Mutex
+	process *child // nil while it shouldn't run
+}
+
+// places is what the config file of a replica names.
+type places struct {
+	Kubeconfig, Admin, GRPC, Host, Port, KeyName, Secret, Owner, Zone string
+}
+
+var configFile = template.Must(template.New("config").Parse(`apiVersion: signpost.dev/v1alpha1
+kind: Config
+kubeconfig: {{.Kubeconfig}}
+log: {level: info}
+admin: {address: "{{.Admin}}"}
+shutdownGrace: 2s
+destination:
+  addr: "{{.GRPC}}"
+  leaderElection: &election {leaseDuration: 6s, renewDeadline: 4s, retryPeriod: 1s}
+controllers:
+  leaderElection: *election
+dns:
+  leaderElection: *election
+  publishers:
+    - name: lab
+      source: [service, crd]
+      provider: rfc2136
+      rfc2136-host: [{{.Host}}]
+      rfc2136-port: {{.Port}}
+      rfc2136-zone: [{{.Zone}}]
+      rfc2136-axfr: true
+      rfc2136-tsig-keyname: {{.KeyName}}
+      rfc2136-tsig-secret-alg: hmac-sha256
+      rfc2136-tsig-secret: {{.Secret}}
+      rfc2136-tsig-axfr: true
+      domain-filter: [{{.Zone}}]
+      managed-record-types: [A, AAAA, CNAME, TXT, MX]
+      policy: sync
+      interval: 10s
+      txt-owner-id: {{.Owner}}
+      # People approve what is held back. Nobody does here.
+      max-deletions: 10000
+      max-deletions-percent: 100
+      max-updates: 10000
+`))
+
+// newReplica prepares a replica, with a kubeconfig that is there already.
+func newReplica(dir, name string, p places) (*replica, error) {
+	r := &replica{name: name, dir: dir, config: filepath.Join(dir, name+".yaml")}
+	for _, address := range []*string{&r.grpc, &r.admin} {
+		var err error
+		if *address, err = childprocess.Address(); err != nil {
+			return nil, err
+		}
+	}
+	p.GRPC, p.Admin = r.grpc, r.admin
+	var text strings.Builder
+	if err := configFile.Execute(&text, p); err != nil {
+		return nil, fmt.Errorf("write the config of %s: %w", name, err)
+	}
+	return r, os.WriteFile(r.config, []byte(text.String()), 0o600)
+}
+
+func (r *replica) log() string { return filepath.Join(r.dir, r.name+".log") }
+
+// start runs it, if it doesn't run already.
+func (r *replica) start() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.process != nil {
+		return nil
+	}
+	p, err := startChild(r.name, r.log(), r.program, r.env, "run", "--config", r.config)
+	if err != nil {
+		return err
+	}
+	r.process = p
+	return nil
+}
+
+// end makes it end by a signal, and returns when it has ended.
+func (r *replica) end(ctx context.Context, s syscall.Signal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.process == nil {
+		return
+	}
+	// The errors of signals say that it has ended already.
+	_ = r.process.Signal(s)
+	select {
+	case <-r.process.Exited():
+	case <-ctx.Done():
+		r.process.Stop(0)
+	}
+	r.process = nil
+}
+
+// signal sends a signal, if it runs.
+func (r *replica) signal(s syscall.Signal) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.process == nil {
+		return nil
+	}
+	if err := r.process.Signal(s); err != nil {
+		return fmt.Errorf("send %s to %s: %w", s, r.name, err)
+	}
+	return nil
+}
+
+// ready asks it whether it is.
+func (r *replica) ready() bool {
+	client := http.Client{Timeout: time.Second}
+	answer, err := client.Get("http://" + r.admin + "/ready")
+	if err != nil {
+		return false
+	}
+	defer answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
+}
+
+// ended returns an error if it ended although nobody ended it.
+func (r *replica) ended() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.process == nil {
+		return nil
+	}
+	return r.process.ended()
+}
+
+// stop ends it at the end of a run.
+func (r *replica) stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.process != nil {
+		r.process.Stop(stopGrace)
+		r.process = nil
+	}
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/schedule"
+	"github.com/signpostd/signpost/dev/lab/validate"
+	"github.com/signpostd/signpost/dev/lab/witness"
+	"github.com/signpostd/signpost/dev/lab/workload"
+)
+
+// mostShown is how many findings of a run are printed. All are in its directory.
+const mostShown = 10
+
+// leaseDuration is that of the config files of replicas.
+const leaseDuration = 6 * time.Second
+
+// result is what became of a run.
+type result struct {
+	seed     uint64
+	dir      string
+	entries  int
+	calm     time.Duration // from the end of the faults until everything was as it had to be
+	findings []validate.Finding
+}
+
+// String is a line without findings, and some more with.
+func (r result) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: %d entries, %d findings", r.seed, r.entries, len(r.findings))
+	if r.calm > 0 {
+		fmt.Fprintf(&b, ", calm after %s", r.calm.Round(100*time.Millisecond))
+	}
+	b.WriteByte('\n')
+	for _, f := range r.findings[:min(len(r.findings), mostShown)] {
+		fmt.Fprintf(&b, "  %s\n", f)
+	}
+	if len(r.findings) > 0 {
+		fmt.Fprintf(&b, "  see %s; once more: make lab SEED=%d\n", r.dir, r.seed)
+	}
+	return b.String()
+}
+
+// run plays one seed. An error means that the lab has failed.
+func run(ctx context.Context, o options, seed uint64) (r result, err error) {
+	r = result{seed: seed, dir: filepath.Join(o.out, fmt.Sprintf("seed-%d", seed))}
+	if err := os.RemoveAll(r.dir); err != nil {
+		return r, err
+	}
+	setup := history.Setup{Seed: seed, Duration: o.duration, LeaseDuration: leaseDuration, Namespace: namespace, Zones: []string{zone + "."}, Owner: owner, TrustDomain: "cluster.local"}
+	s, err := newStage(o, setup, r.dir)
+	if err != nil {
+		return r, err
+	}
+	r.calm, err = s.play(ctx, seed)
+	s.close()
+	h := s.recorder.History()
+	if err = errors.Join(err, s.recorder.Close()); err != nil {
+		return r, err
+	}
+	r.entries, r.findings = len(h.Entries), judge(h)
+	if err := writeFindings(r); err != nil {
+		return r, err
+	}
+	if len(r.findings) == 0 {
+		return r, errors.Join(os.RemoveAll(filepath.Join(r.dir, "cluster")), os.Remove(filepath.Join(r.dir, "history.jsonl")))
+	}
+	return r, nil
+}
+
+func writeFindings(r result) error {
+	var b strings.Builder
+	for _, f := range r.findings {
+		fmt.Fprintln(&b, f)
+	}
+	return os.WriteFile(filepath.Join(r.dir, "findings.txt"), []byte(b.String()), 0o600)
+}
+
+// play is a run from the start of its parts to the end of the calm, whose length it returns.
+func (s *stage) play(ctx context.Context, seed uint64) (calm time.Duration, err error) {
+	plan, err := workload.New(workload.Settings{Seed: seed, Rate: s.options.rate, Namespace: namespace, Zone: zone + ".", Headless: workload.WithNames})
+	if err != nil {
+		return 0, err
+	}
+	if err := s.startServers(ctx, plan.ZoneRecords()); err != nil {
+		return 0, err
+	}
+	player, err := workload.NewPlayer(workload.Config{
+		Plan: plan, API: s.rest, NameServer: s.names.Addr, Recorder: s.recorder,
+		Key: workload.Key{Name: personsKey, Algorithm: keyAlgorithm, Secret: s.keys[personsKey]},
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.cluster, err = witness.NewCluster(witness.ClusterConfig{Etcd: s.control.etcdURL, Namespaces: []string{namespace, meshNamespace, "kube-system"}}, s.recorder)
+	if err != nil {
+		return 0, err
+	}
+	s.zone = witness.NewZone(witness.ZoneConfig{Server: s.names.Addr.String(), Name: zone + ".", Key: &witness.Key{Name: ourKey, Algorithm: keyAlgorithm, Secret: s.keys[ourKey]}}, s.recorder)
+	endWatch := s.watch(ctx, s.cluster.Run, s.zone.Run)
+	defer func() { err = errors.Join(err, endWatch()) }()
+	if err := player.Prepare(ctx); err != nil {
+		return 0, err
+	}
+	faults, err := s.startSignpost(ctx, seed)
+	if err != nil {
+		return 0, err
+	}
+	asking, stopAsking := context.WithCancel(ctx)
+	var clients sync.WaitGroup
+	clients.Go(func() { s.streams.Run(asking) })
+	defer clients.Wait()
+	defer stopAsking()
+	if err := s.bad(ctx, player, faults); err != nil {
+		return 0, err
+	}
+	return s.waitForCalm(ctx)
+}
+
+// startSignpost starts the replicas and prepares their clients, and returns what is going to be broken.
+func (s *stage) startSignpost(ctx context.Context, seed uint64) (schedule.Schedule, error) {
+	clients := clientsOf()
+	s.clients = numbersOf(clients)
+	if err := s.connectReplicas(); err != nil {
+		return schedule.Schedule{}, err
+	}
+	faults, err := schedule.Make(schedule.Options{Seed: seed, Duration: s.options.duration, Profile: s.options.profile, Lab: s.lab()})
+	if err != nil {
+		return schedule.Schedule{}, err
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "schedule.txt"), []byte(faults.String()), 0o600); err != nil {
+		return schedule.Schedule{}, err
+	}
+	if err := s.startReplicas(ctx, faults.Clock); err != nil {
+		return schedule.Schedule{}, err
+	}
+	s.streams, err = witness.NewStreams(s.connect(clients), s.recorder)
+	return faults, err
+}
+
+// watch runs witnesses. The returned function ends them, and returns what they may have missed.
+func (s *stage) watch(ctx context.Context, witnesses ...func(context.Context) error) (end func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	errs := make([]error, len(witnesses))
+	var wg sync.WaitGroup
+	for i, w := range witnesses {
+		wg.Go(func() {
+			if err := w(ctx); ctx.Err() == nil {
+				errs[i] = err
+			}
+		})
+	}
+	return func() error {
+		cancel()
+		wg.Wait()
+		return errors.Join(errs...)
+	}
+}
+
+// bad edits and breaks things for as long as the run lasts.
+func (s *stage) bad(ctx context.Context, player *workload.Player, faults schedule.Schedule) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	errs := make([]error, 2)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, errs[0] = player.Play(ctx, s.options.duration); errs[0] != nil {
+			cancel(errs[0])
+		}
+	})
+	wg.Go(func() {
+		if errs[1] = schedule.Run(ctx, faults.Faults, s, s.recorder); errs[1] != nil {
+			cancel(errs[1])
+		}
+	})
+	wg.Wait()
+	return errors.Join(append(errs, s.ended())...)
+}
+
+// waitForCalm waits until everything is as it has to be, as long as that may take.
+func (s *stage) waitForCalm(ctx context.Context) (time.Duration, error) {
+	s.recorder.Record(history.Entry{Calm: &history.Calm{Started: true}})
+	started := s.recorder.Now()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for s.recorder.Now()-started < s.options.calm {
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-tick.C:
+		}
+		if s.converged() {
+			break
+		}
+	}
+	length := s.recorder.Now() - started
+	s.recorder.Record(history.Entry{Calm: &history.Calm{}})
+	return length, s.ended()
+}
+
+// converged asks the validators of convergence about what there is so far.
+func (s *stage) converged() bool {
+	h := s.recorder.History()
+	h.Entries = append(slices.Clone(h.Entries), history.Entry{At: s.recorder.Now(), Calm: &history.Calm{}})
+	for _, v := range validate.All() {
+		if v.Name == "V1" && len(v.Check(h)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.SortedFunc(maps.Keys(m), cmp.Compare) }

@@ -1,0 +1,180 @@
+package schedule
+
+import (
+	"slices"
+	"time"
+)
+
+// dealt are the kinds that mixed schedules are dealt from.
+var dealt = []Kind{
+	Kill, Terminate, Pause, APIServerKill, EtcdKill, EtcdCompact, EtcdFull, Delay, Slow, Cut, HalfOpen, APIErrors,
+	DNSDrop, ProviderStorm, BINDPause, BINDRestart, StealLease, RotateCertificates, SlowClient,
+}
+
+const (
+	// calmLength is how long the calm stretch of a mixed schedule is, unless the run is too short for it.
+	calmLength = 20 * time.Second
+	// lanes is how many faults there are at once, at most.
+	lanes = 3
+	// tries is how many kinds are tried for one place.
+	tries = 6
+)
+
+// mixed deals kinds like cards: each comes once before one comes again. It deals them to three lanes, which have one
+// fault at a time; the third has longer pauses.
+func (b *builder) mixed() {
+	// Twelve seeds in a row have each clock twice. Neighbours differ in what else depends on the seed.
+	if which := int(b.seed / 2 % uint64(2*len(clocks))); which < len(clocks) {
+		b.skewClock(which)
+	}
+	length := min(calmLength, b.end/3)
+	from := b.between(b.end/4, b.end*3/4-length)
+	b.calm = window{from, from + length}
+	var deck []Kind
+	next := [lanes]time.Duration{}
+	for lane := range next {
+		next[lane] = b.between(2*time.Second, 8*time.Second)
+	}
+	for {
+		lane := earliest(next)
+		if next[lane] >= b.end {
+			return
+		}
+		if len(deck) < tries {
+			deck = append(deck, b.shuffled()...)
+		}
+		var until time.Duration
+		deck, until = b.deal(deck, next[lane])
+		pause := b.between(time.Second, 6*time.Second)
+		if lane == lanes-1 {
+			pause = b.between(10*time.Second, 25*time.Second)
+		}
+		next[lane] = until + pause
+	}
+}
+
+// earliest returns the lane that is free first.
+func earliest(next [lanes]time.Duration) int {
+	lane := 0
+	for i := range next {
+		if next[i] < next[lane] {
+			lane = i
+		}
+	}
+	return lane
+}
+
+func (b *builder) shuffled() []Kind {
+	deck := slices.Clone(dealt)
+	b.rng.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+	return deck
+}
+
+// deal places the first kind of the deck that can begin at a time. It returns the rest of the deck, and when the lane is
+// free again. Kinds that have no target are taken out.
+func (b *builder) deal(deck []Kind, at time.Duration) ([]Kind, time.Duration) {
+	for i := 0; i < tries && i < len(deck); {
+		targets := b.targets(deck[i])
+		if len(targets) == 0 {
+			deck = slices.Delete(deck, i, i+1)
+			continue
+		}
+		b.rng.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
+		f := b.fault(deck[i], at)
+		for _, f.Target = range targets {
+			if b.fits(f) && b.add(f) {
+				return slices.Delete(deck, i, i+1), f.Until
+			}
+		}
+		i++
+	}
+	return deck, at
+}
+
+// targets returns what a kind of fault can hit.
+func (b *builder) targets(k Kind) []string {
+	switch k {
+	case Kill, Terminate, Pause:
+		return slices.Clone(b.lab.Replicas)
+	case APIServerKill:
+		return []string{APIServer}
+	case EtcdKill, EtcdCompact, EtcdFull:
+		return []string{Etcd}
+	case Delay, Slow, Cut, HalfOpen:
+		return slices.Clone(b.lab.Links)
+	case APIErrors:
+		return slices.Clone(b.lab.API)
+	case DNSDrop:
+		return slices.Clone(b.lab.DNS)
+	case ProviderStorm:
+		if len(b.lab.DNS) == 0 {
+			return nil
+		}
+		return []string{AllDNS}
+	case BINDPause, BINDRestart:
+		if len(b.lab.DNS) == 0 {
+			return nil
+		}
+		return []string{NameServer}
+	case StealLease:
+		return slices.Clone(b.lab.Leases)
+	case RotateCertificates:
+		return slices.Clone(b.lab.Certificates)
+	case SlowClient:
+		return slices.Clone(b.lab.Clients)
+	}
+	panic("schedule: no targets are known for " + string(k))
+}
+
+// fault returns a fault of a kind without its target.
+func (b *builder) fault(k Kind, at time.Duration) Fault {
+	f := Fault{At: at, Kind: k}
+	lasts := func(low, high time.Duration) { f.Until = at + b.between(low, high) }
+	switch k {
+	case Kill, Terminate:
+		lasts(0, 10*time.Second)
+	case Pause, APIServerKill:
+		lasts(time.Second, 20*time.Second)
+	case EtcdKill:
+		lasts(time.Second, 10*time.Second)
+	case EtcdCompact:
+		f.Until = at
+		if f.Relist = b.rng.IntN(2) == 0; f.Relist {
+			lasts(time.Second, 8*time.Second)
+		}
+	case EtcdFull:
+		lasts(5*time.Second, 10*time.Second)
+	case Delay:
+		lasts(5*time.Second, 20*time.Second)
+		f.Delay = b.between(20*time.Millisecond, 800*time.Millisecond)
+	case Slow:
+		lasts(5*time.Second, 20*time.Second)
+		f.Rate = oneOf(b, 2<<10, 16<<10, 64<<10)
+	case Cut:
+		lasts(500*time.Millisecond, 12*time.Second)
+	case HalfOpen:
+		lasts(8*time.Second, 30*time.Second)
+	case APIErrors:
+		lasts(5*time.Second, 20*time.Second)
+		f.Share, f.Status, f.Applied = b.share(0.1, 0.6), oneOf(b, 429, 500, 503, Reset), b.rng.IntN(2) == 0
+		// Who answers 429 has done nothing, by the meaning of the status; so a client may repeat anything.
+		f.Applied = f.Applied && f.Status != 429
+	case DNSDrop:
+		lasts(5*time.Second, 20*time.Second)
+		f.Share, f.Applied = b.share(0.2, 0.8), b.rng.IntN(2) == 0
+	case ProviderStorm:
+		lasts(5*time.Second, 20*time.Second)
+		f.Share, f.Applied, f.Delay = b.share(0.2, 0.5), b.rng.IntN(2) == 0, b.between(100*time.Millisecond, 2*time.Second)
+	case BINDPause:
+		lasts(time.Second, 15*time.Second)
+	case BINDRestart:
+		lasts(0, 5*time.Second)
+	case StealLease:
+		lasts(time.Second, 8*time.Second)
+	case SlowClient:
+		lasts(5*time.Second, 30*time.Second)
+	default: // RotateCertificates happens in an instant
+		f.Until = at
+	}
+	return f
+}

@@ -1,0 +1,144 @@
+package schedule
+
+import (
+	"slices"
+	"time"
+)
+
+// Mixed is the name of the profile that deals all kinds of faults.
+const Mixed = "mixed"
+
+// Profile is a way to write schedules.
+type Profile struct {
+	Name string
+	// About says in a sentence what happens.
+	About string
+	write func(*builder)
+}
+
+// profiles begins with the default.
+var profiles = []Profile{
+	{Mixed, "All kinds of faults, up to three at once, and at least one calm stretch.", (*builder).mixed},
+	{"calm", "No fault at all.", func(*builder) {}},
+	{"split-brain", "Each replica in turn is paused for 40 s, the leader among them.", (*builder).splitBrain},
+	{"outage", "The API server is away for 60 s.", (*builder).outage},
+	{"compaction", "etcd is compacted again and again; each second time the API server is away meanwhile.", (*builder).compaction},
+	{"skew", "One replica has another clock, and the leader changes again and again.", (*builder).skew},
+	{"herd", "One replica after the other is killed, so that its clients go to the others.", (*builder).herd},
+	{"half-open", "One link after the other is half-open for 35 s.", (*builder).halfOpen},
+	{"provider-storm", "Half of the messages to the name server are lost, before or after they are applied.", (*builder).storms},
+	{"slow-clients", "Clients don't read for most of the run.", (*builder).slowClients},
+}
+
+// Profiles returns all profiles, the default first.
+func Profiles() []Profile { return slices.Clone(profiles) }
+
+func names() (all []string) {
+	for _, p := range profiles {
+		all = append(all, p.Name)
+	}
+	return all
+}
+
+// start is when the first fault of a profile comes: the run has then answered and written something.
+const start = 10 * time.Second
+
+// splitBrain pauses one replica after the other. One of two replicas leads, so one of two pauses hits the leader.
+func (b *builder) splitBrain() {
+	b.inTurn(b.lab.Replicas, 40*time.Second, 15*time.Second, func(at time.Duration, replica string) Fault {
+		return Fault{At: at, Until: at + 40*time.Second, Kind: Pause, Target: replica}
+	})
+}
+
+func (b *builder) outage() {
+	length := min(60*time.Second, b.end-start)
+	b.add(Fault{At: start, Until: start + length, Kind: APIServerKill, Target: APIServer})
+}
+
+func (b *builder) compaction() {
+	relist := b.rng.IntN(2) == 0
+	for at := start; ; {
+		f := Fault{At: at, Until: at, Kind: EtcdCompact, Target: Etcd, Relist: relist}
+		if relist {
+			f.Until += b.between(time.Second, 10*time.Second)
+		}
+		if !b.add(f) {
+			return
+		}
+		relist = !relist
+		at = f.Until + b.between(8*time.Second, 15*time.Second)
+	}
+}
+
+// skew ends or pauses the leader: the lengths are longer than a Lease lasts in the lab.
+func (b *builder) skew() {
+	b.skewClock(b.rng.IntN(len(clocks)))
+	b.inTurn(b.lab.Replicas, 12*time.Second, 10*time.Second, func(at time.Duration, replica string) Fault {
+		length := 12 * time.Second
+		kind := oneOf(b, Pause, Terminate, Kill)
+		if kind != Pause {
+			length = b.between(time.Second, 8*time.Second)
+		}
+		return Fault{At: at, Until: at + length, Kind: kind, Target: replica}
+	})
+}
+
+func (b *builder) herd() {
+	b.inTurn(b.lab.Replicas, 10*time.Second, 12*time.Second, func(at time.Duration, replica string) Fault {
+		return Fault{At: at, Until: at + b.between(2*time.Second, 10*time.Second), Kind: Kill, Target: replica}
+	})
+}
+
+func (b *builder) halfOpen() {
+	b.inTurn(b.lab.Links, 35*time.Second, 5*time.Second, func(at time.Duration, link string) Fault {
+		return Fault{At: at, Until: at + 35*time.Second, Kind: HalfOpen, Target: link}
+	})
+}
+
+func (b *builder) storms() {
+	if len(b.lab.DNS) == 0 {
+		return
+	}
+	b.inTurn([]string{AllDNS}, 25*time.Second, 10*time.Second, func(at time.Duration, target string) Fault {
+		return Fault{
+			At: at, Until: at + 25*time.Second, Kind: ProviderStorm, Target: target,
+			Share: 0.5, Applied: b.rng.IntN(2) == 0, Delay: b.between(100*time.Millisecond, 2*time.Second),
+		}
+	})
+}
+
+func (b *builder) slowClients() {
+	for _, client := range b.lab.Clients {
+		at := b.between(start, start+10*time.Second)
+		b.add(Fault{At: at, Until: b.end, Kind: SlowClient, Target: client})
+	}
+}
+
+// inTurn adds a fault for one target after the other, beginning with any, as long as there is time for one of the
+// longest length.
+func (b *builder) inTurn(targets []string, longest, pause time.Duration, fault func(at time.Duration, target string) Fault) {
+	if len(targets) == 0 {
+		return
+	}
+	first := b.rng.IntN(len(targets))
+	for i, at := 0, start; at+longest <= b.end; i++ {
+		f := fault(at, targets[(first+i)%len(targets)])
+		b.add(f)
+		at = f.Until + pause
+	}
+}
+
+// clocks are those that a replica may have. A Lease of 6 s that is renewed within 4 s tolerates a rate below 1.5.
+var clocks = []Clock{
+	{Offset: 10 * time.Minute, Rate: 1},
+	{Offset: -10 * time.Minute, Rate: 1},
+	{Rate: 1.3},
+}
+
+// skewClock gives one replica one of the clocks.
+func (b *builder) skewClock(which int) {
+	if len(b.lab.Replicas) > 0 {
+		b.clock = clocks[which]
+		b.clock.Replica = oneOf(b, b.lab.Replicas...)
+	}
+}

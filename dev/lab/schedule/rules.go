@@ -1,0 +1,92 @@
+package schedule
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// margin is between two faults that touch the same thing, and between the last fault and the end.
+	margin = time.Second
+	// restart is how long a replica takes, after it was started again, until it serves.
+	restart = 3 * time.Second
+	// allDead is how long all replicas may be away at once.
+	allDead = 15 * time.Second
+)
+
+func (f Fault) window() window { return window{f.At, f.Until + margin} }
+
+// fits reports whether a fault may join those that are there.
+func (b *builder) fits(f Fault) bool {
+	if f.window().overlaps(b.calm) || f.Until > b.end {
+		return false
+	}
+	for _, other := range b.faults {
+		if f.window().overlaps(other.window()) && b.collide(f, other) {
+			return false
+		}
+	}
+	return longestAllDead(append(slices.Clone(b.faults), f), b.lab.Replicas) <= allDead
+}
+
+// collide reports whether two faults touch the same thing, so that the end of one would end the other, or one of them
+// couldn't begin.
+func (b *builder) collide(f, other Fault) bool {
+	touched := b.touches(other)
+	return slices.ContainsFunc(b.touches(f), func(thing string) bool { return slices.Contains(touched, thing) })
+}
+
+// touches returns what a fault needs for itself.
+func (b *builder) touches(f Fault) []string {
+	switch f.Kind {
+	case APIServerKill, EtcdKill, EtcdCompact, EtcdFull:
+		return []string{Etcd, APIServer}
+	case StealLease: // the thief needs an API server that writes
+		return []string{f.Target, APIServer}
+	case ProviderStorm:
+		return append([]string{AllDNS}, b.lab.DNS...)
+	default:
+		return []string{f.Target}
+	}
+}
+
+// longestAllDead returns the longest time in which each of the replicas is killed, terminated, paused or starting.
+func longestAllDead(faults []Fault, replicas []string) time.Duration {
+	var edges []time.Duration
+	dead := map[string][]window{}
+	for _, f := range faults {
+		var w window
+		switch f.Kind {
+		case Kill, Terminate:
+			w = window{f.At, f.Until + restart}
+		case Pause:
+			w = window{f.At, f.Until}
+		default:
+			continue
+		}
+		dead[f.Target] = append(dead[f.Target], w)
+		edges = append(edges, w.from, w.to)
+	}
+	slices.Sort(edges)
+	var longest, current time.Duration
+	for i := 1; i < len(edges); i++ {
+		piece := window{edges[i-1], edges[i]}
+		if allDuring(piece, dead, replicas) {
+			current += piece.to - piece.from
+			longest = max(longest, current)
+		} else if piece.from < piece.to {
+			current = 0
+		}
+	}
+	return longest
+}
+
+// allDuring reports whether each replica is dead in a stretch of time in which nothing changes.
+func allDuring(piece window, dead map[string][]window, replicas []string) bool {
+	for _, r := range replicas {
+		if !slices.ContainsFunc(dead[r], func(w window) bool { return w.overlaps(piece) }) {
+			return false
+		}
+	}
+	return len(replicas) > 0
+}

@@ -1,0 +1,248 @@
+package witness
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+
+	"github.com/signpostd/signpost/dev/lab/history"
+)
+
+const (
+	// pageSize bounds an answer when everything is read.
+	pageSize = 500
+	// readWithin bounds one read; etcd may be paused.
+	readWithin = 5 * time.Second
+	// retryAfter is how long the witness waits before it asks again.
+	retryAfter = 100 * time.Millisecond
+	// Pings find out that nobody is at the other end any more. etcd refuses more than one in five seconds.
+	etcdPingInterval = 10 * time.Second
+	etcdPingWithin   = 3 * time.Second
+	// The witness is back sooner than the API server when etcd is, or it would see too late what others act on.
+	etcdRedialWithin = 200 * time.Millisecond
+)
+
+// ClusterConfig says what a Cluster reads.
+type ClusterConfig struct {
+	// Etcd is the URL of etcd, as EtcdURL returns it.
+	Etcd string
+	// Namespaces are those whose objects are recorded. Nodes always are.
+	Namespaces []string
+	// From is the first revision that is recorded. If it is zero, the history begins with everything that is stored when
+	// Run begins, each object with the revision that has written it.
+	From int64
+}
+
+// EtcdURL finds the etcd of a local cluster, whose directory has the kubeconfig. It has to run. Its URL stays the same
+// when it is started again.
+func EtcdURL(dir string) (string, error) {
+	pid, err := os.ReadFile(filepath.Join(dir, "pids", "etcd"))
+	if err != nil {
+		return "", fmt.Errorf("find etcd of the cluster in %s: %w", dir, err)
+	}
+	command, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "cmdline"))
+	if err != nil {
+		return "", fmt.Errorf("find etcd of the cluster in %s: %w", dir, err)
+	}
+	for argument := range bytes.SplitSeq(command, []byte{0}) {
+		if url, ok := strings.CutPrefix(string(argument), "--advertise-client-urls="); ok {
+			return url, nil
+		}
+	}
+	return "", fmt.Errorf("find etcd of the cluster in %s: its command line has no --advertise-client-urls", dir)
+}
+
+// Cluster records the objects that etcd stores, each revision of them, in their order.
+type Cluster struct {
+	config   ClusterConfig
+	recorder Recorder
+	client   *clientv3.Client
+	stored   stored
+	page     int64 // how many objects are read at a time
+	progress *progress[int64]
+}
+
+// NewCluster makes the witness of a cluster. It connects when Run is called.
+func NewCluster(config ClusterConfig, recorder Recorder) (*Cluster, error) {
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: []string{config.Etcd}, DialKeepAliveTime: etcdPingInterval, DialKeepAliveTimeout: etcdPingWithin, Logger: zap.NewNop(),
+		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
+			MinConnectTimeout: etcdPingWithin,
+			Backoff:           backoff.Config{BaseDelay: retryAfter, Multiplier: 2, MaxDelay: etcdRedialWithin},
+		})},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watch etcd: %w", err)
+	}
+	return &Cluster{config: config, recorder: recorder, client: client, stored: newStored(config.Namespaces), page: pageSize, progress: newProgress[int64]()}, nil
+}
+
+// Run records until ctx ends. It returns an error if it can't go on without a gap: because a revision was compacted before
+// it was read, or because something stored can't be understood.
+func (c *Cluster) Run(ctx context.Context) error {
+	defer c.client.Close()
+	err := c.run(ctx)
+	if ctx.Err() != nil {
+		err = nil
+	}
+	c.progress.end(err)
+	return err
+}
+
+// Revision is the last revision of which everything is recorded; zero before the first.
+func (c *Cluster) Revision() int64 { return c.progress.get() }
+
+// WaitFor returns when everything up to a revision is recorded, such as the resourceVersion of an object or of a list. It
+// returns an error when ctx or Run ends before that.
+func (c *Cluster) WaitFor(ctx context.Context, revision int64) error {
+	if err := c.progress.wait(ctx, func(at int64) bool { return at >= revision }); err != nil {
+		return fmt.Errorf("wait for revision %d of etcd, at %d: %w", revision, c.Revision(), err)
+	}
+	return nil
+}
+
+func (c *Cluster) run(ctx context.Context) error {
+	// The first revision of an empty etcd is 1, and nothing is stored with it.
+	last := max(c.config.From, 2) - 1
+	if c.config.From == 0 {
+		var err error
+		if last, err = c.readAll(ctx); err != nil {
+			return err
+		}
+	}
+	c.progress.reach(last)
+	for {
+		var err error
+		if last, err = c.follow(ctx, last); err != nil {
+			return err
+		}
+		if !rest(ctx, retryAfter) {
+			return nil
+		}
+	}
+}
+
+// readAll records everything that is stored, in the order of revisions, and returns the revision at which it was.
+func (c *Cluster) readAll(ctx context.Context) (revision int64, err error) {
+	var objects []*history.Object
+	end := clientv3.GetPrefixRangeEnd(prefix)
+	for key, more := prefix, true; more; {
+		page, err := c.read(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(c.page), clientv3.WithRev(revision))
+		if err != nil {
+			return 0, fmt.Errorf("read what etcd stores: %w", err)
+		}
+		if revision == 0 {
+			revision = page.Header.Revision
+		}
+		for _, kv := range page.Kvs {
+			object, err := c.object(mvccpb.PUT, kv)
+			if err != nil {
+				return 0, err
+			}
+			if object != nil {
+				objects = append(objects, object)
+			}
+			key = string(kv.Key) + "\x00"
+		}
+		more = page.More && len(page.Kvs) > 0
+	}
+	slices.SortFunc(objects, func(a, b *history.Object) int { return cmp.Compare(a.Revision, b.Revision) })
+	for _, object := range objects {
+		c.recorder.Record(history.Entry{Object: object})
+	}
+	return revision, nil
+}
+
+// read asks until etcd answers.
+func (c *Cluster) read(ctx context.Context, key string, options ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	for {
+		try, cancel := context.WithTimeout(ctx, readWithin)
+		answer, err := c.client.Get(try, key, options...)
+		cancel()
+		if err == nil || errors.Is(err, rpctypes.ErrCompacted) {
+			return answer, err
+		}
+		c.progress.fail(err)
+		if !rest(ctx, retryAfter) {
+			return nil, err
+		}
+	}
+}
+
+// follow records what comes after a revision until a watch ends, which the client keeps up while etcd is away. It returns
+// the last revision that was recorded. It watches all keys, also those that aren't recorded: so each revision comes, and a
+// gap shows.
+func (c *Cluster) follow(ctx context.Context, last int64) (int64, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for answer := range c.client.Watch(ctx, "", clientv3.WithPrefix(), clientv3.WithRev(last+1)) {
+		if answer.CompactRevision != 0 {
+			return last, fmt.Errorf("watch etcd: the revisions %d to %d were compacted before they were read", last+1, answer.CompactRevision-1)
+		}
+		if err := answer.Err(); err != nil {
+			c.progress.fail(err)
+			return last, nil
+		}
+		var err error
+		if last, err = c.recordAll(last, answer.Events); err != nil {
+			return last, err
+		}
+	}
+	return last, nil
+}
+
+// recordAll records the events of an answer, which has all of each of its revisions.
+func (c *Cluster) recordAll(last int64, events []*clientv3.Event) (int64, error) {
+	before := last
+	for _, event := range events {
+		revision := event.Kv.ModRevision
+		if revision <= before {
+			continue // it was recorded before the watch was begun anew
+		}
+		if revision > last+1 {
+			return last, fmt.Errorf("watch etcd: revision %d came after %d: those between are missing", revision, last)
+		}
+		last = revision
+		object, err := c.object(event.Type, event.Kv)
+		if err != nil {
+			return last, err
+		}
+		if object != nil {
+			c.recorder.Record(history.Entry{Object: object})
+		}
+	}
+	if last > before {
+		c.progress.reach(last)
+	}
+	return last, nil
+}
+
+// object returns what an event has made of an object, or nil if nobody asked for such objects.
+func (c *Cluster) object(what mvccpb.Event_EventType, kv *mvccpb.KeyValue) (*history.Object, error) {
+	object, wanted := c.stored.object(string(kv.Key))
+	if !wanted {
+		return nil, nil
+	}
+	object.Revision, object.Deleted = kv.ModRevision, what == mvccpb.DELETE
+	if !object.Deleted {
+		var err error
+		if object.Content, err = content(kv.Value); err != nil {
+			return nil, fmt.Errorf("understand what etcd stores at %s, revision %d: %w", kv.Key, kv.ModRevision, err)
+		}
+	}
+	return &object, nil
+}

@@ -1,0 +1,293 @@
+package witness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/signpostd/signpost/dev/lab/history"
+)
+
+// The calls of a Client.
+const (
+	CallGet        = "Get"
+	CallGetProfile = "GetProfile"
+)
+
+// What the proxy of Linkerd does: receive windows, pings also without calls, and when it asks again.
+const (
+	streamWindow     = 64 << 10
+	connectionWindow = 1 << 20
+	pingInterval     = 10 * time.Second
+	pingWithin       = 3 * time.Second
+	connectWithin    = 3 * time.Second
+	askAgainFirst    = 100 * time.Millisecond
+	askAgainAtMost   = 2 * time.Second
+)
+
+// Replica is where a process serves the Destination API.
+type Replica struct {
+	Name    string // as in the history
+	Address string // HOST:PORT
+}
+
+// Client is one that asks for one target, and asks again when its stream has ended.
+type Client struct {
+	// Replicas are asked in turn, the next one for each call. With one there is no other.
+	Replicas []Replica
+	Call     string // CallGet or CallGetProfile
+	Target   string // the path of the request: web.lab.svc.cluster.local:80
+	// ContextToken is empty or what a proxy sends: {"ns":"lab","nodeName":"node-1"}.
+	ContextToken string
+	// Connection names the connections to replicas that are shared by all clients with the same name. A client without one
+	// has its own.
+	Connection string
+}
+
+// Streams are clients of the Destination API.
+type Streams struct {
+	recorder Recorder
+	clients  []*client
+	conns    []*grpc.ClientConn
+	last     atomic.Int64 // ID of a stream
+}
+
+// client is a Client that runs.
+type client struct {
+	Client
+	number int
+	conns  []*grpc.ClientConn // as Replicas
+	gate   gate
+
+	mu       sync.Mutex
+	answered bool  // whether the open stream has had an answer
+	problem  error // why the last stream has ended, or wasn't opened
+}
+
+// NewStreams makes clients, whose numbers are their places in the list. They connect when Run is called.
+func NewStreams(clients []Client, recorder Recorder) (*Streams, error) {
+	s := &Streams{recorder: recorder}
+	conns := map[[2]string]*grpc.ClientConn{}
+	for i, c := range clients {
+		if c.Connection == "" {
+			c.Connection = fmt.Sprint("of client ", i)
+		}
+		one, err := s.newClient(i, c, conns)
+		if err != nil {
+			s.close()
+			return nil, fmt.Errorf("make client %d of the Destination API: %w", i, err)
+		}
+		s.clients = append(s.clients, one)
+	}
+	return s, nil
+}
+
+func (s *Streams) newClient(number int, c Client, conns map[[2]string]*grpc.ClientConn) (*client, error) {
+	if len(c.Replicas) == 0 || c.Call != CallGet && c.Call != CallGetProfile {
+		return nil, fmt.Errorf("it needs replicas and a call: %+v", c)
+	}
+	made := &client{Client: c, number: number, gate: newGate(), problem: errors.New("it has not had an answer yet")}
+	for _, r := range c.Replicas {
+		key := [2]string{c.Connection, r.Address}
+		if conns[key] == nil {
+			conn, err := connect(r.Address)
+			if err != nil {
+				return nil, err
+			}
+			conns[key] = conn
+			s.conns = append(s.conns, conn)
+		}
+		made.conns = append(made.conns, conns[key])
+	}
+	return made, nil
+}
+
+func connect(address string) (*grpc.ClientConn, error) {
+	return grpc.NewClient(
+		"passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithStaticStreamWindowSize(streamWindow), grpc.WithStaticConnWindowSize(connectionWindow),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingInterval, Timeout: pingWithin, PermitWithoutStream: true}),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			MinConnectTimeout: connectWithin,
+			Backoff:           backoff.Config{BaseDelay: askAgainFirst, Multiplier: 2, MaxDelay: askAgainAtMost},
+		}),
+	)
+}
+
+func (s *Streams) close() {
+	for _, conn := range s.conns {
+		_ = conn.Close()
+	}
+}
+
+// Run lets the clients ask until ctx ends. It records each stream: opened, each update with all that the client knows
+// after it, and closed. A call that can't reach its replica is no stream.
+func (s *Streams) Run(ctx context.Context) {
+	defer s.close()
+	var running sync.WaitGroup
+	for _, c := range s.clients {
+		running.Go(func() { s.run(ctx, c) })
+	}
+	running.Wait()
+}
+
+// Pause makes a client read nothing more than the message that it waits for, until Resume. Its connection stays open, and
+// answers pings. What the replica can't send is in its hands when 64 KiB are on their way.
+func (s *Streams) Pause(client int) { s.clients[client].gate.shut() }
+
+// Resume lets a client read again.
+func (s *Streams) Resume(client int) { s.clients[client].gate.open() }
+
+// Unanswered is a client that doesn't know its target now.
+type Unanswered struct {
+	Client int
+	Reason error // why its last stream has ended, or wasn't opened
+}
+
+// Unanswered returns the clients that have no open stream with an answer.
+func (s *Streams) Unanswered() []Unanswered {
+	var all []Unanswered
+	for i, c := range s.clients {
+		c.mu.Lock()
+		if !c.answered {
+			all = append(all, Unanswered{i, c.problem})
+		}
+		c.mu.Unlock()
+	}
+	return all
+}
+
+// run asks again and again.
+func (s *Streams) run(ctx context.Context, c *client) {
+	wait := askAgainFirst
+	for n := 0; ; n++ {
+		if s.call(ctx, c, n%len(c.Replicas)) {
+			wait = askAgainFirst
+		}
+		if !rest(ctx, wait) {
+			return
+		}
+		wait = min(2*wait, askAgainAtMost)
+	}
+}
+
+// call reads one stream to its end, and returns whether it has had an answer.
+func (s *Streams) call(ctx context.Context, c *client, replica int) (answered bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	next, err := c.ask(ctx, c.conns[replica])
+	if err != nil {
+		c.is(false, err)
+		return false
+	}
+	id, at := int(s.last.Add(1)), c.Replicas[replica].Name
+	record := func(e history.Stream) {
+		e.ID, e.Client, e.Replica, e.Call, e.Target, e.Token = id, c.number, at, c.Call, c.Target, c.ContextToken
+		s.recorder.Record(history.Entry{Stream: &e})
+	}
+	record(history.Stream{Event: history.StreamOpened})
+	for {
+		update, err := c.gate.read(ctx, next)
+		if err != nil {
+			c.is(false, err)
+			record(history.Stream{Event: history.StreamClosed, Problem: reason(err)})
+			return answered
+		}
+		answered = true
+		record(update)
+		c.is(true, nil)
+	}
+}
+
+// is says what became of the client's stream.
+func (c *client) is(answered bool, problem error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answered, c.problem = answered, problem
+}
+
+// ask opens a stream and returns what reads it.
+func (c *client) ask(ctx context.Context, conn *grpc.ClientConn) (next func() (history.Stream, error), err error) {
+	request := &pb.GetDestination{Scheme: "k8s", Path: c.Target, ContextToken: c.ContextToken}
+	if c.Call == CallGetProfile {
+		stream, err := pb.NewDestinationClient(conn).GetProfile(ctx, request)
+		return func() (history.Stream, error) {
+			profile, err := stream.Recv()
+			if err != nil {
+				return history.Stream{}, err
+			}
+			return history.Stream{Event: history.StreamUpdated, Profile: ProfileJSON(profile)}, nil
+		}, err
+	}
+	stream, err := pb.NewDestinationClient(conn).Get(ctx, request)
+	var known said
+	return func() (history.Stream, error) {
+		update, err := stream.Recv()
+		if err != nil {
+			return history.Stream{}, err
+		}
+		return known.apply(update), nil
+	}, err
+}
+
+// reason says why a stream has ended.
+func reason(err error) string {
+	if errors.Is(err, io.EOF) {
+		return "the replica has ended the stream"
+	}
+	return cut(err.Error())
+}
+
+// gate is what a client passes before it reads.
+type gate struct {
+	mu     sync.Mutex
+	opened chan struct{} // closed while the gate is open
+}
+
+func newGate() gate {
+	opened := make(chan struct{})
+	close(opened)
+	return gate{opened: opened}
+}
+
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.opened:
+		g.opened = make(chan struct{})
+	default:
+	}
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.opened:
+	default:
+		close(g.opened)
+	}
+}
+
+// read reads when the gate is open.
+func (g *gate) read(ctx context.Context, next func() (history.Stream, error)) (history.Stream, error) {
+	g.mu.Lock()
+	opened := g.opened
+	g.mu.Unlock()
+	select {
+	case <-opened:
+	case <-ctx.Done():
+	}
+	return next()
+}

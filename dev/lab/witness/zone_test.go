@@ -1,0 +1,268 @@
+package witness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	mdns "github.com/miekg/dns"
+
+	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dns/bindtest"
+)
+
+const secret = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"
+
+// world is a name server, and a witness of its zone.
+type world struct {
+	*testing.T
+	server   *bindtest.Server
+	recorder *history.Recorder
+	config   ZoneConfig
+}
+
+func newWorld(t *testing.T, options, records string) *world {
+	t.Helper()
+	server, err := bindtest.Start(t.Context(), bindtest.Config{
+		Zones:   []bindtest.Zone{{Name: "lab.example", Key: "lab", Records: records}},
+		Keys:    []bindtest.Key{{Name: "lab", Algorithm: "hmac-sha256", Secret: secret}},
+		Options: options,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &world{T: t, server: server, recorder: newRecorder(t), config: ZoneConfig{
+		Server: server.Addr.String(), Name: "Lab.Example", Key: &Key{"lab", "hmac-sha256", secret},
+	}}
+}
+
+// watch starts a witness and waits until it knows the zone as it is at a serial.
+func (w *world) watch(serial uint32) *Zone {
+	w.Helper()
+	z := NewZone(w.config, w.recorder)
+	background(w.T, z.Run)
+	if err := z.WaitFor(soon(w.T), serial); err != nil {
+		w.Fatal(err)
+	}
+	return z
+}
+
+// update sends one message that removes and adds records.
+func (w *world) update(remove, add []string) {
+	w.Helper()
+	m := new(mdns.Msg)
+	m.SetUpdate("lab.example.")
+	m.Remove(w.records(remove))
+	m.Insert(w.records(add))
+	m.SetTsig("lab.", mdns.HmacSHA256, 300, time.Now().Unix())
+	client := &mdns.Client{Net: "tcp", TsigSecret: map[string]string{"lab.": secret}}
+	reply, _, err := client.ExchangeContext(soon(w.T), m, w.server.Addr.String())
+	if err != nil || reply.Rcode != mdns.RcodeSuccess {
+		w.Fatalf("update: %v, %v", reply, err)
+	}
+}
+
+func (w *world) records(texts []string) (records []mdns.RR) {
+	w.Helper()
+	for _, text := range texts {
+		r, err := mdns.NewRR(text)
+		if err != nil {
+			w.Fatal(err)
+		}
+		records = append(records, r)
+	}
+	return records
+}
+
+// seen returns what was recorded.
+func (w *world) seen() (all []history.Zone) {
+	for _, e := range w.recorder.History().Entries {
+		all = append(all, *e.Zone)
+	}
+	return all
+}
+
+func (w *world) want(want ...history.Zone) {
+	w.Helper()
+	if diff := cmp.Diff(want, w.seen()); diff != "" {
+		w.Errorf("recorded (-want +got):\n%s", diff)
+	}
+}
+
+const (
+	apex = "lab.example. 300 IN NS ns.invalid."
+	old  = "old.lab.example. 300 IN A 192.0.2.1"
+)
+
+// Each message of RFC 2136 is a serial, and each serial is an entry, however fast they come. Names are in lower case.
+func TestZone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, BINDOptions, "Old A 192.0.2.1\ntext TXT \"a  b\\009c\" \"D\"\nalias CNAME Target.Example.")
+	z := w.watch(bindtest.Serial)
+	want := []history.Zone{{Name: "lab.example.", Serial: bindtest.Serial, Whole: true, Added: []string{
+		"alias.lab.example. 300 IN CNAME target.example.", apex, old, `text.lab.example. 300 IN TXT "a  b\009c" "D"`,
+	}}}
+	w.want(want...)
+	const edits = 50
+	for i := range edits {
+		name := fmt.Sprintf("web-%d.lab.example. 60 IN", i)
+		w.update(nil, []string{name + " A 192.0.2.2", strings.ToUpper(name) + " A 192.0.2.3"})
+		want = append(want, history.Zone{Name: "lab.example.", Serial: bindtest.Serial + uint32(i) + 1, Added: []string{name + " A 192.0.2.2", name + " A 192.0.2.3"}})
+	}
+	w.update([]string{old}, []string{"old.lab.example. 60 IN A 192.0.2.9"})
+	want = append(want, history.Zone{
+		Name: "lab.example.", Serial: bindtest.Serial + edits + 1, Removed: []string{old}, Added: []string{"old.lab.example. 60 IN A 192.0.2.9"},
+	})
+	if err := z.WaitFor(soon(t), bindtest.Serial+edits+1); err != nil {
+		t.Fatal(err)
+	}
+	w.want(want...)
+}
+
+// What happens while the witness doesn't run or the server is away is caught up with, serial for serial.
+func TestZoneCatchesUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, BINDOptions, "old A 192.0.2.1")
+	z := w.watch(bindtest.Serial)
+	if err := w.server.Pause(soon(t)); err != nil {
+		t.Fatal(err)
+	}
+	// The witness has to notice that nobody answers, so that it is the one who comes back.
+	eventually(t, func() string {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := z.WaitFor(ctx, bindtest.Serial+1); !strings.Contains(err.Error(), "timeout") {
+			return err.Error()
+		}
+		return ""
+	})
+	if err := w.server.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		w.update(nil, []string{fmt.Sprintf("a-%d.lab.example. 60 IN A 192.0.2.2", i)})
+	}
+	if err := w.server.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.server.Restart(soon(t)); err != nil {
+		t.Fatal(err)
+	}
+	w.update([]string{"a-1.lab.example. 60 IN A 192.0.2.2"}, nil)
+	if err := z.WaitFor(soon(t), bindtest.Serial+4); err != nil {
+		t.Fatal(err)
+	}
+	w.want(
+		history.Zone{Name: "lab.example.", Serial: 100, Whole: true, Added: []string{apex, old}},
+		history.Zone{Name: "lab.example.", Serial: 101, Added: []string{"a-0.lab.example. 60 IN A 192.0.2.2"}},
+		history.Zone{Name: "lab.example.", Serial: 102, Added: []string{"a-1.lab.example. 60 IN A 192.0.2.2"}},
+		history.Zone{Name: "lab.example.", Serial: 103, Added: []string{"a-2.lab.example. 60 IN A 192.0.2.2"}},
+		history.Zone{Name: "lab.example.", Serial: 104, Removed: []string{"a-1.lab.example. 60 IN A 192.0.2.2"}},
+	)
+}
+
+// A server that doesn't tell the changes costs serials, and the history says so.
+func TestZoneWithoutIXFR(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "provide-ixfr no;", "old A 192.0.2.1")
+	z := w.watch(bindtest.Serial)
+	w.update([]string{old}, nil)
+	if err := z.WaitFor(soon(t), bindtest.Serial+1); err != nil {
+		t.Fatal(err)
+	}
+	w.want(
+		history.Zone{Name: "lab.example.", Serial: 100, Whole: true, Added: []string{apex, old}},
+		history.Zone{Name: "lab.example.", Serial: 101, Whole: true, Added: []string{apex}},
+	)
+}
+
+// A refusal is said to those who wait.
+func TestZoneRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, BINDOptions, "")
+	for name, config := range map[string]ZoneConfig{
+		"bad authentication":     {Server: w.config.Server, Name: "lab.example", Key: &Key{"nobody", "hmac-sha256", secret}},
+		"REFUSED without an SOA": {Server: w.config.Server, Name: "other.example"},
+	} {
+		z := NewZone(config, w.recorder)
+		end := background(t, z.Run)
+		eventually(t, func() string {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := z.WaitFor(ctx, 1); !strings.Contains(err.Error(), name) {
+				return err.Error()
+			}
+			return ""
+		})
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+		if err := z.WaitFor(t.Context(), 1); !errors.Is(err, errEnded) {
+			t.Errorf("after the end: %v", err)
+		}
+	}
+	w.want()
+}
+
+func TestChanges(t *testing.T) {
+	soa := func(serial int) string { return fmt.Sprintf("z. 1 IN SOA ns. host. %d 1 1 1 1", serial) }
+	const a, b = "a.z. 1 IN A 192.0.2.1", "b.z. 1 IN A 192.0.2.2"
+	whole := history.Zone{Name: "z.", Serial: 12, Whole: true, Added: []string{a}}
+	for name, tt := range map[string]struct {
+		have    serial
+		answer  []string
+		want    []history.Zone
+		problem string
+	}{
+		"nothing":            {serial{true, 12}, []string{soa(12)}, nil, ""},
+		"whole at first":     {serial{}, []string{soa(12), a, soa(12)}, []history.Zone{whole}, ""},
+		"whole of serial 0":  {serial{}, []string{soa(0), soa(0)}, []history.Zone{{Name: "z.", Whole: true}}, ""},
+		"whole for a change": {serial{true, 10}, []string{soa(12), a, soa(12)}, []history.Zone{whole}, ""},
+		"a step": {
+			serial{true, 10},
+			[]string{soa(12), soa(10), a, soa(12), b, soa(12)},
+			[]history.Zone{{Name: "z.", Serial: 12, Removed: []string{a}, Added: []string{b}}},
+			"",
+		},
+		"steps": {
+			serial{true, 10},
+			[]string{soa(12), soa(10), a, soa(11), soa(11), soa(12), b, soa(12)},
+			[]history.Zone{{Name: "z.", Serial: 11, Removed: []string{a}}, {Name: "z.", Serial: 12, Added: []string{b}}},
+			"",
+		},
+		"over the end of numbers": {
+			serial{true, 1<<32 - 1},
+			[]string{soa(3), soa(1<<32 - 1), a, soa(3), soa(3)},
+			[]history.Zone{{Name: "z.", Serial: 3, Removed: []string{a}}},
+			"",
+		},
+		"no SOA":        {serial{true, 10}, []string{a, soa(12)}, nil, "doesn't begin with an SOA"},
+		"a gap":         {serial{true, 10}, []string{soa(12), soa(10), a, soa(11), soa(12), b, soa(12)}, nil, "don't lead from serial 11 to 12"},
+		"backwards":     {serial{true, 10}, []string{soa(12), soa(10), a, soa(9), soa(12)}, nil, "don't lead from serial 10 to 12"},
+		"beyond":        {serial{true, 10}, []string{soa(12), soa(10), a, soa(13), soa(12)}, nil, "don't lead from serial 10 to 12"},
+		"half a change": {serial{true, 10}, []string{soa(12), soa(10), a}, nil, "don't lead from serial 10 to 12"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			entries, err := changes("z.", tt.have, (&world{T: t}).records(tt.answer))
+			var got []history.Zone
+			for _, e := range entries {
+				got = append(got, *e.Zone)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if tt.problem == "" && err != nil || tt.problem != "" && (err == nil || !strings.Contains(err.Error(), tt.problem)) {
+				t.Errorf("error %v, want %q", err, tt.problem)
+			}
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package workload
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+)
+
+// createdBy is the annotation of an object with the number of the edit that made it, by which a repeated creation
+// recognises its own object.
+const createdBy = "lab.example/created-by"
+
+// outcome is what became of an attempt to make an edit.
+type outcome string
+
+const (
+	made      outcome = "made"
+	pointless outcome = "pointless" // what it changes is gone, or isn't as it requires
+	again     outcome = "again"     // it was refused for now, or nobody knows
+	failed    outcome = "failed"    // it can never be made: the lab is wrong
+)
+
+// cluster makes edits of objects. It talks about all kinds in the same way, since an edit is a whole object or a patch.
+type cluster struct {
+	client dynamic.Interface
+}
+
+// attempt makes an edit once. The error explains again and failed.
+func (c *cluster) attempt(ctx context.Context, e Edit) (outcome, error) {
+	resource := c.resource(e.Object)
+	var err error
+	switch e.Verb {
+	case Create:
+		var content map[string]any
+		if content, err = runtime.DefaultUnstructuredConverter.ToUnstructured(e.Object); err != nil {
+			return failed, err
+		}
+		return c.create(ctx, e, &unstructured.Unstructured{Object: content})
+	case Delete:
+		err = resource.Delete(ctx, e.Object.GetName(), metav1.DeleteOptions{GracePeriodSeconds: &e.Grace})
+		if isGone(err) {
+			return made, nil
+		}
+	default:
+		var patch []byte
+		if patch, err = patchOf(e); err != nil {
+			return failed, err
+		}
+		var subresources []string
+		if e.Verb == SetStatus {
+			subresources = []string{"status"}
+		}
+		_, err = resource.Patch(ctx, e.Object.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{}, subresources...)
+		if isGone(err) {
+			return pointless, nil
+		}
+	}
+	return judge(err), err
+}
+
+// create makes an object. If an object of the name is there, it is either the same, made by an attempt whose answer
+// was lost, or somebody else's, which is a fault of the lab.
+func (c *cluster) create(ctx context.Context, e Edit, content *unstructured.Unstructured) (outcome, error) {
+	resource := c.resource(e.Object)
+	_, err := resource.Create(ctx, content, metav1.CreateOptions{})
+	if !apierrors.IsAlreadyExists(err) {
+		return judge(err), err
+	}
+	there, err := resource.Get(ctx, content.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return again, err // it is looked at again
+	}
+	if by := there.GetAnnotations()[createdBy]; by != content.GetAnnotations()[createdBy] {
+		return failed, fmt.Errorf("an object of this name is there, made by edit %q", by)
+	}
+	return made, nil
+}
+
+// judge tells apart what an error of the API server means. Only what is wrong with the request itself is final: an
+// API server that starts answers 403 and 404, too.
+func judge(err error) outcome {
+	if err == nil {
+		return made
+	}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		switch status.Status().Code {
+		case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType, http.StatusRequestEntityTooLarge:
+			return failed
+		}
+	}
+	return again
+}
+
+// isGone reports whether an API server says that an object isn't there. One that starts, and doesn't know the kind yet, says
+// something similar without the name of the object.
+func isGone(err error) bool {
+	if !apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+		return false
+	}
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Name != ""
+}
+
+// operation is one of a JSON patch (RFC 6902). To add a member that exists is to replace it.
+type operation struct {
+	Op    string `json:"op"`
+	Path  string `json:"path"`
+	Value any    `json:"value"`
+}
+
+// patchOf returns the patch that sets the fields of an edit. It replaces each whole, and needs no version of the
+// object, because nobody else writes these fields.
+func patchOf(e Edit) ([]byte, error) {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(e.Object)
+	if err != nil {
+		return nil, err
+	}
+	var operations []operation
+	for _, pointer := range e.Fields {
+		path := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+		value, _, err := unstructured.NestedFieldNoCopy(content, path...)
+		if err != nil {
+			return nil, fmt.Errorf("find %s: %w", pointer, err)
+		}
+		operations = append(operations, operation{"add", pointer, value})
+	}
+	return json.Marshal(operations)
+}
+
+// resources are the resources of the kinds that edits have.
+var resources = map[string]string{
+	"Service": "services", "Pod": "pods", "Node": "nodes", "Endpoints": "endpoints", "EndpointSlice": "endpointslices",
+	"DNSEndpoint": "dnsendpoints", "ServiceProfile": "serviceprofiles", "Server": "servers", "ExternalWorkload": "externalworkloads",
+}
+
+func (c *cluster) resource(o Object) dynamic.ResourceInterface {
+	kind := o.GetObjectKind().GroupVersionKind()
+	resource := c.client.Resource(schema.GroupVersionResource{Group: kind.Group, Version: kind.Version, Resource: resources[kind.Kind]})
+	if o.GetNamespace() == "" {
+		return resource
+	}
+	return resource.Namespace(o.GetNamespace())
+}

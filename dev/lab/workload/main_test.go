@@ -1,0 +1,14 @@
+package workload
+
+import (
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(kubetest.Wrap(m, kubetest.WithCRDs(filepath.Join("..", "..", "..", "deploy", "crds"))))
+}

@@ -1,0 +1,105 @@
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Settings say which workload it is.
+type Settings struct {
+	Seed      uint64
+	Namespace string  // of all objects but the nodes; "lab" if empty
+	Zone      string  // absolute name; "lab.example." if empty
+	Rate      float64 // edits a second on average, of objects and zone together; 10 if zero
+	// Headless says whether headless Services ask for names in the zone, too.
+	Headless HeadlessNames
+}
+
+// HeadlessNames says whether headless Services have the annotation with a hostname.
+type HeadlessNames string
+
+// What headless Services ask for.
+const (
+	WithoutNames HeadlessNames = ""      // only LoadBalancers and DNSEndpoints ask for names
+	WithNames    HeadlessNames = "named" // head-N asks for head-N in the zone: the addresses of its ready pods
+)
+
+// Plan is a workload. It is a value: all methods are pure.
+type Plan struct{ settings Settings }
+
+// New returns the workload of a seed.
+func New(s Settings) (Plan, error) {
+	s.Namespace = cmp.Or(s.Namespace, "lab")
+	s.Zone = cmp.Or(s.Zone, "lab.example.")
+	s.Rate = cmp.Or(s.Rate, 10)
+	if s.Rate < 0.1 || s.Rate > 1000 {
+		return Plan{}, fmt.Errorf("plan a workload: %g edits a second: give a rate from 0.1 to 1000", s.Rate)
+	}
+	if !strings.HasSuffix(s.Zone, ".") || s.Zone == "." {
+		return Plan{}, fmt.Errorf("plan a workload: the zone %q is not an absolute name: end it with a dot", s.Zone)
+	}
+	return Plan{s}, nil
+}
+
+// Settings returns the settings with their defaults.
+func (p Plan) Settings() Settings { return p.settings }
+
+// Initial returns the edits that make the objects of the beginning, in an order in which they can be made. The
+// namespace is not among them.
+func (p Plan) Initial() []Edit {
+	s := newSimulation(p.settings)
+	return s.beginning()
+}
+
+// Edits returns the edits that follow, for ever, in the order of At.
+func (p Plan) Edits() iter.Seq[Edit] {
+	return func(yield func(Edit) bool) {
+		s := newSimulation(p.settings)
+		s.beginning()
+		for {
+			for _, e := range s.next() {
+				if !yield(e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Objects returns what is there when all edits before a time have been made, in the order of kind and name. An
+// object that is terminating has a deletion timestamp.
+func (p Plan) Objects(before time.Duration) []Object {
+	there := map[string]Object{}
+	apply := func(e Edit) {
+		if e.Object == nil {
+			return
+		}
+		if there[name(e.Object)] = e.Object; e.Gone {
+			delete(there, name(e.Object))
+		}
+	}
+	for _, e := range p.Initial() {
+		apply(e)
+	}
+	for e := range p.Edits() {
+		if e.At >= before {
+			break
+		}
+		apply(e)
+	}
+	var all []Object
+	for _, o := range there {
+		all = append(all, o)
+	}
+	slices.SortFunc(all, func(a, b Object) int { return cmp.Compare(name(a), name(b)) })
+	return all
+}
+
+// stamp is the time that conditions have: it has to be the same in each run of a seed.
+func stamp(at time.Duration) time.Time {
+	return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC).Add(at.Truncate(time.Second))
+}
