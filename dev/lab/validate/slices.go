@@ -163,7 +163,7 @@ func (c *sliceCheck) change(at time.Duration, o history.Object, key trackKey, w 
 	subject := subjectOf(key, o)
 	earliest := t.earliest
 	if w != nil || c.cluster.owns(key, owner, o.Revision) {
-		c.content(at, subject, key, t, owner, changed, o.Revision)
+		c.content(at, subject, key, t, o.Name, owner, changed, o.Revision)
 	}
 	c.doubled(at, subject, key, t, owner)
 	c.lost(at, subject, key, t, served, earliest, o.Revision)
@@ -176,14 +176,12 @@ func subjectOf(key trackKey, o history.Object) string {
 	return fmt.Sprintf("slice %s of %s", o.Name, key.service)
 }
 
-// owns reports whether the slice of an owner belongs to the Service that there is at a revision. What a Service has left
-// is deleted when another one of its name comes, whatever its pods are.
+// owns reports whether what an owner has belongs to the Service that there is at a revision. What a Service has left is
+// deleted whatever its pods are: its Endpoints at once, by the API server, and its slices when another Service of its
+// name comes. Mirrored slices go with their Endpoints.
 func (c *cluster) owns(key trackKey, owner string, revision int64) bool {
-	if owner == "" {
-		return true
-	}
 	service := c.serviceAt(key.service, revision)
-	return service != nil && string(service.UID) == owner
+	return key.writer == model.MirrorWriter || service != nil && (owner == "" || string(service.UID) == owner)
 }
 
 func (c *cluster) serviceAt(name string, revision int64) *corev1.Service {
@@ -219,27 +217,47 @@ func changedGroups(w model.Writer, before []model.Entry, after *written) map[str
 	return out
 }
 
-// content objects if there is no state, at or after that of the last write, of which the model says what these groups
-// say now.
-func (c *sliceCheck) content(at time.Duration, subject string, key trackKey, t *track, owner string, changed map[string]bool, revision int64) {
-	sums := map[string]uint64{}
+// content objects if there is no state, at or after that of the last write, of which the model says what is said now.
+//
+// A slice is compared alone, and together with the others of the same group. When all pods of two groups are replaced
+// at once, the writer may give each slice what the other one had, one after the other. So an update isn't judged
+// by the group that it takes away, but a deletion is: that comes last.
+func (c *sliceCheck) content(at time.Duration, subject string, key trackKey, t *track, name, owner string, changed map[string]bool, revision int64) {
+	alone, together := map[string]uint64{}, map[string]uint64{}
+	w, exists := t.objects[name]
+	for _, e := range w.entries {
+		alone[groupOf(key.writer, e)] += hashOf(e)
+	}
 	for group := range changed {
-		sums[group] = 0
+		if _, has := alone[group]; has || !exists || key.writer == model.EndpointsWriter {
+			together[group] = 0
+		}
+	}
+	if len(together) == 0 {
+		return
 	}
 	for _, w := range t.objects {
 		for _, e := range w.entries {
 			if group := groupOf(key.writer, e); changed[group] && w.owner == owner {
-				sums[group] += hashOf(e)
+				together[group] += hashOf(e)
 			}
 		}
 	}
-	if next := c.states(key, t, sums, t.earliest, revision); len(next) > 0 {
-		t.earliest = next
-		return
+	explanations := []map[string]uint64{together}
+	if len(alone) > 0 {
+		explanations = append(explanations, alone)
+	}
+	for _, sums := range explanations {
+		if next := c.states(key, t, sums, t.earliest, revision); len(next) > 0 {
+			t.earliest = next
+			return
+		}
 	}
 	message := "what it says now is nothing that the model says of any state"
-	if len(c.states(key, t, sums, nil, revision)) > 0 {
-		message = "what it says now is what the model says of a state that is older than that of the write before"
+	for _, sums := range explanations {
+		if len(c.states(key, t, sums, nil, revision)) > 0 {
+			message = "what it says now is what the model says of a state that is older than that of the write before"
+		}
 	}
 	c.object5(at, subject, "%s: %s.", message, t.shown(key.writer, changed, owner))
 }

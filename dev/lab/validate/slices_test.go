@@ -120,6 +120,39 @@ func TestSliceOrder(t *testing.T) {
 			o.Subsets[0].Addresses = append(o.Subsets[0].Addresses, corev1.EndpointAddress{IP: "10.99.0.1"})
 			r.store("endpoints", "web-0", o)
 		}, want: "endpoints web-0"},
+		{name: "slices that change places", play: func(r *clusterRun) {
+			service := r.services["web-0"]
+			first, _ := r.servedSlice()
+			r.putSlice("web-0-second", newTestSlice(service, "IPv4 ", nil))
+			var old []string
+			for name, pod := range r.pods {
+				if pod.Labels["app"] == "web-0" {
+					old = append(old, name)
+				}
+			}
+			for _, name := range old {
+				r.deletePod(name)
+			}
+			for range 2 {
+				r.setReady(r.createPod("web-0"), true)
+			}
+			r.podsSeen = r.revision
+			groups := map[string][]model.Entry{}
+			for _, e := range model.WantSlices(r.seen(), "lab", "web-0")[model.SliceWriter] {
+				groups[e.Group] = append(groups[e.Group], e)
+			}
+			for group, entries := range groups {
+				r.putSlice("web-0-second", newTestSlice(service, group, entries))
+			}
+			r.deleteSlice(first)
+		}, want: "", quiet: true},
+		{name: "Endpoints that are made again before the leader knows that their Service is gone", play: func(r *clusterRun) {
+			o := r.written["web-0"]
+			r.store("services", "web-0", nil)
+			r.store("endpoints", "web-0", nil)
+			r.store("endpoints", "web-0", o)
+			r.store("endpoints", "web-0", nil)
+		}, want: "", quiet: true},
 		{name: "a slice that no Service had", play: func(r *clusterRun) {
 			slice := newTestSlice(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ghost", UID: "ghost"}}, "IPv4 ", nil)
 			r.putSlice("ghost-1", slice)
