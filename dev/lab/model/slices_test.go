@@ -29,8 +29,8 @@ func put(t *testing.T, s *model.State, objects ...string) {
 }
 
 const (
-	node0   = `{"metadata":{"name":"node-0","labels":{"topology.kubernetes.io/zone":"zone-0"}}}`
-	service = `{"metadata":{"namespace":"lab","name":"web","uid":"s"},"spec":{"type":"ClusterIP","clusterIP":"10.96.0.1","ipFamilies":["IPv4"],` +
+	node0      = `{"metadata":{"name":"node-0","labels":{"topology.kubernetes.io/zone":"zone-0"}}}`
+	webService = `{"metadata":{"namespace":"lab","name":"web","uid":"s"},"spec":{"type":"ClusterIP","clusterIP":"10.96.0.1","ipFamilies":["IPv4"],` +
 		`"selector":{"app":"web"},"ports":[{"name":"http","port":80,"targetPort":"http","protocol":"TCP"},{"name":"admin","port":90,"targetPort":9090,"protocol":"TCP"}]}}`
 	dual = `{"metadata":{"namespace":"lab","name":"web","uid":"s"},"spec":{"type":"ClusterIP","clusterIP":"None","ipFamilies":["IPv6","IPv4"],` +
 		`"selector":{"app":"web"},"publishNotReadyAddresses":true}}`
@@ -63,17 +63,17 @@ func TestPodEntries(t *testing.T) {
 		slices, endpoints  []string
 	}{
 		{
-			"ready", service, podText("", "", isReady),
+			"ready", webService, podText("", "", isReady),
 			[]string{target + "ready=true serving=true terminating=false " + where},
 			[]string{target + "ready=true node=node-0 port=admin:TCP:9090: in IPv4", target + "ready=true node=node-0 port=http:TCP:8080: in IPv4"},
 		},
 		{
-			"not ready", service, podText("", "", ""),
+			"not ready", webService, podText("", "", ""),
 			[]string{target + "ready=false serving=false terminating=false " + where},
 			[]string{target + "ready=false node=node-0 port=admin:TCP:9090: in IPv4", target + "ready=false node=node-0 port=http:TCP:8080: in IPv4"},
 		},
 		{
-			"terminating", service, podText(`,"deletionTimestamp":"2026-01-01T00:00:00Z"`, "", isReady),
+			"terminating", webService, podText(`,"deletionTimestamp":"2026-01-01T00:00:00Z"`, "", isReady),
 			[]string{target + "ready=false serving=true terminating=true " + where},
 			[]string{},
 		},
@@ -85,10 +85,10 @@ func TestPodEntries(t *testing.T) {
 			},
 			[]string{"2001:db8::1 Pod lab/web-1 p1 ready=true hostname=h node=node-0 in IPv6"},
 		},
-		{"done", service, podText("", "", `,"phase":"Succeeded"`), []string{}, []string{}},
+		{"done", webService, podText("", "", `,"phase":"Succeeded"`), []string{}, []string{}},
 		{"not selected", `{"metadata":{"namespace":"lab","name":"web"},"spec":{"selector":{"app":"other"}}}`, podText("", "", isReady), []string{}, []string{}},
 		{"no selector", `{"metadata":{"namespace":"lab","name":"web"},"spec":{"ports":[{"port":80}]}}`, podText("", "", isReady), []string{}, []string{}},
-		{"on no known node", service, podText("", `,"nodeName":"node-9"`, isReady), []string{}, []string{
+		{"on no known node", webService, podText("", `,"nodeName":"node-9"`, isReady), []string{}, []string{
 			target + "ready=true node=node-9 port=admin:TCP:9090: in IPv4", target + "ready=true node=node-9 port=http:TCP:8080: in IPv4",
 		}},
 		{
@@ -117,7 +117,7 @@ func TestWorkloadEntries(t *testing.T) {
 	const machine = `{"metadata":{"namespace":"lab","name":"ext-0","uid":"w","labels":{"app":"web","topology.kubernetes.io/zone":"zone-1"}},` +
 		`"spec":{"ports":[{"name":"http","port":8081}],"workloadIPs":[{"ip":"10.64.1.1"}]},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`
 	var s model.State
-	put(t, &s, "services", service, "externalworkloads", machine)
+	put(t, &s, "services", webService, "externalworkloads", machine)
 	want := []string{"10.64.1.1 ExternalWorkload lab/ext-0 w ready=true serving=true terminating=false zone=zone-1 in IPv4 http:TCP:8081:"}
 	if diff := cmp.Diff(want, texts(model.WantSlices(&s, "lab", "web")[model.WorkloadWriter])); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

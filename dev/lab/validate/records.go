@@ -45,7 +45,7 @@ func newRecordCheck(h history.History, zone string) *recordCheck {
 }
 
 func (c *recordCheck) run(h history.History) []Finding {
-	calm, isCalm := calmAt(h)
+	calm, isCalm := calmEnd(h)
 	judged := false
 	for _, e := range h.Entries {
 		if isCalm && !judged && e.At > calm {
@@ -60,16 +60,6 @@ func (c *recordCheck) run(h history.History) []Finding {
 		c.afterCalm(calm)
 	}
 	return c.findings
-}
-
-// calmAt returns when everything has to be as the model says: at the last entry that says so.
-func calmAt(h history.History) (time.Duration, bool) {
-	for _, e := range slices.Backward(h.Entries) {
-		if e.Calm != nil && !e.Calm.Started {
-			return e.At, true
-		}
-	}
-	return 0, false
 }
 
 func (c *recordCheck) object(at time.Duration, subject, format string, args ...any) {
@@ -134,7 +124,7 @@ func (c *recordCheck) readWhole(at time.Duration, serial uint32, d zoneDelta) {
 	unseen := c.state.difference(next)
 	for _, r := range unseen.removed {
 		if !c.marks(r) && !c.state.marked(r.set, c.owner) && !c.authors.touched(r.set.name, at) {
-			c.object(at, r.set.String(), "%s is gone at serial %d. It isn't Signpost's, and the person hasn't touched it.", shown(r), serial)
+			c.object(at, r.set.String(), "%s is gone at serial %d. It isn't Signpost's, and the person hasn't touched it.", quotedRecords(r), serial)
 		}
 	}
 	for _, r := range unseen.removed {
@@ -208,7 +198,7 @@ func (c *recordCheck) byReplica(at time.Duration, who string, d zoneDelta) {
 	for _, set := range c.others(slices.Concat(d.removed, d.added)) {
 		if before := c.foreign(set); before != nil {
 			foreign = append(foreign, set)
-			c.object(at, set.String(), "%s changed it. Before it was %s, and it isn't Signpost's: it has no marker of owner %q.", who, shown(before...), c.owner)
+			c.object(at, set.String(), "%s changed it. Before it was %s, and it isn't Signpost's: it has no marker of owner %q.", who, quotedRecords(before...), c.owner)
 		}
 	}
 	for _, r := range d.added {
@@ -277,7 +267,7 @@ func (c *recordCheck) needsMarker(at time.Duration, who string, s recordSet) {
 	}
 	for _, r := range c.state[s] {
 		if c.ours[r] {
-			c.object(at, s.String(), "%s left %s without a marker of owner %q. It has to be at %s until the record is gone.", who, shown(r), c.owner, strings.Join(markerNames(s), " or "))
+			c.object(at, s.String(), "%s left %s without a marker of owner %q. It has to be at %s until the record is gone.", who, quotedRecords(r), c.owner, strings.Join(markerNames(s), " or "))
 			return
 		}
 	}
@@ -289,7 +279,7 @@ func (c *recordCheck) claims(at time.Duration, who string, marker zoneRecord) {
 	if s, ok := markedBy(name); ok {
 		name = s.name
 		if records := c.foreign(s); records != nil {
-			c.object(at, s.String(), "%s marked it as its own. It was there before: %s.", who, shown(records...))
+			c.object(at, s.String(), "%s marked it as its own. It was there before: %s.", who, quotedRecords(records...))
 		}
 	}
 	for _, r := range c.state[marker.set] {
@@ -321,8 +311,8 @@ func (c *recordCheck) afterCalm(at time.Duration) {
 	}
 }
 
-// shown quotes records for a message.
-func shown(records ...zoneRecord) string {
+// quotedRecords quotes records for a message.
+func quotedRecords(records ...zoneRecord) string {
 	texts := make([]string, len(records))
 	for i, r := range records {
 		texts[i] = fmt.Sprintf("%q", fmt.Sprintf("%s %d %s", r.set, r.ttl, r.data))

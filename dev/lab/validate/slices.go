@@ -31,7 +31,7 @@ func sliceOrder() Validator {
 				}
 			}
 			out := slices.Concat(c.findings, check.findings, foreignSlices(h, c))
-			if at, ok := calmAt(h); ok {
+			if at, ok := calmEnd(h); ok {
 				out = append(out, slicesOfNobody(h, c, at)...)
 			}
 			return out
@@ -52,6 +52,7 @@ type track struct {
 	versions  []serviceVersion    // that ask for different things, in order
 	timelines map[string]timeline // by the key of a version
 	members   []memberVersion
+	byName    map[string][]memberVersion // the members again
 	// earliest is the earliest revision of the members that the last write may have been made from, by the index of the
 	// version of the Service that it would have been made from.
 	earliest map[int]int64
@@ -124,7 +125,13 @@ func (c *sliceCheck) endpoints(at time.Duration, o history.Object) {
 func (c *sliceCheck) track(key trackKey) *track {
 	t := c.tracks[key]
 	if t == nil {
-		t = &track{objects: map[string]written{}, timelines: map[string]timeline{}, earliest: map[int]int64{}, doubled: map[string]bool{}, members: c.cluster.members(key.writer, key.service)}
+		t = &track{
+			objects: map[string]written{}, timelines: map[string]timeline{}, earliest: map[int]int64{}, doubled: map[string]bool{},
+			members: c.cluster.members(key.writer, key.service), byName: map[string][]memberVersion{},
+		}
+		for _, m := range t.members {
+			t.byName[m.name] = append(t.byName[m.name], m)
+		}
 		for _, v := range c.cluster.services[key.service] {
 			if n := len(t.versions); n == 0 || t.versions[n-1].key != v.key {
 				t.versions = append(t.versions, v)
@@ -156,7 +163,7 @@ func (c *sliceCheck) change(at time.Duration, o history.Object, key trackKey, w 
 	subject := subjectOf(key, o)
 	earliest := t.earliest
 	if w != nil || c.cluster.owns(key, owner, o.Revision) {
-		c.content(at, subject, key, t, owner, changed, o.Revision)
+		c.content(at, subject, key, t, o.Name, owner, changed, o.Revision)
 	}
 	c.doubled(at, subject, key, t, owner)
 	c.lost(at, subject, key, t, served, earliest, o.Revision)
@@ -169,14 +176,12 @@ func subjectOf(key trackKey, o history.Object) string {
 	return fmt.Sprintf("slice %s of %s", o.Name, key.service)
 }
 
-// owns reports whether the slice of an owner belongs to the Service that there is at a revision. What a Service has left
-// is deleted when another one of its name comes, whatever its pods are.
+// owns reports whether what an owner has belongs to the Service that there is at a revision. What a Service has left is
+// deleted whatever its pods are: its Endpoints at once, by the API server, and its slices when another Service of its
+// name comes. Mirrored slices go with their Endpoints.
 func (c *cluster) owns(key trackKey, owner string, revision int64) bool {
-	if owner == "" {
-		return true
-	}
 	service := c.serviceAt(key.service, revision)
-	return service != nil && string(service.UID) == owner
+	return key.writer == model.MirrorWriter || service != nil && (owner == "" || string(service.UID) == owner)
 }
 
 func (c *cluster) serviceAt(name string, revision int64) *corev1.Service {
@@ -212,27 +217,47 @@ func changedGroups(w model.Writer, before []model.Entry, after *written) map[str
 	return out
 }
 
-// content objects if there is no state, at or after that of the last write, of which the model says what these groups
-// say now.
-func (c *sliceCheck) content(at time.Duration, subject string, key trackKey, t *track, owner string, changed map[string]bool, revision int64) {
-	sums := map[string]uint64{}
+// content objects if there is no state, at or after that of the last write, of which the model says what is said now.
+//
+// A slice is compared alone, and together with the others of the same group. When all pods of two groups are replaced
+// at once, the writer may give each slice what the other one had, one after the other. So an update isn't judged
+// by the group that it takes away, but a deletion is: that comes last.
+func (c *sliceCheck) content(at time.Duration, subject string, key trackKey, t *track, name, owner string, changed map[string]bool, revision int64) {
+	alone, together := map[string]uint64{}, map[string]uint64{}
+	w, exists := t.objects[name]
+	for _, e := range w.entries {
+		alone[groupOf(key.writer, e)] += hashOf(e)
+	}
 	for group := range changed {
-		sums[group] = 0
+		if _, has := alone[group]; has || !exists || key.writer == model.EndpointsWriter {
+			together[group] = 0
+		}
+	}
+	if len(together) == 0 {
+		return
 	}
 	for _, w := range t.objects {
 		for _, e := range w.entries {
 			if group := groupOf(key.writer, e); changed[group] && w.owner == owner {
-				sums[group] += hashOf(e)
+				together[group] += hashOf(e)
 			}
 		}
 	}
-	if next := c.states(key, t, sums, t.earliest, revision); len(next) > 0 {
-		t.earliest = next
-		return
+	explanations := []map[string]uint64{together}
+	if len(alone) > 0 {
+		explanations = append(explanations, alone)
+	}
+	for _, sums := range explanations {
+		if next := c.states(key, t, sums, t.earliest, revision); len(next) > 0 {
+			t.earliest = next
+			return
+		}
 	}
 	message := "what it says now is nothing that the model says of any state"
-	if len(c.states(key, t, sums, nil, revision)) > 0 {
-		message = "what it says now is what the model says of a state that is older than that of the write before"
+	for _, sums := range explanations {
+		if len(c.states(key, t, sums, nil, revision)) > 0 {
+			message = "what it says now is what the model says of a state that is older than that of the write before"
+		}
 	}
 	c.object5(at, subject, "%s: %s.", message, t.shown(key.writer, changed, owner))
 }
@@ -344,8 +369,10 @@ func (c *sliceCheck) lost(at time.Duration, subject string, key trackKey, t *tra
 func (c *sliceCheck) alwaysWanted(key trackKey, t *track, served model.Entry, earliest map[int]int64, end int64) bool {
 	_, rest, _ := strings.Cut(served.Target, "/")
 	name, _, _ := strings.Cut(rest, " ")
-	own := slices.Clone(t.members)
-	own = slices.DeleteFunc(own, func(m memberVersion) bool { return m.name != name || m.revision >= end })
+	own := t.byName[name]
+	if later := slices.IndexFunc(own, func(m memberVersion) bool { return m.revision >= end }); later >= 0 {
+		own = own[:later]
+	}
 	reached, lowest := false, int64(0)
 	for n, v := range t.versions {
 		if v.revision >= end {

@@ -14,11 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dev/lab/model"
 )
 
 // A leader that lags behind, but never goes back, is in the right.
 func TestSlicesRandomly(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range uint64(20) {
 		h := newClusterRun(seed).play(60).calm().history()
 		wantFinding(t, sliceOrder(), h, "")
 		wantFinding(t, settledWriters(), h, "")
@@ -119,6 +120,39 @@ func TestSliceOrder(t *testing.T) {
 			o.Subsets[0].Addresses = append(o.Subsets[0].Addresses, corev1.EndpointAddress{IP: "10.99.0.1"})
 			r.store("endpoints", "web-0", o)
 		}, want: "endpoints web-0"},
+		{name: "slices that change places", play: func(r *clusterRun) {
+			service := r.services["web-0"]
+			first, _ := r.servedSlice()
+			r.putSlice("web-0-second", newTestSlice(service, "IPv4 ", nil))
+			var old []string
+			for name, pod := range r.pods {
+				if pod.Labels["app"] == "web-0" {
+					old = append(old, name)
+				}
+			}
+			for _, name := range old {
+				r.deletePod(name)
+			}
+			for range 2 {
+				r.setReady(r.createPod("web-0"), true)
+			}
+			r.podsSeen = r.revision
+			groups := map[string][]model.Entry{}
+			for _, e := range model.WantSlices(r.seen(), "lab", "web-0")[model.SliceWriter] {
+				groups[e.Group] = append(groups[e.Group], e)
+			}
+			for group, entries := range groups {
+				r.putSlice("web-0-second", newTestSlice(service, group, entries))
+			}
+			r.deleteSlice(first)
+		}, want: "", quiet: true},
+		{name: "Endpoints that are made again before the leader knows that their Service is gone", play: func(r *clusterRun) {
+			o := r.written["web-0"]
+			r.store("services", "web-0", nil)
+			r.store("endpoints", "web-0", nil)
+			r.store("endpoints", "web-0", o)
+			r.store("endpoints", "web-0", nil)
+		}, want: "", quiet: true},
 		{name: "a slice that no Service had", play: func(r *clusterRun) {
 			slice := newTestSlice(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "ghost", UID: "ghost"}}, "IPv4 ", nil)
 			r.putSlice("ghost-1", slice)
@@ -130,7 +164,7 @@ func TestSliceOrder(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			for seed := range uint64(20) {
+			for seed := range uint64(6) {
 				r := newClusterRun(seed)
 				if !tt.quiet {
 					r.play(20)
@@ -216,4 +250,78 @@ func benchmarkRun() history.History {
 		r.sync()
 	}
 	return r.calm().history()
+}
+
+// What is mirrored, and the slices of ExternalWorkloads, are judged as those of pods are.
+func TestOtherSlices(t *testing.T) {
+	hand := func(ip string) *corev1.Endpoints {
+		return &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "mirror-0"}, Subsets: []corev1.EndpointSubset{{
+			Addresses: []corev1.EndpointAddress{{IP: ip}}, Ports: []corev1.EndpointPort{{Name: "http", Port: 8080, Protocol: corev1.ProtocolTCP}},
+		}}}
+	}
+	mirror := func(ip string) *discoveryv1.EndpointSlice {
+		slice := newTestSlice(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "mirror-0"}}, "IPv4 http:TCP:8080:", []model.Entry{{Address: ip, State: "ready=true"}})
+		slice.Labels[discoveryv1.LabelManagedBy], slice.OwnerReferences = string(model.MirrorWriter), nil
+		return slice
+	}
+	machine := func(ready string) map[string]any {
+		return map[string]any{
+			"metadata": map[string]any{"namespace": "lab", "name": "ext-0", "uid": "w", "labels": map[string]string{"app": "web-0"}},
+			"spec":     map[string]any{"ports": []map[string]any{{"name": "http", "port": 8080}}, "workloadIPs": []map[string]any{{"ip": "10.65.0.1"}}},
+			"status":   map[string]any{"conditions": []map[string]any{{"type": "Ready", "status": ready}}},
+		}
+	}
+	external := func(r *clusterRun, ready string) *discoveryv1.EndpointSlice {
+		slice := newTestSlice(r.services["web-0"], "IPv4 http:TCP:8080:", []model.Entry{{
+			Address: "10.65.0.1", Target: "ExternalWorkload lab/ext-0 w", State: "ready=" + ready + " serving=" + ready + " terminating=false",
+		}})
+		slice.Labels[discoveryv1.LabelManagedBy] = string(model.WorkloadWriter)
+		return slice
+	}
+	tests := []struct {
+		name string
+		play func(r *clusterRun)
+		want string
+	}{
+		{"mirrored, and mirrored again", func(r *clusterRun) {
+			for _, ip := range []string{"10.66.0.1", "10.66.0.2"} {
+				r.store("endpoints", "mirror-0", hand(ip))
+				r.putSlice("mirror-0-x", mirror(ip))
+			}
+		}, ""},
+		{"mirrored back", func(r *clusterRun) {
+			for _, ip := range []string{"10.66.0.1", "10.66.0.2"} {
+				r.store("endpoints", "mirror-0", hand(ip))
+				r.putSlice("mirror-0-x", mirror(ip))
+			}
+			r.putSlice("mirror-0-x", mirror("10.66.0.1"))
+		}, "older than that of the write before"},
+		{"not mirrored any more", func(r *clusterRun) {
+			r.store("endpoints", "mirror-0", hand("10.66.0.1"))
+			r.putSlice("mirror-0-x", mirror("10.66.0.1"))
+			r.store("endpoints", "mirror-0", nil)
+			r.deleteSlice("mirror-0-x")
+		}, ""},
+		{"an ExternalWorkload", func(r *clusterRun) {
+			r.store("externalworkloads", "ext-0", machine("True"))
+			r.putSlice("ext", external(r, "true"))
+			r.store("externalworkloads", "ext-0", machine("False"))
+			r.putSlice("ext", external(r, "false"))
+		}, ""},
+		{"its readiness back", func(r *clusterRun) {
+			r.store("externalworkloads", "ext-0", machine("True"))
+			r.putSlice("ext", external(r, "true"))
+			r.store("externalworkloads", "ext-0", machine("False"))
+			r.putSlice("ext", external(r, "false"))
+			r.putSlice("ext", external(r, "true"))
+		}, "older than that of the write before"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newClusterRun(1)
+			r.store("services", "mirror-0", &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "mirror-0"}})
+			tt.play(r)
+			wantFinding(t, sliceOrder(), r.history(), tt.want)
+		})
+	}
 }

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -69,7 +68,7 @@ func newZoneUpdate(at time.Duration, w history.Write) *zoneUpdate {
 }
 
 // of returns who has made the change d of z, which was seen at the given time. If there is no update that has exactly
-// this effect, it is the last one that is about these names.
+// this effect, it is the first one that is about these names and whose message isn't known.
 func (a *authors) of(z zoneState, d zoneDelta, at time.Duration) string {
 	candidates := a.candidates(d.names(), at)
 	for _, u := range candidates {
@@ -77,7 +76,7 @@ func (a *authors) of(z zoneState, d zoneDelta, at time.Duration) string {
 			return a.use(u)
 		}
 	}
-	for _, u := range slices.Backward(candidates) {
+	for _, u := range candidates {
 		if u.message == nil {
 			return a.use(u)
 		}

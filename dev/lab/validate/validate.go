@@ -9,7 +9,7 @@
 //
 // writers.go has the list of those about what Signpost writes. leases.go has V7. records.go has V6, for which zone.go reads
 // the serials of a zone, and updates.go finds out whose update made each of them. slices.go and foreign.go have V5, for
-// which timeline.go says what had to be written at each revision. settled.go has the part of V1.
+// which timeline.go says what had to be written at each revision. calm.go has the part of V1.
 package validate
 
 import (

@@ -23,7 +23,7 @@ func settledWriters() Validator {
 		Name: "V1",
 		Rule: "When everything is calm, slices, Endpoints and the records of Signpost are those of the model, and no others.",
 		Check: func(h history.History) []Finding {
-			at, ok := calmAt(h)
+			at, ok := calmEnd(h)
 			if !ok {
 				return []Finding{{"V1", 0, "run", "the history has no time at which everything was calm."}}
 			}
@@ -170,7 +170,7 @@ func (c *settledCheck) records(h history.History, zone string) {
 			continue
 		}
 		for _, r := range records {
-			c.object("record "+set.String(), "%s has a marker of owner %q, and no object asks for it.", shown(r), owner)
+			c.object("record "+set.String(), "%s has a marker of owner %q, and no object asks for it.", quotedRecords(r), owner)
 			break
 		}
 	}
@@ -198,7 +198,7 @@ func (c *settledCheck) recordSet(set recordSet, want []model.RecordSet, records 
 		}
 	}
 	c.object("record "+set.String(), "it is %s, and should be %s with TTL %d for %s (0 stands for any).",
-		shown(all...), strings.Join(want[0].Targets, ", "), want[0].TTL, strings.Join(want[0].Objects, " and "))
+		quotedRecords(all...), strings.Join(want[0].Targets, ", "), want[0].TTL, strings.Join(want[0].Objects, " and "))
 }
 
 // heldByOthers reports whether a name has records that aren't Signpost's.

@@ -1,0 +1,159 @@
+package validate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+	"go.uber.org/goleak"
+
+	"github.com/signpostd/signpost/dev/lab/history"
+	"github.com/signpostd/signpost/dns/bindtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// randomUpdate returns a message that adds and removes records of a few names.
+func randomUpdate(random *rand.Rand) *dns.Msg {
+	m := new(dns.Msg)
+	m.SetUpdate("lab.example.")
+	for range 1 + random.IntN(3) {
+		name := []string{"one", "Two", "three.two"}[random.IntN(3)] + ".lab.example."
+		data := []string{
+			"A 192.0.2.1", "A 192.0.2.2", "AAAA 2001:db8::1", "CNAME Target.example.org.", "CNAME other.example.org.", "MX 10 mail.example.org.",
+			`TXT "some text; with a \" in it"`, `TXT "in" "parts"`,
+		}[random.IntN(8)]
+		rr, err := dns.NewRR(fmt.Sprintf("%s %d IN %s", name, 60*(1+random.IntN(3)), data))
+		if err != nil {
+			panic(err)
+		}
+		switch random.IntN(7) {
+		case 0:
+			m.Remove([]dns.RR{rr})
+		case 1:
+			m.RemoveRRset([]dns.RR{rr})
+		case 2:
+			m.RemoveName([]dns.RR{rr})
+		default:
+			m.Insert([]dns.RR{rr})
+		}
+	}
+	return m
+}
+
+// serials returns the entries of a history for what a server has changed since a serial.
+func serials(t *testing.T, server string, since uint32) []history.Zone {
+	t.Helper()
+	ask := new(dns.Msg)
+	ask.SetIxfr("lab.example.", since, "ns.lab.example.", "admin.lab.example.")
+	envelopes, err := new(dns.Transfer).In(ask, server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []dns.RR
+	for e := range envelopes {
+		if e.Error != nil {
+			t.Fatal(e.Error)
+		}
+		all = append(all, e.RR...)
+	}
+	if len(all) > 1 && all[1].Header().Rrtype != dns.TypeSOA {
+		t.Fatalf("the server has sent all of the zone instead of what has changed since %d", since)
+	}
+	var out []history.Zone
+	removing := false
+	for _, rr := range all[1:max(1, len(all)-1)] {
+		if soa, ok := rr.(*dns.SOA); ok {
+			if removing = !removing; removing {
+				out = append(out, history.Zone{Name: "lab.example."})
+			} else {
+				out[len(out)-1].Serial = soa.Serial
+			}
+			continue
+		}
+		z := &out[len(out)-1]
+		if removing {
+			z.Removed = append(z.Removed, rr.String())
+		} else {
+			z.Added = append(z.Added, rr.String())
+		}
+	}
+	return out
+}
+
+// What a real name server makes of updates is what is expected of them, so each serial is known to be of its author.
+func TestAuthors(t *testing.T) {
+	s, err := bindtest.Start(t.Context(), bindtest.Config{Zones: []bindtest.Zone{{Name: "lab.example"}}, Options: "max-ixfr-ratio unlimited;"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	random := rand.New(rand.NewPCG(1, 2))
+	h := history.History{Setup: history.Setup{Zones: []string{"lab.example."}}}
+	h.Entries = []history.Entry{{At: 1, Zone: &history.Zone{Name: "lab.example.", Serial: bindtest.Serial, Whole: true}}}
+	now, last := time.Second, uint32(bindtest.Serial)
+	wanted := map[uint32]string{}
+	for n := range 300 {
+		author := []string{"replica-a", "replica-b", history.Person}[random.IntN(3)]
+		m := randomUpdate(random)
+		wire, err := m.Pack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply, _, err := new(dns.Client).ExchangeContext(t.Context(), m, s.Addr.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, rr := range m.Ns {
+			names = append(names, rr.Header().Name)
+		}
+		now += time.Second
+		h.Entries = append(h.Entries, history.Entry{At: now, Write: &history.Write{
+			Replica: author, Status: reply.Rcode, Answered: now + time.Millisecond, Update: &history.UpdateWrite{Zone: "lab.example.", Names: names, Message: wire},
+		}})
+		seen := serials(t, s.Addr.String(), last)
+		if serial := last + uint32(len(seen)); wanted[serial] == "" {
+			wanted[serial] = author
+		}
+		// The history has seen the serials late, several at once.
+		if n%5 != 4 {
+			continue
+		}
+		for _, z := range seen {
+			now += time.Millisecond
+			h.Entries = append(h.Entries, history.Entry{At: now, Zone: &z})
+			last = z.Serial
+		}
+	}
+	c := newRecordCheck(h, "lab.example.")
+	known, right := 0, 0
+	for _, e := range h.Entries {
+		if e.Zone == nil || e.Zone.Whole {
+			continue
+		}
+		d, err := deltaOf(*e.Zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		author := c.authors.of(c.state, d, e.At)
+		if author == nobody {
+			t.Errorf("serial %d (%v, %v) is nobody's", e.Zone.Serial, e.Zone.Removed, e.Zone.Added)
+		}
+		known++
+		if author == wanted[e.Zone.Serial] {
+			right++
+		}
+		c.state.apply(d)
+	}
+	// Two updates that come together may ask for the same.
+	if known < 150 || right < known*98/100 {
+		t.Errorf("of %d serials the authors of %d are right", known, right)
+	}
+}
