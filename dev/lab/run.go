@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/signpostd/signpost/dev/lab/history"
@@ -185,7 +186,26 @@ func (s *stage) bad(ctx context.Context, player *workload.Player, faults schedul
 		}
 	})
 	wg.Wait()
-	return errors.Join(append(errs, s.ended())...)
+	if err := errors.Join(append(errs, s.ended())...); err != nil {
+		return err
+	}
+	return s.setClocks(ctx)
+}
+
+// setClocks starts a replica again whose clock was wrong, with a right one: the name server believes nobody whose clock is
+// five minutes wrong (RFC 8945, section 10), so that nothing would converge.
+func (s *stage) setClocks(ctx context.Context) error {
+	for _, r := range s.replicas {
+		if r.env == nil {
+			continue
+		}
+		r.end(ctx, syscall.SIGTERM)
+		r.env = nil
+		if err := r.start(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // waitForCalm waits until everything is as it has to be, as long as that may take.

@@ -140,7 +140,7 @@ func (f *follower) difference(q question) string {
 	return fmt.Sprintf("it has %s, which the slices at the time don't serve, and lacks %s", some(extra), some(lacks))
 }
 
-// mostShown is how many items of a list are mostShown.
+// mostShown is how many items of a list are shown.
 const mostShown = 5
 
 func some(items []string) string {
