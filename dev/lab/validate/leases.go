@@ -264,6 +264,10 @@ func (c *leaseCheck) heldBack(link string) []interval {
 	return both
 }
 
+// linkNames are the links on which a write arrives where it is recorded, by the server in the target of a fault. What is behind
+// that place (kube-apiserver, behind) holds back nothing that hasn't arrived.
+var linkNames = map[string]string{"kube-apiserver": "API", "bind": "DNS"}
+
 // linkOf returns the link that a write takes: that of its replica to the API server or to the name server.
 func linkOf(w *history.Write) string {
 	if w.Update != nil {
@@ -288,13 +292,11 @@ func linkFaults(h history.History) map[string][]interval {
 			continue
 		}
 		replica, server, isLink := strings.Cut(e.Fault.Target, "→")
-		if e.Fault.Ended || !isLink {
+		link, known := linkNames[server]
+		if e.Fault.Ended || !isLink || !known {
 			continue
 		}
-		link := replica + " DNS"
-		if server == "kube-apiserver" {
-			link = replica + " API"
-		}
+		link = replica + " " + link
 		i := &interval{e.At, lasting}
 		open[e.Fault.ID] = i
 		links, all = append(links, link), append(all, i)

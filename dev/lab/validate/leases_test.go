@@ -137,6 +137,11 @@ func TestOutsideLease(t *testing.T) {
 			r.fault(4, 1, "delay", "replica-a→bind", true)
 			r.update(10, "replica-a")
 		}, ""},
+		{"held back where it has arrived already", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.fault(3, 1, "half-open", "replica-a→kube-apiserver, behind", false)
+			r.slice(10, "replica-a")
+		}, "9s before"},
 		{"held back by another link", func(r *leaseRun) {
 			r.leaseOf(dnsLease, 1, "replica-a", "a", 200)
 			r.fault(3, 1, "half-open", "replica-a→kube-apiserver", false)

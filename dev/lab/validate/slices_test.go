@@ -121,30 +121,28 @@ func TestSliceOrder(t *testing.T) {
 			r.store("endpoints", "web-0", o)
 		}, want: "endpoints web-0"},
 		{name: "slices that change places", play: func(r *clusterRun) {
-			service := r.services["web-0"]
-			first, _ := r.servedSlice()
-			r.putSlice("web-0-second", newTestSlice(service, "IPv4 ", nil))
-			var old []string
-			for name, pod := range r.pods {
-				if pod.Labels["app"] == "web-0" {
-					old = append(old, name)
-				}
+			pair := func() (first, second string) {
+				first, second = r.createPod("web-1"), r.createPod("web-1")
+				r.pods[first].Spec.Containers[0].Ports[0].ContainerPort = 8080
+				r.pods[second].Spec.Containers[0].Ports[0].ContainerPort = 8081
+				r.setReady(first, true)
+				r.setReady(second, true)
+				return first, second
 			}
-			for _, name := range old {
-				r.deletePod(name)
+			write := func(slice, group string) {
+				r.podsSeen = r.revision
+				want := model.WantSlices(r.seen(), "lab", "web-1")[model.SliceWriter]
+				want = slices.DeleteFunc(want, func(e model.Entry) bool { return e.Group != group })
+				r.putSlice(slice, newTestSlice(r.services["web-1"], group, want))
 			}
-			for range 2 {
-				r.setReady(r.createPod("web-0"), true)
-			}
-			r.podsSeen = r.revision
-			groups := map[string][]model.Entry{}
-			for _, e := range model.WantSlices(r.seen(), "lab", "web-0")[model.SliceWriter] {
-				groups[e.Group] = append(groups[e.Group], e)
-			}
-			for group, entries := range groups {
-				r.putSlice("web-0-second", newTestSlice(service, group, entries))
-			}
-			r.deleteSlice(first)
+			first, second := pair()
+			write("one", "IPv4 http:TCP:8080:")
+			write("two", "IPv4 http:TCP:8081:")
+			r.deletePod(first)
+			r.deletePod(second)
+			pair()
+			write("one", "IPv4 http:TCP:8081:")
+			write("two", "IPv4 http:TCP:8080:")
 		}, want: "", quiet: true},
 		{name: "Endpoints that are made again before the leader knows that their Service is gone", play: func(r *clusterRun) {
 			o := r.written["web-0"]

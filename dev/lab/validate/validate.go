@@ -8,7 +8,7 @@
 // a replica must be up to date; read.go and bits.go help.
 //
 // writers.go has the list of those about what Signpost writes. leases.go has V7. records.go has V6, for which zone.go reads
-// the serials of a zone, and updates.go finds out whose update made each of them. slices.go and foreign.go have V5, for
+// the serials of a zone, and updates.go finds out whose update made each of them. slices.go, lost.go and foreign.go have V5, for
 // which timeline.go says what had to be written at each revision. calm.go has the part of V1.
 package validate
 
