@@ -7,12 +7,11 @@
 //	go run ./dev/bench --only controllers:cold --scale 0.05
 //	                                   one half of a part (the others are controllers:flips,
 //	                                   failover:kills, failover:pause, dns:publish, dns:idle,
-//	                                   dns:plan, dns:calls, dns:webhook, dns:kill, scale:memory, scale:start,
-//	                                   scale:streams, scale:herd, scale:churn, scale:slope, and
-//	                                   each attack: abuse:silent), with fewer objects
+//	                                   dns:plan, dns:calls, dns:webhook, dns:kill, those of scale.go,
+//	                                   and each attack: abuse:silent), with fewer objects
 //	go run ./dev/bench floor …         the server that others are measured against; the parts start it
-//	go run ./dev/bench apiserver …     an API server with a large simulated cluster; scale starts it
 //	go run ./dev/bench attack …        a hostile client or tenant; abuse starts it, with nice 10 and one core
+//	go run ./dev/bench apiserver …     an API server with a large simulated cluster; scale starts it
 //
 // Each part but scale starts an API server of its own from bin/localcluster, and all start the servers
 // that it measures as processes of their own, so that their CPU time and memory
@@ -25,10 +24,7 @@
 // outage.go measure streams of Get, with the objects of load.go, the streams of
 // clients.go and the server of floor.go beside them; profiles.go and proxies.go
 // measure GetProfile. inspect.go measures the inspection API. The files controllers*.go, failover*.go, dns*.go, abuse*.go and
-// scale*.go have one part each, which begins in the file without a further word in its name. The
-// simulated cluster of scale is in scale_objects.go and scale_pod.go (what is in it), scale_state.go
-// (what changes), scale_encode.go, scale_server.go and scale_identity.go (how it is served); its
-// proxies are in scale_mesh.go.
+// scale*.go have one part each, which begins in the file without a further word in its name.
 package main
 
 import (

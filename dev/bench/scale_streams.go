@@ -52,8 +52,8 @@ func measureScaledStreams(ctx context.Context, r *report, c choice) error {
 	r.atMost("memory with streams", "MiB", after.rss/mebibyte, 1024)
 	r.atMost("memory for each stream, with its share of a connection", "KiB", (after.rss-before.rss)/1024/n, 40)
 	r.none("streams that failed", int(m.ended.Load()), failures(m))
-	r.note("%.0f MiB before the streams, %.0f MiB at the peak; live heap %.1f KiB for each stream; %.0f µs of CPU for each",
-		before.rss/mebibyte, peak/mebibyte, (after.heap-before.heap)/1024/n, float64((open.cpu-before.cpu).Microseconds())/n)
+	r.note("%.0f MiB before the streams, %.0f MiB at the peak; for each stream %.1f KiB of live heap, %.1f KiB of stacks, and %.0f µs of CPU",
+		before.rss/mebibyte, peak/mebibyte, (after.heap-before.heap)/1024/n, (after.stacks-before.stacks)/1024/n, float64((open.cpu-before.cpu).Microseconds())/n)
 	return measureBusyStreams(ctx, r, c, run)
 }
 
@@ -89,10 +89,10 @@ func failures(m *mesh) string {
 	return "0"
 }
 
-// settledUsage is a usage when memory is steady, with the bytes of the live heap.
+// settledUsage is a usage when memory is steady, with the bytes of the live heap and of stacks.
 type settledUsage struct {
 	usage
-	heap float64
+	heap, stacks float64
 }
 
 // settled waits until memory is steady.
@@ -110,5 +110,12 @@ func (run *scaledRun) settled(ctx context.Context, c choice) (settledUsage, erro
 	}
 	// Asking for the heap took CPU time.
 	after, err := run.server.usage()
-	return settledUsage{usage{after.cpu, u.rss}, heap}, err
+	if err != nil {
+		return settledUsage{}, err
+	}
+	stacks, err := metric(ctx, "go_memstats_stack_inuse_bytes")
+	if len(stacks) != 1 {
+		return settledUsage{}, fmt.Errorf("read go_memstats_stack_inuse_bytes: found %d values (%w)", len(stacks), err)
+	}
+	return settledUsage{usage{after.cpu, u.rss}, heap, stacks[0]}, err
 }
