@@ -14,6 +14,10 @@ import (
 	"syscall"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/signpostd/signpost/dev/lab/history"
 	"github.com/signpostd/signpost/dev/lab/schedule"
 	"github.com/signpostd/signpost/dev/lab/validate"
@@ -189,7 +193,42 @@ func (s *stage) bad(ctx context.Context, player *workload.Player, faults schedul
 	if err := errors.Join(append(errs, s.ended())...); err != nil {
 		return err
 	}
-	return s.setClocks(ctx)
+	return errors.Join(s.setClocks(ctx), s.collectGarbage(ctx))
+}
+
+// collectGarbage deletes the slices whose Service is gone, as the garbage collector of Kubernetes does, which isn't part of the
+// lab. The library of Kubernetes leaves an empty slice of a Service to the next one of the same name, until it is collected.
+func (s *stage) collectGarbage(ctx context.Context) error {
+	return await(ctx, "the collection of garbage", startPatience, func() (bool, error) {
+		err := s.collectGarbageOnce(ctx)
+		return err == nil, err
+	})
+}
+
+func (s *stage) collectGarbageOnce(ctx context.Context) error {
+	services, err := s.client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list the Services: %w", err)
+	}
+	all, err := s.client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("list the slices: %w", err)
+	}
+	alive := map[types.UID]bool{}
+	for _, service := range services.Items {
+		alive[service.UID] = true
+	}
+	for _, slice := range all.Items {
+		owner := metav1.GetControllerOf(&slice)
+		if owner == nil || owner.Kind != "Service" || alive[owner.UID] {
+			continue
+		}
+		err := s.client.DiscoveryV1().EndpointSlices(namespace).Delete(ctx, slice.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(slice.UID))})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("delete slice %s: %w", slice.Name, err)
+		}
+	}
+	return nil
 }
 
 // setClocks starts a replica again whose clock was wrong, with a right one: the name server believes nobody whose clock is

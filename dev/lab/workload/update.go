@@ -37,11 +37,15 @@ func (z *zone) attempt(ctx context.Context, e Edit) (outcome, error) {
 	if err != nil {
 		return failed, err
 	}
+	packed, err := message.Pack()
+	if err != nil {
+		return failed, err
+	}
 	sent := max(z.recorder.Now(), 1) // zero would be the time when it is recorded
 	began := time.Now()
 	rcode, err := z.exchange(ctx, message)
 	write := history.Write{
-		Replica: Person, Status: rcode, Update: &history.UpdateWrite{Zone: z.name, Names: []string{e.Zone.Name}},
+		Replica: Person, Status: rcode, Update: &history.UpdateWrite{Zone: z.name, Names: []string{e.Zone.Name}, Message: packed},
 	}
 	if rcode >= 0 {
 		write.Answered = z.recorder.Now()
