@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"path/filepath"
-	"strings"
 
 	"github.com/signpostd/signpost/dev/lab/overlay"
 	"github.com/signpostd/signpost/dev/lab/schedule"
@@ -27,18 +26,16 @@ func buildSkewed(ctx context.Context, o options, edits ...overlay.Edit) (options
 	return o, overlay.BuildSignpost(ctx, o.skewed, append(overlay.ClockEdits(), edits...)...)
 }
 
-func mutantNames() string {
-	var names []string
+func mutantNames() (names []string) {
 	for _, m := range overlay.Mutants() {
 		names = append(names, m.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
-func profileNames() string {
-	var names []string
+func profileNames() (names []string) {
 	for _, p := range schedule.Profiles() {
 		names = append(names, p.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }

@@ -30,6 +30,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -102,8 +104,8 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	flags.IntVar(&o.parallel, "parallel", 1, "how many runs there are at a time")
 	flags.DurationVar(&o.duration, "duration", 3*time.Minute, "how long objects are edited and things are broken")
 	flags.DurationVar(&o.calm, "calm", time.Minute, "how long everything may take afterwards until it is as it has to be")
-	flags.StringVar(&o.profile, "profile", "", "what is broken, mixed or, for a mutant, its own if empty: "+profileNames())
-	flags.StringVar(&o.mutant, "mutant", "", "run a Signpost with a planted fault, which a validator has to find; several with commas, or "+everyMutant+": "+mutantNames())
+	flags.StringVar(&o.profile, "profile", "", "what is broken, mixed or, for a mutant, its own if empty: "+strings.Join(profileNames(), ", "))
+	flags.StringVar(&o.mutant, "mutant", "", "run a Signpost with a planted fault, which a validator has to find; several with commas, or "+everyMutant+": "+strings.Join(mutantNames(), ", "))
 	flags.Float64Var(&o.rate, "rate", 10, "edits a second")
 	flags.StringVar(&o.out, "out", "dev/lab/out", "directory for histories and logs")
 	flags.StringVar(&o.check, "check", "", "judge this history instead of running anything")
@@ -118,12 +120,35 @@ func parse(args []string, errOut io.Writer) (options, error) {
 	if o.runs < 1 || o.parallel < 1 {
 		return o, errors.New("--runs and --parallel: use 1 or more")
 	}
+	if err := check(o); err != nil {
+		return o, err
+	}
 	if o.seed == 0 {
 		o.seed = uint64(rand.Uint32())
 	}
 	var err error
 	o.out, err = filepath.Abs(o.out)
 	return o, err
+}
+
+// check says what is wrong with names and times.
+func check(o options) error {
+	if o.duration < schedule.Shortest {
+		return fmt.Errorf("--duration %s: use %s or more", o.duration, schedule.Shortest)
+	}
+	profiles, mutants := profileNames(), mutantNames()
+	if o.profile != "" && !slices.Contains(profiles, o.profile) {
+		return fmt.Errorf("there is no profile %q: take %s", o.profile, strings.Join(profiles, ", "))
+	}
+	if o.mutant == "" || o.mutant == everyMutant {
+		return nil
+	}
+	for _, name := range strings.Split(o.mutant, ",") {
+		if !slices.Contains(mutants, name) {
+			return fmt.Errorf("there is no mutant %q: take %s", name, strings.Join(mutants, ", "))
+		}
+	}
+	return nil
 }
 
 // runAll runs all seeds, and returns how many findings there are.

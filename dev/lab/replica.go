@@ -24,8 +24,12 @@ type replica struct {
 	admin     string // where it serves metrics
 	config    string // path
 
+	// ended takes the name and the last lines of a process that ended by itself.
+	ended func(name string, last error)
+
 	mu      sync.Mutex
 	process *child // nil while it shouldn't run
+	waiting sync.WaitGroup
 }
 
 // places is what the config file of a replica names.
@@ -100,24 +104,44 @@ func (r *replica) start() error {
 		return err
 	}
 	r.process = p
+	r.waiting.Go(func() { r.keep(p) })
 	return nil
+}
+
+// keep starts a process again that has ended by itself, as the kubelet does.
+func (r *replica) keep(p *child) {
+	<-p.Exited()
+	r.mu.Lock()
+	byItself := r.process == p
+	if byItself {
+		r.process = nil
+	}
+	r.mu.Unlock()
+	if !byItself {
+		return
+	}
+	r.ended(r.name, p.ended())
+	if err := r.start(); err != nil {
+		r.ended(r.name, err)
+	}
 }
 
 // end makes it end by a signal, and returns when it has ended.
 func (r *replica) end(ctx context.Context, s syscall.Signal) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.process == nil {
+	p := r.process
+	r.process = nil
+	r.mu.Unlock()
+	if p == nil {
 		return
 	}
 	// The errors of signals say that it has ended already.
-	_ = r.process.Signal(s)
+	_ = p.Signal(s)
 	select {
-	case <-r.process.Exited():
+	case <-p.Exited():
 	case <-ctx.Done():
-		r.process.Stop(0)
+		p.Stop(0)
 	}
-	r.process = nil
 }
 
 // signal sends a signal, if it runs.
@@ -144,22 +168,10 @@ func (r *replica) ready() bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// ended returns an error if it ended although nobody ended it.
-func (r *replica) ended() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.process == nil {
-		return nil
-	}
-	return r.process.ended()
-}
-
 // stop ends it at the end of a run.
 func (r *replica) stop() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.process != nil {
-		r.process.Stop(stopGrace)
-		r.process = nil
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
+	defer cancel()
+	r.end(ctx, syscall.SIGTERM)
+	r.waiting.Wait()
 }

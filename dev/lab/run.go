@@ -74,7 +74,7 @@ func run(ctx context.Context, o options, seed uint64) (r result, err error) {
 	if err = errors.Join(err, s.recorder.Close()); err != nil {
 		return r, err
 	}
-	r.entries, r.findings = len(h.Entries), judge(h)
+	r.entries, r.findings = len(h.Entries), append(s.exits, judge(h)...)
 	if err := writeFindings(r); err != nil {
 		return r, err
 	}
@@ -190,7 +190,7 @@ func (s *stage) bad(ctx context.Context, player *workload.Player, faults schedul
 		}
 	})
 	wg.Wait()
-	if err := errors.Join(append(errs, s.ended())...); err != nil {
+	if err := errors.Join(append(errs, s.control.ended())...); err != nil {
 		return err
 	}
 	return errors.Join(s.setClocks(ctx), s.collectGarbage(ctx))
@@ -265,7 +265,7 @@ func (s *stage) waitForCalm(ctx context.Context) (time.Duration, error) {
 	}
 	length := s.recorder.Now() - started
 	s.recorder.Record(history.Entry{Calm: &history.Calm{}})
-	return length, s.ended()
+	return length, s.control.ended()
 }
 
 // converged asks the validators of convergence about what there is so far.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +22,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/network"
 	"github.com/signpostd/signpost/dev/lab/overlay"
 	"github.com/signpostd/signpost/dev/lab/schedule"
+	"github.com/signpostd/signpost/dev/lab/validate"
 	"github.com/signpostd/signpost/dev/lab/witness"
 	"github.com/signpostd/signpost/dns/bindtest"
 )
@@ -36,6 +37,9 @@ const (
 	personsKey    = "person"
 	keyAlgorithm  = "hmac-sha256"
 )
+
+// exitValidator is the name of findings about processes that end by themselves.
+const exitValidator = "exit"
 
 // replicaNames are the processes of Signpost.
 var replicaNames = []string{"replica-a", "replica-b"}
@@ -64,6 +68,9 @@ type stage struct {
 	zone    *witness.Zone
 	streams *witness.Streams
 	clients map[string]int // their numbers, by name
+
+	mu    sync.Mutex
+	exits []validate.Finding // of replicas that ended by themselves
 
 	closers []func()
 }
@@ -167,7 +174,7 @@ func (s *stage) connectReplica(name string) error {
 func (s *stage) startReplicas(ctx context.Context, clock schedule.Clock) error {
 	for _, name := range replicaNames {
 		r := s.replicas[name]
-		r.program = s.options.signpost
+		r.program, r.ended = s.options.signpost, s.replicaEnded
 		if clock.Replica == name {
 			r.program, r.env = s.options.skewed, []string{overlay.Clock{Offset: clock.Offset, Rate: clock.Rate}.Env()}
 		}
@@ -179,7 +186,7 @@ func (s *stage) startReplicas(ctx context.Context, clock schedule.Clock) error {
 	for _, name := range replicaNames {
 		r := s.replicas[name]
 		err := await(ctx, name+" to be ready", startPatience, func() (bool, error) {
-			return r.ready(), r.ended()
+			return r.ready(), nil
 		})
 		if err != nil {
 			return err
@@ -188,20 +195,18 @@ func (s *stage) startReplicas(ctx context.Context, clock schedule.Clock) error {
 	return nil
 }
 
+// replicaEnded notes that a replica ended by itself. Nobody's rule allows that.
+func (s *stage) replicaEnded(name string, last error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.exits = append(s.exits, validate.Finding{Validator: exitValidator, At: s.recorder.Now(), Subject: name, Message: fmt.Sprint(last)})
+}
+
 // lab says what there is to break.
 func (s *stage) lab() schedule.Lab {
 	l := schedule.Lab{Replicas: replicaNames, Leases: leases, Clients: sortedKeys(s.clients), API: sortedKeys(s.paths), DNS: sortedKeys(s.dns), Certificates: sortedKeys(s.paths)}
 	l.Links = slices.Concat(sortedKeys(s.links), sortedKeys(s.dns))
 	return l
-}
-
-// ended returns what has ended by itself.
-func (s *stage) ended() error {
-	errs := []error{s.control.ended()}
-	for _, r := range s.replicas {
-		errs = append(errs, r.ended())
-	}
-	return errors.Join(errs...)
 }
 
 // newStage prepares a run in a directory of its own.
