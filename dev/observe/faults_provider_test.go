@@ -91,7 +91,7 @@ admin: {address: "ADMIN"}
 dns:
   leaderElection: {resourceNamespace: %[2]s}
   publishers:
-    - {name: hook, interval: 1s, source: [service], provider: webhook, webhook-provider-url: %[3]q, policy: sync, txt-owner-id: hook, namespace: [%[2]s]}
+    - {name: hook, interval: 1s, source: [service], provider: webhook, webhook-provider-url: %[3]q, webhook-provider-read-timeout: 1h, policy: sync, txt-owner-id: hook, namespace: [%[2]s]}
 `, cluster.Kubeconfig, namespace, w.URL))
 }
 
@@ -135,7 +135,7 @@ func TestProviderThrottled(t *testing.T) {
 	prom.wantFiring(0, "SignpostProviderThrottled")
 }
 
-// A provider doesn't answer any more when its zone is read.
+// A provider doesn't answer any more when its zone is read, and the publisher waits for it.
 func TestPublisherSilent(t *testing.T) {
 	w := startWebhook(t)
 	p := startPublisher(t, w)
