@@ -51,7 +51,7 @@ texts() {
   go test ./cmd/signpost -run '^TestManPages$' -count=1 -args -man.dir "$PWD/dist/man" >/dev/null
 }
 
-# check_program OS/ARCHITECTURE checks the size of a program, in bytes: it has 60 to 62 MB, and 86 MB if
+# check_program OS/ARCHITECTURE checks the size of a program, in bytes: it has about 60 MB, and 86 MB if
 # something keeps all methods in it again.
 check_program() {
   local size
