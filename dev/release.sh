@@ -20,10 +20,11 @@ host=$(go env GOHOSTOS)_$(go env GOHOSTARCH)
 # program OS/ARCHITECTURE is where the program for a platform is.
 program() { echo "dist/${1/\//_}/signpost"; }
 
-# build OS/ARCHITECTURE builds the program for a platform.
+# build OS/ARCHITECTURE builds the program for a platform. The tag leaves a debug page of gRPC out: nobody can
+# open it, and its templates would keep all methods in the program (docs/performance.md).
 build() {
   echo "building signpost for $1"
-  GOOS=${1%/*} GOARCH=${1#*/} go build -ldflags "-s -w -X github.com/signpostd/signpost/internal/version.Version=$version" \
+  GOOS=${1%/*} GOARCH=${1#*/} go build -tags grpcnotrace -ldflags "-s -w -X github.com/signpostd/signpost/internal/version.Version=$version" \
     -o "$(program "$1")" ./cmd/signpost
 }
 
@@ -50,10 +51,35 @@ texts() {
   go test ./cmd/signpost -run '^TestManPages$' -count=1 -args -man.dir "$PWD/dist/man" >/dev/null
 }
 
+# check_program OS/ARCHITECTURE checks the size of a program, in bytes: it has about 60 MB, and 86 MB if
+# something keeps all methods in it again.
+check_program() {
+  local size
+  size=$(wc -c <"$(program "$1")")
+  ((size <= 70000000)) || failed "$(program "$1") has $size bytes, more than 70 MB: docs/performance.md says how to find out why"
+}
+
+# check_archive OS/ARCHITECTURE checks that an archive has what it should have.
+check_archive() {
+  local file=dist/signpost-$version-${1/\//-}.tar.gz list entry
+  list=$(tar -tzf "$file")
+  for entry in signpost LICENSE CHANGELOG.md completions/signpost.{bash,zsh,fish,powershell} man/signpost{,-dns,-run}.1; do
+    grep -qxF "./$entry" <<<"$list" || failed "$file lacks $entry"
+  done
+}
+
+failed() {
+  echo "dev/release.sh: $1" >&2
+  exit 1
+}
+
 rm -rf dist
 platforms=("${images[@]}")
 [[ $what != all ]] || platforms+=("${others[@]}")
-for p in "${platforms[@]}"; do build "$p"; done
+for p in "${platforms[@]}"; do
+  build "$p"
+  check_program "$p"
+done
 GOBIN=$PWD/dist/tools go install -C dev/image tool
 args=()
 for p in "${images[@]}"; do args+=("$p=$PWD/$(program "$p")"); done
@@ -62,8 +88,12 @@ for p in "${platforms[@]}"; do sbom "$p"; done
 if [[ $what == all ]]; then
   [[ -x dist/$host/signpost ]] || build "${host/_//}"
   texts
-  for p in "${platforms[@]}"; do archive "$p"; done
+  for p in "${platforms[@]}"; do
+    archive "$p"
+    check_archive "$p"
+  done
+  [[ $("dist/$host/signpost" --version) == "$version" ]] || failed "dist/$host/signpost isn't version $version"
 fi
 rm -rf dist/tools
-(cd dist && find . -maxdepth 1 -type f -printf '%f\n' | sort | xargs sha256sum >"signpost-$version.sha256" && mv "signpost-$version.sha256" SHA256SUMS)
+(cd dist && find . -maxdepth 1 -type f -printf '%f\n' | sort | xargs sha256sum >"signpost-$version.sha256" && mv "signpost-$version.sha256" SHA256SUMS && sha256sum --check --quiet SHA256SUMS)
 ls -l dist

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -41,10 +42,10 @@ See what would be changed in DNS, and have held deletions made:
 As kubectl-signpost in the PATH it is also "kubectl signpost".`
 
 func newRootCommand(s streams) *cobra.Command {
+	var printVersion bool
 	root := &cobra.Command{
 		Use:           "signpost",
 		Short:         "One endpoint control plane for Kubernetes",
-		Version:       version.Current(),
 		Long:          rootHelp,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -52,6 +53,10 @@ func newRootCommand(s streams) *cobra.Command {
 		// There are flags of commands only.
 		DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if printVersion {
+				_, err := fmt.Fprintln(s.out, version.Current())
+				return err
+			}
 			cmd.SetOut(s.err)
 			if err := cmd.Help(); err != nil {
 				return err
@@ -59,7 +64,9 @@ func newRootCommand(s streams) *cobra.Command {
 			return settings.Usagef("no command given: use one of those above")
 		},
 	}
-	root.SetVersionTemplate("{{.Version}}\n")
+	// The flag that cobra would add prints with a template, which keeps methods in the program that
+	// nobody calls (docs/performance.md).
+	root.Flags().BoolVarP(&printVersion, "version", "v", false, "version for signpost")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(explainFlagError)

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/template"
 	"text/template/parse"
+
+	template "github.com/DataDog/datadog-agent/pkg/template/text"
 )
 
 // The functions that [spelled] writes into templates. No template that a user writes can call
@@ -67,10 +68,18 @@ func find[V any](fields map[string]V, name string) (any, bool) {
 // spellings of a name are known at each level. The function condition finds those in the
 // conditions of if, with and range.
 func spelled(t *template.Template, condition string) (*template.Template, error) {
-	copied := template.New(t.Name()).Funcs(functions("", nil)).Funcs(fieldFunctions)
+	replace := func(_ parse.Node, function string, of parse.Node, path []string) parse.Node {
+		return call(function, of, path)
+	}
+	return rewritten(t, fieldFunctions, speller{condition: condition, replace: replace})
+}
+
+// rewritten returns a copy of a template that may call these functions, after s changed it.
+func rewritten(t *template.Template, known template.FuncMap, s speller) (*template.Template, error) {
+	copied := template.New(t.Name()).Funcs(functions("", nil)).Funcs(known)
 	for _, defined := range t.Templates() {
 		tree := defined.Tree.Copy()
-		(&speller{condition: condition}).list(tree.Root)
+		s.list(tree.Root)
 		if _, err := copied.AddParseTree(defined.Name(), tree); err != nil {
 			return nil, err
 		}
@@ -78,8 +87,13 @@ func spelled(t *template.Template, condition string) (*template.Template, error)
 	return copied, nil
 }
 
-// speller replaces fields in the nodes of a template by calls of functions.
-type speller struct{ condition string }
+// speller replaces fields in the nodes of a template.
+type speller struct {
+	// condition is the function for those in conditions.
+	condition string
+	// replace returns what stands in the place of a node that has the fields path of another node.
+	replace func(node parse.Node, function string, of parse.Node, path []string) parse.Node
+}
 
 func (s *speller) list(list *parse.ListNode) {
 	if list == nil {
@@ -124,17 +138,26 @@ func (s *speller) arg(arg parse.Node, function string) parse.Node {
 	case *parse.PipeNode:
 		s.pipe(n, function)
 	case *parse.FieldNode:
-		return call(function, &parse.DotNode{NodeType: parse.NodeDot, Pos: n.Pos}, n.Ident)
+		return s.replace(n, function, &parse.DotNode{NodeType: parse.NodeDot, Pos: n.Pos}, n.Ident)
 	case *parse.ChainNode:
 		// The copy of a chain shares its node with the original.
-		return call(function, s.arg(n.Node.Copy(), function), n.Field)
+		of := s.arg(n.Node.Copy(), function)
+		return s.replace(chain(of, n.Field), function, of, n.Field)
 	case *parse.VariableNode:
 		if path := n.Ident[1:]; len(path) > 0 {
 			variable := &parse.VariableNode{NodeType: parse.NodeVariable, Pos: n.Pos, Ident: n.Ident[:1]}
-			return call(function, variable, path)
+			return s.replace(n, function, variable, path)
 		}
 	}
 	return arg
+}
+
+// chain returns the fields path of a node.
+func chain(of parse.Node, path []string) parse.Node {
+	if len(path) == 0 {
+		return of
+	}
+	return &parse.ChainNode{NodeType: parse.NodeChain, Pos: of.Position(), Node: of, Field: path}
 }
 
 // call returns the expression (function of "path" …).

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/template"
+
+	template "github.com/DataDog/datadog-agent/pkg/template/text"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -167,7 +168,8 @@ func (t *Templates) Combine(found []*dns.RecordSet, made func() ([]*dns.RecordSe
 	return slices.Concat(found, more), nil
 }
 
-// templateText is one template. The template typed is executed on the Go value of the object.
+// templateText is one template. The template typed is executed on the Go value of the object, with the methods that
+// [withMethods] knows.
 // If that fails, another one is executed on the object as it is written in JSON, in which
 // fields have both spellings: strict for an object that has a Go type, loose for another one.
 // In strict every field must exist. In loose a missing one counts as empty in the condition
@@ -199,6 +201,9 @@ func parseTemplate(flag string, texts []string) (*templateText, error) {
 	var err error
 	if t.strict, err = spelled(t.typed, fieldFunction); err == nil {
 		t.loose, err = spelled(t.typed, conditionFunction)
+	}
+	if err == nil {
+		t.typed, err = withMethods(t.typed)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", flag, err)

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/source"
@@ -21,12 +22,12 @@ func shop() *corev1.Service {
 	return &corev1.Service{
 		TypeMeta: metav1.TypeMeta{Kind: "Service", APIVersion: "v1"},
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "a", Name: "shop", Labels: map[string]string{"app": "Web"},
+			Namespace: "a", Name: "shop", Labels: map[string]string{"app": "Web", "String": "s.example"},
 			Annotations: map[string]string{"json": `{"host":"j.example"}`},
 		},
 		Spec: corev1.ServiceSpec{
 			Type: corev1.ServiceTypeClusterIP, ClusterIP: "10.0.0.1", ExternalName: "ext.example.com",
-			ClusterIPs: []string{"10.0.0.1", "2001:db8::1"}, Ports: []corev1.ServicePort{{Name: "http", Port: 80}, {Name: "dns", Port: 53}},
+			ClusterIPs: []string{"10.0.0.1", "2001:db8::1"}, Ports: []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromString("web")}, {Name: "dns", Port: 53}},
 		},
 	}
 }
@@ -61,6 +62,16 @@ func TestTemplateNames(t *testing.T) {
 		{name: "the keys of JSON", templates: []string{"{{.Spec.externalName}}"}, want: []string{"ext.example.com"}},
 		{name: "the names of Go over JSON", templates: []string{"{{.Spec.ClusterIPs}}{{.Spec.externalName}}{{.Spec.ExternalName}}"}, want: []string{"[10.0.0.1 2001:db8::1]ext.example.comext.example.com"}},
 		{name: "the object of JSON", templates: []string{"{{.Object.spec.clusterIP}}.{{.Metadata.name}}.{{.Kind}}.{{.Name}}"}, want: []string{"10.0.0.1.shop.Service.shop"}},
+		{name: "a method", templates: []string{"{{.GetName}}.{{.GetNamespace}}.{{.ObjectMeta.GetName}}"}, want: []string{"shop.a.shop"}},
+		{name: "a field of what a method returns", templates: []string{"{{.GetLabels.app}}"}, want: []string{"Web"}},
+		{name: "a method of a variable", templates: []string{"{{range $p := .Spec.Ports}}{{$p.TargetPort.String}}.{{$.GetName}},{{end}}"}, want: []string{"0.shop", "web.shop"}},
+		{name: "a method of an expression", templates: []string{"{{(index .Spec.Ports 0).TargetPort.String}}"}, want: []string{"web"}},
+		{name: "a method in a pipe and a condition", templates: []string{"{{if .GetName | contains `workshop`}}{{printf `%s.x` .GetName}}{{end}}"}, want: []string{"shop.x"}},
+		{name: "kind and version by methods", templates: []string{"{{.GetKind}}.{{.GetAPIVersion}}"}, want: []string{"Service.v1"}},
+		{name: "a label that is called like a method", templates: []string{"{{.Labels.String}}"}, want: []string{"s.example"}},
+		{name: "a method that the value lacks", templates: []string{"{{.Spec.GetName}}"}, err: "a v1.ServiceSpec has no method GetName"},
+		{name: "a method that none can call", templates: []string{"{{.Spec.Unmarshal nil}}"}, err: "Unmarshal"},
+		{name: "a method with an argument", templates: []string{"{{.GetName 1}}"}, err: "argument"},
 		{name: "case 145: no such field", templates: []string{"{{.Nope}}"}, err: "Service a/shop"},
 		{name: "no such key of JSON", templates: []string{"{{.Spec.nope}}"}, err: "nope"},
 	}
@@ -115,6 +126,7 @@ func TestTemplateSpellings(t *testing.T) {
 		{name: "a field of an expression", template: "{{(index .Spec.Servers 0).Tls.HttpsRedirect}}", want: "true"},
 		{name: "a field as an argument", template: `{{index (index .Spec.Servers 0).Hosts 1 | printf "%s.%s" .Spec.VirtualHost.Fqdn}}`, want: "f.example.b.example"},
 		{name: "a field in a nested template", template: `{{define "n"}}{{.VirtualHost.Fqdn}}{{end}}{{template "n" .Spec}}`, want: "f.example"},
+		{name: "methods", template: "{{.GetName}}.{{.GetKind}}.{{.GetLabels.app}}", want: "x.Thing.b"},
 		{name: "metadata", template: "{{.ObjectMeta.Name}},{{.Metadata.UID}},{{.UID}},{{.metadata.Labels.app}},{{.Labels.app}}", want: "b,u,x"},
 		{name: "beside spec and status", template: "{{.Data.host}},{{.data.host}}", want: "d.example"},
 		{name: "a map stays as it is", template: "{{range $k, $v := .Spec.Selector}}{{$k}}.{{$v}},{{end}}", want: "app.web,istio.edge"},
