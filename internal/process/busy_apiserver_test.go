@@ -3,12 +3,10 @@ package process
 //lint:file-ignore SA1019 Endpoints are deprecated, and what one of the controllers writes.
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
@@ -17,12 +15,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/signpostd/signpost/api/externaldns"
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/controllers/reconcile"
 	"github.com/signpostd/signpost/dev/lab/history"
 	"github.com/signpostd/signpost/dev/lab/network"
 	"github.com/signpostd/signpost/internal/kubetest"
 	"github.com/signpostd/signpost/internal/leader"
+	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
 	"github.com/signpostd/signpost/internal/version"
 	"github.com/signpostd/signpost/kube"
@@ -74,63 +74,96 @@ func (api roleServer) testWorkEnds(t *testing.T) {
 func (api roleServer) testWorkEndsAfter(t *testing.T, begin func(*network.APIPath)) {
 	ns := api.Namespace(t)
 	api.Apply(t, manyServices(), ns)
-	recorder, err := history.NewRecorder(history.Setup{}, t.TempDir()+"/history")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer recorder.Close()
-	path, err := network.NewAPIPath(recorder, "replica", api.Kubeconfig, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer path.Close()
-
+	path := api.path(t, newRecorder(t))
 	w, settled := api.startWriter(t, ns, path.Kubeconfig)
+	endsSoon(t, lost{
+		leadership: w.leadership, settled: settled, work: w.set.Lead, heal: path.Heal,
+		ready: func() error {
+			for i := range busyServices {
+				got, err := api.addresses(ns, fmt.Sprint("many-", i), endpointsOfPods)
+				if err == nil && len(got) == 0 {
+					err = fmt.Errorf("many-%d has no addresses", i)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		begin: func(term context.Context) {
+			fail(t, path, network.Failure{Share: 1, Resource: "leases", Reset: true})
+			begin(path)
+			go api.meddle(term, ns)
+		},
+	})
+}
+
+// lost is work whose Lease gets lost.
+type lost struct {
+	leadership *leadership
+	settled    <-chan struct{}
+	work       func(context.Context) error
+	// ready returns nil when the work is in full swing. Then begin is called with the context of the work, and breaks the way
+	// of the renewals and of what else the work asks for. heal ends that.
+	ready func() error
+	begin func(term context.Context)
+	heal  func()
+}
+
+// endsSoon fails the test if the work doesn't end soon after the Lease is lost.
+func endsSoon(t *testing.T, l lost) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	leads, ended, done := make(chan context.Context, 1), make(chan time.Time, 1), make(chan error, 1)
+	leads, ended, done := make(chan context.Context, 9), make(chan time.Time, 9), make(chan error, 1)
 	go func() {
-		<-settled
-		done <- w.leadership.run(ctx, func(ctx context.Context) error {
+		<-l.settled
+		done <- l.leadership.run(ctx, func(ctx context.Context) error {
 			leads <- ctx
-			err := w.set.Lead(ctx)
+			err := l.work(ctx)
 			ended <- time.Now()
 			return err
 		})
 	}()
 	term := take(t, leads)
-	kubetest.Eventually(t, deliveryTimeout, func() error {
-		for i := range busyServices {
-			got, err := api.addresses(ns, fmt.Sprint("many-", i), endpointsOfPods)
-			if err == nil && len(got) == 0 {
-				err = fmt.Errorf("many-%d has no addresses", i)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	fail(t, path, network.Failure{Share: 1, Resource: "leases", Reset: true})
-	begin(path)
-	go api.meddle(term, ns)
+	kubetest.Eventually(t, deliveryTimeout, l.ready)
+	l.begin(term)
 	<-term.Done()
-	lost := time.Now()
+	since := time.Now()
 	if cause := context.Cause(term); !errors.Is(cause, leader.ErrNotLeading) {
 		t.Errorf("the term ended with %v", cause)
 	}
 	select {
 	case at := <-ended:
-		t.Logf("the work ended after %v", at.Sub(lost))
+		t.Logf("the work ended after %v", at.Sub(since))
 	case <-time.After(endsWithin):
-		var stacks bytes.Buffer
-		_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
-		t.Errorf("the work goes on %v after the lease was lost:\n%s", endsWithin, stacks.String())
+		t.Errorf("the work goes on %v after the lease was lost:%s", endsWithin, run.Where("lease "+l.leadership.lease))
 	}
-	path.Heal()
+	l.heal()
 	stop()
 	if err := take(t, done); err != nil {
 		t.Errorf("the election ended with %v", err)
 	}
+}
+
+func newRecorder(t *testing.T) *history.Recorder {
+	t.Helper()
+	recorder, err := history.NewRecorder(history.Setup{}, t.TempDir()+"/history")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { recorder.Close() })
+	return recorder
+}
+
+// path returns a way to the API server that can be broken.
+func (api roleServer) path(t *testing.T, recorder network.Recorder) *network.APIPath {
+	t.Helper()
+	path, err := network.NewAPIPath(recorder, "replica", api.Kubeconfig, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(path.Close)
+	return path
 }
 
 // startWriter starts what the controllers need besides a Lease. They write by way of a kubeconfig.
@@ -143,9 +176,7 @@ func (api roleServer) startWriter(t *testing.T, namespace, kubeconfig string) (w
 	registry := prometheus.NewRegistry()
 	in := roleInput{REST: cfg, Log: slog.New(slog.DiscardHandler), Registerer: registry, Metrics: reconcile.NewMetrics(registry, nil)}
 	loop := controllers.Loop{Workers: 5}
-	o := quickLeader(settings.Default().Controllers.Leader, namespace)
-	o.LeaseDuration, o.RenewDeadline = 15*time.Second, 3*time.Second
-	w, err = newWriter(in, writerConfig{leader: o, set: controllers.Config{
+	w, err = newWriter(in, writerConfig{leader: soonLost(settings.Default().Controllers.Leader, namespace), set: controllers.Config{
 		Controllers: controllers.Names(), MaxEndpointsPerSlice: 100, MirroringMaxEndpointsPerSubset: 1000,
 		Endpoints: loop, EndpointSlices: loop, Mirroring: loop, ExternalWorkloads: loop, RepairFirst: time.Millisecond,
 	}})
@@ -153,18 +184,36 @@ func (api roleServer) startWriter(t *testing.T, namespace, kubeconfig string) (w
 		t.Fatal(err)
 	}
 	t.Cleanup(w.closeIdle)
-	cluster, err := kube.New(kube.Options{Config: api.Config, Namespaces: []string{namespace}}, w.set.Tables()...)
+	return w, api.fill(t, namespace, w.set.Tables())
+}
+
+// fill fills tables until the test ends, by a way of its own.
+func (api roleServer) fill(t *testing.T, namespace string, tables []kube.AnyTable) (settled <-chan struct{}) {
+	t.Helper()
+	cluster, err := kube.New(kube.Options{Config: api.Config, Namespaces: []string{namespace}}, tables...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	actor(t, cluster.Run)
+	return cluster.Settled()
+}
+
+// actor runs something until the test ends.
+func actor(t *testing.T, run func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	over := make(chan error, 1)
-	go func() { over <- cluster.Run(ctx) }()
+	go func() { over <- run(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		<-over
 	})
-	return w, cluster.Settled()
+}
+
+// soonLost returns an election whose Lease is lost soon, and whose work has much time to end.
+func soonLost(o settings.Leader, namespace string) settings.Leader {
+	o = quickLeader(o, namespace)
+	o.Elect, o.LeaseDuration, o.RenewDeadline = true, 15*time.Second, 3*time.Second
+	return o
 }
 
 // manyServices are Services with a pod each, and some with Endpoints by hand or a machine.
@@ -203,6 +252,85 @@ func (api roleServer) meddle(ctx context.Context, namespace string) {
 		for i := range list.Items {
 			_, _ = api.Client.DiscoveryV1().EndpointSlices(namespace).Patch(ctx, list.Items[i].Name, types.MergePatchType, []byte(`{"endpoints":[]}`), metav1.PatchOptions{})
 		}
+	}
+}
+
+// waysToDNS are what can be wrong with the way to the name server.
+var waysToDNS = map[string]func(*network.DNS){
+	"requests are lost": func(d *network.DNS) { d.DropRequests(1, 1) },
+	"answers are lost":  func(d *network.DNS) { d.DropAnswers(1, 1) },
+	"late":              func(d *network.DNS) { d.Delay(4*time.Second, 0) },
+	"cut":               func(d *network.DNS) { d.CutTCP() },
+}
+
+// The same of the publishers, whose name server and API server don't answer well.
+func (api roleServer) testDNSWorkEnds(t *testing.T) {
+	for name, begin := range waysToDNS {
+		t.Run("the name server: "+name, func(t *testing.T) {
+			t.Parallel()
+			api.testDNSWorkEndsAfter(t, func(d *network.DNS, _ *network.APIPath) { begin(d) })
+		})
+	}
+	for name, begin := range ways {
+		t.Run("the API server: "+name, func(t *testing.T) {
+			t.Parallel()
+			api.testDNSWorkEndsAfter(t, func(_ *network.DNS, p *network.APIPath) { begin(t, p) })
+		})
+	}
+}
+
+func (api roleServer) testDNSWorkEndsAfter(t *testing.T, begin func(*network.DNS, *network.APIPath)) {
+	ns := api.Namespace(t)
+	b, recorder := startBIND(t, ""), newRecorder(t)
+	names, err := network.NewDNS(recorder, "replica", b.Addr.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(names.Close)
+	path := api.path(t, recorder)
+	_, port, _ := strings.Cut(names.Addr(), ":")
+	c := dnsConfig(t, append(b.args(api, ns), "--rfc2136-port="+port, "--source=crd", "--interval=1s", "--min-event-sync-interval=0s")...)
+	c.DNS.Leader = soonLost(c.DNS.Leader, ns)
+	cfg, err := kube.LoadConfig(path.Kubeconfig, version.UserAgent("test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := newDNSRole(t.Context(), roleInput{REST: cfg, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}, c.DNS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.close)
+	settled := api.fill(t, ns, r.role().Tables)
+	for _, a := range r.role().Actors(settled)[1:] { // all but the leader
+		actor(t, a.Run)
+	}
+	api.Apply(t, published("shop", "192.0.2.1")+"---"+endpointB, ns)
+	endsSoon(t, lost{
+		leadership: r.leadership, settled: settled, work: r.publish,
+		ready: func() error {
+			if list := strings.Join(b.names(t), ","); !strings.Contains(list, "shop A") || !strings.Contains(list, "b A") {
+				return fmt.Errorf("the zone has %s", list)
+			}
+			return nil
+		},
+		begin: func(term context.Context) {
+			fail(t, path, network.Failure{Share: 1, Resource: "leases", Reset: true})
+			begin(names, path)
+			go api.meddleWithNames(term, ns)
+		},
+		heal: func() {
+			names.Heal()
+			path.Heal()
+		},
+	})
+}
+
+// meddleWithNames changes records again and again until ctx ends.
+func (api roleServer) meddleWithNames(ctx context.Context, namespace string) {
+	records := api.Dynamic.Resource(externaldns.SchemeGroupVersion.WithResource("dnsendpoints")).Namespace(namespace)
+	for i := 0; ctx.Err() == nil; i++ {
+		patch := fmt.Sprintf(`{"spec":{"endpoints":[{"dnsName":"b.example.test","recordType":"A","targets":["192.0.2.%d"]}]}}`, i%200)
+		_, _ = records.Patch(ctx, "records", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	}
 }
 
