@@ -254,11 +254,11 @@ func (c *Controller) syncService(ctx context.Context, key reconcile.Key) error {
 	}
 	err := watched.WithObjects(members, func(pods []*corev1.Pod) error {
 		cause := c.triggers.ComputeEndpointLastChangeTriggerTime(key.Namespace, service, pods)
-		err := c.reconcile(key, service, pods, cause)
+		err := c.reconcile(ctx, key, service, pods, cause)
 		if reconcile.IsConflict(err) {
 			// Somebody else wrote a slice, and the table doesn't know it yet.
 			if err = c.store.Refresh(ctx, key); err == nil {
-				err = c.reconcile(key, service, pods, cause)
+				err = c.reconcile(ctx, key, service, pods, cause)
 			}
 		}
 		return err
@@ -285,12 +285,12 @@ func (c *Controller) contested(key reconcile.Key) {
 	}
 }
 
-func (c *Controller) reconcile(key reconcile.Key, service *corev1.Service, pods []*corev1.Pod, cause time.Time) error {
+func (c *Controller) reconcile(ctx context.Context, key reconcile.Key, service *corev1.Service, pods []*corev1.Pod, cause time.Time) error {
 	existing := c.store.Of(key)
 	for i, e := range existing {
 		existing[i] = sortable(e)
 	}
-	c.writer.begin(key, existing)
+	c.writer.begin(ctx, key, existing)
 	// Without a logger: the reconciler would log a line for each pod without a node in each
 	// sync, and its error names those pods anyway.
 	err := c.reconciler.Reconcile(klog.Logger{}, service, pods, existing, cause)

@@ -28,8 +28,9 @@ type writer struct {
 	syncs map[reconcile.Key]*underway
 }
 
-// underway is a sync that the library does.
+// underway is a sync that the library does. It keeps the context, which the library doesn't pass on.
 type underway struct {
+	ctx      context.Context
 	existing []*discoveryv1.EndpointSlice
 	// failed is the first failure.
 	failed error
@@ -48,10 +49,10 @@ func (w *writer) EndpointSlices(namespace string) discoveryclient.EndpointSliceI
 }
 
 // begin prepares for a sync of a Service that has these slices.
-func (w *writer) begin(key reconcile.Key, existing []*discoveryv1.EndpointSlice) {
+func (w *writer) begin(ctx context.Context, key reconcile.Key, existing []*discoveryv1.EndpointSlice) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.syncs[key] = &underway{existing: existing}
+	w.syncs[key] = &underway{ctx: ctx, existing: existing}
 }
 
 // end returns the first failure of the sync.
@@ -69,6 +70,16 @@ func (w *writer) note(key reconcile.Key, err error) {
 	if s := w.syncs[key]; s != nil && s.failed == nil {
 		s.failed = err
 	}
+}
+
+// context returns that of the sync of a Service; other if there is none.
+func (w *writer) context(key reconcile.Key, other context.Context) context.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.syncs[key]; s != nil {
+		return s.ctx
+	}
+	return other
 }
 
 // find returns a slice that one of the syncs began with, and its Service.
@@ -95,7 +106,7 @@ type sliceWriter struct {
 func (s sliceWriter) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
 	detach(e)
 	key, _ := watched.ServiceOf(e)
-	made, err := s.writer.store.Create(ctx, key, e)
+	made, err := s.writer.store.Create(s.writer.context(key, ctx), key, e)
 	if !reconcile.IsNamespaceTerminating(err) {
 		s.writer.note(key, err)
 	}
@@ -106,7 +117,7 @@ func (s sliceWriter) Create(ctx context.Context, e *discoveryv1.EndpointSlice, _
 func (s sliceWriter) Update(ctx context.Context, e *discoveryv1.EndpointSlice, _ metav1.UpdateOptions) (*discoveryv1.EndpointSlice, error) {
 	detach(e)
 	key, _ := watched.ServiceOf(e)
-	made, err := s.writer.store.Update(ctx, key, e)
+	made, err := s.writer.store.Update(s.writer.context(key, ctx), key, e)
 	s.writer.note(key, err)
 	return made, err
 }
@@ -132,7 +143,7 @@ func (s sliceWriter) Delete(ctx context.Context, name string, _ metav1.DeleteOpt
 	if e == nil {
 		return fmt.Errorf("delete EndpointSlice %s/%s: it is none of the slices of a Service that is being synced", s.namespace, name)
 	}
-	err := s.writer.store.Delete(ctx, key, e)
+	err := s.writer.store.Delete(s.writer.context(key, ctx), key, e)
 	s.writer.note(key, err)
 	return err
 }

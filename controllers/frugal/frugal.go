@@ -8,6 +8,8 @@
 // change, limits, metrics. A webhook that changes the rest of an object goes unnoticed until
 // the table has the object.
 //
+// A write goes on when its context ends, unless that is because leadership is lost: see whole. It is not tried again.
+//
 // The clients may be used from any goroutine.
 package frugal
 
@@ -136,7 +138,7 @@ func readMetadata(fields []byte, into *metav1.ObjectMeta) (err error) {
 	return errors.Join(err, r.Err())
 }
 
-// writer has the methods Create and Update of a client of one kind in one namespace.
+// writer has the methods Create, Update and Delete of a client of one kind in one namespace.
 type writer[T any, P object[T]] struct {
 	requests  *requests
 	namespace string
@@ -151,6 +153,11 @@ func (w writer[T, P]) Create(ctx context.Context, what P, _ metav1.CreateOptions
 // Update replaces an object. The options are not used.
 func (w writer[T, P]) Update(ctx context.Context, what P, _ metav1.UpdateOptions) (P, error) {
 	return write(ctx, w.requests, http.MethodPut, w.namespace, what.GetObjectMeta().GetName(), *w.kind, what)
+}
+
+// Delete deletes an object.
+func (w writer[T, P]) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
+	return w.requests.delete(ctx, w.namespace, name, &options)
 }
 
 // Slices returns a client of EndpointSlices that does what c does.

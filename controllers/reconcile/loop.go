@@ -20,7 +20,9 @@ type Options struct {
 	// Name is that of the queue in metrics and logs.
 	Name string
 	// Sync makes the objects of a Service what they have to be, and tells the loop of each write
-	// ([Loop.Wrote]). It is called again, later, when it fails. Its context doesn't end with the term.
+	// ([Loop.Wrote]). It is called again, later, when it fails. Its context ends with the term, and
+	// so should what it reads then. The API server may carry out a write that is cancelled, even after
+	// somebody else has become the leader; so writes are to go on while this process leads.
 	Sync func(context.Context, Key) error
 	// Workers is how many Services are synced at once; at least 1.
 	Workers int

@@ -106,9 +106,7 @@ func (t *term) next(ctx context.Context) bool {
 	}
 	begun := time.Now()
 	span := t.o.Tracer.Begin("controllers.sync")
-	// The API server may carry out a request that is cancelled, even after somebody else has
-	// become the leader. So a sync goes on to its end, which the client's timeout bounds.
-	err := t.o.Sync(context.WithoutCancel(ctx), key)
+	err := t.o.Sync(ctx, key)
 	took := time.Since(begun)
 	t.o.Metrics.observeSync(t.o.Name, took, err)
 	made := t.made(key)

@@ -34,6 +34,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
+
+	"github.com/signpostd/signpost/internal/run"
 )
 
 // Elector campaigns for a lease. Make one with [New].
@@ -109,7 +111,7 @@ func (e *Elector) Since() time.Time {
 //
 // When lead is told to stop, it has to return within LeaseDuration less RenewDeadline. Otherwise
 // Run returns an error without waiting for it, and doesn't release the lease: the process should
-// end. A lead that panics ends the process.
+// end. The error has the stacks of its goroutines. A lead that panics ends the process.
 func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context) error) error {
 	for {
 		again, err := e.term(ctx, lead)
@@ -250,7 +252,7 @@ func (e *Elector) lead(ctx context.Context, work func(context.Context) error) er
 		// Deferred, so that it also happens after a runtime.Goexit in the work.
 		var err error
 		defer func() { outcome <- err }()
-		err = work(ctx)
+		run.Named(ctx, e.workName(), func(ctx context.Context) { err = work(ctx) })
 	}()
 	select {
 	case err := <-outcome:
@@ -265,9 +267,12 @@ func (e *Elector) lead(ctx context.Context, work func(context.Context) error) er
 	case err := <-outcome:
 		return err
 	case <-limit.C:
-		return fmt.Errorf("lead under lease %s: %w %v after being told to stop, left behind: look at its goroutines", e.config.lease(), errBusy, e.config.grace())
+		return fmt.Errorf("lead under lease %s: %w %v after being told to stop, left behind: find out what it waits for:%s", e.config.lease(), errBusy, e.config.grace(), run.Where(e.workName()))
 	}
 }
+
+// workName is what the goroutines of the work are called.
+func (e *Elector) workName() string { return "lease " + e.config.lease() }
 
 // toldToStop reports whether work returns err because its context ended.
 func toldToStop(err error) bool {

@@ -42,6 +42,7 @@ func TestDNSOnAPIServer(t *testing.T) {
 	t.Run("conditions", api.testDNSConditions)
 	t.Run("inspection", api.testDNSInspection)
 	t.Run("namespaces", api.testDNSNamespaces)
+	t.Run("work ends", api.testDNSWorkEnds)
 }
 
 const dnsSecret = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"

@@ -82,6 +82,7 @@ func TestRolesOnAPIServer(t *testing.T) {
 	t.Run("links", api.testLinksRights)
 	t.Run("both roles", api.testBothRoles)
 	t.Run("user agents", api.testUserAgents)
+	t.Run("work ends", api.testWorkEnds)
 }
 
 func (api roleServer) testControllers(t *testing.T) {

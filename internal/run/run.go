@@ -5,7 +5,7 @@
 // a goroutine of its own. It returns when all of them have ended, with their errors joined. The
 // time that an actor may take to end, to drain connections or to release a lease, can be limited
 // with Grace. An actor that takes longer is named in the error and not waited for, so that the
-// process always ends.
+// process always ends. The error has the stacks of its goroutines, which [Where] finds.
 //
 // The command runs one group for its process. A role with several loops may run another group
 // inside an actor.
@@ -59,7 +59,7 @@ func (g *Group) Run(ctx context.Context) error {
 				stop()
 				finished[i] <- err
 			}()
-			err = a.outcome(ctx)
+			Named(ctx, a.Name, func(ctx context.Context) { err = a.outcome(ctx) })
 		}()
 	}
 	if len(g.actors) > 0 {
@@ -102,6 +102,6 @@ func (a Actor) wait(finished <-chan error, told time.Time) error {
 	case err := <-finished:
 		return err
 	default:
-		return fmt.Errorf("%s: stop: still busy after %v, left behind: give it a longer grace period or look at its goroutines", a.Name, a.Grace)
+		return fmt.Errorf("%s: stop: still busy after %v, left behind: give it a longer grace period, or find out what it waits for:%s", a.Name, a.Grace, Where(a.Name))
 	}
 }
