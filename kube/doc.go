@@ -11,7 +11,8 @@
 // index.go. What runs: cluster.go, config.go, dial.go, access.go, metrics.go, and for each
 // resource feed.go, part.go, namespaces.go and state.go. The way of an object into the tables: source.go and follow.go
 // open watches, foreign.go guards those of clusters that aren't ours; envelope.go, message.go, metadata.go, prune.go and recycle.go read events in
-// protobuf; entry.go and store.go bring the objects in.
+// protobuf; entry.go and store.go bring the objects in. catchup.go is for those who must not
+// act on old tables.
 //
 // Handlers are told once about each change of a kept value, in the order of the changes, and
 // not about updates that leave the value equal. After a new listing they are told about the

@@ -137,7 +137,7 @@ func (f *feed) add(t AnyTable) error {
 	if len(f.tables) > 0 {
 		observe = func(int64) {}
 	}
-	if err := t.bind(place{scope: f.scope, report: f.report, observeLag: observe, status: f.status, index: len(f.tables)}); err != nil {
+	if err := t.bind(place{scope: f.scope, report: f.report, observeLag: observe, status: f.status, parts: func() []*part { return f.parts }, index: len(f.tables)}); err != nil {
 		return err
 	}
 	f.reading, f.tables = joint, append(f.tables, t)

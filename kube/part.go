@@ -18,6 +18,7 @@ type part struct {
 	namespace string
 	state     *state
 	source    *source
+	watches   *watches
 	// listed is true once the tables have held all objects of the part. The lock of the
 	// feed guards it.
 	listed bool
@@ -31,7 +32,7 @@ func newParts(f *feed, b binding) []*part {
 	}
 	parts := make([]*part, len(namespaces))
 	for i, namespace := range namespaces {
-		parts[i] = &part{feed: f, namespace: namespace, state: newState(b.now)}
+		parts[i] = &part{feed: f, namespace: namespace, state: newState(b.now), watches: &watches{}}
 	}
 	return parts
 }

@@ -46,6 +46,7 @@ type source struct {
 	selector   string
 	form       Form
 	state      *state
+	watches    *watches
 	entries    *entries
 	// buffer is how much of a watch is read at once.
 	buffer int
@@ -77,7 +78,7 @@ func (f *feed) connect(cfg *rest.Config, h *http.Client) error {
 		p.source = &source{
 			client: client, negotiator: negotiator, params: params,
 			path: resourcePath(f.resource, p.namespace), selector: f.selector, form: f.form,
-			state: p.state, entries: newEntries(f), buffer: max(streamBuffer/len(f.parts), leastBuffer),
+			state: p.state, watches: p.watches, entries: newEntries(f), buffer: max(streamBuffer/len(f.parts), leastBuffer),
 			foreign: f.foreign, held: f.len,
 		}
 	}
@@ -157,16 +158,23 @@ func (s *source) watch(ctx context.Context, opts metav1.ListOptions) (watch.Inte
 // returns its number.
 func (s *source) open(ctx context.Context, opts metav1.ListOptions, start func() int) (watch.Interface, error) {
 	opts.Watch = true
-	cancel := context.CancelFunc(func() {})
-	if opts.TimeoutSeconds != nil {
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(*opts.TimeoutSeconds)*time.Second+watchGrace)
+	short := false
+	if opts.SendInitialEvents == nil {
+		opts.TimeoutSeconds, short = s.watches.next(opts.TimeoutSeconds)
 	}
+	asked := time.Now()
+	longest := listTimeout // reflectors always say how long a watch is to last
+	if opts.TimeoutSeconds != nil {
+		longest = time.Duration(*opts.TimeoutSeconds)*time.Second + watchGrace
+	}
+	ctx, cancel := context.WithTimeout(ctx, longest)
 	body, err := s.request(&opts, s.form.acceptWatch).Stream(ctx)
 	if err != nil {
 		cancel()
 		return nil, s.told(err)
 	}
-	stream := &stream{body: body, cancel: cancel, state: s.state, number: start()}
+	stream := &stream{body: body, cancel: cancel, state: s.state, number: start(), watches: s.watches, asked: asked, short: short}
+	s.watches.opened(stream)
 	decoder, err := s.guard(stream, opts)
 	if err != nil {
 		_ = stream.Close()
@@ -216,6 +224,13 @@ type stream struct {
 	state  *state
 	number int
 	once   sync.Once
+
+	watches *watches
+	// asked is when the watch was asked for, and short is true when that was because somebody waits for the tables to catch up.
+	asked time.Time
+	short bool
+	// complete is true when the API server has ended the watch because of its time. The lock of the watches guards it.
+	complete bool
 }
 
 // Read implements io.Reader.
@@ -225,6 +240,7 @@ func (s *stream) Read(p []byte) (int, error) {
 		s.state.received()
 	}
 	if err != nil {
+		s.watches.ended(s, err)
 		s.state.ended(s.number, err)
 		return n, io.EOF
 	}

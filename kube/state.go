@@ -154,6 +154,13 @@ func (s *state) opened() int {
 	return s.watch
 }
 
+// following reports whether a watch is open that sends changes only.
+func (s *state) following() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open && !s.filling
+}
+
 // received notes that the API server has sent something.
 func (s *state) received() {
 	s.mu.Lock()

@@ -36,6 +36,7 @@ func (s *store) Update(obj any) error {
 	for _, t := range s.feed.tables {
 		t.put(e, s.version(e.version))
 	}
+	s.part.watches.saw(e.version)
 	return nil
 }
 
@@ -50,6 +51,7 @@ func (s *store) Delete(obj any) error {
 	for _, t := range s.feed.tables {
 		t.remove(key{m.GetNamespace(), m.GetName()}, s.version(m.GetResourceVersion()))
 	}
+	s.part.watches.saw(m.GetResourceVersion())
 	return nil
 }
 
@@ -77,6 +79,7 @@ func (s *store) replace(entries []*entry, version string) {
 	for _, t := range s.feed.tables {
 		t.replace(l)
 	}
+	s.part.watches.filledTo(version)
 }
 
 // version returns what a version that the reflector has come to says about the tables:
@@ -96,6 +99,7 @@ func (s *store) Bookmark(version string) error {
 	for _, t := range s.feed.tables {
 		t.saw(s.version(version))
 	}
+	s.part.watches.saw(version)
 	s.part.state.bookmarked()
 	return nil
 }

@@ -36,6 +36,7 @@ type place struct {
 	report     Report
 	observeLag func(updated int64)
 	status     func() TableStatus
+	parts      func() []*part
 	// index says which of an entry's values is for this table.
 	index int
 }
@@ -72,6 +73,8 @@ type AnyTable interface {
 	Resource() schema.GroupVersionResource
 
 	reading() reading
+	// parts returns what fills the table; nothing before it is part of a cluster.
+	parts() []*part
 	// bind makes the table part of a cluster.
 	bind(place) error
 	// trim returns what is kept of an object, for an entry. When reads is true, read does so
@@ -136,6 +139,13 @@ func (t *Table[T]) bind(p place) error {
 	}
 	t.place = p
 	return nil
+}
+
+func (t *Table[T]) parts() []*part {
+	if t.place.parts == nil {
+		return nil
+	}
+	return t.place.parts()
 }
 
 // ResourceVersion returns the version of the resource that the table has come to: the

@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -32,6 +33,9 @@ type dnsRole struct {
 	desks      []inspect.Publisher
 	sender     *events.Sender // nil without a cluster
 	leadership *leadership
+	// leaseDuration is as in writer.
+	leaseDuration time.Duration
+	log           *slog.Logger
 	// objects writes the status of objects; nil without a cluster.
 	objects dynamic.Interface
 	close   func()
@@ -48,7 +52,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 	if err != nil {
 		return nil, err
 	}
-	r := &dnsRole{leadership: leadership, close: made.closeIdle}
+	r := &dnsRole{leadership: leadership, leaseDuration: o.Leader.LeaseDuration, log: in.Log, close: made.closeIdle}
 	if in.REST != nil {
 		if r.objects, err = made.dynamic(in.REST, clientConfig{timeout: requestTimeout, wrap: leadership.fence.Wrap}); err != nil {
 			return nil, err
@@ -117,13 +121,17 @@ func thisPod() dns.Object {
 	return dns.Object{APIVersion: "v1", Kind: "Pod", Namespace: namespace, Name: name}
 }
 
-func (r *dnsRole) role() role {
-	var tables []kube.AnyTable
+// tables are those of all sources.
+func (r *dnsRole) tables() (all []kube.AnyTable) {
 	for _, o := range r.opened {
-		tables = append(tables, o.Tables...)
+		all = append(all, o.Tables...)
 	}
+	return all
+}
+
+func (r *dnsRole) role() role {
 	return role{
-		Name: settings.DNSSection, Tables: tables, Actors: r.actors, Details: r.leadership.details,
+		Name: settings.DNSSection, Tables: r.tables(), Actors: r.actors, Details: r.leadership.details,
 		Offer:   r.offer(),
 		Leading: func() inspect.Leading { return r.leadership.leading(settings.DNSSection) },
 	}
@@ -165,7 +173,20 @@ func (r *dnsRole) lead(ctx context.Context, settled <-chan struct{}) error {
 	return r.leadership.run(ctx, r.publish)
 }
 
+// upToDate returns when the tables of all sources are up to date, or when it has taken too long: one source that can't be read must not hold up the others.
+func (r *dnsRole) upToDate(ctx context.Context) {
+	if r.leadership.elector == nil {
+		return
+	}
+	begin := upToDate{tables: r.tables(), limit: max(r.leaseDuration, upToDateLimit), log: r.log}
+	if err := begin.catchUp(ctx); err != nil && ctx.Err() == nil {
+		r.log.Warn("Some sources may be older than what the former leader has published; publishing begins all the same", "after", begin.limit, "error", err)
+	}
+}
+
+// publish publishes for one term.
 func (r *dnsRole) publish(ctx context.Context) error {
+	r.upToDate(ctx)
 	group, ctx := errgroup.WithContext(ctx)
 	for _, o := range r.opened {
 		group.Go(func() error { return o.Publisher.Lead(ctx) })

@@ -2,6 +2,8 @@ package process
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
 	"github.com/signpostd/signpost/controllers"
 	"github.com/signpostd/signpost/internal/settings"
@@ -23,6 +25,9 @@ type writerConfig struct {
 type writer struct {
 	set        *controllers.Set
 	leadership *leadership
+	// leaseDuration is how long a new leader may take until its tables are up to date, if it is longer than upToDateLimit.
+	leaseDuration time.Duration
+	log           *slog.Logger
 	// closeIdle closes the connections of its clients.
 	closeIdle func()
 }
@@ -46,12 +51,12 @@ func newWriter(in roleInput, c writerConfig) (*writer, error) {
 	}
 	c.set.Metrics, c.set.Logger, c.set.Tracer = in.Metrics, in.Log, in.Tracer
 	set, err := controllers.New(c.set)
-	return &writer{set: set, leadership: leadership, closeIdle: made.closeIdle}, err
+	return &writer{set: set, leadership: leadership, leaseDuration: c.leader.LeaseDuration, log: in.Log, closeIdle: made.closeIdle}, err
 }
 
 // run campaigns and writes until ctx ends, but only once the tables are filled: whoever
 // leads has to know everything. Until this process leads, it follows all changes, so that
-// it can take over at once.
+// it can take over within seconds. It takes over when its tables contain everything up to then.
 func (w *writer) run(ctx context.Context, settled <-chan struct{}) error {
 	defer w.closeIdle()
 	select {
@@ -62,7 +67,8 @@ func (w *writer) run(ctx context.Context, settled <-chan struct{}) error {
 	if w.leadership.elector == nil {
 		return w.leadership.run(ctx, w.set.Lead)
 	}
-	work := refusable{lead: w.set.Lead, health: w.set.Health}
+	begin := upToDate{lead: w.set.Lead, tables: w.set.Tables(), limit: max(w.leaseDuration, upToDateLimit), log: w.log}
+	work := refusable{lead: begin.run, health: w.set.Health}
 	return w.leadership.run(ctx, work.run)
 }
 

@@ -1,0 +1,53 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/signpostd/signpost/internal/leader"
+	"github.com/signpostd/signpost/kube"
+)
+
+// upToDateSoon is how long it takes as a rule until the tables of a new leader are up to date, at most. What takes longer is
+// worth a line in the log.
+const upToDateSoon = 5 * time.Second
+
+// upToDateLimit is how long it may take, at least, when the Lease lasts shorter. Then another process gets the chance.
+const upToDateLimit = 10 * time.Second
+
+// upToDate is work under a Lease that begins when the tables contain everything that the API server had when this process became the
+// leader. Each kind is read by a watch of its own. So a process that was paused, or whose watches had broken, may know what
+// the former leader has written, but not yet why, and would undo it.
+type upToDate struct {
+	lead   func(context.Context) error
+	tables []kube.AnyTable
+	// limit is how long that may take.
+	limit time.Duration
+	log   *slog.Logger
+}
+
+// run works for one term. It returns a [leader.StandDown] when the tables aren't up to date in time.
+func (u *upToDate) run(ctx context.Context) error {
+	err := u.catchUp(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return &leader.StandDown{For: u.limit, Reason: fmt.Errorf("the tables were not up to date within %v: %w", u.limit, err)}
+	}
+	return u.lead(ctx)
+}
+
+// catchUp returns when the tables are up to date.
+func (u *upToDate) catchUp(ctx context.Context) error {
+	begun := time.Now()
+	bounded, cancel := context.WithTimeout(ctx, u.limit)
+	defer cancel()
+	err := kube.CatchUp(bounded, u.tables...)
+	if took := time.Since(begun); err == nil && took > upToDateSoon {
+		u.log.Info("The tables are up to date now, and the work of the leader begins", "took", took)
+	}
+	return err
+}
