@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/signpostd/signpost/internal/panics"
 )
 
 // IsConflict reports whether a write failed because somebody else has written or created
@@ -47,7 +49,7 @@ const (
 func scopeOf(err error) scope {
 	var status apierrors.APIStatus
 	switch {
-	case IsNamespaceTerminating(err), errors.As(err, new(*refusal)):
+	case IsNamespaceTerminating(err), errors.As(err, new(*refusal)), errors.As(err, new(*panics.Error)):
 		return object
 	case !errors.As(err, &status) && isTimeout(err):
 		return doubtful

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/signpostd/signpost/internal/panics"
 	"github.com/signpostd/signpost/internal/tracing"
 )
 
@@ -20,7 +21,7 @@ type Options struct {
 	// Name is that of the queue in metrics and logs.
 	Name string
 	// Sync makes the objects of a Service what they have to be, and tells the loop of each write
-	// ([Loop.Wrote]). It is called again, later, when it fails. Its context ends with the term, and
+	// ([Loop.Wrote]). It is called again, later, when it fails or panics. Its context ends with the term, and
 	// so should what it reads then. The API server may carry out a write that is cancelled, even after
 	// somebody else has become the leader; so writes are to go on while this process leads.
 	Sync func(context.Context, Key) error
@@ -46,7 +47,8 @@ type Options struct {
 
 // Loop syncs the Services that it is told about, while it runs.
 type Loop struct {
-	o Options
+	o      Options
+	panics *panics.Reporter
 	// term is the current one; nil between terms.
 	term atomic.Pointer[term]
 }
@@ -62,7 +64,8 @@ func New(o Options) *Loop {
 	if o.RepairFirst == 0 {
 		o.RepairFirst = repairFirst
 	}
-	l := &Loop{o: o}
+	o.Metrics.panics.WithLabelValues(o.Name)
+	l := &Loop{o: o, panics: panics.New(o.Logger, o.Metrics.panics)}
 	o.Metrics.oldest.watch(o.Name, func() time.Duration { return l.Health().Waits() })
 	return l
 }
@@ -133,7 +136,7 @@ func (l *Loop) Waiting(key Key) (Wait, bool) {
 // Run syncs Services until ctx ends, beginning with those that all returns. It
 // returns when the last sync is done.
 func (l *Loop) Run(ctx context.Context, all func() []Key) {
-	t := newTerm(&l.o)
+	t := newTerm(&l.o, l.panics)
 	l.term.Store(t)
 	defer l.term.Store(nil)
 	for _, key := range all() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -156,6 +157,32 @@ func TestRetries(t *testing.T) {
 		}
 		if n, err := testutil.GatherAndCount(r, "controller_persistent_failures_total"); n != 1 || err != nil {
 			t.Errorf("a Service that keeps failing is not counted: %d series, %v", n, err)
+		}
+	})
+}
+
+// A Service whose sync panics is tried again as one that is refused. It is counted, and delays no other.
+func TestPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := syncs{fail: func(name string, _ int) error {
+			if name == "bad" {
+				panic("on purpose")
+			}
+			return nil
+		}}
+		r := prometheus.NewRegistry()
+		bad := Key{Namespace: "ns", Name: "bad"}
+		s.term(t, Options{Metrics: NewMetrics(r, r)}, 10*time.Second, []Key{bad}, func(l *Loop) {
+			time.Sleep(5 * time.Second)
+			l.Add(web)
+		})
+		if diff := cmp.Diff(map[string][]time.Duration{"bad": times(0, 1, 3, 7), "web": times(5)}, s.at); diff != "" {
+			t.Errorf("syncs (-want +got):\n%s", diff)
+		}
+		want := "# HELP controller_panics_total Syncs that failed because the controller made a mistake. They are tried again. The log has the stack.\n" +
+			"# TYPE controller_panics_total counter\ncontroller_panics_total{controller=\"test\"} 4\n"
+		if err := testutil.GatherAndCompare(r, strings.NewReader(want), "controller_panics_total"); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -18,6 +18,7 @@ type Metrics struct {
 	keepFail   *prometheus.CounterVec
 	repairs    *prometheus.CounterVec
 	problems   *prometheus.CounterVec
+	panics     *prometheus.CounterVec
 	lastWrite  *prometheus.GaugeVec
 	oldest     *ages
 }
@@ -47,6 +48,9 @@ func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 		problems: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "controller_problems_total", Help: "Problems of objects that are left out, by reason, as reported by Events.",
 		}, []string{"controller", "reason"}),
+		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "controller_panics_total", Help: "Syncs that failed because the controller made a mistake. They are tried again. The log has the stack.",
+		}, []string{"controller"}),
 		lastWrite: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "controller_last_write_timestamp_seconds", Help: "Time of the last write that succeeded.",
 		}, []string{"controller"}),
@@ -55,7 +59,7 @@ func NewMetrics(r, queues prometheus.Registerer) *Metrics {
 		)),
 	}
 	if r != nil {
-		r.MustRegister(m.syncs, m.writes, m.transition, m.keepFail, m.repairs, m.problems, m.lastWrite, m.oldest)
+		r.MustRegister(m.syncs, m.writes, m.transition, m.keepFail, m.repairs, m.problems, m.panics, m.lastWrite, m.oldest)
 	}
 	if queues != nil {
 		m.queues.register(queues)

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/signpostd/signpost/internal/panics"
 	"github.com/signpostd/signpost/internal/tracing"
 )
 
@@ -24,9 +25,10 @@ const (
 
 // term is one term of a loop.
 type term struct {
-	o     *Options
-	queue workqueue.TypedDelayingInterface[Key]
-	log   *failureLog
+	o      *Options
+	panics *panics.Reporter
+	queue  workqueue.TypedDelayingInterface[Key]
+	log    *failureLog
 
 	// The delays after failures: after conflicts, refusals, failures that other Services may share,
 	// and failures of the API server.
@@ -71,10 +73,10 @@ func (r *requests) count(operation string, err error) {
 	}
 }
 
-func newTerm(o *Options) *term {
+func newTerm(o *Options, caught *panics.Reporter) *term {
 	delays := workqueue.NewTypedItemExponentialFailureRateLimiter[Key]
 	return &term{
-		o: o,
+		o: o, panics: caught,
 		queue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{
 			Name: o.Name, MetricsProvider: o.Metrics.queues,
 		}),
@@ -106,7 +108,7 @@ func (t *term) next(ctx context.Context) bool {
 	}
 	begun := time.Now()
 	span := t.o.Tracer.Begin("controllers.sync")
-	err := t.o.Sync(ctx, key)
+	err := t.panics.Catch(t.o.Name, func() error { return t.o.Sync(ctx, key) })
 	took := time.Since(begun)
 	t.o.Metrics.observeSync(t.o.Name, took, err)
 	made := t.made(key)

@@ -102,7 +102,7 @@ func (p *Publisher) ask(ctx context.Context, adjuster provider.Adjuster, zone dn
 	if err := p.limiter.Wait(ctx); err != nil {
 		return nil, err
 	}
-	answers, err := adjuster.Adjust(ctx, zone, sets)
+	answers, err := contained(p, func() ([]provider.Adjusted, error) { return adjuster.Adjust(ctx, zone, sets) })
 	if err == nil && len(answers) != len(sets) {
 		return nil, fmt.Errorf("the provider gave %d answers about %d record sets", len(answers), len(sets))
 	}

@@ -139,7 +139,7 @@ func (p *Publisher) applyPart(ctx context.Context, b *batch, part *part) {
 		return
 	}
 	begun, span := time.Now(), p.Tracer.Begin("dns.apply")
-	err := p.Provider.Apply(ctx, part.zone.Zone, part.changes)
+	err := p.panics.Catch(atProvider, func() error { return p.Provider.Apply(ctx, part.zone.Zone, part.changes) })
 	took := time.Since(begun)
 	p.Metrics.applied(part.zone, took, err)
 	p.logApplied(part, took, err)

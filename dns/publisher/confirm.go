@@ -34,7 +34,7 @@ func (p *Publisher) askWhether(z *zone) {
 	}
 	z.confirming, z.made = z.made, nil
 	p.startInTerm(confirmTimeout, func(ctx context.Context) func() {
-		err := p.Provider.(provider.Confirmer).Confirm(ctx, z.Zone)
+		err := p.panics.Catch(atProvider, func() error { return p.Provider.(provider.Confirmer).Confirm(ctx, z.Zone) })
 		return func() {
 			if err != nil {
 				p.Log.Warn("Can't find out whether all servers of the provider answer with the changes, which it has accepted", "zone", z.Name, "names", len(z.confirming), "err", err)

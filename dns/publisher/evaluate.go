@@ -214,7 +214,7 @@ func (p *Publisher) evaluateObject(i int, key source.Key) {
 	src := p.Sources[i]
 	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
 	p.untold.drop(origin)
-	result := src.Evaluate(key)
+	result := p.evaluated(&src, key)
 	for _, problem := range result.Problems {
 		p.problem(origin, problem)
 	}
@@ -230,6 +230,17 @@ func (p *Publisher) evaluateObject(i int, key source.Key) {
 		p.release()
 	}
 	p.put(origin, result.Records)
+}
+
+// evaluated evaluates an object. If the source panics, the object can't be evaluated, so that its records stay as they are.
+func (p *Publisher) evaluated(src *NamedSource, key source.Key) (result source.Result) {
+	if err := p.panics.Catch(src.Name, func() error {
+		result = src.Evaluate(key)
+		return nil
+	}); err != nil {
+		return source.Result{Err: err}
+	}
+	return result
 }
 
 func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result) {

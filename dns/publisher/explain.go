@@ -126,7 +126,7 @@ func (p *Publisher) explain(i int, key source.Key) (e Explanation, ok bool) {
 	if !p.sources[i].read {
 		return e, false
 	}
-	result := src.Evaluate(key)
+	result := p.evaluated(src, key)
 	kind, _, _ := strings.Cut(key.Kind, ".")
 	e = Explanation{
 		Object:  dns.Object{Source: src.Name, Kind: kind, Namespace: key.Namespace, Name: key.Name},

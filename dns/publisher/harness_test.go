@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 
 	"github.com/signpostd/signpost/dns"
@@ -125,6 +126,9 @@ type world struct {
 	standby bool
 	lead    func()
 
+	// panics is true when the source or the provider may panic.
+	panics bool
+
 	mu      sync.Mutex
 	notices []Notice
 }
@@ -158,6 +162,9 @@ func (w *world) start() {
 	w.stop = func() {
 		cancel()
 		running.Wait()
+		if n := testutil.CollectAndCount(p.Metrics.panics); n > 0 && !w.panics {
+			w.t.Error("something panicked: see the log")
+		}
 	}
 }
 

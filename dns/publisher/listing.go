@@ -25,7 +25,7 @@ func (p *Publisher) listZones(now time.Time) {
 		var zones []dns.Zone
 		err := p.limiter.Wait(ctx)
 		if err == nil {
-			zones, err = p.Provider.Zones(ctx)
+			zones, err = contained(p, func() ([]dns.Zone, error) { return p.Provider.Zones(ctx) })
 		}
 		var filter dns.Filter
 		if f, ok := p.Provider.(provider.DomainFilterer); ok && err == nil {
@@ -153,7 +153,7 @@ func (p *Publisher) read(ctx context.Context, z *zone) ([]*dns.RecordSet, error)
 	if err := p.Owner.Load(ctx); err != nil {
 		return nil, err
 	}
-	return p.Provider.Records(ctx, z.Zone)
+	return contained(p, func() ([]*dns.RecordSet, error) { return p.Provider.Records(ctx, z.Zone) })
 }
 
 // observe tells an owner outside of the zones what a zone has.

@@ -35,6 +35,7 @@ type Metrics struct {
 	zoneFailed     *prometheus.GaugeVec
 	providerFailed prometheus.Gauge
 	applySeconds   *prometheus.HistogramVec
+	panics         *prometheus.CounterVec
 
 	// registry has the number of record sets of each zone by type; mismatched has what was
 	// counted for each name of a zone.
@@ -74,6 +75,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		zoneFailed:     b.gauges("signpost_dns_zone_failing", "1 while a zone can't be read or changed.", "zone", "id"),
 		applySeconds: b.histograms("signpost_dns_apply_duration_seconds", "How long the provider took for a batch of changes.",
 			"zone", "id", "result"),
+		panics:   b.counters("signpost_dns_panics_total", "Objects that could not be evaluated, and calls of the provider that failed, because of a mistake in the code. The log has the stack.", "plugin"),
 		registry: map[zoneKey]map[string]int{}, failures: map[zoneKey]int{}, mismatched: map[zoneKey]map[string][]prometheus.Labels{},
 	}
 }
@@ -89,6 +91,12 @@ func (b builder) gauge(name, help string) prometheus.Gauge {
 
 func (b builder) counter(name, help string) prometheus.Counter {
 	m := prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	b.r.MustRegister(m)
+	return m
+}
+
+func (b builder) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	m := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	b.r.MustRegister(m)
 	return m
 }

@@ -35,7 +35,7 @@ func (o outcomes) Outcome(ctx context.Context, key source.Key) (outcome *source.
 		origin := desired.Origin{Source: o.source, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
 		e, ok := p.explain(i, key)
 		// What the object asked for before says nothing about what it asks for now.
-		if ok && (e.Err != nil || p.Desired.Current(origin, p.Sources[i].Evaluate(key).Records)) {
+		if ok && (e.Err != nil || p.Desired.Current(origin, p.evaluated(&p.Sources[i], key).Records)) {
 			outcome = p.outcome(origin, e)
 		}
 	})

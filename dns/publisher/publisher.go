@@ -14,6 +14,7 @@ import (
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/internal/panics"
 )
 
 // Publisher maintains the zones of one provider. Make one with [New] and call Run. It changes
@@ -82,6 +83,8 @@ type Publisher struct {
 	once *onceState
 	// followers are told which names change; mostly there is none.
 	followers map[*Follower]struct{}
+	// panics lets those of sources and of the provider fail the object or the call that they are about.
+	panics *panics.Reporter
 }
 
 // sourceState is the state of a source.
@@ -139,6 +142,7 @@ func New(c Config) (*Publisher, error) {
 		unresolved: map[desired.Origin]string{},
 		departing:  map[desired.Origin]time.Time{},
 		accounts:   newAccounts(&c),
+		panics:     panics.New(c.Log, c.Metrics.panics),
 	}
 	p.zoneless = p.newZoneless()
 	return p, nil
@@ -287,6 +291,18 @@ func (p *Publisher) startJob(limit time.Duration, job func(context.Context) (fou
 			}
 		}
 	})
+}
+
+// atProvider is the unit of the provider's calls in the metric of panics.
+const atProvider = "provider"
+
+// contained calls the provider. If it panics, that is an error, and as after any other one nobody knows what it has done.
+func contained[T any](p *Publisher, f func() (T, error)) (result T, err error) {
+	err = p.panics.Catch(atProvider, func() (err error) {
+		result, err = f()
+		return err
+	})
+	return result, err
 }
 
 // uncounted is for names that have no budget.

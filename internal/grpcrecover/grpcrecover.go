@@ -17,7 +17,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -27,6 +26,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/internal/panics"
 )
 
 // logInterval is the time between two stacks in the log from the same place in the code. Clients
@@ -103,7 +104,7 @@ func (r *Recoverer) recovered(method string, value any) error {
 	service, name, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
 	r.panics.WithLabelValues(service, name).Inc()
 	stack := debug.Stack()
-	if at := place(); r.isDue(at, time.Now()) {
+	if at := panics.Place(); r.isDue(at, time.Now()) {
 		r.config.Log.Error("A call panicked; please report this", "method", method, "panic", fmt.Sprint(value), "at", at, "stack", string(stack))
 	}
 	if r.config.Panicked != nil {
@@ -121,22 +122,4 @@ func (r *Recoverer) isDue(at string, now time.Time) bool {
 	}
 	r.logged[at] = now
 	return true
-}
-
-// place returns where the code panicked: the first frame below those of the runtime.
-func place() string {
-	callers := make([]uintptr, 64)
-	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
-	panicking := false
-	for {
-		f, more := frames.Next()
-		ofRuntime := strings.HasPrefix(f.Function, "runtime.")
-		if panicking && !ofRuntime {
-			return fmt.Sprintf("%s:%d", f.Function, f.Line)
-		}
-		panicking = panicking || f.Function == "runtime.gopanic"
-		if !more {
-			return "unknown"
-		}
-	}
 }

@@ -28,6 +28,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -111,7 +112,9 @@ func (e *Elector) Since() time.Time {
 //
 // When lead is told to stop, it has to return within LeaseDuration less RenewDeadline. Otherwise
 // Run returns an error without waiting for it, and doesn't release the lease: the process should
-// end. The error has the stacks of its goroutines. A lead that panics ends the process.
+// end. The error has the stacks of its goroutines. A lead that panics has ended by itself: the fence stops what it has left
+// running, the others needn't wait until the lease runs out, and Run returns an error, so that the process ends. A panic in another
+// goroutine ends the process at once.
 func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context) error) error {
 	for {
 		again, err := e.term(ctx, lead)
@@ -249,9 +252,15 @@ func (e *Elector) lead(ctx context.Context, work func(context.Context) error) er
 	e.journal.began()
 	outcome := make(chan error, 1)
 	go func() {
-		// Deferred, so that it also happens after a runtime.Goexit in the work.
+		// Deferred, so that it also happens after a panic or a runtime.Goexit in the work.
 		var err error
-		defer func() { outcome <- err }()
+		defer func() {
+			if v := recover(); v != nil {
+				e.journal.log.Error("The leader's work panicked; please report this", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+				err = fmt.Errorf("lead under lease %s: the work panicked (%v): please report it with the stack in the log", e.config.lease(), v)
+			}
+			outcome <- err
+		}()
 		run.Named(ctx, e.workName(), func(ctx context.Context) { err = work(ctx) })
 	}()
 	select {

@@ -237,6 +237,43 @@ func TestWorkThatEndsByItself(t *testing.T) {
 	}
 }
 
+// A panic of the work is an error, after which the lease is free at once. What the work has left running can't write.
+func TestWorkThatPanics(t *testing.T) {
+	var fence *Fence
+	var left error
+	work := func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Minute):
+		}
+		go func() {
+			time.Sleep(time.Second)
+			left = fence.Check()
+		}()
+		panic("on purpose")
+	}
+	compete(t, work, func(t *testing.T, a, b *candidate) {
+		fence = a.Fence()
+		err := <-a.done
+		panicked := time.Now()
+		if err == nil || !strings.Contains(err.Error(), "lead under lease ns/a: the work panicked (on purpose)") {
+			t.Errorf("Run returned %v", err)
+		}
+		for b.Fence().Check() != nil && time.Since(panicked) < time.Minute {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if took := time.Since(panicked); took > 3*time.Second {
+			t.Errorf("the other one leads after %v", took)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !errors.Is(left, ErrNotLeading) {
+			t.Errorf("what the work has left running is told %v, want that it may not write", left)
+		}
+	})
+}
+
 func TestWorkThatDoesNotEnd(t *testing.T) {
 	slow := func(context.Context) error {
 		time.Sleep(time.Minute)

@@ -1,0 +1,132 @@
+package publisher
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// A source that panics about one object keeps the records of that object, and all others go on. When the object is
+// mended, so are its records.
+func TestSourcePanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.panics = true
+		bad := false
+		evaluate := func(key source.Key) source.Result {
+			if bad && key.Name == "bad" {
+				panic("on purpose")
+			}
+			return w.objects.evaluate(key)
+		}
+		w.change = func(c *Config) { c.Sources[0].Evaluate = evaluate }
+		w.objects.set("bad", record(t, "bad", "bad.shop.test", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		bad = true
+		w.objects.set("bad")
+		w.objects.set("good", record(t, "good", "good.shop.test", "A", "192.0.2.2"))
+		rest()
+		w.expectZone("bad.shop.test A 192.0.2.1", "good.shop.test A 192.0.2.2")
+		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "a mistake of Signpost's own at") || !strings.Contains(said, "TestSourcePanics") {
+			t.Errorf("said:\n%s", said)
+		}
+		if n := testutil.ToFloat64(w.publisher.Metrics.panics.WithLabelValues("service")); n != 1 {
+			t.Errorf("%v panics are counted, want 1", n)
+		}
+		bad = false
+		w.objects.set("bad")
+		rest()
+		w.expectZone("good.shop.test A 192.0.2.2")
+	})
+}
+
+// panicking is a provider of which the calls panic that have their name in at, and calls of Apply with a name of
+// poison in any case.
+type panicking struct {
+	provider.Provider
+	at, poison string
+}
+
+func (p *panicking) in(call string) {
+	if p.at == call {
+		panic("on purpose")
+	}
+}
+
+func (p *panicking) Zones(ctx context.Context) ([]dns.Zone, error) {
+	p.in("Zones")
+	return p.Provider.Zones(ctx)
+}
+
+func (p *panicking) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	p.in("Records")
+	return p.Provider.Records(ctx, zone)
+}
+
+func (p *panicking) Adjust(_ context.Context, _ dns.Zone, wanted []*dns.RecordSet) ([]provider.Adjusted, error) {
+	p.in("Adjust")
+	return provider.AdjustEach(wanted, func(r *dns.RecordSet) (*dns.RecordSet, error) { return r, nil }), nil
+}
+
+func (p *panicking) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+	p.in("Apply")
+	if p.poison != "" && slices.ContainsFunc(changes, func(c dns.Change) bool { return c.RecordSet().Name == p.poison }) {
+		panic("on purpose")
+	}
+	return p.Provider.Apply(ctx, zone, changes)
+}
+
+// While a call of the provider panics, nothing else ends. Once it doesn't any more, everything is published.
+func TestProviderPanics(t *testing.T) {
+	for _, call := range []string{"Zones", "Records", "Adjust", "Apply"} {
+		t.Run(call, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.panics = true
+				p := &panicking{Provider: w.zones, at: call}
+				w.provider = p
+				w.objects.set("web", record(t, "web", "web.shop.test", "A", "192.0.2.1"))
+				w.start()
+				defer w.stop()
+				time.Sleep(time.Minute)
+				w.expectZone()
+				if n := testutil.ToFloat64(w.publisher.Metrics.panics.WithLabelValues(atProvider)); n < 2 || n > 60 {
+					t.Errorf("%v panics are counted in a minute, want several", n)
+				}
+				w.publisher.visit(t.Context(), func() { p.at = "" })
+				time.Sleep(3 * time.Minute)
+				w.expectZone("web.shop.test A 192.0.2.1")
+			})
+		})
+	}
+}
+
+// One name about which the provider panics is tried again by itself, and the others are published.
+func TestProviderPanicsAboutOneName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.panics = true
+		w.provider = &panicking{Provider: w.zones, poison: "b.shop.test"}
+		for _, name := range []string{"a", "b", "c", "d"} {
+			w.objects.set(name, record(t, name, name+".shop.test", "A", "192.0.2.1"))
+		}
+		w.start()
+		defer w.stop()
+		time.Sleep(time.Minute)
+		w.expectZone("a.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.1", "d.shop.test A 192.0.2.1")
+		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "b.shop.test A") || !strings.Contains(said, "a mistake of Signpost's own") {
+			t.Errorf("said:\n%s", said)
+		}
+	})
+}
