@@ -95,5 +95,5 @@ if [[ $what == all ]]; then
   [[ $("dist/$host/signpost" --version) == "$version" ]] || failed "dist/$host/signpost isn't version $version"
 fi
 rm -rf dist/tools
-(cd dist && find . -maxdepth 1 -type f -printf '%f\n' | sort | xargs sha256sum >"signpost-$version.sha256" && mv "signpost-$version.sha256" SHA256SUMS && sha256sum --check --quiet SHA256SUMS)
+(cd dist && LC_ALL=C && sha256sum signpost-* >SHA256SUMS && sha256sum --check --quiet SHA256SUMS)
 ls -l dist
