@@ -71,9 +71,11 @@ func destinationAlerts() []Alert {
 		},
 		{
 			Name: "SignpostPanics", Severity: Ticket,
-			Expr:        `sum by (job, namespace, pod, instance) (increase(grpc_server_panics_total[15m])) > 0`,
-			Summary:     "Calls to {{ $labels.pod }} ended because of a mistake in Signpost: these proxies had to ask again.",
-			Description: "The log has the stack. Please report it, and go back to the version before if calls keep failing.",
+			Expr: `sum by (job, namespace, pod, instance) (increase(grpc_server_panics_total[15m])) > 0` +
+				` or sum by (job, namespace, pod, instance) (increase(controller_panics_total[15m])) > 0` +
+				` or sum by (job, namespace, pod, instance) (increase(signpost_dns_panics_total[15m])) > 0`,
+			Summary:     "Calls, Services or records of {{ $labels.pod }} failed because of a mistake in Signpost; the rest goes on.",
+			Description: "The log has the stack. Please report it, and go back to the version before if it happens again and again.",
 		},
 		{
 			Name: "SignpostClientsRefused", Severity: Ticket,

@@ -54,7 +54,7 @@ var alertTests = map[string]alertTest{
 	},
 	"SignpostPanics": {
 		bad:  `grpc_server_panics_total{P, grpc_method="Get"} 0x10 1x50`,
-		good: `grpc_server_panics_total{P, grpc_method="Get"} 1x60`,
+		good: "grpc_server_panics_total{P, grpc_method=\"Get\"} 1x60\ncontroller_panics_total{P, controller=\"endpoints\"} 1x60\nsignpost_dns_panics_total{P, plugin=\"provider\"} 1x60",
 	},
 	"SignpostClientsRefused": {
 		bad:  `destination_refused_total{P, reason="questions"} 0x10 5x50`,

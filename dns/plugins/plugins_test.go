@@ -1,6 +1,8 @@
 package plugins_test
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -64,6 +66,41 @@ func TestProviders(t *testing.T) {
 			t.Errorf("--%s has no description", f.Name)
 		}
 	})
+}
+
+// localProviders have no server that a dry run could change.
+var localProviders = []string{"inmemory", "log"}
+
+// Each provider has a test that its transport refuses what changes something in a dry run, beside what dns/providertest
+// checks of Apply (docs/faults.md, row 21). A provider that is added without one fails here.
+func TestProvidersHaveTestsOfDryRuns(t *testing.T) {
+	source, err := os.ReadFile("plugins.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	imports := regexp.MustCompile(`"github.com/signpostd/signpost/dns/provider/([a-z0-9]+)"`).FindAllSubmatch(source, -1)
+	found := 0
+	for _, m := range imports {
+		name := string(m[1])
+		if name == "properties" || slices.Contains(localProviders, name) {
+			continue
+		}
+		files, err := filepath.Glob("../provider/" + name + "/*_test.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(files, func(file string) bool {
+			text, err := os.ReadFile(file)
+			return err == nil && regexp.MustCompile(`(?m)^func Test\w*DryRun\w*\(t \*testing\.T\)`).Match(text)
+		}) {
+			found++
+		} else {
+			t.Errorf("provider %s has no test TestDryRun…: show that its transport sends nothing that changes something", name)
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d providers are found to have such a test: has the way changed in which plugins.go imports them?", found)
+	}
 }
 
 // checkPlugin checks the names of a plugin, which are added to those of the others, and its

@@ -541,7 +541,24 @@ func TestRights(t *testing.T) {
 	})
 }
 
-// A dry run changes nothing, not even if Apply is called; and the other policies.
+// In a dry run, the transport refuses what Apply would change.
+func TestDryRun(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.dryRun = true
+		p := w.open()
+		zones, err := p.Zones(w.t.Context())
+		if err != nil || len(zones) == 0 {
+			t.Fatalf("zones %v, %v", zones, err)
+		}
+		w.server.Calls()
+		if err := p.Apply(w.t.Context(), zones[0], []dns.Change{{New: set("a", "A", "192.0.2.1")}}); !errors.Is(err, provider.ErrDryRun) {
+			t.Errorf("Apply: %v", err)
+		}
+		w.expect()
+	})
+}
+
+// A dry run changes nothing; and the other policies.
 func TestPolicies(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.dryRun = true
