@@ -43,6 +43,9 @@ func clientsOf() []asker {
 			ask(witness.CallGet, path(service, 80), token, replicaNames...)
 			ask(witness.CallGetProfile, path(service, 80), token, replicaNames...)
 		}
+		if i%3 == 2 {
+			ask(witness.CallGet, path(service, 90), token, replicaNames[i%2]) // which some Services declare for some time
+		}
 	}
 	return all
 }

@@ -118,6 +118,9 @@ func (s *stage) play(ctx context.Context, seed uint64) (calm time.Duration, err 
 	if err := player.Prepare(ctx); err != nil {
 		return 0, err
 	}
+	if err := s.createForeignSlices(ctx); err != nil {
+		return 0, err
+	}
 	faults, err := s.startSignpost(ctx, seed)
 	if err != nil {
 		return 0, err

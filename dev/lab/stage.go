@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -24,6 +25,7 @@ import (
 	"github.com/signpostd/signpost/dev/lab/schedule"
 	"github.com/signpostd/signpost/dev/lab/validate"
 	"github.com/signpostd/signpost/dev/lab/witness"
+	"github.com/signpostd/signpost/dev/lab/workload"
 	"github.com/signpostd/signpost/dns/bindtest"
 )
 
@@ -127,6 +129,24 @@ func (s *stage) startNameServer(ctx context.Context, records string) error {
 		_ = os.WriteFile(filepath.Join(s.dir, "named.log"), []byte(s.names.Log()), 0o600)
 		_ = s.names.Stop()
 	})
+	return nil
+}
+
+// createForeignSlices makes empty slices of somebody else for Services whose slices Signpost writes.
+func (s *stage) createForeignSlices(ctx context.Context) error {
+	for i := range 3 {
+		service := fmt.Sprint("web-", i)
+		_, err := s.client.DiscoveryV1().EndpointSlices(namespace).Create(ctx, &discoveryv1.EndpointSlice{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: namespace, Name: service + "-person",
+				Labels: map[string]string{discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: workload.ManagedBy},
+			},
+			AddressType: discoveryv1.AddressTypeIPv4,
+		}, metav1.CreateOptions{})
+		if err != nil {
+			return fmt.Errorf("create a slice of somebody else: %w", err)
+		}
+	}
 	return nil
 }
 

@@ -110,6 +110,9 @@ type KubernetesWrite struct {
 	Name        string `json:"name,omitempty"` // of a creation, from the body
 	// Holder is the holder that a write of a Lease names; empty when it gives the Lease up.
 	Holder string `json:"holder,omitempty"`
+	// Precondition is the version that the object must have, by the resourceVersion in the body or the preconditions of a
+	// deletion; empty if the request hits whatever is there.
+	Precondition string `json:"precondition,omitempty"`
 	// Reached is whether the API server may have got the request.
 	Reached bool `json:"reached,omitempty"`
 }

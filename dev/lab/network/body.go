@@ -2,6 +2,7 @@ package network
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -23,6 +24,7 @@ func (r *request) readBody(body []byte) {
 			r.Name = object.Metadata.GenerateName
 		}
 	}
+	r.Precondition = cmp.Or(object.Metadata.ResourceVersion, object.Preconditions.ResourceVersion, object.Preconditions.UID)
 	if r.Resource == "leases" {
 		r.Holder = object.Spec.HolderIdentity
 	}
@@ -33,7 +35,14 @@ type object struct {
 	Metadata struct {
 		Name         string `json:"name"`
 		GenerateName string `json:"generateName"`
+		// ResourceVersion is the version that is replaced.
+		ResourceVersion string `json:"resourceVersion"`
 	} `json:"metadata"`
+	// Preconditions are those of DeleteOptions.
+	Preconditions struct {
+		ResourceVersion string `json:"resourceVersion"`
+		UID             string `json:"uid"`
+	} `json:"preconditions"`
 	Spec struct {
 		HolderIdentity string `json:"holderIdentity"`
 	} `json:"spec"`
@@ -56,11 +65,26 @@ func decodeProtobuf(encoded []byte) (o object) {
 	if err := envelope.Unmarshal(encoded); err != nil {
 		return o
 	}
+	if envelope.Kind == "DeleteOptions" {
+		var options metav1.DeleteOptions
+		if err := options.Unmarshal(envelope.Raw); err != nil {
+			return o
+		}
+		if p := options.Preconditions; p != nil {
+			if p.ResourceVersion != nil {
+				o.Preconditions.ResourceVersion = *p.ResourceVersion
+			}
+			if p.UID != nil {
+				o.Preconditions.UID = string(*p.UID)
+			}
+		}
+		return o
+	}
 	var any metav1.PartialObjectMetadata
 	if err := any.Unmarshal(envelope.Raw); err != nil {
 		return o
 	}
-	o.Metadata.Name, o.Metadata.GenerateName = any.Name, any.GenerateName
+	o.Metadata.Name, o.Metadata.GenerateName, o.Metadata.ResourceVersion = any.Name, any.GenerateName, any.ResourceVersion
 	var lease coordinationv1.Lease
 	if envelope.Kind == "Lease" && lease.Unmarshal(envelope.Raw) == nil && lease.Spec.HolderIdentity != nil {
 		o.Spec.HolderIdentity = *lease.Spec.HolderIdentity

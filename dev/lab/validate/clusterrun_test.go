@@ -67,10 +67,13 @@ func (r *clusterRun) store(resource, name string, object any) {
 	r.entries = append(r.entries, history.Entry{At: r.now, Object: o})
 }
 
-func (r *clusterRun) write(verb, resource, name string) {
+// write adds a request that hits only what the replica knew.
+func (r *clusterRun) write(verb, resource, name string) { r.writeIf("1", verb, resource, name) }
+
+func (r *clusterRun) writeIf(precondition, verb, resource, name string) {
 	r.now += time.Millisecond
 	r.entries = append(r.entries, history.Entry{At: r.now, Write: &history.Write{Replica: "replica-a", Status: 200, Kubernetes: &history.KubernetesWrite{
-		Verb: verb, Resource: resource, Namespace: "lab", Name: name, Reached: true,
+		Verb: verb, Resource: resource, Namespace: "lab", Name: name, Precondition: precondition, Reached: true,
 	}}})
 }
 

@@ -43,10 +43,16 @@ func foreignSlices(h history.History, c *cluster) []Finding {
 		k := w.Kubernetes
 		switch k.Resource {
 		case "endpointslices":
+			if k.Precondition == "" {
+				out = append(out, Finding{"V5", e.At, "slice " + k.Name, fmt.Sprintf("%s has sent its %s without a precondition: it hits whatever somebody else has made of it meanwhile.", w.Replica, k.Verb)})
+			}
 			if owners := managers[k.Namespace+"/"+k.Name]; len(owners) > 0 && !anyOfSignpost(owners) {
 				out = append(out, Finding{"V5", e.At, "slice " + k.Name, fmt.Sprintf("%s has sent its %s, although it isn't a slice of Signpost.", w.Replica, k.Verb)})
 			}
 		case "endpoints":
+			if k.Precondition == "" {
+				out = append(out, Finding{"V5", e.At, "endpoints " + k.Name, fmt.Sprintf("%s has sent their %s without a precondition: it hits whatever somebody else has made of them meanwhile.", w.Replica, k.Verb)})
+			}
 			if k.Namespace == h.Setup.Namespace && c.neverSelects(k.Name, e.At, deleted) {
 				out = append(out, Finding{"V5", e.At, "endpoints " + k.Name, fmt.Sprintf("%s has sent their %s, although they were written by hand: their Service has no selector.", w.Replica, k.Verb)})
 			}

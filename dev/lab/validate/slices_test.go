@@ -106,6 +106,13 @@ func TestSliceOrder(t *testing.T) {
 			r.store("endpointslices", "own-0-person", &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "own-0-person", Labels: map[string]string{discoveryv1.LabelManagedBy: "person.lab.example"}}})
 			r.write("delete", "endpointslices", "own-0-person")
 		}, want: "isn't a slice of Signpost"},
+		{name: "without a precondition", play: func(r *clusterRun) {
+			name, _ := r.servedSlice()
+			r.writeIf("", "update", "endpointslices", name)
+		}, want: "without a precondition"},
+		{name: "Endpoints without a precondition", play: func(r *clusterRun) {
+			r.writeIf("", "update", "endpoints", "web-0")
+		}, want: "without a precondition"},
 		{name: "Endpoints by hand", play: func(r *clusterRun) {
 			r.store("services", "mirror-0", &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "mirror-0"}})
 			r.write("update", "endpoints", "mirror-0")
