@@ -76,6 +76,8 @@ func TestRolesOnAPIServer(t *testing.T) {
 	t.Run("controllers", api.testControllers)
 	t.Run("some controllers", api.testSomeControllers)
 	t.Run("takeover", api.testTakeover)
+	t.Run("stale standby", api.testStaleStandby)
+	t.Run("leader that stays stale", api.testLeaderThatStaysStale)
 	t.Run("rights of controllers", api.testControllersRights)
 	t.Run("destination writes", api.testDestinationWrites)
 	t.Run("destination without rights", api.testDestinationRights)
