@@ -42,7 +42,7 @@ kind: Config
 kubeconfig: {{.Kubeconfig}}
 log: {level: info}
 admin: {address: "{{.Admin}}"}
-shutdownGrace: 2s
+shutdownGrace: 3s
 destination:
   addr: "{{.GRPC}}"
   leaderElection: &election {leaseDuration: 6s, renewDeadline: 4s, retryPeriod: 1s}
