@@ -2,6 +2,7 @@ package endpointslices
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 	"k8s.io/endpointslice/util"
 	"k8s.io/klog/v2"
 
+	"github.com/signpostd/signpost/controllers/reconcile"
+	"github.com/signpostd/signpost/controllers/slices"
 	"github.com/signpostd/signpost/controllers/watched"
 )
 
@@ -94,5 +97,40 @@ func TestWrittenSlicesAreDetachedFromPods(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, made.list); diff != "" {
 		t.Errorf("before and after the memory was used again:\n%s", diff)
+	}
+}
+
+// until is a client whose creates go on until their context ends.
+type until struct {
+	discoveryclient.EndpointSliceInterface
+	begun chan struct{}
+}
+
+func (u until) EndpointSlices(string) discoveryclient.EndpointSliceInterface { return u }
+
+// Create implements discoveryclient.EndpointSliceInterface.
+func (u until) Create(ctx context.Context, _ *discoveryv1.EndpointSlice, _ metav1.CreateOptions) (*discoveryv1.EndpointSlice, error) {
+	close(u.begun)
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+// The library gives its requests a context that never ends.
+func TestRequestsOfTheLibraryEndWithTheSync(t *testing.T) {
+	c := bare()
+	client := until{begun: make(chan struct{})}
+	c.store = slices.NewStore(slices.Options{Controller: queueName, ManagedBy: ManagedBy, Client: client, Table: c.o.Slices, Loop: c.loop})
+	c.writer = newWriter(c.store)
+	c.begin()
+	s := service(1)
+	c.o.Pods.PutService(s)
+	ctx, stop := context.WithCancelCause(t.Context())
+	lost := errors.New("the lease is lost")
+	go func() {
+		<-client.begun
+		stop(lost)
+	}()
+	if err := c.sync(ctx, reconcile.Key{Namespace: s.Namespace, Name: s.Name}); !errors.Is(err, lost) {
+		t.Errorf("the sync ended with %v, want %v", err, lost)
 	}
 }

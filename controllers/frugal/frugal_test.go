@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/internal/kubetest"
+	"github.com/signpostd/signpost/internal/leader"
 	"github.com/signpostd/signpost/kube"
 )
 
@@ -242,20 +243,20 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Requests end with their context, and are limited as those of the client are.
+// Requests end when leadership is lost, and are limited as those of the client are.
 func TestContexts(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, lost := context.WithCancelCause(t.Context())
 	client := answering(t, rest.Config{QPS: 0.001, Burst: 1}, func(_ http.ResponseWriter, r *http.Request) {
-		cancel()
+		lost(leader.ErrNotLeading)
 		<-r.Context().Done()
 	})
 	_, err := create(ctx, client)
-	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "Post \"http://127.0.0.1") {
-		t.Errorf("error %v, want that the request was canceled", err)
+	if !errors.Is(err, leader.ErrNotLeading) || !strings.Contains(err.Error(), "Post \"http://127.0.0.1") {
+		t.Errorf("error %v, want that leadership was lost during the request", err)
 	}
-	bounded, stop := context.WithTimeout(t.Context(), time.Second) // the limiter sees that it would take longer
-	defer stop()
-	if _, err = create(bounded, client); err == nil || !strings.Contains(err.Error(), "rate limiter") {
+	term, lose := context.WithCancelCause(t.Context())
+	time.AfterFunc(time.Second, func() { lose(leader.ErrNotLeading) })
+	if _, err = create(term, client); err == nil || !strings.Contains(err.Error(), "rate limiter") {
 		t.Errorf("error %v, want that the limit is reached", err)
 	}
 }

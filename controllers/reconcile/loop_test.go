@@ -265,26 +265,26 @@ func TestTerms(t *testing.T) {
 	})
 }
 
-// At the end of a term, syncs under way go on to their end without being cancelled, and no
-// other begins.
+// At the end of a term, syncs under way are told to end and are waited for, and no other begins.
 func TestEndOfTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := 0
+		ctx, cancel := context.WithCancelCause(t.Context())
+		lost := errors.New("the lease is lost")
+		began, told, ended := time.Now(), time.Duration(0), 0
 		l := New(Options{Name: "test", Workers: 1, RetryFirst: 1, RetryLimit: 1, Sync: func(ctx context.Context, _ Key) error {
-			time.Sleep(2 * time.Second)
-			if ctx.Err() == nil {
-				ended++
+			<-ctx.Done()
+			told = time.Since(began)
+			if cause := context.Cause(ctx); !errors.Is(cause, lost) {
+				t.Errorf("the sync was told to end because of %v", cause)
 			}
+			time.Sleep(2 * time.Second)
+			ended++
 			return nil
 		}})
-		go func() {
-			time.Sleep(time.Second)
-			cancel()
-		}()
+		time.AfterFunc(time.Second, func() { cancel(lost) })
 		l.Run(ctx, func() []Key { return []Key{web, {Namespace: "ns", Name: "db"}} })
-		if ended != 1 {
-			t.Errorf("%d syncs came to their end in the term, want the one that was under way", ended)
+		if ended != 1 || told != time.Second || time.Since(began) != 3*time.Second {
+			t.Errorf("%d syncs were told to end after %v and ended after %v, want the one under way, after 1s and 3s", ended, told, time.Since(began))
 		}
 	})
 }
