@@ -102,6 +102,13 @@ type Confirmer interface {
 	Confirm(ctx context.Context, zone dns.Zone) error
 }
 
+// Atomic is a [Provider] that makes the changes of a name, and those of its markers in the same zone, in one step or not at all,
+// and creates no record set that is there. So a marker and its record set came together, whoever has made them.
+type Atomic interface {
+	// Atomic does nothing.
+	Atomic()
+}
+
 // Prober is a [Provider] that may return records without having asked its server.
 type Prober interface {
 	// Probe asks about a zone what tells whether the server can be reached, has the zone and takes

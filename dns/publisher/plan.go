@@ -167,9 +167,12 @@ type collector interface {
 
 // disown handles the attempts of which it isn't known whether they created record sets. If the
 // zone has a record set of the same key that was neither attempted nor ours before, somebody
-// else was faster. Then our marker has to go: it would make the record set ours.
+// else was faster. Then our marker has to go: it would make the record set ours. A marker that an atomic
+// provider has made didn't come without its record set; a process before this one may have sent both, which a server has
+// carried out late.
 func (p *Publisher) disown(z *zone) {
 	c, ok := p.Owner.(collector)
+	_, atomic := p.Provider.(provider.Atomic)
 	for name, n := range z.names.all {
 		if len(n.attempts) == 0 {
 			continue
@@ -179,6 +182,9 @@ func (p *Publisher) disown(z *zone) {
 			if ok && n.attempted(there) && !n.made(there) {
 				unmark = append(unmark, c.Unmark(p.zones.lookup(z), there)...)
 			}
+		}
+		if atomic {
+			unmark = slices.DeleteFunc(unmark, func(c dns.Change) bool { return p.zones.home(z, c.Old.Name) == z })
 		}
 		z.names.disown(n, unmark)
 	}

@@ -51,6 +51,10 @@ func (p *Provider) Apply(ctx context.Context, dnsZone dns.Zone, changes []dns.Ch
 	return a.result()
 }
 
+// Atomic implements [provider.Atomic]: the changes of a name are one message, whose prerequisites are that nothing is there that is to be
+// created (RFC 2136, section 2.4).
+func (p *Provider) Atomic() {}
+
 // attempt is one call of Apply.
 type attempt struct {
 	provider *Provider

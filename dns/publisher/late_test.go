@@ -1,0 +1,65 @@
+package publisher
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// late is an atomic provider whose server carries out, just before the first changes, what a process with the same owner
+// had sent before it ended: the same record sets and markers, with other targets. So it refuses these changes.
+type late struct {
+	provider.Provider
+	carriedOut bool
+}
+
+func (l *late) Atomic() {}
+
+func (l *late) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+	now, err := l.Records(ctx, zone)
+	if err != nil {
+		return err
+	}
+	if !l.carriedOut {
+		l.carriedOut = true
+		before := slices.Clone(changes)
+		for i, c := range before {
+			if c.New != nil && c.New.Type == "A" {
+				older := *c.New
+				older.Targets = []string{"192.0.2.10"}
+				before[i] = dns.Change{New: &older}
+			}
+		}
+		if err := l.Provider.Apply(ctx, zone, before); err != nil {
+			return err
+		}
+		return provider.ErrStale
+	}
+	if provider.Unchanged(changes, now) != nil {
+		return provider.ErrStale
+	}
+	return l.Provider.Apply(ctx, zone, changes)
+}
+
+// A record of ours that appears late stays ours, and becomes what objects ask for. The lab found that its marker was removed,
+// so that nobody owned it any more (make lab SEED=5).
+func TestLateUpdateOfAnEarlierProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.provider = &late{Provider: w.provider}
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		time.Sleep(5 * time.Minute)
+		w.expectZone("www.shop.test A 192.0.2.1")
+		if !slices.ContainsFunc(w.listing(), func(r *dns.RecordSet) bool { return r.Name == "own-a-www."+zoneName }) {
+			t.Error("the record has lost its marker")
+		}
+	})
+}
