@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -196,7 +197,46 @@ func (s *stage) bad(ctx context.Context, player *workload.Player, faults schedul
 	if err := errors.Join(append(errs, s.control.ended())...); err != nil {
 		return err
 	}
-	return errors.Join(s.setClocks(ctx), s.collectGarbage(ctx))
+	return errors.Join(s.setClocks(ctx), s.collectGarbage(ctx), s.burst(ctx))
+}
+
+// burst changes slices of somebody else several times within some milliseconds, so that the last changes of the run come
+// together with those before.
+func (s *stage) burst(ctx context.Context) error {
+	var names []string
+	for i := range 4 {
+		names = append(names, fmt.Sprintf("own-%d-person", i))
+	}
+	errs := make([]error, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() { errs[i] = s.flap(ctx, name, fmt.Sprintf("10.127.255.%d", i+1)) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// flap adds an address to a slice and takes it away, five times. A slice that isn't there is left alone.
+func (s *stage) flap(ctx context.Context, name, address string) error {
+	client := s.client.DiscoveryV1().EndpointSlices(namespace)
+	slice, err := client.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || slice.AddressType != discoveryv1.AddressTypeIPv4 {
+		return err
+	}
+	without := slice.Endpoints
+	with := append(without[:len(without):len(without)], discoveryv1.Endpoint{Addresses: []string{address}})
+	for i := range 10 {
+		if slice.Endpoints = with; i%2 == 1 {
+			slice.Endpoints = without
+		}
+		if slice, err = client.Update(ctx, slice, metav1.UpdateOptions{}); err != nil {
+			return fmt.Errorf("update slice %s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // collectGarbage deletes the slices whose Service is gone, as the garbage collector of Kubernetes does, which isn't part of the

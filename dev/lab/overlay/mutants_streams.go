@@ -26,7 +26,7 @@ var streamMutants = []Mutant{
 		Name:      "first-change-wins",
 		Fault:     "When an object changes twice before the catalog has applied the first change, the second one is lost.",
 		Validator: "V1",
-		Profile:   "mixed",
+		Profile:   "calm",
 		Test:      "catalog TestPace",
 		Edits: []Edit{{
 			File: "catalog/catalog.go",
