@@ -144,6 +144,11 @@ func New(c Config) (*Publisher, error) {
 		accounts:   newAccounts(&c),
 		panics:     panics.New(c.Log, c.Metrics.panics),
 	}
+	// A counter that isn't there before the first panic would start at one, and no rule would see it rise.
+	c.Metrics.panics.WithLabelValues(atProvider)
+	for _, s := range c.Sources {
+		c.Metrics.panics.WithLabelValues(s.Name)
+	}
 	p.zoneless = p.newZoneless()
 	return p, nil
 }
