@@ -162,8 +162,14 @@ func (w *world) start() {
 	w.stop = func() {
 		cancel()
 		running.Wait()
-		if n := testutil.CollectAndCount(p.Metrics.panics); n > 0 && !w.panics {
-			w.t.Error("something panicked: see the log")
+		units := []string{atProvider}
+		for _, s := range p.Sources {
+			units = append(units, s.Name)
+		}
+		for _, unit := range units {
+			if testutil.ToFloat64(p.Metrics.panics.WithLabelValues(unit)) > 0 && !w.panics {
+				w.t.Errorf("%s panicked: see the log", unit)
+			}
 		}
 	}
 }
