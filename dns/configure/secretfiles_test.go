@@ -29,7 +29,7 @@ func TestReadSecretFiles(t *testing.T) {
 		{name: "a file", args: []string{"--pdns-api-key-file=" + file("hunter2\r\n")}, want: "hunter2"},
 		{name: "spaces are kept", args: []string{"--pdns-api-key-file=" + file(" hunter 2 ")}, want: " hunter 2 "},
 		{name: "both", args: []string{"--pdns-api-key=a", "--pdns-api-key-file=" + file("hunter2")}, err: "--pdns-api-key-file: --pdns-api-key is given, too"},
-		{name: "no file", args: []string{"--pdns-api-key-file=/nonesuch"}, err: "--pdns-api-key-file: open /nonesuch"},
+		{name: "no file", args: []string{"--pdns-api-key-file=testdata/nonesuch"}, err: "--pdns-api-key-file: open testdata/nonesuch"},
 		{name: "a directory", args: []string{"--pdns-api-key-file=/"}, err: "is a directory"},
 		{name: "empty", args: []string{"--pdns-api-key-file=" + file("\n")}, err: "is empty: write the secret into it"},
 		{name: "too much", args: []string{"--pdns-api-key-file=" + file(strings.Repeat("hunter2", secretLimit/7+1))}, err: "has more than 65536 bytes"},
