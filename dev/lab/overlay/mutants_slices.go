@@ -67,7 +67,7 @@ func (s *Store) takes(manager string) bool {
 	{
 		Name:      "lost-wakeup",
 		Fault:     "A change of a pod that comes while its Service is being synced is lost.",
-		Validator: "V5",
+		Validator: "V1",
 		Profile:   "mixed",
 		Test:      "controllers/reconcile TestChangesDuringASync",
 		Edits: []Edit{{
