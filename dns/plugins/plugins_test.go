@@ -91,11 +91,11 @@ func TestProvidersHaveTestsOfDryRuns(t *testing.T) {
 		}
 		if slices.ContainsFunc(files, func(file string) bool {
 			text, err := os.ReadFile(file)
-			return err == nil && regexp.MustCompile(`(?m)^func Test\w*DryRun\w*\(t \*testing\.T\)`).Match(text)
+			return err == nil && regexp.MustCompile(`(?m)^func Test\w*DryRun\w*\(t \*testing\.T\)|\bprovidertest\.Run\(`).Match(text)
 		}) {
 			found++
 		} else {
-			t.Errorf("provider %s has no test TestDryRun…: show that its transport sends nothing that changes something", name)
+			t.Errorf("provider %s has neither the conformance kit (providertest.Run), which tries a dry run, nor a test TestDryRun…: show that its transport sends nothing that changes something", name)
 		}
 	}
 	if found < 10 {

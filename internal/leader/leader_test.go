@@ -240,7 +240,7 @@ func TestWorkThatEndsByItself(t *testing.T) {
 // A panic of the work is an error, after which the lease is free at once. What the work has left running can't write.
 func TestWorkThatPanics(t *testing.T) {
 	var fence *Fence
-	var left error
+	left := make(chan error, 1)
 	work := func(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
@@ -249,7 +249,7 @@ func TestWorkThatPanics(t *testing.T) {
 		}
 		go func() {
 			time.Sleep(time.Second)
-			left = fence.Check()
+			left <- fence.Check()
 		}()
 		panic("on purpose")
 	}
@@ -266,10 +266,8 @@ func TestWorkThatPanics(t *testing.T) {
 		if took := time.Since(panicked); took > 3*time.Second {
 			t.Errorf("the other one leads after %v", took)
 		}
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if !errors.Is(left, ErrNotLeading) {
-			t.Errorf("what the work has left running is told %v, want that it may not write", left)
+		if err := <-left; !errors.Is(err, ErrNotLeading) {
+			t.Errorf("what the work has left running is told %v, want that it may not write", err)
 		}
 	})
 }
