@@ -62,11 +62,15 @@ const (
 	stealKind = "steal-lease" // somebody edits a held Lease, so that two replicas may hold it in good faith
 )
 
+// fastestClock is how much faster than time the clock of a candidate may run, which sees a Lease run out that much earlier
+// (faults.md row 13).
+const fastestClock = 1.3
+
 // outsideLease is V7.
 func outsideLease() Validator {
 	return Validator{
 		Name: "V7",
-		Rule: "Nobody writes outside its lease: each write of a role that leads arrives within the lease duration after its replica acquired or renewed the Lease, and before anybody else acquired it.",
+		Rule: "Nobody writes outside its lease: each write of a role that leads arrives within the lease duration after its replica acquired or renewed the Lease, and before anybody else acquired it. Nobody acquires a Lease before that of another process ran out or was given up.",
 		Check: func(h history.History) []Finding {
 			c := &leaseCheck{duration: h.Setup.LeaseDuration, leases: map[string]*leaseBook{}, identity: map[string]string{}, links: linkFaults(h)}
 			for _, e := range h.Entries {
@@ -93,6 +97,8 @@ type leaseBook struct {
 	grants   map[string]time.Duration // when the last write arrived that may have given the Lease to the replica
 	releases map[string]time.Duration // when the last one arrived that gave it up, if it came after the grant
 	takes    map[string][]take        // that succeeded, in the order of arrival
+	holder   string                   // the process that the Lease names; empty if it was given up
+	renewed  time.Duration            // when the write arrived that made it so
 }
 
 // take is a write that acquired or renewed a Lease.
@@ -159,6 +165,7 @@ func (c *leaseCheck) lease(at time.Duration, w history.Write) {
 	book := c.book(k.Name)
 	if k.Holder == "" {
 		book.releases[w.Replica] = at
+		book.holder = ""
 		return
 	}
 	if owner, known := c.identity[k.Holder]; known && owner != w.Replica {
@@ -169,14 +176,31 @@ func (c *leaseCheck) lease(at time.Duration, w history.Write) {
 	book.grants[w.Replica] = at
 	delete(book.releases, w.Replica)
 	if done {
+		c.early(book, at, w)
 		book.takes[w.Replica] = append(book.takes[w.Replica], take{at, max(at, w.Answered)})
 	}
+}
+
+// early objects to a process that acquires a Lease which another one still holds. A process sees a Lease run out that
+// long after it has seen the last renewal, which it can't have seen before that arrived.
+func (c *leaseCheck) early(book *leaseBook, at time.Duration, w history.Write) {
+	k := w.Kubernetes
+	age := at - book.renewed
+	if book.holder != "" && book.holder != k.Holder && age < time.Duration(float64(c.duration)/fastestClock) && !c.stolen(at, at) {
+		c.findings = append(c.findings, Finding{"V7", at, w.Replica, fmt.Sprintf("it acquires %s as %s, and %s has renewed it %s before: it lasts for %s.", k.Name, quoted(k.Holder), quoted(book.holder), age.Round(time.Millisecond), c.duration)})
+	}
+	book.holder, book.renewed = k.Holder, at
+}
+
+// stolen says whether somebody edited a Lease shortly before or during the time from one moment to another.
+func (c *leaseCheck) stolen(from, to time.Duration) bool {
+	return slices.ContainsFunc(c.steals, func(i interval) bool { return i.from <= to && from <= i.to })
 }
 
 func (c *leaseCheck) book(name string) *leaseBook {
 	book := c.leases[name]
 	if book == nil {
-		book = &leaseBook{map[string]time.Duration{}, map[string]time.Duration{}, map[string][]take{}}
+		book = &leaseBook{grants: map[string]time.Duration{}, releases: map[string]time.Duration{}, takes: map[string][]take{}}
 		c.leases[name] = book
 	}
 	return book
@@ -230,8 +254,7 @@ func (c *leaseCheck) supplanted(book *leaseBook, name string, granted time.Durat
 			if t.arrived <= granted {
 				break
 			}
-			stolen := slices.ContainsFunc(c.steals, func(i interval) bool { return i.from <= t.answered && t.arrived <= i.to })
-			if !stolen && t.answered < e.At && c.elapsed(link, t.answered, e.At) > reordering {
+			if !c.stolen(t.arrived, t.answered) && t.answered < e.At && c.elapsed(link, t.answered, e.At) > reordering {
 				return fmt.Sprintf("%s has acquired %s %s before, and %s hasn't since", other, name, (e.At - t.answered).Round(time.Millisecond), e.Write.Replica)
 			}
 		}

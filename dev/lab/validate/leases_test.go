@@ -92,9 +92,27 @@ func TestOutsideLease(t *testing.T) {
 		}, ""},
 		{"another has it", func(r *leaseRun) {
 			r.lease(1, "replica-a", "a", 200)
-			r.lease(3, "replica-b", "b", 200)
-			r.slice(3.5, "replica-a")
+			r.lease(5.8, "replica-b", "b", 200)
+			r.slice(6.3, "replica-a")
 		}, "replica-b has acquired"},
+		{"acquired before it ran out", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.lease(3, "replica-a", "a", 200)
+			r.lease(7.5, "replica-b", "b", 200)
+		}, "has renewed it 4.5s before"},
+		{"acquired before it ran out by the next process", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.lease(3, "replica-a", "a2", 200)
+		}, "has renewed it 2s before"},
+		{"acquired after it was given up", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.lease(2, "replica-a", "", 200)
+			r.lease(2.1, "replica-b", "b", 200)
+		}, ""},
+		{"acquired by a clock that is fast", func(r *leaseRun) {
+			r.lease(1, "replica-a", "a", 200)
+			r.lease(5.7, "replica-b", "b", 200)
+		}, ""},
 		{"another tried", func(r *leaseRun) {
 			r.lease(1, "replica-a", "a", 200)
 			r.lease(3, "replica-b", "b", 409)
@@ -114,8 +132,8 @@ func TestOutsideLease(t *testing.T) {
 		{"acquired after it was killed", func(r *leaseRun) {
 			r.lease(1, "replica-a", "a", 200)
 			r.fault(2, 1, killKind, "replica-a", false)
-			r.lease(3, "replica-a", "a2", 200)
-			r.slice(4, "replica-a")
+			r.lease(7, "replica-a", "a2", 200)
+			r.slice(8, "replica-a")
 		}, ""},
 		{"held back by a link", func(r *leaseRun) {
 			r.lease(1, "replica-a", "a", 200)
@@ -235,7 +253,7 @@ func electedRun(seed uint64, fence float64, seconds int) history.History {
 				if holder != n && now >= p.observed+6 {
 					r.lease(now, p.name, identity, 200)
 					holder, changed, p.renewed = n, now, now
-				} else if holder == n && now >= p.renewed+6 {
+				} else if holder == n && now >= changed+6 {
 					r.lease(now, p.name, identity, 200)
 					changed, p.renewed = now, now
 				}
