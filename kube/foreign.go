@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -146,7 +145,9 @@ func (g *guarded) Decode() (watch.EventType, runtime.Object, error) {
 		err = conceal(err)
 	case kind == watch.Added:
 		g.objects++
-		err = g.meter.foreign.check(g.objects)
+		if exceeded := g.meter.foreign.check(g.objects); exceeded != nil {
+			err = conceal(exceeded)
+		}
 	case kind == watch.Deleted:
 		g.objects--
 	case kind == watch.Error:
@@ -160,10 +161,8 @@ func (f *Foreign) check(objects int) error {
 	if objects <= f.Objects {
 		return nil
 	}
-	return conceal(tooMuch(fmt.Sprintf("it has more than %d objects of the kind", f.Objects)))
+	return tooMuch(fmt.Sprintf("it has more than %d objects of the kind", f.Objects))
 }
-
-func (f *Foreign) checkList(list runtime.Object) error { return f.check(meta.LenList(list)) }
 
 // conceal returns the error without anything that the server has said: for a log, for instance.
 // What callers find out with errors.As and the functions of apierrors stays.

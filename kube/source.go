@@ -13,6 +13,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -109,16 +110,45 @@ func (s *source) request(opts *metav1.ListOptions, accept string) *rest.Request 
 func (s *source) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 	bounded, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
+	request := s.request(&opts, s.form.acceptList)
+	if s.form.protobuf() {
+		return s.listEntries(bounded, request)
+	}
 	list := s.form.newList()
-	if err := s.request(&opts, s.form.acceptList).Do(bounded).Into(list); err != nil {
+	if err := request.Do(bounded).Into(list); err != nil {
 		return nil, s.told(err)
 	}
-	if s.foreign != nil {
-		if err := s.foreign.checkList(list); err != nil {
-			return nil, err
-		}
+	if err := s.bearable(meta.LenList(list)); err != nil {
+		return nil, s.told(err)
 	}
 	return list, nil
+}
+
+// listEntries returns all objects as entries.
+func (s *source) listEntries(ctx context.Context, request *rest.Request) (runtime.Object, error) {
+	body, err := request.Stream(ctx)
+	if err != nil {
+		return nil, s.told(err)
+	}
+	defer body.Close()
+	objects, err := newObjects(s.form)
+	if err != nil {
+		return nil, err
+	}
+	l := &lister{in: bufio.NewReaderSize(body, s.buffer), entries: s.entries, objects: objects, check: s.bearable}
+	list, err := l.read()
+	if err != nil {
+		return nil, s.told(fmt.Errorf("read list of %s: %w", s.path[len(s.path)-1], err))
+	}
+	return list, nil
+}
+
+// bearable returns an error if the server may not have so many objects.
+func (s *source) bearable(objects int) error {
+	if s.foreign == nil {
+		return nil
+	}
+	return s.foreign.check(objects)
 }
 
 // told returns an error of a request as it may be told.
