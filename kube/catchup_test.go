@@ -227,17 +227,24 @@ func TestCatchUpIdle(t *testing.T) {
 	}
 }
 
-// The versions that a table needs are gone, so the objects have to be listed again.
-func TestCatchUpExpired(t *testing.T) {
+// behind returns a table that lacks the Service "late" of a namespace, because its watches were shut before.
+func behind(t *testing.T) (w *way, services *Table[catalog.Service], namespace string) {
+	t.Helper()
 	api := kubetest.Start(t)
-	namespace := api.Namespace(t)
-	way, config := lead(t, api.Config)
-	services := Services().Table()
+	namespace = api.Namespace(t)
+	w, config := lead(t, api.Config)
+	services = Services().Table()
 	c := runWith(t, Options{Config: config}, services)
 	settle(t, c)
 	await(t, c, "service", Synced, "")
-	way.shutWatches()
+	w.shutWatches()
 	createService(t, api, namespace, "late")
+	return w, services, namespace
+}
+
+// The versions that a table needs are gone, so the objects have to be listed again.
+func TestCatchUpExpired(t *testing.T) {
+	way, services, namespace := behind(t)
 	var once sync.Once
 	way.changeBy(func(r *http.Request) (answer *http.Response) {
 		if q := r.URL.Query(); q.Get("watch") != "" && q.Get("sendInitialEvents") == "" {
@@ -264,15 +271,7 @@ func answerOf(r *http.Request, code int, reason metav1.StatusReason) *http.Respo
 
 // The request for the version fails a few times, and the watches are refused.
 func TestCatchUpAfterErrors(t *testing.T) {
-	api := kubetest.Start(t)
-	namespace := api.Namespace(t)
-	way, config := lead(t, api.Config)
-	services := Services().Table()
-	c := runWith(t, Options{Config: config}, services)
-	settle(t, c)
-	await(t, c, "service", Synced, "")
-	way.shutWatches()
-	createService(t, api, namespace, "late")
+	way, services, namespace := behind(t)
 	var mu sync.Mutex
 	left := map[string]int{"list": 2, "watch": 2}
 	way.changeBy(func(r *http.Request) *http.Response {

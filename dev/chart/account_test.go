@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
@@ -255,27 +254,8 @@ func anywhere(lines []string) (without []string) {
 // grants returns what roles grant, one thing in each line, with the namespace where it is granted.
 func grants(t *testing.T, objects []*unstructured.Unstructured) (lines []string) {
 	t.Helper()
-	for _, o := range objects {
-		if o.GetKind() != "ClusterRole" && o.GetKind() != "Role" {
-			continue
-		}
-		text, err := yaml.Marshal(o.Object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var role rbacv1.Role
-		if err := yaml.Unmarshal(text, &role); err != nil {
-			t.Fatal(err)
-		}
-		for _, rule := range role.Rules {
-			for _, group := range rule.APIGroups {
-				for _, resource := range rule.Resources {
-					for _, verb := range rule.Verbs {
-						lines = append(lines, fmt.Sprintf("%q: %s %s.%s %v", role.Namespace, verb, resource, group, rule.ResourceNames))
-					}
-				}
-			}
-		}
+	for _, r := range rightsOf(t, objects) {
+		lines = append(lines, fmt.Sprintf("%q: %s %s.%s %v", r.namespace, r.verb, r.resource, r.group, r.names))
 	}
 	slices.Sort(lines)
 	return slices.Compact(lines)

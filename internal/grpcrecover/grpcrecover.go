@@ -19,8 +19,6 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
@@ -29,10 +27,6 @@ import (
 
 	"github.com/signpostd/signpost/internal/panics"
 )
-
-// logInterval is the time between two stacks in the log from the same place in the code. Clients
-// decide how often a call panics.
-const logInterval = 10 * time.Minute
 
 // errPanic is the status of a call that panicked. It says nothing of the reason, which may be
 // about what others asked.
@@ -50,9 +44,7 @@ type Config struct {
 type Recoverer struct {
 	config Config
 	panics *prometheus.CounterVec
-
-	mu     sync.Mutex
-	logged map[string]time.Time // when the stack of a place was last logged; places are few
+	stacks panics.Stacks
 }
 
 // New returns a recoverer, with its metric registered.
@@ -63,7 +55,6 @@ func New(c Config) *Recoverer {
 			Name: "grpc_server_panics_total",
 			Help: "RPCs that ended with Internal because the server made a mistake. The log has the stack.",
 		}, []string{"grpc_service", "grpc_method"}),
-		logged: map[string]time.Time{},
 	}
 	c.Registerer.MustRegister(r.panics)
 	return r
@@ -104,22 +95,11 @@ func (r *Recoverer) recovered(method string, value any) error {
 	service, name, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
 	r.panics.WithLabelValues(service, name).Inc()
 	stack := debug.Stack()
-	if at := panics.Place(); r.isDue(at, time.Now()) {
+	if at := panics.Place(); r.stacks.Due(at) {
 		r.config.Log.Error("A call panicked; please report this", "method", method, "panic", fmt.Sprint(value), "at", at, "stack", string(stack))
 	}
 	if r.config.Panicked != nil {
 		r.config.Panicked(value, stack)
 	}
 	return errPanic
-}
-
-// isDue reports whether the stack of a place is to be logged now.
-func (r *Recoverer) isDue(at string, now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if last, ok := r.logged[at]; ok && now.Sub(last) < logInterval {
-		return false
-	}
-	r.logged[at] = now
-	return true
 }

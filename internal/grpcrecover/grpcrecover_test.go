@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/internal/panics"
 )
 
 // crash fails in one of two places.
@@ -80,7 +82,7 @@ grpc_server_panics_total{grpc_method="Put",grpc_service="pkg.Service"} 3
 			t.Error(err)
 		}
 		log.Reset()
-		time.Sleep(logInterval)
+		time.Sleep(panics.LogInterval)
 		_ = r.StreamInterceptor(nil, nil, &grpc.StreamServerInfo{FullMethod: "/pkg.Service/Get"}, func(any, grpc.ServerStream) error { return crash("panic") })
 		if log.Len() == 0 {
 			t.Error("a panic that goes on is never logged again")

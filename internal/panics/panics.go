@@ -3,7 +3,7 @@
 // A panic is a mistake in our code or in a library. What brings it about is often one object or one answer
 // of a foreign server, which is still there after a restart, so that the process would end again and again. The DNS publisher
 // makes a [Reporter] for its sources and its provider, and the loop of the controllers one for the syncs of Services.
-// Package grpcrecover does the same for calls of gRPC. What panics while it holds a lock without a deferred Unlock keeps the
+// Package grpcrecover does the same for calls of gRPC, with a [Stacks] of its own. What panics while it holds a lock without a deferred Unlock keeps the
 // lock, so only work that doesn't is to be given to a Reporter.
 //
 // # Concurrency
@@ -26,9 +26,9 @@ import (
 	"github.com/signpostd/signpost/internal/foreign"
 )
 
-// logInterval is the time between two stacks in the log from the same place in the code. Those who make
-// objects decide how often something panics.
-const logInterval = 10 * time.Minute
+// LogInterval is the time between two stacks in the log from the same place in the code. Those who make
+// objects or calls decide how often something panics.
+const LogInterval = 10 * time.Minute
 
 // Error is what became of work that panicked.
 type Error struct {
@@ -44,16 +44,14 @@ func (e *Error) Error() string {
 
 // Reporter counts and logs panics. Make one with [New].
 type Reporter struct {
-	log   *slog.Logger
-	count *prometheus.CounterVec
-
-	mu     sync.Mutex
-	logged map[string]time.Time // when the stack of a place was last logged; places are few
+	log    *slog.Logger
+	count  *prometheus.CounterVec
+	stacks Stacks
 }
 
 // New returns a reporter. The counter has one label, which is the unit of the work.
 func New(log *slog.Logger, count *prometheus.CounterVec) *Reporter {
-	return &Reporter{log: log, count: count, logged: map[string]time.Time{}}
+	return &Reporter{log: log, count: count}
 }
 
 // Catch calls f and returns its error. If f panics, that is an [Error], which is counted for the unit; the log has
@@ -71,20 +69,30 @@ func (r *Reporter) Catch(unit string, f func() error) (err error) {
 func (r *Reporter) caught(unit string, value any) error {
 	e := &Error{At: Place(), Value: foreign.Quote(fmt.Sprint(value))}
 	r.count.WithLabelValues(unit).Inc()
-	if r.isDue(e.At, time.Now()) {
+	if r.stacks.Due(e.At) {
 		r.log.Error("Work panicked; please report this", "unit", unit, "panic", e.Value, "at", e.At, "stack", string(debug.Stack()))
 	}
 	return e
 }
 
-// isDue reports whether the stack of a place is to be logged now.
-func (r *Reporter) isDue(at string, now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if last, ok := r.logged[at]; ok && now.Sub(last) < logInterval {
+// Stacks decides which stacks are logged. The zero value is ready, and may be used from any goroutine.
+type Stacks struct {
+	mu     sync.Mutex
+	logged map[string]time.Time // when the stack of a place was last logged; places are few
+}
+
+// Due reports whether the stack of a panic at this [Place] is to be logged now, as it is once in a while.
+func (s *Stacks) Due(at string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if last, ok := s.logged[at]; ok && now.Sub(last) < LogInterval {
 		return false
 	}
-	r.logged[at] = now
+	if s.logged == nil {
+		s.logged = map[string]time.Time{}
+	}
+	s.logged[at] = now
 	return true
 }
 

@@ -44,7 +44,7 @@ func TestCatch(t *testing.T) {
 			{"error", "as usual", 0, 0, 0},
 			{"panic", "panics.crash:", 0, 1, 1},
 			{"nil pointer", "nil pointer", 0, 2, 1},
-			{"panic", "on purpose", logInterval - time.Second, 3, 0},
+			{"panic", "on purpose", LogInterval - time.Second, 3, 0},
 			{"panic", "on purpose", time.Second, 4, 1},
 		} {
 			time.Sleep(tc.after)
