@@ -5,13 +5,14 @@
 //	go run ./dev/bench --only stall    one part: fanout, stall, rollout, outage, profiles, proxies,
 //	                                   controllers, failover, dns, abuse, inspect, scale
 //	go run ./dev/bench --only controllers:cold --scale 0.05
-//	                                   one half of a part (the others are controllers:flips,
+//	                                   one half of a part (the others are controllers:flips, stall:some, stall:all,
 //	                                   failover:kills, failover:pause, dns:publish, dns:idle,
 //	                                   dns:plan, dns:calls, dns:webhook, dns:kill, those of scale.go,
 //	                                   and each attack: abuse:silent), with fewer objects
 //	go run ./dev/bench floor …         the server that others are measured against; the parts start it
 //	go run ./dev/bench attack …        a hostile client or tenant; abuse starts it, with nice 10 and one core
 //	go run ./dev/bench apiserver …     an API server with a large simulated cluster; scale starts it
+//	go run ./dev/bench herd …          proxies that come at once; scale starts them, with nice 19 and one core
 //
 // Each part but scale starts an API server of its own from bin/localcluster, and all start the servers
 // that it measures as processes of their own, so that their CPU time and memory
@@ -48,7 +49,7 @@ type part struct {
 
 var parts = []part{
 	{"fanout", whole(measureFanout)},
-	{"stall", whole(measureStall)},
+	{"stall", measureStall},
 	{"rollout", whole(measureRollout)},
 	{"outage", whole(measureOutage)},
 	{"profiles", whole(measureProfiles)},
@@ -95,6 +96,9 @@ func main() {
 	}
 	if len(os.Args) > 1 && os.Args[1] == "apiserver" {
 		exit(serveSimulated(ctx, os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "herd" {
+		exit(runHerdProxies(ctx, os.Args[2:]))
 	}
 	var c choice
 	only := flag.String("only", "", "comma separated parts, or halves of parts, to measure; all if empty")

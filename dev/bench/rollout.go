@@ -110,8 +110,8 @@ func (run rollout) measure(ctx context.Context, r *report) error {
 		}
 		s.mu.Unlock()
 	}
-	r.none("endpoints that a stream lacked at its worst moment", rolloutEndpoints-least, fmt.Sprint(rolloutEndpoints))
+	r.none("endpoints that a stream lacked at its worst moment", rolloutEndpoints-least, fmt.Sprintf("%d of %d", rolloutEndpoints-least, rolloutEndpoints))
 	r.atMost("last update after the last write", "ms", float64(last.Sub(written).Milliseconds()), 500)
-	r.none("streams ended", int(run.all.ended.Load()), fmt.Sprint(rolloutStreams))
+	r.none("streams ended", int(run.all.ended.Load()), fmt.Sprintf("%d of %d", run.all.ended.Load(), rolloutStreams))
 	return nil
 }

@@ -210,6 +210,26 @@ type scaledRun struct {
 	begun usage
 }
 
+// startLarge starts the simulated API server of a large cluster, and a destination server beside it.
+func startLarge(ctx context.Context, c choice) (*scaledRun, error) {
+	k, err := startSimulated(ctx, scaledCluster(c))
+	if err != nil {
+		return nil, err
+	}
+	run, err := startScaled(ctx, k)
+	if err != nil {
+		k.stop()
+		return nil, err
+	}
+	return run, nil
+}
+
+// stop ends both.
+func (run *scaledRun) stop() {
+	run.server.stop()
+	run.cluster.stop()
+}
+
 // startScaled starts a destination server and waits until it is ready.
 func startScaled(ctx context.Context, k *simulatedCluster, env ...string) (*scaledRun, error) {
 	begun := time.Now()

@@ -93,15 +93,25 @@ type results struct {
 
 // take returns what the streams heard since the last call, and forgets it.
 func (ch *churn) take() results {
-	var all results
+	all := results{latencies: ch.heard()}
 	for i, s := range ch.mesh.streams {
 		s.mu.Lock()
-		all.latencies = append(all.latencies, s.latencies...)
 		all.excess += max(0, s.updates-ch.flips[i])
+		s.mu.Unlock()
+	}
+	return all
+}
+
+// heard returns how long changes took since the last call, sorted, and forgets it. Changes may go on meanwhile.
+func (ch *churn) heard() []time.Duration {
+	var all []time.Duration
+	for _, s := range ch.mesh.streams {
+		s.mu.Lock()
+		all = append(all, s.latencies...)
 		s.latencies = nil
 		s.mu.Unlock()
 	}
-	slices.Sort(all.latencies)
+	slices.Sort(all)
 	return all
 }
 
@@ -124,16 +134,12 @@ func (ch *churn) exact(i int, s *meshStream) bool {
 
 // measureScaledChurn measures changes for ten minutes.
 func measureScaledChurn(ctx context.Context, r *report, c choice) error {
-	k, err := startSimulated(ctx, scaledCluster(c))
+	run, err := startLarge(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer k.stop()
-	run, err := startScaled(ctx, k)
-	if err != nil {
-		return err
-	}
-	defer run.server.stop()
+	defer run.stop()
+	k := run.cluster
 	m := &mesh{simulated: k.simulated, addr: run.server.addr, proxies: min(c.scaled(churnProxies, 10), k.services/streamsPerProxy)}
 	defer m.close()
 	if err := m.open(ctx, 5*time.Second); err != nil {

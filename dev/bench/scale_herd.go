@@ -21,16 +21,12 @@ const (
 
 // measureScaledHerd measures what happens when the proxies of another replica come.
 func measureScaledHerd(ctx context.Context, r *report, c choice) error {
-	k, err := startSimulated(ctx, scaledCluster(c))
+	run, err := startLarge(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer k.stop()
-	run, err := startScaled(ctx, k)
-	if err != nil {
-		return err
-	}
-	defer run.server.stop()
+	defer run.stop()
+	k := run.cluster
 	stay := &mesh{simulated: k.simulated, addr: run.server.addr, first: c.scaled(scaledProxies, 10), proxies: min(c.scaled(churnProxies, 10), k.services/streamsPerProxy)}
 	defer stay.close()
 	if err := stay.open(ctx, 5*time.Second); err != nil {
@@ -45,16 +41,14 @@ func measureScaledHerd(ctx context.Context, r *report, c choice) error {
 	if err != nil {
 		return err
 	}
-	var others []time.Duration
 	for range scaledHerds {
 		heard, err := h.during(ctx, h.come)
 		if err != nil {
 			return err
 		}
-		others = append(others, heard...)
+		h.leaving = append(h.leaving, heard...)
 	}
-	slices.Sort(others)
-	h.print(r, rest, others, before)
+	h.print(r, rest, before)
 	return h.steady(ctx, r)
 }
 
@@ -71,9 +65,12 @@ type herd struct {
 	all               []time.Duration
 	first             []time.Duration
 	failed, exhausted int64
-	failure           error
+	failure           string
 	cpu               time.Duration
 	peak              float64
+	// others and leaving are how long changes took to reach the streams that stay: until the last answer to the herd,
+	// and while all of it leaves at once.
+	others, leaving []time.Duration
 }
 
 // during returns how long changes took to reach the streams that stay while something happens.
@@ -93,7 +90,7 @@ func (h *herd) during(ctx context.Context, f func(context.Context) error) ([]tim
 	return h.stay.take().latencies, err
 }
 
-// come lets the herd come, and go again.
+// come lets the herd come and go.
 func (h *herd) come(ctx context.Context) error {
 	if err := h.run.server.forgetPeak(); err != nil {
 		return err
@@ -102,13 +99,12 @@ func (h *herd) come(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m := &mesh{simulated: h.stay.cluster.simulated, addr: h.run.server.addr, proxies: h.proxies, profiles: true}
-	defer m.close()
-	begun := time.Now()
-	if err := m.open(ctx, h.spread); err != nil {
+	result, leave, err := herdProxies{h.stay.cluster.simulated, h.run.server.addr, h.proxies, h.spread}.come(ctx, h.stay.cluster.dir)
+	if err != nil {
 		return err
 	}
-	h.all = append(h.all, time.Since(begun))
+	defer leave()
+	h.others = append(h.others, h.stay.heard()...)
 	after, err := h.run.server.usage()
 	if err != nil {
 		return err
@@ -117,32 +113,34 @@ func (h *herd) come(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.first = append(h.first, m.firstAnswers()...)
-	h.failed, h.exhausted = h.failed+m.ended.Load(), h.exhausted+m.exhausted.Load()
-	if h.failure == nil {
-		h.failure = m.failed()
+	h.all, h.first = append(h.all, result.Took), append(h.first, result.First...)
+	h.failed, h.exhausted = h.failed+result.Failed, h.exhausted+result.Exhausted
+	if h.failure == "" {
+		h.failure = result.Failure
 	}
 	h.cpu, h.peak = h.cpu+after.cpu-before.cpu, max(h.peak, peak)
 	return nil
 }
 
-func (h *herd) print(r *report, rest, others []time.Duration, before usage) {
-	slices.Sort(h.first)
-	slices.Sort(h.all)
+func (h *herd) print(r *report, rest []time.Duration, before usage) {
+	for _, all := range [][]time.Duration{h.first, h.all, h.others, h.leaving} {
+		slices.Sort(all)
+	}
 	streams := h.proxies * streamsPerProxy
 	r.titleBeside("at rest", "%s; %d streams come within %s, %d times; %d stay, with %d changes a second",
 		h.stay.cluster.simulated, streams, h.spread, len(h.all), len(h.stay.mesh.streams), herdRate)
 	r.atMost("until the last stream has its first answer, worst", "s", h.all[len(h.all)-1].Seconds(), 10)
 	r.none("streams that failed; with RESOURCE_EXHAUSTED", int(h.failed+h.exhausted+h.stay.mesh.ended.Load()), fmt.Sprintf("%d; %d", h.failed, h.exhausted))
 	r.none("changes undone before their stream heard of them", h.stay.late, fmt.Sprint(h.stay.late))
-	r.ratio("p50 from a change to a stream that stays", "ms", figures{quantile(rest, .5), quantile(others, .5), 0})
-	r.ratio("p99 from a change to a stream that stays", "ms", figures{quantile(rest, .99), quantile(others, .99), 2})
-	r.ratio("max", "ms", figures{quantile(rest, 1), quantile(others, 1), 0})
+	r.ratio("p50 from a change to a stream that stays", "ms", figures{quantile(rest, .5), quantile(h.others, .5), 0})
+	r.ratio("p99 from a change to a stream that stays", "ms", figures{quantile(rest, .99), quantile(h.others, .99), 2})
+	r.ratio("max", "ms", figures{quantile(rest, 1), quantile(h.others, 1), 0})
+	r.note("while the herd leaves at once: p50 %.1f ms, p99 %.1f ms, max %.1f ms", quantile(h.leaving, .5), quantile(h.leaving, .99), quantile(h.leaving, 1))
 	r.note("from the connection to the first answer: p50 %.1f ms, p99 %.1f ms, max %.1f ms", quantile(h.first, .5), quantile(h.first, .99), quantile(h.first, 1))
 	r.note("%.0f MiB before, %.0f MiB at the peak; %.0f µs of CPU for each stream, changes included",
 		before.rss/mebibyte, h.peak/mebibyte, float64(h.cpu.Microseconds())/float64(streams*len(h.all)))
-	if h.failure != nil {
-		r.note("the first failure: %v", h.failure)
+	if h.failure != "" {
+		r.note("the first failure: %s", h.failure)
 	}
 }
 

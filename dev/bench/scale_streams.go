@@ -15,16 +15,12 @@ const (
 
 // measureScaledStreams measures what streams that say nothing cost in a large cluster.
 func measureScaledStreams(ctx context.Context, r *report, c choice) error {
-	k, err := startSimulated(ctx, scaledCluster(c))
+	run, err := startLarge(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer k.stop()
-	run, err := startScaled(ctx, k)
-	if err != nil {
-		return err
-	}
-	defer run.server.stop()
+	defer run.stop()
+	k := run.cluster
 	before, err := run.settled(ctx, c)
 	if err != nil {
 		return err

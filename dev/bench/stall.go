@@ -13,6 +13,10 @@ const (
 	stallEndpoints = 1000
 	stallGap       = 20 * time.Millisecond
 	stallFor       = time.Minute
+	// stallMemory is by how much the memory of the server may grow while all streams but one stall, and stallExact how
+	// long they may take afterwards until they know what holds.
+	stallMemory = 64.0 // MiB
+	stallExact  = 5 * time.Second
 	// manyStalled is how many streams stall to measure what each of them holds in the
 	// server: one alone is lost in the noise of the garbage collector.
 	manyStalled = 100
@@ -20,7 +24,7 @@ const (
 
 // measureStall measures what a stream that doesn't read costs the others and
 // the server.
-func measureStall(ctx context.Context, r *report) error {
+func measureStall(ctx context.Context, r *report, c choice) error {
 	k, err := startLoadedCluster(ctx, time.Second, stallEndpoints)
 	if err != nil {
 		return err
@@ -37,7 +41,15 @@ func measureStall(ctx context.Context, r *report) error {
 	}
 	defer all.close()
 	run := stallRun{k, s, all, &toggler{client: k.client, endpoints: stallEndpoints}}
-	return run.measure(ctx, r)
+	if c.wants("some") {
+		if err := run.measure(ctx, r); err != nil {
+			return err
+		}
+	}
+	if c.wants("all") {
+		return run.measureAll(ctx, r)
+	}
+	return nil
 }
 
 type stallRun struct {
@@ -73,11 +85,36 @@ func (run stallRun) measure(ctx context.Context, r *report) error {
 	return nil
 }
 
+// measureAll measures what the server holds when nobody reads but one stream, which shows when a change has been sent.
+func (run stallRun) measureAll(ctx context.Context, r *report) error {
+	n := stallStreams - 1
+	if _, err := run.churn(ctx, 0); err != nil { // warm up
+		return err
+	}
+	before, err := run.server.usage()
+	if err != nil {
+		return err
+	}
+	all, err := run.churn(ctx, n)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(r.out, "\n%d streams, %d endpoints, %.0f changes a second, %d streams stop reading for %s\n",
+		stallStreams, stallEndpoints, 1/stallGap.Seconds(), n, stallFor)
+	r.note("p99 of the stream that reads: %.2f ms; server heap held by each stalled stream: %.1f kB", all.p99, (all.heapStalled-all.heapBefore)/1024/float64(n))
+	r.atMost("growth of the server's memory", "MiB", (all.memoryStalled-before.rss)/(1<<20), stallMemory)
+	r.none("the stalled streams were ended", int(run.all.ended.Load()), fmt.Sprintf("%d of %d", run.all.ended.Load(), n))
+	r.atMost("slowest stalled stream is exact after reading again", "s", all.exactAfter.Seconds(), stallExact.Seconds())
+	return nil
+}
+
 // churned is what one minute of changes showed.
 type churned struct {
 	p99                     float64
 	heapBefore, heapStalled float64
-	exactAfter              time.Duration
+	// memoryStalled is what was resident at the end, before any garbage was collected on demand, in bytes.
+	memoryStalled float64
+	exactAfter    time.Duration
 }
 
 // churn makes changes for stallFor while the last n streams don't read, then
@@ -96,6 +133,11 @@ func (run stallRun) churn(ctx context.Context, n int) (churned, error) {
 	err = run.changes(ctx, stallStreams-n)
 	for _, s := range stalled {
 		s.exact, s.have = true, knownBefore(run.toggler)
+	}
+	var used usage
+	if err == nil {
+		used, err = run.server.usage()
+		out.memoryStalled = used.rss
 	}
 	if err == nil {
 		out.heapStalled, err = heapAfterGC(ctx)
