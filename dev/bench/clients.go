@@ -188,9 +188,12 @@ func (c *clients) expect(t *toggler) {
 }
 
 // latencies returns all that were measured, sorted, and forgets them.
-func (c *clients) latencies() []time.Duration {
+func (c *clients) latencies() []time.Duration { return latenciesOf(c.streams) }
+
+// latenciesOf is latencies for some of the streams.
+func latenciesOf(streams []*client) []time.Duration {
 	var all []time.Duration
-	for _, s := range c.streams {
+	for _, s := range streams {
 		s.mu.Lock()
 		all = append(all, s.latencies...)
 		s.latencies = nil

@@ -122,7 +122,7 @@ type churned struct {
 func (run stallRun) churn(ctx context.Context, n int) (churned, error) {
 	var out churned
 	var err error
-	stalled := run.all.streams[len(run.all.streams)-n:]
+	reading, stalled := run.all.streams[:len(run.all.streams)-n], run.all.streams[len(run.all.streams)-n:]
 	if out.heapBefore, err = heapAfterGC(ctx); err != nil {
 		return out, err
 	}
@@ -131,6 +131,7 @@ func (run stallRun) churn(ctx context.Context, n int) (churned, error) {
 		s.mu.Lock()
 	}
 	err = run.changes(ctx, stallStreams-n)
+	out.p99 = quantile(latenciesOf(reading), .99)
 	for _, s := range stalled {
 		s.exact, s.have = true, knownBefore(run.toggler)
 	}
@@ -151,7 +152,6 @@ func (run stallRun) churn(ctx context.Context, n int) (churned, error) {
 	}
 	err = poll(ctx, 10*time.Second, func() bool { return run.allExact(stalled) })
 	out.exactAfter = time.Since(resumed)
-	out.p99 = quantile(run.all.latencies(), .99)
 	return out, err
 }
 

@@ -88,10 +88,14 @@ func (c *cluster) create(ctx context.Context, e Edit, content *unstructured.Unst
 }
 
 // judge tells apart what an error of the API server means. Only what is wrong with the request itself is final: an
-// API server that starts answers 403 and 404, too.
+// API server that starts answers 403 and 404, too, and one that can't store the address of a Service says that the Service is
+// invalid, with the words of etcd.
 func judge(err error) outcome {
-	if err == nil {
+	switch {
+	case err == nil:
 		return made
+	case strings.Contains(err.Error(), "etcdserver: "):
+		return again
 	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
