@@ -20,6 +20,7 @@ needed=(
   dig:bind9-dnsutils
   kadmin.local:krb5-admin-server
   pdns_server:pdns-server,pdns-backend-lmdb
+  knotd:knot
   chromium:chromium
 )
 

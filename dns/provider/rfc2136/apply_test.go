@@ -188,7 +188,11 @@ func TestApexNameServers(t *testing.T) {
 	third.TTL = 60
 	mustApply(t, p, replaced(second, third))
 	expect(t, p, " 60 NS ns3.example.net")
-	if err := apply(t, p, deleted(third)); !errors.Is(err, provider.ErrRejected) {
+	fourth := record("", "NS", "ns3.example.net")
+	fourth.TTL = 120
+	mustApply(t, p, replaced(third, fourth))
+	expect(t, p, " 120 NS ns3.example.net")
+	if err := apply(t, p, deleted(fourth)); !errors.Is(err, provider.ErrRejected) {
 		t.Errorf("deletion: %v", err)
 	}
 }

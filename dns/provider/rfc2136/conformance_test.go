@@ -12,21 +12,36 @@ import (
 	"github.com/signpostd/signpost/dns/providertest"
 )
 
-func TestConformance(t *testing.T) {
+// conformingZones are the zones of the fixtures that conform opens: three for each.
+func conformingZones() (zones []bindtest.Zone) {
 	const fixtures = 120
-	var zones []bindtest.Zone
 	for i := range fixtures {
 		zones = append(zones, bindtest.Zone{Name: fmt.Sprintf("k%d.test", i)}, bindtest.Zone{Name: fmt.Sprintf("sub.k%d.test", i)}, bindtest.Zone{Name: fmt.Sprintf("%d.168.192.in-addr.arpa", i)})
 	}
-	server := bind(t, bindtest.Config{Zones: zones})
+	return zones
+}
+
+func TestConformance(t *testing.T) {
+	zones := conformingZones()
+	conform(t, bind(t, bindtest.Config{Zones: zones}).Addr.Port(), zones)
+}
+
+// Faults, row 22: another server that speaks RFC 2136.
+func TestConformanceKnot(t *testing.T) {
+	zones := conformingZones()
+	conform(t, knot(t, zones), zones)
+}
+
+// conform runs the tests of all providers with a server at a port of this machine.
+func conform(t *testing.T, port uint16, zones []bindtest.Zone) {
 	next := 0
 	providertest.Run(t, providertest.Options{
 		Open: func(t *testing.T, in provider.Input) providertest.Fixture {
 			f := providertest.Fixture{
-				Zone: zones[3*next].Name, Child: zones[3*next+1].Name, Reverse: zones[3*next+2].Name, Lookup: providertest.DNS(server.Addr.String()),
+				Zone: zones[3*next].Name, Child: zones[3*next+1].Name, Reverse: zones[3*next+2].Name, Lookup: providertest.DNS(fmt.Sprintf("127.0.0.1:%d", port)),
 			}
 			next++
-			c := settings(server, func(c *Config) { c.Zones = []string{f.Zone, f.Child, f.Reverse} })
+			c := settings(nil, func(c *Config) { c.Port, c.Zones = int(port), []string{f.Zone, f.Child, f.Reverse} })
 			f.Provider = openWith(t, c, in)
 			f.Reopen = func(t *testing.T) provider.Provider { return openWith(t, c, in) }
 			return f

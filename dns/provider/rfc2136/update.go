@@ -54,7 +54,7 @@ func (p *Provider) newEdit(z *zone, index int, c dns.Change) (*edit, error) {
 			return nil, err
 		}
 	}
-	if c.New == nil && e.rrtype == mdns.TypeNS && e.name == z.full {
+	if c.New == nil && e.apex(z) {
 		return nil, errors.New("servers ignore the deletion of the name servers of a zone (RFC 2136 3.4.2.3)")
 	}
 	ttl := p.minTTL
@@ -66,12 +66,20 @@ func (p *Provider) newEdit(z *zone, index int, c dns.Change) (*edit, error) {
 			return nil, err
 		}
 	}
-	e.gone = minus(e.old, e.new)
-	if e.fresh = e.new; c.Old != nil && c.Old.TTL == ttl {
-		e.fresh = minus(e.new, e.old)
+	e.gone, e.fresh = minus(e.old, e.new), minus(e.new, e.old)
+	if c.Old != nil && c.New != nil && c.Old.TTL != ttl {
+		// Adding a record that is there is to give it the new TTL (RFC 2136 3.4.2.2). Knot DNS leaves the old one, so that
+		// all records are deleted before, unless they are name servers of the zone, which have to stay.
+		e.fresh = e.new
+		if !e.apex(z) {
+			e.gone = e.old
+		}
 	}
 	return e, nil
 }
+
+// apex reports whether the edit is one of the name servers of a zone.
+func (e *edit) apex(z *zone) bool { return e.rrtype == mdns.TypeNS && e.name == z.full }
 
 // minus returns the records of a that aren't in b.
 func minus(a, b []mdns.RR) []mdns.RR {
@@ -201,7 +209,7 @@ func newMessage(z *zone, groups []*group) *mdns.Msg {
 		g.require(m)
 		var gone, fresh []mdns.RR
 		for _, e := range g.edits {
-			if apex := e.rrtype == mdns.TypeNS && e.name == z.full; apex {
+			if e.apex(z) {
 				// A server ignores the deletion of the last name server, so new ones are
 				// inserted first.
 				m.Insert(e.fresh)
