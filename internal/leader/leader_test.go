@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -239,8 +240,9 @@ func TestWorkThatEndsByItself(t *testing.T) {
 
 // A panic of the work is an error, after which the lease is free at once. What the work has left running can't write.
 func TestWorkThatPanics(t *testing.T) {
-	var fence *Fence
-	left := make(chan error, 1)
+	// The work begins before the test knows of the fence, so a channel between them would not belong to the bubble.
+	var fence atomic.Pointer[Fence]
+	var told atomic.Pointer[error]
 	work := func(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
@@ -249,12 +251,13 @@ func TestWorkThatPanics(t *testing.T) {
 		}
 		go func() {
 			time.Sleep(time.Second)
-			left <- fence.Check()
+			err := fence.Load().Check()
+			told.Store(&err)
 		}()
 		panic("on purpose")
 	}
 	compete(t, work, func(t *testing.T, a, b *candidate) {
-		fence = a.Fence()
+		fence.Store(a.Fence())
 		err := <-a.done
 		panicked := time.Now()
 		if err == nil || !strings.Contains(err.Error(), "lead under lease ns/a: the work panicked (on purpose)") {
@@ -266,7 +269,9 @@ func TestWorkThatPanics(t *testing.T) {
 		if took := time.Since(panicked); took > 3*time.Second {
 			t.Errorf("the other one leads after %v", took)
 		}
-		if err := <-left; !errors.Is(err, ErrNotLeading) {
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if err := told.Load(); err == nil || !errors.Is(*err, ErrNotLeading) {
 			t.Errorf("what the work has left running is told %v, want that it may not write", err)
 		}
 	})
