@@ -90,8 +90,8 @@ func (z Zone) conf(file string) string {
 
 func zoneFile(dir string, i int) string { return filepath.Join(dir, fmt.Sprintf("zone%d", i)) }
 
-// contents returns the zone file of a zone.
-func (z Zone) contents() string {
+// Contents returns the zone file of a zone, in the format of RFC 1035, section 5.
+func (z Zone) Contents() string {
 	if z.Name == "" {
 		// The root is the only zone that contains its own name server, which then needs an
 		// address.

@@ -64,7 +64,7 @@ func StartKDC(ctx context.Context, c KDCConfig) (*KDC, error) {
 
 func findKDC() (p kdcPrograms, err error) {
 	for name, path := range map[string]*string{"krb5kdc": &p.krb5kdc, "kdb5_util": &p.kdb5util, "kadmin.local": &p.kadmin} {
-		if *path = find(name); *path == "" {
+		if *path, err = childprocess.Find(name); err != nil {
 			return p, ErrNoKDC
 		}
 	}

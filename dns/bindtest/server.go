@@ -38,33 +38,15 @@ type Server struct {
 // Start starts a server and waits until it answers. The server runs until Stop is called, also
 // after the end of ctx.
 func Start(ctx context.Context, c Config) (*Server, error) {
-	program, err := program()
+	program, err := childprocess.Find("named")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("start named: %w, or install BIND 9.18 or later", err)
 	}
 	s, err := onFreePorts(ctx, func() (*Server, error) { return start(ctx, program, c) })
 	if err != nil {
 		return nil, fmt.Errorf("start named: %w", err)
 	}
 	return s, nil
-}
-
-func program() (string, error) {
-	if path := find("named"); path != "" {
-		return path, nil
-	}
-	return "", errors.New("start named: it isn't installed; run `make deps`, or install BIND 9.18 or later")
-}
-
-// find returns the path of a program, or "". It also looks in the directories for servers,
-// which are not in every PATH.
-func find(program string) string {
-	for _, dir := range []string{"", "/usr/sbin", "/usr/local/sbin"} {
-		if path, err := exec.LookPath(filepath.Join(dir, program)); err == nil {
-			return path
-		}
-	}
-	return ""
 }
 
 func start(ctx context.Context, program string, c Config) (*Server, error) {
@@ -132,7 +114,7 @@ func (s *Server) prepare(c Config) error {
 		}
 	}
 	for i, z := range c.Zones {
-		if err := os.WriteFile(zoneFile(s.dir, i), []byte(z.contents()), 0o600); err != nil {
+		if err := os.WriteFile(zoneFile(s.dir, i), []byte(z.Contents()), 0o600); err != nil {
 			return fmt.Errorf("write zone %s: %w", z.Name, err)
 		}
 	}

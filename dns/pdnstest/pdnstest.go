@@ -61,7 +61,7 @@ func Start(ctx context.Context) (*Server, error) {
 }
 
 func start() (*Server, error) {
-	binary, err := program()
+	binary, err := childprocess.Find("pdns_server")
 	if err != nil {
 		return nil, err
 	}
@@ -82,17 +82,6 @@ func start() (*Server, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return s, nil
-}
-
-func program() (string, error) {
-	if path, err := exec.LookPath("pdns_server"); err == nil {
-		return path, nil
-	}
-	const path = "/usr/sbin/pdns_server"
-	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("%w: run `make deps`", err)
-	}
-	return path, nil
 }
 
 func (s *Server) output() string { return filepath.Join(s.dir, "output") }

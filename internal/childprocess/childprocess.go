@@ -2,7 +2,7 @@
 // started it ends, at the latest.
 //
 // Packages kubetest and bindtest and the tests of DNS providers start their servers with it; the
-// demo takes its ports from [Port]. [Log] keeps what a program prints. Everything here may be called from any goroutine.
+// demo takes its ports from [Port]. [Find] looks for the program, [Log] keeps what it prints. Everything here may be called from any goroutine.
 package childprocess
 
 import (
