@@ -3,8 +3,8 @@
 // A panic is a mistake in our code or in a library. What brings it about is often one object or one answer
 // of a foreign server, which is still there after a restart, so that the process would end again and again. The DNS publisher
 // makes a [Reporter] for its sources and its provider, and the loop of the controllers one for the syncs of Services.
-// Package grpcrecover does the same for calls of gRPC, with a [Stacks] of its own. What panics while it holds a lock without a deferred Unlock keeps the
-// lock, so only work that doesn't is to be given to a Reporter.
+// Package grpcrecover does the same for calls of gRPC, with a [Stacks] of its own. What panics while it holds a lock
+// without a deferred Unlock keeps the lock, so only work that doesn't is to be given to a Reporter.
 //
 // # Concurrency
 //
