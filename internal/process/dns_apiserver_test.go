@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -502,10 +503,11 @@ func (api roleServer) testDNSRights(t *testing.T) {
 	b.await(t, "a", "192.0.2.1")
 	b.await(t, "b", "192.0.2.3")
 	api.awaitEvent(t, ns, "RecordReady")
+	kubetest.Eventually(t, deliveryTimeout, func() error {
+		_, err := api.Client.CoreV1().ConfigMaps(ns).Get(context.Background(), "signpost-dns-budget", metav1.GetOptions{})
+		return err
+	})
 	s.stop(t)
-	if _, err := api.Client.CoreV1().ConfigMaps(ns).Get(t.Context(), "signpost-dns-budget", metav1.GetOptions{}); err != nil {
-		t.Errorf("the budget isn't stored: %v", err)
-	}
 	if text := log.String(); strings.Contains(text, "forbidden") {
 		t.Errorf("something is not allowed:\n%s", text)
 	}

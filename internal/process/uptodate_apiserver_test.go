@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -195,9 +196,11 @@ func (api roleServer) testLeaderThatStaysStale(t *testing.T) {
 	w, pods := api.standby(t, ns, &log)
 	pods.hold(true)
 	api.Apply(t, secondPod, ns)
+	// The other kinds are caught up with in time on a quick machine only.
+	late := slices.DeleteFunc(slices.Clone(w.set.Tables()), func(t kube.AnyTable) bool { return t.Resource().Resource != "pods" })
 	begin := upToDate{
 		lead:   func(context.Context) error { return errors.New("the work has begun") },
-		tables: w.set.Tables(), limit: 2 * time.Second, log: slog.New(slog.DiscardHandler),
+		tables: late, limit: 2 * time.Second, log: slog.New(slog.DiscardHandler),
 	}
 	err := begin.run(t.Context())
 	var down *leader.StandDown
