@@ -14,16 +14,26 @@ step() {
 }
 
 step "build" make build bin/kubectl
-step "lint" make lint
-step "verify" make verify
-# The next steps mostly wait, so the tests of the product are compiled meanwhile. They say what doesn't compile.
-CGO_ENABLED=1 nice -n 19 go build -race ./... >/dev/null 2>&1 &
+
+# The tests of the other modules mostly wait. Meanwhile the code is checked, and the tests of the product are
+# compiled; those say what doesn't compile.
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+(
+  renice -n 19 -p "$BASHPID" >/dev/null
+  step "lint" make lint
+  step "verify" make verify
+  CGO_ENABLED=1 go build -race ./... >/dev/null 2>&1
+  ((${#failed[@]} == 0))
+) >"$said" 2>&1 &
+checks=$!
 step "tests of dev/localcluster" go test -C dev/localcluster -timeout 20m ./...
 step "tests of dev/page" go test -C dev/page -timeout 10m ./...
 step "tests of dev/image" go test -C dev/image ./...
-step "tests of dev/observe" go test -C dev/observe -timeout 20m ./...
+step "tests of dev/observe" go test -C dev/observe -timeout 20m -parallel 6 ./...
 step "tests of dev/chart" go test -C dev/chart -timeout 20m ./...
-wait
+wait "$checks" || failed+=("lint or verify")
+cat "$said"
 if ((${#failed[@]})); then
   printf 'FAILED before the tests of the product: %s\n' "${failed[@]}"
 fi

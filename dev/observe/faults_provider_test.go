@@ -126,6 +126,7 @@ func TestNamesPending(t *testing.T) {
 
 // A provider says again and again that there are too many requests.
 func TestProviderThrottled(t *testing.T) {
+	t.Parallel()
 	w := startWebhook(t)
 	w.reading.Store(status(http.StatusTooManyRequests))
 	p := startPublisher(t, w)
@@ -137,6 +138,7 @@ func TestProviderThrottled(t *testing.T) {
 
 // A provider doesn't answer any more when its zone is read, and the publisher waits for it.
 func TestPublisherSilent(t *testing.T) {
+	t.Parallel()
 	w := startWebhook(t)
 	p := startPublisher(t, w)
 	awaitMetric(t, p, "external_dns_controller_last_reconcile_timestamp_seconds", time.Minute, positive)
