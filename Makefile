@@ -102,7 +102,7 @@ lab: build ## Break everything around two replicas, and judge what was said (SEE
 .PHONY: lab-nightly
 lab-nightly: build ## An hour in the lab, with new seeds (what a nightly job runs)
 	@go run ./dev/lab --runs 1 --duration 60m
-	@go run ./dev/lab --mutant all --duration 90s
+	@go run ./dev/lab --mutant all
 
 .PHONY: deps
 deps: ## Install what is missing on this machine, or say what it is

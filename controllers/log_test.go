@@ -39,9 +39,6 @@ func TestWritesAreLogged(t *testing.T) {
 	s.editPodStatus("web-1", ready(true))
 	s.wantLogged(`controller=endpoint service=NS/web kind=Endpoints name=web action=updated ready=2 notReady=1`)
 	s.wantLogged(`kind=EndpointSlice name=web-\S+ action=updated ready=2 notReady=1`)
-	s.deleteService("web")
-	s.wantLogged(`controller=endpoint service=NS/web kind=Endpoints name=web action=deleted ready=2 notReady=1`)
-	s.wantLogged(`level=DEBUG msg="service is synced" controller=endpoint service=NS/web created=0 updated=0 deleted=1 failed=0 took=\S+`)
 
 	s.service("bare", noSelector)
 	s.endpoints("bare", oneSubset("10.0.0.5"))
@@ -52,4 +49,14 @@ func TestWritesAreLogged(t *testing.T) {
 	s.pod("bad", "bad", "127.0.0.1")
 	s.service("bad")
 	s.wantLogged(`level=DEBUG msg="Event is sent" kind=Endpoints namespace=NS name=bad type=Warning reason=FailedToCreateEndpoint message="Failed to create .*`)
+}
+
+// So is a deletion. It is that of a leftover: the Endpoints of a Service that is deleted may be gone before
+// the controller comes to them, for the API server deletes them too.
+func TestDeletionsAreLogged(t *testing.T) {
+	s := playAlone(t)
+	s.between(func() { s.endpoints("written", oneSubset("10.0.0.1")) })
+	s.wantEndpoints("written", absent)
+	s.wantLogged(`controller=endpoint service=NS/written kind=Endpoints name=written action=deleted ready=1 notReady=0`)
+	s.wantLogged(`level=DEBUG msg="service is synced" controller=endpoint service=NS/written created=0 updated=0 deleted=1 failed=0 took=\S+`)
 }

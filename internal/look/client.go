@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +23,8 @@ const (
 	maxAnswer = 16 << 20
 	// maxRefusal is how many bytes of an answer are kept that isn't what was asked for.
 	maxRefusal = 64 << 10
+	// greetingTimeout is how long a server may take to say which protocol it speaks, after a request failed.
+	greetingTimeout = time.Second
 	// maxNotes is how many notes are written.
 	maxNotes = 20
 )
@@ -118,7 +120,7 @@ func (c *Client) raw(ctx context.Context, p reach.Process, path string, query ur
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, explain(p, err)
+		return nil, explain(ctx, p, err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
@@ -157,14 +159,13 @@ func newRequest(ctx context.Context, p reach.Process, path string, query url.Val
 }
 
 // explain says what to do about an error of a connection.
-func explain(p reach.Process, err error) error {
+func explain(ctx context.Context, p reach.Process, err error) error {
 	var inner *url.Error
 	if errors.As(err, &inner) {
 		err = inner.Err
 	}
-	switch text := err.Error(); {
-	case strings.Contains(text, "malformed HTTP response"):
-		// It is the first frame of HTTP/2.
+	switch {
+	case speaksHTTP2(ctx, p.Addr):
 		return fmt.Errorf("%s is no admin server, but the port of a Destination API, as it seems: the admin server has another port, 9996 unless set otherwise", p.Addr)
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s doesn't answer in time: set a longer --timeout, or check the address", p.Addr)
@@ -174,4 +175,23 @@ func explain(p reach.Process, err error) error {
 		return fmt.Errorf("%w: name the address of an admin server with --addr, or leave it out to find the pods", err)
 	}
 	return err
+}
+
+// speaksHTTP2 reports whether what listens at the address greets with a SETTINGS frame, the first that a server
+// of HTTP/2 sends (RFC 9113 §3.4 and §4.1). What an HTTP/1.1 client makes of such a greeting depends on when it
+// comes, so the error of a request doesn't say.
+func speaksHTTP2(ctx context.Context, addr string) bool {
+	ctx, cancel := context.WithTimeout(ctx, greetingTimeout)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	// A connection without a deadline is a closed one, and reading says so too.
+	_ = conn.SetReadDeadline(time.Now().Add(greetingTimeout))
+	const frameHeader, settings = 9, 4
+	var header [frameHeader]byte
+	_, err = io.ReadFull(conn, header[:])
+	return err == nil && header[3] == settings && [4]byte(header[5:]) == [4]byte{}
 }
