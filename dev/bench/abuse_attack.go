@@ -34,6 +34,7 @@ const (
 	slowConns      = 20
 	slowStreams    = 50 // per connection
 	halfOpenConns  = 2000
+	resetConns     = 10
 	reconnectAfter = 100 * time.Millisecond
 )
 
@@ -46,6 +47,7 @@ var attacks = []attack{
 	{"ports", "2,000 streams on one connection, each for another undeclared port of the Service", attackPorts},
 	{"slow", "1,000 streams on 20 connections, of which ten are never read, and ten a byte at a time", attackSlow},
 	{"half-open", "2,000 connections that say nothing, and 2,000 that only say that they speak HTTP/2", attackHalfOpen},
+	{"rapid-reset", "streams of Get on ten connections, each reset at once, as fast as a core can", attackRapidReset},
 	{"utf8", "a pod whose owner's name is no UTF-8, with Get of its Service and GetProfile of its address", attackUTF8},
 	{"opaque-ports", "a Service whose opaque ports become 50,001 other bad names ten times a second, and GetProfile of it", attackOpaquePorts},
 	{"federation", "a Service that becomes the federation of 41,895 other Services ten times a second, and Get of it", attackFederation},

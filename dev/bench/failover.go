@@ -77,6 +77,11 @@ func measureFailover(ctx context.Context, r *report, c choice) error {
 			return err
 		}
 	}
+	if c.wants("handovers") {
+		if err := f.measureHandovers(ctx, r); err != nil {
+			return err
+		}
+	}
 	if c.wants("pause") {
 		return f.measurePause(ctx, r)
 	}

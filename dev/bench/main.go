@@ -6,7 +6,7 @@
 //	                                   controllers, failover, dns, abuse, inspect, scale
 //	go run ./dev/bench --only controllers:cold --scale 0.05
 //	                                   one half of a part (the others are controllers:flips, stall:some, stall:all,
-//	                                   failover:kills, failover:pause, dns:publish, dns:idle,
+//	                                   failover:kills, failover:handovers, failover:pause, dns:publish, dns:idle,
 //	                                   dns:plan, dns:calls, dns:webhook, dns:kill, those of scale.go,
 //	                                   and each attack: abuse:silent), with fewer objects
 //	go run ./dev/bench floor …         the server that others are measured against; the parts start it

@@ -3,20 +3,18 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/signpostd/signpost/dev/lab/overlay"
 	"github.com/signpostd/signpost/dev/lab/schedule"
 )
-
-// skewProfile is the schedule in which a replica always has a clock of its own.
-const skewProfile = "skew"
 
 // everyMutant stands for all of them.
 const everyMutant = "all"
 
 // buildSkewed makes the binary that the runs of some profiles need beside bin/signpost: one whose clock can be set.
 func buildSkewed(ctx context.Context, o options, edits ...overlay.Edit) (options, error) {
-	if o.profile != schedule.Mixed && o.profile != skewProfile {
+	if !slices.Contains([]string{schedule.Mixed, schedule.Skew, schedule.FastClock}, o.profile) {
 		return o, nil
 	}
 	o.skewed = o.signpost + "-with-a-clock"

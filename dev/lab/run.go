@@ -64,7 +64,8 @@ func run(ctx context.Context, o options, seed uint64) (r result, err error) {
 	if err := os.RemoveAll(r.dir); err != nil {
 		return r, err
 	}
-	setup := history.Setup{Seed: seed, Duration: o.duration, LeaseDuration: leaseDuration, Namespace: namespace, Zones: []string{zone + "."}, Owner: owner, TrustDomain: "cluster.local"}
+	setup := history.Setup{Seed: seed, Duration: o.duration, LeaseDuration: leaseDuration, Namespace: namespace, Zones: []string{zone + "."}, Owner: owner, TrustDomain: "cluster.local",
+		UnsafeClock: o.profile == schedule.FastClock}
 	s, err := newStage(o, setup, r.dir)
 	if err != nil {
 		return r, err
@@ -76,6 +77,9 @@ func run(ctx context.Context, o options, seed uint64) (r result, err error) {
 		return r, err
 	}
 	r.entries, r.findings = len(h.Entries), append(s.exits, judge(h)...)
+	if setup.UnsafeClock {
+		r.findings = append(r.findings, s.unnoticedClock()...)
+	}
 	if err := writeFindings(r); err != nil {
 		return r, err
 	}

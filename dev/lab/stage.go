@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -42,6 +43,9 @@ const (
 
 // exitValidator is the name of findings about processes that end by themselves.
 const exitValidator = "exit"
+
+// clockValidator is the name of findings about clocks that nobody noticed.
+const clockValidator = "clock"
 
 // replicaNames are the processes of Signpost.
 var replicaNames = []string{"replica-a", "replica-b"}
@@ -220,6 +224,16 @@ func (s *stage) replicaEnded(name string, last error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.exits = append(s.exits, validate.Finding{Validator: exitValidator, At: s.recorder.Now(), Subject: name, Message: fmt.Sprint(last)})
+}
+
+// unnoticedClock returns a finding if no replica has said that clocks differ.
+func (s *stage) unnoticedClock() []validate.Finding {
+	for _, r := range s.replicas {
+		if text, err := os.ReadFile(r.log()); err == nil && bytes.Contains(text, []byte("clocks of this process and of the one that leads differ")) {
+			return nil
+		}
+	}
+	return []validate.Finding{{Validator: clockValidator, At: s.recorder.Now(), Message: "no replica has said that the clocks differ"}}
 }
 
 // lab says what there is to break.

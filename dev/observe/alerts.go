@@ -41,6 +41,12 @@ func processAlerts() []Alert {
 			Description: "Compare the namespaces and names of their Leases with signpost status: two releases with different Leases must not have the same work.",
 		},
 		{
+			Name: "SignpostClocksDiffer", Severity: Ticket, For: 10 * time.Minute,
+			Expr:        `abs(leader_election_clock_ahead_seconds) > 5`,
+			Summary:     "The clock of {{ $labels.pod }} is {{ $value | humanizeDuration }} off the clock of the leader {{ $labels.name }}: if one of them runs too fast, two processes may lead at once.",
+			Description: "Synchronize the clocks of both nodes (chronyc tracking). The log of {{ $labels.pod }} says which process leads.",
+		},
+		{
 			Name: "SignpostViewStale", Severity: Page, For: time.Minute,
 			Expr:        `max by (job, namespace, pod, instance, kind) (kube_table_stale_seconds{cluster="local"}) > 60`,
 			Summary:     "{{ $labels.pod }} has not heard of changes of {{ $labels.kind }} for {{ $value | humanizeDuration }}: clients are told of pods that may be gone.",

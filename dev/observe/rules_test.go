@@ -36,6 +36,10 @@ var alertTests = map[string]alertTest{
 		bad:  "leader_election_master_status{P, name=\"signpost-dns\"} 1x60\nleader_election_master_status{Q, name=\"signpost-dns\"} 1x60",
 		good: "leader_election_master_status{P, name=\"signpost-dns\"} 1x30 0x30\nleader_election_master_status{Q, name=\"signpost-dns\"} 0x29 1x31\nleader_election_master_status{P, name=\"signpost-controllers\"} 1x60",
 	},
+	"SignpostClocksDiffer": {
+		bad:  `leader_election_clock_ahead_seconds{P, name="signpost-dns"} 0-1x60`,
+		good: "leader_election_clock_ahead_seconds{P, name=\"signpost-dns\"} 0x60\nleader_election_clock_ahead_seconds{Q, name=\"signpost-dns\"} 0x9 30x5 4x45",
+	},
 	"SignpostViewStale": {
 		bad:  `kube_table_stale_seconds{P, cluster="local", kind="pod"} 0+60x60`,
 		good: "kube_table_stale_seconds{P, cluster=\"local\", kind=\"pod\"} 0 30 0x58\nkube_table_stale_seconds{P, cluster=\"east\", kind=\"pod\"} 0+60x60",

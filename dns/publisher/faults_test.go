@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	faultSchedules = flag.Int("faults.schedules", 200, "how many seeded schedules of faults to run")
+	faultSchedules = flag.Int("faults.schedules", 100, "how many seeded schedules of faults to run")
 	faultSeed      = flag.Uint64("faults.seed", 0, "the first seed")
 )
 

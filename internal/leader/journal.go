@@ -22,6 +22,9 @@ type journal struct {
 	identity string
 	terms    prometheus.Counter
 	failures prometheus.Counter
+	ahead    prometheus.Gauge
+	// tolerance is by how much the clocks may differ before the log says so.
+	tolerance time.Duration
 
 	mu      sync.Mutex
 	holder  string          // seen last
@@ -29,6 +32,9 @@ type journal struct {
 	failing map[string]bool // reads, writes
 	// told is true when the log has a line about failures, and none yet that they are over.
 	told bool
+	// clock is that of the holder, and apart whether the log has said that it differs from ours.
+	clock holderClock
+	apart bool
 }
 
 // newJournal returns a journal, with its metrics registered.
@@ -43,7 +49,13 @@ func newJournal(c Config, fence *Fence) (*journal, error) {
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "leader_election_failures_total", Help: "Failed requests for the lease.", ConstLabels: name,
 		}),
-		failing: map[string]bool{},
+		ahead: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name:        "leader_election_clock_ahead_seconds",
+			Help:        "By how many seconds the clock of this process is ahead of the clock of the process that leads, at least; negative if it is behind.",
+			ConstLabels: name,
+		}),
+		tolerance: c.grace(),
+		failing:   map[string]bool{},
 	}
 	// This is the name of client-go's metric, which can't be used: its provider is global.
 	status := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -54,7 +66,7 @@ func newJournal(c Config, fence *Fence) (*journal, error) {
 		}
 		return 1
 	})
-	for _, metric := range []prometheus.Collector{status, j.terms, j.failures} {
+	for _, metric := range []prometheus.Collector{status, j.terms, j.failures, j.ahead} {
 		if err := c.Registerer.Register(metric); err != nil {
 			return nil, fmt.Errorf("register metrics of leader election for lease %s: %w: make one elector per lease and registry", c.lease(), err)
 		}
@@ -76,6 +88,34 @@ func (j *journal) saw(holder string, since time.Time) {
 	j.tellWell(well)
 	if changed && holder != "" && holder != j.identity {
 		j.log.Info("Another process leads", "holder", holder)
+	}
+}
+
+// compareClocks notes what a read of the lease says of the clock of another holder.
+func (j *journal) compareClocks(holder string, renewed, sent, answered time.Time) {
+	if holder == j.identity {
+		holder = ""
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	ahead, known := j.clock.saw(holder, renewed, sent, answered)
+	if !known {
+		return
+	}
+	j.ahead.Set(ahead.Seconds())
+	if apart := ahead.Abs() > j.tolerance; apart != j.apart {
+		j.apart = apart
+		j.tellClocks(holder, ahead)
+	}
+}
+
+// tellClocks says that clocks differ, or no longer do. The lease stands another time of the clocks, but no other speed: a
+// difference that grows means that one of the two runs too fast or too slowly.
+func (j *journal) tellClocks(holder string, ahead time.Duration) {
+	if j.apart {
+		j.log.Warn("The clocks of this process and of the one that leads differ: synchronize the clocks of their nodes, and see whether the difference grows", "holder", holder, "ahead", ahead)
+	} else {
+		j.log.Info("The clocks of this process and of the one that leads agree again", "holder", holder)
 	}
 }
 
@@ -132,6 +172,10 @@ func (j *journal) tellWell(well bool) {
 
 func (j *journal) began() {
 	j.terms.Inc()
+	j.mu.Lock()
+	j.clock, j.apart = holderClock{}, false
+	j.mu.Unlock()
+	j.ahead.Set(0)
 	j.log.Info("Leading", "identity", j.identity)
 }
 

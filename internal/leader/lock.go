@@ -24,11 +24,13 @@ type lock struct {
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	limited, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
+	sent := l.term.fence.wall()
 	record, raw, err := l.Interface.Get(limited)
 	switch {
 	case err == nil:
 		l.journal.succeeded(read)
 		l.saw(record)
+		l.journal.compareClocks(record.HolderIdentity, record.RenewTime.Time, sent, l.term.fence.wall())
 	case apierrors.IsNotFound(err):
 		l.journal.succeeded(read)
 		l.journal.saw("", time.Time{})

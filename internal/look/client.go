@@ -178,7 +178,7 @@ func explain(ctx context.Context, p reach.Process, err error) error {
 }
 
 // speaksHTTP2 reports whether what listens at the address greets with a SETTINGS frame, the first that a server
-// of HTTP/2 sends (RFC 9113 §3.4 and §4.1). What an HTTP/1.1 client makes of such a greeting depends on when it
+// of HTTP/2 sends (RFC 9113 §3.4 and RFC 9113 §4.1). What an HTTP/1.1 client makes of such a greeting depends on when it
 // comes, so the error of a request doesn't say.
 func speaksHTTP2(ctx context.Context, addr string) bool {
 	ctx, cancel := context.WithTimeout(ctx, greetingTimeout)

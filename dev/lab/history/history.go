@@ -26,6 +26,8 @@ type Setup struct {
 	Zones         []string      `json:"zones"`         // absolute names: lab.example.
 	Owner         string        `json:"owner"`         // the owner id of Signpost's records
 	TrustDomain   string        `json:"trustDomain"`
+	// UnsafeClock is true if the clock of a replica runs faster than a Lease stands. Two replicas may lead at once then.
+	UnsafeClock bool `json:"unsafeClock,omitempty"`
 }
 
 // Entry is one thing that was seen. Exactly one of the pointers is set.

@@ -167,9 +167,11 @@ func TestProfiles(t *testing.T) {
 			t.Errorf("%s has %d of %d faults %s of at least %s, want %d:\n%s", name, n, len(s.Faults), want.kind, want.length, want.number, s)
 		}
 	}
-	s := mustMake(t, Options{Seed: 1, Duration: 3 * time.Minute, Lab: lab, Profile: "skew"})
-	if s.Clock.Replica == "" || len(s.Faults) == 0 {
-		t.Errorf("skew has no clock, or nothing that changes the leader:\n%s", s)
+	for _, profile := range []string{Skew, FastClock} {
+		s := mustMake(t, Options{Seed: 1, Duration: 3 * time.Minute, Lab: lab, Profile: profile})
+		if s.Clock.Replica == "" || len(s.Faults) == 0 || (s.Clock.Rate == 2) != (profile == FastClock) {
+			t.Errorf("%s has no such clock, or nothing that changes the leader:\n%s", profile, s)
+		}
 	}
 }
 

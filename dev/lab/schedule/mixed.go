@@ -25,7 +25,7 @@ const (
 func (b *builder) mixed() {
 	// Twelve seeds in a row have each clock twice. Neighbours differ in what else depends on the seed.
 	if which := int(b.seed / 2 % uint64(2*len(clocks))); which < len(clocks) {
-		b.skewClock(which)
+		b.skewClock(clocks[which])
 	}
 	length := min(calmLength, b.end/3)
 	from := b.between(b.end/4, b.end*3/4-length)

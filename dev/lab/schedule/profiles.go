@@ -5,8 +5,15 @@ import (
 	"time"
 )
 
-// Mixed is the name of the profile that deals all kinds of faults.
-const Mixed = "mixed"
+// Names of profiles.
+const (
+	// Mixed deals all kinds of faults.
+	Mixed = "mixed"
+	// Skew gives one replica another clock.
+	Skew = "skew"
+	// FastClock gives one replica a clock that is faster than a Lease stands.
+	FastClock = "fast-clock"
+)
 
 // Profile is a way to write schedules.
 type Profile struct {
@@ -23,7 +30,8 @@ var profiles = []Profile{
 	{"split-brain", "Each replica in turn is paused for 40 s, the leader among them.", (*builder).splitBrain},
 	{"outage", "The API server is away for 60 s.", (*builder).outage},
 	{"compaction", "etcd is compacted again and again; each second time the API server is away meanwhile.", (*builder).compaction},
-	{"skew", "One replica has another clock, and the leader changes again and again.", (*builder).skew},
+	{Skew, "One replica has another clock, and the leader changes again and again.", (*builder).skew},
+	{FastClock, "The clock of one replica runs twice as fast, and the leader changes again and again.", (*builder).fastClock},
 	{"herd", "One replica after the other is killed, so that its clients go to the others.", (*builder).herd},
 	{"half-open", "One link after the other is half-open for 35 s.", (*builder).halfOpen},
 	{"provider-storm", "Half of the messages to the name server are lost, before or after they are applied.", (*builder).storms},
@@ -70,9 +78,18 @@ func (b *builder) compaction() {
 	}
 }
 
-// skew ends or pauses the leader: the lengths are longer than a Lease lasts in the lab.
 func (b *builder) skew() {
-	b.skewClock(b.rng.IntN(len(clocks)))
+	b.skewClock(clocks[b.rng.IntN(len(clocks))])
+	b.changeLeaders()
+}
+
+func (b *builder) fastClock() {
+	b.skewClock(Clock{Rate: 2})
+	b.changeLeaders()
+}
+
+// changeLeaders ends or pauses one replica after the other: the lengths are longer than a Lease lasts in the lab.
+func (b *builder) changeLeaders() {
 	b.inTurn(b.lab.Replicas, 12*time.Second, 10*time.Second, func(at time.Duration, replica string) Fault {
 		length := 12 * time.Second
 		kind := oneOf(b, Pause, Terminate, Kill)
@@ -135,10 +152,10 @@ var clocks = []Clock{
 	{Rate: 1.3},
 }
 
-// skewClock gives one replica one of the clocks.
-func (b *builder) skewClock(which int) {
+// skewClock gives one replica a clock of its own.
+func (b *builder) skewClock(c Clock) {
 	if len(b.lab.Replicas) > 0 {
-		b.clock = clocks[which]
+		b.clock = c
 		b.clock.Replica = oneOf(b, b.lab.Replicas...)
 	}
 }
