@@ -64,8 +64,10 @@ func run(ctx context.Context, o options, seed uint64) (r result, err error) {
 	if err := os.RemoveAll(r.dir); err != nil {
 		return r, err
 	}
-	setup := history.Setup{Seed: seed, Duration: o.duration, LeaseDuration: leaseDuration, Namespace: namespace, Zones: []string{zone + "."}, Owner: owner, TrustDomain: "cluster.local",
-		UnsafeClock: o.profile == schedule.FastClock}
+	setup := history.Setup{
+		Seed: seed, Duration: o.duration, LeaseDuration: leaseDuration, Namespace: namespace, Zones: []string{zone + "."}, Owner: owner, TrustDomain: "cluster.local",
+		UnsafeClock: o.profile == schedule.FastClock,
+	}
 	s, err := newStage(o, setup, r.dir)
 	if err != nil {
 		return r, err

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -14,7 +15,9 @@ import (
 	destination "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/signpostd/signpost/internal/kubetest"
 )
@@ -98,6 +101,52 @@ func TestCatalogLag(t *testing.T) {
 		prom.wantFiring(8 * time.Minute)
 	}
 	prom.wantFiring(0, "SignpostCatalogLag")
+}
+
+// The process that leads is on a node whose clock is an hour slow.
+func TestClocksDiffer(t *testing.T) {
+	t.Parallel()
+	cluster, server := kubetest.Start(t), startBIND(t)
+	namespace := cluster.Namespace(t)
+	leadWithSlowClock(t, cluster.Client.CoordinationV1().Leases(namespace), "signpost-dns", time.Hour)
+	p := start(t, "signpost-0", config(cluster.Kubeconfig, namespace, server.Addr))
+	p.awaitReady(t)
+	awaitMetric(t, p, "leader_election_clock_ahead_seconds", time.Minute, func(v float64) bool { return v > 3500 })
+	newPrometheus(t, p).wantFiring(12*time.Minute, "SignpostClocksDiffer")
+}
+
+// leadWithSlowClock holds a Lease until the test ends, and renews it each second.
+func leadWithSlowClock(t *testing.T, leases coordinationclient.LeaseInterface, name string, slow time.Duration) {
+	t.Helper()
+	now := func() *metav1.MicroTime { return new(metav1.NewMicroTime(time.Now().Add(-slow))) }
+	lease, err := leases.Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("slow"), LeaseDurationSeconds: new(int32(60)), AcquireTime: now(), RenewTime: now()},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var renewing sync.WaitGroup
+	renewing.Go(func() {
+		for tick := time.NewTicker(time.Second); ; {
+			select {
+			case <-ctx.Done():
+				tick.Stop()
+				return
+			case <-tick.C:
+			}
+			lease.Spec.RenewTime = now()
+			renewed, err := leases.Update(ctx, lease, metav1.UpdateOptions{})
+			if err == nil {
+				lease = renewed
+			} else if ctx.Err() == nil {
+				t.Errorf("renew the Lease: %v", err)
+			}
+		}
+	})
+	t.Cleanup(renewing.Wait)
+	t.Cleanup(stop)
 }
 
 // The limit of the memory is less than what the process needs.
