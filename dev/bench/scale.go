@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// The halves of scale begin in scale_memory.go, scale_start.go, scale_streams.go, scale_herd.go,
+// The halves of scale begin in scale_memory.go, scale_start.go, scale_streams.go, scale_herd.go, scale_reconnect.go,
 // scale_churn.go and scale_slope.go. The simulated cluster is in scale_objects.go and scale_pod.go
 // (what is in it), scale_state.go (what changes), scale_encode.go, scale_server.go and
 // scale_identity.go (how it is served). Its proxies are in scale_mesh.go.
@@ -43,6 +43,7 @@ func measureScale(ctx context.Context, r *report, c choice) error {
 		{"start", measureScaledStart},
 		{"streams", measureScaledStreams},
 		{"herd", measureScaledHerd},
+		{"reconnect", measureReconnect},
 		{"churn", measureScaledChurn},
 		{"slope", measureScaledSlope},
 	} {
