@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # Servers are not on every user's path.
 PATH=$PATH:/usr/sbin
 
-# A program, and the Debian packages to install for it. gcc is for go test -race. The tests of
+# A program or the pattern of a file, and the Debian packages to install for it. gcc is for go test -race. The tests of
 # dns, the demo and the benchmark start name servers, and the tests a KDC: that is in
 # krb5-kdc, which krb5-admin-server depends on. Those of dev/page open a browser.
 needed=(
@@ -20,6 +20,8 @@ needed=(
   dig:bind9-dnsutils
   kadmin.local:krb5-admin-server
   pdns_server:pdns-server,pdns-backend-lmdb
+  /usr/lib/*/pdns/libgsqlite3backend.so:pdns-backend-sqlite3
+  sqlite3:sqlite3
   knotd:knot
   chromium:chromium
 )
@@ -27,7 +29,7 @@ needed=(
 missing() {
   local entry
   for entry in "${needed[@]}"; do
-    command -v "${entry%%:*}" >/dev/null || tr , ' ' <<<"${entry##*:}"
+    { command -v "${entry%%:*}" || compgen -G "${entry%%:*}"; } >/dev/null || tr , ' ' <<<"${entry##*:}"
   done
 }
 

@@ -95,7 +95,7 @@ func startBINDTarget(ctx context.Context) (*dnsTarget, error) {
 }
 
 func startPowerDNSTarget(ctx context.Context) (*dnsTarget, error) {
-	s, err := pdnstest.Start(ctx)
+	s, err := pdnstest.Start(ctx, pdnstest.Config{})
 	if err != nil {
 		return nil, err
 	}

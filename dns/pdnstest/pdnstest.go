@@ -1,10 +1,13 @@
 // Package pdnstest runs a real PowerDNS on free ports of the loopback interface, for the tests
-// of package pdns and for the benchmark. Its zones are in files of its own.
+// of packages pdns and rfc2136 and for the benchmark. Its zones are in files of its own.
 //
 // A [Server] is ready when [Start] returns. It needs no privileges, shares nothing with a
 // PowerDNS of the system, and leaves nothing behind after Stop; when the process that started
 // it dies, it ends as well. The package needs the program pdns_server with its lmdb backend, in
-// the PATH or in /usr/sbin; `make deps` installs both.
+// the PATH or in /usr/sbin; with [Config.Key] also its gsqlite3 backend, and the program
+// sqlite3. `make deps` installs them.
+//
+// Read it in this order: pdnstest.go, updates.go.
 //
 // # Concurrency
 //
@@ -13,6 +16,7 @@ package pdnstest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,16 +47,25 @@ type Server struct {
 
 	process *childprocess.Process
 	dir     string
+	key     *Key
+}
+
+// Config says what a server has. The zero Config is a server for its API.
+type Config struct {
+	// Key makes the server accept dynamic updates (RFC 2136) and transfers of the zones of
+	// CreateZone from who signs with this key, and from nobody else. Without it there are no
+	// updates.
+	Key *Key
 }
 
 // Start starts a server without zones and waits until its API answers. The server runs until
 // Stop is called, also after the end of ctx.
-func Start(ctx context.Context) (*Server, error) {
-	s, err := start()
+func Start(ctx context.Context, c Config) (*Server, error) {
+	s, err := start(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("start pdns_server: %w", err)
 	}
-	if err := s.ready(ctx); err != nil {
+	if err := cmp.Or(s.ready(ctx), s.addKey(ctx)); err != nil {
 		said, _ := os.ReadFile(s.output())
 		s.Stop()
 		return nil, fmt.Errorf("start pdns_server: %w: run `make deps` if a backend is missing; it said:\n%s", err, said)
@@ -60,7 +73,7 @@ func Start(ctx context.Context) (*Server, error) {
 	return s, nil
 }
 
-func start() (*Server, error) {
+func start(ctx context.Context, c Config) (*Server, error) {
 	binary, err := childprocess.Find("pdns_server")
 	if err != nil {
 		return nil, err
@@ -77,8 +90,12 @@ func start() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{API: fmt.Sprintf("http://127.0.0.1:%d", api), DNS: fmt.Sprintf("127.0.0.1:%d", dns), dir: dir}
-	if err := s.launch(binary, dns, api); err != nil {
+	s := &Server{API: fmt.Sprintf("http://127.0.0.1:%d", api), DNS: fmt.Sprintf("127.0.0.1:%d", dns), dir: dir, key: c.Key}
+	backend, err := s.backend(ctx)
+	if err == nil {
+		err = s.launch(binary, dns, api, backend)
+	}
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return s, nil
@@ -86,10 +103,9 @@ func start() (*Server, error) {
 
 func (s *Server) output() string { return filepath.Join(s.dir, "output") }
 
-func (s *Server) launch(binary string, dns, api uint16) error {
-	config := fmt.Sprintf(`launch=lmdb
-lmdb-filename=%[1]s/zones
-socket-dir=%[1]s
+// launch starts the program with some lines of its configuration for the backend.
+func (s *Server) launch(binary string, dns, api uint16, backend string) error {
+	config := backend + fmt.Sprintf(`socket-dir=%[1]s
 local-address=127.0.0.1
 local-port=%[2]d
 webserver=yes
@@ -152,7 +168,10 @@ func (s *Server) CreateZone(ctx context.Context, name string) error {
 	_, err := s.Request(ctx, http.MethodPost, "zones", map[string]any{
 		"name": name + ".", "kind": "Native", "nameservers": []string{"ns1.elsewhere.test."},
 	})
-	return err
+	if err != nil || s.key == nil {
+		return err
+	}
+	return s.allowKey(ctx, name)
 }
 
 // Request asks the API, with a message that becomes the JSON of the body. The path is relative

@@ -169,7 +169,7 @@ func TestManyZones(t *testing.T) {
 
 func TestZonesOfPowerDNS(t *testing.T) {
 	t.Parallel()
-	server, err := pdnstest.Start(t.Context())
+	server, err := pdnstest.Start(t.Context(), pdnstest.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

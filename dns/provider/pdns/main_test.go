@@ -22,7 +22,7 @@ var server *pdnstest.Server
 func TestMain(m *testing.M) {
 	providertest.Main(m, "PowerDNS", func() (func(), error) {
 		var err error
-		if server, err = pdnstest.Start(context.Background()); err != nil {
+		if server, err = pdnstest.Start(context.Background(), pdnstest.Config{}); err != nil {
 			return nil, err
 		}
 		return server.Stop, nil

@@ -3,6 +3,7 @@ package rfc2136
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -22,18 +23,21 @@ func describing(name string, r *dns.RecordSet) *dns.RecordSet {
 	return r
 }
 
-// Changes by somebody else since the listing are never overwritten. A CNAME, or what is beside
-// it, is never lost silently (spec/dns.md §17, RFC 2136 3.4.2.2). Other names are changed.
-func TestZoneIsNotAsListed(t *testing.T) {
-	www, alias := record("www", "A", "192.0.2.1"), record("www", "CNAME", "lb.example.net")
-	for _, test := range []struct {
-		name    string
-		there   []string
-		changes []dns.Change
-		want    []string
-		// harmless is true when the change succeeds all the same.
-		harmless bool
-	}{
+// meanwhile is a change by somebody else since the listing.
+type meanwhile struct {
+	name string
+	// there is what the zone has, changes are those of the provider, and want is what the zone has then.
+	there   []string
+	changes []dns.Change
+	want    []string
+	// harmless is true when the change succeeds all the same.
+	harmless bool
+}
+
+// cases returns changes by somebody else to the name www.
+func cases() []meanwhile {
+	www, better, alias := record("www", "A", "192.0.2.1"), record("www", "A", "192.0.2.2"), record("www", "CNAME", "lb.example.net")
+	return []meanwhile{
 		{
 			name: "an address appeared that is to be created", there: []string{"www 300 A 192.0.2.66"},
 			changes: []dns.Change{created(www)}, want: []string{"www 300 A 192.0.2.66"},
@@ -48,11 +52,11 @@ func TestZoneIsNotAsListed(t *testing.T) {
 		},
 		{
 			name: "an address was replaced", there: []string{"www 300 A 192.0.2.66"},
-			changes: []dns.Change{replaced(www, record("www", "A", "192.0.2.2"))}, want: []string{"www 300 A 192.0.2.66"},
+			changes: []dns.Change{replaced(www, better)}, want: []string{"www 300 A 192.0.2.66"},
 		},
 		{
 			name:    "an address was deleted",
-			changes: []dns.Change{replaced(www, record("www", "A", "192.0.2.2"))},
+			changes: []dns.Change{replaced(www, better)},
 		},
 		{
 			name: "only the TTL is another", there: []string{"www 60 A 192.0.2.1"},
@@ -78,18 +82,26 @@ func TestZoneIsNotAsListed(t *testing.T) {
 			name: "a type that no list has is under the name", there: []string{"www 300 OPENPGPKEY AQID"},
 			changes: []dns.Change{created(alias)},
 		},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := oneZone(t, "")
-			p := open(t, settings(s))
-			somebodyElse(t, s, test.there, nil)
-			changes := slices.Concat([]dns.Change{created(record("aaa", "A", "192.0.2.1"))}, test.changes, []dns.Change{created(record("zzz", "A", "192.0.2.1"))})
-			err := apply(t, p, changes...)
-			checkRefused(t, err, len(changes), !test.harmless)
-			want := slices.Concat([]string{"aaa 300 A 192.0.2.1"}, test.want, []string{"zzz 300 A 192.0.2.1"})
-			expect(t, p, want...)
-		})
 	}
+}
+
+// Changes by somebody else since the listing are never overwritten. A CNAME, or what is beside
+// it, is never lost silently (spec/dns.md §17, RFC 2136 3.4.2.2). Other names are changed.
+func TestZoneIsNotAsListed(t *testing.T) {
+	for _, c := range cases() {
+		t.Run(c.name, func(t *testing.T) { c.check(t, oneZone(t, "").Addr) })
+	}
+}
+
+// check plays a case with a server whose zone is empty.
+func (c meanwhile) check(t *testing.T, server netip.AddrPort) {
+	t.Helper()
+	p := open(t, settings(nil, at(server)))
+	update(t, server, c.there, nil)
+	changes := slices.Concat([]dns.Change{created(record("aaa", "A", "192.0.2.1"))}, c.changes, []dns.Change{created(record("zzz", "A", "192.0.2.1"))})
+	err := apply(t, p, changes...)
+	checkRefused(t, err, len(changes), !c.harmless)
+	expect(t, p, slices.Concat([]string{"aaa 300 A 192.0.2.1"}, c.want, []string{"zzz 300 A 192.0.2.1"})...)
 }
 
 // checkRefused checks that of n changes all but the first and the last one were refused, if

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -64,12 +65,17 @@ func settings(s *bindtest.Server, edits ...func(*Config)) *Config {
 	c.Hosts, c.Zones, c.AXFR = []string{"127.0.0.1"}, []string{zoneName}, true
 	c.TSIGKeyName, c.TSIGSecret, c.TSIGAlgorithm = keyName, keySecret, "hmac-sha256"
 	if s != nil {
-		c.Port = int(s.Addr.Port())
+		at(s.Addr)(c)
 	}
 	for _, edit := range edits {
 		edit(c)
 	}
 	return c
+}
+
+// at is an edit of the settings for another server.
+func at(server netip.AddrPort) func(*Config) {
+	return func(c *Config) { c.Port = int(server.Port()) }
 }
 
 func input() provider.Input {
@@ -109,7 +115,7 @@ func mustApply(t *testing.T, p *Provider, changes ...dns.Change) {
 	}
 }
 
-// contents lists the zone as lines, without the name servers of the apex.
+// contents lists the zone as lines, without the name servers that the servers of the tests put there.
 func contents(t *testing.T, p *Provider) []string {
 	t.Helper()
 	list, err := p.Records(t.Context(), testZone)
@@ -123,7 +129,7 @@ func lines(list []*dns.RecordSet) []string {
 	var all []string
 	for _, r := range list {
 		name := strings.TrimSuffix(strings.TrimSuffix(r.Name, zoneName), ".")
-		if line := fmt.Sprintf("%s %d %s %s", name, r.TTL, r.Type, strings.Join(r.Targets, " | ")); line != " 300 NS ns.invalid" {
+		if line := fmt.Sprintf("%s %d %s %s", name, r.TTL, r.Type, strings.Join(r.Targets, " | ")); line != " 300 NS ns.invalid" && line != " 3600 NS ns1.elsewhere.test" {
 			all = append(all, line)
 		}
 	}
@@ -141,13 +147,19 @@ func expect(t *testing.T, p *Provider, want ...string) {
 // somebodyElse sends an update without the provider.
 func somebodyElse(t *testing.T, s *bindtest.Server, insert, remove []string) {
 	t.Helper()
+	update(t, s.Addr, insert, remove)
+}
+
+// update sends an update to a server without the provider.
+func update(t *testing.T, server netip.AddrPort, insert, remove []string) {
+	t.Helper()
 	m := new(mdns.Msg)
 	m.SetUpdate(zoneName + ".")
 	m.Remove(parse(t, remove))
 	m.Insert(parse(t, insert))
 	m.SetTsig(keyName+".", mdns.HmacSHA256, fudge, time.Now().Unix())
 	client := &mdns.Client{Net: "tcp", TsigProvider: tsig.HMAC{keyName + ".": keySecret}}
-	reply, _, err := client.ExchangeContext(t.Context(), m, s.Addr.String())
+	reply, _, err := client.ExchangeContext(t.Context(), m, server.String())
 	if err != nil || reply.Rcode != mdns.RcodeSuccess {
 		t.Fatalf("somebody else's update: %v, %v", reply, err)
 	}

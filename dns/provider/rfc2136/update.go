@@ -207,7 +207,7 @@ func newMessage(z *zone, groups []*group) *mdns.Msg {
 	m.SetUpdate(z.full)
 	for _, g := range groups {
 		g.require(m)
-		var gone, fresh []mdns.RR
+		var sets, gone, fresh []mdns.RR
 		for _, e := range g.edits {
 			if e.apex(z) {
 				// A server ignores the deletion of the last name server, so new ones are
@@ -216,8 +216,15 @@ func newMessage(z *zone, groups []*group) *mdns.Msg {
 				m.Remove(e.gone)
 				continue
 			}
-			gone, fresh = append(gone, e.gone...), append(fresh, e.fresh...)
+			fresh = append(fresh, e.fresh...)
+			if len(e.gone) > 0 && len(e.gone) == len(e.old) {
+				// PowerDNS 4.7 finds some NAPTR records when it is asked for them, and not when one of them is to be deleted.
+				sets = append(sets, e.gone[0])
+				continue
+			}
+			gone = append(gone, e.gone...)
 		}
+		m.RemoveRRset(sets)
 		m.Remove(gone)
 		m.Insert(fresh)
 	}
