@@ -35,7 +35,7 @@ type clients struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	full, messages, ended, seen, removedOthers atomic.Int64
+	full, messages, ended, seen atomic.Int64
 	// awaited is the address that changes, shifted left by one, with the lowest bit set if it
 	// is to appear; since is when the change was begun.
 	awaited atomic.Uint64
@@ -154,9 +154,6 @@ func (s *client) receive(u *pb.Update) {
 	}
 	for _, a := range u.GetRemove().GetAddrs() {
 		ip := a.GetIp().GetIpv4()
-		if uint64(ip) != awaited>>1 {
-			c.removedOthers.Add(1)
-		}
 		if uint64(ip)<<1 == awaited {
 			s.hit(now)
 		}

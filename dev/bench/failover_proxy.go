@@ -1,30 +1,18 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"log"
-	"net"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
-
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // apiProxy stands between one replica and the API server. It knows what the replica
 // writes and when, without asking the replica, and can cut off a write at a known point.
 type apiProxy struct {
-	server *http.Server
-	addr   string
-	next   http.RoundTripper
-	rival  *apiProxy // of the other replica
+	*gateway
+	rival *apiProxy // of the other replica
 
 	mu         sync.Mutex
 	leaseReads int         // since the replica was started
@@ -45,44 +33,12 @@ type trap struct {
 }
 
 func startProxy(k *cluster) (*apiProxy, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", k.kubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", k.kubeconfig, err)
-	}
-	upstream, err := url.Parse(config.Host)
+	g, err := newGateway(k)
 	if err != nil {
 		return nil, err
 	}
-	p := &apiProxy{}
-	if p.next, err = rest.TransportFor(config); err != nil {
-		return nil, err
-	}
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	p.addr = "http://" + l.Addr().String()
-	p.server = &http.Server{
-		Handler: &httputil.ReverseProxy{
-			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
-			Transport:     p,
-			FlushInterval: -1, // watches
-			ErrorLog:      log.New(io.Discard, "", 0),
-		},
-		ErrorLog:          log.New(io.Discard, "", 0),
-		ReadHeaderTimeout: time.Minute,
-	}
-	go func() { _ = p.server.Serve(l) }()
-	return p, nil
-}
-
-// kubeconfig writes a kubeconfig for the proxy.
-func (p *apiProxy) kubeconfig(path string) error {
-	config := clientcmdapi.NewConfig()
-	config.Clusters["proxy"] = &clientcmdapi.Cluster{Server: p.addr}
-	config.Contexts["proxy"] = &clientcmdapi.Context{Cluster: "proxy"}
-	config.CurrentContext = "proxy"
-	return clientcmd.WriteToFile(*config, path)
+	p := &apiProxy{gateway: g}
+	return p, g.open("127.0.0.1:0", p)
 }
 
 // RoundTrip implements http.RoundTripper.

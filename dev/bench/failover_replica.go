@@ -42,7 +42,7 @@ func newReplica(k *cluster, number int, run startControllers) (*replica, error) 
 
 func (r *replica) close() {
 	r.stop()
-	_ = r.proxy.server.Close()
+	r.proxy.close()
 }
 
 func (r *replica) start(ctx context.Context, lease leaseTimes) error {

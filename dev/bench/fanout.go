@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"time"
@@ -103,9 +105,29 @@ func startFloor(ctx context.Context, k *cluster) (*server, error) {
 }
 
 func startSignpost(ctx context.Context, k *cluster) (*server, error) {
-	p, err := start(ctx, k.dir, "bin/signpost", "destination", "-addr", signpostAddr, "-metrics-addr", adminAddr,
-		"-kubeconfig", k.kubeconfig, "-enable-ipv6=false", "-enable-pprof")
+	return startDestination(ctx, k.dir, k.kubeconfig)
+}
+
+// startDestination starts a destination server beside the API server of a kubeconfig.
+func startDestination(ctx context.Context, dir, kubeconfig string, env ...string) (*server, error) {
+	p, err := startWith(ctx, dir, env, "bin/signpost", "destination", "-addr", signpostAddr, "-metrics-addr", adminAddr,
+		"-kubeconfig", kubeconfig, "-enable-ipv6=false", "-enable-pprof")
 	return &server{p, signpostAddr}, err
+}
+
+// awaitReady waits until Signpost says that it is ready, or has ended.
+func (s *server) awaitReady(ctx context.Context) error {
+	err := pollSlowly(ctx, 5*time.Minute, func() bool {
+		status, _, err := adminGet(ctx, "/ready")
+		return s.ended() != nil || err == nil && status == http.StatusOK
+	})
+	if err == nil {
+		err = s.ended()
+	}
+	if err != nil {
+		return fmt.Errorf("start Signpost: %w: see %s", err, s.log)
+	}
+	return nil
 }
 
 func measureServer(ctx context.Context, k *cluster, c fanoutCase, startServer func(context.Context, *cluster) (*server, error)) (fanned, error) {

@@ -2,7 +2,7 @@
 // beside what it has to reach, as ratios within one run.
 //
 //	go run ./dev/bench                 everything (what `make bench` does)
-//	go run ./dev/bench --only stall    one part: fanout, stall, rollout, outage, profiles, proxies,
+//	go run ./dev/bench --only stall    one part: fanout, stall, rollout, outage, compaction, profiles, proxies,
 //	                                   controllers, failover, dns, abuse, inspect, scale
 //	go run ./dev/bench --only controllers:cold --scale 0.05
 //	                                   one half of a part (the others are controllers:flips, stall:some, stall:all,
@@ -21,10 +21,10 @@
 // else should run on the machine meanwhile.
 //
 // In reading order: main.go has the parts and the report; process.go starts
-// processes and admin.go asks Signpost's admin server. fanout.go, stall.go, rollout.go and
-// outage.go measure streams of Get, with the objects of load.go, the streams of
+// processes, gateway.go stands between them and admin.go asks Signpost's admin server. fanout.go, stall.go and
+// rollout.go measure streams of Get, with the objects of load.go, the streams of
 // clients.go and the server of floor.go beside them; profiles.go and proxies.go
-// measure GetProfile. inspect.go measures the inspection API. The files controllers*.go, failover*.go, dns*.go, abuse*.go and
+// measure GetProfile. outage.go and compaction.go measure streams whose API server goes away, with the cluster of real.go. inspect.go measures the inspection API. The files controllers*.go, failover*.go, dns*.go, abuse*.go and
 // scale*.go have one part each, which begins in the file without a further word in its name.
 package main
 
@@ -52,6 +52,7 @@ var parts = []part{
 	{"stall", measureStall},
 	{"rollout", whole(measureRollout)},
 	{"outage", whole(measureOutage)},
+	{"compaction", whole(measureCompaction)},
 	{"profiles", whole(measureProfiles)},
 	{"proxies", whole(measureProxies)},
 	{"controllers", measureControllers},

@@ -191,6 +191,13 @@ func (c *cluster) killAPIServer() error {
 	return syscall.Kill(pid, syscall.SIGKILL)
 }
 
+// serves reports whether the API server says that it is ready.
+func (c *cluster) serves(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return c.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil
+}
+
 var errTimeout = errors.New("it took too long")
 
 // poll waits until the condition holds, looking often enough for latencies of

@@ -234,26 +234,19 @@ func (run *scaledRun) stop() {
 // startScaled starts a destination server and waits until it is ready.
 func startScaled(ctx context.Context, k *simulatedCluster, env ...string) (*scaledRun, error) {
 	begun := time.Now()
-	p, err := startWith(ctx, k.dir, env, "bin/signpost", "destination", "-addr", signpostAddr, "-metrics-addr", adminAddr,
-		"-kubeconfig", k.kubeconfig, "-enable-ipv6=false", "-enable-pprof")
+	s, err := startDestination(ctx, k.dir, k.kubeconfig, env...)
 	if err != nil {
 		return nil, err
 	}
-	run := &scaledRun{cluster: k, server: &server{p, signpostAddr}}
-	err = pollSlowly(ctx, 5*time.Minute, func() bool {
-		status, _, err := adminGet(ctx, "/ready")
-		return p.ended() != nil || err == nil && status == http.StatusOK
-	})
+	run := &scaledRun{cluster: k, server: s}
+	err = s.awaitReady(ctx)
 	run.ready = time.Since(begun)
 	if err == nil {
-		err = p.ended()
-	}
-	if err == nil {
-		run.begun, err = p.usage()
+		run.begun, err = s.usage()
 	}
 	if err != nil {
-		p.stop()
-		return nil, fmt.Errorf("start Signpost: %w: see %s", err, p.log)
+		s.stop()
+		return nil, err
 	}
 	return run, nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -70,18 +69,7 @@ func (ch *churn) next(ctx context.Context) error {
 // heardAll waits until all streams know what they should, and returns the number of streams that
 // don't at the end of the limit.
 func (ch *churn) heardAll(ctx context.Context, limit time.Duration) (inexact int) {
-	_ = pollSlowly(ctx, limit, func() bool {
-		inexact = 0
-		for i, s := range ch.mesh.streams {
-			s.mu.Lock()
-			if !ch.exact(i, s) {
-				inexact++
-			}
-			s.mu.Unlock()
-		}
-		return inexact == 0
-	})
-	return inexact
+	return ch.mesh.settle(ctx, limit, ch.exact)
 }
 
 // results are what streams heard of changes.
@@ -117,19 +105,8 @@ func (ch *churn) heard() []time.Duration {
 
 // exact reports whether a stream knows the ready endpoints of its Service and no others.
 func (ch *churn) exact(i int, s *meshStream) bool {
-	pods := ch.cluster.pods
-	unready, want := edited{flips: ch.flips[i]}.unready(pods), 0
-	for p := range pods {
-		ip := ch.cluster.podAddress(s.service*pods + p).As4()
-		_, known := s.have[binary.BigEndian.Uint32(ip[:])]
-		if known != (p != unready) {
-			return false
-		}
-		if known {
-			want++
-		}
-	}
-	return len(s.have) == want
+	unready := edited{flips: ch.flips[i]}.unready(ch.cluster.pods)
+	return s.exact(func(pod int) bool { return pod != unready })
 }
 
 // measureScaledChurn measures changes for ten minutes.

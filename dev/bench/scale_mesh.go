@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"slices"
@@ -28,6 +29,8 @@ type mesh struct {
 	first, proxies int
 	// profiles makes every other stream one of GetProfile.
 	profiles bool
+	// later is how many pods of each Service don't exist yet.
+	later int
 
 	streams []*meshStream
 	cancel  context.CancelFunc
@@ -55,6 +58,9 @@ type meshStream struct {
 	// changed is when something was changed that the stream hasn't heard of; zero for nothing.
 	changed   time.Time
 	latencies []time.Duration
+	// removals is how many addresses were removed, and removed when the last of them was.
+	removals int
+	removed  time.Time
 }
 
 // open lets all proxies connect, spread over a time, and waits until each stream has its first
@@ -165,9 +171,7 @@ func (s *meshStream) heard(u *pb.Update) {
 	for _, a := range u.GetAdd().GetAddrs() {
 		s.have[a.GetAddr().GetIp().GetIpv4()] = struct{}{}
 	}
-	for _, a := range u.GetRemove().GetAddrs() {
-		delete(s.have, a.GetIp().GetIpv4())
-	}
+	s.remove(u, now)
 	switch {
 	case s.took > 0:
 		s.updates++
@@ -176,10 +180,71 @@ func (s *meshStream) heard(u *pb.Update) {
 			s.changed = time.Time{}
 		}
 	// One endpoint may just be not ready.
-	case u == nil || len(s.have) >= s.mesh.pods-1:
+	case u == nil || len(s.have) >= s.mesh.pods-max(1, s.mesh.later):
 		s.took = now.Sub(s.due)
 		s.mesh.answered.Add(1)
 	}
+}
+
+// remove forgets the addresses that an update removes.
+func (s *meshStream) remove(u *pb.Update, now time.Time) {
+	gone := len(u.GetRemove().GetAddrs())
+	for _, a := range u.GetRemove().GetAddrs() {
+		delete(s.have, a.GetIp().GetIpv4())
+	}
+	if u.GetNoEndpoints() != nil {
+		gone += len(s.have)
+		clear(s.have)
+	}
+	if gone > 0 {
+		s.removals, s.removed = s.removals+gone, now
+	}
+}
+
+// exact reports whether the stream knows those pods of its Service that are wanted, and no others. The caller holds
+// the lock.
+func (s *meshStream) exact(wanted func(pod int) bool) bool {
+	count := 0
+	for p := range s.mesh.pods {
+		ip := s.mesh.podAddress(s.service*s.mesh.pods + p).As4()
+		_, known := s.have[binary.BigEndian.Uint32(ip[:])]
+		if known != wanted(p) {
+			return false
+		}
+		if known {
+			count++
+		}
+	}
+	return len(s.have) == count
+}
+
+// settle waits until all streams are exact, and returns how many aren't at the end of the limit.
+func (m *mesh) settle(ctx context.Context, limit time.Duration, exact func(i int, s *meshStream) bool) (inexact int) {
+	_ = pollSlowly(ctx, limit, func() bool {
+		inexact = 0
+		for i, s := range m.streams {
+			s.mu.Lock()
+			if !exact(i, s) {
+				inexact++
+			}
+			s.mu.Unlock()
+		}
+		return inexact == 0
+	})
+	return inexact
+}
+
+// removals returns how many addresses were removed from all streams together, and when the last one was.
+func (m *mesh) removals() (n int, last time.Time) {
+	for _, s := range m.streams {
+		s.mu.Lock()
+		n += s.removals
+		if s.removed.After(last) {
+			last = s.removed
+		}
+		s.mu.Unlock()
+	}
+	return n, last
 }
 
 // firstAnswers returns how long the first answers took, sorted.

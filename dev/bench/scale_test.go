@@ -208,7 +208,8 @@ func TestSlope(t *testing.T) {
 // A stream is exact when it has all endpoints but the one that isn't ready.
 func TestChurnExact(t *testing.T) {
 	k := &simulatedCluster{simulated: simulated{services: 20, pods: 2}}
-	m := &mesh{simulated: k.simulated, streams: []*meshStream{{service: 3}}}
+	m := &mesh{simulated: k.simulated}
+	m.streams = []*meshStream{{mesh: m, service: 3}}
 	ch := newChurn(k, m, 1)
 	for _, c := range []struct {
 		flips int

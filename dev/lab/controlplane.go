@@ -14,7 +14,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/signpostd/signpost/dev/lab/witness"
+	"github.com/signpostd/signpost/dev/lab/etcdctl"
 )
 
 // The components of the control plane.
@@ -50,7 +50,7 @@ func startControlPlane(ctx context.Context, dir, program string) (*controlPlane,
 		return exists(c.kubeconfig())
 	})
 	if err == nil {
-		c.etcdURL, err = witness.EtcdURL(dir)
+		c.etcdURL, err = etcdctl.URL(dir)
 	}
 	if err != nil {
 		p.Stop(stopGrace)
@@ -111,31 +111,10 @@ func (c *controlPlane) kill(ctx context.Context, component string) (int, error) 
 	return pid, nil
 }
 
-// withEtcd calls f with a client of etcd.
-func (c *controlPlane) withEtcd(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{c.etcdURL}, Context: ctx})
-	if err != nil {
-		return fmt.Errorf("connect to etcd: %w", err)
-	}
-	return errors.Join(f(ctx, client), client.Close())
-}
-
-// compact makes etcd forget what was before a revision.
-func (c *controlPlane) compact(ctx context.Context, revision int64) error {
-	return c.withEtcd(ctx, func(ctx context.Context, client *clientv3.Client) error {
-		if _, err := client.Compact(ctx, revision); err != nil {
-			return fmt.Errorf("compact etcd to revision %d: %w", revision, err)
-		}
-		return nil
-	})
-}
-
 // fill makes etcd refuse writes, as it does when its quota is used up, until the returned function is called.
 func (c *controlPlane) fill(ctx context.Context) (clear func(context.Context) error, err error) {
 	alarm := func(ctx context.Context, action pb.AlarmRequest_AlarmAction) error {
-		return c.withEtcd(ctx, func(ctx context.Context, client *clientv3.Client) error {
+		return etcdctl.With(ctx, c.etcdURL, func(ctx context.Context, client *clientv3.Client) error {
 			status, err := client.Status(ctx, c.etcdURL)
 			if err != nil {
 				return fmt.Errorf("ask etcd for its member: %w", err)

@@ -8,10 +8,10 @@ import (
 	"syscall"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/signpostd/signpost/dev/lab/etcdctl"
 	"github.com/signpostd/signpost/dev/lab/network"
 	"github.com/signpostd/signpost/dev/lab/schedule"
 )
@@ -70,30 +70,17 @@ func (s *stage) compact(ctx context.Context, f schedule.Fault) (schedule.End, er
 			return nil, err
 		}
 	}
-	last, err := s.lastRevision(ctx)
+	last, err := etcdctl.Revision(ctx, s.control.etcdURL)
 	if err == nil {
 		err = s.cluster.WaitFor(ctx, last)
 	}
 	if err == nil {
-		err = s.control.compact(ctx, last-keptRevisions)
+		err = etcdctl.Compact(ctx, s.control.etcdURL, last-keptRevisions)
 	}
 	if err != nil {
 		return nil, errors.Join(err, end(ctx))
 	}
 	return end, nil
-}
-
-// lastRevision returns what etcd has stored last.
-func (s *stage) lastRevision(ctx context.Context) (revision int64, err error) {
-	err = s.control.withEtcd(ctx, func(ctx context.Context, client *clientv3.Client) error {
-		answer, err := client.Get(ctx, "/", clientv3.WithCountOnly())
-		if err != nil {
-			return fmt.Errorf("ask etcd for its revision: %w", err)
-		}
-		revision = answer.Header.Revision
-		return nil
-	})
-	return revision, err
 }
 
 // ends makes an End of what ends a fault of the network.

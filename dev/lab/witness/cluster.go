@@ -1,15 +1,11 @@
 package witness
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -38,32 +34,13 @@ const (
 
 // ClusterConfig says what a Cluster reads.
 type ClusterConfig struct {
-	// Etcd is the URL of etcd, as EtcdURL returns it.
+	// Etcd is the URL of etcd, as [etcdctl.URL] returns it.
 	Etcd string
 	// Namespaces are those whose objects are recorded. Nodes always are.
 	Namespaces []string
 	// From is the first revision that is recorded. If it is zero, the history begins with everything that is stored when
 	// Run begins, each object with the revision that has written it.
 	From int64
-}
-
-// EtcdURL finds the etcd of a local cluster, whose directory has the kubeconfig. It has to run. Its URL stays the same
-// when it is started again.
-func EtcdURL(dir string) (string, error) {
-	pid, err := os.ReadFile(filepath.Join(dir, "pids", "etcd"))
-	if err != nil {
-		return "", fmt.Errorf("find etcd of the cluster in %s: %w", dir, err)
-	}
-	command, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "cmdline"))
-	if err != nil {
-		return "", fmt.Errorf("find etcd of the cluster in %s: %w", dir, err)
-	}
-	for argument := range bytes.SplitSeq(command, []byte{0}) {
-		if url, ok := strings.CutPrefix(string(argument), "--advertise-client-urls="); ok {
-			return url, nil
-		}
-	}
-	return "", fmt.Errorf("find etcd of the cluster in %s: its command line has no --advertise-client-urls", dir)
 }
 
 // Cluster records the objects that etcd stores, each revision of them, in their order.

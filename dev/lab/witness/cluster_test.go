@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -23,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/signpostd/signpost/dev/lab/etcdctl"
 	"github.com/signpostd/signpost/dev/lab/history"
 	"github.com/signpostd/signpost/internal/kubetest"
 )
@@ -40,7 +40,7 @@ func newAPIServer(t *testing.T, cluster *kubetest.Cluster) *apiServer {
 	t.Helper()
 	a := &apiServer{T: t, Cluster: cluster}
 	var err error
-	if a.url, err = EtcdURL(filepath.Dir(cluster.Kubeconfig)); err != nil {
+	if a.url, err = etcdctl.URL(filepath.Dir(cluster.Kubeconfig)); err != nil {
 		t.Fatal(err)
 	}
 	a.namespace = cluster.Namespace(t)
@@ -262,7 +262,9 @@ func TestCompaction(t *testing.T) {
 	if err := c.WaitFor(soon(t), a.lastRevision()); err != nil {
 		t.Fatal(err)
 	}
-	compact(t, a.url, a.lastRevision())
+	if err := etcdctl.Compact(soon(t), a.url, a.lastRevision()); err != nil {
+		t.Fatal(err)
+	}
 	a.label("services", "web", "2")
 	if err := c.WaitFor(soon(t), a.lastRevision()); err != nil {
 		t.Fatal(err)
@@ -275,18 +277,6 @@ func TestCompaction(t *testing.T) {
 	}
 	if waited := late.WaitFor(t.Context(), a.lastRevision()); !errors.Is(waited, err) || !errors.Is(waited, errEnded) {
 		t.Errorf("waiting for what doesn't come: %v", waited)
-	}
-}
-
-func compact(t *testing.T, url string, revision int64) {
-	t.Helper()
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	if _, err := client.Compact(soon(t), revision, clientv3.WithCompactPhysical()); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -306,9 +296,6 @@ func TestNoEtcd(t *testing.T) {
 		}
 		return ""
 	})
-	if _, err := EtcdURL(t.TempDir()); err == nil || !strings.Contains(err.Error(), "find etcd of the cluster in") {
-		t.Errorf("EtcdURL of a directory without a cluster: %v", err)
-	}
 }
 
 // A revision that is missing is an error, and one that comes twice is recorded once.

@@ -1,0 +1,72 @@
+// Package etcdctl tells the etcd of a local cluster what no API server would: to forget revisions, for instance.
+package etcdctl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+// patience bounds what etcd is asked for at once.
+const patience = 30 * time.Second
+
+// URL finds the etcd of a local cluster, whose directory has the kubeconfig. It has to run. Its URL stays the same
+// when it is started again.
+func URL(dir string) (string, error) {
+	pid, err := os.ReadFile(filepath.Join(dir, "pids", "etcd"))
+	if err != nil {
+		return "", fmt.Errorf("find etcd of the cluster in %s: %w", dir, err)
+	}
+	command, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "cmdline"))
+	if err != nil {
+		return "", fmt.Errorf("find etcd of the cluster in %s: %w", dir, err)
+	}
+	for argument := range bytes.SplitSeq(command, []byte{0}) {
+		if url, ok := strings.CutPrefix(string(argument), "--advertise-client-urls="); ok {
+			return url, nil
+		}
+	}
+	return "", fmt.Errorf("find etcd of the cluster in %s: its command line has no --advertise-client-urls", dir)
+}
+
+// With calls f with a client of the etcd at a URL.
+func With(ctx context.Context, url string, f func(context.Context, *clientv3.Client) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{url}, Context: ctx, Logger: zap.NewNop()})
+	if err != nil {
+		return fmt.Errorf("connect to etcd: %w", err)
+	}
+	return errors.Join(f(ctx, client), client.Close())
+}
+
+// Revision returns what etcd has stored last.
+func Revision(ctx context.Context, url string) (revision int64, err error) {
+	err = With(ctx, url, func(ctx context.Context, client *clientv3.Client) error {
+		answer, err := client.Get(ctx, "/", clientv3.WithCountOnly())
+		if err != nil {
+			return fmt.Errorf("ask etcd for its revision: %w", err)
+		}
+		revision = answer.Header.Revision
+		return nil
+	})
+	return revision, err
+}
+
+// Compact makes etcd forget what was before a revision.
+func Compact(ctx context.Context, url string, revision int64) error {
+	return With(ctx, url, func(ctx context.Context, client *clientv3.Client) error {
+		if _, err := client.Compact(ctx, revision); err != nil {
+			return fmt.Errorf("compact etcd to revision %d: %w", revision, err)
+		}
+		return nil
+	})
+}
