@@ -24,7 +24,8 @@
 // processes, gateway.go stands between them and admin.go asks Signpost's admin server. fanout.go, stall.go and
 // rollout.go measure streams of Get, with the objects of load.go, the streams of
 // clients.go and the server of floor.go beside them; profiles.go and proxies.go
-// measure GetProfile. outage.go and compaction.go measure streams whose API server goes away, with the cluster of real.go. inspect.go measures the inspection API. The files controllers*.go, failover*.go, dns*.go, abuse*.go and
+// measure GetProfile. outage.go and compaction.go measure streams whose API server goes away, with the cluster of real.go.
+// inspect.go measures the inspection API. The files controllers*.go, failover*.go, dns*.go, abuse*.go and
 // scale*.go have one part each, which begins in the file without a further word in its name.
 package main
 
