@@ -48,7 +48,7 @@ func challenger(c choice) startControllers {
 	if c.rehearse {
 		return startKubernetesControllers
 	}
-	return startSignpostControllers
+	return signpostControllers(signpostBinary)
 }
 
 func startKubernetesControllers(ctx context.Context, dir, kubeconfig string, writers []writer, flags ...string) (*process, error) {
@@ -65,15 +65,18 @@ func startKubernetesControllers(ctx context.Context, dir, kubeconfig string, wri
 	}, flags...)...)
 }
 
-func startSignpostControllers(ctx context.Context, dir, kubeconfig string, writers []writer, flags ...string) (*process, error) {
-	metrics, err := childprocess.Address()
-	if err != nil {
-		return nil, err
+// signpostControllers starts a binary of Signpost.
+func signpostControllers(binary string) startControllers {
+	return func(ctx context.Context, dir, kubeconfig string, writers []writer, flags ...string) (*process, error) {
+		metrics, err := childprocess.Address()
+		if err != nil {
+			return nil, err
+		}
+		return start(ctx, dir, binary, append([]string{
+			"controllers", "--kubeconfig", kubeconfig, "--metrics-addr", metrics, "--kube-api-qps=0",
+			"--controllers", join(writers, func(w writer) string { return w.signpost }),
+		}, flags...)...)
 	}
-	return start(ctx, dir, signpostBinary, append([]string{
-		"controllers", "--kubeconfig", kubeconfig, "--metrics-addr", metrics, "--kube-api-qps=0",
-		"--controllers", join(writers, func(w writer) string { return w.signpost }),
-	}, flags...)...)
 }
 
 // withoutElection is the flag of a process that has no other replica.

@@ -65,8 +65,8 @@ func measureFailover(ctx context.Context, r *report, c choice) error {
 	if err := f.plantForeign(ctx); err != nil {
 		return err
 	}
-	for i := range f.replicas {
-		if f.replicas[i], err = newReplica(k, i, challenger(c)); err != nil {
+	for i, run := range c.replicas() {
+		if f.replicas[i], err = newReplica(k, i, run); err != nil {
 			return err
 		}
 		defer f.replicas[i].close()
@@ -86,6 +86,14 @@ func measureFailover(ctx context.Context, r *report, c choice) error {
 		return f.measurePause(ctx, r)
 	}
 	return nil
+}
+
+// replicas returns what starts the two.
+func (c choice) replicas() [2]startControllers {
+	if c.other != "" {
+		return [2]startControllers{challenger(c), signpostControllers(c.other)}
+	}
+	return [2]startControllers{challenger(c), challenger(c)}
 }
 
 // failover is a cluster with two replicas of the controllers.

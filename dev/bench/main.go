@@ -75,6 +75,8 @@ type choice struct {
 	// rehearse puts the Kubernetes controllers in Signpost's place too, which shows
 	// what differs by chance.
 	rehearse bool
+	// other is the binary of the second replica in failover, if it is to be another version of Signpost.
+	other string
 }
 
 func (c choice) wants(half string) bool { return c.half == "" || c.half == half }
@@ -107,6 +109,7 @@ func main() {
 	flag.Float64Var(&c.scale, "scale", 1, "share of the objects and repetitions in controllers, failover, dns and scale; the limits are for 1")
 	flag.IntVar(&c.rounds, "rounds", rounds, "rounds of controllers")
 	flag.BoolVar(&c.rehearse, "rehearse", false, "in controllers and failover, let the Kubernetes controllers take Signpost's place")
+	flag.StringVar(&c.other, "other", "", "in failover, the binary of the second replica: another version of Signpost")
 	flag.Parse()
 	exit(measure(ctx, *only, c))
 }
