@@ -1,4 +1,10 @@
 // Package etcdctl tells the etcd of a local cluster what no API server would: to forget revisions, for instance.
+//
+// The lab and the benchmark call it. URL finds the etcd of a cluster; With makes a client for anything else.
+//
+// # Concurrency
+//
+// All functions may be called from any goroutine. Each makes a connection of its own and closes it.
 package etcdctl
 
 import (
