@@ -75,6 +75,9 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 // metric of what was refused counts all of them.
 const logInterval = 10 * time.Second
 
+// Opened returns how many streams of both calls were opened so far. It may be called at any time.
+func (s *Server) Opened() uint64 { return s.opened.Load() }
+
 // ServerOptions returns the options that a gRPC server needs to send the server's messages, and to
 // hold clients to the limits.
 func (s *Server) ServerOptions() []grpc.ServerOption {

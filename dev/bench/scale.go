@@ -212,12 +212,12 @@ type scaledRun struct {
 }
 
 // startLarge starts the simulated API server of a large cluster, and a destination server beside it.
-func startLarge(ctx context.Context, c choice) (*scaledRun, error) {
+func startLarge(ctx context.Context, c choice, env ...string) (*scaledRun, error) {
 	k, err := startSimulated(ctx, scaledCluster(c))
 	if err != nil {
 		return nil, err
 	}
-	run, err := startScaled(ctx, k)
+	run, err := startScaled(ctx, k, env...)
 	if err != nil {
 		k.stop()
 		return nil, err

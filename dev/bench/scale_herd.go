@@ -17,11 +17,14 @@ const (
 	herdRest = 20 * time.Second
 	// scaledHerds is how often the herd comes.
 	scaledHerds = 3
+	// herdLimit is what the server knows as its limit of memory, as in a pod that may use 2 GiB. Up
+	// to it garbage may wait while a herd comes (decision 0055), unless GOGC is set.
+	herdLimit = "GOMEMLIMIT=1843MiB"
 )
 
 // measureScaledHerd measures what happens when the proxies of another replica come.
 func measureScaledHerd(ctx context.Context, r *report, c choice) error {
-	run, err := startLarge(ctx, c)
+	run, err := startLarge(ctx, c, herdLimit)
 	if err != nil {
 		return err
 	}

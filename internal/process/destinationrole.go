@@ -59,6 +59,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 				{Name: "linked clusters", Run: links.run},
 				{Name: "first sync", Run: func(ctx context.Context) error { return markSynced(ctx, known, settled, links.set.Settled()) }},
 				{Name: "destination", Run: server.Run},
+				{Name: "garbage of herds", Run: func(ctx context.Context) error { return whileLimited(ctx, in.Log, server.Opened) }},
 			}
 		},
 		Ready:    func() bool { return channel.IsClosed(known.Synced()) },

@@ -11,7 +11,7 @@
 // controllersrole.go (with controllermetrics.go) and dnsrole.go (with
 // once.go, dnsbuild.go and serveprovider.go). writer.go, refusable.go, leadership.go, clients.go
 // and bounded.go are for roles that write; clientmetrics.go measures all clients of API servers,
-// and memory.go limits the heap.
+// memory.go limits the heap, and herd.go lets garbage wait while many streams come.
 // inspection.go, with inspectdestination.go and inspectcontrollers.go, has what the inspection API says of
 // the process.
 //
