@@ -78,7 +78,8 @@ type AnyTable interface {
 	// bind makes the table part of a cluster.
 	bind(place) error
 	// trim returns what is kept of an object, for an entry. When reads is true, read does so
-	// for an object in protobuf.
+	// for an object in protobuf. An object on which one of them panics can't be used: that is its problem, and
+	// the table goes on.
 	trim(runtime.Object) any
 	reads() bool
 	read(message []byte) (any, error)
@@ -213,7 +214,13 @@ func (t *Table[T]) ByIndex(name, under string) []*T {
 	return values
 }
 
-func (t *Table[T]) trim(obj runtime.Object) any {
+func (t *Table[T]) trim(obj runtime.Object) (kept any) {
+	defer func() {
+		if v := recover(); v != nil {
+			t.reportAll(func() Of { return objectOf(obj, t.kind.Resource) }, []Problem{mistake(v)})
+			kept = (*T)(nil)
+		}
+	}()
 	own, err := t.kind.Form.object(obj, t.kind.Resource)
 	if err != nil {
 		t.reportAll(func() Of { return objectOf(obj, t.kind.Resource) }, []Problem{{Reason: err.Error()}})
@@ -237,7 +244,13 @@ func (t *Table[T]) reportAll(of func() Of, problems []Problem) {
 
 func (t *Table[T]) reads() bool { return t.kind.Read != nil }
 
-func (t *Table[T]) read(message []byte) (any, error) {
+func (t *Table[T]) read(message []byte) (kept any, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			t.reportAll(func() Of { return messageOf(t.kind.Form, t.kind.Resource, message) }, []Problem{mistake(v)})
+			kept, err = (*T)(nil), nil
+		}
+	}()
 	value, problems, err := t.kind.Read(t.place.scope, message)
 	if err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func operation(r *http.Request) string {
 	}
 }
 
-var schedules = flag.Int("aws.schedules", 20, "how many schedules of faults to play")
+var schedules = flag.Int("aws.schedules", 10, "how many schedules of faults to play")
 
 // Requests that fail in all ways cost nobody's record.
 func TestFaults(t *testing.T) {

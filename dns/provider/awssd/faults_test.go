@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("awssd.schedules", 20, "how many seeded schedules of faults to run")
+	schedules = flag.Int("awssd.schedules", 10, "how many seeded schedules of faults to run")
 	firstSeed = flag.Uint64("awssd.seed", 0, "the first seed")
 )
 

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("azure.schedules", 20, "how many seeded schedules of faults to run")
+	schedules = flag.Int("azure.schedules", 10, "how many seeded schedules of faults to run")
 	firstSeed = flag.Uint64("azure.seed", 0, "the first seed")
 )
 

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	schedules    = flag.Int("cloudflare.schedules", 20, "how many seeded schedules of faults to run")
+	schedules    = flag.Int("cloudflare.schedules", 10, "how many seeded schedules of faults to run")
 	scheduleSeed = flag.Uint64("cloudflare.seed", 0, "the first seed")
 )
 

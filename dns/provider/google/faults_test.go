@@ -24,7 +24,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("google.schedules", 20, "how many seeded schedules of faults to run")
+	schedules = flag.Int("google.schedules", 10, "how many seeded schedules of faults to run")
 	firstSeed = flag.Uint64("google.seed", 0, "the first seed")
 )
 
