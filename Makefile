@@ -71,6 +71,10 @@ DNSREFERENCES = generate-sources-documentation generate-providers-documentation 
 $(DNSREFERENCES): generate-%-documentation:
 	@go test ./cmd/signpost ./internal/process -run '^TestReferenceOfDNS$$/^$*$$' -update
 
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in what the program is made of (needs vuln.go.dev)
+	@go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+
 ##@ Release
 
 .PHONY: image

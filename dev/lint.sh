@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the format of all Go files, runs go vet and staticcheck in every module,
-# and looks for dead code. Prints what is wrong; says nothing when nothing is.
+# Checks the format of all Go files, runs go vet and staticcheck in every module, looks for dead code, and
+# checks the workflows in .github. Prints what is wrong; says nothing when nothing is.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tools=$PWD/bin/tools
@@ -26,4 +26,5 @@ for module in . dev/*/; do
 done
 
 dev/deadcode.sh || failed=1
+"$tools/actionlint" || failed=1
 exit "$failed"
