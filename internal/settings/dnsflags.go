@@ -17,6 +17,8 @@ type DNSFlags struct {
 	Publisher *configure.Options
 	// Timeout is how long --once or `signpost plan` may take.
 	Timeout time.Duration
+	// Said is what was said of flags while they were parsed, to be logged.
+	Said []string
 	// PrintVersion is true when only the version is asked for.
 	PrintVersion bool
 	// These have no effect: one request reads all objects of a kind, and doesn't end.
