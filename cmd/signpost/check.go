@@ -128,7 +128,7 @@ func newCheckRole(s streams, section string) *cobra.Command {
 
 // hideProcessFlags hides flags that a command line may have and that check doesn't look at.
 func hideProcessFlags(flags *pflag.FlagSet) {
-	for _, name := range []string{"log-level", "log-format", "metrics-addr", "enable-pprof", "shutdown-grace"} {
+	for _, name := range []string{"log-level", "log-format", "metrics-addr", "inspect-addr", "inspect-trust-loopback", "enable-pprof", "shutdown-grace"} {
 		flags.Lookup(name).Hidden = true
 	}
 }

@@ -43,6 +43,12 @@ func TestFindInCluster(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 
+	// tenants S4: with the rights of an administrator, a token of the account of the pod is made.
+	token, err := found.Token(t.Context(), found.Processes[0], "signpost.dev/approve/0123456789abcdef")
+	if err != nil || strings.Count(token, ".") != 2 {
+		t.Errorf("a token: %.20q…, %v", token, err)
+	}
+
 	nobody := rest.CopyConfig(cluster.Config)
 	nobody.Impersonate = rest.ImpersonationConfig{UserName: "nobody"}
 	tt.Config, tt.Namespace = func() (*rest.Config, error) { return nobody, nil }, ""
