@@ -14,7 +14,7 @@ import (
 )
 
 func newApproveCommand(s streams) *cobra.Command {
-	c := newClient(reach.Admin, 7979, adminTimeout)
+	c := newClient(reach.Admin, reach.DNSAdminPort, adminTimeout)
 	var except []string
 	var show bool
 	cmd := &cobra.Command{
@@ -27,7 +27,11 @@ in the log and in the Event. Without it, the plans that are held are shown, and 
 
 The approval is for the names that this plan has shown, with what was to happen to
 each. It stays good when further names join, which are held under another hash, and ends
-for a name that is asked for again.`,
+for a name that is asked for again.
+
+You need the right to create serviceaccounts/token in the namespace of the pod: the
+approval is sent with a token of its service account that is good for nothing else. In
+the pod, no token is needed: kubectl exec POD -- signpost approve HASH.`,
 		Example: `  signpost approve
   signpost approve 8491bad890624cf1 --show
   signpost approve 8491bad890624cf1

@@ -61,7 +61,7 @@ func (c *client) bundle(cmd *cobra.Command, file string, s streams) error {
 	if file == "" {
 		file = now.Format(bundleName)
 	}
-	out := s.out
+	out := output.Raw(s.out) // a compressed file is no text
 	if file != "-" {
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {

@@ -81,7 +81,10 @@ func valuesSchema(config schema) schema {
 		"tolerations": objects, "affinity": schema{"type": "object"}, "priorityClassName": text, "topologySpreadConstraints": objects,
 		"podDisruptionBudget": closed(schema{"enabled": boolean, "minAvailable": schema{"type": []string{"integer", "string"}}}),
 		"service":             closed(schema{"annotations": texts}),
-		"networkPolicy":       closed(schema{"enabled": boolean, "destinationFrom": objects, "metricsFrom": objects, "egress": objects}),
+		"networkPolicy":       closed(schema{"enabled": boolean, "destinationFrom": objects, "metricsFrom": objects, "inspectFrom": objects, "egress": objects}),
+		"inspection": closed(schema{
+			"port": schema{"type": "integer", "minimum": 1024, "maximum": 65535}, "listen": schema{"enum": []string{"loopback", "all"}}, "trustLoopback": boolean, "tokens": boolean,
+		}),
 		"metrics": closed(schema{
 			"podMonitor":     closed(schema{"enabled": boolean, "labels": texts, "interval": some}),
 			"prometheusRule": closed(schema{"enabled": boolean, "labels": texts}),

@@ -15,6 +15,7 @@ import (
 
 	"github.com/signpostd/signpost/internal/check"
 	"github.com/signpostd/signpost/internal/kubectlflags"
+	"github.com/signpostd/signpost/internal/output"
 	"github.com/signpostd/signpost/internal/process"
 	"github.com/signpostd/signpost/internal/settings"
 )
@@ -127,7 +128,7 @@ func newCheckRole(s streams, section string) *cobra.Command {
 
 // hideProcessFlags hides flags that a command line may have and that check doesn't look at.
 func hideProcessFlags(flags *pflag.FlagSet) {
-	for _, name := range []string{"log-level", "log-format", "metrics-addr", "enable-pprof", "shutdown-grace"} {
+	for _, name := range []string{"log-level", "log-format", "metrics-addr", "inspect-addr", "inspect-trust-loopback", "enable-pprof", "shutdown-grace"} {
 		flags.Lookup(name).Hidden = true
 	}
 }
@@ -196,7 +197,9 @@ func (c *checkCommand) run(ctx context.Context, config settings.Config) error {
 	if ctx.Err() != nil {
 		return errors.New("interrupted before everything was checked")
 	}
-	if err := report.Write(c.streams.out, c.output, colorsOf(c.streams.out)); err != nil {
+	// The report escapes what it has from others, and its colors are not escaped.
+	out := output.Raw(c.streams.out)
+	if err := report.Write(out, c.output, colorsOf(out)); err != nil {
 		return err
 	}
 	switch report.ExitCode() {

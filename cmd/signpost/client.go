@@ -19,6 +19,7 @@ import (
 	"github.com/signpostd/signpost/internal/logging"
 	"github.com/signpostd/signpost/internal/look"
 	"github.com/signpostd/signpost/internal/output"
+	"github.com/signpostd/signpost/internal/ownsocket"
 	"github.com/signpostd/signpost/internal/reach"
 	"github.com/signpostd/signpost/internal/settings"
 )
@@ -77,9 +78,24 @@ func (c *client) found(ctx context.Context, command string) (*reach.Found, error
 	t.Timeout = c.timeout
 	t.Config = func() (*rest.Config, error) { return c.kubectl.RESTConfig(command) }
 	if t.Addr == "" && inPod(c.kubectl.Source().Path) {
-		t.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(c.local))
+		t.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(c.portInPod(ctx)))
 	}
 	return reach.Find(ctx, t)
+}
+
+// portInPod returns the port by which the process in this pod is asked: the first one that has a socket
+// for our own user, or else the usual one.
+func (c *client) portInPod(ctx context.Context) int {
+	if c.target.Server != reach.Admin {
+		return c.local
+	}
+	for _, port := range []int{c.local, reach.AdminPort, reach.DNSAdminPort} {
+		if conn, err := ownsocket.Dial(ctx, port); err == nil {
+			_ = conn.Close() // the next one is for the question
+			return port
+		}
+	}
+	return c.local
 }
 
 // inPod reports whether the process runs in a pod and has no kubeconfig: then it is itself that is

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -30,6 +31,13 @@ func fakeCluster(t *testing.T, leader *looktest.Process) (kubeconfig string) {
 		Ports: map[string]string{"dns/signpost-0:7979": standby.Start(t), "dns/signpost-1:7979": leader.Start(t)},
 		Other: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			list := corev1.ServiceList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceList"}}
+			if strings.HasSuffix(r.URL.Path, "/serviceaccounts/default/token") {
+				w.Header().Set("Content-Type", "application/json")
+				_ = json.NewEncoder(w).Encode(authenticationv1.TokenRequest{
+					TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "TokenRequest"}, Status: authenticationv1.TokenRequestStatus{Token: "for-approval"},
+				})
+				return
+			}
 			kind := strings.TrimPrefix(r.URL.Path, "/api/v1/")
 			switch kind {
 			case "namespaces":

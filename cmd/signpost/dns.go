@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/signpostd/signpost/internal/output"
@@ -8,8 +12,13 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
+// notices is what pflag says of flags, to be logged.
+type notices struct{ bytes.Buffer }
+
 func newDNSCommand(s streams) *cobra.Command {
 	c := settings.NewDNSFlags()
+	// Flags are parsed before the format of the log is known, so what pflag says of them is logged later.
+	said := &notices{}
 	cmd := &cobra.Command{
 		Use:   "dns",
 		Short: "Publish DNS records, in place of ExternalDNS",
@@ -29,9 +38,11 @@ Before the first start, look at what would be changed:
 			if err := c.Settle(cmd.Flags()); err != nil {
 				return err
 			}
+			c.Said = slices.Collect(strings.Lines(said.String()))
 			return process.RunDNS(cmd.Context(), c, cmd.Flags(), s.err)
 		},
 	}
 	c.AddFlags(cmd.Flags())
+	cmd.Flags().SetOutput(said)
 	return cmd
 }

@@ -19,7 +19,7 @@ import (
 // adminTimeout is how long an admin server may take to answer.
 const adminTimeout = 20 * time.Second
 
-func newAdminClient() *client { return newClient(reach.Admin, 9996, adminTimeout) }
+func newAdminClient() *client { return newClient(reach.Admin, reach.AdminPort, adminTimeout) }
 
 func newStatusCommand(s streams) *cobra.Command {
 	c := newAdminClient()

@@ -34,6 +34,7 @@ import (
 	// Certificates of authorities for where the system has none, as in the image.
 	_ "golang.org/x/crypto/x509roots/fallback"
 
+	"github.com/signpostd/signpost/internal/output"
 	"github.com/signpostd/signpost/internal/settings"
 )
 
@@ -65,7 +66,10 @@ func main() {
 }
 
 // executeAs runs the command line of a program.
-func executeAs(ctx context.Context, p program, args []string, s streams) int {
+func executeAs(ctx context.Context, p program, args []string, to streams) int {
+	out, errs := output.NewTerminal(to.out), output.NewTerminal(to.err)
+	defer func() { _, _ = out.Close(), errs.Close() }() // an output that fails has said so
+	s := streams{out: out, err: errs}
 	root := newRootCommand(s)
 	p.adapt(root)
 	root.SetArgs(dropInArgs(root, p.arguments(args)))

@@ -134,7 +134,11 @@ func (c *planCommand) run(cmd *cobra.Command, s streams) error {
 	case err != nil:
 		return fmt.Errorf("write the plan: %w", err)
 	case len(p.Errors) > 0:
-		return errors.New(strings.Join(p.Errors, "\n"))
+		lines := make([]string, len(p.Errors))
+		for i, text := range p.Errors {
+			lines[i] = output.Clean(text)
+		}
+		return errors.New(strings.Join(lines, "\n"))
 	case p.Differs:
 		return errDiffers
 	}

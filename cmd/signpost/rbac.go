@@ -87,7 +87,7 @@ func (c *rbacCommand) settled(flags *pflag.FlagSet) (settings.Config, error) {
 func hideUnusedFlags(flags *pflag.FlagSet, more ...string) {
 	for _, name := range append(
 		more,
-		"metrics-address", "enable-pprof", "shutdown-grace", "kube-api-request-timeout", "request-timeout", "kube-api-qps", "kube-api-burst",
+		"metrics-address", "inspect-addr", "inspect-trust-loopback", "enable-pprof", "shutdown-grace", "kube-api-request-timeout", "request-timeout", "kube-api-qps", "kube-api-burst",
 		"version", "leader-elect", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period",
 		"leader-elect-resource-name", "leader-elect-resource-namespace", "once", "dry-run", "webhook-server", "trace-collector",
 	) {

@@ -75,8 +75,10 @@ func newRootCommand(s streams) *cobra.Command {
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
-			// cobra would print that a flag is deprecated where the output of the command goes.
-			c.Flags().SetOutput(s.err)
+			// pflag would print that a flag is deprecated where the output of the command goes.
+			if _, logged := c.Flags().Output().(*notices); !logged {
+				c.Flags().SetOutput(s.err)
+			}
 			flaggroup.Set(c.Flags(), "Process", "version")
 			alias(c.Flags(), "metrics-addr", "metrics-address")
 			completeFlags(c)

@@ -115,7 +115,7 @@ func startAs(t *testing.T, cluster *kubetest.Cluster, objects []*unstructured.Un
 	if err := yaml.Unmarshal([]byte(config), &file); err != nil {
 		t.Fatal(err)
 	}
-	file["admin"] = map[string]any{"address": p.admin}
+	file["admin"], file["inspection"] = map[string]any{"address": p.admin}, map[string]any{"address": freeAddress(t)}
 	file["kubeconfig"] = kubeconfigOf(t, cluster, objects, namespace, dir)
 	if destination, ok := file["destination"].(map[string]any); ok {
 		destination["addr"] = freeAddress(t)

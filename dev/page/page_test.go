@@ -146,7 +146,19 @@ func TestApproves(t *testing.T) {
 	if n := locked(w, func() int { return len(w.posts) }); n != 0 {
 		t.Fatalf("%d POSTs after Cancel", n)
 	}
+	// tenants S4: a forwarded port alone doesn't approve.
 	b.click("#panel", "Approve…")
+	b.click("#confirm", "Approve")
+	b.awaitText("#confirm-failed", "needs a token")
+	b.click("#confirm", "Cancel")
+	allow(b, "403")
+	if n := locked(w, func() int { return len(w.approved) }); n != 0 {
+		t.Fatalf("%d approvals without a token", n)
+	}
+	w.do(func() { w.posts = nil })
+	b.click("#panel", "Approve…")
+	b.awaitText("#confirm-how", "signpost.dev/approve/0123456789abcdef")
+	eval[bool](b, `(document.querySelector("#confirm-token").value = "may-approve", true)`)
 	// Somebody clicks twice.
 	eval[bool](b, `(() => { const yes = document.querySelector("#confirm-yes"); yes.click(); yes.click(); return true; })()`)
 	b.awaitText("#panel", "Approved in example.org: 11 deletions")

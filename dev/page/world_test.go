@@ -155,6 +155,16 @@ func (w *world) Approve(_ context.Context, hash string, except []string) (budget
 	return a, nil
 }
 
+// approver allows a token to approve, and nothing else.
+type approver struct{}
+
+func (approver) Allow(_ context.Context, a inspect.Attempt) error {
+	if a.Token == "may-approve" && a.Verb == "post" {
+		return nil
+	}
+	return &inspect.Refused{Reason: "the token may not do that"}
+}
+
 // serve serves the page of a world as an admin server does. With no roles it has all.
 func (w *world) serve(t testing.TB, roles ...string) string {
 	t.Helper()
@@ -169,7 +179,7 @@ func (w *world) serve(t testing.TB, roles ...string) string {
 		w.status.Roles = roles
 	}
 	server := inspect.New(inspect.Config{
-		Offers: offers,
+		Offers: offers, Access: approver{},
 		Status: func() inspect.Status { return locked(w, func() inspect.Status { return w.status }) },
 		Problems: func() []inspect.Problem {
 			return locked(w, func() []inspect.Problem { return slices.Clone(w.problems) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,9 @@ type RowFilter struct {
 	Object *dns.Object
 }
 
+// maxRows bounds an offset, so that arithmetic with it can't overflow.
+const maxRows = math.MaxInt32
+
 // RowPage is some of the rows that pass a filter, sorted by zone, name and type.
 type RowPage struct {
 	Rows []Row
@@ -40,7 +44,7 @@ func (p *Publisher) Rows(ctx context.Context, f RowFilter, offset, limit int) (R
 		return RowPage{}, err
 	}
 	defer w.stop()
-	best := selection{most: offset + limit}
+	best := selection{most: min(offset, maxRows) + limit}
 	page := RowPage{}
 	var found []hit
 	for more := true; more; {

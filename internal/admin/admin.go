@@ -10,8 +10,12 @@
 // body are those of Linkerd's controllers (spec/destination.md §1.4), so that probes need no
 // change. The lines below it say what is missing and why.
 //
-// The command makes one [Server], and runs it from the start of the process on, before anything
-// is synchronised.
+// Package process makes one [Server] with [New], and runs it from the start of the process on,
+// before anything is synchronised. The inspection API has servers of its own, made with [NewBare],
+// which serve nothing but its handlers.
+//
+// Connections are limited in number, in total and for each host (connections.go). A handler that
+// panics costs its request (recover.go).
 //
 // # Concurrency
 //
@@ -28,6 +32,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/signpostd/signpost/internal/panics"
 )
 
 // What a client of the admin server may ask for, so that the server works while somebody asks for
@@ -37,8 +43,9 @@ const (
 	// writeTimeout is how long an answer may take, except for profiles, which take as long as the
 	// client wants.
 	writeTimeout = 30 * time.Second
-	// idleTimeout is longer than the usual interval of Prometheus, which keeps its connection.
-	idleTimeout = 2 * time.Minute
+	// idleTimeout is longer than the interval of probes and of pages that ask for lists. Prometheus
+	// connects again for each scrape if its interval is longer.
+	idleTimeout = 30 * time.Second
 	// maxHeaderBytes bounds the headers of a request. net/http adds 4 kB.
 	maxHeaderBytes = 16 << 10
 	// maxScrapes is how many requests for /metrics are answered at a time; others get 503. It is
@@ -60,12 +67,21 @@ type Config struct {
 	// Ready says whether the process is ready. The details are lines that say what it waits
 	// for or does without. Ready has to be quick. Nil means always ready.
 	Ready func() (ready bool, details []string)
+	// Reasons are shown instead of the details to clients for whom MayRead returns false. A nil
+	// MayRead lets everybody read the details.
+	Reasons func() []string
+	MayRead func(*http.Request) bool
 	// Handlers serve more paths, which must not be those of the package.
 	Handlers map[string]http.Handler
 	// PProf serves the profiles.
 	PProf bool
 	// Log takes the errors of the HTTP server; nil drops them.
 	Log *slog.Logger
+	// Panics counts the panics of handlers, for all servers of a process. Nil stands for one of
+	// this server.
+	Panics *panics.Reporter
+	// ConnContext is that of [http.Server]; it may be nil.
+	ConnContext func(context.Context, net.Conn) context.Context
 }
 
 // Server is an admin server. Make one with [New].
@@ -75,9 +91,20 @@ type Server struct {
 }
 
 // New returns a server, which doesn't serve yet. It fails when the Registerer refuses a metric.
-func New(c Config) (*Server, error) {
+func New(c Config) (*Server, error) { return newServer(c, newHandler) }
+
+// NewBare returns a server for the Handlers of a config and, if it has a Ready, for /ready.
+func NewBare(c Config) (*Server, error) { return newServer(c, newBareHandler) }
+
+func newServer(c Config, newHandler func(Config) (http.Handler, error)) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Panics == nil {
+		var err error
+		if c.Panics, err = NewPanics(c.Registerer, c.Log); err != nil {
+			return nil, err
+		}
 	}
 	h, err := newHandler(c)
 	if err != nil {
@@ -94,6 +121,7 @@ func (s *Server) Run(ctx context.Context) error {
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnContext:       s.config.ConnContext,
 		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
 	}
 	stopped := make(chan struct{})
@@ -101,7 +129,7 @@ func (s *Server) Run(ctx context.Context) error {
 		defer close(stopped)
 		stop(ctx, server)
 	})
-	err := server.Serve(s.config.Listener)
+	err := server.Serve(limitConnections(s.config.Listener))
 	if errors.Is(err, http.ErrServerClosed) {
 		<-stopped
 		return nil

@@ -2,11 +2,17 @@ package admin_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -227,7 +233,7 @@ func TestSlowClients(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- s.Run(ctx) }()
-		for path, want := range map[string]time.Duration{"/metrics": 30 * time.Second, "/ping": 2 * time.Minute} {
+		for path, want := range map[string]time.Duration{"/metrics": 30 * time.Second, "/ping": 30 * time.Second} {
 			conn, err := l.DialContext(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -261,4 +267,166 @@ func TestNewRefusesTakenMetrics(t *testing.T) {
 	if _, err := admin.New(admin.Config{Gatherer: r, Registerer: r}); err == nil {
 		t.Error("New accepted a registry in which the name of its metric is taken by another")
 	}
+}
+
+// tenants, finding 20: who may not read the inspection API sees no details of /ready.
+func TestReadyDetails(t *testing.T) {
+	s, err := admin.New(admin.Config{
+		Ready:   func() (bool, []string) { return false, []string{"leader: signpost-1 by lease dns/signpost"} },
+		Reasons: func() []string { return []string{"pods: waiting"} },
+		MayRead: func(r *http.Request) bool { return r.Header.Get("Authorization") != "" },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string]string{"": "not ready\npods: waiting\n", "x": "not ready\nleader: signpost-1 by lease dns/signpost\n"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/ready", nil)
+		if token != "" {
+			r.Header.Set("Authorization", token)
+		}
+		w := httptest.NewRecorder()
+		s.Handler().ServeHTTP(w, r)
+		checkAnswer(t, w, 500, want)
+	}
+}
+
+// tenants S13: a handler that panics costs its request, which is answered, counted and logged as an error.
+func TestPanics(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	var log strings.Builder
+	url, stop, done := start(t, admin.Config{Registerer: registry, Log: slog.New(slog.NewTextHandler(&log, nil)), Handlers: map[string]http.Handler{
+		"/early": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("early") }),
+		"/late": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "half")
+			panic("late")
+		}),
+	}})
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	for range 2 {
+		r, err := client.Get(url + "/early")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Body.Close(); r.StatusCode != 500 {
+			t.Errorf("%d, want 500", r.StatusCode)
+		}
+	}
+	if r, err := client.Get(url + "/late"); err == nil {
+		_, err := io.ReadAll(r.Body)
+		if r.Body.Close(); err == nil {
+			t.Error("half an answer looks like a whole one")
+		}
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	counted, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, family := range counted {
+		if family.GetName() == "http_server_panics_total" {
+			for _, m := range family.Metric {
+				got[m.Label[0].GetValue()] = m.Counter.GetValue()
+			}
+		}
+	}
+	if got["/early"] != 2 || got["/late"] != 1 {
+		t.Errorf("counted %v", got)
+	}
+	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "early") {
+		t.Errorf("the log has %s", &log)
+	}
+}
+
+// at is a listener that is given its connections, each from an address.
+type at struct {
+	conns chan net.Conn
+	gone  chan struct{}
+	once  sync.Once
+}
+
+type connFrom struct {
+	net.Conn
+	from net.Addr
+}
+
+func (c connFrom) RemoteAddr() net.Addr { return c.from }
+
+func (a *at) Accept() (net.Conn, error) {
+	select {
+	case c := <-a.conns:
+		return c, nil
+	case <-a.gone:
+		return nil, net.ErrClosed
+	}
+}
+
+func (a *at) Close() error   { a.once.Do(func() { close(a.gone) }); return nil }
+func (a *at) Addr() net.Addr { return &net.TCPAddr{} }
+
+// tenants, finding 19: one host has a bounded number of connections, and hosts that have many make room for others.
+func TestConnectionsOfHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &at{conns: make(chan net.Conn), gone: make(chan struct{})}
+		s, err := admin.New(admin.Config{Listener: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- s.Run(ctx) }()
+		var all []net.Conn
+		dial := func(ip string) net.Conn {
+			ours, theirs := net.Pipe()
+			l.conns <- connFrom{theirs, net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(ip), 1))}
+			synctest.Wait()
+			all = append(all, ours)
+			return ours
+		}
+		open := func(c net.Conn) bool {
+			_ = c.SetReadDeadline(time.Now())
+			_, err := c.Read(make([]byte, 1))
+			return errors.Is(err, os.ErrDeadlineExceeded)
+		}
+		count := func(conns []net.Conn) (n int) {
+			for _, c := range conns {
+				if open(c) {
+					n++
+				}
+			}
+			return n
+		}
+		var greedy []net.Conn
+		for i := range 8000 {
+			greedy = append(greedy, dial(fmt.Sprintf("2001:db8::%x", i))) // one host has all addresses of a /64
+		}
+		if n := count(greedy); n != 128 {
+			t.Errorf("one host has %d connections, want 128", n)
+		}
+		for host := range 8 {
+			for range 200 {
+				dial(fmt.Sprintf("192.0.2.%d", host))
+			}
+		}
+		if n := count(all); n != 512 {
+			t.Errorf("%d connections in all, want 512", n)
+		}
+		kubelet := dial("198.51.100.1")
+		go func() { _, _ = io.WriteString(kubelet, "GET /ping HTTP/1.0\r\n\r\n") }()
+		_ = kubelet.SetReadDeadline(time.Now().Add(time.Second))
+		if answer, err := io.ReadAll(kubelet); !strings.Contains(string(answer), "pong") {
+			t.Errorf("a probe meanwhile: %q, %v", answer, err)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		for _, c := range all {
+			_ = c.Close()
+		}
+	})
 }

@@ -19,17 +19,19 @@ func newHandler(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	mux := http.NewServeMux()
-	handle := func(path string, handler http.Handler) { mux.Handle(path, inTime(handler)) }
-	profile := func(path string, handler http.HandlerFunc) { mux.Handle("/debug/pprof/"+path, inAnyTime(handler)) }
+	if c.Ready == nil {
+		c.Ready = func() (bool, []string) { return true, nil }
+	}
+	mux := bareHandler(c)
+	handle := func(path string, handler http.Handler) { mux.Handle(path, recovering(c.Panics, path, inTime(handler))) }
+	profile := func(path string, handler http.HandlerFunc) {
+		path = "/debug/pprof/" + path
+		mux.Handle(path, recovering(c.Panics, path, inAnyTime(handler)))
+	}
 	handle("/metrics", metrics)
-	handle("/ready", readyHandler(c.Ready))
 	// The probes of ExternalDNS request /healthz.
 	handle("/healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "OK") }))
 	handle("/ping", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { text(w, http.StatusOK, "pong\n") }))
-	for path, handler := range c.Handlers {
-		handle(path, handler)
-	}
 	if c.PProf {
 		profile("", pprof.Index)
 		profile("cmdline", pprof.Cmdline)
@@ -38,6 +40,20 @@ func newHandler(c Config) (http.Handler, error) {
 		profile("trace", pprof.Trace)
 	}
 	return mux, nil
+}
+
+func newBareHandler(c Config) (http.Handler, error) { return bareHandler(c), nil }
+
+// bareHandler serves the Handlers of a config, and /ready if the config has it.
+func bareHandler(c Config) *http.ServeMux {
+	mux := http.NewServeMux()
+	for path, handler := range c.Handlers {
+		mux.Handle(path, recovering(c.Panics, path, inTime(handler)))
+	}
+	if c.Ready != nil {
+		mux.Handle("/ready", recovering(c.Panics, "/ready", inTime(readyHandler(c))))
+	}
+	return mux
 }
 
 // inTime cuts off clients that read their answer too slowly. They would hold one of the few
@@ -56,6 +72,12 @@ func inAnyTime(next http.Handler) http.Handler {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // as above
 		next.ServeHTTP(w, r)
 	})
+}
+
+// Metrics returns a handler of /metrics for few clients, without metrics of its own. One broken collector
+// doesn't hide the metrics of the others.
+func Metrics(gatherer prometheus.Gatherer) http.Handler {
+	return promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxScrapes})
 }
 
 func metricsHandler(c Config) (h http.Handler, err error) {
@@ -77,17 +99,21 @@ func metricsHandler(c Config) (h http.Handler, err error) {
 	return h, nil
 }
 
-func readyHandler(ready func() (bool, []string)) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		code, body, details := http.StatusOK, "ok\n", []string(nil)
-		if ready != nil {
-			var ok bool
-			if ok, details = ready(); !ok {
-				code, body = http.StatusInternalServerError, "not ready\n"
+func readyHandler(c Config) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		code, body := http.StatusOK, "ok\n"
+		ready, lines := c.Ready()
+		if !ready {
+			code, body = http.StatusInternalServerError, "not ready\n"
+		}
+		if c.MayRead != nil && !c.MayRead(r) {
+			lines = nil
+			if c.Reasons != nil {
+				lines = c.Reasons()
 			}
 		}
-		for _, d := range details {
-			body += strings.ReplaceAll(d, "\n", " ") + "\n"
+		for _, line := range lines {
+			body += strings.ReplaceAll(line, "\n", " ") + "\n"
 		}
 		text(w, code, body)
 	}

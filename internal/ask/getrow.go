@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
+
+	"github.com/signpostd/signpost/internal/output"
 )
 
 // rowHeader names the columns of a row.
@@ -34,11 +36,12 @@ func newRow(addr netip.AddrPort, e *pb.WeightedAddr) row {
 	}
 }
 
-// columns returns the cells in the order of rowHeader, with dashes for empty ones.
+// columns returns the cells in the order of rowHeader, with dashes for empty ones. Their text is that
+// of the server.
 func (r row) columns() []string {
 	cells := []string{r.address, r.weight, r.workload, r.zone, r.locality, r.identity, r.hint}
 	for i := range cells {
-		cells[i] = cmp.Or(cells[i], "-")
+		cells[i] = cmp.Or(output.Clean(cells[i]), "-")
 	}
 	return cells
 }

@@ -9,6 +9,8 @@ import (
 
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/signpostd/signpost/internal/output"
 )
 
 func newProfilePrinter(o Options, w io.Writer, now func() time.Time) printer[pb.DestinationProfile] {
@@ -52,7 +54,7 @@ func (p *profilePrinter) news(m *pb.DestinationProfile, text profileText) string
 	case proto.Equal(p.last, m):
 		return fmt.Sprintf("\n%s  sent again, nothing changed\n", at)
 	}
-	changes := strings.Join(profileChanges(newProfileText(p.last), text), "; ")
+	changes := output.Clean(strings.Join(profileChanges(newProfileText(p.last), text), "; "))
 	return fmt.Sprintf("\n%s  %s\n%s", at, cmp.Or(changes, "~ something that isn't shown: see -o json"), text.render("  "))
 }
 

@@ -12,6 +12,8 @@ import (
 	metapb "github.com/linkerd/linkerd2-proxy-api/go/meta"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/signpostd/signpost/internal/output"
 )
 
 // profileText is a profile as text. All profiles have the same fields and tables in the same
@@ -72,7 +74,7 @@ func (t profileText) render(prefix string) string {
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, f := range t.fields {
 		if f.value != "" {
-			fmt.Fprintf(w, "%s%s\t%s\n", prefix, f.name, f.value)
+			fmt.Fprintf(w, "%s%s\t%s\n", prefix, f.name, output.Clean(f.value))
 		}
 	}
 	w.Flush() // a strings.Builder takes everything, here and below
@@ -84,11 +86,20 @@ func (t profileText) render(prefix string) string {
 		w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(w, "%s  %s\n", prefix, strings.Join(table.header, "\t"))
 		for _, row := range table.rows {
-			fmt.Fprintf(w, "%s  %s\n", prefix, strings.Join(row, "\t"))
+			fmt.Fprintf(w, "%s  %s\n", prefix, strings.Join(cleaned(row), "\t"))
 		}
 		w.Flush()
 	}
 	return text.String()
+}
+
+// cleaned returns cells without what a terminal would take for a command. They are text of the server.
+func cleaned(row []string) []string {
+	cells := make([]string, len(row))
+	for i, cell := range row {
+		cells[i] = output.Clean(cell)
+	}
+	return cells
 }
 
 func routeRow(r *pb.Route) []string {

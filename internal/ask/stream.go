@@ -13,6 +13,8 @@ import (
 	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/internal/output"
 )
 
 var (
@@ -169,7 +171,7 @@ func (a *asker[M]) print(err error) error {
 // explain returns an error of one line that names the question.
 func (a *asker[M]) explain(ctx context.Context, err error) error {
 	st, isStatus := status.FromError(err)
-	reason := err.Error()
+	reason := oneLine(err.Error())
 	switch {
 	case !isStatus:
 	case st.Code() == codes.DeadlineExceeded:
@@ -194,4 +196,5 @@ func (a *asker[M]) waiting(ctx context.Context, otherwise string) string {
 	return otherwise
 }
 
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+// oneLine returns a text of the server on one line, without what a terminal would take for a command.
+func oneLine(s string) string { return output.Clean(s) }

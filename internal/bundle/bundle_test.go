@@ -122,7 +122,7 @@ func TestNoSecrets(t *testing.T) {
 		}
 	}
 	for name, has := range map[string]string{
-		"streams.json": `"target": "web.shop:80"`, "services.json": "services", "records.json": "records", "problems.json": "https://me:***@", "plans.json": "plans",
+		"streams.json": `"target": "web.shop:80"`, "services.json": "services", "records.json": "records", "problems.json": "https://***@", "plans.json": "plans",
 		"processes/_/_/signpost-0/ready.txt": "not ready\npod: waiting", "processes/_/_/signpost-0/metrics.txt": "answer 42", "processes/_/_/signpost-0/config.json": "***", "processes/_/_/signpost-0/status.json": "login failed",
 		"pods/dns/signpost-0/pod.yaml": "--policy=sync", "pods/dns/signpost-0/signpost.log": "fake logs", "namespaces/dns/leases.yaml": "signpost-dns", "namespaces/dns/events.yaml": "can't log in with ***",
 	} {

@@ -9,32 +9,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// mask stands for a secret.
-const mask = "***"
-
 // shortest is the least number of bytes of a secret that is looked for everywhere: shorter ones are
 // parts of words.
 const shortest = 6
 
-// secretName is what names of secrets have in them.
-var secretName = regexp.MustCompile(`(?i)secret|token|passw|api-?_?key|aes-?_?key|credential|private-?_?key|access-?_?key`)
-
-// secretTexts are forms of text that are secrets, whatever they are for. In those with a group, only the
-// rest after it is masked.
-var secretTexts = []*regexp.Regexp{
-	regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
-	regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`),
-	regexp.MustCompile(`((?i:bearer|basic)\s+)[A-Za-z0-9+/=._~-]{8,}`),
-	regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`),
-	regexp.MustCompile(`((?i:secret|password|passwd|api[-_]?key|aes[-_]?key|access[-_]?key|[a-z-]*token|credentials?)["']?\s*[:=]\s*["']?)[^\s"',}]{6,}`),
-	regexp.MustCompile(`([a-z]+://[^\s/:@]*:)[^\s/@]+@`),
-}
-
 // masks replaces secrets.
 type masks struct{ values [][]byte }
 
-// newMasks finds the secrets that pods have in their arguments and variables: those of flags that are
-// known to have one, and those whose name says it.
+// newMasks finds the secrets that pods have in their arguments and variables: the values of flags that
+// are known to have a secret or whose name says it, and the values of all variables but those that
+// are known to be harmless.
 func newMasks(flags []string, pods []*corev1.Pod) *masks {
 	m := &masks{}
 	for _, pod := range pods {
@@ -43,7 +27,7 @@ func newMasks(flags []string, pods []*corev1.Pod) *masks {
 				m.add(value)
 			}
 			for _, v := range c.Env {
-				if isSecret(v.Name, flags) {
+				if !isHarmlessVariable(v.Name, v.Value, flags) {
 					m.add(v.Value)
 				}
 			}
@@ -58,6 +42,23 @@ func (m *masks) add(value string) {
 	if len(value) >= shortest {
 		m.values = append(m.values, []byte(value))
 	}
+}
+
+// harmlessVariable has the names of variables whose values are no secrets. They would be masked in all
+// files otherwise, where somebody looks for the name of a pod or a path.
+var harmlessVariable = regexp.MustCompile(`^(?:KUBERNETES_.*|(?:POD|NODE|HOST|CLUSTER|CONTAINER)_?(?:NAME|NAMESPACE|IP|IPS|UID)?|HOSTNAME|NAMESPACE|SERVICE_ACCOUNT(?:_NAME)?|` +
+	`GO[A-Z]+|PATH|HOME|USER|SHELL|PWD|TERM|TMPDIR|TZ|LANG|LC_.*|SSL_CERT_(?:DIR|FILE)|LOG_(?:LEVEL|FORMAT)|AWS_(?:DEFAULT_)?REGION|AWS_ROLE_ARN|AWS_PROFILE|.*_FILE|.*_PATH|.*_DIR)$`)
+
+// isHarmlessVariable reports whether a variable is known to have no secret. Those of ExternalDNS are
+// flags.
+func isHarmlessVariable(name, value string, flags []string) bool {
+	if isHarmlessValue(value) {
+		return true
+	}
+	if strings.HasPrefix(name, "EXTERNAL_DNS_") {
+		return !isSecret(name, flags)
+	}
+	return harmlessVariable.MatchString(name)
 }
 
 // isSecret reports whether a flag or a variable has a secret. Names of files don't.
@@ -85,41 +86,42 @@ func secretArguments(arguments, flags []string) []string {
 	return values
 }
 
-// mask returns the text without secrets.
+// mask returns the text without secrets: without those of the pods, and without what looks like one.
 func (m *masks) mask(text []byte) []byte {
 	for _, value := range m.values {
 		text = bytes.ReplaceAll(text, value, []byte(mask))
 	}
-	for _, form := range secretTexts {
-		with := mask
-		if form.NumSubexp() > 0 {
-			with = "${1}" + mask
-		}
-		if form == secretTexts[len(secretTexts)-1] {
-			with += "@"
-		}
-		text = form.ReplaceAll(text, []byte(with))
-	}
-	return text
+	return maskForms(text)
 }
 
 func containers(pod *corev1.Pod) []corev1.Container {
-	return slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
+	all := slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers)
+	for i := range pod.Spec.EphemeralContainers {
+		all = append(all, corev1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon))
+	}
+	return all
 }
 
-// masked returns a pod without the values of variables, without arguments that are secrets, and
-// without annotations, which may repeat all of these.
+// masked returns a pod without the values of variables, and without annotations, which may repeat
+// all of these. Arguments are masked in the text.
 func masked(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.ManagedFields, pod.Annotations = nil, nil
 	for _, list := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
 		for i := range list {
-			for j := range list[i].Env {
-				if list[i].Env[j].Value != "" {
-					list[i].Env[j].Value = mask
-				}
-			}
+			maskVariables(list[i].Env)
 		}
 	}
+	for i := range pod.Spec.EphemeralContainers {
+		maskVariables(pod.Spec.EphemeralContainers[i].Env)
+	}
 	return pod
+}
+
+func maskVariables(variables []corev1.EnvVar) {
+	for i := range variables {
+		if variables[i].Value != "" {
+			variables[i].Value = mask
+		}
+	}
 }

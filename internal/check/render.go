@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/signpostd/signpost/internal/output"
 )
 
 // The formats of a report.
@@ -35,10 +37,11 @@ func (r *Report) Write(w io.Writer, format string, colors Colors) error {
 	switch format {
 	case FormatJSON:
 		if text, err = json.MarshalIndent(r.document(), "", "  "); err == nil {
-			text = append(text, '\n')
+			text = []byte(output.Escape(string(text)) + "\n")
 		}
 	case FormatYAML:
 		text, err = yaml.Marshal(r.document())
+		text = []byte(output.Escape(string(text)))
 	default:
 		text = []byte(r.table(format, colors))
 	}
@@ -84,12 +87,12 @@ func (r *Report) table(format string, colors Colors) string {
 			}
 			if !begun {
 				begun = true
-				fmt.Fprintln(&b, g.Name)
+				fmt.Fprintln(&b, output.Clean(g.Name))
 			}
-			fmt.Fprintf(&b, "  %s  %s\n", colors.paint(result.State, fmt.Sprintf("%-7s", result.State)), result.Text)
+			fmt.Fprintf(&b, "  %s  %s\n", colors.paint(result.State, fmt.Sprintf("%-7s", result.State)), output.Escape(result.Text))
 			// What is to be done for several results is said once, after them.
 			if last := i+1 == len(g.Results); result.Hint != "" && (last || g.Results[i+1].Hint != result.Hint) {
-				fmt.Fprintf(&b, "           %s\n", result.Hint)
+				fmt.Fprintf(&b, "           %s\n", output.Escape(result.Hint))
 			}
 		}
 		if begun {

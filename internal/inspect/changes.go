@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -13,6 +15,12 @@ const (
 	heartbeat = 15 * time.Second
 	// eventTime is how long a listener may take to read an event.
 	eventTime = 10 * time.Second
+	// admitAgain is how often the access of a listener is checked again, so that a token that was
+	// revoked ends the stream. An answer of [Access] may be cached for less than that.
+	admitAgain = 30 * time.Second
+	// maxUnchecked is how many checks in a row may fail, because the API server can't be asked, before
+	// a stream is ended.
+	maxUnchecked = 3
 	// joinTime is how long it may take until a listener is heard.
 	joinTime = 10 * time.Second
 )
@@ -25,7 +33,7 @@ func (s *Server) listenerGuard(next http.Handler) http.Handler {
 			refuse(w, err)
 			return
 		}
-		if r.Method != http.MethodGet {
+		if r.Method != http.MethodGet { // HEAD has no events to wait for
 			w.Header().Set("Allow", http.MethodGet)
 			fail(w, http.StatusMethodNotAllowed, Failure{Error: "only GET is allowed here"})
 			return
@@ -65,7 +73,35 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 	defer s.hub.unlisten(l)
 	answerHeaders(w.Header())
 	w.Header().Set("Content-Type", "text/event-stream")
-	tellChanges(w, l, eventsUntil{r.Context().Done(), s.hub.stopped})
+	ctx, end := context.WithCancel(r.Context())
+	defer end()
+	go s.admitAgain(r.WithContext(ctx), end)
+	tellChanges(w, l, eventsUntil{ctx.Done(), s.hub.stopped})
+}
+
+// admitAgain checks the access of a listener from time to time, until its context ends. It calls end
+// when the access is refused, or can't be checked for long.
+func (s *Server) admitAgain(r *http.Request, end func()) {
+	tick := time.NewTicker(admitAgain)
+	defer tick.Stop()
+	for unchecked := 0; unchecked < maxUnchecked; {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-tick.C:
+		}
+		var refused *refusal
+		switch err := s.admit(r); {
+		case err == nil:
+			unchecked = 0
+		case errors.As(err, &refused) && refused.code == http.StatusServiceUnavailable:
+			unchecked++
+		default:
+			end()
+			return
+		}
+	}
+	end()
 }
 
 // listen adds a listener. It returns false when nobody will tell it anything.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -192,6 +193,61 @@ func TestStatusChanges(t *testing.T) {
 			}
 		}
 	})
+}
+
+// tenants S7: a stream ends within 30 s when its token is revoked, and outlasts an API server that is
+// unreachable for a while, but not for ever.
+func TestRevokedListener(t *testing.T) {
+	for name, test := range map[string]struct {
+		err         error
+		least, most time.Duration
+	}{
+		"revoked":                       {&Refused{"the token is no longer valid"}, 0, admitAgain},
+		"the API server is unreachable": {errors.New("connection refused"), admitAgain, (maxUnchecked + 1) * admitAgain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var now error
+				l := serveLive(t, Config{Access: decide(func(string, string, string) error {
+					mu.Lock()
+					defer mu.Unlock()
+					return now
+				})})
+				conn, err := l.listener.DialContext(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.0\r\nHost: signpost\r\nAuthorization: Bearer x\r\n\r\n", ChangesPath); err != nil {
+					t.Fatal(err)
+				}
+				in := bufio.NewReader(conn)
+				if code := headers(t, in); code != 200 {
+					t.Fatal(code)
+				}
+				ended := make(chan time.Time, 1)
+				go func() {
+					_, _ = io.Copy(io.Discard, in)
+					ended <- time.Now()
+				}()
+				time.Sleep(10 * time.Minute)
+				select {
+				case <-ended:
+					t.Fatal("a stream with a valid token ended")
+				default:
+				}
+				mu.Lock()
+				now = test.err
+				mu.Unlock()
+				changed := time.Now()
+				if took := (<-ended).Sub(changed); took < test.least || took > test.most {
+					t.Errorf("the stream ended after %v, want %v to %v", took, test.least, test.most)
+				}
+				l.stop()
+			})
+		})
+	}
 }
 
 // A listener that doesn't read is cut off, holds up nobody, and gives its place to others.

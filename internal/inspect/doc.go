@@ -2,11 +2,13 @@
 // under /api/v1alpha1. docs/inspection.md has the paths for users, and the constants of this package
 // those for programs.
 //
-// The admin server listens for everybody, and these paths don't. A request has to come from the
-// loopback interface and be addressed to it, as those of `kubectl port-forward` are, or it has to
-// have a token of somebody whom the API server lets use the path (see [Access]). A web page in the
-// browser of an operator meets the first condition when its name was made to stand for 127.0.0.1
-// (DNS rebinding), or when it just sends a form, so the names in Host and Origin are checked, too.
+// The server listens for everybody, and these paths are not for everybody (guard.go). A request needs a
+// token of an account that the API server lets use the path (see [Access]), with two exceptions. A
+// client that was proved to run as our user, in our container, may do everything ([WithSameUser]). A
+// client on the loopback interface, such as `kubectl port-forward`, may read, unless
+// [Config.Loopback] says otherwise. A web page in the browser of an operator is on the loopback
+// interface, too, when its name was made to stand for 127.0.0.1 (DNS rebinding), or when it just
+// sends a form. So the names in Host and Origin are checked as well.
 //
 // Roles say what they have with an [Offer]. Package process makes a [Server] of the offers of all
 // its roles, and package ask and the page call it. The server filters and pages; it keeps nothing

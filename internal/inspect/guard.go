@@ -22,12 +22,43 @@ const (
 	accessTime = 5 * time.Second
 )
 
-// Access decides what whoever has a token may do.
+// Access decides which requests a token allows.
 type Access interface {
-	// Allow returns nil if the request may be made, and otherwise why not, which is shown to
-	// whoever asks. It is a [*Refused] unless that couldn't be found out. The verb is "get" or
-	// "post", and the path that of the request.
-	Allow(ctx context.Context, token, verb, path string) error
+	// Allow returns nil if the request may be made, and otherwise the reason, which is shown to
+	// the client. The error is a [*Refused] unless the token could not be checked.
+	Allow(ctx context.Context, a Attempt) error
+}
+
+// Attempt is a request with a token.
+type Attempt struct {
+	Token string
+	// Verb is the method in lower case, such as "get", and Path is the path of the request.
+	Verb, Path string
+	// From is the address of the client. It is invalid if the address is unknown.
+	From netip.Addr
+}
+
+// ApproveAudience returns the audience of a token that is only good for the approval of one plan. The
+// hash must be one ([ValidHash]).
+func ApproveAudience(hash string) string { return "signpost.dev/approve/" + hash }
+
+// Loopback says whether a request from this host needs a token.
+type Loopback string
+
+// The settings of [Config.Loopback]. The zero value is LoopbackTrusted.
+const (
+	LoopbackTrusted   Loopback = "trusted"
+	LoopbackUntrusted Loopback = "untrusted"
+)
+
+// sameUser is the key of a context value that [WithSameUser] sets.
+type sameUser struct{}
+
+// WithSameUser returns a context for the requests of a connection whose other end was proved to run
+// as the user of this process, in its container. Such a client could read and change the memory of
+// this process, so its requests need no token.
+func WithSameUser(ctx context.Context) context.Context {
+	return context.WithValue(ctx, sameUser{}, true)
 }
 
 // Refused is why a token isn't enough, in a sentence.
@@ -51,7 +82,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			return
 		}
 		room := writes
-		if r.Method == http.MethodGet {
+		if isRead(r) {
 			room = reads
 		}
 		select {
@@ -68,8 +99,29 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// admit returns why a request is refused; nil if it isn't. It has to come from this host, or have a
-// token that allows it, and in no case it may come from a web page of somebody else.
+// isRead reports whether a request changes nothing.
+func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
+// verbOf returns the verb that a role must allow: HEAD is a GET without the body.
+func verbOf(r *http.Request) string {
+	if isRead(r) {
+		return "get"
+	}
+	return strings.ToLower(r.Method)
+}
+
+// MayRead reports whether the client of a request may read the inspection API. The path of the
+// request doesn't matter.
+func (s *Server) MayRead(r *http.Request) bool {
+	read := r.Clone(r.Context())
+	read.Method, read.URL = http.MethodGet, &url.URL{Path: StatusPath}
+	return s.admit(read) == nil
+}
+
+// admit returns nil if a request is allowed, and otherwise the reason. A request needs a token that
+// allows it, with two exceptions: a client that was proved to run as our user may do everything, and
+// a client on the loopback interface may read, unless that is turned off. A request from a web page
+// of another origin is refused in any case.
 func (s *Server) admit(r *http.Request) error {
 	token, err := bearer(r)
 	if err != nil {
@@ -79,17 +131,14 @@ func (s *Server) admit(r *http.Request) error {
 		return forbidden(reason)
 	}
 	if token == "" {
-		if reason := foreignHost(r); reason != "" {
-			return forbidden(reason + s.forward())
-		}
-		return nil
+		return s.admitWithoutToken(r)
 	}
 	if s.config.Access == nil {
 		return forbidden("a token can't be checked, because this process has no cluster to ask: forward the port, with kubectl port-forward, and use localhost without a token")
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), accessTime)
 	defer cancel()
-	err = s.config.Access.Allow(ctx, token, strings.ToLower(r.Method), r.URL.Path)
+	err = s.config.Access.Allow(ctx, Attempt{Token: token, Verb: verbOf(r), Path: r.URL.Path, From: clientAddress(r)})
 	var refused *Refused
 	switch {
 	case errors.As(err, &refused):
@@ -99,6 +148,24 @@ func (s *Server) admit(r *http.Request) error {
 	default:
 		return nil
 	}
+}
+
+func (s *Server) admitWithoutToken(r *http.Request) error {
+	if proved, _ := r.Context().Value(sameUser{}).(bool); proved {
+		return nil
+	}
+	if s.config.Loopback == LoopbackUntrusted {
+		return forbidden("each request needs a token here, because --inspect-trust-loopback is false: send the token of an account that may get this path (Authorization: Bearer)")
+	}
+	if reason := foreignHost(r); reason != "" {
+		return forbidden(reason + s.forward())
+	}
+	if !isRead(r) {
+		// A forwarded port and a proxy beside the process look alike, and the proxy may pass on
+		// requests of the whole network.
+		return forbidden("a request that changes something needs a token, also from this host: use `signpost approve`, which makes one, or run it in the pod with kubectl exec")
+	}
+	return nil
 }
 
 func forbidden(reason string) error {
@@ -127,17 +194,32 @@ func bearer(r *http.Request) (string, error) {
 	return token, nil
 }
 
-// foreignHost says why a request is not from this host to this host; "" if it is.
+// clientAddress returns the address of the client, which is invalid if it is unknown.
+func clientAddress(r *http.Request) netip.Addr {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return from.Addr().Unmap()
+}
+
+// foreignHost says why a request is not from this host to this host; "" if it is. Of the loopback
+// addresses only 127.0.0.1 and ::1 count: the sidecar of Istio connects from 127.0.0.6 and passes
+// on what any pod sends, with any Host.
 func foreignHost(r *http.Request) string {
-	switch from, err := netip.ParseAddrPort(r.RemoteAddr); {
-	case err != nil || !from.Addr().Unmap().IsLoopback():
-		return "the request is not from this host"
+	switch {
+	case !isThisHost(clientAddress(r)):
+		return "the request is not from this host (127.0.0.1 or ::1)"
 	case !loopbackName(r.Host):
 		return "the request is for another host than localhost"
 	default:
 		return ""
 	}
 }
+
+var thisHost = [...]netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+
+func isThisHost(a netip.Addr) bool { return a == thisHost[0] || a == thisHost[1] }
 
 // foreignPage says why a request is from a web page of somebody else; "" if it isn't.
 func foreignPage(r *http.Request) string {
@@ -154,7 +236,7 @@ func foreignPage(r *http.Request) string {
 	return ""
 }
 
-// loopbackName reports whether a host, with or without a port, is this one.
+// loopbackName reports whether a host, with or without a port, is localhost, 127.0.0.1 or [::1].
 func loopbackName(host string) bool {
 	name := host
 	if before, _, err := net.SplitHostPort(host); err == nil {
@@ -166,7 +248,7 @@ func loopbackName(host string) bool {
 		return true
 	}
 	address, err := netip.ParseAddr(name)
-	return err == nil && address.Zone() == "" && address.Unmap().IsLoopback()
+	return err == nil && isThisHost(address)
 }
 
 func fail(w http.ResponseWriter, code int, f Failure) { reply(w, code, f) }

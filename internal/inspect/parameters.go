@@ -7,6 +7,10 @@ import (
 	"strings"
 )
 
+// maxOffset is the greatest offset of a page. No list has as many items, and offset + limit stays far
+// below the greatest int.
+const maxOffset = 1_000_000_000
+
 // maxParameter is the most bytes of a parameter. No name, URL of a Service or search is longer.
 const maxParameter = 512
 
@@ -48,8 +52,8 @@ func allowedText(allowed []string) string {
 func (p parameters) page() (offset, limit int, err error) {
 	limit = PageSize
 	if text := p["offset"]; text != "" {
-		if offset, err = strconv.Atoi(text); err != nil || offset < 0 {
-			return 0, 0, badRequest("offset is %.20q: must be a number that is not negative", text)
+		if offset, err = strconv.Atoi(text); err != nil || offset < 0 || offset > maxOffset {
+			return 0, 0, badRequest("offset is %.20q: must be a number from 0 to %d", text, maxOffset)
 		}
 	}
 	if text := p["limit"]; text != "" {

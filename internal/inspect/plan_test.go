@@ -80,9 +80,13 @@ func serve(t *testing.T, leads Leadership, r *http.Request, desks ...*desk) *htt
 
 func leading() (bool, string) { return true, "" }
 
-// request is one as a program on this host sends it.
+// request is one as a program on this host sends it. One that changes something is from a program of
+// the same user, over its socket.
 func request(method, path, body string) *http.Request {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if method != http.MethodGet && method != http.MethodHead {
+		r = r.WithContext(WithSameUser(r.Context()))
+	}
 	r.RemoteAddr, r.Host = "127.0.0.1:40000", "localhost:7979"
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/json")
@@ -117,6 +121,9 @@ func TestForeignRequests(t *testing.T) {
 		"its own page":                    {origin: "http://localhost:7979", site: "same-origin", code: 200},
 		"typed into a browser":            {site: "none", code: 200},
 		"another pod":                     {from: "10.42.0.7:40000", code: 403},
+		"tenants S4: Istio's sidecar":     {from: "127.0.0.6:40000", code: 403},
+		"S4: for a loopback address":      {host: "127.0.0.6:7979", code: 403},
+		"S4: a mapped loopback address":   {host: "[::ffff:127.0.0.1]:7979", code: 403},
 		"a client that isn't known":       {from: "@", code: 403},
 		"DNS rebinding":                   {host: "evil.example:7979", code: 403},
 		"rebinding, with its origin":      {host: "evil.example:7979", origin: "http://evil.example:7979", site: "same-origin", code: 403},
@@ -138,7 +145,12 @@ func TestForeignRequests(t *testing.T) {
 		"the same host with another port": {host: "localhost:7979", origin: "http://localhost:79790", code: 403},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, r := range []*http.Request{request(http.MethodGet, PlanPath, ""), request(http.MethodGet, PlanPath+"/"+hash, ""), request(http.MethodPost, ApprovePath(hash), "{}")} {
+			approval := request(http.MethodPost, ApprovePath(hash), "{}").WithContext(t.Context()) // not of the same user
+			for _, r := range []*http.Request{request(http.MethodGet, PlanPath, ""), request(http.MethodHead, PlanPath, ""), request(http.MethodGet, PlanPath+"/"+hash, ""), approval} {
+				want := test.code
+				if r == approval {
+					want = 403 // tenants S4: a place on the loopback interface is not enough to approve
+				}
 				d := &desk{plans: []budget.Plan{planOf("shop.test", hash, 3, 1)}}
 				if test.from != "" {
 					r.RemoteAddr = test.from
@@ -153,8 +165,8 @@ func TestForeignRequests(t *testing.T) {
 					r.Header.Set("Sec-Fetch-Site", test.site)
 				}
 				w := serve(t, leading, r, d)
-				if w.Code != test.code {
-					t.Errorf("%s %s: %d %s, want %d", r.Method, r.URL, w.Code, w.Body, test.code)
+				if w.Code != want {
+					t.Errorf("%s %s: %d %s, want %d", r.Method, r.URL, w.Code, w.Body, want)
 				}
 				if w.Code != 200 && (len(d.approved) > 0 || strings.Contains(w.Body.String(), "shop.test")) {
 					t.Errorf("%s %s has an effect, or tells something: %s", r.Method, r.URL, w.Body)
@@ -165,7 +177,13 @@ func TestForeignRequests(t *testing.T) {
 			}
 		})
 	}
-	r := request(http.MethodGet, PlanPath, "")
+	// A web page can't reach the socket of our user, and would be refused there.
+	r := request(http.MethodPost, ApprovePath(hash), "{}")
+	r.Header.Set("Origin", "http://evil.example")
+	if w := serve(t, leading, r, &desk{}); w.Code != http.StatusForbidden {
+		t.Errorf("a page over the socket: %d", w.Code)
+	}
+	r = request(http.MethodGet, PlanPath, "")
 	r.Header["Origin"] = []string{"http://localhost:7979", "http://evil.example"}
 	if w := serve(t, leading, r); w.Code != http.StatusForbidden {
 		t.Errorf("two origins: %d", w.Code)
@@ -341,7 +359,7 @@ func (localConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0
 func TestSlowClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := bufconn.Listen(1 << 16)
-		s, err := admin.New(admin.Config{Listener: local{l}, Handlers: plansOf([]Publisher{{Desk: &desk{}}}, leading), Log: slog.New(slog.DiscardHandler)})
+		s, err := admin.New(admin.Config{Listener: local{l}, Handlers: plansOf([]Publisher{{Desk: &desk{}}}, leading), Log: slog.New(slog.DiscardHandler), ConnContext: asSameUser})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -384,6 +402,8 @@ func TestSlowClients(t *testing.T) {
 		}
 	})
 }
+
+func asSameUser(ctx context.Context, _ net.Conn) context.Context { return WithSameUser(ctx) }
 
 // plansOf returns the handlers for the plans of publishers alone, by their patterns.
 func plansOf(publishers []Publisher, leadership Leadership) map[string]http.Handler {

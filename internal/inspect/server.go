@@ -25,6 +25,8 @@ type Config struct {
 	ClusterDomain string
 	// Access decides about requests with a token; nil refuses them.
 	Access Access
+	// Loopback says whether requests from this host need a token.
+	Loopback Loopback
 }
 
 // Server serves the inspection API. Make it with [New].

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -133,8 +134,8 @@ func TestBadParameters(t *testing.T) {
 	for path, want := range map[string]string{
 		StatusPath + "?verbose=1":                           `the parameter "verbose" is unknown: none is allowed here`,
 		StreamsPath + "?servcie=a/b":                        "allowed are service, pod, node, state, search, offset, limit",
-		StreamsPath + "?offset=-1":                          "not negative",
-		StreamsPath + "?offset=99999999999999999999":        "not negative",
+		StreamsPath + "?offset=-1":                          "from 0 to",
+		StreamsPath + "?offset=99999999999999999999":        "from 0 to",
 		StreamsPath + "?limit=501":                          "from 1 to 500",
 		StreamsPath + "?limit=0":                            "from 1 to 500",
 		StreamsPath + "?limit=1&limit=2":                    "2 times",
@@ -382,7 +383,102 @@ func TestExplainPath(t *testing.T) {
 // decide is access that is decided by the token.
 type decide func(token, verb, path string) error
 
-func (d decide) Allow(_ context.Context, token, verb, path string) error { return d(token, verb, path) }
+func (d decide) Allow(_ context.Context, a Attempt) error { return d(a.Token, a.Verb, a.Path) }
+
+// tenants S4: a setting makes requests from this host need a token, too.
+func TestLoopbackIsNotTrusted(t *testing.T) {
+	s := New(Config{Loopback: LoopbackUntrusted, Access: decide(func(token, verb, _ string) error {
+		if token == "good" && verb == "get" {
+			return nil
+		}
+		return &Refused{"no role"}
+	})})
+	r := request(http.MethodGet, StatusPath, "")
+	if w := send(s, r); w.Code != 403 || !strings.Contains(w.Body.String(), "--inspect-trust-loopback") {
+		t.Errorf("without a token: %d %s", w.Code, w.Body)
+	}
+	if s.MayRead(r) {
+		t.Error("the details of /ready are open")
+	}
+	r.Header.Set("Authorization", "Bearer good")
+	if w := send(s, r); w.Code != 200 {
+		t.Errorf("with a token: %d %s", w.Code, w.Body)
+	}
+	if !s.MayRead(r) {
+		t.Error("the details of /ready are closed to a token")
+	}
+	if w := send(s, request(http.MethodGet, StatusPath, "").WithContext(WithSameUser(t.Context()))); w.Code != 200 {
+		t.Errorf("our own user: %d %s", w.Code, w.Body)
+	}
+}
+
+// tenants S4: a token that may approve does so from anywhere, and one that may only read doesn't.
+func TestApprovalByToken(t *testing.T) {
+	s := New(Config{
+		Offers: []Offer{{Role: "dns", Publishers: []Publisher{{Desk: &desk{}}}, Leadership: leading}},
+		Access: decide(func(token, verb, path string) error {
+			if token == "approver" && verb == "post" && path == ApprovePath(hash) {
+				return nil
+			}
+			return &Refused{"no role"}
+		}),
+	})
+	for token, want := range map[string]int{"approver": 404, "reader": 403, "": 403} {
+		r := request(http.MethodPost, ApprovePath(hash), "{}").WithContext(t.Context())
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		if w := send(s, r); w.Code != want {
+			t.Errorf("%q: %d %s, want %d", token, w.Code, w.Body, want)
+		}
+	}
+}
+
+// tenants, finding 20: HEAD reads, so it takes the places of reads, and needs the right to get.
+func TestHeadIsARead(t *testing.T) {
+	var verbs []string
+	s := New(Config{Access: decide(func(_, verb, _ string) error { verbs = append(verbs, verb); return nil })})
+	inside, release := make(chan struct{}), make(chan struct{})
+	blocked := s.guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			inside <- struct{}{}
+			<-release
+		}
+		w.WriteHeader(http.StatusOK)
+	}))
+	var all sync.WaitGroup
+	for range writesAtATime {
+		r := request(http.MethodHead, StatusPath, "")
+		r.Header.Set("Authorization", "Bearer x")
+		all.Go(func() { blocked.ServeHTTP(httptest.NewRecorder(), r) })
+		<-inside
+	}
+	w := httptest.NewRecorder()
+	blocked.ServeHTTP(w, request(http.MethodPost, StatusPath, ""))
+	if w.Code != 200 {
+		t.Errorf("a write while others send HEAD: %d", w.Code)
+	}
+	close(release)
+	all.Wait()
+	if want := slices.Repeat([]string{"get"}, writesAtATime); !slices.Equal(verbs, want) {
+		t.Errorf("verbs %v, want %v", verbs, want)
+	}
+}
+
+// tenants S13: offset+limit overflowed.
+func TestHugeOffset(t *testing.T) {
+	s := New(Config{Offers: (&world{streams: streamsNumbered(3)}).offers()})
+	for _, path := range []string{StreamsPath, ServicesPath, RecordsPath, ZonesPath, ProblemsPath} {
+		for _, offset := range []string{"9223372036854775807", "9223372036854775300", "1000000001"} {
+			if w := ask(s, path+"?offset="+offset); w.Code != 400 || !strings.Contains(w.Body.String(), "from 0 to 1000000000") {
+				t.Errorf("%s?offset=%s: %d %s", path, offset, w.Code, w.Body)
+			}
+		}
+		if w := ask(s, path+"?offset=1000000000"); w.Code != 200 {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
 
 // A token lets requests in from elsewhere, and a web page gets nothing even with one.
 func TestTokens(t *testing.T) {

@@ -10,11 +10,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/output"
+	"github.com/signpostd/signpost/internal/ownsocket"
 	"github.com/signpostd/signpost/internal/reach"
 )
 
@@ -39,16 +41,18 @@ type Client struct {
 	// tooMany makes the note that a list is too long once.
 	tooMany sync.Once
 	http    *http.Client
+	// token makes a token for an audience, to be sent to a process in a pod.
+	token func(ctx context.Context, p reach.Process, audience string) (string, error)
 }
 
 // New returns a client of what was found. Each request may take as long as the timeout. The notes of
 // what was found, and what some of the processes can't answer, are written to notes.
 func New(found *reach.Found, timeout time.Duration, notes io.Writer) *Client {
 	c := &Client{
-		processes: found.Processes, timeout: timeout, notes: notes,
+		processes: found.Processes, timeout: timeout, notes: notes, token: found.Token,
 		// Connections go to the servers directly. An answer elsewhere would be that of somebody else.
 		http: &http.Client{
-			Transport:     &http.Transport{DisableKeepAlives: true},
+			Transport:     &http.Transport{DisableKeepAlives: true, DialContext: dialer(found.Processes)},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
@@ -56,6 +60,37 @@ func New(found *reach.Found, timeout time.Duration, notes io.Writer) *Client {
 		c.note("%s", note)
 	}
 	return c
+}
+
+// dialer returns how to connect to processes. One on this host, whose address was given, is asked over
+// the socket for its own user if there is one, because it needs no token there.
+func dialer(processes []reach.Process) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	given := map[string]int{}
+	for _, p := range processes {
+		if p.Pod == nil {
+			if port, ok := portOfThisHost(p.Addr); ok {
+				given[p.Addr] = port
+			}
+		}
+	}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if port, ok := given[addr]; ok {
+			if conn, err := ownsocket.Dial(ctx, port); err == nil {
+				return conn, nil
+			}
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+}
+
+// portOfThisHost returns the port of an address; false if it isn't on the loopback interface.
+func portOfThisHost(addr string) (int, bool) {
+	host, text, err := net.SplitHostPort(addr)
+	if err != nil || (host != "localhost" && host != "127.0.0.1" && host != "::1") {
+		return 0, false
+	}
+	port, err := strconv.Atoi(text)
+	return port, err == nil
 }
 
 // note writes a note. Any goroutine may call it.
@@ -100,7 +135,12 @@ func isRefusal(err error, code int) bool {
 
 // call sends a request to a process and reads the answer into result. A body makes it a POST.
 func (c *Client) call(ctx context.Context, p reach.Process, path string, query url.Values, body, result any) error {
-	text, err := c.raw(ctx, p, path, query, body)
+	return c.callWithToken(ctx, p, "", path, query, body, result)
+}
+
+// callWithToken is as call, and sends a token if there is one.
+func (c *Client) callWithToken(ctx context.Context, p reach.Process, token, path string, query url.Values, body, result any) error {
+	text, err := c.raw(ctx, p, token, path, query, body)
 	if err != nil {
 		return err
 	}
@@ -111,12 +151,15 @@ func (c *Client) call(ctx context.Context, p reach.Process, path string, query u
 }
 
 // raw is as call, and returns the text of the answer.
-func (c *Client) raw(ctx context.Context, p reach.Process, path string, query url.Values, body any) ([]byte, error) {
+func (c *Client) raw(ctx context.Context, p reach.Process, token, path string, query url.Values, body any) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	request, err := newRequest(ctx, p, path, query, body)
 	if err != nil {
 		return nil, err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {

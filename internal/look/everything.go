@@ -48,7 +48,7 @@ func (c *Client) Everything(ctx context.Context) []File {
 	}
 	for _, p := range c.processes {
 		for _, path := range processPaths {
-			text, err := c.raw(ctx, p, path.path, nil, nil)
+			text, err := c.raw(ctx, p, "", path.path, nil, nil)
 			if r := asRefusal(err); r != nil && path.path == "/ready" {
 				text, err = r.text, nil // a process that isn't ready says so by its code
 			}

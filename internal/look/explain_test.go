@@ -107,7 +107,7 @@ destination
   ok      Selector: It selects 3 pods. (p2, p3)
   note    Streams: Clients ask for it. (p2, p3)
           a
-          b?
+          b\u001b
 
 dns
   WRONG   Zone: No zone holds www.example.net. (p0)

@@ -107,7 +107,7 @@ func TestNotesOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, "notes", notes.String(), "signpost: note: p2: ask for the status: this process doesn't have the role\n"+
-		"signpost: note: p1: ask for streams: too many requests?[31m at a time: try again\n")
+		"signpost: note: p1: ask for streams: too many requests\\u001b[31m at a time: try again\n")
 }
 
 func TestErrors(t *testing.T) {
@@ -275,7 +275,7 @@ func TestProblems(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(t, "table", printed(t, "table", a), "OBJECT            FIELD  AGE   REASON\nNode n            -      0s    is? odd\nService shop/web  spec   120m  is wrong\n")
+	check(t, "table", printed(t, "table", a), "OBJECT            FIELD  AGE   REASON\nNode n            -      0s    is\\u001b odd\nService shop/web  spec   120m  is wrong\n")
 	if a, err = c.Problems(t.Context(), "none", ""); err != nil || !strings.HasPrefix(a.Text, "No object has") {
 		t.Errorf("%v, %s", err, a.Text)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/output"
+	"github.com/signpostd/signpost/internal/reach"
 )
 
 // Plans returns what is held, of the process that leads.
@@ -155,11 +156,11 @@ func (c *Client) Approve(ctx context.Context, hash string, except []string) (out
 	leaders, err := c.leaders(ctx)
 	var approval inspect.Approval
 	for _, l := range leaders {
-		err = c.call(ctx, l.Process, inspect.ApprovePath(hash), nil, inspect.ApproveRequest{Except: except}, &approval)
+		approval, err = c.approve(ctx, l.Process, hash, except)
 		if err == nil {
 			return output.Answer{Value: approval, Names: []string{"plan/" + hash}, Text: approvalText(approval)}, nil
 		}
-		if asRefusal(err) == nil {
+		if asRefusal(err) == nil && !errors.Is(err, errNoToken) {
 			err = fmt.Errorf("%w: the plan may be approved: see what is held still", err)
 		}
 		if !isRefusal(err, http.StatusNotFound) {
@@ -167,6 +168,30 @@ func (c *Client) Approve(ctx context.Context, hash string, except []string) (out
 		}
 	}
 	return output.Answer{}, fmt.Errorf("approve the plan %s: %w", hash, err)
+}
+
+// errNoToken is the error of an approval that was not attempted.
+var errNoToken = errors.New("no token for the approval")
+
+// approve approves a plan at one process. A process in a pod gets a token that is good for nothing
+// else.
+func (c *Client) approve(ctx context.Context, p reach.Process, hash string, except []string) (approval inspect.Approval, err error) {
+	var token string
+	if p.Pod != nil {
+		if token, err = c.token(ctx, p, inspect.ApproveAudience(hash)); err != nil {
+			return approval, inPod(fmt.Errorf("%w: %w", errNoToken, err), p, hash)
+		}
+	}
+	err = c.callWithToken(ctx, p, token, inspect.ApprovePath(hash), nil, inspect.ApproveRequest{Except: except}, &approval)
+	if p.Pod != nil && (isRefusal(err, http.StatusForbidden) || isRefusal(err, http.StatusServiceUnavailable)) {
+		err = inPod(err, p, hash)
+	}
+	return approval, err
+}
+
+// inPod adds to an error how to approve without a token.
+func inPod(err error, p reach.Process, hash string) error {
+	return fmt.Errorf("%w; without a token: kubectl exec -n %s %s -- signpost approve %s", err, p.Pod.Namespace, p.Pod.Name, hash)
 }
 
 // approvalText says what was approved. A zone may have any name.

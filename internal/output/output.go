@@ -131,7 +131,8 @@ func render(f Format, a Answer) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return yaml.JSONToYAML(text)
+		// The escapes mean the same, and YAML refuses some characters without.
+		return yaml.JSONToYAML(escaped(text))
 	case Name:
 		var text strings.Builder
 		for _, name := range a.Names {

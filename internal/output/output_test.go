@@ -35,8 +35,8 @@ func TestPrint(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ä", 79) + "…"
 	for format, want := range map[string]string{
-		"table": "NAME         NOTE\nRex          -\nAda?[31m B?  " + long + "\nTwo pets.\n",
-		"wide":  "NAME         AGE         NOTE\nRex          3           -\nAda?[31m B?  1234567890  " + strings.Repeat("ä", 90) + "\nTwo pets.\n",
+		"table": "NAME                   NOTE\nRex                    -\nAda\\u001b[31m B\\u202e  " + long + "\nTwo pets.\n",
+		"wide":  "NAME                   AGE         NOTE\nRex                    3           -\nAda\\u001b[31m B\\u202e  1234567890  " + strings.Repeat("ä", 90) + "\nTwo pets.\n",
 		"name":  "pet/Rex\npet/Ada\n",
 		"yaml":  "items:\n- age: 3\n  name: Rex\n  toys:\n  - ball\n  - <bone>\n- age: 1234567890\n  name: \"Ada\\e[31m\\nB\"\n",
 		"json": `{
@@ -61,7 +61,7 @@ func TestPrint(t *testing.T) {
 		"jsonpath=.items[5].name":                      "",
 		"jsonpath={.items[?(@.age>5)].age}":            "1234567890\n",
 		"jsonpath={.nothing}":                          "\n",
-		"custom-columns=WHO:.name,TOY:.toys[0],A:.age": "WHO         TOY     A\nRex         ball    3\nAda?[31m B  <none>  1234567890\n",
+		"custom-columns=WHO:.name,TOY:.toys[0],A:.age": "WHO              TOY     A\nRex              ball    3\nAda\\u001b[31m B  <none>  1234567890\n",
 	} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()

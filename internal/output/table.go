@@ -3,7 +3,6 @@ package output
 import (
 	"strings"
 	"text/tabwriter"
-	"unicode"
 )
 
 // maxCell is how many characters of a cell are shown. Wide tables show longer ones.
@@ -80,18 +79,4 @@ func cut(text string, most int) string {
 		return string(runes[:most-1]) + "…"
 	}
 	return text
-}
-
-// Clean returns a text on one line, without what a terminal would take for a command.
-func Clean(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
-	return strings.Join(strings.Fields(text), " ")
 }

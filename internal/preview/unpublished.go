@@ -6,6 +6,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/output"
 )
 
 const (
@@ -98,7 +99,7 @@ func (p *Plan) writeUnpublished(text *strings.Builder) {
 	}
 	text.WriteString("Objects that give no record, or not all:\n")
 	for _, u := range p.Unpublished {
-		text.WriteString("  " + u.String() + "\n")
+		text.WriteString("  " + output.Clean(u.String()) + "\n")
 	}
 	if p.MoreUnpublished > 0 {
 		fmt.Fprintf(text, "  and %d more objects\n", p.MoreUnpublished)

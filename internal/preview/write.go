@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/signpostd/signpost/internal/output"
 )
 
 // String returns the object in the form that people write, such as Service shop/web.
@@ -38,7 +40,7 @@ func (p *Plan) WriteTable(w io.Writer) error {
 	if len(p.Problems) > 0 {
 		text.WriteString("Records that objects ask for and that are not published:\n")
 		for _, problem := range p.Problems {
-			text.WriteString("  " + problem.String() + "\n")
+			text.WriteString("  " + output.Clean(problem.String()) + "\n")
 		}
 		text.WriteString("\n")
 	}
@@ -61,9 +63,9 @@ func (z *Zone) write(text *strings.Builder, count map[string]int) {
 	if len(z.Changes) == 0 && z.Held == nil {
 		return
 	}
-	fmt.Fprintf(text, "Zone %s", cmp.Or(z.Zone, "."))
+	fmt.Fprintf(text, "Zone %s", cmp.Or(output.Clean(z.Zone), "."))
 	if z.Publisher != "" {
-		fmt.Fprintf(text, ", publisher %s", z.Publisher)
+		fmt.Fprintf(text, ", publisher %s", output.Clean(z.Publisher))
 	}
 	text.WriteString("\n")
 	table := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
@@ -102,6 +104,10 @@ func (c *Change) columns(action string) []string {
 		columns = append(columns, strings.Join(objects, ", "))
 	} else if c.Old != nil && c.Old.Resource != "" {
 		columns = append(columns, "was "+c.Old.Resource)
+	}
+	// Names, targets and properties are those of tenants and of the DNS server.
+	for i := range columns {
+		columns[i] = output.Clean(columns[i])
 	}
 	return columns
 }

@@ -47,6 +47,7 @@ func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 		// A probe needs no more.
 		return readiness(cluster, roles)
 	}
+	p.Reasons = func() []string { return reasonsOf(cluster, roles) }
 }
 
 // openInspection makes the client with which tokens of requests are checked. Without a cluster there

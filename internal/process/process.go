@@ -69,7 +69,7 @@ type role struct {
 	Ready func() bool
 	// Details returns lines for /ready about what the role does; it may be nil.
 	Details func() []string
-	// Handlers are paths that the role adds to the admin server.
+	// Handlers are paths that the role adds to the inspection API, behind its guard.
 	Handlers map[string]http.Handler
 	// Report is also told of the problems of objects; it may be nil.
 	Report object.Report
@@ -93,7 +93,9 @@ type process struct {
 	Actors    []run.Actor
 	// Ready answers /ready.
 	Ready func() (ready bool, details []string)
-	// Handlers are paths that roles add to the admin server.
+	// Reasons are what clients of /ready see who may not have the details.
+	Reasons func() []string
+	// Handlers are paths that roles add to the inspection API, behind its guard.
 	Handlers map[string]http.Handler
 	// Inspection is what the inspection API has. Without a Status there is no such API.
 	Inspection inspect.Config

@@ -27,8 +27,10 @@ import (
 // served is a process that is served on loopback.
 type served struct {
 	grpc, admin string
-	cancel      context.CancelFunc
-	done        chan error
+	// inspection is empty without a server of its own.
+	inspection string
+	cancel     context.CancelFunc
+	done       chan error
 }
 
 func serve(t *testing.T, p process, change func(*settings.Process)) served {
@@ -78,8 +80,11 @@ func serveWith(t *testing.T, p process, change func(*serving)) served {
 	t.Cleanup(cancel)
 	s := served{cancel: cancel, done: make(chan error, 1)}
 	bound := make(chan struct{})
-	how.bound = func(grpc, admin net.Addr) {
+	how.bound = func(grpc, admin, inspection net.Addr) {
 		s.admin = admin.String()
+		if inspection != nil {
+			s.inspection = inspection.String()
+		}
 		if grpc != nil {
 			s.grpc = grpc.String()
 		}

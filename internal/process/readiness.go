@@ -77,3 +77,24 @@ func readinessOfRoles(roles []role) (ready bool, details []string) {
 	}
 	return ready, details
 }
+
+// reasonsOf returns what anybody may know of what the process waits for: the kinds of objects and the
+// roles. The names of namespaces, Leases, processes and linked clusters, and the words of the API
+// server, are details for those who may read the inspection API.
+func reasonsOf(cluster *kube.Cluster, roles []role) (reasons []string) {
+	if cluster != nil {
+		for _, t := range cluster.Status() {
+			if t.State == kube.Synced {
+				continue
+			}
+			resource := t.Resource.String()
+			reasons = append(reasons, resource+": "+why(resource, t.State, t.Reason, ""))
+		}
+	}
+	for _, r := range roles {
+		if r.Ready != nil && !r.Ready() {
+			reasons = append(reasons, "the role "+r.Name+" isn't ready: see `signpost status`, or ask /ready from localhost")
+		}
+	}
+	return reasons
+}

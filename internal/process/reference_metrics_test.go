@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/signpostd/signpost/internal/admin"
 	"github.com/signpostd/signpost/internal/golden"
 	"github.com/signpostd/signpost/internal/report"
 	"github.com/signpostd/signpost/internal/settings"
@@ -82,6 +83,7 @@ var withoutSamples = map[string]string{
 	"endpoints_subscribers": "gauge", "endpoints_updates": "counter", "endpoints_pods": "gauge", "endpoints_exists": "gauge",
 	"profile_subscribers": "gauge", "profile_updates": "counter", "service_subscribers": "gauge",
 	"endpoint_updates_queue_overflow": "counter", "profile_updates_queue_overflow": "counter",
+	"http_server_panics_total": "counter",
 }
 
 // registeredRows returns what a process with this config registers: for each name the cells name, type, labels
@@ -102,6 +104,9 @@ func registeredRows(t *testing.T, c settings.Config) (map[string][]string, error
 	}
 	if len(p.Services) > 0 {
 		newGRPCActor(p, serving{options: c.Process, log: log, registry: registry}, nil)
+	}
+	if _, err := admin.NewPanics(registry, log); err != nil {
+		return nil, err
 	}
 	known.addOthers(registry)
 	families, err := registry.Gather()

@@ -5,17 +5,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
-	"net/http"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/signpostd/signpost/internal/admin"
-	"github.com/signpostd/signpost/internal/inspect"
-	"github.com/signpostd/signpost/internal/page"
 	"github.com/signpostd/signpost/internal/run"
 	"github.com/signpostd/signpost/internal/settings"
 	"github.com/signpostd/signpost/internal/version"
@@ -33,8 +29,8 @@ type serving struct {
 	// panicked is called when a gRPC call has panicked. Tests fail then; otherwise it is nil.
 	panicked func(value any, stack []byte)
 	// bound is called with the addresses once all are bound. Without a gRPC server, grpc is
-	// nil. bound itself may be nil.
-	bound func(grpc, admin net.Addr)
+	// nil, and so is inspection without a server of its own. bound itself may be nil.
+	bound func(grpc, admin, inspection net.Addr)
 }
 
 // serveProcess binds all addresses before it starts anything, so that none turns out to be
@@ -57,46 +53,49 @@ func serveProcess(ctx context.Context, p process, s serving) error {
 		return err
 	}
 	defer l.Close()
-	handlers := map[string]http.Handler{}
-	maps.Copy(handlers, p.Handlers)
+	var inspectAddr net.Addr
+	panicked, err := admin.NewPanics(s.registry, s.log)
+	if err != nil {
+		return err
+	}
+	config := admin.Config{
+		Listener: l, Gatherer: s.registry, Registerer: s.registry, Ready: p.Ready, Reasons: p.Reasons,
+		PProf: s.options.EnablePProf, Log: s.log, Panics: panicked,
+	}
 	if p.Inspection.Status != nil {
-		inspector := inspect.New(p.Inspection)
-		maps.Copy(handlers, inspector.Handlers())
-		pages, err := page.Handlers(inspector.Guard)
+		i, err := p.openInspectionServers(ctx, s, &config)
 		if err != nil {
 			return err
 		}
-		maps.Copy(handlers, pages)
-		servers = append(servers, run.Actor{Name: "inspection", Run: inspector.Run})
+		defer i.close()
+		inspectAddr, servers = i.addr, append(servers, i.actors...)
 	}
-	adminServer, err := admin.New(admin.Config{
-		Listener:   l,
-		Gatherer:   s.registry,
-		Registerer: s.registry,
-		Ready:      p.Ready,
-		Handlers:   handlers,
-		PProf:      s.options.EnablePProf,
-		Log:        s.log,
-	})
+	adminServer, err := admin.New(config)
 	if err != nil {
 		return err
 	}
 	servers = slices.Insert(servers, 0, run.Actor{Name: "admin server", Run: adminServer.Run})
 	if s.bound != nil {
-		s.bound(grpcAddr, l.Addr())
+		s.bound(grpcAddr, l.Addr(), inspectAddr)
 	}
-	s.logServing(grpcAddr, l.Addr())
+	s.logServing(grpcAddr, l.Addr(), inspectAddr)
 	err = runAll(ctx, p, s, servers...)
 	s.log.Info("Stopped")
 	return err
 }
 
-func (s *serving) logServing(grpcAddr, adminAddr net.Addr) {
+// logServing logs the addresses. Without a gRPC server, or without a server of its own for the
+// inspection API, that address is nil.
+func (s *serving) logServing(grpcAddr, adminAddr, inspectAddr net.Addr) {
 	addresses := []any{"version", version.Current()}
 	if grpcAddr != nil {
 		addresses = append(addresses, "grpc", grpcAddr.String())
 	}
-	s.log.Info("Serving", append(addresses, "admin", adminAddr.String())...)
+	addresses = append(addresses, "admin", adminAddr.String())
+	if inspectAddr != nil {
+		addresses = append(addresses, "inspection", inspectAddr.String())
+	}
+	s.log.Info("Serving", addresses...)
 }
 
 func runAll(ctx context.Context, p process, s serving, servers ...run.Actor) error {

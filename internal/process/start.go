@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/pflag"
@@ -33,6 +34,9 @@ func RunDNS(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, w i
 	log, err := StartLog(c.Config.Process, w)
 	if err != nil {
 		return err
+	}
+	for _, line := range c.Said {
+		log.Warn("Flag is deprecated", "reason", strings.TrimSpace(line))
 	}
 	log.Info("Settings that differ from the defaults", configure.Shown(flags)...)
 	switch {

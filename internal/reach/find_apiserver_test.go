@@ -43,6 +43,15 @@ func TestFindInCluster(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 
+	// tenants S4: with the rights of an administrator, a token of the account of the pod is made.
+	if _, err := cluster.Client.CoreV1().ServiceAccounts(namespace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	token, err := found.Token(t.Context(), found.Processes[0], "signpost.dev/approve/0123456789abcdef")
+	if err != nil || strings.Count(token, ".") != 2 {
+		t.Errorf("a token: %.20q…, %v", token, err)
+	}
+
 	nobody := rest.CopyConfig(cluster.Config)
 	nobody.Impersonate = rest.ImpersonationConfig{UserName: "nobody"}
 	tt.Config, tt.Namespace = func() (*rest.Config, error) { return nobody, nil }, ""

@@ -17,11 +17,12 @@ import (
 	"github.com/signpostd/signpost/internal/settings"
 )
 
-// The ports that the servers have by default.
+// The ports that the servers have by default: AdminPort that of a process of several roles, and
+// DNSAdminPort that of `signpost dns`.
 const (
 	destinationPort = 8086
-	adminPort       = 9996
-	dnsAdminPort    = 7979
+	AdminPort       = 9996
+	DNSAdminPort    = 7979
 )
 
 // pods returns the running pods of the target, those that are ready first, and notes about others.
@@ -91,7 +92,7 @@ func (t *Target) port(pod *corev1.Pod) int {
 	if t.Port != 0 {
 		return t.Port
 	}
-	names, fallback := []string{"admin", "admin-http", "metrics"}, adminPort
+	names, fallback := []string{"inspect", "admin", "admin-http", "metrics"}, AdminPort
 	if t.Server == Destination {
 		names, fallback = []string{"grpc", "destination"}, destinationPort
 	}
@@ -106,7 +107,7 @@ func (t *Target) port(pod *corev1.Pod) int {
 		}
 	}
 	if t.Server == Admin && slices.ContainsFunc(containers, runsDNS) {
-		return dnsAdminPort
+		return DNSAdminPort
 	}
 	return fallback
 }

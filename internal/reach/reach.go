@@ -25,7 +25,7 @@ type Server string
 
 // The servers.
 const (
-	// Admin serves metrics and the inspection API.
+	// Admin serves the inspection API, on a port of its own (named inspect) or beside the metrics.
 	Admin Server = "admin"
 	// Destination serves the Destination API over gRPC.
 	Destination Server = "destination"
@@ -76,6 +76,8 @@ type Found struct {
 	// Notes say which pods could not be reached, and why.
 	Notes []string
 	stop  func()
+	// config says how to reach the API server; nil if an address was given.
+	config *rest.Config
 }
 
 // Close ends the forwarding of ports.
@@ -100,7 +102,7 @@ func Find(ctx context.Context, t Target) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Found{Notes: notes}
+	f := &Found{Notes: notes, config: cfg}
 	t.forwardAll(limited, cfg, pods, f)
 	if len(f.Processes) == 0 {
 		f.Close()

@@ -22,6 +22,8 @@ controllers strings endpoints,endpointslices,mirroring,externalworkloads
 enable-pprof bool false
 endpoint-updates-batch-period duration 0s
 endpointslice-updates-batch-period duration 0s
+inspect-addr string
+inspect-trust-loopback bool true
 kube-api-burst int 0
 kube-api-qps float 0
 kubeconfig string

@@ -24,6 +24,8 @@ enable-pprof bool false
 export-queue-metrics bool true
 ext-endpoint-zone-weights bool false
 identity-trust-domain string
+inspect-addr string
+inspect-trust-loopback bool true
 kubeconfig string
 log-format string plain
 log-level string info

@@ -17,6 +17,8 @@ type DNSFlags struct {
 	Publisher *configure.Options
 	// Timeout is how long --once or `signpost plan` may take.
 	Timeout time.Duration
+	// Said is what was said of flags while they were parsed, to be logged.
+	Said []string
 	// PrintVersion is true when only the version is asked for.
 	PrintVersion bool
 	// These have no effect: one request reads all objects of a kind, and doesn't end.
@@ -53,6 +55,8 @@ func (c *DNSFlags) processFlags(flags *pflag.FlagSet) {
 	flags.Var(textFormat{&p.LogFormat}, "log-format", "`format` of the log: text or json")
 	flags.StringVar(&p.MetricsAddr, "metrics-address", p.MetricsAddr, "`address` to serve /metrics, /healthz, /ready and /ping on")
 	flags.BoolVar(&p.EnablePProf, "enable-pprof", p.EnablePProf, "serve profiles under /debug/pprof/ on the metrics address")
+	flags.StringVar(&p.InspectAddr, "inspect-addr", p.InspectAddr, inspectUsage)
+	flags.BoolVar(&p.TrustLoopback, "inspect-trust-loopback", p.TrustLoopback, trustUsage)
 	flags.DurationVar(&p.ShutdownGrace, "shutdown-grace", p.ShutdownGrace, "how long changes that are under way may take to end after SIGTERM")
 	flags.StringVar(&p.TraceCollector, "trace-collector", "", traceUsage)
 	flags.DurationVar(&c.Timeout, "timeout", c.Timeout, "how long --once, or signpost plan, may take; what was not read or written by then is an error")

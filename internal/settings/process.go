@@ -19,6 +19,10 @@ type Process struct {
 	// MetricsAddr is where the admin server listens.
 	MetricsAddr string
 	EnablePProf bool
+	// InspectAddr is where the inspection API and the page are served; empty for the admin server.
+	InspectAddr string
+	// TrustLoopback lets clients on the loopback interface read the inspection API without a token.
+	TrustLoopback bool
 	// ShutdownGrace is how long open streams and loops may take to end.
 	ShutdownGrace time.Duration
 	// TraceCollector is where spans go, as [tracing.ParseCollector] takes it; empty for nowhere.
@@ -30,6 +34,7 @@ func defaultProcess() Process {
 		LogLevel:      "info",
 		LogFormat:     "plain",
 		MetricsAddr:   ":9996",
+		TrustLoopback: true,
 		ShutdownGrace: 10 * time.Second,
 	}
 }
@@ -42,10 +47,18 @@ func (o *Process) Settings() []Setting {
 		{Flag: "log-format", Path: "log.format", Value: formatValue{textValue{&o.LogFormat}}, Usage: "`format` of the log: plain (or text, which is the same) or json"},
 		{Flag: "metrics-addr", Path: "admin.address", Value: textValue{&o.MetricsAddr}, Usage: "`address` to serve /metrics, /ready and /ping on"},
 		{Flag: "enable-pprof", Path: "admin.pprof", Value: boolValue{&o.EnablePProf}, Usage: "serve profiles under /debug/pprof/ on the metrics address"},
+		{Flag: "inspect-addr", Path: "inspection.address", Value: textValue{&o.InspectAddr}, Usage: inspectUsage},
+		{Flag: "inspect-trust-loopback", Path: "inspection.trustLoopback", Value: boolValue{&o.TrustLoopback}, Usage: trustUsage},
 		{Flag: "shutdown-grace", Path: "shutdownGrace", Value: durationValue{&o.ShutdownGrace}, Usage: "how long open streams may take to end after SIGTERM; a second signal ends the process at once"},
 		{Flag: "trace-collector", Path: "traces.collector", Value: textValue{&o.TraceCollector}, Usage: traceUsage},
 	}
 }
+
+// inspectUsage is that of the flag --inspect-addr, which all roles have.
+const inspectUsage = "`address` to serve the inspection API and the page on, such as 127.0.0.1:9997, apart from the metrics and probes; empty to serve all on one address"
+
+// trustUsage is that of the flag --inspect-trust-loopback, which all roles have.
+const trustUsage = "let clients that connect from 127.0.0.1 or ::1, such as kubectl port-forward, read the inspection API without a token; false if a proxy beside the process connects from there"
 
 // traceUsage is that of the flag --trace-collector, which all roles have.
 const traceUsage = "`address` (HOST:PORT, or https://HOST:PORT for TLS) of an OpenTelemetry collector to send traces to, by OTLP over gRPC; empty for no traces"
@@ -78,6 +91,9 @@ func (o *Process) Overrides() []Setting {
 // validate implements [Section].
 func (o *Process) validate() []problem {
 	found := checkAddress("metrics-addr", o.MetricsAddr)
+	if o.InspectAddr != "" {
+		found = append(found, checkAddress("inspect-addr", o.InspectAddr)...)
+	}
 	if _, err := logging.ParseLevel(o.LogLevel); err != nil {
 		found = append(found, problem{flags: []string{"log-level"}, reason: err.Error()})
 	}

@@ -36,12 +36,12 @@ export function get(path, parameters = {}, signal = undefined) {
   return answer(fetch(url, { signal, cache: "no-store", credentials: "omit" }));
 }
 
-// approve approves a plan, without the names that are excepted.
-export function approve(hash, except) {
+// approve approves a plan, without the names that are excepted. A token is sent with this request only.
+export function approve(hash, except, token) {
   return answer(fetch(`${root}/plan/${encodeURIComponent(hash)}/approve`, {
     method: "POST",
     credentials: "omit",
-    headers: { "Content-Type": "application/json" },
+    headers: { "Content-Type": "application/json", ...(token ? { Authorization: "Bearer " + token } : {}) },
     body: JSON.stringify({ except }),
   }));
 }

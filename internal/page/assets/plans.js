@@ -86,18 +86,21 @@ class Card {
   boxes() { return this.boxed ?? []; }
 
   confirm() {
-    const { plan } = this, dialog = byId("confirm"), yes = byId("confirm-yes"), no = byId("confirm-no"), failed = byId("confirm-failed");
+    const { plan } = this, dialog = byId("confirm"), yes = byId("confirm-yes"), no = byId("confirm-no"), failed = byId("confirm-failed"), token = byId("confirm-token");
     const except = [...this.except];
     put(byId("confirm-text"), make("strong", {}, `${count(plan.deletions, "deletion")} and ${count(plan.updates, "update")}`), " will be made in zone ", make("strong", {}, zoneOf(plan)),
       except.length ? `, without ${count(except.length, "name")}: ${except.slice(0, 5).map((n) => show(n, 80)).join(", ")}${except.length > 5 ? " and others" : ""}.` : ".");
+    put(byId("confirm-how"), `kubectl create token ACCOUNT -n NAMESPACE --audience signpost.dev/approve/${show(plan.hash, 80)}`);
     failed.hidden = true;
     yes.disabled = false;
+    token.value = "";
     no.onclick = () => dialog.close();
     yes.onclick = async () => {
       // One click is one request.
       yes.disabled = true;
       try {
-        this.approved(await approve(plan.hash, except));
+        this.approved(await approve(plan.hash, except, token.value.trim()));
+        token.value = "";
         dialog.close();
       } catch (err) {
         failed.hidden = false;

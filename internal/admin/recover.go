@@ -1,0 +1,62 @@
+package admin
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/signpostd/signpost/internal/panics"
+)
+
+// NewPanics returns what counts and logs the panics of handlers. All servers of a process share one.
+// The registerer may be nil. NewPanics fails when the registerer refuses the metric.
+func NewPanics(registerer prometheus.Registerer, log *slog.Logger) (*panics.Reporter, error) {
+	count := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "http_server_panics_total",
+		Help: "Requests to the admin server and the inspection API that failed because the server made a mistake. The log has the stack.",
+	}, []string{"path"})
+	if registerer != nil {
+		if err := registerer.Register(count); err != nil {
+			return nil, err
+		}
+	}
+	return panics.New(log, count), nil
+}
+
+// recovering answers a request whose handler panics with 500, and counts it for the path, which is a
+// pattern of ours. If a part of an answer is sent already, the connection is closed.
+func recovering(reporter *panics.Reporter, path string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := &tracked{ResponseWriter: w}
+		err := reporter.Catch(path, func() error { next.ServeHTTP(answer, r); return nil })
+		switch {
+		case err == nil:
+		case answer.begun:
+			panic(http.ErrAbortHandler) // net/http closes the connection and logs nothing
+		default:
+			text(w, http.StatusInternalServerError, "the server made a mistake, and its log has the details\n")
+		}
+	})
+}
+
+// tracked is a writer that knows whether an answer was begun.
+type tracked struct {
+	http.ResponseWriter
+	begun bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (t *tracked) WriteHeader(code int) {
+	t.begun = true
+	t.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements http.ResponseWriter.
+func (t *tracked) Write(b []byte) (int, error) {
+	t.begun = true
+	return t.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (t *tracked) Unwrap() http.ResponseWriter { return t.ResponseWriter }

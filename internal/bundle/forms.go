@@ -1,0 +1,203 @@
+package bundle
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// mask stands for a secret.
+const mask = "***"
+
+// secretWords are what names of secrets have in them.
+const secretWords = `secret|token|passw|passphrase|pwd|api[-_]?key|aes[-_]?key|account[-_]?key|access[-_]?key|private[-_]?key|shared[-_]?key|` +
+	`key[-_]?data|[-_]key\b|credential|signature|authorization|cookie|connection[-_]?string|[-_]dsn\b|hmac|tsig`
+
+// secretName is a name of a secret.
+var secretName = regexp.MustCompile(`(?i)` + secretWords + `|\bpass\b|\bdsn\b|\bsig\b|\bkey\b`)
+
+// secretTexts are forms of text that are secrets, whatever their name is.
+var secretTexts = []*regexp.Regexp{
+	regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
+	regexp.MustCompile(`LS0tLS1CRUdJTi[A-Za-z0-9+/=_-]*`), // PEM in base64
+	regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`),
+	regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`),
+	regexp.MustCompile(`\b(?:gh[a-z]_|github_pat_|glpat-|xox[a-z]-|sk_live_|hvs\.|AIza|ya29\.|dop_v1_)[A-Za-z0-9_.-]{10,}`),
+}
+
+// secretRests are forms of text whose rest after the first group is a secret.
+var secretRests = []*regexp.Regexp{
+	// The user and the password of a URL may have any characters, also those that should be escaped.
+	regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s"'<>\\]*@`),
+	regexp.MustCompile(`((?i:authorization)\\*["']?\s*[:=]\s*\\*["'\[]?)[^\r\n"'\\\]]+`),
+	regexp.MustCompile(`(\b(?i:bearer|basic|negotiate|digest|ntlm)\s+)[A-Za-z0-9+/=._~-]{8,}`),
+}
+
+// named finds a name of a secret and what is between it and the value. The groups are the name with
+// the quotes that it may have, and what separates it.
+var named = []*regexp.Regexp{
+	// password: x, "api_key": "x", \"api_key\":\"x\", password = x, password => x, X-Api-Key: x
+	regexp.MustCompile(`(?i)((?:[\w.-]*(?:` + secretWords + `)[\w.-]*|\b(?:pass|dsn|sig|key))\\*["']?)([ \t]*(?::=|=>|=|:)[ \t]*)`),
+	// --flag x, "--flag", "x"
+	regexp.MustCompile(`(?i)(--?[\w-]*(?:` + secretWords + `|\bpass\b)[\w-]*)(\\*["']?(?:[ \t]*,[ \t]*|[ \t]+))`),
+	// secret "x", in the configuration of BIND
+	regexp.MustCompile(`\b((?:secret|password|passphrase|token))([ \t]+)\\*["']`),
+}
+
+// harmlessName is what comes after names of things that only belong to a secret.
+var harmlessName = regexp.MustCompile(`(?i)(?:file|path|dir|name|ref|refs|seconds|duration|enabled|total|reviews|expiration|volumes?|mounts?)\\*["']?$`)
+
+// harmlessValue is a value that is no secret.
+var harmlessValue = regexp.MustCompile(`^(?:true|false|null|nil|none|yes|no|[0-9]{1,5}|\**)$`)
+
+func isHarmlessValue(value string) bool { return harmlessValue.MatchString(value) }
+
+// maskForms masks what looks like a secret.
+func maskForms(text []byte) []byte {
+	for _, form := range secretTexts {
+		text = form.ReplaceAll(text, []byte(mask))
+	}
+	for i, form := range secretRests {
+		with := "${1}" + mask
+		if i == 0 {
+			with += "@"
+		}
+		text = form.ReplaceAll(text, []byte(with))
+	}
+	for _, form := range named {
+		text = maskNamed(text, form)
+	}
+	return text
+}
+
+// maskNamed masks the values after names of secrets.
+func maskNamed(text []byte, form *regexp.Regexp) []byte {
+	var out bytes.Buffer
+	done := 0
+	for done < len(text) {
+		at := form.FindSubmatchIndex(text[done:])
+		if at == nil {
+			break
+		}
+		name, from := text[done+at[2]:done+at[3]], done+at[5]
+		quote := closingQuote(name)
+		value := valueAt(text, from, quote != nil, text[done+at[4]:from])
+		if harmlessName.Match(name) || harmlessValue.Match(text[value.from:value.to]) {
+			// The value may have names in it.
+			out.Write(text[done:from])
+			done = from
+			continue
+		}
+		out.Write(text[done:value.from])
+		// In JSON a number and a list become texts, so that it stays JSON.
+		if before := text[value.from-1]; before == '"' || before == '\'' {
+			quote = nil
+		}
+		out.Write(quote)
+		out.WriteString(mask)
+		out.Write(quote)
+		done = value.to
+	}
+	out.Write(text[done:])
+	return out.Bytes()
+}
+
+// closingQuote returns the quote at the end of a name, with the backslashes before it; nil if it has
+// none.
+func closingQuote(name []byte) []byte {
+	end := len(name) - 1
+	if end < 0 || name[end] != '"' && name[end] != '\'' {
+		return nil
+	}
+	for end > 0 && name[end-1] == '\\' {
+		end--
+	}
+	return name[end:]
+}
+
+// span is a part of a text.
+type span struct{ from, to int }
+
+// valueAt returns where the value is that begins at from, behind a name and a separator. An object has
+// no value of its own.
+func valueAt(text []byte, from int, quotedName bool, separator []byte) span {
+	at := from
+	for at < len(text) && text[at] == '\\' {
+		at++
+	}
+	switch {
+	case at >= len(text):
+		return span{at, at}
+	case text[at] == '"' || text[at] == '\'':
+		return span{at + 1, quotedEnd(text, at+1, text[at], at-from)}
+	case text[from] == '{':
+		return span{from, from}
+	case text[from] == '[':
+		return span{from + 1, untilAny(text, from, "]\r\n")}
+	case text[from] == '|' || text[from] == '>':
+		return span{from, blockEnd(text, from)}
+	case quotedName:
+		return span{from, untilAny(text, from, ",}] \t\r\n")}
+	case len(separator) > 1 && bytes.ContainsAny(separator, ":=") && bytes.ContainsAny(separator, " \t"):
+		// "password: two words", in YAML or a log
+		return span{from, restEnd(text, from)}
+	default:
+		return span{from, untilAny(text, from, " \t\r\n\"'&,;)}")}
+	}
+}
+
+// quotedEnd returns where a quoted text ends: at its quote with as many backslashes before it as
+// the opening one has. Quotes inside have more. A text that isn't closed ends with its line.
+func quotedEnd(text []byte, from int, quote byte, level int) int {
+	backslashes := 0
+	for i := from; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			backslashes++
+			continue
+		case '\n':
+			return i
+		case quote:
+			if backslashes%(2*(level+1)) == level {
+				return i - level
+			}
+		}
+		backslashes = 0
+	}
+	return len(text)
+}
+
+func untilAny(text []byte, from int, chars string) int {
+	if n := bytes.IndexAny(text[from:], chars); n >= 0 {
+		return from + n
+	}
+	return len(text)
+}
+
+// stringEnd is the end of a text in JSON.
+var stringEnd = regexp.MustCompile(`\\*"[ \t]*[,}\]]`)
+
+// restEnd returns where the line ends, or the text in JSON that the line is in.
+func restEnd(text []byte, from int) int {
+	end := untilAny(text, from, "\r\n")
+	if at := stringEnd.FindIndex(text[from:end]); at != nil {
+		return from + at[0]
+	}
+	return end
+}
+
+// blockEnd returns where a block of YAML ends that begins at from: at the first line that isn't
+// indented more than the line of its name.
+func blockEnd(text []byte, from int) int {
+	line := text[bytes.LastIndexByte(text[:from], '\n')+1:]
+	indent := len(line) - len(bytes.TrimLeft(line, " "))
+	end := untilAny(text, from, "\n")
+	for end < len(text) {
+		next := text[end+1:]
+		inner := bytes.TrimLeft(next, " ")
+		if len(inner) > 0 && inner[0] != '\n' && len(next)-len(inner) <= indent {
+			break
+		}
+		end = untilAny(text, end+1, "\n")
+	}
+	return end
+}
