@@ -226,7 +226,7 @@ func (o *Options) providerFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.BatchSize, "batch-change-size", o.BatchSize, "most changes in one call of the provider, 0 for as many as the provider takes; a lower limit of the provider itself counts")
 	f.Float64Var(&o.CallsPerSecond, "provider-calls-per-second", o.CallsPerSecond, "most calls of the provider in a second, 0 for any number; a stricter limit of the provider itself counts")
 	f.DurationVar(&o.BatchInterval, "batch-change-interval", o.BatchInterval, "pause between two calls of the provider with changes in one zone; a longer one of the provider itself counts")
-	f.IntVar(&o.Reading.ZoneRecords, "max-zone-records", o.Reading.ZoneRecords, "most record sets that are read of a zone, with 400 bytes of memory each on average; a zone with more is an error, and is not changed")
+	f.IntVar(&o.Reading.ZoneRecords, "max-zone-records", o.Reading.ZoneRecords, "most record sets that are read of a zone, with 400 bytes of memory each on average; a zone with more is an error, and is read again later")
 	f.IntVar(&o.Reading.Records, "max-records", o.Reading.Records, "most record sets that are read of all zones of a provider, with 400 bytes of memory each on average")
 	f.IntVar(&o.Reading.Zones, "max-zones", o.Reading.Zones, "most zones that a provider may list, with or without records of ours")
 	f.StringVar(&o.TLS.CA, "tls-ca", o.TLS.CA, "`path` of the CA certificates for the server of the provider")
