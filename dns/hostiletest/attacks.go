@@ -15,7 +15,7 @@ const (
 	entries = 500_000
 	large   = 2000
 	// pageOf is how many entries a page without an end after it has.
-	pageOf = 100
+	pageOf = 1000
 )
 
 // What errors have in them.
