@@ -52,6 +52,11 @@ func measureDNS(ctx context.Context, r *report, c choice) error {
 			return fmt.Errorf("kills: %w", err)
 		}
 	}
+	if c.wants("hostile") {
+		if err := measureDNSHostile(ctx, r); err != nil {
+			return fmt.Errorf("hostile servers: %w", err)
+		}
+	}
 	if !c.wants("publish") && !c.wants("idle") {
 		return nil
 	}

@@ -7,10 +7,11 @@
 //	go run ./dev/bench --only controllers:cold --scale 0.05
 //	                                   one half of a part (the others are controllers:flips, stall:some, stall:all,
 //	                                   failover:kills, failover:handovers, failover:pause, dns:publish, dns:idle,
-//	                                   dns:plan, dns:calls, dns:webhook, dns:kill, those of scale.go,
+//	                                   dns:plan, dns:calls, dns:webhook, dns:kill, dns:hostile, those of scale.go,
 //	                                   and each attack: abuse:silent), with fewer objects
 //	go run ./dev/bench floor …         the server that others are measured against; the parts start it
 //	go run ./dev/bench attack …        a hostile client or tenant; abuse starts it, with nice 10 and one core
+//	go run ./dev/bench hostile …       a provider that reads a hostile server; dns starts it
 //	go run ./dev/bench apiserver …     an API server with a large simulated cluster; scale starts it
 //	go run ./dev/bench herd …          proxies that come at once; scale starts them, with nice 19 and one core
 //
@@ -103,6 +104,9 @@ func main() {
 	}
 	if len(os.Args) > 1 && os.Args[1] == "herd" {
 		exit(runHerdProxies(ctx, os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "hostile" {
+		exit(readHostile(ctx, os.Args[2:]))
 	}
 	var c choice
 	only := flag.String("only", "", "comma separated parts, or halves of parts, to measure; all if empty")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -13,7 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
 
+	"github.com/signpostd/signpost/internal/foreign"
 	"github.com/signpostd/signpost/internal/version"
 )
 
@@ -32,6 +35,8 @@ type Access struct {
 	AssumeRole, ExternalID string
 	// Attempts is how often a request is tried. Zero or less stands for the default of the SDK.
 	Attempts int
+	// Log gets what the SDK has to say; without it, that is dropped.
+	Log *slog.Logger
 	// Wrap wraps the transport of requests. It may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
@@ -50,6 +55,11 @@ func (a Access) Load(ctx context.Context) (aws.Config, error) {
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("configure AWS: %w", err)
 	}
+	cfg.Logger = sdkLogger(a.Log)
+	if usual, ok := cfg.HTTPClient.(*awshttp.BuildableClient); ok {
+		// The client of the SDK follows some redirections, to any host, with the token of the session.
+		cfg.HTTPClient = &http.Client{Transport: usual.GetTransport(), Timeout: usual.GetTimeout(), CheckRedirect: noRedirect}
+	}
 	cfg.Region = cmp.Or(cfg.Region, a.DefaultRegion)
 	cfg.APIOptions = append(cfg.APIOptions, middleware.AddUserAgentKeyValue("signpost", version.Current()))
 	if a.Wrap != nil {
@@ -64,6 +74,23 @@ func (a Access) Load(ctx context.Context) (aws.Config, error) {
 		cfg.Credentials = aws.NewCredentialsCache(role)
 	}
 	return cfg, nil
+}
+
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// sdkLogger returns a logger for the SDK. By itself the SDK writes to stderr, past the log of the
+// process.
+func sdkLogger(log *slog.Logger) logging.Logger {
+	if log == nil {
+		return logging.Nop{}
+	}
+	return logging.LoggerFunc(func(class logging.Classification, format string, values ...any) {
+		level := slog.LevelDebug
+		if class == logging.Warn {
+			level = slog.LevelWarn
+		}
+		log.Log(context.Background(), level, "The SDK of AWS reported something", "text", foreign.Text(fmt.Sprintf(format, values...)))
+	})
 }
 
 // Transport returns a transport that sends through a client of the SDK.

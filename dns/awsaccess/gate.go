@@ -1,10 +1,10 @@
 package awsaccess
 
 import (
-	"io"
 	"net/http"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
 // Gate is the transport of the requests to one service: they wait for their turn, answers have
@@ -17,7 +17,8 @@ type Gate struct {
 	Reads func(*http.Request) bool
 	// DryRun is true when nothing may be changed.
 	DryRun bool
-	// Limit is the most bytes of an answer that are read.
+	// Limit is how many bytes of memory an answer may need decoded. A longer one fails with
+	// [httpapi.ErrTooLarge].
 	Limit int64
 }
 
@@ -37,7 +38,7 @@ func (g Gate) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Body = limited{io.LimitReader(resp.Body, g.Limit), resp.Body}
+	resp.Body = httpapi.LimitDecoded(resp.Body, g.Limit)
 	return resp, nil
 }
 
@@ -47,10 +48,4 @@ func drop(r *http.Request, err error) error {
 		_ = r.Body.Close()
 	}
 	return err
-}
-
-// limited is the beginning of a body.
-type limited struct {
-	io.Reader
-	io.Closer
 }

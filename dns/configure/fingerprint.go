@@ -17,7 +17,7 @@ import (
 // written.
 var indifferent = []string{
 	"approve-plan", "batch-change-interval", "batch-change-size", "deletion-delay", "deletion-window", "dry-run", "events", "events-emit", "interval",
-	"max-deletions", "max-deletions-percent", "max-object-updates-percent", "max-updates", "max-updates-percent", "min-event-sync-interval", "once", "provider-cache-time", "provider-calls-per-second", "tls-ca", "tls-client-cert", "tls-client-cert-key",
+	"max-deletions", "max-deletions-percent", "max-object-updates-percent", "max-records", "max-updates", "max-updates-percent", "max-zone-records", "max-zones", "min-event-sync-interval", "once", "provider-cache-time", "provider-calls-per-second", "tls-ca", "tls-client-cert", "tls-client-cert-key",
 	"txt-cache-interval", "webhook-server", "zones-cache-duration",
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/budget/configmap"
 	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
@@ -235,7 +236,7 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 		if !ok {
 			return nil, unknown("provider", name, providerNames(o.providerPlugins))
 		}
-		input.Name = name
+		input.Name, input.Budget = name, listlimit.New(o.Reading)
 		p, err := o.providerConfigs[plugin.Names[0]].Open(ctx, input)
 		if err != nil {
 			return nil, fmt.Errorf("provider %s: %w", name, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns/budget"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/plugins"
 	"github.com/signpostd/signpost/dns/provider"
@@ -58,6 +59,7 @@ type Options struct {
 	DeletionDelay          time.Duration
 	TLS                    provider.TLSFiles
 	Budget                 budget.Limits
+	Reading                listlimit.Limits
 	Approved               string
 	WebhookServer          bool
 	Source                 *source.Options
@@ -90,6 +92,7 @@ func New() *Options {
 		ManagedTypes:  plan.DefaultManaged(),
 		Registry:      Registry{Kind: registryTXT, OwnerID: "default", DynamoTable: "external-dns"},
 		Budget:        budget.DefaultLimits(),
+		Reading:       listlimit.Limits{ZoneRecords: listlimit.DefaultZoneRecords, Records: listlimit.DefaultRecords, Zones: listlimit.DefaultZones},
 		Source:        source.NewOptions(),
 		sourceConfigs: map[string]source.Config{}, providerConfigs: map[string]provider.Config{},
 		sourcePlugins: plugins.Sources(), providerPlugins: plugins.Providers(), shared: &sharedflags.Set{},
@@ -223,6 +226,9 @@ func (o *Options) providerFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.BatchSize, "batch-change-size", o.BatchSize, "most changes in one call of the provider, 0 for as many as the provider takes; a lower limit of the provider itself counts")
 	f.Float64Var(&o.CallsPerSecond, "provider-calls-per-second", o.CallsPerSecond, "most calls of the provider in a second, 0 for any number; a stricter limit of the provider itself counts")
 	f.DurationVar(&o.BatchInterval, "batch-change-interval", o.BatchInterval, "pause between two calls of the provider with changes in one zone; a longer one of the provider itself counts")
+	f.IntVar(&o.Reading.ZoneRecords, "max-zone-records", o.Reading.ZoneRecords, "most record sets that are read of a zone, with 400 bytes of memory each on average; a zone with more is an error, and is read again later")
+	f.IntVar(&o.Reading.Records, "max-records", o.Reading.Records, "most record sets that are read of all zones of a provider, with 400 bytes of memory each on average")
+	f.IntVar(&o.Reading.Zones, "max-zones", o.Reading.Zones, "most zones that a provider may list, with or without records of ours")
 	f.StringVar(&o.TLS.CA, "tls-ca", o.TLS.CA, "`path` of the CA certificates for the server of the provider")
 	f.StringVar(&o.TLS.Cert, "tls-client-cert", o.TLS.Cert, "`path` of the client certificate for the server of the provider")
 	f.StringVar(&o.TLS.Key, "tls-client-cert-key", o.TLS.Key, "`path` of the key of the client certificate")

@@ -19,7 +19,7 @@ import (
 
 func (o *Options) openDynamoDB(ctx context.Context, in Input) (owner.Owner, error) {
 	r := o.Registry
-	client, err := dynamodb.Open(ctx, awsaccess.Access{Region: r.DynamoDBRegion, Wrap: in.Wrap})
+	client, err := dynamodb.Open(ctx, awsaccess.Access{Region: r.DynamoDBRegion, Wrap: in.Wrap, Log: in.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -166,6 +166,7 @@ func (o *Options) checkLoop() error {
 	if o.BatchSize < 0 || o.BatchInterval < 0 || o.ZonesCacheDuration < 0 || o.CallsPerSecond < 0 {
 		errs = append(errs, errors.New("--batch-change-size, --batch-change-interval, --zones-cache-duration and --provider-calls-per-second must not be negative"))
 	}
+	errs = append(errs, o.Reading.Check())
 	b := o.Budget
 	for flag, limit := range map[string]budget.Limit{"max-deletions": b.Deletions, "max-updates": b.SettingsUpdates, "max-object-updates": b.ObjectUpdates} {
 		if limit.Records < 0 || limit.Percent < 0 || limit.Percent > 100 {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 )
 
 // Provider reads and writes the zones of a DNS server or of a DNS API. The publisher makes
@@ -198,6 +199,8 @@ type Input struct {
 	ZoneIDs, ZoneNames []string
 	// CreateOnly is true when the policy only allows creations.
 	CreateOnly bool
+	// Budget limits what is read of the provider. Nil has the default limits for each zone.
+	Budget *listlimit.Budget
 	// TLS are the flags --tls-ca, --tls-client-cert and --tls-client-cert-key.
 	TLS TLSFiles
 	// Wrap wraps the transport of a provider that speaks HTTP, to count and to time its

@@ -55,10 +55,13 @@ const maxLine = 400
 
 // Text returns a sentence, such as an error, as one line without control characters. A long one is
 // cut.
-func Text(text string) string {
+func Text(text string) string { return Line(text, maxLine) }
+
+// Line is Text for texts of which so many bytes are shown.
+func Line(text string, most int) string {
 	end := ""
-	if len(text) > maxLine {
-		text, end = text[:maxLine], "…"
+	if len(text) > most {
+		text, end = text[:most], "…"
 	}
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

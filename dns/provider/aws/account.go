@@ -14,6 +14,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/awsaccess"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
@@ -22,9 +23,11 @@ const (
 	// asked for at once.
 	setsPage = 300
 	tagsPage = 10
-	// answerLimit is the most bytes of an answer that are read. A page of 300 record sets is
-	// usually below 1 MiB.
-	answerLimit = 64 << 20
+	// mostTags is more than a zone may have, which are 50.
+	mostTags = 1000
+	// answerLimit is how many bytes of memory an answer may need. A page of 300 record sets usually
+	// needs less than 1 MiB.
+	answerLimit = 16 << 20
 	// usualRate is how many requests are sent in a second. Route 53 answers five of an account
 	// (Developer Guide, DNSLimitations); some are left for other programs.
 	usualRate = 4.5
@@ -40,16 +43,17 @@ type account struct {
 	credentials aws.CredentialsProvider
 	pace        *awsaccess.Pace
 	attempts    int
+	budget      *listlimit.Budget
 }
 
 // openAccount returns an account. It doesn't contact AWS.
 func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input, rate float64) (*account, error) {
-	access.Wrap, access.DefaultRegion = in.Wrap, defaultRegion
+	access.Wrap, access.DefaultRegion, access.Log = in.Wrap, defaultRegion, in.Log
 	cfg, err := access.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	a := &account{label: "the usual profile", credentials: cfg.Credentials, pace: awsaccess.NewPace(rate), attempts: access.Attempts}
+	a := &account{label: "the usual profile", credentials: cfg.Credentials, pace: awsaccess.NewPace(rate), attempts: access.Attempts, budget: in.Budget}
 	if access.Profile != "" {
 		a.label = "the profile " + access.Profile
 	}
@@ -91,8 +95,9 @@ func (a *account) call(ctx context.Context, action, resource string, send func()
 }
 
 // zones lists the hosted zones of the account.
-func (a *account) zones(ctx context.Context) ([]types.HostedZone, error) {
-	var zones []types.HostedZone
+func (a *account) zones(ctx context.Context) (zones []types.HostedZone, err error) {
+	l := a.budget.Zones(a.label)
+	defer func() { l.End(err) }()
 	in := &route53.ListHostedZonesInput{}
 	for {
 		var page *route53.ListHostedZonesOutput
@@ -103,12 +108,17 @@ func (a *account) zones(ctx context.Context) ([]types.HostedZone, error) {
 		if err != nil {
 			return nil, err
 		}
+		for i := range page.HostedZones {
+			if err := l.Add(1, zoneSize(&page.HostedZones[i])); err != nil {
+				return nil, err
+			}
+		}
 		zones = append(zones, page.HostedZones...)
 		if !page.IsTruncated {
 			return zones, nil
 		}
-		if aws.ToString(page.NextMarker) == aws.ToString(in.Marker) {
-			return nil, errors.New("the same page of zones comes again and again")
+		if err := l.Page(aws.ToString(page.NextMarker)); err != nil {
+			return nil, err
 		}
 		in.Marker = page.NextMarker
 	}
@@ -128,19 +138,25 @@ func (a *account) tags(ctx context.Context, ids []string) (map[string]map[string
 			return nil, err
 		}
 		for _, set := range answer.ResourceTagSets {
+			id := aws.ToString(set.ResourceId)
+			if !slices.Contains(some, id) || len(set.Tags) > mostTags {
+				return nil, fmt.Errorf("the answer to ListTagsForResources has a zone %q that was not asked for, or it has %d tags", shorten(id), len(set.Tags))
+			}
 			tags := make(map[string]string, len(set.Tags))
 			for _, t := range set.Tags {
 				tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
 			}
-			all[aws.ToString(set.ResourceId)] = tags
+			all[id] = tags
 		}
 	}
 	return all, nil
 }
 
 // sets lists the record sets of a zone.
-func (a *account) sets(ctx context.Context, zoneID string) ([]types.ResourceRecordSet, error) {
-	var sets []types.ResourceRecordSet
+func (a *account) sets(ctx context.Context, zone dns.Zone) (sets []types.ResourceRecordSet, err error) {
+	l := a.budget.Zone(zone)
+	defer func() { l.End(err) }()
+	zoneID := zone.ID
 	in := &route53.ListResourceRecordSetsInput{HostedZoneId: &zoneID, MaxItems: aws.Int32(setsPage)}
 	for {
 		var page *route53.ListResourceRecordSetsOutput
@@ -151,6 +167,11 @@ func (a *account) sets(ctx context.Context, zoneID string) ([]types.ResourceReco
 		if err != nil {
 			return nil, err
 		}
+		for i := range page.ResourceRecordSets {
+			if err := l.Add(1, setSize(&page.ResourceRecordSets[i])); err != nil {
+				return nil, err
+			}
+		}
 		sets = append(sets, page.ResourceRecordSets...)
 		if !page.IsTruncated {
 			return sets, nil
@@ -159,8 +180,8 @@ func (a *account) sets(ctx context.Context, zoneID string) ([]types.ResourceReco
 			HostedZoneId: &zoneID, MaxItems: in.MaxItems,
 			StartRecordName: page.NextRecordName, StartRecordType: page.NextRecordType, StartRecordIdentifier: page.NextRecordIdentifier,
 		}
-		if place(next) == place(in) {
-			return nil, errors.New("the same page of record sets comes again and again")
+		if err := l.Page(place(next)); err != nil {
+			return nil, err
 		}
 		in = next
 	}
@@ -186,6 +207,21 @@ func (a *account) one(ctx context.Context, zoneID string, key dns.Key) (*types.R
 		}
 	}
 	return nil, nil
+}
+
+// zoneSize returns how many bytes of memory a zone needs.
+func zoneSize(z *types.HostedZone) int {
+	return listlimit.ZoneSize + len(aws.ToString(z.Id)) + 2*len(aws.ToString(z.Name)) + len(aws.ToString(z.CallerReference))
+}
+
+// setSize returns how many bytes of memory a record set needs, as it is here and as it is listed.
+func setSize(raw *types.ResourceRecordSet) int {
+	const own, each = 256, 48
+	n := own + listlimit.EmptySetSize(aws.ToString(raw.Name))
+	for _, r := range raw.ResourceRecords {
+		n += each + listlimit.TargetSize(aws.ToString(r.Value))
+	}
+	return n
 }
 
 // place says where a page of record sets begins.

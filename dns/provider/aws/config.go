@@ -72,7 +72,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 		filter: filter{
 			domains: in.Domains, matchParent: c.MatchParent, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames), kind: c.Access.ZoneType, tags: c.ZoneTags,
 		},
-		log: in.Log, cached: c.ZonesCache, preferCNAME: c.PreferCNAME, evaluate: c.EvaluateTargetHealth, interval: c.BatchInterval,
+		log: in.Log, budget: in.Budget, cached: c.ZonesCache, preferCNAME: c.PreferCNAME, evaluate: c.EvaluateTargetHealth, interval: c.BatchInterval,
 		limit: size{changes: c.BatchChanges, values: min(c.BatchValues, mostValues), bytes: min(c.BatchBytes, mostBytes)},
 	}
 	for _, access := range c.Access.Each() {

@@ -111,8 +111,8 @@ func TestHostileServer(t *testing.T) {
 	const page = `<ListResourceRecordSetsResponse xmlns="https://route53.amazonaws.com/doc/2013-04-01/"><ResourceRecordSets></ResourceRecordSets>` +
 		`<IsTruncated>true</IsTruncated><NextRecordName>a.shop.test.</NextRecordName><NextRecordType>A</NextRecordType><MaxItems>300</MaxItems></ListResourceRecordSetsResponse>`
 	for name, test := range map[string]struct{ zones, sets, want string }{
-		"pages of zones": {`<ListHostedZonesResponse><HostedZones></HostedZones><IsTruncated>true</IsTruncated><NextMarker></NextMarker></ListHostedZonesResponse>`, "", "the same page of zones"},
-		"pages of sets":  {`<ListHostedZonesResponse><HostedZones><HostedZone><Id>/hostedzone/Z1</Id><Name>shop.test.</Name></HostedZone></HostedZones><IsTruncated>false</IsTruncated></ListHostedZonesResponse>`, page, "the same page of record sets"},
+		"pages of zones": {`<ListHostedZonesResponse><HostedZones></HostedZones><IsTruncated>true</IsTruncated><NextMarker></NextMarker></ListHostedZonesResponse>`, "", "comes again"},
+		"pages of sets":  {`<ListHostedZonesResponse><HostedZones><HostedZone><Id>/hostedzone/Z1</Id><Name>shop.test.</Name></HostedZone></HostedZones><IsTruncated>false</IsTruncated></ListHostedZonesResponse>`, page, "comes again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input()

@@ -71,6 +71,9 @@ func failure(err error, action, resource string) error {
 	if errors.Is(err, provider.ErrDryRun) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	if large := httpapi.TooLarge(err); large != nil {
+		return fmt.Errorf("the answer of Route 53 to %s: %w", action, large)
+	}
 	if invalid, ok := errors.AsType[*types.InvalidChangeBatch](err); ok {
 		messages := invalid.Messages
 		if len(messages) == 0 {

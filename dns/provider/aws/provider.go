@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
@@ -23,6 +24,8 @@ type route53Provider struct {
 	accounts []*account
 	filter   filter
 	log      *slog.Logger
+	names    provider.ZoneNames
+	budget   *listlimit.Budget
 	// cached is how long a list of zones is good for.
 	cached                time.Duration
 	preferCNAME, evaluate bool
@@ -63,6 +66,7 @@ func (p *route53Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 		zones[i] = z.Zone
 		zones[i].Version = list.versions[z.ID]
 	}
+	p.budget.Retain(zones)
 	return zones, nil
 }
 
@@ -95,7 +99,7 @@ func (p *route53Provider) Records(ctx context.Context, zone dns.Zone) ([]*dns.Re
 		return nil, err
 	}
 	begun := time.Now()
-	sets, err := z.account.sets(ctx, z.ID)
+	sets, err := z.account.sets(ctx, z.Zone)
 	if err != nil {
 		if errors.Is(err, provider.ErrStale) {
 			p.outdate()

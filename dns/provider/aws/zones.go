@@ -175,12 +175,15 @@ func (p *route53Provider) listAccount(ctx context.Context, a *account) ([]foundZ
 		return nil, err
 	}
 	found := make([]foundZone, len(raw))
-	var asked []string
 	for i, z := range raw {
 		zone := dns.Zone{ID: aws.ToString(z.Id), Name: dns.Canonical(plainName(aws.ToString(z.Name))), Private: z.Config != nil && z.Config.PrivateZone}
 		found[i] = foundZone{zone, strconv.FormatInt(aws.ToInt64(z.ResourceRecordSetCount), 10), p.filter.admits(zone)}
-		if found[i].managed {
-			asked = append(asked, bareID(zone.ID))
+	}
+	found = provider.Usable(&p.names, p.log, found, func(z foundZone) dns.Zone { return z.Zone })
+	var asked []string
+	for _, z := range found {
+		if z.managed {
+			asked = append(asked, bareID(z.ID))
 		}
 	}
 	if len(p.filter.tags) == 0 {

@@ -1,6 +1,7 @@
 package awssd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,18 +18,15 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/awsaccess"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/foreign"
 )
 
 const (
-	// page is the most entries of a page (API Reference, MaxResults), and the limits are the most
-	// entries that are read of a list: far more than the quotas (Developer Guide,
-	// cloud-map-limits).
-	page            = 100
-	limitNamespaces = 10_000
-	limitServices   = 200_000
-	limitInstances  = 10_000
-	// answerLimit is the most bytes of an answer that are read.
+	// page is the most entries of a page (API Reference, MaxResults).
+	page = 100
+	// answerLimit is how many bytes of memory an answer may need.
 	answerLimit = 16 << 20
 	// usualRate is how many requests are sent in a second that manage services. Their quota isn't
 	// published; this is half of what has been seen to be answered. usualDataRate is that of
@@ -46,11 +44,12 @@ type account struct {
 	manage, data *awsaccess.Pace
 	attempts     int
 	poll         time.Duration
+	budget       *listlimit.Budget
 }
 
 // openAccount returns an account. It doesn't contact AWS.
 func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input, c *Config) (*account, error) {
-	access.Wrap = in.Wrap
+	access.Wrap, access.Log = in.Wrap, in.Log
 	cfg, err := access.Load(ctx)
 	if err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func openAccount(ctx context.Context, access awsaccess.Access, in provider.Input
 	if cfg.Region == "" {
 		return nil, errors.New("there is no region, and Cloud Map has namespaces in each: set the variable AWS_REGION, or a region in the profile")
 	}
-	a := &account{credentials: cfg.Credentials, manage: awsaccess.NewPace(c.rate), data: awsaccess.NewPace(c.dataRate), attempts: access.Attempts, poll: c.poll}
+	a := &account{credentials: cfg.Credentials, manage: awsaccess.NewPace(c.rate), data: awsaccess.NewPace(c.dataRate), attempts: access.Attempts, poll: c.poll, budget: in.Budget}
 	a.client = servicediscovery.NewFromConfig(cfg, func(o *servicediscovery.Options) {
 		o.HTTPClient = awsaccess.Client(awsaccess.Gate{
 			Next: awsaccess.Transport(o.HTTPClient), Pace: a.paceOf, Reads: reads, DryRun: in.DryRun, Limit: answerLimit,
@@ -125,26 +124,38 @@ func (a *account) call(ctx context.Context, action string, send func(o func(*ser
 	return err
 }
 
-// pages reads a list. Next asks for a page by the token of the one before, and returns how many
-// entries that has, and its token.
-func (a *account) pages(ctx context.Context, action string, limit int, next func(token *string, o func(*servicediscovery.Options)) (n int, token2 *string, err error)) error {
+// next asks for a page of a list by the token of the one before, and returns the sizes of its
+// entries, and its token.
+type next func(token *string, o func(*servicediscovery.Options)) (sizes []int, token2 *string, err error)
+
+// pages reads a list, whose pages and entries the first listing counts. Others count the bytes of
+// the entries, too.
+func (a *account) pages(ctx context.Context, action string, next next, list *listlimit.Listing, others ...*listlimit.Listing) error {
 	var token *string
-	for n := 0; ; {
+	for {
 		var more *string
-		err := a.call(ctx, action, func(o func(*servicediscovery.Options)) error {
-			count, following, err := next(token, o)
-			n, more = n+count, following
+		var sizes []int
+		err := a.call(ctx, action, func(o func(*servicediscovery.Options)) (err error) {
+			sizes, more, err = next(token, o)
 			return err
 		})
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case aws.ToString(more) == "":
+		}
+		for _, size := range sizes {
+			err := list.Add(1, size)
+			for _, other := range others {
+				err = cmp.Or(err, other.Add(0, size))
+			}
+			if err != nil {
+				return fmt.Errorf("%s of Cloud Map: %w", action, err)
+			}
+		}
+		if aws.ToString(more) == "" {
 			return nil
-		case aws.ToString(more) == aws.ToString(token):
-			return fmt.Errorf("%s of Cloud Map: the same page comes again and again", action)
-		case n > limit:
-			return fmt.Errorf("%s of Cloud Map: more than %d entries", action, limit)
+		}
+		if err := list.Page(aws.ToString(more)); err != nil {
+			return fmt.Errorf("%s of Cloud Map: %w", action, err)
 		}
 		token = more
 	}
@@ -156,41 +167,57 @@ func (a *account) namespaces(ctx context.Context, kind types.NamespaceType) ([]t
 	if kind != "" {
 		in.Filters = []types.NamespaceFilter{{Name: types.NamespaceFilterNameType, Values: []string{string(kind)}, Condition: types.FilterConditionEq}}
 	}
+	l := a.budget.Zones("Cloud Map")
+	defer l.End(nil)
 	var all []types.NamespaceSummary
-	err := a.pages(ctx, "ListNamespaces", limitNamespaces, func(token *string, o func(*servicediscovery.Options)) (int, *string, error) {
+	err := a.pages(ctx, "ListNamespaces", func(token *string, o func(*servicediscovery.Options)) (sizes []int, more *string, err error) {
 		in.NextToken = token
 		out, err := a.client.ListNamespaces(ctx, in, o)
 		if err != nil {
-			return 0, nil, err
+			return nil, nil, err
+		}
+		for _, n := range out.Namespaces {
+			sizes = append(sizes, 2*listlimit.ZoneSize+len(aws.ToString(n.Id))+len(aws.ToString(n.Name))+len(aws.ToString(n.Arn))+len(aws.ToString(n.Description)))
 		}
 		all = append(all, out.Namespaces...)
-		return len(out.Namespaces), out.NextToken, nil
-	})
-	return all, err
+		return sizes, out.NextToken, nil
+	}, l)
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
-// services lists the services of a namespace.
-func (a *account) services(ctx context.Context, zone dns.Zone) ([]*service, error) {
+// entrySize is how many bytes of memory a service or an instance needs beside its texts, as it is
+// here and as it is listed.
+const entrySize = 512
+
+// services lists the services of a namespace, which a listing counts.
+func (a *account) services(ctx context.Context, zone dns.Zone, l *listlimit.Listing) ([]*service, error) {
 	in := &servicediscovery.ListServicesInput{
 		MaxResults: aws.Int32(page),
 		Filters:    []types.ServiceFilter{{Name: types.ServiceFilterNameNamespaceId, Values: []string{zone.ID}, Condition: types.FilterConditionEq}},
 	}
 	var all []*service
-	err := a.pages(ctx, "ListServices", limitServices, func(token *string, o func(*servicediscovery.Options)) (int, *string, error) {
+	err := a.pages(ctx, "ListServices", func(token *string, o func(*servicediscovery.Options)) (sizes []int, more *string, err error) {
 		in.NextToken = token
 		out, err := a.client.ListServices(ctx, in, o)
 		if err != nil {
-			return 0, nil, err
+			return nil, nil, err
 		}
 		for _, s := range out.Services {
 			all = append(all, &service{
 				id: aws.ToString(s.Id), label: aws.ToString(s.Name), description: aws.ToString(s.Description), config: s.DnsConfig, health: s.HealthCheckConfig,
 				empty: s.InstanceCount != nil && *s.InstanceCount == 0,
 			})
+			sizes = append(sizes, entrySize+len(aws.ToString(s.Id))+len(aws.ToString(s.Name))+len(aws.ToString(s.Description)))
 		}
-		return len(out.Services), out.NextToken, nil
-	})
-	return all, err
+		return sizes, out.NextToken, nil
+	}, l)
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // service returns a service, or nil if there is none with the ID.
@@ -212,22 +239,28 @@ func (a *account) service(ctx context.Context, id string) (*service, error) {
 	return &service{id: id, label: aws.ToString(s.Name), description: aws.ToString(s.Description), config: s.DnsConfig, health: s.HealthCheckConfig}, nil
 }
 
-// instances lists the instances of a service.
-func (a *account) instances(ctx context.Context, id string) ([]instance, error) {
+// instances lists the instances of a service. Other listings count their bytes, too.
+func (a *account) instances(ctx context.Context, id string, others ...*listlimit.Listing) ([]instance, error) {
+	l := a.budget.Part("service " + foreign.Name(id))
+	defer l.End(nil)
 	in := &servicediscovery.ListInstancesInput{ServiceId: &id, MaxResults: aws.Int32(page)}
 	var all []instance
-	err := a.pages(ctx, "ListInstances", limitInstances, func(token *string, o func(*servicediscovery.Options)) (int, *string, error) {
+	err := a.pages(ctx, "ListInstances", func(token *string, o func(*servicediscovery.Options)) (sizes []int, more *string, err error) {
 		in.NextToken = token
 		out, err := a.client.ListInstances(ctx, in, o)
 		if err != nil {
-			return 0, nil, err
+			return nil, nil, err
 		}
 		for _, i := range out.Instances {
-			all = append(all, instance{id: aws.ToString(i.Id), attributes: i.Attributes})
+			one := instance{id: aws.ToString(i.Id), attributes: i.Attributes}
+			all, sizes = append(all, one), append(sizes, one.size())
 		}
-		return len(out.Instances), out.NextToken, nil
-	})
-	return all, err
+		return sizes, out.NextToken, nil
+	}, l, others...)
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // actionRevision is the action that tells whether the instances of a service have changed.

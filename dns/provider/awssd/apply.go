@@ -64,7 +64,9 @@ func (p *cloudMap) ready(ctx context.Context, n *namespace, changes []dns.Change
 	if listed || !old {
 		return nil
 	}
-	services, err := p.account.services(ctx, n.Zone)
+	l := p.account.budget.Part("namespace " + n.Name)
+	defer l.End(nil)
+	services, err := p.account.services(ctx, n.Zone, l)
 	if err == nil {
 		n.note(services)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/awssd/cloudmaptest"
 )
@@ -135,15 +136,16 @@ func TestHosts(t *testing.T) {
 // what they are for.
 func TestHostileServer(t *testing.T) {
 	start(t)
+	limits := listlimit.Limits{ZoneRecords: 5000}
 	const namespaces, services = `{"Namespaces":[{"Id":"ns-1","Name":"shop.test","Type":"DNS_PUBLIC"}]}`, `{"Services":[{"Id":"srv-1","Name":"a","Description":"heritage=external-dns","DnsConfig":{"DnsRecords":[{"Type":"A","TTL":60}]}}]}`
 	endless := atomic.Int64{}
 	for name, test := range map[string]struct {
 		answers map[string]string
 		want    string
 	}{
-		"the same page":             {map[string]string{"ListNamespaces": `{"NextToken":"x"}`}, "the same page comes again and again"},
-		"the same page of services": {map[string]string{"ListServices": `{"NextToken":"x"}`}, "the same page comes again and again"},
-		"no end of instances":       {map[string]string{"ListInstances": "endless"}, "more than 10000 entries"},
+		"the same page":             {map[string]string{"ListNamespaces": `{"NextToken":"x"}`}, "comes again"},
+		"the same page of services": {map[string]string{"ListServices": `{"NextToken":"x"}`}, "comes again"},
+		"no end of instances":       {map[string]string{"ListInstances": "endless"}, "more than"},
 		"not JSON":                  {map[string]string{"ListServices": "<html>"}, "ListServices"},
 		"nulls":                     {map[string]string{"ListServices": `{"Services":[{}]}`, "ListInstances": `{"Instances":[{"Attributes":null}]}`}, ""},
 		"no service":                {map[string]string{"GetService": `{}`}, "the answer has no service"},
@@ -151,6 +153,7 @@ func TestHostileServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input()
+			in.Budget = listlimit.New(limits)
 			in.Wrap = func(http.RoundTripper) http.RoundTripper {
 				return roundTripper(func(r *http.Request) (*http.Response, error) {
 					answers := map[string]string{"ListNamespaces": namespaces, "ListServices": services, "ListInstances": `{}`, "DiscoverInstancesRevision": `{}`}

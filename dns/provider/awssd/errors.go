@@ -87,6 +87,9 @@ func failure(err error, action string) error {
 	if errors.Is(err, provider.ErrDryRun) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	if large := httpapi.TooLarge(err); large != nil {
+		return fmt.Errorf("the answer of Cloud Map to %s: %w", action, large)
+	}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		if e := classify(api, action); e.outcome != nil || e.code != "UnknownError" {
 			return withID(err, e)

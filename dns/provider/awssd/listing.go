@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
@@ -24,8 +25,10 @@ const (
 
 // read returns the record sets of a namespace. The instances of a service are listed only if its
 // revision isn't the one at which they were listed before.
-func (p *cloudMap) read(ctx context.Context, n *namespace) ([]*dns.RecordSet, error) {
-	services, err := p.account.services(ctx, n.Zone)
+func (p *cloudMap) read(ctx context.Context, n *namespace) (sets []*dns.RecordSet, err error) {
+	l := p.account.budget.Zone(n.Zone)
+	defer func() { l.End(err) }()
+	services, err := p.account.services(ctx, n.Zone, l)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +37,7 @@ func (p *cloudMap) read(ctx context.Context, n *namespace) ([]*dns.RecordSet, er
 	}
 	found := make([][]*dns.RecordSet, len(services))
 	err = atOnce(ctx, readers, len(services), func(ctx context.Context, i int) error {
-		instances, err := p.instancesOf(ctx, n, services[i])
+		instances, err := p.instancesOf(ctx, n, services[i], l)
 		switch {
 		case errors.Is(err, errNoService):
 			return nil // It was deleted meanwhile.
@@ -114,8 +117,8 @@ func (p *cloudMap) lagging(ctx context.Context, n *namespace, services []*servic
 	return services, nil
 }
 
-// instancesOf returns the instances of a service.
-func (p *cloudMap) instancesOf(ctx context.Context, n *namespace, s *service) ([]instance, error) {
+// instancesOf returns the instances of a service, whose bytes a listing counts.
+func (p *cloudMap) instancesOf(ctx context.Context, n *namespace, s *service, l *listlimit.Listing) ([]instance, error) {
 	name := fullName(n.Zone, s.label)
 	n.mu.Lock()
 	k := knownService{}
@@ -133,9 +136,14 @@ func (p *cloudMap) instancesOf(ctx context.Context, n *namespace, s *service) ([
 		return nil, err
 	}
 	if ok && k.hasRevision && k.revision == revision && !recent {
+		for _, i := range k.instances {
+			if err := l.Add(0, i.size()); err != nil {
+				return nil, err
+			}
+		}
 		return k.instances, nil
 	}
-	instances, err := p.account.instances(ctx, s.id)
+	instances, err := p.account.instances(ctx, s.id, l)
 	if err != nil {
 		return nil, err
 	}

@@ -79,6 +79,9 @@ func (p *cloudMap) list(ctx context.Context) (*namespaceList, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the namespaces of Cloud Map: %w", err)
 	}
+	raw = provider.Usable(&p.names, p.log, raw, func(r types.NamespaceSummary) dns.Zone {
+		return dns.Zone{ID: aws.ToString(r.Id), Name: dns.Canonical(aws.ToString(r.Name))}
+	})
 	before := p.last()
 	next := &namespaceList{byID: map[string]*namespace{}, private: map[string]bool{}}
 	var public []dns.Zone

@@ -25,6 +25,7 @@ type cloudMap struct {
 	account *account
 	filter  filter
 	log     *slog.Logger
+	names   provider.ZoneNames
 	tags    []types.Tag
 	ownerID string
 	// cleanup has services deleted that a listing shows to be ours and empty; drop has a service
@@ -61,6 +62,7 @@ func (p *cloudMap) Zones(ctx context.Context) ([]dns.Zone, error) {
 	for i, n := range list.managed {
 		zones[i] = n.Zone
 	}
+	p.account.budget.Retain(zones)
 	return zones, nil
 }
 

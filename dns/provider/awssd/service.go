@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/servicediscovery/types"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 )
 
 // The attributes of instances that have to do with DNS (API Reference, API_RegisterInstance).
@@ -58,6 +59,15 @@ type service struct {
 type instance struct {
 	id         string
 	attributes map[string]string
+}
+
+// size returns how many bytes of memory the instance needs, as it is here and as it is listed.
+func (i instance) size() int {
+	n := entrySize + len(i.id)
+	for name, value := range i.attributes {
+		n += listlimit.TargetSize(name) + listlimit.TargetSize(value)
+	}
+	return n
 }
 
 // fullName returns the canonical name of the records of a service.

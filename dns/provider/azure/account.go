@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
@@ -21,16 +22,13 @@ const (
 	tryTimeout = 2 * time.Minute
 	// page is how many zones or record sets are asked for at once.
 	page = 1000
-	// mostSets and mostZones are more than Azure has in a zone or in a group. A listing with more
-	// has no end.
-	mostSets, mostZones = 500_000, 50_000
 )
 
 // service is the API for one kind of zones, through its client of the SDK. Zones and record sets
-// have their names as Azure has them.
+// have their names as Azure has them. Listings count what is listed.
 type service interface {
-	zones(ctx context.Context, group string) ([]dns.Zone, error)
-	list(ctx context.Context, group, zone string) ([]*stored, error)
+	zones(ctx context.Context, group string, l *listlimit.Listing) ([]dns.Zone, error)
+	list(ctx context.Context, group, zone string, l *listlimit.Listing) ([]*stored, error)
 	// get returns a record set. It fails with status 404 if there is none.
 	get(ctx context.Context, group, zone string, k key) (*stored, error)
 	// put creates a record set, or replaces the one with an ETag.
@@ -48,6 +46,7 @@ type account struct {
 	credential azcore.TokenCredential
 	scope      string
 	writing    policy.RetryOptions
+	budget     *listlimit.Budget
 }
 
 // account returns the account that the settings name. It asks nobody.
@@ -83,7 +82,7 @@ func (c *Config) account(ctx context.Context, in provider.Input, s *settings) (*
 	options.PerRetryPolicies = []policy.Policy{runtime.NewRequestIDPolicy()}
 	// A subscription without the resource provider has no zones.
 	full := &arm.ClientOptions{ClientOptions: options, DisableRPRegistration: true}
-	a := &account{gate: g, group: s.Group, credential: credential, scope: e.scope(), writing: c.retries(true)}
+	a := &account{gate: g, group: s.Group, credential: credential, scope: e.scope(), writing: c.retries(true), budget: in.Budget}
 	if c.private {
 		a.service, err = newPrivateService(s.Subscription, credential, full)
 	} else {
@@ -106,16 +105,20 @@ func (a *account) call(ctx context.Context, right string, send func() error) err
 }
 
 func (a *account) zones(ctx context.Context) (zones []dns.Zone, err error) {
+	l := a.budget.Zones("the resource group " + a.group)
+	defer l.End(nil)
 	err = a.call(ctx, a.service.right("zone", "read"), func() error {
-		zones, err = a.service.zones(ctx, a.group)
+		zones, err = a.service.zones(ctx, a.group, l)
 		return err
 	})
 	return zones, err
 }
 
-func (a *account) list(ctx context.Context, zone string) (sets []*stored, err error) {
+func (a *account) list(ctx context.Context, zone dns.Zone, name string) (sets []*stored, err error) {
+	l := a.budget.Zone(zone)
+	defer func() { l.End(err) }()
 	err = a.call(ctx, a.service.right("set", "read"), func() error {
-		sets, err = a.service.list(ctx, a.group, zone)
+		sets, err = a.service.list(ctx, a.group, name, l)
 		return err
 	})
 	return sets, err
@@ -156,24 +159,48 @@ func (a *account) remove(ctx context.Context, zone string, k key, etag string) e
 	return a.call(ctx, a.service.right("set", "delete"), func() error { return a.service.remove(ctx, a.group, zone, k, etag) })
 }
 
-// every returns what all pages of a listing have.
-func every[Page, T any](ctx context.Context, pager *runtime.Pager[Page], most int, read func(Page) (values []T, next *string)) ([]T, error) {
+// every returns what all pages of a listing have. Size returns how many bytes of memory a value
+// needs.
+func every[Page, T any](ctx context.Context, pager *runtime.Pager[Page], l *listlimit.Listing, size func(T) int, read func(Page) (values []T, next *string)) ([]T, error) {
 	var all []T
-	last := ""
 	for pager.More() {
 		p, err := pager.NextPage(ctx)
 		if err != nil {
 			return nil, err
 		}
 		values, next := read(p)
-		all = append(all, values...)
-		link := value(next)
-		if link != "" && link == last || len(all) > most {
-			return nil, fmt.Errorf("the listing has no end: it has %d entries, and the same page comes again, or there are more than %d", len(all), most)
+		for _, v := range values {
+			if err := l.Add(1, size(v)); err != nil {
+				return nil, err
+			}
 		}
-		last = link
+		all = append(all, values...)
+		if link := value(next); link != "" {
+			if err := l.Page(link); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return all, nil
+}
+
+// zoneSize returns how many bytes of memory a zone needs.
+func zoneSize(z dns.Zone) int { return listlimit.ZoneSize + len(z.ID) + 2*len(z.Name) }
+
+// size returns how many bytes of memory a record set needs, as it is here and as it is listed.
+func (s *stored) size() int {
+	const own, each = 256, 96
+	n := own + listlimit.EmptySetSize(s.key.name) + len(s.resource)
+	for _, r := range s.records {
+		n += each + listlimit.TargetSize(r.text)
+		for _, part := range r.strings {
+			n += listlimit.TargetSize(part)
+		}
+	}
+	for name, value := range s.metadata {
+		n += 2 * (listlimit.TargetSize(name) + len(value))
+	}
+	return n
 }
 
 // value returns what a pointer points to, or the zero value.

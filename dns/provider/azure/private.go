@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/privatedns/armprivatedns"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 )
 
 // privateService is the API for private zones.
@@ -34,9 +35,9 @@ func (privateService) right(what, action string) string {
 }
 
 // zones implements service.
-func (p privateService) zones(ctx context.Context, group string) ([]dns.Zone, error) {
+func (p privateService) zones(ctx context.Context, group string, l *listlimit.Listing) ([]dns.Zone, error) {
 	pager := p.zoneClient.NewListByResourceGroupPager(group, &armprivatedns.PrivateZonesClientListByResourceGroupOptions{Top: new(int32(page))})
-	return every(ctx, pager, mostZones, func(answer armprivatedns.PrivateZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
+	return every(ctx, pager, l, zoneSize, func(answer armprivatedns.PrivateZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
 		for _, z := range answer.Value {
 			if z != nil {
 				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Private: true, Version: privateRecordSets(z.Properties)})
@@ -55,9 +56,9 @@ func privateRecordSets(p *armprivatedns.PrivateZoneProperties) string {
 }
 
 // list implements service.
-func (p privateService) list(ctx context.Context, group, zone string) ([]*stored, error) {
+func (p privateService) list(ctx context.Context, group, zone string, l *listlimit.Listing) ([]*stored, error) {
 	pager := p.setClient.NewListPager(group, zone, &armprivatedns.RecordSetsClientListOptions{Top: new(int32(page))})
-	return every(ctx, pager, mostSets, func(answer armprivatedns.RecordSetsClientListResponse) (sets []*stored, next *string) {
+	return every(ctx, pager, l, (*stored).size, func(answer armprivatedns.RecordSetsClientListResponse) (sets []*stored, next *string) {
 		for _, r := range answer.Value {
 			if r != nil {
 				sets = append(sets, fromPrivate(r))

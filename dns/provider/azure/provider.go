@@ -82,6 +82,7 @@ func (p *azureProvider) Zones(ctx context.Context) ([]dns.Zone, error) {
 		zones[i] = z.Zone
 		zones[i].Version = list.versions[z.ID]
 	}
+	p.account.budget.Retain(zones)
 	return zones, nil
 }
 
@@ -103,7 +104,7 @@ func (p *azureProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns.Reco
 		return nil, err
 	}
 	begun := time.Now()
-	sets, err := p.account.list(ctx, z.name)
+	sets, err := p.account.list(ctx, z.Zone, z.name)
 	if err == nil {
 		err = z.settle(ctx)
 	}

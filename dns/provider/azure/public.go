@@ -9,6 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/dns/armdns"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 )
 
 // publicService is the API for public zones.
@@ -34,9 +35,9 @@ func (publicService) right(what, action string) string {
 }
 
 // zones implements service.
-func (p publicService) zones(ctx context.Context, group string) ([]dns.Zone, error) {
+func (p publicService) zones(ctx context.Context, group string, l *listlimit.Listing) ([]dns.Zone, error) {
 	pager := p.zoneClient.NewListByResourceGroupPager(group, &armdns.ZonesClientListByResourceGroupOptions{Top: new(int32(page))})
-	return every(ctx, pager, mostZones, func(answer armdns.ZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
+	return every(ctx, pager, l, zoneSize, func(answer armdns.ZonesClientListByResourceGroupResponse) (zones []dns.Zone, next *string) {
 		for _, z := range answer.Value {
 			if z != nil {
 				zones = append(zones, dns.Zone{ID: value(z.ID), Name: value(z.Name), Version: recordSets(z.Properties)})
@@ -55,9 +56,9 @@ func recordSets(p *armdns.ZoneProperties) string {
 }
 
 // list implements service.
-func (p publicService) list(ctx context.Context, group, zone string) ([]*stored, error) {
+func (p publicService) list(ctx context.Context, group, zone string, l *listlimit.Listing) ([]*stored, error) {
 	pager := p.setClient.NewListAllByDNSZonePager(group, zone, &armdns.RecordSetsClientListAllByDNSZoneOptions{Top: new(int32(page))})
-	return every(ctx, pager, mostSets, func(answer armdns.RecordSetsClientListAllByDNSZoneResponse) (sets []*stored, next *string) {
+	return every(ctx, pager, l, (*stored).size, func(answer armdns.RecordSetsClientListAllByDNSZoneResponse) (sets []*stored, next *string) {
 		for _, r := range answer.Value {
 			if r != nil {
 				sets = append(sets, fromPublic(r))

@@ -16,6 +16,7 @@ import (
 	"github.com/cloudflare/cloudflare-go/v7/option"
 	"github.com/cloudflare/cloudflare-go/v7/zones"
 
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 	"github.com/signpostd/signpost/internal/foreign"
@@ -43,10 +44,11 @@ type api struct {
 	access      credentials
 	// perPage is how many records a page has.
 	perPage int
+	budget  *listlimit.Budget
 }
 
-func newAPI(client *http.Client, base *url.URL, access credentials, perPage int) *api {
-	a := &api{pace: newPace(), access: access, perPage: perPage}
+func newAPI(client *http.Client, base *url.URL, access credentials, perPage int, budget *listlimit.Budget) *api {
+	a := &api{pace: newPace(), access: access, perPage: perPage, budget: budget}
 	options := []option.RequestOption{
 		option.WithHTTPClient(client), option.WithBaseURL(base.String()), option.WithMaxRetries(0), option.WithRequestTimeout(timeout),
 		option.WithMiddleware(a.send),
@@ -112,32 +114,35 @@ func call[T any](body any, request func(options ...option.RequestOption) error) 
 	return answer, nil
 }
 
-const (
-	// mostPages and mostRows are how much of a list is read.
-	mostPages = 2000
-	mostRows  = 500_000
-	// listings is how often a list is read that changes while it is read.
-	listings = 3
-)
+// listings is how often a list is read that changes while it is read.
+const listings = 3
 
 // properID is what an ID may look like. IDs become parts of paths.
 var properID = regexp.MustCompile(`^[0-9A-Za-z_-]{1,64}$`)
 
-// errTooLong is for a list with more than mostRows rows, or more than mostPages pages.
-var errTooLong = fmt.Errorf("the list is longer than %d entries or %d pages", mostRows, mostPages)
+// kind is a list of the API: how its entries are identified, and how it is limited.
+type kind[T any] struct {
+	perPage int
+	id      func(T) string
+	// size returns how many bytes of memory an entry needs, and count what counts it.
+	size  func(T) int
+	count func() *listlimit.Listing
+}
 
 // pages reads all pages of a list. A list that changes while it is read may lack what has moved to
 // a page that was read before, so it is read again then.
-func pages[T any](ctx context.Context, perPage int, id func(T) string, page func(options ...option.RequestOption) (envelope[[]T], error)) ([]T, error) {
+func pages[T any](ctx context.Context, k kind[T], page func(options ...option.RequestOption) (envelope[[]T], error)) ([]T, error) {
 	var last map[string]bool
 	for range listings {
-		rows, whole, err := attempt(ctx, perPage, id, page)
+		l := k.count()
+		rows, whole, err := attempt(ctx, k, l, page)
+		l.End(err)
 		if err != nil {
 			return nil, err
 		}
 		ids := make(map[string]bool, len(rows))
 		for _, r := range rows {
-			ids[id(r)] = true
+			ids[k.id(r)] = true
 		}
 		if whole || sameIDs(ids, last) {
 			return rows, nil
@@ -148,37 +153,42 @@ func pages[T any](ctx context.Context, perPage int, id func(T) string, page func
 }
 
 // attempt reads all pages once. Whole is false if the list may lack something.
-func attempt[T any](ctx context.Context, perPage int, id func(T) string, page func(options ...option.RequestOption) (envelope[[]T], error)) (rows []T, whole bool, err error) {
+func attempt[T any](ctx context.Context, k kind[T], l *listlimit.Listing, page func(options ...option.RequestOption) (envelope[[]T], error)) (rows []T, whole bool, err error) {
 	seen := map[string]bool{}
 	count := -1
 	for n := 1; ; n++ {
 		var answer envelope[[]T]
 		err := reads.Do(ctx, func() (err error) {
-			answer, err = page(option.WithQuery("page", fmt.Sprint(n)), option.WithQuery("per_page", fmt.Sprint(perPage)))
+			answer, err = page(option.WithQuery("page", fmt.Sprint(n)), option.WithQuery("per_page", fmt.Sprint(k.perPage)))
 			return err
 		})
 		if err != nil {
 			return nil, false, err
 		}
 		for _, r := range answer.Result {
-			if !properID.MatchString(id(r)) {
-				return nil, false, fmt.Errorf("an entry of the list has the ID %s, which can't be one", foreign.Quote(id(r)))
+			id := k.id(r)
+			if !properID.MatchString(id) {
+				return nil, false, fmt.Errorf("an entry of the list has the ID %s, which can't be one", foreign.Quote(id))
 			}
-			if !seen[id(r)] {
-				seen[id(r)], rows = true, append(rows, r)
+			if seen[id] {
+				continue
+			}
+			seen[id], rows = true, append(rows, r)
+			if err := l.Add(1, k.size(r)); err != nil {
+				return nil, false, err
 			}
 		}
 		whole = n == 1 || whole && count == answer.Info.TotalCount
 		count = answer.Info.TotalCount
-		if n > mostPages || len(rows) > mostRows {
-			return nil, false, errTooLong
-		}
 		last := n >= answer.Info.TotalPages
 		if answer.Info.TotalPages == 0 {
-			last = len(answer.Result) < perPage
+			last = len(answer.Result) < k.perPage
 		}
 		if last || len(answer.Result) == 0 {
 			return rows, n == 1 || whole && count == len(rows), nil
+		}
+		if err := l.Page(fmt.Sprint(n + 1)); err != nil {
+			return nil, false, err
 		}
 	}
 }

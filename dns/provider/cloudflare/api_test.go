@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/cloudflare/cloudflaretest"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
@@ -112,7 +113,7 @@ func TestEndless(t *testing.T) {
 		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"success":true,"result":["`), endless{}))
 		return resp
 	})
-	if _, err := p.api.records(t.Context(), "z", query{}); !errors.Is(err, httpapi.ErrTooLarge) {
+	if _, err := p.api.records(t.Context(), dns.Zone{ID: "z"}, query{}); !errors.Is(err, httpapi.ErrTooLarge) {
 		t.Errorf("an answer without an end: %v", err)
 	}
 	for name, size := range map[string]int{"pages": 1, "rows": 5000} {
@@ -125,7 +126,7 @@ func TestEndless(t *testing.T) {
 			}
 			return answer(http.StatusOK, `{"success":true,"result":[`+strings.Join(rows, ",")+`],"result_info":{"total_pages":1000000,"total_count":1000000000}}`)
 		})
-		if _, err := p.api.records(t.Context(), "z", query{}); !errors.Is(err, errTooLong) {
+		if _, err := p.api.records(t.Context(), dns.Zone{ID: "z"}, query{}); !errors.Is(err, listlimit.ErrExceeded) {
 			t.Errorf("a list without an end, by %s: %v", name, err)
 		}
 	}
@@ -201,7 +202,7 @@ func TestPages(t *testing.T) {
 			server.Put(id, cloudflaretest.Record{Name: fmt.Sprintf("n%d.shop.test", i), Type: "A", Content: "192.0.2.1"})
 		}
 		p := open(t, input(), "--cloudflare-dns-records-per-page=100")
-		got, err := p.api.records(t.Context(), id, query{})
+		got, err := p.api.records(t.Context(), dns.Zone{ID: id}, query{})
 		if calls := len(server.Calls()); err != nil || len(got) != rows || calls != want {
 			t.Errorf("%d records: got %d in %d requests, %v", rows, len(got), calls, err)
 		}
@@ -217,7 +218,7 @@ func TestPages(t *testing.T) {
 		return answer(http.StatusOK, string(text))
 	})
 	p.api.perPage = 100
-	if got, err := p.api.records(t.Context(), "z", query{}); err != nil || len(got) != 203 {
+	if got, err := p.api.records(t.Context(), dns.Zone{ID: "z"}, query{}); err != nil || len(got) != 203 {
 		t.Errorf("%d records, %v", len(got), err)
 	}
 }

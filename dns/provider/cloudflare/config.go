@@ -95,7 +95,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 		return nil, err
 	}
 	p := &cloudflareProvider{
-		api:    newAPI(client, base, access, c.PerPage),
+		api:    newAPI(client, base, access, c.PerPage, in.Budget),
 		filter: filter{domains: in.Domains, ids: in.ZoneIDs, names: dns.NewZoneNameFilter(in.ZoneNames)},
 		log:    in.Log, warned: map[string]struct{}{},
 		wishes: wishes{

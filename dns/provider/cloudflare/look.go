@@ -22,7 +22,7 @@ func (p *cloudflareProvider) look(ctx context.Context, z *managedZone, units []*
 	z.mu.Unlock()
 	if len(queries) > 1+rows/p.api.perPage+rows/rowsOfRequest {
 		begun := time.Now()
-		all, err := p.api.records(ctx, z.ID, query{})
+		all, err := p.api.records(ctx, z.Zone, query{})
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +48,7 @@ func (p *cloudflareProvider) read(ctx context.Context, z *managedZone, queries [
 	var found []record
 	seen := map[string]bool{}
 	for _, q := range queries {
-		rows, err := p.api.records(ctx, z.ID, q)
+		rows, err := p.api.records(ctx, z.Zone, q)
 		if err != nil {
 			return nil, err
 		}

@@ -36,6 +36,7 @@ type cloudflareProvider struct {
 	filter filter
 	wishes wishes
 	log    *slog.Logger
+	names  provider.ZoneNames
 
 	mu sync.Mutex
 	// zones are those of the last listing; nil before the first one.
@@ -91,7 +92,7 @@ func (p *cloudflareProvider) Records(ctx context.Context, zone dns.Zone) ([]*dns
 		return nil, err
 	}
 	begun := time.Now()
-	rows, err := p.api.records(ctx, z.ID, query{})
+	rows, err := p.api.records(ctx, z.Zone, query{})
 	if err != nil {
 		return nil, fmt.Errorf("read zone %s of Cloudflare: %w", z.Name, err)
 	}

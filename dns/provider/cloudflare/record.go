@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 )
 
 // automatic is the TTL of records whose TTL Cloudflare chooses, and of those that it proxies.
@@ -64,6 +65,18 @@ func (r record) key() dns.Key { return dns.Key{Name: r.Name, Type: r.Type} }
 
 // harmless are the members of meta that don't say that another product keeps the record.
 var harmless = []string{"auto_added", "source"}
+
+// size returns how many bytes of memory the record needs, as it is here and as it is listed.
+func (r record) size() int {
+	n := entrySize + listlimit.EmptySetSize(r.Name) + listlimit.TargetSize(r.Content) + len(r.ID) + len(r.Comment) + 2*len(r.Data)
+	for _, tag := range r.Tags {
+		n += listlimit.TargetSize(tag)
+	}
+	for name, value := range r.Meta {
+		n += listlimit.TargetSize(name) + len(value)
+	}
+	return n
+}
 
 // foreign reports whether another product of Cloudflare keeps the record, such as a tunnel or the
 // routing of e-mail.

@@ -12,6 +12,8 @@ import (
 	"github.com/cloudflare/cloudflare-go/v7/option"
 	"github.com/cloudflare/cloudflare-go/v7/zones"
 
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/internal/foreign"
 )
 
@@ -29,11 +31,14 @@ type zone struct {
 	Plan   subscription `json:"plan"`
 }
 
+func (z zone) size() int { return listlimit.ZoneSize + len(z.ID) + len(z.Name) }
+
 func (z zone) active() bool { return z.Status == "active" }
 
 // zones lists the zones that the credentials may see.
 func (a *api) zones(ctx context.Context) ([]zone, error) {
-	return pages(ctx, zonesPage, func(z zone) string { return z.ID }, func(options ...option.RequestOption) (envelope[[]zone], error) {
+	k := kind[zone]{perPage: zonesPage, id: func(z zone) string { return z.ID }, size: zone.size, count: func() *listlimit.Listing { return a.budget.Zones("Cloudflare") }}
+	return pages(ctx, k, func(options ...option.RequestOption) (envelope[[]zone], error) {
 		return call[[]zone](nil, func(o ...option.RequestOption) error {
 			_, err := a.zoneService.List(ctx, zones.ZoneListParams{}, append(o, options...)...)
 			return err
@@ -77,10 +82,14 @@ func (q query) options() []option.RequestOption {
 }
 
 // records lists records of a zone.
-func (a *api) records(ctx context.Context, zoneID string, q query) ([]record, error) {
+func (a *api) records(ctx context.Context, z dns.Zone, q query) ([]record, error) {
 	var params cfdns.RecordListParams
-	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
-	rows, err := pages(ctx, a.perPage, func(r record) string { return r.ID }, func(options ...option.RequestOption) (envelope[[]record], error) {
+	params.ZoneID.Value, params.ZoneID.Present = z.ID, true
+	k := kind[record]{perPage: a.perPage, id: func(r record) string { return r.ID }, size: record.size, count: func() *listlimit.Listing { return a.budget.Zone(z) }}
+	if q != (query{}) {
+		k.count = func() *listlimit.Listing { return a.budget.Part("a part of zone " + z.Name) }
+	}
+	rows, err := pages(ctx, k, func(options ...option.RequestOption) (envelope[[]record], error) {
 		return call[[]record](nil, func(o ...option.RequestOption) error {
 			_, err := a.rows.List(ctx, params, append(append(o, q.options()...), options...)...)
 			return err
@@ -119,6 +128,12 @@ type hostname struct {
 	SSL      *ssl   `json:"ssl,omitempty"`
 }
 
+// entrySize is how many bytes of memory an entry of a list needs beside its texts: its own and
+// those of the maps that it is in.
+const entrySize = 192
+
+func (h hostname) size() int { return entrySize + len(h.ID) + len(h.Hostname) + len(h.Origin) }
+
 // ssl says which certificate a custom hostname gets.
 type ssl struct {
 	Type         string      `json:"type"`
@@ -133,10 +148,14 @@ type sslSettings struct {
 }
 
 // customHostnames lists the custom hostnames of a zone, or those with an origin if it isn't empty.
-func (a *api) customHostnames(ctx context.Context, zoneID, origin string) ([]hostname, error) {
+func (a *api) customHostnames(ctx context.Context, z dns.Zone, origin string) ([]hostname, error) {
 	var params custom_hostnames.CustomHostnameListParams
-	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
-	return pages(ctx, hostnamesPage, func(h hostname) string { return h.ID }, func(options ...option.RequestOption) (envelope[[]hostname], error) {
+	params.ZoneID.Value, params.ZoneID.Present = z.ID, true
+	k := kind[hostname]{
+		perPage: hostnamesPage, id: func(h hostname) string { return h.ID }, size: hostname.size,
+		count: func() *listlimit.Listing { return a.budget.Part("the custom hostnames of zone " + z.Name) },
+	}
+	return pages(ctx, k, func(options ...option.RequestOption) (envelope[[]hostname], error) {
 		if origin != "" {
 			options = append(options, option.WithQuery("custom_origin_server", origin))
 		}
@@ -173,9 +192,11 @@ type region struct {
 }
 
 // regions lists the regions of names of a zone. The list has one page.
-func (a *api) regions(ctx context.Context, zoneID string) (list []region, err error) {
+func (a *api) regions(ctx context.Context, z dns.Zone) (list []region, err error) {
 	var params addressing.RegionalHostnameListParams
-	params.ZoneID.Value, params.ZoneID.Present = zoneID, true
+	params.ZoneID.Value, params.ZoneID.Present = z.ID, true
+	l := a.budget.Part("the regional hostnames of zone " + z.Name)
+	defer l.End(nil)
 	err = reads.Do(ctx, func() error {
 		answer, err := call[[]region](nil, func(o ...option.RequestOption) error {
 			_, err := a.regional.List(ctx, params, o...)
@@ -184,6 +205,11 @@ func (a *api) regions(ctx context.Context, zoneID string) (list []region, err er
 		list = answer.Result
 		return err
 	})
+	for _, r := range list {
+		if err := l.Add(1, entrySize+len(r.Hostname)+len(r.Key)); err != nil {
+			return nil, err
+		}
+	}
 	return list, err
 }
 

@@ -89,7 +89,7 @@ func without(a, b []string) []string {
 // takeAway takes away what goes, before the records do.
 func (p *cloudflareProvider) takeAway(ctx context.Context, z *managedZone, s side) error {
 	if len(s.gone) > 0 {
-		there, err := p.api.customHostnames(ctx, z.ID, s.name)
+		there, err := p.api.customHostnames(ctx, z.Zone, s.name)
 		if err != nil {
 			return fmt.Errorf("list the custom hostnames of %s: %w", s.name, err)
 		}
@@ -146,7 +146,7 @@ func (p *cloudflareProvider) giveHostname(ctx context.Context, z *managedZone, o
 		return err
 	}
 	// If it is there after all, the answer was lost, or somebody else was faster.
-	there, lookErr := p.api.customHostnames(ctx, z.ID, origin)
+	there, lookErr := p.api.customHostnames(ctx, z.Zone, origin)
 	if lookErr == nil && slices.ContainsFunc(there, func(t hostname) bool {
 		return dns.Canonical(t.Hostname) == name && dns.Canonical(t.Origin) == origin
 	}) {
@@ -166,7 +166,7 @@ type sides struct {
 func (p *cloudflareProvider) sides(ctx context.Context, z *managedZone) (sides, error) {
 	s := sides{hostnames: map[string][]string{}, regions: map[string]string{}}
 	if p.wishes.hostnames {
-		list, err := p.api.customHostnames(ctx, z.ID, "")
+		list, err := p.api.customHostnames(ctx, z.Zone, "")
 		if err != nil {
 			return s, fmt.Errorf("list the custom hostnames: %w", err)
 		}
@@ -176,7 +176,7 @@ func (p *cloudflareProvider) sides(ctx context.Context, z *managedZone) (sides, 
 		}
 	}
 	if p.wishes.regional {
-		list, err := p.api.regions(ctx, z.ID)
+		list, err := p.api.regions(ctx, z.Zone)
 		if err != nil {
 			return s, fmt.Errorf("list the regions of names: %w", err)
 		}

@@ -56,6 +56,7 @@ func (p *cloudflareProvider) list(ctx context.Context) (*zoneList, error) {
 	if err != nil {
 		return nil, err
 	}
+	found = provider.Usable(&p.names, p.log, found, func(z zone) dns.Zone { return dns.Zone{ID: z.ID, Name: dns.Canonical(z.Name)} })
 	// Of several zones of one name, which belong to different accounts, Cloudflare serves the active one.
 	slices.SortStableFunc(found, func(a, b zone) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), -compareBools(a.active(), b.active()), cmp.Compare(a.ID, b.ID))
@@ -77,6 +78,7 @@ func (p *cloudflareProvider) list(ctx context.Context) (*zoneList, error) {
 		next.managed, next.byID[z.ID] = append(next.managed, m), m
 	}
 	next.finder = dns.NewZoneFinder(all)
+	p.api.budget.Retain(all)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.zones = next

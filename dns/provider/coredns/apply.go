@@ -169,7 +169,8 @@ func (p *coreDNS) prepare(ctx context.Context, w *work) (guards []clientv3.Cmp, 
 	e := newEntries(p.layout, p.owner)
 	for _, name := range w.names {
 		from, to := p.rangeOf(name)
-		kvs, revision, err := p.store.read(ctx, from, to)
+		counted := p.budget.Part("the name " + name)
+		kvs, revision, err := p.store.read(ctx, from, to, counted)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -71,7 +71,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if in.DryRun {
 		s.wrap = func(kv clientv3.KV) clientv3.KV { return dryRun{KV: kv} }
 	}
-	p := &coreDNS{store: s, layout: layout{prefix: prefix}, log: in.Log}
+	p := &coreDNS{store: s, layout: layout{prefix: prefix}, log: in.Log, budget: in.Budget}
 	if c.StrictlyOwned {
 		p.owner = in.OwnerID
 	}
@@ -89,7 +89,8 @@ func clientConfig(flags provider.TLSFiles) (clientv3.Config, error) {
 		Username:    os.Getenv("ETCD_USERNAME"),
 		Password:    os.Getenv("ETCD_PASSWORD"),
 		// The operations return the same errors.
-		Logger: zap.NewNop(),
+		Logger:             zap.NewNop(),
+		MaxCallRecvMsgSize: maxAnswer, MaxCallSendMsgSize: maxAnswer,
 	}
 	scheme := ""
 	for text := range strings.SplitSeq(urls, ",") {

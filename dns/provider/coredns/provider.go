@@ -10,8 +10,10 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/properties"
+	"github.com/signpostd/signpost/internal/foreign"
 )
 
 // propertyGroup is the property for the group of an entry. CoreDNS answers with the entries of
@@ -28,8 +30,9 @@ type coreDNS struct {
 	store  *store
 	layout layout
 	// owner is the owner whose entries are read and written; empty stands for all.
-	owner string
-	log   *slog.Logger
+	owner  string
+	log    *slog.Logger
+	budget *listlimit.Budget
 }
 
 // Capabilities implements provider.Provider.
@@ -44,9 +47,11 @@ func (p *coreDNS) Capabilities() provider.Capabilities {
 func (p *coreDNS) Zones(context.Context) ([]dns.Zone, error) { return []dns.Zone{{}}, nil }
 
 // Records implements provider.Provider.
-func (p *coreDNS) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, error) {
+func (p *coreDNS) Records(ctx context.Context, zone dns.Zone) (sets []*dns.RecordSet, err error) {
 	prefix := p.layout.prefix
-	kvs, _, err := p.store.read(ctx, prefix, clientv3.GetPrefixRangeEnd(prefix))
+	counted := p.budget.Zone(zone)
+	defer func() { counted.End(err) }()
+	kvs, _, err := p.store.read(ctx, prefix, clientv3.GetPrefixRangeEnd(prefix), counted)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +60,7 @@ func (p *coreDNS) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, er
 		var s service
 		if err := json.Unmarshal(kv.Value, &s); err != nil {
 			// CoreDNS can't read it either, so it is no record.
-			p.log.Debug("Ignore an entry in etcd that CoreDNS can't read", "key", string(kv.Key), "err", err)
+			p.log.Debug("Ignore an entry in etcd that CoreDNS can't read", "key", foreign.Cut(string(kv.Key)), "err", err)
 			continue
 		}
 		if name, ok := p.layout.name(string(kv.Key), &s); ok && (p.owner == "" || s.Owner == p.owner) {

@@ -4,16 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/foreign"
 )
 
-// pageSize is the number of keys in one answer.
-const pageSize = 4096
+const (
+	// pageSize is the number of keys in one answer, and smallerPage what it is divided by if the
+	// answer is too large.
+	pageSize    = 1024
+	smallerPage = 8
+	// maxAnswer is the most bytes of an answer, and of a request, as etcd itself takes them. Decoded,
+	// an answer may need 60 times as much memory: an empty key is two bytes.
+	maxAnswer = 2 << 20
+)
+
+// entrySize is how many bytes of memory a key needs beside its texts, as it is here and as its
+// record set is listed.
+const entrySize = 384
 
 // store reads and writes the keys of an etcd. The client is made when it is first needed,
 // because with a password etcd has to be reachable for that.
@@ -56,15 +72,23 @@ func (s *store) open(ctx context.Context) (clientv3.KV, error) {
 }
 
 // read returns the keys from from to before to, sorted, all at the same revision, which it also
-// returns.
-func (s *store) read(ctx context.Context, from, to string) (all []*mvccpb.KeyValue, revision int64, err error) {
+// returns. A listing counts them.
+func (s *store) read(ctx context.Context, from, to string, l *listlimit.Listing) (all []*mvccpb.KeyValue, revision int64, err error) {
 	kv, err := s.open(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	options := []clientv3.OpOption{clientv3.WithRange(to), clientv3.WithLimit(pageSize), clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend)}
-	for {
-		page, err := get(ctx, kv, from, options)
+	options := []clientv3.OpOption{clientv3.WithRange(to), clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend)}
+	for size := int64(pageSize); ; {
+		page, err := get(ctx, kv, from, append(slices.Clip(options), clientv3.WithLimit(size)))
+		if status.Code(err) == codes.ResourceExhausted && size > 1 {
+			size /= smallerPage
+			size = max(size, 1)
+			continue
+		}
+		if status.Code(err) == codes.ResourceExhausted {
+			err = fmt.Errorf("%w: an answer with one key may have %d bytes: %w", listlimit.ErrExceeded, maxAnswer, err)
+		}
 		if err != nil {
 			return nil, 0, fmt.Errorf("read %s from etcd: %w", from, classify(err))
 		}
@@ -72,11 +96,19 @@ func (s *store) read(ctx context.Context, from, to string) (all []*mvccpb.KeyVal
 			revision = page.Header.Revision
 			options = append(options, clientv3.WithRev(revision))
 		}
+		for _, one := range page.Kvs {
+			if string(one.Key) < from {
+				return nil, 0, fmt.Errorf("read %s from etcd: %w: its list of keys has no end: the key %s comes after %s", from, listlimit.ErrExceeded, foreign.Quote(string(one.Key)), foreign.Quote(from))
+			}
+			from = string(one.Key) + "\x00"
+			if err := l.Add(1, entrySize+len(one.Key)+2*len(one.Value)); err != nil {
+				return nil, 0, err
+			}
+		}
 		all = append(all, page.Kvs...)
 		if !page.More || len(page.Kvs) == 0 {
 			return all, revision, nil
 		}
-		from = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
 	}
 }
 

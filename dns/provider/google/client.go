@@ -11,6 +11,7 @@ import (
 	"google.golang.org/api/option"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
@@ -18,11 +19,6 @@ import (
 const (
 	// pageSize is how many items a page is to have. Cloud DNS takes fewer if it is not asked.
 	pageSize = 1000
-	// maxPages, maxItems and maxText end a listing without an end: pages, items, and bytes in
-	// names and values. A zone has 10,000 record sets, unless Google allows more.
-	maxPages = 5_000
-	maxItems = 1_000_000
-	maxText  = 128 << 20
 	// timeout ends a request that isn't answered.
 	timeout = time.Minute
 )
@@ -39,6 +35,7 @@ type client struct {
 	service *dnsapi.Service
 	project *project
 	hold    hold
+	budget  *listlimit.Budget
 }
 
 // openClient returns a client. It doesn't contact Google.
@@ -56,7 +53,7 @@ func openClient(ctx context.Context, in provider.Input, projectID string) (*clie
 	if err != nil {
 		return nil, fmt.Errorf("open the client of Cloud DNS: %w", err)
 	}
-	return &client{service: service, project: &project{id: projectID}}, nil
+	return &client{service: service, project: &project{id: projectID}, budget: in.Budget}, nil
 }
 
 // call makes a request that needs a right, about a zone or all of them.
@@ -92,62 +89,71 @@ func where(projectID, zone string) string {
 	return fmt.Sprintf("the zone %s or the project %s", zone, projectID)
 }
 
-// pages asks for one page after the other. Ask returns how many items the page has, how many bytes
-// are in their texts, and the token of the next page.
-func pages(what string, ask func(token string) (n, text int, next string, err error)) error {
-	token, items, texts := "", 0, 0
-	for range maxPages {
-		n, text, next, err := ask(token)
+// pages asks for one page after the other, which a listing counts. Ask returns how many bytes of
+// memory each entry of the page needs, and the token of the next page.
+func pages(l *listlimit.Listing, ask func(token string) (sizes []int, next string, err error)) error {
+	for token := ""; ; {
+		sizes, next, err := ask(token)
 		if err != nil {
 			return err
 		}
-		items, texts = items+n, texts+text
-		switch {
-		case texts > maxText:
-			return fmt.Errorf("the %s have more than %d bytes", what, maxText)
-		case next == "":
+		for _, size := range sizes {
+			if err := l.Add(1, size); err != nil {
+				return err
+			}
+		}
+		if next == "" {
 			return nil
-		case next == token:
-			return fmt.Errorf("the same page of %s comes again and again", what)
-		case items > maxItems:
-			return fmt.Errorf("there are more than %d %s", maxItems, what)
+		}
+		if err := l.Page(next); err != nil {
+			return err
 		}
 		token = next
 	}
-	return fmt.Errorf("there are more than %d pages of %s", maxPages, what)
 }
 
 // zones lists the managed zones of the project.
 func (c *client) zones(ctx context.Context) ([]*dnsapi.ManagedZone, error) {
+	l := c.budget.Zones("Cloud DNS")
+	defer l.End(nil)
 	var zones []*dnsapi.ManagedZone
-	err := pages("zones", func(token string) (n, text int, next string, err error) {
+	err := pages(l, func(token string) (sizes []int, next string, err error) {
 		var page *dnsapi.ManagedZonesListResponse
 		err = c.call(ctx, rereads, "dns.managedZones.list", "", func(ctx context.Context, project string) (err error) {
 			page, err = c.service.ManagedZones.List(project).MaxResults(pageSize).PageToken(token).Context(ctx).Do()
 			return err
 		})
 		if err != nil {
-			return 0, 0, "", err
+			return nil, "", err
 		}
 		for _, z := range page.ManagedZones {
+			size := listlimit.ZoneSize
 			if z != nil {
 				zones = append(zones, z)
-				text += len(z.Name) + len(z.DnsName) + len(z.Description)
+				size += listlimit.ZoneSize + len(z.Name) + len(z.DnsName) + len(z.Description)
 			}
+			sizes = append(sizes, size)
 		}
-		return len(page.ManagedZones), text, page.NextPageToken, nil
+		return sizes, page.NextPageToken, nil
 	})
-	return zones, err
+	if err != nil {
+		return nil, err
+	}
+	return zones, nil
 }
 
 // sets lists the record sets of a zone.
-func (c *client) sets(ctx context.Context, zone string) ([]*dnsapi.ResourceRecordSet, error) {
-	return c.listSets(ctx, zone, func(l *dnsapi.ResourceRecordSetsListCall) { l.MaxResults(pageSize) })
+func (c *client) sets(ctx context.Context, zone dns.Zone) (sets []*dnsapi.ResourceRecordSet, err error) {
+	counted := c.budget.Zone(zone)
+	defer func() { counted.End(err) }()
+	return c.listSets(ctx, zone.ID, counted, func(l *dnsapi.ResourceRecordSetsListCall) { l.MaxResults(pageSize) })
 }
 
 // one returns the record set with a key, or nil.
 func (c *client) one(ctx context.Context, zone string, key dns.Key) (*dnsapi.ResourceRecordSet, error) {
-	sets, err := c.listSets(ctx, zone, func(l *dnsapi.ResourceRecordSetsListCall) { l.Name(wireName(key.Name)).Type(key.Type) })
+	counted := c.budget.Part("a part of zone " + zone)
+	defer counted.End(nil)
+	sets, err := c.listSets(ctx, zone, counted, func(l *dnsapi.ResourceRecordSetsListCall) { l.Name(wireName(key.Name)).Type(key.Type) })
 	if err != nil {
 		return nil, err
 	}
@@ -159,9 +165,9 @@ func (c *client) one(ctx context.Context, zone string, key dns.Key) (*dnsapi.Res
 	return nil, nil
 }
 
-func (c *client) listSets(ctx context.Context, zone string, choose func(*dnsapi.ResourceRecordSetsListCall)) ([]*dnsapi.ResourceRecordSet, error) {
+func (c *client) listSets(ctx context.Context, zone string, counted *listlimit.Listing, choose func(*dnsapi.ResourceRecordSetsListCall)) ([]*dnsapi.ResourceRecordSet, error) {
 	var sets []*dnsapi.ResourceRecordSet
-	err := pages("record sets", func(token string) (n, text int, next string, err error) {
+	err := pages(counted, func(token string) (sizes []int, next string, err error) {
 		var page *dnsapi.ResourceRecordSetsListResponse
 		err = c.call(ctx, rereads, "dns.resourceRecordSets.list", zone, func(ctx context.Context, project string) (err error) {
 			call := c.service.ResourceRecordSets.List(project, zone).PageToken(token).Context(ctx)
@@ -170,26 +176,47 @@ func (c *client) listSets(ctx context.Context, zone string, choose func(*dnsapi.
 			return err
 		})
 		if err != nil {
-			return 0, 0, "", err
+			return nil, "", err
 		}
 		for _, raw := range page.Rrsets {
 			if raw != nil {
 				sets = append(sets, raw)
-				text += textOf(raw)
 			}
+			sizes = append(sizes, sizeOf(raw))
 		}
-		return len(page.Rrsets), text, page.NextPageToken, nil
+		return sizes, page.NextPageToken, nil
 	})
-	return sets, err
+	if err != nil {
+		return nil, err
+	}
+	return sets, nil
 }
 
-// textOf returns how many bytes are in the texts of a record set.
-func textOf(raw *dnsapi.ResourceRecordSet) int {
-	n := len(raw.Name)
-	for _, v := range raw.Rrdatas {
-		n += len(v)
+// sizeOf returns how many bytes of memory a record set needs, as it is here and as it is listed.
+func sizeOf(raw *dnsapi.ResourceRecordSet) int {
+	const own, each = 256, 16
+	if raw == nil {
+		return own
 	}
-	return n
+	n := own + listlimit.EmptySetSize(raw.Name)
+	for _, v := range raw.Rrdatas {
+		n += each + listlimit.TargetSize(v)
+	}
+	return n + policySize(raw.RoutingPolicy)
+}
+
+// policySize returns how many bytes of memory a routing policy needs. Its values are deep in it, and
+// few record sets have one.
+func policySize(p *dnsapi.RRSetRoutingPolicy) int {
+	if p == nil {
+		return 0
+	}
+	text, err := p.MarshalJSON()
+	if err != nil {
+		// It was just decoded.
+		return 0
+	}
+	return int(httpapi.DecodedSize(text))
 }
 
 // change makes a change of a zone, all of it or nothing.

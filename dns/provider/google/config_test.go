@@ -2,7 +2,6 @@ package google
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -90,21 +89,15 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func TestHostileServer(t *testing.T) {
 	prepare(t)
 	zones := `{"managedZones":[{"name":"shop","dnsName":"shop.test."},null,{"name":"odd","dnsName":"a..b."},{"name":"` + strings.Repeat("x", 64) + `","dnsName":"a.test."}]}`
-	many := strings.Repeat(`null,`, 200_000)
 	for name, test := range map[string]struct {
 		zones, sets func(n int) string
 		want        string
 	}{
-		"the same page of zones":       {zones: func(int) string { return `{"nextPageToken":"x"}` }, want: "the same page of zones"},
-		"the same page of record sets": {sets: func(int) string { return `{"nextPageToken":"x"}` }, want: "the same page of record sets"},
-		"pages without an end":         {sets: func(n int) string { return fmt.Sprintf(`{"nextPageToken":"x%d"}`, n) }, want: "pages of record sets"},
-		"items without an end":         {sets: func(n int) string { return fmt.Sprintf(`{"nextPageToken":"x%d","rrsets":[%snull]}`, n, many) }, want: "more than 1000000 record sets"},
-		"texts without an end": {sets: func(n int) string {
-			return fmt.Sprintf(`{"nextPageToken":"x%d","rrsets":[{"rrdatas":["%s"]}]}`, n, strings.Repeat("x", 60<<20))
-		}, want: "more than 134217728 bytes"},
-		"bytes without an end": {sets: func(int) string { return `{"rrsets":"` + strings.Repeat("x", 65<<20) }, want: "too many bytes"},
-		"no JSON":              {sets: func(int) string { return `<html>` }, want: "invalid character"},
-		"null":                 {sets: func(int) string { return `{"rrsets":[null,{"type":"A","routingPolicy":{}}]}` }},
+		"the same page of zones":       {zones: func(int) string { return `{"nextPageToken":"x"}` }, want: "comes again"},
+		"the same page of record sets": {sets: func(int) string { return `{"nextPageToken":"x"}` }, want: "comes again"},
+		"bytes without an end":         {sets: func(int) string { return `{"rrsets":"` + strings.Repeat("x", 65<<20) }, want: "too many bytes"},
+		"no JSON":                      {sets: func(int) string { return `<html>` }, want: "invalid character"},
+		"null":                         {sets: func(int) string { return `{"rrsets":[null,{"type":"A","routingPolicy":{}}]}` }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := input(clouddnstest.New())

@@ -53,6 +53,7 @@ func (p *cloudDNS) Zones(ctx context.Context) ([]dns.Zone, error) {
 	for i, z := range list.managed {
 		zones[i] = z.Zone
 	}
+	p.api.budget.Retain(zones)
 	return zones, nil
 }
 
@@ -77,7 +78,7 @@ func (p *cloudDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet
 		return nil, fmt.Errorf("%w: there is no managed zone %s with the name %s in Cloud DNS", provider.ErrRejected, zone.ID, zone.Name)
 	}
 	begun := time.Now()
-	sets, err := p.api.sets(ctx, z.ID)
+	sets, err := p.api.sets(ctx, z.Zone)
 	if err != nil {
 		if errors.Is(err, provider.ErrStale) {
 			p.outdate()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/signpostd/signpost/dns/provider"
 )
@@ -23,6 +24,9 @@ type Options struct {
 	// MaxRequest and MaxAnswer are the most bytes in the body of a request, and of an answer
 	// after it was unpacked. Zero is 64 MiB; a negative number is no limit.
 	MaxRequest, MaxAnswer int64
+	// MaxDecoded is how many bytes of memory an answer may need decoded. Zero is [DefaultDecoded]; a
+	// negative number is no limit, for answers that are decoded entry by entry.
+	MaxDecoded int64
 }
 
 // NewClient returns a client of its own, whose connections are closed when ctx ends. It is for
@@ -35,7 +39,7 @@ type Options struct {
 //   - Servers are told what this program is, before what the SDK says.
 //   - In a dry run, requests that change something fail with [provider.ErrDryRun] before they
 //     are sent.
-//   - A body that is too large fails with [ErrTooLarge].
+//   - A body that is too large, or would be when it is decoded, fails with [ErrTooLarge].
 func NewClient(ctx context.Context, in provider.Input, o Options) (*http.Client, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.SkipTLSVerify}
@@ -43,7 +47,7 @@ func NewClient(ctx context.Context, in provider.Input, o Options) (*http.Client,
 		return nil, err
 	}
 	context.AfterFunc(ctx, transport.CloseIdleConnections)
-	var sender http.RoundTripper = limited{next: named{next: in.Wrap(transport)}, request: limitOf(o.MaxRequest), answer: limitOf(o.MaxAnswer)}
+	var sender http.RoundTripper = limited{next: named{next: in.Wrap(transport)}, request: limitOf(o.MaxRequest, defaultLimit), answer: limitOf(o.MaxAnswer, defaultLimit), decoded: limitOf(o.MaxDecoded, DefaultDecoded)}
 	if in.DryRun {
 		sender = dryRun{next: sender, reads: o.Reads}
 	}
@@ -51,6 +55,13 @@ func NewClient(ctx context.Context, in provider.Input, o Options) (*http.Client,
 		o.Redirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
 	return &http.Client{Transport: sender, CheckRedirect: o.Redirect}, nil
+}
+
+// SameHost reports whether a redirection leads to the host, and the port, that was asked, with the
+// same scheme. Another host must not learn what was asked, and may be one that only this machine
+// can reach.
+func SameHost(req *http.Request, via []*http.Request) bool {
+	return req.URL.Scheme == via[0].URL.Scheme && strings.EqualFold(req.URL.Host, via[0].URL.Host)
 }
 
 // dryRun is a transport that sends only requests that change nothing.

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/internal/foreign"
 )
 
-// saidSize is how much of the body of an error is repeated, in bytes.
+// saidSize is how much of the body of an error is repeated, in bytes. Characters that can't be printed
+// become blanks.
 const saidSize = 1024
 
 // StatusError is a status that is not that of success. It wraps its Outcome.
@@ -36,7 +38,7 @@ func NewStatusError(server string, resp *http.Response) *StatusError {
 	// If the body can't be read, the status has to say enough.
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, saidSize))
 	return &StatusError{
-		Server: server, Status: resp.StatusCode, Said: string(said),
+		Server: server, Status: resp.StatusCode, Said: foreign.Line(string(said), saidSize),
 		Outcome: Outcome(resp.StatusCode, resp.Header), RetryAfter: retryAfter(resp.Header, time.Now()),
 	}
 }

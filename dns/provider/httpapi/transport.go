@@ -26,24 +26,34 @@ func (n named) RoundTrip(req *http.Request) (*http.Response, error) {
 	return n.next.RoundTrip(changed)
 }
 
-// ErrTooLarge is the error for a body with more bytes than the limit. If nothing of a request
-// was sent, the error wraps [provider.ErrRejected], too: fewer changes may be small enough.
+// ErrTooLarge is the error for a body with more bytes than the limit, or one that would need too
+// much memory. If nothing of a request was sent, the error wraps [provider.ErrRejected], too: fewer
+// changes may be small enough.
 var ErrTooLarge = errors.New("the body has too many bytes")
 
-// defaultLimit is the most bytes in a body: those of some 300,000 records.
-const defaultLimit = 64 << 20
+const (
+	// defaultLimit is the most bytes in a body: those of some 300,000 records.
+	defaultLimit = 64 << 20
+	// DefaultDecoded is how many bytes of memory an answer may need that is decoded as a whole. A
+	// page of 5,000 records of Cloudflare with 2 KiB of content each needs two thirds of it.
+	DefaultDecoded = 32 << 20
+	// structureSize is how many bytes of memory each sign of the structure of an answer may need
+	// beside its text: an empty element takes three bytes in JSON, and a hundred or more decoded.
+	structureSize = 64
+)
 
-func limitOf(option int64) int64 {
+func limitOf(option, usual int64) int64 {
 	if option == 0 {
-		return defaultLimit
+		return usual
 	}
 	return option
 }
 
-// limited is a transport for bodies up to a size; a negative one is any.
+// limited is a transport for bodies up to a size; a negative one is any. decoded limits the memory
+// that answers may need.
 type limited struct {
-	next            http.RoundTripper
-	request, answer int64
+	next                     http.RoundTripper
+	request, answer, decoded int64
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -57,10 +67,15 @@ func (l limited) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.Body = &limitedBody{ReadCloser: req.Body, left: l.request}
 	}
 	resp, err := l.next.RoundTrip(req)
-	if err != nil || l.answer < 0 {
+	if err != nil {
 		return resp, err
 	}
-	resp.Body = &limitedBody{ReadCloser: resp.Body, left: l.answer}
+	if l.answer >= 0 {
+		resp.Body = &limitedBody{ReadCloser: resp.Body, left: l.answer}
+	}
+	if l.decoded >= 0 {
+		resp.Body = LimitDecoded(resp.Body, l.decoded)
+	}
 	return resp, nil
 }
 
@@ -82,4 +97,57 @@ func (b *limitedBody) Read(into []byte) (int, error) {
 		return n - 1, ErrTooLarge
 	}
 	return n, err
+}
+
+// LimitDecoded returns a body in JSON or XML that fails with [ErrTooLarge] before it would need
+// more than so many bytes of memory decoded. It is for answers that the SDK of a vendor decodes.
+func LimitDecoded(body io.ReadCloser, most int64) io.ReadCloser {
+	return &decodedBody{ReadCloser: body, most: most}
+}
+
+type decodedBody struct {
+	io.ReadCloser
+	// needed is what was read so far needs decoded, and most what all of it may need.
+	needed, most int64
+}
+
+// Read implements [io.Reader].
+func (b *decodedBody) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into)
+	if b.needed += DecodedSize(into[:n]); b.needed > b.most {
+		return 0, &decodedError{b.most}
+	}
+	return n, err
+}
+
+// decodedError is an answer that needs too much memory.
+type decodedError struct{ most int64 }
+
+// Error implements error.
+func (e *decodedError) Error() string {
+	return fmt.Sprintf("%v: decoded, the answer would need more than %d bytes of memory", ErrTooLarge, e.most)
+}
+
+// Unwrap returns [ErrTooLarge].
+func (e *decodedError) Unwrap() error { return ErrTooLarge }
+
+// TooLarge returns what [LimitDecoded] says in an error of an SDK, or nil.
+func TooLarge(err error) error {
+	if e, ok := errors.AsType[*decodedError](err); ok {
+		return e
+	}
+	return nil
+}
+
+// DecodedSize returns how many bytes of memory a part of an answer in JSON or XML may need decoded:
+// its own, and what each value takes beside its text.
+func DecodedSize(text []byte) int64 {
+	marks := 0
+	for _, c := range text {
+		switch c {
+		case '{', '[', ',', '<':
+			marks++
+		}
+	}
+	return int64(len(text) + marks*structureSize)
 }

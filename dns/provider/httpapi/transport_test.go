@@ -90,7 +90,7 @@ func TestLimits(t *testing.T) {
 
 func TestNoLimits(t *testing.T) {
 	for limit, fails := range map[int64]bool{-1: false, 0: true} {
-		c := client(t, false, Options{MaxAnswer: limit}, func(req *http.Request) (*http.Response, error) {
+		c := client(t, false, Options{MaxAnswer: limit, MaxDecoded: -1}, func(req *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(io.LimitReader(endless{}, defaultLimit+1)), Request: req}, nil
 		})
 		err := Do(c, request(t, http.MethodGet, "/", nil), func(resp *http.Response) error {
@@ -99,6 +99,31 @@ func TestNoLimits(t *testing.T) {
 		})
 		if errors.Is(err, ErrTooLarge) != fails {
 			t.Errorf("limit %d: %v", limit, err)
+		}
+	}
+}
+
+// What an answer needs decoded is limited, too: 33 MB of empty elements would need 50 times as much
+// (tenants S9). A page as services send it is far from the limit.
+func TestDecodedSize(t *testing.T) {
+	for text, want := range map[string]int64{"": 0, "plain": 5, "{},": 3 + 2*structureSize, `["a","b"]`: 9 + 2*structureSize, "<a/>": 4 + structureSize} {
+		if n := DecodedSize([]byte(text)); n != want {
+			t.Errorf("%q needs %d bytes, want %d", text, n, want)
+		}
+	}
+	for text, fails := range map[string]bool{
+		strings.Repeat("{},", 33<<20/3): true, strings.Repeat("<a/>", 33<<20/4): true,
+		strings.Repeat(`{"id":"372e67954025e0ba6aaa6d586b9e0b59","name":"www.example.org","type":"A","content":"192.0.2.1","proxiable":true,"proxied":false,"ttl":300,"meta":{},"comment":null,"tags":[],"created_on":"2026-01-01T05:20:00.12345Z","modified_on":"2026-01-01T05:20:00.12345Z"},`, 5000): false,
+	} {
+		c := client(t, false, Options{}, func(req *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(text)), Request: req}, nil
+		})
+		err := Do(c, request(t, http.MethodGet, "/", nil), func(resp *http.Response) error {
+			_, err := io.Copy(io.Discard, resp.Body)
+			return err
+		})
+		if errors.Is(err, ErrTooLarge) != fails || fails != (TooLarge(err) != nil) {
+			t.Errorf("%.20s: %v", text, err)
 		}
 	}
 }

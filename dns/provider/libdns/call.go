@@ -13,6 +13,7 @@ import (
 
 	lib "github.com/libdns/libdns"
 
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
@@ -45,10 +46,20 @@ type caller struct {
 // changes several records, some may have been changed before. Other errors, such as AtomicErr of
 // libdns, say nothing that can be trusted.
 func (c *caller) call(ctx context.Context, what string, f func(context.Context) error) (err error) {
+	return c.watched(ctx, &watch{next: c.transport}, what, f)
+}
+
+// list is call for a function that only lists. The answers of all its requests together need no
+// more memory than the record sets of a zone may, and no page is asked for twice.
+func (c *caller) list(ctx context.Context, b *listlimit.Budget, what string, f func(context.Context) error) error {
+	return c.watched(ctx, &watch{next: c.transport, listed: &listed{left: int64(b.ZoneBytes()), limit: b.ZoneBytes(), seen: map[string]bool{}}}, what, f)
+}
+
+// watched is call with what watches it.
+func (c *caller) watched(ctx context.Context, watched *watch, what string, f func(context.Context) error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	watched := &watch{next: c.transport}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s: the module panics: %s", what, c.show(fmt.Sprint(p)))
@@ -61,6 +72,9 @@ func (c *caller) call(ctx context.Context, what string, f func(context.Context) 
 		outcome := watched.outcome(text)
 		if outcome == nil && c.denied != "" && strings.Contains(text, c.denied) {
 			outcome = provider.ErrCredentials
+		}
+		if errors.Is(outcome, listlimit.ErrExceeded) {
+			return fmt.Errorf("%s: %w", what, outcome)
 		}
 		if outcome != nil {
 			return fmt.Errorf("%s: %w: %w", what, outcome, said)
@@ -98,6 +112,8 @@ type watch struct {
 	last error
 	// stop is why no more requests are sent; nil if nothing is wrong.
 	stop error
+	// listed is nil for calls that don't only list.
+	listed *listed
 }
 
 // RoundTrip implements [http.RoundTripper]. After an answer that there are too many requests, no
@@ -132,6 +148,13 @@ func (w *watch) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp.StatusCode/100 == 3 && resp.Header.Get("Location") != "" {
 		_ = resp.Body.Close()
 		return nil, fmt.Errorf("the server answered with status %d, a redirection, which isn't followed", resp.StatusCode)
+	}
+	if w.listed != nil && resp.StatusCode/100 == 2 {
+		if err := w.listed.begin(req, resp, w.end); err != nil {
+			_ = resp.Body.Close()
+			w.end(err)
+			return nil, err
+		}
 	}
 	return resp, nil
 }

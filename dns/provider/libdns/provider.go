@@ -11,6 +11,7 @@ import (
 	lib "github.com/libdns/libdns"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/libdns/module"
 )
@@ -39,6 +40,8 @@ type adapter struct {
 	domains   dns.Filter
 	zoneIDs   dns.ZoneIDFilter
 	zoneNames *dns.DomainFilter
+	budget    *listlimit.Budget
+	names     provider.ZoneNames
 	// turn has room for one call at a time: libdns asks modules for more, but few show it.
 	turn chan struct{}
 
@@ -57,7 +60,7 @@ func newAdapter(in provider.Input, m module.Module, c *caller, zones []dns.Zone)
 	}
 	return &adapter{
 		module: m, caller: c, log: in.Log, dryRun: in.DryRun, given: zones,
-		domains: in.Domains, zoneIDs: in.ZoneIDs, zoneNames: dns.NewZoneNameFilter(in.ZoneNames),
+		budget: in.Budget, domains: in.Domains, zoneIDs: in.ZoneIDs, zoneNames: dns.NewZoneNameFilter(in.ZoneNames),
 		turn: make(chan struct{}, 1), learned: learned{}, repeats: repeats{}, quiet: map[string]time.Time{},
 	}
 }
@@ -83,6 +86,7 @@ func (a *adapter) Zones(ctx context.Context) ([]dns.Zone, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.budget.Retain(parts.managed)
 	return parts.managed, nil
 }
 
@@ -98,7 +102,9 @@ func (a *adapter) list(ctx context.Context) ([]dns.Zone, error) {
 	}
 	defer end()
 	var listed []lib.Zone
-	err = a.caller.call(ctx, "list the zones with the libdns module "+a.module.Name, func(ctx context.Context) (err error) {
+	counted := a.budget.Zones("the libdns module " + a.module.Name)
+	defer counted.End(nil)
+	err = a.caller.list(ctx, a.budget, "list the zones with the libdns module "+a.module.Name, func(ctx context.Context) (err error) {
 		listed, err = lister.ListZones(ctx)
 		return err
 	})
@@ -109,8 +115,11 @@ func (a *adapter) list(ctx context.Context) ([]dns.Zone, error) {
 	for i, z := range listed {
 		name := dns.Canonical(z.Name)
 		zones[i] = dns.Zone{ID: name, Name: name}
+		if err := counted.Add(1, listlimit.ZoneSize+2*len(name)); err != nil {
+			return nil, err
+		}
 	}
-	return zones, nil
+	return provider.Usable(&a.names, a.log, zones, func(z dns.Zone) dns.Zone { return z }), nil
 }
 
 // Records implements [provider.Provider].

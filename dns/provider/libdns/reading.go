@@ -9,11 +9,9 @@ import (
 	lib "github.com/libdns/libdns"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/internal/pause"
 )
-
-// maxRecords is how many records a zone may have.
-const maxRecords = 1_000_000
 
 // reading is what a zone has, as the module has just listed it.
 type reading struct {
@@ -47,25 +45,27 @@ func (a *adapter) wait(ctx context.Context, zone dns.Zone) error {
 }
 
 // read lists a zone.
-func (a *adapter) read(ctx context.Context, zone dns.Zone) (*reading, error) {
+func (a *adapter) read(ctx context.Context, zone dns.Zone) (now *reading, err error) {
 	if err := a.wait(ctx, zone); err != nil {
 		return nil, err
 	}
+	counted := a.budget.Zone(zone)
+	defer func() { counted.End(err) }()
 	var list []lib.Record
-	err := a.caller.call(ctx, fmt.Sprintf("read zone %s with the libdns module %s", zone.Name, a.module.Name), func(ctx context.Context) (err error) {
+	err = a.caller.list(ctx, a.budget, fmt.Sprintf("read zone %s with the libdns module %s", zone.Name, a.module.Name), func(ctx context.Context) (err error) {
 		list, err = a.caller.client.GetRecords(ctx, zone.Name+".")
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(list) > maxRecords {
-		return nil, fmt.Errorf("zone %s has %d records, more than the %d that are handled", zone.Name, len(list), maxRecords)
-	}
-	now := &reading{by: map[dns.Key]*dns.RecordSet{}, raw: map[dns.Key][]lib.Record{}, types: map[string][]string{}}
+	now = &reading{by: map[dns.Key]*dns.RecordSet{}, raw: map[dns.Key][]lib.Record{}, types: map[string][]string{}}
 	for _, record := range list {
-		if record != nil {
-			now.add(a, zone, record)
+		if record == nil {
+			continue
+		}
+		if err := now.add(a, zone, record, counted); err != nil {
+			return nil, err
 		}
 	}
 	for key, r := range now.by {
@@ -78,14 +78,17 @@ func (a *adapter) read(ctx context.Context, zone dns.Zone) (*reading, error) {
 
 // add puts a record into its record set. If the records of a set have several TTLs, the least one
 // counts, because that is what resolvers go by.
-func (n *reading) add(a *adapter, zone dns.Zone, record lib.Record) {
+func (n *reading) add(a *adapter, zone dns.Zone, record lib.Record, counted *listlimit.Listing) error {
 	rr := record.RR()
 	name := absolute(rr.Name, zone.Name)
 	if !slices.Contains(n.types[name], rr.Type) {
 		n.types[name] = append(n.types[name], rr.Type)
 	}
+	if err := counted.Add(0, rawSize+len(rr.Data)); err != nil {
+		return fmt.Errorf("read zone %s with the libdns module %s: %w", zone.Name, a.module.Name, err)
+	}
 	if !slices.Contains(a.module.Types, rr.Type) {
-		return
+		return nil
 	}
 	key := dns.Key{Name: name, Type: rr.Type}
 	ttl := int64(rr.TTL / time.Second)
@@ -93,11 +96,18 @@ func (n *reading) add(a *adapter, zone dns.Zone, record lib.Record) {
 	if r == nil {
 		r = &dns.RecordSet{Name: name, Type: rr.Type, TTL: ttl}
 		n.by[key] = r
+		if err := counted.Add(1, listlimit.EmptySetSize(name)); err != nil {
+			return fmt.Errorf("read zone %s with the libdns module %s: %w", zone.Name, a.module.Name, err)
+		}
 	}
 	r.TTL = min(r.TTL, ttl)
 	r.Targets = append(r.Targets, a.target(rr))
 	n.raw[key] = append(n.raw[key], record)
+	return nil
 }
+
+// rawSize is how many bytes of memory a record of a module needs beside its text.
+const rawSize = 160
 
 // has reports whether a record set is as it is wanted; nil is for none. TTLs aren't compared.
 func (n *reading) has(key dns.Key, wanted *dns.RecordSet) bool {

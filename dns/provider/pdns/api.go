@@ -4,18 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
 
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
 // attempts is how requests are sent that change nothing.
 var attempts = httpapi.Retry{Tries: 3, FirstPause: 250 * time.Millisecond}
-
-// maxAnswer is how large a zone may be that is read, in bytes: some two million records.
-const maxAnswer = 512 << 20
 
 // tryTimeout is how long one try may take.
 const tryTimeout = time.Minute
@@ -26,13 +26,13 @@ type api struct {
 	base   *url.URL
 	key    string
 	client *http.Client
+	budget *listlimit.Budget
 }
 
-// zoneInfo is a zone in the API. It has record sets only if this zone was asked for.
+// zoneInfo is a zone in the API.
 type zoneInfo struct {
-	ID     string  `json:"id"`
-	Name   string  `json:"name"`
-	RRSets []rrset `json:"rrsets,omitempty"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // rrset is a record set in the API.
@@ -49,14 +49,73 @@ type record struct {
 	Disabled bool   `json:"disabled"`
 }
 
-func (a *api) zones(ctx context.Context) ([]zoneInfo, error) {
-	var zones []zoneInfo
-	return zones, a.retry(ctx, http.MethodGet, a.base.JoinPath("zones"), nil, &zones)
+// zones lists the zones of the server, without their record sets.
+func (a *api) zones(ctx context.Context) (zones []zoneInfo, err error) {
+	err = a.retry(ctx, a.base.JoinPath("zones"), func(body io.Reader) error {
+		zones = nil
+		l := a.budget.Zones("PowerDNS")
+		defer l.End(nil)
+		s := listlimit.NewStream(body, l)
+		err := s.Array(func() error {
+			var z zoneInfo
+			if err := s.Value(&z); err != nil {
+				return err
+			}
+			zones = append(zones, zoneInfo{ID: z.ID, Name: z.Name})
+			return l.Add(1, listlimit.ZoneSize+len(z.ID)+len(z.Name))
+		})
+		if err != nil {
+			return err
+		}
+		return s.End()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return zones, nil
 }
 
-func (a *api) zone(ctx context.Context, id string) (zoneInfo, error) {
-	var zone zoneInfo
-	return zone, a.retry(ctx, http.MethodGet, a.zoneURL(id), nil, &zone)
+// zone returns the record sets of a zone.
+func (a *api) zone(ctx context.Context, zone dns.Zone) (sets []rrset, err error) {
+	err = a.retry(ctx, a.zoneURL(zone.ID), func(body io.Reader) error {
+		sets = nil
+		l := a.budget.Zone(zone)
+		err := decodeSets(listlimit.NewStream(body, l), l, &sets)
+		l.End(err)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sets, nil
+}
+
+// decodeSets decodes a zone, of which it keeps the record sets.
+func decodeSets(s *listlimit.Stream, l *listlimit.Listing, into *[]rrset) error {
+	err := s.Object(map[string]func() error{"rrsets": func() error {
+		return s.Array(func() error {
+			var set rrset
+			if err := s.Value(&set); err != nil {
+				return err
+			}
+			*into = append(*into, set)
+			return l.Add(1, set.size())
+		})
+	}})
+	if err != nil {
+		return err
+	}
+	return s.End()
+}
+
+// size returns how many bytes of memory a record set needs, as it is here and as it is listed.
+func (s rrset) size() int {
+	const own, each = 96, 32
+	n := own + listlimit.EmptySetSize(s.Name)
+	for _, r := range s.Records {
+		n += each + listlimit.TargetSize(r.Content)
+	}
+	return n
 }
 
 // patch makes changes in a zone, all or none. It is sent once: before another time, somebody
@@ -75,12 +134,13 @@ type zonePatch struct {
 
 func (a *api) zoneURL(id string) *url.URL { return a.base.JoinPath("zones", url.PathEscape(id)) }
 
-// retry sends a request, several times if necessary.
-func (a *api) retry(ctx context.Context, method string, target *url.URL, body []byte, answer any) error {
-	return attempts.Do(ctx, func() error { return a.send(ctx, method, target, body, answer) })
+// retry sends a request that reads, several times if necessary.
+func (a *api) retry(ctx context.Context, target *url.URL, decode func(io.Reader) error) error {
+	return attempts.Do(ctx, func() error { return a.send(ctx, http.MethodGet, target, nil, decode) })
 }
 
-func (a *api) send(ctx context.Context, method string, target *url.URL, body []byte, answer any) error {
+// send sends a request. Decode reads the answer; it may be nil.
+func (a *api) send(ctx context.Context, method string, target *url.URL, body []byte, decode func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	req, err := httpapi.NewRequest(ctx, method, target, body)
@@ -96,10 +156,10 @@ func (a *api) send(ctx context.Context, method string, target *url.URL, body []b
 		if resp.StatusCode/100 != 2 {
 			return newStatusError(resp)
 		}
-		if answer == nil {
+		if decode == nil {
 			return nil
 		}
-		if err := httpapi.Decode(resp.Body, answer); err != nil {
+		if err := decode(resp.Body); err != nil {
 			return fmt.Errorf("decode the answer: %w", err)
 		}
 		return nil

@@ -56,7 +56,8 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 		return nil, errors.New("--pdns-server-id: empty: give the server's name in the API, which is localhost unless there is a proxy")
 	}
 	// The user may skip the verification, for a server with a self-signed certificate.
-	client, err := httpapi.NewClient(ctx, in, httpapi.Options{SkipTLSVerify: c.SkipTLSVerify, MaxAnswer: maxAnswer})
+	// The listings limit their answers themselves.
+	client, err := httpapi.NewClient(ctx, in, httpapi.Options{SkipTLSVerify: c.SkipTLSVerify, MaxAnswer: -1, MaxDecoded: -1})
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,9 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 			base:   server.JoinPath("api", "v1", "servers", url.PathEscape(c.ServerID)),
 			key:    c.APIKey,
 			client: client,
+			budget: in.Budget,
 		},
+		log: in.Log, budget: in.Budget,
 		domains: in.Domains, zoneIDs: in.ZoneIDs, zoneNames: dns.NewZoneNameFilter(in.ZoneNames),
 	}, nil
 }

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 	"sync"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
@@ -38,6 +40,9 @@ type powerDNS struct {
 	domains   dns.Filter
 	zoneIDs   dns.ZoneIDFilter
 	zoneNames *dns.DomainFilter
+	log       *slog.Logger
+	budget    *listlimit.Budget
+	names     provider.ZoneNames
 
 	mu sync.Mutex
 	// parts are the zones at the last listing; nil before the first one.
@@ -51,17 +56,17 @@ func (p *powerDNS) Capabilities() provider.Capabilities {
 
 // Records implements provider.Provider.
 func (p *powerDNS) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
-	info, err := p.api.zone(ctx, zone.ID)
+	sets, err := p.api.zone(ctx, zone)
 	if err != nil {
 		return nil, fmt.Errorf("read zone %s of PowerDNS: %w", zone.Name, err)
 	}
-	return info.recordSets(), nil
+	return recordSets(sets), nil
 }
 
-// recordSets returns the record sets to list.
-func (z zoneInfo) recordSets() []*dns.RecordSet {
-	sets := make([]*dns.RecordSet, 0, len(z.RRSets))
-	for _, s := range z.RRSets {
+// recordSets returns the record sets to list for those of a zone.
+func recordSets(there []rrset) []*dns.RecordSet {
+	sets := make([]*dns.RecordSet, 0, len(there))
+	for _, s := range there {
 		if r := s.recordSet(); r != nil {
 			sets = append(sets, r)
 		}
@@ -150,12 +155,12 @@ func (p *powerDNS) Apply(ctx context.Context, zone dns.Zone, changes []dns.Chang
 			return fmt.Errorf("change %s in zone %s: %w: the zone of the name is %q", name, zone.Name, provider.ErrRejected, found.Name)
 		}
 	}
-	info, err := p.api.zone(ctx, zone.ID)
+	sets, err := p.api.zone(ctx, zone)
 	if err != nil {
 		return fmt.Errorf("read zone %s of PowerDNS before it is changed: %w", zone.Name, err)
 	}
-	return provider.ApplyUnchanged(changes, info.recordSets(), func(changes []dns.Change) error {
-		return p.patch(ctx, zone, changes, info.RRSets)
+	return provider.ApplyUnchanged(changes, recordSets(sets), func(changes []dns.Change) error {
+		return p.patch(ctx, zone, changes, sets)
 	})
 }
 

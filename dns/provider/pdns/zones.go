@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider"
 )
 
 // partition is the zones of the server, divided into those to manage and the others.
@@ -43,15 +44,18 @@ func (p *powerDNS) divide(ctx context.Context) (*partition, error) {
 		return nil, fmt.Errorf("list the zones of PowerDNS: %w", err)
 	}
 	parts := &partition{admits: map[string]bool{}}
-	all := make([]dns.Zone, 0, len(infos))
-	for _, info := range infos {
-		zone := dns.Zone{ID: info.ID, Name: dns.Canonical(info.Name)}
-		all = append(all, zone)
+	all := make([]dns.Zone, len(infos))
+	for i, info := range infos {
+		all[i] = dns.Zone{ID: info.ID, Name: dns.Canonical(info.Name)}
+	}
+	all = provider.Usable(&p.names, p.log, all, func(z dns.Zone) dns.Zone { return z })
+	for _, zone := range all {
 		if p.admits(zone) {
 			parts.managed = append(parts.managed, zone)
 			parts.admits[zone.ID] = true
 		}
 	}
+	p.budget.Retain(parts.managed)
 	parts.all = dns.NewZoneFinder(all)
 	p.mu.Lock()
 	defer p.mu.Unlock()

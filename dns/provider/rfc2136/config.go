@@ -119,6 +119,7 @@ func (c *Config) Open(_ context.Context, in provider.Input) (provider.Provider, 
 		minTTL:  int64(c.MinTTL / time.Second),
 		batch:   c.BatchChangeSize,
 		log:     in.Log,
+		budget:  in.Budget,
 	}
 	switch {
 	case c.GSSTSIG:

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
@@ -25,6 +26,7 @@ type Provider struct {
 	minTTL            int64
 	batch             int
 	log               *slog.Logger
+	budget            *listlimit.Budget
 }
 
 var (

@@ -11,6 +11,7 @@ import (
 	mdns "github.com/miekg/dns"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 )
 
 // Records implements [provider.Provider]. Without --rfc2136-axfr, zones seem to be empty. With
@@ -47,8 +48,11 @@ func (p *Provider) recordsFrom(ctx context.Context, server string, z *zone) ([]*
 	if last := z.remembered(server, time.Now()); last != nil && s.serial(ctx, z.full) == last.serial {
 		return last.sets, nil
 	}
-	fresh := collector{zone: z, closest: p.closest, byKey: map[dns.Key]*dns.RecordSet{}}
+	counted := p.budget.Zone(z.Zone)
+	fresh := collector{zone: z, closest: p.closest, byKey: map[dns.Key]*dns.RecordSet{}, counted: counted}
+	s.receivedBytes = counted.Receive
 	serial, err := p.transfer(ctx, s, server, z, fresh.add)
+	counted.End(err)
 	if err != nil {
 		return nil, err
 	}
@@ -155,6 +159,8 @@ type collector struct {
 	closest func(name string) *zone
 	byKey   map[dns.Key]*dns.RecordSet
 	sets    []*dns.RecordSet
+	// counted counts what is kept; nil is for zones that come from no server.
+	counted *listlimit.Listing
 }
 
 // add adds a record, if its type is supported and its name isn't in another zone.
@@ -177,7 +183,20 @@ func (c *collector) add(rr mdns.RR) error {
 		set = &dns.RecordSet{Name: key.Name, Type: name, TTL: int64(h.Ttl)}
 		c.byKey[key] = set
 		c.sets = append(c.sets, set)
+		if err := c.count(1, mapSize+listlimit.EmptySetSize(key.Name)); err != nil {
+			return err
+		}
 	}
 	set.Targets = append(set.Targets, target)
-	return nil
+	return c.count(0, listlimit.TargetSize(target))
+}
+
+// mapSize is how many bytes of memory the place of a record set in byKey needs.
+const mapSize = 96
+
+func (c *collector) count(sets, bytes int) error {
+	if c.counted == nil {
+		return nil
+	}
+	return c.counted.Add(sets, bytes)
 }

@@ -45,6 +45,8 @@ type session struct {
 	signer  *signer
 	dryRun  bool
 	timeout time.Duration
+	// receivedBytes is called with the size of each message. It may be nil.
+	receivedBytes func(int) error
 	// closers are called at the end in reverse order.
 	closers []func()
 }
@@ -162,6 +164,11 @@ func (s *session) receive(ctx context.Context, m *mdns.Msg, last signature) (*md
 	raw, err := s.conn.ReadMsgHeader(nil)
 	if err != nil {
 		return nil, last, fmt.Errorf("receive the answer: %w", cause(ctx, err))
+	}
+	if s.receivedBytes != nil {
+		if err := s.receivedBytes(len(raw)); err != nil {
+			return nil, last, err
+		}
 	}
 	reply := new(mdns.Msg)
 	if err := reply.Unpack(raw); err != nil {

@@ -53,10 +53,15 @@ func (p *remote) Adjust(ctx context.Context, _ dns.Zone, wanted []*dns.RecordSet
 
 // adjust asks about a list.
 func (p *remote) adjust(ctx context.Context, wanted []*dns.RecordSet) (adjusted []*dns.RecordSet, err error) {
+	l := p.budget.Part("the webhook provider's adjustments")
+	defer l.End(nil)
 	err = p.call(ctx, p.metrics.adjust, exchange{
-		method: http.MethodPost, path: adjustPath, message: wanted, accepts: is(http.StatusOK), answer: &adjusted,
+		method: http.MethodPost, path: adjustPath, message: wanted, accepts: is(http.StatusOK), decode: recordSets(l, &adjusted),
 	})
-	return adjusted, err
+	if err != nil {
+		return nil, err
+	}
+	return adjusted, nil
 }
 
 // search finds the record sets that a program refuses.

@@ -26,7 +26,7 @@ func TestRecords(t *testing.T) {
 		is    error
 	}{
 		"none":                     {reply: reply{status: 200, body: `[]`}, want: []*dns.RecordSet{}},
-		"null":                     {reply: reply{status: 200, body: `null`}},
+		"null":                     {reply: reply{status: 200, body: `null`}, want: []*dns.RecordSet{}},
 		"media type is free":       {reply: reply{status: 200, body: `[]`, media: "text/plain"}, want: []*dns.RecordSet{}},
 		"keys in any case":         {reply: reply{status: 200, body: `[{"DNSName":"a.test.","recordtype":"A","Targets":["192.0.2.1"]}]`}, want: []*dns.RecordSet{{Name: "a.test", Type: "A", Targets: []string{"192.0.2.1"}}}},
 		"case 215: 500 is passing": {reply: reply{status: 500, body: "oops"}, fails: true},

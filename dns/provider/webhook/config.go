@@ -92,7 +92,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 	if err != nil {
 		return nil, err
 	}
-	client, err := httpapi.NewClient(ctx, in, httpapi.Options{Reads: reads, Redirect: followReads, MaxAnswer: cmp.Or(c.MaxBodySize, -1)})
+	client, err := httpapi.NewClient(ctx, in, httpapi.Options{Reads: reads, Redirect: followReads, MaxAnswer: cmp.Or(c.MaxBodySize, -1), MaxDecoded: -1})
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +103,7 @@ func (c *Config) Open(ctx context.Context, in provider.Input) (provider.Provider
 		metrics:     m,
 		negotiation: newNegotiation(),
 		log:         in.Log,
+		budget:      in.Budget,
 		warned:      map[string]bool{},
 	}, nil
 }

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
 
@@ -29,12 +32,35 @@ type exchange struct {
 	accepts func(status int) bool
 	// typed is true when the media type of the answer is checked.
 	typed bool
-	// answer is a pointer to the value of the answer, or nil if there is none.
-	answer any
+	// decode reads the answer; it is nil if there is none.
+	decode func(body io.Reader) error
 }
 
 // is returns a function that accepts one status.
 func is(want int) func(int) bool { return func(status int) bool { return status == want } }
+
+// recordSets returns a function that decodes an answer with record sets one by one, which a listing
+// counts.
+func recordSets(l *listlimit.Listing, into *[]*dns.RecordSet) func(io.Reader) error {
+	return func(body io.Reader) error {
+		s := listlimit.NewStream(body, l)
+		err := s.Array(func() error {
+			var r *dns.RecordSet
+			if err := s.Value(&r); err != nil {
+				return err
+			}
+			*into = append(*into, r)
+			return l.Add(1, listlimit.SetSize(r))
+		})
+		if err != nil {
+			return err
+		}
+		if *into == nil {
+			*into = []*dns.RecordSet{}
+		}
+		return s.End()
+	}
+}
 
 // do sends a request and reads the answer. Its errors are those of [provider.Provider]'s
 // Apply, or wrap [ErrBodyTooLarge], or a *url.Error if there was no answer.
@@ -67,7 +93,7 @@ func (e exchange) request(ctx context.Context, base *url.URL) (*http.Request, er
 	if e.message != nil {
 		req.Header.Set("Content-Type", MediaType)
 	}
-	if e.answer != nil {
+	if e.decode != nil {
 		req.Header.Set("Accept", MediaType)
 	}
 	return req, nil
@@ -75,15 +101,19 @@ func (e exchange) request(ctx context.Context, base *url.URL) (*http.Request, er
 
 func (e exchange) read(resp *http.Response) error {
 	if !e.accepts(resp.StatusCode) {
-		return httpapi.NewStatusError("the webhook provider", resp)
+		refused := httpapi.NewStatusError("the webhook provider", resp)
+		if resp.StatusCode/100 == 3 {
+			refused.Advice = "it redirects to another host, or a change, and that isn't followed: give the final URL as --webhook-provider-url"
+		}
+		return refused
 	}
 	if got := resp.Header.Get("Content-Type"); e.typed && got != MediaType {
 		return fmt.Errorf("the media type is %q, and must be %q: the program doesn't support version 1 of the webhook protocol", got, MediaType)
 	}
-	if e.answer == nil {
+	if e.decode == nil {
 		return nil
 	}
-	if err := httpapi.Decode(resp.Body, e.answer); err != nil {
+	if err := e.decode(resp.Body); err != nil {
 		if errors.Is(err, httpapi.ErrTooLarge) {
 			err = ErrBodyTooLarge
 		}
@@ -92,10 +122,10 @@ func (e exchange) read(resp *http.Response) error {
 	return nil
 }
 
-// followReads follows redirections of GET only. A change must not be sent anywhere else, nor
-// become a GET.
-func followReads(_ *http.Request, via []*http.Request) error {
-	if via[0].Method != http.MethodGet || len(via) > maxRedirects {
+// followReads follows redirections of GET to the same host only. A change must not be sent anywhere
+// else, nor become a GET.
+func followReads(req *http.Request, via []*http.Request) error {
+	if via[0].Method != http.MethodGet || len(via) > maxRedirects || !httpapi.SameHost(req, via) {
 		return http.ErrUseLastResponse
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -12,6 +13,10 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 )
+
+// maxNegotiation is how many bytes of memory the answer of a negotiation may need: some 30,000
+// domains.
+const maxNegotiation = 4 << 20
 
 // attempts says how a negotiation is tried.
 var attempts = httpapi.Retry{Tries: 5, FirstPause: 500 * time.Millisecond, Again: passing}
@@ -91,7 +96,10 @@ func (p *remote) ask(ctx context.Context) (filter dns.Filter, err error) {
 func (p *remote) askOnce(ctx context.Context) (dns.Filter, error) {
 	var filter dns.DomainFilter
 	err := p.do(ctx, exchange{
-		method: http.MethodGet, typed: true, answer: &filter,
+		method: http.MethodGet, typed: true,
+		decode: func(body io.Reader) error {
+			return httpapi.Decode(httpapi.LimitDecoded(io.NopCloser(body), maxNegotiation), &filter)
+		},
 		accepts: func(status int) bool { return status/100 == 2 },
 	})
 	if err != nil {

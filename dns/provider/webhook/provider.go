@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/listlimit"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/provider/httpapi"
 	"github.com/signpostd/signpost/dns/provider/properties"
+	"github.com/signpostd/signpost/internal/foreign"
 )
 
 // The paths below the base URL.
@@ -39,6 +41,7 @@ type remote struct {
 	metrics     *metrics
 	negotiation *negotiation
 	log         *slog.Logger
+	budget      *listlimit.Budget
 
 	mu sync.Mutex
 	// warned has the record sets that can't be used and that were logged.
@@ -81,9 +84,11 @@ func (p *remote) Records(ctx context.Context, _ dns.Zone) ([]*dns.RecordSet, err
 }
 
 func (p *remote) list(ctx context.Context) (listed []*dns.RecordSet, err error) {
+	l := p.budget.Zone(dns.Zone{})
 	err = p.call(ctx, p.metrics.records, exchange{
-		method: http.MethodGet, path: recordsPath, accepts: is(http.StatusOK), answer: &listed,
+		method: http.MethodGet, path: recordsPath, accepts: is(http.StatusOK), decode: recordSets(l, &listed),
 	})
+	l.End(err)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +176,7 @@ const warnings = 100
 func (p *remote) warn(r *dns.RecordSet, err error) {
 	text := "null"
 	if r != nil {
-		text = fmt.Sprintf("%s %s %q", r.Name, r.Type, r.Targets)
+		text = foreign.Name(r.Name) + " " + foreign.Name(r.Type)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

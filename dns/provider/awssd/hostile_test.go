@@ -1,0 +1,17 @@
+package awssd
+
+import (
+	"testing"
+
+	"github.com/signpostd/signpost/dns/hostiletest"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// A hostile or broken server costs a limited amount of memory, and an error says what it does
+// (tenants S9).
+func TestHostile(t *testing.T) {
+	hostiletest.Run(t, "aws-sd", func(t *testing.T, in provider.Input) provider.Provider {
+		start(t)
+		return open(t, in)
+	})
+}

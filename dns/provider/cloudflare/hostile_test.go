@@ -1,0 +1,17 @@
+package cloudflare
+
+import (
+	"testing"
+
+	"github.com/signpostd/signpost/dns/hostiletest"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// A hostile or broken server costs a limited amount of memory, and an error says what it does
+// (tenants S9).
+func TestHostile(t *testing.T) {
+	hostiletest.Run(t, "cloudflare", func(t *testing.T, in provider.Input) provider.Provider {
+		environment(t, "https://api.cloudflare.invalid/client/v4")
+		return open(t, in)
+	})
+}

@@ -1,0 +1,22 @@
+package pdns
+
+import (
+	"testing"
+
+	"github.com/signpostd/signpost/dns/hostiletest"
+	"github.com/signpostd/signpost/dns/provider"
+)
+
+// A hostile or broken server costs a limited amount of memory, and an error says what it does
+// (tenants S9).
+func TestHostile(t *testing.T) {
+	hostiletest.Run(t, "pdns", func(t *testing.T, in provider.Input) provider.Provider {
+		c := Plugin().New().(*Config)
+		c.APIKey = "key"
+		p, err := c.Open(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	})
+}

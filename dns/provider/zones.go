@@ -1,0 +1,59 @@
+package provider
+
+import (
+	"log/slog"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/internal/foreign"
+)
+
+// maxZoneID is the most bytes in the ID of a zone. Those of Azure are paths with the names of a
+// resource group and of the zone in them.
+const maxZoneID = 1024
+
+// ZoneNames sorts out zones that a server lists under names or IDs that can't be any. The others
+// may be logged and shown as they are. It may be used from any goroutine.
+type ZoneNames struct {
+	mu sync.Mutex
+	// reported is how many zones were sorted out when that was logged last.
+	reported int
+}
+
+// Usable returns the elements of a list whose zones can be used. It logs how many can't, and one
+// of them, when that number changes.
+func Usable[T any](n *ZoneNames, log *slog.Logger, list []T, zone func(T) dns.Zone) []T {
+	usable := make([]T, 0, len(list))
+	var first dns.Zone
+	odd := 0
+	for _, one := range list {
+		z := zone(one)
+		if proper(z) {
+			usable = append(usable, one)
+			continue
+		}
+		if odd++; odd == 1 {
+			first = z
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if odd > 0 && odd != n.reported {
+		log.Warn("Ignored zones with a name or an ID that no zone can have", "zones", odd, "zone", foreign.Name(first.Name), "id", foreign.Name(first.ID))
+	}
+	n.reported = odd
+	return usable
+}
+
+// proper reports whether the name and the ID of a zone have a length and characters that they may
+// have.
+func proper(z dns.Zone) bool {
+	return len(z.Name) <= dns.MaxName && len(z.ID) <= maxZoneID && printable(z.Name) && printable(z.ID)
+}
+
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
+}
