@@ -32,6 +32,9 @@ func (r *RecordSet) Check() error {
 	if err := CheckName(r.Name); err != nil {
 		return r.invalid("name", r.Name, err.Error())
 	}
+	if reason := mistakenName(r.Name); reason != "" {
+		return r.invalid("name", r.Name, reason)
+	}
 	if r.Type == "" {
 		return r.invalid("type", r.Type, "empty: say A, AAAA, CNAME or another one")
 	}
@@ -121,5 +124,5 @@ func checkHost(host string) string {
 	if err := CheckName(strings.TrimSuffix(host, ".")); err != nil {
 		return err.Error()
 	}
-	return ""
+	return mistakenHost(host)
 }

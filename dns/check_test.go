@@ -59,7 +59,24 @@ func TestCheck(t *testing.T) {
 		"CNAME label":               {recordType: "CNAME", targets: []string{strings.Repeat("a", 64)}, err: "a label may have 63"},
 		"NS, several":               {recordType: "NS", targets: []string{"a.org", "b.org"}},
 		"TXT with anything":         {recordType: "TXT", targets: []string{`"a" "b;c"`}},
-		"another type":              {recordType: "CAA", targets: []string{`0 issue "ca.org"`}},
+		// dns F15: what can only be a mistake.
+		"with a port":       {recordType: "CNAME", targets: []string{"192.0.2.1:443"}, err: "without port"},
+		"a network":         {recordType: "CNAME", targets: []string{"192.0.2.1/32"}, err: "prefix length"},
+		"in brackets":       {recordType: "CNAME", targets: []string{"[2001:db8::9]"}, err: "brackets"},
+		"a URL":             {recordType: "CNAME", targets: []string{"http://lb/"}, err: "a URL"},
+		"no address":        {recordType: "CNAME", targets: []string{"192.0.2.256"}, err: "its last label is a number"},
+		"a number":          {recordType: "CNAME", targets: []string{"999"}, err: "its last label is a number"},
+		"CNAME to address":  {recordType: "CNAME", targets: []string{"192.0.2.1"}, err: "its last label is a number"},
+		"CNAME to IPv6":     {recordType: "CNAME", targets: []string{"2001:db8::1"}, err: "not a host name"},
+		"a wildcard":        {recordType: "CNAME", targets: []string{"*.example.net"}, err: "a wildcard"},
+		"MX to an address":  {recordType: "MX", targets: []string{"10 192.0.2.1"}, err: "its last label is a number"},
+		"digits in a name":  {recordType: "CNAME", targets: []string{"1.2.3.example"}},
+		"underscore":        {recordType: "CNAME", targets: []string{"_acme.example.net."}},
+		"name of a URL":     {name: "https://www.example.org", recordType: "A", targets: []string{"192.0.2.1"}, err: "a URL"},
+		"asterisk inside":   {name: "foo.*.example.org", recordType: "A", targets: []string{"192.0.2.1"}, err: "first label"},
+		"wildcard":          {name: "*.example.org", recordType: "A", targets: []string{"192.0.2.1"}},
+		"classless reverse": {name: "1.0/25.2.0.192.in-addr.arpa", recordType: "PTR", targets: []string{"a.org"}},
+		"another type":      {recordType: "CAA", targets: []string{`0 issue "ca.org"`}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 )
@@ -35,6 +36,8 @@ type Options struct {
 	// that may not read others. Each is listed and watched for itself. None is all; more than
 	// [MaxNamespaces] are an error.
 	Namespaces []string
+	// NamespacesOf are those of single resources, in the place of Namespaces. An empty list is all.
+	NamespacesOf map[schema.GroupResource][]string
 	// Registerer takes the metrics; nil means that nobody wants them.
 	Registerer prometheus.Registerer
 	// Standby keeps the metrics that have the name of the cluster back until
@@ -80,6 +83,11 @@ func New(o Options, tables ...AnyTable) (*Cluster, error) {
 	}
 	if err := checkNamespaces(o.Namespaces); err != nil {
 		return nil, fmt.Errorf("make cluster: %w", err)
+	}
+	for resource, names := range o.NamespacesOf {
+		if err := checkNamespaces(names); err != nil {
+			return nil, fmt.Errorf("make cluster: %s: %w", resource, err)
+		}
 	}
 	o = o.withDefaults()
 	cfg, d := readerConfig(o.Config)
@@ -191,9 +199,13 @@ func (c *Cluster) feedFor(r reading, o Options) (*feed, error) {
 				f.resource.GroupResource(), r.resource.GroupResource(), r.kind)
 		}
 	}
+	namespaces := o.Namespaces
+	if own, ok := o.NamespacesOf[r.resource.GroupResource()]; ok {
+		namespaces = own
+	}
 	f, err := newFeed(r, binding{
 		scope:      NewScope(o.Name),
-		namespaces: o.Namespaces,
+		namespaces: namespaces,
 		report:     o.Report,
 		foreign:    o.Foreign,
 		now:        time.Now,

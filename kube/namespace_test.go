@@ -59,6 +59,27 @@ func TestResourcePath(t *testing.T) {
 	}
 }
 
+// dns F2: a resource with namespaces of its own is read in these, and others as the cluster says.
+func TestNamespacesOfAResource(t *testing.T) {
+	c, err := New(Options{
+		Config: &rest.Config{Host: "http://127.0.0.1:1"}, Namespaces: []string{"shop"},
+		NamespacesOf: map[schema.GroupResource][]string{{Resource: "pods"}: {"edge", "inner"}},
+	}, Services().Table(), Pods().Table())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range c.feeds {
+		for _, p := range f.parts {
+			got = append(got, strings.Join(resourcePath(f.resource, p.namespace), "/"))
+		}
+	}
+	want := []string{"api/v1/namespaces/shop/services", "api/v1/namespaces/edge/pods", "api/v1/namespaces/inner/pods"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("paths (-want +got):\n%s", diff)
+	}
+}
+
 func (k Kind[T]) reading() reading { return k.Table().reading() }
 
 func TestNewRefusesNamespaces(t *testing.T) {
@@ -75,6 +96,10 @@ func TestNewRefusesNamespaces(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("New says %v, want %q", err, want)
 		}
+	}
+	of := map[schema.GroupResource][]string{{Resource: "services"}: many}
+	if _, err := New(Options{Config: &rest.Config{Host: "http://127.0.0.1:1"}, NamespacesOf: of}, Services().Table()); err == nil || !strings.Contains(err.Error(), "services: 101 namespaces") {
+		t.Errorf("New says %v of the namespaces of a resource", err)
 	}
 	if _, err := New(Options{Config: &rest.Config{Host: "http://127.0.0.1:1"}, Namespaces: many[1:]}, Services().Table()); err != nil {
 		t.Error(err)

@@ -224,19 +224,17 @@ func describeFlags() string {
 	b.WriteString(golden.Table(flagRows(all, func(f *pflag.Flag) bool { return !perPublisher(f) })))
 	b.WriteString("\n## Fields of a config file\n\n")
 	b.WriteString(golden.Table(fieldRows()))
-	b.WriteString("\n## Not supported yet\n\nThese flags of ExternalDNS are for what Signpost doesn't do yet. Setting one of them, or its variable, is an error.\n\n")
-	b.WriteString(golden.Table(unsupportedRows(all)))
+	b.WriteString("\n## Providers that are not built in\n\nThese flags belong to providers of ExternalDNS that Signpost doesn't have. On the command line and as variables they are accepted without effect, " +
+		"so that one list of flags can serve several clusters; in a config file they are an error. `--provider` with such a name is an error: run a [webhook](../dns.md#webhook) program for that provider.\n\n")
+	b.WriteString(golden.Table(missingRows(all)))
 	return b.String()
 }
-
-// unsupportedUsage begins the usage of flags for what isn't supported yet.
-const unsupportedUsage = "not supported yet: "
 
 // flagRows describes the flags that admits returns true for; all of them if it is nil.
 func flagRows(flags *pflag.FlagSet, admits func(*pflag.Flag) bool) [][]string {
 	rows := [][]string{{"Flag", "Variable", "Default", "Repeatable", "Secret", "Meaning"}}
 	flags.VisitAll(func(f *pflag.Flag) {
-		if strings.HasPrefix(f.Usage, unsupportedUsage) || (admits != nil && !admits(f)) {
+		if !configure.Supported(f) || (admits != nil && !admits(f)) {
 			return
 		}
 		_, usage := pflag.UnquoteUsage(&pflag.Flag{Usage: f.Usage, Value: f.Value})
@@ -292,16 +290,16 @@ func fieldRows() [][]string {
 	return rows
 }
 
-func unsupportedRows(flags *pflag.FlagSet) [][]string {
+func missingRows(flags *pflag.FlagSet) [][]string {
 	names := map[string][]string{}
 	flags.VisitAll(func(f *pflag.Flag) {
-		if what, ok := strings.CutPrefix(f.Usage, unsupportedUsage); ok {
+		if what, ok := configure.MissingProvider(f); ok {
 			names[what] = append(names[what], "`--"+f.Name+"`")
 		}
 	})
-	rows := [][]string{{"What", "Flags"}}
+	rows := [][]string{{"Provider", "Flags"}}
 	for _, what := range slices.Sorted(maps.Keys(names)) {
-		rows = append(rows, []string{upperFirst(what), strings.Join(names[what], "<br/>")})
+		rows = append(rows, []string{what, strings.Join(names[what], "<br/>")})
 	}
 	return rows
 }

@@ -160,6 +160,9 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	if letters := err.GetSpecifiedShortnames(); letters != "" {
 		return settings.Usagef("unknown flag -%s: see %q", letters, cmd.CommandPath()+" --help")
 	}
+	if hint := configure.FormerFlag(err.GetSpecifiedName()); hint != "" && cmd.Annotations[negations] != "" {
+		return settings.Usagef("unknown flag --%s: %s", err.GetSpecifiedName(), hint)
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if near, ok := nearest.Of(err.GetSpecifiedName(), names); ok {

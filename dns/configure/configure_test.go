@@ -2,6 +2,7 @@ package configure_test
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -59,9 +60,7 @@ func TestEnvironment(t *testing.T) {
 		"all that is wrong": {
 			env: map[string]string{"INTERVAL": "soon", "EVENTS": "maybe", "GODADDY_API_KEY": "hidden", "OCI_CONFIG_FILE": "f"},
 			err: "EXTERNAL_DNS_EVENTS: strconv.ParseBool: parsing \"maybe\": invalid syntax\n" +
-				"EXTERNAL_DNS_GODADDY_API_KEY: not supported yet: the provider godaddy\n" +
-				"EXTERNAL_DNS_INTERVAL: time: invalid duration \"soon\"\n" +
-				"EXTERNAL_DNS_OCI_CONFIG_FILE: not supported yet: the provider oci",
+				"EXTERNAL_DNS_INTERVAL: time: invalid duration \"soon\"",
 		},
 	}
 	for name, tt := range tests {
@@ -146,7 +145,7 @@ func TestValidate(t *testing.T) {
 		"no source":              {without: "--source=service", err: []string{"--source: none given"}},
 		"no provider":            {without: "--provider=inmemory", err: []string{"--provider: none given"}},
 		"no policy":              {without: "--policy=sync", err: []string{"--policy: none given"}},
-		"several are wrong":      {args: []string{"--source=nonesuch", "--provider=oci", "--interval=0s"}, err: []string{"--source=nonesuch: unknown", "--provider=oci: not supported yet", "--interval=0s"}},
+		"several are wrong":      {args: []string{"--source=nonesuch", "--provider=oci", "--interval=0s"}, err: []string{"--source=nonesuch: unknown", "--provider=oci: not built in: run a webhook program for oci", "--interval=0s"}},
 		"unknown policy":         {args: []string{"--policy=none"}, err: []string{"--policy: "}},
 		"minimal TTL":            {args: append(slices.Clone(rfc2136), "--rfc2136-insecure", "--rfc2136-min-ttl=-1s"), err: []string{"--rfc2136-min-ttl"}},
 		"insecure and GSS":       {args: append(slices.Clone(rfc2136), "--rfc2136-insecure", "--rfc2136-gss-tsig"), err: []string{"rfc2136-gss-tsig"}},
@@ -177,6 +176,15 @@ func TestValidate(t *testing.T) {
 		"all reasons":            {args: []string{"--events-emit=RecordReady", "--events-emit=RecordDeleted", "--events-emit=RecordError"}},
 		"several namespaces":     {args: []string{"--namespace=shop,pay", "--namespace=team-1"}},
 		"namespaces, not labels": {args: []string{"--namespace=shop,team.a", "--namespace=-b"}, err: []string{`--namespace "team.a"`, `--namespace "-b"`, "lower-case letters"}},
+		"not expanded":           {args: []string{"--domain-filter=$(ZONE)"}, err: []string{"--domain-filter: contains $(ZONE), a variable that was not expanded"}},
+		"owner not expanded":     {args: []string{"--txt-owner-id=prod-$(CLUSTER)"}, err: []string{"--txt-owner-id: contains $(CLUSTER)"}},
+		"a secret not expanded":  {args: []string{"--pdns-api-key=$(PDNS_KEY)"}, err: []string{"--pdns-api-key: contains $(PDNS_KEY)"}},
+		"a secret like one":      {args: []string{"--pdns-api-key=a$(b)hidden"}},
+		"a pattern with an end":  {args: []string{`--regex-domain-filter=(^|\.)example\.org$`}},
+		"template of an affix":   {args: []string{"--txt-prefix=%{record_type}-k8s."}},
+		"misspelled affix":       {args: []string{"--txt-prefix=%{record-type}-"}, err: []string{"--txt-prefix=%{record-type}-: the character '%' is allowed only in the template %{record_type}"}},
+		"half an affix":          {args: []string{"--txt-suffix=-%{record_type"}, err: []string{"--txt-suffix"}},
+		"legacy prefix":          {args: []string{"--enable-legacy-annotation-prefix", "--annotation-prefix=custom.example.org/"}},
 		"crd without a cluster":  {args: []string{"--registry=crd"}, err: []string{"--registry=crd: there is no cluster"}},
 	}
 	for name, tt := range tests {
@@ -206,16 +214,75 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Flags of ExternalDNS for what isn't here are known, and say so.
-func TestUnsupported(t *testing.T) {
-	for _, arg := range []string{"--oci-zone-scope=x", "--ovh-enable-cname-relative", "--godaddy-api-ttl=5", "--pihole-password=hidden"} {
-		o := configure.New()
-		flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
-		o.Flags(flags)
-		err := flags.Parse([]string{arg})
-		var invalid *pflag.InvalidValueError
-		if !errors.As(err, &invalid) || !strings.Contains(errors.Unwrap(invalid).Error(), "not supported yet") || strings.Contains(errors.Unwrap(invalid).Error(), "hidden") {
-			t.Errorf("%s: %v", arg, err)
+// Flags of providers that are not built in are accepted, as ExternalDNS accepts flags of providers that
+// aren't used (dns F21), and their values are never shown.
+func TestFlagsOfMissingProviders(t *testing.T) {
+	o, flags := given(t, append([]string{"--oci-zone-scope=x", "--ovh-enable-cname-relative", "--no-oci-auth-instance-principal", "--godaddy-api-ttl=5", "--pihole-password=hidden"}, valid...)...)
+	if err := o.Validate(); err != nil {
+		t.Error(err)
+	}
+	if shown := fmt.Sprint(configure.Shown(flags)); strings.Contains(shown, "hidden") {
+		t.Errorf("a secret is shown: %s", shown)
+	}
+	for _, name := range []string{"alibabacloud", "civo", "gandi", "oci", "pihole", "scaleway"} {
+		o, _ := given(t, "--source=service", "--provider="+name, "--policy=sync")
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), "webhook program for "+name) {
+			t.Errorf("--provider=%s: %v", name, err)
+		}
+	}
+}
+
+// dns F21: what ExternalDNS had in older releases is said to be gone.
+func TestFormerFlags(t *testing.T) {
+	for name, want := range map[string]string{
+		"txt-new-format-only": "leave the flag out", "no-txt-new-format-only": "leave the flag out", "rfc2136-create-ptr": "--create-ptr",
+		"akamai-client-token": "the provider akamai", "infoblox-grid-host": "the provider infoblox", "cf-api-endpoint": "cloudfoundry", "pihole-api-version": "webhook program",
+	} {
+		if got := configure.FormerFlag(name); !strings.Contains(got, want) || !strings.HasPrefix(got, "removed from ExternalDNS") {
+			t.Errorf("--%s: %q lacks %q", name, got, want)
+		}
+	}
+	_, flags := given(t)
+	flags.VisitAll(func(f *pflag.Flag) {
+		if hint := configure.FormerFlag(f.Name); hint != "" {
+			t.Errorf("--%s is a flag, and %q", f.Name, hint)
+		}
+	})
+	if hint := configure.FormerFlag("polcy"); hint != "" {
+		t.Errorf("--polcy: %q", hint)
+	}
+}
+
+// dns F17: values that ExternalDNS accepts and that match nothing.
+func TestRemarks(t *testing.T) {
+	o, _ := given(t, append([]string{"--domain-filter=a.org,b.org", "--domain-filter=*.demo.org", "--domain-filter=c.org", "--default-targets=192.0.2.1,192.0.2.2", "--exclude-domains=x.org"}, valid...)...)
+	if err := o.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range o.Remarks() {
+		got = append(got, fmt.Sprintf("--%s=%s: %s; %s", r.Flag, r.Value, r.Reason, r.Instead))
+	}
+	want := []string{
+		"--domain-filter=a.org,b.org: contains a comma: repeat the flag, once for each value; no name is in this domain",
+		"--domain-filter=*.demo.org: begins with an asterisk: a domain includes all names below it, so leave out the asterisk; no name is in this domain",
+		"--default-targets=192.0.2.1,192.0.2.2: contains a comma: repeat the flag, once for each value; records with this target are refused",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// dns F4: the flag of ExternalDNS v0.23 adds the old prefix to those that are given.
+func TestLegacyPrefix(t *testing.T) {
+	for _, test := range []struct{ args, want []string }{
+		{[]string{"--enable-legacy-annotation-prefix"}, []string{"external-dns.kubernetes.io/", "external-dns.alpha.kubernetes.io/"}},
+		{[]string{"--annotation-prefix=custom.example.org/"}, []string{"custom.example.org/"}},
+		{[]string{"--annotation-prefix=custom.example.org/", "--enable-legacy-annotation-prefix"}, []string{"custom.example.org/", "external-dns.alpha.kubernetes.io/"}},
+	} {
+		o, _ := given(t, test.args...)
+		if settings, err := o.Source.Settings(); err != nil || !slices.Equal(settings.Prefixes, test.want) {
+			t.Errorf("%v: prefixes %v, %v; want %v", test.args, settings.Prefixes, err, test.want)
 		}
 	}
 }

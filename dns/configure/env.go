@@ -50,8 +50,7 @@ func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 // withoutValue returns an error of a flag without the flag's name and value, since the value
 // may be a secret.
 func withoutValue(f *pflag.Flag, err error) error {
-	_, known := f.Value.(*notYet)
-	if provider.IsSecret(f) && !known {
+	if provider.IsSecret(f) {
 		return errors.New("the value is not valid")
 	}
 	// The error of the library begins with the flag and its value.

@@ -123,7 +123,7 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	opened.Desk = budget.NewDesk()
 	opened.Publisher, err = publisher.New(publisher.Config{
 		Settings: o.Fingerprint(), Store: o.openStore(in), Desk: opened.Desk,
-		Name: o.Name, Sources: sources, Namespaces: settings.Namespaces, Desired: want, Owner: own, Provider: provider,
+		Name: o.Name, Sources: sources, Namespaces: settings.Namespaces, NamespacesOf: o.NamespacesOf(), Desired: want, Owner: own, Provider: provider,
 		Rules: plan.Rules{
 			Policy: policy, Owner: own.ID(), OldOwner: o.Registry.MigrateFrom, Managed: o.ManagedTypes, Excluded: o.ExcludedTypes,
 			Relabel: o.RegistryKind() == registryAWSSD,

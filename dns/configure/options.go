@@ -130,7 +130,7 @@ func (o *Options) Flags(flags *pflag.FlagSet) {
 	}
 	o.shared.Flags(o.own)
 	flaggroup.Set(o.own, "Main", "policy", "domain-filter", "txt-owner-id", "once", "dry-run", "interval")
-	addUnsupported(o.own)
+	addMissing(o.own)
 	addSecretFiles(o.own)
 	o.headings()
 	flags.AddFlagSet(o.own)

@@ -30,6 +30,34 @@ func (o *Options) Reads() []Read {
 	return reads
 }
 
+// NamespacesOf returns the namespaces in which the sources read each kind of objects. An empty list is all;
+// kinds without namespaces have one, too.
+func (o *Options) NamespacesOf() map[schema.GroupResource][]string {
+	of := map[schema.GroupResource][]string{}
+	for _, read := range o.Reads() {
+		Widen(of, map[schema.GroupResource][]string{read.GroupResource(): read.In(o.Source.OnlyNamespaces())})
+	}
+	return of
+}
+
+// Widen adds the namespaces in which each kind of objects is read to those that of has. An empty list is
+// all namespaces.
+func Widen(of, more map[schema.GroupResource][]string) {
+	for resource, names := range more {
+		before, known := of[resource]
+		switch {
+		case !known:
+			of[resource] = names
+		case len(before) == 0 || len(names) == 0:
+			of[resource] = nil
+		default:
+			all := slices.Concat(before, names)
+			slices.Sort(all)
+			of[resource] = slices.Compact(all)
+		}
+	}
+}
+
 // NeedsCluster reports whether the publisher reads or writes objects other than Events.
 func (o *Options) NeedsCluster() bool { return o.OwnsByObjects() || len(o.Reads()) > 0 }
 

@@ -25,7 +25,7 @@ const (
 func addSecretFiles(flags *pflag.FlagSet) {
 	var secrets []*pflag.Flag
 	flags.VisitAll(func(f *pflag.Flag) {
-		if _, unsupported := f.Value.(*notYet); provider.IsSecret(f) && !unsupported {
+		if provider.IsSecret(f) && Supported(f) {
 			secrets = append(secrets, f)
 		}
 	})

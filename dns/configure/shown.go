@@ -71,12 +71,6 @@ func (o *Options) Fields() []Field {
 	return fields
 }
 
-// Supported reports whether a flag does something, and isn't only there to say that it can't.
-func Supported(f *pflag.Flag) bool {
-	_, missing := f.Value.(*notYet)
-	return !missing
-}
-
 // unusedFlags are those of sources and providers that are not used, and those that several of them
 // share.
 func (o *Options) unusedFlags() map[string]bool {

@@ -1,7 +1,8 @@
 package configure
 
 import (
-	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -9,54 +10,110 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 )
 
-// unsupported are flags of ExternalDNS (spec/dns.md §12) for features that don't exist here
-// yet. They are defined so that the error can say so. A name that ends with ? is that of a
-// flag without a value.
-var unsupported = map[string]string{
-	"the provider alibabacloud": "alibaba-cloud-config-file alibaba-cloud-zone-type",
-	"the provider exoscale":     "exoscale-apienv exoscale-apizone exoscale-apikey exoscale-apisecret exoscale-zones-cache-duration",
-	"the provider godaddy":      "godaddy-api-key godaddy-api-secret godaddy-api-ttl godaddy-api-ote?",
-	"the provider ns1":          "ns1-endpoint ns1-ignoressl? ns1-min-ttl",
-	"the provider oci":          "oci-config-file oci-compartment-ocid oci-zone-scope oci-auth-instance-principal? oci-zones-cache-duration",
-	"the provider ovh":          "ovh-endpoint ovh-api-rate-limit ovh-enable-cname-relative?",
-	"the provider pihole":       "pihole-server pihole-password pihole-tls-skip-verify?",
+// missingProviders are the providers of ExternalDNS (spec/dns.md §8.10) that are not built in, each
+// with its flags. A name that ends with ? is that of a flag without a value.
+var missingProviders = map[string]string{
+	"alibabacloud": "alibaba-cloud-config-file alibaba-cloud-zone-type",
+	"civo":         "",
+	"dnsimple":     "",
+	"exoscale":     "exoscale-apienv exoscale-apizone exoscale-apikey exoscale-apisecret exoscale-zones-cache-duration",
+	"gandi":        "",
+	"godaddy":      "godaddy-api-key godaddy-api-secret godaddy-api-ttl godaddy-api-ote?",
+	"linode":       "",
+	"ns1":          "ns1-endpoint ns1-ignoressl? ns1-min-ttl",
+	"oci":          "oci-config-file oci-compartment-ocid oci-zone-scope oci-auth-instance-principal? oci-zones-cache-duration",
+	"ovh":          "ovh-endpoint ovh-api-rate-limit ovh-enable-cname-relative?",
+	"pihole":       "pihole-server pihole-password pihole-tls-skip-verify?",
+	"scaleway":     "",
 }
 
-// unsupportedSecrets are the unsupported flags whose values must not be shown, not even in an
-// error.
-const unsupportedSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key godaddy-api-secret pihole-password"
+// missingSecrets are the flags of missing providers whose values must not be shown.
+const missingSecrets = "exoscale-apikey exoscale-apisecret godaddy-api-key godaddy-api-secret pihole-password"
 
-// unsupportedProviders are those of ExternalDNS that don't exist here yet. All of its sources do.
-var unsupportedProviders = []string{
-	"alibabacloud", "civo", "dnsimple", "exoscale", "godaddy",
-	"linode", "ns1", "oci", "ovh", "pihole", "scaleway",
+// missingUsage begins the usage of flags of missing providers.
+const missingUsage = "accepted for compatibility, without effect: of the provider "
+
+// missingProvider returns the error for --provider with the name of a missing provider.
+func missingProvider(name string) error {
+	return fmt.Errorf("--provider=%s: not built in: run a webhook program for %[1]s beside Signpost and use --provider=webhook --webhook-provider-url=http://localhost:8888 (docs/dns.md#webhook)", name)
 }
 
-// notYet is the value of an unsupported flag.
-type notYet struct{ what string }
+// ignoredValue is the value of a flag that belongs to a missing provider. ExternalDNS ignores such
+// flags unless --provider names their provider.
+type ignoredValue struct{}
 
 // String implements pflag.Value, as do Type and Set.
-func (n *notYet) String() string   { return "" }
-func (n *notYet) Type() string     { return "string" }
-func (n *notYet) Set(string) error { return errors.New("not supported yet: " + n.what) }
+func (ignoredValue) String() string   { return "" }
+func (ignoredValue) Type() string     { return "string" }
+func (ignoredValue) Set(string) error { return nil }
 
-func addUnsupported(flags *pflag.FlagSet) {
-	for what, names := range unsupported {
+// addMissing adds the flags of missing providers, so that one list of flags may serve clusters with
+// different providers, as it does for ExternalDNS.
+func addMissing(flags *pflag.FlagSet) {
+	for owner, names := range missingProviders {
 		for name := range strings.FieldsSeq(names) {
 			name, isSwitch := strings.CutSuffix(name, "?")
 			if flags.Lookup(name) != nil {
 				continue
 			}
-			f := flags.VarPF(&notYet{what: what}, name, "", "not supported yet: "+what)
+			f := flags.VarPF(ignoredValue{}, name, "", missingUsage+owner)
 			f.Hidden = true
 			if isSwitch {
 				f.NoOptDefVal = "true"
 			}
 		}
 	}
-	for name := range strings.FieldsSeq(unsupportedSecrets) {
+	for name := range strings.FieldsSeq(missingSecrets) {
 		if f := flags.Lookup(name); f != nil && !provider.IsSecret(f) {
 			provider.Secret(flags, name)
 		}
 	}
+}
+
+// Supported reports whether a flag has a meaning here: it doesn't belong to a missing provider.
+func Supported(f *pflag.Flag) bool {
+	_, ignored := f.Value.(ignoredValue)
+	return !ignored
+}
+
+// MissingProvider returns the name of the missing provider that a flag belongs to, and false if it
+// belongs to none.
+func MissingProvider(f *pflag.Flag) (string, bool) {
+	return strings.CutPrefix(f.Usage, missingUsage)
+}
+
+// formerFlags are flags that ExternalDNS had in releases before 0.22 and has no longer, each with what
+// to do instead of using it.
+var formerFlags = map[string]string{
+	"txt-new-format-only":        "only the current format is written, and older ones are read: leave the flag out",
+	"traefik-disable-legacy":     "legacy kinds of Traefik are read only with --traefik-enable-legacy: leave the flag out",
+	"digitalocean-api-page-size": "leave the flag out",
+	"rfc2136-create-ptr":         "use --create-ptr with --managed-record-types=PTR",
+	"pihole-api-version":         missingHint("pihole"),
+	"cf-api-endpoint":            "the source cloudfoundry was removed: leave the flag out",
+	"cf-username":                "the source cloudfoundry was removed: leave the flag out",
+	"cf-password":                "the source cloudfoundry was removed: leave the flag out",
+}
+
+// formerProviders are prefixes of flags whose provider ExternalDNS has removed.
+var formerProviders = []string{
+	"akamai", "bluecat", "designate", "dyn", "ibmcloud", "infoblox", "plural", "rcodezero", "rdns", "safedns", "stackpath", "tencent-cloud", "transip", "ultradns", "vinyldns", "vultr",
+}
+
+func missingHint(provider string) string {
+	return fmt.Sprintf("the provider %s is not built in: use --provider=webhook with a webhook program for it", provider)
+}
+
+// FormerFlag returns what to do about a flag that ExternalDNS had once and has no longer; "" if there
+// never was one. The name is without dashes before it.
+func FormerFlag(name string) string {
+	name = strings.TrimPrefix(name, "no-")
+	if hint := formerFlags[name]; hint != "" {
+		return "removed from ExternalDNS: " + hint
+	}
+	i := slices.IndexFunc(formerProviders, func(p string) bool { return strings.HasPrefix(name, p+"-") })
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("removed from ExternalDNS with the provider %s: leave the flag out, or use --provider=webhook with a webhook program for %[1]s", formerProviders[i])
 }

@@ -48,11 +48,12 @@ func providerNames(all []provider.Plugin) string {
 // Validate returns an error that names everything that is wrong with the options, except what
 // only sources and providers can check.
 func (o *Options) Validate() error {
-	errs := []error{o.checkSources(), o.checkTargetTemplate(), o.checkProviders(), o.checkTypes(), o.checkLoop(), o.checkRegistry()}
+	errs := []error{o.checkSources(), o.checkRead(), o.checkProviders(), o.checkTypes(), o.checkLoop(), o.checkRegistry()}
 	if o.WebhookServer {
 		// With --webhook-server nothing is published, so only the provider counts.
 		errs = []error{o.checkProviders()}
 	}
+	errs = append(errs, o.checkExpanded(), o.checkAffixes())
 	if _, err := o.domains(); err != nil {
 		errs = append(errs, err)
 	}
@@ -73,13 +74,20 @@ func (o *Options) sourcesWith(admits func(source.Plugin) bool) []string {
 	return names
 }
 
-// checkTargetTemplate refuses a --target-template that no source reads: the records would not
-// be those that the user expects.
-func (o *Options) checkTargetTemplate() error {
-	if len(o.Source.TargetTemplates) == 0 || len(o.sourcesWith(func(p source.Plugin) bool { return p.TargetTemplates })) > 0 {
-		return nil
+// checkRead refuses templates for targets that no source reads: the records would not be those that the
+// user expects. About a --fqdn-template that no source reads there is a [Remark], because many values of
+// ExternalDNS' chart have one beside any source.
+func (o *Options) checkRead() error {
+	var errs []error
+	check := func(flag string, given bool, instead string, reads func(source.Plugin) bool) {
+		if given && len(o.Sources) > 0 && len(o.sourcesWith(reads)) == 0 {
+			errs = append(errs, fmt.Errorf("--%s: not read by %s, as at ExternalDNS: %s", flag, strings.Join(o.Sources, ", "), instead))
+		}
 	}
-	return fmt.Errorf("--target-template: not read by %s, as at ExternalDNS: use --fqdn-target-template, or the annotation target", strings.Join(o.Sources, ", "))
+	s := o.Source
+	check("target-template", len(s.TargetTemplates) > 0, "use --fqdn-target-template, or the annotation target", func(p source.Plugin) bool { return p.TargetTemplates })
+	check("fqdn-target-template", len(s.FQDNTargetTemplates) > 0, "use --fqdn-template, or the annotations hostname and target", func(p source.Plugin) bool { return p.PairTemplates })
+	return errors.Join(errs...)
 }
 
 func (o *Options) checkSources() error {
@@ -102,8 +110,8 @@ func (o *Options) checkProviders() error {
 	}
 	for _, name := range o.Providers {
 		known := providerNames(o.providerPlugins)
-		if slices.Contains(unsupportedProviders, name) {
-			errs = append(errs, fmt.Errorf("--provider=%s: not supported yet: use one of %s", name, known))
+		if _, missing := missingProviders[name]; missing {
+			errs = append(errs, missingProvider(name))
 		} else if _, ok := o.provider(name); !ok {
 			errs = append(errs, unknown("provider", name, known))
 		}

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/desired"
@@ -49,6 +51,9 @@ type Config struct {
 	// Namespaces are the only ones whose objects the sources use; none is all. Others that
 	// the process reads are of no concern.
 	Namespaces []string
+	// NamespacesOf are those in which the objects of a kind are read, where they differ, such as those of
+	// --gateway-namespace. An empty list is all.
+	NamespacesOf map[schema.GroupResource][]string
 	// Desired takes what they ask for; the publisher owns it from now on.
 	Desired  *desired.Set
 	Owner    owner.Owner

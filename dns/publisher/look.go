@@ -47,14 +47,13 @@ func (p *Publisher) givesUp(i int, now time.Time) bool {
 	if src.Poll != nil {
 		return s.err != nil || !p.contact.IsZero() && now.Sub(p.contact) >= silencePatience
 	}
-	return slices.ContainsFunc(src.Tables, func(t kube.AnyTable) bool { return !filled(t, p.Namespaces) && p.hopeless(t, now) })
+	return slices.ContainsFunc(src.Tables, func(t kube.AnyTable) bool { return !p.filled(t) && p.hopeless(t, now) })
 }
 
 // contacted reports whether anything of a source has been read.
 func (p *Publisher) contacted() bool {
 	for i := range p.sources {
-		isFilled := func(t kube.AnyTable) bool { return filled(t, p.Namespaces) }
-		if src := p.Sources[i].Source; p.sources[i].read || src.Poll == nil && (len(src.Tables) == 0 || slices.ContainsFunc(src.Tables, isFilled)) {
+		if src := p.Sources[i].Source; p.sources[i].read || src.Poll == nil && (len(src.Tables) == 0 || slices.ContainsFunc(src.Tables, p.filled)) {
 			return true
 		}
 	}
@@ -66,7 +65,7 @@ func (p *Publisher) hopeless(t kube.AnyTable, now time.Time) bool {
 	status := t.Status()
 	state, reason, contact := status.State, status.Reason, status.LastContact
 	for _, of := range status.Namespaces {
-		if !of.Filled && of.State == kube.Waiting && slices.Contains(p.Namespaces, of.Namespace) {
+		if !of.Filled && of.State == kube.Waiting && slices.Contains(p.namespacesOf(t), of.Namespace) {
 			state, reason = of.State, of.Reason
 		}
 	}

@@ -23,12 +23,17 @@ func (p *Publisher) conditions(s source.Source) conditions {
 			found.note("", fmt.Errorf("%s can't be read: %s: %s", status.Kind, status.Reason, status.Detail))
 		}
 		for _, of := range status.Namespaces {
-			if !slices.Contains(p.Namespaces, of.Namespace) {
+			if !slices.Contains(p.namespacesOf(t), of.Namespace) {
 				continue // another publisher reads it
 			}
 			var err error
 			if of.State == kube.Waiting {
 				err = fmt.Errorf("%s can't be read in the namespace %s: %s: %s", status.Kind, of.Namespace, of.Reason, of.Detail)
+			}
+			if !slices.Contains(p.Namespaces, of.Namespace) {
+				// Objects of any namespace may depend on what is in this one.
+				found.note("", err)
+				continue
 			}
 			found.note(of.Namespace, err)
 		}
@@ -89,15 +94,23 @@ func (s *sourceState) steadyFor(namespace string, long time.Duration, now time.T
 	})
 }
 
+// namespacesOf returns the namespaces of a table that the publisher wants; none is all.
+func (p *Publisher) namespacesOf(t kube.AnyTable) []string {
+	if names, ok := p.NamespacesOf[t.Resource().GroupResource()]; ok {
+		return names
+	}
+	return p.Namespaces
+}
+
 // allFilled reports whether the tables of a source have held all objects that the publisher
 // wants, whatever has happened since.
 func (p *Publisher) allFilled(s source.Source) bool {
-	return !slices.ContainsFunc(s.Tables, func(t kube.AnyTable) bool { return !filled(t, p.Namespaces) })
+	return !slices.ContainsFunc(s.Tables, func(t kube.AnyTable) bool { return !p.filled(t) })
 }
 
-// filled reports whether a table has held all objects of some namespaces; of all if there
-// are none.
-func filled(t kube.AnyTable, namespaces []string) bool {
+// filled reports whether a table has held all objects that the publisher wants of it.
+func (p *Publisher) filled(t kube.AnyTable) bool {
+	namespaces := p.namespacesOf(t)
 	if t.Filled() {
 		return true
 	}

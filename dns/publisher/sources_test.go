@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/kube"
 )
@@ -18,9 +20,13 @@ type table struct {
 	mu     sync.Mutex
 	filled bool
 	status kube.TableStatus
+	// resource is that of the objects.
+	resource schema.GroupVersionResource
 	// fill is called before the table is filled; it may be nil.
 	fill func()
 }
+
+func (t *table) Resource() schema.GroupVersionResource { return t.resource }
 
 func (t *table) Filled() bool {
 	t.mu.Lock()
@@ -179,6 +185,40 @@ func TestUnreadNamespace(t *testing.T) {
 		unread.setNamespace("pay", kube.Synced, "")
 		time.Sleep(2 * statusEvery)
 		w.expectZone("b.shop.test A 192.0.2.1", "c.shop.test A 192.0.2.3")
+	})
+}
+
+// dns F2: a kind on which objects of all namespaces depend, such as the Gateways of --gateway-namespace, is
+// read elsewhere than they are. While it can't be read, nothing is deleted.
+func TestUnreadNamespaceOfADependency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gateways := schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "gateways"}
+		w := newWorld(t)
+		things, edge := &table{}, &table{resource: gateways, status: kube.TableStatus{Kind: "gateway"}}
+		readingNamespaces(w, things, "default")
+		read := w.change
+		w.change = func(c *Config) {
+			read(c)
+			c.NamespacesOf = map[schema.GroupResource][]string{gateways.GroupResource(): {"edge"}}
+			c.Sources[0].Source.Tables = append(c.Sources[0].Source.Tables, edge)
+		}
+		things.setNamespace("default", kube.Synced, "")
+		edge.setNamespace("edge", kube.Synced, "")
+		edge.setNamespace("other", kube.Waiting, kube.Forbidden) // another publisher reads it
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		rest()
+		w.expectZone("a.shop.test A 192.0.2.1")
+
+		edge.setNamespace("edge", kube.Waiting, kube.Forbidden)
+		time.Sleep(2 * statusEvery)
+		w.objects.set("a")
+		time.Sleep(3 * DefaultInterval)
+		w.expectZone("a.shop.test A 192.0.2.1")
+		edge.setNamespace("edge", kube.Synced, "")
+		time.Sleep(DefaultInterval)
+		w.expectZone()
 	})
 }
 

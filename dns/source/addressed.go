@@ -48,6 +48,8 @@ type AddressedService struct {
 	LoadBalancer bool
 	// Addresses are all IPs and names of the load balancer.
 	Addresses []string
+	// ExternalIPs are those of the spec.
+	ExternalIPs []string
 }
 
 // AddressedServices returns the kind Service for sources whose objects name one.
@@ -58,6 +60,10 @@ func AddressedServices() kube.Kind[AddressedService] {
 			Key:          Key{Namespace: s.Intern(svc.Namespace), Name: svc.Name},
 			LoadBalancer: svc.Spec.Type == corev1.ServiceTypeLoadBalancer,
 		}
+		if n := len(svc.Spec.ExternalIPs); n > AddressLimit {
+			p.Add(TooMany(n, AddressLimit), "spec.externalIPs")
+		}
+		kept.ExternalIPs = append(kept.ExternalIPs, svc.Spec.ExternalIPs[:min(len(svc.Spec.ExternalIPs), AddressLimit)]...)
 		for i, entry := range svc.Status.LoadBalancer.Ingress {
 			if i == AddressLimit {
 				p.Add(TooMany(len(svc.Status.LoadBalancer.Ingress), AddressLimit), "status.loadBalancer.ingress")

@@ -11,6 +11,8 @@ type Resource struct {
 	// Plural is the name of the kind in URLs and in rights, such as "httpproxies".
 	Plural string
 	Scope  Scope
+	// Only are the namespaces for the scope InNamed.
+	Only []string
 	// Optional is true when the source also works in a cluster that lacks the kind.
 	Optional bool
 	// Dependency is true for objects that no records are made of, but on which the records of
@@ -26,9 +28,10 @@ type Scope int
 const (
 	// InNamespaces is in those of --namespace.
 	InNamespaces Scope = iota
-	// InAllNamespaces is also in others than those of --namespace: a process with such a source
-	// reads all namespaces.
+	// InAllNamespaces is also in others than those of --namespace.
 	InAllNamespaces
+	// InNamed is in those of [Resource].Only, whatever --namespace says.
+	InNamed
 	// InNone is for objects that are in no namespace.
 	InNone
 )
@@ -40,6 +43,18 @@ type Right struct {
 	Verbs       []string
 	// Why says what it is for, without a full stop.
 	Why string
+}
+
+// In returns the namespaces in which the objects are read if --namespace has these; nil is all.
+func (r Resource) In(namespaces []string) []string {
+	switch r.Scope {
+	case InNamespaces:
+		return namespaces
+	case InNamed:
+		return r.Only
+	default:
+		return nil
+	}
 }
 
 // GroupResource returns what the API server calls the kind.

@@ -15,7 +15,10 @@ import (
 
 // DefaultPrefixes are the prefixes of annotations, the newest first (spec/dns.md §6.1). If an
 // annotation is there with several prefixes, the first one counts.
-var DefaultPrefixes = []string{"external-dns.kubernetes.io/", "external-dns.alpha.kubernetes.io/"}
+var DefaultPrefixes = []string{"external-dns.kubernetes.io/", LegacyPrefix}
+
+// LegacyPrefix is the prefix of annotations before ExternalDNS 0.22, which --enable-legacy-annotation-prefix adds.
+const LegacyPrefix = "external-dns.alpha.kubernetes.io/"
 
 // The values of --compatibility: programs whose annotations are read too.
 const (
@@ -87,7 +90,9 @@ type Options struct {
 	Namespaces                    []string
 	AnnotationFilter, LabelFilter string
 	AnnotationPrefixes            []string
-	Compatibility                 string
+	// LegacyPrefix adds [LegacyPrefix] to the prefixes.
+	LegacyPrefix  bool
+	Compatibility string
 
 	FQDNTemplates, TargetTemplates, FQDNTargetTemplates []string
 	CombineFQDNAnnotation                               bool
@@ -114,6 +119,8 @@ func (o *Options) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.LabelFilter, "label-filter", o.LabelFilter, "use objects whose labels match this label selector only")
 	flags.StringArrayVar(&o.AnnotationPrefixes, "annotation-prefix", o.AnnotationPrefixes,
 		"prefix of the annotations to read; where several prefixes have an annotation, the one named first counts")
+	flags.BoolVar(&o.LegacyPrefix, "enable-legacy-annotation-prefix", o.LegacyPrefix,
+		"also read annotations with the prefix "+LegacyPrefix+"; without --annotation-prefix they are read anyway")
 	flags.StringVar(&o.Compatibility, "compatibility", o.Compatibility,
 		"also read the annotations of another program: mate, molecule or kops-dns-controller")
 	flags.StringArrayVar(&o.FQDNTemplates, "fqdn-template", nil, "template for the names of objects, separated by commas")
@@ -131,7 +138,7 @@ func (o *Options) Flags(flags *pflag.FlagSet) {
 // wrong (spec/dns.md §5.4), each with its flag.
 func (o *Options) Settings() (Settings, error) {
 	s := Settings{
-		Namespaces: o.OnlyNamespaces(), Prefixes: o.AnnotationPrefixes, Declared: o.Declared, Compatibility: o.Compatibility,
+		Namespaces: o.OnlyNamespaces(), Prefixes: o.Prefixes(), Declared: o.Declared, Compatibility: o.Compatibility,
 		IgnoreHostnameAnnotation: o.IgnoreHostnameAnnotation,
 		ExposeInternalIPv6:       o.ExposeInternalIPv6,
 		ExcludeUnschedulable:     o.ExcludeUnschedulable,
@@ -147,6 +154,14 @@ func (o *Options) Settings() (Settings, error) {
 		return Settings{}, err
 	}
 	return s, nil
+}
+
+// Prefixes returns the prefixes of annotations, the one that counts most first.
+func (o *Options) Prefixes() []string {
+	if !o.LegacyPrefix || slices.Contains(o.AnnotationPrefixes, LegacyPrefix) {
+		return o.AnnotationPrefixes
+	}
+	return append(slices.Clone(o.AnnotationPrefixes), LegacyPrefix)
 }
 
 func (o *Options) check() error {

@@ -97,10 +97,10 @@ type Plugin struct {
 	// providers: [CommonAnnotations], and which more. An object with another one gets a remark. A
 	// source of objects that reads none has [NoAnnotations].
 	Annotations []string
-	// Templates is true when the source supports --fqdn-template, and TargetTemplates when it
-	// supports --target-template. Properties is true when it reads the annotations for providers
-	// and the set identifier.
-	Templates, TargetTemplates, Properties bool
+	// Templates is true when the source reads --fqdn-template, TargetTemplates when it reads
+	// --target-template, and PairTemplates when it reads --fqdn-target-template. Properties is true
+	// when it reads the annotations for providers and the set identifier.
+	Templates, TargetTemplates, PairTemplates, Properties bool
 	// OneTTL is true when objects that share a name also share a TTL, that of the first one by
 	// the label resource. Otherwise those with different TTLs have record sets of their own.
 	OneTTL bool

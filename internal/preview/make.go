@@ -81,7 +81,7 @@ func (o Options) makeOne(ctx context.Context, options *configure.Options) (*Plan
 	if err != nil {
 		return nil, settings.AsUsage(err)
 	}
-	zones, err := opened.Once(ctx, kube.Options{Config: objects, Namespaces: o.Config.OnlyNamespaces(), Logger: o.Log}, o.Limit)
+	zones, err := opened.Once(ctx, kube.Options{Config: objects, NamespacesOf: o.Config.NamespacesOf(), Logger: o.Log}, o.Limit)
 	if ctx.Err() != nil {
 		return nil, errInterrupted
 	}

@@ -47,7 +47,7 @@ func publishOnce(ctx context.Context, c settings.Config, limit time.Duration, lo
 		sending.Go(func() error { return r.sender.Run(ctx) })
 	}
 	plans, err := r.opened[0].Once(ctx, kube.Options{
-		Config: restConfig, Namespaces: c.OnlyNamespaces(), Registerer: in.Registerer, Logger: log, Report: kinds.ReportTo(in.Report, ""),
+		Config: restConfig, NamespacesOf: c.NamespacesOf(), Registerer: in.Registerer, Logger: log, Report: kinds.ReportTo(in.Report, ""),
 	}, limit)
 	if err == nil {
 		err = r.writeStatusOnce(ctx)

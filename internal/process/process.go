@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"google.golang.org/grpc"
 	"k8s.io/client-go/rest"
 
@@ -28,8 +29,8 @@ import (
 type roleInput struct {
 	// REST says where the API server is.
 	REST *rest.Config
-	// Namespaces are the only ones that are read; empty for all.
-	Namespaces []string
+	// NamespacesOf are the only namespaces in which kinds are read; nil for all.
+	NamespacesOf map[schema.GroupResource][]string
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 	// Report is told of the problems of objects.
@@ -122,7 +123,7 @@ func newProcess(ctx context.Context, c settings.Config, log *slog.Logger, regist
 		return process{}, err
 	}
 	p, err := makeProcess(ctx, c, roleInput{
-		REST: restConfig, Namespaces: c.OnlyNamespaces(), Log: log, Registerer: registerer, Report: report, Tracer: tracer,
+		REST: restConfig, NamespacesOf: c.NamespacesOf(), Log: log, Registerer: registerer, Report: report, Tracer: tracer,
 	})
 	if err != nil {
 		tracer.Close()
@@ -198,7 +199,7 @@ func joinRoles(in roleInput, roles []role) (process, error) {
 	if len(tables) == 0 {
 		return p.withoutCluster(roles), nil
 	}
-	cluster, err := kube.New(kube.Options{Config: in.REST, Namespaces: in.Namespaces, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), "")}, tables...)
+	cluster, err := kube.New(kube.Options{Config: in.REST, NamespacesOf: in.NamespacesOf, Registerer: in.Registerer, Logger: in.Log, Report: kinds.ReportTo(reportTo(in.Report, roles), "")}, tables...)
 	if err != nil {
 		return process{}, err
 	}

@@ -28,7 +28,7 @@ func serveProvider(ctx context.Context, c *settings.DNSFlags, log *slog.Logger) 
 	}
 	served := webhookserver.Config{
 		Provider: provider, Limits: c.Publisher.WebhookLimits(),
-		Declared: c.Publisher.Source.Declared, Prefixes: c.Publisher.Source.AnnotationPrefixes, Log: log,
+		Declared: c.Publisher.Source.Declared, Prefixes: c.Publisher.Source.Prefixes(), Log: log,
 	}
 	l, err := listen(ctx, "webhook-server", webhookserver.DefaultAddress)
 	if err != nil {

@@ -39,6 +39,7 @@ func RunDNS(ctx context.Context, c *settings.DNSFlags, flags *pflag.FlagSet, w i
 		log.Warn("Flag is deprecated", "reason", strings.TrimSpace(line))
 	}
 	log.Info("Settings that differ from the defaults", configure.Shown(flags)...)
+	settings.LogRemarks(log, c.Config.Remarks)
 	switch {
 	case c.Publisher.WebhookServer:
 		return serveProvider(ctx, c, log)

@@ -2,6 +2,7 @@ package rbac
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -33,35 +34,42 @@ func DNS(c settings.Config, account types.NamespacedName) []Role {
 	return roles
 }
 
-// reading returns the roles for what the sources read, and for Events about that.
+// reading returns the roles for what the sources read, and for Events about that: one for all namespaces,
+// and one for each that is read by itself.
 func reading(c settings.Config) []Role {
-	namespaces := c.OnlyNamespaces()
-	var everywhere, within, events Role
+	of := c.NamespacesOf()
+	roles := map[string]*Role{} // by namespace, "" for all of them
+	role := func(namespace string) *Role {
+		if roles[namespace] == nil {
+			roles[namespace] = &Role{Name: "signpost-dns", Namespace: namespace}
+		}
+		return roles[namespace]
+	}
+	aboutClusterObjects := false
 	for _, p := range c.DNS.Publishers {
 		for _, read := range p.Reads() {
-			role := &everywhere
-			if namespaces != nil && read.Scope != source.InNone {
-				role = &within
+			namespaces := of[read.GroupResource()]
+			if len(namespaces) == 0 {
+				namespaces = []string{""}
 			}
-			role.allow(rulesFor(read, p)...)
-			if read.Scope == source.InNone {
-				events.allow(sendEvents)
-			} else {
-				role.allow(sendEvents)
+			for _, namespace := range namespaces {
+				role(namespace).allow(rulesFor(read, p)...)
+				// Events are about objects that records are made of.
+				if read.Scope == source.InNamespaces || read.Scope != source.InNone && !read.Dependency {
+					role(namespace).allow(sendEvents)
+				}
 			}
+			aboutClusterObjects = aboutClusterObjects || read.Scope == source.InNone
 		}
 	}
-	var roles []Role
-	everywhere.Name = "signpost-dns"
-	roles = add(roles, everywhere)
-	for _, namespace := range namespaces {
-		within.Name, within.Namespace = "signpost-dns", namespace
-		roles = add(roles, within)
+	if aboutClusterObjects && !slices.ContainsFunc(role("").Rules, sendEvents.same) {
+		role(eventsOfClusterObjects).allow(sendEvents)
 	}
-	if events.Name, events.Namespace = "signpost-dns", eventsOfClusterObjects; !slices.ContainsFunc(everywhere.Rules, sendEvents.same) {
-		roles = add(roles, events)
+	var all []Role
+	for _, namespace := range slices.Sorted(maps.Keys(roles)) {
+		all = add(all, *roles[namespace])
 	}
-	return roles
+	return all
 }
 
 // sendEvents comes last, because every source needs it.

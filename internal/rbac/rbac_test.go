@@ -84,7 +84,14 @@ func TestDNS(t *testing.T) {
 		},
 		"a source that needs all namespaces": {
 			args: []string{"--source=contour-ingressroute", "--namespace=a"},
-			want: []string{everywhere + "contour.heptio.com/ingressroutes list,watch", everywhere + "/services list,watch", everywhere + events},
+			want: []string{everywhere + "/services list,watch", "Role a/signpost-dns contour.heptio.com/ingressroutes list,watch", "Role a/signpost-dns " + events},
+		},
+		"Gateways of a namespace (dns F2)": {
+			args: []string{"--source=gateway-httproute", "--namespace=a", "--gateway-namespace=edge"},
+			want: []string{
+				everywhere + "/namespaces list,watch", "Role a/signpost-dns gateway.networking.k8s.io/httproutes list,watch", "Role a/signpost-dns " + events,
+				"Role default/signpost-dns " + events, "Role edge/signpost-dns gateway.networking.k8s.io/gateways list,watch",
+			},
 		},
 		"no namespace at all": {
 			args: []string{"--source=node", "--namespace=a"},

@@ -2,11 +2,11 @@ package settings
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/signpostd/signpost/dns/configure"
-	"github.com/signpostd/signpost/dns/source"
 )
 
 // DNS is the settings of the dns role.
@@ -56,34 +56,21 @@ func (v textFormat) Set(s string) error {
 	return nil
 }
 
-// OnlyNamespaces returns the namespaces that the process reads; nil if it reads all. It must
-// read no others, because it may have no right to.
-func (c *Config) OnlyNamespaces() []string {
+// NamespacesOf returns the namespaces that the process reads of each kind of objects; nil if it reads all of
+// all kinds. A kind with an empty list is read in all namespaces. The process must read no others, because
+// it may have no right to.
+func (c *Config) NamespacesOf() map[schema.GroupResource][]string {
 	if c.RunsDestination || c.RunsControllers || !c.RunsDNS {
 		return nil
 	}
 	return namespacesOf(c.DNS.Publishers)
 }
 
-// namespacesOf returns the namespaces that any of the publishers reads; nil if one reads all.
-func namespacesOf(publishers []*configure.Options) []string {
-	var all []string
+// namespacesOf returns the namespaces in which any of the publishers reads each kind of objects.
+func namespacesOf(publishers []*configure.Options) map[schema.GroupResource][]string {
+	of := map[schema.GroupResource][]string{}
 	for _, p := range publishers {
-		scoped := func(scope source.Scope) bool {
-			return slices.ContainsFunc(p.Reads(), func(r configure.Read) bool { return r.Scope == scope })
-		}
-		if !scoped(source.InNamespaces) && !scoped(source.InAllNamespaces) {
-			continue
-		}
-		own := p.Source.OnlyNamespaces()
-		if len(own) == 0 || scoped(source.InAllNamespaces) {
-			return nil
-		}
-		for _, namespace := range own {
-			if !slices.Contains(all, namespace) {
-				all = append(all, namespace)
-			}
-		}
+		configure.Widen(of, p.NamespacesOf())
 	}
-	return all
+	return of
 }

@@ -84,6 +84,9 @@ func (c *DNSFlags) Settle(flags *pflag.FlagSet) error {
 	if err := c.Publisher.Validate(); err != nil {
 		return &UsageError{err}
 	}
+	for _, r := range c.Publisher.Remarks() {
+		c.Config.Remarks = append(c.Config.Remarks, Remark{setting: flagName(r.Flag), value: r.Value, reason: r.Reason, instead: r.Instead})
+	}
 	if c.Publisher.Once && c.Config.DNS.Leader.Elect {
 		return Usagef("--once, --leader-elect: a process that publishes once doesn't take part in elections: leave one of them out")
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // publishing returns a config file with publishers, each of which has these fields.
@@ -17,32 +17,43 @@ func publishing(publishers ...string) string {
 	return text
 }
 
-// A process reads the namespaces of all its publishers together, and all namespaces if one of
-// them needs those.
-func TestOnlyNamespaces(t *testing.T) {
+// A process reads each kind in the namespaces of all its publishers together, and in all if one of them needs
+// those. A kind that is read in all namespaces doesn't widen others (dns F2).
+func TestNamespacesOf(t *testing.T) {
+	const all = "*"
 	tests := map[string]struct {
 		file string
+		// want has the namespaces of some kinds, as RESOURCE.GROUP=NAMES.
 		want []string
 	}{
-		"none given":                {file: publishing("source: service")},
-		"empty":                     {file: publishing(`source: service, namespace: ""`)},
-		"one":                       {file: publishing("source: service, namespace: shop"), want: []string{"shop"}},
-		"a list":                    {file: publishing("source: service, namespace: [shop, pay]"), want: []string{"shop", "pay"}},
-		"with commas":               {file: publishing(`source: service, namespace: "shop,pay"`), want: []string{"shop", "pay"}},
-		"the same twice":            {file: publishing("source: service, namespace: shop", "source: ingress, namespace: shop"), want: []string{"shop"}},
-		"two publishers":            {file: publishing("source: service, namespace: [shop, pay]", "source: ingress, namespace: [pay, team]"), want: []string{"shop", "pay", "team"}},
-		"one reads all":             {file: publishing("source: service, namespace: shop", "source: ingress")},
-		"one reads no objects":      {file: publishing("source: service, namespace: shop", "source: fake"), want: []string{"shop"}},
-		"one reads Nodes only":      {file: publishing("source: service, namespace: shop", "source: node"), want: []string{"shop"}},
-		"Nodes beside others":       {file: publishing("source: [pod, node], namespace: shop"), want: []string{"shop"}},
-		"Gateways of other spaces":  {file: publishing("source: [service, istio-gateway], namespace: shop")},
-		"Contour's Service":         {file: publishing("source: contour-ingressroute, namespace: [shop, pay]")},
-		"beside another role":       {file: publishing("source: service, namespace: shop") + "destination: {}\n"},
-		"beside the controllers":    {file: publishing("source: service, namespace: shop") + "controllers: {}\n"},
-		"a hundred of one":          {file: publishing("source: service, namespace: [" + teams(0, 100) + "]"), want: strings.Split(teams(0, 100), ",")},
-		"a hundred of two":          {file: publishing("source: service, namespace: ["+teams(0, 60)+"]", "source: service, namespace: ["+teams(50, 100)+"]"), want: strings.Split(teams(0, 100), ",")},
-		"more, but one reads all":   {file: publishing("source: service, namespace: ["+teams(0, 60)+"]", "source: service, namespace: ["+teams(60, 120)+"]", "source: pod")},
-		"more, but Gateways are it": {file: publishing("source: service, namespace: ["+teams(0, 60)+"]", "source: istio-gateway, namespace: ["+teams(60, 120)+"]")},
+		"none given":               {publishing("source: service"), []string{"services=*"}},
+		"empty":                    {publishing(`source: service, namespace: ""`), []string{"services=*"}},
+		"one":                      {publishing("source: service, namespace: shop"), []string{"services=shop", "pods=shop", "nodes=*"}},
+		"a list":                   {publishing("source: service, namespace: [shop, pay]"), []string{"services=shop,pay"}},
+		"with commas":              {publishing(`source: service, namespace: "shop,pay"`), []string{"services=shop,pay"}},
+		"the same twice":           {publishing("source: service, namespace: shop", "source: ingress, namespace: shop"), []string{"services=shop", "ingresses.networking.k8s.io=shop"}},
+		"two publishers":           {publishing("source: service, namespace: [shop, pay]", "source: service, namespace: [pay, team]"), []string{"services=pay,shop,team"}},
+		"kinds of two publishers":  {publishing("source: service, namespace: [shop, pay]", "source: ingress, namespace: team"), []string{"services=shop,pay", "ingresses.networking.k8s.io=team"}},
+		"one reads all":            {publishing("source: service, namespace: shop", "source: service"), []string{"services=*"}},
+		"one reads all of another": {publishing("source: service, namespace: shop", "source: ingress"), []string{"services=shop", "ingresses.networking.k8s.io=*"}},
+		"one reads no objects":     {publishing("source: service, namespace: shop", "source: fake"), []string{"services=shop"}},
+		"Nodes beside others":      {publishing("source: [pod, node], namespace: shop"), []string{"pods=shop", "nodes=*"}},
+		"Services of Istio":        {publishing("source: [service, istio-gateway], namespace: shop"), []string{"services=*", "pods=shop", "gateways.networking.istio.io=shop"}},
+		"Contour's Service":        {publishing("source: contour-ingressroute, namespace: [shop, pay]"), []string{"services=*", "ingressroutes.contour.heptio.com=shop,pay"}},
+		"Gateways anywhere":        {publishing("source: [service, gateway-httproute], namespace: shop"), []string{"services=shop", "httproutes.gateway.networking.k8s.io=shop", "gateways.gateway.networking.k8s.io=*"}},
+		"Gateways of a namespace": {
+			publishing("source: [service, gateway-httproute], namespace: shop, gateway-namespace: edge"),
+			[]string{"services=shop", "httproutes.gateway.networking.k8s.io=shop", "gateways.gateway.networking.k8s.io=edge", "namespaces=*"},
+		},
+		"Gateways of two namespaces": {
+			publishing("source: gateway-httproute, namespace: shop, gateway-namespace: edge", "source: gateway-grpcroute, gateway-namespace: inner"),
+			[]string{"httproutes.gateway.networking.k8s.io=shop", "grpcroutes.gateway.networking.k8s.io=*", "gateways.gateway.networking.k8s.io=edge,inner"},
+		},
+		"beside another role":      {publishing("source: service, namespace: shop") + "destination: {}\n", []string{"services=*"}},
+		"beside the controllers":   {publishing("source: service, namespace: shop") + "controllers: {}\n", []string{"services=*"}},
+		"a hundred of one":         {publishing("source: service, namespace: [" + teams(0, 100) + "]"), []string{"services=" + teams(0, 100)}},
+		"more, but one reads all":  {publishing("source: service, namespace: ["+teams(0, 60)+"]", "source: service, namespace: ["+teams(60, 120)+"]", "source: service"), []string{"services=*"}},
+		"more, but of other kinds": {publishing("source: service, namespace: ["+teams(0, 60)+"]", "source: ingress, namespace: ["+teams(60, 120)+"]"), []string{"services=" + teams(0, 60)}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -50,8 +61,16 @@ func TestOnlyNamespaces(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, c.OnlyNamespaces()); diff != "" {
-				t.Errorf("namespaces (-want +got):\n%s", diff)
+			of := c.NamespacesOf()
+			for _, want := range tt.want {
+				resource, names, _ := strings.Cut(want, "=")
+				got := strings.Join(of[schema.ParseGroupResource(resource)], ",")
+				if got == "" {
+					got = all
+				}
+				if got != names {
+					t.Errorf("%s in %s, want %s", resource, got, names)
+				}
 			}
 		})
 	}

@@ -53,8 +53,12 @@ func (v *publishersValue) decode(n *yaml.Node) error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	if n := len(namespacesOf(v.target.Publishers)); n > kube.MaxNamespaces {
-		errs = append(errs, fmt.Errorf("name %d namespaces together: name at most %d, or have one publisher read all, without namespace", n, kube.MaxNamespaces))
+	most := 0
+	for _, names := range namespacesOf(v.target.Publishers) {
+		most = max(most, len(names))
+	}
+	if most > kube.MaxNamespaces {
+		errs = append(errs, fmt.Errorf("name %d namespaces together: name at most %d, or have one publisher read all, without namespace", most, kube.MaxNamespaces))
 	}
 	return errors.Join(append(errs, rivals(v.target.Publishers, n))...)
 }
@@ -103,6 +107,9 @@ func decodePublisher(n *yaml.Node, also func(*configure.Options) error) (*config
 	fields.wrong(found)
 	errs := Leaves(configure.ReadSecretFiles(flags))
 	errs = append(errs, Leaves(o.Validate())...)
+	for _, r := range o.Remarks() {
+		errs = append(errs, fmt.Errorf("--%s=%s: %s", r.Flag, r.Value, r.Reason))
+	}
 	if also != nil && len(errs)+len(found) == 0 {
 		errs = Leaves(also(o))
 	}
@@ -120,6 +127,9 @@ func setPublisherField(o *configure.Options, flags *pflag.FlagSet, name string, 
 	switch {
 	case f == nil:
 		return unknownPublisherField(flags, name)
+	case !configure.Supported(f):
+		missing, _ := configure.MissingProvider(f)
+		return fmt.Errorf("belongs to the provider %s, which is not built in: remove it, or use provider: webhook with a webhook program for %[1]s", missing)
 	case slices.Contains(PerProcess, name):
 		return errors.New("is a flag of signpost dns only: remove it from the config file")
 	}
@@ -143,6 +153,9 @@ func setPublisherField(o *configure.Options, flags *pflag.FlagSet, name string, 
 }
 
 func unknownPublisherField(flags *pflag.FlagSet, name string) error {
+	if hint := configure.FormerFlag(name); hint != "" {
+		return errors.New("unknown field: " + hint)
+	}
 	names := map[string]bool{"name": true}
 	flags.VisitAll(func(f *pflag.Flag) { names[f.Name] = true })
 	if near, ok := nearest.Of(name, slices.Sorted(maps.Keys(names))); ok {

@@ -193,9 +193,12 @@ func (s *hosts) targets(findings *source.Findings, h *host) ([]string, error) {
 			"there is no Service %s, which the annotation %s names: create it, or correct the annotation to namespace/name", h.service, serviceAnnotation,
 		))
 		return nil, nil
+	case len(svc.ExternalIPs) > 0:
+		// As at ExternalDNS, they count more than the status.
+		return svc.ExternalIPs, nil
 	case len(svc.Addresses) == 0:
 		findings.Skip(source.SkipNoTarget, h.hostname, fmt.Sprintf(
-			"the load balancer of the Service %s has no address yet: wait until it has one, or set the annotation target", h.service,
+			"the Service %s has no external IP, and its load balancer no address yet: wait until it has one, or set the annotation target", h.service,
 		))
 	}
 	return svc.Addresses, nil

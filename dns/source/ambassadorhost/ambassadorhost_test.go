@@ -59,6 +59,17 @@ func TestWhyNot(t *testing.T) {
 	}
 }
 
+// peers P4: external IPs of the Service are the targets, also beside a load balancer, as at ExternalDNS.
+func TestExternalIPs(t *testing.T) {
+	const fixed = "---\napiVersion: v1\nkind: Service\nmetadata: {name: emissary}\nspec: {type: LoadBalancer, ports: [{port: 80}], externalIPs: [192.0.2.8, 192.0.2.9]}\n"
+	for _, status := range []string{"", "status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}\n"} {
+		got := sourcetest.MustOpen(t, ambassadorhost.Plugin(), host(annotated, "x.example.org")+fixed+status).Records()
+		if !strings.Contains(got, "x.example.org A 192.0.2.8 192.0.2.9") {
+			t.Errorf("with %q: got\n%s", status, got)
+		}
+	}
+}
+
 // What is too long, or too much, is a problem.
 func TestHostile(t *testing.T) {
 	long := strings.Repeat("a", 600)

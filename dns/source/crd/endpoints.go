@@ -114,7 +114,7 @@ func spelling(e *externaldns.Endpoint) dns.Problem {
 		fault := dns.Problem{Subject: fmt.Sprintf("targets[%d]", i), Value: target}
 		dot := strings.HasSuffix(target, ".")
 		switch recordType := recordTypeOf(e); recordType {
-		case dns.TypeCNAME, dns.TypeDNAME, dns.TypeTXT, dns.TypeMX, dns.TypeSRV:
+		case dns.TypeCNAME, dns.TypeDNAME, dns.TypeNS, dns.TypePTR, dns.TypeTXT, dns.TypeMX, dns.TypeSRV:
 		case dns.TypeNAPTR:
 			if !dot {
 				fault.Reason = fmt.Sprintf("the target of a NAPTR record ends with a dot; write %q", target+".")

@@ -18,7 +18,7 @@ func Plugin() source.Plugin {
 		Name: name, Summary: "Names from the annotations of ExternalWorkloads, at their addresses", Category: "linkerd",
 		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple",
 		Annotations: source.CommonAnnotations,
-		Templates:   true, Properties: true,
+		Templates:   true, PairTemplates: true, Properties: true,
 		New: func() source.Config { return &Config{} },
 	}
 }

@@ -38,7 +38,7 @@ func TransportServer() source.Plugin { return transportServer.plugin() }
 func (k serverKind) plugin() source.Plugin {
 	return source.Plugin{
 		Name: k.source, Summary: k.summary, Category: "load balancers",
-		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, TargetTemplates: true,
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, TargetTemplates: true, PairTemplates: true,
 		Annotations: []string{source.AnnotationTarget, source.AnnotationTTL, source.AnnotationController},
 		New:         func() source.Config { return Config{kind: k} },
 	}
@@ -57,7 +57,7 @@ func (c Config) Resources() []source.Resource {
 
 // Open implements [source.Config].
 func (c Config) Open(in source.Input) (source.Source, error) {
-	s := &servers{reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source, Kind: c.kind.kind, Label: c.kind.source, TargetTemplates: true})}
+	s := &servers{reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source, Kind: c.kind.kind, Label: c.kind.source, TargetTemplates: true, PairTemplates: true})}
 	s.table = kube.Kind[server]{
 		Name: c.kind.metric, Resource: c.kind.kind.GroupVersion().WithResource(c.kind.plural), Optional: true,
 		Form: kube.Unstructured(), Trim: kube.TrimOf(s.trim),

@@ -131,7 +131,7 @@ func (c *Config) routes() schema.GroupVersionKind {
 func (c *Config) Resources() []source.Resource {
 	resources := []source.Resource{
 		{Kind: c.routes(), Plural: c.kind.plural, Optional: true},
-		{Kind: gatewayKind, Plural: "gateways", Scope: source.InAllNamespaces, Optional: true, Dependency: true},
+		c.gateways(),
 		{Kind: namespaceKind, Plural: "namespaces", Scope: source.InNone, Dependency: true},
 	}
 	if c.ListenerSets {
@@ -140,6 +140,16 @@ func (c *Config) Resources() []source.Resource {
 		})
 	}
 	return resources
+}
+
+// gateways is the resource of the Gateways. With --gateway-namespace those of others are not even read, so
+// that a process needs no right to them (spec/dns.md §6.5).
+func (c *Config) gateways() source.Resource {
+	r := source.Resource{Kind: gatewayKind, Plural: "gateways", Scope: source.InAllNamespaces, Optional: true, Dependency: true}
+	if c.Namespace != "" {
+		r.Scope, r.Only = source.InNamed, []string{c.Namespace}
+	}
+	return r
 }
 
 // scopes are the settings by which Gateways and ListenerSets are selected. They have the

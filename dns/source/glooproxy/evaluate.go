@@ -45,6 +45,9 @@ func (s *proxies) records(findings *source.Findings, p *proxy) ([]*dns.RecordSet
 		}
 		records = append(records, origin.All(h.domains, targets)...)
 	}
+	if records, err = s.reader.Templates.AddPairs(records, &p.Object, s.reader.Origin(&p.Object)); err != nil {
+		return nil, err
+	}
 	records, err = s.reader.Templates.AddNames(records, &p.Object, s.reader.Origin(&p.Object), targets)
 	if err == nil && len(records) == 0 {
 		explain(findings, p, targets)

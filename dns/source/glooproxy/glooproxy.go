@@ -28,7 +28,7 @@ var (
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The domains of Gloo Proxies, at the addresses of their Services or Ingresses", Category: "ingress controllers",
-		Filters: []string{"annotation", "label"}, Namespaces: "all", Templates: true, TargetTemplates: true, Properties: true,
+		Filters: []string{"annotation", "label"}, Namespaces: "all", Templates: true, TargetTemplates: true, PairTemplates: true, Properties: true,
 		// Those of Proxies, of their VirtualServices and of their Gateways.
 		Annotations: []string{source.AnnotationTarget, source.AnnotationTTL, source.AnnotationController, source.AnnotationIngress},
 		New:         func() source.Config { return NewConfig() },

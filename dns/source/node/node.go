@@ -15,7 +15,7 @@ const name = "node"
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The names of Nodes, or those of a template, at their addresses", Category: "kubernetes core",
-		Filters: []string{"annotation", "label"}, Namespaces: "all", Templates: true,
+		Filters: []string{"annotation", "label"}, Namespaces: "all", Templates: true, PairTemplates: true,
 		Annotations: []string{source.AnnotationTarget, source.AnnotationTTL, source.AnnotationController},
 		New:         func() source.Config { return &Config{} },
 	}

@@ -21,7 +21,7 @@ const byNode = "node"
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "Names from the annotations of Pods, at their addresses or those of their nodes", Category: "kubernetes core",
-		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true,
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, PairTemplates: true,
 		Annotations: append([]string{source.AnnotationInternalHostname}, source.CommonAnnotations...),
 		New:         func() source.Config { return &Config{} },
 	}

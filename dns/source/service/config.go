@@ -24,7 +24,7 @@ var allTypes = []corev1.ServiceType{
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "Names from the annotations of Services, at what the Services are reached at", Category: "kubernetes core",
-		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, Properties: true, OneTTL: true,
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, PairTemplates: true, Properties: true, OneTTL: true,
 		Annotations: append([]string{
 			source.AnnotationInternalHostname, source.AnnotationAccess, source.AnnotationEndpointsType,
 		}, source.CommonAnnotations...),

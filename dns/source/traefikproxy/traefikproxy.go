@@ -29,7 +29,7 @@ var kinds = []struct{ kind, plural, label string }{
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "The hosts in the rules of Traefik's routes, at the targets in an annotation", Category: "ingress controllers",
-		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, TargetTemplates: true, Properties: true,
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, TargetTemplates: true, PairTemplates: true, Properties: true,
 		Annotations: source.CommonAnnotations,
 		New:         func() source.Config { return &Config{} },
 	}
@@ -81,7 +81,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	for _, group := range c.groups() {
 		for _, k := range kinds {
 			of := &kind{reader: source.NewReader(in.Settings, source.Subject{
-				Source: name, Kind: group.WithKind(k.kind), Label: k.label, Properties: true, TargetTemplates: true,
+				Source: name, Kind: group.WithKind(k.kind), Label: k.label, Properties: true, TargetTemplates: true, PairTemplates: true,
 			})}
 			metric := "traefik" + k.label
 			if group == legacyGroup {

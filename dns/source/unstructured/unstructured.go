@@ -22,7 +22,7 @@ const (
 func Plugin() source.Plugin {
 	return source.Plugin{
 		Name: name, Summary: "Names and targets from annotations of objects of any kind, or from templates", Category: "special",
-		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, TargetTemplates: true,
+		Filters: []string{"annotation", "label"}, Namespaces: "all,single,multiple", Templates: true, TargetTemplates: true, PairTemplates: true,
 		Reads:       "the kinds of --" + resourceFlag,
 		Annotations: source.CommonAnnotations,
 		New:         func() source.Config { return &Config{} },

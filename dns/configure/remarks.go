@@ -1,0 +1,47 @@
+package configure
+
+import (
+	"strings"
+
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// Remark is about a value of a flag that ExternalDNS accepts and that can't mean what it says. On the command
+// line it is a warning, so that what runs with ExternalDNS starts here; in a config file it is an error.
+type Remark struct {
+	// Flag is the name of the flag, without dashes.
+	Flag, Value string
+	// Reason says what is wrong and what to do, Instead what the value does as it is.
+	Reason, Instead string
+}
+
+// Remarks returns what is to be said about the flags.
+func (o *Options) Remarks() []Remark {
+	var remarks []Remark
+	add := func(flag, value, reason, instead string) {
+		remarks = append(remarks, Remark{Flag: flag, Value: value, Reason: reason, Instead: instead})
+	}
+	for _, list := range []struct {
+		flag    string
+		values  []string
+		instead string
+	}{
+		{"domain-filter", o.DomainFilter, "no name is in this domain"},
+		{"exclude-domains", o.ExcludeDomains, "no name is in this domain"},
+		{"zone-name-filter", o.ZoneNames, "no zone is in this domain"},
+		{"default-targets", o.DefaultTargets, "records with this target are refused"},
+	} {
+		for _, value := range list.values {
+			switch {
+			case strings.Contains(value, ","):
+				add(list.flag, value, "contains a comma: repeat the flag, once for each value", list.instead)
+			case strings.HasPrefix(value, "*.") && list.flag != "default-targets":
+				add(list.flag, value, "begins with an asterisk: a domain includes all names below it, so leave out the asterisk", list.instead)
+			}
+		}
+	}
+	if templates := o.Source.FQDNTemplates; len(templates) > 0 && len(o.sourcesWith(func(p source.Plugin) bool { return p.Templates })) == 0 {
+		add("fqdn-template", strings.Join(templates, ","), "not read by "+strings.Join(o.Sources, ", ")+": use the annotation hostname where the source reads it", "no name is made of it")
+	}
+	return remarks
+}

@@ -1,0 +1,33 @@
+package dns
+
+import "strings"
+
+// mistakenHost returns why a host can only be a mistake, or "". DNS could store such a name, but no resolver
+// of an application would look it up: an address with a port or a network, a URL, a wildcard, or a name whose
+// last label is a number, which no top-level domain is (RFC 3696, 2).
+func mistakenHost(host string) string {
+	host = strings.TrimSuffix(host, ".")
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	switch {
+	case strings.Contains(host, "://"):
+		return "a URL: write only the host name or address"
+	case strings.ContainsAny(host, ":/[]"):
+		return "not a host name: write an address or a name, without port, prefix length or brackets"
+	case strings.HasPrefix(host, "*."):
+		return "a wildcard, which no client can connect to: write the name of a host"
+	case last != "" && strings.Trim(last, "0123456789") == "":
+		return "its last label is a number, so it is neither a host name nor a valid address: correct it"
+	}
+	return ""
+}
+
+// mistakenName returns why the name of a record can only be a mistake, or "".
+func mistakenName(name string) string {
+	switch {
+	case strings.Contains(name, "://"):
+		return "a URL: write only the host name"
+	case strings.Contains(name, ".*.") || strings.HasSuffix(name, ".*"):
+		return "an asterisk is a wildcard only as the first label (RFC 4592, 2.1.1): correct the name"
+	}
+	return ""
+}
