@@ -54,6 +54,9 @@ type Capabilities struct {
 	// the provider compares right before, so that it may write over what somebody else writes
 	// in the same moment.
 	Conditional bool
+	// Stepwise is true when the changes of a name are made one after the other, so that some of
+	// them may be made and others not.
+	Stepwise bool
 	// Types are the types of record sets that the provider can have; nil stands for all.
 	Types []string
 	// Properties are what the names of the properties begin with that the provider reads, such

@@ -62,7 +62,8 @@ func (p *Publisher) planName(z *zone, n *nameState, wanted []*dns.RecordSet, lef
 		z.names.planned(n, group{name: n.name, orphans: unmark})
 		return
 	}
-	out := plan.Name(p.current(z, n.name), wanted, &p.Rules)
+	current := p.current(z, n.name)
+	out := plan.Name(current, wanted, &p.Rules)
 	explained, reason := z.mirror.node(n.name).explained, ""
 	for _, c := range out.Changes {
 		if why := p.held(c, explained); why != "" {
@@ -82,6 +83,10 @@ func (p *Publisher) planName(z *zone, n *nameState, wanted []*dns.RecordSet, lef
 	p.sayWhy(z, n, reason, p.conflict(z, n, wanted, left, out))
 	if reason != "" {
 		z.names.hold(n)
+		return
+	}
+	if first := p.remark(z, current, out.Changes); len(first) > 0 {
+		z.names.planned(n, group{name: n.name, changes: first})
 		return
 	}
 	changes, until := p.delay(z, n, out.Changes)

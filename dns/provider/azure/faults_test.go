@@ -1,7 +1,6 @@
 package azure
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -69,22 +68,7 @@ func playFaults(t *testing.T, seed uint64) {
 }
 
 // start begins a process.
-func (s *schedule) start() {
-	p := s.publisher(s.open())
-	ctx, cancel := context.WithCancel(s.t.Context())
-	var running sync.WaitGroup
-	for _, run := range []func(context.Context) error{p.Run, p.Lead} {
-		running.Go(func() {
-			if err := run(ctx); err != nil {
-				s.t.Error(err)
-			}
-		})
-	}
-	s.stop = func() {
-		cancel()
-		running.Wait()
-	}
-}
+func (s *schedule) start() { s.stop = s.world.start() }
 
 // disturb sets how many of two hundred requests fail, before they have an effect and after it, and
 // how far listings are behind.

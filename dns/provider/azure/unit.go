@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
@@ -65,20 +66,39 @@ func (u *unit) run(ctx context.Context) {
 		if err := s.run(ctx); err != nil {
 			u.doubt = errors.Is(err, errDoubt) || ctx.Err() != nil
 			u.err = err
+			u.refusedAt(s)
 			u.undo(ctx, done)
 			u.fail(err)
 			return
 		}
 		done = append(done, s)
 	}
+	if s := u.swapped(); s != nil {
+		u.zone.swaps.Made(s.key.name)
+	}
 }
 
-// prepare finds out what the changes replace, before anything is changed.
+// refusedAt notes that Azure has refused a step, if that step was to fill the gap of a type change.
+func (u *unit) refusedAt(s *step) {
+	refused := errors.Is(u.err, provider.ErrRejected) || errors.Is(u.err, provider.ErrStale)
+	if swap := u.swapped(); refused && swap != nil && s.before == nil && s.key.name == swap.key.name && u.gap(s.key.name) {
+		u.zone.swaps.Refused(s.key.name, u.err, time.Now())
+	}
+}
+
+// prepare finds out what the changes replace, before anything is changed. A type change that Azure would refuse, or that it
+// has just refused, ends here, so that nothing is deleted for it.
 func (u *unit) prepare(ctx context.Context) error {
 	for _, s := range u.steps {
 		if err := s.prepare(ctx); err != nil {
 			return err
 		}
+	}
+	if err := u.obstacle(); err != nil {
+		return err
+	}
+	if s := u.swapped(); s != nil && u.gap(s.key.name) {
+		return u.zone.swaps.Paused(s.key.name, time.Now())
 	}
 	return nil
 }
@@ -102,10 +122,13 @@ func (u *unit) undo(ctx context.Context, done []*step) {
 }
 
 // The order of changes (spec/clouds.md §0.2, §4.6): ownership records come before their records,
-// and go after them. What comes, comes before something goes, so that the name is never gone;
-// but a CNAME can't be beside anything.
+// and go after them. What comes, comes before something goes, so that the name is never gone.
+// A CNAME can't be beside anything: first everything goes that is in its way and is no answer of
+// the name, then the answers, and then it comes. So the gap is as short as it can be, and nothing
+// in it can be refused that is known beforehand.
 const (
 	first = iota
+	inTheWay
 	records
 	gone
 	last
@@ -113,9 +136,13 @@ const (
 
 // inOrder returns the changes in the order in which they are made.
 func (u *unit) inOrder() []*step {
-	exclusive := slices.ContainsFunc(u.steps, func(s *step) bool { return s.key.recordType == dns.TypeCNAME && (s.before == nil || s.after == nil) })
+	swap := u.swapped()
+	exclusive := swap != nil
 	rank := func(s *step) int {
+		obstructs := exclusive && s.after == nil && s.key.name == swap.key.name
 		switch {
+		case obstructs && !answers(s.key.recordType):
+			return inTheWay
 		case s.marker && s.after != nil:
 			return first
 		case s.marker:

@@ -136,6 +136,9 @@ func (w *work) compare(units []*unit) {
 	}
 	for _, u := range pending(units) {
 		u.err = u.check(w.now)
+		if name := u.swap(); u.err == nil && name != "" {
+			u.err = w.swaps.Paused(name, time.Now())
+		}
 	}
 }
 
@@ -184,7 +187,9 @@ func (w *work) look(ctx context.Context, units []*unit, failed error) []*unit {
 		}
 		last := failed == nil && n == looks
 		left := slices.DeleteFunc(slices.Clone(units), func(u *unit) bool {
-			u.finished = u.done(w.now) || last && u.doneButTTL(w.now)
+			if u.finished = u.done(w.now) || last && u.doneButTTL(w.now); u.finished && u.swap() != "" {
+				w.swaps.Made(u.swap())
+			}
 			return u.finished
 		})
 		if len(left) == 0 || failed != nil || last {
@@ -241,6 +246,9 @@ func (w *work) fail(ctx context.Context, units []*unit, err error) {
 func (w *work) blame(u *unit, err error) {
 	if u.err = err; err == nil {
 		u.err = fmt.Errorf("change %s: the libdns module %s says that it made the change, but the zone doesn't show it", u.subject, w.module.Name)
+	}
+	if name := u.swap(); name != "" && u.swapUndone {
+		w.swaps.Refused(name, u.err, time.Now())
 	}
 	if w.theirs(u.err) || stops(u.err) {
 		return
