@@ -15,7 +15,8 @@ import (
 func (p *Publisher) remark(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
 	_, marks := p.Owner.(marking)
 	comes := slices.ContainsFunc(changes, func(c dns.Change) bool { return c.Old == nil && c.New.Type == dns.TypeCNAME })
-	if !marks || !p.capabilities.Stepwise || !comes {
+	if !marks || !p.capabilities.Stepwise || !comes || p.DryRun {
+		// A dry run shows what follows.
 		return nil
 	}
 	var first []dns.Change

@@ -116,7 +116,7 @@ func (w *work) group(ctx context.Context, units []*unit) {
 	case err == nil || len(units) == 1 || !w.theirs(err):
 		w.fail(ctx, left, err)
 	default:
-		w.alone(ctx, left)
+		w.alone(ctx, left, err)
 	}
 }
 
@@ -146,11 +146,16 @@ func (w *work) compare(units []*unit) {
 // answer, nothing is tried again before the publisher has listed the zone.
 func (w *work) theirs(err error) bool { return errors.Is(err, provider.ErrRejected) }
 
-// alone makes units one by one, to find those that are at fault.
-func (w *work) alone(ctx context.Context, units []*unit) {
+// alone makes units one by one, to find those that are at fault after an error. One whose answers had to be put back is
+// not tried again, because that would cost its name another gap.
+func (w *work) alone(ctx context.Context, units []*unit, together error) {
 	failed := 0
 	for _, u := range units {
 		one := []*unit{u}
+		if u.swapUndone {
+			w.fail(ctx, one, together)
+			continue
+		}
 		err := w.try(ctx, one)
 		left := w.look(ctx, one, err)
 		if err != nil {
