@@ -91,7 +91,7 @@ func (t *transform) valid(sets []*dns.RecordSet) []*dns.RecordSet {
 			t.unresolve(r)
 			continue
 		}
-		if err := r.Check(); err != nil {
+		if err := r.CheckWith(t.NameCharacters); err != nil {
 			t.dropped(r, r.Targets, DropInvalid, "", err.Error())
 			t.unresolve(r)
 			t.invalid(r, err)

@@ -59,6 +59,8 @@ type Capabilities struct {
 	Stepwise bool
 	// Types are the types of record sets that the provider can have; nil stands for all.
 	Types []string
+	// NameCharacters are those of [dns.EscapedCharacters] that names can have.
+	NameCharacters string
 	// Properties are what the names of the properties begin with that the provider reads, such
 	// as coredns/. It doesn't get those of other providers. Names without a slash, such as
 	// alias, are no provider's own, and go to all.

@@ -44,7 +44,7 @@ const (
 // Capabilities implements provider.Provider.
 func (p *route53Provider) Capabilities() provider.Capabilities {
 	return provider.Capabilities{
-		SetIdentifiers: true, Conditional: true, Types: handled, Properties: []string{prefix},
+		SetIdentifiers: true, Conditional: true, Types: handled, NameCharacters: dns.EscapedCharacters, Properties: []string{prefix},
 		BatchSize: min(applyBatches*p.limit.changes, applyMost), ListingTime: provider.MeteredListingTime,
 	}
 }

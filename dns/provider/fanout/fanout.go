@@ -208,6 +208,12 @@ func (p *Provider) Capabilities() provider.Capabilities {
 		all.Conditional = all.Conditional && c.Conditional
 		all.Stepwise = all.Stepwise || c.Stepwise
 		all.Types = commonTypes(all.Types, c.Types)
+		all.NameCharacters = strings.Map(func(r rune) rune {
+			if strings.ContainsRune(c.NameCharacters, r) {
+				return r
+			}
+			return -1
+		}, all.NameCharacters)
 		all.Properties = slices.Concat(all.Properties, c.Properties)
 		all.BatchSize = stricter(all.BatchSize, c.BatchSize)
 		all.BatchInterval = max(all.BatchInterval, c.BatchInterval)
