@@ -155,6 +155,12 @@ func AdjustEach(wanted []*dns.RecordSet, one func(*dns.RecordSet) (*dns.RecordSe
 
 // DomainFilterer is a [Provider] that can't have all names in its Zones.
 type DomainFilterer interface {
+// PartialLister is a [Provider] that goes on with the zones that it knows when it can't list all of them.
+type PartialLister interface {
+	// Unlisted returns why the last answer of Zones may lack zones, or nil if it has all of them.
+	Unlisted() error
+}
+
 	// DomainFilter returns a filter that the names of record sets have to pass.
 	DomainFilter(ctx context.Context) dns.Filter
 }

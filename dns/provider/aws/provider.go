@@ -52,7 +52,7 @@ func (p *route53Provider) Capabilities() provider.Capabilities {
 // Zones implements provider.Provider.
 func (p *route53Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	list := p.last()
-	if list == nil || time.Since(list.at) >= p.cached {
+	if list == nil || list.unlisted != nil || time.Since(list.at) >= p.cached {
 		var err error
 		if list, err = p.list(ctx); err != nil {
 			return nil, err
@@ -64,6 +64,14 @@ func (p *route53Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 		zones[i].Version = list.versions[z.ID]
 	}
 	return zones, nil
+}
+
+// Unlisted implements provider.PartialLister.
+func (p *route53Provider) Unlisted() error {
+	if list := p.last(); list != nil {
+		return list.unlisted
+	}
+	return nil
 }
 
 // DomainFilter implements provider.DomainFilterer. A name in a zone that isn't managed can't be

@@ -243,6 +243,17 @@ func commonTypes(a, b []string) []string {
 }
 
 // DomainFilter implements [provider.DomainFilterer]. A name has to pass the filters of all
+// Unlisted implements [provider.PartialLister].
+func (p *Provider) Unlisted() error {
+	errs := make([]error, len(p.members))
+	for i, member := range p.members {
+		if lister, ok := member.(provider.PartialLister); ok {
+			errs[i] = lister.Unlisted()
+		}
+	}
+	return named(errs)
+}
+
 // providers.
 func (p *Provider) DomainFilter(ctx context.Context) dns.Filter {
 	var all []dns.Filter
