@@ -65,6 +65,8 @@ type Capabilities struct {
 	// as coredns/. It doesn't get those of other providers. Names without a slash, such as
 	// alias, are no provider's own, and go to all.
 	Properties []string
+	// OneName are the properties that are lists, separated by commas, of what only one name can have.
+	OneName []string
 	// BatchSize is the most changes for one call of Apply, and BatchInterval the time between
 	// two calls. Zero is for as the publisher likes.
 	BatchSize     int
@@ -153,14 +155,14 @@ func AdjustEach(wanted []*dns.RecordSet, one func(*dns.RecordSet) (*dns.RecordSe
 	return list
 }
 
-// DomainFilterer is a [Provider] that can't have all names in its Zones.
-type DomainFilterer interface {
 // PartialLister is a [Provider] that goes on with the zones that it knows when it can't list all of them.
 type PartialLister interface {
 	// Unlisted returns why the last answer of Zones may lack zones, or nil if it has all of them.
 	Unlisted() error
 }
 
+// DomainFilterer is a [Provider] that can't have all names in its Zones.
+type DomainFilterer interface {
 	// DomainFilter returns a filter that the names of record sets have to pass.
 	DomainFilter(ctx context.Context) dns.Filter
 }

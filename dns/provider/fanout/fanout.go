@@ -215,6 +215,7 @@ func (p *Provider) Capabilities() provider.Capabilities {
 			return -1
 		}, all.NameCharacters)
 		all.Properties = slices.Concat(all.Properties, c.Properties)
+		all.OneName = slices.Concat(all.OneName, c.OneName)
 		all.BatchSize = stricter(all.BatchSize, c.BatchSize)
 		all.BatchInterval = max(all.BatchInterval, c.BatchInterval)
 		all.BatchTime = max(all.BatchTime, c.BatchTime)
@@ -242,7 +243,6 @@ func commonTypes(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(t string) bool { return !slices.Contains(b, t) })
 }
 
-// DomainFilter implements [provider.DomainFilterer]. A name has to pass the filters of all
 // Unlisted implements [provider.PartialLister].
 func (p *Provider) Unlisted() error {
 	errs := make([]error, len(p.members))
@@ -254,6 +254,7 @@ func (p *Provider) Unlisted() error {
 	return named(errs)
 }
 
+// DomainFilter implements [provider.DomainFilterer]. A name has to pass the filters of all
 // providers.
 func (p *Provider) DomainFilter(ctx context.Context) dns.Filter {
 	var all []dns.Filter
