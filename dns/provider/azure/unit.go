@@ -67,7 +67,9 @@ func (u *unit) run(ctx context.Context) {
 			u.doubt = errors.Is(err, errDoubt) || ctx.Err() != nil
 			u.err = err
 			u.refusedAt(s)
-			u.undo(ctx, done)
+			if !u.swapDone() {
+				u.undo(ctx, done)
+			}
 			u.fail(err)
 			return
 		}
@@ -78,9 +80,18 @@ func (u *unit) run(ctx context.Context) {
 	}
 }
 
-// refusedAt notes that Azure has refused a step, if that step was to fill the gap of a type change.
+// swapDone reports whether a type change has given the name a new answer. Undoing it would cost the name another gap. What is
+// left is tried again later, and an ownership record that describes nothing is collected.
+func (u *unit) swapDone() bool {
+	swap := u.swapped()
+	return swap != nil && slices.ContainsFunc(u.steps, func(s *step) bool {
+		return s.made && s.before == nil && s.key.name == swap.key.name && answers(s.key.recordType)
+	})
+}
+
+// refusedAt notes that a step has failed, if that step was to fill the gap of a type change and the old records come back.
 func (u *unit) refusedAt(s *step) {
-	refused := errors.Is(u.err, provider.ErrRejected) || errors.Is(u.err, provider.ErrStale)
+	refused := !u.doubt && !u.swapDone() && !errors.Is(u.err, provider.ErrThrottled)
 	if swap := u.swapped(); refused && swap != nil && s.before == nil && s.key.name == swap.key.name && u.gap(s.key.name) {
 		u.zone.swaps.Refused(s.key.name, u.err, time.Now())
 	}
