@@ -28,8 +28,11 @@ func (e *InvalidError) Error() string {
 // Check returns nil if a record set in the form of [RecordSet.Normal] can be published
 // (spec/dns.md §1.9, §17). Otherwise it returns an [InvalidError] for the first fault: a bad
 // name, no targets, or a target that doesn't fit the type.
-func (r *RecordSet) Check() error {
-	if err := CheckName(r.Name); err != nil {
+func (r *RecordSet) Check() error { return r.CheckWith("") }
+
+// CheckWith is Check for a provider whose names can have some of [EscapedCharacters], too.
+func (r *RecordSet) CheckWith(characters string) error {
+	if err := CheckNameWith(r.Name, characters); err != nil {
 		return r.invalid("name", r.Name, err.Error())
 	}
 	if reason := mistakenName(r.Name); reason != "" {

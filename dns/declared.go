@@ -43,16 +43,45 @@ func (d Declarations) Property(annotation string) (property string, ok bool) {
 }
 
 // Ours returns properties under our names that other programs may have named as ExternalDNS
-// does. Prefixes are those of the keys of annotations.
+// does. Prefixes are those of the keys of annotations, the first one counting most: if a property is
+// there with several prefixes, the order of the properties doesn't matter. One under our name
+// counts more than any of them.
 func (d Declarations) Ours(properties []Property, prefixes []string) []Property {
-	return renamedAll(properties, func(name string) (string, bool) {
-		for _, prefix := range prefixes {
+	rank := func(name string) (string, int) {
+		for i, prefix := range prefixes {
 			if annotation, ok := strings.CutPrefix(name, prefix); ok {
-				return d.byKey().Property(annotation)
+				if ours, known := d.byKey().Property(annotation); known {
+					return ours, i + 1
+				}
+				break
 			}
 		}
-		return "", false
+		return name, 0
+	}
+	list := renamedAll(properties, func(name string) (string, bool) {
+		ours, from := rank(name)
+		return ours, from > 0
 	})
+	if len(list) == 0 || &list[0] == &properties[0] {
+		return list
+	}
+	best := make(map[string]int, len(list))
+	for i, p := range list {
+		_, from := rank(properties[i].Name)
+		if other, twice := best[p.Name]; twice {
+			if _, before := rank(properties[other].Name); before <= from {
+				continue
+			}
+		}
+		best[p.Name] = i
+	}
+	kept := list[:0]
+	for i, p := range list {
+		if best[p.Name] == i {
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }
 
 // Theirs returns properties under the names that ExternalDNS has for them. Prefix is that of

@@ -62,6 +62,23 @@ func TestNamesOfProperties(t *testing.T) {
 	}
 }
 
+// clouds F5: of a property with several prefixes, the one with the first prefix counts, whatever the order is. Before, the first
+// one in the list did.
+func TestSeveralPrefixesOfAProperty(t *testing.T) {
+	const n, o = "new.example/", "old.example/"
+	for _, name := range []string{"cloudflare-proxied", "cf-x-1"} {
+		property, _ := declarations.Property(name)
+		newest, older := dns.Property{Name: n + name, Value: "false"}, dns.Property{Name: o + name, Value: "true"}
+		other := dns.Property{Name: "aws/weight", Value: "1"}
+		for _, theirs := range [][]dns.Property{{newest, older, other}, {older, newest, other}, {other, older, newest}} {
+			kept := &dns.RecordSet{Properties: declarations.Ours(theirs, []string{n, o})}
+			if value, _ := kept.Property(property); value != "false" || len(kept.Properties) != 2 {
+				t.Errorf("%v becomes %v", theirs, kept.Properties)
+			}
+		}
+	}
+}
+
 func FuzzNamesOfProperties(f *testing.F) {
 	f.Add("cf/proxied")
 	f.Add("cf/x/")

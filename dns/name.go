@@ -127,7 +127,28 @@ func Unicode(name string) string {
 // of 1 to [MaxLabel] bytes, at most [MaxName] bytes in all, and only printable ASCII
 // characters that need no escape in a zone file. The error says what is wrong, but doesn't
 // repeat the name.
-func CheckName(name string) error {
+func CheckName(name string) error { return CheckNameWith(name, "") }
+
+// EscapedCharacters are the printable ASCII characters that need an escape in a zone file (RFC 1035, 5.1).
+const EscapedCharacters = `"$();@\,`
+
+// CheckNameWith is [CheckName] for a provider that can have names with some of [EscapedCharacters], too.
+func CheckNameWith(name, characters string) error {
+	if err := checkLengths(name); err != nil {
+		return err
+	}
+	for _, c := range name {
+		if !inName(c) && !(strings.ContainsRune(EscapedCharacters, c) && strings.ContainsRune(characters, c)) {
+			return fmt.Errorf("the character %q can't be in a name", c)
+		}
+	}
+	return nil
+}
+
+// CanBeName reports whether a zone can have a name: its labels are neither empty nor too long. It may have any characters.
+func CanBeName(name string) bool { return checkLengths(name) == nil }
+
+func checkLengths(name string) error {
 	if name == "" {
 		return errors.New("empty: give a domain name")
 	}
@@ -142,17 +163,12 @@ func CheckName(name string) error {
 			return fmt.Errorf("the label %q is %d bytes long: a label may have %d", label, len(label), MaxLabel)
 		}
 	}
-	for _, c := range name {
-		if !inName(c) {
-			return fmt.Errorf("the character %q can't be in a name", c)
-		}
-	}
 	return nil
 }
 
 // inName reports whether a name can have a character without an escape (RFC 1035, 5.1).
 func inName(c rune) bool {
-	return c > ' ' && c < 0x7f && !strings.ContainsRune(`"$();@\,`, c)
+	return c > ' ' && c < 0x7f && !strings.ContainsRune(EscapedCharacters, c)
 }
 
 // ParentDomain returns a name without its first label. It returns the name itself if that has

@@ -257,7 +257,7 @@ func (o *Options) openDesired(log *slog.Logger, can provider.Capabilities, refus
 	want, err := desired.New(desired.Options{
 		Sources: o.Sources, OneTTL: o.sourcesWith(func(p source.Plugin) bool { return p.OneTTL }), DefaultTargets: o.DefaultTargets, ForceDefaultTargets: o.ForceDefaultTargets,
 		NAT64: o.NAT64Networks, Targets: targets, ManagedTypes: o.ManagedTypes, CreatePTR: o.CreatePTR,
-		MinTTL: o.MinTTL, PreferAlias: o.PreferAlias, Refuse: refuse, Properties: can.Properties,
+		MinTTL: o.MinTTL, PreferAlias: o.PreferAlias, Refuse: refuse, Properties: can.Properties, NameCharacters: can.NameCharacters, OneName: can.OneName,
 	})
 	if err != nil {
 		return nil, err

@@ -27,6 +27,8 @@ const (
 	DropDomain DropReason = "NameFiltered"
 	// DropZone: the provider has no zone for the name.
 	DropZone DropReason = "NoZone"
+	// DropUnselected: the provider doesn't take the name into the zone that would hold it.
+	DropUnselected DropReason = "ZoneNotSelected"
 )
 
 // Drop is a part of what an object asks for that is not published, and why.
@@ -50,6 +52,8 @@ type Place struct {
 	Domains dns.Filter
 	// HasZone reports whether a canonical name is in a zone. Nil is for zones that aren't known.
 	HasZone func(name string) bool
+	// Unselected reports whether the provider doesn't take a canonical name. Nil is for taking all.
+	Unselected func(name string) bool
 }
 
 // Explain says what becomes of what an object asks for: which record sets are kept, and which
@@ -86,9 +90,15 @@ func (p *Place) drops(r *dns.RecordSet) Drop {
 		return Drop{Reason: DropDomain, Setting: setting, Message: setting + " leaves out the name: change the flag, or correct the name"}
 	case p.HasZone != nil && !p.HasZone(dns.Canonical(r.Name)):
 		return Drop{Reason: DropZone, Message: "the name is in no zone of the provider: create the zone, or change the zone filters"}
+	case p.Unselected != nil && p.Unselected(dns.Canonical(r.Name)):
+		return Drop{Reason: DropUnselected, Message: Unselected}
 	}
 	return Drop{}
 }
+
+// Unselected says why a name isn't published to a zone that would hold it.
+const Unselected = "the name belongs to a zone of the provider that isn't selected, or the domain filter of the provider leaves it out, " +
+	"so no zone above gets it: select that zone with the zone filters, or ask for another name"
 
 // domainSetting returns the flag that doesn't admit a name.
 func (p *Place) domainSetting(name string) string {

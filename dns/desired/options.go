@@ -41,6 +41,10 @@ type Options struct {
 	// Properties are what the names of the properties begin with that the provider reads.
 	// Those of other providers are dropped.
 	Properties []string
+	// OneName are the properties that are lists, separated by commas, of what only one name can have.
+	OneName []string
+	// NameCharacters are those of [dns.EscapedCharacters] that names can have.
+	NameCharacters string
 }
 
 // settings are Options in the form in which they are used.

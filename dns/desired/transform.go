@@ -34,11 +34,12 @@ func (t *transform) run(asked []*dns.RecordSet) records {
 	sets := t.defaultTargets(normal(asked))
 	sets = t.deduplicated(t.valid(sets))
 	sets = t.filtered(t.withIPv4(sets))
+	sets = slices.DeleteFunc(sets, t.refused)
+	for _, property := range t.OneName {
+		t.oneName(sets, property)
+	}
 	var kept records
 	for _, r := range sets {
-		if t.refused(r) {
-			continue
-		}
 		kept = append(kept, t.pointers(r)...)
 		kept = append(kept, newRecord(t.finished(r)))
 	}
@@ -91,7 +92,7 @@ func (t *transform) valid(sets []*dns.RecordSet) []*dns.RecordSet {
 			t.unresolve(r)
 			continue
 		}
-		if err := r.Check(); err != nil {
+		if err := r.CheckWith(t.NameCharacters); err != nil {
 			t.dropped(r, r.Targets, DropInvalid, "", err.Error())
 			t.unresolve(r)
 			t.invalid(r, err)

@@ -27,7 +27,8 @@ func (s *Set) Unresolved(name string) bool { return s.unresolved[dns.Canonical(n
 // unresolve notes that an object asks for a name in a way that can't be published.
 func (t *transform) unresolve(r *dns.RecordSet) {
 	t.counts = addCount(t.counts, count{Kind: kindOf(r), what: invalid, n: 1})
-	if dns.CheckName(r.Name) != nil {
+	// A zone may have the name even if Signpost can't write it.
+	if !dns.CanBeName(r.Name) {
 		return // no zone has it
 	}
 	t.unresolved = append(t.unresolved, unresolved{name: r.Name})

@@ -55,12 +55,19 @@ type Capabilities struct {
 	// the provider compares right before, so that it may write over what somebody else writes
 	// in the same moment.
 	Conditional bool
+	// Stepwise is true when the changes of a name are made one after the other, so that some of
+	// them may be made and others not.
+	Stepwise bool
 	// Types are the types of record sets that the provider can have; nil stands for all.
 	Types []string
+	// NameCharacters are those of [dns.EscapedCharacters] that names can have.
+	NameCharacters string
 	// Properties are what the names of the properties begin with that the provider reads, such
 	// as coredns/. It doesn't get those of other providers. Names without a slash, such as
 	// alias, are no provider's own, and go to all.
 	Properties []string
+	// OneName are the properties that are lists, separated by commas, of what only one name can have.
+	OneName []string
 	// BatchSize is the most changes for one call of Apply, and BatchInterval the time between
 	// two calls. Zero is for as the publisher likes.
 	BatchSize     int
@@ -147,6 +154,12 @@ func AdjustEach(wanted []*dns.RecordSet, one func(*dns.RecordSet) (*dns.RecordSe
 		}
 	}
 	return list
+}
+
+// PartialLister is a [Provider] that goes on with the zones that it knows when it can't list all of them.
+type PartialLister interface {
+	// Unlisted returns why the last answer of Zones may lack zones, or nil if it has all of them.
+	Unlisted() error
 }
 
 // DomainFilterer is a [Provider] that can't have all names in its Zones.

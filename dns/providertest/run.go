@@ -32,6 +32,7 @@ var checks = []check{
 	{name: "twins", run: twins},
 	{name: "throttling", run: throttling},
 	{name: "random changes", run: random},
+	{name: "type changes", run: typeChanges},
 }
 
 // Run checks a provider. Each check is a subtest.

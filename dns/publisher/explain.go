@@ -134,7 +134,8 @@ func (p *Publisher) explain(i int, key source.Key) (e Explanation, ok bool) {
 	}
 	place := desired.Place{Managed: p.Rules.Managed, Excluded: p.Rules.Excluded, Domains: p.Domains}
 	if p.zones != nil {
-		place.HasZone = func(name string) bool { return len(p.zones.holders(name)) > 0 && p.zones.admits(name) }
+		place.HasZone = func(name string) bool { return len(p.zones.holders(name)) > 0 }
+		place.Unselected = func(name string) bool { return !p.zones.admits(name) }
 	}
 	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
 	e.Records, e.Dropped = p.Desired.Explain(origin, result.Records, place)

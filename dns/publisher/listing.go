@@ -27,12 +27,51 @@ func (p *Publisher) listZones(now time.Time) {
 		if err == nil {
 			zones, err = contained(p, func() ([]dns.Zone, error) { return p.Provider.Zones(ctx) })
 		}
+		var unlisted error
+		if lister, ok := p.Provider.(provider.PartialLister); ok && err == nil {
+			unlisted = lister.Unlisted()
+		}
 		var filter dns.Filter
 		if f, ok := p.Provider.(provider.DomainFilterer); ok && err == nil {
 			filter = f.DomainFilter(ctx)
 		}
-		return func() { p.listedZones(zones, filter, err) }
+		return func() {
+			if err == nil {
+				p.listedPart(unlisted)
+			}
+			p.listedZones(zones, filter, err)
+		}
 	})
+}
+
+// listedPart notes why the provider may have more zones than it has listed; nil if it hasn't. A name that
+// is in none of the listed zones may be in one of the others.
+func (p *Publisher) listedPart(unlisted error) {
+	if unlisted != nil {
+		p.Metrics.registryErrors.Inc()
+		if p.once != nil {
+			p.once.fail(unlisted)
+		}
+	}
+	before := p.zoneList.unlisted
+	if p.zoneList.unlisted = unlisted; errorText(before) == errorText(unlisted) {
+		return
+	}
+	if unlisted != nil {
+		p.Notify(Notice{Action: ActionFailed, Reason: ReasonProvider, Message: "list the zones: " + unlisted.Error()})
+	}
+	for name, n := range p.zoneless.all {
+		p.zoneless.drop(n)
+		p.touch(name)
+	}
+}
+
+// errorText returns the text of an error, or "" for nil.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 func (p *Publisher) listedZones(zones []dns.Zone, filter dns.Filter, err error) {

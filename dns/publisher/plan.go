@@ -7,6 +7,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/budget"
+	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
@@ -33,6 +34,16 @@ func (p *Publisher) admits(z *zone, name string) bool {
 	return p.Domains.Match(name) && p.zones.admits(name) && p.zones.holds(z, name)
 }
 
+// sayUnselected logs, once for each zone, that names aren't published to it because the provider doesn't take them there. With
+// several publishers that may well be what the user wants.
+func (p *Publisher) sayUnselected(z *zone, name string, wanted []*dns.RecordSet) {
+	if z.saidUnselected || len(wanted) == 0 || !p.Domains.Match(name) || !p.zones.holds(z, name) || p.zones.admits(name) {
+		return
+	}
+	z.saidUnselected = true
+	p.Log.Warn("Left out names that objects ask for; this line is not repeated for the zone", "zone", z.Name, "record", name, "err", desired.Unselected)
+}
+
 // planDirty plans the dirty names of a zone. With a [provider.Adjuster] these are the names
 // whose answer is there, whatever else is asked.
 func (p *Publisher) planDirty(z *zone) {
@@ -42,6 +53,7 @@ func (p *Publisher) planDirty(z *zone) {
 		wanted, left := p.want(n.name)
 		switch {
 		case !p.admits(z, n.name):
+			p.sayUnselected(z, n.name, wanted)
 			p.Metrics.conflicts(z, n.name, nil, p.Rules.Owner)
 			z.names.drop(n)
 		case adjusts && len(wanted) > 0 && n.answer == nil:
@@ -62,7 +74,8 @@ func (p *Publisher) planName(z *zone, n *nameState, wanted []*dns.RecordSet, lef
 		z.names.planned(n, group{name: n.name, orphans: unmark})
 		return
 	}
-	out := plan.Name(p.current(z, n.name), wanted, &p.Rules)
+	current := p.current(z, n.name)
+	out := plan.Name(current, wanted, &p.Rules)
 	explained, reason := z.mirror.node(n.name).explained, ""
 	for _, c := range out.Changes {
 		if why := p.held(c, explained); why != "" {
@@ -82,6 +95,10 @@ func (p *Publisher) planName(z *zone, n *nameState, wanted []*dns.RecordSet, lef
 	p.sayWhy(z, n, reason, p.conflict(z, n, wanted, left, out))
 	if reason != "" {
 		z.names.hold(n)
+		return
+	}
+	if first := p.remark(z, current, out.Changes); len(first) > 0 {
+		z.names.planned(n, group{name: n.name, changes: first})
 		return
 	}
 	changes, until := p.delay(z, n, out.Changes)

@@ -21,6 +21,8 @@ type zoneList struct {
 	busy bool
 	due  time.Time
 	trouble
+	// unlisted is why the provider may have more zones than it has listed; nil if it hasn't.
+	unlisted error
 }
 
 // zone is a zone of the provider, with everything that has to be done in it.
@@ -61,6 +63,8 @@ type zone struct {
 	limit int
 	// blamed is how many names in a row have failed alone, for no reason that the provider gives.
 	blamed int
+	// saidUnselected is true once the log says that the provider doesn't take names into the zone.
+	saidUnselected bool
 }
 
 // trouble is the failures of an operation since its last success.
@@ -248,7 +252,10 @@ func (p *Publisher) noZone(name string) {
 	if n.phase == held {
 		return
 	}
-	const message = "the name is in no zone of the provider: create the zone, or change the zone filters"
+	message := "the name is in no zone of the provider: create the zone, or change the zone filters"
+	if p.zoneList.unlisted != nil {
+		message = "the name is in no zone that could be listed, and may be in another one: " + p.zoneList.unlisted.Error()
+	}
 	p.zoneless.explain(n, ReasonError, message)
 	p.zoneless.hold(n)
 	p.Log.Warn("Can't publish a record", "record", name, "err", message)

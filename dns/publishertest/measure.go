@@ -157,7 +157,7 @@ func (m *measuring) evaluate(key source.Key) source.Result {
 func (m *measuring) start() (stop func()) {
 	m.t.Helper()
 	can := m.Provider.Capabilities()
-	want, err := desired.New(desired.Options{Sources: []string{"service"}, ManagedTypes: plan.DefaultManaged(), Properties: can.Properties})
+	want, err := desired.New(desired.Options{Sources: []string{"service"}, ManagedTypes: plan.DefaultManaged(), Properties: can.Properties, NameCharacters: can.NameCharacters})
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/internal/foreign"
 	"github.com/signpostd/signpost/internal/inspect"
@@ -19,7 +20,7 @@ func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
 		w.add(whatFilter, inspect.StepWrong, nil, fmt.Sprintf("the domain filter leaves %s out: add its domain to --domain-filter, or take it out of --exclude-domains", name))
 		return
 	case t.ProviderExcludes && len(t.Asks) > 0:
-		w.add(whatFilter, inspect.StepWrong, nil, "the provider does not take the name "+name+" into its zones: change the domain filter of the provider")
+		w.add(whatFilter, inspect.StepWrong, nil, name+" isn't published: "+desired.Unselected)
 		return
 	}
 	w.unread(t)

@@ -292,6 +292,25 @@ func TestNames(t *testing.T) {
 		w.expect(`\052 A 192.0.2.1`, "shop.test A 192.0.2.2", "_x._tcp CNAME lb.example.net.", "camelcase A 192.0.2.3", `a-\052 A 192.0.2.4`, `x.\052.y A 192.0.2.5`)
 		w.gone()
 	})
+	// clouds F3: names with characters that other providers can't have.
+	inWorld(t, func(w *world) {
+		names := []string{"a@b", "x(1)", `"q"`, "$v", "a;b", "a,b", `back\slash`, `\9x`}
+		var wanted []*dns.RecordSet
+		for _, name := range names {
+			wanted = append(wanted, set(name+".shop.test", "A", "192.0.2.1"))
+		}
+		w.settle(1, wanted...)
+		w.expect(`a\100b A 192.0.2.1`, `x\0501\051 A 192.0.2.1`, `\042q\042 A 192.0.2.1`, `\044v A 192.0.2.1`, `a\073b A 192.0.2.1`, `a\054b A 192.0.2.1`,
+			`back\134slash A 192.0.2.1`, `\1349x A 192.0.2.1`)
+		if w.markers() != len(names) {
+			t.Errorf("%d ownership records, want %d", w.markers(), len(names))
+		}
+		w.gone()
+		if _, err := w.run(set(`\100x.shop.test`, "A", "192.0.2.1")); err == nil {
+			t.Error("a name with an escape of Route 53 is published")
+		}
+		w.expect()
+	})
 	for _, name := range []string{"a@b.shop.test", "*.shop.test", `back\slash.test`, "*.*.x"} {
 		if got := plainName(wireName(name)); got != name {
 			t.Errorf("%s becomes %s", name, got)

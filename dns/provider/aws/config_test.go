@@ -76,9 +76,14 @@ func TestProfiles(t *testing.T) {
 	var log bytes.Buffer
 	in := input()
 	in.Wrap, in.Log = transportOf(server), slog.New(slog.NewTextHandler(&log, nil))
-	zones, err := open(t, in, "--aws-profile=one", "--aws-profile=other", "--aws-profile=two").Zones(t.Context())
+	p := open(t, in, "--aws-profile=one", "--aws-profile=other", "--aws-profile=two")
+	zones, err := p.Zones(t.Context())
 	if err != nil || len(zones) != 1 || !strings.Contains(log.String(), "the profile other") {
 		t.Errorf("zones %v, %v, log %s", zones, err, log.String())
+	}
+	// clouds F4: the publisher is told that there may be more zones.
+	if err := p.Unlisted(); !errors.Is(err, provider.ErrCredentials) || !strings.Contains(err.Error(), "the profile other") {
+		t.Errorf("unlisted: %v", err)
 	}
 	if _, err := open(t, in, "--aws-profile=other").Zones(t.Context()); !errors.Is(err, provider.ErrCredentials) {
 		t.Errorf("a profile without rights: %v", err)

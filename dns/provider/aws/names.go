@@ -43,6 +43,17 @@ func plainName(name string) string {
 	return b.String()
 }
 
+// checkName finds what can't be in a name at Route 53, which has names with all printable characters (Developer Guide,
+// DomainNameFormat). A backslash before three octal digits could be meant as a character or as an escape.
+func checkName(name string) error {
+	for i := range len(name) {
+		if _, escape := octalEscape(name[i:]); escape {
+			return fmt.Errorf("%q could be an escape of Route 53: write the character that it stands for", name[i:i+4])
+		}
+	}
+	return dns.CheckNameWith(name, dns.EscapedCharacters)
+}
+
 // octalEscape reads an escape such as \052 at the beginning of a text.
 func octalEscape(s string) (octet byte, ok bool) {
 	if len(s) < 4 || s[0] != '\\' || s[1] > '3' {

@@ -47,7 +47,7 @@ const (
 // Capabilities implements provider.Provider.
 func (p *route53Provider) Capabilities() provider.Capabilities {
 	return provider.Capabilities{
-		SetIdentifiers: true, Conditional: true, Types: handled, Properties: []string{prefix},
+		SetIdentifiers: true, Conditional: true, Types: handled, NameCharacters: dns.EscapedCharacters, Properties: []string{prefix},
 		BatchSize: min(applyBatches*p.limit.changes, applyMost), ListingTime: provider.MeteredListingTime,
 	}
 }
@@ -55,7 +55,7 @@ func (p *route53Provider) Capabilities() provider.Capabilities {
 // Zones implements provider.Provider.
 func (p *route53Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	list := p.last()
-	if list == nil || time.Since(list.at) >= p.cached {
+	if list == nil || list.unlisted != nil || time.Since(list.at) >= p.cached {
 		var err error
 		if list, err = p.list(ctx); err != nil {
 			return nil, err
@@ -68,6 +68,14 @@ func (p *route53Provider) Zones(ctx context.Context) ([]dns.Zone, error) {
 	}
 	p.budget.Retain(zones)
 	return zones, nil
+}
+
+// Unlisted implements provider.PartialLister.
+func (p *route53Provider) Unlisted() error {
+	if list := p.last(); list != nil {
+		return list.unlisted
+	}
+	return nil
 }
 
 // DomainFilter implements provider.DomainFilterer. A name in a zone that isn't managed can't be

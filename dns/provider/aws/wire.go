@@ -83,10 +83,10 @@ func (m mapping) check(n *dns.RecordSet) error {
 	if !slices.Contains(handled, n.Type) {
 		return fmt.Errorf("record sets of the type %s aren't written to Route 53: there are %s", n.Type, strings.Join(handled, ", "))
 	}
-	if err := n.Check(); err != nil && !m.alias(n) {
+	if err := n.CheckWith(dns.EscapedCharacters); err != nil && !m.alias(n) {
 		return err
 	}
-	if err := dns.CheckName(n.Name); err != nil {
+	if err := checkName(n.Name); err != nil {
 		return fmt.Errorf("the name %q: %w", n.Name, err)
 	}
 	for _, p := range n.Properties {

@@ -110,7 +110,7 @@ func (w *world) run(wanted ...*dns.RecordSet) (requests map[string]int, err erro
 	if p == nil {
 		p = w.open()
 	}
-	want, err := desired.New(desired.Options{Sources: []string{"service"}, ManagedTypes: w.managed, Properties: p.Capabilities().Properties})
+	want, err := desired.New(desired.Options{Sources: []string{"service"}, ManagedTypes: w.managed, Properties: p.Capabilities().Properties, NameCharacters: p.Capabilities().NameCharacters})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -44,6 +44,8 @@ type zoneList struct {
 	// not.
 	public, private *dns.ZoneFinder
 	at              time.Time
+	// unlisted says which accounts couldn't be listed; nil is for none.
+	unlisted error
 }
 
 // filter says which zones are managed.
@@ -99,7 +101,6 @@ func (p *route53Provider) list(ctx context.Context) (*zoneList, error) {
 				return nil, err
 			}
 			errs = append(errs, err)
-			p.log.Error("Can't list the zones of an account; those that are known stay", "err", err)
 			found = before.of(a)
 		}
 		for _, z := range found {
@@ -115,6 +116,9 @@ func (p *route53Provider) list(ctx context.Context) (*zoneList, error) {
 	}
 	if len(errs) == len(p.accounts) {
 		return nil, errors.Join(errs...)
+	}
+	if next.unlisted = errors.Join(errs...); next.unlisted != nil && (before == nil || before.unlisted == nil) {
+		p.log.Error("Couldn't list the zones of an account; those that are known stay", "err", next.unlisted)
 	}
 	next.public, next.private = dns.NewZoneFinder(public), dns.NewZoneFinder(private)
 	next.managed = slices.SortedFunc(maps.Values(next.byID), byName)

@@ -49,7 +49,7 @@ const (
 // Capabilities implements provider.Provider. No condition can be put on the requests of Cloud
 // Map, except that a name is free.
 func (p *cloudMap) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Types: handled, BatchSize: batchSize, BatchTime: batchTime, ListingTime: provider.MeteredListingTime}
+	return provider.Capabilities{Stepwise: true, Types: handled, BatchSize: batchSize, BatchTime: batchTime, ListingTime: provider.MeteredListingTime}
 }
 
 // Zones implements provider.Provider.

@@ -64,7 +64,7 @@ func (p *azureProvider) Capabilities() provider.Capabilities {
 	if p.private {
 		types = append(slices.Clone(types), dns.TypeNS)
 	}
-	return provider.Capabilities{Conditional: true, Types: types, Properties: []string{prefix}, BatchSize: p.workers * unitsEach, BatchTime: applyTime, ListingTime: provider.MeteredListingTime}
+	return provider.Capabilities{Conditional: true, Stepwise: true, Types: types, Properties: []string{prefix}, BatchSize: p.workers * unitsEach, BatchTime: applyTime, ListingTime: provider.MeteredListingTime}
 }
 
 // Zones implements [provider.Provider].

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/provider"
@@ -65,20 +66,50 @@ func (u *unit) run(ctx context.Context) {
 		if err := s.run(ctx); err != nil {
 			u.doubt = errors.Is(err, errDoubt) || ctx.Err() != nil
 			u.err = err
-			u.undo(ctx, done)
+			u.refusedAt(s)
+			if !u.swapDone() {
+				u.undo(ctx, done)
+			}
 			u.fail(err)
 			return
 		}
 		done = append(done, s)
 	}
+	if s := u.swapped(); s != nil {
+		u.zone.swaps.Made(s.key.name)
+	}
 }
 
-// prepare finds out what the changes replace, before anything is changed.
+// swapDone reports whether a type change has given the name a new answer. Undoing it would cost the name another gap. What is
+// left is tried again later, and an ownership record that describes nothing is collected.
+func (u *unit) swapDone() bool {
+	swap := u.swapped()
+	return swap != nil && slices.ContainsFunc(u.steps, func(s *step) bool {
+		return s.made && s.before == nil && s.key.name == swap.key.name && answers(s.key.recordType)
+	})
+}
+
+// refusedAt notes that a step has failed, if that step was to fill the gap of a type change and the old records come back.
+func (u *unit) refusedAt(s *step) {
+	refused := !u.doubt && !u.swapDone() && !errors.Is(u.err, provider.ErrThrottled)
+	if swap := u.swapped(); refused && swap != nil && s.before == nil && s.key.name == swap.key.name && u.gap(s.key.name) {
+		u.zone.swaps.Refused(s.key.name, u.err, time.Now())
+	}
+}
+
+// prepare finds out what the changes replace, before anything is changed. A type change that Azure would refuse, or that it
+// has just refused, ends here, so that nothing is deleted for it.
 func (u *unit) prepare(ctx context.Context) error {
 	for _, s := range u.steps {
 		if err := s.prepare(ctx); err != nil {
 			return err
 		}
+	}
+	if err := u.obstacle(); err != nil {
+		return err
+	}
+	if s := u.swapped(); s != nil && u.gap(s.key.name) {
+		return u.zone.swaps.Paused(s.key.name, time.Now())
 	}
 	return nil
 }
@@ -102,10 +133,13 @@ func (u *unit) undo(ctx context.Context, done []*step) {
 }
 
 // The order of changes (spec/clouds.md §0.2, §4.6): ownership records come before their records,
-// and go after them. What comes, comes before something goes, so that the name is never gone;
-// but a CNAME can't be beside anything.
+// and go after them. What comes, comes before something goes, so that the name is never gone.
+// A CNAME can't be beside anything: first everything goes that is in its way and is no answer of
+// the name, then the answers, and then it comes. So the gap is as short as it can be, and nothing
+// in it can be refused that is known beforehand.
 const (
 	first = iota
+	inTheWay
 	records
 	gone
 	last
@@ -113,9 +147,13 @@ const (
 
 // inOrder returns the changes in the order in which they are made.
 func (u *unit) inOrder() []*step {
-	exclusive := slices.ContainsFunc(u.steps, func(s *step) bool { return s.key.recordType == dns.TypeCNAME && (s.before == nil || s.after == nil) })
+	swap := u.swapped()
+	exclusive := swap != nil
 	rank := func(s *step) int {
+		obstructs := exclusive && s.after == nil && s.key.name == swap.key.name
 		switch {
+		case obstructs && !answers(s.key.recordType):
+			return inTheWay
 		case s.marker && s.after != nil:
 			return first
 		case s.marker:

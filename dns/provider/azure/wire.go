@@ -26,6 +26,9 @@ var (
 	privateTypes = []string{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeMX, dns.TypePTR, dns.TypeSRV, dns.TypeTXT}
 )
 
+// everyType are all types that a zone of either kind may have. The other ones are those of DNSSEC, which can be beside a CNAME.
+var everyType = []string{dns.TypeA, dns.TypeAAAA, "CAA", dns.TypeCNAME, "DS", dns.TypeMX, dns.TypeNS, dns.TypePTR, "SOA", dns.TypeSRV, "TLSA", dns.TypeTXT}
+
 // key identifies a record set within a zone.
 type key struct {
 	// name is relative to the zone; that of the apex is @. It is in lower case.

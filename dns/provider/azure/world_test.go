@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,6 +133,24 @@ func (w *world) run(wanted ...*dns.RecordSet) (requests map[string]int, err erro
 	}
 	_, err = w.publisher(p).Once(w.t.Context(), settled(), time.Hour)
 	return w.requests(), err
+}
+
+// start begins a process, and returns what ends it.
+func (w *world) start() (stop func()) {
+	p := w.publisher(w.open())
+	ctx, cancel := context.WithCancel(w.t.Context())
+	var running sync.WaitGroup
+	for _, run := range []func(context.Context) error{p.Run, p.Lead} {
+		running.Go(func() {
+			if err := run(ctx); err != nil {
+				w.t.Error(err)
+			}
+		})
+	}
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // requests returns how many requests of each operation there were since the last call.

@@ -26,6 +26,10 @@ type azureZone struct {
 	// doubts are the keys of which it isn't known what they have: because an answer was lost, or
 	// because somebody else has changed it.
 	doubts map[key]struct{}
+	// unhandled are the keys of the last listing whose types aren't handled. They may be in the way of a CNAME.
+	unhandled map[key]struct{}
+	// swaps are the type changes that were refused.
+	swaps provider.Swaps
 }
 
 // lag is how long after a change a listing may still show what was there before.
@@ -53,9 +57,12 @@ func tag(s *stored) string {
 // what was replaced since, or right before, it is corrected. If it shows anything else, somebody
 // else has made that, and it stays.
 func (z *azureZone) take(sets []*stored, begun time.Time) []*dns.RecordSet {
-	known := make(map[key]*entry, len(sets))
+	known, unhandled := make(map[key]*entry, len(sets)), map[key]struct{}{}
 	for _, s := range sets {
-		if known[s.key] == nil && z.listed(s) != nil {
+		switch {
+		case z.listed(s) == nil:
+			unhandled[s.key] = struct{}{}
+		case known[s.key] == nil:
 			known[s.key] = &entry{set: s}
 		}
 	}
@@ -71,7 +78,7 @@ func (z *azureZone) take(sets []*stored, begun time.Time) []*dns.RecordSet {
 			known[k] = e
 		}
 	}
-	z.known = known
+	z.known, z.unhandled = known, unhandled
 	list := make([]*dns.RecordSet, 0, len(known))
 	for _, e := range known {
 		if e.set != nil {
@@ -129,6 +136,20 @@ func (z *azureZone) last(k key) *stored {
 		return e.set
 	}
 	return nil
+}
+
+// typesOf returns the types of the record sets of a name that were listed or written last.
+func (z *azureZone) typesOf(name string) (types []string) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	for _, t := range everyType {
+		k := key{name: name, recordType: t}
+		_, unhandled := z.unhandled[k]
+		if e := z.known[k]; unhandled || e != nil && e.set != nil {
+			types = append(types, t)
+		}
+	}
+	return types
 }
 
 // doubted reports whether it isn't known what a key has.

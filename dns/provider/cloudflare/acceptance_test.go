@@ -721,3 +721,95 @@ func TestSameMoment(t *testing.T) {
 		}
 	})
 }
+
+// clouds F8: a region takes the place of the one that was listed, with one request. One that Cloudflare doesn't know is refused
+// once. Before, there was a refused request more each time.
+func TestRegionChangesWithOneRequest(t *testing.T) {
+	inWorld(t, paid, func(w *world) {
+		w.arguments = []string{"--cloudflare-regional-services"}
+		asked := func(key string) *dns.RecordSet { return want("a.shop.test", "A", "192.0.2.1", "region-key="+key) }
+		w.settle(1, asked("eu"))
+		requests, err := w.run(asked("us"))
+		if err != nil || requests[cloudflaretest.EditRegion] != 1 || requests[cloudflaretest.CreateRegion] != 0 {
+			t.Errorf("%v, %v", requests, err)
+		}
+		w.settle(1)
+		requests, err = w.run(asked("mars"))
+		if err == nil || requests[cloudflaretest.CreateRegion] != 1 || requests[cloudflaretest.EditRegion] != 0 {
+			t.Errorf("an unknown region: %v, %v", requests, err)
+		}
+		w.expect("a A 192.0.2.1")
+		// Somebody has given the name a region since it was listed.
+		w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+			if c.Operation == cloudflaretest.CreateRegion {
+				w.server.PutRegion(w.zone, "a.shop.test", "ca")
+			}
+			return nil
+		}})
+		w.publish(0, asked("eu"))
+		if got := w.server.Regions(w.zone)["a.shop.test"]; got != "eu" {
+			t.Errorf("the region is %q", got)
+		}
+	})
+}
+
+// clouds F9: the advice is about the request that was refused.
+func TestAdvice(t *testing.T) {
+	for name, test := range map[string]struct {
+		fault     *cloudflaretest.Fault
+		operation string
+		says      string
+		not       string
+	}{
+		"authority": {
+			&cloudflaretest.Fault{Status: 403, Code: 1459, Message: "Certificate Authority selection is only available on an Enterprise plan."},
+			cloudflaretest.CreateHostname, "--cloudflare-custom-hostnames-certificate-authority=none", "CF_API_TOKEN",
+		},
+		"duplicate": {
+			&cloudflaretest.Fault{Status: 409, Code: 1406, Message: "Duplicate custom hostname found."}, cloudflaretest.CreateHostname, "another name has this custom hostname", "CF_API_TOKEN",
+		},
+		"hostname": {&cloudflaretest.Fault{Status: 403, Code: 10000, Message: "Authentication error"}, cloudflaretest.CreateHostname, "SSL and Certificates:Edit", "Regional"},
+		"region":   {&cloudflaretest.Fault{Status: 403, Code: 10000, Message: "Authentication error"}, cloudflaretest.CreateRegion, "has Regional Services", "SSL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, paid, func(w *world) {
+				w.arguments = []string{"--cloudflare-regional-services", "--cloudflare-custom-hostnames"}
+				w.server.SetHooks(cloudflaretest.Hooks{Before: func(c cloudflaretest.Call) *cloudflaretest.Fault {
+					if c.Operation == test.operation {
+						return test.fault
+					}
+					return nil
+				}})
+				_, err := w.run(want("a.shop.test", "A", "192.0.2.1", "region-key=eu", "custom-hostname=a.customer.io"))
+				if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), test.not) {
+					t.Errorf("error %v, want %q without %q", err, test.says, test.not)
+				}
+				w.expect("a A 192.0.2.1")
+			})
+		})
+	}
+}
+
+// clouds F10: a token without the right to custom hostnames or regions doesn't keep the records of the zone from being
+// published. The names that ask for them wait for that alone, and get it when the token has the right.
+func TestSidesWithoutPermission(t *testing.T) {
+	for _, operation := range []string{cloudflaretest.ListHostnames, cloudflaretest.ListRegions} {
+		inWorld(t, paid, func(w *world) {
+			w.arguments = []string{"--cloudflare-regional-services", "--cloudflare-custom-hostnames"}
+			w.server.Deny(operation, w.zone)
+			asked := []*dns.RecordSet{want("a.shop.test", "A", "192.0.2.1", "region-key=eu", "custom-hostname=a.customer.io"), want("b.shop.test", "A", "192.0.2.2")}
+			for range 2 {
+				_, err := w.run(asked...)
+				if err == nil || !strings.Contains(err.Error(), "a.shop.test") || strings.Contains(err.Error(), "b.shop.test") {
+					t.Errorf("%s: %v", operation, err)
+				}
+				w.expect("a A 192.0.2.1", "b A 192.0.2.2")
+			}
+			w.server.Permit(operation, w.zone)
+			w.publish(0, asked...)
+			if len(w.server.Hostnames(w.zone)) != 1 || w.server.Regions(w.zone)["a.shop.test"] != "eu" {
+				t.Errorf("custom hostnames %v, regions %v", w.server.Hostnames(w.zone), w.server.Regions(w.zone))
+			}
+		})
+	}
+}

@@ -34,6 +34,11 @@ var (
 const (
 	codeGone  = 81044
 	codeQuota = 81045
+	// codeAuthority is for a certificate authority that the plan of the zone has no choice of. It comes with status 403,
+	// whatever the credentials are.
+	codeAuthority = 1459
+	// codeDuplicate is for a custom hostname that another origin has.
+	codeDuplicate = 1406
 )
 
 // message is an entry of errors in an answer. Chain has its causes.
@@ -47,6 +52,8 @@ type message struct {
 type apiError struct {
 	*httpapi.StatusError
 	codes []int
+	// path is that of the request.
+	path string
 }
 
 // Unwrap returns the error of the status, which wraps the outcome.
@@ -63,6 +70,9 @@ func failure(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, failureSize))
 	resp.Body = io.NopCloser(bytes.NewReader(text))
 	e := &apiError{StatusError: httpapi.NewStatusError("Cloudflare", resp)}
+	if resp.Request != nil {
+		e.path = resp.Request.URL.Path
+	}
 	var answer envelope[json.RawMessage]
 	if err := json.Unmarshal(text, &answer); err == nil && len(answer.Errors) > 0 {
 		e.take(answer.Errors)
@@ -113,9 +123,15 @@ func (e *apiError) classify() {
 		// The status says it all.
 	case e.has(throttles...):
 		e.Outcome = &provider.ThrottledError{}
+	case e.has(codeAuthority):
+		e.Outcome = provider.ErrRejected
+		e.Advice = "the plan of the zone has no choice of the certificate authority: give --cloudflare-custom-hostnames-certificate-authority=none"
+	case e.has(codeDuplicate):
+		e.Outcome = provider.ErrRejected
+		e.Advice = "another name has this custom hostname: a custom hostname has one origin"
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden, e.has(forbidden...):
 		e.Outcome = provider.ErrCredentials
-		e.Advice = "check CF_API_TOKEN, and that it has the permissions Zone:Read and DNS:Edit for the zone, and SSL and Certificates:Edit for custom hostnames"
+		e.Advice = e.right()
 	case e.has(conflicts...), e.Status == http.StatusNotFound, e.Status == http.StatusConflict:
 		e.Outcome = provider.ErrStale
 	case e.has(codeQuota):
@@ -124,4 +140,15 @@ func (e *apiError) classify() {
 	case e.Status/100 == 4:
 		e.Outcome = provider.ErrRejected
 	}
+}
+
+// right says which right the credentials may lack for a request.
+func (e *apiError) right() string {
+	switch {
+	case strings.Contains(e.path, "/custom_hostnames"):
+		return "check that CF_API_TOKEN has the permission SSL and Certificates:Edit for the zone"
+	case strings.Contains(e.path, "/regional_hostnames"):
+		return "check that CF_API_TOKEN has the permission DNS:Edit for the zone, and that the account has Regional Services"
+	}
+	return "check CF_API_TOKEN, and that it has the permissions Zone:Read and DNS:Edit for the zone"
 }

@@ -47,7 +47,7 @@ type cloudflareProvider struct {
 
 // Capabilities implements provider.Provider.
 func (p *cloudflareProvider) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Types: handled, Properties: []string{prefix}, BatchSize: applyChanges, ListingTime: provider.MeteredListingTime}
+	return provider.Capabilities{Types: handled, Properties: []string{prefix}, OneName: []string{propertyHostname}, BatchSize: applyChanges, ListingTime: provider.MeteredListingTime}
 }
 
 // Zones implements provider.Provider.

@@ -2,7 +2,9 @@ package cloudflare
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -17,9 +19,10 @@ type side struct {
 	name string
 	// gone are the custom hostnames that go, and come those that come.
 	gone, come []string
-	// region is the region that the name gets; regionGone is true if it loses the one that it has.
-	region     string
-	regionGone bool
+	// region is the region that the name gets; regionGone is true if it loses the one that it has, and regionChanges if it
+	// gets another one.
+	region                    string
+	regionGone, regionChanges bool
 }
 
 // belongs reports whether a change asks for something that belongs to the name.
@@ -73,7 +76,7 @@ func sideOf(w wishes, name string, changes []dns.Change, now groups) (side, erro
 		kept = kept || key.Name == name && proxiable(key.Type) && !changing[key]
 	}
 	if after != before {
-		s.region = after
+		s.region, s.regionChanges = after, before != ""
 	}
 	s.regionGone = after == "" && before != "" && (!first || !kept)
 	return s, nil
@@ -112,6 +115,9 @@ func (p *cloudflareProvider) takeAway(ctx context.Context, z *managedZone, s sid
 
 // give makes what comes, after the records.
 func (p *cloudflareProvider) give(ctx context.Context, z *managedZone, s side) error {
+	if err := z.mayGive(s); err != nil {
+		return err
+	}
 	for _, name := range s.come {
 		if err := p.giveHostname(ctx, z, s.name, name); err != nil {
 			return fmt.Errorf("create the custom hostname %s of %s: %w", name, s.name, err)
@@ -120,18 +126,30 @@ func (p *cloudflareProvider) give(ctx context.Context, z *managedZone, s side) e
 	if s.region == "" {
 		return nil
 	}
-	wanted := region{Hostname: s.name, Key: s.region}
-	err := p.api.createRegion(ctx, z.ID, wanted)
-	if err != nil && refused(err) {
-		// The name may have a region already.
-		if p.api.editRegion(ctx, z.ID, wanted) == nil {
-			return nil
-		}
-	}
-	if err != nil {
+	if err := p.giveRegion(ctx, z, s); err != nil {
 		return fmt.Errorf("give %s the region %q: %w", s.name, s.region, err)
 	}
 	return nil
+}
+
+// giveRegion gives a name its region: in the place of the one that was listed, or of one that it has got since.
+func (p *cloudflareProvider) giveRegion(ctx context.Context, z *managedZone, s side) error {
+	wanted := region{Hostname: s.name, Key: s.region}
+	if s.regionChanges {
+		err := p.api.editRegion(ctx, z.ID, wanted)
+		if e, ok := errors.AsType[*apiError](err); !ok || e.Status != http.StatusNotFound {
+			return err
+		}
+	}
+	err := p.api.createRegion(ctx, z.ID, wanted)
+	if err == nil || !refused(err) {
+		return err
+	}
+	there, lookErr := p.api.regions(ctx, z.ID)
+	if lookErr != nil || !slices.ContainsFunc(there, func(r region) bool { return dns.Canonical(r.Hostname) == s.name }) {
+		return err
+	}
+	return p.api.editRegion(ctx, z.ID, wanted)
 }
 
 func (p *cloudflareProvider) giveHostname(ctx context.Context, z *managedZone, origin, name string) error {
@@ -168,7 +186,10 @@ func (p *cloudflareProvider) sides(ctx context.Context, z *managedZone) (sides, 
 	if p.wishes.hostnames {
 		list, err := p.api.customHostnames(ctx, z.Zone, "")
 		if err != nil {
-			return s, fmt.Errorf("list the custom hostnames: %w", err)
+			err = fmt.Errorf("list the custom hostnames: %w", err)
+		}
+		if err = p.deny(z, &z.denied.hostnames, err); err != nil {
+			return s, err
 		}
 		for _, h := range list {
 			origin := dns.Canonical(h.Origin)
@@ -178,13 +199,47 @@ func (p *cloudflareProvider) sides(ctx context.Context, z *managedZone) (sides, 
 	if p.wishes.regional {
 		list, err := p.api.regions(ctx, z.Zone)
 		if err != nil {
-			return s, fmt.Errorf("list the regions of names: %w", err)
+			err = fmt.Errorf("list the regions of names: %w", err)
+		}
+		if err = p.deny(z, &z.denied.regions, err); err != nil {
+			return s, err
 		}
 		for _, r := range list {
 			s.regions[dns.Canonical(r.Hostname)] = r.Key
 		}
 	}
 	return s, nil
+}
+
+// denied says why what belongs to names can't be listed, because the credentials lack the right; nil if it can.
+type denied struct{ hostnames, regions error }
+
+// deny notes the outcome of a listing. That the right is missing is no failure of the zone, whose records were listed with the same
+// credentials: its records are published, and the names that ask for what can't be listed wait for that alone.
+func (p *cloudflareProvider) deny(z *managedZone, listed *error, err error) error {
+	if err != nil && !errors.Is(err, provider.ErrCredentials) {
+		return err
+	}
+	z.mu.Lock()
+	*listed = err
+	z.mu.Unlock()
+	if err != nil {
+		p.warnOnce("denied "+z.ID+err.Error(), "Published the records of a zone without what belongs to their names", "zone", z.Name, "err", err)
+	}
+	return nil
+}
+
+// mayGive returns why what comes can't be made, because the credentials lack the right.
+func (z *managedZone) mayGive(s side) error {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	switch {
+	case len(s.come) > 0 && z.denied.hostnames != nil:
+		return fmt.Errorf("create the custom hostnames of %s: %w", s.name, z.denied.hostnames)
+	case s.region != "" && z.denied.regions != nil:
+		return fmt.Errorf("give %s the region %q: %w", s.name, s.region, z.denied.regions)
+	}
+	return nil
 }
 
 // add gives record sets the properties of their names.

@@ -161,7 +161,7 @@ func (w *world) publisher() *publisher.Publisher {
 	if p == nil {
 		p = w.open()
 	}
-	want, err := desired.New(desired.Options{Sources: []string{"service"}, ManagedTypes: w.managed, Properties: p.Capabilities().Properties})
+	want, err := desired.New(desired.Options{Sources: []string{"service"}, ManagedTypes: w.managed, Properties: p.Capabilities().Properties, OneName: p.Capabilities().OneName})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ type managedZone struct {
 	rows   int
 	recent recent
 	claims claims
+	denied denied
 }
 
 // zoneList is the zones at one listing. It is never changed.

@@ -206,8 +206,16 @@ func (p *Provider) Capabilities() provider.Capabilities {
 		c := member.Capabilities()
 		all.SetIdentifiers = all.SetIdentifiers && c.SetIdentifiers
 		all.Conditional = all.Conditional && c.Conditional
+		all.Stepwise = all.Stepwise || c.Stepwise
 		all.Types = commonTypes(all.Types, c.Types)
+		all.NameCharacters = strings.Map(func(r rune) rune {
+			if strings.ContainsRune(c.NameCharacters, r) {
+				return r
+			}
+			return -1
+		}, all.NameCharacters)
 		all.Properties = slices.Concat(all.Properties, c.Properties)
+		all.OneName = slices.Concat(all.OneName, c.OneName)
 		all.BatchSize = stricter(all.BatchSize, c.BatchSize)
 		all.BatchInterval = max(all.BatchInterval, c.BatchInterval)
 		all.BatchTime = max(all.BatchTime, c.BatchTime)
@@ -233,6 +241,17 @@ func commonTypes(a, b []string) []string {
 		return a
 	}
 	return slices.DeleteFunc(slices.Clone(a), func(t string) bool { return !slices.Contains(b, t) })
+}
+
+// Unlisted implements [provider.PartialLister].
+func (p *Provider) Unlisted() error {
+	errs := make([]error, len(p.members))
+	for i, member := range p.members {
+		if lister, ok := member.(provider.PartialLister); ok {
+			errs[i] = lister.Unlisted()
+		}
+	}
+	return named(errs)
 }
 
 // DomainFilter implements [provider.DomainFilterer]. A name has to pass the filters of all

@@ -116,7 +116,7 @@ func (w *work) group(ctx context.Context, units []*unit) {
 	case err == nil || len(units) == 1 || !w.theirs(err):
 		w.fail(ctx, left, err)
 	default:
-		w.alone(ctx, left)
+		w.alone(ctx, left, err)
 	}
 }
 
@@ -136,6 +136,9 @@ func (w *work) compare(units []*unit) {
 	}
 	for _, u := range pending(units) {
 		u.err = u.check(w.now)
+		if name := u.swap(); u.err == nil && name != "" {
+			u.err = w.swaps.Paused(name, time.Now())
+		}
 	}
 }
 
@@ -143,11 +146,16 @@ func (w *work) compare(units []*unit) {
 // answer, nothing is tried again before the publisher has listed the zone.
 func (w *work) theirs(err error) bool { return errors.Is(err, provider.ErrRejected) }
 
-// alone makes units one by one, to find those that are at fault.
-func (w *work) alone(ctx context.Context, units []*unit) {
+// alone makes units one by one, to find those that are at fault after an error. One whose answers had to be put back is
+// not tried again, because that would cost its name another gap.
+func (w *work) alone(ctx context.Context, units []*unit, together error) {
 	failed := 0
 	for _, u := range units {
 		one := []*unit{u}
+		if u.swapUndone {
+			w.fail(ctx, one, together)
+			continue
+		}
 		err := w.try(ctx, one)
 		left := w.look(ctx, one, err)
 		if err != nil {
@@ -184,7 +192,9 @@ func (w *work) look(ctx context.Context, units []*unit, failed error) []*unit {
 		}
 		last := failed == nil && n == looks
 		left := slices.DeleteFunc(slices.Clone(units), func(u *unit) bool {
-			u.finished = u.done(w.now) || last && u.doneButTTL(w.now)
+			if u.finished = u.done(w.now) || last && u.doneButTTL(w.now); u.finished && u.swap() != "" {
+				w.swaps.Made(u.swap())
+			}
 			return u.finished
 		})
 		if len(left) == 0 || failed != nil || last {
@@ -241,6 +251,9 @@ func (w *work) fail(ctx context.Context, units []*unit, err error) {
 func (w *work) blame(u *unit, err error) {
 	if u.err = err; err == nil {
 		u.err = fmt.Errorf("change %s: the libdns module %s says that it made the change, but the zone doesn't show it", u.subject, w.module.Name)
+	}
+	if name := u.swap(); name != "" && u.swapUndone {
+		w.swaps.Refused(name, u.err, time.Now())
 	}
 	if w.theirs(u.err) || stops(u.err) {
 		return

@@ -49,6 +49,8 @@ type adapter struct {
 	// parts are the zones at the last listing; nil before the first one.
 	parts   *partition
 	learned learned
+	// swaps are the type changes that were refused.
+	swaps   provider.Swaps
 	repeats repeats
 	// quiet has, by zone, until when it isn't listed, because it isn't known what was written there.
 	quiet map[string]time.Time
@@ -67,7 +69,7 @@ func newAdapter(in provider.Input, m module.Module, c *caller, zones []dns.Zone)
 
 // Capabilities implements [provider.Provider].
 func (a *adapter) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Types: a.module.Types, BatchSize: batchSize, BatchTime: batchTime, Calls: 1, ListingTime: provider.MeteredListingTime}
+	return provider.Capabilities{Stepwise: true, Types: a.module.Types, BatchSize: batchSize, BatchTime: batchTime, Calls: 1, ListingTime: provider.MeteredListingTime}
 }
 
 // take waits for the caller's turn. The function ends it.

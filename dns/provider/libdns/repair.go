@@ -59,16 +59,23 @@ func (w *work) mayRepair(ctx context.Context, failed error) bool {
 }
 
 // half reports whether a record set of the unit has been written, and is neither as it was nor as
-// it is to be.
+// it is to be, or whether the name has lost all of its answers for others that didn't come.
 func (w *work) half(u *unit) bool {
-	return slices.ContainsFunc(u.changes, func(c dns.Change) bool {
+	return !u.finished && len(u.lost(w.now)) > 0 || slices.ContainsFunc(u.changes, func(c dns.Change) bool {
 		return u.wrote[c.RecordSet().Key()] && !made(c, w.now) && !untouched(c, w.now)
 	})
 }
 
-// restore brings the half written record sets of a unit back to what they were.
+// restore brings the half written record sets of a unit back to what they were, and the answers that it has deleted for
+// others that didn't come.
 func (w *work) restore(ctx context.Context, u *unit) error {
 	var s steps
+	for _, c := range u.lost(w.now) {
+		u.swapUndone = true
+		if err := w.plan(&s, u, dns.Change{New: c.Old}); err != nil {
+			return err
+		}
+	}
 	for _, c := range u.changes {
 		if !u.wrote[c.RecordSet().Key()] || made(c, w.now) || untouched(c, w.now) {
 			continue

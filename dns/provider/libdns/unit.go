@@ -24,6 +24,8 @@ type unit struct {
 	finished bool
 	// altered is true when the zone shows other values than were written.
 	altered bool
+	// swapUndone is true when answers were deleted for others that didn't come.
+	swapUndone bool
 }
 
 // unitsOf divides changes into units, in the order of their first changes.
@@ -45,10 +47,11 @@ func unitsOf(changes []dns.Change) []*unit {
 // phase is a step in which a change is made.
 type phase int
 
-// An ownership record is there before its record set, and goes after it. What is deleted goes
-// before what is created, so that a name can change its type.
+// An ownership record is there before its record set, and goes after it, unless it is in the way of
+// a CNAME. What is deleted goes before what is created, so that a name can change its type.
 const (
 	markersCome phase = iota
+	obstaclesGo
 	recordsGo
 	lateMarkersCome
 	recordsChange
@@ -63,6 +66,8 @@ func isMarker(c dns.Change) bool { return c.RecordSet().Labels[dns.LabelOwnedRec
 // phaseOf returns when a change of the unit is made.
 func (u *unit) phaseOf(c dns.Change) phase {
 	switch {
+	case isMarker(c) && c.New == nil && u.obstructs(c):
+		return obstaclesGo
 	case isMarker(c) && c.New == nil:
 		return markersGo
 	case isMarker(c) && u.blocked(c):
@@ -76,6 +81,48 @@ func (u *unit) phaseOf(c dns.Change) phase {
 	default:
 		return recordsCome
 	}
+}
+
+// obstructs reports whether an ownership record has the name of a CNAME that the unit creates, which can't have anything
+// beside it.
+func (u *unit) obstructs(marker dns.Change) bool {
+	return slices.ContainsFunc(u.changes, func(c dns.Change) bool {
+		return c.Old == nil && c.New.Type == dns.TypeCNAME && c.New.Key().Name == marker.Old.Key().Name
+	})
+}
+
+// answers reports whether records of a type are what clients of a name ask for.
+func answers(recordType string) bool {
+	return recordType == dns.TypeA || recordType == dns.TypeAAAA || recordType == dns.TypeCNAME
+}
+
+// swap returns the name whose answers the unit deletes before it creates others, because a CNAME can't be beside them; "" if
+// there is none.
+func (u *unit) swap() string {
+	var gone, come, cname bool
+	for _, c := range u.changes {
+		if r := c.RecordSet(); answers(r.Type) && (c.Old == nil || c.New == nil) {
+			gone, come, cname = gone || c.New == nil, come || c.Old == nil, cname || r.Type == dns.TypeCNAME
+		}
+	}
+	if gone && come && cname {
+		return u.subject
+	}
+	return ""
+}
+
+// lost returns the deletions of answers that a type change has made although the name has no other answer now.
+func (u *unit) lost(now *reading) (deletions []dns.Change) {
+	name := u.swap()
+	if name == "" || slices.ContainsFunc(now.types[name], answers) {
+		return nil
+	}
+	for _, c := range u.changes {
+		if c.New == nil && answers(c.Old.Type) && u.wrote[c.Old.Key()] && made(c, now) {
+			deletions = append(deletions, c)
+		}
+	}
+	return deletions
 }
 
 // blocked reports whether an ownership record has to wait until the unit has deleted a CNAME of

@@ -154,6 +154,33 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// Somebody has edited the TTL, the order of the targets and a property since the zone was listed. The program gets Old exactly
+// as it lists the record now: some find by that what they have to change.
+func TestApplySendsOldAsListed(t *testing.T) {
+	a := set("a.test", "A", "192.0.2.1", "192.0.2.2")
+	a.TTL, a.Labels = 0, map[string]string{dns.LabelOwner: "me"}
+	b := set("a.test", "A", "192.0.2.3")
+	const listed = `{"dnsName":"a.test","targets":["192.0.2.2","192.0.2.1"],"recordType":"A","recordTTL":300,"labels":{"owner":"me"},"providerSpecific":[{"name":"webhook/x","value":"1"}]}`
+	for name, tt := range map[string]struct {
+		change dns.Change
+		want   string
+	}{
+		"update": {dns.Change{Old: a, New: b}, `{"updateOld":[` + listed + `],"updateNew":[{"dnsName":"a.test","targets":["192.0.2.3"],"recordType":"A","recordTTL":60}]}`},
+		"delete": {dns.Change{Old: a}, `{"delete":[` + listed + `]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sidecar := speaking().with("POST /records", reply{status: 204}).
+				with("GET /records", reply{status: 200, body: "[" + strings.Replace(listed, `"labels":{"owner":"me"},`, "", 1) + "]"})
+			if err := open(t, input(sidecar)).Apply(t.Context(), dns.Zone{}, []dns.Change{tt.change}); err != nil {
+				t.Fatal(err)
+			}
+			if got := sidecar.asked[len(sidecar.asked)-1].body; got != tt.want {
+				t.Errorf("sent %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestRedirectedQuestions(t *testing.T) {
 	sidecar := speaking().with("GET /", reply{status: 301}).with("GET /moved", reply{status: 200, body: `{}`})
 	if _, err := open(t, input(sidecar)).Zones(t.Context()); err != nil {

@@ -106,7 +106,29 @@ func (p *remote) Apply(ctx context.Context, _ dns.Zone, changes []dns.Change) er
 	if err != nil {
 		return fmt.Errorf("list the records of the webhook provider before they are changed: %w", err)
 	}
-	return provider.ApplyUnchanged(changes, listed, func(changes []dns.Change) error { return p.send(ctx, changes) })
+	return provider.ApplyUnchanged(changes, listed, func(changes []dns.Change) error { return p.send(ctx, asListed(changes, listed)) })
+}
+
+// asListed returns changes whose Old has the TTL, the targets and the properties that are listed now. Those that the publisher
+// knows may be older, and a program may find the record that it has to change by them.
+func asListed(changes []dns.Change, listed []*dns.RecordSet) []dns.Change {
+	now := make(map[dns.Key]*dns.RecordSet, len(listed))
+	for _, r := range listed {
+		now[r.Key()] = r
+	}
+	exact := slices.Clone(changes)
+	for i, c := range changes {
+		if c.Old == nil || now[c.Old.Key()] == nil {
+			continue
+		}
+		old := now[c.Old.Key()].Clone()
+		if old.Labels == nil {
+			old.Labels = map[string]string{}
+		}
+		maps.Copy(old.Labels, c.Old.Labels)
+		exact[i].Old = old
+	}
+	return exact
 }
 
 // differs reports whether a change changes something.

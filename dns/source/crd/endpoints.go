@@ -99,8 +99,13 @@ func recordSet(e *externaldns.Endpoint, origin source.Origin) (*dns.RecordSet, d
 		return nil, dns.Problem{Reason: e.Problem}
 	}
 	record := translate(e, origin)
-	if err := dns.CheckName(record.Name); err != nil {
-		return nil, dns.Problem{Subject: "dnsName", Value: record.Name, Reason: err.Error()}
+	if err := dns.CheckNameWith(record.Name, dns.EscapedCharacters); err != nil {
+		problem := dns.Problem{Subject: "dnsName", Value: record.Name, Reason: err.Error()}
+		if !dns.CanBeName(record.Name) {
+			return nil, problem
+		}
+		record.Invalid = true
+		return record, problem
 	}
 	fault := spelling(e)
 	record.Invalid = fault.Reason != ""

@@ -46,6 +46,9 @@ func (s *Server) put(req *request, z *zone) (answer, *Fault) {
 	if message := z.check(r); message != "" {
 		return answer{}, &Fault{Status: 400, Code: "BadRequest", Message: message, Bare: true}
 	}
+	if message := z.beside(r); message != "" {
+		return answer{}, &Fault{Status: 409, Code: "Conflict", Message: message, Bare: true}
+	}
 	if there != nil && there.Registered {
 		return answer{}, &Fault{Status: 400, Code: "BadRequest", Message: "The record set was registered by a virtual network, and can't be changed.", Bare: true}
 	}

@@ -54,15 +54,15 @@ func (z *zone) check(r *RecordSet) string {
 	if message := metadata(r.Metadata); message != "" {
 		return message
 	}
-	if message := z.beside(r); message != "" {
-		return message
-	}
 	return values(r)
 }
 
 // checkName checks the name of a record set.
 func (z *zone) checkName(r *RecordSet) string {
 	if r.Name == "@" {
+		if r.Type == "CNAME" {
+			return "A CNAME record can't be at the apex of a zone."
+		}
 		return ""
 	}
 	rest := r.Name
@@ -95,7 +95,8 @@ func metadata(m map[string]string) string {
 	return ""
 }
 
-// beside checks what else the name has (dns-zones-records, "CNAME records").
+// beside checks what else the name has (dns-zones-records, "CNAME records"). Azure answers such a request with 409
+// (external-dns issues 4855 and 5358).
 func (z *zone) beside(r *RecordSet) string {
 	for k := range z.sets {
 		if k.name == r.Name && k.recordType != r.Type && (k.recordType == "CNAME" || r.Type == "CNAME") {

@@ -103,6 +103,8 @@ func (o Options) playFaults(t *testing.T, seed uint64) {
 		time.Sleep(5 * time.Second)
 	}
 	network.healed = true
+	// A type change that failed isn't tried again at once.
+	time.Sleep(provider.LongestSwapPause)
 	for range 2 {
 		if err := s.publish(); err != nil {
 			t.Logf("after the last fault: %v", err)

@@ -1,0 +1,50 @@
+package desired_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+)
+
+// clouds F6: an object with several names asks for a custom hostname, which only one of them can have. The shortest name gets it,
+// with all of its record sets, the others lose it, and the object has one Problem.
+func TestPropertyOfOneName(t *testing.T) {
+	const hostname = "cloudflare/custom-hostname"
+	s := newSet(t, desired.Options{Properties: []string{"cloudflare/"}, OneName: []string{hostname}})
+	var asked []*dns.RecordSet
+	for _, set := range []struct{ name, recordType, target, value string }{
+		{"db-0.db.shop.test", "A", "192.0.2.1", "db.example.org,other.example.org"},
+		{"db-1.db.shop.test", "A", "192.0.2.2", "db.example.org"},
+		{"db.shop.test", "A", "192.0.2.1", " db.example.org"},
+		{"db.shop.test", "AAAA", "2001:db8::1", "db.example.org"},
+		{"plain.shop.test", "A", "192.0.2.1", ""},
+	} {
+		r := &dns.RecordSet{Name: set.name, Type: set.recordType, Targets: []string{set.target}}
+		if set.value != "" {
+			r.Properties = []dns.Property{{Name: hostname, Value: set.value}}
+		}
+		asked = append(asked, r)
+	}
+	_, problems := s.Put(desired.Origin{Source: "service", Namespace: "d", Name: "db"}, asked)
+	var got []string
+	for _, name := range slices.Sorted(s.Names()) {
+		for _, r := range s.Want(name) {
+			value, _ := r.Property(hostname)
+			got = append(got, fmt.Sprintf("%s %s %s", r.Name, r.Type, value))
+		}
+	}
+	want := []string{"db-0.db.shop.test A other.example.org", "db-1.db.shop.test A ", "db.shop.test A  db.example.org", "db.shop.test AAAA db.example.org", "plain.shop.test A "}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if len(problems) != 1 || problems[0].Value != "db.example.org" || !strings.Contains(problems[0].Reason, "db.shop.test gets it: db-0.db.shop.test and 1 other names") {
+		t.Errorf("problems %+v", problems)
+	}
+	if asked[0].Properties[0].Value != "db.example.org,other.example.org" {
+		t.Error("the argument was changed")
+	}
+}

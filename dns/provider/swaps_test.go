@@ -1,0 +1,31 @@
+package provider
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// clouds F2: the pause after a refused type change grows from a minute to an hour, and ends when one is made.
+func TestSwaps(t *testing.T) {
+	var s Swaps
+	now := time.Unix(0, 0)
+	reason := ErrRejected
+	for _, pause := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, time.Hour, time.Hour} {
+		s.Refused("a", reason, now)
+		if s.Paused("a", now.Add(pause-1)) == nil || s.Paused("a", now.Add(pause)) != nil {
+			t.Errorf("the pause isn't %v", pause)
+		}
+		now = now.Add(pause)
+	}
+	s.Made("a")
+	if s.Refused("a", reason, now); s.Paused("a", now.Add(time.Minute)) != nil {
+		t.Error("a swap that was made doesn't end the failures")
+	}
+	for i := range 2 * mostSwaps {
+		s.Refused(strings.Repeat("x", i), reason, now)
+	}
+	if len(s.byName) > mostSwaps {
+		t.Errorf("%d names are remembered, want at most %d", len(s.byName), mostSwaps)
+	}
+}

@@ -1,0 +1,94 @@
+package publisher
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+	"github.com/signpostd/signpost/dns/source"
+)
+
+// partial is a provider that can't list the zones of one of its accounts.
+type partial struct {
+	*inmemory.Provider
+	unlisted error
+}
+
+func (p *partial) Unlisted() error { return p.unlisted }
+
+// clouds F4: with two --aws-profile, a run ended with 0 although one of the accounts couldn't be listed, and people were told to
+// create a zone that exists. Now the run fails, the zones that are known are published, and nobody is sent to create one.
+func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.provider = &partial{w.zones, errors.New("list the zones of the profile b: AccessDenied")}
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "x.b.test", "A", "192.0.2.2"))
+		_, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
+		if err == nil || !strings.Contains(err.Error(), "the profile b: AccessDenied") {
+			t.Errorf("the run ends with %v", err)
+		}
+		w.expectZone("a.shop.test A 192.0.2.1")
+		said := strings.Join(w.said(), "\n")
+		if strings.Contains(said, "create the zone") || !strings.Contains(said, "may be in another one: list the zones of the profile b") {
+			t.Errorf("said:\n%s", said)
+		}
+	})
+}
+
+// clouds F4: when the account can be listed again, the advice is the usual one.
+func TestAccountThatIsListedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		p := &partial{w.zones, errors.New("AccessDenied")}
+		w.provider = p
+		w.objects.set("a", record(t, "a", "x.b.test", "A", "192.0.2.2"))
+		w.start()
+		defer w.stop()
+		rest()
+		w.said()
+		p.unlisted = nil
+		time.Sleep(2 * DefaultInterval)
+		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "create the zone") {
+			t.Errorf("said:\n%s", said)
+		}
+	})
+}
+
+// unselecting is a provider that has a zone sub.shop.test, which isn't selected.
+type unselecting struct{ *inmemory.Provider }
+
+func (unselecting) DomainFilter(context.Context) dns.Filter {
+	return dns.NewDomainFilter(nil, []string{"sub.shop.test"})
+}
+
+// clouds F7: nothing was said of names below a zone that isn't selected. Now the log has one line, and explain says so.
+func TestNamesOfAZoneThatIsNotSelected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		w := newWorld(t)
+		w.provider = unselecting{w.zones}
+		w.change = func(c *Config) {
+			c.Log = slog.New(slog.NewTextHandler(&log, nil))
+			c.Sources[0].Keys = func() []source.Key { return []source.Key{{Namespace: "default", Name: "a"}} }
+		}
+		w.objects.set("a", record(t, "a", "a.sub.shop.test", "A", "192.0.2.1"), record(t, "a", "b.sub.shop.test", "A", "192.0.2.1"), record(t, "a", "c.shop.test", "A", "192.0.2.1"))
+		w.start()
+		rest()
+		w.expectZone("c.shop.test A 192.0.2.1")
+		explained, err := w.publisher.Explain(t.Context(), Question{Lacking: true, Limit: 10})
+		if err != nil || len(explained.List) != 1 || len(explained.List[0].Dropped) != 2 || !strings.Contains(explained.List[0].Dropped[0].Message, "isn't selected") {
+			t.Errorf("explained %+v, %v", explained, err)
+		}
+		w.stop()
+		if n := strings.Count(log.String(), "Left out names"); n != 1 {
+			t.Errorf("%d lines, want one:\n%s", n, log.String())
+		}
+	})
+}
