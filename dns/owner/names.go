@@ -236,8 +236,8 @@ func checkOwner(id string) error {
 	if id == "" {
 		return errors.New("the owner ID is empty: give --txt-owner-id, or --registry=noop to do without ownership")
 	}
-	if strings.ContainsAny(id, `,"`) {
-		return fmt.Errorf("owner ID %q: leave out commas and quotes, which can't be read back", id)
+	if ambiguous(id) {
+		return fmt.Errorf("owner ID %q: leave out commas, quotes, backslashes and control characters, which can't be read back", id)
 	}
 	return nil
 }
