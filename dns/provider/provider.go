@@ -54,6 +54,9 @@ type Capabilities struct {
 	// the provider compares right before, so that it may write over what somebody else writes
 	// in the same moment.
 	Conditional bool
+	// Blind is true when Records never returns anything, because the server can't be asked for it. What was
+	// written is then written again each time that it would be listed.
+	Blind bool
 	// Types are the types of record sets that the provider can have; nil stands for all.
 	Types []string
 	// Properties are what the names of the properties begin with that the provider reads, such

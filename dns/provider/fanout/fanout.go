@@ -206,6 +206,7 @@ func (p *Provider) Capabilities() provider.Capabilities {
 		c := member.Capabilities()
 		all.SetIdentifiers = all.SetIdentifiers && c.SetIdentifiers
 		all.Conditional = all.Conditional && c.Conditional
+		all.Blind = all.Blind || c.Blind
 		all.Types = commonTypes(all.Types, c.Types)
 		all.Properties = slices.Concat(all.Properties, c.Properties)
 		all.BatchSize = stricter(all.BatchSize, c.BatchSize)
