@@ -144,7 +144,7 @@ func dnsAlerts() []Alert {
 		},
 		{
 			Name: "SignpostNamesFailing", Severity: Ticket, For: 15 * time.Minute,
-			Expr:        `signpost_dns_names_failing > 0`,
+			Expr:        `signpost_dns_names_failing > 0 or signpost_dns_names_repeating > 0`,
 			Summary:     "{{ $value }} names in the zone {{ $labels.zone }} can't be changed: they are missing, or have old addresses.",
 			Description: "signpost records {{ $labels.zone }} --state failing names them with the answer of the provider; signpost explain NAME says what to change.",
 		},

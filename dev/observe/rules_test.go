@@ -93,8 +93,8 @@ var alertTests = map[string]alertTest{
 		good: "signpost_dns_zone_failing{P, zone=\"example.org\", id=\"1\"} 0 1x3 0x56\nsignpost_dns_provider_failing{P} 0x60",
 	},
 	"SignpostNamesFailing": {
-		bad:  `signpost_dns_names_failing{P, zone="example.org", id="1"} 2x60`,
-		good: `signpost_dns_names_failing{P, zone="example.org", id="1"} 2x10 0x50`,
+		bad:  "signpost_dns_names_failing{P, zone=\"example.org\", id=\"1\"} 0x60\nsignpost_dns_names_repeating{P, zone=\"example.org\", id=\"1\"} 2x60",
+		good: "signpost_dns_names_failing{P, zone=\"example.org\", id=\"1\"} 2x10 0x50\nsignpost_dns_names_repeating{P, zone=\"example.org\", id=\"1\"} 0x60",
 	},
 	"SignpostNamesPending": {
 		bad:  `signpost_dns_names_pending{P, zone="example.org", id="1"} 2x60`,

@@ -94,7 +94,7 @@ func refusal(own owner.Owner, rules *plan.Rules, domains *dns.DomainFilter) func
 			return nil
 		}
 		invalid := &dns.InvalidError{Name: r.Name, Type: r.Type}
-		if _, marker := txt.Mark(r); marker {
+		if txt.Forges(r) {
 			invalid.Subject, invalid.Value = "target", strings.Join(r.Targets, " ")
 			invalid.Reason = "an ownership record, which only Signpost itself may write: change the text"
 			return invalid

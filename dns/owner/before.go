@@ -122,7 +122,7 @@ func (b *batch) judge() {
 // objection returns why a single change must not be made, or "".
 func (b *batch) objection(c dns.Change) string {
 	switch {
-	case c.New != nil && c.New.Type == dns.TypeTXT && slices.ContainsFunc(c.New.Targets, b.owns):
+	case c.New != nil && b.Forges(c.New) && len(c.New.Targets) > 0:
 		return "the text is an ownership record, which only Signpost itself may write: change the text"
 	case c.Old == nil:
 		return b.creation(c.New)
@@ -156,7 +156,7 @@ func (b *batch) creation(r *dns.RecordSet) string {
 			return fmt.Sprintf("%s, the name of its ownership record, has a CNAME: remove that CNAME, or give another --txt-prefix or --txt-suffix", marker)
 		}
 	}
-	if other := b.claims(marker, r); other != nil {
+	if other := b.claims(b.zone, marker, r); other != nil {
 		return fmt.Sprintf("its ownership record %s would also claim %s %s, which isn't ours: give another --txt-prefix, --txt-suffix or --txt-wildcard-replacement",
 			marker, other.Type, other.Name)
 	}
@@ -165,21 +165,21 @@ func (b *batch) creation(r *dns.RecordSet) string {
 
 // claims returns a record set of somebody else that the marker of r would make ours, or nil.
 // There can be one only if two names lead to the same marker.
-func (b *batch) claims(marker string, r *dns.RecordSet) *dns.RecordSet {
+func (t *TXT) claims(zone Lookup, marker string, r *dns.RecordSet) *dns.RecordSet {
 	key := r.Key()
-	made := &dns.RecordSet{Name: marker, Type: dns.TypeTXT, SetIdentifier: r.SetIdentifier, Targets: []string{FormatText(map[string]string{dns.LabelOwner: b.id})}}
+	made := &dns.RecordSet{Name: marker, Type: dns.TypeTXT, SetIdentifier: r.SetIdentifier, Targets: []string{FormatText(map[string]string{dns.LabelOwner: t.id})}}
 	with := func(name string) []*dns.RecordSet {
 		if name == marker {
 			return []*dns.RecordSet{made}
 		}
-		return b.zone(name)
+		return zone(name)
 	}
-	for _, s := range b.names.subjects(marker) {
-		for _, other := range b.zone(s.name) {
-			if other.Key() == key || other.SetIdentifier != r.SetIdentifier || b.isMarker(other) {
+	for _, s := range t.names.subjects(marker) {
+		for _, other := range zone(s.name) {
+			if other.Key() == key || other.SetIdentifier != r.SetIdentifier || t.isMarker(other) {
 				continue
 			}
-			if before, after := b.find(b.zone, s.name, other), b.find(with, s.name, other); before.rank != ours && after.rank == ours {
+			if before, after := t.find(zone, s.name, other), t.find(with, s.name, other); before.rank != ours && after.rank == ours {
 				return other
 			}
 		}
@@ -208,7 +208,7 @@ func (b *batch) mark(i int) error {
 		return nil
 	}
 	m := b.read(b.lookup, name, c.New.SetIdentifier)
-	if c.Old != nil && m.own == 0 && b.claims(name, c.New) != nil {
+	if c.Old != nil && m.own == 0 && b.claims(b.zone, name, c.New) != nil {
 		// The record set keeps its marker in an old format, which doesn't describe the other
 		// one.
 		return nil

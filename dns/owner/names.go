@@ -176,6 +176,20 @@ func (n *names) plain(name string) string {
 	return n.wildcard + name[1:]
 }
 
+// twin returns the other name that leads to the same markers, or "".
+func (n *names) twin(name string) string {
+	if n.wildcard == "" {
+		return ""
+	}
+	if plain := n.plain(name); plain != name {
+		return plain
+	}
+	if rest, ok := strings.CutPrefix(name, n.wildcard); ok && (rest == "" || rest[0] == '.') {
+		return "*" + rest
+	}
+	return ""
+}
+
 // subjects returns what a marker with this name may describe. There are several if two types
 // lead to the same name, or if there is a wildcard.
 func (n *names) subjects(marker string) []subject {
@@ -206,8 +220,8 @@ func (n *names) describe(to []subject, name, recordType string) []subject {
 		return to
 	}
 	to = append(to, subject{name: name, recordType: recordType})
-	if rest, ok := strings.CutPrefix(name, n.wildcard); ok && n.wildcard != "" && (rest == "" || rest[0] == '.') {
-		to = append(to, subject{name: "*" + rest, recordType: recordType})
+	if twin := n.twin(name); twin != "" {
+		to = append(to, subject{name: twin, recordType: recordType})
 	}
 	return to
 }
@@ -236,8 +250,8 @@ func checkOwner(id string) error {
 	if id == "" {
 		return errors.New("the owner ID is empty: give --txt-owner-id, or --registry=noop to do without ownership")
 	}
-	if strings.ContainsAny(id, `,"`) {
-		return fmt.Errorf("owner ID %q: leave out commas and quotes, which can't be read back", id)
+	if ambiguous(id) {
+		return fmt.Errorf("owner ID %q: leave out commas, quotes, backslashes and control characters, which can't be read back", id)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/signpostd/signpost/dns"
 )
@@ -16,20 +17,17 @@ const (
 	heritageKey = "heritage"
 	heritage    = "external-dns"
 	labelPrefix = heritage + "/"
-	// labelNonce is the label in which ExternalDNS keeps the nonce of an encrypted text in
-	// memory. It is never written.
-	labelNonce = "txt-encryption-nonce"
 )
 
 // FormatText returns the ownership text for labels, without quotes: the heritage, and then
 // each label in the order of their names (spec/dns.md §4.2.1). It leaves out labels that are
-// never written, and those that would not be read back as they are.
+// never written, and those that could be read back as something else ([dns.CheckLabel]).
 func FormatText(labels map[string]string) string {
 	var b strings.Builder
 	b.WriteString(heritageKey + "=" + heritage)
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		value := labels[key]
-		if transient(key) || strings.ContainsAny(key, `,="`) || strings.ContainsAny(value, `,"`) {
+		if transient(key) || !writable(key, value) {
 			continue
 		}
 		b.WriteString("," + labelPrefix + key + "=" + value)
@@ -39,7 +37,19 @@ func FormatText(labels map[string]string) string {
 
 // transient reports whether a label is never written.
 func transient(label string) bool {
-	return label == dns.LabelOwnedRecord || label == dns.LabelDescription || label == labelNonce
+	return label == dns.LabelOwnedRecord || label == dns.LabelDescription || label == dns.LabelNonce
+}
+
+// writable reports whether a label may be in a text. The ID of the owner was checked before
+// ([checkOwner]), and may have letters of any language.
+func writable(key, value string) bool {
+	return key == dns.LabelOwner && !ambiguous(value) || dns.CheckLabel(key, value) == nil
+}
+
+// ambiguous reports whether a value has a character that ends it in an ownership text, or that a
+// server presents as an escape.
+func ambiguous(value string) bool {
+	return strings.ContainsAny(value, `,"\`) || strings.ContainsFunc(value, unicode.IsControl)
 }
 
 // ParseText returns the labels of an ownership text. It accepts quotes around the text or
@@ -77,6 +87,6 @@ func unquote(text string) string {
 	return strings.ReplaceAll(strings.Trim(text, `"`), `" "`, "")
 }
 
-// quote returns a text as the target of a record set. It has no characters that need an
-// escape.
+// quote returns a text as the target of a record set. [FormatText] writes no character that needs
+// an escape.
 func quote(text string) string { return `"` + text + `"` }

@@ -132,13 +132,19 @@ func (t *TXT) Mark(r *dns.RecordSet) (describes []string, marker bool) {
 // that owner in its labels; the plan makes it ours when something asks for it.
 //
 // Heal is true for a record set of ours, of a managed type, that has no marker in the current
-// format, or whose marker has several texts of ours or of the old owner.
+// format, or whose marker has several texts of ours or of the old owner. It is false if the marker in the
+// current format would make a record set of somebody else ours: then Before doesn't write it.
 func (t *TXT) Labels(zone Lookup, r *dns.RecordSet) (labels map[string]string, heal bool) {
 	name := dns.Canonical(r.Name)
 	m := t.find(zone, name, r)
-	heal = m.rank == ours && (!m.current || m.own > 1) && t.managed(r.Type) && t.names.marker(name, r.Type) != ""
+	marker := t.names.marker(name, r.Type)
+	heal = m.rank == ours && (!m.current || m.own > 1) && t.managed(r.Type) && marker != "" && (m.current || t.claims(zone, marker, r) == nil)
 	return m.labels, heal
 }
+
+// Twin returns the other name whose record sets the markers of a canonical name describe, too: with a
+// replacement for wildcards, *.example.org and the replacement.example.org have the same. It is empty for other names.
+func (t *TXT) Twin(name string) string { return t.names.twin(name) }
 
 // Orphan reports whether a marker is in the current format, has texts of ours only, and
 // describes nothing that the zone has. A marker in a historic format may belong to somebody
@@ -313,6 +319,30 @@ func (t *TXT) readSet(r *dns.RecordSet) marking {
 func (t *TXT) owns(target string) bool {
 	labels, _ := t.parse(target)
 	return labels != nil
+}
+
+// Forges reports whether a TXT record set that objects ask for would be taken for a marker, in
+// whatever form its texts are written: a server presents h\eritage as heritage.
+func (t *TXT) Forges(r *dns.RecordSet) bool {
+	return r.Type == dns.TypeTXT && (len(r.Targets) == 0 || slices.ContainsFunc(r.Targets, t.forges))
+}
+
+func (t *TXT) forges(target string) bool {
+	if t.owns(target) {
+		return true
+	}
+	if text, err := dns.UnescapeString(target); err == nil && t.owns(text) {
+		return true
+	}
+	words, err := dns.Words(target)
+	if err != nil {
+		return false
+	}
+	text := ""
+	for _, w := range words {
+		text += w.Text
+	}
+	return t.owns(text)
 }
 
 // parse returns the labels of an ownership text, and whether it was encrypted. Labels is nil

@@ -14,6 +14,53 @@ import (
 
 // Which owner record sets have. "case 60" (an error of the provider) belongs to the publisher,
 // which only asks about zones that it has read.
+// tenants S14: a server presents a text in one form, whatever form it was written in. A text that is an ownership text
+// after that is one before, so that a plan doesn't promise what is refused when it is made.
+func TestForges(t *testing.T) {
+	o, err := NewTXT(TXTOptions{OwnerID: "me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]bool{
+		`"heritage=external-dns,external-dns/owner=x"`:      true,
+		`heritage=external-dns`:                             true,
+		`"h\eritage=external-dns,external-dns/owner=x"`:     true,
+		`h\eritage=external-dns`:                            true,
+		`"herit\097ge=external-dns"`:                        true,
+		`"heritage=exter" "nal-dns,external-dns/owner=x"`:   true,
+		`"heritage=exter"   "nal-dns,external-dns/owner=x"`: true,
+		`heritage=external-dns\044external-dns/owner=x`:     true,
+		`"v=spf1 -all"`:                  false,
+		`"note=heritage\=external-dns2"`: false,
+		`"broken`:                        false,
+		`"a\999"`:                        false,
+	} {
+		if got := o.Forges(&dns.RecordSet{Name: "www.z.org", Type: dns.TypeTXT, Targets: []string{target}}); got != want {
+			t.Errorf("%s: got %t", target, got)
+		}
+	}
+}
+
+// dns F1: two names lead to one ownership record where wildcards have a replacement.
+func TestTwin(t *testing.T) {
+	o, err := NewTXT(TXTOptions{OwnerID: "me", WildcardReplacement: "any"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"*.foo.z.org": "any.foo.z.org", "any.foo.z.org": "*.foo.z.org", "any2.z.org": "", "www.any.z.org": "", "z.org": ""} {
+		if got := o.Twin(name); got != want || want != "" && o.MarkerName(name, "A") != o.MarkerName(want, "A") {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+	plain, err := NewTXT(TXTOptions{OwnerID: "me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if twin := plain.Twin("*.foo.z.org"); twin != "" {
+		t.Errorf("without a replacement, got %q", twin)
+	}
+}
+
 func TestLabels(t *testing.T) {
 	for _, test := range []struct {
 		name    string

@@ -58,6 +58,9 @@ type Capabilities struct {
 	// Stepwise is true when the changes of a name are made one after the other, so that some of
 	// them may be made and others not.
 	Stepwise bool
+	// Blind is true when Records never returns anything, because the server can't be asked for it. What was
+	// written is then written again each time that it would be listed.
+	Blind bool
 	// Types are the types of record sets that the provider can have; nil stands for all.
 	Types []string
 	// NameCharacters are those of [dns.EscapedCharacters] that names can have.

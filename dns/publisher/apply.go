@@ -301,6 +301,7 @@ func (p *Publisher) conclude(z *zone, b *batch) (left []group) {
 		default:
 			// The marker may have been created without its record.
 			z.names.attempt(n, g, made)
+			z.names.tried(n, time.Now())
 			if errors.Is(err, provider.ErrStale) {
 				z.mistrust()
 				if z.names.outdated(n) {
@@ -316,13 +317,22 @@ func (p *Publisher) conclude(z *zone, b *batch) (left []group) {
 
 // succeed notes that all changes of some names were made.
 func (p *Publisher) succeed(z *zone, made []group) {
+	fresh := make([]group, 0, len(made))
 	for _, g := range made {
-		z.names.done(z.names.all[g.name])
+		n := z.names.all[g.name]
+		again := z.names.made(n, time.Now())
+		z.names.done(n)
+		if again && p.capabilities.Blind {
+			p.Metrics.reasserted.Inc()
+			p.Log.Debug("Wrote a record again that can't be listed", "zone", z.Name, "record", g.name)
+			continue
+		}
+		fresh = append(fresh, g)
 		for _, c := range g.changes {
 			p.Log.Info("Changed a record", "zone", z.Name, "change", describe(c), "object", c.RecordSet().Labels[dns.LabelResource])
 		}
 	}
-	p.confirm(z, made)
+	p.confirm(z, fresh)
 	// A reading after the last change shows whether the provider was right.
 	z.verifyAt = earliest(z.verifyAt, time.Now().Add(p.Interval))
 	p.Metrics.lastSync.SetToCurrentTime()
@@ -364,6 +374,9 @@ func (p *Publisher) stale(z *zone, b *batch, left []group) {
 	for _, g := range left {
 		n := z.names.all[g.name]
 		z.names.attempt(n, g, made)
+		if len(b.groups) == 1 {
+			z.names.tried(n, time.Now())
+		}
 		switch first := z.names.outdated(n); {
 		case first:
 			z.names.retry(n)
@@ -387,7 +400,9 @@ func again(z *zone, left []group) {
 // postponeAll lets names wait after a failure.
 func (p *Publisher) postponeAll(z *zone, left []group, err error) {
 	for _, g := range left {
-		p.postpone(z, z.names.all[g.name], g, err)
+		n := z.names.all[g.name]
+		z.names.tried(n, time.Now())
+		p.postpone(z, n, g, err)
 	}
 }
 
@@ -402,6 +417,10 @@ func (p *Publisher) postpone(z *zone, n *nameState, g group, err error) {
 		p.once.fail(fmt.Errorf("%s: %w", g.name, err))
 	}
 	known := n.failures > 0 && n.reason == ReasonError && n.message == err.Error()
+	if z.names.repeating(n.name) && errors.Is(err, provider.ErrStale) {
+		// What the provider lists may change each time, and the message with it.
+		known = !z.names.tell(n.name) || known
+	}
 	until := now.Add(backoff(n.failures, p.Interval))
 	if n.phase == applying {
 		z.names.fail(n, until, err.Error())

@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -223,6 +224,7 @@ func (p *Publisher) listedRecords(z *zone, found difference, doubts int, err err
 		return
 	}
 	vanished := p.vanished(z, found)
+	later := z.mirror.written
 	before := z.mirror.relist(found)
 	first := !z.listed
 	z.known, z.listed, z.fresh, z.readAt = true, true, true, time.Now()
@@ -235,6 +237,7 @@ func (p *Publisher) listedRecords(z *zone, found difference, doubts int, err err
 		z.names.vanish(name, sets)
 	}
 	p.disown(z)
+	z.names.shown(later, p.capabilities.Blind)
 	z.names.listed()
 }
 
@@ -298,6 +301,12 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 		}
 	}
 	p.unverified = p.unverified || len(affected) > 0
+	for a := range maps.Clone(affected) {
+		// What can be done about a name may depend on its twin.
+		if twin := p.twin(a.name); twin != "" && a.z.names.all[twin] != nil {
+			affected[place{a.z, twin}] = struct{}{}
+		}
+	}
 	for a := range affected {
 		a.z.mirror.own(a.name, p.plain(a.z, a.name), p.owned(a.z, a.name))
 		if p.concerns(a.z, a.name) {

@@ -31,6 +31,8 @@ type Metrics struct {
 	problems       prometheus.Counter
 	sourceFailed   *prometheus.GaugeVec
 	held, waiting  *prometheus.GaugeVec
+	repeating      *prometheus.GaugeVec
+	reasserted     prometheus.Counter
 	dirty          *prometheus.GaugeVec
 	zoneFailed     *prometheus.GaugeVec
 	providerFailed prometheus.Gauge
@@ -70,6 +72,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		sourceFailed:   b.gauges("signpost_dns_source_failing", "1 while a source can't be read; its records stay as they are.", "source"),
 		held:           b.gauges("signpost_dns_deletions_held", "Deletions and updates that wait because they are more than the budget allows.", "zone", "id"),
 		waiting:        b.gauges("signpost_dns_names_failing", "Names whose changes failed and are tried again later.", "zone", "id"),
+		repeating:      b.gauges("signpost_dns_names_repeating", "Names whose changes were made or refused three times in a row, and are still needed; they are tried less and less often.", "zone", "id"),
+		reasserted:     b.counter("signpost_dns_names_reasserted_total", "Names that were written again unchanged, because the provider can't list what it has."),
 		dirty:          b.gauges("signpost_dns_names_pending", "Names that wait to be planned or changed.", "zone", "id"),
 		providerFailed: b.gauge("signpost_dns_provider_failing", "1 while the zones can't be listed."),
 		zoneFailed:     b.gauges("signpost_dns_zone_failing", "1 while a zone can't be read or changed.", "zone", "id"),
@@ -149,6 +153,7 @@ func (m *Metrics) desired(s *desired.Set) {
 func (m *Metrics) zone(z *zone) {
 	m.dirty.WithLabelValues(z.Name, z.ID).Set(float64(z.names.count(dirty, asking, planned)))
 	m.waiting.WithLabelValues(z.Name, z.ID).Set(float64(z.names.failing))
+	m.repeating.WithLabelValues(z.Name, z.ID).Set(float64(z.names.repeated))
 	m.zoneFailed.WithLabelValues(z.Name, z.ID).Set(number(z.reading.err != nil || z.writing.err != nil || z.adjusting.err != nil))
 	m.held.WithLabelValues(z.Name, z.ID).Set(float64(z.ledger.Held()))
 	m.fail(keyOf(z.Zone), z.reading.failures+z.writing.failures)
@@ -157,7 +162,7 @@ func (m *Metrics) zone(z *zone) {
 
 // forget ends the metrics of a zone that is gone.
 func (m *Metrics) forget(z *zone) {
-	for _, of := range []*prometheus.GaugeVec{m.dirty, m.waiting, m.zoneFailed, m.held} {
+	for _, of := range []*prometheus.GaugeVec{m.dirty, m.waiting, m.repeating, m.zoneFailed, m.held} {
 		of.DeleteLabelValues(z.Name, z.ID)
 	}
 	m.applySeconds.DeletePartialMatch(prometheus.Labels{"zone": z.Name, "id": z.ID})

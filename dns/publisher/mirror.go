@@ -89,7 +89,7 @@ func (m *mirror) compare(sets []*dns.RecordSet) difference {
 	byName := make(map[string][]*dns.RecordSet, len(sets))
 	for _, r := range sets {
 		name := dns.Canonical(r.Name)
-		byName[name] = append(byName[name], r)
+		byName[name] = withListed(byName[name], unlabelled(r))
 	}
 	m.mu.RLock()
 	for name, n := range m.names {
@@ -104,6 +104,29 @@ func (m *mirror) compare(sets []*dns.RecordSet) difference {
 		}
 	}
 	return d
+}
+
+// withListed adds a record set to those that were listed under its name. Of several with one key the last
+// one counts (spec/dns.md §3.2), as it does for [provider.Unchanged].
+func withListed(list []*dns.RecordSet, r *dns.RecordSet) []*dns.RecordSet {
+	for i, other := range list {
+		if other.Type == r.Type && other.SetIdentifier == r.SetIdentifier {
+			list[i] = r
+			return list
+		}
+	}
+	return append(list, r)
+}
+
+// unlabelled returns a listed record set without the labels that only an owner may give it.
+func unlabelled(r *dns.RecordSet) *dns.RecordSet {
+	stored := dns.StoredLabels(r.Labels)
+	if len(stored) == len(r.Labels) {
+		return r
+	}
+	bare := *r
+	bare.Labels = stored
+	return &bare
 }
 
 // begin is called before the zone is listed.

@@ -26,13 +26,14 @@ import (
 //	propose                                                            settled
 //	done, retry                                                         dirty
 //	fail, refuse          waiting  waiting                             waiting; dirty when again
-//	wait                  waiting; dirty when again
+//	wait, repeat          waiting; dirty when again
 //	due                                                       dirty
 //	drop                  settled
 //
 // Touch is for another wish of objects, outdate for one about which the provider has to be
 // asked, differ for a difference in the zone. A dirty name that has an answer is planned with
-// it; if it is touched all the time, no answer is ever up to date.
+// it; if it is touched all the time, no answer is ever up to date. Repeat is for a plan that was
+// tried three times without an effect ([names].repeats): whatever moves a name, the same plan isn't tried again before its time.
 type phase int
 
 const (
@@ -140,13 +141,17 @@ type names struct {
 	// none any more. failing is how many names have failed and not been mended since.
 	note    func(name string, changes []dns.Change)
 	failing int
-	tickets uint64
+	// trials has the plans that were tried since listings have shown their names, and repeated is how many
+	// of them were tried too often.
+	trials   map[string]trial
+	repeated int
+	tickets  uint64
 	// changed is called with each name whose phase or reason changes.
 	changed func(name string)
 }
 
 func newNames(note func(name string, changes []dns.Change)) *names {
-	s := &names{all: map[string]*nameState{}, note: note, changed: unnoticed}
+	s := &names{all: map[string]*nameState{}, trials: map[string]trial{}, note: note, changed: unnoticed}
 	for p := range s.in {
 		s.in[p].phase = phase(p)
 	}
@@ -214,6 +219,7 @@ func (s *names) touch(name string) {
 		return
 	}
 	n.answer, n.again, n.failures = nil, false, 0
+	s.setTrial(name, trial{})
 	s.move(n, dirty)
 }
 
@@ -439,6 +445,7 @@ func (s *names) drop(n *nameState) {
 	if n.place >= 0 {
 		heap.Remove(&s.in[n.phase], n.place)
 	}
+	s.setTrial(n.name, trial{})
 	*n = nameState{name: n.name, place: -1, counted: n.counted}
 	s.note(n.name, nil)
 	s.move(n, settled)

@@ -29,6 +29,7 @@ func TestNames(t *testing.T) {
 			"due":     m.due,
 			"release": func(*rapid.T) { m.names.release() },
 			"listed":  func(*rapid.T) { m.names.listed() },
+			"shown":   m.shown,
 		})
 		m.converge()
 	})
@@ -121,6 +122,12 @@ func (m *namesModel) planOne(t *rapid.T, n *nameState, how int) {
 		m.names.explain(n, "", "")
 	}
 	r := &dns.RecordSet{Name: n.name, Type: dns.TypeA}
+	if until, repeats := m.names.repeats(group{name: n.name, changes: []dns.Change{{New: r}}}, time.Minute); repeats && how > 3 && m.now.Before(until) {
+		m.names.tell(n.name)
+		m.names.explain(n, ReasonError, "no effect")
+		m.names.wait(n, until)
+		return
+	}
 	switch how {
 	case 0:
 		m.names.explain(n, ReasonSource, "unread")
@@ -138,6 +145,15 @@ func (m *namesModel) planOne(t *rapid.T, n *nameState, how int) {
 	default:
 		m.names.planned(n, group{name: n.name, changes: []dns.Change{{New: r}}})
 	}
+}
+
+// shown hears of a listing, which shows all names but those that were written meanwhile.
+func (m *namesModel) shown(t *rapid.T) {
+	later := map[string]struct{}{}
+	if rapid.Bool().Draw(t, "something is written meanwhile") {
+		later[drawName(t)] = struct{}{}
+	}
+	m.names.shown(later, rapid.Bool().Draw(t, "blind"))
 }
 
 // ration holds or allows the losses of all names.
@@ -200,6 +216,7 @@ func (m *namesModel) applied(t *rapid.T, n *nameState) {
 	switch rapid.IntRange(0, 5).Draw(t, "outcome of "+n.name) {
 	case 0:
 		m.names.attempt(n, g, nil)
+		m.names.tried(n, m.now)
 		m.names.fail(n, m.later(t), "rejected")
 	case 1:
 		m.names.retry(n)
@@ -215,6 +232,7 @@ func (m *namesModel) applied(t *rapid.T, n *nameState) {
 		if !n.pared {
 			m.made[n.name] = m.about[n.name]
 		}
+		m.names.made(n, m.now)
 		m.names.done(n)
 		if len(n.attempts) > 0 {
 			t.Fatalf("%s has attempts after a success", n.name)
@@ -264,6 +282,15 @@ func (m *namesModel) check(t *rapid.T) {
 			t.Fatalf("%s is %s: %s", n.name, n.phase, problem)
 		}
 	}
+	repeated := 0
+	for _, of := range m.names.trials {
+		if of.times >= mostRepeats {
+			repeated++
+		}
+	}
+	if repeated != m.names.repeated {
+		t.Fatalf("%d names are counted whose plan came to nothing, there are %d", m.names.repeated, repeated)
+	}
 	if failing != m.names.failing || noted != len(m.noted) {
 		t.Fatalf("%d failing names and %d with changes are counted, there are %d and %d", m.names.failing, len(m.noted), failing, noted)
 	}
@@ -299,7 +326,9 @@ func (m *namesModel) problem(n *nameState) string {
 // converge checks that every name gets what objects ask for when nothing fails any more.
 func (m *namesModel) converge() {
 	for range 10 {
-		m.names.due(m.now.Add(time.Hour))
+		m.now = m.now.Add(time.Hour)
+		m.names.due(m.now)
+		m.names.shown(nil, false)
 		m.names.release()
 		m.names.listed()
 		for _, n := range m.names.sorted(asking) {

@@ -76,6 +76,11 @@ func (p *Publisher) planName(z *zone, n *nameState, wanted []*dns.RecordSet, lef
 	}
 	current := p.current(z, n.name)
 	out := plan.Name(current, wanted, &p.Rules)
+	out.Changes = p.withoutVoid(z, out.Changes)
+	if clash := p.clash(z, n, out.Changes); clash.message != "" {
+		p.yield(z, n, clash, out)
+		return
+	}
 	explained, reason := z.mirror.node(n.name).explained, ""
 	for _, c := range out.Changes {
 		if why := p.held(c, explained); why != "" {
@@ -106,7 +111,11 @@ func (p *Publisher) planName(z *zone, n *nameState, wanted []*dns.RecordSet, lef
 		z.names.wait(n, until)
 		return
 	}
-	z.names.planned(n, group{name: n.name, changes: changes, orphans: p.orphans(z, n, out)})
+	g := group{name: n.name, changes: changes, orphans: p.orphans(z, n, out)}
+	if p.pauses(z, n, g) {
+		return
+	}
+	z.names.planned(n, g)
 }
 
 // delay returns the changes of a name that may be made by now, and when the deletions may be made
@@ -137,7 +146,7 @@ func (p *Publisher) sayWhy(z *zone, n *nameState, gate, conflict string) {
 		z.names.explain(n, ReasonConflict, conflict)
 	case gate != "":
 		z.names.explain(n, ReasonSource, gate)
-	case n.failures == 0:
+	case n.failures == 0 && !z.names.trials[n.name].told:
 		z.names.explain(n, "", "")
 	}
 	if gate != "" {
@@ -167,6 +176,27 @@ func (p *Publisher) unmarkable(z *zone, changes []dns.Change) error {
 		}
 	}
 	return nil
+}
+
+// withoutVoid leaves out the changes of ownership alone whose ownership record can't be written: they would
+// change nothing, and be needed again. The record set keeps the ownership record that it has, such as
+// one in the format without a type beside the apex of a zone.
+func (p *Publisher) withoutVoid(z *zone, changes []dns.Change) []dns.Change {
+	o, ok := p.Owner.(marking)
+	if !ok {
+		return changes
+	}
+	void := func(c dns.Change) bool {
+		if !owner.LabelsOnly(c) {
+			return false
+		}
+		marker := o.MarkerName(c.New.Name, c.New.Type)
+		return marker == "" || !canMark(p.zones, z, dns.Canonical(marker))
+	}
+	if !slices.ContainsFunc(changes, void) {
+		return changes
+	}
+	return slices.DeleteFunc(slices.Clone(changes), void)
 }
 
 // canMark reports whether the provider can have a marker of a record set of a zone.

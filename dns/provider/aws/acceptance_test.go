@@ -516,6 +516,27 @@ func TestOneRefused(t *testing.T) {
 	}
 }
 
+// clouds F12: an answer with the status 400 and a code that isn't known, such as for a zone that is full, is about what was
+// asked for, and not about Route 53. What it takes is made, and nothing is tried in a hurry.
+func TestUnknownRefusal(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.server.SetHooks(route53test.Hooks{Before: func(c route53test.Call) *route53test.Fault {
+			for _, change := range c.Changes {
+				if strings.HasPrefix(change.Set.Name, "new") {
+					return &route53test.Fault{Status: 400, Code: "LimitsExceeded", Message: "Number of records exceeds the limit"}
+				}
+			}
+			return nil
+		}})
+		requests, err := w.run(set("new1.shop.test", "A", "192.0.2.7"), set("new2.shop.test", "A", "192.0.2.7"), set("new3.shop.test", "A", "192.0.2.7"),
+			set("new4.shop.test", "A", "192.0.2.7"), set("old.shop.test", "A", "192.0.2.1"))
+		if err == nil || !strings.Contains(err.Error(), "LimitsExceeded") || !errors.Is(err, provider.ErrRejected) || requests[writes] > 10 {
+			t.Errorf("%v, error %v", requests, err)
+		}
+		w.expect("old A 192.0.2.1")
+	})
+}
+
 // AW20 of spec/clouds.md: a change that is throttled twice is made in the same run.
 func TestThrottledTwice(t *testing.T) {
 	for _, fault := range []*route53test.Fault{route53test.Throttled, route53test.Prior} {

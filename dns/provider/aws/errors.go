@@ -81,12 +81,19 @@ func failure(err error, action, resource string) error {
 		}
 		return &invalidBatch{messages: messages}
 	}
+	answer, answered := errors.AsType[*smithyhttp.ResponseError](err)
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		if e := classify(api, action, resource); e.outcome != nil || e.code != "UnknownError" {
+		e := classify(api, action, resource)
+		if e.outcome == nil && answered && answer.HTTPStatusCode() == http.StatusBadRequest {
+			// With this status, Route 53 says that it doesn't make what was asked for, such as one record more than
+			// a zone may have. The codes for other reasons are known.
+			e.outcome = provider.ErrRejected
+		}
+		if e.outcome != nil || e.code != "UnknownError" {
 			return e
 		}
 	}
-	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && answer.Response != nil && answer.Response.Response != nil {
+	if answered && answer.Response != nil && answer.Response.Response != nil {
 		bare := &http.Response{StatusCode: answer.HTTPStatusCode(), Header: answer.Response.Header, Body: http.NoBody}
 		return httpapi.NewStatusError("Route 53", bare)
 	}

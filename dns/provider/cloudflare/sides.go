@@ -145,7 +145,7 @@ func (p *cloudflareProvider) giveRegion(ctx context.Context, z *managedZone, s s
 	if err == nil || !refused(err) {
 		return err
 	}
-	there, lookErr := p.api.regions(ctx, z.ID)
+	there, lookErr := p.api.regions(ctx, z.Zone)
 	if lookErr != nil || !slices.ContainsFunc(there, func(r region) bool { return dns.Canonical(r.Hostname) == s.name }) {
 		return err
 	}

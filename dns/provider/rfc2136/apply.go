@@ -191,7 +191,7 @@ func (a *attempt) send(ctx context.Context, s *session, groups []*group) error {
 		return err
 	case len(groups) == 1 || errors.Is(err, provider.ErrCredentials) && !errors.Is(err, errRefused):
 		for _, g := range groups {
-			a.settle(g, err)
+			a.settle(g, g.unmet(err))
 		}
 		return nil
 	}

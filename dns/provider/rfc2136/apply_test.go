@@ -122,6 +122,26 @@ func checkRefused(t *testing.T, err error, n int, refused bool) {
 	}
 }
 
+// dns F8: the error of an update whose prerequisite isn't met says which ones there are. The zone need not have changed: a
+// name may have records of a type that isn't listed.
+func TestUnmetPrerequisites(t *testing.T) {
+	s := oneZone(t, "")
+	p := open(t, settings(s))
+	somebodyElse(t, s, []string{`alias 300 CAA 0 issue "x"`, "www 300 A 192.0.2.66"}, nil)
+	for name, test := range map[string]struct {
+		change dns.Change
+		says   string
+	}{
+		"a CNAME beside others": {created(record("alias", "CNAME", "lb.example.net")), "no other record at alias." + zoneName + "., also none of a type that Signpost doesn't list"},
+		"there":                 {created(record("www", "A", "192.0.2.1")), "there is a record set that must not be there (YXRRSET); the update requires neither A nor CNAME at www." + zoneName + "."},
+		"gone":                  {deleted(record("api", "A", "192.0.2.1")), "there is no such record set any more (NXRRSET); the update requires api." + zoneName + ". A as it was listed"},
+	} {
+		if err := apply(t, p, test.change); err == nil || !errors.Is(err, provider.ErrStale) || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
 // An ownership record and its record are made together or not at all, wherever they are in the
 // list.
 func TestOwnershipStaysTogether(t *testing.T) {

@@ -13,6 +13,13 @@ import (
 // errRefused is a refusal that may concern one name, or everything.
 var errRefused = fmt.Errorf("%w: the server refuses it", provider.ErrCredentials)
 
+// errThere and errGone say which kind of prerequisite isn't met (RFC 2136 2.4): that there is no record
+// set under a name, or that there is the one that was listed.
+var (
+	errThere = fmt.Errorf("%w: there is a record set that must not be there", provider.ErrStale)
+	errGone  = fmt.Errorf("%w: there is no such record set any more", provider.ErrStale)
+)
+
 // codeError returns what a response code says about changes (RFC 2136 3.8). With codes that
 // concern the message or its sender, nothing was changed. With any other one, such as
 // SERVFAIL, the outcome isn't known.
@@ -25,7 +32,11 @@ func codeError(code int) error {
 		return fmt.Errorf("%w (%s)", errRefused, name)
 	case mdns.RcodeNotAuth:
 		return fmt.Errorf("%w: the server is not authoritative for the zone, or doesn't accept the key (%s)", provider.ErrCredentials, name)
-	case mdns.RcodeYXDomain, mdns.RcodeYXRrset, mdns.RcodeNXRrset, mdns.RcodeNameError:
+	case mdns.RcodeYXDomain, mdns.RcodeYXRrset:
+		return fmt.Errorf("%w (%s)", errThere, name)
+	case mdns.RcodeNXRrset:
+		return fmt.Errorf("%w (%s)", errGone, name)
+	case mdns.RcodeNameError:
 		return fmt.Errorf("%w (%s)", provider.ErrStale, name)
 	case mdns.RcodeNotZone:
 		return fmt.Errorf("%w: a name is not in the zone (%s)", provider.ErrRejected, name)

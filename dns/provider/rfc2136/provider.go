@@ -38,7 +38,7 @@ var (
 
 // Capabilities implements [provider.Provider].
 func (p *Provider) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Conditional: true, BatchSize: p.batch, Types: slices.Sorted(maps.Keys(rrTypes))}
+	return provider.Capabilities{Conditional: true, Blind: !p.axfr, BatchSize: p.batch, Types: slices.Sorted(maps.Keys(rrTypes))}
 }
 
 // Zones implements [provider.Provider]. It returns the zones of the settings.

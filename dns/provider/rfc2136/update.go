@@ -170,6 +170,30 @@ func (g *group) refused() error {
 	return err
 }
 
+// unmet adds to the error of a server which prerequisites of the group it stands for. It returns other
+// errors as they are.
+func (g *group) unmet(err error) error {
+	var required []string
+	for _, e := range g.edits {
+		recordType := mdns.TypeToString[e.rrtype]
+		switch {
+		case errors.Is(err, errGone) && e.old != nil:
+			required = append(required, fmt.Sprintf("%s %s as it was listed", e.name, recordType))
+		case !errors.Is(err, errThere) || len(e.fresh) == 0:
+		case e.rrtype == mdns.TypeCNAME:
+			required = append(required, fmt.Sprintf("no other record at %s, also none of a type that Signpost doesn't list, because a CNAME stands alone", e.name))
+		case e.old == nil:
+			required = append(required, fmt.Sprintf("neither %s nor CNAME at %s", recordType, e.name))
+		default:
+			required = append(required, "no CNAME at "+e.name)
+		}
+	}
+	if len(required) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; the update requires %s", err, strings.Join(required, ", and "))
+}
+
 // changesNothing reports whether the zone already has what the group asks for.
 func (g *group) changesNothing() bool {
 	return !slices.ContainsFunc(g.edits, func(e *edit) bool { return len(e.gone)+len(e.fresh) > 0 })

@@ -54,10 +54,14 @@ func Decode(r io.Reader) ([]*dns.RecordSet, error) {
 func (e *endpoint) recordSet() *dns.RecordSet {
 	r := &dns.RecordSet{
 		Name: e.DNSName, Type: e.RecordType, SetIdentifier: e.SetIdentifier, TTL: e.RecordTTL,
-		Targets: e.Targets, Labels: e.Labels,
+		Targets: e.Targets, Labels: map[string]string{},
 	}
-	if r.Labels == nil {
-		r.Labels = map[string]string{}
+	for key, value := range e.Labels {
+		// The server says which object a record set comes from. Other labels with a fixed meaning are not its
+		// business.
+		if dns.CheckLabel(key, value) == nil && (key == dns.LabelResource || !dns.IsReservedLabel(key)) {
+			r.Labels[key] = value
+		}
 	}
 	for _, p := range e.ProviderSpecific {
 		r.SetProperty(p.Name, p.Value)

@@ -60,9 +60,11 @@ func (s *endpoints) trim(scope kube.Scope, obj *externaldns.DNSEndpoint) (*endpo
 		}
 		origin.Properties = s.declared.Ours(propertiesOf(e), s.prefixes)
 		record, fault := recordSet(e, origin)
-		if fault.Reason != "" {
-			fault.Object, fault.Subject = origin.Object, strings.TrimSuffix(fmt.Sprintf("spec.endpoints[%d].%s", i, fault.Subject), ".")
-			kept.problems = append(kept.problems, fault)
+		for _, fault := range []dns.Problem{fault, labelProblem(e)} {
+			if fault.Reason != "" {
+				fault.Object, fault.Subject = origin.Object, strings.TrimSuffix(fmt.Sprintf("spec.endpoints[%d].%s", i, fault.Subject), ".")
+				kept.problems = append(kept.problems, fault)
+			}
 		}
 		if record != nil {
 			records = append(records, record)
@@ -148,13 +150,35 @@ func propertiesOf(e *externaldns.Endpoint) []dns.Property {
 	return named.Properties
 }
 
+// labelsOf returns the labels of an endpoint that may be written. Labels with a fixed meaning are
+// Signpost's own: with them, an object could say that its record belongs to another object's name.
+func labelsOf(e *externaldns.Endpoint) map[string]string {
+	labels := make(map[string]string, len(e.Labels)+1)
+	for key, value := range e.Labels {
+		if !dns.IsReservedLabel(key) && dns.CheckLabel(key, value) == nil {
+			labels[key] = value
+		}
+	}
+	return labels
+}
+
+// labelProblem returns why a label of the endpoint is left out; it has a reason if one is.
+func labelProblem(e *externaldns.Endpoint) dns.Problem {
+	for _, key := range slices.Sorted(maps.Keys(e.Labels)) {
+		if err := dns.CheckLabel(key, e.Labels[key]); err != nil && !dns.IsReservedLabel(key) {
+			return dns.Problem{
+				Subject: "labels", Value: key + ": " + e.Labels[key],
+				Reason: err.Error() + "; the record set is published without this label",
+			}
+		}
+	}
+	return dns.Problem{}
+}
+
 func translate(e *externaldns.Endpoint, origin source.Origin) *dns.RecordSet {
 	r := &dns.RecordSet{
 		Name: e.DNSName, Type: e.RecordType, Targets: slices.Clone(e.Targets), SetIdentifier: e.SetIdentifier, TTL: e.RecordTTL,
-		Labels: maps.Clone(e.Labels), Objects: []dns.Object{origin.Object},
-	}
-	if r.Labels == nil {
-		r.Labels = map[string]string{}
+		Labels: labelsOf(e), Objects: []dns.Object{origin.Object},
 	}
 	r.Labels[dns.LabelResource] = origin.Resource
 	r.Properties = origin.Properties

@@ -1,0 +1,36 @@
+package dns
+
+import (
+	"errors"
+	"strings"
+)
+
+// LabelNonce is the label in which ExternalDNS keeps the nonce of an encrypted ownership text in
+// memory. It is never written.
+const LabelNonce = "txt-encryption-nonce"
+
+// reservedLabels are the labels with a fixed meaning. Only Signpost itself sets them.
+var reservedLabels = map[string]bool{
+	LabelOwner: true, LabelResource: true, LabelOwnedRecord: true, LabelDescription: true, LabelNonce: true,
+}
+
+// IsReservedLabel reports whether a label has a fixed meaning, so that neither an object nor a
+// provider may set it.
+func IsReservedLabel(key string) bool { return reservedLabels[key] }
+
+// CheckLabel returns nil if a label of a record set can be written into an ownership text, so that every
+// reader gets it back as it is, however a server presents the text (RFC 1035, 5.1). Otherwise the
+// error says what is allowed.
+func CheckLabel(key, value string) error {
+	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return !plain(r) || r == ' ' || r == '=' }) {
+		return errors.New("the name of a label has printable ASCII characters without blanks, commas, quotes, backslashes and equals signs")
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return !plain(r) }) {
+		return errors.New("a label has printable ASCII characters without commas, quotes and backslashes")
+	}
+	return nil
+}
+
+// plain reports whether a character means itself in an ownership text, and needs no escape in a TXT
+// record.
+func plain(r rune) bool { return r >= ' ' && r <= '~' && r != ',' && r != '"' && r != '\\' }

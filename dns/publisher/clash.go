@@ -1,0 +1,188 @@
+package publisher
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/plan"
+)
+
+// clash is why the changes of a name can't be made on account of another name.
+type clash struct {
+	message string
+	// record is what can't be changed, and objects are those to tell.
+	record  *dns.RecordSet
+	objects []dns.Object
+}
+
+// clash returns what is in the way of the changes of a name under other names. The zero value is for
+// nothing.
+func (p *Publisher) clash(z *zone, n *nameState, changes []dns.Change) clash {
+	for _, c := range changes {
+		message, objects := "", c.RecordSet().Objects
+		switch {
+		case c.New == nil:
+			if message = p.shared(z, c.Old); message != "" {
+				objects = p.objectsOfName(p.twin(n.name))
+			}
+		case c.New.Type == dns.TypeCNAME:
+			message = p.overMarker(z, c)
+			if path := p.loop(z, n.name, c.New.Targets[0]); message == "" && path != nil {
+				message = "the CNAMEs " + strings.Join(path, " → ") + " are a loop, which resolvers answer with SERVFAIL (RFC 1034, 3.6.2): change the target of one of them"
+			}
+		}
+		if message != "" {
+			return clash{message, c.RecordSet(), objects}
+		}
+	}
+	return clash{}
+}
+
+// yield leaves a name as it is because of another name, and says so. Nothing tells when that changes, so it is
+// looked at again after an interval.
+func (p *Publisher) yield(z *zone, n *nameState, c clash, out plan.Outcome) {
+	p.Metrics.conflicts(z, n.name, out.Conflicts, p.Rules.Owner)
+	if n.reason != ReasonConflict || n.message != c.message {
+		p.Log.Warn("Can't publish a record", "record", n.name, "zone", z.Name, "err", c.message)
+		p.Notify(Notice{Objects: c.objects, Record: c.record, Action: ActionFailed, Reason: ReasonConflict, Message: c.message})
+	}
+	z.names.keeps(n)
+	z.names.explain(n, ReasonConflict, c.message)
+	z.names.wait(n, time.Now().Add(p.Interval))
+}
+
+func (p *Publisher) objectsOfName(name string) []dns.Object {
+	var objects []dns.Object
+	for r := range p.Desired.Each(name) {
+		objects = dns.JoinObjects(objects, r.Objects)
+	}
+	return objects
+}
+
+// twinning is an owner whose ownership records may fit two names.
+type twinning interface {
+	// Twin returns the other name that the ownership records of a canonical name describe, or "".
+	Twin(name string) string
+}
+
+func (p *Publisher) twin(name string) string {
+	if o, ok := p.Owner.(twinning); ok {
+		return o.Twin(name)
+	}
+	return ""
+}
+
+// shared returns why a record set must not be deleted whose ownership record fits another name, too: it
+// may be somebody else's, and only the other one ours. "" says that it is known whose they are: this process has seen
+// objects ask for all that is under both names, or only one of them can be ours.
+func (p *Publisher) shared(z *zone, r *dns.RecordSet) string {
+	twin := p.twin(dns.Canonical(r.Name))
+	if twin == "" {
+		return ""
+	}
+	there := slices.ContainsFunc(p.current(z, twin), func(c plan.Current) bool {
+		return c.Set.Type == r.Type && c.Set.SetIdentifier == r.SetIdentifier && p.Rules.Owns(c.Set)
+	})
+	explained := func(name string) bool { return z.mirror.node(name).explained }
+	switch {
+	case !there && !p.Desired.Asked(twin), explained(dns.Canonical(r.Name)) && (!there || explained(twin)):
+		return ""
+	}
+	return fmt.Sprintf("the zone's %s record %s has the same ownership record as %s, and nothing shows that Signpost made it, so it is left alone: "+
+		"delete it yourself if nobody needs it", r.Type, r.Name, twin)
+}
+
+// overMarker returns why a CNAME can't be created: its name is that of an ownership record, which has to
+// stand beside it. "" is for none.
+func (p *Publisher) overMarker(z *zone, c dns.Change) string {
+	o, ok := p.Owner.(marking)
+	if !ok || c.Old != nil {
+		return ""
+	}
+	name := dns.Canonical(c.New.Name)
+	taken := func(of string) string {
+		return fmt.Sprintf("%s is the ownership record of %s, and a CNAME can't stand beside it: ask for another name, or give another --txt-prefix", name, of)
+	}
+	for _, r := range p.zones.lookup(z)(name) {
+		if described, marker := p.Owner.Mark(r); marker && len(r.Targets) > 0 {
+			return taken(append(described, "another record")[0])
+		}
+	}
+	described, _ := p.Owner.Mark(&dns.RecordSet{Name: name, Type: dns.TypeTXT})
+	for _, other := range described {
+		wanted, _ := p.want(other)
+		for _, w := range wanted {
+			if other != name && p.Rules.Manages(w.Type) && p.admits(z, other) && dns.Canonical(o.MarkerName(w.Name, w.Type)) == name {
+				return taken(other)
+			}
+		}
+	}
+	return ""
+}
+
+// mostAliases is how many CNAMEs are followed to find a loop. Resolvers follow fewer.
+const mostAliases = 16
+
+// loop returns the names of the loop that a CNAME would close, beginning and ending with its own; nil is
+// for none.
+func (p *Publisher) loop(z *zone, name, target string) []string {
+	path := []string{name}
+	for at := dns.Canonical(target); len(path) <= mostAliases; {
+		path = append(path, at)
+		by, next := p.alias(z, at)
+		switch {
+		case at == name:
+			return path
+		case by == name:
+			// The wildcard answers for a name below it that doesn't exist.
+			return append(path, name)
+		case next == "":
+			return nil
+		}
+		at = next
+	}
+	return nil
+}
+
+// alias returns the target of the CNAME that answers for a name, and the name of that CNAME: the name
+// itself, or the wildcard beside it if the name has nothing. What objects ask for counts more than what the zone has,
+// of which nothing is known if it can't be listed.
+func (p *Publisher) alias(z *zone, name string) (by, target string) {
+	holders := p.zones.holders(name)
+	if len(holders) == 0 {
+		return "", ""
+	}
+	if !slices.Contains(holders, z) {
+		z = holders[0]
+	}
+	exists, target := p.aliasAt(z, name)
+	if exists || p.capabilities.Blind {
+		return name, target
+	}
+	_, parent, _ := strings.Cut(name, ".")
+	wildcard := "*." + parent
+	_, target = p.aliasAt(z, wildcard)
+	return wildcard, target
+}
+
+// aliasAt reports whether anything is or will be under a name, and the target if that is a CNAME.
+func (p *Publisher) aliasAt(z *zone, name string) (exists bool, target string) {
+	there := z.mirror.lookup(name)
+	wanted, _ := p.want(name)
+	if len(wanted) == 0 {
+		wanted = there
+	}
+	for _, r := range wanted {
+		switch {
+		case r.Type != dns.TypeCNAME:
+			return true, ""
+		case len(r.Targets) == 0:
+		case target == "" || slices.ContainsFunc(there, func(t *dns.RecordSet) bool { return t.Type == r.Type && dns.SameTargets(t.Targets, r.Targets) }):
+			target = dns.Canonical(r.Targets[0])
+		}
+	}
+	return len(wanted) > 0, target
+}

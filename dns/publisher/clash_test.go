@@ -1,0 +1,197 @@
+package publisher
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+)
+
+// dns F7: a CNAME to itself, CNAMEs in a circle and a wildcard that leads to a name below itself are answered with
+// SERVFAIL. What is published stays, and people hear why.
+func TestLoops(t *testing.T) {
+	cname := func(name, target string) *dns.RecordSet {
+		return &dns.RecordSet{Name: name + "." + zoneName, Type: dns.TypeCNAME, Targets: []string{target + "." + zoneName}}
+	}
+	for name, test := range map[string]struct {
+		asked []*dns.RecordSet
+		want  []string
+		says  string
+	}{
+		"to itself": {
+			[]*dns.RecordSet{cname("www", "www")},
+			[]string{"www.shop.test A 192.0.2.9"}, "the CNAMEs www.shop.test → www.shop.test are a loop",
+		},
+		"in a circle": {
+			[]*dns.RecordSet{cname("www", "l2"), cname("l2", "l3"), cname("l3", "www")},
+			[]string{"www.shop.test A 192.0.2.9"}, "www.shop.test → l2.shop.test → l3.shop.test → www.shop.test",
+		},
+		"a wildcard": {
+			[]*dns.RecordSet{cname("*.w", "x.w")},
+			[]string{"www.shop.test A 192.0.2.9"}, "*.w.shop.test → x.w.shop.test → *.w.shop.test",
+		},
+		"a wildcard for a name that is there": {
+			[]*dns.RecordSet{cname("*", "www"), cname("x", "y")},
+			[]string{"www.shop.test A 192.0.2.9", "*.shop.test CNAME www.shop.test", "x.shop.test CNAME y.shop.test"}, "",
+		},
+		"a chain": {
+			[]*dns.RecordSet{cname("l1", "l2"), cname("l2", "www")},
+			[]string{"www.shop.test A 192.0.2.9", "l1.shop.test CNAME l2.shop.test", "l2.shop.test CNAME www.shop.test"}, "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.start()
+				defer w.stop()
+				w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.9"))
+				rest()
+				w.said()
+				if test.asked[0].Name == "www."+zoneName {
+					w.objects.set("web")
+				}
+				for _, r := range test.asked {
+					object, _, _ := strings.Cut(r.Name, ".")
+					w.objects.set("o"+object, record(t, "o"+object, r.Name, r.Type, r.Targets...))
+				}
+				time.Sleep(5 * time.Minute)
+				w.expectZone(test.want...)
+				said := strings.Join(w.said(), "\n")
+				if n := strings.Count(said, test.says); test.says != "" && n != 1 || strings.Contains(said, "FailedSync") != (test.says != "") {
+					t.Errorf("said:\n%s", said)
+				}
+				// Without the loop, what was asked for is published.
+				w.objects.set("ol3")
+				w.objects.set("owww", record(t, "owww", "www."+zoneName, "A", "192.0.2.1"))
+				w.objects.set("ow", record(t, "ow", "x.w."+zoneName, "A", "192.0.2.1"))
+				time.Sleep(2 * time.Minute)
+				for _, r := range w.zone() {
+					if strings.HasPrefix(r, "www.shop.test A 192.0.2.1") {
+						return
+					}
+				}
+				t.Errorf("zone: %v", w.zone())
+			})
+		})
+	}
+}
+
+// dns F8: a CNAME can't stand at the name of an ownership record. Whoever has none loses, whether both are asked
+// for together or one was there, and hears why.
+func TestCNAMEAtAnOwnershipRecord(t *testing.T) {
+	for _, first := range []string{"together", "www", "a-www"} {
+		t.Run(first, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.change = unprefixed(t, "")
+				sets := map[string]*dns.RecordSet{
+					"www":   record(t, "www", "www."+zoneName, "A", "192.0.2.1"),
+					"a-www": record(t, "a-www", "a-www."+zoneName, "CNAME", "lb.example.net"),
+				}
+				w.start()
+				defer w.stop()
+				if sets[first] != nil {
+					w.objects.set(first, sets[first])
+					rest()
+				}
+				for name, r := range sets {
+					w.objects.set(name, r)
+				}
+				time.Sleep(5 * time.Minute)
+				want, why := "www.shop.test A 192.0.2.1", "a-www.shop.test is the ownership record of "
+				if first == "a-www" {
+					want, why = "a-www.shop.test CNAME lb.example.net", "the ownership record can't be written"
+				}
+				w.expectZone(want)
+				if said := strings.Join(w.said(), "\n"); strings.Count(said, why) != 1 {
+					t.Errorf("said:\n%s", said)
+				}
+				w.objects.set(map[string]string{"www": "www", "together": "www", "a-www": "a-www"}[first])
+				time.Sleep(5 * time.Minute)
+				if want == "www.shop.test A 192.0.2.1" {
+					w.expectZone("a-www.shop.test CNAME lb.example.net")
+				} else {
+					w.expectZone("www.shop.test A 192.0.2.1")
+				}
+			})
+		})
+	}
+}
+
+// dns F1: with --txt-wildcard-replacement, the wildcard and the name of the replacement have the same
+// ownership record. What a person makes under the one isn't ours because the other is.
+func TestSharedOwnershipRecord(t *testing.T) {
+	for ours, hers := range map[string]string{"*.foo.": "any.foo.", "any.foo.": "*.foo."} {
+		t.Run(ours, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.change = func(c *Config) {
+					o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", WildcardReplacement: "any"})
+					if err != nil {
+						t.Fatal(err)
+					}
+					c.Owner = o
+				}
+				w.objects.set("web", record(t, "web", ours+zoneName, "A", "192.0.2.1"))
+				w.start()
+				rest()
+				w.byHand(dns.Change{New: &dns.RecordSet{Name: hers + zoneName, Type: dns.TypeA, Targets: []string{"203.0.113.77"}}})
+				time.Sleep(5 * time.Minute)
+				both := []string{hers + "shop.test A 203.0.113.77", ours + "shop.test A 192.0.2.1"}
+				w.expectZone(both...)
+				if said := strings.Join(w.said(), "\n"); strings.Count(said, "has the same ownership record as "+ours) != 1 {
+					t.Errorf("said:\n%s", said)
+				}
+				// After a restart nothing is known of who made which, and hers stays, too.
+				w.stop()
+				w.start()
+				time.Sleep(5 * time.Minute)
+				w.expectZone(both...)
+				// When the object goes, ours can't go without making hers ours.
+				w.objects.set("web")
+				time.Sleep(5 * time.Minute)
+				w.expectZone(both...)
+				// Without hers it goes.
+				w.byHand(dns.Change{Old: &dns.RecordSet{Name: hers + zoneName, Type: dns.TypeA, Targets: []string{"203.0.113.77"}}})
+				time.Sleep(5 * time.Minute)
+				w.expectZone()
+				w.stop()
+			})
+		})
+	}
+}
+
+// Both names of a pair can be ours, and one of them goes when nobody asks for it any more.
+func TestSharedOwnershipRecordOfOurs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.change = func(c *Config) {
+			o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", WildcardReplacement: "any"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Owner = o
+		}
+		w.objects.set("wild", record(t, "wild", "*.foo."+zoneName, "A", "192.0.2.1"))
+		w.objects.set("any", record(t, "any", "any.foo."+zoneName, "A", "192.0.2.2"))
+		w.start()
+		time.Sleep(2 * time.Minute)
+		w.expectZone("*.foo.shop.test A 192.0.2.1", "any.foo.shop.test A 192.0.2.2")
+		w.stop()
+		w.start()
+		defer w.stop()
+		time.Sleep(2 * time.Minute)
+		w.objects.set("any")
+		time.Sleep(2 * time.Minute)
+		w.expectZone("*.foo.shop.test A 192.0.2.1")
+		w.objects.set("wild")
+		time.Sleep(2 * time.Minute)
+		w.expectZone()
+		if said := strings.Join(w.said(), "\n"); strings.Contains(said, "FailedSync") {
+			t.Errorf("said:\n%s", said)
+		}
+	})
+}

@@ -1,0 +1,415 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"pgregory.net/rapid"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+)
+
+// unprefixed has an owner without a prefix, so that the ownership record of the apex is outside of the zone.
+func unprefixed(t testing.TB, old string) func(*Config) {
+	return func(c *Config) {
+		o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", OldOwnerID: old})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Owner, c.Rules.OldOwner = o, old
+	}
+}
+
+// liar is a provider whose server doesn't do or list what it should, and counts the calls.
+type liar struct {
+	*inmemory.Provider
+	mu             sync.Mutex
+	reads, applies int
+	// list changes a listing, and lose drops changes that are to be made.
+	list func(call int, records []*dns.RecordSet) []*dns.RecordSet
+	lose func(call int, c dns.Change) bool
+	err  func(call int) error
+}
+
+func (l *liar) Records(ctx context.Context, zone dns.Zone) ([]*dns.RecordSet, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	records, err := l.Provider.Records(ctx, zone)
+	if l.reads++; l.list != nil {
+		records = l.list(l.reads, records)
+	}
+	return records, err
+}
+
+// Apply compares with what it lists, as the provider webhook does.
+func (l *liar) Apply(ctx context.Context, zone dns.Zone, changes []dns.Change) error {
+	l.mu.Lock()
+	l.applies++
+	call := l.applies
+	l.mu.Unlock()
+	now, err := l.Records(ctx, zone)
+	if err != nil {
+		return err
+	}
+	if l.err != nil && l.err(call) != nil {
+		return l.err(call)
+	}
+	return provider.ApplyUnchanged(changes, now, func(changes []dns.Change) error {
+		for _, c := range changes {
+			if l.lose != nil && l.lose(call, c) {
+				continue
+			}
+			if c.New == nil {
+				l.Delete(c.Old.Key())
+			} else if err := l.Put(c.New); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (l *liar) calls() (reads, applies int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.reads, l.applies
+}
+
+// with returns records in which those of www have other targets.
+func with(records []*dns.RecordSet, sets ...[]string) []*dns.RecordSet {
+	others := slices.DeleteFunc(slices.Clone(records), func(r *dns.RecordSet) bool { return r.Name == "www."+zoneName && r.Type == dns.TypeA })
+	for _, targets := range sets {
+		others = append(others, &dns.RecordSet{Name: "www." + zoneName, Type: dns.TypeA, Targets: targets})
+	}
+	return others
+}
+
+// liars are the ways in which a provider lies.
+var liars = map[string]func(*liar){
+	"peers P2: lists a name in two parts": func(l *liar) {
+		l.list = func(_ int, records []*dns.RecordSet) []*dns.RecordSet {
+			return with(records, []string{"192.0.2.1"}, []string{"192.0.2.2"})
+		}
+	},
+	"lists the parts in turns": func(l *liar) {
+		l.list = func(call int, records []*dns.RecordSet) []*dns.RecordSet {
+			return with(records, []string{fmt.Sprintf("192.0.2.%d", 1+call%2)})
+		}
+	},
+	"lists something else each time": func(l *liar) {
+		l.list = func(call int, records []*dns.RecordSet) []*dns.RecordSet {
+			return with(records, []string{fmt.Sprintf("198.51.100.%d", call%250)})
+		}
+	},
+	"lists nothing": func(l *liar) {
+		l.list = func(int, []*dns.RecordSet) []*dns.RecordSet { return nil }
+	},
+	"lists nothing every other time": func(l *liar) {
+		l.list = func(call int, records []*dns.RecordSet) []*dns.RecordSet {
+			if call%2 == 0 {
+				return nil
+			}
+			return records
+		}
+	},
+	"ignores writes":            func(l *liar) { l.lose = func(int, dns.Change) bool { return true } },
+	"ignores ownership records": func(l *liar) { l.lose = func(_ int, c dns.Change) bool { return isMarker(c) } },
+	"ignores every other write": func(l *liar) { l.lose = func(call int, _ dns.Change) bool { return call%2 == 0 } },
+	"says that everything is out of date": func(l *liar) {
+		l.err = func(int) error { return provider.ErrStale }
+	},
+	"says so of each change": func(l *liar) {
+		l.err = func(call int) error { return fmt.Errorf("%w: state %d", provider.ErrStale, call) }
+	},
+}
+
+// Whatever a provider does with what it is told, an hour costs a bounded number of requests, and people hear of
+// it once (peers P2: 340 requests a second, and as many lines of the log). Other names are published.
+func TestLiars(t *testing.T) {
+	for name, lie := range liars {
+		t.Run(name, func(t *testing.T) {
+			for _, change := range []func(*Config){nil, unowned} {
+				synctest.Test(t, func(t *testing.T) {
+					if failed := lieFor(t, lie, change); failed > 4 {
+						t.Errorf("%d Events about failures", failed)
+					}
+				})
+			}
+		})
+	}
+}
+
+// unowned is for --registry=noop.
+func unowned(c *Config) { c.Owner, c.Rules.Owner = owner.None{}, "" }
+
+// lieFor runs a publisher for an hour, and returns how many Events there were about failures.
+func lieFor(t *testing.T, lie func(*liar), change func(*Config)) (failed int) {
+	w := newWorld(t)
+	l := &liar{Provider: w.zones}
+	lie(l)
+	w.provider = l
+	w.change = change
+	w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1", "192.0.2.2"))
+	w.start()
+	defer w.stop()
+	time.Sleep(time.Hour)
+	reads, applies := l.calls()
+	// There is a listing a minute, after which a provider that is right now and then may be tried three times. Each write
+	// reads once itself, and once more if it is out of date.
+	if applies > 150 || reads > 500 {
+		t.Errorf("%d writes and %d listings in an hour", applies, reads)
+	}
+	for _, line := range w.said() {
+		if strings.Contains(line, "FailedSync") {
+			failed++
+		}
+	}
+	return failed
+}
+
+// Of a provider that lies at random, no more is asked. It may be right for a while, and then there is
+// something new to say.
+func TestRandomLiars(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		seed := rapid.Uint64().Draw(rt, "seed")
+		synctest.Test(t, func(t *testing.T) {
+			lieFor(t, func(l *liar) {
+				random := rand.New(rand.NewPCG(seed, 1))
+				kinds := 1 + random.IntN(7)
+				l.list = func(_ int, records []*dns.RecordSet) []*dns.RecordSet {
+					switch random.IntN(kinds) {
+					case 1:
+						return nil
+					case 2:
+						return with(records)
+					case 3:
+						return with(records, []string{"192.0.2.1"}, []string{"192.0.2.2"})
+					case 4:
+						return with(records, []string{fmt.Sprintf("198.51.100.%d", random.IntN(4))})
+					}
+					return records
+				}
+				l.lose = func(int, dns.Change) bool { return kinds > 2 && random.IntN(kinds) == 1 }
+				l.err = func(int) error {
+					if kinds > 5 && random.IntN(3) == 1 {
+						return provider.ErrStale
+					}
+					return nil
+				}
+			}, nil)
+		})
+	})
+}
+
+// A run that ends says which name came to nothing.
+func TestOnceWithALiar(t *testing.T) {
+	for name, lie := range liars {
+		if strings.Contains(name, "every other") || strings.Contains(name, "P2") {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				l := &liar{Provider: w.zones}
+				lie(l)
+				w.provider, w.change = l, unowned
+				w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1", "192.0.2.2"))
+				settled := make(chan struct{})
+				close(settled)
+				p := w.make()
+				begun := time.Now()
+				_, err := p.Once(t.Context(), settled, 2*time.Minute)
+				if stale := l.err != nil || name == "lists the parts in turns" || name == "lists something else each time"; stale && (err == nil || !strings.Contains(err.Error(), "www."+zoneName)) {
+					t.Errorf("error: %v", err)
+				}
+				if took := time.Since(begun); took > time.Minute {
+					t.Errorf("it took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// peers P2: of two record sets with one key in a listing, the later one counts (spec/dns.md §3.2), for the plan and for
+// the provider that compares before it writes, so that the change gets through.
+func TestListedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := &liar{Provider: w.zones}
+		l.list = func(_ int, records []*dns.RecordSet) []*dns.RecordSet {
+			var parts []*dns.RecordSet
+			for _, r := range records {
+				for _, target := range r.Targets {
+					part := *r
+					part.Targets = []string{target}
+					parts = append(parts, &part)
+				}
+			}
+			return parts
+		}
+		w.provider = l
+		w.change = unowned
+		if err := w.zones.Put(&dns.RecordSet{Name: "www." + zoneName, Type: dns.TypeA, Targets: []string{"192.0.2.7", "192.0.2.8"}}); err != nil {
+			t.Fatal(err)
+		}
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1", "192.0.2.2"))
+		w.start()
+		defer w.stop()
+		rest()
+		w.expectZone("www.shop.test A 192.0.2.1,192.0.2.2")
+		if said := strings.Join(w.said(), "\n"); strings.Contains(said, "FailedSync") {
+			t.Errorf("said:\n%s", said)
+		}
+	})
+}
+
+// clouds F1: the record at the apex of a zone has an ownership record in the format without a type, which stands beside
+// it. The one in the present format would be outside of the zone. So nothing is written, again and again, and
+// the record stays ours.
+func TestApexWithOldOwnershipRecord(t *testing.T) {
+	for _, who := range []string{"me", "before"} {
+		t.Run(who, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				l := &liar{Provider: w.zones}
+				w.provider = l
+				w.change = unprefixed(t, "before")
+				for _, r := range []*dns.RecordSet{
+					{Name: zoneName, Type: dns.TypeA, Targets: []string{"192.0.2.1"}},
+					{Name: zoneName, Type: dns.TypeTXT, Targets: []string{`"heritage=external-dns,external-dns/owner=` + who + `,external-dns/resource=service/default/web"`}},
+				} {
+					if err := w.zones.Put(r); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.objects.set("web", record(t, "web", zoneName, "A", "192.0.2.1"))
+				w.start()
+				defer w.stop()
+				time.Sleep(10 * time.Minute)
+				if _, applies := l.calls(); applies > 0 {
+					t.Errorf("%d writes", applies)
+				}
+				w.objects.set("web", record(t, "web", zoneName, "A", "192.0.2.2"))
+				rest()
+				w.expectZone("shop.test A 192.0.2.2")
+			})
+		})
+	}
+}
+
+// blind is a provider whose records can't be listed.
+type blind struct{ *liar }
+
+func (b blind) Capabilities() provider.Capabilities {
+	c := b.liar.Capabilities()
+	c.Blind = true
+	return c
+}
+
+// dns F20: what can't be listed is written again, which repairs what others have changed. People hear of it when it
+// is new, and not every minute.
+func TestBlindWritesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := &liar{Provider: w.zones}
+		blindly := func(int, []*dns.RecordSet) []*dns.RecordSet { return nil }
+		l.list = blindly
+		w.provider = blind{l}
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		time.Sleep(10 * time.Minute)
+		if _, applies := l.calls(); applies < 5 || applies > 12 {
+			t.Errorf("%d writes in 10 minutes", applies)
+		}
+		said := strings.Join(w.said(), "\n")
+		if n := strings.Count(said, "RecordReady"); n != 1 || strings.Contains(said, "FailedSync") {
+			t.Errorf("said:\n%s", said)
+		}
+		if n := testutil.ToFloat64(w.publisher.Metrics.reasserted); n < 5 {
+			t.Errorf("%v names were counted as written again", n)
+		}
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.2"))
+		rest()
+		if said := strings.Join(w.said(), "\n"); strings.Count(said, "RecordReady") != 1 {
+			t.Errorf("after an edit, said:\n%s", said)
+		}
+	})
+}
+
+// A name that comes to nothing is counted until a listing shows that it is as objects ask for.
+func TestRepeatedIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := &liar{Provider: w.zones}
+		var mu sync.Mutex
+		loses := true
+		l.lose = func(int, dns.Change) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return loses
+		}
+		w.provider = l
+		w.objects.set("web", record(t, "web", "www."+zoneName, "A", "192.0.2.1"))
+		w.start()
+		defer w.stop()
+		time.Sleep(10 * time.Minute)
+		counted := func() float64 {
+			return testutil.ToFloat64(w.publisher.Metrics.repeating.WithLabelValues(zoneName, zoneName))
+		}
+		if n := counted(); n != 1 {
+			t.Errorf("%v names are counted", n)
+		}
+		if said := strings.Join(w.said(), "\n"); strings.Count(said, "the same change was made three times") != 1 {
+			t.Errorf("said:\n%s", said)
+		}
+		mu.Lock()
+		loses = false
+		mu.Unlock()
+		time.Sleep(5 * time.Minute)
+		w.expectZone("www.shop.test A 192.0.2.1")
+		if n := counted(); n != 0 {
+			t.Errorf("%v names are counted in the end", n)
+		}
+		if len(w.publisher.zones.sorted()[0].names.trials) > 0 {
+			t.Error("the trial is remembered although a listing has shown the record")
+		}
+	})
+}
+
+// tenants S5: a provider can't say whose its records are. What it lists with our owner isn't ours.
+func TestProviderLabelsDontCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := &liar{Provider: w.zones}
+		l.list = func(_ int, records []*dns.RecordSet) []*dns.RecordSet {
+			var labelled []*dns.RecordSet
+			for _, r := range records {
+				r := *r
+				r.Labels = map[string]string{dns.LabelOwner: "me", dns.LabelOwnedRecord: "victim." + zoneName}
+				labelled = append(labelled, &r)
+			}
+			return labelled
+		}
+		w.provider = l
+		w.byHand(dns.Change{New: &dns.RecordSet{Name: "www." + zoneName, Type: dns.TypeA, Targets: []string{"203.0.113.66"}}})
+		w.start()
+		defer w.stop()
+		time.Sleep(5 * time.Minute)
+		if _, applies := l.calls(); applies > 0 {
+			t.Errorf("%d writes", applies)
+		}
+		w.expectZone("www.shop.test A 203.0.113.66")
+	})
+}
