@@ -13,6 +13,9 @@ type transform struct {
 	*settings
 	origin   Origin
 	problems []dns.Problem
+	// foreigners counts the record sets that the namespace of the object may not ask for. One problem stands for all of
+	// them, so that an object with many names has one Event.
+	foreigners int
 	// unresolved are the names of record sets that can't be published, in any order.
 	unresolved []unresolved
 	// counts has the record sets that were dropped.
@@ -36,11 +39,12 @@ func (t *transform) run(asked []*dns.RecordSet) records {
 	sets = t.filtered(t.withIPv4(sets))
 	var kept records
 	for _, r := range sets {
-		if t.refused(r) {
+		if t.foreign(r) || t.refused(r) {
 			continue
 		}
+		r = t.finished(r)
 		kept = append(kept, t.pointers(r)...)
-		kept = append(kept, newRecord(t.finished(r)))
+		kept = append(kept, newRecord(t.withProperties(r)))
 	}
 	kept.sort()
 	return slices.Clip(kept)
@@ -231,8 +235,22 @@ func (t *transform) filtered(sets []*dns.RecordSet) []*dns.RecordSet {
 	return kept
 }
 
-// finished returns a record set with the properties for the provider.
+// finished returns a record set with its TTL within the limits, and with its label.
 func (t *transform) finished(r *dns.RecordSet) *dns.RecordSet {
+	ttl, limited := t.limitedTTL(r), t.labelled(r)
+	if ttl == r.TTL && limited == nil {
+		return r
+	}
+	done := *r
+	done.TTL = ttl
+	if limited != nil {
+		done.Labels = limited
+	}
+	return &done
+}
+
+// withProperties returns a record set with the properties for the provider.
+func (t *transform) withProperties(r *dns.RecordSet) *dns.RecordSet {
 	done := *r
 	done.DeleteProperty(dns.PropertyRecordType)
 	if _, said := done.Property(dns.PropertyAlias); t.PreferAlias && !said && done.Type == dns.TypeCNAME {
