@@ -137,7 +137,9 @@ func (p *Publisher) explain(i int, key source.Key) (e Explanation, ok bool) {
 		place.HasZone = func(name string) bool { return len(p.zones.holders(name)) > 0 && p.zones.admits(name) }
 	}
 	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
-	e.Records, e.Dropped = p.Desired.Explain(origin, result.Records, place)
+	kept, dropped := p.Desired.Explain(origin, result.Records, place)
+	granted, refused := p.refusedSets(origin, kept)
+	e.Records, e.Dropped = granted, append(dropped, refused...)
 	return e, true
 }
 
