@@ -36,4 +36,6 @@ type Problem struct {
 	Value string
 	// Reason says what is wrong with it and what is allowed, without a full stop.
 	Reason string
+	// Event is the reason of the Event about it; empty for the one of values that can't be used.
+	Event string
 }

@@ -57,6 +57,11 @@ func measureDNS(ctx context.Context, r *report, c choice) error {
 			return fmt.Errorf("hostile servers: %w", err)
 		}
 	}
+	if c.wants("tenants") {
+		if err := measureDNSTenants(ctx, r, c); err != nil {
+			return fmt.Errorf("tenants: %w", err)
+		}
+	}
 	if !c.wants("publish") && !c.wants("idle") {
 		return nil
 	}
@@ -95,6 +100,8 @@ type dnsRun struct {
 	client   *kubernetes.Clientset
 	server   *dnsServer
 	process  *process
+	// flags are further ones of the publisher.
+	flags []string
 	// lists is how often the API server had listed objects when the publisher was started.
 	lists int
 }
@@ -134,12 +141,14 @@ func (d *dnsRun) start(ctx context.Context) error {
 		return err
 	}
 	addr := d.server.bind.Addr
-	d.process, err = start(ctx, d.cluster.dir, signpostBinary, "dns",
+	d.process, err = start(ctx, d.cluster.dir, signpostBinary, append([]string{
+		"dns",
 		"--kubeconfig", d.cluster.kubeconfig, "--metrics-address", metrics, "--interval", dnsInterval.String(),
 		"--source=service", "--policy=sync", "--txt-prefix=%{record_type}-",
-		"--provider=rfc2136", "--rfc2136-host="+addr.Addr().String(), fmt.Sprintf("--rfc2136-port=%d", addr.Port()),
-		"--rfc2136-zone="+dnsZone, "--rfc2136-axfr", "--rfc2136-tsig-keyname="+d.server.key.Name,
-		"--rfc2136-tsig-secret-alg="+d.server.key.Algorithm, "--rfc2136-tsig-secret="+d.server.key.Secret)
+		"--provider=rfc2136", "--rfc2136-host=" + addr.Addr().String(), fmt.Sprintf("--rfc2136-port=%d", addr.Port()),
+		"--rfc2136-zone=" + dnsZone, "--rfc2136-axfr", "--rfc2136-tsig-keyname=" + d.server.key.Name,
+		"--rfc2136-tsig-secret-alg=" + d.server.key.Algorithm, "--rfc2136-tsig-secret=" + d.server.key.Secret,
+	}, d.flags...)...)
 	return err
 }
 

@@ -7,7 +7,7 @@
 //	go run ./dev/bench --only controllers:cold --scale 0.05
 //	                                   one half of a part (the others are controllers:flips, stall:some, stall:all,
 //	                                   failover:kills, failover:handovers, failover:pause, dns:publish, dns:idle,
-//	                                   dns:plan, dns:calls, dns:webhook, dns:kill, dns:hostile, those of scale.go,
+//	                                   dns:plan, dns:calls, dns:webhook, dns:kill, dns:hostile, dns:tenants, those of scale.go,
 //	                                   and each attack: abuse:silent), with fewer objects
 //	go run ./dev/bench floor …         the server that others are measured against; the parts start it
 //	go run ./dev/bench attack …        a hostile client or tenant; abuse starts it, with nice 10 and one core

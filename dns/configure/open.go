@@ -26,6 +26,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider/webhook"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/tenancy"
 	"github.com/signpostd/signpost/internal/sharedflags"
 	"github.com/signpostd/signpost/internal/tracing"
 	"github.com/signpostd/signpost/kube"
@@ -112,7 +113,11 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 	if p, ok := provider.(answering); ok {
 		opened.Servers = p.AnsweringServers()
 	}
-	want, err := o.openDesired(in.Log, provider.Capabilities(), refusal(own, o.rules(), domains))
+	within, err := tenancy.NewDomains(o.NamespaceDomains, o.openNamespaces(opened, sources), ownershipNames(own))
+	if err != nil {
+		return nil, fmt.Errorf("--namespace-domains: %w", err)
+	}
+	want, err := o.openDesired(in.Log, provider.Capabilities(), refusal(own, o.rules(), domains), within)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +133,7 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 			Policy: policy, Owner: own.ID(), OldOwner: o.Registry.MigrateFrom, Managed: o.ManagedTypes, Excluded: o.ExcludedTypes,
 			Relabel: o.RegistryKind() == registryAWSSD,
 		},
+		NamePolicy: tenancy.Policy(o.NamePolicy), MaxNames: o.MaxNames,
 		Domains: domains, Interval: o.Interval, DeletionDelay: o.DeletionDelay, Budget: o.Budget, Approved: o.Approved, DryRun: o.DryRun,
 		Limits:   publisher.Limits{BatchSize: o.BatchSize, BatchInterval: o.BatchInterval, ZonesCache: o.ZonesCacheDuration, ListingTime: o.ProviderCacheTime, CallsPerSecond: o.CallsPerSecond},
 		MayWrite: in.MayWrite, Notify: in.Notify, Metrics: publisher.NewMetrics(in.Registerer), Log: in.Log,
@@ -249,7 +255,7 @@ func (o *Options) OpenProvider(ctx context.Context, in Input) (provider.Provider
 	return fanout.New(providers), nil
 }
 
-func (o *Options) openDesired(log *slog.Logger, can provider.Capabilities, refuse func(*dns.RecordSet) error) (*desired.Set, error) {
+func (o *Options) openDesired(log *slog.Logger, can provider.Capabilities, refuse func(*dns.RecordSet) error, within *tenancy.Domains) (*desired.Set, error) {
 	targets, problems := dns.NewTargetFilter(o.TargetNets, o.ExceptNets)
 	for _, p := range problems {
 		log.Error("Ignore a network", "flag", p.Subject, "value", p.Value, "err", p.Reason)
@@ -257,7 +263,8 @@ func (o *Options) openDesired(log *slog.Logger, can provider.Capabilities, refus
 	want, err := desired.New(desired.Options{
 		Sources: o.Sources, OneTTL: o.sourcesWith(func(p source.Plugin) bool { return p.OneTTL }), DefaultTargets: o.DefaultTargets, ForceDefaultTargets: o.ForceDefaultTargets,
 		NAT64: o.NAT64Networks, Targets: targets, ManagedTypes: o.ManagedTypes, CreatePTR: o.CreatePTR,
-		MinTTL: o.MinTTL, PreferAlias: o.PreferAlias, Refuse: refuse, Properties: can.Properties, NameCharacters: can.NameCharacters, OneName: can.OneName,
+		MinTTL: o.MinTTL, ForceMinTTL: o.ForceMinTTL, MaxTTL: o.MaxTTL, Domains: within, Labelled: tenancy.Policy(o.NamePolicy) == tenancy.Namespaced, PreferAlias: o.PreferAlias, Refuse: refuse,
+		Properties: can.Properties, NameCharacters: can.NameCharacters, OneName: can.OneName,
 	})
 	if err != nil {
 		return nil, err

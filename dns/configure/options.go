@@ -13,6 +13,7 @@ import (
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/tenancy"
 	"github.com/signpostd/signpost/internal/flaggroup"
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
@@ -49,7 +50,11 @@ type Options struct {
 	PreferAlias, CreatePTR bool
 	NAT64Networks          []string
 	TargetNets, ExceptNets []string
-	MinTTL                 time.Duration
+	MinTTL, MaxTTL         time.Duration
+	ForceMinTTL            bool
+	NamePolicy             string
+	NamespaceDomains       []tenancy.Rule
+	MaxNames               int
 	Registry               Registry
 	ProviderCacheTime      time.Duration
 	ZonesCacheDuration     time.Duration
@@ -89,7 +94,8 @@ type Registry struct {
 func New() *Options {
 	o := &Options{
 		Interval: publisher.DefaultInterval, DeletionDelay: 5 * time.Second, MinEventInterval: 5 * time.Second,
-		ManagedTypes:  plan.DefaultManaged(),
+		ManagedTypes: plan.DefaultManaged(),
+		NamePolicy:   string(tenancy.Shared), MaxNames: DefaultMaxNames,
 		Registry:      Registry{Kind: registryTXT, OwnerID: "default", DynamoTable: "external-dns"},
 		Budget:        budget.DefaultLimits(),
 		Reading:       listlimit.Limits{ZoneRecords: listlimit.DefaultZoneRecords, Records: listlimit.DefaultRecords, Zones: listlimit.DefaultZones},
@@ -200,6 +206,11 @@ func (o *Options) recordFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.TargetNets, "target-net-filter", o.TargetNets, "`network` of the targets to publish; may be repeated")
 	f.StringArrayVar(&o.ExceptNets, "exclude-target-net", o.ExceptNets, "`network` of targets not to publish; may be repeated")
 	f.DurationVar(&o.MinTTL, "min-ttl", o.MinTTL, "TTL of records that ask for none")
+	f.BoolVar(&o.ForceMinTTL, "force-min-ttl", o.ForceMinTTL, "give --min-ttl also to records that ask for a lower TTL")
+	f.DurationVar(&o.MaxTTL, "max-ttl", o.MaxTTL, "highest TTL of records; 0 for no limit")
+	f.StringVar(&o.NamePolicy, namePolicyFlag, o.NamePolicy, "who gets a name that several namespaces ask for: shared (the targets of all are merged) or namespace (the namespace that has it; the others get an Event); in a config file the default is namespace")
+	f.Var(tenancy.Value{Target: &o.NamespaceDomains}, "namespace-domains", "`rule` with the domains that a namespace may publish, such as team-a=a.example.org,b.example.org; a label selector in braces, * (every namespace) or - (objects without a namespace) may take the place of the namespace; may be repeated (default all)")
+	f.IntVar(&o.MaxNames, "max-names-per-namespace", o.MaxNames, "most names that a namespace may have in a zone; further ones are refused; 0 for no limit")
 }
 
 func (o *Options) registryFlags(f *pflag.FlagSet) {

@@ -16,7 +16,7 @@ type Read struct {
 }
 
 // Reads returns the kinds of objects that the sources read, in the order of the plugins. If
-// several sources read a kind, each of them has an entry. The options must be valid.
+// several sources read a kind, each of them has an entry. The first one also stands for --namespace-domains. The options must be valid.
 func (o *Options) Reads() []Read {
 	var reads []Read
 	for _, p := range o.sourcePlugins {
@@ -26,6 +26,9 @@ func (o *Options) Reads() []Read {
 		for _, r := range o.sourceConfigs[p.Name].Resources() {
 			reads = append(reads, Read{Source: p.Name, Resource: r})
 		}
+	}
+	if o.readsNamespaces() && len(reads) > 0 {
+		reads = append(reads, Read{Source: reads[0].Source, Resource: namespaceResource()})
 	}
 	return reads
 }

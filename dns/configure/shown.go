@@ -9,6 +9,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/tenancy"
 	"github.com/signpostd/signpost/internal/sharedflags"
 )
 
@@ -115,6 +116,6 @@ func Choices() map[string][]string {
 	}
 	return map[string][]string{
 		"source": sources, "provider": providers, "policy": policies, "registry": registries(),
-		"managed-record-types": recordTypes(), "exclude-record-types": recordTypes(),
+		namePolicyFlag: {string(tenancy.Shared), string(tenancy.Namespaced)}, "managed-record-types": recordTypes(), "exclude-record-types": recordTypes(),
 	}
 }

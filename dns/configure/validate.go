@@ -48,7 +48,7 @@ func providerNames(all []provider.Plugin) string {
 // Validate returns an error that names everything that is wrong with the options, except what
 // only sources and providers can check.
 func (o *Options) Validate() error {
-	errs := []error{o.checkSources(), o.checkRead(), o.checkProviders(), o.checkTypes(), o.checkLoop(), o.checkRegistry()}
+	errs := []error{o.checkSources(), o.checkRead(), o.checkProviders(), o.checkTypes(), o.checkLoop(), o.checkRegistry(), o.checkTenancy()}
 	if o.WebhookServer {
 		// With --webhook-server nothing is published, so only the provider counts.
 		errs = []error{o.checkProviders()}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/tenancy"
 )
 
 // DropReason is a word for why a part of what an object asks for is not published.
@@ -25,6 +26,12 @@ const (
 	DropType DropReason = "TypeNotManaged"
 	// DropDomain: the name is not in a domain that is managed.
 	DropDomain DropReason = "NameFiltered"
+	// DropNotAllowed: the name is in no domain of the namespace.
+	DropNotAllowed DropReason = DropReason(tenancy.NotAllowed)
+	// DropTaken: another namespace has the name.
+	DropTaken DropReason = DropReason(tenancy.Taken)
+	// DropTooMany: the namespace has as many names as it may have.
+	DropTooMany DropReason = DropReason(tenancy.TooMany)
 	// DropZone: the provider has no zone for the name.
 	DropZone DropReason = "NoZone"
 	// DropUnselected: the provider doesn't take the name into the zone that would hold it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/tenancy"
 )
 
 // Options are the settings for the records of all sources (spec/dns.md §6.13, §12). The zero
@@ -31,8 +32,15 @@ type Options struct {
 	// CreatePTR is true when addresses get PTR record sets, unless their record set says
 	// otherwise.
 	CreatePTR bool
-	// MinTTL is the TTL of record sets that ask for none, in whole seconds; zero is none.
-	MinTTL time.Duration
+	// MinTTL is the TTL of record sets that ask for none, in whole seconds; zero is none. With ForceMinTTL, record sets
+	// that ask for a lower one get it, too. MaxTTL is the highest TTL; zero is no limit.
+	MinTTL, MaxTTL time.Duration
+	ForceMinTTL    bool
+	// Domains says which names each namespace may ask for. Nil stands for all.
+	Domains *tenancy.Domains
+	// Labelled is true when the label resource of each record set names an object of the namespace that asks for it,
+	// whatever the object itself says: the namespace that has a name is read from it.
+	Labelled bool
 	// PreferAlias is true when CNAME record sets without the property alias become aliases.
 	PreferAlias bool
 	// Refuse returns why nobody could own a record set, as an error of the kind that
@@ -54,7 +62,8 @@ type settings struct {
 	ranks map[string]int
 	nat64 []netip.Prefix
 	ptr   bool
-	ttl   int64
+	// ttl and maxTTL are MinTTL and MaxTTL in seconds.
+	ttl, maxTTL int64
 }
 
 func (o Options) settings() (settings, error) {
@@ -63,6 +72,7 @@ func (o Options) settings() (settings, error) {
 		ranks:   make(map[string]int, len(o.Sources)),
 		ptr:     slices.Contains(o.ManagedTypes, dns.TypePTR),
 		ttl:     int64(o.MinTTL / time.Second),
+		maxTTL:  int64(o.MaxTTL / time.Second),
 	}
 	for i, source := range o.Sources {
 		if _, twice := s.ranks[source]; !twice {
@@ -78,6 +88,9 @@ func (o Options) settings() (settings, error) {
 	}
 	if o.MinTTL < 0 {
 		return settings{}, fmt.Errorf("--min-ttl %v: must not be negative", o.MinTTL)
+	}
+	if o.MaxTTL < 0 || o.MaxTTL > 0 && o.MaxTTL < max(o.MinTTL, time.Second) {
+		return settings{}, fmt.Errorf("--max-ttl %v: must be at least 1s, and not lower than --min-ttl (%v); 0 is no limit", o.MaxTTL, o.MinTTL)
 	}
 	if o.CreatePTR && !s.ptr {
 		return settings{}, errors.New("--create-ptr: PTR records are not managed: add --managed-record-types=PTR")

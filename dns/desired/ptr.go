@@ -31,9 +31,13 @@ func (t *transform) pointers(r *dns.RecordSet) []record {
 			}
 			continue
 		}
-		made = append(made, record{derived: true, RecordSet: dns.RecordSet{
+		pointer := record{derived: true, RecordSet: dns.RecordSet{
 			Name: dns.ReverseName(addr), Type: dns.TypePTR, TTL: r.TTL, Targets: []string{r.Name}, Objects: r.Objects,
-		}})
+		}}
+		if t.Labelled {
+			pointer.resource = r.Labels[dns.LabelResource]
+		}
+		made = append(made, pointer)
 	}
 	return made
 }

@@ -15,7 +15,8 @@ type record struct {
 	// Labels is nil when there is no other label than resource.
 	dns.RecordSet
 	resource string
-	// derived is true for a PTR record set that was made from an address. It has no labels.
+	// derived is true for a PTR record set that was made from an address. It has no labels but the
+	// one that [Options].Labelled asks for.
 	derived bool
 }
 

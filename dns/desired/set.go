@@ -23,8 +23,8 @@ type Set struct {
 	origins  map[Origin]*asker
 	// names has who asks for each canonical name.
 	names map[string]*answer
-	// unresolved counts who asks for a name in a way that can't be published.
-	unresolved map[string]int
+	// unresolved counts, by name and namespace, who asks for a name in a way that can't be published.
+	unresolved map[string]map[string]int
 
 	// stats has the numbers of all origins, and those of all names as they were last counted.
 	// stale are the names that have changed since.
@@ -63,7 +63,7 @@ func New(o Options) (*Set, error) {
 		settings:   settings,
 		origins:    map[Origin]*asker{},
 		names:      map[string]*answer{},
-		unresolved: map[string]int{},
+		unresolved: map[string]map[string]int{},
 		stats:      Stats{Records: map[string]int{}, Invalid: map[Kind]int{}, Deduplicated: map[Kind]int{}},
 		stale:      map[string]struct{}{},
 		singles:    map[string][]count{},
@@ -186,6 +186,27 @@ func (s *Set) NamesOf(origin Origin) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// Namespaces returns the namespaces whose objects ask for a canonical name, each once, in the order in which the objects
+// are considered. Objects without a namespace have the namespace "".
+func (s *Set) Namespaces(name string) []string {
+	entry := s.names[name]
+	if entry == nil {
+		return nil
+	}
+	if len(entry.askers) == 1 {
+		return []string{entry.askers[0].Namespace}
+	}
+	var namespaces []string
+	seen := map[string]struct{}{}
+	for _, a := range entry.askers {
+		if _, known := seen[a.Namespace]; !known {
+			seen[a.Namespace] = struct{}{}
+			namespaces = append(namespaces, a.Namespace)
+		}
+	}
+	return namespaces
 }
 
 // Asks returns the origins that ask for a name, in the order in which they are considered. An

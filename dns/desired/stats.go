@@ -22,6 +22,8 @@ type Stats struct {
 	// Invalid counts the record sets that can't be published. Deduplicated counts those that
 	// were dropped because another one says the same.
 	Invalid, Deduplicated map[Kind]int
+	// NotAllowed is the number of record sets whose name is in no domain of their namespace.
+	NotAllowed int
 }
 
 // Stats returns the present numbers, which the caller may keep. It costs as much as the names
@@ -36,6 +38,7 @@ func (s *Set) Stats() Stats {
 		Records:      maps.Clone(s.stats.Records),
 		Invalid:      maps.Clone(s.stats.Invalid),
 		Deduplicated: maps.Clone(s.stats.Deduplicated),
+		NotAllowed:   s.stats.NotAllowed,
 	}
 }
 
@@ -55,6 +58,7 @@ const (
 	wanted outcome = iota
 	invalid
 	duplicate
+	notAllowed
 )
 
 // count is a number of record sets.
@@ -96,6 +100,8 @@ func (s *Stats) add(c count, n int) {
 		addTo(s.Invalid, c.Kind, n)
 	case duplicate:
 		addTo(s.Deduplicated, c.Kind, n)
+	case notAllowed:
+		s.NotAllowed += n
 	}
 }
 

@@ -13,6 +13,9 @@ type transform struct {
 	*settings
 	origin   Origin
 	problems []dns.Problem
+	// foreigners counts the record sets that the namespace of the object may not ask for. One problem stands for all of
+	// them, so that an object with many names has one Event.
+	foreigners int
 	// unresolved are the names of record sets that can't be published, in any order.
 	unresolved []unresolved
 	// counts has the record sets that were dropped.
@@ -34,14 +37,15 @@ func (t *transform) run(asked []*dns.RecordSet) records {
 	sets := t.defaultTargets(normal(asked))
 	sets = t.deduplicated(t.valid(sets))
 	sets = t.filtered(t.withIPv4(sets))
-	sets = slices.DeleteFunc(sets, t.refused)
+	sets = slices.DeleteFunc(sets, func(r *dns.RecordSet) bool { return t.foreign(r) || t.refused(r) })
 	for _, property := range t.OneName {
 		t.oneName(sets, property)
 	}
 	var kept records
 	for _, r := range sets {
+		r = t.finished(r)
 		kept = append(kept, t.pointers(r)...)
-		kept = append(kept, newRecord(t.finished(r)))
+		kept = append(kept, newRecord(t.withProperties(r)))
 	}
 	kept.sort()
 	return slices.Clip(kept)
@@ -232,8 +236,22 @@ func (t *transform) filtered(sets []*dns.RecordSet) []*dns.RecordSet {
 	return kept
 }
 
-// finished returns a record set with the properties for the provider.
+// finished returns a record set with its TTL within the limits, and with its label.
 func (t *transform) finished(r *dns.RecordSet) *dns.RecordSet {
+	ttl, limited := t.limitedTTL(r), t.labelled(r)
+	if ttl == r.TTL && limited == nil {
+		return r
+	}
+	done := *r
+	done.TTL = ttl
+	if limited != nil {
+		done.Labels = limited
+	}
+	return &done
+}
+
+// withProperties returns a record set with the properties for the provider.
+func (t *transform) withProperties(r *dns.RecordSet) *dns.RecordSet {
 	done := *r
 	done.DeleteProperty(dns.PropertyRecordType)
 	if _, said := done.Property(dns.PropertyAlias); t.PreferAlias && !said && done.Type == dns.TypeCNAME {

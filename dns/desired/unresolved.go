@@ -22,7 +22,24 @@ func compareUnresolved(a, b unresolved) int {
 // Unresolved reports whether an object asks for a name in a way that can't be published, such
 // as with a bad target after an edit. It isn't known then what the name should lose, so it
 // keeps what it has. The names of PTR records of its addresses are unresolved, too.
-func (s *Set) Unresolved(name string) bool { return s.unresolved[dns.Canonical(name)] > 0 }
+func (s *Set) Unresolved(name string) bool { return len(s.unresolved[dns.Canonical(name)]) > 0 }
+
+// UnresolvedIn is Unresolved for the objects of one namespace.
+func (s *Set) UnresolvedIn(name, namespace string) bool {
+	return s.unresolved[dns.Canonical(name)][namespace] > 0
+}
+
+// countUnresolved adds n to how many objects of a namespace ask for a name in a way that can't be published.
+func (s *Set) countUnresolved(name, namespace string, n int) {
+	of := s.unresolved[name]
+	if of == nil {
+		of = map[string]int{}
+		s.unresolved[name] = of
+	}
+	if addTo(of, namespace, n); len(of) == 0 {
+		delete(s.unresolved, name)
+	}
+}
 
 // unresolve notes that an object asks for a name in a way that can't be published.
 func (t *transform) unresolve(r *dns.RecordSet) {
@@ -73,17 +90,17 @@ func (s *Set) setUnresolved(a *asker, now []unresolved) (dirty []string) {
 	}
 	before := map[string]bool{}
 	for _, u := range slices.Concat(a.unresolved, now) {
-		before[u.name] = s.unresolved[u.name] > 0
+		before[u.name] = s.UnresolvedIn(u.name, a.Namespace)
 	}
 	for _, u := range a.unresolved {
-		addTo(s.unresolved, u.name, -1)
+		s.countUnresolved(u.name, a.Namespace, -1)
 	}
 	for _, u := range now {
-		addTo(s.unresolved, u.name, 1)
+		s.countUnresolved(u.name, a.Namespace, 1)
 	}
 	a.unresolved = now
 	for name, was := range before {
-		if s.unresolved[name] > 0 != was {
+		if s.UnresolvedIn(name, a.Namespace) != was {
 			dirty = append(dirty, name)
 		}
 	}

@@ -18,12 +18,7 @@ func (s *Set) Want(name string) []*dns.RecordSet {
 		return nil
 	}
 	sets, dropped := s.merged(name, entry.askers)
-	for _, r := range sets {
-		if r.TTL == 0 {
-			// merged has made new record sets, so they may be changed.
-			r.TTL = s.settings.ttl
-		}
-	}
+	s.completeTTLs(sets)
 	if _, ok := s.stale[name]; ok {
 		delete(s.stale, name)
 		counts := s.countsOf(sets, dropped)
@@ -31,6 +26,31 @@ func (s *Set) Want(name string) []*dns.RecordSet {
 		entry.counts = counts
 	}
 	return sets
+}
+
+// WantOf is Want for what the objects of some namespaces ask for.
+func (s *Set) WantOf(name string, namespaces ...string) []*dns.RecordSet {
+	name = dns.Canonical(name)
+	entry := s.names[name]
+	if entry == nil || len(namespaces) == 0 {
+		return nil
+	}
+	askers := entry.askers
+	if outside := func(a *asker) bool { return !slices.Contains(namespaces, a.Namespace) }; slices.ContainsFunc(askers, outside) {
+		askers = slices.DeleteFunc(slices.Clone(askers), outside)
+	}
+	sets, _ := s.merged(name, askers)
+	s.completeTTLs(sets)
+	return sets
+}
+
+// completeTTLs sets the TTL of new record sets that ask for none.
+func (s *Set) completeTTLs(sets []*dns.RecordSet) {
+	for _, r := range sets {
+		if r.TTL == 0 {
+			r.TTL = s.settings.ttl
+		}
+	}
 }
 
 // merged returns new record sets for what origins ask for under a name, and those that were

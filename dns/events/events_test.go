@@ -308,6 +308,22 @@ func TestLimits(t *testing.T) {
 	})
 }
 
+// tenants S3: an Event about a problem isn't lost among those about many names that are published at once. It is sent first.
+func TestProblemsComeFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{}
+		s := newSender(t, a, nil)
+		for range capacity + 50 {
+			send(s, ready(shop))
+		}
+		send(s, publisher.Notice{Objects: []dns.Object{shop}, Action: publisher.ActionFailed, Reason: publisher.ReasonTooMany, Message: "too many"})
+		s.Flush(t.Context())
+		if len(a.events) != capacity+1 || a.events[0].Reason != publisher.ReasonTooMany {
+			t.Errorf("%d Events, of which the first says %s", len(a.events), a.events[0].Reason)
+		}
+	})
+}
+
 // Run ends with its context, whatever it is waiting for.
 func TestRunEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -65,10 +65,12 @@ type event struct {
 
 // Sender sends Events. Make one with [New].
 type Sender struct {
-	config  Config
-	queue   chan event
-	dropped prometheus.Counter
-	limit   *rate.Limiter
+	config Config
+	// queue has the Events that wait, problems those about problems, which are sent first: many names that are published
+	// at once must not displace them.
+	queue, problems chan event
+	dropped         prometheus.Counter
+	limit           *rate.Limiter
 
 	// turn has room for one value, which is there while an Event is sent. Whoever put it there
 	// may use forbidden: the namespaces in which this process may not create Events.
@@ -95,7 +97,7 @@ func New(c Config) (*Sender, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Sender{config: c, queue: make(chan event, capacity), dropped: dropped, limit: rate.NewLimiter(perSecond, burst), turn: make(chan struct{}, 1), forbidden: map[string]bool{}, said: lru.New(remembered)}, nil
+	return &Sender{config: c, queue: make(chan event, capacity), problems: make(chan event, capacity), dropped: dropped, limit: rate.NewLimiter(perSecond, burst), turn: make(chan struct{}, 1), forbidden: map[string]bool{}, said: lru.New(remembered)}, nil
 }
 
 // For returns a function that sends the notices of a publisher. The function doesn't block.
@@ -120,8 +122,12 @@ func (s *Sender) enqueue(n publisher.Notice, m Manner) {
 		if e.Type == corev1.EventTypeWarning && !s.news(e) {
 			continue
 		}
+		queue := s.queue
+		if e.Type == corev1.EventTypeWarning {
+			queue = s.problems
+		}
 		select {
-		case s.queue <- e:
+		case queue <- e:
 		default:
 			s.lost(e)
 		}
@@ -163,8 +169,16 @@ func (m Manner) wants(reason string) bool {
 func (s *Sender) Run(ctx context.Context) error {
 	for {
 		select {
+		case e := <-s.problems:
+			s.send(ctx, e)
+			continue
+		default:
+		}
+		select {
 		case <-ctx.Done():
 			return nil
+		case e := <-s.problems:
+			s.send(ctx, e)
 		case e := <-s.queue:
 			s.send(ctx, e)
 		}
@@ -174,6 +188,12 @@ func (s *Sender) Run(ctx context.Context) error {
 // Flush sends all Events that are waiting. It returns early when ctx ends.
 func (s *Sender) Flush(ctx context.Context) {
 	for {
+		select {
+		case e := <-s.problems:
+			s.send(ctx, e)
+			continue
+		default:
+		}
 		select {
 		case e := <-s.queue:
 			s.send(ctx, e)

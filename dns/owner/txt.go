@@ -108,6 +108,18 @@ func (t *TXT) MarkerName(name, recordType string) string {
 	return t.names.marker(dns.Canonical(name), recordType)
 }
 
+// Describes returns the canonical names whose record sets an ownership record with a name could describe, whether or not
+// there is any.
+func (t *TXT) Describes(marker string) []string {
+	var names []string
+	for _, s := range t.names.subjects(dns.Canonical(marker)) {
+		if !slices.Contains(names, s.name) {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
 // Mark implements [Owner]. A marker is a TXT record set that has, among its texts, an
 // ownership text of any owner. It describes nothing if its name doesn't have our prefix or
 // suffix. A TXT record set without any text also counts as a marker, so that the plan ignores

@@ -20,10 +20,8 @@ type impossible struct {
 	reason string
 }
 
-// want returns what objects ask for under a name, in the form in which the provider can have
-// it, and what it can't have.
-func (p *Publisher) want(name string) ([]*dns.RecordSet, []impossible) {
-	wanted := p.Desired.Want(name)
+// able returns what objects ask for in the form in which the provider can have it, and what it can't have.
+func (p *Publisher) able(wanted []*dns.RecordSet) ([]*dns.RecordSet, []impossible) {
 	c := p.capabilities
 	var left []impossible
 	able := make([]*dns.RecordSet, 0, len(wanted))
@@ -71,6 +69,10 @@ type question struct {
 	sets  []*dns.RecordSet
 }
 
+// mostAsked is how many new names a provider is asked about at a time, or fewer, as many as a batch has. Namespaces take
+// turns in between.
+const mostAsked = 1000
+
 // adjust asks a provider that implements [provider.Adjuster] what it stores for the dirty names
 // without an answer.
 func (p *Publisher) adjust(z *zone) {
@@ -79,11 +81,17 @@ func (p *Publisher) adjust(z *zone) {
 		return
 	}
 	var q question
-	for _, n := range z.names.sorted(dirty) {
-		wanted, _ := p.want(n.name)
-		q.names, q.sets = append(q.names, n), append(q.sets, wanted...)
+	news := refusals{}
+	for _, n := range z.names.next(min(mostAsked, z.batch.most(p.batchSize))) {
+		w := p.want(z, n.name)
+		if n.answer != nil || len(w.sets) == 0 {
+			continue // It is planned next.
+		}
+		p.grant(z, n.name, w, news)
+		q.names, q.sets = append(q.names, n), append(q.sets, w.sets...)
 		z.names.ask(n)
 	}
+	p.sayRefusals(z, news)
 	if len(q.names) == 0 {
 		return
 	}
@@ -137,7 +145,7 @@ func (p *Publisher) adjusted(z *zone, q question, answers []provider.Adjusted, e
 		refused[name] = cmp.Or(refused[name], answers[i].Err)
 	}
 	for _, n := range q.names {
-		wanted, _ := p.want(n.name)
+		wanted := p.want(z, n.name).sets
 		switch {
 		case n.again && (refused[n.name] != nil || len(wanted) == 0):
 			// The next answer is about something else.

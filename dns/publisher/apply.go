@@ -48,7 +48,7 @@ type part struct {
 
 // apply starts to apply the groups at the head of the queue.
 func (p *Publisher) apply(z *zone) {
-	groups := z.names.take(z.limit, p.batchSize)
+	groups := z.names.take(z.limit, z.batch.most(p.batchSize))
 	if len(groups) == 0 {
 		return
 	}
@@ -61,14 +61,18 @@ func (p *Publisher) apply(z *zone) {
 	counted := p.pay(z, groups)
 	snapshot := p.accounts.book.Snapshot(time.Now())
 	p.startWrite(cmp.Or(p.capabilities.BatchTime, applyTimeout), func(ctx context.Context) func() {
+		begun := time.Now()
 		b := &batch{groups: groups, errs: map[string]error{}}
 		if b.err = p.MayWrite(); b.err == nil {
 			p.secure(ctx, snapshot, b, counted)
 			p.applyBatch(ctx, zones, z, b)
 		}
-		known := p.knownAnew()
+		known, took := p.knownAnew(), time.Since(begun)
 		return func() {
 			defer p.relabel(known)
+			if p.unlimited() {
+				z.batch.adapt(len(b.changes()), took)
+			}
 			z.applyAt = time.Now().Add(p.batchInterval)
 			p.applied(z, b)
 		}
@@ -328,10 +332,8 @@ func (p *Publisher) succeed(z *zone, made []group) {
 			continue
 		}
 		fresh = append(fresh, g)
-		for _, c := range g.changes {
-			p.Log.Info("Changed a record", "zone", z.Name, "change", describe(c), "object", c.RecordSet().Labels[dns.LabelResource])
-		}
 	}
+	p.logChanges(z, fresh)
 	p.confirm(z, fresh)
 	// A reading after the last change shows whether the provider was right.
 	z.verifyAt = earliest(z.verifyAt, time.Now().Add(p.Interval))

@@ -16,6 +16,7 @@ import (
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/tenancy"
 	"github.com/signpostd/signpost/internal/tracing"
 )
 
@@ -61,6 +62,11 @@ type Config struct {
 	Rules    plan.Rules
 	// Domains are the names that the user wants managed. Nil stands for all.
 	Domains dns.Filter
+	// NamePolicy says who gets a name that several namespaces ask for; empty is [tenancy.Shared]. [tenancy.Namespaced] needs
+	// an owner that keeps the label resource, and Desired with the option Labelled.
+	NamePolicy tenancy.Policy
+	// MaxNames is how many names a namespace may have in a zone; zero is no limit. It needs an owner as NamePolicy does.
+	MaxNames int
 	// Interval is the longest time between two listings of a zone; zero is [DefaultInterval].
 	Interval time.Duration
 	// DeletionDelay is how long nobody may have asked for a record set before it is deleted. What
@@ -138,6 +144,10 @@ const (
 	ReasonDelayed  = "DeletionDelayed"
 	ReasonSource   = "SourceNotRead"
 	ReasonProvider = "ProviderFailed"
+	// These are [tenancy.Taken], [tenancy.NotAllowed] and [tenancy.TooMany].
+	ReasonTaken      = string(tenancy.Taken)
+	ReasonNotAllowed = string(tenancy.NotAllowed)
+	ReasonTooMany    = string(tenancy.TooMany)
 
 	ActionCreated = "Created"
 	ActionUpdated = "Updated"
@@ -153,6 +163,10 @@ func (c *Config) check() error {
 		return errors.New("there is no source: give one with --source")
 	case c.Desired == nil || c.Owner == nil || c.Provider == nil:
 		return errors.New("the desired set, the owner and the provider must be given")
+	case c.MaxNames < 0:
+		return fmt.Errorf("at most %d names: must not be negative", c.MaxNames)
+	case c.NamePolicy == tenancy.Namespaced && c.Rules.Owner == "":
+		return errors.New("the name policy namespace needs ownership, which says who has a name: use another registry than noop")
 	case c.Interval < 0 || c.DeletionDelay < 0:
 		return fmt.Errorf("interval %v, deletion delay %v: must not be negative", c.Interval, c.DeletionDelay)
 	}

@@ -1,9 +1,11 @@
 package publisher
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,11 +22,17 @@ func (p *Publisher) readObjects(now time.Time) {
 	// The order matters: once a source is filled, the intake has all of its objects.
 	filled := p.newlyFilled()
 	opened := p.openSources(filled, now)
-	if len(filled) == 0 && !opened && (!p.waiting || now.Sub(p.pass) < quiet) {
+	if len(filled) == 0 && !opened && p.backlog.len() == 0 && (!p.waiting || now.Sub(p.pass) < quiet) {
 		return
 	}
 	p.waiting, p.pass = false, now
-	p.evaluate(p.intake.take())
+	p.takeIn(p.intake.take())
+	// Of a source that is filled all objects have to be evaluated before it counts as read.
+	if len(filled) > 0 || opened || !p.looked || p.once != nil {
+		p.evaluate(math.MaxInt)
+	} else {
+		p.evaluate(evaluationCost)
+	}
 	for _, i := range filled {
 		p.sources[i].read = true
 	}
@@ -187,10 +195,9 @@ func (p *Publisher) sourceFailed(s *sourceState, name string, err error) {
 	s.err = err
 }
 
-// evaluate evaluates objects, source after source in a fixed order. Those of a source that isn't
-// open yet are evaluated when it is: what they refer to may be missing only because its table
-// is still empty.
-func (p *Publisher) evaluate(changed map[int]map[source.Key]struct{}) {
+// takeIn adds objects to the backlog, source after source in a fixed order. Those of a source that isn't open yet are added
+// when it is: what they refer to may be missing only because its table is still empty.
+func (p *Publisher) takeIn(changed map[int]map[source.Key]struct{}) {
 	for i := range p.sources {
 		s := &p.sources[i]
 		keys := changed[i]
@@ -204,13 +211,32 @@ func (p *Publisher) evaluate(changed map[int]map[source.Key]struct{}) {
 		}
 		s.early = nil
 		for key := range keys {
-			p.evaluateObject(i, key)
+			p.backlog.add(changedObject{i, key})
 		}
+	}
+}
+
+const (
+	// evaluationCost is how much is evaluated before the loop does other things: an object costs objectCost, and one more for
+	// each of its names.
+	evaluationCost = 500
+	objectCost     = 4
+)
+
+// evaluate evaluates objects of the backlog up to a cost, at least one. Namespaces take turns.
+func (p *Publisher) evaluate(cost int) {
+	for cost > 0 {
+		o, ok := p.backlog.next()
+		if !ok {
+			break
+		}
+		cost -= objectCost + p.evaluateObject(o.source, o.key)
 	}
 	p.uncounted = true
 }
 
-func (p *Publisher) evaluateObject(i int, key source.Key) {
+// evaluateObject evaluates an object, and returns how many record sets it asks for.
+func (p *Publisher) evaluateObject(i int, key source.Key) (records int) {
 	src := p.Sources[i]
 	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
 	p.untold.drop(origin)
@@ -220,16 +246,17 @@ func (p *Publisher) evaluateObject(i int, key source.Key) {
 	}
 	if result.Err != nil {
 		p.evaluationFailed(origin, result)
-		return
+		return 0
 	}
 	if p.departs(i, origin, result.Records) {
-		return
+		return 0
 	}
 	if _, failed := p.unresolved[origin]; failed {
 		delete(p.unresolved, origin)
 		p.release()
 	}
 	p.put(origin, result.Records)
+	return len(result.Records)
 }
 
 // evaluated evaluates an object. If the source panics, the object can't be evaluated, so that its records stay as they are.
@@ -284,8 +311,10 @@ func (p *Publisher) put(origin desired.Origin, records []*dns.RecordSet) {
 func (p *Publisher) problem(origin desired.Origin, problem dns.Problem) {
 	p.Metrics.problems.Inc()
 	message := problem.Subject + " is " + quote(problem.Value) + ": " + problem.Reason
-	p.Log.Warn("Ignore a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)
-	p.tell(origin, Notice{Objects: []dns.Object{problem.Object}, Action: ActionFailed, Reason: ReasonInvalid, Message: message})
+	if p.faulty.more() {
+		p.Log.Warn("Ignore a part of an object that can't be used", "kind", problem.Object.Kind, "namespace", problem.Object.Namespace, "name", problem.Object.Name, "problem", message)
+	}
+	p.tell(origin, Notice{Objects: []dns.Object{problem.Object}, Action: ActionFailed, Reason: cmp.Or(problem.Event, ReasonInvalid), Message: message})
 }
 
 // quote returns a value in quotes, and shortens a long one.

@@ -138,7 +138,9 @@ func (p *Publisher) explain(i int, key source.Key) (e Explanation, ok bool) {
 		place.Unselected = func(name string) bool { return !p.zones.admits(name) }
 	}
 	origin := desired.Origin{Source: src.Name, Kind: key.Kind, Namespace: key.Namespace, Name: key.Name}
-	e.Records, e.Dropped = p.Desired.Explain(origin, result.Records, place)
+	kept, dropped := p.Desired.Explain(origin, result.Records, place)
+	granted, refused := p.refusedSets(origin, kept)
+	e.Records, e.Dropped = granted, append(dropped, refused...)
 	return e, true
 }
 

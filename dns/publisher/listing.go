@@ -262,6 +262,12 @@ func (p *Publisher) measure(z *zone) {
 	if p.zones.has(z) {
 		p.Metrics.zone(z)
 	}
+	taken, tooMany := 0, 0
+	for _, z := range p.zones.all() {
+		taken += len(z.refused)
+		tooMany += z.shares.refused()
+	}
+	p.Metrics.names(taken, tooMany)
 }
 
 // untilNext returns how long a listing of a zone is good. Where zones have to wait for each
@@ -307,11 +313,23 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 			affected[place{a.z, twin}] = struct{}{}
 		}
 	}
+	changedHands := map[*zone]bool{}
 	for a := range affected {
-		a.z.mirror.own(a.name, p.plain(a.z, a.name), p.owned(a.z, a.name))
+		before := a.z.mirror.node(a.name).holder
+		owned, holder := p.owned(a.z, a.name)
+		if a.z.mirror.own(a.name, p.plain(a.z, a.name), owned, holder); holder != nobody {
+			a.z.shares.release(a.name)
+		}
 		if p.concerns(a.z, a.name) {
 			a.z.names.differ(a.name)
 		}
+		if before != holder {
+			changedHands[a.z] = true
+			p.touchDependents(a.name)
+		}
+	}
+	for in := range changedHands {
+		p.readmit(in)
 	}
 }
 
@@ -350,19 +368,19 @@ func (p *Publisher) plain(z *zone, name string) int32 {
 	return plain
 }
 
-// owned returns how many of the record sets under a name are ours. What is listed below a zone
-// that the provider has, too, isn't.
-func (p *Publisher) owned(z *zone, name string) int32 {
+// owned returns how many of the record sets under a name are ours, and which namespace has them. What is listed below a
+// zone that the provider has, too, isn't.
+func (p *Publisher) owned(z *zone, name string) (owned int32, holder tenantID) {
 	if !p.zones.holds(z, name) {
-		return 0
+		return 0, nobody
 	}
-	owned, id := int32(0), p.Owner.ID()
-	for _, c := range p.current(z, name) {
+	id, current := p.Owner.ID(), p.current(z, name)
+	for _, c := range current {
 		if id == "" || c.Set.Labels[dns.LabelOwner] == id {
 			owned++
 		}
 	}
-	return owned
+	return owned, p.holderIn(current)
 }
 
 // tally adds record sets to the counters of a zone, or subtracts them.

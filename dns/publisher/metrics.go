@@ -10,6 +10,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/tenancy"
 )
 
 // Metrics are the metrics of one publisher: those of ExternalDNS under their names
@@ -38,6 +39,7 @@ type Metrics struct {
 	providerFailed prometheus.Gauge
 	applySeconds   *prometheus.HistogramVec
 	panics         *prometheus.CounterVec
+	refused        *prometheus.GaugeVec
 
 	// registry has the number of record sets of each zone by type; mismatched has what was
 	// counted for each name of a zone.
@@ -80,6 +82,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		applySeconds: b.histograms("signpost_dns_apply_duration_seconds", "How long the provider took for a batch of changes.",
 			"zone", "id", "result"),
 		panics:   b.counters("signpost_dns_panics_total", "Objects that could not be evaluated, and calls of the provider that failed, because of a mistake in the code. The log has the stack.", "plugin"),
+		refused:  b.gauges("signpost_dns_names_refused", "Names that a namespace asks for and doesn't get, by reason: NameTaken, TooManyNames and NameNotAllowed, which counts record sets.", "reason"),
 		registry: map[zoneKey]map[string]int{}, failures: map[zoneKey]int{}, mismatched: map[zoneKey]map[string][]prometheus.Labels{},
 	}
 }
@@ -139,6 +142,7 @@ func (m *Metrics) desired(s *desired.Set) {
 		total += n
 	}
 	m.sourceTotal.Set(float64(total))
+	m.refused.WithLabelValues(string(tenancy.NotAllowed)).Set(float64(stats.NotAllowed))
 	m.invalid.Reset()
 	for k, n := range stats.Invalid {
 		m.invalid.WithLabelValues(strings.ToLower(k.Type), strings.ToLower(k.Source)).Set(float64(n))
@@ -158,6 +162,12 @@ func (m *Metrics) zone(z *zone) {
 	m.held.WithLabelValues(z.Name, z.ID).Set(float64(z.ledger.Held()))
 	m.fail(keyOf(z.Zone), z.reading.failures+z.writing.failures)
 	m.count(z)
+}
+
+// names sets how many names are refused because another namespace has them, and because their namespace has too many.
+func (m *Metrics) names(taken, tooMany int) {
+	m.refused.WithLabelValues(string(tenancy.Taken)).Set(float64(taken))
+	m.refused.WithLabelValues(string(tenancy.TooMany)).Set(float64(tooMany))
 }
 
 // forget ends the metrics of a zone that is gone.
@@ -182,6 +192,7 @@ func (m *Metrics) end(zones map[zoneKey]*zone) {
 		m.forget(z)
 	}
 	m.zoneList(&zoneList{})
+	m.names(0, 0)
 	m.verifiedRecords.Reset()
 	m.registryRecords.Reset()
 }

@@ -25,6 +25,8 @@ type mirror struct {
 	// that are ours.
 	records map[string]int
 	owned   int
+	// heldBy counts the names that each namespace has.
+	heldBy map[tenantID]int
 	// changed is called with each name before what is under it changes.
 	changed func(name string)
 }
@@ -37,13 +39,15 @@ type node struct {
 	markers []*dns.RecordSet
 	// plain is how many of the record sets are no markers, owned how many of these are ours.
 	plain, owned int32
+	// holder is the namespace of the object that the labels of these name, or nobody.
+	holder tenantID
 	// explained is true when all that is there is asked for by objects that were evaluated. What
 	// somebody else put there, or this process before its last start, may be of others.
 	explained bool
 }
 
 func newMirror() *mirror {
-	return &mirror{names: map[string]*node{}, records: map[string]int{}, changed: unnoticed}
+	return &mirror{names: map[string]*node{}, records: map[string]int{}, heldBy: map[tenantID]int{}, changed: unnoticed}
 }
 
 // unnoticed is for changes that nobody has to be told of.
@@ -207,7 +211,7 @@ func (m *mirror) set(name string, n node) {
 func (m *mirror) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.names, m.records, m.owned = map[string]*node{}, map[string]int{}, 0
+	m.names, m.records, m.owned, m.heldBy = map[string]*node{}, map[string]int{}, 0, map[tenantID]int{}
 	m.listed = weak.Pointer[*dns.RecordSet]{}
 }
 
@@ -224,12 +228,26 @@ func (m *mirror) mark(describes string, gone, come []*dns.RecordSet) {
 	m.set(describes, n)
 }
 
-// own notes how many record sets of a name are no markers, and how many of these are ours.
-func (m *mirror) own(name string, plain, owned int32) {
+// own notes how many record sets of a name are no markers, how many of these are ours, and which namespace has them.
+func (m *mirror) own(name string, plain, owned int32, holder tenantID) {
 	n := m.node(name)
-	if m.owned += int(owned - n.owned); n.owned != owned || n.plain != plain {
-		n.plain, n.owned = plain, owned
+	if n.holder != holder {
+		m.count(n.holder, -1)
+		m.count(holder, +1)
+	}
+	if m.owned += int(owned - n.owned); n.owned != owned || n.plain != plain || n.holder != holder {
+		n.plain, n.owned, n.holder = plain, owned, holder
 		m.set(name, n)
+	}
+}
+
+// count adds to how many names a namespace has.
+func (m *mirror) count(namespace tenantID, names int) {
+	if namespace == nobody {
+		return
+	}
+	if m.heldBy[namespace] += names; m.heldBy[namespace] == 0 {
+		delete(m.heldBy, namespace)
 	}
 }
 

@@ -1,7 +1,6 @@
 package publisher
 
 import (
-	"cmp"
 	"container/heap"
 	"slices"
 	"strings"
@@ -66,10 +65,13 @@ func (p phase) String() string {
 type nameState struct {
 	name  string
 	phase phase
-	// place is its index among the names of its phase. ticket orders the planned names: a name
-	// keeps it until its changes are made.
-	place  int
-	ticket uint64
+	// place is its index among the names of its phase. ticket orders the dirty and the planned names, and serial those with
+	// the same ticket: a name keeps both until its changes are made. namespace is the one whose turn the name uses.
+	place          int
+	ticket, serial uint64
+	namespace      string
+	// adds is true of a dirty name under which the zone has nothing of ours, so that its changes take nothing away.
+	adds bool
 	// again is true when objects ask for something else since the provider was asked, or since
 	// the changes were planned.
 	again bool
@@ -145,13 +147,21 @@ type names struct {
 	// of them were tried too often.
 	trials   map[string]trial
 	repeated int
-	tickets  uint64
+	// turns gives tickets, serials counts them.
+	turns   *turns
+	serials uint64
+	// namespaceOf returns whose turn a name uses. adds reports whether the zone has nothing of ours under a name.
+	namespaceOf func(name string) string
+	adds        func(name string) bool
 	// changed is called with each name whose phase or reason changes.
 	changed func(name string)
 }
 
 func newNames(note func(name string, changes []dns.Change)) *names {
-	s := &names{all: map[string]*nameState{}, trials: map[string]trial{}, note: note, changed: unnoticed}
+	s := &names{
+		all: map[string]*nameState{}, trials: map[string]trial{}, note: note, changed: unnoticed, turns: newTurns(),
+		namespaceOf: func(string) string { return "" }, adds: func(string) bool { return false },
+	}
 	for p := range s.in {
 		s.in[p].phase = phase(p)
 	}
@@ -166,6 +176,15 @@ func (s *names) move(n *nameState, to phase) {
 	}
 	n.phase = to
 	s.recount(n)
+	switch {
+	case to == dirty:
+		// Other dirty names need no turn: all of them are planned at once.
+		if n.adds = s.adds(n.name); n.adds {
+			s.queue(n)
+		}
+	case to == planned:
+		s.queue(n)
+	}
 	if to == settled && n.quiet() {
 		delete(s.all, n.name)
 		n.place = -1
@@ -270,10 +289,6 @@ func (s *names) replan(n *nameState, g group) {
 func (s *names) planned(n *nameState, g group) {
 	s.replan(n, g)
 	if g.size() > 0 {
-		if n.ticket == 0 {
-			s.tickets++
-			n.ticket = s.tickets
-		}
 		s.move(n, planned)
 		return
 	}
@@ -289,7 +304,8 @@ func (s *names) hold(n *nameState) {
 // rest moves a name for which there is nothing to do to a phase in which it stays, unless it
 // has been touched meanwhile.
 func (s *names) rest(n *nameState, in phase) {
-	n.ticket, n.answer = 0, nil
+	s.unqueue(n)
+	n.answer = nil
 	if n.again {
 		n.again, in = false, dirty
 	}
@@ -317,32 +333,7 @@ func (s *names) pare(n *nameState, permitted []dns.Change) {
 		s.rest(n, held)
 		return
 	}
-	if n.ticket == 0 {
-		s.tickets++
-		n.ticket = s.tickets
-	}
 	s.move(n, planned)
-}
-
-// take moves the names whose turn it is to the phase applying: at most so many names with so
-// many changes in all, but at least one name. Zero means no limit. A name that has failed is taken
-// alone, so that it can't make others fail.
-func (s *names) take(most, changes int) []group {
-	var taken []group
-	for count := 0; len(s.in[planned].names) > 0; {
-		n := s.in[planned].names[0]
-		g := n.due()
-		count += g.size()
-		if len(taken) > 0 && (n.failures > 0 || (most > 0 && len(taken) == most) || (changes > 0 && count > changes)) {
-			break
-		}
-		taken = append(taken, g)
-		s.move(n, applying)
-		if n.failures > 0 {
-			break
-		}
-	}
-	return taken
 }
 
 // propose notes that the changes of a name would have been made, if this were no dry run.
@@ -362,7 +353,7 @@ func (s *names) done(n *nameState) {
 
 // retry has a name planned again at once.
 func (s *names) retry(n *nameState) {
-	n.ticket = 0
+	s.unqueue(n)
 	if n.again {
 		n.again, n.answer = false, nil
 	}
@@ -377,7 +368,8 @@ func (s *names) retryAsNew(n *nameState) {
 
 // fail lets a name wait after a failure.
 func (s *names) fail(n *nameState, until time.Time, message string) {
-	n.ticket, n.answer = 0, nil
+	s.unqueue(n)
+	n.answer = nil
 	n.reason, n.message = ReasonError, message
 	if n.again {
 		// What failed is not what objects ask for now.
@@ -446,6 +438,7 @@ func (s *names) drop(n *nameState) {
 		heap.Remove(&s.in[n.phase], n.place)
 	}
 	s.setTrial(n.name, trial{})
+	s.unqueue(n)
 	*n = nameState{name: n.name, place: -1, counted: n.counted}
 	s.note(n.name, nil)
 	s.move(n, settled)
@@ -554,45 +547,4 @@ func (s *names) leave(goes func(name string) bool) {
 			s.drop(n)
 		}
 	}
-}
-
-// index has the names that are in a phase. Those that are planned are in the order of their
-// tickets, those that wait in that of their times: a heap.
-type index struct {
-	phase phase
-	names []*nameState
-}
-
-// Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (x *index) Len() int { return len(x.names) }
-
-func (x *index) Less(i, j int) bool {
-	a, b := x.names[i], x.names[j]
-	switch x.phase {
-	case planned:
-		return a.ticket < b.ticket
-	case waiting:
-		return cmp.Or(a.next.Compare(b.next), strings.Compare(a.name, b.name)) < 0
-	default:
-		return false
-	}
-}
-
-func (x *index) Swap(i, j int) {
-	x.names[i], x.names[j] = x.names[j], x.names[i]
-	x.names[i].place, x.names[j].place = i, j
-}
-
-func (x *index) Push(n any) {
-	state := n.(*nameState)
-	state.place = len(x.names)
-	x.names = append(x.names, state)
-}
-
-func (x *index) Pop() any {
-	last := len(x.names) - 1
-	n := x.names[last]
-	x.names[last] = nil
-	x.names = x.names[:last]
-	return n
 }

@@ -102,7 +102,7 @@ func (o *onceState) done(p *Publisher, now time.Time) bool {
 
 // idle reports whether there is nothing left to do.
 func (o *onceState) idle(p *Publisher) bool {
-	if !channel.IsClosed(o.settled) || p.waiting || p.zoneList.busy || !p.accounts.settled() || (p.zones == nil && p.zoneList.err == nil) {
+	if !channel.IsClosed(o.settled) || p.waiting || p.backlog.len() > 0 || p.zoneList.busy || !p.accounts.settled() || (p.zones == nil && p.zoneList.err == nil) {
 		return false
 	}
 	for i := range p.sources {

@@ -60,7 +60,7 @@ func accepted(e Explanation) source.Verdict {
 		switch d.Reason {
 		case desired.DropInvalid, desired.DropRefused:
 			problems = append(problems, fmt.Sprintf("the %s record %s: %s", d.Type, quote(d.Name), d.Message))
-		case desired.DropType, desired.DropDomain, desired.DropTarget:
+		case desired.DropType, desired.DropDomain, desired.DropTarget, desired.DropNotAllowed:
 			if len(problems) == 0 {
 				reason = source.OutcomeFiltered
 			}
@@ -104,6 +104,10 @@ const mostOutcomeNames = 100
 func (p *Publisher) programmed(origin desired.Origin, e Explanation) source.Verdict {
 	messages := map[RowState][]string{}
 	for _, name := range p.namesToProgram(origin) {
+		if r, refused := p.refusalOf(name, origin.Namespace); refused {
+			messages[RowConflict] = append(messages[RowConflict], fmt.Sprintf("the name %s: %s", name, r.Message))
+			continue
+		}
 		for _, at := range p.placesOf(name) {
 			for _, row := range p.rowsAt(at) {
 				if row.State != RowPublished && asksFor(row.Objects, e.Object) {

@@ -44,38 +44,51 @@ func (p *Publisher) sayUnselected(z *zone, name string, wanted []*dns.RecordSet)
 	p.Log.Warn("Left out names that objects ask for; this line is not repeated for the zone", "zone", z.Name, "record", name, "err", desired.Unselected)
 }
 
-// planDirty plans the dirty names of a zone. With a [provider.Adjuster] these are the names
+// mostPlanned is how many new names are planned at a time. The loop does other things in between, and namespaces take turns.
+const mostPlanned = 1000
+
+// planDirty plans the dirty names of a zone whose turn it is. With a [provider.Adjuster] these are the names
 // whose answer is there, whatever else is asked.
 func (p *Publisher) planDirty(z *zone) {
 	_, adjusts := p.Provider.(provider.Adjuster)
-	names := z.names.sorted(dirty)
+	names := z.names.next(mostPlanned)
+	news := refusals{}
 	for _, n := range names {
-		wanted, left := p.want(n.name)
+		w := p.want(z, n.name)
 		switch {
 		case !p.admits(z, n.name):
-			p.sayUnselected(z, n.name, wanted)
+			p.sayUnselected(z, n.name, w.sets)
 			p.Metrics.conflicts(z, n.name, nil, p.Rules.Owner)
+			p.grant(z, n.name, wish{}, news)
 			z.names.drop(n)
-		case adjusts && len(wanted) > 0 && n.answer == nil:
+			continue
+		case adjusts && len(w.sets) > 0 && n.answer == nil:
 			// It is asked about next.
-		case adjusts && len(wanted) > 0:
-			p.planName(z, n, n.answer.sets, left)
-		default:
-			p.planName(z, n, wanted, left)
+			continue
+		case adjusts && len(w.sets) > 0:
+			w.sets = n.answer.sets
 		}
+		p.grant(z, n.name, w, news)
+		p.planName(z, n, w)
 	}
+	p.sayRefusals(z, news)
 	p.logPlanned(z, names)
+	p.readmit(z)
 	p.measure(z)
 }
 
 // planName plans one name.
-func (p *Publisher) planName(z *zone, n *nameState, wanted []*dns.RecordSet, left []impossible) {
+func (p *Publisher) planName(z *zone, n *nameState, w wish) {
 	if unmark := p.stillMarked(z, n); len(unmark) > 0 {
 		z.names.planned(n, group{name: n.name, orphans: unmark})
 		return
 	}
-	current := p.current(z, n.name)
-	out := plan.Name(current, wanted, &p.Rules)
+	if !w.until.IsZero() {
+		p.passOn(z, n, w.until)
+		return
+	}
+	current := p.relabelled(p.current(z, n.name), w.sets)
+	out := plan.Name(current, w.sets, &p.Rules)
 	out.Changes = p.withoutVoid(z, out.Changes)
 	if clash := p.clash(z, n, out.Changes); clash.message != "" {
 		p.yield(z, n, clash, out)
@@ -97,7 +110,7 @@ func (p *Publisher) planName(z *zone, n *nameState, wanted []*dns.RecordSet, lef
 	if len(out.Changes) == 0 {
 		z.names.settle(n)
 	}
-	p.sayWhy(z, n, reason, p.conflict(z, n, wanted, left, out))
+	p.sayWhy(z, n, reason, p.conflict(z, n, w.sets, w.left, out))
 	if reason != "" {
 		z.names.hold(n)
 		return
@@ -116,6 +129,14 @@ func (p *Publisher) planName(z *zone, n *nameState, wanted []*dns.RecordSet, lef
 		return
 	}
 	z.names.planned(n, g)
+}
+
+// passOn lets a name wait until it goes to another namespace, because the one that has it asks no more.
+func (p *Publisher) passOn(z *zone, n *nameState, until time.Time) {
+	z.names.settle(n)
+	z.names.loses(n, time.Now())
+	z.names.explain(n, ReasonDelayed, "the namespace that has the name asks for it no more; it goes to another one if that stays so")
+	z.names.wait(n, until)
 }
 
 // delay returns the changes of a name that may be made by now, and when the deletions may be made

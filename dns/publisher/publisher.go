@@ -42,9 +42,12 @@ type Publisher struct {
 	// departing are objects of optional kinds that have gone, with the time when they went.
 	departing map[desired.Origin]time.Time
 	// pass is when objects were last evaluated; waiting is true when others have come in
-	// since.
+	// since. backlog has those that were taken in and not evaluated yet.
 	pass    time.Time
 	waiting bool
+	backlog *backlog
+	// unzoned and faulty are the lines of the log about names in no zone, and about parts of objects that can't be used.
+	unzoned, faulty allowance
 	// contact is when something of the first source was read, and looked is true once every
 	// source has been evaluated, or isn't waited for: until then nothing is planned.
 	contact time.Time
@@ -134,6 +137,7 @@ func New(c Config) (*Publisher, error) {
 		limiter:       newLimiter(stricter(can.CallsPerSecond, c.Limits.CallsPerSecond)),
 
 		intake:     newIntake(),
+		backlog:    newBacklog(),
 		results:    make(chan func()),
 		visits:     make(chan func()),
 		over:       make(chan struct{}),
@@ -318,6 +322,8 @@ func (p *Publisher) work(ctx context.Context, now time.Time) {
 	p.pollSources(ctx, now)
 	p.watchTables(now)
 	p.readObjects(now)
+	p.unzoned.end(p.Log, "Can't publish further records, whose names are in no zone either")
+	p.faulty.end(p.Log, "Ignore further parts of objects that can't be used")
 	// Planning works out most of the numbers, so they are taken last.
 	defer p.count()
 	if p.term == nil {
@@ -349,7 +355,10 @@ func (p *Publisher) nextDue(now time.Time) time.Time {
 	if p.once != nil {
 		due = earliest(due, p.once.deadline)
 	}
-	if p.waiting {
+	switch {
+	case p.backlog.len() > 0:
+		due = now
+	case p.waiting:
 		due = earliest(due, p.pass.Add(quiet))
 	}
 	for i := range p.sources {
@@ -411,6 +420,21 @@ func earliest(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// Reevaluate has all objects of a namespace evaluated, because what the namespace may publish has changed. It may be called
+// from any goroutine.
+func (p *Publisher) Reevaluate(namespace string) {
+	for i := range p.Sources {
+		if p.Sources[i].Keys == nil {
+			continue
+		}
+		for _, key := range p.Sources[i].Keys() {
+			if key.Namespace == namespace {
+				p.intake.add(i, key)
+			}
+		}
+	}
 }
 
 // Changed returns the function that a source calls for each object that has to be evaluated.

@@ -109,7 +109,8 @@ func (p *Publisher) pairs(at place) (map[dns.Key]pair, []impossible) {
 	case at.zone == nil:
 		wanted = p.Desired.Want(at.name)
 	case p.admits(at.zone, at.name):
-		wanted, refused = p.want(at.name)
+		w := p.want(at.zone, at.name)
+		wanted, refused = w.sets, p.impossibles(at.name, w)
 	}
 	if at.zone != nil {
 		for _, c := range p.current(at.zone, at.name) {

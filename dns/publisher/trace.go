@@ -8,6 +8,7 @@ import (
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/tenancy"
 )
 
 // mostZonesTraced is how many zones a [Trace] names that don't hold its name.
@@ -21,8 +22,9 @@ type Trace struct {
 	// does in a way that can't be published.
 	Asks       []desired.Origin
 	Unresolved bool
-	// Wanted are the record sets that these ask for, merged.
-	Wanted []*dns.RecordSet
+	// Wanted are the record sets that these ask for, merged, without those of namespaces in Refused.
+	Wanted  []*dns.RecordSet
+	Refused []tenancy.Refusal
 	// Excluded is true if the domain filter of the user leaves the name out, ProviderExcludes if
 	// the filter of the provider does.
 	Excluded, ProviderExcludes bool
@@ -70,7 +72,8 @@ func (p *Publisher) Trace(ctx context.Context, name string) (Trace, error) {
 
 func (p *Publisher) followName(t *Trace) {
 	t.Asks, t.Unresolved = p.Desired.Asks(t.Name), p.Desired.Unresolved(t.Name)
-	t.Wanted, _ = p.want(t.Name)
+	w := p.want(nil, t.Name)
+	t.Wanted, t.Refused = w.sets, w.refused
 	t.Excluded = !p.Domains.Match(t.Name)
 	t.Unread = map[string]string{}
 	for i := range p.sources {

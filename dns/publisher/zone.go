@@ -61,10 +61,16 @@ type zone struct {
 	made, confirming []group
 	// limit is the most names for a batch. It is lower after a rejection; 0 is no limit.
 	limit int
+	// batch is how large batches are, so that none takes long.
+	batch batchPace
 	// blamed is how many names in a row have failed alone, for no reason that the provider gives.
 	blamed int
 	// saidUnselected is true once the log says that the provider doesn't take names into the zone.
 	saidUnselected bool
+
+	// shares has the names of namespaces that may have no more, refused what was said of names that others have.
+	shares  *shares
+	refused refusedBy
 }
 
 // trouble is the failures of an operation since its last success.
@@ -78,9 +84,11 @@ type trouble struct {
 func (p *Publisher) newZone(z dns.Zone) *zone {
 	l := p.accounts.book.Ledger(z)
 	l.Forget()
-	made := &zone{Zone: z, version: z.Version, mirror: newMirror(), names: newNames(l.Note), ledger: l}
+	made := &zone{Zone: z, version: z.Version, mirror: newMirror(), names: newNames(l.Note), ledger: l, shares: newShares(p.MaxNames), refused: refusedBy{}}
 	changed := func(name string) { p.changedAt(made, name) }
 	made.mirror.changed, made.names.changed = changed, changed
+	made.names.namespaceOf = func(name string) string { return p.namespaceOf(made, name) }
+	made.names.adds = func(name string) bool { return made.mirror.node(name).owned == 0 }
 	return made
 }
 
@@ -103,6 +111,7 @@ func (z *zone) reset() {
 	z.mistrust()
 	z.listed = false
 	z.mirror.clear()
+	z.shares, z.refused = newShares(z.shares.limit), refusedBy{}
 	for _, n := range z.names.all {
 		z.names.drop(n)
 	}
@@ -211,8 +220,14 @@ func (p *Publisher) isMarker(r *dns.RecordSet) bool {
 	return marker
 }
 
-// touch has a name planned again in the zones that hold it.
+// touch has a name planned again in the zones that hold it, and the names that stand for it.
 func (p *Publisher) touch(name string) {
+	p.touchName(name)
+	p.touchDependents(name)
+}
+
+// touchName has a name planned again in the zones that hold it.
+func (p *Publisher) touchName(name string) {
 	if p.zones == nil {
 		return
 	}
@@ -222,7 +237,7 @@ func (p *Publisher) touch(name string) {
 		return
 	}
 	for _, z := range holders {
-		if p.asks(name) {
+		if p.asks(z, name) {
 			z.names.outdate(name)
 		} else {
 			z.names.touch(name)
@@ -231,12 +246,11 @@ func (p *Publisher) touch(name string) {
 }
 
 // asks reports whether the provider has to be asked about what objects ask for under a name.
-func (p *Publisher) asks(name string) bool {
+func (p *Publisher) asks(z *zone, name string) bool {
 	if _, adjusts := p.Provider.(provider.Adjuster); !adjusts {
 		return false
 	}
-	wanted, _ := p.want(name)
-	return len(wanted) > 0
+	return len(p.want(z, name).sets) > 0
 }
 
 // noZone notes that objects ask for a name that is in no zone, or no more.
@@ -258,7 +272,9 @@ func (p *Publisher) noZone(name string) {
 	}
 	p.zoneless.explain(n, ReasonError, message)
 	p.zoneless.hold(n)
-	p.Log.Warn("Can't publish a record", "record", name, "err", message)
+	if p.unzoned.more() {
+		p.Log.Warn("Can't publish a record", "record", name, "err", message)
+	}
 	p.Notify(Notice{Objects: objectsOf(wanted), Record: wanted[0], Action: ActionFailed, Reason: ReasonError, Message: message})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/dns/tenancy"
 	"github.com/signpostd/signpost/internal/foreign"
 	"github.com/signpostd/signpost/internal/inspect"
 )
@@ -112,6 +113,10 @@ func (r *Role) explainName(ctx context.Context, w *way, name string) {
 			break
 		}
 		ref := refOf(o)
+		if r := slices.IndexFunc(t.Refused, func(r tenancy.Refusal) bool { return r.Namespace == o.Namespace }); r >= 0 {
+			w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s asks for %s, and is refused (%s): %s", title(ref), foreign.Name(name), t.Refused[r].Reason, t.Refused[r].Message))
+			continue
+		}
 		w.add(whatObject, inspect.StepWell, &ref, fmt.Sprintf("%s asks for %s (source %s)", title(ref), foreign.Name(name), o.Source), wantedLines(t, i)...)
 	}
 	r.follow(ctx, w, t)

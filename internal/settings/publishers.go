@@ -87,7 +87,7 @@ func decodePublisher(n *yaml.Node, also func(*configure.Options) error) (*config
 	if n.Kind != yaml.MappingNode {
 		return nil, []*nodeError{{node: n, reason: "must be a mapping, not " + describeNode(n)}}
 	}
-	o := configure.New()
+	o := configure.NewForFile()
 	flags := pflag.NewFlagSet("publisher", pflag.ContinueOnError)
 	o.Flags(flags)
 	var found []*nodeError
@@ -104,6 +104,7 @@ func decodePublisher(n *yaml.Node, also func(*configure.Options) error) (*config
 			found = append(found, &nodeError{node: value, field: field, reason: err.Error()})
 		}
 	}
+	o.Settle()
 	fields.wrong(found)
 	errs := Leaves(configure.ReadSecretFiles(flags))
 	errs = append(errs, Leaves(o.Validate())...)
@@ -138,6 +139,12 @@ func setPublisherField(o *configure.Options, flags *pflag.FlagSet, name string, 
 		items = value.Content
 	}
 	for _, item := range items {
+		if name == rulesField && item.Kind == yaml.MappingNode {
+			if err := setRule(flags, item); err != nil {
+				return err
+			}
+			continue
+		}
 		if item.Kind != yaml.ScalarNode || item.ShortTag() == "!!null" {
 			return fmt.Errorf("%s, not %s", wantedOf(f), describeNode(item))
 		}

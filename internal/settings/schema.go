@@ -111,7 +111,7 @@ func valueSchema(s Setting) object {
 
 // publisherSchema returns the schema of a publisher.
 func publisherSchema() object {
-	o := configure.New()
+	o := configure.NewForFile()
 	flags := pflag.NewFlagSet("publisher", pflag.ContinueOnError)
 	o.Flags(flags)
 	choices := configure.Choices()
@@ -119,6 +119,9 @@ func publisherSchema() object {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if configure.Supported(f) && !slices.Contains(PerProcess, f.Name) {
 			properties[f.Name] = flagSchema(f, choices[f.Name])
+			if f.Name == rulesField {
+				properties[f.Name].(object)["anyOf"] = []any{ruleSchema(), object{"type": "array", "items": ruleSchema()}}
+			}
 		}
 	})
 	return object{"type": "object", "additionalProperties": false, "required": []string{"source", "provider", "policy"}, "properties": properties}

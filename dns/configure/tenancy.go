@@ -1,0 +1,133 @@
+package configure
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/tenancy"
+	"github.com/signpostd/signpost/kube"
+)
+
+// DefaultMaxNames is how many names a namespace may have in a zone by default.
+const DefaultMaxNames = 10_000
+
+// namePolicyFlag is the flag that has another default in config files.
+const namePolicyFlag = "name-policy"
+
+// NewForFile returns options with the defaults of a publisher in a config file. They are those of [New], except that a name
+// belongs to a namespace: whoever writes a config file has no arguments of ExternalDNS that have to mean the same.
+func NewForFile() *Options {
+	o := New()
+	o.NamePolicy = string(tenancy.Namespaced)
+	return o
+}
+
+// Settle completes the defaults of options of a config file, once all fields are set. Without ownership nobody knows who has a
+// name, so the default of the name policy then is that of the command line.
+func (o *Options) Settle() {
+	if f := o.own.Lookup(namePolicyFlag); o.RegistryKind() == registryNone && !f.Changed {
+		o.NamePolicy = string(tenancy.Shared)
+	}
+}
+
+func (o *Options) checkTenancy() error {
+	var errs []error
+	if _, err := tenancy.ParsePolicy(o.NamePolicy); err != nil {
+		errs = append(errs, fmt.Errorf("--name-policy: %w", err))
+	} else if tenancy.Policy(o.NamePolicy) == tenancy.Namespaced && o.RegistryKind() == registryNone {
+		errs = append(errs, errors.New("--name-policy=namespace: --registry=noop keeps no ownership records, which say who has a name: use another registry, or --name-policy=shared"))
+	}
+	if o.MaxNames < 0 {
+		errs = append(errs, fmt.Errorf("--max-names-per-namespace=%d: must not be negative; 0 is no limit", o.MaxNames))
+	}
+	if o.MaxTTL != 0 && o.MaxTTL < time.Second {
+		errs = append(errs, fmt.Errorf("--max-ttl=%v: must be at least 1s; 0 is no limit", o.MaxTTL))
+	}
+	if o.MaxTTL > 0 && o.MaxTTL < o.MinTTL {
+		errs = append(errs, fmt.Errorf("--max-ttl=%v: is lower than --min-ttl=%v: raise it, or lower that", o.MaxTTL, o.MinTTL))
+	}
+	if o.ForceMinTTL && o.MinTTL == 0 {
+		errs = append(errs, errors.New("--force-min-ttl: there is no --min-ttl: give one"))
+	}
+	return errors.Join(errs...)
+}
+
+// readsNamespaces reports whether the labels of namespaces have to be known.
+func (o *Options) readsNamespaces() bool { return tenancy.Selects(o.NamespaceDomains) }
+
+// namespaceResource is what is read of namespaces.
+func namespaceResource() source.Resource {
+	return source.Resource{Kind: corev1.SchemeGroupVersion.WithKind("Namespace"), Plural: "namespaces", Scope: source.InNone, Dependency: true}
+}
+
+// namespace is what is kept of a Namespace.
+type namespace struct {
+	name   string
+	labels labels.Set
+}
+
+func namespaceKind() kube.Kind[namespace] {
+	return kube.Kind[namespace]{
+		Name: "namespace", Resource: corev1.SchemeGroupVersion.WithResource("namespaces"), ClusterWide: true,
+		Form: kube.Protobuf(corev1.AddToScheme, func() runtime.Object { return &corev1.NamespaceList{} }).Without("spec", "status"),
+		Trim: kube.TrimOf(func(in kube.Scope, ns *corev1.Namespace) (*namespace, []kube.Problem) {
+			kept := &namespace{name: in.Intern(ns.Name), labels: labels.Set{}}
+			for key, value := range ns.Labels {
+				kept.labels[in.Intern(key)] = in.Intern(value)
+			}
+			return kept, nil
+		}),
+	}
+}
+
+// openNamespaces returns the labels of namespaces. If they have to be known, it adds their table to those of all sources that
+// read objects, which then count as read only when the labels are.
+func (o *Options) openNamespaces(opened *Opened, sources []publisher.NamedSource) tenancy.Labels {
+	if !o.readsNamespaces() {
+		return nil
+	}
+	table := namespaceKind().Table(kube.WithHandler(func(old, new *namespace) {
+		if old != nil && new != nil && maps.Equal(old.labels, new.labels) {
+			return
+		}
+		of := new
+		if of == nil {
+			of = old
+		}
+		opened.Publisher.Reevaluate(of.name)
+	}))
+	opened.Tables = append(opened.Tables, table)
+	for i := range sources {
+		if sources[i].Poll == nil {
+			sources[i].Tables = append(slices.Clip(sources[i].Tables), table)
+		}
+	}
+	return func(name string) (labels.Set, bool) {
+		if ns := table.Get("", name); ns != nil {
+			return ns.labels, true
+		}
+		return nil, false
+	}
+}
+
+// ownershipNames returns the function that says whether a name has the form of that of an ownership record; nil if there are
+// none in the zones.
+func ownershipNames(own owner.Owner) func(name string) bool {
+	txt, ok := own.(*owner.TXT)
+	if !ok {
+		return nil
+	}
+	return func(name string) bool {
+		return slices.ContainsFunc(txt.Describes(name), func(described string) bool { return described != name })
+	}
+}

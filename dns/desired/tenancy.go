@@ -1,0 +1,71 @@
+package desired
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/tenancy"
+)
+
+// foreign reports whether the namespace of the object may not ask for a record set, and says why. Nobody then asks for the
+// record set: unlike one that can't be published, it keeps no name.
+func (t *transform) foreign(r *dns.RecordSet) bool {
+	reason := t.Domains.Refuses(t.origin.Namespace, r.Name, r.Type)
+	if reason == "" {
+		return false
+	}
+	t.dropped(r, r.Targets, DropNotAllowed, "--namespace-domains", reason)
+	t.counts = addCount(t.counts, count{Kind: kindOf(r), what: notAllowed, n: 1})
+	if t.foreigners++; t.foreigners == 1 {
+		t.problems = append(t.problems, dns.Problem{
+			Object: t.object(r), Subject: r.Type + " record set", Value: r.Name, Reason: reason, Event: string(tenancy.NotAllowed),
+		})
+	}
+	return true
+}
+
+// limitedTTL returns the TTL of a record set within --min-ttl and --max-ttl.
+func (t *transform) limitedTTL(r *dns.RecordSet) int64 {
+	switch {
+	case t.maxTTL > 0 && r.TTL > t.maxTTL:
+		t.ttlProblem(r, "higher than --max-ttl", t.maxTTL)
+		return t.maxTTL
+	case t.ForceMinTTL && r.TTL > 0 && r.TTL < t.ttl:
+		t.ttlProblem(r, "lower than --min-ttl", t.ttl)
+		return t.ttl
+	}
+	return r.TTL
+}
+
+func (t *transform) ttlProblem(r *dns.RecordSet, what string, used int64) {
+	t.problems = append(t.problems, dns.Problem{
+		Object: t.object(r), Subject: "TTL of the " + r.Type + " record set " + r.Name, Value: strconv.FormatInt(r.TTL, 10),
+		Reason: fmt.Sprintf("%s, so %d is used: ask for a TTL within the limits", what, used),
+	})
+}
+
+// labelled returns the labels of a record set with a label resource that names an object of the namespace that asks; nil
+// if they are right.
+func (t *transform) labelled(r *dns.RecordSet) map[string]string {
+	if !t.Labelled {
+		return nil
+	}
+	if namespace, known := tenancy.HolderOf(r.Labels[dns.LabelResource]); known && namespace == t.origin.Namespace {
+		return nil
+	}
+	kind, _, _ := strings.Cut(t.origin.Kind, ".")
+	parts := []string{strings.ToLower(cmp.Or(kind, t.origin.Source)), t.origin.Namespace, cmp.Or(t.origin.Name, t.origin.Source)}
+	if t.origin.Namespace == "" {
+		parts = []string{parts[0], parts[2]}
+	}
+	labels := maps.Clone(r.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[dns.LabelResource] = strings.Join(parts, "/")
+	return labels
+}

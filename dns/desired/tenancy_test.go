@@ -1,0 +1,134 @@
+package desired
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/tenancy"
+)
+
+func asked(name, recordType string, ttl int64) *dns.RecordSet {
+	targets := map[string]string{dns.TypeA: "192.0.2.1", dns.TypeCNAME: "lb.example.net", dns.TypeNS: "ns.example.net"}
+	return &dns.RecordSet{
+		Name: name, Type: recordType, TTL: ttl, Targets: []string{targets[recordType]}, Labels: map[string]string{dns.LabelResource: "service/victim/v"},
+	}
+}
+
+// tenants S2: no TTL is higher than --max-ttl, and with --force-min-ttl none lower than --min-ttl. Each is said.
+func TestTTLLimits(t *testing.T) {
+	s, err := New(Options{MinTTL: time.Minute, MaxTTL: time.Hour, ForceMinTTL: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ttl, want := range map[int64]int64{0: 60, 1: 60, 60: 60, 300: 300, 3600: 3600, 604800: 3600, 2147483647: 3600} {
+		_, problems := s.Put(Origin{Namespace: "a", Name: "o"}, []*dns.RecordSet{asked("a.org", dns.TypeA, ttl)})
+		if got := s.Want("a.org")[0].TTL; got != want {
+			t.Errorf("TTL %d becomes %d, want %d", ttl, got, want)
+		}
+		if limited := ttl > 0 && ttl != want; (len(problems) > 0) != limited {
+			t.Errorf("TTL %d: problems %v", ttl, problems)
+		}
+	}
+}
+
+// tenants S2: what is outside of the domains of a namespace isn't asked for, and said once for each object.
+func TestNamesOutsideOfTheDomains(t *testing.T) {
+	teams := map[string]labels.Set{"a": {"team": "a"}}
+	rule, err := tenancy.ParseRule("{team=a}=a.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	within, err := tenancy.NewDomains([]tenancy.Rule{rule}, func(namespace string) (labels.Set, bool) {
+		set, known := teams[namespace]
+		return set, known
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{Domains: within})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := Origin{Namespace: "a", Name: "o"}
+	records := []*dns.RecordSet{asked("w.a.org", dns.TypeA, 0), asked("b.org", dns.TypeA, 0), asked("*.a.org", dns.TypeA, 0), asked("x.a.org", dns.TypeNS, 0)}
+	_, problems := s.Put(object, records)
+	if s.Len() != 1 || s.Want("w.a.org") == nil || s.Stats().NotAllowed != 3 {
+		t.Errorf("%d names are asked for, %d aren't allowed", s.Len(), s.Stats().NotAllowed)
+	}
+	if len(problems) != 1 || problems[0].Event != string(tenancy.NotAllowed) {
+		t.Errorf("problems: %+v", problems)
+	}
+	_, dropped := s.Explain(object, records, Place{Managed: []string{"A", "NS"}})
+	if len(dropped) != 3 || dropped[0].Reason != DropNotAllowed || dropped[0].Setting != "--namespace-domains" {
+		t.Errorf("dropped: %+v", dropped)
+	}
+	// The labels of the namespace change.
+	delete(teams, "a")
+	if dirty, _ := s.Put(object, records); strings.Join(dirty, " ") != "w.a.org" || s.Len() != 0 || s.Unresolved("w.a.org") {
+		t.Errorf("changed are %q, %d names are left", dirty, s.Len())
+	}
+	s.Put(object, nil)
+	if n := s.Stats().NotAllowed; n != 0 {
+		t.Errorf("%d are counted in the end", n)
+	}
+}
+
+// tenants S6: an object can't say that another namespace has its names.
+func TestLabelsNameTheNamespaceThatAsks(t *testing.T) {
+	s, err := New(Options{Labelled: true, ManagedTypes: []string{"A", "PTR"}, CreatePTR: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for origin, want := range map[Origin]string{
+		{Source: "crd", Kind: "DNSEndpoint.externaldns.k8s.io", Namespace: "evil", Name: "o"}: "dnsendpoint/evil/o",
+		{Source: "node", Kind: "Node", Name: "n"}:                                             "node/n",
+		{Source: "connector"}: "connector/connector",
+		{Source: "service", Kind: "Service", Namespace: "victim", Name: "other"}: "service/victim/v",
+	} {
+		s.Put(origin, []*dns.RecordSet{asked("a.org", dns.TypeA, 0)})
+		for _, name := range []string{"a.org", "1.2.0.192.in-addr.arpa"} {
+			if got := fmt.Sprint(s.WantOf(name, origin.Namespace)[0].Labels[dns.LabelResource]); got != want {
+				t.Errorf("%v: %s has the label %q, want %q", origin, name, got, want)
+			}
+		}
+		s.Put(origin, nil)
+	}
+}
+
+// What objects of some namespaces ask for is what is asked for when there are no others.
+func TestWantOf(t *testing.T) {
+	both, one := mustNew(t), mustNew(t)
+	a, b := Origin{Namespace: "a", Name: "o"}, Origin{Namespace: "b", Name: "o"}
+	both.Put(a, []*dns.RecordSet{asked("x.org", dns.TypeA, 60)})
+	both.Put(b, []*dns.RecordSet{asked("x.org", dns.TypeCNAME, 60)})
+	one.Put(b, []*dns.RecordSet{asked("x.org", dns.TypeCNAME, 60)})
+	if got, want := both.WantOf("x.org", "b"), one.Want("x.org"); len(got) != 1 || got[0].Type != want[0].Type {
+		t.Errorf("b asks for %v, want %v", got, want)
+	}
+	if got := both.WantOf("x.org"); got != nil {
+		t.Errorf("nobody asks for %v", got)
+	}
+	if got := strings.Join(both.Namespaces("x.org"), " "); got != "a b" {
+		t.Errorf("the namespaces are %q", got)
+	}
+	bad := asked("x.org", dns.TypeA, 60)
+	bad.Invalid = true
+	both.Put(a, []*dns.RecordSet{bad})
+	if !both.UnresolvedIn("x.org", "a") || both.UnresolvedIn("x.org", "b") {
+		t.Error("it isn't a alone that asks in a way that can't be published")
+	}
+}
+
+func mustNew(t *testing.T) *Set {
+	t.Helper()
+	s, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

@@ -1,0 +1,113 @@
+package publisher
+
+import (
+	"cmp"
+	"container/heap"
+	"strings"
+)
+
+// queue gives a name a ticket, unless it has one.
+func (s *names) queue(n *nameState) {
+	if n.ticket > 0 {
+		return
+	}
+	n.namespace = s.namespaceOf(n.name)
+	s.serials++
+	n.ticket, n.serial = s.turns.draw(n.namespace), s.serials
+}
+
+// unqueue takes the ticket of a name back.
+func (s *names) unqueue(n *nameState) {
+	if n.ticket > 0 {
+		s.turns.giveBack(n.namespace)
+		n.ticket = 0
+	}
+}
+
+// next returns the dirty names whose turn it is, in their order: all those that may take something away, because a budget
+// has to know all losses, and at most so many others.
+func (s *names) next(most int) []*nameState {
+	in := &s.in[dirty]
+	var next []*nameState
+	for adding := 0; len(in.names) > 0; {
+		if in.names[0].adds {
+			if adding == most {
+				break
+			}
+			adding++
+		}
+		next = append(next, heap.Pop(in).(*nameState))
+	}
+	for _, n := range next {
+		heap.Push(in, n)
+	}
+	return next
+}
+
+// take moves the names whose turn it is to the phase applying, in which namespaces take turns: at most so many names with so
+// many changes in all, but at least one name. Zero means no limit. A name that has failed is taken
+// alone, so that it can't make others fail.
+func (s *names) take(most, changes int) []group {
+	var taken []group
+	for count := 0; len(s.in[planned].names) > 0; {
+		n := s.in[planned].names[0]
+		g := n.due()
+		count += g.size()
+		if len(taken) > 0 && (n.failures > 0 || (most > 0 && len(taken) == most) || (changes > 0 && count > changes)) {
+			break
+		}
+		taken = append(taken, g)
+		s.turns.serve(n.ticket)
+		s.move(n, applying)
+		if n.failures > 0 {
+			break
+		}
+	}
+	return taken
+}
+
+// index has the names that are in a phase: a heap. Those that are planned are in the order of their tickets, and so are
+// those that are dirty, but first those that may take something away. Those that wait are in the order of their times.
+type index struct {
+	phase phase
+	names []*nameState
+}
+
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
+func (x *index) Len() int { return len(x.names) }
+
+func (x *index) Less(i, j int) bool {
+	a, b := x.names[i], x.names[j]
+	switch x.phase {
+	case dirty:
+		if a.adds != b.adds {
+			return b.adds
+		}
+		return cmp.Or(cmp.Compare(a.ticket, b.ticket), cmp.Compare(a.serial, b.serial), strings.Compare(a.name, b.name)) < 0
+	case planned:
+		return cmp.Or(cmp.Compare(a.ticket, b.ticket), cmp.Compare(a.serial, b.serial)) < 0
+	case waiting:
+		return cmp.Or(a.next.Compare(b.next), strings.Compare(a.name, b.name)) < 0
+	default:
+		return false
+	}
+}
+
+func (x *index) Swap(i, j int) {
+	x.names[i], x.names[j] = x.names[j], x.names[i]
+	x.names[i].place, x.names[j].place = i, j
+}
+
+func (x *index) Push(n any) {
+	state := n.(*nameState)
+	state.place = len(x.names)
+	x.names = append(x.names, state)
+}
+
+func (x *index) Pop() any {
+	last := len(x.names) - 1
+	n := x.names[last]
+	x.names[last] = nil
+	x.names = x.names[:last]
+	return n
+}

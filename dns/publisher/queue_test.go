@@ -1,0 +1,144 @@
+package publisher
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// queued returns names whose namespace is what precedes a dash, and a function that plans one.
+func queued() (*names, func(name string, deletes bool)) {
+	s := newNames(uncounted)
+	s.namespaceOf = func(name string) string {
+		namespace, _, _ := strings.Cut(name, "-")
+		return namespace
+	}
+	s.adds = func(string) bool { return true }
+	return s, func(name string, deletes bool) {
+		s.touch(name)
+		change := dns.Change{New: &dns.RecordSet{Name: name}}
+		if deletes {
+			change = dns.Change{Old: change.New}
+		}
+		s.planned(s.state(name), group{name: name, changes: []dns.Change{change}})
+	}
+}
+
+// tenants S3: the queue of a zone was first in, first out, so that a change waited for all of another namespace. Now
+// namespaces take turns, deletions too, and batches are as full as before.
+func TestNamespacesTakeTurns(t *testing.T) {
+	s, plan := queued()
+	for i := range 5000 {
+		plan(fmt.Sprintf("loud-%d", i), i%2 == 0)
+	}
+	s.take(0, 1000)
+	plan("calm-new", false)
+	plan("mild-gone", true)
+	batch := s.take(0, 1000)
+	if len(batch) != 1000 {
+		t.Errorf("a batch has %d names, want 1000", len(batch))
+	}
+	place := map[string]int{}
+	for i, g := range batch {
+		place[g.name] = i
+	}
+	for _, name := range []string{"calm-new", "mild-gone"} {
+		if at, taken := place[name]; !taken || at > 3 {
+			t.Errorf("%s is number %d of the batch", name, at)
+		}
+	}
+}
+
+// The same holds before names are planned.
+func TestNamespacesTakeTurnsInPlanning(t *testing.T) {
+	s, _ := queued()
+	for i := range 5000 {
+		s.touch(fmt.Sprintf("loud-%d", i))
+	}
+	s.touch("calm-1")
+	next := s.next(100)
+	if len(next) != 100 {
+		t.Fatalf("%d names are planned, want 100", len(next))
+	}
+	for i, n := range next {
+		if n.name == "calm-1" && i < 3 {
+			return
+		}
+	}
+	t.Error("the name of the other namespace isn't among the first")
+}
+
+// A budget has to know all losses before any is made, so names that may lose something are planned at once.
+func TestNamesThatMayLoseAreAllPlanned(t *testing.T) {
+	s, _ := queued()
+	s.adds = func(name string) bool { return !strings.HasPrefix(name, "old") }
+	for i := range 300 {
+		s.touch(fmt.Sprintf("old-%d", i))
+		s.touch(fmt.Sprintf("new-%d", i))
+	}
+	if n := len(s.next(10)); n != 310 {
+		t.Errorf("%d names are planned, want 310", n)
+	}
+}
+
+// Over random events: of the namespaces with planned names none is served twice more than another between two turns of it,
+// and nothing is kept of a namespace without names.
+func TestTurnsAreFair(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, plan := queued()
+		published := map[string]bool{}
+		s.adds = func(name string) bool { return !published[name] }
+		served := map[string]int{}
+		waitingSince := map[string]map[string]int{}
+		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {
+			namespace := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "namespace")
+			if rapid.Bool().Draw(t, "plan") {
+				if waitingSince[namespace] == nil {
+					waitingSince[namespace] = map[string]int{}
+					for other, n := range served {
+						waitingSince[namespace][other] = n
+					}
+				}
+				plan(fmt.Sprintf("%s-%d", namespace, step), false)
+				continue
+			}
+			for _, g := range s.take(1, 0) {
+				turn, _, _ := strings.Cut(g.name, "-")
+				served[turn]++
+				published[g.name] = true
+				s.done(s.all[g.name])
+				s.planned(s.all[g.name], group{name: g.name})
+				delete(waitingSince, turn)
+				for _, n := range s.sorted(planned) {
+					if n.namespace == turn {
+						waitingSince[turn] = map[string]int{}
+						for other, count := range served {
+							waitingSince[turn][other] = count
+						}
+						break
+					}
+				}
+			}
+			for who, before := range waitingSince {
+				for other, n := range served {
+					if other != who && n-before[other] > 2 {
+						t.Fatalf("%s waits, and %s was served %d times", who, other, n-before[other])
+					}
+				}
+			}
+		}
+		s.take(0, 0)
+		for _, n := range s.sorted(applying) {
+			published[n.name] = true
+			s.done(n)
+			s.planned(n, group{name: n.name})
+		}
+		if len(s.turns.users) > 0 {
+			t.Fatalf("turns are left of %v", s.turns.users)
+		}
+	})
+}

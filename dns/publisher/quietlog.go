@@ -1,0 +1,48 @@
+package publisher
+
+import (
+	"log/slog"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// mostLogged is how many lines of one kind are written at once at the level info or above. What is beyond that is counted.
+const mostLogged = 20
+
+// allowance counts the lines of one kind in one pass.
+type allowance struct{ lines int }
+
+// more reports whether a further line may be written.
+func (a *allowance) more() bool {
+	a.lines++
+	return a.lines <= mostLogged
+}
+
+// end begins a new pass, and says how many lines were left out.
+func (a *allowance) end(log *slog.Logger, message string) {
+	if out := a.lines - mostLogged; out > 0 {
+		log.Warn(message, "leftOut", out)
+	}
+	a.lines = 0
+}
+
+// logChanges writes what was changed in a zone: a line for each change, or one line with their numbers if there are many.
+func (p *Publisher) logChanges(z *zone, made []group) {
+	var all []dns.Change
+	for _, g := range made {
+		all = append(all, g.changes...)
+	}
+	level := slog.LevelInfo
+	if len(all) > mostLogged {
+		o := count(all)
+		p.Log.Info("Changed records", "zone", z.Name, "created", o.created, "updated", o.updated, "deleted", o.deleted)
+		level = slog.LevelDebug
+	}
+	ctx := p.term.ctx
+	if !p.Log.Enabled(ctx, level) {
+		return
+	}
+	for _, c := range all {
+		p.Log.Log(ctx, level, "Changed a record", "zone", z.Name, "change", describe(c), "object", c.RecordSet().Labels[dns.LabelResource])
+	}
+}

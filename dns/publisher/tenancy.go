@@ -1,0 +1,342 @@
+package publisher
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/plan"
+	"github.com/signpostd/signpost/dns/tenancy"
+)
+
+// wish is what objects ask for under a name.
+type wish struct {
+	// sets are the record sets in the form in which the provider can have them, and left those that it can't have.
+	sets []*dns.RecordSet
+	left []impossible
+	// granted are the namespaces whose objects count, refused are the others.
+	granted []string
+	refused []tenancy.Refusal
+	// until is when the name goes to another namespace, if the one that has it asks no more; zero if nothing waits for that.
+	until time.Time
+}
+
+// want returns what objects ask for under a name in a zone. Without a zone, the first one counts that holds the name.
+func (p *Publisher) want(z *zone, name string) wish {
+	if p.NamePolicy != tenancy.Namespaced && p.MaxNames == 0 {
+		w := wish{}
+		w.sets, w.left = p.able(p.Desired.Want(name))
+		return w
+	}
+	if z == nil {
+		if holders := p.zones.holders(name); len(holders) > 0 {
+			z = holders[0]
+		}
+	}
+	c, until := p.caseOf(z, name)
+	d := tenancy.Decide(p.NamePolicy, c)
+	w := wish{granted: d.Granted, refused: d.Refused}
+	w.sets, w.left = p.able(p.Desired.WantOf(name, d.Granted...))
+	if len(d.Granted) == 0 && len(c.Asking) > 0 {
+		w.until = until
+	}
+	return w
+}
+
+// caseOf returns what is known about a name in a zone, for [tenancy.Decide]. The time is not zero if the namespace that has
+// the name asks for it no more: then the name goes to another one.
+func (p *Publisher) caseOf(z *zone, name string) (c tenancy.Case, until time.Time) {
+	c = tenancy.Case{Asking: p.Desired.Namespaces(name), Limit: p.MaxNames}
+	if len(c.Asking) == 0 || z == nil {
+		return c, time.Time{}
+	}
+	c.Holder, c.Held = p.holderOf(z, name)
+	if p.limitsNames() {
+		c.Full = func(namespace string) bool { return z.shares.full(name, namespace, z.mirror.heldBy[tenant(namespace)]) }
+	}
+	if p.NamePolicy != tenancy.Namespaced {
+		return c, time.Time{}
+	}
+	if c.Held && !slices.Contains(c.Asking, c.Holder) {
+		if c.Keeps = p.mayAsk(name, c.Holder); !c.Keeps {
+			until = p.passesAt(z, name)
+			c.Keeps = !until.IsZero()
+		}
+	}
+	if !c.Held || len(c.Asking) > 1 || c.Asking[0] != c.Holder {
+		c.Stands, c.Reserved = p.standsFor(z, name)
+	}
+	return c, until
+}
+
+// limitsNames reports whether the names of a namespace are counted. Without ownership nobody knows whose they are.
+func (p *Publisher) limitsNames() bool { return p.MaxNames > 0 && p.Rules.Owner != "" }
+
+// holderOf returns the namespace that has a name: in a zone, or else in another one that holds the name.
+func (p *Publisher) holderOf(z *zone, name string) (namespace string, held bool) {
+	if h := z.mirror.node(name).holder; h != nobody {
+		return h.Value(), true
+	}
+	for _, other := range p.zones.holders(name) {
+		if h := other.mirror.node(name).holder; h != nobody {
+			return h.Value(), true
+		}
+	}
+	return "", false
+}
+
+// mayAsk reports whether objects of a namespace may ask for a name, although none is known that does.
+func (p *Publisher) mayAsk(name, namespace string) bool {
+	if !p.complete() || p.Desired.UnresolvedIn(name, namespace) {
+		return true
+	}
+	for origin := range p.unresolved {
+		if origin.Namespace == namespace {
+			return true
+		}
+	}
+	return false
+}
+
+// passesAt returns when a name goes to another namespace, because the one that has it asks no more; zero for now. An object
+// that is replaced is gone for a moment, and must not lose its name in that.
+func (p *Publisher) passesAt(z *zone, name string) time.Time {
+	if p.once != nil || p.DeletionDelay == 0 {
+		return time.Time{}
+	}
+	now, since := time.Now(), time.Time{}
+	if n := z.names.all[name]; n != nil {
+		since = n.losing
+	}
+	if since.IsZero() {
+		since = now
+	}
+	if until := since.Add(p.DeletionDelay); now.Before(until) {
+		return until
+	}
+	return time.Time{}
+}
+
+// describing is an owner that knows which names an ownership record of a name would be of.
+type describing interface{ Describes(marker string) []string }
+
+// standsFor returns the name that a name stands for, if a namespace has that: the name of an ACME challenge belongs to the
+// name that it proves, and that of an ownership record to the name of its record set.
+func (p *Publisher) standsFor(z *zone, name string) (other, namespace string) {
+	var candidates []string
+	if o, ok := p.Owner.(describing); ok && p.blocksMarker(name) {
+		candidates = o.Describes(name)
+	}
+	if challenged := tenancy.ChallengedBy(name); challenged != "" {
+		candidates = append(candidates, challenged)
+	}
+	for _, other := range candidates {
+		if other == name {
+			continue
+		}
+		if holder, held := p.holderOf(z, other); held {
+			return other, holder
+		}
+		if asking := p.Desired.Namespaces(other); len(asking) > 0 {
+			return other, asking[0]
+		}
+	}
+	return "", ""
+}
+
+// blocksMarker reports whether objects ask for a record set under a name that would keep an ownership record from being there.
+func (p *Publisher) blocksMarker(name string) bool {
+	for r := range p.Desired.Each(name) {
+		if r.Type == dns.TypeCNAME || r.Type == dns.TypeTXT {
+			return true
+		}
+	}
+	return false
+}
+
+// touchDependents has the names planned again that stand for another one, which may have changed hands.
+func (p *Publisher) touchDependents(name string) {
+	if p.NamePolicy != tenancy.Namespaced {
+		return
+	}
+	again := func(dependent string) {
+		if dependent != "" && p.Desired.Asked(dependent) {
+			p.touchName(dependent)
+		}
+	}
+	again(tenancy.ChallengeOf(name))
+	if o, ok := p.Owner.(marking); ok {
+		for _, recordType := range p.Rules.Managed {
+			again(dns.Canonical(o.MarkerName(name, recordType)))
+		}
+	}
+}
+
+// holderIn returns the namespace of the object that the record sets of ours under a name have in their label resource. If
+// these differ, the first type counts.
+func (p *Publisher) holderIn(sets []plan.Current) tenantID {
+	var first *dns.RecordSet
+	holder := nobody
+	for _, c := range sets {
+		if p.Rules.Owner == "" || !p.Rules.Owns(c.Set) {
+			continue
+		}
+		namespace, known := tenancy.HolderOf(c.Set.Labels[dns.LabelResource])
+		if known && (first == nil || c.Set.Type+" "+c.Set.SetIdentifier < first.Type+" "+first.SetIdentifier) {
+			first, holder = c.Set, tenant(namespace)
+		}
+	}
+	return holder
+}
+
+// relabelled has the ownership records written again that name an object of another namespace than the one that gets the name.
+func (p *Publisher) relabelled(current []plan.Current, wanted []*dns.RecordSet) []plan.Current {
+	if p.NamePolicy != tenancy.Namespaced || p.Rules.Owner == "" {
+		return current
+	}
+	for i, c := range current {
+		was, known := tenancy.HolderOf(c.Set.Labels[dns.LabelResource])
+		current[i].Heal = c.Heal || p.Rules.Owns(c.Set) && slices.ContainsFunc(wanted, func(w *dns.RecordSet) bool {
+			is, labelled := tenancy.HolderOf(w.Labels[dns.LabelResource])
+			return w.Key() == c.Set.Key() && labelled && (!known || is != was)
+		})
+	}
+	return current
+}
+
+// namespaceOf returns the namespace whose turn a name uses: the one that has it, or else the first one that asks.
+func (p *Publisher) namespaceOf(z *zone, name string) string {
+	if h := z.mirror.node(name).holder; h != nobody {
+		return h.Value()
+	}
+	if asking := p.Desired.Asks(name); len(asking) > 0 {
+		return asking[0].Namespace
+	}
+	return ""
+}
+
+// refusals collects, by object, the names that are refused in one pass.
+type refusals map[dns.Object][]refusedName
+
+type refusedName struct {
+	set     *dns.RecordSet
+	refusal tenancy.Refusal
+}
+
+// grant notes who got a name and who was refused, and collects what nobody has been told yet.
+func (p *Publisher) grant(z *zone, name string, w wish, news refusals) {
+	held := z.mirror.node(name).holder != nobody
+	if p.limitsNames() {
+		full := z.shares.grant(name, w, held)
+		for _, r := range full {
+			p.tooMany(z, name, r)
+		}
+	}
+	told, now := z.refused[name], map[dns.Object]string{}
+	for _, r := range w.refused {
+		if r.Reason != tenancy.Taken {
+			continue
+		}
+		sets := p.Desired.WantOf(name, r.Namespace)
+		for _, o := range objectsOf(sets) {
+			if now[o] = r.Message; told[o] != r.Message {
+				news[o] = append(news[o], refusedName{sets[0], r})
+			}
+		}
+	}
+	if len(now) == 0 {
+		delete(z.refused, name)
+		return
+	}
+	z.refused[name] = now
+}
+
+// sayRefusals says which names objects didn't get: one notice for each object.
+func (p *Publisher) sayRefusals(z *zone, news refusals) {
+	for o, names := range news {
+		first := names[0]
+		message := fmt.Sprintf("the name %s is refused: %s", first.set.Name, first.refusal.Message)
+		if more := len(names) - 1; more > 0 {
+			message += fmt.Sprintf("; and %d other names of the object", more)
+		}
+		if len(news) <= mostLogged {
+			p.Log.Warn("Refused names", "zone", z.Name, "kind", o.Kind, "namespace", o.Namespace, "name", o.Name, "names", len(names), "err", message)
+		}
+		p.Notify(Notice{Objects: []dns.Object{o}, Record: first.set, Action: ActionFailed, Reason: string(first.refusal.Reason), Message: message})
+	}
+	if len(news) > mostLogged {
+		p.Log.Warn("Refused names of many objects", "zone", z.Name, "objects", len(news))
+	}
+}
+
+// tooMany says that a namespace has as many names as it may have: once, until it gets every name that it asks for.
+func (p *Publisher) tooMany(z *zone, name string, r tenancy.Refusal) {
+	message := "the name " + name + " is refused, and so is each further one: " + r.Message
+	p.Log.Warn("Refused names, because a namespace has too many", "zone", z.Name, "namespace", r.Namespace, "record", name, "limit", p.MaxNames)
+	sets := p.Desired.WantOf(name, r.Namespace)
+	if len(sets) > 0 {
+		p.Notify(Notice{Objects: objectsOf(sets)[:1], Record: sets[0], Action: ActionFailed, Reason: string(r.Reason), Message: message})
+	}
+}
+
+// readmit has names planned again that were refused because their namespaces had too many, as far as there is room now.
+func (p *Publisher) readmit(z *zone) {
+	if !p.limitsNames() {
+		return
+	}
+	for _, name := range z.shares.admit(func(namespace string) int { return z.mirror.heldBy[tenant(namespace)] }) {
+		p.touchName(name)
+	}
+}
+
+// refusedSets returns which of the record sets of an object are granted, and why the others aren't. Without zones nobody knows.
+func (p *Publisher) refusedSets(origin desired.Origin, kept []*dns.RecordSet) (granted []*dns.RecordSet, dropped []desired.Drop) {
+	if p.zones == nil || p.NamePolicy != tenancy.Namespaced && p.MaxNames == 0 {
+		return kept, nil
+	}
+	for _, r := range kept {
+		refusal, refused := p.refusalOf(dns.Canonical(r.Name), origin.Namespace)
+		if !refused {
+			granted = append(granted, r)
+			continue
+		}
+		dropped = append(dropped, desired.Drop{
+			Name: r.Name, Type: r.Type, SetIdentifier: r.SetIdentifier, Targets: r.Targets, Reason: desired.DropReason(refusal.Reason),
+			Setting: settingOf(refusal.Reason), Message: refusal.Message,
+		})
+	}
+	return granted, dropped
+}
+
+// refusalOf returns why a namespace doesn't get a name in a zone that holds it.
+func (p *Publisher) refusalOf(name, namespace string) (tenancy.Refusal, bool) {
+	for _, z := range p.zones.holders(name) {
+		w := p.want(z, name)
+		if i := slices.IndexFunc(w.refused, func(r tenancy.Refusal) bool { return r.Namespace == namespace }); i >= 0 {
+			return w.refused[i], true
+		}
+	}
+	return tenancy.Refusal{}, false
+}
+
+// settingOf returns the flag that decides about a refusal.
+func settingOf(reason tenancy.Reason) string {
+	if reason == tenancy.TooMany {
+		return "--max-names-per-namespace"
+	}
+	return "--name-policy"
+}
+
+// impossibles returns what is refused under a name, for those who show records.
+func (p *Publisher) impossibles(name string, w wish) []impossible {
+	left := slices.Clone(w.left)
+	for _, r := range w.refused {
+		for _, set := range p.Desired.WantOf(name, r.Namespace) {
+			left = append(left, impossible{set, strings.TrimSpace(r.Message)})
+		}
+	}
+	return left
+}

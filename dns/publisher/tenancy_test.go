@@ -1,0 +1,367 @@
+package publisher
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/dns/tenancy"
+)
+
+// namespaced makes a world give each name to one namespace.
+func namespaced(w *world) {
+	w.change = func(c *Config) {
+		c.NamePolicy, c.DeletionDelay = tenancy.Namespaced, 5*time.Second
+		c.Desired = desiredOf(w.t, desired.Options{Sources: []string{"service"}, Labelled: true})
+	}
+}
+
+func desiredOf(t testing.TB, o desired.Options) *desired.Set {
+	t.Helper()
+	set, err := desired.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// asks has an object of a namespace ask for a name; without targets the object is deleted.
+func (w *world) asks(namespace, object, name, recordType string, targets ...string) {
+	w.t.Helper()
+	key := source.Key{Kind: "Service", Namespace: namespace, Name: object}
+	if len(targets) == 0 {
+		w.objects.setKey(key)
+		return
+	}
+	r := record(w.t, object, name, recordType, targets...)
+	r.Labels = map[string]string{dns.LabelResource: "service/" + namespace + "/" + object}
+	r.Objects[0].Namespace = namespace
+	w.objects.setKey(key, r)
+}
+
+// saidOf returns the notices with a reason: the namespace and name of each object.
+func (w *world) saidOf(reason string) (objects []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, n := range w.notices {
+		if n.Reason == reason {
+			objects = append(objects, n.Objects[0].Namespace+"/"+n.Objects[0].Name)
+		}
+	}
+	w.notices = nil
+	return objects
+}
+
+// tenants S1 and S2: an object of another namespace changes nothing of a name that a namespace has, and is told so.
+func TestANamespaceKeepsItsName(t *testing.T) {
+	for name, intruder := range map[string]struct {
+		recordType, target string
+	}{
+		"another address":  {"A", "6.6.6.6"},
+		"another type":     {"AAAA", "2001:db8::6"},
+		"an alias instead": {"CNAME", "evil.example.net"},
+	} {
+		for _, namespace := range []string{"aaa", "zzz"} {
+			t.Run(name+" from "+namespace, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t)
+					namespaced(w)
+					w.start()
+					defer func() { w.stop() }()
+					rest()
+					w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
+					rest()
+					w.asks(namespace, "evil", "v.shop.test", intruder.recordType, intruder.target)
+					time.Sleep(2 * DefaultInterval)
+					w.expectZone("v.shop.test A 192.0.2.10")
+					if got := w.saidOf(ReasonTaken); !slices.Equal(got, []string{namespace + "/evil"}) {
+						t.Errorf("the name is refused to %q", got)
+					}
+					// The holder still changes what it has, also after a restart.
+					w.stop()
+					w.start()
+					rest()
+					w.expectZone("v.shop.test A 192.0.2.10")
+					w.asks("bank", "v", "v.shop.test", "A", "192.0.2.11")
+					rest()
+					w.expectZone("v.shop.test A 192.0.2.11")
+				})
+			})
+		}
+	}
+}
+
+// A holder whose object is replaced keeps the name; one whose object is deleted loses the name after the deletion delay. The
+// namespace that then has the name keeps it, also if the targets are the same and the first one comes back.
+func TestANameGoesToAnotherNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		namespaced(w)
+		w.start()
+		defer func() { w.stop() }()
+		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
+		rest()
+		w.asks("aaa", "next", "v.shop.test", "A", "192.0.2.10")
+		rest()
+		w.asks("bank", "v", "", "")
+		time.Sleep(2 * time.Second)
+		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.11")
+		time.Sleep(DefaultInterval)
+		w.expectZone("v.shop.test A 192.0.2.11")
+
+		w.asks("bank", "v", "", "")
+		time.Sleep(2 * time.Second)
+		w.expectZone("v.shop.test A 192.0.2.11")
+		time.Sleep(4 * time.Second)
+		w.expectZone("v.shop.test A 192.0.2.10")
+		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.12")
+		time.Sleep(2 * DefaultInterval)
+		w.stop()
+		w.start()
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone("v.shop.test A 192.0.2.10")
+	})
+}
+
+// The name of the ACME challenge of a name, and the name of its ownership record, belong to the namespace that has the name.
+func TestNamesThatStandForAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		namespaced(w)
+		w.start()
+		defer w.stop()
+		w.asks("bank", "v", "v.shop.test", "A", "192.0.2.10")
+		rest()
+		w.asks("zzz", "challenge", "_acme-challenge.v.shop.test", "CNAME", "evil.example.net")
+		w.asks("zzz", "owner", "own-aaaa-v.shop.test", "CNAME", "evil.example.net")
+		w.asks("zzz", "free", "_acme-challenge.free.shop.test", "CNAME", "mine.example.net")
+		rest()
+		w.expectZone("_acme-challenge.free.shop.test CNAME mine.example.net", "v.shop.test A 192.0.2.10")
+		if got := slices.Sorted(slices.Values(w.saidOf(ReasonTaken))); !slices.Equal(got, []string{"zzz/challenge", "zzz/owner"}) {
+			t.Errorf("refused: %q", got)
+		}
+		// Nobody has the name any more.
+		w.asks("bank", "v", "", "")
+		time.Sleep(10 * time.Second)
+		w.expectZone("_acme-challenge.free.shop.test CNAME mine.example.net", "_acme-challenge.v.shop.test CNAME evil.example.net", "own-aaaa-v.shop.test CNAME evil.example.net")
+	})
+}
+
+// While something isn't known of the namespace that has a name, another one doesn't get the name.
+func TestANameIsKeptWhileItsHolderIsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		namespaced(w)
+		w.start()
+		defer func() { w.stop() }()
+		w.asks("default", "v", "v.shop.test", "A", "192.0.2.10")
+		rest()
+		w.asks("aaa", "next", "v.shop.test", "A", "6.6.6.6")
+		rest()
+		w.stop()
+		w.asks("default", "v", "", "")
+		w.objects.mu.Lock()
+		w.objects.errs[source.Key{Kind: "Service", Namespace: "default", Name: "v"}] = fmt.Errorf("not readable")
+		w.objects.mu.Unlock()
+		w.start()
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone("v.shop.test A 192.0.2.10")
+	})
+}
+
+// Over random worlds: a name is published as the objects of one namespace ask for it, and goes to another one only after
+// the first one has asked for it no more. A restart changes nothing.
+func TestNamesBelongToNamespaces(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			namespaced(w)
+			w.start()
+			defer func() { w.stop() }()
+			rest()
+			m := &namesakes{w: w, asked: map[string]map[string]string{}, holder: map[string]string{}}
+			for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+				switch rapid.IntRange(0, 9).Draw(rt, "step") {
+				case 0:
+					w.stop()
+					w.start()
+				default:
+					m.change(rt)
+				}
+				time.Sleep(30 * time.Second)
+				if problem := m.problem(); problem != "" {
+					rt.Fatal(problem)
+				}
+			}
+		})
+	})
+}
+
+// namesakes is what objects ask for in [TestNamesBelongToNamespaces]: by name and object, a target.
+type namesakes struct {
+	w      *world
+	asked  map[string]map[string]string
+	holder map[string]string
+}
+
+func (m *namesakes) change(rt *rapid.T) {
+	namespace := rapid.SampledFrom([]string{"aaa", "bank", "zzz"}).Draw(rt, "namespace")
+	name := rapid.SampledFrom([]string{"a.shop.test", "b.shop.test"}).Draw(rt, "name")
+	object := rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "object") + "-" + name[:1]
+	recordType, target := "A", fmt.Sprintf("192.0.2.%d", rapid.IntRange(1, 4).Draw(rt, "target"))
+	switch rapid.IntRange(0, 3).Draw(rt, "what") {
+	case 0:
+		delete(m.asked[name], namespace+"/"+object)
+		m.w.asks(namespace, object, name, "")
+		return
+	case 1:
+		recordType, target = "CNAME", "cname.example.net"
+	}
+	if m.asked[name] == nil {
+		m.asked[name] = map[string]string{}
+	}
+	m.asked[name][namespace+"/"+object] = recordType + " " + target
+	m.w.asks(namespace, object, name, recordType, target)
+}
+
+// problem returns what is wrong in the zone.
+func (m *namesakes) problem() string {
+	published := map[string][]string{}
+	for _, r := range m.w.zone() {
+		name, rest, _ := strings.Cut(r, " ")
+		recordType, targets, _ := strings.Cut(rest, " ")
+		for target := range strings.SplitSeq(targets, ",") {
+			published[name] = append(published[name], recordType+" "+target)
+		}
+	}
+	for _, name := range []string{"a.shop.test", "b.shop.test"} {
+		by := map[string][]string{}
+		for object, asked := range m.asked[name] {
+			namespace, _, _ := strings.Cut(object, "/")
+			by[namespace] = append(by[namespace], asked)
+		}
+		if holder := m.holder[name]; by[holder] == nil {
+			m.holder[name] = ""
+		}
+		if (len(by) == 0) != (len(published[name]) == 0) {
+			return fmt.Sprintf("%s is %q, asked for by %v", name, published[name], by)
+		}
+		possible := slices.DeleteFunc([]string{"aaa", "bank", "zzz"}, func(namespace string) bool {
+			return slices.ContainsFunc(published[name], func(r string) bool { return !slices.Contains(by[namespace], r) })
+		})
+		if holder := m.holder[name]; holder != "" {
+			if !slices.Contains(possible, holder) {
+				return fmt.Sprintf("%s is %q, although %s has it, which asks for %q", name, published[name], holder, by[holder])
+			}
+			continue
+		}
+		if len(by) > 0 && len(possible) == 0 {
+			return fmt.Sprintf("%s is %q, which no namespace alone asks for: %v", name, published[name], by)
+		}
+		if len(possible) == 1 && len(by) > 0 {
+			m.holder[name] = possible[0]
+		}
+	}
+	return ""
+}
+
+// limitedTo makes a world where a namespace may have a number of names.
+func limitedTo(w *world, most int) {
+	w.change = func(c *Config) {
+		c.MaxNames = most
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+// tenants S3: a namespace has as many names as it may have. The names that are published stay, also after a restart; one
+// Event says so. Other namespaces aren't affected, and a name that goes makes room for another one.
+func TestTooManyNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		limitedTo(w, 10)
+		w.start()
+		defer func() { w.stop() }()
+		rest()
+		for i := range 30 {
+			w.asks("loud", fmt.Sprintf("o%02d", 30-i), fmt.Sprintf("n%02d.shop.test", 30-i), "A", "192.0.2.1")
+			if i == 9 {
+				rest()
+			}
+		}
+		w.asks("calm", "o", "calm.shop.test", "A", "192.0.2.2")
+		rest()
+		w.expectSets(t, 11)
+		before := w.zone()
+		if got := w.saidOf(ReasonTooMany); len(got) != 1 {
+			t.Errorf("told: %q", got)
+		}
+		if !slices.Contains(before, "n30.shop.test A 192.0.2.1") || !slices.Contains(before, "n21.shop.test A 192.0.2.1") {
+			t.Errorf("the first names are gone: %q", before)
+		}
+		w.stop()
+		w.start()
+		time.Sleep(2 * DefaultInterval)
+		w.expectZone(before...)
+
+		w.asks("loud", "o30", "", "")
+		w.asks("loud", "o29", "", "")
+		time.Sleep(DefaultInterval)
+		w.expectSets(t, 11)
+		w.asks("loud", "o28", "n28.shop.test", "A", "192.0.2.9")
+		rest()
+		if !slices.Contains(w.zone(), "n28.shop.test A 192.0.2.9") {
+			t.Error("a published name isn't updated")
+		}
+	})
+}
+
+// expectSets checks how many record sets the zone has.
+func (w *world) expectSets(t *testing.T, want int) {
+	t.Helper()
+	if got := w.zone(); len(got) != want {
+		t.Errorf("the zone has %d record sets, want %d: %q", len(got), want, got)
+	}
+}
+
+// A namespace with a backlog of objects doesn't keep others waiting: each has its turn.
+func TestBacklogTakesTurns(t *testing.T) {
+	b := newBacklog()
+	add := func(namespace string, n int) {
+		for i := range n {
+			b.add(changedObject{0, source.Key{Namespace: namespace, Name: fmt.Sprint(i)}})
+		}
+	}
+	add("loud", 100)
+	add("loud", 50) // known already
+	for range 10 {
+		b.next()
+	}
+	add("calm", 2)
+	add("mild", 1)
+	var got []string
+	for range 5 {
+		o, _ := b.next()
+		got = append(got, o.key.Namespace)
+	}
+	if want := []string{"loud", "calm", "mild", "loud", "calm"}; !slices.Equal(got, want) {
+		t.Errorf("the turns are %q, want %q", got, want)
+	}
+	if b.len() != 88 {
+		t.Errorf("%d objects are left", b.len())
+	}
+	for range 88 {
+		b.next()
+	}
+	if _, ok := b.next(); ok || b.len() != 0 || len(b.queues) > 0 {
+		t.Errorf("the backlog isn't empty: %+v", b)
+	}
+}

@@ -1,0 +1,255 @@
+package tenancy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Rule gives domains to namespaces. Exactly one of Namespace, Selector, All and ClusterScoped says to which.
+type Rule struct {
+	Namespace string
+	// Selector is a label selector for namespaces.
+	Selector string
+	// All is for every namespace, ClusterScoped for objects without a namespace.
+	All, ClusterScoped bool
+	Domains            []string
+}
+
+// The forms of [Rule] as text, before the equals sign.
+const (
+	textAll           = "*"
+	textClusterScoped = "-"
+)
+
+// ParseRule returns the rule of a text: who, an equals sign, and domains with commas between them. Who is a namespace, a label
+// selector in braces, * for every namespace, or - for objects without a namespace.
+func ParseRule(text string) (Rule, error) {
+	who, domains, found := cutWho(text)
+	if !found {
+		return Rule{}, fmt.Errorf("%q: give a namespace, an equals sign and domains, such as team-a=a.example.org,b.example.org", text)
+	}
+	r := Rule{Domains: strings.Split(domains, ",")}
+	switch {
+	case who == textAll:
+		r.All = true
+	case who == textClusterScoped:
+		r.ClusterScoped = true
+	case strings.HasPrefix(who, "{"):
+		r.Selector = strings.TrimSuffix(strings.TrimPrefix(who, "{"), "}")
+	default:
+		r.Namespace = who
+	}
+	return r, r.check()
+}
+
+// cutWho splits the text of a rule. A selector has equals signs, too.
+func cutWho(text string) (who, domains string, found bool) {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") {
+		return strings.Cut(text, "=")
+	}
+	end := strings.Index(text, "}=")
+	if end < 0 {
+		return "", "", false
+	}
+	return text[:end+1], text[end+2:], true
+}
+
+// String returns the text of a rule.
+func (r Rule) String() string {
+	who := r.Namespace
+	switch {
+	case r.All:
+		who = textAll
+	case r.ClusterScoped:
+		who = textClusterScoped
+	case r.Selector != "":
+		who = "{" + r.Selector + "}"
+	}
+	return who + "=" + strings.Join(r.Domains, ",")
+}
+
+// check returns what is wrong with a rule.
+func (r *Rule) check() error {
+	switch {
+	case r.All, r.ClusterScoped:
+	case r.Selector != "":
+		if _, err := labels.Parse(r.Selector); err != nil {
+			return fmt.Errorf("label selector %q: %w", r.Selector, err)
+		}
+	case r.Namespace == "":
+		return errors.New("names no namespace: give a namespace, a label selector in braces, * for every namespace, or - for objects without one")
+	case len(validation.IsDNS1123Label(r.Namespace)) > 0:
+		return fmt.Errorf("%q: no namespace has such a name; use lower-case letters, digits and dashes between them, 63 at most", r.Namespace)
+	}
+	for i, d := range r.Domains {
+		if r.Domains[i] = dns.Canonical(d); dns.CheckName(r.Domains[i]) != nil || strings.Contains(r.Domains[i], "*") {
+			return fmt.Errorf("domain %q of %s: give a domain such as a.example.org, which stands for itself and all names below it", d, r)
+		}
+	}
+	return nil
+}
+
+// given is a rule in the form in which it is used.
+type given struct {
+	Rule
+	selector labels.Selector
+}
+
+// applies reports whether a rule is for a namespace. Of a namespace that isn't known, no selector matches.
+func (g *given) applies(namespace string, set labels.Set, known bool) bool {
+	switch {
+	case g.ClusterScoped:
+		return namespace == ""
+	case namespace == "":
+		return false
+	case g.selector != nil:
+		return known && g.selector.Matches(set)
+	default:
+		return g.All || g.Namespace == namespace
+	}
+}
+
+// Labels returns the labels of a namespace, and whether the namespace is known.
+type Labels func(namespace string) (labels.Set, bool)
+
+// Domains says which names each namespace may ask for. A nil Domains allows everything.
+type Domains struct {
+	rules  []given
+	labels Labels
+	// isMarker reports whether a name is one of an ownership record.
+	isMarker func(name string) bool
+}
+
+// NewDomains returns the domains of some rules. It returns nil if there is no rule. Labels may be nil if no rule has a
+// selector. IsMarker reports whether a name has the form of that of an ownership record; nil is for no such names.
+func NewDomains(rules []Rule, namespaceLabels Labels, isMarker func(name string) bool) (*Domains, error) {
+	if len(rules) == 0 {
+		return nil, nil
+	}
+	if namespaceLabels == nil {
+		namespaceLabels = func(string) (labels.Set, bool) { return nil, false }
+	}
+	if isMarker == nil {
+		isMarker = func(string) bool { return false }
+	}
+	d := &Domains{labels: namespaceLabels, isMarker: isMarker}
+	for _, r := range rules {
+		r.Domains = slices.Clone(r.Domains)
+		if err := r.check(); err != nil {
+			return nil, err
+		}
+		g := given{Rule: r}
+		if r.Selector != "" {
+			selector, err := labels.Parse(r.Selector)
+			if err != nil {
+				return nil, fmt.Errorf("label selector %q: %w", r.Selector, err)
+			}
+			g.selector = selector
+		}
+		d.rules = append(d.rules, g)
+	}
+	return d, nil
+}
+
+// Selects reports whether a rule has a label selector, so that the labels of namespaces have to be known.
+func Selects(rules []Rule) bool {
+	return slices.ContainsFunc(rules, func(r Rule) bool { return r.Selector != "" })
+}
+
+// Refuses returns why a namespace may not ask for a record set, or "". Name is canonical.
+func (d *Domains) Refuses(namespace, name, recordType string) string {
+	if d == nil {
+		return ""
+	}
+	domain, own := d.domainOf(namespace, name)
+	if domain == "" {
+		return fmt.Sprintf("--namespace-domains gives %s no domain of the name: use a name in a domain of the namespace, or have one added", Title(namespace))
+	}
+	if special := d.special(name, recordType); special != "" && !own {
+		return fmt.Sprintf("%s needs a domain that no other namespace has, and --namespace-domains shares %s: use another name, or a domain of its own", special, domain)
+	}
+	return ""
+}
+
+// domainOf returns the longest domain that a namespace has and that a name is in, and whether no other namespace has names there.
+func (d *Domains) domainOf(namespace, name string) (domain string, own bool) {
+	set, known := d.labels(namespace)
+	for i := range d.rules {
+		g := &d.rules[i]
+		if !g.applies(namespace, set, known) {
+			continue
+		}
+		for _, candidate := range g.Domains {
+			if !within(name, candidate) {
+				continue
+			}
+			if len(candidate) > len(domain) {
+				domain = candidate
+			}
+			own = own || d.alone(g, candidate)
+		}
+	}
+	return domain, own
+}
+
+// alone reports whether a rule is for one namespace, and no rule for another one has a domain that overlaps.
+func (d *Domains) alone(g *given, domain string) bool {
+	if g.All || g.selector != nil {
+		return false
+	}
+	for i := range d.rules {
+		other := &d.rules[i]
+		if other.Namespace == g.Namespace && other.ClusterScoped == g.ClusterScoped && other.selector == nil && !other.All {
+			continue
+		}
+		if slices.ContainsFunc(other.Domains, func(o string) bool { return within(o, domain) || within(domain, o) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// special returns the words for a record set that decides about other names than its own; "" for any other.
+func (d *Domains) special(name, recordType string) string {
+	switch {
+	case recordType == dns.TypeNS || recordType == dns.TypeDNAME:
+		return "a record of the type " + recordType
+	case name == "*" || strings.HasPrefix(name, "*."):
+		return "a wildcard"
+	case strings.HasPrefix(name, acmeChallenge):
+		return "a name that begins with _acme-challenge"
+	case (recordType == dns.TypeCNAME || recordType == dns.TypeTXT) && d.isMarker(name):
+		// Records of other types are no obstacle for an ownership record.
+		return "a name of the form of an ownership record"
+	}
+	return ""
+}
+
+// acmeChallenge begins the name at which a certificate authority looks for the proof that somebody has the rest of the name
+// (RFC 8555, 8.4).
+const acmeChallenge = "_acme-challenge."
+
+// ChallengedBy returns the name that a name has the ACME challenge of, or "".
+func ChallengedBy(name string) string {
+	rest, found := strings.CutPrefix(name, acmeChallenge)
+	if !found {
+		return ""
+	}
+	return rest
+}
+
+// ChallengeOf returns the name of the ACME challenge of a name.
+func ChallengeOf(name string) string { return acmeChallenge + name }
+
+// within reports whether a name is a domain or below it.
+func within(name, domain string) bool {
+	return name == domain || strings.HasSuffix(name, "."+domain)
+}
