@@ -30,7 +30,7 @@ type accounts struct {
 
 func newAccounts(c *Config) accounts {
 	return accounts{
-		book:   budget.NewBook(time.Now(), c.Budget, c.Settings, c.Approved),
+		book:   budget.NewBook(time.Now(), c.Budget, budget.Publisher{Name: c.Name, Owner: c.Rules.Owner}, c.Settings, c.Approved),
 		keeper: budget.NewKeeper(c.Store, c.Budget.Window, c.Log),
 	}
 }
