@@ -66,7 +66,7 @@ type Approval struct {
 	// Deletions and Updates are how many may be made. Excepted are the changes that the plan has
 	// and that were left out. Gone are those of the plan that are not held any more.
 	Deletions, Updates, Excepted, Gone int
-	Until                        time.Time
+	Until                              time.Time
 }
 
 // announcements are the plans of a zone that people may know.
@@ -309,10 +309,13 @@ func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval,
 			a.Updates++
 		}
 	}
-	if a.Deletions+a.Updates == 0 {
+	a.Gone = max(0, l.shownBy(hash)-a.Deletions-a.Updates-a.Excepted)
+	switch {
+	case !l.complete && a.Gone > 0:
+		return Approval{}, ErrNotPlanned
+	case a.Deletions+a.Updates == 0:
 		return Approval{}, ErrNothingLeft
 	}
-	a.Gone = max(0, l.shownBy(hash)-a.Deletions-a.Updates-a.Excepted)
 	l.approve(a.Until, func(i *item) bool { return shown(i) && !excepted[dns.Canonical(i.RecordSet().Name)] })
 	return a, nil
 }

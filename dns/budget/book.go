@@ -117,10 +117,12 @@ func (b *Book) Approve(now time.Time, hash string, except []string) (Approval, e
 			known = append(known, l)
 		}
 	}
-	switch len(known) {
-	case 0:
+	switch {
+	case b.loading:
+		return Approval{}, ErrNotPlanned
+	case len(known) == 0:
 		return Approval{}, ErrUnknownPlan
-	case 1:
+	case len(known) == 1:
 		return known[0].Approve(now, hash, except)
 	default:
 		return Approval{}, fmt.Errorf("%w: %d zones of this publisher know it", ErrAmbiguousPlan, len(known))

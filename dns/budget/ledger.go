@@ -36,6 +36,8 @@ type Ledger struct {
 	// changed is true when Decide has something to work out, which it also has at due.
 	changed bool
 	due     time.Time
+	// complete is true once everything has been planned in this term.
+	complete bool
 
 	announced announcements
 	// recalled is what an earlier process knew about changes that this one hasn't planned yet.
@@ -336,7 +338,7 @@ func (l *Ledger) Complete() {
 	if l.book.loading {
 		return
 	}
-	l.arriving = false
+	l.arriving, l.complete = false, true
 	if len(l.recalled) > 0 {
 		l.forgetRecalled()
 		l.book.alter()
@@ -366,7 +368,7 @@ func (l *Ledger) Forget() {
 	}
 	clear(l.names)
 	l.announced.current, l.announced.next = nil, time.Time{}
-	l.over, l.held, l.changed = [kinds]bool{}, 0, true
+	l.over, l.held, l.changed, l.complete = [kinds]bool{}, 0, true, false
 }
 
 // arrive tells the ledger the settings of this process; "" if it isn't known whether they are new.

@@ -367,7 +367,7 @@ func (api roleServer) testDNSApprovalRunning(t *testing.T) {
 			return err
 		}
 		defer found.Close()
-		a, err := look.New(found, 10*time.Second, io.Discard).Approve(t.Context(), hash, nil)
+		a, err := look.New(found, 10*time.Second, io.Discard).Approve(t.Context(), hash, "", nil)
 		out.WriteString(a.Text)
 		return err
 	})

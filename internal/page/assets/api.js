@@ -37,8 +37,9 @@ export function get(path, parameters = {}, signal = undefined) {
 }
 
 // approve approves a plan, without the names that are excepted.
-export function approve(hash, except) {
-  return answer(fetch(`${root}/plan/${encodeURIComponent(hash)}/approve`, {
+export function approve(plan, except) {
+  const publisher = plan.publisher ? "?" + new URLSearchParams({ publisher: plan.publisher }) : "";
+  return answer(fetch(`${root}/plan/${encodeURIComponent(plan.hash)}/approve${publisher}`, {
     method: "POST",
     credentials: "omit",
     headers: { "Content-Type": "application/json" },
