@@ -133,6 +133,8 @@ const (
 	ReasonDelayed  = "DeletionDelayed"
 	ReasonSource   = "SourceNotRead"
 	ReasonProvider = "ProviderFailed"
+	// ReasonUnled is for publishers of a standby that the leader doesn't have.
+	ReasonUnled = "PublishersUnled"
 
 	ActionCreated = "Created"
 	ActionUpdated = "Updated"

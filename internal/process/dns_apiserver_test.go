@@ -39,6 +39,7 @@ func TestDNSOnAPIServer(t *testing.T) {
 	t.Run("the leader dies", api.testDNSLeaderDies)
 	t.Run("plan and approval", api.testDNSApproval)
 	t.Run("approval in the running process", api.testDNSApprovalRunning)
+	t.Run("split horizon", api.testDNSSplitHorizon)
 	t.Run("rights", api.testDNSRights)
 	t.Run("conditions", api.testDNSConditions)
 	t.Run("inspection", api.testDNSInspection)
