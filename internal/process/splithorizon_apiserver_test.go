@@ -25,7 +25,7 @@ func heldBy(t *testing.T, s served, plans int) map[string]inspect.Plan {
 	held := map[string]inspect.Plan{}
 	kubetest.Eventually(t, deliveryTimeout, func() error {
 		var list inspect.PlanList
-		response, err := http.Get(s.admin + inspect.PlanPath)
+		response, err := http.Get("http://" + strings.TrimPrefix(s.admin, "http://") + inspect.PlanPath)
 		if err != nil {
 			return err
 		}
@@ -111,8 +111,8 @@ status: {loadBalancer: {ingress: [{ip: %s}]}}
 	other.DNS.Publishers[0].Name = "team"
 	standby := serveConfigWith(t, other, slog.New(slog.DiscardHandler))
 	standby.awaitReady(t, "nobody publishes for the publishers team: ")
-	standby.wantMetrics(t, "dns_publishers_unled 1")
-	s.wantMetrics(t, "dns_publishers_unled 0")
+	standby.wantMetrics(t, "signpost_dns_publishers_unled 1")
+	s.wantMetrics(t, "signpost_dns_publishers_unled 0")
 	standby.stop(t)
 	s.stop(t)
 }

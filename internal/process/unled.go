@@ -33,7 +33,7 @@ type unled struct {
 // newUnled returns the comparison, with its metric registered.
 func newUnled(in roleInput, l *leadership, publishers []*configure.Options) (*unled, error) {
 	u := &unled{publishers: publishers, leadership: l, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "dns_publishers_unled", Help: "Publishers of this process that the process with the Lease does not have, or has with other settings, so that nobody publishes for them.",
+		Name: "signpost_dns_publishers_unled", Help: "Publishers of this process that the leader does not have, or has with other settings: nobody publishes for them.",
 	})}
 	if in.Registerer == nil {
 		return u, nil
