@@ -17,6 +17,7 @@ func newApproveCommand(s streams) *cobra.Command {
 	c := newClient(reach.Admin, reach.DNSAdminPort, adminTimeout)
 	var except []string
 	var show bool
+	var publisher string
 	cmd := &cobra.Command{
 		Use:   "approve [HASH]",
 		Short: "Have a running signpost make the DNS changes that it holds",
@@ -25,9 +26,11 @@ new settings, that are more than the budget of a zone allows. HASH is that of th
 in the log and in the Event. Without it, the plans that are held are shown, and with
 --show the changes of one. The process that leads is found among all pods.
 
-The approval is for the names that this plan has shown, with what was to happen to
-each. It stays good when further names join, which are held under another hash, and ends
-for a name that is asked for again.
+The approval is for the changes that this plan has shown, with their old and new targets.
+Further names that join are held under another hash. If a record of the plan is to be
+changed in another way by now, nothing is approved: look at what is held now, or leave
+that name out with --except. A hash that several plans have is refused: name the
+publisher with --publisher.
 
 You need the right to create serviceaccounts/token in the namespace of the pod: the
 approval is sent with a token of its service account that is good for nothing else. In
@@ -48,11 +51,11 @@ the pod, no token is needed: kubectl exec POD -- signpost approve HASH.`,
 			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) {
 				switch {
 				case hash == "":
-					return l.Plans(ctx)
+					return l.Plans(ctx, publisher)
 				case show:
-					return l.Plan(ctx, hash)
+					return l.Plan(ctx, hash, publisher)
 				default:
-					return l.Approve(ctx, hash, except)
+					return l.Approve(ctx, hash, publisher, except)
 				}
 			})
 		},
@@ -60,6 +63,7 @@ the pod, no token is needed: kubectl exec POD -- signpost approve HASH.`,
 	flags := cmd.Flags()
 	flags.StringArrayVar(&except, "except", nil, "`name` of the plan to leave out; may be repeated")
 	flags.BoolVar(&show, "show", false, "show the changes of the plan, and approve nothing")
+	flags.StringVar(&publisher, "publisher", "", "`name` of the publisher in the config file; without it, the plans of all")
 	c.flags(cmd)
 	cmd.ValidArgsFunction = c.completeHashes
 	return cmd

@@ -152,7 +152,7 @@ func (c *client) completeZones(cmd *cobra.Command, args []string, begun string) 
 
 func (c *client) completeHashes(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	return c.completeAsked(cmd, args, begun, func(ctx context.Context, l *look.Client) ([]string, error) {
-		a, err := l.Plans(ctx)
+		a, err := l.Plans(ctx, "")
 		var hashes []string
 		for _, name := range a.Names {
 			hashes = append(hashes, strings.TrimPrefix(name, "plan/"))

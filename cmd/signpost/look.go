@@ -173,7 +173,7 @@ func newRecordsCommand(s streams) *cobra.Command {
 	var filter look.RecordFilter
 	var states []string
 	cmd := &cobra.Command{
-		Use:   "records [ZONE]",
+		Use:   "records [ZONE|NAME]",
 		Short: "Show the DNS records that objects ask for, and what zones have",
 		Long: `Show the DNS records that objects ask for and those that zones have, as the process that
 leads knows them. A record is
@@ -186,9 +186,12 @@ leads knows them. A record is
   failing    the provider refuses it, or can't be reached
   foreign    the zone has it, it isn't ours, and nobody asks for it
 
-With -o zone it prints what the zone has as a master file (RFC 1035).`,
-		Example: "  signpost records\n  signpost records example.org --state held,conflict\n  signpost records example.org -o zone",
-		Args:    oneAtMost("zone"),
+With the name of a zone it shows that zone, with another name the records of that name.
+If several publishers have records, each row says whose it is. With -o zone it prints
+what one zone has as a master file (RFC 1035); if publishers have zones of the same
+name, say which one with --publisher.`,
+		Example: "  signpost records\n  signpost records example.org --state held,conflict\n  signpost records www.example.org\n  signpost records example.org --publisher public -o zone",
+		Args:    oneAtMost("zone or name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				filter.Zone = strings.TrimSuffix(strings.ToLower(args[0]), ".")
@@ -199,10 +202,13 @@ With -o zone it prints what the zone has as a master file (RFC 1035).`,
 			}
 			return c.ask(cmd, s, func(ctx context.Context, l *look.Client) (output.Answer, error) {
 				a, records, err := l.Records(ctx, filter)
-				if err == nil && c.format.Kind == outputZone {
-					a = output.Answer{Text: look.ZoneFile(records)}
+				if err != nil || c.format.Kind != outputZone {
+					return a, err
 				}
-				return a, err
+				if err := look.OneZone(records); err != nil {
+					return output.Answer{}, settings.Usagef("-o %s: %w", outputZone, err)
+				}
+				return output.Answer{Text: look.ZoneFile(records)}, nil
 			})
 		},
 	}

@@ -64,8 +64,14 @@ func valueFiles(t *testing.T) map[string]map[string]any {
 // render returns the objects of the chart for values, checked by the schema as Helm does.
 func render(t *testing.T, values map[string]any, namespace string) ([]*unstructured.Unstructured, error) {
 	t.Helper()
+	return renderRelease(t, "signpost", values, namespace)
+}
+
+// renderRelease is as render, for a release with a name.
+func renderRelease(t *testing.T, release string, values map[string]any, namespace string) ([]*unstructured.Unstructured, error) {
+	t.Helper()
 	c := load(t)
-	options := chartutil.ReleaseOptions{Name: "signpost", Namespace: namespace, Revision: 1, IsInstall: true}
+	options := chartutil.ReleaseOptions{Name: release, Namespace: namespace, Revision: 1, IsInstall: true}
 	all, err := chartutil.ToRenderValues(c, values, options, chartutil.DefaultCapabilities)
 	if err != nil {
 		return nil, err

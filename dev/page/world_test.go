@@ -140,6 +140,8 @@ func (w *world) Plans() []budget.Plan {
 	return locked(w, func() []budget.Plan { return slices.Clone(w.plans) })
 }
 
+func (w *world) Unplanned() (time.Time, bool) { return time.Time{}, false }
+
 // Approve takes a plan away.
 func (w *world) Approve(_ context.Context, hash string, except []string) (budget.Approval, error) {
 	w.mu.Lock()

@@ -23,6 +23,11 @@ const (
 var (
 	// ErrUnknownPlan is the error of Approve for a hash that no plan has had.
 	ErrUnknownPlan = errors.New("no plan with this hash was announced")
+	// ErrAmbiguousPlan is the error of Approve for a hash that several plans have.
+	ErrAmbiguousPlan = errors.New("several plans have this hash, so nothing was approved")
+	// ErrPlanChanged is the error of Approve for a plan of which something is held that is not
+	// what the plan has shown.
+	ErrPlanChanged = errors.New("the plan has changed since it was shown, so nothing was approved")
 	// ErrNothingLeft is the error of Approve for a plan of which nothing is held any more.
 	ErrNothingLeft = errors.New("nothing of this plan is held any more")
 	// ErrNotInPlan is the error of Approve for an exception that the plan doesn't have.
@@ -59,9 +64,9 @@ type Approval struct {
 	Plan string
 	Zone dns.Zone
 	// Deletions and Updates are how many may be made. Excepted are the changes that the plan has
-	// and that were left out.
-	Deletions, Updates, Excepted int
-	Until                        time.Time
+	// and that were left out. Gone are those of the plan that are not held any more.
+	Deletions, Updates, Excepted, Gone int
+	Until                              time.Time
 }
 
 // announcements are the plans of a zone that people may know.
@@ -73,7 +78,7 @@ type announcements struct {
 	// current is the plan that was announced last, nil if nothing is held, and sum the sum of its
 	// digests.
 	current *Plan
-	sum     digest
+	sum     uint64
 	// next is when another plan may be announced.
 	next time.Time
 	// expected are hashes that are approved as soon as exactly that plan is held, and until when.
@@ -84,6 +89,8 @@ type announcement struct {
 	hash   string
 	number int
 	at     time.Time
+	// changes is how many changes the plan has.
+	changes int
 }
 
 // Announce returns the plan that people have to be shown now, if there is one. Unless somebody has
@@ -106,7 +113,7 @@ func (l *Ledger) Announce() (Plan, bool) {
 	p := l.Plan()
 	a.plans = slices.DeleteFunc(a.plans, func(old announcement) bool { return old.hash == p.Hash })
 	a.last++
-	a.plans = append(a.plans, announcement{p.Hash, a.last, l.now})
+	a.plans = append(a.plans, announcement{p.Hash, a.last, l.now, len(p.Changes)})
 	if len(a.plans) > maxPlans {
 		a.plans = a.plans[1:]
 	}
@@ -139,17 +146,22 @@ func (l *Ledger) Plan() Plan {
 			p.Changes = append(p.Changes, i.Change)
 		}
 	}
-	slices.SortFunc(p.Changes, func(a, b dns.Change) int {
-		x, y := a.RecordSet().Key(), b.RecordSet().Key()
-		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Type, y.Type), strings.Compare(x.SetIdentifier, y.SetIdentifier))
-	})
+	sortChanges(p.Changes)
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q\n", l.zone.ID, l.zone.Name)
+	fmt.Fprintf(h, "publisher %q owner %q zone %q %q\n", l.book.publisher.Name, l.book.publisher.Owner, l.zone.ID, l.zone.Name)
 	for _, c := range p.Changes {
 		h.Write([]byte(line(c)))
 	}
 	p.Hash = hex.EncodeToString(h.Sum(nil)[:8])
 	return p
+}
+
+// sortChanges sorts changes by name, type and set identifier.
+func sortChanges(changes []dns.Change) {
+	slices.SortFunc(changes, func(a, b dns.Change) int {
+		x, y := a.RecordSet().Key(), b.RecordSet().Key()
+		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Type, y.Type), strings.Compare(x.SetIdentifier, y.SetIdentifier))
+	})
 }
 
 // expect approves a plan that may not have been planned yet.
@@ -177,7 +189,7 @@ func (l *Ledger) recognise() bool {
 		approved = l.approve(until, func(*item) bool { return true })
 	}
 	for hash := range expected {
-		if n := l.number(hash); n > 0 {
+		if n := l.number(hash); n > 0 && len(l.changedSince(n, nil)) == 0 {
 			approved = l.approve(expected[hash], func(i *item) bool { return 0 < i.shown && i.shown <= n }) || approved
 		}
 	}
@@ -212,8 +224,60 @@ func (l *Ledger) number(hash string) int {
 	return 0
 }
 
+// shownBy returns how many changes a plan has shown; 0 if that isn't known.
+func (l *Ledger) shownBy(hash string) int {
+	for _, known := range l.announced.plans {
+		if known.hash == hash {
+			return known.changes
+		}
+	}
+	return 0
+}
+
+// changedSince returns what is held now of record sets that a plan has shown with other changes,
+// except those under some names.
+func (l *Ledger) changedSince(number int, excepted map[string]bool) []dns.Change {
+	var changed []dns.Change
+	for i := range l.all() {
+		shown := 0 < i.shown && i.shown <= number
+		if l.waits(i) && !shown && 0 < i.replaces && i.replaces <= number && !excepted[dns.Canonical(i.RecordSet().Name)] {
+			changed = append(changed, i.Change)
+		}
+	}
+	sortChanges(changed)
+	return changed
+}
+
+// planChanged is an [ErrPlanChanged] that says what has changed, and what to do.
+func planChanged(changed []dns.Change) error {
+	const most = 3
+	var now []string
+	for _, c := range changed[:min(len(changed), most)] {
+		now = append(now, describe(c))
+	}
+	text := strings.Join(now, ", ")
+	if more := len(changed) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("%w: held is now: %s: show the plans that are held and approve one of them, or leave these names out (--except)", ErrPlanChanged, text)
+}
+
+// describe returns a change in a few words. Names and targets may be anybody's text.
+func describe(c dns.Change) string {
+	r := c.RecordSet()
+	text := fmt.Sprintf("delete %.253s %.20s %.60q", r.Name, r.Type, first(canonicalTargets(c.Old)))
+	if c.New != nil {
+		text = fmt.Sprintf("update %.253s %.20s from %.60q to %.60q", r.Name, r.Type, first(canonicalTargets(c.Old)), first(canonicalTargets(c.New)))
+	}
+	return text
+}
+
+// first returns a few of the targets.
+func first(targets []string) []string { return targets[:min(len(targets), 3)] }
+
 // Approve approves the changes that a plan has shown and that are still held, except those under
-// some names. Decide takes note of it.
+// some names. If a record set of the plan is held with another change by now, nothing is approved,
+// unless its name is excepted. Decide takes note of the approval.
 func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval, error) {
 	l.now = now
 	number := l.number(hash)
@@ -224,10 +288,14 @@ func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval,
 	excepted := map[string]bool{}
 	for _, name := range except {
 		name = dns.Canonical(name)
-		if e := l.names[name]; e == nil || !slices.ContainsFunc(e.items, func(i item) bool { return shown(&i) }) {
+		inPlan := func(i item) bool { return shown(&i) || l.waits(&i) && 0 < i.replaces && i.replaces <= number }
+		if e := l.names[name]; e == nil || !slices.ContainsFunc(e.items, inPlan) {
 			return Approval{}, fmt.Errorf("%w: %.100q", ErrNotInPlan, name)
 		}
 		excepted[name] = true
+	}
+	if changed := l.changedSince(number, excepted); len(changed) > 0 {
+		return Approval{}, planChanged(changed)
 	}
 	a := Approval{Plan: hash, Zone: l.zone, Until: now.Add(ApprovalTime)}
 	for i := range l.all() {
@@ -241,7 +309,11 @@ func (l *Ledger) Approve(now time.Time, hash string, except []string) (Approval,
 			a.Updates++
 		}
 	}
-	if a.Deletions+a.Updates == 0 {
+	a.Gone = max(0, l.shownBy(hash)-a.Deletions-a.Updates-a.Excepted)
+	switch {
+	case !l.complete && a.Gone > 0:
+		return Approval{}, ErrNotPlanned
+	case a.Deletions+a.Updates == 0:
 		return Approval{}, ErrNothingLeft
 	}
 	l.approve(a.Until, func(i *item) bool { return shown(i) && !excepted[dns.Canonical(i.RecordSet().Name)] })

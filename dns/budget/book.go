@@ -2,6 +2,7 @@ package budget
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"time"
 
@@ -16,7 +17,8 @@ func keyOf(z dns.Zone) zoneKey { return zoneKey{z.ID, z.Name} }
 
 // Book has the ledgers of a publisher. Make one with [NewBook].
 type Book struct {
-	limits Limits
+	limits    Limits
+	publisher Publisher
 	// settings identify the settings of the publisher. They count only if the book remembers,
 	// because otherwise each start would look like a change of them.
 	settings  string
@@ -32,11 +34,18 @@ type Book struct {
 	last   Snapshot
 }
 
-// NewBook returns a book without a memory. The settings identify those of the publisher that
+// Publisher identifies whose records a book is about: a plan of one publisher is never taken for
+// that of another.
+type Publisher struct {
+	// Name may be empty. Owner is the ID under which the publisher owns its records.
+	Name, Owner string
+}
+
+// NewBook returns the book of a publisher, without a memory. The settings identify those of the publisher that
 // decide about records: another text stands for other settings. The plan with the hash approved,
 // unless it is empty, may be made within [ApprovalTime].
-func NewBook(now time.Time, limits Limits, settings, approved string) *Book {
-	return &Book{limits: limits, settings: settings, loading: true, zones: map[zoneKey]*Ledger{}, approved: approved, approvedUntil: now.Add(ApprovalTime)}
+func NewBook(now time.Time, limits Limits, publisher Publisher, settings, approved string) *Book {
+	return &Book{limits: limits, publisher: publisher, settings: settings, loading: true, zones: map[zoneKey]*Ledger{}, approved: approved, approvedUntil: now.Add(ApprovalTime)}
 }
 
 // Ledger returns the ledger of a zone. A new one has no changes planned.
@@ -99,14 +108,25 @@ func (b *Book) Retain(now time.Time, exist []dns.Zone) {
 	maps.DeleteFunc(b.zones, func(k zoneKey, l *Ledger) bool { return !there[k] && l.idle(now) })
 }
 
-// Approve approves the plan of a zone that has a hash; see [Ledger.Approve].
+// Approve approves the plan of a zone that has a hash; see [Ledger.Approve]. A hash that several
+// zones know, which a store that somebody has edited can have, approves nothing.
 func (b *Book) Approve(now time.Time, hash string, except []string) (Approval, error) {
+	var known []*Ledger
 	for _, l := range b.zones {
 		if l.number(hash) > 0 {
-			return l.Approve(now, hash, except)
+			known = append(known, l)
 		}
 	}
-	return Approval{}, ErrUnknownPlan
+	switch {
+	case b.loading:
+		return Approval{}, ErrNotPlanned
+	case len(known) == 0:
+		return Approval{}, ErrUnknownPlan
+	case len(known) == 1:
+		return known[0].Approve(now, hash, except)
+	default:
+		return Approval{}, fmt.Errorf("%w: %d zones of this publisher know it", ErrAmbiguousPlan, len(known))
+	}
 }
 
 // Held returns the plans that were announced and are held, in no order.

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -26,27 +27,47 @@ const (
 	kinds = 3
 )
 
-// digest identifies a change: what it does to which record set. It is part of a hash that can't
-// be turned around.
-type digest uint64
+// digest identifies a change: the record set, and the whole change with its old and new targets.
+// Both parts come from SHA-256 sums.
+type digest struct{ key, change uint64 }
 
 func digestOf(c dns.Change) digest {
-	sum := sha256.Sum256([]byte(line(c)))
-	return digest(binary.BigEndian.Uint64(sum[:8]))
+	key := c.RecordSet().Key()
+	return digest{hashOf(fmt.Sprintf("%q %q %q", key.Name, key.Type, key.SetIdentifier)), hashOf(line(c))}
 }
 
-// line describes a change unambiguously. The order of targets doesn't matter.
+func hashOf(text string) uint64 {
+	sum := sha256.Sum256([]byte(text))
+	return binary.BigEndian.Uint64(sum[:8])
+}
+
+// anyChange returns the digest that stands for any change of the record set of d.
+func (d digest) anyChange() digest { return digest{key: d.key} }
+
+func (d digest) compare(other digest) int {
+	return cmp.Or(cmp.Compare(d.key, other.key), cmp.Compare(d.change, other.change))
+}
+
+// line describes a change unambiguously, with the old and the new targets, because people approve
+// what they have seen. The order of targets doesn't matter.
 func line(c dns.Change) string {
 	key := c.RecordSet().Key()
 	if c.New == nil {
-		return fmt.Sprintf("delete %q %q %q\n", key.Name, key.Type, key.SetIdentifier)
+		return fmt.Sprintf("delete %q %q %q %q\n", key.Name, key.Type, key.SetIdentifier, canonicalTargets(c.Old))
 	}
+	return fmt.Sprintf("update %q %q %q %q %q\n", key.Name, key.Type, key.SetIdentifier, canonicalTargets(c.Old), canonicalTargets(c.New))
+}
+
+// canonicalTargets returns the targets of a record set in a form that is the same for equal sets.
+func canonicalTargets(r *dns.RecordSet) []string {
 	var targets []string
-	for _, t := range c.New.Targets {
-		targets = append(targets, canonicalTarget(t))
+	if r != nil {
+		for _, t := range r.Targets {
+			targets = append(targets, canonicalTarget(t))
+		}
 	}
 	slices.Sort(targets)
-	return fmt.Sprintf("update %q %q %q %q\n", key.Name, key.Type, key.SetIdentifier, targets)
+	return targets
 }
 
 // canonicalTarget is the same for targets that are equal ([dns.SameTargets]).

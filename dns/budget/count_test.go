@@ -88,13 +88,13 @@ func TestTakesTargets(t *testing.T) {
 
 // A change is recognised whatever the order of its targets is, and no other one is taken for it.
 func TestDigest(t *testing.T) {
-	same := changesOf(t, "a A 192.0.2.9 > 192.0.2.1,192.0.2.2", "A A 192.0.2.8 > 192.0.2.2,192.0.2.1")
+	same := changesOf(t, "a A 192.0.2.8,192.0.2.9 > 192.0.2.1,192.0.2.2", "A A 192.0.2.9,192.0.2.8 > 192.0.2.2,192.0.2.1")
 	if digestOf(same[0]) != digestOf(same[1]) {
 		t.Errorf("%q and %q differ", line(same[0]), line(same[1]))
 	}
 	seen := map[digest]string{}
-	for _, c := range changesOf(t, "a A 192.0.2.9 > 192.0.2.1", "a A/x 192.0.2.9 > 192.0.2.1", "b A 192.0.2.9 > 192.0.2.1", "a A 192.0.2.9 > 192.0.2.2",
-		"-a A 192.0.2.1", "-a AAAA 192.0.2.1", "-a A/x 192.0.2.1", "-b A 192.0.2.1") {
+	for _, c := range changesOf(t, "a A 192.0.2.9 > 192.0.2.1", "a A/x 192.0.2.9 > 192.0.2.1", "b A 192.0.2.9 > 192.0.2.1", "a A 192.0.2.9 > 192.0.2.2", "a A 192.0.2.8 > 192.0.2.1",
+		"-a A 192.0.2.1", "-a A 192.0.2.2", "-a AAAA 192.0.2.1", "-a A/x 192.0.2.1", "-b A 192.0.2.1") {
 		if other, known := seen[digestOf(c)]; known {
 			t.Errorf("%q is taken for %q", line(c), other)
 		}

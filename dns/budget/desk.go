@@ -5,16 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 )
 
 // ErrNotLeading is the error of [Desk.Approve] in a process that doesn't lead.
 var ErrNotLeading = errors.New("this process does not lead")
+
+// ErrNotPlanned is the error of an approval in a process that leads and has not planned everything
+// yet.
+var ErrNotPlanned = errors.New("not planned yet: this process began to lead a short time ago, and has not compared all zones with what objects ask for: try again in some seconds")
 
 // Desk is where people and a publisher meet: plans go out, approvals come in. Make one with
 // [NewDesk].
 type Desk struct {
 	plans    atomic.Pointer[[]Plan]
 	requests chan *Request
+	progress atomic.Pointer[progress]
+}
+
+// progress is how far a publisher is in a term.
+type progress struct {
+	since   time.Time
+	planned bool
 }
 
 // NewDesk returns a desk with no plans.
@@ -29,6 +41,32 @@ func (d *Desk) Plans() []Plan {
 		return *plans
 	}
 	return nil
+}
+
+// Begin notes that a term has begun, in which nothing has been planned yet.
+func (d *Desk) Begin(at time.Time) { d.progress.Store(&progress{since: at}) }
+
+// Planned notes that everything has been planned in this term.
+func (d *Desk) Planned() {
+	if p := d.progress.Load(); p != nil {
+		d.progress.Store(&progress{p.since, true})
+	}
+}
+
+// End notes that the term has ended. Nothing is held until the next one.
+func (d *Desk) End() {
+	d.progress.Store(nil)
+	d.Show(nil)
+}
+
+// Unplanned returns since when the publisher may write, if it has not planned everything yet. The
+// time is zero if no term has begun.
+func (d *Desk) Unplanned() (since time.Time, unplanned bool) {
+	p := d.progress.Load()
+	if p == nil {
+		return time.Time{}, true
+	}
+	return p.since, !p.planned
 }
 
 // Request asks for the approval of a plan. The publisher answers each one once.

@@ -40,7 +40,7 @@ func TestKeeperKeepsTheLatest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &slowStore{}
 		k := NewKeeper(store, time.Minute, slog.New(slog.DiscardHandler))
-		b := NewBook(time.Now(), DefaultLimits(), "s", "")
+		b := NewBook(time.Now(), DefaultLimits(), Publisher{}, "s", "")
 		_ = b.Restore(time.Now(), nil)
 		var jobs sync.WaitGroup
 		for i := range 20 {

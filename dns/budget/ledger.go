@@ -29,17 +29,22 @@ type Ledger struct {
 	// heldSum the sum of their digests, which differs for other changes.
 	over    [kinds]bool
 	held    int
-	heldSum digest
+	heldSum uint64
 	// owned and now are as of the last Decide.
 	owned int
 	now   time.Time
 	// changed is true when Decide has something to work out, which it also has at due.
 	changed bool
 	due     time.Time
+	// complete is true once everything has been planned in this term.
+	complete bool
 
 	announced announcements
 	// recalled is what an earlier process knew about changes that this one hasn't planned yet.
 	recalled map[digest]memory
+	// recalledKeys has the number of the first plan that has shown a recalled change of a record
+	// set, by the key of its digest.
+	recalledKeys map[uint64]int
 }
 
 // entry is a name with counted changes.
@@ -62,12 +67,15 @@ type item struct {
 type memory struct {
 	// shown is the number of the first plan that had the change; 0 if none had.
 	shown int
+	// replaces is the number of the first plan that had another change of this record set, which
+	// was planned until this one came; 0 if none had.
+	replaces int
 	// approved is until when the change may be made whatever the limits are.
 	approved time.Time
 }
 
 func newLedger(z dns.Zone, b *Book) *Ledger {
-	return &Ledger{zone: z, book: b, names: map[string]*entry{}, recalled: map[digest]memory{}}
+	return &Ledger{zone: z, book: b, names: map[string]*entry{}, recalled: map[digest]memory{}, recalledKeys: map[uint64]int{}}
 }
 
 // Note replaces the planned changes of a name. What is known about a change that is no longer
@@ -123,16 +131,43 @@ func (l *Ledger) counts(k Kind) bool { return l.book.loading || l.book.limits.of
 
 func (l *Ledger) newItem(c dns.Change, kind Kind, before *entry) item {
 	new := item{Change: c, kind: kind, digest: digestOf(c)}
+	replaces := l.recalledKeys[new.key]
 	if before != nil {
 		for _, old := range before.items {
 			if old.digest == new.digest {
 				new.memory, new.charged = old.memory, old.charged
 				return new
 			}
+			if old.key == new.key {
+				replaces = earlier(old.shown, earlier(old.replaces, replaces))
+			}
 		}
 	}
 	new.memory = l.recalled[new.digest]
+	if new.shown == 0 || replaces < new.shown {
+		new.replaces = replaces
+	}
 	return new
+}
+
+// earlier returns the smaller number of a plan; 0 is none.
+func earlier(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// recall notes what an earlier process, or an earlier term, knew of a change.
+func (l *Ledger) recall(d digest, m memory) {
+	l.recalled[d] = m
+	if n := earlier(m.shown, m.replaces); n > 0 {
+		l.recalledKeys[d.key] = earlier(l.recalledKeys[d.key], n)
+	}
+}
+
+func (l *Ledger) forgetRecalled() {
+	l.recalled, l.recalledKeys = map[digest]memory{}, map[uint64]int{}
 }
 
 // all returns the counted changes of all names, in no order.
@@ -217,7 +252,7 @@ func (l *Ledger) judge() {
 	for i := range l.all() {
 		if l.waits(i) {
 			l.held++
-			l.heldSum += i.digest
+			l.heldSum += i.change
 		}
 	}
 }
@@ -303,9 +338,9 @@ func (l *Ledger) Complete() {
 	if l.book.loading {
 		return
 	}
-	l.arriving = false
+	l.arriving, l.complete = false, true
 	if len(l.recalled) > 0 {
-		l.recalled = map[digest]memory{}
+		l.forgetRecalled()
 		l.book.alter()
 	}
 	if l.settings == "" || len(l.accepted) > 0 && l.accepted[0] == l.settings {
@@ -328,12 +363,12 @@ const maxSettings = 4
 func (l *Ledger) Forget() {
 	for i := range l.all() {
 		if i.memory != (memory{}) {
-			l.recalled[i.digest] = i.memory
+			l.recall(i.digest, i.memory)
 		}
 	}
 	clear(l.names)
 	l.announced.current, l.announced.next = nil, time.Time{}
-	l.over, l.held, l.changed = [kinds]bool{}, 0, true
+	l.over, l.held, l.changed, l.complete = [kinds]bool{}, 0, true, false
 }
 
 // arrive tells the ledger the settings of this process; "" if it isn't known whether they are new.

@@ -399,7 +399,7 @@ func TestObjectsMoveAZone(t *testing.T) {
 // updates are by new settings.
 func TestLoading(t *testing.T) {
 	w := newFilledWorld(t, 100)
-	w.book = NewBook(w.now, w.limits, "wrong", "")
+	w.book = NewBook(w.now, w.limits, Publisher{}, "wrong", "")
 	w.book.Start()
 	w.number(0, 90, "n%d A 192.0.2.66")
 	w.drop("n95")

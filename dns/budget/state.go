@@ -27,6 +27,9 @@ const (
 	maxText = 1024
 )
 
+// digestBytes is the size of a stored digest.
+const digestBytes = 16
+
 // stateVersion is the version of the form of a state.
 const stateVersion = 1
 
@@ -45,16 +48,21 @@ type zoneState struct {
 	Deletions       [][2]int64 `json:"deletions,omitempty"`
 	SettingsUpdates [][2]int64 `json:"settingsUpdates,omitempty"`
 	ObjectUpdates   [][2]int64 `json:"objectUpdates,omitempty"`
-	// Plans are the plans that were announced, the oldest first.
-	Plans []planState `json:"plans,omitempty"`
+	// Plans are the plans that were announced, the oldest first. Versions that knew a change
+	// without its old targets have stored theirs as "plans" and "approved". These are ignored,
+	// because nobody knows which targets were shown.
+	Plans []planState `json:"shownPlans,omitempty"`
 	// Approved are the changes that may be made.
-	Approved []approvedState `json:"approved,omitempty"`
+	Approved []approvedState `json:"approvedChanges,omitempty"`
 }
 
 type planState struct {
 	Hash string `json:"hash"`
 	At   int64  `json:"at"`
-	// Shown are the changes that no earlier plan of the list has.
+	// Changes is how many changes the plan has.
+	Changes int `json:"changes,omitempty"`
+	// Shown are the changes that no earlier plan of the list has. For a record set that is held
+	// with another change by now, it has [digest.anyChange].
 	Shown digests `json:"shown,omitempty"`
 }
 
@@ -63,14 +71,15 @@ type approvedState struct {
 	Changes digests `json:"changes"`
 }
 
-// digests are stored as text in base64, 8 bytes for each.
+// digests are stored as text in base64, 16 bytes for each.
 type digests []digest
 
 // MarshalJSON implements [json.Marshaler].
 func (d digests) MarshalJSON() ([]byte, error) {
-	raw := make([]byte, 0, 8*len(d))
+	raw := make([]byte, 0, digestBytes*len(d))
 	for _, one := range d {
-		raw = binary.BigEndian.AppendUint64(raw, uint64(one))
+		raw = binary.BigEndian.AppendUint64(raw, one.key)
+		raw = binary.BigEndian.AppendUint64(raw, one.change)
 	}
 	return json.Marshal(base64.StdEncoding.EncodeToString(raw))
 }
@@ -85,8 +94,8 @@ func (d *digests) UnmarshalJSON(text []byte) error {
 	if err != nil {
 		return err
 	}
-	for ; len(raw) >= 8 && len(*d) < maxDigests; raw = raw[8:] {
-		*d = append(*d, digest(binary.BigEndian.Uint64(raw)))
+	for ; len(raw) >= digestBytes && len(*d) < maxDigests; raw = raw[digestBytes:] {
+		*d = append(*d, digest{binary.BigEndian.Uint64(raw), binary.BigEndian.Uint64(raw[8:])})
 	}
 	return nil
 }
@@ -155,6 +164,9 @@ func (l *Ledger) state(now time.Time) zoneState {
 	known := maps.Clone(l.recalled)
 	for i := range l.all() {
 		known[i.digest] = i.memory
+		if i.replaces > 0 {
+			known[i.anyChange()] = memory{shown: i.replaces}
+		}
 	}
 	for d, m := range known {
 		switch {
@@ -165,7 +177,7 @@ func (l *Ledger) state(now time.Time) zoneState {
 		}
 	}
 	for _, until := range slices.Sorted(maps.Keys(approved)) {
-		slices.Sort(approved[until])
+		slices.SortFunc(approved[until], digest.compare)
 		z.Approved = append(z.Approved, approvedState{until, approved[until]})
 	}
 	z.Plans = l.announced.state(shown)
@@ -183,8 +195,8 @@ func (a *announcements) state(shown map[int]digests) []planState {
 			first = append(first, shown[n]...)
 		}
 		before = p.number
-		slices.Sort(first)
-		plans = append(plans, planState{p.hash, p.at.UnixMilli(), first})
+		slices.SortFunc(first, digest.compare)
+		plans = append(plans, planState{p.hash, p.at.UnixMilli(), p.changes, first})
 	}
 	return plans
 }
@@ -243,6 +255,7 @@ func (z *zoneState) sanitise(now time.Time, window time.Duration) {
 	z.Plans = slices.DeleteFunc(z.Plans[max(0, len(z.Plans)-maxPlans):], func(p planState) bool { return long(p.Hash) })
 	for i := range z.Plans {
 		z.Plans[i].At = min(max(z.Plans[i].At, 0), now.UnixMilli())
+		z.Plans[i].Changes = min(max(z.Plans[i].Changes, 0), maxCount)
 	}
 	latest := now.Add(ApprovalTime).UnixMilli()
 	for i := range z.Approved {
@@ -261,17 +274,17 @@ func (b *Book) restore(s state) {
 // was spent.
 func (l *Ledger) restore(z zoneState) {
 	l.accepted = z.Settings
-	l.recalled = map[digest]memory{}
+	l.forgetRecalled()
 	l.announced.plans = nil
 	for k, list := range z.spendings() {
 		l.spent[k] = mergeSpendings(l.spent[k], *list)
 	}
 	for _, p := range z.Plans {
 		l.announced.last++
-		l.announced.plans = append(l.announced.plans, announcement{p.Hash, l.announced.last, time.UnixMilli(p.At)})
+		l.announced.plans = append(l.announced.plans, announcement{p.Hash, l.announced.last, time.UnixMilli(p.At), p.Changes})
 		for _, d := range p.Shown {
 			if _, known := l.recalled[d]; !known {
-				l.recalled[d] = memory{shown: l.announced.last}
+				l.recall(d, memory{shown: l.announced.last})
 			}
 		}
 	}
@@ -281,7 +294,7 @@ func (l *Ledger) restore(z zoneState) {
 			if until := time.UnixMilli(a.Until); until.After(m.approved) {
 				m.approved = until
 			}
-			l.recalled[d] = m
+			l.recall(d, m)
 		}
 	}
 }

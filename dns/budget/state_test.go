@@ -24,9 +24,9 @@ var hostile = map[string]string{
 	"many zones":          `{"version":1,"zones":[` + strings.Repeat(`{"name":"x","settings":["a"]},`, 20000) + `{"name":"y"}]}`,
 	"many settings":       `{"version":1,"zones":[{"id":"Z1","name":"shop.test","settings":[` + strings.Repeat(`"a",`, 5000) + `"b"]}]}`,
 	"a long name":         `{"version":1,"zones":[{"id":"Z1","name":"` + strings.Repeat("a", 100000) + `","settings":["` + strings.Repeat("a", 100000) + `"]}]}`,
-	"no base64":           `{"version":1,"zones":[{"id":"Z1","name":"shop.test","plans":[{"hash":"a","shown":"*"}]}]}`,
-	"a part of a digest":  `{"version":1,"zones":[{"id":"Z1","name":"shop.test","plans":[{"hash":"a","at":-1,"shown":"AAAA"}],"approved":[{"until":9223372036854775807,"changes":"AAAAAAAAAAAA"}]}]}`,
-	"an endless approval": `{"version":1,"zones":[{"id":"Z1","name":"shop.test","approved":[{"until":9223372036854775807,"changes":"AAAAAAAAAAE="}]}]}`,
+	"no base64":           `{"version":1,"zones":[{"id":"Z1","name":"shop.test","shownPlans":[{"hash":"a","shown":"*"}]}]}`,
+	"a part of a digest":  `{"version":1,"zones":[{"id":"Z1","name":"shop.test","shownPlans":[{"hash":"a","at":-1,"changes":-9223372036854775808,"shown":"AAAA"}],"approvedChanges":[{"until":9223372036854775807,"changes":"AAAAAAAAAAAA"}]}]}`,
+	"an endless approval": `{"version":1,"zones":[{"id":"Z1","name":"shop.test","approvedChanges":[{"until":9223372036854775807,"changes":"AAAAAAAAAAEAAAAAAAAAAQ=="}]}]}`,
 	"nested":              strings.Repeat(`{"zones":[`, 9000),
 }
 
@@ -64,7 +64,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		b := NewBook(begun, DefaultLimits(), "s", "")
+		b := NewBook(begun, DefaultLimits(), Publisher{}, "s", "")
 		if err := b.Restore(begun, &Loaded{text}); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func FuzzDecode(f *testing.F) {
 // A large zone costs little: its plan takes no room for its names, and what is stored has a limit.
 func TestLargePlan(t *testing.T) {
 	const names = 100_000
-	b := NewBook(begun, DefaultLimits(), "s", "")
+	b := NewBook(begun, DefaultLimits(), Publisher{}, "s", "")
 	if err := b.Restore(begun, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestLargePlan(t *testing.T) {
 	for i := range 2000 {
 		l.Note("joins.shop.test", []dns.Change{{Old: &dns.RecordSet{Name: "joins.shop.test", Type: "A", SetIdentifier: fmt.Sprint(i)}}})
 		l.heldSum++ // Decide and Announce would need a second for all
-		l.announced.plans = append(l.announced.plans, announcement{fmt.Sprint(i), i + 2, begun})
+		l.announced.plans = append(l.announced.plans, announcement{fmt.Sprint(i), i + 2, begun, 1})
 		l.announced.plans = l.announced.plans[max(0, len(l.announced.plans)-maxPlans):]
 		b.alter()
 	}
@@ -120,7 +120,7 @@ func TestLargePlan(t *testing.T) {
 
 // Many zones have room, those with something to remember first.
 func TestManyZones(t *testing.T) {
-	b := NewBook(begun, DefaultLimits(), "settings", "")
+	b := NewBook(begun, DefaultLimits(), Publisher{}, "settings", "")
 	if err := b.Restore(begun, &Loaded{}); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestStoredForm(t *testing.T) {
 	}
 	got := string(w.book.Snapshot(w.now).text)
 	want := `{"version":1,"zones":[{"id":"Z1","name":"shop.test","settings":["settings"],"deletions":[[1767323645000,2]],` +
-		`"plans":[{"hash":"` + w.plans[0].Hash + `","at":1767323645000,"shown":` + digests("n2") + `}],"approved":[{"until":1767345245000,"changes":"`
+		`"shownPlans":[{"hash":"` + w.plans[0].Hash + `","at":1767323645000,"changes":10,"shown":` + digests("n2") + `}],"approvedChanges":[{"until":1767345245000,"changes":"`
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("stored\n%s\nwant\n%s…", got, want)
 	}
@@ -183,7 +183,7 @@ func TestStoredForm(t *testing.T) {
 	if err := json.Unmarshal([]byte(got), &s); err != nil || len(s.Zones[0].Approved[0].Changes) != 9 {
 		t.Errorf("%v, %v", s, err)
 	}
-	if raw, _ := base64.StdEncoding.DecodeString(strings.Trim(digests("n2"), `"`)); len(raw) != 8 {
+	if raw, _ := base64.StdEncoding.DecodeString(strings.Trim(digests("n2"), `"`)); len(raw) != digestBytes {
 		t.Errorf("a change takes %d bytes", len(raw))
 	}
 }

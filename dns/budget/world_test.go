@@ -90,7 +90,7 @@ func (w *world) startApproving(settings, hash string) {
 	if w.store != nil {
 		store = w.store
 	}
-	w.book, w.plans = NewBook(w.now, w.limits, settings, hash), nil
+	w.book, w.plans = NewBook(w.now, w.limits, Publisher{}, settings, hash), nil
 	w.keeper = NewKeeper(store, w.limits.Window, slog.New(slog.DiscardHandler))
 	w.lead()
 }

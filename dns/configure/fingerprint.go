@@ -4,12 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
-	"github.com/signpostd/signpost/dns/provider"
 	"github.com/signpostd/signpost/internal/version"
 )
 
@@ -30,7 +27,7 @@ func (o *Options) Fingerprint() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "version %q\n", version.Current())
 	o.own.VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains(indifferent, f.Name) && !provider.IsSecret(f) && !strings.HasSuffix(f.Name, "-file") {
+		if decides(f) {
 			fmt.Fprintf(h, "%s %q\n", f.Name, f.Value)
 		}
 	})

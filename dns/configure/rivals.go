@@ -6,19 +6,29 @@ import (
 )
 
 // Rivals reports whether two publishers of one process would take each other's records for
-// their own, and delete them: they write with one kind of provider, under one owner, and no
-// filters keep them apart.
-func Rivals(a, b *Options) bool {
+// their own, and delete them: they write with one kind of provider, under one owner, and neither
+// filters nor settings of the provider show that no zone can be in both. Where names the provider, with
+// the settings that say where its zones are.
+func Rivals(a, b *Options) (where string, rivals bool) {
 	switch {
 	case a.DryRun || b.DryRun, a.RegistryKind() == registryNone, a.RegistryKind() != b.RegistryKind(), a.Registry.OwnerID != b.Registry.OwnerID:
-		return false
-	case !slices.ContainsFunc(a.Providers, func(name string) bool { return slices.Contains(b.Providers, name) }):
-		return false
+		return "", false
 	case !a.filtersByRegex() && !b.filtersByRegex() && disjoint(a.DomainFilter, b.DomainFilter, within):
-		return false
-	default:
-		return !disjoint(a.ZoneNames, b.ZoneNames, within) && !disjoint(a.ZoneIDs, b.ZoneIDs, strings.HasSuffix)
+		return "", false
+	case disjoint(a.ZoneNames, b.ZoneNames, within) || disjoint(a.ZoneIDs, b.ZoneIDs, strings.HasSuffix):
+		return "", false
 	}
+	for _, name := range a.Providers {
+		if !slices.Contains(b.Providers, name) {
+			continue
+		}
+		// Other registries have one store for the records of all servers.
+		if a.RegistryKind() == registryTXT && apart(name, a, b) {
+			continue
+		}
+		return locationText(name, b), true
+	}
+	return "", false
 }
 
 // disjoint reports whether two lists of suffixes admit nothing in common. An empty list admits

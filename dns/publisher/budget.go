@@ -30,7 +30,7 @@ type accounts struct {
 
 func newAccounts(c *Config) accounts {
 	return accounts{
-		book:   budget.NewBook(time.Now(), c.Budget, c.Settings, c.Approved),
+		book:   budget.NewBook(time.Now(), c.Budget, budget.Publisher{Name: c.Name, Owner: c.Rules.Owner}, c.Settings, c.Approved),
 		keeper: budget.NewKeeper(c.Store, c.Budget.Window, c.Log),
 	}
 }
@@ -162,6 +162,20 @@ func (p *Publisher) completed(z *zone) {
 	}
 }
 
+// planned reports whether everything was read, and every name planned that can be. A zone that can't
+// be read keeps the plans of others from nobody.
+func (p *Publisher) planned() bool {
+	if !p.complete() || !p.looked || p.zones == nil || p.accounts.loading {
+		return false
+	}
+	for _, z := range p.zones.all() {
+		if !z.hopeless() && (!z.known || z.names.count(dirty, asking) > 0) {
+			return false
+		}
+	}
+	return true
+}
+
 // rationName has the changes of a name wait that are not permitted.
 func (p *Publisher) rationName(z *zone, n *nameState) {
 	if n == nil || n.phase != planned && n.phase != held {
@@ -200,6 +214,9 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 		return
 	}
 	a, err := p.accounts.book.Approve(now, r.Hash, r.Except)
+	if _, unplanned := p.Desk.Unplanned(); unplanned && errors.Is(err, budget.ErrUnknownPlan) {
+		err = budget.ErrNotPlanned
+	}
 	if err != nil {
 		r.Answer(a, err)
 		return

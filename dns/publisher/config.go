@@ -148,6 +148,8 @@ const (
 	ReasonTaken      = string(tenancy.Taken)
 	ReasonNotAllowed = string(tenancy.NotAllowed)
 	ReasonTooMany    = string(tenancy.TooMany)
+	// ReasonUnled is for publishers of a standby that the leader doesn't have.
+	ReasonUnled = "PublishersUnled"
 
 	ActionCreated = "Created"
 	ActionUpdated = "Updated"

@@ -219,6 +219,7 @@ func (p *Publisher) ended() <-chan struct{} {
 
 func (p *Publisher) begin(t term) {
 	p.term = &t
+	p.Desk.Begin(time.Now())
 	p.unsettle()
 	// Another process may have written meanwhile, so the zones are read again.
 	p.zones = nil
@@ -238,7 +239,7 @@ func (p *Publisher) end() {
 	}
 	p.Metrics.end(p.zones.all())
 	p.zones = nil
-	p.Desk.Show(nil)
+	p.Desk.End()
 	go func() {
 		t.jobs.Wait()
 		close(t.over)
@@ -340,6 +341,9 @@ func (p *Publisher) work(ctx context.Context, now time.Time) {
 		p.step(z, now)
 	}
 	p.remember(now)
+	if _, unplanned := p.Desk.Unplanned(); unplanned && p.planned() {
+		p.Desk.Planned()
+	}
 }
 
 func (p *Publisher) count() {

@@ -35,6 +35,8 @@ type Subject struct {
 	// there is no annotation target. Messages have them.
 	Names   []string
 	Targets string
+	// NamedByAnnotation is true when only annotations, templates and --compatibility give a name.
+	NamedByAnnotation bool
 	// PairTemplates is true when [Reader.Publish] reads --fqdn-target-template.
 	PairTemplates bool
 	// Conditions is true when templates may look at status.conditions.
@@ -55,6 +57,8 @@ type Reader struct {
 	subject  Subject
 	// kind is that of the subject, as keys have it.
 	kind string
+	// nameless is the skip of all objects that a filter excludes and that ask for no name.
+	nameless Skip
 }
 
 // NewReader returns a reader for a source.
@@ -66,7 +70,19 @@ func NewReader(settings Settings, subject Subject) *Reader {
 	if !subject.TargetTemplates {
 		templates = templates.withoutTargets()
 	}
-	return &Reader{Templates: templates, settings: settings, subject: subject, kind: subject.Kind.GroupKind().String()}
+	r := &Reader{Templates: templates, settings: settings, subject: subject, kind: subject.Kind.GroupKind().String()}
+	r.nameless = r.NoHostname(&Object{})
+	return r
+}
+
+// filteredNameless reports whether a filter excludes an object that asks for no name anyway: nobody
+// has to change the filter for it.
+func (r *Reader) filteredNameless(excluded *Skip, annotations map[string]string) bool {
+	if excluded != skipByAnnotations && excluded != skipByLabels || len(r.subject.Names) > 0 || r.Templates.HasNames() || r.settings.Compatibility != "" || !r.subject.NamedByAnnotation {
+		return false
+	}
+	read := r.settings.ReadAnnotations(annotations)
+	return len(read.Hostnames)+len(read.InternalHostnames) == 0
 }
 
 // Object is what every source keeps of the objects of its own kind. A source embeds it in a
@@ -103,6 +119,9 @@ func (r *Reader) Read(s kube.Scope, obj interface {
 ) Object {
 	key := Key{Kind: r.kind, Namespace: s.Intern(obj.GetNamespace()), Name: obj.GetName()}
 	if excluded := r.settings.excludes(obj); excluded != nil && (excluded != skipOthers || !r.subject.AnyController) {
+		if r.filteredNameless(excluded, obj.GetAnnotations()) {
+			excluded = &r.nameless
+		}
 		return Object{Key: key, excluded: excluded}
 	}
 	read := Object{

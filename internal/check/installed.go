@@ -8,11 +8,14 @@ import (
 	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/internal/foreign"
+	"github.com/signpostd/signpost/internal/leader"
 	"github.com/signpostd/signpost/internal/settings"
 )
 
@@ -115,12 +118,14 @@ func (a asked) leads(ctx context.Context, e election, pods []corev1.Pod) Result 
 	case err != nil && !apierrors.IsNotFound(err):
 		return Result{State: Unknown, Text: fmt.Sprintf("who leads %s by the Lease %s: %s", e.section, at, reason(err))}
 	}
-	holder, since := "", time.Duration(0)
-	if err == nil && lease.Spec.HolderIdentity != nil && lease.Spec.RenewTime != nil && lease.Spec.LeaseDurationSeconds != nil {
-		since = time.Since(lease.Spec.RenewTime.Time)
-		if since <= time.Duration(*lease.Spec.LeaseDurationSeconds)*time.Second {
-			holder = *lease.Spec.HolderIdentity
+	if e.section == settings.DNSSection && err == nil {
+		if result, found := a.unled(lease, at); found {
+			return result
 		}
+	}
+	holder, since := "", time.Duration(0)
+	if err == nil {
+		holder, since = holderOf(lease)
 	}
 	switch {
 	case holder == "" && len(pods) > 0:
@@ -140,6 +145,51 @@ func (a asked) leads(ctx context.Context, e election, pods []corev1.Pod) Result 
 			Hint: "Signpost writes only when this process has ended",
 		}
 	}
+}
+
+// holderOf returns who holds a Lease, and since when it was not renewed; empty for nobody.
+func holderOf(lease *coordinationv1.Lease) (holder string, since time.Duration) {
+	if lease.Spec.HolderIdentity == nil || lease.Spec.RenewTime == nil || lease.Spec.LeaseDurationSeconds == nil {
+		return "", 0
+	}
+	since = time.Since(lease.Spec.RenewTime.Time)
+	if since > time.Duration(*lease.Spec.LeaseDurationSeconds)*time.Second {
+		return "", since
+	}
+	return *lease.Spec.HolderIdentity, since
+}
+
+// unled finds publishers of the config for which nobody would publish, because somebody else leads for other
+// ones by the same Lease.
+func (a asked) unled(lease *coordinationv1.Lease, at string) (Result, bool) {
+	holder, _ := holderOf(lease)
+	leadsFor, known := leader.LeadsFor(lease)
+	if holder == "" || !known {
+		return Result{}, false
+	}
+	unled, led := configure.Unled(a.Config.DNS.Publishers, leadsFor)
+	if len(unled) == 0 {
+		return Result{}, false
+	}
+	return Result{
+		State: Failed,
+		Text: fmt.Sprintf("nobody would publish for the publishers %s: %s leads by the Lease %s for other publishers or settings (%s)",
+			listed(unled), foreign.Name(holder), at, listed(led)),
+		Hint: "if that is another installation, give this one a Lease of its own: dns.leaderElection.resourceName, or --leader-elect-resource-name; if it is this one, give it this config",
+	}, true
+}
+
+// listed returns the first of many names.
+func listed(names []string) string {
+	const most = 5
+	var shown []string
+	for _, name := range names[:min(len(names), most)] {
+		shown = append(shown, foreign.Name(name))
+	}
+	if more := len(names) - most; more > 0 {
+		shown = append(shown, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(shown, ", ")
 }
 
 // holds reports whether the holder of a Lease is one of the pods: its name is that of the host, with

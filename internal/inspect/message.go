@@ -34,6 +34,16 @@ type PlanList struct {
 	// Total is how many plans there are, Next the offset of the next page; 0 if this is the last.
 	Total int `json:"total"`
 	Next  int `json:"next,omitempty"`
+	// Unplanned are the publishers that have not planned everything yet, because this process
+	// began to lead a short time ago.
+	Unplanned []Unplanned `json:"unplanned,omitempty"`
+}
+
+// Unplanned is a publisher that has not planned everything yet.
+type Unplanned struct {
+	Publisher string `json:"publisher,omitempty"`
+	// Since is when it began to plan, nil if it waits for its sources.
+	Since *time.Time `json:"since,omitempty"`
 }
 
 // Plan is what is held in a zone.
@@ -79,6 +89,8 @@ type Approval struct {
 	Updates   int    `json:"updates"`
 	// Excepted are how many changes of the plan were left out.
 	Excepted int `json:"excepted"`
+	// Gone are how many changes of the plan are not held any more.
+	Gone int `json:"gone,omitempty"`
 	// Until is when the approval ends for what could not be made.
 	Until time.Time `json:"until"`
 }

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,12 @@ import (
 
 // answerTime is how long a publisher may take to answer. It stores an approval before.
 const answerTime = 15 * time.Second
+
+// maxWhose is how many plans an error names.
+const maxWhose = 5
+
+// planParameters are the parameters of requests for plans.
+var planParameters = append([]string{"publisher"}, paged...)
 
 // maxTargets is how many targets of a record set are shown.
 const maxTargets = 50
@@ -34,6 +41,7 @@ type Publisher struct {
 // Desk is what is used of a [budget.Desk].
 type Desk interface {
 	Plans() []budget.Plan
+	Unplanned() (since time.Time, unplanned bool)
 	Approve(ctx context.Context, hash string, except []string) (budget.Approval, error)
 }
 
@@ -74,10 +82,10 @@ type held struct {
 	budget.Plan
 }
 
-// all returns the plans of all publishers, in a fixed order.
-func (p *plans) all() []held {
+// heldBy returns the plans of publishers, in a fixed order.
+func heldBy(publishers []Publisher) []held {
 	var all []held
-	for _, publisher := range p.publishers {
+	for _, publisher := range publishers {
 		for _, plan := range publisher.Desk.Plans() {
 			all = append(all, held{publisher.Name, plan})
 		}
@@ -88,14 +96,55 @@ func (p *plans) all() []held {
 	return all
 }
 
+// of returns the publishers that a request is about: the one that its parameter "publisher" names,
+// or all of them.
+func (p *plans) of(parameters parameters) ([]Publisher, error) {
+	name, given := parameters["publisher"]
+	if !given {
+		return p.publishers, nil
+	}
+	var names []string
+	for i, one := range p.publishers {
+		if one.Name == name {
+			return p.publishers[i : i+1], nil
+		}
+		names = append(names, strconv.Quote(one.Name))
+	}
+	return nil, badRequest("there is no publisher %.60q: there is %s", name, strings.Join(names, ", "))
+}
+
+// unplanned returns the publishers that have not planned everything yet.
+func unplanned(publishers []Publisher) []Unplanned {
+	var all []Unplanned
+	for _, publisher := range publishers {
+		if since, yes := publisher.Desk.Unplanned(); yes {
+			one := Unplanned{Publisher: publisher.Name}
+			if !since.IsZero() {
+				one.Since = &since
+			}
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
 func (p *plans) list(w http.ResponseWriter, r *http.Request) {
-	all := p.all()
-	part, page, err := planPage(r, all)
+	parameters, err := parseParameters(r.URL.RawQuery, planParameters)
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	list := PlanList{Plans: []Plan{}, Total: page.Total, Next: page.Next}
+	publishers, err := p.of(parameters)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	part, page, err := planPage(parameters, heldBy(publishers))
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	list := PlanList{Plans: []Plan{}, Total: page.Total, Next: page.Next, Unplanned: unplanned(publishers)}
 	for _, h := range part {
 		list.Plans = append(list.Plans, h.summary())
 	}
@@ -103,11 +152,7 @@ func (p *plans) list(w http.ResponseWriter, r *http.Request) {
 }
 
 // planPage returns the page of a list that is asked for.
-func planPage[T any](r *http.Request, all []T) ([]T, Page, error) {
-	p, err := parseParameters(r.URL.RawQuery, paged)
-	if err != nil {
-		return nil, Page{}, err
-	}
+func planPage[T any](p parameters, all []T) ([]T, Page, error) {
 	offset, limit, err := p.page()
 	if err != nil {
 		return nil, Page{}, err
@@ -124,23 +169,53 @@ func (h held) summary() Plan {
 
 func (p *plans) show(w http.ResponseWriter, r *http.Request) {
 	hash := r.PathValue("hash")
-	all := p.all()
-	i := slices.IndexFunc(all, func(h held) bool { return h.Hash == hash })
-	if i < 0 {
-		fail(w, http.StatusNotFound, Failure{Error: fmt.Sprintf("no plan with the hash %.20q is held now: GET %s lists those that are", hash, PlanPath)})
-		return
-	}
-	part, page, err := planPage(r, all[i].Changes)
+	parameters, err := parseParameters(r.URL.RawQuery, planParameters)
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	answer := all[i].summary()
+	publishers, err := p.of(parameters)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	found := withHash(heldBy(publishers), hash)
+	switch {
+	case len(found) > 1:
+		fail(w, http.StatusUnprocessableEntity, Failure{Error: ambiguous(found).Error()})
+		return
+	case len(found) == 0 && len(unplanned(publishers)) > 0:
+		fail(w, http.StatusServiceUnavailable, Failure{Error: budget.ErrNotPlanned.Error()})
+		return
+	case len(found) == 0:
+		fail(w, http.StatusNotFound, Failure{Error: fmt.Sprintf("no plan with the hash %.20q is held now: GET %s lists those that are", hash, PlanPath)})
+		return
+	}
+	part, page, err := planPage(parameters, found[0].Changes)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	answer := found[0].summary()
 	answer.Next = page.Next
 	for _, c := range part {
 		answer.Changes = append(answer.Changes, changeOf(c))
 	}
 	reply(w, http.StatusOK, answer)
+}
+
+// withHash returns the plans that have a hash.
+func withHash(all []held, hash string) []held {
+	return slices.DeleteFunc(all, func(h held) bool { return h.Hash != hash })
+}
+
+// ambiguous is the error of a hash that several plans have.
+func ambiguous(found []held) error {
+	var whose []string
+	for _, h := range found[:min(len(found), maxWhose)] {
+		whose = append(whose, fmt.Sprintf("publisher %.60q of zone %.100q", h.publisher, h.Zone.Name))
+	}
+	return fmt.Errorf("%w: %s: name the publisher", budget.ErrAmbiguousPlan, strings.Join(whose, ", "))
 }
 
 func changeOf(c dns.Change) Change {
@@ -166,34 +241,61 @@ func (p *plans) approve(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, Failure{Error: fmt.Sprintf("the hash is %.20q: must be 16 digits or letters from a to f", hash)})
 		return
 	}
+	parameters, err := parseParameters(r.URL.RawQuery, planParameters[:1])
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	publishers, err := p.of(parameters)
+	if err != nil {
+		refuse(w, err)
+		return
+	}
 	except, code, err := exceptions(r)
 	if err != nil {
 		fail(w, code, Failure{Error: err.Error()})
 		return
 	}
+	if found := withHash(heldBy(publishers), hash); len(found) > 1 {
+		fail(w, http.StatusUnprocessableEntity, Failure{Error: ambiguous(found).Error()})
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), answerTime)
 	defer cancel()
-	for _, publisher := range p.publishers {
+	notPlanned := false
+	for _, publisher := range publishers {
 		a, err := publisher.Desk.Approve(ctx, hash, except)
 		switch {
 		case errors.Is(err, budget.ErrUnknownPlan):
 			continue
+		case errors.Is(err, budget.ErrNotPlanned):
+			notPlanned = true
+			continue
 		case errors.Is(err, budget.ErrNotLeading):
-			_, leader := p.leadership()
+			leads, leader := p.leadership()
+			if leads {
+				// It has the Lease, and waits for its sources.
+				notPlanned = true
+				continue
+			}
 			notLeading(w, leader)
-		case errors.Is(err, budget.ErrNothingLeft), errors.Is(err, budget.ErrNotInPlan):
+		case errors.Is(err, budget.ErrNothingLeft), errors.Is(err, budget.ErrNotInPlan), errors.Is(err, budget.ErrPlanChanged), errors.Is(err, budget.ErrAmbiguousPlan):
 			fail(w, http.StatusUnprocessableEntity, Failure{Error: err.Error()})
 		case err != nil:
 			fail(w, http.StatusServiceUnavailable, Failure{Error: err.Error()})
 		default:
 			reply(w, http.StatusOK, Approval{
-				Publisher: publisher.Name, Zone: a.Zone.Name, Hash: hash, Deletions: a.Deletions, Updates: a.Updates, Excepted: a.Excepted, Until: a.Until,
+				Publisher: publisher.Name, Zone: a.Zone.Name, Hash: hash, Deletions: a.Deletions, Updates: a.Updates, Excepted: a.Excepted, Gone: a.Gone, Until: a.Until,
 			})
 		}
 		return
 	}
+	if notPlanned {
+		fail(w, http.StatusServiceUnavailable, Failure{Error: budget.ErrNotPlanned.Error()})
+		return
+	}
 	message := fmt.Sprintf("%v: nothing is held now", budget.ErrUnknownPlan)
-	if all := p.all(); len(all) > 0 {
+	if all := heldBy(publishers); len(all) > 0 {
 		message = fmt.Sprintf("%v: held are %d, such as %s of zone %s", budget.ErrUnknownPlan, len(all), all[0].Hash, all[0].Zone.Name)
 	}
 	fail(w, http.StatusNotFound, Failure{Error: message})

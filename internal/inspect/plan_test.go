@@ -34,9 +34,15 @@ type desk struct {
 	plans    []budget.Plan
 	err      error
 	approved []string
+	// unplanned is true in the first seconds of a term.
+	unplanned bool
 }
 
 func (d *desk) Plans() []budget.Plan { return d.plans }
+
+func (d *desk) Unplanned() (time.Time, bool) {
+	return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), d.unplanned
+}
 
 func (d *desk) Approve(_ context.Context, hash string, except []string) (budget.Approval, error) {
 	if d.err != nil {
@@ -79,6 +85,15 @@ func serve(t *testing.T, leads Leadership, r *http.Request, desks ...*desk) *htt
 }
 
 func leading() (bool, string) { return true, "" }
+
+// losing leads when it is asked first, and not afterwards.
+func losing() Leadership {
+	asked := 0
+	return func() (bool, string) {
+		asked++
+		return asked == 1, ""
+	}
+}
 
 // request is one as a program on this host sends it. One that changes something is from a program of
 // the same user, over its socket.
@@ -277,7 +292,11 @@ func TestErrors(t *testing.T) {
 	}{
 		"a follower":              {leads: follower, code: 409, text: "signpost-1_x", leader: "signpost-1_x"},
 		"nobody leads":            {leads: unknown, code: 409, text: "isn't known"},
-		"has just lost the lease": {leads: leading, err: budget.ErrNotLeading, code: 409, text: "does not lead"},
+		"has just lost the lease": {leads: losing(), err: budget.ErrNotLeading, code: 409, text: "does not lead"},
+		"waits for its sources":   {leads: leading, err: budget.ErrNotLeading, code: 503, text: "not planned yet"},
+		"not planned yet":         {leads: leading, err: budget.ErrNotPlanned, code: 503, text: "try again in some seconds"},
+		"has changed":             {leads: leading, err: fmt.Errorf("%w: held is now: x", budget.ErrPlanChanged), code: 422, text: "held is now: x"},
+		"several zones":           {leads: leading, err: budget.ErrAmbiguousPlan, code: 422, text: "nothing was approved"},
 		"nothing left":            {leads: leading, err: budget.ErrNothingLeft, code: 422, text: "nothing of this plan"},
 		"not in the plan":         {leads: leading, err: fmt.Errorf("%w: x", budget.ErrNotInPlan), code: 422, text: "under this name"},
 		"unknown":                 {leads: leading, err: budget.ErrUnknownPlan, code: 404, text: "such as " + hash},

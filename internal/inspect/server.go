@@ -331,7 +331,7 @@ func (s *Server) heldPlans() ([]held, bool) {
 	if leads, _ := o.Leadership(); !leads {
 		return nil, false
 	}
-	return (&plans{o.Publishers, o.Leadership}).all(), true
+	return heldBy(o.Publishers), true
 }
 
 func (s *Server) plans() http.Handler {

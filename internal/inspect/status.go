@@ -65,6 +65,9 @@ type Leading struct {
 	Leads  bool       `json:"leads"`
 	Leader string     `json:"leader,omitempty"`
 	Since  *time.Time `json:"since,omitempty"`
+	// Unled are publishers of this process that the leader doesn't have, or has with other settings:
+	// nobody publishes for them.
+	Unled []string `json:"unled,omitempty"`
 }
 
 // Table is a kind of objects that is read.

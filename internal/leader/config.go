@@ -36,6 +36,9 @@ type Config struct {
 	// Identity is unique to this process: two processes with the same identity would both
 	// lead. When it is empty, the host name and a random text are used.
 	Identity string
+	// LeadsFor is what this process leads for, in a form that the caller knows; empty to say nothing.
+	// The holder says so in an annotation of the Lease ([LeadsFor]).
+	LeadsFor string
 	// LeaseDuration is how long other processes wait after the last renewal that they saw. A
 	// Lease has it in whole seconds.
 	LeaseDuration time.Duration

@@ -29,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,6 +47,8 @@ type Elector struct {
 	journal *journal
 	// lease returns a new client for the Lease: that of client-go remembers what it read.
 	lease func() resourcelock.Interface
+	// said is what the holder of the Lease leads for, as it was read last; nil if that isn't known.
+	said *atomic.Pointer[said]
 }
 
 // New returns an elector that has not begun to campaign. It fails when c is not valid, or
@@ -66,7 +69,9 @@ func New(c Config) (*Elector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Elector{config: c, fence: fence, journal: journal, lease: c.newLease}, nil
+	seen := new(atomic.Pointer[said])
+	c.Client = annotating{LeasesGetter: c.Client, value: c.LeadsFor, seen: seen}
+	return &Elector{config: c, fence: fence, journal: journal, lease: c.newLease, said: seen}, nil
 }
 
 func (c Config) newLease() resourcelock.Interface {

@@ -37,7 +37,7 @@ func (c *Client) Everything(ctx context.Context) []File {
 			return a, err
 		}},
 		{"problems.json", func(ctx context.Context) (output.Answer, error) { return c.Problems(ctx, "", "") }},
-		{"plans.json", c.Plans},
+		{"plans.json", func(ctx context.Context) (output.Answer, error) { return c.Plans(ctx, "") }},
 	} {
 		a, err := list.ask(ctx)
 		f := File{Name: list.name, Err: err}

@@ -236,6 +236,77 @@ www.example.org  A      published  192.0.2.1,192.0.2.2,192.0.2.3 + 1 more  defau
 	}
 }
 
+// Split-horizon V5: two publishers of one zone name, two processes, or two zones of one name: each row
+// says whose it is, no two have one name, and a master file has one zone.
+func TestRecordsOfSeveralPublishers(t *testing.T) {
+	web := inspect.Record{Name: "web.example.org", Zone: "example.org", Type: "A", State: inspect.RecordPublished, Targets: []string{"192.0.2.1"}}
+	of := func(publisher, id, set string) inspect.Record {
+		r := web
+		r.Publisher, r.ZoneID, r.SetIdentifier = publisher, id, set
+		return r
+	}
+	for name, test := range map[string]struct {
+		records [][]inspect.Record
+		column  string
+		names   string
+	}{
+		"two publishers":         {[][]inspect.Record{{of("public", "example.org", ""), of("private", "example.org", "")}}, "PUBLISHER", "record/private/example.org/web.example.org/A record/public/example.org/web.example.org/A"},
+		"two zones of one name":  {[][]inspect.Record{{of("aws", "Z1", ""), of("aws", "Z2", "")}}, "ZONE ID", "record/example.org/Z1/web.example.org/A record/example.org/Z2/web.example.org/A"},
+		"two processes":          {[][]inspect.Record{{web}, {web}}, "PROCESS", "record/p0/example.org/web.example.org/A record/p1/example.org/web.example.org/A"},
+		"two sets of one record": {[][]inspect.Record{{of("", "", "a"), of("", "", "b")}}, "", "record/example.org/web.example.org/A/a record/example.org/web.example.org/A/b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var processes []*looktest.Process
+			for _, records := range test.records {
+				p := dnsProcess("leads")
+				p.Records = records
+				processes = append(processes, p)
+			}
+			c, _ := newClient(t, processes...)
+			a, records, err := c.Records(t.Context(), RecordFilter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Fields(printed(t, "name", a)); strings.Join(got, " ") != test.names {
+				t.Errorf("names %q, want %q", got, test.names)
+			}
+			head, _, _ := strings.Cut(printed(t, "table", a), "\n")
+			for _, column := range []string{"PUBLISHER", "ZONE ID", "PROCESS"} {
+				if strings.Contains(head, column) != (column == test.column) {
+					t.Errorf("the columns are %s, want %s", head, test.column)
+				}
+			}
+			if err := OneZone(records); (err != nil) != (test.column != "") {
+				t.Errorf("a master file: %v", err)
+			}
+		})
+	}
+}
+
+// Split-horizon V8: what is no zone is taken as a name, and else the answer says which zones there are.
+func TestRecordsByName(t *testing.T) {
+	p := dnsProcess("leads")
+	p.Records = []inspect.Record{
+		{Name: "web.example.org", Zone: "example.org", Type: "A"}, {Name: "a.web.example.org", Zone: "example.org", Type: "A"}, {Name: "example.org", Zone: "example.org", Type: "MX"},
+	}
+	p.Zones = []inspect.Zone{{Name: "example.org"}, {Name: "empty.test"}}
+	for argument, want := range map[string]struct {
+		rows int
+		text string
+	}{
+		"web.example.org": {rows: 1},
+		"example.org":     {rows: 3},
+		"empty.test":      {text: "No record, or none that the filters let through.\n"},
+		"x.example.org":   {text: "No zone and no record is named x.example.org, or the filters leave it out. The zones are empty.test, example.org.\n"},
+	} {
+		c, _ := newClient(t, p)
+		a, _, err := c.Records(t.Context(), RecordFilter{Zone: argument})
+		if err != nil || len(a.Table.Rows) != want.rows || want.text != "" && a.Text != want.text {
+			t.Errorf("%s: %v, %d rows, %s", argument, err, len(a.Table.Rows), a.Text)
+		}
+	}
+}
+
 // The master file can be read back, and what somebody writes into a target stays a comment.
 func TestZoneFile(t *testing.T) {
 	got := ZoneFile([]inspect.Record{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,15 +15,24 @@ import (
 	"github.com/signpostd/signpost/internal/reach"
 )
 
-// Plans returns what is held, of the process that leads.
-func (c *Client) Plans(ctx context.Context) (output.Answer, error) {
-	all, err := c.plans(ctx)
+// Plans returns what is held by the processes that lead, for one publisher or, if its name is empty,
+// for all.
+func (c *Client) Plans(ctx context.Context, publisher string) (output.Answer, error) {
+	leaders, err := c.leaders(ctx)
 	if err != nil {
 		return output.Answer{}, err
 	}
+	all := plansOf(leaders, publisher)
 	list := inspect.PlanList{Plans: []inspect.Plan{}, Total: len(all)}
 	for _, p := range all {
 		list.Plans = append(list.Plans, p.value)
+	}
+	for _, l := range leaders {
+		for _, u := range l.value.unplanned {
+			if publisher == "" || u.Publisher == publisher {
+				list.Unplanned = append(list.Unplanned, u)
+			}
+		}
 	}
 	a := output.Answer{Value: list, Items: output.Items(list.Plans), Table: output.TableData{Columns: []output.Column{
 		{Name: "HASH"}, {Name: "ZONE"}, {Name: "PUBLISHER"}, {Name: "DELETIONS"}, {Name: "UPDATES"}, {Name: "OWNED"}, {Name: "AGE"},
@@ -34,8 +44,26 @@ func (c *Client) Plans(ctx context.Context) (output.Answer, error) {
 	a.Text = "Nothing is held.\n"
 	if len(list.Plans) > 0 {
 		a.Text = "\nShow the changes with --show and the hash, and have them made with the hash alone.\n"
+	} else if len(list.Unplanned) > 0 {
+		a.Text = ""
+	}
+	for _, u := range list.Unplanned {
+		a.Text += unplannedText(u, time.Now())
 	}
 	return a, nil
+}
+
+// unplannedText says that what a publisher holds isn't known yet.
+func unplannedText(u inspect.Unplanned, now time.Time) string {
+	whose := "the publisher"
+	if u.Publisher != "" {
+		whose = fmt.Sprintf("the publisher %q", u.Publisher)
+	}
+	if u.Since == nil {
+		return fmt.Sprintf("Not planned yet: %s has just begun to lead. Ask again in some seconds.\n", whose)
+	}
+	return fmt.Sprintf("Not planned yet: %s has led for %s, and has not compared all zones with what objects ask for. Ask again in some seconds.\n",
+		whose, max(0, now.Sub(*u.Since)).Round(time.Second))
 }
 
 func zoneName(zone string) string {
@@ -47,33 +75,37 @@ func zoneName(zone string) string {
 
 // held is what a process holds. If it doesn't lead, standby says so.
 type held struct {
-	plans   []inspect.Plan
-	standby error
+	plans     []inspect.Plan
+	unplanned []inspect.Unplanned
+	standby   error
 }
 
-// plans returns the plans of all processes that lead.
-func (c *Client) plans(ctx context.Context) ([]from[inspect.Plan], error) {
-	leaders, err := c.leaders(ctx)
+// plansOf returns the plans of a publisher, or of all if its name is empty.
+func plansOf(leaders []from[held], publisher string) []from[inspect.Plan] {
 	var all []from[inspect.Plan]
 	for _, l := range leaders {
 		for _, p := range l.value.plans {
-			all = append(all, from[inspect.Plan]{l.member, p})
+			if publisher == "" || p.Publisher == publisher {
+				all = append(all, from[inspect.Plan]{l.member, p})
+			}
 		}
 	}
-	return all, err
+	return all
 }
 
 // leaders returns the processes that lead, and what they hold. That nobody does is an error.
 func (c *Client) leaders(ctx context.Context) ([]from[held], error) {
 	const question = "what is held"
 	answers, err := askAll(c, c.unasked(), question, func(m *member) (held, error) {
+		var unplanned []inspect.Unplanned
 		plans, err := list(ctx, c, m, inspect.PlanPath, nil, func(l inspect.PlanList) ([]inspect.Plan, inspect.Page) {
+			unplanned = l.Unplanned
 			return l.Plans, inspect.Page{Total: l.Total, Next: l.Next}
 		})
 		if isRefusal(err, http.StatusConflict) || isRefusal(err, http.StatusNotFound) {
 			return held{standby: err}, nil
 		}
-		return held{plans: plans}, err
+		return held{plans: plans, unplanned: unplanned}, err
 	})
 	if err != nil {
 		return nil, err
@@ -102,16 +134,20 @@ func (c *Client) unasked() []member {
 	return members
 }
 
-// Plan returns the changes of a plan.
-func (c *Client) Plan(ctx context.Context, hash string) (output.Answer, error) {
-	holder, err := c.holder(ctx, hash)
+// Plan returns the changes of a plan. A publisher is only needed if several plans have the hash.
+func (c *Client) Plan(ctx context.Context, hash, publisher string) (output.Answer, error) {
+	leaders, err := c.leaders(ctx)
+	if err != nil {
+		return output.Answer{}, err
+	}
+	holder, err := holderOf(leaders, hash, publisher)
 	if err != nil {
 		return output.Answer{}, err
 	}
 	plan := holder.value
 	plan.Next = 0
 	path := inspect.PlanPath + "/" + hash
-	plan.Changes, err = list(ctx, c, holder.member, path, nil, func(p inspect.Plan) ([]inspect.Change, inspect.Page) {
+	plan.Changes, err = list(ctx, c, holder.member, path, queryOf("publisher", publisher), func(p inspect.Plan) ([]inspect.Change, inspect.Page) {
 		return p.Changes, inspect.Page{Next: p.Next}
 	})
 	if err != nil {
@@ -124,46 +160,87 @@ func (c *Client) Plan(ctx context.Context, hash string) (output.Answer, error) {
 		a.Names = append(a.Names, "record/"+zoneName(plan.Zone)+"/"+ch.Name+"/"+ch.Type)
 		a.Table.Rows = append(a.Table.Rows, []string{ch.Action, ch.Name, ch.Type, some(ch.Targets), some(ch.NewTargets), ch.SetIdentifier})
 	}
-	a.Text = fmt.Sprintf("\nHeld in the zone %s: deletions %d, updates %d. Nothing was approved.\n", output.Clean(zoneName(plan.Zone)), plan.Deletions, plan.Updates)
+	a.Text = fmt.Sprintf("\nHeld in the zone %s%s: deletions %d, updates %d. Nothing was approved.\n", output.Clean(zoneName(plan.Zone)), ofPublisher(plan.Publisher), plan.Deletions, plan.Updates)
 	return a, nil
 }
 
-// holder returns the process that holds a plan.
-func (c *Client) holder(ctx context.Context, hash string) (from[inspect.Plan], error) {
-	all, err := c.plans(ctx)
-	if err != nil {
-		return from[inspect.Plan]{}, err
+// holderOf returns the process that holds a plan.
+func holderOf(leaders []from[held], hash, publisher string) (from[inspect.Plan], error) {
+	all := plansOf(leaders, publisher)
+	holders := withHash(all, hash)
+	switch {
+	case len(holders) == 1:
+		return holders[0], nil
+	case len(holders) > 1:
+		return from[inspect.Plan]{}, ambiguous(holders, hash)
+	}
+	for _, l := range leaders {
+		if len(l.value.unplanned) > 0 {
+			return from[inspect.Plan]{}, fmt.Errorf("no plan with the hash %s is held so far: %s has begun to lead, and has not planned everything yet: ask again in some seconds", hash, l.name())
+		}
 	}
 	var others []string
-	for _, p := range all {
-		if p.value.Hash == hash {
-			return p, nil
-		}
-		if len(others) < 3 {
-			others = append(others, p.value.Hash)
-		}
+	for _, p := range all[:min(len(all), 3)] {
+		others = append(others, p.value.Hash)
 	}
 	if len(others) == 0 {
-		return from[inspect.Plan]{}, fmt.Errorf("no plan with the hash %s is held: nothing is held now", hash)
+		return from[inspect.Plan]{}, fmt.Errorf("no plan with the hash %s is held%s: nothing is held now", hash, ofPublisher(publisher))
 	}
-	return from[inspect.Plan]{}, fmt.Errorf("no plan with the hash %s is held: held are such as %s", hash, strings.Join(others, ", "))
+	return from[inspect.Plan]{}, fmt.Errorf("no plan with the hash %s is held%s: held are such as %s", hash, ofPublisher(publisher), strings.Join(others, ", "))
+}
+
+func withHash(all []from[inspect.Plan], hash string) []from[inspect.Plan] {
+	return slices.DeleteFunc(slices.Clone(all), func(p from[inspect.Plan]) bool { return p.value.Hash != hash })
+}
+
+// ambiguous is the error of a hash that several plans have: nobody can know which one is meant.
+func ambiguous(holders []from[inspect.Plan], hash string) error {
+	var whose []string
+	for _, h := range holders[:min(len(holders), 5)] {
+		whose = append(whose, fmt.Sprintf("zone %s%s at %s", output.Clean(zoneName(h.value.Zone)), ofPublisher(h.value.Publisher), h.name()))
+	}
+	return fmt.Errorf("%d plans have the hash %s, so nothing was approved: %s: name the publisher with --publisher, or the process with --addr or --selector", len(holders), hash, strings.Join(whose, "; "))
+}
+
+// ofPublisher names a publisher, if it has a name.
+func ofPublisher(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" of the publisher %q", name)
 }
 
 // Approve has the process that holds a plan make its changes, without those of some names. A process
-// may know plans that it no longer lists, because further names have joined them; so each one that
-// leads is told, until one knows the plan.
-func (c *Client) Approve(ctx context.Context, hash string, except []string) (output.Answer, error) {
+// may know plans that it no longer lists, because further names have joined them; then each one that
+// leads is told, until one knows the plan. A hash that several plans have approves nothing, unless the
+// publisher is named.
+func (c *Client) Approve(ctx context.Context, hash, publisher string, except []string) (output.Answer, error) {
 	leaders, err := c.leaders(ctx)
+	if err != nil {
+		return output.Answer{}, fmt.Errorf("approve the plan %s: %w", hash, err)
+	}
+	var told []member
+	switch holders := withHash(plansOf(leaders, publisher), hash); len(holders) {
+	case 0:
+		for _, l := range leaders {
+			told = append(told, *l.member)
+		}
+	case 1:
+		told = []member{*holders[0].member}
+	default:
+		return output.Answer{}, fmt.Errorf("approve the plan %s: %w", hash, ambiguous(holders, hash))
+	}
 	var approval inspect.Approval
-	for _, l := range leaders {
-		approval, err = c.approve(ctx, l.Process, hash, except)
+	for _, m := range told {
+		approval, err = c.approve(ctx, m.Process, hash, publisher, except)
 		if err == nil {
 			return output.Answer{Value: approval, Names: []string{"plan/" + hash}, Text: approvalText(approval)}, nil
 		}
 		if asRefusal(err) == nil && !errors.Is(err, errNoToken) {
 			err = fmt.Errorf("%w: the plan may be approved: see what is held still", err)
 		}
-		if !isRefusal(err, http.StatusNotFound) {
+		// Another process may know the plan, or have the publisher.
+		if !isRefusal(err, http.StatusNotFound) && !isRefusal(err, http.StatusBadRequest) {
 			break
 		}
 	}
@@ -175,14 +252,14 @@ var errNoToken = errors.New("no token for the approval")
 
 // approve approves a plan at one process. A process in a pod gets a token that is good for nothing
 // else.
-func (c *Client) approve(ctx context.Context, p reach.Process, hash string, except []string) (approval inspect.Approval, err error) {
+func (c *Client) approve(ctx context.Context, p reach.Process, hash, publisher string, except []string) (approval inspect.Approval, err error) {
 	var token string
 	if p.Pod != nil {
 		if token, err = c.token(ctx, p, inspect.ApproveAudience(hash)); err != nil {
 			return approval, inPod(fmt.Errorf("%w: %w", errNoToken, err), p, hash)
 		}
 	}
-	err = c.callWithToken(ctx, p, token, inspect.ApprovePath(hash), nil, inspect.ApproveRequest{Except: except}, &approval)
+	err = c.callWithToken(ctx, p, token, inspect.ApprovePath(hash), queryOf("publisher", publisher), inspect.ApproveRequest{Except: except}, &approval)
 	if p.Pod != nil && (isRefusal(err, http.StatusForbidden) || isRefusal(err, http.StatusServiceUnavailable)) {
 		err = inPod(err, p, hash)
 	}
@@ -196,13 +273,12 @@ func inPod(err error, p reach.Process, hash string) error {
 
 // approvalText says what was approved. A zone may have any name.
 func approvalText(a inspect.Approval) string {
-	var where string
-	if a.Publisher != "" {
-		where = fmt.Sprintf(" of the publisher %q", a.Publisher)
-	}
-	text := fmt.Sprintf("approved in the zone %s%s: deletions %d, updates %d\n", output.Clean(zoneName(a.Zone)), where, a.Deletions, a.Updates)
+	text := fmt.Sprintf("approved in the zone %s%s: deletions %d, updates %d\n", output.Clean(zoneName(a.Zone)), ofPublisher(a.Publisher), a.Deletions, a.Updates)
 	if a.Excepted > 0 {
 		text += fmt.Sprintf("left out, and still held under another hash: %d\n", a.Excepted)
+	}
+	if a.Gone > 0 {
+		text += fmt.Sprintf("not held any more, of those that the plan has shown: %d\n", a.Gone)
 	}
 	return text + fmt.Sprintf("good until %s for what can't be made at once\n", a.Until.UTC().Format(time.RFC3339))
 }

@@ -36,6 +36,35 @@ func ZoneFile(records []inspect.Record) string {
 	return text.String()
 }
 
+// OneZone returns an error unless all records that zones have are in one zone: a name server would read
+// the records of several zones as those of one.
+func OneZone(records []inspect.Record) error {
+	type zone struct{ process, publisher, name, id string }
+	var zones []string
+	seen := map[zone]bool{}
+	publishers := map[string]bool{}
+	for _, r := range inZones(records) {
+		z := zone{r.Process, r.Publisher, r.Zone, r.ZoneID}
+		if !seen[z] {
+			zones = append(zones, output.Clean(cmp.Or(r.Zone, "."))+ofPublisher(r.Publisher))
+			publishers[r.Publisher] = true
+		}
+		seen[z] = true
+	}
+	const most = 5
+	switch n := len(zones); {
+	case n < 2:
+		return nil
+	case n > most:
+		zones = append(zones[:most], fmt.Sprintf("%d more", n-most))
+	}
+	advice := "name the zone"
+	if len(publishers) > 1 {
+		advice = "name the zone, and its publisher with --publisher"
+	}
+	return fmt.Errorf("a master file has one zone, and these records are in %d: %s: %s", len(seen), strings.Join(zones, ", "), advice)
+}
+
 // inZones returns the records that a zone has, each zone together.
 func inZones(records []inspect.Record) []inspect.Record {
 	found := slices.DeleteFunc(slices.Clone(records), func(r inspect.Record) bool { return len(r.Targets) == 0 })

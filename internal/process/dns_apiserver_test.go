@@ -39,6 +39,7 @@ func TestDNSOnAPIServer(t *testing.T) {
 	t.Run("the leader dies", api.testDNSLeaderDies)
 	t.Run("plan and approval", api.testDNSApproval)
 	t.Run("approval in the running process", api.testDNSApprovalRunning)
+	t.Run("split horizon", api.testDNSSplitHorizon)
 	t.Run("rights", api.testDNSRights)
 	t.Run("conditions", api.testDNSConditions)
 	t.Run("inspection", api.testDNSInspection)
@@ -367,7 +368,7 @@ func (api roleServer) testDNSApprovalRunning(t *testing.T) {
 			return err
 		}
 		defer found.Close()
-		a, err := look.New(found, 10*time.Second, io.Discard).Approve(t.Context(), hash, nil)
+		a, err := look.New(found, 10*time.Second, io.Discard).Approve(t.Context(), hash, "", nil)
 		out.WriteString(a.Text)
 		return err
 	})

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -39,6 +42,10 @@ type dnsRole struct {
 	// objects writes the status of objects; nil without a cluster.
 	objects dynamic.Interface
 	close   func()
+	// unled says which publishers have nobody who publishes for them. former is the Lease of earlier
+	// versions; nil if it is that of the leadership.
+	unled  *unled
+	former *formerLease
 }
 
 // newDNSRole makes the role that publishes records. What it opens stays open until ctx ends.
@@ -48,11 +55,15 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 	}
 	var made connections
 	var configMaps corev1client.ConfigMapsGetter
-	leadership, err := newLeadership(in, &made, o.Leader, "")
+	leadership, err := newLeadership(in, &made, o.Leader, "", configure.LeadsFor(o.Publishers))
 	if err != nil {
 		return nil, err
 	}
 	r := &dnsRole{leadership: leadership, leaseDuration: o.Leader.LeaseDuration, log: in.Log, close: made.closeIdle}
+	if r.unled, err = newUnled(in, leadership, o.Publishers); err != nil {
+		return nil, err
+	}
+	r.former = r.formerLease(o.Leader)
 	if in.REST != nil {
 		if r.objects, err = made.dynamic(in.REST, clientConfig{timeout: requestTimeout, wrap: leadership.fence.Wrap}); err != nil {
 			return nil, err
@@ -65,6 +76,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 		if r.sender, err = openSender(in, &made); err != nil {
 			return nil, err
 		}
+		r.unled.notify = r.sender.For(events.Manner{})
 	}
 	wrap, err := configure.MeasureHTTP(in.Registerer)
 	if err != nil {
@@ -131,9 +143,40 @@ func (r *dnsRole) tables() (all []kube.AnyTable) {
 
 func (r *dnsRole) role() role {
 	return role{
-		Name: settings.DNSSection, Tables: r.tables(), Actors: r.actors, Details: r.leadership.details,
+		Name: settings.DNSSection, Tables: r.tables(), Actors: r.actors, Details: r.details,
 		Offer:   r.offer(),
-		Leading: func() inspect.Leading { return r.leadership.leading(settings.DNSSection) },
+		Leading: r.leading,
+	}
+}
+
+// leading says who leads, and which publishers nobody leads, for the status.
+func (r *dnsRole) leading() inspect.Leading {
+	l := r.leadership.leading(settings.DNSSection)
+	l.Unled, _ = r.unled.names()
+	return l
+}
+
+// details are lines for /ready. A standby whose publishers nobody leads stays ready all the same: a rollout
+// that adds a publisher would wait for it, and the old leader for the rollout.
+func (r *dnsRole) details() []string {
+	lines := r.leadership.details()
+	if _, sentence := r.unled.names(); sentence != "" {
+		lines = append(lines, sentence)
+	}
+	return lines
+}
+
+// formerLease returns the Lease of earlier versions, if that is another one.
+func (r *dnsRole) formerLease(o settings.Leader) *formerLease {
+	if r.leadership.elector == nil || o.ResourceName == settings.DefaultDNSLease {
+		return nil
+	}
+	host, _, _ := strings.Cut(r.leadership.elector.Identity(), "_")
+	return &formerLease{
+		name: o.ResourceNamespace + "/" + settings.DefaultDNSLease, host: host, log: r.log,
+		get: func(ctx context.Context) (*coordinationv1.Lease, error) {
+			return r.leadership.leases.Leases(o.ResourceNamespace).Get(ctx, settings.DefaultDNSLease, metav1.GetOptions{})
+		},
 	}
 }
 
@@ -149,6 +192,9 @@ func (r *dnsRole) offer() inspect.Offer {
 
 func (r *dnsRole) actors(settled <-chan struct{}) []run.Actor {
 	actors := []run.Actor{{Name: "dns leader", Run: func(ctx context.Context) error { return r.lead(ctx, settled) }}}
+	if r.leadership.elector != nil {
+		actors = append(actors, run.Actor{Name: "dns standby", Run: func(ctx context.Context) error { return r.unled.run(ctx, r) }})
+	}
 	if r.sender != nil {
 		actors = append(actors, run.Actor{Name: "events", Run: r.sender.Run})
 	}
@@ -186,8 +232,16 @@ func (r *dnsRole) upToDate(ctx context.Context) {
 
 // publish publishes for one term.
 func (r *dnsRole) publish(ctx context.Context) error {
+	if r.former != nil {
+		if err := r.former.free(ctx); err != nil {
+			return err
+		}
+	}
 	r.upToDate(ctx)
 	group, ctx := errgroup.WithContext(ctx)
+	if r.former != nil {
+		group.Go(func() error { return r.former.watch(ctx) })
+	}
 	for _, o := range r.opened {
 		group.Go(func() error { return o.Publisher.Lead(ctx) })
 		for _, w := range o.Statuses {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
 	"github.com/signpostd/signpost/internal/inspect"
 	"github.com/signpostd/signpost/internal/leader"
 	"github.com/signpostd/signpost/internal/settings"
@@ -17,11 +19,14 @@ type leadership struct {
 	fence *leader.Fence
 	// lease is the namespace and the name of the Lease.
 	lease string
+	// leases is the client of the election; nil without one.
+	leases coordinationv1client.LeasesGetter
 }
 
 // newLeadership returns a leadership that doesn't campaign yet. The identity is what the
 // process is called in the Lease; if it is empty, the process gets a unique one.
-func newLeadership(in roleInput, made *connections, o settings.Leader, identity string) (*leadership, error) {
+// It says in the Lease what the process leads for, unless that is empty.
+func newLeadership(in roleInput, made *connections, o settings.Leader, identity, leadsFor string) (*leadership, error) {
 	l := &leadership{fence: leader.Unfenced(), lease: o.ResourceNamespace + "/" + o.ResourceName}
 	if !o.Elect {
 		return l, nil
@@ -35,6 +40,7 @@ func newLeadership(in roleInput, made *connections, o settings.Leader, identity 
 		Namespace:     o.ResourceNamespace,
 		Name:          o.ResourceName,
 		Identity:      identity,
+		LeadsFor:      leadsFor,
 		LeaseDuration: o.LeaseDuration,
 		RenewDeadline: o.RenewDeadline,
 		RetryPeriod:   o.RetryPeriod,
@@ -45,6 +51,7 @@ func newLeadership(in roleInput, made *connections, o settings.Leader, identity 
 		return nil, err
 	}
 	l.fence = l.elector.Fence()
+	l.leases = client.CoordinationV1()
 	return l, nil
 }
 

@@ -35,7 +35,7 @@ type writer struct {
 // newWriter returns a writer that doesn't run yet.
 func newWriter(in roleInput, c writerConfig) (*writer, error) {
 	var made connections
-	leadership, err := newLeadership(in, &made, c.leader, c.identity)
+	leadership, err := newLeadership(in, &made, c.leader, c.identity, "")
 	if err != nil {
 		return nil, err
 	}

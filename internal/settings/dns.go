@@ -17,10 +17,14 @@ type DNS struct {
 	also func(*configure.Options) error
 }
 
+// DefaultDNSLease is the name of the Lease of the role dns by default. Releases of the chart whose name
+// isn't that of the chart have one of their own.
+const DefaultDNSLease = "signpost-dns"
+
 // defaultDNS is for config files. On the command line there is no election by default,
 // because whoever ran a single ExternalDNS gave it no rights to Leases.
 func defaultDNS() DNS {
-	return DNS{Leader: defaultLeader("signpost-dns", "kube-system")}
+	return DNS{Leader: defaultLeader(DefaultDNSLease, "kube-system")}
 }
 
 // Settings implements [Section].

@@ -223,7 +223,7 @@ func TestCrashLoop(t *testing.T) {
 	for process := range 10 {
 		limits := budget.DefaultLimits()
 		keeper := budget.NewKeeper(New(client, namespace, "", "default"), limits.Window, slog.New(slog.DiscardHandler))
-		book := budget.NewBook(now, limits, "settings", "")
+		book := budget.NewBook(now, limits, budget.Publisher{}, "settings", "")
 		loaded, err := keeper.Load(t.Context())
 		if err != nil {
 			t.Fatal(err)

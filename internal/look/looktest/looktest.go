@@ -33,6 +33,8 @@ type Process struct {
 	NotLeading *inspect.Failure
 	// Explain answers ExplainPath.
 	Explain func(query map[string][]string) *inspect.Explanation
+	// Unplanned are the publishers that have not planned everything yet.
+	Unplanned []inspect.Unplanned
 	// Approved is called with what is approved.
 	Approved func(hash string, except []string)
 	// Paths are further answers, by path.
@@ -98,7 +100,7 @@ func (p *Process) plan(w http.ResponseWriter, r *http.Request) {
 	}
 	hash, _, approve := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, inspect.PlanPath), "/"), "/")
 	if hash == "" {
-		list := inspect.PlanList{Total: len(p.Plans)}
+		list := inspect.PlanList{Total: len(p.Plans), Unplanned: p.Unplanned}
 		for _, plan := range p.Plans {
 			plan.Changes = nil
 			list.Plans = append(list.Plans, plan)
@@ -108,7 +110,7 @@ func (p *Process) plan(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, plan := range p.Plans {
 		switch {
-		case plan.Hash != hash:
+		case plan.Hash != hash, r.URL.Query().Has("publisher") && r.URL.Query().Get("publisher") != plan.Publisher:
 		case approve:
 			var request inspect.ApproveRequest
 			if err := json.NewDecoder(r.Body).Decode(&request); err != nil {

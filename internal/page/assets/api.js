@@ -37,8 +37,9 @@ export function get(path, parameters = {}, signal = undefined) {
 }
 
 // approve approves a plan, without the names that are excepted. A token is sent with this request only.
-export function approve(hash, except, token) {
-  return answer(fetch(`${root}/plan/${encodeURIComponent(hash)}/approve`, {
+export function approve(plan, except, token) {
+  const publisher = plan.publisher ? "?" + new URLSearchParams({ publisher: plan.publisher }) : "";
+  return answer(fetch(`${root}/plan/${encodeURIComponent(plan.hash)}/approve${publisher}`, {
     method: "POST",
     credentials: "omit",
     headers: { "Content-Type": "application/json", ...(token ? { Authorization: "Bearer " + token } : {}) },

@@ -5,6 +5,9 @@ import { byId, count, make, number, put, show, since, state } from "./dom.js";
 
 const zoneOf = (p) => p.zone + (p.publisher ? ` (publisher ${p.publisher})` : "");
 
+// keyOf identifies a plan among those of all publishers.
+const keyOf = (p) => JSON.stringify([p.publisher ?? "", p.zone, p.zoneId ?? "", p.hash]);
+
 // Plans is the list of plans. What is excepted of a plan stays while the plan is held.
 export class Plans {
   constructor(panel, tell) {
@@ -21,15 +24,15 @@ export class Plans {
 
   show(plans) {
     this.none.hidden = plans.length > 0;
-    const next = new Map(plans.map((p) => [p.hash, this.cards.get(p.hash) ?? new Card(p, (a) => this.approved(a))]));
-    for (const [hash, card] of this.cards) if (!next.has(hash)) card.element.remove();
-    for (const [hash, card] of next) if (!this.cards.has(hash)) this.list.append(card.element);
+    const next = new Map(plans.map((p) => [keyOf(p), this.cards.get(keyOf(p)) ?? new Card(p, (a) => this.approved(a))]));
+    for (const [key, card] of this.cards) if (!next.has(key)) card.element.remove();
+    for (const [key, card] of next) if (!this.cards.has(key)) this.list.append(card.element);
     this.cards = next;
   }
 
   approved(a) {
     this.done.hidden = false;
-    put(this.done, `Approved in ${show(a.zone)}: ${count(a.deletions, "deletion")} and ${count(a.updates, "update")}${a.excepted ? `, without ${number(a.excepted)} that were excepted` : ""}.`);
+    put(this.done, `Approved in ${show(a.zone)}: ${count(a.deletions, "deletion")} and ${count(a.updates, "update")}${a.excepted ? `, without ${number(a.excepted)} that were excepted` : ""}${a.gone ? `; ${number(a.gone)} that the plan has shown are not held any more` : ""}.`);
     this.tell();
   }
 }
@@ -56,7 +59,7 @@ class Card {
   async read() {
     this.more.disabled = true;
     try {
-      const page = await get("/plan/" + encodeURIComponent(this.plan.hash), { offset: this.next, limit: 100 });
+      const page = await get("/plan/" + encodeURIComponent(this.plan.hash), { publisher: this.plan.publisher, offset: this.next, limit: 100 });
       this.changes.append(...(page.changes ?? []).map((c) => this.change(c)));
       this.next = page.next ?? 0;
       this.more.hidden = !this.next;
@@ -99,7 +102,7 @@ class Card {
       // One click is one request.
       yes.disabled = true;
       try {
-        this.approved(await approve(plan.hash, except, token.value.trim()));
+        this.approved(await approve(plan, except, token.value.trim()));
         token.value = "";
         dialog.close();
       } catch (err) {

@@ -43,6 +43,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end -}}
 {{- end -}}
 
+{{/* The Lease of the role dns: each release has its own, because it has publishers of its own. */}}
+{{- define "signpost.dnsLease" -}}
+{{- $fullname := include "signpost.fullname" . -}}
+{{- if eq $fullname "signpost" -}}
+signpost-dns
+{{- else -}}
+{{- printf "%s-dns" $fullname -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The variable that a field of a publisher gets the value of a Secret by. */}}
 {{- define "signpost.variable" -}}
 SIGNPOST_{{ .index }}_{{ .field | upper | replace "-" "_" }}
@@ -70,7 +80,12 @@ SIGNPOST_{{ .index }}_{{ .field | upper | replace "-" "_" }}
 {{- end -}}
 {{- $publishers = append $publishers (omit $fields "secretRef") -}}
 {{- end -}}
-{{- $_ := set $file "dns" (mergeOverwrite (deepCopy $lease) (dict "publishers" $publishers)) -}}
+{{- $election := deepCopy $lease -}}
+{{- $name := include "signpost.dnsLease" . -}}
+{{- if ne $name "signpost-dns" -}}
+{{- $_ := set $election.leaderElection "resourceName" $name -}}
+{{- end -}}
+{{- $_ := set $file "dns" (mergeOverwrite $election (dict "publishers" $publishers)) -}}
 {{- end -}}
 {{- toYaml $file -}}
 {{- end -}}

@@ -1,0 +1,159 @@
+package budget
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// heldIn returns the plan of a zone that loses one record set with a target.
+func heldIn(t *testing.T, publisher Publisher, zone dns.Zone, target string) Plan {
+	t.Helper()
+	b := NewBook(begun, Limits{Window: time.Minute}, publisher, "s", "")
+	if err := b.Restore(begun, nil); err != nil {
+		t.Fatal(err)
+	}
+	l := b.Ledger(zone)
+	l.Note("web.shop.test", []dns.Change{{Old: &dns.RecordSet{Name: "web.shop.test", Type: "A", Targets: []string{target}}}})
+	l.Decide(begun, 1)
+	p, ok := l.Announce()
+	if !ok {
+		t.Fatal("nothing is held")
+	}
+	return p
+}
+
+// Split-horizon V1: the plans of two publishers of one zone name never have one hash, and neither
+// have two plans that delete different targets.
+func TestHashIdentifiesThePlan(t *testing.T) {
+	zone := dns.Zone{ID: "shop.test", Name: "shop.test"}
+	public := Publisher{Name: "public", Owner: "a"}
+	plans := map[string]Plan{
+		"public":           heldIn(t, public, zone, "192.0.2.1"),
+		"private":          heldIn(t, Publisher{Name: "private", Owner: "a"}, zone, "192.0.2.1"),
+		"another owner":    heldIn(t, Publisher{Name: "public", Owner: "b"}, zone, "192.0.2.1"),
+		"another zone":     heldIn(t, public, dns.Zone{ID: "Z2", Name: "shop.test"}, "192.0.2.1"),
+		"another target":   heldIn(t, public, zone, "192.0.2.2"),
+		"shifted in a key": heldIn(t, Publisher{Name: "publica"}, zone, "192.0.2.1"),
+	}
+	seen := map[string]string{}
+	for name, p := range plans {
+		if other, known := seen[p.Hash]; known {
+			t.Errorf("%s and %s have the hash %s", name, other, p.Hash)
+		}
+		seen[p.Hash] = name
+	}
+	if again := heldIn(t, public, zone, "192.0.2.1"); again.Hash != plans["public"].Hash {
+		t.Error("the same plan has two hashes")
+	}
+}
+
+// Split-horizon V1: if the zone has another target since a plan was shown, that plan is not
+// approved, in the process that has shown it and in a later one.
+func TestWhatHasChangedIsNotApproved(t *testing.T) {
+	for name, between := range map[string]func(w *world){
+		"in the same process": func(*world) {},
+		"in a next term":      func(w *world) { w.lead() },
+		"after a restart":     func(w *world) { w.start("settings") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newFilledWorld(t, 100)
+			for i := range 30 {
+				w.drop(fmt.Sprint("n", i))
+			}
+			w.sync()
+			hash := w.announced(30).Hash
+			between(w)
+			edited := parse(t, "n3 A 192.0.2.77")
+			w.zone[edited.Key()] = edited
+			w.sync()
+			between(w)
+			w.sync()
+			_, err := w.book.Approve(w.now, hash, nil)
+			if !errors.Is(err, ErrPlanChanged) || !strings.Contains(err.Error(), `delete n3.shop.test A ["192.0.2.77"]`) {
+				t.Fatalf("approve what was not shown: %v", err)
+			}
+			if w.sync() != 0 {
+				t.Fatal("a refused approval allows something")
+			}
+			if a := w.approve(hash, "n3.shop.test"); a.Deletions != 29 || a.Gone != 1 {
+				t.Errorf("approved %+v", a)
+			}
+			w.sync()
+			w.wantZone(70) // 29 by approval, and the one that is left is within the limit
+		})
+	}
+}
+
+// An approval ends for a record set that gets another target before the change is made.
+func TestApprovalEndsWithTheTarget(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	for i := range 30 {
+		w.drop(fmt.Sprint("n", i))
+	}
+	w.sync()
+	w.approve(w.announced(30).Hash)
+	for i := range 30 {
+		edited := parse(t, fmt.Sprintf("n%d A 192.0.2.77", i))
+		w.zone[edited.Key()] = edited
+	}
+	if made := w.sync(); made != 0 {
+		t.Errorf("%d deletions were made of targets that nobody has seen", made)
+	}
+}
+
+// An approval says how much of the plan is no longer held.
+func TestApprovalCountsWhatIsGone(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	for i := range 40 {
+		w.drop(fmt.Sprint("n", i))
+	}
+	w.sync()
+	hash := w.announced(40).Hash
+	w.ask("n0 A 192.0.2.1", "n1 A 192.0.2.1")
+	w.start("settings")
+	w.sync()
+	if a := w.approve(hash, "n2.shop.test"); a.Deletions != 37 || a.Excepted != 1 || a.Gone != 2 {
+		t.Errorf("approved %+v", a)
+	}
+}
+
+// Plans and approvals of a version that knew a change without its old targets are ignored. What
+// was spent counts.
+func TestEarlierFormOfApprovals(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	w.store.text = []byte(`{"version":1,"zones":[{"id":"Z1","name":"shop.test","settings":["settings"],"deletions":[[` + fmt.Sprint(w.now.UnixMilli()) + `,5]],` +
+		`"plans":[{"hash":"1b2ce5d55119ce84","at":1767323045000,"shown":"AAAAAAAAAAE="}],"approved":[{"until":` + fmt.Sprint(w.now.Add(time.Hour).UnixMilli()) + `,"changes":"AAAAAAAAAAE="}]}]}`)
+	w.start("settings")
+	for i := range 17 {
+		w.drop(fmt.Sprint("n", i))
+	}
+	if made := w.sync(); made != 0 {
+		t.Errorf("%d deletions were made, though 5 are spent of 21", made)
+	}
+	if _, err := w.book.Approve(w.now, "1b2ce5d55119ce84", nil); !errors.Is(err, ErrUnknownPlan) {
+		t.Errorf("the hash of an earlier version: %v", err)
+	}
+	w.approve(w.announced(17).Hash)
+	w.sync()
+	w.wantZone(83)
+}
+
+// A hash that two zones know, by a store that was edited, approves nothing.
+func TestHashOfTwoZones(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	for i := range 30 {
+		w.drop(fmt.Sprint("n", i))
+	}
+	w.sync()
+	hash := w.announced(30).Hash
+	other := w.book.Ledger(dns.Zone{ID: "Z2", Name: "shop.test"})
+	other.announced.plans = []announcement{{hash: hash, number: 1}}
+	if _, err := w.book.Approve(w.now, hash, nil); !errors.Is(err, ErrAmbiguousPlan) {
+		t.Errorf("approve the plan of two zones: %v", err)
+	}
+}

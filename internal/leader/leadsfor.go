@@ -1,0 +1,105 @@
+package leader
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"sync/atomic"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+)
+
+// LeadsForAnnotation is the annotation of a Lease that says what its holder leads for. Its value begins
+// with the identity of the holder, because a holder that doesn't know the annotation keeps the value of
+// the one before.
+const LeadsForAnnotation = "signpost.dev/leads-for"
+
+// maxLeadsFor is the most bytes of the annotation that are read.
+const maxLeadsFor = 64 << 10
+
+// LeadsFor returns what the holder of a Lease leads for. It reports false if nobody holds the Lease, or if
+// the holder doesn't say.
+func LeadsFor(lease *coordinationv1.Lease) (leadsFor string, known bool) {
+	value := lease.Annotations[LeadsForAnnotation]
+	if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" || len(value) > maxLeadsFor {
+		return "", false
+	}
+	return strings.CutPrefix(value, *lease.Spec.HolderIdentity+" ")
+}
+
+// said is what the holder of the Lease was seen to lead for.
+type said struct {
+	holder, leadsFor string
+}
+
+// annotating is a client of Leases that puts the annotation on what it writes, and notes the one of what it
+// reads. Writing it needs no right of its own: it is part of the requests of the election.
+type annotating struct {
+	coordinationv1client.LeasesGetter
+	// value is what this process writes, nothing if it is empty.
+	value string
+	seen  *atomic.Pointer[said]
+}
+
+// Leases implements [coordinationv1client.LeasesGetter].
+func (a annotating) Leases(namespace string) coordinationv1client.LeaseInterface {
+	return annotatingLeases{a.LeasesGetter.Leases(namespace), a}
+}
+
+func (a annotating) annotated(lease *coordinationv1.Lease) *coordinationv1.Lease {
+	holder := lease.Spec.HolderIdentity
+	if a.value == "" || holder == nil || *holder == "" {
+		return lease
+	}
+	lease = lease.DeepCopy()
+	lease.Annotations = maps.Clone(lease.Annotations)
+	if lease.Annotations == nil {
+		lease.Annotations = map[string]string{}
+	}
+	lease.Annotations[LeadsForAnnotation] = *holder + " " + a.value
+	return lease
+}
+
+func (a annotating) note(lease *coordinationv1.Lease, err error) (*coordinationv1.Lease, error) {
+	if err != nil {
+		return lease, err
+	}
+	if leadsFor, known := LeadsFor(lease); known {
+		a.seen.Store(&said{*lease.Spec.HolderIdentity, leadsFor})
+	} else {
+		a.seen.Store(nil)
+	}
+	return lease, nil
+}
+
+type annotatingLeases struct {
+	coordinationv1client.LeaseInterface
+	of annotating
+}
+
+// Get implements [coordinationv1client.LeaseInterface].
+func (l annotatingLeases) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
+	return l.of.note(l.LeaseInterface.Get(ctx, name, o))
+}
+
+// Create implements [coordinationv1client.LeaseInterface].
+func (l annotatingLeases) Create(ctx context.Context, lease *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	return l.of.note(l.LeaseInterface.Create(ctx, l.of.annotated(lease), o))
+}
+
+// Update implements [coordinationv1client.LeaseInterface].
+func (l annotatingLeases) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	return l.of.note(l.LeaseInterface.Update(ctx, l.of.annotated(lease), o))
+}
+
+// LeaderLeadsFor returns what another process that leads says that it leads for. It reports false if this
+// process leads, if nobody does, or if the leader doesn't say.
+func (e *Elector) LeaderLeadsFor() (leader, leadsFor string, known bool) {
+	s := e.said.Load()
+	if s == nil || s.holder == e.Identity() || s.holder != e.Leader() {
+		return "", "", false
+	}
+	return s.holder, s.leadsFor, true
+}

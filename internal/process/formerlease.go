@@ -1,0 +1,118 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/signpostd/signpost/internal/leader"
+)
+
+const (
+	// formerLeaseEvery is how often the former Lease is read.
+	formerLeaseEvery = 5 * time.Second
+	// formerLeaseWait is how long a leader stands down for an earlier version that leads.
+	formerLeaseWait = 15 * time.Second
+)
+
+// errEarlierVersion is why a process stands down during a rollback.
+var errEarlierVersion = errors.New("a process of an earlier version of this Deployment leads")
+
+// formerLease is the Lease by which earlier versions of this Deployment have led. Their pods may still run,
+// or run again, while a rollout lasts: then this process must not write.
+type formerLease struct {
+	name string
+	// host is that of this process: the name of its pod.
+	host string
+	get  func(context.Context) (*coordinationv1.Lease, error)
+	log  *slog.Logger
+}
+
+// podOfDeployment is the name of a pod of a Deployment. Its first group is the name of the Deployment.
+var podOfDeployment = regexp.MustCompile(`^(.+)-[a-z0-9]{1,10}-[a-z0-9]{5}$`)
+
+// deploymentOf returns the Deployment of a pod, by its name; empty if it isn't one.
+func deploymentOf(host string) string {
+	if parts := podOfDeployment.FindStringSubmatch(host); parts != nil {
+		return parts[1]
+	}
+	return ""
+}
+
+// holder returns the process of this Deployment that holds the former Lease; empty if there is none.
+func (f *formerLease) holder(ctx context.Context) (string, error) {
+	lease, err := f.get(ctx)
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+		// Without the right, nobody has said that earlier versions used another Lease.
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("read the former Lease %s: %w", f.name, err)
+	}
+	spec := lease.Spec
+	if spec.HolderIdentity == nil || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {
+		return "", nil
+	}
+	// Clocks differ, so it counts for twice as long.
+	if time.Since(spec.RenewTime.Time) > 2*time.Duration(*spec.LeaseDurationSeconds)*time.Second {
+		return "", nil
+	}
+	host, _, _ := strings.Cut(*spec.HolderIdentity, "_")
+	if ours := deploymentOf(f.host); ours == "" || deploymentOf(host) != ours {
+		return "", nil
+	}
+	return *spec.HolderIdentity, nil
+}
+
+// free returns when no process of an earlier version leads, or when ctx ends.
+func (f *formerLease) free(ctx context.Context) error {
+	told := false
+	for {
+		holder, err := f.holder(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil && holder == "" {
+			return nil
+		}
+		if !told {
+			told = true
+			f.log.Info("Waiting for a process of an earlier version of this Deployment, which leads by the former Lease", "lease", f.name, "leader", holder, "err", err)
+		}
+		if err := pause(ctx, formerLeaseEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// watch returns an error when a process of an earlier version leads again, as after a rollback.
+func (f *formerLease) watch(ctx context.Context) error {
+	for {
+		if err := pause(ctx, formerLeaseEvery); err != nil {
+			return nil
+		}
+		// If the Lease can't be read, a rollback isn't known to have happened.
+		if holder, err := f.holder(ctx); err == nil && holder != "" {
+			return &leader.StandDown{For: formerLeaseWait, Reason: fmt.Errorf("%w: %s, by the Lease %s", errEarlierVersion, holder, f.name)}
+		}
+	}
+}
+
+// pause returns after a time, or with an error when ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

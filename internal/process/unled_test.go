@@ -1,0 +1,166 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/spf13/pflag"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/signpostd/signpost/dns/configure"
+	"github.com/signpostd/signpost/dns/publisher"
+	"github.com/signpostd/signpost/internal/leader"
+)
+
+// installation is one of two that campaign for a Lease, reduced to its election.
+type installation struct {
+	role    *dnsRole
+	log     strings.Builder
+	notices []publisher.Notice
+}
+
+func newInstallation(t *testing.T, client *fake.Clientset, identity, publisherName string) *installation {
+	t.Helper()
+	o := configure.New()
+	o.Name = publisherName
+	o.Flags(pflag.NewFlagSet("publisher", pflag.ContinueOnError))
+	publishers := []*configure.Options{o}
+	elector, err := leader.New(leader.Config{
+		Client: client.CoordinationV1(), Namespace: "kube-system", Name: "signpost-dns", Identity: identity, LeadsFor: configure.LeadsFor(publishers),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := &installation{}
+	l := &leadership{elector: elector, fence: elector.Fence(), lease: "kube-system/signpost-dns", leases: client.CoordinationV1()}
+	i.role = &dnsRole{leadership: l, log: slog.New(slog.NewTextHandler(&i.log, nil))}
+	if i.role.unled, err = newUnled(roleInput{Registerer: prometheus.NewRegistry()}, l, publishers); err != nil {
+		t.Fatal(err)
+	}
+	i.role.unled.notify = func(n publisher.Notice) { i.notices = append(i.notices, n) }
+	return i
+}
+
+func (i *installation) run(ctx context.Context) {
+	go func() {
+		_ = i.role.leadership.run(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil })
+	}()
+	go func() { _ = i.role.unled.run(ctx, i.role) }()
+}
+
+// Split-horizon V10: of two installations with one Lease, the standby says by /ready, status, metric, log
+// and Event that nobody publishes for its publishers, once, and when that is over. A standby of the same
+// installation says nothing.
+func TestStandbyWithOtherPublishers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		public, same, private := newInstallation(t, client, "a_1", "public"), newInstallation(t, client, "b_1", "public"), newInstallation(t, client, "c_1", "private")
+		first, end := context.WithCancel(t.Context())
+		public.run(first)
+		time.Sleep(5 * time.Second)
+		others, stop := context.WithCancel(t.Context())
+		same.run(others)
+		private.run(others)
+		time.Sleep(10 * time.Second)
+		details, status := strings.Join(private.role.details(), "\n"), private.role.leading()
+		if !strings.Contains(details, "nobody publishes for the publishers private: a_1 has the Lease kube-system/signpost-dns") || len(status.Unled) != 1 || status.Unled[0] != "private" {
+			t.Errorf("/ready says %q, the status %+v", details, status)
+		}
+		if n := testutil.ToFloat64(private.role.unled.gauge); n != 1 {
+			t.Errorf("the metric is %v", n)
+		}
+		if private.log.Len() > 0 {
+			t.Errorf("it is logged at once, as in each rollout: %s", &private.log)
+		}
+		time.Sleep(10 * time.Minute)
+		if text := private.log.String(); strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "dns.leaderElection.resourceName") {
+			t.Errorf("the log is %s", text)
+		}
+		if len(private.notices) != 1 || private.notices[0].Reason != publisher.ReasonUnled {
+			t.Errorf("the Events are %+v", private.notices)
+		}
+		for name, one := range map[string]*installation{"the leader": public, "a standby with its publishers": same} {
+			if one.log.Len() > 0 || len(one.role.leading().Unled) > 0 || testutil.ToFloat64(one.role.unled.gauge) != 0 {
+				t.Errorf("%s says %s, %+v", name, &one.log, one.role.leading())
+			}
+		}
+		end()
+		for range 600 {
+			if leads, _ := private.role.leadership.leads(); leads {
+				break
+			}
+			if leads, _ := same.role.leadership.leads(); leads {
+				break
+			}
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Minute)
+		if leads, _ := private.role.leadership.leads(); leads && !strings.Contains(private.log.String(), "have a leader again") {
+			t.Errorf("the log of the new leader is %s", &private.log)
+		}
+		stop()
+		synctest.Wait()
+	})
+}
+
+// An earlier version has led by the Lease that all releases shared. While a pod of the same Deployment
+// holds that one, this process doesn't write: in an upgrade it waits, and in a rollback it stands down.
+func TestFormerLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lease *coordinationv1.Lease
+		f := &formerLease{
+			name: "ns/signpost-dns", host: "public-signpost-7c9d8b6f5-abcde", log: slog.New(slog.DiscardHandler),
+			get: func(context.Context) (*coordinationv1.Lease, error) {
+				if lease == nil {
+					return nil, apierrors.NewNotFound(coordinationv1.Resource("leases"), "signpost-dns")
+				}
+				return lease, nil
+			},
+		}
+		hold := func(identity string) {
+			seconds, now := int32(20), metav1.NowMicro()
+			lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &identity, RenewTime: &now, LeaseDurationSeconds: &seconds}}
+		}
+		for _, other := range []string{"", "public-signpost-b-7c9d8b6f5-abcde_X", "private-signpost-7c9d8b6f5-abcde_X", "host_X", "public-signpost_X"} {
+			if hold(other); f.free(t.Context()) != nil {
+				t.Errorf("it waits for %q", other)
+			}
+		}
+		hold("public-signpost-66d5c4b3a-fghij_X")
+		freed := make(chan error, 1)
+		go func() { freed <- f.free(t.Context()) }()
+		time.Sleep(30 * time.Second)
+		synctest.Wait()
+		select {
+		case err := <-freed:
+			t.Fatalf("it writes beside an earlier version: %v", err)
+		default:
+		}
+		time.Sleep(time.Minute) // the earlier version has died without releasing its Lease
+		if err := <-freed; err != nil {
+			t.Error(err)
+		}
+		watched := make(chan error, 1)
+		go func() { watched <- f.watch(t.Context()) }()
+		time.Sleep(time.Minute)
+		hold("public-signpost-66d5c4b3a-fghij_Y")
+		var down *leader.StandDown
+		if err := <-watched; !errors.As(err, &down) || !errors.Is(err, errEarlierVersion) {
+			t.Errorf("a rollback: %v", err)
+		}
+		lease = nil
+		if err := f.free(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
