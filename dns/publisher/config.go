@@ -133,6 +133,7 @@ const (
 	ReasonDelayed  = "DeletionDelayed"
 	ReasonSource   = "SourceNotRead"
 	ReasonProvider = "ProviderFailed"
+	ReasonStore    = "BudgetNotStored"
 
 	ActionCreated = "Created"
 	ActionUpdated = "Updated"

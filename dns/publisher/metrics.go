@@ -34,6 +34,7 @@ type Metrics struct {
 	dirty          *prometheus.GaugeVec
 	zoneFailed     *prometheus.GaugeVec
 	providerFailed prometheus.Gauge
+	storeFailed    prometheus.Gauge
 	applySeconds   *prometheus.HistogramVec
 	panics         *prometheus.CounterVec
 
@@ -72,6 +73,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		waiting:        b.gauges("signpost_dns_names_failing", "Names whose changes failed and are tried again later.", "zone", "id"),
 		dirty:          b.gauges("signpost_dns_names_pending", "Names that wait to be planned or changed.", "zone", "id"),
 		providerFailed: b.gauge("signpost_dns_provider_failing", "1 while the zones can't be listed."),
+		storeFailed:    b.gauge("signpost_dns_budget_store_failing", "1 while what was deleted and approved can't be loaded or stored."),
 		zoneFailed:     b.gauges("signpost_dns_zone_failing", "1 while a zone can't be read or changed.", "zone", "id"),
 		applySeconds: b.histograms("signpost_dns_apply_duration_seconds", "How long the provider took for a batch of changes.",
 			"zone", "id", "result"),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -56,8 +57,10 @@ type Publisher struct {
 	zones *zoneSet
 	// unverified is true when the metric of verified records may be out of date.
 	unverified bool
-	// uncounted is true when the metrics of what objects ask for are out of date.
-	uncounted bool
+	// uncounted is true when the metrics of what objects ask for are out of date. filtered is true if
+	// the domain filter admits none of the names that they ask for.
+	uncounted, filtered bool
+	troubles            atomic.Pointer[[]Trouble]
 	// zoneless are the names that are in no zone of the provider.
 	zoneless *names
 	accounts accounts
@@ -220,7 +223,7 @@ func (p *Publisher) begin(t term) {
 	p.zones = nil
 	p.zoneList = zoneList{}
 	p.zoneless = p.newZoneless()
-	p.accounts.beginTerm()
+	p.accounts.beginTerm(time.Now())
 	p.untold.tell(p.Notify)
 }
 
@@ -235,6 +238,7 @@ func (p *Publisher) end() {
 	p.Metrics.end(p.zones.all())
 	p.zones = nil
 	p.Desk.Show(nil)
+	p.Metrics.storeFailed.Set(0)
 	go func() {
 		t.jobs.Wait()
 		close(t.over)
@@ -319,6 +323,7 @@ func (p *Publisher) work(ctx context.Context, now time.Time) {
 	p.watchTables(now)
 	p.readObjects(now)
 	// Planning works out most of the numbers, so they are taken last.
+	defer p.noteTroubles()
 	defer p.count()
 	if p.term == nil {
 		return
@@ -340,7 +345,18 @@ func (p *Publisher) count() {
 	if p.uncounted {
 		p.uncounted = false
 		p.Metrics.desired(p.Desired)
+		p.filtered = p.filtersAll()
 	}
+}
+
+// filtersAll reports whether the domain filter admits none of the names that objects ask for.
+func (p *Publisher) filtersAll() bool {
+	for name := range p.Desired.Names() {
+		if p.Domains.Match(name) {
+			return false
+		}
+	}
+	return p.Desired.Len() > 0
 }
 
 // nextDue returns when there is something to do, if nothing happens before.

@@ -134,16 +134,22 @@ func (r *dnsRole) role() role {
 		Name: settings.DNSSection, Tables: r.tables(), Actors: r.actors, Details: r.leadership.details,
 		Offer:   r.offer(),
 		Leading: func() inspect.Leading { return r.leadership.leading(settings.DNSSection) },
+
+		Problems: func() []inspect.Problem { return dnsinspect.Problems(r.publishers()) },
 	}
 }
 
-// offer is what can be inspected of the role.
-func (r *dnsRole) offer() inspect.Offer {
+func (r *dnsRole) publishers() []dnsinspect.Publisher {
 	var publishers []dnsinspect.Publisher
 	for i, o := range r.opened {
 		publishers = append(publishers, dnsinspect.Publisher{Name: r.desks[i].Name, Publisher: o.Publisher, Servers: o.Servers})
 	}
-	shown := dnsinspect.New(publishers, r.leadership.leads)
+	return publishers
+}
+
+// offer is what can be inspected of the role.
+func (r *dnsRole) offer() inspect.Offer {
+	shown := dnsinspect.New(r.publishers(), r.leadership.leads)
 	return inspect.Offer{Publishers: r.desks, Leadership: r.leadership.leads, Records: shown, Zones: shown, Explains: shown}
 }
 
