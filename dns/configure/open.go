@@ -64,6 +64,9 @@ type Opened struct {
 	// Servers are the addresses of the servers that answer with the records, with their ports; nil
 	// if the provider doesn't know.
 	Servers []string
+
+	options *Options
+	log     *slog.Logger
 }
 
 // StatusWriter is the config of a source that writes the status of its objects. Its methods
@@ -85,7 +88,7 @@ type reporter interface {
 // Open puts a publisher together. The options must be valid. Everything that it opens ends
 // with ctx.
 func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
-	opened := &Opened{}
+	opened := &Opened{options: o, log: in.Log}
 	settings, err := o.Source.Settings()
 	if err != nil {
 		return nil, err

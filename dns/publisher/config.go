@@ -135,6 +135,8 @@ const (
 	ReasonProvider = "ProviderFailed"
 	ReasonStore    = "BudgetNotStored"
 
+	ReasonOtherOwner = "OtherOwner"
+
 	ActionCreated = "Created"
 	ActionUpdated = "Updated"
 	ActionDeleted = "Deleted"

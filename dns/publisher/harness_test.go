@@ -121,6 +121,8 @@ type world struct {
 	change   func(*Config)
 	// store has the budgets, of a publisher that has published before; nil until the first start.
 	store *textStore
+	// instance is that of the publishers that are made.
+	instance string
 
 	publisher *Publisher
 	stop      func()
@@ -205,6 +207,9 @@ func (w *world) make() *Publisher {
 		w.t.Fatal(err)
 	}
 	w.publisher = p
+	if w.instance != "" {
+		p.SetInstance(w.instance)
+	}
 	w.objects.listen(Changed(func() *Publisher { return p }, 0))
 	return p
 }

@@ -260,7 +260,7 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	}
 	p.unverified = p.unverified || len(affected) > 0
 	for a := range affected {
-		a.z.mirror.own(a.name, p.plain(a.z, a.name), p.owned(a.z, a.name))
+		a.z.mirror.own(a.name, p.plain(a.z, a.name), p.owned(a.z, a.name), p.ofOtherInstances(a.z, a.name))
 		if p.concerns(a.z, a.name) {
 			a.z.names.differ(a.name)
 		}
@@ -308,9 +308,9 @@ func (p *Publisher) owned(z *zone, name string) int32 {
 	if !p.zones.holds(z, name) {
 		return 0
 	}
-	owned, id := int32(0), p.Owner.ID()
+	owned, rules := int32(0), plan.Rules{Owner: p.Owner.ID(), Instance: p.Rules.Instance}
 	for _, c := range p.current(z, name) {
-		if id == "" || c.Set.Labels[dns.LabelOwner] == id {
+		if rules.Owns(c.Set) {
 			owned++
 		}
 	}

@@ -35,6 +35,7 @@ type Metrics struct {
 	zoneFailed     *prometheus.GaugeVec
 	providerFailed prometheus.Gauge
 	storeFailed    prometheus.Gauge
+	others         *prometheus.GaugeVec
 	applySeconds   *prometheus.HistogramVec
 	panics         *prometheus.CounterVec
 
@@ -74,6 +75,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		dirty:          b.gauges("signpost_dns_names_pending", "Names that wait to be planned or changed.", "zone", "id"),
 		providerFailed: b.gauge("signpost_dns_provider_failing", "1 while the zones can't be listed."),
 		storeFailed:    b.gauge("signpost_dns_budget_store_failing", "1 while what was deleted and approved can't be loaded or stored."),
+		others:         b.gauges("signpost_dns_other_instance_records", "Record sets of another process that has our owner ID.", "zone", "id"),
 		zoneFailed:     b.gauges("signpost_dns_zone_failing", "1 while a zone can't be read or changed.", "zone", "id"),
 		applySeconds: b.histograms("signpost_dns_apply_duration_seconds", "How long the provider took for a batch of changes.",
 			"zone", "id", "result"),
@@ -153,13 +155,14 @@ func (m *Metrics) zone(z *zone) {
 	m.waiting.WithLabelValues(z.Name, z.ID).Set(float64(z.names.failing))
 	m.zoneFailed.WithLabelValues(z.Name, z.ID).Set(number(z.reading.err != nil || z.writing.err != nil || z.adjusting.err != nil))
 	m.held.WithLabelValues(z.Name, z.ID).Set(float64(z.ledger.Held()))
+	m.others.WithLabelValues(z.Name, z.ID).Set(float64(z.mirror.others))
 	m.fail(keyOf(z.Zone), z.reading.failures+z.writing.failures)
 	m.count(z)
 }
 
 // forget ends the metrics of a zone that is gone.
 func (m *Metrics) forget(z *zone) {
-	for _, of := range []*prometheus.GaugeVec{m.dirty, m.waiting, m.zoneFailed, m.held} {
+	for _, of := range []*prometheus.GaugeVec{m.dirty, m.waiting, m.zoneFailed, m.held, m.others} {
 		of.DeleteLabelValues(z.Name, z.ID)
 	}
 	m.applySeconds.DeletePartialMatch(prometheus.Labels{"zone": z.Name, "id": z.ID})

@@ -25,6 +25,8 @@ type mirror struct {
 	// that are ours.
 	records map[string]int
 	owned   int
+	// others counts those that have our owner ID and were written by another instance.
+	others int
 	// changed is called with each name before what is under it changes.
 	changed func(name string)
 }
@@ -35,8 +37,9 @@ type node struct {
 	raw []*dns.RecordSet
 	// markers are the markers that describe this name, wherever they are.
 	markers []*dns.RecordSet
-	// plain is how many of the record sets are no markers, owned how many of these are ours.
-	plain, owned int32
+	// plain is how many of the record sets are no markers, owned how many of these are ours, and
+	// others how many have our owner ID and another instance.
+	plain, owned, others int32
 	// explained is true when all that is there is asked for by objects that were evaluated. What
 	// somebody else put there, or this process before its last start, may be of others.
 	explained bool
@@ -173,7 +176,7 @@ func (m *mirror) set(name string, n node) {
 	m.changed(name)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(n.raw) == 0 && len(n.markers) == 0 && n.owned == 0 {
+	if len(n.raw) == 0 && len(n.markers) == 0 && n.owned == 0 && n.others == 0 {
 		delete(m.names, name)
 		return
 	}
@@ -185,6 +188,7 @@ func (m *mirror) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.names, m.records, m.owned = map[string]*node{}, map[string]int{}, 0
+	m.others = 0
 	m.listed = weak.Pointer[*dns.RecordSet]{}
 }
 
@@ -201,11 +205,14 @@ func (m *mirror) mark(describes string, gone, come []*dns.RecordSet) {
 	m.set(describes, n)
 }
 
-// own notes how many record sets of a name are no markers, and how many of these are ours.
-func (m *mirror) own(name string, plain, owned int32) {
+// own notes how many record sets of a name are no markers, how many of these are ours, and how many of
+// another instance with our owner ID.
+func (m *mirror) own(name string, plain, owned, others int32) {
 	n := m.node(name)
-	if m.owned += int(owned - n.owned); n.owned != owned || n.plain != plain {
-		n.plain, n.owned = plain, owned
+	m.owned += int(owned - n.owned)
+	m.others += int(others - n.others)
+	if n.owned != owned || n.plain != plain || n.others != others {
+		n.plain, n.owned, n.others = plain, owned, others
 		m.set(name, n)
 	}
 }

@@ -43,6 +43,7 @@ func (p *Publisher) planDirty(z *zone) {
 		switch {
 		case !p.admits(z, n.name):
 			p.Metrics.conflicts(z, n.name, nil, p.Rules.Owner)
+			z.others.drop(n.name)
 			z.names.drop(n)
 		case adjusts && len(wanted) > 0 && n.answer == nil:
 			// It is asked about next.
@@ -62,7 +63,9 @@ func (p *Publisher) planName(z *zone, n *nameState, wanted []*dns.RecordSet, lef
 		z.names.planned(n, group{name: n.name, orphans: unmark})
 		return
 	}
-	out := plan.Name(p.current(z, n.name), wanted, &p.Rules)
+	there := p.current(z, n.name)
+	p.noteUnowned(z, n.name, there, wanted)
+	out := plan.Name(there, wanted, &p.Rules)
 	explained, reason := z.mirror.node(n.name).explained, ""
 	for _, c := range out.Changes {
 		if why := p.held(c, explained); why != "" {
@@ -244,6 +247,6 @@ func obstacle(c plan.Conflict) string {
 	case foreign == "":
 		return there + " has no known owner and is left alone: delete it, or add an ownership record for it"
 	default:
-		return there + " belongs to the owner " + quote(foreign) + " and is left alone: use another name, or have that owner remove it"
+		return there + " belongs to the owner " + ownerOf(c.Current.Labels) + " and is left alone: use another name, or have that owner remove it"
 	}
 }

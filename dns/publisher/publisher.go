@@ -82,6 +82,9 @@ type Publisher struct {
 	// untold are notices from before the term.
 	untold untold
 
+	// instance is what SetInstance was called with last.
+	instance atomic.Pointer[string]
+
 	// once is set when the loop has to end as soon as there is nothing left to do.
 	once *onceState
 	// followers are told which names change; mostly there is none.
@@ -218,6 +221,7 @@ func (p *Publisher) ended() <-chan struct{} {
 
 func (p *Publisher) begin(t term) {
 	p.term = &t
+	p.takeInstance()
 	p.unsettle()
 	// Another process may have written meanwhile, so the zones are read again.
 	p.zones = nil

@@ -74,13 +74,17 @@ func (p *Publisher) findTroubles() (found []Trouble) {
 	}
 	var zones []*zone
 	for _, z := range p.zones.all() {
-		if z.problem() != "" {
+		if z.problem() != "" || z.mirror.others > 0 || len(z.others.unowned) > 0 {
 			zones = append(zones, z)
 		}
 	}
 	slices.SortFunc(zones, func(a, b *zone) int { return strings.Compare(a.Name+" "+a.ID, b.Name+" "+b.ID) })
 	for _, z := range zones {
-		add(z.field(), z.problem())
+		for _, problem := range [][2]string{{"", z.problem()}, {", other instance", p.instancesProblem(z)}, {", other owner", p.unownedProblem(z)}} {
+			if problem[1] != "" {
+				add(z.field()+problem[0], problem[1])
+			}
+		}
 	}
 	return found
 }

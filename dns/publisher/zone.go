@@ -28,6 +28,7 @@ type zone struct {
 	dns.Zone
 	mirror *mirror
 	names  *names
+	others others
 	ledger *budget.Ledger
 
 	// busy is true while a job for the zone is running.
@@ -99,6 +100,7 @@ func (z *zone) reset() {
 	z.mistrust()
 	z.listed = false
 	z.mirror.clear()
+	z.others = others{}
 	for _, n := range z.names.all {
 		z.names.drop(n)
 	}
@@ -153,6 +155,7 @@ func (p *Publisher) step(z *zone, now time.Time) {
 	if z.fresh && z.names.count(dirty, asking) == 0 {
 		z.fresh = false
 		p.completed(z)
+		p.tellOthers(z)
 		if z.names.count(planned) == 0 {
 			p.Metrics.noOps.Inc()
 			p.Metrics.lastSync.SetToCurrentTime()

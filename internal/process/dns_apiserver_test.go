@@ -36,6 +36,7 @@ func TestDNSOnAPIServer(t *testing.T) {
 	api := roleServer{kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster}
 	t.Run("a record comes and goes", api.testDNSRecord)
 	t.Run("replicas", api.testDNSReplicas)
+	t.Run("instances", api.testDNSInstances)
 	t.Run("the leader dies", api.testDNSLeaderDies)
 	t.Run("plan and approval", api.testDNSApproval)
 	t.Run("approval in the running process", api.testDNSApprovalRunning)
@@ -210,6 +211,7 @@ func (api roleServer) testDNSRecord(t *testing.T) {
 
 func (api roleServer) testDNSReplicas(t *testing.T) {
 	ns := api.Namespace(t)
+	t.Setenv("POD_NAMESPACE", ns) // without a store, the second one would hold deletions
 	b := startBIND(t, "")
 	args := append(b.args(api, ns), "--leader-elect", "--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=5s", "--leader-elect-retry-period=200ms")
 	first := serveConfig(t, dnsConfig(t, args...))

@@ -38,7 +38,9 @@ type dnsRole struct {
 	log           *slog.Logger
 	// objects writes the status of objects; nil without a cluster.
 	objects dynamic.Interface
-	close   func()
+	// namespaces say which cluster this is; nil without a cluster.
+	namespaces corev1client.NamespacesGetter
+	close      func()
 }
 
 // newDNSRole makes the role that publishes records. What it opens stays open until ctx ends.
@@ -61,7 +63,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 		if err != nil {
 			return nil, err
 		}
-		configMaps = store.CoreV1()
+		configMaps, r.namespaces = store.CoreV1(), store.CoreV1()
 		if r.sender, err = openSender(in, &made); err != nil {
 			return nil, err
 		}
@@ -176,7 +178,41 @@ func (r *dnsRole) lead(ctx context.Context, settled <-chan struct{}) error {
 	case <-ctx.Done():
 		return nil
 	}
+	if !r.identify(ctx) {
+		return nil
+	}
 	return r.leadership.run(ctx, r.publish)
+}
+
+// identifyAgain is the time between two attempts of identify.
+const identifyAgain = 5 * time.Second
+
+// identify tells the publishers their instance, and tries until that is known, because before that a
+// publisher would take the records of others for its own. It reports false when ctx ends before.
+func (r *dnsRole) identify(ctx context.Context) bool {
+	for failed := false; ; failed = true {
+		err := r.identifyOnce(ctx)
+		if err == nil {
+			return true
+		}
+		if !failed {
+			r.log.Warn("Publishing waits until the instance of this process is known; trying again", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(identifyAgain):
+		}
+	}
+}
+
+func (r *dnsRole) identifyOnce(ctx context.Context) error {
+	for _, o := range r.opened {
+		if err := o.Identify(ctx, r.namespaces); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // upToDate returns when the tables of all sources are up to date, or when it has taken too long: one source that can't be read must not hold up the others.

@@ -44,6 +44,9 @@ func reading(c settings.Config) []Role {
 				role = &within
 			}
 			role.allow(rulesFor(read, p)...)
+			if namespaces == nil && p.DerivesInstance() {
+				role.allow(readInstance)
+			}
 			if read.Scope == source.InNone {
 				events.allow(sendEvents)
 			} else {
@@ -66,6 +69,12 @@ func reading(c settings.Config) []Role {
 
 // sendEvents comes last, because every source needs it.
 var sendEvents = Rule{Group: "events.k8s.io", Resource: "events", Verbs: []string{"create", "patch"}, Without: "no Events about records are sent"}
+
+// readInstance is for the instance of a publisher.
+var readInstance = Rule{
+	Resource: "namespaces", Object: configure.InstanceNamespace, Verbs: []string{"get"},
+	Without: "records of another cluster that has the same owner ID can't be told from our own",
+}
 
 // rulesFor returns the rules for a kind that a source of a publisher reads.
 func rulesFor(read configure.Read, p *configure.Options) []Rule {
