@@ -223,6 +223,11 @@ func (api roleServer) testDNSReplicas(t *testing.T) {
 	if _, body := second.fetch(t, "/ready"); strings.Contains(body, "this process") {
 		t.Errorf("the second process leads, too: %s", body)
 	}
+	// A zone with records of ours of which the budget knows nothing would hold deletions.
+	kubetest.Eventually(t, deliveryTimeout, func() error {
+		_, err := api.Client.CoreV1().ConfigMaps(ns).Get(context.Background(), "signpost-dns-budget", metav1.GetOptions{})
+		return err
+	})
 	first.stop(t)
 	// The lease would last for ten seconds if it had not been released.
 	api.Apply(t, published("b", "192.0.2.2"), ns)
