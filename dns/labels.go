@@ -11,7 +11,7 @@ const LabelNonce = "txt-encryption-nonce"
 
 // reservedLabels are the labels with a fixed meaning. Only Signpost itself sets them.
 var reservedLabels = map[string]bool{
-	LabelOwner: true, LabelResource: true, LabelOwnedRecord: true, LabelDescription: true, LabelNonce: true,
+	LabelOwner: true, LabelResource: true, LabelOwnedRecord: true, LabelDescription: true, LabelNonce: true, LabelInstance: true,
 }
 
 // IsReservedLabel reports whether a label has a fixed meaning, so that neither an object nor a

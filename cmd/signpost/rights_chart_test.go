@@ -122,6 +122,9 @@ func rulesOf(roles []rbac.Role, name string) []chartRule {
 			continue
 		}
 		for _, rule := range r.Rules {
+			if rule.Object != "" {
+				continue // the templates know these
+			}
 			made := chartRule{[]string{rule.Group}, []string{rule.Resource}, rule.Verbs}
 			if !slices.ContainsFunc(rules, func(o chartRule) bool { return cmp.Equal(o, made) }) {
 				rules = append(rules, made)

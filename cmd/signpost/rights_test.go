@@ -30,6 +30,10 @@ func TestRightsOfDNS(t *testing.T) {
 	}
 	c.Publisher.Registry.Kind = "crd"
 	c.Config.DNS.Leader.Elect = true
+	// Only with --registry=txt is there an instance to read.
+	other := settings.NewDNSFlags().Publisher
+	other.Sources = []string{"service"}
+	c.Config.DNS.Publishers = append(c.Config.DNS.Publishers, other)
 	checkRoles(t, "dns", rbac.DNS(c.Config, types.NamespacedName{Namespace: "kube-system", Name: "signpost-dns"}))
 }
 

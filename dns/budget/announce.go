@@ -45,6 +45,8 @@ type Plan struct {
 	Owned int
 	// Changes are deletions and updates, by name, type and set identifier.
 	Changes []dns.Change
+	// UnknownUntil is as [Ledger.UnknownUntil].
+	UnknownUntil time.Time
 }
 
 // Count returns the number of deletions and that of updates.
@@ -140,7 +142,7 @@ func (l *Ledger) Current() (Plan, bool) {
 
 // Plan returns what is held now, whether it was announced or not.
 func (l *Ledger) Plan() Plan {
-	p := Plan{Zone: l.zone, At: l.now, Owned: l.owned}
+	p := Plan{Zone: l.zone, At: l.now, Owned: l.owned, UnknownUntil: l.UnknownUntil()}
 	for i := range l.all() {
 		if l.waits(i) {
 			p.Changes = append(p.Changes, i.Change)

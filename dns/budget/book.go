@@ -25,7 +25,11 @@ type Book struct {
 	remembers bool
 	// loading is true in a term until the store was read. Until then all counted changes wait.
 	loading bool
-	zones   map[zoneKey]*Ledger
+	// began is when the term began. distrusted is true if changes may have been made before that are
+	// stored nowhere.
+	began      time.Time
+	distrusted bool
+	zones      map[zoneKey]*Ledger
 	// approved is a hash that is approved from the start, until a time.
 	approved      string
 	approvedUntil time.Time
@@ -73,15 +77,17 @@ func (b *Book) known() string {
 }
 
 // Start starts a term, in which nothing has been planned yet. Counted changes wait for Restore.
-func (b *Book) Start() {
-	b.loading = true
+func (b *Book) Start(now time.Time) {
+	b.loading, b.began, b.distrusted = true, now, false
 	for _, l := range b.zones {
 		l.Forget()
+		l.met, l.judged = false, false
 	}
 }
 
-// Restore is called with what a [Keeper] has loaded; nil without a store. If it isn't the state of
-// a book, Restore returns an error, and goes on as if it were empty.
+// Restore is called with what a [Keeper] has loaded; nil if there is no store, or if it refuses
+// requests. In the second case Restore is called again in the same term when the store can be read. If
+// the text isn't the state of a book, Restore returns an error, and continues as if it were empty.
 func (b *Book) Restore(now time.Time, loaded *Loaded) error {
 	var err error
 	if b.remembers = loaded != nil; b.remembers {
@@ -96,6 +102,22 @@ func (b *Book) Restore(now time.Time, loaded *Loaded) error {
 		l.renew()
 	}
 	return err
+}
+
+// Distrust tells the book that changes may have been made before the term that are stored nowhere, or
+// that such changes can't be stored now. Then the term counts as if the budget of each zone had been
+// spent when it began: within the window after that, counted changes need an approval. Otherwise a
+// process that restarts again and again would have a new budget each time.
+func (b *Book) Distrust() {
+	if b.distrusted {
+		return
+	}
+	b.distrusted = true
+	for _, l := range b.zones {
+		if l.judged {
+			l.distrust()
+		}
+	}
 }
 
 // Retain forgets the zones that are not among those that exist, unless something was spent in

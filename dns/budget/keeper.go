@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// ErrNoStore is the error of a [Store] that can't be used: for lack of the right, or because there
-// is no place for it. Trying again doesn't help.
+// ErrNoStore is the error of a [Store] that refuses a request, and will do so until somebody changes
+// something: a right is missing, or the state has no room. The publisher continues without the store
+// ([Book.Distrust]), and tries again.
 var ErrNoStore = errors.New("the budget can't be stored")
 
 // Store keeps a text outside of the process.
@@ -27,15 +28,13 @@ type Loaded struct{ text []byte }
 
 // Keeper keeps the snapshots of a book in a store. Make one with [NewKeeper].
 type Keeper struct {
-	store  Store
+	store  Store // nil if nothing is stored
 	window time.Duration
 	log    *slog.Logger
 
 	// turn has room for one value, which is there while the store is used. Whoever put it there
 	// may use the fields below.
 	turn chan struct{}
-	// off is true when there is no store.
-	off bool
 	// last is what this process has loaded or stored last, number that of its snapshot.
 	last   []byte
 	number uint64
@@ -44,19 +43,9 @@ type Keeper struct {
 }
 
 // NewKeeper returns a keeper. Without a store, which may be nil, the limits count within this
-// process only, and the log says so.
+// process only.
 func NewKeeper(store Store, window time.Duration, log *slog.Logger) *Keeper {
-	k := &Keeper{store: store, window: window, log: log, turn: make(chan struct{}, 1)}
-	if store == nil {
-		k.giveUp("there is no cluster to store them in")
-	}
-	return k
-}
-
-// giveUp goes on without a store.
-func (k *Keeper) giveUp(reason any) {
-	k.off = true
-	k.log.Info("Budgets, approvals and known settings are not stored: they end with this process", "reason", reason)
+	return &Keeper{store: store, window: window, log: log, turn: make(chan struct{}, 1)}
 }
 
 // lock waits until nobody else uses the store.
@@ -69,38 +58,35 @@ func (k *Keeper) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// Load returns what is stored, for [Book.Begin]; nil if there is no store. Until it has returned
-// without an error, no counted change may be made.
+// Load returns what is stored, for [Book.Restore]; nil if there is no store. Until it has returned
+// without an error other than [ErrNoStore], no counted change may be made.
 func (k *Keeper) Load(ctx context.Context) (*Loaded, error) {
 	unlock, err := k.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if k.off {
+	if k.store == nil {
 		return nil, nil
 	}
 	text, err := k.store.Load(ctx)
-	switch {
-	case errors.Is(err, ErrNoStore):
-		k.giveUp(err)
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("load what was deleted and approved before: %w: deletions wait for it", err)
+	if err != nil {
+		return nil, fmt.Errorf("load what was deleted and approved before: %w", err)
 	}
 	k.last, k.theirs = text, nil
 	return &Loaded{text}, nil
 }
 
 // Keep stores a snapshot, unless it or a later one is stored. Before it has returned without an
-// error, none of the changes may be made that the snapshot has paid for.
+// error, none of the changes may be made that the snapshot has paid for, unless the publisher has
+// already found that the store refuses requests.
 func (k *Keeper) Keep(ctx context.Context, s Snapshot) error {
 	unlock, err := k.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if k.off || s.number <= k.number {
+	if k.store == nil || s.number <= k.number {
 		return nil
 	}
 	var kept []byte
@@ -108,12 +94,8 @@ func (k *Keeper) Keep(ctx context.Context, s Snapshot) error {
 		kept = k.combine(stored, s)
 		return kept
 	})
-	switch {
-	case errors.Is(err, ErrNoStore):
-		k.giveUp(err)
-		return nil
-	case err != nil:
-		return fmt.Errorf("store what is deleted and approved: %w: deletions wait for it", err)
+	if err != nil {
+		return fmt.Errorf("store what is deleted and approved: %w", err)
 	}
 	k.last, k.number = kept, s.number
 	return nil

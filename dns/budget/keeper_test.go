@@ -94,24 +94,30 @@ func (s *slowStore) Update(ctx context.Context, change func([]byte) []byte) erro
 	return s.memoryStore.Update(ctx, change)
 }
 
-// What can't be stored is said once.
-func TestKeeperGivesUpOnce(t *testing.T) {
-	for name, store := range map[string]Store{"no store": nil, "no right": &memoryStore{err: fmt.Errorf("forbidden: %w", ErrNoStore)}} {
-		t.Run(name, func(t *testing.T) {
-			var text strings.Builder
-			k := NewKeeper(store, time.Minute, slog.New(slog.NewTextHandler(&text, nil)))
-			for i := range uint64(3) {
-				if loaded, err := k.Load(t.Context()); loaded != nil || err != nil {
-					t.Errorf("loaded %v, %v", loaded, err)
-				}
-				if err := k.Keep(t.Context(), Snapshot{number: i + 1}); err != nil {
-					t.Error(err)
-				}
-			}
-			if n := strings.Count(text.String(), "level=INFO"); n != 1 || strings.Count(text.String(), "\n") != 1 {
-				t.Errorf("the log is %s", &text)
-			}
-		})
+// Nothing is asked of no store. One that refuses a request is asked again the next time (day2 B10).
+func TestKeeperAsksAgain(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	none := NewKeeper(nil, time.Minute, log)
+	if loaded, err := none.Load(t.Context()); loaded != nil || err != nil {
+		t.Errorf("loaded %v, %v", loaded, err)
+	}
+	if err := none.Keep(t.Context(), Snapshot{number: 1}); err != nil {
+		t.Error(err)
+	}
+	store := &memoryStore{err: refused}
+	k := NewKeeper(store, time.Minute, log)
+	if loaded, err := k.Load(t.Context()); loaded != nil || !errors.Is(err, ErrNoStore) {
+		t.Errorf("loaded %v, %v", loaded, err)
+	}
+	if err := k.Keep(t.Context(), Snapshot{number: 1}); !errors.Is(err, ErrNoStore) {
+		t.Error(err)
+	}
+	store.err = nil
+	if loaded, err := k.Load(t.Context()); loaded == nil || err != nil {
+		t.Errorf("loaded %v, %v", loaded, err)
+	}
+	if err := k.Keep(t.Context(), Snapshot{number: 1, text: []byte("kept")}); err != nil || string(store.text) != "kept" {
+		t.Errorf("stored %q, %v", store.text, err)
 	}
 }
 

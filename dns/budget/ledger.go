@@ -39,6 +39,15 @@ type Ledger struct {
 	// complete is true once everything has been planned in this term.
 	complete bool
 
+	// known is true if the store, or this process, knows what was made in the zone before the term.
+	// met is true after the first Decide of a term, and empty is true if the zone had nothing of ours
+	// then: nothing was lost of it that could be lost again. judged is true after the first Decide
+	// that could know what the store has.
+	known, met, empty, judged bool
+	// unknownUntil is until when counted changes need an approval, because what was made before isn't
+	// known.
+	unknownUntil time.Time
+
 	announced announcements
 	// recalled is what an earlier process knew about changes that this one hasn't planned yet.
 	recalled map[digest]memory
@@ -196,7 +205,42 @@ func (l *Ledger) Freed() []string {
 
 // paid reports whether a change was paid for within the window. It counts as made.
 func (l *Ledger) paid(i *item) bool {
-	return !i.charged.IsZero() && l.now.Sub(i.charged) < l.book.limits.Window
+	return !l.unknown() && !i.charged.IsZero() && l.now.Sub(i.charged) < l.book.limits.Window
+}
+
+// unknown reports whether counted changes need an approval.
+func (l *Ledger) unknown() bool { return l.now.Before(l.unknownUntil) }
+
+// distrust has counted changes need an approval for a window from the start of the term on.
+func (l *Ledger) distrust() {
+	if until := l.book.began.Add(l.book.limits.Window); until.After(l.unknownUntil) {
+		l.unknownUntil, l.changed = until, true
+		l.book.alter()
+	}
+}
+
+// meet is called with the number of record sets of ours that the zone has at the first Decide of a
+// term. If the zone has some and nothing is known of it, somebody has emptied the store, or it never
+// was stored.
+func (l *Ledger) meet(owned int) {
+	if !l.met {
+		l.met, l.empty = true, owned == 0
+	}
+	if l.empty || l.book.loading || l.judged {
+		return
+	}
+	if l.judged = true; l.book.distrusted || !l.known {
+		l.distrust()
+	}
+}
+
+// UnknownUntil returns until when counted changes of the zone need an approval because what was made
+// before isn't known; zero if it is known.
+func (l *Ledger) UnknownUntil() time.Time {
+	if !l.unknown() {
+		return time.Time{}
+	}
+	return l.unknownUntil
 }
 
 // approved reports whether somebody has allowed a change.
@@ -210,6 +254,7 @@ func (l *Ledger) waits(i *item) bool {
 // Decide works out which changes are held. owned is how many record sets of ours the zone has. It
 // reports whether anything may be different for the names in Counted.
 func (l *Ledger) Decide(now time.Time, owned int) (different bool) {
+	l.meet(owned)
 	if !l.changed && owned == l.owned && (l.due.IsZero() || now.Before(l.due)) {
 		l.now = now
 		return false
@@ -243,7 +288,11 @@ func (l *Ledger) judge() {
 		if Kind(k) == Deletion {
 			base += recent
 		}
-		l.over[k] = planned[k] > 0 && !l.book.limits.of(Kind(k)).allows(planned[k]+recent, base)
+		limit := l.book.limits.of(Kind(k))
+		l.over[k] = planned[k] > 0 && (l.unknown() && limit.limits() || !limit.allows(planned[k]+recent, base))
+		if l.over[k] && l.unknown() {
+			l.lookAgain(l.unknownUntil)
+		}
 		if l.over[k] && recent > 0 {
 			l.lookAgain(l.spent[k][0].at.Add(l.book.limits.Window))
 		}
@@ -338,7 +387,7 @@ func (l *Ledger) Complete() {
 	if l.book.loading {
 		return
 	}
-	l.arriving, l.complete = false, true
+	l.arriving, l.known, l.complete = false, true, true
 	if len(l.recalled) > 0 {
 		l.forgetRecalled()
 		l.book.alter()
@@ -361,14 +410,19 @@ const maxSettings = 4
 
 // Forget forgets what was planned. What people have seen and said of it is remembered.
 func (l *Ledger) Forget() {
+	l.remember()
+	clear(l.names)
+	l.announced.current, l.announced.next = nil, time.Time{}
+	l.over, l.held, l.changed, l.complete = [kinds]bool{}, 0, true, false
+}
+
+// remember keeps what people have seen and said of what is planned.
+func (l *Ledger) remember() {
 	for i := range l.all() {
 		if i.memory != (memory{}) {
 			l.recall(i.digest, i.memory)
 		}
 	}
-	clear(l.names)
-	l.announced.current, l.announced.next = nil, time.Time{}
-	l.over, l.held, l.changed, l.complete = [kinds]bool{}, 0, true, false
 }
 
 // arrive tells the ledger the settings of this process; "" if it isn't known whether they are new.
@@ -382,8 +436,18 @@ func (l *Ledger) renew() {
 	before := l.names
 	l.names, l.changed = map[string]*entry{}, true
 	for name, e := range before {
-		if l.Note(name, e.changes); l.names[name] == nil {
+		l.Note(name, e.changes)
+		now := l.names[name]
+		if now == nil {
 			l.freed = append(l.freed, name)
+			continue
+		}
+		for i := range now.items {
+			for _, old := range e.items {
+				if old.digest == now.items[i].digest {
+					now.items[i].charged = old.charged
+				}
+			}
 		}
 	}
 }

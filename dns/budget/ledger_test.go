@@ -118,10 +118,10 @@ func TestCrashLoop(t *testing.T) {
 	})
 }
 
-// Without a store, the process goes on with its own memory.
+// A store that refuses requests: the process counts for itself.
 func TestNoStore(t *testing.T) {
 	w := newWorld(t, DefaultLimits())
-	w.store.err = fmt.Errorf("configmaps is forbidden: %w", ErrNoStore)
+	w.store.err = refused
 	w.start("settings")
 	w.number(0, 100, "n%d A 192.0.2.1")
 	w.fill()
@@ -400,7 +400,7 @@ func TestObjectsMoveAZone(t *testing.T) {
 func TestLoading(t *testing.T) {
 	w := newFilledWorld(t, 100)
 	w.book = NewBook(w.now, w.limits, Publisher{}, "wrong", "")
-	w.book.Start()
+	w.book.Start(w.now)
 	w.number(0, 90, "n%d A 192.0.2.66")
 	w.drop("n95")
 	w.ask("new A 192.0.2.1")

@@ -37,6 +37,7 @@ func merge(theirs, ours state) state {
 			continue
 		}
 		o := &merged.Zones[i]
+		o.UnknownUntil = max(o.UnknownUntil, t.UnknownUntil)
 		lists := t.spendings()
 		for k, list := range o.spendings() {
 			var sum spendings

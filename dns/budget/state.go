@@ -48,6 +48,8 @@ type zoneState struct {
 	Deletions       [][2]int64 `json:"deletions,omitempty"`
 	SettingsUpdates [][2]int64 `json:"settingsUpdates,omitempty"`
 	ObjectUpdates   [][2]int64 `json:"objectUpdates,omitempty"`
+	// UnknownUntil is until when counted changes need an approval ([Book.Distrust]).
+	UnknownUntil int64 `json:"unknownUntil,omitempty"`
 	// Plans are the plans that were announced, the oldest first. Versions that knew a change
 	// without its old targets have stored theirs as "plans" and "approved". These are ignored,
 	// because nobody knows which targets were shown.
@@ -119,7 +121,7 @@ func (b *Book) state(now time.Time) state {
 
 // weight is how much is lost with the state of a zone.
 func (z *zoneState) weight() int {
-	sum := min(len(z.Settings), 1) + len(z.Plans) + len(z.Approved)
+	sum := min(len(z.Settings), 1) + len(z.Plans) + len(z.Approved) + int(min(z.UnknownUntil, 1))
 	for _, spent := range z.spendings() {
 		sum += len(*spent)
 	}
@@ -159,6 +161,9 @@ func (l *Ledger) state(now time.Time) zoneState {
 		for _, s := range l.spent[k] {
 			*list = append(*list, [2]int64{s.at.UnixMilli(), int64(s.count)})
 		}
+	}
+	if now.Before(l.unknownUntil) {
+		z.UnknownUntil = l.unknownUntil.UnixMilli()
 	}
 	shown, approved := map[int]digests{}, map[int64]digests{}
 	known := maps.Clone(l.recalled)
@@ -252,6 +257,7 @@ func (z *zoneState) sanitise(now time.Time, window time.Duration) {
 		slices.SortStableFunc(kept, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
 		*list = kept
 	}
+	z.UnknownUntil = min(max(z.UnknownUntil, 0), now.Add(window).UnixMilli())
 	z.Plans = slices.DeleteFunc(z.Plans[max(0, len(z.Plans)-maxPlans):], func(p planState) bool { return long(p.Hash) })
 	for i := range z.Plans {
 		z.Plans[i].At = min(max(z.Plans[i].At, 0), now.UnixMilli())
@@ -266,28 +272,63 @@ func (z *zoneState) sanitise(now time.Time, window time.Duration) {
 // restore adds a stored state to what the book knows.
 func (b *Book) restore(s state) {
 	for _, z := range s.Zones {
-		b.Ledger(dns.Zone{ID: z.ID, Name: z.Name}).restore(z)
+		l := b.Ledger(dns.Zone{ID: z.ID, Name: z.Name})
+		if b.loading {
+			l.forgetRecalled()
+			l.announced.plans = nil
+		} else {
+			// The store could not be read before, and people have seen plans of this term meanwhile.
+			l.remember()
+			l.makeRoom(len(z.Plans))
+		}
+		l.restore(z)
 	}
 }
 
-// restore replaces what the ledger knows of plans and approvals by what is stored, and adds what
-// was spent.
-func (l *Ledger) restore(z zoneState) {
-	l.accepted = z.Settings
+// makeRoom moves the numbers of the plans of this term behind those of so many earlier ones.
+func (l *Ledger) makeRoom(earlier int) {
+	for i := range l.announced.plans {
+		l.announced.plans[i].number += earlier
+	}
+	known := l.recalled
 	l.forgetRecalled()
-	l.announced.plans = nil
+	for d, m := range known {
+		if m.shown > 0 {
+			m.shown += earlier
+		}
+		if m.replaces > 0 {
+			m.replaces += earlier
+		}
+		l.recall(d, m)
+	}
+}
+
+// restore adds what is stored to what the ledger knows: what was spent, the plans that were announced
+// before those that it has, and approvals.
+func (l *Ledger) restore(z zoneState) {
+	l.accepted, l.known = z.Settings, true
+	if until := time.UnixMilli(z.UnknownUntil); z.UnknownUntil > 0 && until.After(l.unknownUntil) {
+		l.unknownUntil = until
+	}
 	for k, list := range z.spendings() {
 		l.spent[k] = mergeSpendings(l.spent[k], *list)
 	}
-	for _, p := range z.Plans {
-		l.announced.last++
-		l.announced.plans = append(l.announced.plans, announcement{p.Hash, l.announced.last, time.UnixMilli(p.At), p.Changes})
+	var earlier []announcement
+	for i, p := range z.Plans {
+		earlier = append(earlier, announcement{p.Hash, i + 1, time.UnixMilli(p.At), p.Changes})
 		for _, d := range p.Shown {
-			if _, known := l.recalled[d]; !known {
-				l.recall(d, memory{shown: l.announced.last})
+			if m := l.recalled[d]; m.shown == 0 || m.shown > i+1 {
+				m.shown = i + 1
+				l.recall(d, m)
 			}
 		}
 	}
+	later := slices.DeleteFunc(l.announced.plans, func(p announcement) bool {
+		return slices.ContainsFunc(earlier, func(e announcement) bool { return e.hash == p.hash })
+	})
+	all := append(earlier, later...)
+	l.announced.plans = all[max(0, len(all)-maxPlans):]
+	l.announced.last += len(earlier)
 	for _, a := range z.Approved {
 		for _, d := range a.Changes {
 			m := l.recalled[d]

@@ -1,7 +1,9 @@
 package budget
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -19,18 +21,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var begun = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// memoryStore is a store that fails when it is told to.
+// memoryStore is a store that fails when it is told to; writeErr is for writes only.
 type memoryStore struct {
-	text   []byte
-	err    error
-	writes int
+	text          []byte
+	err, writeErr error
+	writes        int
 }
 
 func (s *memoryStore) Load(context.Context) ([]byte, error) { return s.text, s.err }
 
 func (s *memoryStore) Update(_ context.Context, change func([]byte) []byte) error {
-	if s.err != nil {
-		return s.err
+	if err := cmp.Or(s.err, s.writeErr); err != nil {
+		return err
 	}
 	s.text = change(s.text)
 	s.writes++
@@ -98,14 +100,37 @@ func (w *world) startApproving(settings, hash string) {
 // lead begins a term.
 func (w *world) lead() {
 	w.t.Helper()
-	w.book.Start()
+	w.book.Start(w.now)
+	w.load()
+}
+
+// load restores what is stored, or continues without a store.
+func (w *world) load() {
+	w.t.Helper()
 	loaded, err := w.keeper.Load(w.t.Context())
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrNoStore) {
 		w.t.Fatal(err)
 	}
 	if err := w.book.Restore(w.now, loaded); err != nil {
 		w.t.Log(err)
 	}
+	if err != nil {
+		w.book.Distrust()
+	}
+}
+
+// keep stores the state, and reports whether what was paid for may be made.
+func (w *world) keep() bool {
+	w.t.Helper()
+	err := w.keeper.Keep(w.t.Context(), w.book.Snapshot(w.now))
+	if err != nil && !errors.Is(err, ErrNoStore) {
+		w.t.Fatal(err)
+	}
+	refused := w.book.distrusted
+	if err != nil {
+		w.book.Distrust()
+	}
+	return err == nil || refused
 }
 
 func (w *world) ask(records ...string) {
@@ -177,8 +202,8 @@ func (w *world) sync() int {
 		l.Spend(w.now, name, permitted)
 		made = append(made, permitted...)
 	}
-	if err := w.keeper.Keep(w.t.Context(), w.book.Snapshot(w.now)); err != nil {
-		w.t.Fatal(err)
+	if !w.keep() {
+		return w.sync()
 	}
 	if w.dies {
 		return 0
@@ -192,9 +217,7 @@ func (w *world) sync() int {
 	}
 	w.plan()
 	l.Complete()
-	if err := w.keeper.Keep(w.t.Context(), w.book.Snapshot(w.now)); err != nil {
-		w.t.Fatal(err)
-	}
+	w.keep()
 	return len(made)
 }
 

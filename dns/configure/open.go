@@ -66,6 +66,9 @@ type Opened struct {
 	// Servers are the addresses of the servers that answer with the records, with their ports; nil
 	// if the provider doesn't know.
 	Servers []string
+
+	options *Options
+	log     *slog.Logger
 }
 
 // StatusWriter is the config of a source that writes the status of its objects. Its methods
@@ -87,7 +90,7 @@ type reporter interface {
 // Open puts a publisher together. The options must be valid. Everything that it opens ends
 // with ctx.
 func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
-	opened := &Opened{}
+	opened := &Opened{options: o, log: in.Log}
 	settings, err := o.Source.Settings()
 	if err != nil {
 		return nil, err
@@ -147,11 +150,20 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 
 // openStore returns the store of the budgets; nil if there is none.
 func (o *Options) openStore(in Input) budget.Store {
-	if in.ConfigMaps == nil {
-		return nil
+	namespace := processNamespace()
+	switch {
+	case in.ConfigMaps == nil:
+		in.Log.Info(notStored, "reason", "there is no cluster to store them in")
+	case namespace == "":
+		in.Log.Warn(notStored, "reason", "the namespace of this process isn't known: set POD_NAMESPACE")
+	default:
+		return configmap.New(in.ConfigMaps, namespace, o.Name, o.Registry.OwnerID)
 	}
-	return configmap.New(in.ConfigMaps, processNamespace(), o.Name, o.Registry.OwnerID)
+	return nil
 }
+
+// notStored is the message about budgets that no restart remembers.
+const notStored = "Budgets, approvals and known settings are not stored: they end with this process"
 
 // openSources makes the sources. Their tables call Changed of the publisher, which is
 // there before any table is filled.

@@ -82,6 +82,7 @@ type Options struct {
 type Registry struct {
 	Kind                        string
 	OwnerID, MigrateFrom        string
+	Instance                    string
 	Prefix, Suffix, Wildcard    string
 	Encrypt                     bool
 	AESKey                      string
@@ -218,6 +219,7 @@ func (o *Options) registryFlags(f *pflag.FlagSet) {
 	f.StringVar(&r.Kind, "registry", r.Kind, "where ownership of records is kept: txt, noop (nowhere: every record may be changed), dynamodb, crd, or aws-sd (at Cloud Map: in the descriptions of services; always with --provider=aws-sd, unless noop is given)")
 	f.StringVar(&r.OwnerID, "txt-owner-id", r.OwnerID, "`name` of the owner of the records; unique among all programs that publish in a zone")
 	f.StringVar(&r.MigrateFrom, "migrate-from-txt-owner", r.MigrateFrom, "`owner` whose records become ours where objects ask for them")
+	f.StringVar(&r.Instance, "instance", r.Instance, "`name` of this process among those that have its owner ID, written into ownership records; records of another instance are left alone; none for no name (default one that stands for the cluster)")
 	f.StringVar(&r.Prefix, "txt-prefix", r.Prefix, "prefix of the names of ownership records; may contain %{record_type}")
 	f.StringVar(&r.Suffix, "txt-suffix", r.Suffix, "suffix of the first label in the names of ownership records; may contain %{record_type}")
 	f.StringVar(&r.Wildcard, "txt-wildcard-replacement", r.Wildcard, "replacement for the asterisk in the names of ownership records")

@@ -36,6 +36,9 @@ type ZoneSurvey struct {
 	// owner has.
 	Records int
 	Owners  map[string]int
+	// Instances is how many record sets of our owner each instance has written. It has none of records
+	// that don't say.
+	Instances map[string]int
 	// ApexMarker is the name of the marker that an address record at the apex would have, if it is
 	// outside of the zone, so that the record would be refused. Otherwise it is empty.
 	ApexMarker string
@@ -73,7 +76,7 @@ func (o *Options) Survey(ctx context.Context, in Input, most int) (Survey, error
 }
 
 func surveyZone(ctx context.Context, p provider.Provider, own owner.Owner, z dns.Zone) ZoneSurvey {
-	found := ZoneSurvey{Zone: z, Read: true, Owners: map[string]int{}}
+	found := ZoneSurvey{Zone: z, Read: true, Owners: map[string]int{}, Instances: map[string]int{}}
 	if txt, ok := own.(*owner.TXT); ok && z.Name != "" {
 		if marker := txt.MarkerName(z.Name, dns.TypeA); marker != "" && !within(marker, z.Name) {
 			found.ApexMarker = marker
@@ -100,8 +103,12 @@ func surveyZone(ctx context.Context, p provider.Provider, own owner.Owner, z dns
 			continue
 		}
 		found.Records++
-		if labels, _ := own.Labels(lookup, r); labels[dns.LabelOwner] != "" {
-			found.Owners[labels[dns.LabelOwner]]++
+		labels, _ := own.Labels(lookup, r)
+		if id := labels[dns.LabelOwner]; id != "" {
+			found.Owners[id]++
+		}
+		if instance := labels[dns.LabelInstance]; instance != "" && labels[dns.LabelOwner] == own.ID() {
+			found.Instances[instance]++
 		}
 	}
 	return found

@@ -203,6 +203,9 @@ func (o *Options) checkRegistry() error {
 	if r.OwnerID == "" {
 		return errors.New("--txt-owner-id: empty: give a name that no other program has that publishes in the same zones")
 	}
+	if err := o.checkInstance(); err != nil {
+		return err
+	}
 	var err error
 	switch o.RegistryKind() {
 	case registryTXT:

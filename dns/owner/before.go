@@ -136,7 +136,7 @@ func (b *batch) objection(c dns.Change) string {
 	case m.labels == nil:
 		return "it has no owner, so this program didn't create it"
 	default:
-		return fmt.Sprintf("it belongs to owner %q", m.labels[dns.LabelOwner])
+		return fmt.Sprintf("it belongs to owner %q%s", m.labels[dns.LabelOwner], b.which(m.labels))
 	}
 }
 
@@ -148,8 +148,8 @@ func (b *batch) creation(r *dns.RecordSet) string {
 	}
 	marker := b.names.marker(name, r.Type)
 	if m := b.read(b.zone, marker, r.SetIdentifier); m.labels != nil && m.own == 0 {
-		return fmt.Sprintf("owner %q has a TXT record under %s, the name of its ownership record: remove that record, or give another --txt-prefix or --txt-suffix",
-			m.labels[dns.LabelOwner], marker)
+		return fmt.Sprintf("owner %q%s has a TXT record under %s, the name of its ownership record: remove that record, or give another --txt-prefix or --txt-suffix",
+			m.labels[dns.LabelOwner], b.which(m.labels), marker)
 	}
 	for _, other := range b.zone(marker) {
 		if other.Type == dns.TypeCNAME && !b.removes(other.Key()) {
@@ -234,8 +234,11 @@ func (b *batch) text(m *marking, labels map[string]string) (string, error) {
 	if wanted == nil {
 		wanted = map[string]string{}
 	}
-	wanted[dns.LabelOwner] = b.id
-	text := FormatText(wanted)
+	var there map[string]string
+	if m.own > 0 {
+		there = m.labels
+	}
+	text := FormatText(b.signed(wanted, there))
 	if m.own > 0 && m.sealed == b.encrypt && FormatText(m.labels) == text {
 		return m.set.Targets[m.chosen], nil
 	}

@@ -45,8 +45,8 @@ type TXTOptions struct {
 // ownership. Only our own texts are ever changed or deleted; the others stay in the marker
 // that replaces it.
 type TXT struct {
-	id, oldID string
-	names     *names
+	id, oldID, instance string
+	names               *names
 	// seal is nil without a key. encrypt is true when texts are written encrypted.
 	seal     *sealer
 	encrypt  bool
@@ -166,7 +166,7 @@ func (t *TXT) Orphan(zone func(name string) []*dns.RecordSet, marker *dns.Record
 		return false
 	}
 	for _, target := range marker.Targets {
-		if labels, _ := t.parse(target); labels == nil || labels[dns.LabelOwner] != t.id {
+		if labels, _ := t.parse(target); labels == nil || t.rank(labels) != ours {
 			return false
 		}
 	}
@@ -282,6 +282,8 @@ func (t *TXT) mine(labels map[string]string) bool { return t.rank(labels) != oth
 
 func (t *TXT) rank(labels map[string]string) rank {
 	switch owner := labels[dns.LabelOwner]; {
+	case owner == t.id && dns.OtherInstance(labels, t.instance) != "":
+		return others
 	case owner == t.id:
 		return ours
 	case t.oldID != "" && owner == t.oldID:

@@ -44,6 +44,9 @@ type Rules struct {
 	// OldOwner is an owner whose record sets become those of Owner where they are asked for
 	// (spec/dns.md §3.9). It may be empty.
 	OldOwner string
+	// Instance is that of this process ([dns.LabelInstance]); empty if it isn't known. Record sets of
+	// Owner and another instance belong to somebody else.
+	Instance string
 	// Managed are the types of record sets that are considered, without those in Excluded.
 	// Record sets of other types are ignored.
 	Managed, Excluded []string
@@ -63,7 +66,7 @@ func (r *Rules) Manages(recordType string) bool {
 
 // Owns reports whether a record set may be changed and deleted.
 func (r *Rules) Owns(set *dns.RecordSet) bool {
-	return r.Owner == "" || set.Labels[dns.LabelOwner] == r.Owner
+	return r.Owner == "" || set.Labels[dns.LabelOwner] == r.Owner && dns.OtherInstance(set.Labels, r.Instance) == ""
 }
 
 // adopts reports whether a record set of the old owner becomes ours if it is asked for.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/provider"
 )
@@ -301,6 +302,12 @@ func (p *Publisher) conclude(z *zone, b *batch) (left []group) {
 			// The marker may have been created before.
 			z.names.attempt(n, g, made)
 			p.throttle(err)
+			z.names.retry(n)
+		case errors.Is(err, errNotStored) && errors.Is(err, budget.ErrNoStore):
+			// The budget decides once more, now without its store.
+			if !p.accounts.refused {
+				p.storeFailed(err)
+			}
 			z.names.retry(n)
 		default:
 			// The marker may have been created without its record.

@@ -21,9 +21,12 @@ type accounts struct {
 	book   *budget.Book
 	keeper *budget.Keeper
 	// loading is true in a term until the store was read. storing is true while a job uses the
-	// store, and retryAt is when that is tried again after failures.
-	loading, storing bool
+	// store, and retryAt is when that is tried again after failures. refused is true while the store
+	// refuses requests: then nothing waits for it.
+	loading, storing, refused bool
 	trouble
+	// toldUnknown is true when this term has said that what was deleted before isn't known.
+	toldUnknown bool
 	// stored is the number of the state that was stored last.
 	stored uint64
 }
@@ -36,9 +39,9 @@ func newAccounts(c *Config) accounts {
 }
 
 // beginTerm has the store read, because another process may have spent something.
-func (a *accounts) beginTerm() {
-	a.book.Start()
-	a.loading, a.storing, a.trouble = true, false, trouble{}
+func (a *accounts) beginTerm(now time.Time) {
+	a.book.Start(now)
+	a.loading, a.storing, a.refused, a.toldUnknown, a.trouble = true, false, false, false, trouble{}
 }
 
 // due returns when the store has to be used, if it isn't used now.
@@ -96,11 +99,19 @@ func (p *Publisher) loaded(loaded *budget.Loaded, err error) {
 		p.storeFailed(err)
 		return
 	}
-	a.loading, a.trouble = false, trouble{}
+	p.storeWorks()
+	a.loading = false
+	before := a.book.Number()
 	if err := a.book.Restore(time.Now(), loaded); err != nil {
-		p.Log.Warn("What was stored of the budgets is ignored", "err", err)
+		p.Log.Warn("The stored budgets were ignored", "err", err)
 	}
-	a.stored = a.book.Number()
+	if p.Store == nil && p.once == nil {
+		// Each run of Once is asked for by somebody. A process that runs may restart by itself.
+		a.book.Distrust()
+	}
+	if a.stored == before {
+		a.stored = a.book.Number()
+	}
 }
 
 func (p *Publisher) kept(number uint64, err error) {
@@ -110,25 +121,66 @@ func (p *Publisher) kept(number uint64, err error) {
 		p.storeFailed(err)
 		return
 	}
-	a.stored, a.trouble = number, trouble{}
+	a.stored = number
+	p.storeWorks()
 }
 
-// storeFailed has the store used again later. Only changes that count wait for it.
+// storeFailed has the store used again later. Until then counted changes wait, unless the store refuses
+// requests: then they are made within the budget that this process knows of.
 func (p *Publisher) storeFailed(err error) {
 	a := &p.accounts
 	if p.once != nil {
 		p.once.fail(err)
 	}
-	if a.err == nil {
-		p.Log.Error("The store of budgets can't be used; trying again", "err", err)
+	if errors.Is(err, budget.ErrNoStore) {
+		p.storeRefused()
+	}
+	if a.err == nil || a.err.Error() != err.Error() {
+		message := p.storeProblem(err)
+		p.Log.Warn("Budgets can't be stored; trying again", "err", message)
+		p.Notify(Notice{Action: ActionFailed, Reason: ReasonStore, Message: message})
 	}
 	a.err, a.retryAt = err, time.Now().Add(backoff(a.failures, p.Interval))
 	a.failures++
+	p.Metrics.storeFailed.Set(1)
+}
+
+// storeRefused has the publisher continue without a store.
+func (p *Publisher) storeRefused() {
+	a := &p.accounts
+	if a.refused {
+		return
+	}
+	a.refused = true
+	if a.loading {
+		// Without a text nothing can be wrong with it.
+		_ = a.book.Restore(time.Now(), nil)
+	}
+	a.book.Distrust()
+}
+
+// storeProblem says what follows from an error of the store.
+func (p *Publisher) storeProblem(err error) string {
+	if errors.Is(err, budget.ErrNoStore) {
+		return fmt.Sprintf("a restart forgets what was deleted and approved, so deletions in the first %v after a start need an approval until this works: %v", p.Budget.Window, err)
+	}
+	return "deletions wait until this works: " + err.Error()
+}
+
+func (p *Publisher) storeWorks() {
+	a := &p.accounts
+	if a.err != nil {
+		p.Log.Info("Budgets are stored again")
+	}
+	a.refused, a.trouble = false, trouble{}
+	p.Metrics.storeFailed.Set(0)
 }
 
 // ration has the changes of a zone wait that are more than its budget allows.
 func (p *Publisher) ration(z *zone, now time.Time) {
-	if !z.ledger.Decide(now, z.mirror.owned) {
+	different := z.ledger.Decide(now, z.mirror.owned)
+	p.tellUnknown(z)
+	if !different {
 		return
 	}
 	if plan, ok := z.ledger.Announce(); ok {
@@ -202,6 +254,9 @@ func (p *Publisher) announceHold(plan budget.Plan) {
 	case updates > 0:
 		message += fmt.Sprintf(", and %d would get other targets", updates)
 	}
+	if !plan.UnknownUntil.IsZero() {
+		message += fmt.Sprintf(" (what was deleted before this start is not known, so nothing is deleted without approval until %s)", plan.UnknownUntil.UTC().Format(time.RFC3339))
+	}
 	message += fmt.Sprintf(": to make these changes, run signpost approve %s, or start with --approve-plan=%[1]s; otherwise %s", plan.Hash, why)
 	p.Log.Error("Changes are held", "zone", plan.Zone.Name, "deletions", deletions, "updates", updates, "owned", plan.Owned, "plan", plan.Hash, "err", message)
 	p.Notify(Notice{Action: ActionFailed, Reason: ReasonHeld, Message: message})
@@ -224,9 +279,9 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 	message := fmt.Sprintf("somebody has approved the plan %s of zone %s: %d deletions and %d updates, until %s; %d are left out", a.Plan, a.Zone.Name, a.Deletions, a.Updates, a.Until.UTC().Format(time.RFC3339), a.Excepted)
 	p.Log.Warn("Approved", "zone", a.Zone.Name, "plan", a.Plan, "deletions", a.Deletions, "updates", a.Updates, "leftOut", a.Excepted, "until", a.Until)
 	p.Notify(Notice{Action: ActionApproved, Reason: ReasonApproved, Message: message})
-	snapshot := p.accounts.book.Snapshot(now)
+	snapshot, stored := p.accounts.book.Snapshot(now), !p.DryRun && !p.accounts.refused
 	p.startInTerm(storeTimeout, func(ctx context.Context) func() {
-		if !p.DryRun {
+		if stored {
 			if err := p.keep(ctx, snapshot); err != nil {
 				err = fmt.Errorf("the plan %s is approved, but that isn't stored yet: %w", a.Plan, err)
 				r.Answer(a, err)
@@ -238,8 +293,27 @@ func (p *Publisher) approve(r *budget.Request, now time.Time) {
 	})
 }
 
+// tellUnknown says once in a term that what was deleted in a zone before isn't known, which has counted
+// changes wait for an approval.
+func (p *Publisher) tellUnknown(z *zone) {
+	a, until := &p.accounts, z.ledger.UnknownUntil()
+	if until.IsZero() || a.toldUnknown || a.err != nil {
+		return
+	}
+	a.toldUnknown = true
+	p.Log.Warn("It isn't known what was deleted before this start, so deletions need an approval for a while", "zone", z.Name, "owned", z.mirror.owned, "until", until, "cause", p.unknownCause())
+}
+
+// unknownCause says why it isn't known what was deleted before.
+func (p *Publisher) unknownCause() string {
+	if p.Store == nil {
+		return "budgets are not stored"
+	}
+	return "the stored budgets have nothing about the zone: this is the first start with its records, or somebody has emptied the ConfigMap"
+}
+
 // pay pays for the changes of a batch that count, and returns the names that have some. These
-// must be stored before they are made.
+// must be stored before they are made, unless the store refuses requests anyway.
 func (p *Publisher) pay(z *zone, groups []group) map[string]bool {
 	counted := map[string]bool{}
 	now := time.Now()
@@ -247,6 +321,9 @@ func (p *Publisher) pay(z *zone, groups []group) map[string]bool {
 		if z.ledger.Spend(now, g.name, g.changes) {
 			counted[g.name] = true
 		}
+	}
+	if p.accounts.refused {
+		return nil
 	}
 	return counted
 }

@@ -150,6 +150,9 @@ const (
 	ReasonTooMany    = string(tenancy.TooMany)
 	// ReasonUnled is for publishers of a standby that the leader doesn't have.
 	ReasonUnled = "PublishersUnled"
+	ReasonStore    = "BudgetNotStored"
+
+	ReasonOtherOwner = "OtherOwner"
 
 	ActionCreated = "Created"
 	ActionUpdated = "Updated"

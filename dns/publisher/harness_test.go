@@ -119,6 +119,10 @@ type world struct {
 	zones    *inmemory.Provider
 	objects  *objects
 	change   func(*Config)
+	// store has the budgets, of a publisher that has published before; nil until the first start.
+	store *textStore
+	// instance is that of the publishers that are made.
+	instance string
 
 	publisher *Publisher
 	stop      func()
@@ -184,11 +188,14 @@ func (w *world) make() *Publisher {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	if w.store == nil {
+		w.store = establishedIn(zoneName)
+	}
 	c := Config{
 		Sources: []NamedSource{{Name: "service", Source: source.Source{Evaluate: w.objects.evaluate}}},
 		Desired: want, Owner: o, Provider: w.provider,
 		Rules:  plan.Rules{Policy: plan.Sync, Owner: "me", Managed: plan.DefaultManaged()},
-		Budget: budget.DefaultLimits(),
+		Budget: budget.DefaultLimits(), Store: w.store,
 		Notify: w.notice,
 		Log:    slog.New(slog.NewTextHandler(w.t.Output(), nil)),
 	}
@@ -200,8 +207,20 @@ func (w *world) make() *Publisher {
 		w.t.Fatal(err)
 	}
 	w.publisher = p
+	if w.instance != "" {
+		p.SetInstance(w.instance)
+	}
 	w.objects.listen(Changed(func() *Publisher { return p }, 0))
 	return p
+}
+
+// establishedIn returns a store that knows zones: nothing was deleted in them lately.
+func establishedIn(zones ...string) *textStore {
+	var known []string
+	for _, z := range zones {
+		known = append(known, fmt.Sprintf(`{"id":%q,"name":%[1]q,"settings":["none"]}`, z))
+	}
+	return &textStore{text: []byte(`{"version":1,"zones":[` + strings.Join(known, ",") + `]}`)}
 }
 
 func (w *world) notice(n Notice) {

@@ -53,11 +53,7 @@ func (z *zone) row(counts map[RowState]int) ZoneRow {
 	if counts == nil {
 		row.Rows = map[RowState]int{}
 	}
-	for _, t := range []trouble{z.adjusting, z.writing, z.reading} {
-		if t.err != nil {
-			row.Problem = t.err.Error()
-		}
-	}
+	row.Problem = z.problem()
 	if plan, ok := z.ledger.Current(); ok {
 		row.Held = plan.Hash
 	}

@@ -317,7 +317,7 @@ func (p *Publisher) refresh(z *zone, before map[string][]*dns.RecordSet) {
 	for a := range affected {
 		before := a.z.mirror.node(a.name).holder
 		owned, holder := p.owned(a.z, a.name)
-		if a.z.mirror.own(a.name, p.plain(a.z, a.name), owned, holder); holder != nobody {
+		if a.z.mirror.own(a.name, p.plain(a.z, a.name), owned, p.ofOtherInstances(a.z, a.name), holder); holder != nobody {
 			a.z.shares.release(a.name)
 		}
 		if p.concerns(a.z, a.name) {
@@ -374,9 +374,9 @@ func (p *Publisher) owned(z *zone, name string) (owned int32, holder tenantID) {
 	if !p.zones.holds(z, name) {
 		return 0, nobody
 	}
-	id, current := p.Owner.ID(), p.current(z, name)
+	rules, current := plan.Rules{Owner: p.Owner.ID(), Instance: p.Rules.Instance}, p.current(z, name)
 	for _, c := range current {
-		if id == "" || c.Set.Labels[dns.LabelOwner] == id {
+		if rules.Owns(c.Set) {
 			owned++
 		}
 	}

@@ -37,6 +37,8 @@ type Metrics struct {
 	dirty          *prometheus.GaugeVec
 	zoneFailed     *prometheus.GaugeVec
 	providerFailed prometheus.Gauge
+	storeFailed    prometheus.Gauge
+	others         *prometheus.GaugeVec
 	applySeconds   *prometheus.HistogramVec
 	panics         *prometheus.CounterVec
 	refused        *prometheus.GaugeVec
@@ -78,6 +80,8 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		reasserted:     b.counter("signpost_dns_names_reasserted_total", "Names that were written again unchanged, because the provider can't list what it has."),
 		dirty:          b.gauges("signpost_dns_names_pending", "Names that wait to be planned or changed.", "zone", "id"),
 		providerFailed: b.gauge("signpost_dns_provider_failing", "1 while the zones can't be listed."),
+		storeFailed:    b.gauge("signpost_dns_budget_store_failing", "1 while what was deleted and approved can't be loaded or stored."),
+		others:         b.gauges("signpost_dns_other_instance_records", "Record sets of another process that has our owner ID.", "zone", "id"),
 		zoneFailed:     b.gauges("signpost_dns_zone_failing", "1 while a zone can't be read or changed.", "zone", "id"),
 		applySeconds: b.histograms("signpost_dns_apply_duration_seconds", "How long the provider took for a batch of changes.",
 			"zone", "id", "result"),
@@ -160,6 +164,7 @@ func (m *Metrics) zone(z *zone) {
 	m.repeating.WithLabelValues(z.Name, z.ID).Set(float64(z.names.repeated))
 	m.zoneFailed.WithLabelValues(z.Name, z.ID).Set(number(z.reading.err != nil || z.writing.err != nil || z.adjusting.err != nil))
 	m.held.WithLabelValues(z.Name, z.ID).Set(float64(z.ledger.Held()))
+	m.others.WithLabelValues(z.Name, z.ID).Set(float64(z.mirror.others))
 	m.fail(keyOf(z.Zone), z.reading.failures+z.writing.failures)
 	m.count(z)
 }
@@ -172,7 +177,7 @@ func (m *Metrics) names(taken, tooMany int) {
 
 // forget ends the metrics of a zone that is gone.
 func (m *Metrics) forget(z *zone) {
-	for _, of := range []*prometheus.GaugeVec{m.dirty, m.waiting, m.repeating, m.zoneFailed, m.held} {
+	for _, of := range []*prometheus.GaugeVec{m.dirty, m.waiting, m.repeating, m.zoneFailed, m.held, m.others} {
 		of.DeleteLabelValues(z.Name, z.ID)
 	}
 	m.applySeconds.DeletePartialMatch(prometheus.Labels{"zone": z.Name, "id": z.ID})

@@ -27,6 +27,8 @@ type mirror struct {
 	owned   int
 	// heldBy counts the names that each namespace has.
 	heldBy map[tenantID]int
+	// others counts those that have our owner ID and were written by another instance.
+	others int
 	// changed is called with each name before what is under it changes.
 	changed func(name string)
 }
@@ -37,8 +39,9 @@ type node struct {
 	raw []*dns.RecordSet
 	// markers are the markers that describe this name, wherever they are.
 	markers []*dns.RecordSet
-	// plain is how many of the record sets are no markers, owned how many of these are ours.
-	plain, owned int32
+	// plain is how many of the record sets are no markers, owned how many of these are ours, and
+	// others how many have our owner ID and another instance.
+	plain, owned, others int32
 	// holder is the namespace of the object that the labels of these name, or nobody.
 	holder tenantID
 	// explained is true when all that is there is asked for by objects that were evaluated. What
@@ -200,7 +203,7 @@ func (m *mirror) set(name string, n node) {
 	m.changed(name)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(n.raw) == 0 && len(n.markers) == 0 && n.owned == 0 {
+	if len(n.raw) == 0 && len(n.markers) == 0 && n.owned == 0 && n.others == 0 {
 		delete(m.names, name)
 		return
 	}
@@ -212,6 +215,7 @@ func (m *mirror) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.names, m.records, m.owned, m.heldBy = map[string]*node{}, map[string]int{}, 0, map[tenantID]int{}
+	m.others = 0
 	m.listed = weak.Pointer[*dns.RecordSet]{}
 }
 
@@ -228,15 +232,18 @@ func (m *mirror) mark(describes string, gone, come []*dns.RecordSet) {
 	m.set(describes, n)
 }
 
-// own notes how many record sets of a name are no markers, how many of these are ours, and which namespace has them.
-func (m *mirror) own(name string, plain, owned int32, holder tenantID) {
+// own notes how many record sets of a name are no markers, how many of these are ours, how many of another
+// instance with our owner ID, and which namespace has them.
+func (m *mirror) own(name string, plain, owned, others int32, holder tenantID) {
 	n := m.node(name)
 	if n.holder != holder {
 		m.count(n.holder, -1)
 		m.count(holder, +1)
 	}
-	if m.owned += int(owned - n.owned); n.owned != owned || n.plain != plain || n.holder != holder {
-		n.plain, n.owned, n.holder = plain, owned, holder
+	m.owned += int(owned - n.owned)
+	m.others += int(others - n.others)
+	if n.owned != owned || n.plain != plain || n.others != others || n.holder != holder {
+		n.plain, n.owned, n.others, n.holder = plain, owned, others, holder
 		m.set(name, n)
 	}
 }

@@ -60,6 +60,7 @@ func (p *Publisher) planDirty(z *zone) {
 			p.sayUnselected(z, n.name, w.sets)
 			p.Metrics.conflicts(z, n.name, nil, p.Rules.Owner)
 			p.grant(z, n.name, wish{}, news)
+			z.others.drop(n.name)
 			z.names.drop(n)
 			continue
 		case adjusts && len(w.sets) > 0 && n.answer == nil:
@@ -88,6 +89,7 @@ func (p *Publisher) planName(z *zone, n *nameState, w wish) {
 		return
 	}
 	current := p.relabelled(p.current(z, n.name), w.sets)
+	p.noteUnowned(z, n.name, current, w.sets)
 	out := plan.Name(current, w.sets, &p.Rules)
 	out.Changes = p.withoutVoid(z, out.Changes)
 	if clash := p.clash(z, n, out.Changes); clash.message != "" {
@@ -312,6 +314,6 @@ func obstacle(c plan.Conflict) string {
 	case foreign == "":
 		return there + " has no known owner and is left alone: delete it, or add an ownership record for it"
 	default:
-		return there + " belongs to the owner " + quote(foreign) + " and is left alone: use another name, or have that owner remove it"
+		return there + " belongs to the owner " + ownerOf(c.Current.Labels) + " and is left alone: use another name, or have that owner remove it"
 	}
 }

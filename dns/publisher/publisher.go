@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -59,8 +60,10 @@ type Publisher struct {
 	zones *zoneSet
 	// unverified is true when the metric of verified records may be out of date.
 	unverified bool
-	// uncounted is true when the metrics of what objects ask for are out of date.
-	uncounted bool
+	// uncounted is true when the metrics of what objects ask for are out of date. filtered is true if
+	// the domain filter admits none of the names that they ask for.
+	uncounted, filtered bool
+	troubles            atomic.Pointer[[]Trouble]
 	// zoneless are the names that are in no zone of the provider.
 	zoneless *names
 	accounts accounts
@@ -81,6 +84,9 @@ type Publisher struct {
 	throttles      int
 	// untold are notices from before the term.
 	untold untold
+
+	// instance is what SetInstance was called with last.
+	instance atomic.Pointer[string]
 
 	// once is set when the loop has to end as soon as there is nothing left to do.
 	once *onceState
@@ -220,12 +226,13 @@ func (p *Publisher) ended() <-chan struct{} {
 func (p *Publisher) begin(t term) {
 	p.term = &t
 	p.Desk.Begin(time.Now())
+	p.takeInstance()
 	p.unsettle()
 	// Another process may have written meanwhile, so the zones are read again.
 	p.zones = nil
 	p.zoneList = zoneList{}
 	p.zoneless = p.newZoneless()
-	p.accounts.beginTerm()
+	p.accounts.beginTerm(time.Now())
 	p.untold.tell(p.Notify)
 }
 
@@ -240,6 +247,7 @@ func (p *Publisher) end() {
 	p.Metrics.end(p.zones.all())
 	p.zones = nil
 	p.Desk.End()
+	p.Metrics.storeFailed.Set(0)
 	go func() {
 		t.jobs.Wait()
 		close(t.over)
@@ -326,6 +334,7 @@ func (p *Publisher) work(ctx context.Context, now time.Time) {
 	p.unzoned.end(p.Log, "Can't publish further records, whose names are in no zone either")
 	p.faulty.end(p.Log, "Ignore further parts of objects that can't be used")
 	// Planning works out most of the numbers, so they are taken last.
+	defer p.noteTroubles()
 	defer p.count()
 	if p.term == nil {
 		return
@@ -350,7 +359,18 @@ func (p *Publisher) count() {
 	if p.uncounted {
 		p.uncounted = false
 		p.Metrics.desired(p.Desired)
+		p.filtered = p.filtersAll()
 	}
+}
+
+// filtersAll reports whether the domain filter admits none of the names that objects ask for.
+func (p *Publisher) filtersAll() bool {
+	for name := range p.Desired.Names() {
+		if p.Domains.Match(name) {
+			return false
+		}
+	}
+	return p.Desired.Len() > 0
 }
 
 // nextDue returns when there is something to do, if nothing happens before.

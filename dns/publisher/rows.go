@@ -149,9 +149,13 @@ func (p *Publisher) judge(at place, both pair, row *Row) {
 	case at.zone == nil:
 		p.judgeHomeless(at.name, row)
 	case both.wanted == nil && !p.ours(both.there):
-		row.State = RowForeign
+		if row.State = RowForeign; p.otherInstance(both.there) != "" {
+			row.Message = "another process with our owner ID has written it: " + ownerOf(both.there.Labels) + ", and this one is the instance " + quote(p.Rules.Instance)
+		}
 	case p.asIs(at.zone, both):
-		row.State = RowPublished
+		if row.State, row.Message = RowPublished, p.notOurs(both.there); row.Message != "" {
+			row.State = RowConflict
+		}
 	default:
 		p.judgeDifference(at.zone, both, row)
 	}

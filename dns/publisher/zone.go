@@ -30,6 +30,7 @@ type zone struct {
 	dns.Zone
 	mirror *mirror
 	names  *names
+	others others
 	ledger *budget.Ledger
 
 	// busy is true while a job for the zone is running.
@@ -112,6 +113,7 @@ func (z *zone) reset() {
 	z.listed = false
 	z.mirror.clear()
 	z.shares, z.refused = newShares(z.shares.limit), refusedBy{}
+	z.others = others{}
 	for _, n := range z.names.all {
 		z.names.drop(n)
 	}
@@ -166,6 +168,7 @@ func (p *Publisher) step(z *zone, now time.Time) {
 	if z.fresh && z.names.count(dirty, asking) == 0 {
 		z.fresh = false
 		p.completed(z)
+		p.tellOthers(z)
 		if z.names.count(planned) == 0 {
 			p.Metrics.noOps.Inc()
 			p.Metrics.lastSync.SetToCurrentTime()

@@ -96,6 +96,12 @@ func zoneResults(ctx context.Context, owner string, z configure.ZoneSurvey) []Re
 			Hint: "if another program than the one that Signpost replaces publishes under this name, give each its own --txt-owner-id",
 		})
 	}
+	if len(z.Instances) > 1 {
+		results = append(results, Result{
+			State: Failed, Text: fmt.Sprintf("%s has records of the owner %s by %d instances: %s: several processes or clusters have one owner ID", name, foreign.Quote(owner), len(z.Instances), counted(z.Instances)),
+			Hint: "give each its own --txt-owner-id; if one took the place of the other, start it with the --instance of that one",
+		})
+	}
 	if z.ApexMarker != "" {
 		results = append(results, Result{
 			State: Note, Text: fmt.Sprintf("records at %s itself would be refused, because their ownership record %s is outside of the zone", foreign.Name(z.Name), foreign.Name(z.ApexMarker)),
@@ -107,11 +113,16 @@ func zoneResults(ctx context.Context, owner string, z configure.ZoneSurvey) []Re
 
 // otherOwners lists the owners of records of a zone, without our own.
 func otherOwners(z configure.ZoneSurvey, own string) string {
+	others := maps.Clone(z.Owners)
+	delete(others, own)
+	return counted(others)
+}
+
+// counted lists names with their numbers.
+func counted(numbers map[string]int) string {
 	var list []string
-	for _, id := range slices.Sorted(maps.Keys(z.Owners)) {
-		if id != own {
-			list = append(list, fmt.Sprintf("%s (%d)", foreign.Quote(id), z.Owners[id]))
-		}
+	for _, id := range slices.Sorted(maps.Keys(numbers)) {
+		list = append(list, fmt.Sprintf("%s (%d)", foreign.Quote(id), numbers[id]))
 	}
 	if more := len(list) - mostOwners; more > 0 {
 		list = append(list[:mostOwners], fmt.Sprintf("and %d more", more))

@@ -12,7 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/bindtest"
+	"github.com/signpostd/signpost/dns/configure"
 	"github.com/signpostd/signpost/dns/pdnstest"
 	"github.com/signpostd/signpost/internal/settings"
 )
@@ -193,5 +195,24 @@ func TestZonesOfPowerDNS(t *testing.T) {
 				t.Errorf("exit code %d, %q; want %d, %q", code, lines, test.code, test.want)
 			}
 		})
+	}
+}
+
+// Finding of tenants, two processes with one owner ID: records of our owner by two instances are a failure, by one they are not.
+func TestInstancesOfOneOwner(t *testing.T) {
+	failed := func(instances map[string]int) (texts []string) {
+		z := configure.ZoneSurvey{Zone: dns.Zone{Name: "example.org"}, Read: true, Records: 8, Owners: map[string]int{"default": 8}, Instances: instances}
+		for _, r := range zoneResults(t.Context(), "default", z) {
+			if r.State == Failed {
+				texts = append(texts, r.Text)
+			}
+		}
+		return texts
+	}
+	if got := failed(map[string]int{"east": 5}); len(got) > 0 {
+		t.Errorf("one instance: %v", got)
+	}
+	if got := failed(map[string]int{"east": 5, "west": 2}); len(got) != 1 || !strings.Contains(got[0], `"east" (5), "west" (2)`) {
+		t.Errorf("two instances: %v", got)
 	}
 }

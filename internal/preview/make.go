@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/dns"
@@ -81,6 +82,9 @@ func (o Options) makeOne(ctx context.Context, options *configure.Options) (*Plan
 	if err != nil {
 		return nil, settings.AsUsage(err)
 	}
+	if err := identify(ctx, opened, in.REST); err != nil {
+		o.Log.Info("Records of other processes with the same owner ID count as ours in this plan", "err", err)
+	}
 	zones, err := opened.Once(ctx, kube.Options{Config: objects, NamespacesOf: o.Config.NamespacesOf(), Logger: o.Log}, o.Limit)
 	if ctx.Err() != nil {
 		return nil, errInterrupted
@@ -95,6 +99,28 @@ func (o Options) makeOne(ctx context.Context, options *configure.Options) (*Plan
 	}
 	return plan, nil
 }
+
+// identify tells a publisher its instance, as far as the cluster says; nil is for no cluster.
+func identify(ctx context.Context, opened *configure.Opened, config *rest.Config) error {
+	if config == nil {
+		return opened.Identify(ctx, nil)
+	}
+	config = rest.CopyConfig(config)
+	config.Timeout = instanceTimeout
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return err
+	}
+	defer httpClient.CloseIdleConnections()
+	client, err := corev1client.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return err
+	}
+	return opened.Identify(ctx, client)
+}
+
+// instanceTimeout bounds how long a plan waits to know its instance.
+const instanceTimeout = 10 * time.Second
 
 // errInterrupted is the error of a plan that a signal has ended.
 var errInterrupted = errors.New("interrupted before the plan was complete")

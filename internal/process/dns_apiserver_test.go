@@ -36,6 +36,7 @@ func TestDNSOnAPIServer(t *testing.T) {
 	api := roleServer{kubetest.StartOwn(t, kubetest.Options{CRDs: "../../deploy/crds"}).Cluster}
 	t.Run("a record comes and goes", api.testDNSRecord)
 	t.Run("replicas", api.testDNSReplicas)
+	t.Run("instances", api.testDNSInstances)
 	t.Run("the leader dies", api.testDNSLeaderDies)
 	t.Run("plan and approval", api.testDNSApproval)
 	t.Run("approval in the running process", api.testDNSApprovalRunning)
@@ -211,6 +212,7 @@ func (api roleServer) testDNSRecord(t *testing.T) {
 
 func (api roleServer) testDNSReplicas(t *testing.T) {
 	ns := api.Namespace(t)
+	t.Setenv("POD_NAMESPACE", ns) // without a store, the second one would hold deletions
 	b := startBIND(t, "")
 	args := append(b.args(api, ns), "--leader-elect", "--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=5s", "--leader-elect-retry-period=200ms")
 	first := serveConfig(t, dnsConfig(t, args...))
@@ -222,6 +224,11 @@ func (api roleServer) testDNSReplicas(t *testing.T) {
 	if _, body := second.fetch(t, "/ready"); strings.Contains(body, "this process") {
 		t.Errorf("the second process leads, too: %s", body)
 	}
+	// A zone with records of ours of which the budget knows nothing would hold deletions.
+	kubetest.Eventually(t, deliveryTimeout, func() error {
+		_, err := api.Client.CoreV1().ConfigMaps(ns).Get(context.Background(), "signpost-dns-budget", metav1.GetOptions{})
+		return err
+	})
 	first.stop(t)
 	// The lease would last for ten seconds if it had not been released.
 	api.Apply(t, published("b", "192.0.2.2"), ns)

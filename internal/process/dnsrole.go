@@ -41,11 +41,13 @@ type dnsRole struct {
 	log           *slog.Logger
 	// objects writes the status of objects; nil without a cluster.
 	objects dynamic.Interface
-	close   func()
 	// unled says which publishers have nobody who publishes for them. former is the Lease of earlier
 	// versions; nil if it is that of the leadership.
 	unled  *unled
 	former *formerLease
+	// namespaces say which cluster this is; nil without a cluster.
+	namespaces corev1client.NamespacesGetter
+	close      func()
 }
 
 // newDNSRole makes the role that publishes records. What it opens stays open until ctx ends.
@@ -72,7 +74,7 @@ func newDNSRole(ctx context.Context, in roleInput, o settings.DNS) (*dnsRole, er
 		if err != nil {
 			return nil, err
 		}
-		configMaps = store.CoreV1()
+		configMaps, r.namespaces = store.CoreV1(), store.CoreV1()
 		if r.sender, err = openSender(in, &made); err != nil {
 			return nil, err
 		}
@@ -146,6 +148,8 @@ func (r *dnsRole) role() role {
 		Name: settings.DNSSection, Tables: r.tables(), Actors: r.actors, Details: r.details,
 		Offer:   r.offer(),
 		Leading: r.leading,
+
+		Problems: func() []inspect.Problem { return dnsinspect.Problems(r.publishers()) },
 	}
 }
 
@@ -180,13 +184,17 @@ func (r *dnsRole) formerLease(o settings.Leader) *formerLease {
 	}
 }
 
-// offer is what can be inspected of the role.
-func (r *dnsRole) offer() inspect.Offer {
+func (r *dnsRole) publishers() []dnsinspect.Publisher {
 	var publishers []dnsinspect.Publisher
 	for i, o := range r.opened {
 		publishers = append(publishers, dnsinspect.Publisher{Name: r.desks[i].Name, Publisher: o.Publisher, Servers: o.Servers})
 	}
-	shown := dnsinspect.New(publishers, r.leadership.leads)
+	return publishers
+}
+
+// offer is what can be inspected of the role.
+func (r *dnsRole) offer() inspect.Offer {
+	shown := dnsinspect.New(r.publishers(), r.leadership.leads)
 	return inspect.Offer{Publishers: r.desks, Leadership: r.leadership.leads, Records: shown, Zones: shown, Explains: shown}
 }
 
@@ -216,7 +224,41 @@ func (r *dnsRole) lead(ctx context.Context, settled <-chan struct{}) error {
 	case <-ctx.Done():
 		return nil
 	}
+	if !r.identify(ctx) {
+		return nil
+	}
 	return r.leadership.run(ctx, r.publish)
+}
+
+// identifyAgain is the time between two attempts of identify.
+const identifyAgain = 5 * time.Second
+
+// identify tells the publishers their instance, and tries until that is known, because before that a
+// publisher would take the records of others for its own. It reports false when ctx ends before.
+func (r *dnsRole) identify(ctx context.Context) bool {
+	for failed := false; ; failed = true {
+		err := r.identifyOnce(ctx)
+		if err == nil {
+			return true
+		}
+		if !failed {
+			r.log.Warn("Publishing waits until the instance of this process is known; trying again", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(identifyAgain):
+		}
+	}
+}
+
+func (r *dnsRole) identifyOnce(ctx context.Context) error {
+	for _, o := range r.opened {
+		if err := o.Identify(ctx, r.namespaces); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // upToDate returns when the tables of all sources are up to date, or when it has taken too long: one source that can't be read must not hold up the others.

@@ -42,6 +42,7 @@ func (p *process) inspected(roles []role, cluster *kube.Cluster) {
 			status.Roles = append(status.Roles, r.Name)
 		}
 	}
+	p.Inspection.Problems = func() []inspect.Problem { return roleProblems(roles) }
 	p.Inspection.Status = func() inspect.Status { return statusNow(status, roles, cluster) }
 	p.Ready = func() (bool, []string) {
 		// A probe needs no more.
@@ -116,6 +117,16 @@ func settingsJSON(c settings.Config) (json.RawMessage, error) {
 		return nil, fmt.Errorf("convert the settings to JSON: %w", err)
 	}
 	return converted, nil
+}
+
+// roleProblems returns what is wrong with roles as a whole.
+func roleProblems(roles []role) (all []inspect.Problem) {
+	for _, r := range roles {
+		if r.Problems != nil {
+			all = append(all, r.Problems()...)
+		}
+	}
+	return all
 }
 
 func inspectedProblems(known []report.Known) []inspect.Problem {

@@ -46,6 +46,9 @@ func publishOnce(ctx context.Context, c settings.Config, limit time.Duration, lo
 	if r.sender != nil {
 		sending.Go(func() error { return r.sender.Run(ctx) })
 	}
+	if err := r.identifyOnce(ctx); err != nil {
+		return nil, err
+	}
 	plans, err := r.opened[0].Once(ctx, kube.Options{
 		Config: restConfig, NamespacesOf: c.NamespacesOf(), Registerer: in.Registerer, Logger: log, Report: kinds.ReportTo(in.Report, ""),
 	}, limit)

@@ -80,6 +80,8 @@ type role struct {
 	// be nil.
 	Leading  func() inspect.Leading
 	Clusters func() []inspect.Cluster
+	// Problems returns what is wrong with the role as a whole; it may be nil.
+	Problems func() []inspect.Problem
 	// UseTables is told where the condition of the cluster is; it may be nil.
 	UseTables func(status func() []kube.TableStatus)
 }

@@ -84,7 +84,8 @@ func runRoles(ctx context.Context, c settings.Config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	p.Inspection.Problems = func() []inspect.Problem { return inspectedProblems(reporter.Problems()) }
+	ofRoles := p.Inspection.Problems
+	p.Inspection.Problems = func() []inspect.Problem { return append(ofRoles(), inspectedProblems(reporter.Problems())...) }
 	p.Inspection.ClusterDomain = c.Destination.ClusterDomain
 	if p.Inspection.Settings, err = settingsJSON(c); err != nil {
 		return err

@@ -47,6 +47,9 @@ func reading(c settings.Config) []Role {
 	}
 	aboutClusterObjects := false
 	for _, p := range c.DNS.Publishers {
+		if p.DerivesInstance() && len(p.Reads()) > 0 && (of == nil || len(p.Source.OnlyNamespaces()) == 0) {
+			role("").allow(readInstance)
+		}
 		for _, read := range p.Reads() {
 			namespaces := of[read.GroupResource()]
 			if len(namespaces) == 0 {
@@ -74,6 +77,12 @@ func reading(c settings.Config) []Role {
 
 // sendEvents comes last, because every source needs it.
 var sendEvents = Rule{Group: "events.k8s.io", Resource: "events", Verbs: []string{"create", "patch"}, Without: "no Events about records are sent"}
+
+// readInstance is for the instance of a publisher.
+var readInstance = Rule{
+	Resource: "namespaces", Object: configure.InstanceNamespace, Verbs: []string{"get"},
+	Without: "records of another cluster that has the same owner ID can't be told from our own",
+}
 
 // rulesFor returns the rules for a kind that a source of a publisher reads.
 func rulesFor(read configure.Read, p *configure.Options) []Rule {

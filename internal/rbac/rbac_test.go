@@ -62,16 +62,17 @@ func TestDNS(t *testing.T) {
 	const (
 		everywhere = "ClusterRole /signpost-dns "
 		events     = "events.k8s.io/events create,patch"
+		instance   = everywhere + "/namespaces get kube-system"
 	)
 	tests := map[string]struct {
 		args []string
 		want []string
 	}{
 		"no objects": {args: []string{"--source=fake"}},
-		"one source": {args: []string{"--source=ingress"}, want: []string{everywhere + "networking.k8s.io/ingresses list,watch", everywhere + events}},
+		"one source": {args: []string{"--source=ingress"}, want: []string{everywhere + "networking.k8s.io/ingresses list,watch", instance, everywhere + events}},
 		"only what the flags need": {
 			args: []string{"--source=service", "--service-type-filter=LoadBalancer"},
-			want: []string{everywhere + "/services list,watch", everywhere + events},
+			want: []string{everywhere + "/services list,watch", instance, everywhere + events},
 		},
 		"namespaces": {
 			args: []string{"--source=pod", "--namespace=a,b"},
@@ -95,7 +96,7 @@ func TestDNS(t *testing.T) {
 		},
 		"no namespace at all": {
 			args: []string{"--source=node", "--namespace=a"},
-			want: []string{everywhere + "/nodes list,watch", "Role default/signpost-dns " + events},
+			want: []string{everywhere + "/nodes list,watch", instance, "Role default/signpost-dns " + events},
 		},
 		"a source that writes": {
 			args: []string{"--source=crd", "--crd-source-kind=Record", "--crd-source-apiversion=dns.example.org/v1", "--namespace=a"},
@@ -176,6 +177,10 @@ rules:
   - apiGroups: [discovery.k8s.io]
     resources: [endpointslices]
     verbs: [list, watch]
+  - apiGroups: [""]
+    resources: [namespaces]
+    resourceNames: [kube-system]
+    verbs: [get]
   - apiGroups: [events.k8s.io]
     resources: [events]
     verbs: [create, patch]

@@ -15,7 +15,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -41,20 +40,14 @@ type Store struct {
 	client      corev1client.ConfigMapsGetter
 	namespace   string
 	name, entry string
-	// unusable says why there is no ConfigMap.
-	unusable error
 }
 
 var _ budget.Store = (*Store)(nil)
 
 // New returns the store of a publisher, which may have no name, for an owner ID. The client must
-// have a timeout for its requests. Without a namespace nothing can be stored.
+// have a timeout for its requests.
 func New(client corev1client.ConfigMapsGetter, namespace, publisher, owner string) *Store {
-	s := &Store{client: client, namespace: namespace, name: Name(publisher), entry: recognisable(owner) + ".json"}
-	if namespace == "" {
-		s.unusable = fmt.Errorf("%w: the namespace of this process isn't known: set POD_NAMESPACE", budget.ErrNoStore)
-	}
-	return s
+	return &Store{client: client, namespace: namespace, name: Name(publisher), entry: recognisable(owner) + ".json"}
 }
 
 // Name returns the name of the ConfigMap of a publisher, which may have no name.
@@ -90,9 +83,6 @@ func (s *Store) Load(ctx context.Context) ([]byte, error) {
 
 // get returns the ConfigMap; nil if there is none.
 func (s *Store) get(ctx context.Context) (*corev1.ConfigMap, error) {
-	if s.unusable != nil {
-		return nil, s.unusable
-	}
 	m, err := s.client.ConfigMaps(s.namespace).Get(ctx, s.name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
@@ -140,16 +130,18 @@ func (s *Store) try(ctx context.Context, change func([]byte) []byte) error {
 	return err
 }
 
-// explain returns an error that names the ConfigMap, and is [budget.ErrNoStore] if another attempt
-// would fail, too.
+// explain returns an error that names the ConfigMap, and is [budget.ErrNoStore] if other attempts fail, too,
+// until somebody changes something.
 func (s *Store) explain(verb string, err error) error {
 	what := fmt.Sprintf("%s the ConfigMap %s/%s", verb, s.namespace, s.name)
 	switch {
-	case err == nil, errors.Is(err, budget.ErrNoStore):
-		return err
+	case err == nil:
+		return nil
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%s: %w: give this process the role of deploy/rbac/dns.yaml: %s", what, budget.ErrNoStore, oneLine(err))
-	case apierrors.IsNotFound(err), apierrors.IsInvalid(err), apierrors.IsRequestEntityTooLargeError(err):
+	case apierrors.IsInvalid(err):
+		return fmt.Errorf("%s: %w: if it is immutable or was edited, delete it: %s", what, budget.ErrNoStore, oneLine(err))
+	case apierrors.IsNotFound(err), apierrors.IsRequestEntityTooLargeError(err):
 		return fmt.Errorf("%s: %w: %s", what, budget.ErrNoStore, oneLine(err))
 	default:
 		return fmt.Errorf("%s: %w", what, err)

@@ -135,3 +135,39 @@ func TestOtherTypes(t *testing.T) {
 	s := oneZone(t, "www A 192.0.2.1\nwww CAA 0 issue \"ca.example.net\"\nwww HTTPS 1 . alpn=h2\nwww TYPE65400 \\# 2 0102\nfoo\\.bar TXT x")
 	expect(t, open(t, settings(s)), `foo\.bar 300 TXT "x"`, "www 300 A 192.0.2.1")
 }
+
+// Day2 B15: a zone that was restored while the server was unreachable is transferred, although it has the
+// serial number of before, and so are the other zones of the server.
+func TestRestoredWithTheSameSerial(t *testing.T) {
+	zones := func(target string) bindtest.Config {
+		return bindtest.Config{Zones: []bindtest.Zone{{Name: zoneName, Records: "www A " + target}, {Name: "other.test", Records: "www A " + target}}}
+	}
+	s := bind(t, zones("192.0.2.1"))
+	p := open(t, settings(s, func(c *Config) { c.Zones = []string{zoneName, "other.test"} }))
+	want := func(target string) {
+		t.Helper()
+		for _, zone := range []dns.Zone{testZone, {ID: "other.test", Name: "other.test"}} {
+			list, err := p.Records(t.Context(), zone)
+			if err != nil || !slices.Contains(lines(list), "www 300 A "+target) && !slices.Contains(lines(list), "www.other.test 300 A "+target) {
+				t.Errorf("zone %s has %v, %v; want %s", zone.Name, lines(list), err, target)
+			}
+		}
+	}
+	want("192.0.2.1")
+	address := p.servers.addresses[0]
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := p.Records(t.Context(), testZone); err == nil {
+		t.Fatalf("a server that has stopped answers with %v", lines(list))
+	}
+	restored := bind(t, zones("192.0.2.2"))
+	p.servers.addresses[0] = restored.Addr.String()
+	// The provider takes the new server for the one of before.
+	for _, z := range p.zones {
+		if z.last != nil {
+			t.Errorf("the listing of %s by %s is still believed", z.Name, address)
+		}
+	}
+	want("192.0.2.2")
+}

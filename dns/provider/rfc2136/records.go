@@ -33,6 +33,12 @@ func (p *Provider) Records(ctx context.Context, dnsZone dns.Zone) ([]*dns.Record
 		if err == nil {
 			return slices.Clone(sets), nil
 		}
+		if ctx.Err() == nil {
+			// Its zones may be restored meanwhile, with the serial numbers of before.
+			for _, each := range p.zones {
+				each.doubt(server)
+			}
+		}
 		errs = append(errs, fmt.Errorf("%s: %w", server, err))
 	}
 	return nil, fmt.Errorf("list zone %s: %w", z.full, errors.Join(errs...))

@@ -48,6 +48,15 @@ func (z *zone) forget() {
 	z.last = nil
 }
 
+// doubt drops the listing of a server that has failed.
+func (z *zone) doubt(server string) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.last != nil && z.last.server == server {
+		z.last = nil
+	}
+}
+
 func (z *zone) sent() int {
 	z.mu.Lock()
 	defer z.mu.Unlock()

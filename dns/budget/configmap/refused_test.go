@@ -1,0 +1,76 @@
+package configmap
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/signpostd/signpost/dns/budget"
+	"github.com/signpostd/signpost/internal/kubetest"
+)
+
+// Day2 B10, on a real API server: the right is withdrawn and given back, and the same store works again.
+func TestRightIsWithdrawnAndGivenBack(t *testing.T) {
+	cluster := kubetest.Start(t)
+	namespace := cluster.Namespace(t)
+	user := "withdrawn-" + namespace
+	s := New(clientAs(t, cluster, user), namespace, "", "default")
+	giveRights(t, cluster, namespace, user)
+	kubetest.Eventually(t, 10*time.Second, func() error { return s.Update(t.Context(), replaceBy("one")) })
+	bindings := cluster.Client.RbacV1().RoleBindings(namespace)
+	if err := bindings.Delete(t.Context(), "budget", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	kubetest.Eventually(t, 10*time.Second, func() error {
+		if err := s.Update(t.Context(), replaceBy("two")); !errors.Is(err, budget.ErrNoStore) {
+			return errors.New("the right is still there")
+		}
+		return nil
+	})
+	if err := load(t, s); !errors.Is(err, budget.ErrNoStore) {
+		t.Errorf("read without the right: %v", err)
+	}
+	giveRights(t, cluster, namespace, user)
+	kubetest.Eventually(t, 10*time.Second, func() error { return s.Update(t.Context(), replaceBy("three")) })
+	wantStored(t, s, "three")
+}
+
+// Day2 B10: an immutable ConfigMap is read, and refuses writes with an error that says what to do.
+func TestImmutable(t *testing.T) {
+	cluster := kubetest.Start(t)
+	namespace := cluster.Namespace(t)
+	client := clientAs(t, cluster, "")
+	s := New(client, namespace, "", "default")
+	if err := s.Update(t.Context(), replaceBy("one")); err != nil {
+		t.Fatal(err)
+	}
+	yes := true
+	edit(t, client.ConfigMaps(namespace), s.name, func(m *corev1.ConfigMap) { m.Immutable = &yes })
+	if err := s.Update(t.Context(), replaceBy("two")); !errors.Is(err, budget.ErrNoStore) || !strings.Contains(err.Error(), "delete it") {
+		t.Errorf("write: %v", err)
+	}
+	wantStored(t, s, "one")
+	if err := client.ConfigMaps(namespace).Delete(t.Context(), s.name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Update(t.Context(), replaceBy("three")); err != nil {
+		t.Errorf("after it was deleted: %v", err)
+	}
+}
+
+func edit(t *testing.T, maps corev1client.ConfigMapInterface, name string, change func(*corev1.ConfigMap)) {
+	t.Helper()
+	m, err := maps.Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(m)
+	if _, err := maps.Update(t.Context(), m, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}

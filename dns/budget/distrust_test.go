@@ -1,0 +1,160 @@
+package budget
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// refused is the error of a store for which a right is missing.
+var refused = fmt.Errorf("configmaps is forbidden: %w", ErrNoStore)
+
+// spend has a world lose ten of its hundred record sets and hold six others.
+func spend(w *world) {
+	w.t.Helper()
+	for i := range 20 {
+		w.drop(fmt.Sprint("n", i))
+		w.sync()
+	}
+	w.wantZone(80)
+	for i := range 6 {
+		w.drop(fmt.Sprint("n", 20+i))
+	}
+	w.sync()
+	w.wantZone(80)
+	w.announced(6)
+}
+
+// Day2 B10 and B16: whatever happens to the store, a process that restarts again and again undoes no
+// hold. When it has run for a window, its own count is enough.
+func TestRestartsUndoNoHold(t *testing.T) {
+	for name, break_ := range map[string]func(s *memoryStore, restart int){
+		"every request is refused": func(s *memoryStore, _ int) { s.err = refused },
+		"writes are refused":       func(s *memoryStore, _ int) { s.writeErr = refused },
+		"writes are refused, and it is older than what was spent": func(s *memoryStore, restart int) {
+			if s.writeErr = refused; restart == 0 {
+				s.text = []byte(`{"version":1,"zones":[{"id":"Z1","name":"shop.test","settings":["settings"]}]}`)
+			}
+		},
+		"refused, and given back": func(s *memoryStore, restart int) {
+			if s.err = refused; restart%2 == 1 {
+				s.err = nil
+			}
+		},
+		"emptied once": func(s *memoryStore, restart int) {
+			if restart == 0 {
+				s.text = nil
+			}
+		},
+		"emptied every time": func(s *memoryStore, _ int) { s.text = nil },
+		"not a state":        func(s *memoryStore, _ int) { s.text = []byte("{") },
+		"there is none":      func(s *memoryStore, _ int) { s.err = refused },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newFilledWorld(t, 100)
+			spend(w)
+			for restart := range 5 {
+				break_(w.store, restart)
+				w.now = w.now.Add(time.Second)
+				w.start("settings")
+				w.sync()
+				w.wantZone(80)
+				w.announced(6)
+			}
+			w.drop("n50")
+			w.sync()
+			w.wantZone(80)
+			w.now = w.now.Add(w.limits.Window)
+			w.sync()
+			w.wantZone(73)
+		})
+	}
+}
+
+// An approval is good although it isn't known what was deleted before.
+func TestApproveWithoutStore(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	spend(w)
+	w.store.err = refused
+	w.start("settings")
+	w.sync()
+	p := w.announced(6)
+	if want := w.now.Add(w.limits.Window); !p.UnknownUntil.Equal(want) {
+		t.Errorf("unknown until %v, want %v", p.UnknownUntil, want)
+	}
+	w.approve(p.Hash)
+	w.sync()
+	w.wantZone(74)
+	w.drop("n50")
+	w.sync()
+	w.wantZone(74)
+}
+
+// A first installation has nothing to be careful about: the zone has nothing of ours.
+func TestFirstInstallation(t *testing.T) {
+	for name, err := range map[string]error{"with a store": nil, "without one": refused} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, DefaultLimits())
+			w.store.err = err
+			w.start("settings")
+			w.number(0, 100, "n%d A 192.0.2.1")
+			w.sync()
+			w.drop("n0", "n1")
+			w.sync()
+			w.wantZone(98)
+		})
+	}
+}
+
+// A right that is withdrawn from a process that has run for a window changes nothing for it. It
+// continues to count.
+func TestStoreIsRefusedMeanwhile(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	w.store.err = refused
+	for i := range 30 {
+		w.drop(fmt.Sprint("n", i))
+		w.sync()
+	}
+	w.wantZone(80)
+	// What was spent is stored as soon as that works.
+	w.store.err = nil
+	w.sync()
+	w.start("settings")
+	w.sync()
+	w.wantZone(80)
+}
+
+// The store could not be read at the start. When it can, both what it has and what people have seen
+// meanwhile counts.
+func TestStoreIsReadLate(t *testing.T) {
+	w := newFilledWorld(t, 100)
+	spend(w)
+	before := w.announced(6).Hash
+	w.store.err = refused
+	w.start("settings")
+	w.sync()
+	w.drop("n50")
+	w.now = w.now.Add(announceEvery)
+	w.sync()
+	meanwhile := w.announced(7).Hash
+	w.store.err = nil
+	w.load()
+	w.sync()
+	w.wantZone(80)
+	l := w.book.Ledger(shop)
+	if l.number(before) == 0 || l.number(before) >= l.number(meanwhile) {
+		t.Errorf("the plans have the numbers %d and %d", l.number(before), l.number(meanwhile))
+	}
+	if a := w.approve(before); a.Deletions != 6 {
+		t.Errorf("%d deletions were approved, want 6", a.Deletions)
+	}
+	if a := w.approve(meanwhile); a.Deletions != 1 {
+		t.Errorf("%d deletions were approved, want one more", a.Deletions)
+	}
+	w.sync()
+	w.wantZone(73)
+	w.start("settings")
+	if l := w.book.Ledger(shop); l.number(before) == 0 || l.number(meanwhile) == 0 {
+		t.Error("the plans are not stored")
+	}
+}

@@ -1,0 +1,40 @@
+package owner
+
+import (
+	"fmt"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// Instanced is an [Owner] that writes the instance of the process into its ownership records
+// ([dns.LabelInstance]). Record sets of our owner ID and another instance belong to somebody else.
+type Instanced interface {
+	// SetInstance sets the instance; empty for none. It is called before zones are read.
+	SetInstance(instance string)
+}
+
+var _ Instanced = (*TXT)(nil)
+
+// SetInstance implements [Instanced].
+func (t *TXT) SetInstance(instance string) { t.instance = instance }
+
+// signed adds what is ours to the labels that are written: the owner, and the instance. A text that
+// differs from the one that the marker has only by the lack of an instance isn't written for that.
+func (t *TXT) signed(labels, there map[string]string) map[string]string {
+	labels[dns.LabelOwner] = t.id
+	delete(labels, dns.LabelInstance)
+	_, has := there[dns.LabelInstance]
+	if t.instance == "" || there != nil && !has && FormatText(labels) == FormatText(there) {
+		return labels
+	}
+	labels[dns.LabelInstance] = t.instance
+	return labels
+}
+
+// which names the instance of a text if it is another one than ours.
+func (t *TXT) which(labels map[string]string) string {
+	if instance := dns.OtherInstance(labels, t.instance); instance != "" {
+		return fmt.Sprintf(" (instance %q)", instance)
+	}
+	return ""
+}

@@ -1,0 +1,200 @@
+package publisher
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+)
+
+// of makes the publishers of a world have an instance.
+func (w *world) of(instance string) *world {
+	w.instance = instance
+	return w
+}
+
+// inZone returns a world over the zone of another one.
+func inZone(other *world) *world {
+	w := newWorld(other.t)
+	w.zones, w.provider = other.zones, other.provider
+	return w
+}
+
+// Finding of tenants, two processes with one owner ID: two processes with one owner ID on one zone. Neither deletes or changes what the other one
+// has made, both publish their own, and both say so.
+func TestTwoInstancesOfOneOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		east := newWorld(t).of("east")
+		west := inZone(east).of("west")
+		for i := range 20 {
+			east.objects.set(fmt.Sprint("e", i), record(t, "e", fmt.Sprintf("e%d.shop.test", i), "A", "192.0.2.1"))
+			west.objects.set(fmt.Sprint("w", i), record(t, "w", fmt.Sprintf("w%d.shop.test", i), "A", "192.0.2.2"))
+		}
+		east.start()
+		west.start()
+		defer func() { east.stop(); west.stop() }()
+		time.Sleep(3 * DefaultInterval)
+		if n := len(east.zone()); n != 40 {
+			t.Fatalf("%d records, want those of both", n)
+		}
+		// Of a name that both ask for, the first one keeps it.
+		west.objects.set("both", record(t, "both", "e0.shop.test", "A", "192.0.2.9"))
+		east.objects.set("e1")
+		west.objects.set("w1")
+		time.Sleep(3 * DefaultInterval)
+		zone := strings.Join(east.zone(), "\n")
+		if !strings.Contains(zone, "e0.shop.test A 192.0.2.1") || strings.Contains(zone, "e1.") || strings.Contains(zone, "w1.") || len(east.zone()) != 38 {
+			t.Errorf("the zone has\n%s", zone)
+		}
+		for _, w := range []*world{east, west} {
+			said := strings.Join(w.said(), "\n")
+			if n := strings.Count(said, "OtherOwner FailedSync"); n != 1 || !strings.Contains(said, "another process with our owner ID") {
+				t.Errorf("it is said %d times that there is another process:\n%s", n, said)
+			}
+			if n := testutil.ToFloat64(w.publisher.Metrics.others.WithLabelValues(zoneName, zoneName)); n != 19 {
+				t.Errorf("the metric has %v records of the other process, want 19", n)
+			}
+			if troubles := w.publisher.Troubles(); len(troubles) != 1 || troubles[0].Field != "zone shop.test, other instance" {
+				t.Errorf("the troubles are %v", troubles)
+			}
+		}
+		if row := rowOf(t, west, "e0.shop.test"); row.State != RowConflict || !strings.Contains(row.Message, `(instance "east")`) {
+			t.Errorf("the row of a name that both ask for is %+v", row)
+		}
+		if row := rowOf(t, west, "e2.shop.test"); row.State != RowForeign || !strings.Contains(row.Message, `(instance "east")`) {
+			t.Errorf("the row of a name of the other one is %+v", row)
+		}
+		// East is built again under another identity, and takes its place with the instance of it.
+		east.stop()
+		east.of("rebuilt").start()
+		east.objects.set("e5")
+		time.Sleep(3 * DefaultInterval)
+		if n := len(east.zone()); n != 38 {
+			t.Errorf("%d records, want 38: the new one has no right to those of the old one", n)
+		}
+		east.stop()
+		east.of("east").start()
+		time.Sleep(3 * DefaultInterval)
+		if n := len(east.zone()); n != 37 {
+			t.Errorf("%d records, want 37: with the instance of the old one they are its own", n)
+		}
+	})
+}
+
+// Ownership records without an instance, of an older version or of ExternalDNS, are ours, and nothing is
+// written for the lack of one.
+func TestInstanceIsWrittenWithNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+		w.objects.set("b", record(t, "b", "b.shop.test", "A", "192.0.2.1"))
+		w.start()
+		rest()
+		w.stop()
+		before := texts(w)
+		writes := 0
+		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+			writes += len(c.Changes)
+			return nil
+		}})
+		w.of("east").start()
+		defer func() { w.stop() }()
+		time.Sleep(3 * DefaultInterval)
+		if writes > 0 || texts(w) != before {
+			t.Errorf("%d writes for an instance, texts\n%s", writes, texts(w))
+		}
+		// Another target alone leaves the text, another object writes one.
+		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.2"))
+		rest()
+		if texts(w) != before {
+			t.Errorf("the texts are\n%s", texts(w))
+		}
+		w.objects.set("b", record(t, "c", "b.shop.test", "A", "192.0.2.3"))
+		rest()
+		if got := texts(w); strings.Count(got, "external-dns/instance=east") != 1 || !strings.Contains(got, "external-dns/owner=me,external-dns/resource=service/default/c") {
+			t.Errorf("the texts are\n%s", got)
+		}
+		w.objects.set("a")
+		w.objects.set("b")
+		time.Sleep(DefaultInterval)
+		if all := w.listing(); len(all) > 0 {
+			t.Errorf("left are %v", all)
+		}
+	})
+}
+
+// Day2 B12: the owner ID or the prefix is changed without migration. That is said with the number, and in
+// the state of each record.
+func TestOwnerIsChanged(t *testing.T) {
+	for name, test := range map[string]struct {
+		options   owner.TXTOptions
+		says, row string
+	}{
+		"owner":  {owner.TXTOptions{OwnerID: "new", Prefix: "own-"}, `3 belong to "me"`, `belongs to "me", and we are "new"`},
+		"prefix": {owner.TXTOptions{OwnerID: "me", Prefix: "other-"}, "3 have no ownership record", "has no ownership record"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				for i := range 3 {
+					w.objects.set(fmt.Sprint("o", i), record(t, "o", fmt.Sprintf("n%d.shop.test", i), "A", "192.0.2.1"))
+				}
+				w.start()
+				rest()
+				w.stop()
+				w.said()
+				w.change = func(c *Config) {
+					o, err := owner.NewTXT(test.options)
+					if err != nil {
+						t.Fatal(err)
+					}
+					c.Owner, c.Rules.Owner = o, test.options.OwnerID
+				}
+				w.start()
+				defer func() { w.stop() }()
+				rest()
+				said := strings.Join(w.said(), "\n")
+				if strings.Count(said, "OtherOwner") != 1 || !strings.Contains(said, "records of 3 names") || !strings.Contains(said, test.says) || !strings.Contains(said, "--migrate-from-txt-owner") {
+					t.Errorf("it is said:\n%s", said)
+				}
+				if row := rowOf(t, w, "n1.shop.test"); row.State != RowConflict || !strings.Contains(row.Message, test.row) || !strings.Contains(row.Message, "--migrate-from-txt-owner") {
+					t.Errorf("the row is %+v", row)
+				}
+				w.objects.set("o0")
+				rest()
+				if troubles := w.publisher.Troubles(); len(troubles) != 1 || !strings.Contains(troubles[0].Reason, "records of 2 names") {
+					t.Errorf("the troubles are %v", troubles)
+				}
+			})
+		})
+	}
+}
+
+// rowOf returns the only row of a name.
+func rowOf(t *testing.T, w *world, name string) Row {
+	t.Helper()
+	page, err := w.publisher.Rows(t.Context(), RowFilter{Search: name}, 0, 10)
+	if err != nil || len(page.Rows) != 1 {
+		t.Fatalf("the rows of %s are %v, %v", name, page.Rows, err)
+	}
+	return page.Rows[0]
+}
+
+// texts returns the ownership texts.
+func texts(w *world) string {
+	var all []string
+	for _, r := range w.listing() {
+		if r.Type == dns.TypeTXT {
+			all = append(all, line(r))
+		}
+	}
+	return strings.Join(all, "\n")
+}

@@ -1,0 +1,153 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/budget"
+	"github.com/signpostd/signpost/dns/provider/inmemory"
+)
+
+var errForbidden = fmt.Errorf("configmaps is forbidden: %w", budget.ErrNoStore)
+
+// Day2 B10 and B16: ten record sets were deleted and six deletions are held. Five restarts without the
+// store, or with an emptied one, delete nothing more.
+func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
+	for name, lose := range map[string]func(*stored){
+		"refused": func(s *stored) { s.store.fail(errForbidden) },
+		"emptied": func(s *stored) { s.store.mu.Lock(); s.store.text = nil; s.store.mu.Unlock() },
+		"none":    func(s *stored) { change := s.change; s.change = func(c *Config) { change(c); c.Store = nil } },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStored(t)
+				defer func() { s.stop() }()
+				s.drop(0, 20)
+				s.wantRecords(80)
+				s.drop(20, 26)
+				s.wantRecords(80)
+				for range 5 {
+					s.stop()
+					lose(s)
+					s.start()
+					rest()
+					s.wantRecords(80)
+					s.hash(6)
+				}
+				if said := strings.Join(s.said(), "\n"); !strings.Contains(said, "what was deleted before this start is not known") {
+					t.Errorf("nothing says why the deletions are held:\n%s", said)
+				}
+				time.Sleep(budget.DefaultLimits().Window)
+				s.wantRecords(74)
+			})
+		})
+	}
+}
+
+// Day2 B10: a store that refuses requests for a while is used again, and that is said.
+func TestStoreComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStored(t)
+		defer func() { s.stop() }()
+		time.Sleep(budget.DefaultLimits().Window)
+		s.store.fail(errForbidden)
+		s.drop(0, 5)
+		s.wantRecords(95) // the process has run for a window, so its own count is enough
+		said := strings.Join(s.said(), "\n")
+		if !strings.Contains(said, "BudgetNotStored FailedSync") || !strings.Contains(said, "configmaps is forbidden") {
+			t.Errorf("nothing says that budgets are not stored:\n%s", said)
+		}
+		if n := strings.Count(said, "BudgetNotStored"); n != 1 {
+			t.Errorf("it is said %d times", n)
+		}
+		failing := func() float64 { return testutil.ToFloat64(s.publisher.Metrics.storeFailed) }
+		if failing() != 1 {
+			t.Error("the metric says that budgets are stored")
+		}
+		if troubles := s.publisher.Troubles(); len(troubles) != 1 || troubles[0].Field != "budget" || !strings.Contains(troubles[0].Reason, "configmaps is forbidden") {
+			t.Errorf("the troubles are %v", troubles)
+		}
+		s.store.fail(nil)
+		time.Sleep(DefaultInterval + time.Second)
+		if failing() != 0 || len(s.publisher.Troubles()) > 0 {
+			t.Errorf("the store works again, and the troubles are %v", s.publisher.Troubles())
+		}
+		if !strings.Contains(string(s.store.text), `,5]`) {
+			t.Errorf("the five deletions are not stored: %s", s.store.text)
+		}
+		// In a new term too, which begins without the store.
+		s.stop()
+		s.store.fail(errForbidden)
+		s.start()
+		rest()
+		s.store.fail(nil)
+		time.Sleep(DefaultInterval + time.Second)
+		if failing() != 0 {
+			t.Error("the store that could not be read is not tried again")
+		}
+		s.drop(5, 10)
+		s.wantRecords(95)
+		hash := s.hash(5)
+		if !strings.Contains(string(s.store.text), hash) {
+			t.Errorf("the plan %s is not stored: %s", hash, s.store.text)
+		}
+	})
+}
+
+// Day2 B13: a zone that the server doesn't have, and a domain filter that leaves all names out, are
+// problems of the publisher.
+func TestTroubles(t *testing.T) {
+	wanted := func(t *testing.T, w *world, field, text string) {
+		t.Helper()
+		troubles := w.publisher.Troubles()
+		if len(troubles) != 1 || troubles[0].Field != field || !strings.Contains(troubles[0].Reason, text) || troubles[0].Since.IsZero() {
+			t.Errorf("the troubles are %+v, want one of %q with %q", troubles, field, text)
+		}
+	}
+	t.Run("zone", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			failing := true
+			w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
+				if failing && c.Zone.Name != "" {
+					return errors.New("NOTAUTH")
+				}
+				return nil
+			}})
+			w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+			w.start()
+			rest()
+			wanted(t, w, "zone shop.test", "NOTAUTH")
+			failing = false
+			time.Sleep(2 * DefaultInterval)
+			if troubles := w.publisher.Troubles(); len(troubles) > 0 {
+				t.Errorf("%+v", troubles)
+			}
+			w.stop()
+		})
+	})
+	t.Run("filter", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.change = func(c *Config) { c.Domains = dns.NewDomainFilter([]string{"shop.tset"}, nil) }
+			w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"))
+			w.start()
+			rest()
+			wanted(t, w, "domain-filter", "leaves out all 1 names")
+			w.objects.set("b", record(t, "b", "b.shop.tset", "A", "192.0.2.1"))
+			rest()
+			if troubles := w.publisher.Troubles(); len(troubles) > 0 {
+				t.Errorf("%+v", troubles)
+			}
+			w.stop()
+		})
+	})
+}

@@ -1,0 +1,185 @@
+package publisher
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/owner"
+	"github.com/signpostd/signpost/dns/plan"
+)
+
+// SetInstance says which of all processes with our owner ID this one is ([dns.LabelInstance]); empty if
+// that isn't known. It counts from the next term on. It may be called from any goroutine.
+func (p *Publisher) SetInstance(instance string) { p.instance.Store(&instance) }
+
+// takeInstance is called at the start of a term.
+func (p *Publisher) takeInstance() {
+	o, ok := p.Owner.(owner.Instanced)
+	if instance := p.instance.Load(); ok && instance != nil {
+		p.Rules.Instance = *instance
+		o.SetInstance(*instance)
+	}
+}
+
+// others are the record sets of a zone that keep us from something because of their owner.
+type others struct {
+	// unowned are the names whose record sets are as objects ask for and aren't ours, with their
+	// owners. They stay when nobody asks for them any more.
+	unowned map[string]string
+	// byOwner counts them by their owners.
+	byOwner map[string]int
+	// example is a record set of another instance that was seen last, with that instance.
+	example string
+	// toldInstances and toldUnowned are true while it has been said that there are some.
+	toldInstances, toldUnowned bool
+}
+
+// noteUnowned notes whether what a name has is as objects ask for, and not ours.
+func (p *Publisher) noteUnowned(z *zone, name string, there []plan.Current, wanted []*dns.RecordSet) {
+	for _, c := range there {
+		for _, w := range wanted {
+			if c.Set.Key() == w.Key() && p.Rules.Manages(w.Type) && plan.Satisfies(c.Set, w) && p.isOthers(c.Set) {
+				z.others.drop(name)
+				z.others.add(name, ownerOf(c.Set.Labels))
+				return
+			}
+		}
+	}
+	z.others.drop(name)
+}
+
+func (o *others) add(name, id string) {
+	if o.unowned == nil {
+		o.unowned, o.byOwner = map[string]string{}, map[string]int{}
+	}
+	o.unowned[name] = id
+	o.byOwner[id]++
+}
+
+func (o *others) drop(name string) {
+	id, known := o.unowned[name]
+	if !known {
+		return
+	}
+	delete(o.unowned, name)
+	if o.byOwner[id]--; o.byOwner[id] == 0 {
+		delete(o.byOwner, id)
+	}
+}
+
+// isOthers reports whether a record set isn't ours, and doesn't become ours when objects ask for it.
+func (p *Publisher) isOthers(r *dns.RecordSet) bool {
+	return p.Rules.Owner != "" && !p.Rules.Owns(r) && (p.Rules.OldOwner == "" || r.Labels[dns.LabelOwner] != p.Rules.OldOwner)
+}
+
+// ownerOf says who owns a record set, for people; empty for nobody known.
+func ownerOf(labels map[string]string) string {
+	id := labels[dns.LabelOwner]
+	if instance := labels[dns.LabelInstance]; id != "" && instance != "" {
+		return quote(id) + " (instance " + quote(instance) + ")"
+	} else if id != "" {
+		return quote(id)
+	}
+	return ""
+}
+
+// ofOtherInstances returns how many of the record sets under a name have our owner ID and another
+// instance.
+func (p *Publisher) ofOtherInstances(z *zone, name string) (n int32) {
+	if p.Rules.Instance == "" || !p.zones.holds(z, name) {
+		return 0
+	}
+	for _, c := range p.current(z, name) {
+		if instance := p.otherInstance(c.Set); instance != "" {
+			z.others.example = fmt.Sprintf("%s %s of the instance %s", c.Set.Name, c.Set.Type, quote(instance))
+			n++
+		}
+	}
+	return n
+}
+
+// otherInstance returns the instance of a record set that has our owner ID and was written by another
+// process; empty if it wasn't.
+func (p *Publisher) otherInstance(r *dns.RecordSet) string {
+	if r.Labels[dns.LabelOwner] != p.Rules.Owner {
+		return ""
+	}
+	return dns.OtherInstance(r.Labels, p.Rules.Instance)
+}
+
+// tellOthers says once that a zone has record sets that aren't ours and should be, or could be.
+func (p *Publisher) tellOthers(z *zone) {
+	o := &z.others
+	p.measure(z)
+	p.tellProblem(&o.toldInstances, p.instancesProblem(z), z)
+	p.tellProblem(&o.toldUnowned, p.unownedProblem(z), z)
+}
+
+func (p *Publisher) tellProblem(told *bool, problem string, z *zone) {
+	if problem == "" {
+		*told = false
+		return
+	}
+	if *told {
+		return
+	}
+	*told = true
+	p.Log.Warn("Records belong to somebody else", "zone", z.Name, "err", problem)
+	p.Notify(Notice{Action: ActionFailed, Reason: ReasonOtherOwner, Message: problem})
+}
+
+// instancesProblem says that other processes with our owner ID write into a zone; empty if none does.
+func (p *Publisher) instancesProblem(z *zone) string {
+	n := z.mirror.others
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("zone %s has %d record sets that another process with our owner ID %s has written (such as %s; this one is the instance %s), and that are neither changed nor deleted: "+
+		"give each process its own --txt-owner-id; if this one takes the place of the other one, start it with the --instance of that one",
+		z.Name, n, quote(p.Rules.Owner), z.others.example, quote(p.Rules.Instance))
+}
+
+// unownedProblem says that record sets that objects ask for aren't ours; empty if all are.
+func (p *Publisher) unownedProblem(z *zone) string {
+	all := z.others.unowned
+	if len(all) == 0 {
+		return ""
+	}
+	by := z.others.byOwner
+	var parts []string
+	for _, id := range slices.Sorted(maps.Keys(by)) {
+		text := fmt.Sprintf("%d belong to %s", by[id], id)
+		if id == "" {
+			text = fmt.Sprintf("%d have no ownership record that is ours to find", by[id])
+		}
+		if parts = append(parts, text); len(parts) == 5 && len(by) > 5 {
+			parts = append(parts, fmt.Sprintf("and there are %d other owners", len(by)-5))
+			break
+		}
+	}
+	return fmt.Sprintf("zone %s has the records of %d names as objects ask for them, but they are not ours, and stay when the objects are gone: %s: %s",
+		z.Name, len(all), strings.Join(parts, ", "), howToOwn)
+}
+
+// howToOwn says how records that were ours before become ours again.
+const howToOwn = "if the settings were changed, go back to the --txt-owner-id, --txt-prefix and --txt-suffix of before, or take over the records of the former owner with --migrate-from-txt-owner"
+
+// notOurs says that a record set that is as objects ask for isn't ours; empty if it is.
+func (p *Publisher) notOurs(r *dns.RecordSet) string {
+	if !p.isOthers(r) {
+		return ""
+	}
+	text := "the zone has what is asked for, but it "
+	switch who := ownerOf(r.Labels); {
+	case p.otherInstance(r) != "":
+		return text + "belongs to another process with our owner ID: " + who + ": it stays when the object is gone; give each process its own --txt-owner-id, or this one the --instance of the other one"
+	case who == "":
+		text += "has no ownership record that is ours to find"
+	default:
+		text += "belongs to " + who + ", and we are " + quote(p.Rules.Owner)
+	}
+	return text + ": it stays when the object is gone; " + howToOwn
+}

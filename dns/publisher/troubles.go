@@ -1,0 +1,132 @@
+package publisher
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Trouble is something that is wrong with the publisher as a whole, or with a zone, and not with an
+// object.
+type Trouble struct {
+	// Field is what it is about: "budget", "zones", "zone example.org" or "domain-filter".
+	Field string
+	// Reason says what is wrong and what to do.
+	Reason string
+	Since  time.Time
+}
+
+// maxTroubles is how many troubles are shown.
+const maxTroubles = 100
+
+// Troubles returns what is wrong now; nothing in a process that doesn't lead. It may be called from any
+// goroutine.
+func (p *Publisher) Troubles() []Trouble {
+	if all := p.troubles.Load(); all != nil {
+		return slices.Clone(*all)
+	}
+	return nil
+}
+
+// noteTroubles replaces the troubles. It is called in the loop, after everything that is due was done.
+func (p *Publisher) noteTroubles() {
+	var found []Trouble
+	if p.term != nil {
+		found = p.findTroubles()
+	}
+	known := p.Troubles()
+	if len(found) == 0 && len(known) == 0 {
+		return
+	}
+	now := time.Now()
+	for i := range found {
+		found[i].Since = now
+		for _, k := range known {
+			if k.Field == found[i].Field {
+				found[i].Since = k.Since
+			}
+		}
+	}
+	p.troubles.Store(&found)
+}
+
+// findTroubles returns what is wrong, without the times.
+func (p *Publisher) findTroubles() (found []Trouble) {
+	add := func(field, reason string) {
+		if len(found) < maxTroubles {
+			found = append(found, Trouble{Field: field, Reason: reason})
+		}
+	}
+	if err := p.accounts.err; err != nil {
+		add("budget", p.storeProblem(err))
+	} else if reason := p.unknownBudgets(); reason != "" {
+		add("budget", reason)
+	}
+	if p.filtered {
+		add("domain-filter", fmt.Sprintf("the domain filter leaves out all %d names that objects ask for: correct --domain-filter and --exclude-domains", p.Desired.Len()))
+	}
+	switch {
+	case p.zoneList.err != nil:
+		add("zones", "the zones of the provider can't be listed, and this is tried again: "+p.zoneList.err.Error())
+	case p.zones != nil && len(p.zones.all()) == 0 && p.Desired.Len() > 0:
+		add("zones", fmt.Sprintf("the provider has no zone that the filters admit, and objects ask for %d names: create the zone, or correct the zone filters", p.Desired.Len()))
+	}
+	var zones []*zone
+	for _, z := range p.zones.all() {
+		if z.problem() != "" || z.mirror.others > 0 || len(z.others.unowned) > 0 {
+			zones = append(zones, z)
+		}
+	}
+	slices.SortFunc(zones, func(a, b *zone) int { return strings.Compare(a.Name+" "+a.ID, b.Name+" "+b.ID) })
+	for _, z := range zones {
+		for _, problem := range [][2]string{{"", z.problem()}, {", other instance", p.instancesProblem(z)}, {", other owner", p.unownedProblem(z)}} {
+			if problem[1] != "" {
+				add(z.field()+problem[0], problem[1])
+			}
+		}
+	}
+	return found
+}
+
+// field names a zone in a trouble.
+func (z *zone) field() string {
+	if z.ID == "" || z.ID == z.Name {
+		return "zone " + z.Name
+	}
+	return fmt.Sprintf("zone %s (%s)", z.Name, z.ID)
+}
+
+// problem says why a zone can't be read or written; empty if it can.
+func (z *zone) problem() string {
+	problem := ""
+	for _, t := range []trouble{z.adjusting, z.writing, z.reading} {
+		if t.err != nil {
+			problem = t.err.Error()
+		}
+	}
+	return problem
+}
+
+// unknownBudgets says in which zones it isn't known what was deleted before this start.
+func (p *Publisher) unknownBudgets() string {
+	var first *zone
+	n := 0
+	for _, z := range p.zones.all() {
+		if z.ledger.UnknownUntil().IsZero() {
+			continue
+		}
+		if n++; first == nil || z.Name < first.Name {
+			first = z
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	where := "zone " + first.Name
+	if n > 1 {
+		where = fmt.Sprintf("%d zones, such as %s", n, first.Name)
+	}
+	return fmt.Sprintf("it isn't known what was deleted before this start in %s, so deletions need an approval until %s: %s",
+		where, first.ledger.UnknownUntil().UTC().Format(time.RFC3339), p.unknownCause())
+}
