@@ -39,15 +39,18 @@ func (p *Publisher) planDirty(z *zone) {
 	_, adjusts := p.Provider.(provider.Adjuster)
 	names := z.names.sorted(dirty)
 	for _, n := range names {
-		wanted, left := p.want(n.name)
+		wanted, left := p.want(z, n.name)
 		switch {
 		case !p.admits(z, n.name):
 			p.Metrics.conflicts(z, n.name, nil, p.Rules.Owner)
 			z.names.drop(n)
 		case adjusts && len(wanted) > 0 && n.answer == nil:
 			// It is asked about next.
+		case adjusts && len(wanted) > 0 && n.answer.holders != p.holders(z, n.name):
+			// Others have the name than when it was asked about.
+			z.names.answer(n, nil)
 		case adjusts && len(wanted) > 0:
-			p.planName(z, n, n.answer.sets, left)
+			p.planName(z, n, n.answer.candidates, left)
 		default:
 			p.planName(z, n, wanted, left)
 		}
@@ -57,7 +60,7 @@ func (p *Publisher) planDirty(z *zone) {
 }
 
 // planName plans one name.
-func (p *Publisher) planName(z *zone, n *nameState, wanted []*dns.RecordSet, left []impossible) {
+func (p *Publisher) planName(z *zone, n *nameState, wanted []plan.Candidate, left []impossible) {
 	if unmark := p.stillMarked(z, n); len(unmark) > 0 {
 		z.names.planned(n, group{name: n.name, orphans: unmark})
 		return
@@ -76,12 +79,17 @@ func (p *Publisher) planName(z *zone, n *nameState, wanted []*dns.RecordSet, lef
 		p.postpone(z, n, group{name: n.name, changes: out.Changes}, err)
 		return
 	}
-	if len(out.Changes) == 0 {
+	if len(out.Changes)+len(out.Refused) == 0 {
 		z.names.settle(n)
 	}
-	p.sayWhy(z, n, reason, p.conflict(z, n, wanted, left, out))
+	p.sayWhy(z, n, reason, p.conflict(z, n, left, out))
+	p.sayLost(z, n, wanted, out)
 	if reason != "" {
 		z.names.hold(n)
+		return
+	}
+	if len(out.Changes) == 0 && len(out.Refused) > 0 {
+		p.postpone(z, n, group{name: n.name, changes: asChanges(out.Refused)}, out.Refused[0].Err)
 		return
 	}
 	changes, until := p.delay(z, n, out.Changes)
@@ -212,26 +220,23 @@ func (p *Publisher) orphans(z *zone, n *nameState, out plan.Outcome) []dns.Chang
 	return changes
 }
 
-// conflict returns what is in the way of a name. It reports that when the message changes.
-func (p *Publisher) conflict(z *zone, n *nameState, wanted []*dns.RecordSet, left []impossible, out plan.Outcome) string {
+// conflict returns what of the zone is in the way of a name, or what the provider can't have. It
+// reports that when the message changes.
+func (p *Publisher) conflict(z *zone, n *nameState, left []impossible, out plan.Outcome) string {
 	p.Metrics.conflicts(z, n.name, out.Conflicts, p.Rules.Owner)
 	message := ""
+	var about []*dns.RecordSet
 	for _, c := range out.Conflicts {
-		message = obstacle(c)
-	}
-	for _, r := range out.Dropped {
-		message = fmt.Sprintf("the %s record %s can't stand beside records of other types, so it is not published: ask for one or the other", r.Type, r.Name)
+		message, about = obstacle(c), append(about, c.Wanted)
 	}
 	for _, i := range left {
-		message, wanted = i.reason, []*dns.RecordSet{i.set}
+		message, about = i.reason, []*dns.RecordSet{i.set}
 	}
 	if message == "" || n.reason == ReasonConflict && n.message == message {
 		return message
 	}
 	p.Log.Warn("Can't publish a record", "record", n.name, "zone", z.Name, "err", message)
-	if len(wanted) > 0 {
-		p.Notify(Notice{Objects: objectsOf(wanted), Record: wanted[0], Action: ActionFailed, Reason: ReasonConflict, Message: message})
-	}
+	p.Notify(Notice{Objects: objectsOf(about), Record: about[0], Action: ActionFailed, Reason: ReasonConflict, Message: message})
 	return message
 }
 

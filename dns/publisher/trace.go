@@ -70,7 +70,10 @@ func (p *Publisher) Trace(ctx context.Context, name string) (Trace, error) {
 
 func (p *Publisher) followName(t *Trace) {
 	t.Asks, t.Unresolved = p.Desired.Asks(t.Name), p.Desired.Unresolved(t.Name)
-	t.Wanted, _ = p.want(t.Name)
+	wanted, _ := p.want(nil, t.Name)
+	for _, w := range wanted {
+		t.Wanted = append(t.Wanted, w.Set)
+	}
 	t.Excluded = !p.Domains.Match(t.Name)
 	t.Unread = map[string]string{}
 	for i := range p.sources {

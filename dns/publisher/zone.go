@@ -231,7 +231,7 @@ func (p *Publisher) asks(name string) bool {
 	if _, adjusts := p.Provider.(provider.Adjuster); !adjusts {
 		return false
 	}
-	wanted, _ := p.want(name)
+	wanted, _ := p.want(nil, name)
 	return len(wanted) > 0
 }
 
