@@ -86,7 +86,7 @@ func recordAnswer(all inspect.RecordList, now time.Time) output.Answer {
 			targets = r.Wanted
 		}
 		a.Table.Rows = append(a.Table.Rows, []string{
-			r.Name, r.Type, string(r.State), some(targets), r.Owner, firstObject(r.Objects), sentence(r.Message),
+			r.Name, r.Type, string(r.State), some(targets), r.Owner, firstObject(r.Objects), sentence(message(r)),
 			r.Zone, r.Publisher, r.SetIdentifier, some(r.Wanted), ttl(r.TTL), until(r.Next, now), r.Process,
 		})
 	}
@@ -102,6 +102,18 @@ func recordAnswer(all inspect.RecordList, now time.Time) output.Answer {
 	}
 	a.Text = fmt.Sprintf("\n%s: %s.\n", count(len(all.Records), "record"), strings.Join(parts, ", "))
 	return a
+}
+
+// message says what is wrong with a record, or which object doesn't get it.
+func message(r inspect.Record) string {
+	if r.Message != "" || len(r.Losers) == 0 {
+		return r.Message
+	}
+	text := firstObject(r.Losers[0].Objects) + " doesn't get it: " + r.Losers[0].Message
+	if more := len(r.Losers) - 1; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
 }
 
 // some returns the first of many texts, and how many more there are.
