@@ -15,8 +15,13 @@ import (
 // targets are equal, and left out if they have none. Aliases are not merged with record sets
 // that have addresses as targets. The result is sorted by name, type, set identifier and
 // label. Merge doesn't change its argument.
-func Merge(sets []*RecordSet) []*RecordSet {
-	sorted := slices.SortedStableFunc(slices.Values(sets), compareForMerge)
+func Merge(sets []*RecordSet) []*RecordSet { return MergeBy(sets, nil) }
+
+// MergeBy is Merge with another order: of the record sets that are merged, the one with the least
+// rank is the first one, and then the one with the least label resource. So the label, the TTL and
+// the properties are those of the object that has the record. Nil gives all the same rank.
+func MergeBy(sets []*RecordSet, rank func(*RecordSet) int) []*RecordSet {
+	sorted := SortForMerge(sets, rank)
 	groups := make(map[mergeKey]int, len(sorted))
 	merged := make([][]*RecordSet, 0, len(sorted))
 	for _, r := range sorted {
@@ -55,13 +60,24 @@ type mergeKey struct {
 // oneTarget reports whether record sets of a type may have one target only.
 func oneTarget(recordType string) bool { return recordType == TypeCNAME || recordType == TypeDNAME }
 
-func compareForMerge(a, b *RecordSet) int {
-	return cmp.Or(
-		cmp.Compare(a.Name, b.Name),
-		cmp.Compare(a.Type, b.Type),
-		cmp.Compare(a.SetIdentifier, b.SetIdentifier),
-		cmp.Compare(a.Labels[LabelResource], b.Labels[LabelResource]),
-	)
+// SortForMerge returns record sets in the order in which [MergeBy] takes them.
+func SortForMerge(sets []*RecordSet, rank func(*RecordSet) int) []*RecordSet {
+	var ranks map[*RecordSet]int
+	if rank != nil {
+		ranks = make(map[*RecordSet]int, len(sets))
+		for _, r := range sets {
+			ranks[r] = rank(r)
+		}
+	}
+	return slices.SortedStableFunc(slices.Values(sets), func(a, b *RecordSet) int {
+		return cmp.Or(
+			cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.Type, b.Type),
+			cmp.Compare(a.SetIdentifier, b.SetIdentifier),
+			cmp.Compare(ranks[a], ranks[b]),
+			cmp.Compare(a.Labels[LabelResource], b.Labels[LabelResource]),
+		)
+	})
 }
 
 func mergeGroup(group []*RecordSet) *RecordSet {

@@ -28,7 +28,7 @@ func SameTargets(a, b []string) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	if slices.EqualFunc(a, b, sameTarget) {
+	if slices.EqualFunc(a, b, SameTarget) {
 		return true
 	}
 	if len(a) > pairwise {
@@ -40,7 +40,7 @@ func SameTargets(a, b []string) bool {
 next:
 	for _, t := range a {
 		for i, u := range b {
-			if !taken[i] && sameTarget(t, u) {
+			if !taken[i] && SameTarget(t, u) {
 				taken[i] = true
 				continue next
 			}
@@ -63,7 +63,8 @@ func sortedKeys(targets []string, key func(string) string) []string {
 	return keys
 }
 
-func sameTarget(a, b string) bool {
+// SameTarget compares two targets as [SameTargets] does.
+func SameTarget(a, b string) bool {
 	if strings.EqualFold(a, b) {
 		return true
 	}
@@ -91,6 +92,20 @@ func sortKey(target string) string {
 	return strings.ToLower(target)
 }
 
+// CountCommon returns how many targets of a list another one has, too.
+func CountCommon(of, in []string) (count int) {
+	keys := make(map[string]struct{}, len(in))
+	for _, t := range in {
+		keys[strings.ToLower(sortKey(t))] = struct{}{}
+	}
+	for _, t := range of {
+		if _, has := keys[strings.ToLower(sortKey(t))]; has {
+			count++
+		}
+	}
+	return count
+}
+
 // Less orders lists of targets. A shorter list is less. Lists of the same length are sorted,
 // and the first difference decides: addresses come before names, addresses are ordered by
 // value, and names by their letters (spec/dns.md §1.4).
@@ -100,7 +115,7 @@ func Less(a, b []string) bool {
 	}
 	a, b = sortedTargets(a), sortedTargets(b)
 	for i := range a {
-		if a[i] != b[i] && !sameTarget(a[i], b[i]) {
+		if a[i] != b[i] && !SameTarget(a[i], b[i]) {
 			return compareTargets(a[i], b[i]) < 0
 		}
 	}

@@ -134,7 +134,7 @@ func (o *Options) Open(ctx context.Context, in Input) (*Opened, error) {
 		Name: o.Name, Sources: sources, Namespaces: settings.Namespaces, NamespacesOf: o.NamespacesOf(), Desired: want, Owner: own, Provider: provider,
 		Rules: plan.Rules{
 			Policy: policy, Owner: own.ID(), OldOwner: o.Registry.MigrateFrom, Managed: o.ManagedTypes, Excluded: o.ExcludedTypes,
-			Relabel: o.RegistryKind() == registryAWSSD,
+			OneLabel: o.RegistryKind() == registryAWSSD,
 		},
 		NamePolicy: tenancy.Policy(o.NamePolicy), MaxNames: o.MaxNames,
 		Domains: domains, Interval: o.Interval, DeletionDelay: o.DeletionDelay, Budget: o.Budget, Approved: o.Approved, DryRun: o.DryRun,

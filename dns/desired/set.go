@@ -151,6 +151,14 @@ func (s *Set) Len() int { return len(s.names) }
 // Asked reports whether anybody asks for a canonical name.
 func (s *Set) Asked(name string) bool { return s.names[name] != nil }
 
+// Askers returns how many origins ask for a canonical name.
+func (s *Set) Askers(name string) int {
+	if entry := s.names[name]; entry != nil {
+		return len(entry.askers)
+	}
+	return 0
+}
+
 // Each returns what each object asks for under a canonical name, before that is merged. The record
 // sets must not be changed.
 func (s *Set) Each(name string) iter.Seq[*dns.RecordSet] {

@@ -453,3 +453,38 @@ func TestStats(t *testing.T) {
 	put(s, "service/d/b")
 	want(map[string]int{}, none, none)
 }
+
+// dns F6: of an object with the names of two load balancers nothing was published.
+func TestOneTargetOfSeveral(t *testing.T) {
+	s := newSet(t, desired.Options{})
+	_, problems := put(s, "service/d/shop", "a.org CNAME 60 lb2.org,lb1.org")
+	wantLines(t, everything(s), []string{"a.org CNAME 60 lb1.org by service/d/shop"})
+	if len(problems) != 1 || problems[0].Value != "lb1.org,lb2.org" || s.Unresolved("a.org") {
+		t.Errorf("problems are %v", problems)
+	}
+	if _, problems = put(s, "service/d/shop", "a.org CNAME 60 lb2.org,lb1.org", "a.org A 60 1.1.1.1"); len(problems) > 0 {
+		t.Errorf("beside an address, which is published, problems are %v", problems)
+	}
+}
+
+// tenants S2: the object whose label came first decided the TTL, and became the holder of what
+// another object had.
+func TestMergedByRank(t *testing.T) {
+	s := newSet(t, desired.Options{OneTTL: []string{"service"}})
+	put(s, "service/bank/shop", "a.org A 60 1.1.1.1")
+	put(s, "service/aaa/evil", "a.org A 900 6.6.6.6")
+	put(s, "ingress/aaa/evil", "b.org A 900 1.1.1.1")
+	put(s, "service/bank/pay", "b.org A 60 1.1.1.1")
+	rank := func(r *dns.RecordSet) int {
+		if len(r.Objects) > 0 && r.Objects[0].Namespace == "bank" {
+			return 0
+		}
+		return 1
+	}
+	for _, name := range []string{"a.org", "b.org"} {
+		asked := s.Candidates(name, rank)
+		if len(asked) != 1 || asked[0].Set.TTL != 60 || len(asked[0].Set.Objects) != 2 || asked[0].Set.Objects[0].Namespace != "bank" {
+			t.Errorf("%s: %+v", name, asked[0].Set)
+		}
+	}
+}

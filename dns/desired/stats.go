@@ -112,19 +112,19 @@ func addTo[K comparable](numbers map[K]int, key K, n int) {
 }
 
 // countsOf returns the numbers for the results of Want.
-func (s *Set) countsOf(sets, dropped []*dns.RecordSet) []count {
+func (s *Set) countsOf(sets []Asked, dropped []*dns.RecordSet) []count {
 	if len(sets) == 1 && len(dropped) == 0 {
 		// Most names are like this. They share one slice for each type.
-		single, ok := s.singles[sets[0].Type]
+		single, ok := s.singles[sets[0].Set.Type]
 		if !ok {
-			single = []count{{Kind: Kind{Type: sets[0].Type}, n: 1}}
-			s.singles[sets[0].Type] = single
+			single = []count{{Kind: Kind{Type: sets[0].Set.Type}, n: 1}}
+			s.singles[sets[0].Set.Type] = single
 		}
 		return single
 	}
 	var counts []count
-	for _, r := range sets {
-		counts = addCount(counts, count{Kind: Kind{Type: r.Type}, n: 1})
+	for _, a := range sets {
+		counts = addCount(counts, count{Kind: Kind{Type: a.Set.Type}, n: 1})
 	}
 	for _, r := range dropped {
 		counts = addCount(counts, count{Kind: kindOf(r), what: duplicate, n: 1})

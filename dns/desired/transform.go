@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/signpostd/signpost/dns"
 )
@@ -109,7 +110,29 @@ func (t *transform) valid(sets []*dns.RecordSet) []*dns.RecordSet {
 		}
 		kept = append(kept, r)
 	}
+	for i, r := range kept {
+		kept[i] = t.oneTarget(r, kept)
+	}
 	return kept
+}
+
+// oneTarget returns a record set of a type that can have one target only with its least one. There
+// may be more because a load balancer has several names. Beside an address of the same object nothing
+// is said of it: then the CNAME isn't published at all.
+func (t *transform) oneTarget(r *dns.RecordSet, all []*dns.RecordSet) *dns.RecordSet {
+	if r.Type != dns.TypeCNAME && r.Type != dns.TypeDNAME || len(r.Targets) < 2 {
+		return r
+	}
+	one := *r
+	one.Targets = r.Targets[:1:1]
+	const reason = "the record can have one target only, and the first one in the order of the alphabet is published: give one target"
+	t.dropped(r, r.Targets[1:], DropInvalid, "", reason)
+	if !slices.ContainsFunc(all, func(o *dns.RecordSet) bool { return o.Name == r.Name && o.Type != r.Type && r.Type == dns.TypeCNAME }) {
+		t.problems = append(t.problems, dns.Problem{
+			Object: t.object(r), Subject: "targets of the " + r.Type + " record set " + r.Name, Value: strings.Join(r.Targets, ","), Reason: reason,
+		})
+	}
+	return &one
 }
 
 func (t *transform) invalid(r *dns.RecordSet, err error) {

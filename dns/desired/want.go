@@ -1,7 +1,6 @@
 package desired
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/signpostd/signpost/dns"
@@ -12,12 +11,26 @@ import (
 // without record sets that are equal to an earlier one. PTR record sets that addresses ask for
 // come last. So there can be several record sets of one type; dns/plan chooses one.
 func (s *Set) Want(name string) []*dns.RecordSet {
+	return setsOf(s.Candidates(name, nil))
+}
+
+// Asked is a record set that objects of one source ask for.
+type Asked struct {
+	Set *dns.RecordSet
+	// Source is the position of the source.
+	Source int
+}
+
+// Candidates returns what Want does, with the positions of the sources. Rank says which object has
+// what it asks for, the least first: of record sets that are merged or equal, that one gives the
+// label, the TTL and the properties (dns/plan, Rank). Nil gives all objects the same rank.
+func (s *Set) Candidates(name string, rank func(*dns.RecordSet) int) []Asked {
 	name = dns.Canonical(name)
 	entry := s.names[name]
 	if entry == nil {
 		return nil
 	}
-	sets, dropped := s.merged(name, entry.askers)
+	sets, dropped := s.merged(name, entry.askers, rank)
 	s.completeTTLs(sets)
 	if _, ok := s.stale[name]; ok {
 		delete(s.stale, name)
@@ -30,6 +43,11 @@ func (s *Set) Want(name string) []*dns.RecordSet {
 
 // WantOf is Want for what the objects of some namespaces ask for.
 func (s *Set) WantOf(name string, namespaces ...string) []*dns.RecordSet {
+	return setsOf(s.CandidatesOf(name, nil, namespaces...))
+}
+
+// CandidatesOf is Candidates for what the objects of some namespaces ask for.
+func (s *Set) CandidatesOf(name string, rank func(*dns.RecordSet) int, namespaces ...string) []Asked {
 	name = dns.Canonical(name)
 	entry := s.names[name]
 	if entry == nil || len(namespaces) == 0 {
@@ -39,23 +57,36 @@ func (s *Set) WantOf(name string, namespaces ...string) []*dns.RecordSet {
 	if outside := func(a *asker) bool { return !slices.Contains(namespaces, a.Namespace) }; slices.ContainsFunc(askers, outside) {
 		askers = slices.DeleteFunc(slices.Clone(askers), outside)
 	}
-	sets, _ := s.merged(name, askers)
+	sets, _ := s.merged(name, askers, rank)
 	s.completeTTLs(sets)
 	return sets
 }
 
-// completeTTLs sets the TTL of new record sets that ask for none.
-func (s *Set) completeTTLs(sets []*dns.RecordSet) {
-	for _, r := range sets {
-		if r.TTL == 0 {
-			r.TTL = s.settings.ttl
+// completeTTLs sets the TTL of record sets that ask for none. They are those that merged has made, so they
+// may be changed.
+func (s *Set) completeTTLs(asked []Asked) {
+	for _, a := range asked {
+		if a.Set.TTL == 0 {
+			a.Set.TTL = s.settings.ttl
 		}
 	}
 }
 
+// setsOf returns the record sets; nil if there are none.
+func setsOf(asked []Asked) []*dns.RecordSet {
+	if asked == nil {
+		return nil
+	}
+	sets := make([]*dns.RecordSet, len(asked))
+	for i, a := range asked {
+		sets[i] = a.Set
+	}
+	return sets
+}
+
 // merged returns new record sets for what origins ask for under a name, and those that were
 // dropped because another one is equal.
-func (s *Set) merged(name string, askers []*asker) (sets, dropped []*dns.RecordSet) {
+func (s *Set) merged(name string, askers []*asker, rank func(*dns.RecordSet) int) (sets []Asked, dropped []*dns.RecordSet) {
 	var pointers records
 	for len(askers) > 0 {
 		n := 1
@@ -74,29 +105,69 @@ func (s *Set) merged(name string, askers []*asker) (sets, dropped []*dns.RecordS
 			}
 		}
 		if len(asked) > 1 {
+			rank := rankOnce(asked, rank)
 			if slices.Contains(s.settings.OneTTL, askers[0].Source) {
-				alignTTLs(asked)
+				alignTTLs(asked, rank)
 			}
-			asked = dns.Merge(asked)
+			asked = dns.MergeBy(asked, rank)
 		}
-		sets = append(sets, asked...)
+		for _, r := range asked {
+			sets = append(sets, Asked{Set: r, Source: askers[0].rank})
+		}
 		askers = askers[n:]
 	}
-	sets, dropped = deduplicate(sets)
+	sets, dropped = withoutEqual(sets, rank)
 	if len(pointers) > 0 {
-		sets = append(sets, mergePointers(pointers))
+		sets = append(sets, Asked{Set: mergePointers(pointers), Source: len(s.settings.ranks)})
 	}
 	return sets, dropped
 }
 
-// alignTTLs gives all record sets of a type and set identifier the TTL of the first one by
-// resource, so that Services with different TTLs can share a name (spec/dns.md §6.3).
-func alignTTLs(asked []*dns.RecordSet) {
-	slices.SortStableFunc(asked, func(a, b *dns.RecordSet) int {
-		return cmp.Compare(a.Labels[dns.LabelResource], b.Labels[dns.LabelResource])
-	})
-	first := make(map[dns.Key]int64, len(asked))
+// rankOnce returns the ranks of record sets as they are now: they also depend on the TTL, which
+// alignTTLs changes.
+func rankOnce(asked []*dns.RecordSet, rank func(*dns.RecordSet) int) func(*dns.RecordSet) int {
+	if rank == nil {
+		return nil
+	}
+	ranks := make(map[*dns.RecordSet]int, len(asked))
 	for _, r := range asked {
+		ranks[r] = rank(r)
+	}
+	return func(r *dns.RecordSet) int { return ranks[r] }
+}
+
+// withoutEqual keeps one of the equal record sets of several sources, with the objects of all of
+// them: the one with the least rank, or else the first one.
+func withoutEqual(sets []Asked, rank func(*dns.RecordSet) int) (kept []Asked, dropped []*dns.RecordSet) {
+	if len(sets) < 2 {
+		return sets, nil
+	}
+	places := make(map[sameKey]int, len(sets))
+	for _, a := range sets {
+		key := keyOf(a.Set)
+		i, known := places[key]
+		if !known {
+			places[key] = len(kept)
+			kept = append(kept, a)
+			continue
+		}
+		first, other := kept[i], a
+		if rank != nil && rank(other.Set) < rank(first.Set) {
+			first, other = other, first
+		}
+		one := *first.Set
+		one.Objects = dns.JoinObjects(one.Objects, other.Set.Objects)
+		kept[i] = Asked{Set: &one, Source: first.Source}
+		dropped = append(dropped, other.Set)
+	}
+	return kept, dropped
+}
+
+// alignTTLs gives all record sets of a type and set identifier the TTL of the first one in the
+// order of [dns.MergeBy], so that Services with different TTLs can share a name (spec/dns.md §6.3).
+func alignTTLs(asked []*dns.RecordSet, rank func(*dns.RecordSet) int) {
+	first := make(map[dns.Key]int64, len(asked))
+	for _, r := range dns.SortForMerge(asked, rank) {
 		if r.Type == dns.TypeCNAME || r.Type == dns.TypeDNAME {
 			continue
 		}

@@ -167,7 +167,7 @@ func (d *Descriptions) objection(there []*dns.RecordSet, changes []dns.Change) s
 
 // text returns the description for the record sets of a name after some changes; empty is for
 // one that stays. The labels of one object have to do for all: those of the first type (see
-// dns/plan, Rules.Relabel).
+// dns/plan, Rules.OneLabel).
 func (d *Descriptions) text(there []*dns.RecordSet, changes []dns.Change) string {
 	var first *dns.RecordSet
 	touched := map[dns.Key]bool{}

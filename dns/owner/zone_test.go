@@ -36,7 +36,7 @@ func planned(o Owner, rules *plan.Rules, w world, wanted []*dns.RecordSet) []dns
 			labelled.Labels = labels
 			current = append(current, plan.Current{Set: &labelled, Heal: heal})
 		}
-		changes = append(changes, plan.Name(current, byName[name], rules).Changes...)
+		changes = append(changes, plan.Name(current, candidates(byName[name]), rules).Changes...)
 	}
 	return changes
 }
@@ -266,4 +266,13 @@ func checkMarkers(rt *rapid.T, o *TXT, w world) {
 			}
 		}
 	}
+}
+
+// candidates returns record sets as candidates of one source.
+func candidates(sets []*dns.RecordSet) []plan.Candidate {
+	list := make([]plan.Candidate, len(sets))
+	for i, r := range sets {
+		list[i].Set = r
+	}
+	return list
 }

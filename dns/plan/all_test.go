@@ -29,10 +29,19 @@ func decideAll(current []Current, wanted []*dns.RecordSet, rules *Rules) Outcome
 	}
 	var all Outcome
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		out := Name(names[name].current, names[name].wanted, rules)
+		out := Name(names[name].current, candidates(names[name].wanted...), rules)
 		all.Changes = append(all.Changes, out.Changes...)
 		all.Conflicts = append(all.Conflicts, out.Conflicts...)
-		all.Dropped = append(all.Dropped, out.Dropped...)
+		all.Lost = append(all.Lost, out.Lost...)
 	}
 	return all
+}
+
+// candidates returns record sets as candidates of one source.
+func candidates(wanted ...*dns.RecordSet) []Candidate {
+	list := make([]Candidate, len(wanted))
+	for i, w := range wanted {
+		list[i].Set = w
+	}
+	return list
 }

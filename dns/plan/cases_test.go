@@ -25,10 +25,19 @@ var choiceCases = []testCase{
 		want:    "~ foo CNAME v2 res=r2 > foo CNAME v3 res=r2",
 	},
 	{
-		name:    "case 3: nobody has the name: the least target",
+		// A deliberate difference: ExternalDNS takes the least target.
+		name:    "case 3: no label: who asks for what is there keeps it",
 		current: "foo CNAME v2",
 		wanted:  "foo CNAME v2 res=r2\nfoo CNAME v1 res=r1\nbar A 127.0.0.1",
-		want:    "+ bar A 127.0.0.1\n~ foo CNAME v2 > foo CNAME v1 res=r1",
+		want:    "+ bar A 127.0.0.1",
+		lost:    "lost foo CNAME v1 res=r1: foo CNAME v2 res=r2 keeps",
+	},
+	{
+		name:    "case 3: nobody asks for what is there: the least target",
+		current: "foo CNAME v3",
+		wanted:  "foo CNAME v2 res=r2\nfoo CNAME v1 res=r1",
+		want:    "~ foo CNAME v3 > foo CNAME v1 res=r1",
+		lost:    "lost foo CNAME v2 res=r2: foo CNAME v1 res=r1 gets",
 	},
 	{
 		name:    "case 3: no resource is one that is equal to none",
@@ -105,6 +114,72 @@ var choiceCases = []testCase{
 	},
 }
 
+// holderCases are about who gets a name (docs/dns/tenancy.md). v is the victim, e another tenant.
+var holderCases = []testCase{
+	{
+		name: "tenants S2: an A takes no CNAME that is held", owner: "me",
+		current: "foo CNAME lb own=me res=s/v/a", wanted: "foo CNAME lb res=s/v/a\nfoo A 6.6.6.6 res=s/e/a",
+		lost: "lost foo A 6.6.6.6 res=s/e/a: foo CNAME lb res=s/v/a keeps",
+	},
+	{
+		name: "and none whose target changes", owner: "me",
+		current: "foo CNAME lb own=me res=s/v/a", wanted: "foo CNAME lb2 res=s/v/a\nfoo A 6.6.6.6 res=s/e/a",
+		want: "~ foo CNAME lb own=me res=s/v/a > foo CNAME lb2 own=me res=s/v/a",
+	},
+	{
+		name:    "without labels, an A takes no CNAME that somebody still asks for",
+		current: "foo CNAME lb", wanted: "foo CNAME lb res=s/v/a\nfoo A 6.6.6.6 res=s/e/a",
+		lost: "lost foo A 6.6.6.6 res=s/e/a: foo CNAME lb res=s/v/a keeps",
+	},
+	{
+		name: "a CNAME takes no A that is held", owner: "me",
+		current: "foo A 1.1.1.1 own=me res=s/v/a", wanted: "foo A 1.1.1.1 res=s/v/a\nfoo CNAME lb res=s/e/a",
+		lost: "lost foo CNAME lb res=s/e/a: foo A 1.1.1.1 res=s/v/a keeps",
+	},
+	{
+		name: "the holder of an A may ask for a CNAME instead", owner: "me",
+		current: "foo A 1.1.1.1 own=me res=s/v/a", wanted: "foo A 6.6.6.6 res=s/e/a\nfoo CNAME lb res=s/v/a",
+		want: "- foo A 1.1.1.1 own=me res=s/v/a\n+ foo CNAME lb own=me res=s/v/a",
+		lost: "lost foo A 6.6.6.6 res=s/e/a: foo CNAME lb res=s/v/a keeps",
+	},
+	{
+		name: "but not while somebody else holds an AAAA", owner: "me",
+		current: "foo A 1.1.1.1 own=me res=s/v/a\nfoo AAAA ::1 own=me res=s/w/a", wanted: "foo AAAA ::1 res=s/w/a\nfoo CNAME lb res=s/v/a",
+		want: "- foo A 1.1.1.1 own=me res=s/v/a",
+	},
+	{
+		name: "the holder of a CNAME that asks for an A gets it, also if another one is less", owner: "me",
+		current: "foo CNAME lb own=me res=s/v/a", wanted: "foo A 9.9.9.9 res=s/v/a\nfoo A 6.6.6.6 res=s/e/a",
+		want: "- foo CNAME lb own=me res=s/v/a\n+ foo A 9.9.9.9 own=me res=s/v/a",
+	},
+	{
+		name: "the holder of a CNAME that asks for an A, too, gets the A", owner: "me",
+		current: "foo CNAME lb own=me res=s/v/a", wanted: "foo CNAME lb res=s/v/a\nfoo A 9.9.9.9 res=s/v/a",
+		want: "- foo CNAME lb own=me res=s/v/a\n+ foo A 9.9.9.9 own=me res=s/v/a",
+	},
+	{
+		name: "the holder is gone: the next one in one step", owner: "me",
+		current: "foo CNAME lb own=me res=s/v/a", wanted: "foo A 2.2.2.2 res=s/e/a\nfoo CNAME x res=s/w/a",
+		want: "- foo CNAME lb own=me res=s/v/a\n+ foo A 2.2.2.2 own=me res=s/e/a",
+		lost: "lost foo CNAME x res=s/w/a: foo A 2.2.2.2 res=s/e/a gets",
+	},
+	{
+		name: "the first of several holders is gone: those that remain keep it", owner: "me",
+		current: "foo A 1.1.1.1,2.2.2.2 own=me res=s/v/a", wanted: "foo A 2.2.2.2 res=s/w/a\nfoo A 1.1.1.3 res=i/e/a",
+		want: "~ foo A 1.1.1.1,2.2.2.2 own=me res=s/v/a > foo A 2.2.2.2 own=me res=s/w/a",
+	},
+	{
+		name: "a label is written when there is a rival", owner: "me",
+		current: "foo A 1.1.1.1 own=me", wanted: "foo A 1.1.1.1 res=s/v/a\nfoo A 1.1.1.0 res=i/e/a",
+		want: "~ foo A 1.1.1.1 own=me > foo A 1.1.1.1 own=me res=s/v/a",
+	},
+	{
+		name: "what somebody else owns has no holder", owner: "me",
+		current: "foo A 3.3.3.3 own=them res=s/v/a", wanted: "foo A 2.2.2.2 res=s/w/a\nfoo A 1.1.1.1 res=s/e/a",
+		want: "! foo A 1.1.1.1 res=s/e/a: foo A 3.3.3.3 own=them res=s/v/a is not owned",
+	},
+}
+
 // differenceCases are about which differences lead to an update (spec/dns.md §3.5).
 var differenceCases = []testCase{
 	{
@@ -141,7 +216,14 @@ var differenceCases = []testCase{
 		current: "foo CNAME v1 own=pwner res=old", wanted: "foo CNAME v2 res=new",
 		want: "~ foo CNAME v1 own=pwner res=old > foo CNAME v2 own=pwner res=new",
 	},
-	{name: "another resource alone is no difference", owner: "me", current: "foo A 1.1.1.1 own=me res=a", wanted: "foo A 1.1.1.1 res=b"},
+	{
+		// A deliberate difference: ExternalDNS keeps the label of an object that is gone, which gives
+		// the name to that object when it comes back.
+		name: "another holder is noted", owner: "me", current: "foo A 1.1.1.1 own=me res=a", wanted: "foo A 1.1.1.1 res=b",
+		want: "~ foo A 1.1.1.1 own=me res=a > foo A 1.1.1.1 own=me res=b",
+	},
+	{name: "without ownership no holder is noted", current: "foo A 1.1.1.1 res=a", wanted: "foo A 1.1.1.1 res=b"},
+	{name: "a record without a label keeps none as long as nobody else asks", owner: "me", current: "foo A 1.1.1.1 own=me", wanted: "foo A 1.1.1.1 res=b"},
 	{name: "case 27: case of letters", current: "foo CNAME Bar.example.com", wanted: "foo CNAME bar.EXAMPLE.com"},
 	{name: "order of targets", current: "foo A 2.2.2.2,1.1.1.1", wanted: "foo A 1.1.1.1,2.2.2.2"},
 	{name: "spelling of addresses", current: "foo AAAA 2001:db8::1", wanted: "foo AAAA 2001:db8:0:0::0001"},
@@ -218,18 +300,21 @@ var typeCases = []testCase{
 	{
 		name: "case 22: CNAME beside A and AAAA asked for, CNAME there", owner: "me",
 		current: "foo CNAME v own=me", wanted: "foo CNAME v\nfoo A 1.1.1.1\nfoo AAAA ::1",
-		want: "- foo CNAME v own=me\n+ foo A 1.1.1.1 own=me\n+ foo AAAA ::1 own=me\ndropped foo CNAME v",
+		want: "- foo CNAME v own=me\n+ foo A 1.1.1.1 own=me\n+ foo AAAA ::1 own=me",
+		lost: "lost foo CNAME v: foo A 1.1.1.1 gets",
 	},
 	{
 		name:   "case 23: CNAME beside A and AAAA asked for, nothing there",
 		wanted: "foo CNAME v\nfoo A 1.1.1.1\nfoo AAAA ::1",
-		want:   "+ foo A 1.1.1.1\n+ foo AAAA ::1\ndropped foo CNAME v",
+		want:   "+ foo A 1.1.1.1\n+ foo AAAA ::1",
+		lost:   "lost foo CNAME v: foo A 1.1.1.1 gets",
 	},
 	{name: "case 24: CNAMEs only", wanted: "foo CNAME v\nfoo CNAME v2", want: "+ foo CNAME v"},
 	{name: "case 24: A and AAAA only", wanted: "foo A 1.1.1.1\nfoo AAAA ::1", want: "+ foo A 1.1.1.1\n+ foo AAAA ::1"},
 	{
 		name: "CNAME beside A under another set identifier", wanted: "foo CNAME v set=b\nfoo A 1.1.1.1 set=a",
-		want: "+ foo A 1.1.1.1 set=a\ndropped foo CNAME v set=b",
+		want: "+ foo A 1.1.1.1 set=a",
+		lost: "lost foo CNAME v set=b: foo A 1.1.1.1 set=a gets",
 	},
 	{
 		name: "a CNAME beside a type that is not managed", wanted: "foo CNAME v\nfoo TXT x",

@@ -26,20 +26,53 @@ func sameTargets(current, wanted *dns.RecordSet) bool {
 	return dns.SameTargets(current.Targets, wanted.Targets)
 }
 
-// prefer orders record sets of one key, the preferred one first: by their targets (spec/dns.md
-// §3.4), and then by everything else, so that the order of the input doesn't matter.
-func prefer(a, b *dns.RecordSet) int {
+// prefer orders candidates of one key, the preferred one first: by their targets (spec/dns.md §3.4),
+// the position of their sources and the namespace and name of their objects, and then by everything
+// else, so that the order of the input doesn't matter.
+func prefer(a, b Candidate) int {
+	if a.Set == b.Set {
+		return 0
+	}
+	if order := compareTargets(a.Set, b.Set); order != 0 {
+		return order
+	}
+	x, y := firstObject(a.Set), firstObject(b.Set)
+	if order := cmp.Or(
+		cmp.Compare(a.Source, b.Source),
+		strings.Compare(x.Namespace, y.Namespace),
+		strings.Compare(x.Name, y.Name),
+	); order != 0 {
+		return order
+	}
+	return compareSets(a.Set, b.Set)
+}
+
+func firstObject(r *dns.RecordSet) dns.Object {
+	if len(r.Objects) == 0 {
+		return dns.Object{}
+	}
+	return r.Objects[0]
+}
+
+func compareTargets(a, b *dns.RecordSet) int {
+	switch {
+	case dns.Less(a.Targets, b.Targets):
+		return -1
+	case dns.Less(b.Targets, a.Targets):
+		return 1
+	default:
+		return 0
+	}
+}
+
+// compareSets orders record sets of one key by their targets and then by everything else.
+func compareSets(a, b *dns.RecordSet) int {
 	if a == b {
 		return 0
 	}
-	if dns.Less(a.Targets, b.Targets) {
-		return -1
-	}
-	if dns.Less(b.Targets, a.Targets) {
-		return 1
-	}
 	if order := cmp.Or(
-		strings.Compare(a.Labels[dns.LabelResource], b.Labels[dns.LabelResource]),
+		compareTargets(a, b),
+		strings.Compare(resource(a), resource(b)),
 		cmp.Compare(a.TTL, b.TTL),
 		strings.Compare(a.Name, b.Name),
 		slices.Compare(a.Targets, b.Targets),

@@ -11,7 +11,11 @@
 // exist together, not even for a moment (spec/dns.md §17). What is impossible is not an error
 // but a [Conflict].
 //
-// Read it in this order: rules.go, outcome.go, name.go, compare.go.
+// Several objects may ask for one record set, or for a CNAME and for what can't stand beside it. One
+// rule decides who gets the name (holder.go): its holder keeps it. [Choose] gives the same decision to
+// those who show it, and [Rank] the holder to those who merge record sets.
+//
+// Read it in this order: rules.go, outcome.go, holder.go, name.go, compare.go.
 //
 // # Concurrency
 //

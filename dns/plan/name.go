@@ -18,51 +18,44 @@ type Current struct {
 
 // Name decides what to do at one name. It needs everything that the zone has under the name,
 // and everything that is asked for, of all types and set identifiers and in any order. All
-// names must have the same canonical form. Name doesn't allocate if there is nothing to do.
-func Name(current []Current, wanted []*dns.RecordSet, rules *Rules) Outcome {
+// names must have the same canonical form. Name doesn't allocate if there is nothing to do and
+// only one object asks for each record set.
+func Name(current []Current, wanted []Candidate, rules *Rules) Outcome {
 	n := name{current: current, wanted: wanted, rules: rules}
-	n.dropCNAMEs()
+	n.judge()
+	n.refusals()
 	n.deletes()
 	n.updates()
 	n.creates()
+	n.keepLabel()
 	sortConflicts(n.out.Conflicts)
+	n.out.Lost = n.losses()
 	return n.out
 }
 
 // name is the state of one call of Name.
 type name struct {
 	current []Current
-	wanted  []*dns.RecordSet
+	wanted  []Candidate
 	rules   *Rules
-	// mixed is true when CNAMEs are asked for beside other types. The CNAMEs are dropped.
-	mixed bool
-	out   Outcome
+	// merits are those of the candidates, if some of them are rivals.
+	merits []merit
+	// mixed is true when CNAMEs are asked for beside other types. Then cname is true if the CNAMEs
+	// win, and winner is the candidate that has decided it.
+	mixed, cname bool
+	winner       int
+	out          Outcome
 }
 
-// dropCNAMEs drops CNAMEs that are asked for beside other types. Set identifiers don't matter:
-// a CNAME excludes everything else at its name.
-func (n *name) dropCNAMEs() {
-	var cnames, others bool
-	for _, w := range n.wanted {
-		if n.rules.Manages(w.Type) {
-			cnames = cnames || w.Type == dns.TypeCNAME
-			others = others || w.Type != dns.TypeCNAME
+// refusals notes the candidates that win and that the provider refuses.
+func (n *name) refusals() {
+	for i, w := range n.wanted {
+		if n.first(i) {
+			if w = n.wanted[n.choose(w.Set)]; w.Err != nil {
+				n.out.Refused = append(n.out.Refused, w)
+			}
 		}
 	}
-	if n.mixed = cnames && others; !n.mixed {
-		return
-	}
-	for _, w := range n.wanted {
-		if w.Type == dns.TypeCNAME {
-			n.out.Dropped = append(n.out.Dropped, w)
-		}
-	}
-	slices.SortFunc(n.out.Dropped, func(a, b *dns.RecordSet) int {
-		if order := compareKeys(a, b); order != 0 {
-			return order
-		}
-		return prefer(a, b)
-	})
 }
 
 func (n *name) deletes() {
@@ -70,11 +63,27 @@ func (n *name) deletes() {
 		return
 	}
 	for i, c := range n.current {
-		if n.counts(i) && n.rules.Owns(c.Set) && !n.wants(c.Set) {
+		if n.counts(i) && n.rules.Owns(c.Set) && !n.wants(c.Set) && !n.awaits(c.Set) {
 			n.out.Changes = append(n.out.Changes, dns.Change{Old: c.Set})
 		}
 	}
 	sortChanges(n.out.Changes)
+}
+
+// awaits reports whether a record set stays because its object asks for what the provider refuses.
+// Without a label, that may be any object which would replace it.
+func (n *name) awaits(c *dns.RecordSet) bool {
+	return slices.ContainsFunc(n.out.Refused, func(w Candidate) bool {
+		if resource(c) == "" {
+			return excludes(c, w.Set) || sameKey(c, w.Set)
+		}
+		return resource(c) == resource(w.Set)
+	})
+}
+
+// excludes reports whether two record sets can't be at one name because one of them is a CNAME.
+func excludes(a, b *dns.RecordSet) bool {
+	return (a.Type == dns.TypeCNAME) != (b.Type == dns.TypeCNAME)
 }
 
 func (n *name) updates() {
@@ -86,8 +95,8 @@ func (n *name) updates() {
 		if !n.counts(i) {
 			continue
 		}
-		if w := n.choose(c.Set, c.Set); w != nil {
-			n.update(c, w)
+		if chosen := n.choose(c.Set); chosen >= 0 && n.wanted[chosen].Err == nil {
+			n.update(c, n.wanted[chosen].Set)
 		}
 	}
 	sortChanges(n.out.Changes[before:])
@@ -108,19 +117,56 @@ func (n *name) update(c Current, w *dns.RecordSet) {
 	}
 }
 
-// relabels reports whether another object than before asks for a current record set, and that has
-// to be noted: it is ours, and the one of the first type that is asked for.
+// relabels reports whether another object than before holds a current record set of ours, so that
+// its label has to be written. A record set without a label gets one when that decides something.
 func (n *name) relabels(current, w *dns.RecordSet) bool {
-	object := w.Labels[dns.LabelResource]
-	if !n.rules.Relabel || object == "" || object == current.Labels[dns.LabelResource] || !n.rules.Owns(current) {
+	was, now := resource(current), resource(w)
+	if n.rules.Owner == "" || now == "" || now == was || !n.rules.Owns(current) {
 		return false
 	}
+	if was == "" && len(w.Objects) < 2 && !n.contested(w) {
+		return false
+	}
+	if !n.rules.OneLabel {
+		return true
+	}
+	// The label is for all types of the name, and the first one writes it.
 	for i, c := range n.current {
 		if c.Set.Type < current.Type && n.counts(i) && n.wants(c.Set) {
 			return false
 		}
 	}
-	return true
+	return !n.asks(was)
+}
+
+// contested reports whether several objects ask for a record set.
+func (n *name) contested(w *dns.RecordSet) bool {
+	return slices.ContainsFunc(n.wanted, func(o Candidate) bool { return sameKey(o.Set, w) && resource(o.Set) != resource(w) })
+}
+
+// asks reports whether an object asks for a record set of the name.
+func (n *name) asks(object string) bool {
+	return slices.ContainsFunc(n.wanted, func(w Candidate) bool { return n.candidate(w.Set) && resource(w.Set) == object })
+}
+
+// keepLabel keeps the label of the name, if there is only one for all of its types, as long as its
+// object asks for any of them.
+func (n *name) keepLabel() {
+	if !n.rules.OneLabel {
+		return
+	}
+	for i, c := range n.current {
+		object := resource(c.Set)
+		if object == "" || !n.counts(i) || !n.rules.Owns(c.Set) || !n.asks(object) {
+			continue
+		}
+		for _, change := range n.out.Changes {
+			if change.New != nil {
+				change.New.Labels[dns.LabelResource] = object
+			}
+		}
+		return
+	}
 }
 
 // replacement returns the record set that replaces old: it has the name and the owner of old,
@@ -142,13 +188,13 @@ func (n *name) replacement(old, w, content *dns.RecordSet) *dns.RecordSet {
 func (n *name) creates() {
 	before := len(n.out.Changes)
 	for i, w := range n.wanted {
-		if !n.candidate(w) || n.has(w) || n.earlier(i) {
+		if !n.first(i) || n.has(w.Set) {
 			continue
 		}
-		if w = n.choose(w, nil); n.obstructed(w) {
+		if w = n.wanted[n.choose(w.Set)]; w.Err != nil || n.obstructed(w.Set) {
 			continue
 		}
-		created := w.Clone()
+		created := w.Set.Clone()
 		if n.rules.Owner != "" {
 			created.Labels[dns.LabelOwner] = n.rules.Owner
 		}
@@ -165,7 +211,7 @@ func (n *name) obstructed(w *dns.RecordSet) bool {
 		if !n.counts(i) {
 			continue
 		}
-		excluded := (c.Set.Type == dns.TypeCNAME) != (w.Type == dns.TypeCNAME)
+		excluded := excludes(c.Set, w)
 		ours := n.rules.Owns(c.Set) || n.rules.adopts(c.Set) && n.wants(c.Set)
 		switch {
 		// A name with record sets of another owner gets no others from us, unless set
@@ -200,7 +246,7 @@ func (n *name) outranks(i, j int) bool {
 	if owned := n.rules.Owns(a); owned != n.rules.Owns(b) {
 		return !owned
 	}
-	order := prefer(a, b)
+	order := compareSets(a, b)
 	return order < 0 || order == 0 && i < j
 }
 
@@ -214,44 +260,31 @@ func (n *name) has(w *dns.RecordSet) bool {
 	return false
 }
 
-// candidate reports whether a wanted record set is considered.
+// candidate reports whether a wanted record set is considered: its type is managed, and not of the
+// side that loses.
 func (n *name) candidate(w *dns.RecordSet) bool {
-	return n.rules.Manages(w.Type) && !(n.mixed && w.Type == dns.TypeCNAME)
+	return n.rules.Manages(w.Type) && !(n.mixed && (w.Type == dns.TypeCNAME) != n.cname)
 }
 
-// earlier reports whether a wanted record set before index i has the same key.
-func (n *name) earlier(i int) bool {
+// first reports whether candidate i is considered and the first one of its key.
+func (n *name) first(i int) bool {
+	if !n.candidate(n.wanted[i].Set) {
+		return false
+	}
 	for _, w := range n.wanted[:i] {
-		if sameKey(w, n.wanted[i]) {
-			return true
+		if sameKey(w.Set, n.wanted[i].Set) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
-// wants reports whether a record set with the key of c is wanted.
+// wants reports whether a record set with the key of c is wanted, and not refused.
 func (n *name) wants(c *dns.RecordSet) bool {
 	for _, w := range n.wanted {
-		if sameKey(w, c) && n.candidate(w) {
+		if w.Err == nil && sameKey(w.Set, c) && n.candidate(w.Set) {
 			return true
 		}
 	}
 	return false
-}
-
-// choose returns the wanted record set for a key, or nil if there is none. If the object that
-// has the key now asks for it, it keeps it. Among equal ones, prefer decides.
-func (n *name) choose(key, current *dns.RecordSet) *dns.RecordSet {
-	var best *dns.RecordSet
-	loyal := false
-	for _, w := range n.wanted {
-		if !sameKey(w, key) || !n.candidate(w) {
-			continue
-		}
-		same := current != nil && w.Labels[dns.LabelResource] == current.Labels[dns.LabelResource]
-		if best == nil || same && !loyal || same == loyal && prefer(w, best) < 0 {
-			best, loyal = w, same
-		}
-	}
-	return best
 }

@@ -14,9 +14,11 @@ type Outcome struct {
 	Changes []dns.Change
 	// Conflicts are the record sets that are asked for and impossible.
 	Conflicts []Conflict
-	// Dropped are the CNAMEs that are asked for beside record sets of other types. The others
-	// win.
-	Dropped []*dns.RecordSet
+	// Lost are the candidates that aren't published because others are.
+	Lost []Loss
+	// Refused are the candidates that would be published if the provider didn't refuse them. What
+	// they would replace stays.
+	Refused []Candidate
 }
 
 // Obstacle says why a record set of the zone is in the way of another one.

@@ -108,11 +108,24 @@ func transcript(o Outcome) string {
 	for _, c := range o.Conflicts {
 		fmt.Fprintf(&b, "! %s: %s is %s\n", show(c.Wanted), show(c.Current), c.Obstacle)
 	}
-	for _, r := range o.Dropped {
-		fmt.Fprintf(&b, "dropped %s\n", show(r))
+	return b.String()
+}
+
+// losers has a line for each candidate that isn't published; a winner that had the name before keeps
+// it, others get it.
+func losers(o Outcome) string {
+	var b strings.Builder
+	for _, l := range o.Lost {
+		how := "gets"
+		if l.Holder {
+			how = "keeps"
+		}
+		fmt.Fprintf(&b, "lost %s: %s %s\n", show(l.Set), show(l.Winner), how)
 	}
 	return b.String()
 }
+
+func everything(o Outcome) string { return transcript(o) + losers(o) }
 
 func lines(text string) string {
 	var b strings.Builder
@@ -134,6 +147,8 @@ type testCase struct {
 	current string
 	wanted  string
 	want    string
+	// lost are the losers; a case without it doesn't look at them.
+	lost string
 }
 
 func (c testCase) rules() *Rules {
@@ -152,8 +167,12 @@ func (c testCase) rules() *Rules {
 func (c testCase) run(t *testing.T) {
 	have, wanted := current(c.current), sets(c.wanted)
 	for range 2 {
-		if diff := gocmp.Diff(lines(c.want), transcript(decideAll(have, wanted, c.rules()))); diff != "" {
+		out := decideAll(have, wanted, c.rules())
+		if diff := gocmp.Diff(lines(c.want), transcript(out)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if diff := gocmp.Diff(lines(c.lost), losers(out)); c.lost != "" && diff != "" {
+			t.Errorf("losers (-want +got):\n%s", diff)
 		}
 		slices.Reverse(have)
 		slices.Reverse(wanted)
@@ -161,7 +180,7 @@ func (c testCase) run(t *testing.T) {
 }
 
 func TestCases(t *testing.T) {
-	for _, c := range slices.Concat(choiceCases, differenceCases, typeCases, ruleCases, ownerCases) {
+	for _, c := range slices.Concat(choiceCases, holderCases, differenceCases, typeCases, ruleCases, ownerCases) {
 		t.Run(c.name, c.run)
 	}
 }
@@ -187,7 +206,7 @@ func TestParsePolicy(t *testing.T) {
 func TestInputsStay(t *testing.T) {
 	have := current("foo.com A 2.2.2.2,1.1.1.1 own=me res=a")
 	wanted := sets("FOO.com A 4.4.4.4,3.3.3.3 res=b x=1\nfoo.com AAAA ::2,::1 res=b")
-	out := Name(have, wanted, &Rules{Policy: Sync, Owner: "me", Managed: DefaultManaged()})
+	out := Name(have, candidates(wanted...), &Rules{Policy: Sync, Owner: "me", Managed: DefaultManaged()})
 	for _, c := range out.Changes {
 		c.New.Targets[0], c.New.Labels[dns.LabelResource] = "9.9.9.9", "z"
 		if len(c.New.Properties) > 0 {

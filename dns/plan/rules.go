@@ -50,10 +50,9 @@ type Rules struct {
 	// Managed are the types of record sets that are considered, without those in Excluded.
 	// Record sets of other types are ignored.
 	Managed, Excluded []string
-	// Relabel is true if the owner keeps one object for each name: that of its first type. When
-	// another object asks for a record set of ours that is as it should be, the outcome has a
-	// change in which Old and New differ in labels only.
-	Relabel bool
+	// OneLabel is true if the registry keeps one label resource for all types of a name. It is that of
+	// the first type, and stays as long as its object asks for any of them.
+	OneLabel bool
 }
 
 // DefaultManaged returns the types that are managed by default.

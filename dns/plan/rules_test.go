@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/signpostd/signpost/dns"
@@ -135,17 +137,17 @@ func TestCaseOfTargets(t *testing.T) {
 	for recordType, want := range map[string]int{dns.TypeTXT: 1, dns.TypeCNAME: 0} {
 		current := &dns.RecordSet{Name: "a.example", Type: recordType, Targets: []string{"Some.Thing"}}
 		wanted := &dns.RecordSet{Name: "a.example", Type: recordType, Targets: []string{"some.thing"}}
-		out := Name([]Current{{Set: current}}, []*dns.RecordSet{wanted}, &Rules{Policy: Sync, Managed: []string{recordType}})
+		out := Name([]Current{{Set: current}}, candidates(wanted), &Rules{Policy: Sync, Managed: []string{recordType}})
 		if len(out.Changes) != want {
 			t.Errorf("%s: %d changes, want %d", recordType, len(out.Changes), want)
 		}
 	}
 }
 
-// SD6 of spec/clouds.md §8: where the owner keeps one object for each name, another object for the
-// first type is a change of labels; for other types, for what isn't ours, and without the rule, it
-// is none.
-func TestRelabel(t *testing.T) {
+// SD6 of spec/clouds.md §8: where the registry keeps one object for each name, another object for the
+// first type is a change of labels; for other types, and for what isn't ours, it is none. The label
+// stays as long as its object asks for any type of the name.
+func TestOneLabel(t *testing.T) {
 	of := func(recordType, target, resource, ownerID string) *dns.RecordSet {
 		return &dns.RecordSet{Name: "a.test", Type: recordType, Targets: []string{target}, Labels: map[string]string{dns.LabelResource: resource, dns.LabelOwner: ownerID}}
 	}
@@ -158,7 +160,7 @@ func TestRelabel(t *testing.T) {
 	}{
 		"another object":           {[]*dns.RecordSet{four}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", two, "")}, false, []string{dns.TypeA}},
 		"the same object":          {[]*dns.RecordSet{four}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", one, "")}, false, nil},
-		"without the rule":         {[]*dns.RecordSet{four}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", two, "")}, true, nil},
+		"without the rule":         {[]*dns.RecordSet{four, six}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", one, ""), of(dns.TypeAAAA, "2001:db8::1", two, "")}, true, []string{dns.TypeAAAA}},
 		"somebody else's":          {[]*dns.RecordSet{of(dns.TypeA, "192.0.2.1", one, "you")}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", two, "")}, false, nil},
 		"no object":                {[]*dns.RecordSet{four}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", "", "")}, false, nil},
 		"the second type":          {[]*dns.RecordSet{four, six}, []*dns.RecordSet{of(dns.TypeA, "192.0.2.1", one, ""), of(dns.TypeAAAA, "2001:db8::1", two, "")}, false, nil},
@@ -170,7 +172,7 @@ func TestRelabel(t *testing.T) {
 			for _, r := range test.current {
 				current = append(current, Current{Set: r})
 			}
-			out := Name(current, test.wanted, &Rules{Policy: Sync, Owner: "me", Managed: DefaultManaged(), Relabel: !test.without})
+			out := Name(current, candidates(test.wanted...), &Rules{Policy: Sync, Owner: "me", Managed: DefaultManaged(), OneLabel: !test.without})
 			var got []string
 			for _, c := range out.Changes {
 				got = append(got, c.RecordSet().Type)
@@ -182,5 +184,52 @@ func TestRelabel(t *testing.T) {
 				t.Errorf("changes of %v, want %v", got, test.want)
 			}
 		})
+	}
+}
+
+// A new type of another object doesn't take the label of a name from the object that has it.
+func TestOneLabelStays(t *testing.T) {
+	out := Name(current("foo AAAA ::1 own=me res=s/v/a"), candidates(sets("foo A 6.6.6.6 res=s/e/a\nfoo AAAA ::2 res=s/v/a")...),
+		&Rules{Policy: Sync, Owner: "me", Managed: DefaultManaged(), OneLabel: true})
+	const want = "~ foo AAAA ::1 own=me res=s/v/a > foo AAAA ::2 own=me res=s/v/a\n+ foo A 6.6.6.6 own=me res=s/v/a\n"
+	if got := transcript(out); got != want {
+		t.Errorf("got:\n%swant:\n%s", got, want)
+	}
+}
+
+// dns F5: what the provider refuses holds up nothing but what it would replace.
+func TestRefused(t *testing.T) {
+	for name, c := range map[string]struct{ current, wanted, refused, want string }{
+		"a CNAME beside an A":                  {"", "foo CNAME lb1 res=s/v/a\nfoo A 1.1.1.1 res=s/v/a", "foo CNAME lb1", "+ foo A 1.1.1.1 own=me res=s/v/a"},
+		"a CNAME beside an A that is there":    {"foo A 1.1.1.1 own=me res=s/v/a", "foo CNAME lb1 res=s/v/a\nfoo A 2.2.2.2 res=s/v/a", "foo CNAME lb1", "~ foo A 1.1.1.1 own=me res=s/v/a > foo A 2.2.2.2 own=me res=s/v/a"},
+		"a newcomer":                           {"", "foo A 1.1.1.1 res=s/e/a\nfoo A 2.2.2.2 res=s/v/a", "foo A 1.1.1.1", "+ foo A 2.2.2.2 own=me res=s/v/a"},
+		"an A, and the CNAME is good":          {"", "foo A 1.1.1.1 res=s/e/a\nfoo CNAME lb res=s/v/a", "foo A 1.1.1.1", "+ foo CNAME lb own=me res=s/v/a"},
+		"the holder keeps what it has":         {"foo A 3.3.3.3 own=me res=s/v/a", "foo A 4.4.4.4 res=s/v/a\nfoo A 1.1.1.1 res=s/e/a", "foo A 4.4.4.4", ""},
+		"the holder turns to another type":     {"foo CNAME lb own=me res=s/v/a", "foo A 4.4.4.4 res=s/v/a", "foo A 4.4.4.4", ""},
+		"another type of somebody else":        {"foo A 3.3.3.3 own=me res=s/v/a", "foo A 4.4.4.4 res=s/v/a\nfoo AAAA ::1 res=s/e/a", "foo AAAA ::1", "~ foo A 3.3.3.3 own=me res=s/v/a > foo A 4.4.4.4 own=me res=s/v/a"},
+		"a newcomer, and the holder is gone":   {"foo A 3.3.3.3 own=me res=s/v/a", "foo A 4.4.4.4 res=s/e/a", "foo A 4.4.4.4", "- foo A 3.3.3.3 own=me res=s/v/a"},
+		"without a label":                      {"foo CNAME lb own=me", "foo A 4.4.4.4 res=s/v/a", "foo A 4.4.4.4", ""},
+		"another type, and the holder is gone": {"foo A 3.3.3.3 own=me res=s/v/a", "foo AAAA ::1 res=s/e/a", "foo AAAA ::1", "- foo A 3.3.3.3 own=me res=s/v/a"},
+	} {
+		wanted := candidates(sets(c.wanted)...)
+		for i := range wanted {
+			if strings.HasPrefix(show(wanted[i].Set), c.refused) {
+				wanted[i].Err = errors.New("no such luck")
+			}
+		}
+		out := Name(current(c.current), wanted, &Rules{Policy: Sync, Owner: "me", Managed: DefaultManaged()})
+		if got := strings.TrimSpace(transcript(out)); got != c.want {
+			t.Errorf("%s: got:\n%s\nwant:\n%s", name, got, c.want)
+		}
+	}
+}
+
+// Of equal candidates of several sources, the first source gets the record set.
+func TestSourcesInOrder(t *testing.T) {
+	wanted := candidates(sets("foo A 1.1.1.1 res=s/a/a ttl=60\nfoo A 1.1.1.1 res=i/z/a ttl=90")...)
+	wanted[0].Source = 1
+	chosen, lost := Choose(nil, wanted, &Rules{Policy: Sync, Owner: "me", Managed: DefaultManaged()})
+	if len(chosen) != 1 || chosen[0].Set != wanted[1].Set || len(lost) != 1 || lost[0].Winner != wanted[1].Set || lost[0].Holder {
+		t.Errorf("chosen are %v, lost %v", chosen, lost)
 	}
 }

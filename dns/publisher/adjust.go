@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
 )
 
@@ -21,52 +23,74 @@ type impossible struct {
 }
 
 // able returns what objects ask for in the form in which the provider can have it, and what it can't have.
-func (p *Publisher) able(wanted []*dns.RecordSet) ([]*dns.RecordSet, []impossible) {
+func (p *Publisher) able(asked []desired.Asked) ([]plan.Candidate, []impossible) {
 	c := p.capabilities
 	var left []impossible
-	able := make([]*dns.RecordSet, 0, len(wanted))
-	for _, r := range wanted {
+	able := make([]plan.Candidate, 0, len(asked))
+	for _, a := range asked {
+		r := a.Set
 		if c.Types != nil && !slices.Contains(c.Types, r.Type) {
 			if p.Rules.Manages(r.Type) {
 				left = append(left, impossible{r, fmt.Sprintf("the provider has no records of the type %s: it has %s", r.Type, strings.Join(c.Types, ", "))})
 			}
 			continue
 		}
-		able = append(able, r)
-	}
-	if c.SetIdentifiers || !slices.ContainsFunc(able, func(r *dns.RecordSet) bool { return r.SetIdentifier != "" }) {
-		return able, left
-	}
-	able, more := withoutIdentifiers(able)
-	return able, append(left, more...)
-}
-
-// withoutIdentifiers takes the set identifiers off record sets of one name. Of several record
-// sets of a type, the one with the first identifier stays.
-func withoutIdentifiers(wanted []*dns.RecordSet) (plain []*dns.RecordSet, left []impossible) {
-	sorted := slices.SortedStableFunc(slices.Values(wanted), func(a, b *dns.RecordSet) int {
-		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.SetIdentifier, b.SetIdentifier))
-	})
-	for _, r := range sorted {
-		if n := len(plain); n > 0 && plain[n-1].Type == r.Type {
-			left = append(left, impossible{r, fmt.Sprintf("the provider has no set identifiers, so it can't have a second %s record %s with the identifier %s: "+
-				"ask for one of them only", r.Type, r.Name, quote(r.SetIdentifier))})
-			continue
-		}
-		if r.SetIdentifier != "" {
+		if r.SetIdentifier != "" && !c.SetIdentifiers {
+			// Those of one type are rivals then.
 			one := *r
 			one.SetIdentifier = ""
 			r = &one
 		}
-		plain = append(plain, r)
+		able = append(able, plan.Candidate{Set: r, Source: a.Source})
 	}
-	return plain, left
+	return able, left
+}
+
+// rank says which object has what it asks for under a name. The zone is looked at only if several
+// objects ask.
+func (p *Publisher) rank(z *zone, name string) func(*dns.RecordSet) int {
+	if z == nil {
+		return nil
+	}
+	var rank func(*dns.RecordSet) int
+	return func(r *dns.RecordSet) int {
+		if rank == nil {
+			rank = plan.Rank(p.current(z, name), &p.Rules)
+		}
+		return rank(r)
+	}
+}
+
+// holders identifies the objects that have the record sets of a name, if several ask for it: what
+// these ask for is merged in an order that depends on that.
+func (p *Publisher) holders(z *zone, name string) string {
+	if p.Desired.Askers(name) < 2 {
+		return ""
+	}
+	var list []string
+	for _, c := range p.current(z, name) {
+		if object := c.Set.Labels[dns.LabelResource]; object != "" && p.Rules.Owns(c.Set) {
+			list = append(list, c.Set.Type+" "+c.Set.SetIdentifier+" "+object)
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, "\n")
 }
 
 // question is what a [provider.Adjuster] is asked: the wanted record sets of some names.
 type question struct {
-	names []*nameState
-	sets  []*dns.RecordSet
+	names      []*nameState
+	holders    []string
+	candidates []plan.Candidate
+}
+
+// sets returns the record sets of the candidates.
+func (q *question) sets() []*dns.RecordSet {
+	sets := make([]*dns.RecordSet, len(q.candidates))
+	for i, c := range q.candidates {
+		sets[i] = c.Set
+	}
+	return sets
 }
 
 // mostAsked is how many new names a provider is asked about at a time, or fewer, as many as a batch has. Namespaces take
@@ -84,11 +108,12 @@ func (p *Publisher) adjust(z *zone) {
 	news := refusals{}
 	for _, n := range z.names.next(min(mostAsked, z.batch.most(p.batchSize))) {
 		w := p.want(z, n.name)
-		if n.answer != nil || len(w.sets) == 0 {
+		if n.answer != nil || len(w.wanted) == 0 {
 			continue // It is planned next.
 		}
 		p.grant(z, n.name, w, news)
-		q.names, q.sets = append(q.names, n), append(q.sets, w.sets...)
+		q.names, q.holders = append(q.names, n), append(q.holders, p.holders(z, n.name))
+		q.candidates = append(q.candidates, w.wanted...)
 		z.names.ask(n)
 	}
 	p.sayRefusals(z, news)
@@ -97,7 +122,7 @@ func (p *Publisher) adjust(z *zone) {
 	}
 	z.busy = true
 	p.startWrite(adjustTimeout, func(ctx context.Context) func() {
-		answers, err := p.ask(ctx, adjuster, z.Zone, q.sets)
+		answers, err := p.ask(ctx, adjuster, z.Zone, q.sets())
 		return func() { p.adjusted(z, q, answers, err) }
 	})
 }
@@ -135,28 +160,66 @@ func (p *Publisher) adjusted(z *zone, q question, answers []provider.Adjusted, e
 	}
 	p.throttles = 0
 	p.untroubled(&z.adjusting, "adjust what is wanted in zone "+z.Name)
-	refused := map[string]error{}
-	got := map[string][]*dns.RecordSet{}
-	asked := map[string][]dns.Change{}
-	for i, r := range q.sets {
-		name := dns.Canonical(r.Name)
-		asked[name] = append(asked[name], dns.Change{New: r})
-		got[name] = append(got[name], answers[i].Sets...)
-		refused[name] = cmp.Or(refused[name], answers[i].Err)
+	refused := map[string]bool{}
+	got := map[string][]plan.Candidate{}
+	for i, c := range q.candidates {
+		name := dns.Canonical(c.Set.Name)
+		got[name] = append(got[name], adjusted(c, answers[i])...)
+		refused[name] = refused[name] || answers[i].Err != nil
 	}
-	for _, n := range q.names {
-		wanted := p.want(z, n.name).sets
-		switch {
-		case n.again && (refused[n.name] != nil || len(wanted) == 0):
+	for i, n := range q.names {
+		if n.again && (refused[n.name] || len(p.want(z, n.name).wanted) == 0) {
 			// The next answer is about something else.
 			z.names.answer(n, nil)
-		case refused[n.name] != nil:
-			p.postpone(z, n, group{name: n.name, changes: asked[n.name]}, refused[n.name])
-		default:
-			z.names.answer(n, &answer{sets: slices.Collect(maps.Values(last(got[n.name])))})
+			continue
 		}
+		z.names.answer(n, &answer{candidates: got[n.name], holders: q.holders[i]})
 	}
 }
+
+// adjusted returns a candidate as the provider stores it: one for each key, the least one if there
+// are several. Who asks for it is never for the provider to say.
+func adjusted(c plan.Candidate, answer provider.Adjusted) []plan.Candidate {
+	if answer.Err != nil {
+		c.Err = refusal{answer.Err}
+		return []plan.Candidate{c}
+	}
+	var stored []plan.Candidate
+	for _, set := range answer.Sets {
+		i := slices.IndexFunc(stored, func(s plan.Candidate) bool { return s.Set.Key() == set.Key() })
+		switch {
+		case i < 0:
+			stored = append(stored, plan.Candidate{Set: labelledAs(c.Set, set), Source: c.Source})
+		case dns.Less(set.Targets, stored[i].Set.Targets):
+			stored[i].Set = labelledAs(c.Set, set)
+		}
+	}
+	return stored
+}
+
+// labelledAs returns a record set with the object of the one that was asked for.
+func labelledAs(asked, set *dns.RecordSet) *dns.RecordSet {
+	if set == asked {
+		return set
+	}
+	one := *set
+	one.Objects = asked.Objects
+	one.Labels = maps.Clone(set.Labels)
+	if one.Labels == nil {
+		one.Labels = map[string]string{}
+	}
+	delete(one.Labels, dns.LabelResource)
+	if object := asked.Labels[dns.LabelResource]; object != "" {
+		one.Labels[dns.LabelResource] = object
+	}
+	return &one
+}
+
+// refusal is why the provider refuses what an object asks for.
+type refusal struct{ error }
+
+// Unwrap returns the error of the provider.
+func (r refusal) Unwrap() error { return r.error }
 
 // unanswered has names wait that a question was about that the provider doesn't answer. Others
 // don't wait for them.
@@ -166,15 +229,6 @@ func (p *Publisher) unanswered(z *zone, q question, err error) {
 		z.names.refuse(n, time.Now().Add(backoff(n.failures, p.Interval)), err.Error())
 	}
 	p.measure(z)
-}
-
-// last returns the last record set of each key.
-func last(sets []*dns.RecordSet) map[dns.Key]*dns.RecordSet {
-	byKey := map[dns.Key]*dns.RecordSet{}
-	for _, r := range sets {
-		byKey[r.Key()] = r
-	}
-	return byKey
 }
 
 // adjustMarkers replaces the markers to write in a batch by what the provider stores for them,

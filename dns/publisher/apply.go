@@ -422,7 +422,8 @@ func (p *Publisher) postpone(z *zone, n *nameState, g group, err error) {
 		// The mirror may be out of date, so the zone is read again soon.
 		z.verifyAt = earliest(z.verifyAt, now.Add(p.Interval/10))
 	}
-	if p.once != nil && !errors.Is(err, errOutside) {
+	// A plan is complete although the provider refuses what an object asks for.
+	if _, refused := errors.AsType[refusal](err); p.once != nil && !errors.Is(err, errOutside) && !(refused && p.DryRun) {
 		p.once.fail(fmt.Errorf("%s: %w", g.name, err))
 	}
 	known := n.failures > 0 && n.reason == ReasonError && n.message == err.Error()

@@ -113,8 +113,8 @@ func (p *Publisher) overMarker(z *zone, c dns.Change) string {
 	}
 	described, _ := p.Owner.Mark(&dns.RecordSet{Name: name, Type: dns.TypeTXT})
 	for _, other := range described {
-		wanted := p.want(z, other).sets
-		for _, w := range wanted {
+		w := p.want(z, other)
+		for _, w := range w.sets() {
 			if other != name && p.Rules.Manages(w.Type) && p.admits(z, other) && dns.Canonical(o.MarkerName(w.Name, w.Type)) == name {
 				return taken(other)
 			}
@@ -171,7 +171,8 @@ func (p *Publisher) alias(z *zone, name string) (by, target string) {
 // aliasAt reports whether anything is or will be under a name, and the target if that is a CNAME.
 func (p *Publisher) aliasAt(z *zone, name string) (exists bool, target string) {
 	there := z.mirror.lookup(name)
-	wanted := p.want(z, name).sets
+	w := p.want(z, name)
+	wanted := w.sets()
 	if len(wanted) == 0 {
 		wanted = there
 	}

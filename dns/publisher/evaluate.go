@@ -326,9 +326,14 @@ func quote(value string) string {
 	return `"` + value + `"`
 }
 
-// loses reports whether a change takes something away.
+// loses reports whether a change takes something away: targets, or the record set from the object
+// that has it.
 func loses(c dns.Change) bool {
-	return c.Old != nil && (c.New == nil || !holdsAll(c.New.Targets, c.Old.Targets))
+	if c.Old == nil || c.New == nil {
+		return c.Old != nil
+	}
+	was := c.Old.Labels[dns.LabelResource]
+	return !holdsAll(c.New.Targets, c.Old.Targets) || was != "" && was != c.New.Labels[dns.LabelResource]
 }
 
 // held returns why a change must wait until more is known, or "". A record is explained when

@@ -348,7 +348,7 @@ func (s *schedule) checkWanted(o *publishing, got map[string][]*dns.RecordSet, w
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		taken := s.taken(o, got, name)
-		for _, c := range plan.Name(nil, byName[name], &o.publisher.Rules).Changes {
+		for _, c := range plan.Name(nil, candidates(byName[name]...), &o.publisher.Rules).Changes {
 			wanted[c.New.Key()] = append(wanted[c.New.Key()], o.id)
 			there := slices.ContainsFunc(got[name], func(g *dns.RecordSet) bool {
 				return g.Key() == c.New.Key() && s.truth.maker(g.Key()) == o.id && (dns.SameTargets(g.Targets, c.New.Targets) || isCandidate(g, byName[name]))

@@ -304,3 +304,12 @@ func (w *world) expectZone(want ...string) {
 		w.t.Errorf("zone:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
 }
+
+// candidates returns record sets as candidates of one source.
+func candidates(sets ...*dns.RecordSet) []plan.Candidate {
+	list := make([]plan.Candidate, len(sets))
+	for i, r := range sets {
+		list[i].Set = r
+	}
+	return list
+}

@@ -216,7 +216,7 @@ func (p *Publisher) sift(at place, f RowFilter, found func(hit)) {
 		return
 	}
 	for _, r := range p.rowsAt(at) {
-		if f.admits(r.State) && (f.Object == nil || asksFor(r.Objects, *f.Object)) && (named || mentions(r.Wanted, r.Targets, r.Objects, f.Search)) {
+		if f.admits(r.State) && (f.Object == nil || r.askedBy(*f.Object)) && (named || mentions(r.Wanted, r.Targets, r.Objects, f.Search)) {
 			found(hit{at, r.Key, r.State})
 		}
 	}
@@ -288,6 +288,11 @@ func (p *Publisher) asked(name string, o dns.Object) bool {
 }
 
 func (f RowFilter) admits(s RowState) bool { return len(f.States) == 0 || slices.Contains(f.States, s) }
+
+// askedBy reports whether an object asks for a row, with or without success.
+func (r *Row) askedBy(o dns.Object) bool {
+	return asksFor(r.Objects, o) || slices.ContainsFunc(r.Losers, func(l RowLoser) bool { return asksFor(l.Objects, o) })
+}
 
 func asksFor(objects []dns.Object, o dns.Object) bool {
 	return slices.ContainsFunc(objects, func(a dns.Object) bool {

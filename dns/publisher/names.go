@@ -2,11 +2,13 @@ package publisher
 
 import (
 	"container/heap"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/plan"
 )
 
 // phase is where a name is on its way into its zone. Each event moves a name as the table says;
@@ -102,16 +104,24 @@ type nameState struct {
 	orphaned int
 	// proposed are the changes that a dry run doesn't make.
 	proposed group
+	// lost says of each candidate that isn't published what it has lost to. Their objects have been
+	// told. refused has the error about each candidate that the provider refuses.
+	lost    map[candidateID]string
+	refused map[candidateID]error
 	// counted is true while the name is one of [names].failing.
 	counted bool
 }
 
 // answer is what a provider stores for the record sets of a name.
-type answer struct{ sets []*dns.RecordSet }
+type answer struct {
+	candidates []plan.Candidate
+	// holders are those by which the candidates were merged.
+	holders string
+}
 
 // quiet reports whether there is nothing to say about a settled name.
 func (n *nameState) quiet() bool {
-	return n.reason == "" && n.failures == 0 && !n.stale && n.orphaned == 0 &&
+	return n.reason == "" && n.failures == 0 && !n.stale && n.orphaned == 0 && len(n.lost)+len(n.refused) == 0 &&
 		len(n.attempts) == 0 && len(n.disowned) == 0 && n.proposed.size() == 0
 }
 
@@ -323,6 +333,15 @@ func (s *names) explain(n *nameState, reason, message string) {
 		s.changed(n.name)
 	}
 	n.reason, n.message = reason, message
+}
+
+// contest sets which candidates of a name aren't published because of others, and which the provider
+// refuses.
+func (s *names) contest(n *nameState, lost map[candidateID]string, refused map[candidateID]error) {
+	if !maps.Equal(n.lost, lost) || len(refused)+len(n.refused) > 0 {
+		s.changed(n.name)
+	}
+	n.lost, n.refused = lost, refused
 }
 
 // pare has all changes of a planned or held name wait but those that are permitted.

@@ -113,6 +113,11 @@ func (p *Publisher) programmed(origin desired.Origin, e Explanation) source.Verd
 				if row.State != RowPublished && asksFor(row.Objects, e.Object) {
 					messages[row.State] = append(messages[row.State], fmt.Sprintf("the %s record %s: %s", row.Type, row.Name, orPending(row.Message)))
 				}
+				for _, l := range row.Losers {
+					if asksFor(l.Objects, e.Object) {
+						messages[RowConflict] = append(messages[RowConflict], fmt.Sprintf("the %s record %s: %s", row.Type, row.Name, l.Message))
+					}
+				}
 			}
 		}
 	}

@@ -57,17 +57,21 @@ func (p *Publisher) planDirty(z *zone) {
 		w := p.want(z, n.name)
 		switch {
 		case !p.admits(z, n.name):
-			p.sayUnselected(z, n.name, w.sets)
+			p.sayUnselected(z, n.name, w.sets())
 			p.Metrics.conflicts(z, n.name, nil, p.Rules.Owner)
 			p.grant(z, n.name, wish{}, news)
 			z.others.drop(n.name)
 			z.names.drop(n)
 			continue
-		case adjusts && len(w.sets) > 0 && n.answer == nil:
+		case adjusts && len(w.wanted) > 0 && n.answer == nil:
 			// It is asked about next.
 			continue
-		case adjusts && len(w.sets) > 0:
-			w.sets = n.answer.sets
+		case adjusts && len(w.wanted) > 0 && n.answer.holders != p.holders(z, n.name):
+			// Others have the name than when it was asked about.
+			z.names.answer(n, nil)
+			continue
+		case adjusts && len(w.wanted) > 0:
+			w.wanted = n.answer.candidates
 		}
 		p.grant(z, n.name, w, news)
 		p.planName(z, n, w)
@@ -88,9 +92,9 @@ func (p *Publisher) planName(z *zone, n *nameState, w wish) {
 		p.passOn(z, n, w.until)
 		return
 	}
-	current := p.relabelled(p.current(z, n.name), w.sets)
-	p.noteUnowned(z, n.name, current, w.sets)
-	out := plan.Name(current, w.sets, &p.Rules)
+	current := p.relabelled(p.current(z, n.name), w.sets())
+	p.noteUnowned(z, n.name, current, w.sets())
+	out := plan.Name(current, w.wanted, &p.Rules)
 	out.Changes = p.withoutVoid(z, out.Changes)
 	if clash := p.clash(z, n, out.Changes); clash.message != "" {
 		p.yield(z, n, clash, out)
@@ -109,16 +113,21 @@ func (p *Publisher) planName(z *zone, n *nameState, w wish) {
 		p.postpone(z, n, group{name: n.name, changes: out.Changes}, err)
 		return
 	}
-	if len(out.Changes) == 0 {
+	if len(out.Changes)+len(out.Refused) == 0 {
 		z.names.settle(n)
 	}
-	p.sayWhy(z, n, reason, p.conflict(z, n, w.sets, w.left, out))
+	p.sayWhy(z, n, reason, p.conflict(z, n, w.left, out))
+	p.sayLost(z, n, w.wanted, out)
 	if reason != "" {
 		z.names.hold(n)
 		return
 	}
 	if first := p.remark(z, current, out.Changes); len(first) > 0 {
 		z.names.planned(n, group{name: n.name, changes: first})
+		return
+	}
+	if len(out.Changes) == 0 && len(out.Refused) > 0 {
+		p.postpone(z, n, group{name: n.name, changes: asChanges(out.Refused)}, out.Refused[0].Err)
 		return
 	}
 	changes, until := p.delay(z, n, out.Changes)
@@ -282,26 +291,23 @@ func (p *Publisher) orphans(z *zone, n *nameState, out plan.Outcome) []dns.Chang
 	return changes
 }
 
-// conflict returns what is in the way of a name. It reports that when the message changes.
-func (p *Publisher) conflict(z *zone, n *nameState, wanted []*dns.RecordSet, left []impossible, out plan.Outcome) string {
+// conflict returns what of the zone is in the way of a name, or what the provider can't have. It
+// reports that when the message changes.
+func (p *Publisher) conflict(z *zone, n *nameState, left []impossible, out plan.Outcome) string {
 	p.Metrics.conflicts(z, n.name, out.Conflicts, p.Rules.Owner)
 	message := ""
+	var about []*dns.RecordSet
 	for _, c := range out.Conflicts {
-		message = obstacle(c)
-	}
-	for _, r := range out.Dropped {
-		message = fmt.Sprintf("the %s record %s can't stand beside records of other types, so it is not published: ask for one or the other", r.Type, r.Name)
+		message, about = obstacle(c), append(about, c.Wanted)
 	}
 	for _, i := range left {
-		message, wanted = i.reason, []*dns.RecordSet{i.set}
+		message, about = i.reason, []*dns.RecordSet{i.set}
 	}
 	if message == "" || n.reason == ReasonConflict && n.message == message {
 		return message
 	}
 	p.Log.Warn("Can't publish a record", "record", n.name, "zone", z.Name, "err", message)
-	if len(wanted) > 0 {
-		p.Notify(Notice{Objects: objectsOf(wanted), Record: wanted[0], Action: ActionFailed, Reason: ReasonConflict, Message: message})
-	}
+	p.Notify(Notice{Objects: objectsOf(about), Record: about[0], Action: ActionFailed, Reason: ReasonConflict, Message: message})
 	return message
 }
 

@@ -53,8 +53,9 @@ type Row struct {
 	// Steered is true if the provider may answer with something else than the targets, because the
 	// record set has an identifier or properties.
 	Steered bool
-	// Objects are those that ask for it.
+	// Objects are those that ask for it, and Losers those that don't get it.
 	Objects []dns.Object
+	Losers  []RowLoser
 	// Message says why the zone doesn't have what is wanted, and what to do; empty if it does.
 	Message string
 	// Next is when it is tried again; zero if that isn't known.
@@ -80,7 +81,7 @@ type pair struct{ wanted, there *dns.RecordSet }
 
 // rowsAt returns the rows of a name, by type and set identifier. It is called in the loop.
 func (p *Publisher) rowsAt(at place) []Row {
-	pairs, refused := p.pairs(at)
+	pairs, refused, lost := p.pairs(at)
 	rows := make([]Row, 0, len(pairs)+len(refused))
 	for k, both := range pairs {
 		row := newRow(rowKey(at, k), both)
@@ -88,47 +89,64 @@ func (p *Publisher) rowsAt(at place) []Row {
 		rows = append(rows, row)
 	}
 	for _, r := range refused {
-		row := newRow(rowKey(at, r.set.Key()), pair{wanted: r.set})
-		row.State, row.Message = RowConflict, r.reason
 		if _, shown := pairs[r.set.Key()]; !shown {
-			rows = append(rows, row)
+			rows = append(rows, conflictRow(at, r.set, r.reason))
 		}
+	}
+	for _, l := range lost[:min(len(lost), mostLost)] {
+		rows = p.addLoser(at, rows, l)
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return compareRowKeys(a.RowKey, b.RowKey) })
 	return rows
 }
 
-// pairs returns what is wanted under a name and what its zone has, by key, and what the provider
-// can't have.
-func (p *Publisher) pairs(at place) (map[dns.Key]pair, []impossible) {
+// conflictRow returns the row of a record set that isn't published because of something else.
+func conflictRow(at place, r *dns.RecordSet, message string) Row {
+	row := newRow(rowKey(at, r.Key()), pair{wanted: r})
+	row.State, row.Message = RowConflict, message
+	return row
+}
+
+// addLoser adds what objects don't get to the row of its key, or a row of its own if there is none.
+func (p *Publisher) addLoser(at place, rows []Row, l plan.Loss) []Row {
+	message := p.lossMessage(l)
+	key := rowKey(at, l.Set.Key())
+	i := slices.IndexFunc(rows, func(r Row) bool { return r.RowKey == key })
+	if i < 0 {
+		return append(rows, conflictRow(at, l.Set, message))
+	}
+	rows[i].Losers = append(rows[i].Losers, RowLoser{Objects: l.Set.Objects, Targets: l.Set.Targets, Message: message})
+	return rows
+}
+
+// pairs returns what is wanted under a name and what its zone has, by key, what the provider can't
+// have, and what isn't published because of something else that is wanted.
+func (p *Publisher) pairs(at place) (map[dns.Key]pair, []impossible, []plan.Loss) {
 	pairs := map[dns.Key]pair{}
-	var wanted []*dns.RecordSet
+	var wanted []plan.Candidate
 	var refused []impossible
 	switch {
 	case !p.Domains.Match(at.name):
 	case at.zone == nil:
-		wanted = p.Desired.Want(at.name)
+		for _, a := range p.Desired.Candidates(at.name, nil) {
+			wanted = append(wanted, plan.Candidate{Set: a.Set, Source: a.Source})
+		}
 	case p.admits(at.zone, at.name):
 		w := p.want(at.zone, at.name)
-		wanted, refused = w.sets, p.impossibles(at.name, w)
+		wanted, refused = w.wanted, p.impossibles(at.name, w)
 	}
 	if at.zone != nil {
 		for _, c := range p.current(at.zone, at.name) {
 			pairs[c.Set.Key()] = pair{there: c.Set}
 		}
 	}
-	for _, w := range wanted {
-		if !p.Rules.Manages(w.Type) {
-			continue
-		}
-		both := pairs[w.Key()]
-		// Of several for one key, the plan chooses one: rather the one that is there.
-		if both.wanted == nil || both.there != nil && plan.Satisfies(both.there, w) {
-			both.wanted = w
-		}
-		pairs[w.Key()] = both
+	chosen, lost := p.decided(at, wanted)
+	for _, w := range chosen {
+		both := pairs[w.Set.Key()]
+		both.wanted = w.Set
+		pairs[w.Set.Key()] = both
 	}
-	return pairs, refused
+	return pairs, refused, lost
 }
 
 func newRow(key RowKey, both pair) Row {

@@ -14,9 +14,9 @@ import (
 
 // wish is what objects ask for under a name.
 type wish struct {
-	// sets are the record sets in the form in which the provider can have them, and left those that it can't have.
-	sets []*dns.RecordSet
-	left []impossible
+	// wanted are in the form in which the provider can have them, and left are those that it can't have.
+	wanted []plan.Candidate
+	left   []impossible
 	// granted are the namespaces whose objects count, refused are the others.
 	granted []string
 	refused []tenancy.Refusal
@@ -24,11 +24,20 @@ type wish struct {
 	until time.Time
 }
 
+// sets returns the record sets that are wanted.
+func (w *wish) sets() []*dns.RecordSet {
+	sets := make([]*dns.RecordSet, len(w.wanted))
+	for i, c := range w.wanted {
+		sets[i] = c.Set
+	}
+	return sets
+}
+
 // want returns what objects ask for under a name in a zone. Without a zone, the first one counts that holds the name.
 func (p *Publisher) want(z *zone, name string) wish {
 	if p.NamePolicy != tenancy.Namespaced && p.MaxNames == 0 {
 		w := wish{}
-		w.sets, w.left = p.able(p.Desired.Want(name))
+		w.wanted, w.left = p.able(p.Desired.Candidates(name, p.rank(z, name)))
 		return w
 	}
 	if z == nil {
@@ -39,7 +48,7 @@ func (p *Publisher) want(z *zone, name string) wish {
 	c, until := p.caseOf(z, name)
 	d := tenancy.Decide(p.NamePolicy, c)
 	w := wish{granted: d.Granted, refused: d.Refused}
-	w.sets, w.left = p.able(p.Desired.WantOf(name, d.Granted...))
+	w.wanted, w.left = p.able(p.Desired.CandidatesOf(name, p.rank(z, name), d.Granted...))
 	if len(d.Granted) == 0 && len(c.Asking) > 0 {
 		w.until = until
 	}

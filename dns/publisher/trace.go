@@ -73,7 +73,7 @@ func (p *Publisher) Trace(ctx context.Context, name string) (Trace, error) {
 func (p *Publisher) followName(t *Trace) {
 	t.Asks, t.Unresolved = p.Desired.Asks(t.Name), p.Desired.Unresolved(t.Name)
 	w := p.want(nil, t.Name)
-	t.Wanted, t.Refused = w.sets, w.refused
+	t.Wanted, t.Refused = w.sets(), w.refused
 	t.Excluded = !p.Domains.Match(t.Name)
 	t.Unread = map[string]string{}
 	for i := range p.sources {

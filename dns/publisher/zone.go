@@ -253,7 +253,7 @@ func (p *Publisher) asks(z *zone, name string) bool {
 	if _, adjusts := p.Provider.(provider.Adjuster); !adjusts {
 		return false
 	}
-	return len(p.want(z, name).sets) > 0
+	return len(p.want(z, name).wanted) > 0
 }
 
 // noZone notes that objects ask for a name that is in no zone, or no more.

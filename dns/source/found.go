@@ -84,7 +84,7 @@ func (r *Reader) templated(o *Object, findings *Findings, names, targets []strin
 		var err error
 		if records, err = r.Templates.Combine(records, func() ([]*dns.RecordSet, error) {
 			pairs, err := r.Templates.Pairs(o.Whole)
-			return origin.Unlabelled().Pairs(Cut(findings, pairs, NameLimit, "--fqdn-target-template")), err
+			return origin.Pairs(Cut(findings, pairs, NameLimit, "--fqdn-target-template")), err
 		}); err != nil {
 			return nil, err
 		}

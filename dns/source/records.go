@@ -17,13 +17,6 @@ type Origin struct {
 	Properties    []dns.Property
 }
 
-// Unlabelled returns the origin of record sets for which ExternalDNS writes no label resource
-// into ownership records, although it does for others of the object (spec/dns.md §6.12).
-func (o Origin) Unlabelled() Origin {
-	o.Resource = ""
-	return o
-}
-
 // Records returns the record sets of a name: A, AAAA and CNAME in this order, as far as there
 // are targets for them (spec/dns.md §1.3). Targets keep their order; duplicates are dropped.
 func (o Origin) Records(name string, targets []string) []*dns.RecordSet {

@@ -144,14 +144,13 @@ func (t *Templates) AddNames(found []*dns.RecordSet, o *Object, origin Origin, t
 }
 
 // AddPairs adds the record sets of --fqdn-target-template to found; see [Templates.Combine].
-// They have no label resource.
 func (t *Templates) AddPairs(found []*dns.RecordSet, o *Object, origin Origin) ([]*dns.RecordSet, error) {
 	if !t.HasPairs() {
 		return found, nil
 	}
 	return t.Combine(found, func() ([]*dns.RecordSet, error) {
 		pairs, err := t.Pairs(o.Whole)
-		return origin.Unlabelled().Pairs(pairs), err
+		return origin.Pairs(pairs), err
 	})
 }
 

@@ -25,7 +25,9 @@ const (
 type way struct {
 	publisher Publisher
 	manner    publisher.Manner
-	steps     []inspect.Step
+	// object is what is asked about; nil for a name.
+	object *inspect.ObjectRef
+	steps  []inspect.Step
 }
 
 // Explain implements [inspect.Explainer]. A name is followed from the objects that ask for it to

@@ -24,6 +24,7 @@ func (r *Role) explainObject(ctx context.Context, w *way, ref inspect.ObjectRef)
 		w.failed(err)
 		return
 	}
+	w.object = &ref
 	for _, e := range seen.List {
 		r.explainEvaluated(ctx, w, ref, e)
 	}

@@ -65,13 +65,26 @@ func recordOf(publisher string, row publisher.Row) inspect.Record {
 		record.Truncated = true
 		record.Wanted, record.Targets = row.Wanted[:min(len(row.Wanted), maxTargets)], row.Targets[:min(len(row.Targets), maxTargets)]
 	}
-	for _, o := range row.Objects[:min(len(row.Objects), maxObjects)] {
-		record.Objects = append(record.Objects, objectRef(o))
+	record.Objects = objectRefs(row.Objects)
+	for _, l := range row.Losers[:min(len(row.Losers), maxLosers)] {
+		record.Losers = append(record.Losers, inspect.RecordLoser{
+			Objects: objectRefs(l.Objects), Wanted: l.Targets[:min(len(l.Targets), maxTargets)], Message: l.Message,
+		})
 	}
 	if !row.Next.IsZero() {
 		record.Next = &row.Next
 	}
 	return record
+}
+
+// maxLosers is how many objects of a record are named that don't get it.
+const maxLosers = 16
+
+func objectRefs(objects []dns.Object) (refs []inspect.ObjectRef) {
+	for _, o := range objects[:min(len(objects), maxObjects)] {
+		refs = append(refs, objectRef(o))
+	}
+	return refs
 }
 
 // recordID identifies a record in the process. None of its parts has a space, but the identifier of

@@ -118,7 +118,32 @@ func (w *way) rows(t publisher.Trace, h publisher.Home) {
 			state = inspect.StepWell
 		}
 		w.add(whatRecord, state, objects, text)
+		w.losers(row)
 	}
+}
+
+// losers names the objects that don't get a record set because another one has the name. That is wrong
+// for the object that is asked about, and otherwise worth knowing.
+func (w *way) losers(row publisher.Row) {
+	for _, l := range row.Losers[:min(len(row.Losers), maxLosers)] {
+		var ref inspect.ObjectRef
+		state := inspect.StepNote
+		for i, o := range l.Objects {
+			if this := objectRef(o); i == 0 || w.about(this) {
+				ref = this
+			}
+		}
+		if w.about(ref) {
+			state = inspect.StepWrong
+		}
+		w.add(whatRecord, state, &ref, fmt.Sprintf("%s asks for the %s record %s with %s and doesn't get it: %s",
+			title(ref), row.Type, foreign.Name(row.Name), targetsText(l.Targets), l.Message))
+	}
+}
+
+// about reports whether the explanation is about an object.
+func (w *way) about(o inspect.ObjectRef) bool {
+	return w.object != nil && strings.EqualFold(w.object.Kind, o.Kind) && w.object.Namespace == o.Namespace && w.object.Name == o.Name
 }
 
 func (w *way) hasWrong() bool {

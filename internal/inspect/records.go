@@ -48,10 +48,22 @@ type Record struct {
 	Owner string `json:"owner,omitempty"`
 	// Objects are those that ask for it.
 	Objects []ObjectRef `json:"objects,omitempty"`
+	// Losers are objects that ask for it and don't get it, because another object has the name: at
+	// most 16.
+	Losers []RecordLoser `json:"losers,omitempty"`
 	// Message says why the zone doesn't have what is wanted, and what to do; empty if it does.
 	Message string `json:"message,omitempty"`
 	// Next is when it is tried again, if that is known.
 	Next *time.Time `json:"next,omitempty"`
+}
+
+// RecordLoser is objects that ask for a record set that another object has.
+type RecordLoser struct {
+	Objects []ObjectRef `json:"objects"`
+	// Wanted are the targets that they ask for.
+	Wanted []string `json:"wanted"`
+	// Message says which object has the name, and what to do.
+	Message string `json:"message"`
 }
 
 // RecordList is the answer of [RecordsPath], sorted by publisher, zone, name and type.

@@ -140,7 +140,7 @@ func recordColumns(d difference, now time.Time) []recordColumn {
 		}},
 		{output.Column{Name: "OWNER"}, func(r inspect.Record) string { return r.Owner }},
 		{output.Column{Name: "OBJECT"}, func(r inspect.Record) string { return firstObject(r.Objects) }},
-		{output.Column{Name: "MESSAGE", Whole: true}, func(r inspect.Record) string { return sentence(r.Message) }},
+		{output.Column{Name: "MESSAGE", Whole: true}, func(r inspect.Record) string { return sentence(message(r)) }},
 		wide("ZONE", func(r inspect.Record) string { return r.Zone }),
 		wide("SET", func(r inspect.Record) string { return r.SetIdentifier }),
 		wide("WANTED", func(r inspect.Record) string { return some(r.Wanted) }),
@@ -219,6 +219,18 @@ func recordAnswer(records []inspect.Record, now time.Time) output.Answer {
 	}
 	a.Text = fmt.Sprintf("\n%s: %s.\n", count(len(records), "record"), strings.Join(parts, ", "))
 	return a
+}
+
+// message says what is wrong with a record, or which object doesn't get it.
+func message(r inspect.Record) string {
+	if r.Message != "" || len(r.Losers) == 0 {
+		return r.Message
+	}
+	text := firstObject(r.Losers[0].Objects) + " doesn't get it: " + r.Losers[0].Message
+	if more := len(r.Losers) - 1; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
 }
 
 // some returns the first of many texts, and how many more there are.

@@ -120,7 +120,7 @@ func (w *world) run(wanted ...*dns.RecordSet) (requests map[string]int, err erro
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	rules := plan.Rules{Policy: w.policy, Owner: o.ID(), OldOwner: w.owner.OldOwnerID, Managed: managed, Relabel: o.ID() != ""}
+	rules := plan.Rules{Policy: w.policy, Owner: o.ID(), OldOwner: w.owner.OldOwnerID, Managed: managed, OneLabel: o.ID() != ""}
 	log := slog.New(slog.NewTextHandler(w.t.Output(), nil))
 	all := budget.Limit{Percent: 100}
 	pub, err := publisher.New(publisher.Config{

@@ -155,28 +155,57 @@ func (s *search) take(wanted, adjusted []*dns.RecordSet, answers []provider.Adju
 }
 
 // places finds the wanted record set that an adjusted one comes from: by key, by name and type,
-// or by name.
-type places map[dns.Key]int
+// or by name. Several objects may ask for one key, with different contents: their label says whose
+// the adjusted one is. A program that drops the labels has to keep the order.
+type places map[origin][]int
+
+// origin is what an adjusted record set still has of the wanted one.
+type origin struct {
+	dns.Key
+	resource string
+	labelled bool
+}
 
 func newPlaces(wanted []*dns.RecordSet) places {
 	found := places{}
-	for i, r := range slices.Backward(wanted) {
-		key := r.Key()
-		found[dns.Key{Name: key.Name}] = i
-		found[dns.Key{Name: key.Name, Type: key.Type}] = i
-	}
 	for i, r := range wanted {
-		found[r.Key()] = i
+		for _, o := range originsOf(r) {
+			found[o] = append(found[o], i)
+		}
 	}
 	return found
 }
 
-func (p places) find(r *dns.RecordSet) (int, bool) {
+// originsOf returns what a record set may be found by, the best first.
+func originsOf(r *dns.RecordSet) []origin {
 	key := r.Key()
-	for _, k := range []dns.Key{key, {Name: key.Name, Type: key.Type}, {Name: key.Name}} {
-		if i, ok := p[k]; ok {
-			return i, true
+	keys := []dns.Key{key, {Name: key.Name, Type: key.Type}, {Name: key.Name}}
+	if key.SetIdentifier == "" {
+		keys = keys[1:]
+	}
+	origins := make([]origin, 0, 2*len(keys))
+	if resource, labelled := r.Labels[dns.LabelResource]; labelled {
+		for _, k := range keys {
+			origins = append(origins, origin{k, resource, true})
 		}
+	}
+	for _, k := range keys {
+		origins = append(origins, origin{Key: k})
+	}
+	return origins
+}
+
+func (p places) find(r *dns.RecordSet) (int, bool) {
+	for _, o := range originsOf(r) {
+		list := p[o]
+		if len(list) == 0 {
+			continue
+		}
+		if len(list) > 1 && o.Type != "" {
+			// The next one of this key is for the next record set.
+			p[o] = list[1:]
+		}
+		return list[0], true
 	}
 	return 0, false
 }

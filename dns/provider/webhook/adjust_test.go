@@ -145,3 +145,36 @@ func TestMarkersAreNotAdjusted(t *testing.T) {
 		}
 	}
 }
+
+// tenants S1: of several objects that ask for one key, the last one got the answers about all of them.
+func TestRivalsGetTheirOwnAnswers(t *testing.T) {
+	labelled := func(target, resource string) *dns.RecordSet {
+		r := set("www.test", "A", target)
+		r.Labels = map[string]string{dns.LabelResource: resource}
+		return r
+	}
+	wanted := []*dns.RecordSet{labelled("192.0.2.1", "service/bank/web"), labelled("192.0.2.66", "service/zzz/evil")}
+	for name, change := range map[string]func(*dns.RecordSet){
+		"with labels":                  func(*dns.RecordSet) {},
+		"with labels, as another type": func(r *dns.RecordSet) { r.Type = "AAAA" },
+		"without labels, in order":     func(r *dns.RecordSet) { r.Labels = nil },
+	} {
+		var adjusted []*dns.RecordSet
+		for _, w := range wanted {
+			r := w.Clone()
+			change(r)
+			adjusted = append(adjusted, r)
+		}
+		if !strings.Contains(name, "order") {
+			adjusted[0], adjusted[1] = adjusted[1], adjusted[0]
+		}
+		var s search
+		answers := make([]provider.Adjusted, len(wanted))
+		s.take(wanted, adjusted, answers)
+		for i, a := range answers {
+			if len(a.Sets) != 1 || a.Sets[0].Targets[0] != wanted[i].Targets[0] {
+				t.Errorf("%s: the answer about %s is %+v", name, wanted[i].Labels[dns.LabelResource], a.Sets)
+			}
+		}
+	}
+}

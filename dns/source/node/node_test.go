@@ -1,7 +1,6 @@
 package node_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -95,11 +94,7 @@ func TestRecords(t *testing.T) {
 				if i == 0 {
 					want = "node1\n"
 				}
-				want += "  " + record
-				if !strings.HasPrefix(record, "p.") { // W4: pairs have no label
-					want += " resource=node/node1"
-				}
-				want += "\n"
+				want += "  " + record + " resource=node/node1\n"
 			}
 			if diff := cmp.Diff(want, s.Records()); diff != "" {
 				t.Errorf("records (-want +got):\n%s", diff)

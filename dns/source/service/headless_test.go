@@ -271,7 +271,7 @@ func TestNodesAreFollowed(t *testing.T) {
 		{
 			name:    "case 158: kops, whatever the annotation target is",
 			service: specified("dns.alpha.kubernetes.io/external: kops.example.org, P/target: 9.9.9.9", "type: NodePort"),
-			before:  "  kops.example.org A 54.10.11.2\n", after: "  kops.example.org A 54.10.11.2 54.10.11.77\n",
+			before:  "  kops.example.org A 54.10.11.2" + foo, after: "  kops.example.org A 54.10.11.2 54.10.11.77" + foo,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

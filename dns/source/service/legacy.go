@@ -45,7 +45,7 @@ func (s *services) legacyNamesOf(obj *corev1.Service) legacyNames {
 // legacy returns the record sets of the names that an older program would give the
 // Service: at its load balancer and, as kOps does, at nodes.
 func (e *evaluation) legacy() []*dns.RecordSet {
-	svc, names, origin := e.svc, e.svc.legacy, e.origin.Unlabelled()
+	svc, names, origin := e.svc, e.svc.legacy, e.origin
 	if svc.of != corev1.ServiceTypeNodePort {
 		targets := slices.Concat(svc.addresses, svc.hostnames)
 		return origin.All(slices.Concat(names.external, names.internal), targets)

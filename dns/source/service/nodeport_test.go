@@ -175,15 +175,15 @@ func TestKopsOnNodes(t *testing.T) {
 	runCases(t, []sceneCase{
 		{
 			name: "case 158: external", objects: specified(external, "type: NodePort") + twoNodes, flags: flags,
-			want: fooKey + "  out.example.org A 54.10.11.2\n",
+			want: fooKey + "  out.example.org A 54.10.11.2" + foo,
 		},
 		{
 			name: "case 158: external with the flag", objects: specified(external, "type: NodePort") + twoNodes, flags: append(flags, "--expose-internal-ipv6"),
-			want: fooKey + "  out.example.org A 54.10.11.2\n" + "  out.example.org AAAA 2001:db8::2\n",
+			want: fooKey + "  out.example.org A 54.10.11.2" + foo + "  out.example.org AAAA 2001:db8::2" + foo,
 		},
 		{
 			name: "case 158: internal", objects: specified(internal, "type: NodePort") + twoNodes, flags: flags,
-			want: fooKey + "  in.example.org A 10.0.1.2\n" + "  in.example.org AAAA 2001:db8::2\n",
+			want: fooKey + "  in.example.org A 10.0.1.2" + foo + "  in.example.org AAAA 2001:db8::2" + foo,
 		},
 		{name: "case 158: both", objects: specified(external+", "+internal, "type: NodePort") + twoNodes, flags: flags},
 		{name: "case 158: mate knows no nodes", objects: specified("zalando.org/dnsname: mate.example.org", "type: NodePort") + twoNodes, flags: []string{"--compatibility=mate"}},

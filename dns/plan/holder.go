@@ -1,0 +1,284 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/signpostd/signpost/dns"
+)
+
+// The rule who gets a record set (docs/dns/tenancy.md, "Who gets a name"):
+//
+//  1. The holder keeps it: the object in the label resource of the zone's record set, as long as
+//     it asks for the record set. A record set without the label belongs to who asks for the
+//     targets that the zone has.
+//  2. If the holder asks for it no more, objects that ask only for targets that the zone has come
+//     first, then objects that hold another record set of the name.
+//  3. Among newcomers: A and AAAA before CNAME, the least targets, the order of the sources,
+//     namespace and name.
+//
+// A CNAME and record sets of other types exclude each other. The side that a holder asks for stays;
+// an object that asks for both sides gets the other types.
+
+// Candidate is a record set that is asked for at a name.
+type Candidate struct {
+	Set *dns.RecordSet
+	// Source is the position of its source.
+	Source int
+	// Err is why the provider refuses it; nil if it doesn't. A refused newcomer loses to every
+	// other one. A refused holder keeps what the zone has.
+	Err error
+}
+
+// Loss is a candidate that isn't published because another one is.
+type Loss struct {
+	Candidate
+	// Winner is the candidate that is published instead: under the same key, or of a type that
+	// excludes that of the loser.
+	Winner *dns.RecordSet
+	// Holder is true if the object of the winner had a record set of the name before.
+	Holder bool
+}
+
+// Choose returns which candidates of a name get their record sets, at most one for each key, and
+// which lose. The arguments are those of [Name].
+func Choose(current []Current, wanted []Candidate, rules *Rules) (chosen []Candidate, lost []Loss) {
+	n := name{current: current, wanted: wanted, rules: rules}
+	n.judge()
+	for i := range wanted {
+		if n.first(i) {
+			chosen = append(chosen, wanted[n.choose(wanted[i].Set)])
+		}
+	}
+	slices.SortFunc(chosen, func(a, b Candidate) int { return compareKeys(a.Set, b.Set) })
+	return chosen, n.losses()
+}
+
+// Rank returns how much objects have of what they ask for at a name: 0 for the holder, more for
+// others. dns/desired merges record sets in this order.
+func Rank(current []Current, rules *Rules) func(*dns.RecordSet) int {
+	n := name{current: current, rules: rules}
+	return func(r *dns.RecordSet) int {
+		c := n.there(r)
+		switch {
+		case c != nil && resource(c) != "" && resource(c) == resource(r):
+			return 0
+		case c != nil && present(r, c) == len(r.Targets) && (r.TTL <= 0 || r.TTL == c.TTL):
+			return 1
+		case c != nil && present(r, c) == len(r.Targets):
+			return 2
+		case n.holdsAny(r):
+			return 3
+		default:
+			return 4
+		}
+	}
+}
+
+func resource(r *dns.RecordSet) string { return r.Labels[dns.LabelResource] }
+
+// fewTargets is how many targets are compared with each other; more are looked up.
+const fewTargets = 16
+
+// present counts the targets of r that c has.
+func present(r, c *dns.RecordSet) (count int) {
+	if len(c.Targets) > fewTargets {
+		return dns.CountCommon(r.Targets, c.Targets)
+	}
+	for _, target := range r.Targets {
+		for _, other := range c.Targets {
+			if dns.SameTarget(target, other) {
+				count++
+				break
+			}
+		}
+	}
+	return count
+}
+
+// there returns the record set that the zone has under the key of r and that we may change; nil if
+// there is none.
+func (n *name) there(r *dns.RecordSet) *dns.RecordSet {
+	for i, c := range n.current {
+		if sameKey(c.Set, r) && n.counts(i) && n.mayChange(c.Set) {
+			return c.Set
+		}
+	}
+	return nil
+}
+
+// mayChange reports whether a record set is ours, or becomes ours when it is asked for.
+func (n *name) mayChange(r *dns.RecordSet) bool { return n.rules.Owns(r) || n.rules.adopts(r) }
+
+// holdsAny reports whether the object that asks for r holds a record set of the name.
+func (n *name) holdsAny(r *dns.RecordSet) bool {
+	object := resource(r)
+	if object == "" {
+		return false
+	}
+	for i, c := range n.current {
+		if resource(c.Set) == object && n.counts(i) && n.mayChange(c.Set) {
+			return true
+		}
+	}
+	return false
+}
+
+// claim says how much an object has of what it asks for. The greatest claim wins.
+type claim int
+
+const (
+	// refused is for newcomers that the provider refuses.
+	refused claim = iota
+	newcomer
+	// related is for an object that holds another record set of the name.
+	related
+	// content is for an object that asks only for targets that the zone's record set has.
+	content
+	// holder is for the object in the label of the zone's record set.
+	holder
+)
+
+// merit is what decides between candidates, with what the zone has.
+type merit struct {
+	claim claim
+	// kept is how many targets the zone's record set has that the candidate asks for.
+	kept int
+}
+
+func (n *name) meritOf(w Candidate) (m merit) {
+	c := n.there(w.Set)
+	if c != nil {
+		m.kept = present(w.Set, c)
+	}
+	switch {
+	case c != nil && resource(c) == resource(w.Set):
+		m.claim = holder
+	case w.Err != nil:
+		m.claim = refused
+	case c != nil && m.kept == len(w.Set.Targets):
+		m.claim = content
+	case n.holdsAny(w.Set):
+		m.claim = related
+	default:
+		m.claim = newcomer
+	}
+	return m
+}
+
+// judge works out the merits of the candidates, and which side wins, if any are rivals.
+func (n *name) judge() {
+	if !n.rivals() {
+		return
+	}
+	n.merits = make([]merit, len(n.wanted))
+	for i, w := range n.wanted {
+		n.merits[i] = n.meritOf(w)
+	}
+	n.side()
+}
+
+// rivals reports whether two candidates can't both be published.
+func (n *name) rivals() bool {
+	for i, w := range n.wanted {
+		for _, o := range n.wanted[:i] {
+			if (sameKey(w.Set, o.Set) || excludes(w.Set, o.Set)) && n.rules.Manages(w.Set.Type) && n.rules.Manages(o.Set.Type) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// side decides between CNAMEs and record sets of other types, if both are asked for. Set
+// identifiers don't matter: a CNAME excludes everything else at its name.
+func (n *name) side() {
+	cname, other := n.bestOf(true), n.bestOf(false)
+	if n.mixed = cname >= 0 && other >= 0; !n.mixed {
+		return
+	}
+	n.cname = n.merits[cname].claim > n.merits[other].claim && !n.asksForBoth(n.wanted[cname].Set)
+	if n.winner = other; n.cname {
+		n.winner = cname
+	}
+}
+
+// bestOf returns the index of a candidate with the best claim among CNAMEs, or among other types;
+// -1 if there is none.
+func (n *name) bestOf(cname bool) int {
+	best := -1
+	for i, w := range n.wanted {
+		if !n.rules.Manages(w.Set.Type) || (w.Set.Type == dns.TypeCNAME) != cname {
+			continue
+		}
+		if best < 0 || n.merits[i].claim > n.merits[best].claim ||
+			n.merits[i].claim == n.merits[best].claim && compareKeys(w.Set, n.wanted[best].Set) < 0 {
+			best = i
+		}
+	}
+	return best
+}
+
+// asksForBoth reports whether the object that asks for a CNAME also asks for another type, which
+// the provider doesn't refuse.
+func (n *name) asksForBoth(cname *dns.RecordSet) bool {
+	return slices.ContainsFunc(n.wanted, func(w Candidate) bool {
+		return w.Err == nil && w.Set.Type != dns.TypeCNAME && n.rules.Manages(w.Set.Type) && resource(w.Set) == resource(cname)
+	})
+}
+
+// choose returns the index of the candidate that gets the record set of a key; -1 if there is none.
+func (n *name) choose(key *dns.RecordSet) int {
+	best := -1
+	for i, w := range n.wanted {
+		if sameKey(w.Set, key) && n.candidate(w.Set) && (best < 0 || n.before(i, best)) {
+			best = i
+		}
+	}
+	return best
+}
+
+// before reports whether candidate i of a key comes before j.
+func (n *name) before(i, j int) bool {
+	a, b := n.merits[i], n.merits[j]
+	order := cmp.Or(cmp.Compare(b.claim, a.claim), cmp.Compare(b.kept, a.kept))
+	return cmp.Or(order, prefer(n.wanted[i], n.wanted[j])) < 0
+}
+
+// losses returns the candidates that aren't chosen, in the order of their keys.
+func (n *name) losses() (lost []Loss) {
+	if n.merits == nil {
+		return nil
+	}
+	winners := map[dns.Key]int{}
+	for i, w := range n.wanted {
+		if n.first(i) {
+			winners[keyAt(w.Set)] = n.choose(w.Set)
+		}
+	}
+	side := -1
+	if n.mixed {
+		side = winners[keyAt(n.wanted[n.winner].Set)]
+	}
+	for i, w := range n.wanted {
+		winner := side
+		switch {
+		case !n.rules.Manages(w.Set.Type):
+			continue
+		case n.candidate(w.Set):
+			if winner = winners[keyAt(w.Set)]; winner == i {
+				continue
+			}
+		}
+		lost = append(lost, Loss{Candidate: w, Winner: n.wanted[winner].Set, Holder: n.merits[winner].claim >= related})
+	}
+	slices.SortFunc(lost, func(a, b Loss) int {
+		return cmp.Or(compareKeys(a.Set, b.Set), prefer(a.Candidate, b.Candidate))
+	})
+	return lost
+}
+
+// keyAt returns the key of a record set among those of its name.
+func keyAt(r *dns.RecordSet) dns.Key {
+	return dns.Key{Type: r.Type, SetIdentifier: r.SetIdentifier}
+}
