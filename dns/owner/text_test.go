@@ -29,7 +29,8 @@ func TestFormatText(t *testing.T) {
 			"heritage=external-dns,external-dns/owner=o",
 		},
 		{
-			"tenants S6: would be read as another owner after escapes", map[string]string{"owner": "o", "z": `x\044external-dns/owner=p`, "tail": `x\`, "bell": "\a", "ü": "x"},
+			"tenants S6: would be read as another owner after escapes",
+			map[string]string{"owner": "o", "z": `x\044external-dns/owner=p`, "tail": `x\`, "bell": "\a", "ü": "x"},
 			"heritage=external-dns,external-dns/owner=o",
 		},
 		{

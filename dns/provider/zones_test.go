@@ -13,12 +13,21 @@ import (
 // changes, cut and without control characters (tenants S16).
 func TestUsable(t *testing.T) {
 	usual := []dns.Zone{
-		{ID: "1", Name: "example.org"}, {}, {ID: "0/25.2.0.192.in-addr.arpa.", Name: "0/25.2.0.192.in-addr.arpa"}, {ID: "Z1", Name: "_tcp.tést.example"},
+		{ID: "1", Name: "example.org"},
+		{},
+		{ID: "0/25.2.0.192.in-addr.arpa.", Name: "0/25.2.0.192.in-addr.arpa"},
+		{ID: "Z1", Name: "_tcp.tést.example"},
 		{ID: "/subscriptions/" + strings.Repeat("x", 500), Name: "shop.test"},
 	}
 	odd := []dns.Zone{
-		{ID: "a", Name: strings.Repeat("b", 100_000)}, {ID: strings.Repeat("a", 100_000), Name: "b"}, {ID: "\x1b[31m", Name: "c"}, {ID: "x", Name: "x\ny"},
-		{ID: "x", Name: "a b"}, {ID: "x", Name: "\u202eevil.example"}, {ID: "x", Name: "\xff.example"}, {ID: "x", Name: "a\x00"},
+		{ID: "a", Name: strings.Repeat("b", 100_000)},
+		{ID: strings.Repeat("a", 100_000), Name: "b"},
+		{ID: "\x1b[31m", Name: "c"},
+		{ID: "x", Name: "x\ny"},
+		{ID: "x", Name: "a b"},
+		{ID: "x", Name: "\u202eevil.example"},
+		{ID: "x", Name: "\xff.example"},
+		{ID: "x", Name: "a\x00"},
 	}
 	var out bytes.Buffer
 	var names ZoneNames

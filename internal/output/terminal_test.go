@@ -12,20 +12,20 @@ import (
 // tenants S12: what a terminal would take for a command is shown as an escape.
 func TestTerminal(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
-		"plain":               {"a b\tc\nd", "a b\tc\nd"},
-		"umlauts and Chinese": {"Zürich 北京 🦉", "Zürich 北京 🦉"},
-		"ESC":                 {"a\x1b[31mb", `a\u001b[31mb`},
-		"title and BEL":       {"\x1b]0;PWNED\a", `\u001b]0;PWNED\u0007`},
+		"plain":                      {"a b\tc\nd", "a b\tc\nd"},
+		"umlauts and Chinese":        {"Zürich 北京 🦉", "Zürich 北京 🦉"},
+		"ESC":                        {"a\x1b[31mb", `a\u001b[31mb`},
+		"title and BEL":              {"\x1b]0;PWNED\a", `\u001b]0;PWNED\u0007`},
 		"control sequence of 8 bits": {"\u009b31m", `\u009b31m`},
-		"its byte alone":         {"\x9b31m", `\ufffd31m`},
-		"bidirectional":       {"\u202eevil\u2066", `\u202eevil\u2066`},
-		"zero width":          {"a\u200bb\ufeff", `a\u200bb\ufeff`},
-		"tag characters":      {"\U000e0041", `\udb40\udc41`},
-		"carriage return":     {"ok\rbad", `ok\u000dbad`},
-		"backspace, DEL":      {"a\b\x7f", `a\u0008\u007f`},
-		"line separator":      {"a\u2028b", `a\u2028b`},
-		"NUL":                 {"\x00", `\u0000`},
-		"cut off":             {"a\xe4\xb8", `a\ufffd\ufffd`},
+		"its byte alone":             {"\x9b31m", `\ufffd31m`},
+		"bidirectional":              {"\u202eevil\u2066", `\u202eevil\u2066`},
+		"zero width":                 {"a\u200bb\ufeff", `a\u200bb\ufeff`},
+		"tag characters":             {"\U000e0041", `\udb40\udc41`},
+		"carriage return":            {"ok\rbad", `ok\u000dbad`},
+		"backspace, DEL":             {"a\b\x7f", `a\u0008\u007f`},
+		"line separator":             {"a\u2028b", `a\u2028b`},
+		"NUL":                        {"\x00", `\u0000`},
+		"cut off":                    {"a\xe4\xb8", `a\ufffd\ufffd`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for size := 1; size <= len(test.text); size++ { // in pieces of any size

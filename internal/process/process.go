@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"google.golang.org/grpc"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/signpostd/signpost/controllers/reconcile"
@@ -31,8 +31,8 @@ type roleInput struct {
 	REST *rest.Config
 	// NamespacesOf are the only namespaces in which kinds are read; nil for all.
 	NamespacesOf map[schema.GroupResource][]string
-	Log        *slog.Logger
-	Registerer prometheus.Registerer
+	Log          *slog.Logger
+	Registerer   prometheus.Registerer
 	// Report is told of the problems of objects.
 	Report object.Report
 	// Tracer begins spans; nil begins none.
