@@ -160,8 +160,13 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	if letters := err.GetSpecifiedShortnames(); letters != "" {
 		return settings.Usagef("unknown flag -%s: see %q", letters, cmd.CommandPath()+" --help")
 	}
-	if hint := configure.FormerFlag(err.GetSpecifiedName()); hint != "" && cmd.Annotations[negations] != "" {
-		return settings.Usagef("unknown flag --%s: %s", err.GetSpecifiedName(), hint)
+	if _, dns := cmd.Annotations[negations]; dns {
+		if hint := configure.FormerFlag(err.GetSpecifiedName()); hint != "" {
+			return settings.Usagef("unknown flag --%s: %s", err.GetSpecifiedName(), hint)
+		}
+		if name, negated := strings.CutPrefix(err.GetSpecifiedName(), "no-"); negated && cmd.Flags().Lookup(name) != nil {
+			return settings.Usagef("unknown flag --no-%s: did you mean --%[1]s?", name)
+		}
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })

@@ -39,7 +39,7 @@ type Ledger struct {
 	// complete is true once everything has been planned in this term.
 	complete bool
 
-	// known is true if the store, or this process, knows what was made in the zone before the term.
+	// known is true if the store, if there is one, or this process knows what was made in the zone before the term.
 	// met is true after the first Decide of a term, and empty is true if the zone had nothing of ours
 	// then: nothing was lost of it that could be lost again. judged is true after the first Decide
 	// that could know what the store has.
@@ -229,7 +229,7 @@ func (l *Ledger) meet(owned int) {
 	if l.empty || l.book.loading || l.judged {
 		return
 	}
-	if l.judged = true; l.book.distrusted || !l.known {
+	if l.judged = true; l.book.distrusted || l.book.remembers && !l.known {
 		l.distrust()
 	}
 }
