@@ -150,7 +150,7 @@ const (
 	ReasonTooMany    = string(tenancy.TooMany)
 	// ReasonUnled is for publishers of a standby that the leader doesn't have.
 	ReasonUnled = "PublishersUnled"
-	ReasonStore    = "BudgetNotStored"
+	ReasonStore = "BudgetNotStored"
 
 	ReasonOtherOwner = "OtherOwner"
 
