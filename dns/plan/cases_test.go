@@ -143,6 +143,18 @@ var holderCases = []testCase{
 		lost: "lost foo A 6.6.6.6 res=s/e/a: foo CNAME lb res=s/v/a keeps",
 	},
 	{
+		name: "a CNAME that another owner's record set excludes takes nothing", owner: "me",
+		current: "foo A 1.1.1.1 set=s1 own=them\nfoo A 2.2.2.2 own=me res=s/v/a", wanted: "foo A 3.3.3.3 res=s/e/a\nfoo CNAME lb res=s/v/a",
+		want: "~ foo A 2.2.2.2 own=me res=s/v/a > foo A 3.3.3.3 own=me res=s/e/a",
+		lost: "lost foo CNAME lb res=s/v/a: foo A 3.3.3.3 res=s/e/a gets",
+	},
+	{
+		name: "a CNAME of an object that asks for both doesn't hide another one", owner: "me",
+		current: "foo CNAME a own=me res=s/v/a\nfoo CNAME b set=s1 own=me res=s/w/a",
+		wanted:  "foo A 1.1.1.1 res=s/v/a\nfoo CNAME a res=s/v/a\nfoo CNAME b set=s1 res=s/w/a",
+		lost:    "lost foo A 1.1.1.1 res=s/v/a: foo CNAME b set=s1 res=s/w/a keeps",
+	},
+	{
 		name: "but not while somebody else holds an AAAA", owner: "me",
 		current: "foo A 1.1.1.1 own=me res=s/v/a\nfoo AAAA ::1 own=me res=s/w/a", wanted: "foo AAAA ::1 res=s/w/a\nfoo CNAME lb res=s/v/a",
 		want: "- foo A 1.1.1.1 own=me res=s/v/a",

@@ -124,11 +124,30 @@ func (n *name) holdsAny(r *dns.RecordSet) bool {
 	return false
 }
 
+// blocked reports whether a record set of somebody else keeps r from being created. A name must not be
+// taken from a record set that can be published for one that can't.
+func (n *name) blocked(r *dns.RecordSet) bool {
+	for i, c := range n.current {
+		if !n.counts(i) || n.rules.Owns(c.Set) {
+			continue
+		}
+		if excludes(c.Set, r) || c.Set.SetIdentifier == r.SetIdentifier && !(n.rules.adopts(c.Set) && n.asked(c.Set)) {
+			return true
+		}
+	}
+	return false
+}
+
+// asked reports whether an object asks for a key, in a form that the provider doesn't refuse.
+func (n *name) asked(key *dns.RecordSet) bool {
+	return slices.ContainsFunc(n.wanted, func(w Candidate) bool { return w.Err == nil && sameKey(w.Set, key) })
+}
+
 // claim says how much an object has of what it asks for. The greatest claim wins.
 type claim int
 
 const (
-	// refused is for newcomers that the provider refuses.
+	// refused is for newcomers that the provider refuses, or that a record set of somebody else excludes.
 	refused claim = iota
 	newcomer
 	// related is for an object that holds another record set of the name.
@@ -154,7 +173,7 @@ func (n *name) meritOf(w Candidate) (m merit) {
 	switch {
 	case c != nil && resource(c) == resource(w.Set):
 		m.claim = holder
-	case w.Err != nil:
+	case w.Err != nil || c == nil && n.blocked(w.Set):
 		m.claim = refused
 	case c != nil && m.kept == len(w.Set.Targets):
 		m.claim = content
@@ -193,28 +212,35 @@ func (n *name) rivals() bool {
 // side decides between CNAMEs and record sets of other types, if both are asked for. Set
 // identifiers don't matter: a CNAME excludes everything else at its name.
 func (n *name) side() {
-	cname, other := n.bestOf(true), n.bestOf(false)
-	if n.mixed = cname >= 0 && other >= 0; !n.mixed {
+	cname, other, mixed := -1, -1, [2]bool{}
+	for i := range n.wanted {
+		if !n.first(i) {
+			continue
+		}
+		i = n.choose(n.wanted[i].Set)
+		switch isOther := n.wanted[i].Set.Type != dns.TypeCNAME; {
+		case isOther:
+			mixed[0], other = true, n.better(i, other)
+		case n.asksForBoth(n.wanted[i].Set):
+			// The CNAME doesn't count, and doesn't hide the one of another set identifier.
+			mixed[1] = true
+		default:
+			mixed[1], cname = true, n.better(i, cname)
+		}
+	}
+	if !mixed[0] || !mixed[1] {
 		return
 	}
-	n.cname = n.merits[cname].claim > n.merits[other].claim && !n.asksForBoth(n.wanted[cname].Set)
-	if n.winner = other; n.cname {
+	n.mixed, n.winner = true, other
+	if n.cname = cname >= 0 && n.merits[cname].claim > n.merits[other].claim; n.cname {
 		n.winner = cname
 	}
 }
 
-// bestOf returns the index of a candidate with the best claim among CNAMEs, or among other types;
-// -1 if there is none.
-func (n *name) bestOf(cname bool) int {
-	best := -1
-	for i, w := range n.wanted {
-		if !n.rules.Manages(w.Set.Type) || (w.Set.Type == dns.TypeCNAME) != cname {
-			continue
-		}
-		if best < 0 || n.merits[i].claim > n.merits[best].claim ||
-			n.merits[i].claim == n.merits[best].claim && compareKeys(w.Set, n.wanted[best].Set) < 0 {
-			best = i
-		}
+// better returns which of two candidates of different keys has the better claim. The second one is -1 for none.
+func (n *name) better(i, best int) int {
+	if best < 0 || cmp.Or(cmp.Compare(n.merits[best].claim, n.merits[i].claim), compareKeys(n.wanted[i].Set, n.wanted[best].Set)) < 0 {
+		return i
 	}
 	return best
 }

@@ -75,6 +75,20 @@ func (p *Publisher) twin(name string) string {
 	return ""
 }
 
+// namesTwin reports whether a change of ownership alone would only replace the object that an ownership record
+// names, and that object asks for the twin. The ownership record of two names can name one object.
+func (p *Publisher) namesTwin(z *zone, current []plan.Current, c dns.Change) bool {
+	twin, object := p.twin(dns.Canonical(c.Old.Name)), c.Old.Labels[dns.LabelResource]
+	heals := slices.ContainsFunc(current, func(have plan.Current) bool { return have.Set == c.Old && have.Heal })
+	if twin == "" || object == "" || heals {
+		return false
+	}
+	w := p.want(z, twin)
+	return slices.ContainsFunc(w.sets(), func(r *dns.RecordSet) bool {
+		return r.Type == c.Old.Type && r.SetIdentifier == c.Old.SetIdentifier && r.Labels[dns.LabelResource] == object
+	})
+}
+
 // shared returns why a record set must not be deleted whose ownership record fits another name, too: it
 // may be somebody else's, and only the other one ours. "" says that it is known whose they are: this process has seen
 // objects ask for all that is under both names, or only one of them can be ours.

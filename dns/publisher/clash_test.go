@@ -1,6 +1,7 @@
 package publisher
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -119,6 +120,42 @@ func TestCNAMEAtAnOwnershipRecord(t *testing.T) {
 				if want == "www.shop.test A 192.0.2.1" {
 					w.expectZone("a-www.shop.test CNAME lb.example.net")
 				} else {
+					w.expectZone("www.shop.test A 192.0.2.1")
+				}
+			})
+		})
+	}
+}
+
+// dns F8: a run that ends decides as the loop does, and says the same.
+func TestCNAMEAtAnOwnershipRecordOnce(t *testing.T) {
+	for _, dryRun := range []bool{true, false} {
+		t.Run(fmt.Sprintf("dry run %t", dryRun), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.change = func(c *Config) {
+					unprefixed(t, "")(c)
+					c.DryRun = dryRun
+				}
+				w.objects.set("a-www", record(t, "a-www", "a-www."+zoneName, "CNAME", "lb.example.net"))
+				w.objects.set("www", record(t, "www", "www."+zoneName, "A", "192.0.2.1"))
+				for range 3 {
+					plans, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
+					if err != nil || len(plans) != 1 || !plans[0].Done {
+						t.Fatalf("plans: %+v, %v", plans, err)
+					}
+					for _, c := range plans[0].Changes {
+						if c.RecordSet().Type == dns.TypeCNAME {
+							t.Errorf("plans to %s", describe(c))
+						}
+					}
+					waiting := plans[0].Waiting
+					if len(waiting) != 1 || waiting[0].Name != "a-www."+zoneName || waiting[0].Reason != ReasonConflict ||
+						!strings.HasPrefix(waiting[0].Message, "a-www.shop.test is the ownership record of www.shop.test") {
+						t.Errorf("waits: %+v", waiting)
+					}
+				}
+				if !dryRun {
 					w.expectZone("www.shop.test A 192.0.2.1")
 				}
 			})

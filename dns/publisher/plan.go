@@ -95,7 +95,7 @@ func (p *Publisher) planName(z *zone, n *nameState, w wish) {
 	current := p.relabelled(p.current(z, n.name), w.sets())
 	p.noteUnowned(z, n.name, current, w.sets())
 	out := plan.Name(current, w.wanted, &p.Rules)
-	out.Changes = p.withoutVoid(z, out.Changes)
+	out.Changes = p.withoutVoid(z, current, out.Changes)
 	if clash := p.clash(z, n, out.Changes); clash.message != "" {
 		p.yield(z, n, clash, out)
 		return
@@ -210,10 +210,12 @@ func (p *Publisher) unmarkable(z *zone, changes []dns.Change) error {
 	return nil
 }
 
-// withoutVoid leaves out the changes of ownership alone whose ownership record can't be written: they would
-// change nothing, and be needed again. The record set keeps the ownership record that it has, such as
-// one in the format without a type beside the apex of a zone.
-func (p *Publisher) withoutVoid(z *zone, changes []dns.Change) []dns.Change {
+// withoutVoid leaves out the changes of ownership alone that would change nothing, and be needed again:
+//
+//   - The ownership record can't be written. The record set keeps the one that it has, such as one in the
+//     format without a type beside the apex of a zone.
+//   - The ownership record is shared with another name, and names an object that asks for that one.
+func (p *Publisher) withoutVoid(z *zone, current []plan.Current, changes []dns.Change) []dns.Change {
 	o, ok := p.Owner.(marking)
 	if !ok {
 		return changes
@@ -223,7 +225,7 @@ func (p *Publisher) withoutVoid(z *zone, changes []dns.Change) []dns.Change {
 			return false
 		}
 		marker := o.MarkerName(c.New.Name, c.New.Type)
-		return marker == "" || !canMark(p.zones, z, dns.Canonical(marker))
+		return marker == "" || !canMark(p.zones, z, dns.Canonical(marker)) || p.namesTwin(z, current, c)
 	}
 	if !slices.ContainsFunc(changes, void) {
 		return changes

@@ -133,7 +133,8 @@ func (p *Publisher) passesAt(z *zone, name string) time.Time {
 type describing interface{ Describes(marker string) []string }
 
 // standsFor returns the name that a name stands for, if a namespace has that: the name of an ACME challenge belongs to the
-// name that it proves, and that of an ownership record to the name of its record set.
+// name that it proves, and that of an ownership record to the name of its record set. Two names with one ownership record
+// belong together.
 func (p *Publisher) standsFor(z *zone, name string) (other, namespace string) {
 	var candidates []string
 	if o, ok := p.Owner.(describing); ok && p.blocksMarker(name) {
@@ -142,14 +143,16 @@ func (p *Publisher) standsFor(z *zone, name string) (other, namespace string) {
 	if challenged := tenancy.ChallengedBy(name); challenged != "" {
 		candidates = append(candidates, challenged)
 	}
-	for _, other := range candidates {
-		if other == name {
+	twin := p.twin(name)
+	for _, other := range append(candidates, twin) {
+		if other == name || other == "" {
 			continue
 		}
 		if holder, held := p.holderOf(z, other); held {
 			return other, holder
 		}
-		if asking := p.Desired.Namespaces(other); len(asking) > 0 {
+		// Of twins that nobody has, the first one in the alphabet counts: the wildcard.
+		if asking := p.Desired.Namespaces(other); len(asking) > 0 && (other != twin || other < name) {
 			return other, asking[0]
 		}
 	}
@@ -177,6 +180,7 @@ func (p *Publisher) touchDependents(name string) {
 		}
 	}
 	again(tenancy.ChallengeOf(name))
+	again(p.twin(name))
 	if o, ok := p.Owner.(marking); ok {
 		for _, recordType := range p.Rules.Managed {
 			again(dns.Canonical(o.MarkerName(name, recordType)))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
+	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/source"
 	"github.com/signpostd/signpost/dns/tenancy"
 )
@@ -154,6 +155,56 @@ func TestNamesThatStandForAnother(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		w.expectZone("_acme-challenge.free.shop.test CNAME mine.example.net", "_acme-challenge.v.shop.test CNAME evil.example.net", "own-aaaa-v.shop.test CNAME evil.example.net")
 	})
+}
+
+// With a replacement for wildcards, two names have one ownership record, so that one namespace has both of them.
+func TestNamesWithOneOwnershipRecord(t *testing.T) {
+	const wildcard, replacement = "*.foo.shop.test", "any.foo.shop.test"
+	for name, test := range map[string]struct{ first, other, has string }{
+		"the wildcard first":    {wildcard, replacement, wildcard},
+		"the replacement first": {replacement, wildcard, replacement},
+		"both together":         {"", wildcard, wildcard},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				namespaced(w)
+				base := w.change
+				w.change = func(c *Config) {
+					base(c)
+					o, err := owner.NewTXT(owner.TXTOptions{OwnerID: "me", WildcardReplacement: "any"})
+					if err != nil {
+						t.Fatal(err)
+					}
+					c.Owner = o
+				}
+				w.start()
+				defer func() { w.stop() }()
+				if test.first != "" {
+					w.asks("bank", "v", test.first, "A", "192.0.2.10")
+					rest()
+					w.asks("aaa", "x", test.other, "A", "6.6.6.6")
+				} else {
+					w.asks("bank", "v", wildcard, "A", "192.0.2.10")
+					w.asks("aaa", "x", replacement, "A", "6.6.6.6")
+				}
+				time.Sleep(5 * time.Minute)
+				w.expectZone(test.has + " A 192.0.2.10")
+				if got := w.saidOf(ReasonTaken); !slices.Equal(got, []string{"aaa/x"}) {
+					t.Errorf("refused: %q", got)
+				}
+				w.stop()
+				w.start()
+				time.Sleep(5 * time.Minute)
+				w.expectZone(test.has + " A 192.0.2.10")
+				w.asks("bank", "v", "", "")
+				time.Sleep(5 * time.Minute)
+				if zone := w.zone(); len(zone) != 1 || !strings.HasSuffix(zone[0], " A 6.6.6.6") {
+					t.Errorf("zone: %q", zone)
+				}
+			})
+		})
+	}
 }
 
 // While something isn't known of the namespace that has a name, another one doesn't get the name.

@@ -15,14 +15,15 @@ import (
 	"github.com/signpostd/signpost/dns/owner"
 	"github.com/signpostd/signpost/dns/plan"
 	"github.com/signpostd/signpost/dns/provider"
+	"github.com/signpostd/signpost/dns/tenancy"
 )
 
 // The worlds of this file play tenants against each other: objects of three namespaces, read by
 // several sources, ask for the same few names, of one provider and with one registry. A world takes
 // random steps; after each one it publishes until nothing changes, through the functions that the
 // loop calls: want, Adjust, adjusted, plan.Name, the ownership records, the mirror. Then a rule checks
-// the zone. To add a dimension, such as a policy for names, add a field to drawn, draw it in
-// drawTenancy, use it in publish, and write a rule for it beside keepsHolders.
+// the zone. To add a dimension, add a field to drawn, draw it in drawTenancy, use it in publish, and
+// write a rule for it beside keepsHolders and keepsOutside.
 
 // drawn is what stays the same in a world, except for the order of the sources.
 type drawn struct {
@@ -31,12 +32,20 @@ type drawn struct {
 	// registry is false without ownership records. Then nothing says who has a record.
 	registry bool
 	policy   plan.Policy
+	// names is the name policy. Namespaced needs a registry.
+	names tenancy.Policy
+	// bare is the source whose objects get no label resource, as those of pods have none; "" for none.
+	bare string
 }
 
 func drawTenancy(r *rand.Rand) drawn {
-	t := drawn{registry: r.IntN(5) > 0, policy: plan.Sync}
+	t := drawn{registry: r.IntN(5) > 0, policy: plan.Sync, names: tenancy.Shared}
 	if r.IntN(3) > 0 {
 		t.adjuster = &tenantAdjuster{refuses: r.IntN(2) == 0, doubles: r.IntN(3) == 0, reverses: r.IntN(2) == 0}
+	}
+	if t.registry && r.IntN(2) == 0 {
+		t.names = tenancy.Namespaced
+		t.bare = []string{"", "crd", "service"}[r.IntN(3)]
 	}
 	return t
 }
@@ -90,7 +99,11 @@ type tenants struct {
 	// had before the last step.
 	has    map[dns.Key]string
 	before map[dns.Key]*dns.RecordSet
-	log    []string
+	// holders is which namespace has each name under the policy namespace, and actor that of the object of
+	// the last step; "" for a restart.
+	holders map[string]string
+	actor   string
+	log     []string
 }
 
 var (
@@ -103,7 +116,7 @@ var (
 )
 
 func newTenants(t testing.TB, seed uint64) *tenants {
-	w := &tenants{t: t, random: rand.New(rand.NewPCG(seed, 35)), sources: []string{"crd", "ingress", "service"}, has: map[dns.Key]string{}}
+	w := &tenants{t: t, random: rand.New(rand.NewPCG(seed, 35)), sources: []string{"crd", "ingress", "service"}, has: map[dns.Key]string{}, holders: map[string]string{}}
 	w.drawn = drawTenancy(w.random)
 	for _, namespace := range []string{"aaa", "bank", "zzz"} {
 		for _, source := range w.sources {
@@ -118,12 +131,13 @@ func newTenants(t testing.TB, seed uint64) *tenants {
 // restart starts a process with the sources in another order, which reads the objects in any order.
 func (w *tenants) restart() {
 	w.random.Shuffle(len(w.sources), func(i, j int) { w.sources[i], w.sources[j] = w.sources[j], w.sources[i] })
-	want, err := desired.New(desired.Options{Sources: slices.Clone(w.sources), OneTTL: []string{"service"}})
+	want, err := desired.New(desired.Options{Sources: slices.Clone(w.sources), OneTTL: []string{"service"}, Labelled: w.names == tenancy.Namespaced})
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.relist()
 	w.p = &Publisher{zones: newZoneSet(map[zoneKey]*zone{keyOf(w.z.Zone): w.z}, nil, nil)}
-	w.p.Desired, w.p.Owner = want, owner.None{}
+	w.p.Desired, w.p.Owner, w.p.NamePolicy = want, owner.None{}, w.names
 	w.p.Rules = plan.Rules{Policy: w.policy, Managed: plan.DefaultManaged()}
 	if w.registry {
 		if w.p.Owner, err = owner.NewTXT(owner.TXTOptions{OwnerID: "me", Prefix: "own-"}); err != nil {
@@ -134,7 +148,26 @@ func (w *tenants) restart() {
 	for _, i := range w.random.Perm(len(w.objects)) {
 		want.Put(w.objects[i].Origin, w.objects[i].asks)
 	}
+	w.noteHolders()
+	w.actor = ""
 	w.note("restart with %v", w.sources)
+}
+
+// relist makes the mirror forget everything but what the zone has.
+func (w *tenants) relist() {
+	fresh := newMirror()
+	for name, n := range w.z.mirror.names {
+		fresh.setRaw(name, n.raw)
+	}
+	w.z.mirror = fresh
+}
+
+// noteHolders works out which namespaces have the names, as refresh does.
+func (w *tenants) noteHolders() {
+	for _, name := range tenantNames {
+		owned, holder := w.p.owned(w.z, name)
+		w.z.mirror.own(name, w.p.plain(w.z, name), owned, 0, holder)
+	}
 }
 
 func (w *tenants) note(format string, values ...any) {
@@ -148,7 +181,7 @@ func (w *tenants) step() {
 		return
 	}
 	o := w.objects[w.random.IntN(len(w.objects))]
-	o.asks = w.drawAsks(o)
+	o.asks, w.actor = w.drawAsks(o), o.Namespace
 	w.p.Desired.Put(o.Origin, o.asks)
 	w.note("%s asks for %v", o.resource(), describeAll(o.asks))
 }
@@ -161,11 +194,18 @@ func (w *tenants) drawAsks(o *rival) (asks []*dns.RecordSet) {
 		if recordType != dns.TypeCNAME && w.random.IntN(4) == 0 {
 			targets = dns.UniqueSorted(append(targets, pool[w.random.IntN(len(pool))]))
 		}
-		asks = append(asks, &dns.RecordSet{
+		r := &dns.RecordSet{
 			Name: tenantNames[w.random.IntN(len(tenantNames))], Type: recordType, Targets: targets, TTL: []int64{60, 60, 300}[w.random.IntN(3)],
 			Labels:  map[string]string{dns.LabelResource: o.resource()},
 			Objects: []dns.Object{{Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Source: o.Source}},
-		})
+		}
+		if o.Source == w.bare {
+			r.Labels = nil
+		}
+		if w.random.IntN(8) == 0 {
+			r.Properties = []dns.Property{{Name: "aws/evaluate-target-health", Value: "true"}}
+		}
+		asks = append(asks, r)
 	}
 	// Two entries for one key would be rivals within one object.
 	slices.SortStableFunc(asks, func(a, b *dns.RecordSet) int { return strings.Compare(a.Name+a.Type, b.Name+b.Type) })
@@ -177,7 +217,9 @@ func (w *tenants) publish() int {
 	for round := range 8 {
 		changed := false
 		for _, name := range tenantNames {
-			changes := plan.Name(w.p.current(w.z, name), w.candidates(name), &w.p.Rules).Changes
+			wanted := w.candidates(name)
+			current := w.p.relabelled(w.p.current(w.z, name), wanted.sets())
+			changes := plan.Name(current, wanted.wanted, &w.p.Rules).Changes
 			if w.registry {
 				apply, refused, err := w.p.Owner.Before(w.t.Context(), w.p.zones.lookup(w.z), changes)
 				if err != nil || len(refused) > 0 {
@@ -190,6 +232,7 @@ func (w *tenants) publish() int {
 				w.note("  %s", describe(c))
 				changed = true
 			}
+			w.noteHolders()
 		}
 		if !changed {
 			return round
@@ -199,21 +242,22 @@ func (w *tenants) publish() int {
 	return 0
 }
 
-func (w *tenants) candidates(name string) []plan.Candidate {
-	wanted := w.p.want(w.z, name).wanted
+func (w *tenants) candidates(name string) wish {
+	wanted := w.p.want(w.z, name)
 	if w.adjuster == nil {
 		return wanted
 	}
-	q := question{candidates: wanted}
+	q := question{candidates: wanted.wanted}
 	answers, err := w.adjuster.Adjust(w.t.Context(), w.z.Zone, q.sets())
 	if err != nil {
 		w.fail("adjust: %v", err)
 	}
 	var stored []plan.Candidate
-	for i, c := range wanted {
+	for i, c := range wanted.wanted {
 		stored = append(stored, adjusted(c, answers[i])...)
 	}
-	return stored
+	wanted.wanted = stored
+	return wanted
 }
 
 func (w *tenants) fail(format string, values ...any) {
@@ -314,6 +358,61 @@ func (w *tenants) findHolders(records map[dns.Key]*dns.RecordSet) {
 	w.has, w.before = has, records
 }
 
+// keepsOutside is the rule of the policy namespace: while objects of the namespace that has a name ask for
+// it, objects of other namespaces and a restart change nothing of the name. Everything that is published
+// under a name is of one namespace.
+func (w *tenants) keepsOutside() {
+	records := w.records()
+	for _, name := range tenantNames {
+		holder, held := w.holders[name]
+		held = held && w.asking(holder, name)
+		if before, after := contentOf(w.before, name), contentOf(records, name); held && w.actor != holder && before != after {
+			w.fail("the namespace %s has the name %s, and %q changed it from:\n%s\nto:\n%s", holder, name, w.actor, before, after)
+		}
+		// What remains of a namespace that withdraws its last record may be refused by the provider.
+		held = held && (w.actor != holder || w.publishes(holder, name))
+		delete(w.holders, name)
+		for key, r := range records {
+			if key.Name != name {
+				continue
+			}
+			namespace, known := tenancy.HolderOf(r.Labels[dns.LabelResource])
+			if other, found := w.holders[name]; !known || !w.asking(namespace, name) || found && other != namespace || held && holder != namespace {
+				w.fail("the %s record %s is of the namespace %q; of the name, %q, and before, %q (%t)", key.Type, name, namespace, other, holder, held)
+			}
+			w.holders[name] = namespace
+		}
+	}
+}
+
+// asking reports whether objects of a namespace ask for a name.
+func (w *tenants) asking(namespace, name string) bool {
+	return slices.ContainsFunc(w.objects, func(o *rival) bool {
+		return o.Namespace == namespace && slices.ContainsFunc(o.asks, func(r *dns.RecordSet) bool { return r.Name == name })
+	})
+}
+
+// publishes reports whether objects of a namespace ask for something of a name that the provider takes.
+func (w *tenants) publishes(namespace, name string) bool {
+	return slices.ContainsFunc(w.objects, func(o *rival) bool {
+		return o.Namespace == namespace && slices.ContainsFunc(o.asks, func(r *dns.RecordSet) bool {
+			return r.Name == name && !(w.adjuster != nil && w.adjuster.refuses && slices.ContainsFunc(r.Targets, isBad))
+		})
+	})
+}
+
+// contentOf returns what record sets of a name have, without their labels.
+func contentOf(records map[dns.Key]*dns.RecordSet, name string) string {
+	var lines []string
+	for key, r := range records {
+		if key.Name == name {
+			lines = append(lines, fmt.Sprint(key.Type, r.Targets, r.TTL, r.Properties))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
 // keepsPresent is the rule without a registry: nothing says who has a record set. As long as an object
 // asks for exactly the targets that it has, these stay, or an object gets it that asks for some of them
 // and for no others.
@@ -333,18 +432,21 @@ func (w *tenants) keepsPresent() {
 	w.before = records
 }
 
-// tenants S1 and S2: no object of one namespace takes a record that an object of another one has, in
-// 10,000 random worlds.
+// tenants S1 and S2: no object of one namespace takes a record that an object of another one has, and
+// under the policy namespace no name, in 10,000 random worlds.
 func TestNobodyTakesAHeldRecord(t *testing.T) {
 	worlds := uint64(10_000)
-	if testing.Short() {
-		worlds = 500
+	if testing.Short() || underRace {
+		worlds = 1000
 	}
 	for seed := range worlds {
 		w := newTenants(t, seed)
 		for range 12 {
 			w.step()
 			w.publish()
+			if w.names == tenancy.Namespaced {
+				w.keepsOutside()
+			}
 			if w.registry {
 				w.keepsHolders()
 			} else {
