@@ -47,7 +47,13 @@ func TestServiceAccount(t *testing.T) {
 			install(t, cluster.Cluster, objects)
 			p := startAs(t, cluster.Cluster, objects, namespace)
 			kubetest.Eventually(t, time.Minute, p.ready)
-			if refused := p.linesWith("forbidden"); len(refused) > 0 {
+			refused := p.linesWith("forbidden")
+			if name == "dns-namespaces" {
+				// The right to the namespace kube-system is for whoever reads all namespaces. Without it there is
+				// no instance (docs/dns.md, "Ownership").
+				refused = slices.DeleteFunc(refused, func(line string) bool { return strings.Contains(line, "may not read the namespace kube-system") })
+			}
+			if len(refused) > 0 {
 				t.Errorf("something is refused:\n%s", strings.Join(refused, "\n"))
 			}
 		})
