@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,16 +101,16 @@ func TestInstanceIsWrittenWithNothingElse(t *testing.T) {
 		rest()
 		w.stop()
 		before := texts(w)
-		writes := 0
+		var writes atomic.Int64
 		w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-			writes += len(c.Changes)
+			writes.Add(int64(len(c.Changes)))
 			return nil
 		}})
 		w.of("east").start()
 		defer func() { w.stop() }()
 		time.Sleep(3 * DefaultInterval)
-		if writes > 0 || texts(w) != before {
-			t.Errorf("%d writes for an instance, texts\n%s", writes, texts(w))
+		if writes.Load() > 0 || texts(w) != before {
+			t.Errorf("%d writes for an instance, texts\n%s", writes.Load(), texts(w))
 		}
 		// Another target alone leaves the text, another object writes one.
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.2"))

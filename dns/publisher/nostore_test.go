@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,9 +116,9 @@ func TestTroubles(t *testing.T) {
 	t.Run("zone", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
-			failing := true
+			var mended atomic.Bool
 			w.zones.SetHooks(inmemory.Hooks{Before: func(_ context.Context, c inmemory.Call) error {
-				if failing && c.Zone.Name != "" {
+				if !mended.Load() && c.Zone.Name != "" {
 					return errors.New("NOTAUTH")
 				}
 				return nil
@@ -126,7 +127,7 @@ func TestTroubles(t *testing.T) {
 			w.start()
 			rest()
 			wanted(t, w, "zone shop.test", "NOTAUTH")
-			failing = false
+			mended.Store(true)
 			time.Sleep(2 * DefaultInterval)
 			if troubles := w.publisher.Troubles(); len(troubles) > 0 {
 				t.Errorf("%+v", troubles)

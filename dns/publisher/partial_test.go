@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,16 +20,23 @@ import (
 type partial struct {
 	*inmemory.Provider
 	unlisted error
+	// mended is true when the account can be listed again.
+	mended atomic.Bool
 }
 
-func (p *partial) Unlisted() error { return p.unlisted }
+func (p *partial) Unlisted() error {
+	if p.mended.Load() {
+		return nil
+	}
+	return p.unlisted
+}
 
 // clouds F4: with two --aws-profile, a run ended with 0 although one of the accounts couldn't be listed, and people were told to
 // create a zone that exists. Now the run fails, the zones that are known are published, and nobody is sent to create one.
 func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.provider = &partial{w.zones, errors.New("list the zones of the profile b: AccessDenied")}
+		w.provider = &partial{Provider: w.zones, unlisted: errors.New("list the zones of the profile b: AccessDenied")}
 		w.objects.set("a", record(t, "a", "a.shop.test", "A", "192.0.2.1"), record(t, "a", "x.b.test", "A", "192.0.2.2"))
 		_, err := w.make().Once(t.Context(), closedChannel(), onceLimit)
 		if err == nil || !strings.Contains(err.Error(), "the profile b: AccessDenied") {
@@ -46,14 +54,14 @@ func TestOnceFailsIfAnAccountIsNotListed(t *testing.T) {
 func TestAccountThatIsListedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		p := &partial{w.zones, errors.New("AccessDenied")}
+		p := &partial{Provider: w.zones, unlisted: errors.New("AccessDenied")}
 		w.provider = p
 		w.objects.set("a", record(t, "a", "x.b.test", "A", "192.0.2.2"))
 		w.start()
 		defer w.stop()
 		rest()
 		w.said()
-		p.unlisted = nil
+		p.mended.Store(true)
 		time.Sleep(2 * DefaultInterval)
 		if said := strings.Join(w.said(), "\n"); !strings.Contains(said, "create the zone") {
 			t.Errorf("said:\n%s", said)

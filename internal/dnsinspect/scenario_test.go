@@ -41,7 +41,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestScenarios explains what is wrong with objects, over a real BIND. A file has the flags beside
 // those of the BIND, the records of its zone example.test, its update policy, objects, objects that
 // are deleted once the first ones are published, and questions, each with the verdict, the summary
-// and the other steps.
+// and the other steps. If it has records, these are what is listed, with the objects that don't get theirs.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -91,8 +91,13 @@ func playScenario(t *testing.T, file string) {
 			got.WriteString(line + s.explain(strings.TrimSpace(q)))
 		}
 	}
+	records := part("records")
+	listed := ""
+	if records.Name != "" {
+		listed = s.records()
+	}
 	if *update {
-		want.Data = []byte(got.String())
+		want.Data, records.Data = []byte(got.String()), []byte(listed)
 		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -100,6 +105,9 @@ func playScenario(t *testing.T, file string) {
 	}
 	if got.String() != string(want.Data) {
 		t.Errorf("got:\n%s\nwant:\n%s", got.String(), want.Data)
+	}
+	if listed != string(records.Data) {
+		t.Errorf("listed:\n%s\nwant:\n%s", listed, records.Data)
 	}
 }
 
@@ -255,4 +263,24 @@ func (s *scene) explain(q string) string {
 	text = anyTime.ReplaceAllString(text, "TIME")
 	text = anyHash.ReplaceAllString(text, "approve HASH")
 	return anyPort.ReplaceAllString(text, "SERVER")
+}
+
+// records returns the records that are listed, without those that nobody asks for.
+func (s *scene) records() string {
+	s.t.Helper()
+	list, err := s.role.Records(s.t.Context(), inspect.RecordFilter{Limit: 100})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, r := range list.Records {
+		if len(r.Objects) == 0 {
+			continue
+		}
+		fmt.Fprintf(&text, "%s %s, %s: %s %v %s\n", r.Name, r.Type, r.State, r.Targets, r.Objects, r.Message)
+		for _, l := range r.Losers {
+			fmt.Fprintf(&text, "  %v %s: %s\n", l.Objects, l.Wanted, l.Message)
+		}
+	}
+	return text.String()
 }

@@ -3,9 +3,11 @@ package dnsinspect
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/internal/foreign"
@@ -117,6 +119,9 @@ func (w *way) rows(t publisher.Trace, h publisher.Home) {
 			// Somebody else wants it to be there.
 			state = inspect.StepWell
 		}
+		if row.State == publisher.RowConflict && w.ofOthers(row) {
+			state = inspect.StepNote
+		}
 		w.add(whatRecord, state, objects, text)
 		w.losers(row)
 	}
@@ -144,6 +149,11 @@ func (w *way) losers(row publisher.Row) {
 // about reports whether the explanation is about an object.
 func (w *way) about(o inspect.ObjectRef) bool {
 	return w.object != nil && strings.EqualFold(w.object.Kind, o.Kind) && w.object.Namespace == o.Namespace && w.object.Name == o.Name
+}
+
+// ofOthers reports whether other objects than the one that the explanation is about ask for a record set.
+func (w *way) ofOthers(row publisher.Row) bool {
+	return w.object != nil && len(row.Objects) > 0 && !slices.ContainsFunc(row.Objects, func(o dns.Object) bool { return w.about(objectRef(o)) })
 }
 
 func (w *way) hasWrong() bool {

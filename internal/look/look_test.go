@@ -236,6 +236,37 @@ www.example.org  A      published  192.0.2.1,192.0.2.2,192.0.2.3 + 1 more  defau
 	}
 }
 
+// Losers of records (DNS findings, no. 9): a record says which objects ask for it and don't get it, and what is wrong with the record comes first.
+func TestLosersOfRecords(t *testing.T) {
+	lost := func(namespace string) inspect.RecordLoser {
+		return inspect.RecordLoser{
+			Objects: []inspect.ObjectRef{{Kind: "Service", Namespace: namespace, Name: "web"}}, Wanted: []string{"192.0.2.66"},
+			Message: "service/shop/web has the A record and keeps it",
+		}
+	}
+	leader := dnsProcess("leads")
+	leader.Records = []inspect.Record{
+		{Name: "a.example.org", Zone: "example.org", Type: "A", State: inspect.RecordPublished, Targets: []string{"192.0.2.1"}, Losers: []inspect.RecordLoser{lost("team")}},
+		{Name: "b.example.org", Zone: "example.org", Type: "A", State: inspect.RecordPublished, Targets: []string{"192.0.2.1"}, Losers: []inspect.RecordLoser{lost("team"), lost("zoo"), lost("zoo")}},
+		{Name: "c.example.org", Zone: "example.org", Type: "A", State: inspect.RecordFailing, Targets: []string{"192.0.2.1"}, Message: "no such luck", Losers: []inspect.RecordLoser{lost("team")}},
+	}
+	c, _ := newClient(t, leader)
+	a, _, err := c.Records(t.Context(), RecordFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, "table", printed(t, "table", a), `NAME           TYPE  STATE      TARGETS    OWNER  OBJECT  MESSAGE
+a.example.org  A     published  192.0.2.1  -      -       Service team/web doesn't get it: service/shop/web has the A record and keeps it
+b.example.org  A     published  192.0.2.1  -      -       Service team/web doesn't get it: service/shop/web has the A record and keeps it; and 2 more
+c.example.org  A     failing    192.0.2.1  -      -       no such luck
+
+3 records: published 2, failing 1.
+`)
+	if got := printed(t, "json", a); strings.Count(got, `"losers"`) != 3 || strings.Count(got, `"192.0.2.66"`) != 5 {
+		t.Errorf("as JSON: %s", got)
+	}
+}
+
 // Split-horizon V5: two publishers of one zone name, two processes, or two zones of one name: each row
 // says whose it is, no two have one name, and a master file has one zone.
 func TestRecordsOfSeveralPublishers(t *testing.T) {
