@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// refused is the error of a store for which a right is missing.
-var refused = fmt.Errorf("configmaps is forbidden: %w", ErrNoStore)
+// errRefused is the error of a store for which a right is missing.
+var errRefused = fmt.Errorf("configmaps is forbidden: %w", ErrNoStore)
 
 // spend has a world lose ten of its hundred record sets and hold six others.
 func spend(w *world) {
@@ -29,15 +29,15 @@ func spend(w *world) {
 // hold. When it has run for a window, its own count is enough.
 func TestRestartsUndoNoHold(t *testing.T) {
 	for name, break_ := range map[string]func(s *memoryStore, restart int){
-		"every request is refused": func(s *memoryStore, _ int) { s.err = refused },
-		"writes are refused":       func(s *memoryStore, _ int) { s.writeErr = refused },
-		"writes are refused, and it is older than what was spent": func(s *memoryStore, restart int) {
-			if s.writeErr = refused; restart == 0 {
+		"every request is errRefused": func(s *memoryStore, _ int) { s.err = errRefused },
+		"writes are errRefused":       func(s *memoryStore, _ int) { s.writeErr = errRefused },
+		"writes are errRefused, and it is older than what was spent": func(s *memoryStore, restart int) {
+			if s.writeErr = errRefused; restart == 0 {
 				s.text = []byte(`{"version":1,"zones":[{"id":"Z1","name":"shop.test","settings":["settings"]}]}`)
 			}
 		},
-		"refused, and given back": func(s *memoryStore, restart int) {
-			if s.err = refused; restart%2 == 1 {
+		"errRefused, and given back": func(s *memoryStore, restart int) {
+			if s.err = errRefused; restart%2 == 1 {
 				s.err = nil
 			}
 		},
@@ -48,7 +48,7 @@ func TestRestartsUndoNoHold(t *testing.T) {
 		},
 		"emptied every time": func(s *memoryStore, _ int) { s.text = nil },
 		"not a state":        func(s *memoryStore, _ int) { s.text = []byte("{") },
-		"there is none":      func(s *memoryStore, _ int) { s.err = refused },
+		"there is none":      func(s *memoryStore, _ int) { s.err = errRefused },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFilledWorld(t, 100)
@@ -75,7 +75,7 @@ func TestRestartsUndoNoHold(t *testing.T) {
 func TestApproveWithoutStore(t *testing.T) {
 	w := newFilledWorld(t, 100)
 	spend(w)
-	w.store.err = refused
+	w.store.err = errRefused
 	w.start("settings")
 	w.sync()
 	p := w.announced(6)
@@ -92,7 +92,7 @@ func TestApproveWithoutStore(t *testing.T) {
 
 // A first installation has nothing to be careful about: the zone has nothing of ours.
 func TestFirstInstallation(t *testing.T) {
-	for name, err := range map[string]error{"with a store": nil, "without one": refused} {
+	for name, err := range map[string]error{"with a store": nil, "without one": errRefused} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, DefaultLimits())
 			w.store.err = err
@@ -110,7 +110,7 @@ func TestFirstInstallation(t *testing.T) {
 // continues to count.
 func TestStoreIsRefusedMeanwhile(t *testing.T) {
 	w := newFilledWorld(t, 100)
-	w.store.err = refused
+	w.store.err = errRefused
 	for i := range 30 {
 		w.drop(fmt.Sprint("n", i))
 		w.sync()
@@ -130,7 +130,7 @@ func TestStoreIsReadLate(t *testing.T) {
 	w := newFilledWorld(t, 100)
 	spend(w)
 	before := w.announced(6).Hash
-	w.store.err = refused
+	w.store.err = errRefused
 	w.start("settings")
 	w.sync()
 	w.drop("n50")

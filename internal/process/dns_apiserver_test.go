@@ -543,7 +543,8 @@ func (api roleServer) testDNSNamespaces(t *testing.T) {
 	bind(second)
 	config := func(owner string, namespaces ...string) settings.Config {
 		args := slices.DeleteFunc(b.args(api, owner), func(arg string) bool { return strings.HasPrefix(arg, "--namespace=") })
-		args = append(args, "--kubeconfig="+kubeconfig, "--service-type-filter=LoadBalancer")
+		// There is no store of the budget, so a second start would hold deletions.
+		args = append(args, "--kubeconfig="+kubeconfig, "--service-type-filter=LoadBalancer", "--max-deletions-percent=100")
 		for _, namespace := range namespaces {
 			args = append(args, "--namespace="+namespace)
 		}
@@ -568,8 +569,11 @@ func (api roleServer) testDNSNamespaces(t *testing.T) {
 	}
 	b.await(t, "b")
 	s.stop(t)
-	if text := log.String(); strings.Contains(text, "forbidden") {
-		t.Errorf("something is not allowed:\n%s", text)
+	for line := range strings.Lines(log.String()) {
+		// Without the right to kube-system there is no instance.
+		if strings.Contains(line, "forbidden") && !strings.Contains(line, "may not read the namespace kube-system") {
+			t.Errorf("something is not allowed: %s", line)
+		}
 	}
 
 	api.Apply(t, published("b", "192.0.2.2"), second)
