@@ -29,14 +29,14 @@ func spend(w *world) {
 // hold. When it has run for a window, its own count is enough.
 func TestRestartsUndoNoHold(t *testing.T) {
 	for name, break_ := range map[string]func(s *memoryStore, restart int){
-		"every request is errRefused": func(s *memoryStore, _ int) { s.err = errRefused },
-		"writes are errRefused":       func(s *memoryStore, _ int) { s.writeErr = errRefused },
-		"writes are errRefused, and it is older than what was spent": func(s *memoryStore, restart int) {
+		"every request is refused": func(s *memoryStore, _ int) { s.err = errRefused },
+		"writes are refused":       func(s *memoryStore, _ int) { s.writeErr = errRefused },
+		"writes are refused, and it is older than what was spent": func(s *memoryStore, restart int) {
 			if s.writeErr = errRefused; restart == 0 {
 				s.text = []byte(`{"version":1,"zones":[{"id":"Z1","name":"shop.test","settings":["settings"]}]}`)
 			}
 		},
-		"errRefused, and given back": func(s *memoryStore, restart int) {
+		"refused, and given back": func(s *memoryStore, restart int) {
 			if s.err = errRefused; restart%2 == 1 {
 				s.err = nil
 			}

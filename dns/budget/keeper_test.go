@@ -104,7 +104,7 @@ func TestKeeperAsksAgain(t *testing.T) {
 	if err := none.Keep(t.Context(), Snapshot{number: 1}); err != nil {
 		t.Error(err)
 	}
-	store := &memoryStore{err: refused}
+	store := &memoryStore{err: errRefused}
 	k := NewKeeper(store, time.Minute, log)
 	if loaded, err := k.Load(t.Context()); loaded != nil || !errors.Is(err, ErrNoStore) {
 		t.Errorf("loaded %v, %v", loaded, err)
