@@ -121,7 +121,7 @@ func TestCrashLoop(t *testing.T) {
 // A store that refuses requests: the process counts for itself.
 func TestNoStore(t *testing.T) {
 	w := newWorld(t, DefaultLimits())
-	w.store.err = refused
+	w.store.err = errRefused
 	w.start("settings")
 	w.number(0, 100, "n%d A 192.0.2.1")
 	w.fill()
