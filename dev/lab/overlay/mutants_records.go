@@ -47,7 +47,7 @@ var recordMutants = []Mutant{
 		Edits: []Edit{
 			{
 				File: "dns/plan/rules.go",
-				Old:  "	return r.Owner == \"\" || set.Labels[dns.LabelOwner] == r.Owner\n",
+				Old:  "	return r.Owner == \"\" || set.Labels[dns.LabelOwner] == r.Owner && dns.OtherInstance(set.Labels, r.Instance) == \"\"\n",
 				New:  "	return true\n",
 			},
 			{
