@@ -29,7 +29,10 @@ type Book struct {
 	// stored nowhere.
 	began      time.Time
 	distrusted bool
-	zones      map[zoneKey]*Ledger
+	// first is true if there is a store that has never had anything, as at the first start of an installation,
+	// which may take over zones from ExternalDNS.
+	first bool
+	zones map[zoneKey]*Ledger
 	// approved is a hash that is approved from the start, until a time.
 	approved      string
 	approvedUntil time.Time
@@ -90,6 +93,7 @@ func (b *Book) Start(now time.Time) {
 // the text isn't the state of a book, Restore returns an error, and continues as if it were empty.
 func (b *Book) Restore(now time.Time, loaded *Loaded) error {
 	var err error
+	b.first = loaded != nil && loaded.text == nil
 	if b.remembers = loaded != nil; b.remembers {
 		var s state
 		if s, err = decode(loaded.text, now, b.limits.Window); err == nil {

@@ -43,10 +43,10 @@ func TestRestartsUndoNoHold(t *testing.T) {
 		},
 		"emptied once": func(s *memoryStore, restart int) {
 			if restart == 0 {
-				s.text = nil
+				s.text = []byte{}
 			}
 		},
-		"emptied every time": func(s *memoryStore, _ int) { s.text = nil },
+		"emptied every time": func(s *memoryStore, _ int) { s.text = []byte{} },
 		"not a state":        func(s *memoryStore, _ int) { s.text = []byte("{") },
 		"there is none":      func(s *memoryStore, _ int) { s.err = errRefused },
 	} {

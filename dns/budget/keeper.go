@@ -16,7 +16,7 @@ var ErrNoStore = errors.New("the budget can't be stored")
 
 // Store keeps a text outside of the process.
 type Store interface {
-	// Load returns what is stored, nothing if nothing is.
+	// Load returns what is stored: nil if nothing ever was, and an empty text if somebody has emptied the store.
 	Load(context.Context) ([]byte, error)
 	// Update replaces what is stored by what a function makes of it. The function may be called
 	// several times, when somebody else writes at the same time.

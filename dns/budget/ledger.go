@@ -229,7 +229,7 @@ func (l *Ledger) meet(owned int) {
 	if l.empty || l.book.loading || l.judged {
 		return
 	}
-	if l.judged = true; l.book.distrusted || l.book.remembers && !l.known {
+	if l.judged = true; l.book.distrusted || l.book.remembers && !l.book.first && !l.known {
 		l.distrust()
 	}
 }

@@ -229,10 +229,16 @@ func drawZone(rt *rapid.T, o *TXT) world {
 func drawWanted(rt *rapid.T, round int) []*dns.RecordSet {
 	var wanted []*dns.RecordSet
 	for i := range rapid.IntRange(0, 4).Draw(rt, "wanted") {
-		wanted = append(wanted, &dns.RecordSet{
+		r := &dns.RecordSet{
 			Name: dns.Canonical(drawName(rt)), Type: rapid.SampledFrom([]string{"A", "AAAA", "CNAME"}).Draw(rt, "type"),
 			Targets: []string{fmt.Sprint("wanted-", round, "-", i)}, Labels: map[string]string{dns.LabelResource: fmt.Sprint(i)},
-		})
+		}
+		if r.Name == "*.z.org" || r.Name == "any.z.org" {
+			// These names may share an ownership record. The publisher decides whose object it names, so that it isn't
+			// written in turns; here both names are of one object.
+			r.Labels[dns.LabelResource] = "both"
+		}
+		wanted = append(wanted, r)
 	}
 	return wanted
 }

@@ -24,7 +24,7 @@ var errForbidden = fmt.Errorf("configmaps is forbidden: %w", budget.ErrNoStore)
 func TestRestartsWithoutStoreUndoNoHold(t *testing.T) {
 	for name, lose := range map[string]func(*stored){
 		"refused": func(s *stored) { s.store.fail(errForbidden) },
-		"emptied": func(s *stored) { s.store.mu.Lock(); s.store.text = nil; s.store.mu.Unlock() },
+		"emptied": func(s *stored) { s.store.mu.Lock(); s.store.text = []byte{}; s.store.mu.Unlock() },
 		"none":    func(s *stored) { change := s.change; s.change = func(c *Config) { change(c); c.Store = nil } },
 	} {
 		t.Run(name, func(t *testing.T) {
