@@ -35,7 +35,8 @@ func (r *RecordSet) CheckWith(characters string) error {
 	if err := CheckNameWith(r.Name, characters); err != nil {
 		return r.invalid("name", r.Name, err.Error())
 	}
-	if reason := mistakenName(r.Name); reason != "" {
+	// The ownership record of a wildcard may have the asterisk behind its prefix.
+	if reason := mistakenName(r.Name); reason != "" && r.Type != TypeTXT {
 		return r.invalid("name", r.Name, reason)
 	}
 	if r.Type == "" {
