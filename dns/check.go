@@ -35,8 +35,7 @@ func (r *RecordSet) CheckWith(characters string) error {
 	if err := CheckNameWith(r.Name, characters); err != nil {
 		return r.invalid("name", r.Name, err.Error())
 	}
-	// The ownership record of a wildcard may have the asterisk behind its prefix.
-	if reason := mistakenName(r.Name); reason != "" && r.Type != TypeTXT {
+	if reason := mistakenName(r.Name); reason != "" {
 		return r.invalid("name", r.Name, reason)
 	}
 	if r.Type == "" {

@@ -21,13 +21,11 @@ func mistakenHost(host string) string {
 	return ""
 }
 
-// mistakenName returns why the name of a record can only be a mistake, or "".
+// mistakenName returns why the name of a record can only be a mistake, or "". An asterisk that is not the whole first
+// label is an ordinary character (RFC 4592, 2.1.1), which servers take.
 func mistakenName(name string) string {
-	switch {
-	case strings.Contains(name, "://"):
+	if strings.Contains(name, "://") {
 		return "a URL: write only the host name"
-	case strings.Contains(name, ".*.") || strings.HasSuffix(name, ".*"):
-		return "an asterisk is a wildcard only as the first label (RFC 4592, 2.1.1): correct the name"
 	}
 	return ""
 }

@@ -79,8 +79,9 @@ func destinationAlerts() []Alert {
 			Name: "SignpostPanics", Severity: Ticket,
 			Expr: `sum by (job, namespace, pod, instance) (increase(grpc_server_panics_total[15m])) > 0` +
 				` or sum by (job, namespace, pod, instance) (increase(controller_panics_total[15m])) > 0` +
-				` or sum by (job, namespace, pod, instance) (increase(signpost_dns_panics_total[15m])) > 0`,
-			Summary:     "Calls, Services or records of {{ $labels.pod }} failed because of a mistake in Signpost; the rest goes on.",
+				` or sum by (job, namespace, pod, instance) (increase(signpost_dns_panics_total[15m])) > 0` +
+				` or sum by (job, namespace, pod, instance) (increase(http_server_panics_total[15m])) > 0`,
+			Summary:     "Calls, requests, Services or records of {{ $labels.pod }} failed because of a mistake in Signpost; the rest goes on.",
 			Description: "The log has the stack. Please report it, and go back to the version before if it happens again and again.",
 		},
 		{
@@ -159,6 +160,18 @@ func dnsAlerts() []Alert {
 			Expr:        `signpost_dns_deletions_held > 0`,
 			Summary:     "{{ $value }} deletions or updates in the zone {{ $labels.zone }} wait for somebody to approve them: these names still point to what is gone.",
 			Description: "signpost approve lists what is held. Approve it, or find out why so many objects don't ask for their names any more.",
+		},
+		{
+			Name: "SignpostBudgetStoreFailing", Severity: Ticket, For: 10 * time.Minute,
+			Expr:        `signpost_dns_budget_store_failing > 0`,
+			Summary:     "{{ $labels.pod }} can't store what was deleted and approved: after a restart, deletions wait for a whole window of their budget.",
+			Description: "The log names the ConfigMap and why: a right is missing, or it is immutable. signpost check dns names the right.",
+		},
+		{
+			Name: "SignpostPublishersUnled", Severity: Page, For: 5 * time.Minute,
+			Expr:        `signpost_dns_publishers_unled > 0`,
+			Summary:     "Nobody publishes for {{ $value }} publishers of {{ $labels.pod }}: the leader has other publishers or settings under the same Lease.",
+			Description: "signpost status names both. Give each installation a Lease of its own, or all replicas the same settings.",
 		},
 		{
 			Name: "SignpostSourceFailing", Severity: Ticket, For: 10 * time.Minute,

@@ -13,6 +13,7 @@ import (
 	destination "github.com/linkerd/linkerd2-proxy-api/go/destination"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -118,6 +119,32 @@ func TestZoneFailingAndDeletionsHeld(t *testing.T) {
 	}
 	awaitMetric(t, p, "signpost_dns_zone_failing", time.Minute, positive)
 	newPrometheus(t, p).wantFiring(6*time.Minute, "SignpostZoneFailing")
+}
+
+// Somebody has made the ConfigMap of the budget immutable, and then a second release with other publishers waits
+// for the Lease of the first.
+func TestBudgetStoreFailingAndPublishersUnled(t *testing.T) {
+	cluster, server := kubetest.Start(t), startBIND(t)
+	namespace := cluster.Namespace(t)
+	t.Setenv("POD_NAMESPACE", namespace) // that of the ConfigMap
+	immutable := true
+	budget := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "signpost-dns-budget"}, Immutable: &immutable}
+	if _, err := cluster.Client.CoreV1().ConfigMaps(namespace).Create(t.Context(), budget, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	cluster.Apply(t, published(3), namespace)
+	text := config(cluster.Kubeconfig, namespace, server.Addr)
+	a := start(t, "signpost-0", text)
+	a.awaitReady(t)
+	awaitMetric(t, a, "leader_election_master_status", time.Minute, positive)
+	cluster.Apply(t, published(2), namespace)
+	if err := cluster.Client.CoreV1().Services(namespace).Delete(t.Context(), "web-2", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitMetric(t, a, "signpost_dns_budget_store_failing", time.Minute, positive)
+	b := start(t, "signpost-1", strings.ReplaceAll(text, "name: memory", "name: other"))
+	awaitMetric(t, b, "signpost_dns_publishers_unled", time.Minute, positive)
+	newPrometheus(t, a, b).wantFiring(11*time.Minute, "SignpostBudgetStoreFailing", "SignpostPublishersUnled")
 }
 
 // Two releases have the same work under Leases of their own; then one process is gone.

@@ -58,7 +58,7 @@ var alertTests = map[string]alertTest{
 	},
 	"SignpostPanics": {
 		bad:  `grpc_server_panics_total{P, grpc_method="Get"} 0x10 1x50`,
-		good: "grpc_server_panics_total{P, grpc_method=\"Get\"} 1x60\ncontroller_panics_total{P, controller=\"endpoints\"} 1x60\nsignpost_dns_panics_total{P, plugin=\"provider\"} 1x60",
+		good: "grpc_server_panics_total{P, grpc_method=\"Get\"} 1x60\ncontroller_panics_total{P, controller=\"endpoints\"} 1x60\nsignpost_dns_panics_total{P, plugin=\"provider\"} 1x60\nhttp_server_panics_total{P} 1x60",
 	},
 	"SignpostClientsRefused": {
 		bad:  `destination_refused_total{P, reason="questions"} 0x10 5x50`,
@@ -103,6 +103,14 @@ var alertTests = map[string]alertTest{
 	"SignpostDeletionsHeld": {
 		bad:  `signpost_dns_deletions_held{P, zone="example.org", id="1"} 20x60`,
 		good: `signpost_dns_deletions_held{P, zone="example.org", id="1"} 20x3 0x57`,
+	},
+	"SignpostBudgetStoreFailing": {
+		bad:  `signpost_dns_budget_store_failing{P} 1x60`,
+		good: `signpost_dns_budget_store_failing{P} 1x8 0x52`,
+	},
+	"SignpostPublishersUnled": {
+		bad:  `signpost_dns_publishers_unled{P} 2x60`,
+		good: `signpost_dns_publishers_unled{P} 2x3 0x57`,
 	},
 	"SignpostSourceFailing": {
 		bad:  `signpost_dns_source_failing{P, source="ingress"} 1x60`,

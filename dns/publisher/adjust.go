@@ -93,10 +93,6 @@ func (q *question) sets() []*dns.RecordSet {
 	return sets
 }
 
-// mostAsked is how many new names a provider is asked about at a time, or fewer, as many as a batch has. Namespaces take
-// turns in between.
-const mostAsked = 1000
-
 // adjust asks a provider that implements [provider.Adjuster] what it stores for the dirty names
 // without an answer.
 func (p *Publisher) adjust(z *zone) {
@@ -106,7 +102,7 @@ func (p *Publisher) adjust(z *zone) {
 	}
 	var q question
 	news := refusals{}
-	for _, n := range z.names.next(min(mostAsked, z.batch.most(p.batchSize))) {
+	for _, n := range z.names.next(min(p.namesAtATime(), z.batch.most(p.batchSize))) {
 		w := p.want(z, n.name)
 		if n.answer != nil || len(w.wanted) == 0 {
 			continue // It is planned next.

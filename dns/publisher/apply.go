@@ -71,7 +71,7 @@ func (p *Publisher) apply(z *zone) {
 		known, took := p.knownAnew(), time.Since(begun)
 		return func() {
 			defer p.relabel(known)
-			if p.unlimited() {
+			if !p.metered() {
 				z.batch.adapt(len(b.changes()), took)
 			}
 			z.applyAt = time.Now().Add(p.batchInterval)

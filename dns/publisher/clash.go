@@ -121,7 +121,8 @@ func (p *Publisher) overMarker(z *zone, c dns.Change) string {
 		return fmt.Sprintf("%s is the ownership record of %s, and a CNAME can't stand beside it: ask for another name, or give another --txt-prefix", name, of)
 	}
 	for _, r := range p.zones.lookup(z)(name) {
-		if described, marker := p.Owner.Mark(r); marker && len(r.Targets) > 0 {
+		// One of the format without a type has the name of its own record set, and goes with it.
+		if described, marker := p.Owner.Mark(r); marker && len(r.Targets) > 0 && !slices.Contains(described, name) {
 			return taken(append(described, "another record")[0])
 		}
 	}

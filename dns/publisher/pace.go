@@ -34,7 +34,19 @@ func (b *batchPace) adapt(changes int, took time.Duration) {
 	}
 }
 
-// unlimited reports whether nothing limits how often the provider is called. Only then may batches be smaller than they could be.
-func (p *Publisher) unlimited() bool {
-	return p.batchInterval == 0 && p.capabilities.CallsPerSecond == 0 && p.Limits.CallsPerSecond == 0
+// mostAtATime is how many new names are planned, or a provider is asked about, at a time. The loop does other things in
+// between, and namespaces take turns.
+const mostAtATime = 1000
+
+// metered reports whether calls of the provider are limited or counted. Batches are as large as they can be then.
+func (p *Publisher) metered() bool {
+	return p.batchInterval > 0 || p.capabilities.CallsPerSecond > 0 || p.Limits.CallsPerSecond > 0 || p.capabilities.ListingTime > 0
+}
+
+// namesAtATime returns how many new names of a zone are planned at a time: no fewer than what fills a batch of a metered provider.
+func (p *Publisher) namesAtATime() int {
+	if p.metered() {
+		return max(mostAtATime, p.batchSize)
+	}
+	return mostAtATime
 }

@@ -44,14 +44,11 @@ func (p *Publisher) sayUnselected(z *zone, name string, wanted []*dns.RecordSet)
 	p.Log.Warn("Left out names that objects ask for; this line is not repeated for the zone", "zone", z.Name, "record", name, "err", desired.Unselected)
 }
 
-// mostPlanned is how many new names are planned at a time. The loop does other things in between, and namespaces take turns.
-const mostPlanned = 1000
-
 // planDirty plans the dirty names of a zone whose turn it is. With a [provider.Adjuster] these are the names
 // whose answer is there, whatever else is asked.
 func (p *Publisher) planDirty(z *zone) {
 	_, adjusts := p.Provider.(provider.Adjuster)
-	names := z.names.next(mostPlanned)
+	names := z.names.next(p.namesAtATime())
 	news := refusals{}
 	for _, n := range names {
 		w := p.want(z, n.name)

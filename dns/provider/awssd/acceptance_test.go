@@ -176,17 +176,23 @@ func TestUpdates(t *testing.T) {
 		}
 		const other = "service/default/other"
 		requests = w.settle(of(other, lasting(60, set("a", "A", "192.0.2.2"))), of(other, set("a", "AAAA", "2001:db8::1")))
-		w.expect("a MULTIVALUE A=60 AAAA=300 [192.0.2.2 IPV4=192.0.2.2 IPV6=2001:db8::1] " + strings.Replace(mine, "service/default/web", other, 1))
+		theirs := strings.Replace(mine, "service/default/web", other, 1)
+		w.expect("a MULTIVALUE A=60 AAAA=300 [192.0.2.2 IPV4=192.0.2.2 IPV6=2001:db8::1] " + theirs)
 		if requests["UpdateService"] != 1 {
 			t.Errorf("requests %v", requests)
 		}
+		// The service names one object, and goes on to name it as long as it asks for one of the types.
 		requests = w.settle(lasting(60, set("a", "A", "192.0.2.2")), of(other, set("a", "AAAA", "2001:db8::1")))
-		w.expect("a MULTIVALUE A=60 AAAA=300 [192.0.2.2 IPV4=192.0.2.2 IPV6=2001:db8::1] MINE")
+		w.expect("a MULTIVALUE A=60 AAAA=300 [192.0.2.2 IPV4=192.0.2.2 IPV6=2001:db8::1] " + theirs)
+		if writes(requests) != 0 {
+			t.Errorf("requests %v", requests)
+		}
+		requests = w.settle(lasting(60, set("a", "A", "192.0.2.2")), of(other, lasting(60, set("a", "AAAA", "2001:db8::1"))))
+		w.expect("a MULTIVALUE A=60 AAAA=60 [192.0.2.2 IPV4=192.0.2.2 IPV6=2001:db8::1] " + theirs)
 		if requests["UpdateService"] != 1 || writes(requests) != 1 {
 			t.Errorf("requests %v", requests)
 		}
-		// Of two objects, the one of the first type is named, whatever changes.
-		requests = w.settle(lasting(60, set("a", "A", "192.0.2.2")), of(other, lasting(60, set("a", "AAAA", "2001:db8::1"))))
+		requests = w.settle(lasting(60, set("a", "A", "192.0.2.2")), lasting(60, set("a", "AAAA", "2001:db8::1")))
 		w.expect("a MULTIVALUE A=60 AAAA=60 [192.0.2.2 IPV4=192.0.2.2 IPV6=2001:db8::1] MINE")
 		if requests["UpdateService"] != 1 || writes(requests) != 1 {
 			t.Errorf("requests %v", requests)
