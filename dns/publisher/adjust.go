@@ -84,15 +84,6 @@ type question struct {
 	candidates []plan.Candidate
 }
 
-// sets returns the record sets of the candidates.
-func (q *question) sets() []*dns.RecordSet {
-	sets := make([]*dns.RecordSet, len(q.candidates))
-	for i, c := range q.candidates {
-		sets[i] = c.Set
-	}
-	return sets
-}
-
 // mostAsked is how many new names a provider is asked about at a time, or fewer, as many as a batch has. Namespaces take
 // turns in between.
 const mostAsked = 1000
@@ -122,7 +113,7 @@ func (p *Publisher) adjust(z *zone) {
 	}
 	z.busy = true
 	p.startWrite(adjustTimeout, func(ctx context.Context) func() {
-		answers, err := p.ask(ctx, adjuster, z.Zone, q.sets())
+		answers, err := p.ask(ctx, adjuster, z.Zone, setsOf(q.candidates))
 		return func() { p.adjusted(z, q, answers, err) }
 	})
 }
