@@ -107,6 +107,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	}
 	if s.nodes != nil {
 		opened.Tables = append(opened.Tables, s.nodes)
+		opened.Awaited = []kube.AnyTable{s.nodes}
 	}
 	return opened, nil
 }
