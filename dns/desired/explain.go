@@ -139,6 +139,9 @@ func (t *transform) droppedTargets(r *dns.RecordSet) {
 	}
 }
 
+// DefaultsTargets reports whether record sets without targets get some.
+func (s *Set) DefaultsTargets() bool { return len(s.settings.DefaultTargets) > 0 }
+
 // Current reports whether the set has what an object asks for now: Put with the same would change
 // nothing. It changes nothing either.
 func (s *Set) Current(origin Origin, asked []*dns.RecordSet) bool {
