@@ -147,7 +147,7 @@ func TestDNS(t *testing.T) {
 	}
 }
 
-// dns F12: who doesn't give the right to nodes is told which objects wait, unless a source needs nodes for all of its objects.
+// Whoever does not give the right to nodes is told which objects wait, unless a source needs nodes for all of its objects.
 func TestWithoutNodes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
