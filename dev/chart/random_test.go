@@ -94,6 +94,7 @@ var examples = map[string][]any{
 	"names":                     {list("*"), list("endpoints", "endpointslices"), list("*", "-externalworkloads")},
 	"name":                      {"public", "internal"},
 	"controllerNamespace":       {"linkerd", "mesh"},
+	"linkNamespace":             {"", "links"},
 	"resourceNamespace":         {"leases"},
 	"resourceName":              {"a-lease"},
 	"namespace":                 {"shop", list("shop", "mail")},

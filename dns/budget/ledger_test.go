@@ -268,12 +268,7 @@ func TestApprovalSurvivesRestart(t *testing.T) {
 		"in a next term": func(w *world, hash string) { w.approve(hash); w.lead() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newFilledWorld(t, 100)
-			for i := range 30 {
-				w.drop(fmt.Sprint("n", i))
-			}
-			w.sync()
-			hash := w.announced(30).Hash
+			w, hash := newHoldingWorld(t, 30)
 			for i := 30; i < 70; i++ {
 				w.drop(fmt.Sprint("n", i))
 			}
@@ -456,12 +451,7 @@ func TestWritesAreRare(t *testing.T) {
 
 // Names that come and go don't push the plans out of memory that people look at.
 func TestPlansAreNotPushedOut(t *testing.T) {
-	w := newFilledWorld(t, 100)
-	for i := range 30 {
-		w.drop(fmt.Sprint("n", i))
-	}
-	w.sync()
-	hash := w.announced(30).Hash
+	w, hash := newHoldingWorld(t, 30)
 	for i := range 600 {
 		w.now = w.now.Add(time.Second)
 		w.want = map[dns.Key]*dns.RecordSet{}

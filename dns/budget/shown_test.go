@@ -61,12 +61,7 @@ func TestWhatHasChangedIsNotApproved(t *testing.T) {
 		"after a restart":     func(w *world) { w.start("settings") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newFilledWorld(t, 100)
-			for i := range 30 {
-				w.drop(fmt.Sprint("n", i))
-			}
-			w.sync()
-			hash := w.announced(30).Hash
+			w, hash := newHoldingWorld(t, 30)
 			between(w)
 			edited := parse(t, "n3 A 192.0.2.77")
 			w.zone[edited.Key()] = edited
@@ -108,12 +103,7 @@ func TestApprovalEndsWithTheTarget(t *testing.T) {
 
 // An approval says how much of the plan is no longer held.
 func TestApprovalCountsWhatIsGone(t *testing.T) {
-	w := newFilledWorld(t, 100)
-	for i := range 40 {
-		w.drop(fmt.Sprint("n", i))
-	}
-	w.sync()
-	hash := w.announced(40).Hash
+	w, hash := newHoldingWorld(t, 40)
 	w.ask("n0 A 192.0.2.1", "n1 A 192.0.2.1")
 	w.start("settings")
 	w.sync()
@@ -145,12 +135,7 @@ func TestEarlierFormOfApprovals(t *testing.T) {
 
 // A hash that two zones know, by a store that was edited, approves nothing.
 func TestHashOfTwoZones(t *testing.T) {
-	w := newFilledWorld(t, 100)
-	for i := range 30 {
-		w.drop(fmt.Sprint("n", i))
-	}
-	w.sync()
-	hash := w.announced(30).Hash
+	w, hash := newHoldingWorld(t, 30)
 	other := w.book.Ledger(dns.Zone{ID: "Z2", Name: "shop.test"})
 	other.announced.plans = []announcement{{hash: hash, number: 1}}
 	if _, err := w.book.Approve(w.now, hash, nil); !errors.Is(err, ErrAmbiguousPlan) {

@@ -71,6 +71,18 @@ func newFilledWorld(t *testing.T, names int) *world {
 	return w
 }
 
+// newHoldingWorld returns a filled world with 100 names in which the deletions of the first ones are held, and the hash
+// of their plan.
+func newHoldingWorld(t *testing.T, deletions int) (w *world, hash string) {
+	t.Helper()
+	w = newFilledWorld(t, 100)
+	for i := range deletions {
+		w.drop(fmt.Sprint("n", i))
+	}
+	w.sync()
+	return w, w.announced(deletions).Hash
+}
+
 var shop = dns.Zone{ID: "Z1", Name: "shop.test"}
 
 func parse(t *testing.T, text string) *dns.RecordSet {

@@ -66,21 +66,22 @@ type Place struct {
 // Explain says what becomes of what an object asks for: which record sets are kept, and which
 // parts are dropped before anything is planned. Each target that the object asks for is either in
 // a record set that is kept, or dropped; default targets, and addresses made of others, are kept
-// too. PTR record sets for addresses are neither. Of several CNAMEs of one name, which
+// too. PTR record sets for addresses are dropped or not mentioned. Of several CNAMEs of one name, which
 // are all kept here, merging publishes one. It changes nothing. That somebody else owns a
 // name is for the plan to say.
 func (s *Set) Explain(origin Origin, asked []*dns.RecordSet, place Place) (kept []*dns.RecordSet, dropped []Drop) {
-	t := transform{settings: &s.settings, origin: origin, drop: func(d Drop) { dropped = append(dropped, d) }}
+	settings := s.settings
+	settings.ptr = true // The place says whether PTR is managed.
+	t := transform{settings: &settings, origin: origin, drop: func(d Drop) { dropped = append(dropped, d) }}
 	for _, r := range t.run(asked) {
-		if r.derived {
-			continue
-		}
 		set := r.set()
 		if d := place.drops(set); d.Reason != "" {
 			t.dropped(set, set.Targets, d.Reason, d.Setting, d.Message)
 			continue
 		}
-		kept = append(kept, set)
+		if !r.derived {
+			kept = append(kept, set)
+		}
 	}
 	return kept, dropped
 }
@@ -137,6 +138,9 @@ func (t *transform) droppedTargets(r *dns.RecordSet) {
 		t.dropped(r, by[flag], DropTarget, flag, message)
 	}
 }
+
+// DefaultsTargets reports whether record sets without targets get some.
+func (s *Set) DefaultsTargets() bool { return len(s.settings.DefaultTargets) > 0 }
 
 // Current reports whether the set has what an object asks for now: Put with the same would change
 // nothing. It changes nothing either.

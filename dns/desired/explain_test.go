@@ -72,6 +72,23 @@ func TestExplain(t *testing.T) {
 			name: "zone", place: func(p *desired.Place) { p.HasZone = func(name string) bool { return name == "b.org" } },
 			line: "a.org A 0 192.0.2.1", want: "NoZone  a.org A 192.0.2.1",
 		},
+		// dns F13: PTR record sets were left out without a word.
+		{
+			name: "PTR that isn't managed", line: "a.org A 0 192.0.2.1 record-type=ptr",
+			want: "TypeNotManaged --managed-record-types 1.2.0.192.in-addr.arpa PTR a.org\nkept a.org A 192.0.2.1",
+		},
+		{
+			name: "PTR in a domain that isn't managed", options: desired.Options{ManagedTypes: []string{"A", "PTR"}, CreatePTR: true},
+			place: func(p *desired.Place) {
+				p.Managed, p.Domains = []string{"A", "PTR"}, dns.NewDomainFilter([]string{"a.org"}, nil)
+			},
+			line: "a.org A 0 192.0.2.1", want: "NameFiltered --domain-filter 1.2.0.192.in-addr.arpa PTR a.org\nkept a.org A 192.0.2.1",
+		},
+		{
+			name: "PTR that is published", options: desired.Options{ManagedTypes: []string{"A", "PTR"}, CreatePTR: true},
+			place: func(p *desired.Place) { p.Managed = []string{"A", "PTR"} },
+			line:  "a.org A 0 192.0.2.1", want: "kept a.org A 192.0.2.1",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

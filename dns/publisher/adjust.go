@@ -84,15 +84,6 @@ type question struct {
 	candidates []plan.Candidate
 }
 
-// sets returns the record sets of the candidates.
-func (q *question) sets() []*dns.RecordSet {
-	sets := make([]*dns.RecordSet, len(q.candidates))
-	for i, c := range q.candidates {
-		sets[i] = c.Set
-	}
-	return sets
-}
-
 // adjust asks a provider that implements [provider.Adjuster] what it stores for the dirty names
 // without an answer.
 func (p *Publisher) adjust(z *zone) {
@@ -118,7 +109,7 @@ func (p *Publisher) adjust(z *zone) {
 	}
 	z.busy = true
 	p.startWrite(adjustTimeout, func(ctx context.Context) func() {
-		answers, err := p.ask(ctx, adjuster, z.Zone, q.sets())
+		answers, err := p.ask(ctx, adjuster, z.Zone, setsOf(q.candidates))
 		return func() { p.adjusted(z, q, answers, err) }
 	})
 }

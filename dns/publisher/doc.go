@@ -18,7 +18,7 @@
 // for each section of its configuration and runs it under a lease.
 //
 // Read it in this order: config.go, publisher.go, intake.go, evaluate.go, look.go, reading.go,
-// names.go, state.go, listing.go, zoneset.go, zone.go, mirror.go, adjust.go, plan.go, group.go,
+// names.go, namestate.go, state.go, listing.go, zoneset.go, zone.go, mirror.go, adjust.go, plan.go, group.go,
 // budget.go, apply.go, confirm.go, divide.go, once.go, explain.go, metrics.go; and for those who
 // look in: visit.go, rows.go, inspect.go, inspectzones.go, trace.go, missing.go, follow.go.
 //

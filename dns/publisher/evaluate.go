@@ -19,9 +19,10 @@ import (
 // readObjects evaluates the objects that have changed, and notes which sources have been read
 // completely. Between two passes it waits for quiet, unless a source has just been filled.
 func (p *Publisher) readObjects(now time.Time) {
-	// The order matters: once a source is filled, the intake has all of its objects.
+	// The order matters: once a source is filled, the intake has all of its objects, and of a source
+	// that isn't open none is evaluated.
+	opened := p.openSources(now)
 	filled := p.newlyFilled()
-	opened := p.openSources(filled, now)
 	if len(filled) == 0 && !opened && p.backlog.len() == 0 && (!p.waiting || now.Sub(p.pass) < quiet) {
 		return
 	}
@@ -42,16 +43,22 @@ func (p *Publisher) readObjects(now time.Time) {
 	p.looked = p.looked || !slices.ContainsFunc(p.sources, func(s sourceState) bool { return !s.open })
 }
 
-// newlyFilled returns the indexes of the sources whose tables have been filled since the last
-// call.
+// newlyFilled returns the indexes of the sources whose needed tables have been filled since the
+// last call.
 func (p *Publisher) newlyFilled() []int {
 	var filled []int
 	for i := range p.sources {
-		if p.Sources[i].Poll == nil && !p.sources[i].read && p.allFilled(p.Sources[i].Source) {
+		if p.sources[i].open && p.fills(i) {
 			filled = append(filled, i)
 		}
 	}
 	return filled
+}
+
+// fills reports whether the needed tables of a source are filled that doesn't count as read yet.
+func (p *Publisher) fills(i int) bool {
+	src := &p.Sources[i]
+	return src.Poll == nil && !p.sources[i].read && p.allFilled(src.Needed())
 }
 
 // statusEvery is how often to check whether tables can be read.
@@ -69,10 +76,10 @@ func (p *Publisher) watchTables(now time.Time) {
 		if src.Poll != nil {
 			continue
 		}
-		s.observe(p.conditions(src.Source), now)
-		switch err := s.conditions.err(); {
+		s.observe(p.conditions(src.Needed()), now)
+		switch err, stay := p.unreadable(&src.Source, s.conditions); {
 		case err != nil:
-			p.sourceFailed(s, src.Name, err)
+			p.sourceFailed(s, src.Name, err, stay)
 		case s.err != nil:
 			p.sourceRead(s, src.Name)
 		}
@@ -162,7 +169,7 @@ func (p *Publisher) polled(i int, records []*dns.RecordSet, err error) {
 		if p.once != nil {
 			p.once.fail(err)
 		}
-		p.sourceFailed(s, src.Name, err)
+		p.sourceFailed(s, src.Name, err, "its records stay as they are")
 		return
 	}
 	s.read = true
@@ -183,14 +190,15 @@ func (p *Publisher) sourceRead(s *sourceState, name string) {
 	p.Metrics.sourceRead(name, nil)
 }
 
-func (p *Publisher) sourceFailed(s *sourceState, name string, err error) {
+// sourceFailed notes that a source can't be read; stay says which records stay as they are.
+func (p *Publisher) sourceFailed(s *sourceState, name string, err error, stay string) {
 	p.Metrics.sourceErrors.Inc()
 	p.Metrics.sourceRead(name, err)
 	// The text of an error changes from time to time, such as the port of a connection. So
 	// only the first error is reported.
 	if s.err == nil {
-		p.Log.Error("Can't read a source; its records stay as they are", "source", name, "err", err)
-		p.tell(desired.Origin{Source: name}, Notice{Action: ActionFailed, Reason: ReasonSource, Message: "source " + name + ": " + err.Error() + "; its records stay as they are"})
+		p.Log.Error("Can't read a source; "+stay, "source", name, "err", err)
+		p.tell(desired.Origin{Source: name}, Notice{Action: ActionFailed, Reason: ReasonSource, Message: "source " + name + ": " + err.Error() + "; " + stay})
 	}
 	s.err = err
 }
@@ -270,23 +278,31 @@ func (p *Publisher) evaluated(src *NamedSource, key source.Key) (result source.R
 	return result
 }
 
+// unresolved says why an object can't be evaluated.
+type unresolved struct {
+	message string
+	// pending is true if its source is finding out what it refers to.
+	pending bool
+}
+
 func (p *Publisher) evaluationFailed(origin desired.Origin, result source.Result) {
 	message := result.Err.Error()
 	var later interface{ Pending() bool }
 	if errors.As(result.Err, &later) && later.Pending() {
 		// The source is finding it out, and calls Changed when it knows.
 		if !p.Desired.Has(origin) {
-			p.unresolved[origin] = ""
+			p.unresolved[origin] = unresolved{message: message, pending: true}
 		}
 		p.Log.Debug("Wait for what an object refers to", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
 		return
 	}
 	p.Metrics.sourceErrors.Inc()
 	if !p.Desired.Has(origin) {
-		if p.unresolved[origin] == message {
+		now := unresolved{message: message}
+		if p.unresolved[origin] == now {
 			return
 		}
-		p.unresolved[origin] = message
+		p.unresolved[origin] = now
 	}
 	p.Log.Warn("Can't evaluate an object; its records stay as they are", "source", origin.Source, "namespace", origin.Namespace, "name", origin.Name, "err", result.Err)
 	objects := []dns.Object{{Source: origin.Source, Namespace: origin.Namespace, Name: origin.Name}}
@@ -351,12 +367,13 @@ func (p *Publisher) held(c dns.Change, explained bool) string {
 		return "an object asks for the name in a way that can't be published"
 	}
 	resource := c.Old.Labels[dns.LabelResource]
-	for origin := range p.unresolved {
+	for origin, why := range p.unresolved {
 		switch {
 		case strings.HasSuffix(resource, "/"+origin.Namespace+"/"+origin.Name), origin.Namespace == "" && strings.HasSuffix(resource, "/"+origin.Name):
 			return resource + " can't be evaluated"
-		case !explained && (resource == "" || c.New != nil):
-			// The label names one object, and others may share the record.
+		case !explained && (resource == "" || c.New != nil || why.pending):
+			// The label names one object, and others may share the record. Those that wait for something are
+			// probably all right, so that also what the label gives to an object that is gone may be theirs.
 			return origin.Source + " " + origin.Namespace + "/" + origin.Name + " can't be evaluated, and may be what asks for it"
 		}
 	}

@@ -130,7 +130,7 @@ func (p *Publisher) explain(i int, key source.Key) (e Explanation, ok bool) {
 	kind, _, _ := strings.Cut(key.Kind, ".")
 	e = Explanation{
 		Object:  dns.Object{Source: src.Name, Kind: kind, Namespace: key.Namespace, Name: key.Name},
-		Skipped: result.Skipped, Problems: result.Problems, Err: result.Err,
+		Skipped: p.withoutDefaults(result.Skipped), Problems: result.Problems, Err: result.Err,
 	}
 	place := desired.Place{Managed: p.Rules.Managed, Excluded: p.Rules.Excluded, Domains: p.Domains}
 	if p.zones != nil {
@@ -142,6 +142,21 @@ func (p *Publisher) explain(i int, key source.Key) (e Explanation, ok bool) {
 	granted, refused := p.refusedSets(origin, kept)
 	e.Records, e.Dropped = granted, append(dropped, refused...)
 	return e, true
+}
+
+// withoutDefaults adds to why objects have no target that default targets are not for them: these are for
+// record sets without targets, and no record set is made of an object that has no address.
+func (p *Publisher) withoutDefaults(skipped []source.Skip) []source.Skip {
+	if !p.Desired.DefaultsTargets() {
+		return skipped
+	}
+	skipped = slices.Clone(skipped)
+	for i := range skipped {
+		if s := &skipped[i]; s.Reason == source.SkipNoTarget {
+			s.Message += " (--default-targets is not for objects of this source that have no address)"
+		}
+	}
+	return skipped
 }
 
 // lacks reports whether the object lacks something that it could give.

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/source"
 )
 
@@ -111,4 +112,37 @@ func TestExplainAbuse(t *testing.T) {
 		}
 		w.stop()
 	})
+}
+
+// dns F18: it was not said that default targets are only for record sets without targets, which most sources never make.
+func TestExplainDefaultTargets(t *testing.T) {
+	const without = "it has no address"
+	for _, test := range []struct {
+		defaults []string
+		want     string
+	}{
+		{want: without},
+		{defaults: []string{"192.0.2.9"}, want: without + " (--default-targets is not for objects of this source that have no address)"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.change = func(c *Config) {
+				var err error
+				if c.Desired, err = desired.New(desired.Options{Sources: []string{"service"}, DefaultTargets: test.defaults}); err != nil {
+					t.Fatal(err)
+				}
+				c.Sources[0].Keys = func() []source.Key { return []source.Key{{Namespace: "default", Name: "pending"}} }
+				c.Sources[0].Evaluate = func(source.Key) source.Result {
+					return source.Result{Skipped: []source.Skip{{Reason: source.SkipNoTarget, Subject: "a.shop.test", Message: without}}}
+				}
+			}
+			w.start()
+			defer w.stop()
+			rest()
+			got, err := w.publisher.Explain(t.Context(), Question{})
+			if err != nil || len(got.List) != 1 || len(got.List[0].Skipped) != 1 || got.List[0].Skipped[0].Message != test.want {
+				t.Errorf("with the default targets %q: %+v, %v; want %q", test.defaults, got, err, test.want)
+			}
+		})
+	}
 }

@@ -20,9 +20,10 @@ const (
 	wholePatience   = 2 * time.Minute
 )
 
-// openSources opens the sources whose objects can be evaluated now. It reports whether there
-// are any.
-func (p *Publisher) openSources(filled []int, now time.Time) bool {
+// openSources opens the sources whose objects can be evaluated now: those whose tables are all
+// filled, also the awaited ones, and those that aren't waited for any longer. It reports whether
+// there are any.
+func (p *Publisher) openSources(now time.Time) bool {
 	if p.looked {
 		return false
 	}
@@ -31,7 +32,8 @@ func (p *Publisher) openSources(filled []int, now time.Time) bool {
 	}
 	opened := false
 	for i := range p.sources {
-		if s := &p.sources[i]; !s.open && (s.read || slices.Contains(filled, i) || p.givesUp(i, now)) {
+		s, src := &p.sources[i], &p.Sources[i]
+		if !s.open && (s.read || src.Poll == nil && p.allFilled(src.Tables) || p.givesUp(i, now)) {
 			s.open, opened = true, true
 		}
 	}

@@ -107,15 +107,15 @@ func (o *onceState) idle(p *Publisher) bool {
 	}
 	for i := range p.sources {
 		s := &p.sources[i]
-		if s.polling || (p.Sources[i].Poll != nil && !s.read && s.err == nil) || (p.Sources[i].Poll == nil && !s.read && p.allFilled(p.Sources[i].Source)) {
+		if s.polling || (p.Sources[i].Poll != nil && !s.read && s.err == nil) || p.fills(i) {
 			return false
 		}
 	}
 	if len(p.departing) > 0 && time.Now().Before(o.patience) {
 		return false
 	}
-	for _, message := range p.unresolved {
-		if message == "" && time.Now().Before(o.patience) {
+	for _, why := range p.unresolved {
+		if why.pending && time.Now().Before(o.patience) {
 			return false
 		}
 	}
@@ -150,11 +150,8 @@ func (o *onceState) conclude(p *Publisher) {
 			o.fail(fmt.Errorf("source %s: %w: nothing is deleted or taken away", p.Sources[i].Name, err))
 		}
 	}
-	for origin, message := range p.unresolved {
-		if message == "" {
-			message = "a lookup did not end in time"
-		}
-		o.fail(fmt.Errorf("evaluate %s %s/%s: %s", origin.Source, origin.Namespace, origin.Name, message))
+	for origin, why := range p.unresolved {
+		o.fail(fmt.Errorf("evaluate %s %s/%s: %s", origin.Source, origin.Namespace, origin.Name, why.message))
 	}
 	for _, z := range p.zones.sorted() {
 		if z.ledger.Held() > 0 {
@@ -173,7 +170,7 @@ func (p *Publisher) unread(i int) error {
 	case src.Poll != nil:
 		return fmt.Errorf("it has not answered within %s", p.once.limit)
 	}
-	if err := p.conditions(src.Source).err(); err != nil {
+	if err := p.conditions(src.Needed()).err(); err != nil {
 		return err
 	}
 	return fmt.Errorf("its objects were not read within %s", p.once.limit)

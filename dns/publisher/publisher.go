@@ -37,7 +37,7 @@ type Publisher struct {
 	sources []sourceState
 	// unresolved are the objects that have never been evaluated without an error, with the
 	// error.
-	unresolved map[desired.Origin]string
+	unresolved map[desired.Origin]unresolved
 	// statusAt is when to check the tables again.
 	statusAt time.Time
 	// departing are objects of optional kinds that have gone, with the time when they went.
@@ -149,7 +149,7 @@ func New(c Config) (*Publisher, error) {
 		over:       make(chan struct{}),
 		terms:      make(chan term),
 		sources:    make([]sourceState, len(c.Sources)),
-		unresolved: map[desired.Origin]string{},
+		unresolved: map[desired.Origin]unresolved{},
 		departing:  map[desired.Origin]time.Time{},
 		accounts:   newAccounts(&c),
 		panics:     panics.New(c.Log, c.Metrics.panics),

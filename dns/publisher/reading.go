@@ -14,10 +14,10 @@ import (
 // nil if it can. What is read at once for all namespaces is under the empty name.
 type conditions map[string]error
 
-// conditions returns those of the tables of a source.
-func (p *Publisher) conditions(s source.Source) conditions {
+// conditions returns those of tables.
+func (p *Publisher) conditions(tables []kube.AnyTable) conditions {
 	found := conditions{"": nil}
-	for _, t := range s.Tables {
+	for _, t := range tables {
 		status := t.Status()
 		if len(status.Namespaces) == 0 && status.State == kube.Waiting {
 			found.note("", fmt.Errorf("%s can't be read: %s: %s", status.Kind, status.Reason, status.Detail))
@@ -102,10 +102,19 @@ func (p *Publisher) namespacesOf(t kube.AnyTable) []string {
 	return p.Namespaces
 }
 
-// allFilled reports whether the tables of a source have held all objects that the publisher
-// wants, whatever has happened since.
-func (p *Publisher) allFilled(s source.Source) bool {
-	return !slices.ContainsFunc(s.Tables, func(t kube.AnyTable) bool { return !p.filled(t) })
+// allFilled reports whether tables have held all objects that the publisher wants, whatever has
+// happened since.
+func (p *Publisher) allFilled(tables []kube.AnyTable) bool {
+	return !slices.ContainsFunc(tables, func(t kube.AnyTable) bool { return !p.filled(t) })
+}
+
+// unreadable returns why a source, or some of its objects, can't be read at present, and which
+// records stay as they are because of that.
+func (p *Publisher) unreadable(s *source.Source, needed conditions) (err error, stay string) {
+	if err := needed.err(); err != nil {
+		return err, "its records stay as they are"
+	}
+	return p.conditions(s.Awaited).err(), "records of the objects that need it stay as they are"
 }
 
 // filled reports whether a table has held all objects that the publisher wants of it.

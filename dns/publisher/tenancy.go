@@ -25,9 +25,12 @@ type wish struct {
 }
 
 // sets returns the record sets that are wanted.
-func (w *wish) sets() []*dns.RecordSet {
-	sets := make([]*dns.RecordSet, len(w.wanted))
-	for i, c := range w.wanted {
+func (w *wish) sets() []*dns.RecordSet { return setsOf(w.wanted) }
+
+// setsOf returns the record sets of candidates.
+func setsOf(candidates []plan.Candidate) []*dns.RecordSet {
+	sets := make([]*dns.RecordSet, len(candidates))
+	for i, c := range candidates {
 		sets[i] = c.Set
 	}
 	return sets

@@ -248,7 +248,7 @@ func (w *tenants) candidates(name string) wish {
 		return wanted
 	}
 	q := question{candidates: wanted.wanted}
-	answers, err := w.adjuster.Adjust(w.t.Context(), w.z.Zone, q.sets())
+	answers, err := w.adjuster.Adjust(w.t.Context(), w.z.Zone, setsOf(q.candidates))
 	if err != nil {
 		w.fail("adjust: %v", err)
 	}

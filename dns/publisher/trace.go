@@ -111,7 +111,7 @@ func (p *Publisher) waitsFor(i int) string {
 	s, src := &p.sources[i], p.Sources[i].Source
 	err := s.err
 	if src.Poll == nil && err == nil {
-		err = p.conditions(src).err()
+		err = p.conditions(src.Needed()).err()
 	}
 	switch {
 	case s.read:

@@ -21,6 +21,8 @@ const (
 type reading struct {
 	source string
 	names  []string
+	// on is empty, or tells other objects than the source's own, such as " on Gateways".
+	on string
 	// properties is true when the source reads annotations for providers.
 	properties bool
 }
@@ -32,6 +34,13 @@ func (s Settings) For(p Plugin) Settings {
 		return s // Annotations have no meaning there.
 	}
 	s.reading = &reading{source: p.Name, names: p.AnnotationNames(), properties: p.Properties}
+	return s
+}
+
+// ForOthers returns the settings for objects that those of a source depend on, such as "Gateways",
+// of which the source reads annotations with these names.
+func (s Settings) ForOthers(source, objects string, names ...string) Settings {
+	s.reading = &reading{source: source, names: names, on: " on " + objects}
 	return s
 }
 
@@ -71,12 +80,12 @@ func (r *Annotations) remarkKey(a annotation, s *Settings) {
 	}
 	if _, ok := s.Declared.Property(a.name); ok {
 		if !s.reading.properties {
-			r.remark(Skip{SkipUnreadAnnotation, keyText(a.key), "it is for providers, and the source " + s.reading.source + " reads no such annotation: remove it"})
+			r.remark(Skip{SkipUnreadAnnotation, keyText(a.key), "it is for providers, and the source " + s.reading.source + " reads no such annotation" + s.reading.on + ": remove it"})
 		}
 		return
 	}
 	if kindOfAnnotation(a.name) != nil {
-		r.remark(Skip{SkipUnreadAnnotation, keyText(a.key), "the source " + s.reading.source + " does not read this annotation: remove it, or see which objects it is for"})
+		r.remark(Skip{SkipUnreadAnnotation, keyText(a.key), "the source " + s.reading.source + " does not read this annotation" + s.reading.on + ": remove it, or see which objects it is for"})
 		return
 	}
 	r.remark(Skip{SkipUnknownAnnotation, keyText(a.key), "nothing reads this annotation: " + suggestion(a.name, s)})

@@ -18,6 +18,10 @@ type Resource struct {
 	// Dependency is true for objects that no records are made of, but on which the records of
 	// others depend.
 	Dependency bool
+	// Without says what happens if the objects can't be read, as a clause without a full stop. It is
+	// empty if the source publishes nothing then: it is for what only some objects need
+	// ([Source].Awaited).
+	Without string
 	// More is what else the source does with the objects.
 	More []Right
 }

@@ -31,12 +31,14 @@ const (
 	SkipUnknownAnnotation SkipReason = "UnknownAnnotation"
 	// SkipUnreadAnnotation: an annotation is one of ours, and not for objects like this one.
 	SkipUnreadAnnotation SkipReason = "UnreadAnnotation"
+	// SkipWildcard: a wildcard is published that the object names nowhere.
+	SkipWildcard SkipReason = "WildcardPublished"
 	// SkipSpaces: the value of an annotation has spaces inside of a name, which are left out.
 	SkipSpaces SkipReason = "SpacesInName"
 )
 
 // Skip says why an object, or a part of it, gives no record. It is no [dns.Problem]: the object
-// may be meant to be like this.
+// may be meant to be like this. With some reasons it is a remark about what is published all the same.
 type Skip struct {
 	Reason SkipReason
 	// Subject is the field, the annotation or the name that it is about; empty for all of the

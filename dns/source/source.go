@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -24,6 +25,10 @@ type Source struct {
 	// Tables are the tables that are filled from the cluster. Until all of them are filled,
 	// the source counts as unread, so that no record is deleted.
 	Tables []kube.AnyTable
+	// Awaited are those of Tables that only some objects need. Evaluate waits for them with
+	// [Waiting]. Because of that the source counts as read without them: if one can't be read, only
+	// the objects that need it are held up.
+	Awaited []kube.AnyTable
 	// Evaluate returns what an object asks for now. The result is empty if the object doesn't
 	// exist. It must not block.
 	Evaluate func(Key) Result
@@ -37,6 +42,11 @@ type Source struct {
 	// Run does what the source needs in the background, such as lookups of names, until its
 	// context ends. It may be nil.
 	Run func(context.Context) error
+}
+
+// Needed returns the tables without which the source counts as unread.
+func (s *Source) Needed() []kube.AnyTable {
+	return slices.DeleteFunc(slices.Clone(s.Tables), func(t kube.AnyTable) bool { return slices.Contains(s.Awaited, t) })
 }
 
 // Result is what one object asks for.

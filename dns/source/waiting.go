@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -29,10 +30,16 @@ func NewWaiting(changed func(Key)) *Waiting {
 }
 
 // unreadError is the error for an object that refers to a table that isn't filled yet.
-type unreadError struct{ kind string }
+type unreadError struct{ table kube.TableStatus }
 
 // Error implements error.
-func (e *unreadError) Error() string { return "wait for the first list of the kind " + e.kind }
+func (e *unreadError) Error() string {
+	text := "wait for the first list of the kind " + e.table.Kind
+	if e.table.State == kube.Waiting {
+		text += fmt.Sprintf(", which can't be read: %s: %s", e.table.Reason, e.table.Detail)
+	}
+	return text
+}
 
 // Pending marks an error that ends without a change of the object.
 func (e *unreadError) Pending() bool { return true }
@@ -51,7 +58,7 @@ func (w *Waiting) For(object Key, tables ...kube.AnyTable) error {
 	case w.wake <- struct{}{}:
 	default:
 	}
-	return &unreadError{kind: unread.Status().Kind}
+	return &unreadError{table: unread.Status()}
 }
 
 func firstUnread(tables []kube.AnyTable) kube.AnyTable {

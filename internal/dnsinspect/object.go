@@ -104,7 +104,7 @@ func skipStep(s source.Skip) (what string, state inspect.StepState) {
 		return whatAnnotation, inspect.StepNote
 	case source.SkipNoHostname:
 		return whatObject, inspect.StepNote
-	case source.SkipUnreadAnnotation:
+	case source.SkipUnreadAnnotation, source.SkipWildcard:
 		return whatAnnotation, inspect.StepNote
 	case source.SkipUnknownAnnotation, source.SkipSpaces:
 		return whatAnnotation, inspect.StepWrong

@@ -37,7 +37,7 @@ func newDestinationRole(in roleInput, o settings.Destination) (role, error) {
 	if o.LinkedClustersThroughProxies {
 		detours = linked.DetoursAllowed
 	}
-	links, err := newLinks(in, linked.Options{Namespace: o.ControllerNamespace, Catalog: known, From: from, Detours: detours})
+	links, err := newLinks(in, linked.Options{Namespace: o.LinkNamespace, Catalog: known, From: from, Detours: detours})
 	if err != nil {
 		return role{}, err
 	}

@@ -86,7 +86,7 @@ var readInstance = Rule{
 
 // rulesFor returns the rules for a kind that a source of a publisher reads.
 func rulesFor(read configure.Read, p *configure.Options) []Rule {
-	rules := []Rule{{Why: []string{read.Source}, Group: read.Kind.Group, Resource: read.Plural, Verbs: []string{"list", "watch"}}}
+	rules := []Rule{{Why: []string{read.Source}, Group: read.Kind.Group, Resource: read.Plural, Verbs: []string{"list", "watch"}, Without: read.Without}}
 	for _, right := range read.More {
 		if p.DryRun {
 			break // these are for writing

@@ -147,6 +147,25 @@ func TestDNS(t *testing.T) {
 	}
 }
 
+// Whoever does not give the right to nodes is told which objects wait, unless a source needs nodes for all of its objects.
+func TestWithoutNodes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		sources []string
+		needed  bool
+	}{{[]string{"service"}, false}, {[]string{"service", "node"}, true}, {[]string{"node", "service"}, true}} {
+		c := settings.NewDNSFlags()
+		c.Publisher.Sources, c.Publisher.DryRun = test.sources, true
+		for _, role := range rbac.DNS(c.Config, account) {
+			for _, rule := range role.Rules {
+				if rule.Resource == "nodes" && (rule.Without == "") != test.needed {
+					t.Errorf("sources %v: without the right to nodes: %q", test.sources, rule.Without)
+				}
+			}
+		}
+	}
+}
+
 // Two publishers of one process share what both read, and each source is named once.
 func TestTwoPublishers(t *testing.T) {
 	t.Parallel()

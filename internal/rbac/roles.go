@@ -47,7 +47,7 @@ func Destination(c settings.Config) []Role {
 	for _, t := range kinds.CatalogTables(nil, from) {
 		serving.allow(read(t, absent))
 	}
-	links := Role{Name: "signpost-destination-links", Namespace: o.ControllerNamespace, Why: "Linked clusters: in the namespace of --controller-namespace"}
+	links := Role{Name: "signpost-destination-links", Namespace: o.LinkNamespace, Why: "Linked clusters: in the namespace of --link-namespace, or else of --controller-namespace"}
 	links.allow(
 		read(linked.Reads(), "there are no linked clusters"),
 		Rule{Why: []string{"About clusters that can't be read."}, Resource: "events", Verbs: []string{"create", "patch"}, Without: "no Events about linked clusters are sent"},

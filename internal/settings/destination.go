@@ -21,8 +21,10 @@ const (
 // were given. [Destination.Settled] replaces those that are tolerated but can't be used.
 type Destination struct {
 	// Addr is where the gRPC server listens.
-	Addr                   string
-	ControllerNamespace    string
+	Addr                string
+	ControllerNamespace string
+	// LinkNamespace is the namespace of the Secrets that link clusters; empty is ControllerNamespace.
+	LinkNamespace          string
 	OutboundTransportMode  string
 	EnableH2Upgrade        bool
 	EnableEndpointSlices   bool
@@ -87,6 +89,7 @@ func (o *Destination) discoverySettings() []Setting {
 	return []Setting{
 		{Flag: "addr", Path: "destination.addr", Value: textValue{&o.Addr}, Usage: "`address` to serve the Destination API on, without TLS"},
 		{Flag: "controller-namespace", Path: "destination.controllerNamespace", Value: textValue{&o.ControllerNamespace}, Usage: "`namespace` of the mesh's control plane"},
+		{Flag: "link-namespace", Path: "destination.linkNamespace", Value: textValue{&o.LinkNamespace}, Usage: "`namespace` of the Secrets that link clusters, all of which this process may read; empty for that of the mesh's control plane, which also has the key of the identity issuer"},
 		{Flag: "outbound-transport-mode", Path: "destination.outboundTransportMode", Value: textValue{&o.OutboundTransportMode}, Usage: "`mode`: with transport-header, proxies send all traffic for a meshed pod to the inbound port of its proxy; with transparent, only that for opaque ports"},
 		{Flag: "enable-h2-upgrade", Path: "destination.enableH2Upgrade", Value: boolValue{&o.EnableH2Upgrade}, Usage: "tell proxies that they may speak HTTP/2 with meshed pods and gateways"},
 		{Flag: "enable-endpoint-slices", Path: "destination.enableEndpointSlices", Value: boolValue{&o.EnableEndpointSlices}, Usage: "read EndpointSlices instead of Endpoints; without this, ExternalWorkloads are not served"},
@@ -125,6 +128,7 @@ func (o Destination) Settled() Destination {
 	if o.ClusterDomain == "" {
 		o.ClusterDomain = defaultDomain
 	}
+	o.LinkNamespace = cmp.Or(o.LinkNamespace, o.ControllerNamespace)
 	if o.Leader.ResourceNamespace == "" {
 		o.Leader.ResourceNamespace = o.ControllerNamespace
 	}

@@ -57,6 +57,7 @@ leader-elect-renew-deadline duration 10s
 leader-elect-resource-name string linkerd-destination-endpoint-write
 leader-elect-resource-namespace string
 leader-elect-retry-period duration 2s
+link-namespace string
 linked-clusters-through-proxies bool false
 shutdown-grace duration 10s
 `
@@ -113,7 +114,7 @@ func TestChartFlags(t *testing.T) {
 	want.ClusterDomain, want.IdentityTrustDomain = "cluster.local", "cluster.local"
 	want.DefaultOpaquePorts = "25,587,3306,4444,5432,6379,9300,11211"
 	want.EnableIPv6 = false
-	want.Leader.ResourceNamespace = "linkerd"
+	want.LinkNamespace, want.Leader.ResourceNamespace = "linkerd", "linkerd"
 	want.MeshedHTTP2ClientParams = `{"keep_alive":{"interval":{"seconds":10},"timeout":{"seconds":3},"while_idle":true}}`
 	if diff := cmp.Diff(want, settled); diff != "" {
 		t.Errorf("options (-want +got):\n%s", diff)

@@ -64,6 +64,9 @@ func (u *unit) run(ctx context.Context) {
 	done := make([]*step, 0, len(u.steps))
 	for _, s := range u.inOrder() {
 		if err := s.run(ctx); err != nil {
+			if u.asWanted(ctx, s, done, err) {
+				continue // It isn't among what is undone.
+			}
 			u.doubt = errors.Is(err, errDoubt) || ctx.Err() != nil
 			u.err = err
 			u.refusedAt(s)
@@ -78,6 +81,23 @@ func (u *unit) run(ctx context.Context) {
 	if s := u.swapped(); s != nil {
 		u.zone.swaps.Made(s.key.name)
 	}
+}
+
+// asWanted reports whether a change was refused because Azure has what it would make already: an earlier process wrote it, and
+// the listing is behind. The change then counts as made. A record that comes with an ownership record of just now is
+// somebody else's.
+func (u *unit) asWanted(ctx context.Context, s *step, done []*step, err error) bool {
+	claims := func(d *step) bool { return d.marker && d.before == nil }
+	if s.after == nil || !errors.Is(err, provider.ErrStale) || !s.marker && s.before == nil && slices.ContainsFunc(done, claims) {
+		return false
+	}
+	there, err := u.zone.account.get(ctx, u.zone.name, s.key)
+	if err != nil || there == nil || there.registered || !u.zone.sameContent(there, s.after) {
+		return false
+	}
+	u.zone.note(s.key, s.before, there)
+	s.made, s.after = true, there
+	return true
 }
 
 // swapDone reports whether a type change has given the name a new answer. Undoing it would cost the name another gap. What is

@@ -22,6 +22,7 @@ type gateway struct {
 	// targets are those in the annotation target, or else the addresses.
 	targets   []string
 	listeners []listener
+	annotated
 	// sets says which ListenerSets may be attached.
 	sets admission
 }
@@ -35,6 +36,14 @@ type listenerSet struct {
 	// targets are those in the annotation target.
 	targets   []string
 	listeners []listener
+	annotated
+}
+
+// annotated is what is said of the annotations of a Gateway or ListenerSet; mostly nothing.
+type annotated struct {
+	remarks []source.Skip
+	// hostname is the key of the annotation hostname, which isn't read there.
+	hostname string
 }
 
 // listener is a listener that admits routes of the source's kind.
@@ -64,7 +73,7 @@ func (s *routes) trimGateway(in kube.Scope, obj *unstructured.Unstructured) (*ga
 	}
 	var p kube.Problems
 	kept.selected = true
-	kept.targets = s.targets(&p, obj)
+	kept.targets, kept.annotated = s.annotationsOf(&p, obj)
 	if len(kept.targets) == 0 {
 		for i, address := range cut(&p, f.Status.Addresses, targetsLimit, "status.addresses") {
 			if address.Value != "" {
@@ -77,13 +86,20 @@ func (s *routes) trimGateway(in kube.Scope, obj *unstructured.Unstructured) (*ga
 	return kept, p.List()
 }
 
-// targets returns those in the annotation of a Gateway or ListenerSet.
-func (s *routes) targets(p *kube.Problems, obj *unstructured.Unstructured) []string {
-	var targets []string
-	for _, target := range cut(p, s.settings.ReadAnnotations(obj.GetAnnotations()).Targets, targetsLimit, "metadata.annotations") {
+// annotationsOf returns the targets in the annotation of a Gateway or ListenerSet, and what is said
+// of its annotations.
+func (s *routes) annotationsOf(p *kube.Problems, obj *unstructured.Unstructured) (targets []string, about annotated) {
+	read := s.ownerSettings.ReadAnnotations(obj.GetAnnotations())
+	for _, target := range cut(p, read.Targets, targetsLimit, "metadata.annotations") {
 		targets = appendTarget(p, targets, target, "metadata.annotations")
 	}
-	return targets
+	about.remarks = read.Remarks
+	for _, remark := range read.Remarks {
+		if remark.Reason == source.SkipUnreadAnnotation && strings.HasSuffix(remark.Subject, "/"+source.AnnotationHostname) {
+			about.hostname = remark.Subject
+		}
+	}
+	return targets, about
 }
 
 func appendTarget(p *kube.Problems, list []string, target, field string, indexes ...any) []string {
@@ -196,7 +212,7 @@ func (s *routes) trimListenerSet(in kube.Scope, obj *unstructured.Unstructured) 
 		used[l.Name] = accepted(l.Conditions)
 	}
 	kept.gateway = source.Key{Namespace: in.Intern(of.namespace), Name: in.Intern(of.name)}
-	kept.targets = s.targets(&p, obj)
+	kept.targets, kept.annotated = s.annotationsOf(&p, obj)
 	kept.listeners = s.listeners(in, &p, f.Spec.Listeners, func(name string) bool { return used[name] })
 	return kept, p.List()
 }

@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -22,9 +24,10 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 		names = append([]string{"spec.hostnames"}, names...)
 	}
 	s := &routes{
-		kind: c.kind, resource: c.routes().GroupVersion().WithResource(c.kind.plural), settings: in.Settings, scopes: scopes, gatewayName: c.Name, changed: in.Changed,
+		kind: c.kind, resource: c.routes().GroupVersion().WithResource(c.kind.plural), settings: in.Settings, scopes: scopes, gatewayName: c.Name, changed: in.Changed, log: in.Log,
 		reader: source.NewReader(in.Settings, source.Subject{Source: c.kind.source(), Kind: c.routes(), Label: c.kind.name, Properties: true, Names: names}),
 	}
+	s.ownerSettings = in.Settings.ForOthers(c.kind.source(), "Gateways and ListenerSets", source.AnnotationTarget, source.AnnotationController)
 	s.table = s.routeKind().Table(
 		source.Notify[route](in.Changed),
 		kube.WithIndex(byParent, func(r *route) []string { return r.parentKeys("") }),
@@ -46,13 +49,18 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 
 // routes is one of the sources.
 type routes struct {
-	kind        routeKind
-	resource    schema.GroupVersionResource
-	settings    source.Settings
-	scopes      scopes
-	gatewayName string
-	reader      *source.Reader
-	changed     func(source.Key)
+	kind     routeKind
+	resource schema.GroupVersionResource
+	settings source.Settings
+	// ownerSettings are for the annotations of Gateways and ListenerSets.
+	ownerSettings source.Settings
+	scopes        scopes
+	gatewayName   string
+	log           *slog.Logger
+	// wildcardsLogged is for a log line that is about all routes.
+	wildcardsLogged sync.Once
+	reader          *source.Reader
+	changed         func(source.Key)
 
 	table      *kube.Table[route]
 	gateways   *kube.Table[gateway]
@@ -224,6 +232,8 @@ func (s *routes) evaluate(key source.Key) source.Result {
 	result := s.reader.Result(&r.Object, records, err)
 	if result.Err == nil {
 		result.Skipped = append(s.missing(r, names, &found), result.Skipped...)
+		result.Skipped = append(result.Skipped, s.remarks(r)...)
+		result.Skipped = append(result.Skipped, s.wildcards(r, records)...)
 	}
 	p.Into(&result, s.reader.Ref(&r.Object))
 	return result

@@ -92,7 +92,7 @@ func (s *routes) unusedNames(r *route, nothing bool) []source.Skip {
 	case r.hostnamesFrom == definedHostsOnly && nothing:
 		skip.Message = "the annotation gateway-hostname-source is defined-hosts-only, and spec.hostnames is empty: write a name there, or remove the annotation"
 	case nothing:
-		return []source.Skip{s.reader.NoHostname(&r.Object)}
+		return []source.Skip{s.nameless(r)}
 	default:
 		return nil
 	}
@@ -207,7 +207,7 @@ func (s *routes) unserved(r *route, names []string, served []bool) []source.Skip
 		case len(names) > 1:
 			continue // The listeners have no names, and the route has others.
 		default:
-			return []source.Skip{s.reader.NoHostname(&r.Object)}
+			return []source.Skip{s.nameless(r)}
 		}
 		if more++; more == 0 {
 			first = name

@@ -81,10 +81,13 @@ func (c *Config) Resources() []source.Resource {
 		resources = append(resources, source.Resource{Kind: corev1.SchemeGroupVersion.WithKind("Pod"), Plural: "pods", Dependency: true})
 	}
 	if nodePort {
-		resources = append(resources, source.Resource{Kind: corev1.SchemeGroupVersion.WithKind("Node"), Plural: "nodes", Scope: source.InNone, Dependency: true})
+		resources = append(resources, source.Resource{Kind: corev1.SchemeGroupVersion.WithKind("Node"), Plural: "nodes", Scope: source.InNone, Dependency: true, Without: nodesUnread})
 	}
 	return resources
 }
+
+// nodesUnread is what happens without the right to read nodes.
+const nodesUnread = "Services of type NodePort, and headless ones at the addresses of nodes, wait; all others are published"
 
 // needs reports whether there can be headless Services, and those of type NodePort.
 func needs(types []corev1.ServiceType) (headless, nodePort bool) {
@@ -107,6 +110,7 @@ func (c *Config) Open(in source.Input) (source.Source, error) {
 	}
 	if s.nodes != nil {
 		opened.Tables = append(opened.Tables, s.nodes)
+		opened.Awaited = []kube.AnyTable{s.nodes}
 	}
 	return opened, nil
 }

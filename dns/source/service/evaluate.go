@@ -19,6 +19,9 @@ func (s *services) evaluate(key source.Key) source.Result {
 	if !svc.Selected {
 		return svc.Excluded()
 	}
+	if err := s.unread(svc); err != nil {
+		return source.Result{Err: err}
+	}
 	e := &evaluation{services: s, svc: svc, origin: s.reader.Origin(&svc.Object)}
 	e.outside = sync.OnceValues(e.answerOutside)
 	records, err := e.records()
@@ -28,6 +31,15 @@ func (s *services) evaluate(key source.Key) source.Result {
 		result.Skipped = append(e.missing(len(records) == 0), result.Skipped...)
 	}
 	return result
+}
+
+// unread returns an error as long as a Service needs nodes that have not been read. Without the
+// right to read them, all other Services are published.
+func (s *services) unread(svc *service) error {
+	if s.nodes == nil || len(svc.nodeKeys()) == 0 {
+		return nil
+	}
+	return s.waiting.For(svc.Key, s.nodes)
 }
 
 // evaluation is one evaluation of a Service.

@@ -229,3 +229,24 @@ spec: {type: NodePort, selector: {app: foo}}
 	step("the end of that", "", func() { scene.Delete("Pod", source.Key{Namespace: "testing", Name: "a"}) })
 	step("a Service without a name", "", func() { scene.Delete("Service", source.Key{Namespace: "testing", Name: "plain"}) })
 }
+
+// dns F12: without the right to read nodes, the Services that need them waited for them, and so did all others.
+func TestOnlySomeWaitForNodes(t *testing.T) {
+	const unread = fooKey + "  error wait for the first list of the kind node\n"
+	pods := member("foo-0", "", "") + sliceOf("s", "IPv4", at("10.1.0.1", "foo-0"))
+	tests := map[string]struct{ objects, want string }{
+		"load balancer":                       {loadBalancer("P/hostname: foo.example.org", "{ip: 1.2.3.4}"), fooKey + "  foo.example.org A 1.2.3.4" + foo},
+		"headless":                            {headlessOf("", "") + pods, fooKey + "  foo.example.org A 10.1.0.1" + foo},
+		"headless at the addresses of nodes":  {headlessOf(", P/endpoints-type: NodeExternalIP", "") + pods, unread},
+		"NodePort":                            {nodePortOf("", ""), unread},
+		"NodePort with the annotation target": {nodePortOf(", P/target: 1.2.3.4", ""), fooKey + "  foo.example.org A 1.2.3.4" + foo},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			scene := sourcetest.OpenWithout(t, Plugin(), "nodes", withPrefix(test.objects)+internalNodes)
+			if got := scene.Records(); got != test.want {
+				t.Errorf("got\n%swant\n%s", got, test.want)
+			}
+		})
+	}
+}

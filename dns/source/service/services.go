@@ -27,7 +27,7 @@ type services struct {
 	nodes  *kube.Table[node]
 	// hosts is nil when names of load balancers aren't looked up.
 	hosts *lookups
-	// waiting has the headless Services whose pods have not been read yet.
+	// waiting has the Services whose pods or nodes have not been read yet.
 	waiting *source.Waiting
 }
 

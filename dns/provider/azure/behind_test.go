@@ -1,0 +1,55 @@
+package azure
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/signpostd/signpost/dns"
+	"github.com/signpostd/signpost/dns/provider/azure/azuretest"
+)
+
+// clouds F11: the listing is behind and lacks what an earlier process has written. Azure refuses to create it again, and
+// each set, read singly, is as wanted: the run succeeds and changes nothing.
+func TestListingBehind(t *testing.T) {
+	inBoth(t, func(w *world) {
+		wanted := []*dns.RecordSet{set("a.shop.test", "A", "192.0.2.1"), set("c.shop.test", "CNAME", "lb.example.net")}
+		w.server.SetLag(time.Minute)
+		if _, err := w.run(wanted...); err != nil {
+			t.Fatal(err)
+		}
+		before := w.server.Sets(zoneName)
+		requests, err := w.run(wanted...)
+		if err != nil {
+			t.Errorf("the second run ends with %v", err)
+		}
+		if w.server.Refused() == 0 {
+			t.Errorf("nothing was refused, so that the listing wasn't behind: %v", requests)
+		}
+		after := w.server.Sets(zoneName)
+		if !slices.EqualFunc(before, after, func(a, b azuretest.RecordSet) bool { return a.Name == b.Name && a.ETag == b.ETag }) {
+			t.Errorf("the zone has %v, had %v", after, before)
+		}
+	})
+}
+
+// clouds F11: what somebody else has made meanwhile isn't taken over, although it is what is wanted: it gets no ownership
+// record.
+func TestListingBehindAPerson(t *testing.T) {
+	inBoth(t, func(w *world) {
+		w.before(func(c azuretest.Call) *azuretest.Fault {
+			if c.Operation == azuretest.Put && c.Name == "a-a" {
+				w.server.Set(zoneName, address("a", "192.0.2.1"))
+			}
+			return nil
+		})
+		requests, err := w.run(set("a.shop.test", "A", "192.0.2.1"))
+		if w.server.Refused() == 0 {
+			t.Errorf("the person wasn't in the way: %v, error %v", requests, err)
+		}
+		w.expect("a A 192.0.2.1")
+		if n := w.markers(); n > 0 {
+			t.Errorf("there are %d ownership records: %v", n, w.server.Sets(zoneName))
+		}
+	})
+}

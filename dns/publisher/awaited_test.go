@@ -1,0 +1,124 @@
+package publisher
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signpostd/signpost/dns/source"
+	"github.com/signpostd/signpost/kube"
+)
+
+// awaiting makes a world read things, and nodes that the object "node" alone waits for.
+func awaiting(w *world, things, nodes *table) {
+	things.status = kube.TableStatus{Kind: "thing", Required: true}
+	nodes.status = kube.TableStatus{Kind: "node", Required: true}
+	w.change = func(c *Config) {
+		waiting := source.NewWaiting(func(source.Key) {})
+		c.Sources = []NamedSource{{Name: "service", Source: source.Source{
+			Tables: []kube.AnyTable{things, nodes}, Awaited: []kube.AnyTable{nodes},
+			Evaluate: func(key source.Key) source.Result {
+				if key.Name == "node" {
+					if err := waiting.For(key, nodes); err != nil {
+						return source.Result{Err: err}
+					}
+				}
+				return w.objects.evaluate(key)
+			},
+		}}}
+	}
+}
+
+// dns F12: without the right to read nodes, all Services were held up. Now only those are that need nodes: what they
+// have, and what they may share, stays, and nothing else does.
+func TestAwaitedTable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		things, nodes := &table{}, &table{}
+		awaiting(w, things, nodes)
+		things.set(kube.Synced, "")
+		nodes.set(kube.Synced, "")
+		w.objects.set("node", record(t, "node", "node.shop.test", "A", "192.0.2.1"), record(t, "node", "both.shop.test", "A", "192.0.2.1"))
+		w.objects.set("gone", record(t, "gone", "both.shop.test", "A", "192.0.2.2"))
+		w.objects.set("lb", record(t, "lb", "lb.shop.test", "A", "192.0.2.3"))
+		w.start()
+		rest()
+		before := []string{"both.shop.test A 192.0.2.1,192.0.2.2", "lb.shop.test A 192.0.2.3", "node.shop.test A 192.0.2.1"}
+		w.expectZone(before...)
+		w.stop()
+
+		things, nodes = &table{}, &table{}
+		awaiting(w, things, nodes)
+		things.set(kube.Synced, "")
+		nodes.set(kube.Waiting, kube.Forbidden)
+		w.objects.set("gone")
+		w.objects.set("new", record(t, "new", "new.shop.test", "A", "192.0.2.4"))
+		w.said()
+		w.start()
+		defer w.stop()
+		time.Sleep(3 * DefaultInterval)
+		w.expectZone("both.shop.test A 192.0.2.1,192.0.2.2", "lb.shop.test A 192.0.2.3", "new.shop.test A 192.0.2.4", "node.shop.test A 192.0.2.1")
+		const want = "SourceNotRead FailedSync  source service: node can't be read: forbidden: ; records of the objects that need it stay as they are"
+		if said := w.said(); !slices.Contains(said, want) {
+			t.Errorf("notices %q, want %q among them", said, want)
+		}
+		w.objects.set("lb", record(t, "lb", "lb.shop.test", "A", "192.0.2.5"))
+		w.objects.set("new")
+		rest()
+		w.expectZone("both.shop.test A 192.0.2.1,192.0.2.2", "lb.shop.test A 192.0.2.5", "node.shop.test A 192.0.2.1")
+
+		nodes.set(kube.Synced, "")
+		w.objects.tell(source.Key{Namespace: "default", Name: "node"})
+		rest()
+		w.expectZone("both.shop.test A 192.0.2.1", "lb.shop.test A 192.0.2.5", "node.shop.test A 192.0.2.1")
+	})
+}
+
+// dns F12: at the start the awaited tables are waited for, so that it doesn't depend on the order of lists who gets a name.
+func TestAwaitedTableAtTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		things, nodes := &table{}, &table{}
+		awaiting(w, things, nodes)
+		things.set(kube.Synced, "")
+		nodes.set(kube.Connecting, "")
+		w.objects.set("node", record(t, "node", "x.shop.test", "CNAME", "a.example.org"))
+		w.objects.set("other", record(t, "other", "x.shop.test", "CNAME", "b.example.org"))
+		w.start()
+		defer w.stop()
+		time.Sleep(time.Second)
+		w.expectZone()
+		nodes.set(kube.Synced, "")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		w.expectZone("x.shop.test CNAME a.example.org")
+	})
+}
+
+// dns F12: a run that ends fails only because of the objects that need what can't be read, and names them.
+func TestOnceWithoutAnAwaitedTable(t *testing.T) {
+	for _, needed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			things, nodes := &table{}, &table{}
+			awaiting(w, things, nodes)
+			things.set(kube.Synced, "")
+			nodes.set(kube.Waiting, kube.Forbidden)
+			w.objects.set("lb", record(t, "lb", "lb.shop.test", "A", "192.0.2.3"))
+			if needed {
+				w.objects.set("node", record(t, "node", "node.shop.test", "A", "192.0.2.1"))
+			}
+			settled := make(chan struct{})
+			close(settled)
+			_, err := w.make().Once(t.Context(), settled, onceLimit)
+			const why = "evaluate service default/node: wait for the first list of the kind node, which can't be read: forbidden"
+			if needed != (err != nil) || needed && !strings.Contains(err.Error(), why) || errors.Is(err, ErrHeld) {
+				t.Errorf("needed %t: the run ends with %v", needed, err)
+			}
+			w.expectZone("lb.shop.test A 192.0.2.3")
+		})
+	}
+}
