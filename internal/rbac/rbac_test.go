@@ -96,7 +96,7 @@ func TestDNS(t *testing.T) {
 		},
 		"no namespace at all": {
 			args: []string{"--source=node", "--namespace=a"},
-			want: []string{everywhere + "/nodes list,watch", instance, "Role default/signpost-dns " + events},
+			want: []string{everywhere + "/nodes list,watch", "Role default/signpost-dns " + events},
 		},
 		"a source that writes": {
 			args: []string{"--source=crd", "--crd-source-kind=Record", "--crd-source-apiversion=dns.example.org/v1", "--namespace=a"},
