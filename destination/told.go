@@ -167,3 +167,10 @@ func (s *Server) Overrides(p *pb.DestinationProfile) []Override {
 	}
 	return all
 }
+
+// ServiceOfProfile returns the Service that a ServiceProfile of this name is for; ok is false if it is for
+// none.
+func (s *Server) ServiceOfProfile(name string) (key catalog.ServiceKey, ok bool) {
+	a, ok := parseServiceName(name, s.config.ClusterDomain)
+	return a.serviceKey(), ok && a.hostname == ""
+}

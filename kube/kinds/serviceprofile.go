@@ -1,10 +1,7 @@
 package kinds
 
 import (
-	"errors"
 	"fmt"
-	"regexp/syntax"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -82,34 +79,11 @@ func (d *door) route(r *linkerd.Route, index int) catalog.Route {
 	return trimmed
 }
 
-// regexps adds a problem for each expression of a condition that is none in any dialect. The profile
-// is not changed, because Linkerd sends such expressions, too; proxies ignore routes with them.
+// regexps adds a problem for each expression of a condition that is none. The profile is not changed,
+// because Linkerd sends such expressions, too.
 func (d *door) regexps(m *catalog.RequestMatch, index int) {
-	if m == nil {
-		return
-	}
-	if why := brokenRegexp(m.PathRegex); why != "" {
-		d.Add(fmt.Sprintf("%s is no regular expression: %s; proxies ignore the route", quote(m.PathRegex), why), "spec.routes[%d].condition.pathRegex", index)
-	}
-	for _, branch := range append(append(slices.Clone(m.All), m.Any...), m.Not) {
-		d.regexps(branch, index)
-	}
-}
-
-// brokenRegexp says what is wrong with a regular expression; empty if nothing is. Proxies use a dialect
-// that takes more than Go's, so only mistakes count that no dialect takes.
-func brokenRegexp(text string) string {
-	_, err := syntax.Parse(text, syntax.Perl)
-	var mistake *syntax.Error
-	if !errors.As(err, &mistake) {
-		return ""
-	}
-	switch mistake.Code {
-	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen, syntax.ErrMissingBracket, syntax.ErrTrailingBackslash,
-		syntax.ErrMissingRepeatArgument, syntax.ErrInvalidCharRange:
-		return mistake.Code.String()
-	default:
-		return ""
+	for _, broken := range m.BrokenRegexps() {
+		d.Add(quote(broken)+" is no regular expression; proxies ignore the route", "spec.routes[%d].condition.pathRegex", index)
 	}
 }
 

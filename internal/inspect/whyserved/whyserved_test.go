@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -39,7 +41,7 @@ type world struct {
 	ipv6    bool
 }
 
-// StreamsOfService implements Streams.
+// StreamsOfService is as in [Server].
 func (w *world) StreamsOfService(_ catalog.ServiceKey, limit int) ([]destination.OpenStream, int) {
 	return w.streams[:min(limit, len(w.streams))], len(w.streams)
 }
@@ -150,7 +152,26 @@ func (w *world) explain(t *testing.T, q inspect.Query) inspect.Explanation {
 	go func() { done <- known.Run(ctx) }()
 	<-known.Synced()
 	defer func() { stop(); <-done }()
-	return inspect.Conclude(q.String(), (&Explainer{Catalog: known, Server: w, Client: client, IPv6: w.ipv6}).Explain(ctx, q))
+	server := destination.NewServer(known, w.config(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	return inspect.Conclude(q.String(), (&Explainer{Catalog: known, Server: answers{server, w}, Client: client, IPv6: w.ipv6}).Explain(ctx, q))
+}
+
+// answers is a real server whose streams are those of the world.
+type answers struct {
+	*destination.Server
+	world *world
+}
+
+// StreamsOfService implements Server.
+func (a answers) StreamsOfService(key catalog.ServiceKey, limit int) ([]destination.OpenStream, int) {
+	return a.world.StreamsOfService(key, limit)
+}
+
+func (w *world) config() destination.Config {
+	return destination.Config{
+		ControllerNamespace: "linkerd", TrustDomain: "cluster.local", ClusterDomain: "cluster.local", EnableH2Upgrade: true,
+		ForceOpaqueTransport: true, EnableIPv6: w.ipv6,
+	}
 }
 
 func named(resource, name string, objects []runtime.Object) runtime.Object {
