@@ -197,7 +197,9 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 	var lines []string
 	served, left := 0, 0
 	for _, w := range x.walks(key, service, &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name}) {
-		isIt := func(e netip.AddrPort) bool { return e.Addr() == a.Addr() && (a.Port() == 0 || e.Port() == 0 || e.Port() == a.Port()) }
+		isIt := func(e netip.AddrPort) bool {
+			return e.Addr() == a.Addr() && (a.Port() == 0 || e.Port() == 0 || e.Port() == a.Port())
+		}
 		if tells(&w.told, func(e *destination.ToldEndpoint) bool { return isIt(e.Addr) }) {
 			served++
 			lines = addSome(lines, fmt.Sprintf("port %d is served by it", w.port.Port))
