@@ -127,21 +127,23 @@ func (w *world) policy(name string, selects map[string]string) *world {
 	return w
 }
 
+// react refuses lists, and selects by name, which the fake API server doesn't.
+func (w *world) react(a clienttesting.Action) (bool, runtime.Object, error) {
+	if a.GetResource().Resource == w.forbids {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: w.forbids}, "", errors.New("no role"))
+	}
+	list := a.(clienttesting.ListAction)
+	if field, ok := list.GetListRestrictions().Fields.RequiresExactMatch("metadata.name"); ok {
+		return true, named(a.GetResource().Resource, field, w.objects), nil
+	}
+	return false, nil, nil
+}
+
 // explain answers a query about the world.
 func (w *world) explain(t *testing.T, q inspect.Query) inspect.Explanation {
 	t.Helper()
 	client := fake.NewClientset(w.objects...)
-	client.PrependReactor("list", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
-		if a.GetResource().Resource == w.forbids {
-			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: w.forbids}, "", errors.New("no role"))
-		}
-		list := a.(clienttesting.ListAction)
-		if field, ok := list.GetListRestrictions().Fields.RequiresExactMatch("metadata.name"); ok {
-			// The fake one doesn't know fields.
-			return true, named(a.GetResource().Resource, field, w.objects), nil
-		}
-		return false, nil, nil
-	})
+	client.PrependReactor("list", "*", w.react)
 	known := catalog.New(catalog.Options{})
 	for _, v := range w.known {
 		known.Put(v)
