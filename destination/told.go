@@ -21,8 +21,6 @@ const maxPlaces = 200
 type Told struct {
 	// Refusal is the status error of the call; nil if the call is answered. Nothing else is set then.
 	Refusal error
-	// Exists and Pending are as in [catalog.EndpointSet].
-	Exists, Pending bool
 	// Kind says which property of the client the answer depends on.
 	Kind catalog.FilterKind
 	// Places are the answers by the place of the client. The first one is for a client whose place
@@ -57,10 +55,7 @@ func (s *Server) Told(key catalog.ServiceKey, hostname string, port uint16) Told
 	snapshot := s.catalog.Service(key)
 	defer snapshot.Release()
 	t := Told{Kind: snapshot.FilterKind()}
-	set := catalog.Resolve(snapshot, catalog.Query{Port: port, Hostname: hostname})
-	t.Exists, t.Pending = set.Exists, set.Pending
-	both := catalog.Resolve(snapshot, catalog.Query{Port: port, Hostname: hostname, IPv6: true})
-	places := placesOf(t.Kind, append(set.Endpoints, both.Endpoints...))
+	places := s.placesOf(key, t.Kind)
 	if t.MorePlaces = max(0, len(places)-maxPlaces); t.MorePlaces > 0 {
 		places = places[:maxPlaces]
 	}
@@ -70,16 +65,24 @@ func (s *Server) Told(key catalog.ServiceKey, hostname string, port uint16) Told
 	return t
 }
 
-// placesOf returns the places that answers with these endpoints distinguish: first an unknown one.
-func placesOf(kind catalog.FilterKind, endpoints []catalog.Endpoint) []catalog.Client {
+// placesOf returns the places that answers about a Service may distinguish: first an unknown one. They
+// are those of all endpoints in slices, because endpoints that an answer lacks at one place can be in that
+// of another place.
+func (s *Server) placesOf(key catalog.ServiceKey, kind catalog.FilterKind) []catalog.Client {
 	places := map[catalog.Client]struct{}{}
-	for _, e := range endpoints {
-		switch {
-		case kind == catalog.FilterNode && e.Target != nil:
-			places[catalog.Client{Node: e.Target.Node}] = struct{}{}
-		case kind == catalog.FilterZone:
-			for _, zone := range e.HintZones {
-				places[catalog.Client{Zone: zone}] = struct{}{}
+	for _, m := range s.catalog.Walk(key, catalog.Query{}).Members {
+		for _, slice := range m.Slices {
+			for _, e := range slice.Endpoints {
+				switch kind {
+				case catalog.FilterNode:
+					if w, _ := s.catalog.FindWorkload(e.Endpoint.Target); w != nil {
+						places[catalog.Client{Node: w.Node}] = struct{}{}
+					}
+				case catalog.FilterZone:
+					for _, zone := range e.Endpoint.HintZones {
+						places[catalog.Client{Zone: zone}] = struct{}{}
+					}
+				}
 			}
 		}
 	}

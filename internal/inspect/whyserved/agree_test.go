@@ -264,35 +264,39 @@ func compareAll(t *testing.T, seed uint64) {
 	clientset := fake.NewSimpleClientset(r.objects...) //nolint:staticcheck // The other one reads all schemas for each world.
 	c := &calls{random: r, t: t, client: pb.NewDestinationClient(conn), explainer: &Explainer{Catalog: known, Server: server, Client: clientset, IPv6: r.ipv6}}
 	clientset.PrependReactor("list", "*", r.react)
+	defer func() {
+		_ = conn.Close()
+		stop()
+		serving.Stop()
+		for range cap(done) {
+			<-done
+		}
+	}()
 	c.compareServices()
 	c.compareAddresses()
-	_ = conn.Close()
-	stop()
-	serving.Stop()
-	for range cap(done) {
-		<-done
-	}
 }
 
-// firstUpdate returns the addresses that Get tells a client on a node first, and the error that it ends with.
-func (c *calls) firstUpdate(path, node string) (addresses []string, refused error) {
+// firstUpdates returns the addresses that Get tells a client on a node first, and the error that it ends with.
+func (c *calls) firstUpdates(path, node string) (addresses []string, refused error) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Second)
 	defer cancel()
 	stream, err := c.client.Get(ctx, &pb.GetDestination{Path: path, ContextToken: fmt.Sprintf(`{"nodeName":%q}`, node)})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	update, err := stream.Recv()
-	switch {
-	case ctx.Err() != nil:
-		return nil, nil // it is waiting for a cluster
-	case err != nil:
-		return nil, err
+	// The first answer may have several messages. Whoever says nothing for a second says nothing more.
+	for {
+		update, err := stream.Recv()
+		switch {
+		case ctx.Err() != nil:
+			return addresses, nil
+		case err != nil:
+			return nil, err
+		}
+		for _, a := range update.GetAdd().GetAddrs() {
+			addresses = append(addresses, addressText(a.GetAddr()))
+		}
 	}
-	for _, a := range update.GetAdd().GetAddrs() {
-		addresses = append(addresses, addressText(a.GetAddr()))
-	}
-	return addresses, nil
 }
 
 func addressText(a *netpb.TcpAddress) string {
@@ -324,7 +328,7 @@ type got struct {
 func (c *calls) get(path string) got {
 	g := got{union: map[string]bool{}, all: true}
 	for _, node := range someNodes {
-		addresses, err := c.firstUpdate(path, node)
+		addresses, err := c.firstUpdates(path, node)
 		g.refused = err
 		g.some, g.all = g.some || len(addresses) > 0, g.all && len(addresses) > 0
 		for _, a := range addresses {
