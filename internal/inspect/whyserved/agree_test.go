@@ -18,7 +18,9 @@ import (
 	netpb "github.com/linkerd/linkerd2-proxy-api/go/net"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/fake"
@@ -288,7 +290,7 @@ func (c *calls) firstUpdates(path, node string) (addresses []string, refused err
 	for {
 		update, err := stream.Recv()
 		switch {
-		case ctx.Err() != nil:
+		case status.Code(err) == codes.DeadlineExceeded:
 			return addresses, nil
 		case err != nil:
 			return nil, err
