@@ -39,6 +39,18 @@ func TestSubject(t *testing.T) {
 }
 
 // Whatever is typed, it is one question or a mistake.
+func TestServiceIn(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"svc/web": "shop/web", "web.other:80": "other/web", "web.other": "other/web", "web-0.web.other.svc.cluster.local:80": "other/web", "pod/web": "", "www.example.org": "",
+	} {
+		query, err := Subject(text, inShop)
+		if got := ServiceIn(query); err != nil || got != want {
+			t.Errorf("%s: %v, %q; want %q", text, err, got, want)
+		}
+	}
+}
+
 func FuzzSubject(f *testing.F) {
 	for _, seed := range []string{"svc/web", "10.0.0.1:80", "[::1]:80", "https://a.b/c", "a.b:c", "x/y/z", "%", "::%eth0"} {
 		f.Add(seed)

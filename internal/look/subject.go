@@ -164,6 +164,23 @@ func serviceOrPod(text string, namespace func() (string, error)) (url.Values, er
 	return query, nil
 }
 
+// ServiceIn returns the Service that the parameters of a subject are about, as NAMESPACE/NAME; empty if
+// they are about something else.
+func ServiceIn(subject url.Values) string {
+	if name, _, _ := strings.Cut(subject.Get("service"), ":"); name != "" {
+		return name
+	}
+	name, _, _ := strings.Cut(subject.Get("q"), ":")
+	switch labels := strings.Split(strings.TrimSuffix(name, "."), "."); {
+	case len(labels) == 2:
+		return labels[1] + "/" + labels[0]
+	case len(labels) > 3 && labels[3] == "svc":
+		return labels[2] + "/" + labels[1]
+	default:
+		return ""
+	}
+}
+
 // Authority returns what a proxy would ask for: the full name of the Service that people write in
 // short, such as web.shop:80 or svc/web. Anything else is returned as it is.
 func Authority(text, domain string, namespace func() (string, error)) (string, error) {
