@@ -147,5 +147,6 @@ func (r *Role) unknownObject(o inspect.ObjectRef) inspect.Step {
 		return inspect.Step{What: whatObject, State: inspect.StepNote, Text: fmt.Sprintf("DNS publishes nothing for objects of the kind %s (%s)", o.Kind, strings.Join(sources, ", "))}
 	}
 	return inspect.Step{What: whatObject, State: inspect.StepWrong, Text: fmt.Sprintf(
-		"no source of the publishers has %s: see whether it exists, and whether one of %s reads objects of its namespace", title(o), strings.Join(sources, ", "))}
+		"no source of the publishers has %s: see whether it exists, and whether one of %s reads objects of its namespace", title(o), strings.Join(sources, ", "),
+	)}
 }

@@ -271,7 +271,7 @@ func TestTypedQueries(t *testing.T) {
 		"WEB.shop.svc.Cluster.Local.":           service("shop", "web", 0),
 		"web.shop.svc.cluster.local:8080":       service("shop", "web", 8080),
 		"db-0.db.shop.svc.cluster.local":        {Service: &ServiceQuery{Namespace: "shop", Name: "db", Hostname: "db-0"}},
-		"web-0.web:80 -n shop":                  {Service: &ServiceQuery{Namespace: "shop", Name: "web", Hostname: "web-0", Port: 80}}, // mesh F9
+		"web-0.web:80 -n shop":                  {Service: &ServiceQuery{Namespace: "shop", Name: "web", Hostname: "web-0", Port: 80}}, // mesh, finding 9
 		"web.shop:80 -n shop":                   service("shop", "web", 80),
 		"deploy/web -n shop":                    object("Deployment", "shop", "web"), // first-hour M5
 		"sp/shop/web.shop.svc.cluster.local":    object("ServiceProfile", "shop", "web.shop.svc.cluster.local"),

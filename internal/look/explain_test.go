@@ -16,7 +16,7 @@ func TestSubject(t *testing.T) {
 	for text, want := range map[string]string{
 		"svc/web": "service=shop%2Fweb", "service/web:80": "service=shop%2Fweb%3A80", "services/web": "service=shop%2Fweb", "Service/web": "service=shop%2Fweb",
 		"svc/other/web": "service=other%2Fweb", "other/web": "service=other%2Fweb", "other/web:8080": "service=other%2Fweb%3A8080", "web": "service=shop%2Fweb", "web:80": "service=shop%2Fweb%3A80",
-		// mesh F9: names of pods. first-hour M5: the kind of an object isn't a namespace.
+		// mesh, finding 9: names of pods. first-hour M5: the kind of an object isn't a namespace.
 		"web-0.web.other.svc.cluster.local:80": "q=web-0.web.other.svc.cluster.local%3A80", "web-0.web.other.svc": "q=web-0.web.other.svc",
 		"deployment/web": "object=Deployment%2Fshop%2Fweb", "sts/web": "object=StatefulSet%2Fshop%2Fweb", "sp/web.shop.svc.cluster.local": "object=ServiceProfile%2Fshop%2Fweb.shop.svc.cluster.local",
 		"web.other:80": "namespace=shop&q=web.other%3A80", "web.other:443": "service=other%2Fweb%3A443", "web.other.svc": "service=other%2Fweb", "web.other.svc.cluster.local:80": "service=other%2Fweb%3A80",

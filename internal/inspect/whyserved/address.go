@@ -109,7 +109,8 @@ func (x *Explainer) conflicts(ip netip.Addr, holders []*catalog.Workload) []insp
 
 func (x *Explainer) nobodys(ip netip.Addr) inspect.Step {
 	return step("Address", inspect.StepWrong, fmt.Sprintf(
-		"no Service, pod, ExternalWorkload or slice has the address %s now: it is outside of the cluster, or of a pod that is gone", ip), nil)
+		"no Service, pod, ExternalWorkload or slice has the address %s now: it is outside of the cluster, or of a pod that is gone", ip,
+	), nil)
 }
 
 func listed(ip netip.Addr, holders []*catalog.Workload) []inspect.Step {

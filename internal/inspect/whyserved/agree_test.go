@@ -36,7 +36,7 @@ var (
 )
 
 // TestExplainAgreesWithCalls explains all Services and addresses of random worlds, and compares the
-// verdicts with what real calls of Get and GetProfile are told (mesh F3, F8 to F10).
+// verdicts with what real calls of Get and GetProfile are told (mesh, findings 3 and 8 to 10).
 func TestExplainAgreesWithCalls(t *testing.T) {
 	for i := range uint64(*agreeWorlds) {
 		seed := *agreeSeed + i

@@ -156,7 +156,8 @@ func (x *Explainer) serviceProfile(o *inspect.ObjectRef) []inspect.Step {
 	key, ok := x.Server.ServiceOfProfile(o.Name)
 	if !ok {
 		return []inspect.Step{step("Profile", inspect.StepWrong, fmt.Sprintf(
-			"the ServiceProfile %s is for no Service: its name has to be NAME.NAMESPACE.svc and the domain of the cluster", name), o)}
+			"the ServiceProfile %s is for no Service: its name has to be NAME.NAMESPACE.svc and the domain of the cluster", name,
+		), o)}
 	}
 	f := &facts{query: &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name}}
 	service, known := x.Catalog.FindService(key)
@@ -169,7 +170,8 @@ func (x *Explainer) serviceProfile(o *inspect.ObjectRef) []inspect.Step {
 	switch {
 	case sp == nil || sp.Namespace != o.Namespace:
 		return []inspect.Step{step("Profile", inspect.StepWrong, fmt.Sprintf(
-			"this process knows no ServiceProfile %s: look at its name and namespace, and at the table serviceprofile in the status", name), o)}
+			"this process knows no ServiceProfile %s: look at its name and namespace, and at the table serviceprofile in the status", name,
+		), o)}
 	case !known:
 		return append(profileStep(&told), step("Profile", inspect.StepWrong, fmt.Sprintf("there is no Service %s/%s for the ServiceProfile: create it, or correct the name of the profile", key.Namespace, key.Name), f.ref()))
 	}
