@@ -9,7 +9,8 @@ import (
 )
 
 // Missing returns objects that would ask for a name if something were not in the way, at most so
-// many: a skip of each is about the name, or the settings exclude the object. It looks at all objects, little by little.
+// many: a skip of each is about the name, or the settings exclude the object. It looks at all objects,
+// little by little.
 func (p *Publisher) Missing(ctx context.Context, name string, most int) ([]Explanation, error) {
 	var found []Explanation
 	for i, src := range p.Sources {
