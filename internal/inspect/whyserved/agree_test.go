@@ -263,7 +263,8 @@ func compareAll(t *testing.T, seed uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clientset := fake.NewSimpleClientset(r.objects...) //nolint:staticcheck // The other one reads all schemas for each world.
+	//lint:ignore SA1019 The other one reads all schemas, for each world.
+	clientset := fake.NewSimpleClientset(r.objects...)
 	c := &calls{random: r, t: t, client: pb.NewDestinationClient(conn), explainer: &Explainer{Catalog: known, Server: server, Client: clientset, IPv6: r.ipv6}}
 	clientset.PrependReactor("list", "*", r.react)
 	defer func() {
