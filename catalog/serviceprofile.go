@@ -1,6 +1,11 @@
 package catalog
 
-import "time"
+import (
+	"errors"
+	"regexp/syntax"
+	"slices"
+	"time"
+)
 
 // ServiceProfile is what the catalog keeps of a linkerd.io/v1alpha2
 // ServiceProfile. Its name is the full DNS name of a Service.
@@ -33,6 +38,37 @@ type RequestMatch struct {
 	All, Any          []*RequestMatch
 	Not               *RequestMatch
 	Method, PathRegex string
+}
+
+// BrokenRegexps returns the expressions of the condition that are none. Proxies use a dialect that takes
+// more than Go's, so only mistakes count that no dialect takes.
+func (m *RequestMatch) BrokenRegexps() []string {
+	if m == nil {
+		return nil
+	}
+	var broken []string
+	if isBrokenRegexp(m.PathRegex) {
+		broken = append(broken, m.PathRegex)
+	}
+	for _, branch := range slices.Concat(m.All, m.Any, []*RequestMatch{m.Not}) {
+		broken = append(broken, branch.BrokenRegexps()...)
+	}
+	return broken
+}
+
+func isBrokenRegexp(text string) bool {
+	_, err := syntax.Parse(text, syntax.Perl)
+	var mistake *syntax.Error
+	if !errors.As(err, &mistake) {
+		return false
+	}
+	switch mistake.Code {
+	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen, syntax.ErrMissingBracket, syntax.ErrTrailingBackslash,
+		syntax.ErrMissingRepeatArgument, syntax.ErrInvalidCharRange:
+		return true
+	default:
+		return false
+	}
 }
 
 // ResponseClass says whether responses of a kind are failures.

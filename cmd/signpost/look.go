@@ -100,10 +100,7 @@ func (c *client) streamSubject(filter *look.StreamFilter, args []string) error {
 	if err != nil {
 		return err
 	}
-	filter.Service, _, _ = strings.Cut(query.Get("service"), ":")
-	if in, name, both := strings.Cut(query.Get("q"), "."); filter.Service == "" && both {
-		filter.Service = name + "/" + in
-	}
+	filter.Service = look.ServiceIn(query)
 	if filter.Service == "" {
 		return settings.Usagef("%.60q is no Service: name one as svc/NAME with -n, or as NAMESPACE/NAME", args[0])
 	}
@@ -255,8 +252,10 @@ clients and into DNS, step by step, and last in one sentence what is so and what
 change. SUBJECT is
 
   svc/web, shop/web, web.shop:80      a Service, with or without a port
-  Ingress/web, node/n1                another object
-  10.42.0.17, 10.42.0.17:8080         an address
+  db-0.db.shop.svc.cluster.local      a pod of a headless Service
+  deploy/web                          the Services of its pods
+  Ingress/web, node/n1, sp/NAME       another object
+  10.42.0.17, 10.42.0.17:8080         an address, of a pod or of a node
   www.example.org                     a DNS name
   http://web.shop/cart                what a client calls
 

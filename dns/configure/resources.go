@@ -82,3 +82,15 @@ func (o *Options) AdjustAsks() []string {
 	}
 	return names
 }
+
+// Kinds are the kinds of the objects that records are made of, sorted.
+func (o *Opened) Kinds() []string {
+	var kinds []string
+	for _, read := range o.options.Reads() {
+		if !read.Dependency {
+			kinds = append(kinds, read.Kind.Kind)
+		}
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}

@@ -22,6 +22,8 @@ type Explanation struct {
 	Skipped  []source.Skip
 	Problems []dns.Problem
 	Dropped  []desired.Drop
+	// Wanted are names that the object asks for which the settings exclude, as it writes them.
+	Wanted []string
 	// Err says why the object can't be evaluated.
 	Err error
 }
@@ -130,7 +132,7 @@ func (p *Publisher) explain(i int, key source.Key) (e Explanation, ok bool) {
 	kind, _, _ := strings.Cut(key.Kind, ".")
 	e = Explanation{
 		Object:  dns.Object{Source: src.Name, Kind: kind, Namespace: key.Namespace, Name: key.Name},
-		Skipped: p.withoutDefaults(result.Skipped), Problems: result.Problems, Err: result.Err,
+		Skipped: p.withoutDefaults(result.Skipped), Problems: result.Problems, Wanted: result.Wanted, Err: result.Err,
 	}
 	place := desired.Place{Managed: p.Rules.Managed, Excluded: p.Rules.Excluded, Domains: p.Domains}
 	if p.zones != nil {

@@ -2,11 +2,15 @@ package publisher
 
 import (
 	"context"
+	"slices"
 	"strings"
+
+	"github.com/signpostd/signpost/dns"
 )
 
 // Missing returns objects that would ask for a name if something were not in the way, at most so
-// many: a skip of each is about the name. It looks at all objects, little by little.
+// many: a skip of each is about the name, or the settings exclude the object. It looks at all objects,
+// little by little.
 func (p *Publisher) Missing(ctx context.Context, name string, most int) ([]Explanation, error) {
 	var found []Explanation
 	for i, src := range p.Sources {
@@ -19,7 +23,7 @@ func (p *Publisher) Missing(ctx context.Context, name string, most int) ([]Expla
 				if len(keys) == 0 || len(found) == most {
 					return false
 				}
-				if e, ok := p.explain(i, keys[0]); ok && e.skips(name) {
+				if e, ok := p.explain(i, keys[0]); ok && (e.skips(name) || e.Wants(name)) {
 					found = append(found, e)
 				}
 				keys = keys[1:]
@@ -41,4 +45,9 @@ func (e *Explanation) skips(name string) bool {
 		}
 	}
 	return false
+}
+
+// Wants reports whether the settings exclude an object that asks for a canonical name.
+func (e *Explanation) Wants(name string) bool {
+	return slices.ContainsFunc(e.Wanted, func(wanted string) bool { return dns.Canonical(wanted) == name })
 }

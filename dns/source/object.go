@@ -85,17 +85,47 @@ func (r *Reader) filteredNameless(excluded *Skip, annotations map[string]string)
 	return len(read.Hostnames)+len(read.InternalHostnames) == 0
 }
 
+// maxWanted is how many names of an excluded object are kept, and maxWantedName how long each may be.
+const maxWanted, maxWantedName = 5, 253
+
+// annotated returns the names that annotations give an object, as far as an excluded one keeps them.
+func (r *Reader) annotated(annotations map[string]string) []string {
+	if r.settings.IgnoreHostnameAnnotation {
+		return nil
+	}
+	return wantedOf(r.settings.ReadAnnotations(annotations))
+}
+
+func wantedOf(a *Annotations) []string {
+	if a == nil {
+		return nil
+	}
+	return boundedNames(slices.Concat(a.Hostnames, a.InternalHostnames))
+}
+
+func boundedNames(names []string) []string {
+	var kept []string
+	for _, name := range names {
+		if len(kept) < maxWanted && len(name) <= maxWantedName {
+			kept = AppendSet(kept, strings.Clone(name))
+		}
+	}
+	return kept
+}
+
 // Object is what every source keeps of the objects of its own kind. A source embeds it in a
 // struct with the rest.
 type Object struct {
 	Key Key
 	UID types.UID
 	// Selected is false when the settings exclude the object. Then the object asks for
-	// nothing, and all other fields but Key are empty, apart from remarks in Annotations.
+	// nothing, and all other fields but Key are empty, apart from remarks in Annotations and names that
+	// it would ask for.
 	// [Object.Excluded] says why.
 	Selected bool
-	// excluded says why the object isn't selected.
+	// excluded says why the object isn't selected, and wanted are the names that it asks for all the same.
 	excluded *Skip
+	wanted   []string
 	// Annotations is not nil when Selected is true.
 	Annotations *Annotations
 	// Unreadable says why the fields of the object can't be read. It is empty if they can. An
@@ -118,11 +148,11 @@ func (r *Reader) Read(s kube.Scope, obj interface {
 },
 ) Object {
 	key := Key{Kind: r.kind, Namespace: s.Intern(obj.GetNamespace()), Name: obj.GetName()}
-	if excluded := r.settings.excludes(obj); excluded != nil && (excluded != skipOthers || !r.subject.AnyController) {
+	if excluded := r.settings.excludes(obj); excluded != nil && (excluded.Reason != SkipOtherController || !r.subject.AnyController) {
 		if r.filteredNameless(excluded, obj.GetAnnotations()) {
 			excluded = &r.nameless
 		}
-		return Object{Key: key, excluded: excluded}
+		return Object{Key: key, excluded: excluded, wanted: r.annotated(obj.GetAnnotations())}
 	}
 	read := Object{
 		Key: key, UID: obj.GetUID(), Selected: true,

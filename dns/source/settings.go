@@ -71,7 +71,7 @@ func (s Settings) excludes(obj metav1.Object) *Skip {
 	for _, prefix := range s.Prefixes {
 		if controller, ok := annotations[prefix+"controller"]; ok {
 			if controller != "dns-controller" {
-				return skipOthers
+				return othersOf(controller)
 			}
 			break
 		}

@@ -54,20 +54,32 @@ var (
 	skipNamespace     = &Skip{SkipFiltered, "metadata.namespace", "--namespace does not have the namespace of the object: add it there"}
 	skipByAnnotations = &Skip{SkipFiltered, "metadata.annotations", "--annotation-filter does not match the annotations of the object: change one of them"}
 	skipByLabels      = &Skip{SkipFiltered, "metadata.labels", "--label-filter does not match the labels of the object: change one of them"}
-	skipOthers        = &Skip{
-		SkipOtherController, "metadata.annotations",
-		"the annotation controller leaves the object to another program: remove it, or set it to dns-controller",
-	}
 )
 
+// othersOf is the skip of an object that its annotation controller leaves to another program.
+func othersOf(controller string) *Skip {
+	return &Skip{
+		SkipOtherController, "metadata.annotations",
+		"the annotation controller is " + foreign.Quote(controller) + ", which leaves the object to another program: remove it, or set it to dns-controller",
+	}
+}
+
 // Exclude makes an object one that asks for nothing, for a reason that is shared by all objects
-// for which it is true. Only the key and the reason are kept, and the remarks about annotations.
+// for which it is true. Only the key and the reason are kept, the remarks about annotations, and a few
+// of the names that annotations ask for.
 func (o *Object) Exclude(reason *Skip) {
-	excluded := Object{Key: o.Key, excluded: reason}
+	excluded := Object{Key: o.Key, excluded: reason, wanted: wantedOf(o.Annotations)}
 	if o.Annotations != nil && len(o.Annotations.Remarks) > 0 {
 		excluded.Annotations = &Annotations{Remarks: o.Annotations.Remarks}
 	}
 	*o = excluded
+}
+
+// Want notes that an excluded object asks for a name with one of its fields. A few are kept.
+func (o *Object) Want(name string) {
+	if name != "" && o.excluded != nil {
+		o.wanted = boundedNames(append(o.wanted, name))
+	}
 }
 
 // Excluded returns the result for an object that isn't selected: no records, and why.
@@ -75,7 +87,7 @@ func (o *Object) Excluded() Result {
 	if o.excluded == nil {
 		return Result{}
 	}
-	result := Result{Skipped: []Skip{*o.excluded}}
+	result := Result{Skipped: []Skip{*o.excluded}, Wanted: o.wanted}
 	if o.Annotations != nil {
 		result.Skipped = append(result.Skipped, o.Annotations.Remarks...)
 	}

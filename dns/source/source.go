@@ -61,6 +61,8 @@ type Result struct {
 	// Skipped says why the object gives no record, or why a part of it doesn't. An object that
 	// exists and has neither records nor problems nor an error has at least one.
 	Skipped []Skip
+	// Wanted are some of the names that an object asks for which the settings exclude.
+	Wanted []string
 	// Err says why the object can't be evaluated at all. Then its previous records stay.
 	Err error
 }

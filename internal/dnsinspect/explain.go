@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/signpostd/signpost/dns"
 	"github.com/signpostd/signpost/dns/desired"
 	"github.com/signpostd/signpost/dns/publisher"
 	"github.com/signpostd/signpost/dns/tenancy"
@@ -28,14 +30,31 @@ type way struct {
 	// object is what is asked about; nil for a name.
 	object *inspect.ObjectRef
 	steps  []inspect.Step
+	// leaves are the steps that say that the publisher leaves a name to others: its settings exclude it.
+	leaves []leave
+	// takes are the names that the publisher puts into a zone, and published those of which it has
+	// published all that is asked for.
+	takes, published map[string]bool
+}
+
+// leave is the number of a step, and the canonical name that it is about.
+type leave struct {
+	step int
+	name string
+}
+
+// leave adds a step that says that the publisher leaves a name to others.
+func (w *way) leave(what string, object *inspect.ObjectRef, name, text string) {
+	w.leaves = append(w.leaves, leave{len(w.steps), dns.Canonical(name)})
+	w.add(what, inspect.StepWrong, object, text)
 }
 
 // Explain implements [inspect.Explainer]. A name is followed from the objects that ask for it to
 // the servers of its zone, an object from the sources that read it.
 func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
-	var steps []inspect.Step
+	var ways []*way
 	for _, p := range r.publishers {
-		w := &way{publisher: p, manner: p.Manner()}
+		w := &way{publisher: p, manner: p.Manner(), takes: map[string]bool{}, published: map[string]bool{}}
 		switch {
 		case q.Name != "":
 			r.explainName(ctx, w, q.Name)
@@ -44,12 +63,50 @@ func (r *Role) Explain(ctx context.Context, q inspect.Query) []inspect.Step {
 		case q.Object != nil && q.Object.Cluster == "":
 			r.explainObject(ctx, w, *q.Object)
 		}
-		steps = append(steps, w.steps...)
+		ways = append(ways, w)
 	}
+	steps := joinWays(ways)
 	if q.Object != nil && len(steps) == 0 && len(r.publishers) > 0 {
-		steps = append(steps, inspect.Step{What: "Object", State: inspect.StepWrong, Text: r.unknownObject(*q.Object)})
+		steps = append(steps, r.unknownObject(*q.Object))
 	}
 	return onlyRelevant(steps)
+}
+
+// joinWays joins what publishers say. That one leaves a name to others is wrong only if no other one
+// takes it.
+func joinWays(ways []*way) []inspect.Step {
+	var steps []inspect.Step
+	for _, w := range ways {
+		for _, l := range w.leaves {
+			if slices.ContainsFunc(ways, func(other *way) bool { return other.takes[l.name] }) {
+				w.steps[l.step].State = inspect.StepNote
+			}
+		}
+		steps = append(steps, w.steps...)
+	}
+	if slices.ContainsFunc(steps, func(s inspect.Step) bool { return s.State == inspect.StepWrong || s.State == inspect.StepUnknown }) {
+		return steps
+	}
+	if len(ways) < 2 {
+		return steps
+	}
+	// The last step is the summary when all is as it should be.
+	by := map[string][]string{}
+	for _, w := range ways {
+		for name, all := range w.published {
+			if all {
+				by[name] = append(by[name], w.publisher.Name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		who := "publisher "
+		if len(by[name]) > 1 {
+			who = "publishers "
+		}
+		steps = append(steps, inspect.Step{What: whatRecord, State: inspect.StepWell, Text: foreign.Name(name) + " is published by the " + who + strings.Join(by[name], " and ")})
+	}
+	return steps
 }
 
 // onlyRelevant leaves out what publishers say that have nothing to do with a name, if others have.
@@ -63,7 +120,7 @@ func onlyRelevant(steps []inspect.Step) []inspect.Step {
 			return again
 		}))
 	}
-	if slices.ContainsFunc(steps, func(s inspect.Step) bool { return s.What == whatObject || s.What == whatRecord }) {
+	if slices.ContainsFunc(steps, func(s inspect.Step) bool { return s.What == whatObject || s.What == whatRecord || s.What == whatFilter }) {
 		steps = slices.DeleteFunc(steps, isNobody)
 	}
 	return rename(steps)
@@ -147,6 +204,10 @@ func (w *way) nobody(ctx context.Context, t publisher.Trace) {
 	}
 	for _, e := range missing {
 		ref := objectRef(e.Object)
+		if e.Wants(t.Name) && len(e.Skipped) > 0 {
+			w.leave(whatFilter, &ref, t.Name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), foreign.Name(t.Name), e.Skipped[0].Message))
+			continue
+		}
 		for _, s := range e.Skipped {
 			if strings.EqualFold(strings.TrimSuffix(s.Subject, "."), t.Name) {
 				w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s has the name %s and asks for no record: %s", title(ref), foreign.Name(t.Name), s.Message))
@@ -160,6 +221,9 @@ func (w *way) nobody(ctx context.Context, t publisher.Trace) {
 		w.add(whatObject, inspect.StepNote, nil, "no object asks for "+foreign.Name(t.Name))
 		return
 	}
+	if w.sibling(ctx, t.Name) {
+		return
+	}
 	state, text := inspect.StepWrong, "no object asks for "+foreign.Name(t.Name)+": annotate one with that name, or ask about the object that should, as in explain svc/NAME"
 	if t.Unresolved {
 		text = "an object asks for " + foreign.Name(t.Name) + " in a way that can't be published: see `signpost explain` of the object, or its Events"
@@ -168,6 +232,40 @@ func (w *way) nobody(ctx context.Context, t publisher.Trace) {
 		state = inspect.StepUnknown
 	}
 	w.add(whatNobody, state, nil, text)
+}
+
+// sibling says which names there are beside the one that nobody asks for, if an object asks for its
+// parent and others below: a headless Service has a name for each of its pods that has a hostname.
+func (w *way) sibling(ctx context.Context, name string) bool {
+	label, parent, _ := strings.Cut(name, ".")
+	t, err := w.publisher.Trace(ctx, parent)
+	if err != nil || len(t.Asks) == 0 {
+		return false
+	}
+	ref := refOf(t.Asks[0])
+	seen, err := w.publisher.Explain(ctx, publisher.Question{About: about(ref)})
+	if err != nil {
+		return false
+	}
+	var labels []string
+	for _, e := range seen.List {
+		for _, asked := range namesOf(e) {
+			if first, below, ok := strings.Cut(asked, "."); ok && below == parent {
+				labels = append(labels, first)
+			}
+		}
+	}
+	if len(labels) == 0 {
+		return false
+	}
+	slices.Sort(labels)
+	labels = slices.Compact(labels)
+	text := fmt.Sprintf("%s has no name for a pod %s: those below %s are %s", title(ref), foreign.Name(label), foreign.Name(parent), strings.Join(labels[:min(len(labels), maxTargetsShown)], ", "))
+	if more := len(labels) - maxTargetsShown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	w.add(whatObject, inspect.StepWrong, &ref, text+"; a pod has one while it is ready and has a hostname")
+	return true
 }
 
 // hasRows reports whether a zone has something that answers for the name.

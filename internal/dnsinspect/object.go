@@ -16,10 +16,7 @@ import (
 
 // explainObject follows an object. It says nothing about one that no source of the publisher reads.
 func (r *Role) explainObject(ctx context.Context, w *way, ref inspect.ObjectRef) {
-	seen, err := w.publisher.Explain(ctx, publisher.Question{About: func(_ string, key source.Key) bool {
-		kind, _, _ := strings.Cut(key.Kind, ".")
-		return strings.EqualFold(kind, ref.Kind) && key.Namespace == ref.Namespace && key.Name == ref.Name
-	}})
+	seen, err := w.publisher.Explain(ctx, publisher.Question{About: about(ref)})
 	if err != nil {
 		w.failed(err)
 		return
@@ -30,13 +27,21 @@ func (r *Role) explainObject(ctx context.Context, w *way, ref inspect.ObjectRef)
 	}
 }
 
+// about returns which keys are those of an object.
+func about(ref inspect.ObjectRef) func(source string, key source.Key) bool {
+	return func(_ string, key source.Key) bool {
+		kind, _, _ := strings.Cut(key.Kind, ".")
+		return strings.EqualFold(kind, ref.Kind) && key.Namespace == ref.Namespace && key.Name == ref.Name
+	}
+}
+
 func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectRef, e publisher.Explanation) {
-	about := title(ref) + ": "
+	of := title(ref) + ": "
 	if e.Err != nil {
-		w.add(whatObject, inspect.StepWrong, &ref, about+foreign.Text(e.Err.Error())+"; its records stay as they are")
+		w.add(whatObject, inspect.StepWrong, &ref, of+foreign.Text(e.Err.Error())+"; its records stay as they are")
 	}
 	for _, p := range e.Problems {
-		w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s%s is %s: %s", about, p.Subject, foreign.Quote(p.Value), p.Reason))
+		w.add(whatObject, inspect.StepWrong, &ref, fmt.Sprintf("%s%s is %s: %s", of, p.Subject, foreign.Quote(p.Value), p.Reason))
 	}
 	for _, s := range e.Skipped {
 		what, state := skipStep(s)
@@ -44,7 +49,13 @@ func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectR
 		if s.Subject != "" {
 			text = s.Subject + ": " + text
 		}
-		w.add(what, state, &ref, about+text)
+		if s.Reason == source.SkipFiltered && len(e.Wanted) > 0 {
+			for _, name := range e.Wanted {
+				w.leave(what, &ref, name, fmt.Sprintf("%s asks for %s, and is left out: %s", title(ref), foreign.Name(name), s.Message))
+			}
+			continue
+		}
+		w.add(what, state, &ref, of+text)
 	}
 	for _, d := range e.Dropped {
 		w.dropped(ref, d)
@@ -52,7 +63,7 @@ func (r *Role) explainEvaluated(ctx context.Context, w *way, ref inspect.ObjectR
 	names := namesOf(e)
 	for i, name := range names {
 		if i == maxNames {
-			w.add(whatObject, inspect.StepNote, &ref, fmt.Sprintf("%sit asks for %d other names, too: ask about one of them", about, len(names)-i))
+			w.add(whatObject, inspect.StepNote, &ref, fmt.Sprintf("%sit asks for %d other names, too: ask about one of them", of, len(names)-i))
 			return
 		}
 		t, err := w.publisher.Trace(ctx, name)
@@ -79,17 +90,24 @@ func namesOf(e publisher.Explanation) []string {
 // dropped says that a part of what an object asks for is left out.
 func (w *way) dropped(ref inspect.ObjectRef, d desired.Drop) {
 	what, state := whatFilter, inspect.StepWrong
+	left := false
 	switch d.Reason {
+	case desired.DropDomain, desired.DropUnselected:
+		left = true
 	case desired.DropDuplicate, desired.DropReplaced:
 		state = inspect.StepNote
 	case desired.DropInvalid, desired.DropRefused:
 		what = whatRecord
 	case desired.DropZone:
-		what = whatZone
+		what, left = whatZone, true
 	}
 	text := fmt.Sprintf("%s asks for the %s record %s, which is left out", title(ref), d.Type, foreign.Name(d.Name))
 	if d.Reason == desired.DropTarget {
 		text = fmt.Sprintf("%s asks for the %s record %s, of which the targets %s are left out", title(ref), d.Type, foreign.Name(d.Name), targetsText(d.Targets))
+	}
+	if left {
+		w.leave(what, &ref, d.Name, text+": "+d.Message)
+		return
 	}
 	w.add(what, state, &ref, text+": "+d.Message)
 }
@@ -112,13 +130,23 @@ func skipStep(s source.Skip) (what string, state inspect.StepState) {
 	return whatObject, inspect.StepWrong
 }
 
-// unknownObject is what is said of an object that no source has.
-func (r *Role) unknownObject(o inspect.ObjectRef) string {
+// unknownObject is what is said of an object that no source has. Only if a source reads its kind, that is
+// wrong: for others, other roles say what is so.
+func (r *Role) unknownObject(o inspect.ObjectRef) inspect.Step {
 	var sources []string
+	reads := false
 	for _, p := range r.publishers {
 		for _, name := range p.Manner().Sources {
-			sources = append(sources, "--source="+name)
+			if flag := "--source=" + name; !slices.Contains(sources, flag) {
+				sources = append(sources, flag)
+			}
 		}
+		reads = reads || slices.ContainsFunc(p.Kinds, func(kind string) bool { return strings.EqualFold(kind, o.Kind) })
 	}
-	return fmt.Sprintf("no source of the publishers has %s: see whether it exists, and whether one of %s reads objects of its kind and namespace", title(o), strings.Join(sources, ", "))
+	if !reads {
+		return inspect.Step{What: whatObject, State: inspect.StepNote, Text: fmt.Sprintf("DNS publishes nothing for objects of the kind %s (%s)", o.Kind, strings.Join(sources, ", "))}
+	}
+	return inspect.Step{What: whatObject, State: inspect.StepWrong, Text: fmt.Sprintf(
+		"no source of the publishers has %s: see whether it exists, and whether one of %s reads objects of its namespace", title(o), strings.Join(sources, ", "),
+	)}
 }

@@ -21,6 +21,8 @@ type Publisher struct {
 	// Servers are the addresses, with ports, of the servers that answer with its records; nil for
 	// those that its zones name.
 	Servers []string
+	// Kinds are the kinds of the objects for which its sources make records, such as Service.
+	Kinds []string
 }
 
 // Role is the role dns, for package inspect. Make it with [New].

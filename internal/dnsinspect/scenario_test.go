@@ -163,7 +163,7 @@ func startScene(t *testing.T, policy, zone string, flags []string) *scene {
 		t.Fatal(err)
 	}
 	leads := func() (bool, string) { return true, "" }
-	s.role = dnsinspect.New([]dnsinspect.Publisher{{Publisher: s.opened.Publisher, Servers: s.opened.Servers}}, leads)
+	s.role = dnsinspect.New([]dnsinspect.Publisher{{Publisher: s.opened.Publisher, Servers: s.opened.Servers, Kinds: s.opened.Kinds()}}, leads)
 	offer := inspect.Offer{Role: "dns", Records: s.role, Zones: s.role, Explains: s.role}
 	s.server = inspect.New(inspect.Config{Offers: []inspect.Offer{offer}}).Handlers()[inspect.Root+"/"]
 	return s

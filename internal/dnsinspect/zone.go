@@ -19,14 +19,15 @@ func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
 	name := foreign.Name(t.Name)
 	switch {
 	case t.Excluded && len(t.Asks) > 0:
-		w.add(whatFilter, inspect.StepWrong, nil, fmt.Sprintf("the domain filter leaves %s out: add its domain to --domain-filter, or take it out of --exclude-domains", name))
+		w.leave(whatFilter, nil, t.Name, fmt.Sprintf("the domain filter leaves %s out: add its domain to --domain-filter, or take it out of --exclude-domains", name))
 		return
 	case t.ProviderExcludes && len(t.Asks) > 0:
-		w.add(whatFilter, inspect.StepWrong, nil, name+" isn't published: "+desired.Unselected)
+		w.leave(whatFilter, nil, t.Name, name+" isn't published: "+desired.Unselected)
 		return
 	}
 	w.unread(t)
 	if len(t.Asks) > 0 {
+		w.takes[t.Name] = true
 		w.unmanaged(t)
 	}
 	switch {
@@ -41,9 +42,11 @@ func (r *Role) follow(ctx context.Context, w *way, t publisher.Trace) {
 		w.add(whatZone, inspect.StepUnknown, nil, "the zones of the provider have not been listed yet: ask again")
 		return
 	case len(t.Homes) == 0 && len(t.Asks) > 0:
+		delete(w.takes, t.Name)
 		w.noZone(t)
 		return
 	}
+	w.published[t.Name] = len(t.Asks) > 0
 	for _, h := range t.Homes {
 		w.zone(t, h)
 		w.rows(t, h)
@@ -76,7 +79,7 @@ func (w *way) noZone(t publisher.Trace) {
 	if t.More > 0 {
 		has += fmt.Sprintf(" and %d others", t.More)
 	}
-	w.add(whatZone, inspect.StepWrong, nil, fmt.Sprintf("no zone of the provider holds %s: create the zone, or change the zone filters; %s", foreign.Name(t.Name), has))
+	w.leave(whatZone, nil, t.Name, fmt.Sprintf("no zone of the provider holds %s: create the zone, or change the zone filters; %s", foreign.Name(t.Name), has))
 }
 
 // zone explains the state of a zone.
@@ -105,6 +108,9 @@ func (w *way) zone(t publisher.Trace, h publisher.Home) {
 
 // rows explains the record sets of a name in a zone.
 func (w *way) rows(t publisher.Trace, h publisher.Home) {
+	if len(h.Rows) == 0 && len(t.Asks) > 0 {
+		delete(w.published, t.Name)
+	}
 	if len(h.Rows) == 0 && len(t.Asks) > 0 && !w.hasWrong() {
 		w.add(whatRecord, inspect.StepUnknown, nil, "the zone has no record of the name, and none is planned yet: ask again")
 	}
@@ -123,12 +129,15 @@ func (w *way) rows(t publisher.Trace, h publisher.Home) {
 			state = inspect.StepNote
 		}
 		w.add(whatRecord, state, objects, text)
+		if len(row.Objects) > 0 && row.State != publisher.RowPublished {
+			delete(w.published, t.Name)
+		}
 		w.losers(row)
 	}
 }
 
 // losers names the objects that don't get a record set because another one has the name. That is wrong
-// for the object that is asked about, and otherwise worth knowing.
+// for the object that is asked about and for a name, and of another object worth knowing.
 func (w *way) losers(row publisher.Row) {
 	for _, l := range row.Losers[:min(len(row.Losers), maxLosers)] {
 		var ref inspect.ObjectRef
@@ -138,7 +147,7 @@ func (w *way) losers(row publisher.Row) {
 				ref = this
 			}
 		}
-		if w.about(ref) {
+		if w.object == nil || w.about(ref) {
 			state = inspect.StepWrong
 		}
 		w.add(whatRecord, state, &ref, fmt.Sprintf("%s asks for the %s record %s with %s and doesn't get it: %s",

@@ -26,7 +26,49 @@ func (s *Server) Explain(ctx context.Context, q Query) Explanation {
 			steps = append(steps, step)
 		}
 	}
-	return Conclude(q.String(), steps)
+	return Conclude(q.String(), append(steps, s.problemSteps(q)...))
+}
+
+// problemSteps are the known problems of the object that a query is about, and of the ServiceProfile of a
+// Service. They are notes, because it isn't known whether the object was corrected since.
+func (s *Server) problemSteps(q Query) []Step {
+	var steps []Step
+	for _, p := range s.allProblems() {
+		if !q.concerns(&p.Object, s.config.ClusterDomain) || len(steps) == maxMore {
+			continue
+		}
+		object := p.Object
+		steps = append(steps, Step{
+			Role: s.servingRole(), What: "Problem", State: StepNote, Object: &object,
+			Text: fmt.Sprintf("%s, %s: %s; signpost problems says since when", object.title(), p.Field, p.Reason),
+		})
+	}
+	return steps
+}
+
+// concerns reports whether a query is about an object of our own cluster.
+func (q *Query) concerns(o *ObjectRef, domain string) bool {
+	switch {
+	case o.Cluster != "":
+		return false
+	case q.Service != nil && o.Kind == "ServiceProfile":
+		return o.Name == q.Service.Name+"."+q.Service.Namespace+".svc."+domain
+	case q.Service != nil:
+		return o.Kind == "Service" && o.Namespace == q.Service.Namespace && o.Name == q.Service.Name
+	default:
+		return q.Object != nil && o.Kind == q.Object.Kind && o.Namespace == q.Object.Namespace && o.Name == q.Object.Name
+	}
+}
+
+// servingRole returns the role that has Services, to which most problems of objects are known; empty if the
+// process lacks it.
+func (s *Server) servingRole() string {
+	for i := range s.config.Offers {
+		if s.config.Offers[i].Services != nil {
+			return s.config.Offers[i].Role
+		}
+	}
+	return ""
 }
 
 // Conclude makes an explanation of steps. The verdict is that of the worst step, and the summary

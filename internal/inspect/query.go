@@ -15,6 +15,9 @@ var kinds = map[string]string{
 	"no": "Node", "node": "Node", "nodes": "Node",
 	"ing": "Ingress", "ingress": "Ingress", "ingresses": "Ingress",
 	"endpointslice": "EndpointSlice", "endpointslices": "EndpointSlice",
+	"deploy": "Deployment", "deployment": "Deployment", "deployments": "Deployment", "sts": "StatefulSet", "statefulset": "StatefulSet", "statefulsets": "StatefulSet",
+	"ds": "DaemonSet", "daemonset": "DaemonSet", "daemonsets": "DaemonSet", "rs": "ReplicaSet", "replicaset": "ReplicaSet", "replicasets": "ReplicaSet",
+	"job": "Job", "jobs": "Job", "cj": "CronJob", "cronjob": "CronJob", "cronjobs": "CronJob", "sp": "ServiceProfile", "serviceprofile": "ServiceProfile", "serviceprofiles": "ServiceProfile",
 	"externalworkload": "ExternalWorkload", "externalworkloads": "ExternalWorkload",
 	"dnsendpoint": "DNSEndpoint", "dnsendpoints": "DNSEndpoint",
 	"gateway": "Gateway", "gateways": "Gateway", "gtw": "Gateway",
@@ -128,8 +131,8 @@ type typed struct {
 }
 
 // parse understands, in this order: URLs, IP and IP:PORT, KIND/NAMESPACE/NAME, svc/NAME,
-// NAMESPACE/NAME, names of Services in DNS, NAME.NAMESPACE:PORT, and DNS names. Text of two words
-// may end in -n NAMESPACE.
+// NAMESPACE/NAME, names of Services in DNS, NAME.NAMESPACE:PORT, HOSTNAME.SERVICE:PORT in the namespace,
+// and DNS names. Text of two words may end in -n NAMESPACE.
 func (t typed) parse(text string) (Query, error) {
 	text = strings.TrimSpace(text)
 	words := strings.Fields(text)
@@ -216,6 +219,8 @@ func (t typed) host(text string) (Query, error) {
 	switch {
 	case len(labels) == 1 && t.namespace != "":
 		return Query{Service: &ServiceQuery{Namespace: t.namespace, Name: name, Port: port}}, nil
+	case len(labels) == 2 && t.namespace != "" && !t.isService(labels[1], labels[0]) && t.isService(t.namespace, labels[1]):
+		return Query{Service: &ServiceQuery{Namespace: t.namespace, Name: labels[1], Hostname: labels[0], Port: port}}, nil
 	case len(labels) == 2 && (t.isService(labels[1], labels[0]) || port != 0 && !isWebPort(text)):
 		return Query{Service: &ServiceQuery{Namespace: labels[1], Name: labels[0], Port: port}}, nil
 	default:

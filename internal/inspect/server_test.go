@@ -271,6 +271,10 @@ func TestTypedQueries(t *testing.T) {
 		"WEB.shop.svc.Cluster.Local.":           service("shop", "web", 0),
 		"web.shop.svc.cluster.local:8080":       service("shop", "web", 8080),
 		"db-0.db.shop.svc.cluster.local":        {Service: &ServiceQuery{Namespace: "shop", Name: "db", Hostname: "db-0"}},
+		"web-0.web:80 -n shop":                  {Service: &ServiceQuery{Namespace: "shop", Name: "web", Hostname: "web-0", Port: 80}}, // mesh, finding 9
+		"web.shop:80 -n shop":                   service("shop", "web", 80),
+		"deploy/web -n shop":                    object("Deployment", "shop", "web"), // first-hour M5
+		"sp/shop/web.shop.svc.cluster.local":    object("ServiceProfile", "shop", "web.shop.svc.cluster.local"),
 		"http://web.shop.svc.cluster.local/a?b": service("shop", "web", 80),
 		"https://web.shop:8443/":                service("shop", "web", 8443),
 		"http://web.shop":                       service("shop", "web", 80),
@@ -377,6 +381,26 @@ func TestExplainPath(t *testing.T) {
 	e := decodeAnswer[Explanation](t, ask(s, ExplainPath+"?q=shop/web:81"))
 	if e.Subject != "Service shop/web, port 81" || e.Verdict != VerdictWrong || e.Summary != "it declares no port 81" || e.Steps[0].Role != "destination" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// first-hour H1 and H2: what is known to be wrong with an object, or with the ServiceProfile of a Service, is a
+// note of the explanation.
+func TestExplainSaysProblems(t *testing.T) {
+	profile := ObjectRef{Kind: "ServiceProfile", Namespace: "shop", Name: "web.shop.svc.cluster.local"}
+	problems := func() []Problem {
+		return []Problem{
+			{Object: profile, Field: "spec.routes[0].timeout", Reason: "it is no duration"},
+			{Object: ObjectRef{Kind: "Service", Namespace: "shop", Name: "other"}, Reason: "of another one"},
+			{Object: ObjectRef{Kind: "Service", Namespace: "shop", Name: "web", Cluster: "east"}, Reason: "of another cluster"},
+		}
+	}
+	s := New(Config{Offers: (&world{}).offers(), Problems: problems})
+	for _, q := range []string{"?q=shop/web", "?object=ServiceProfile/shop/web.shop.svc.cluster.local"} {
+		e := decodeAnswer[Explanation](t, ask(s, ExplainPath+q))
+		if e.Verdict != VerdictWell || len(e.Steps) != 1 || e.Steps[0].State != StepNote || !strings.Contains(e.Steps[0].Text, "spec.routes[0].timeout: it is no duration") {
+			t.Errorf("%s: %+v", q, e)
+		}
 	}
 }
 

@@ -16,8 +16,11 @@ func TestSubject(t *testing.T) {
 	for text, want := range map[string]string{
 		"svc/web": "service=shop%2Fweb", "service/web:80": "service=shop%2Fweb%3A80", "services/web": "service=shop%2Fweb", "Service/web": "service=shop%2Fweb",
 		"svc/other/web": "service=other%2Fweb", "other/web": "service=other%2Fweb", "other/web:8080": "service=other%2Fweb%3A8080", "web": "service=shop%2Fweb", "web:80": "service=shop%2Fweb%3A80",
-		"web.other:80": "service=other%2Fweb%3A80", "web.other.svc": "service=other%2Fweb", "web.other.svc.cluster.local:80": "service=other%2Fweb%3A80",
-		"http://web.other:80/path?x=1": "service=other%2Fweb%3A80", "https://www.example.org/a": "name=www.example.org", "https://10.0.0.7:8443": "address=10.0.0.7%3A8443",
+		// mesh, finding 9: names of pods. first-hour M5: the kind of an object isn't a namespace.
+		"web-0.web.other.svc.cluster.local:80": "q=web-0.web.other.svc.cluster.local%3A80", "web-0.web.other.svc": "q=web-0.web.other.svc",
+		"deployment/web": "object=Deployment%2Fshop%2Fweb", "sts/web": "object=StatefulSet%2Fshop%2Fweb", "sp/web.shop.svc.cluster.local": "object=ServiceProfile%2Fshop%2Fweb.shop.svc.cluster.local",
+		"web.other:80": "namespace=shop&q=web.other%3A80", "web.other:443": "service=other%2Fweb%3A443", "web.other.svc": "service=other%2Fweb", "web.other.svc.cluster.local:80": "service=other%2Fweb%3A80",
+		"http://web.other:80/path?x=1": "namespace=shop&q=web.other%3A80", "https://www.example.org/a": "name=www.example.org", "https://10.0.0.7:8443": "address=10.0.0.7%3A8443",
 		"10.0.0.7": "address=10.0.0.7", "10.0.0.7:8080": "address=10.0.0.7%3A8080", "[fd00::1]:80": "address=%5Bfd00%3A%3A1%5D%3A80", "fd00::1": "address=fd00%3A%3A1", "[fd00::1]": "address=fd00%3A%3A1", "::ffff:10.0.0.7": "address=10.0.0.7",
 		"www.example.org": "name=www.example.org", "www.example.org.": "name=www.example.org", "example.org.": "name=example.org", "*.example.org": "name=%2A.example.org", "www.example.org:443": "name=www.example.org",
 		"example.org": "q=example.org", "Ingress/web": "object=Ingress%2Fshop%2Fweb", "ing/web": "object=Ingress%2Fshop%2Fweb", "ingresses.networking.k8s.io/web": "object=Ingress%2Fshop%2Fweb",
@@ -36,6 +39,18 @@ func TestSubject(t *testing.T) {
 }
 
 // Whatever is typed, it is one question or a mistake.
+func TestServiceIn(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"svc/web": "shop/web", "web.other:80": "other/web", "web.other": "other/web", "web-0.web.other.svc.cluster.local:80": "other/web", "pod/web": "", "www.example.org": "",
+	} {
+		query, err := Subject(text, inShop)
+		if got := ServiceIn(query); err != nil || got != want {
+			t.Errorf("%s: %v, %q; want %q", text, err, got, want)
+		}
+	}
+}
+
 func FuzzSubject(f *testing.F) {
 	for _, seed := range []string{"svc/web", "10.0.0.1:80", "[::1]:80", "https://a.b/c", "a.b:c", "x/y/z", "%", "::%eth0"} {
 		f.Add(seed)

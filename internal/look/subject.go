@@ -19,7 +19,8 @@ const maxSubject = 2048
 // kinds are the kinds that people write in short, or in the plural.
 var kinds = map[string]string{
 	"svc": "Service", "ing": "Ingress", "ingresses": "Ingress", "po": "Pod", "no": "Node", "ep": "Endpoints", "endpoints": "Endpoints",
-	"deploy": "Deployment", "crd": "CustomResourceDefinition", "sp": "ServiceProfile", "dnsendpoint": "DNSEndpoint", "service": "Service",
+	"deploy": "Deployment", "deployment": "Deployment", "sts": "StatefulSet", "statefulset": "StatefulSet", "ds": "DaemonSet", "daemonset": "DaemonSet",
+	"rs": "ReplicaSet", "replicaset": "ReplicaSet", "job": "Job", "cj": "CronJob", "cronjob": "CronJob", "crd": "CustomResourceDefinition", "sp": "ServiceProfile", "dnsendpoint": "DNSEndpoint", "service": "Service",
 	"ingress": "Ingress", "pod": "Pod", "node": "Node", "httproute": "HTTPRoute", "grpcroute": "GRPCRoute", "tlsroute": "TLSRoute",
 	"tcproute": "TCPRoute", "udproute": "UDPRoute", "gateway": "Gateway", "gtw": "Gateway", "endpointslice": "EndpointSlice",
 	"externalworkload": "ExternalWorkload", "serviceprofile": "ServiceProfile", "dnsrecord": "DNSRecord", "virtualservice": "VirtualService",
@@ -138,12 +139,46 @@ func host(text string, namespace func() (string, error)) (url.Values, error) {
 			return nil, err
 		}
 		return service(in, name+port)
+	case len(labels) > 3 && labels[3] == "svc":
+		// The name of a pod of a Service, if the server has that domain.
+		return url.Values{"q": {text}}, nil
+	case len(labels) == 2 && with && port != webPort:
+		return serviceOrPod(text, namespace)
 	case len(labels) > 2 && labels[2] == "svc", len(labels) == 2 && with:
 		return service(labels[1], labels[0]+port)
 	case len(labels) == 2 && !strings.HasSuffix(name, "."):
 		return url.Values{"q": {text}}, nil
 	}
 	return url.Values{"name": {strings.TrimSuffix(name, ".")}}, nil
+}
+
+// webPort is the port with which servers take a name of two parts rather for one of DNS.
+const webPort = ":443"
+
+// serviceOrPod has the server tell NAME.NAMESPACE:PORT from HOSTNAME.SERVICE:PORT in a namespace.
+func serviceOrPod(text string, namespace func() (string, error)) (url.Values, error) {
+	query := url.Values{"q": {text}}
+	if in, err := namespace(); err == nil && in != "" {
+		query.Set("namespace", in)
+	}
+	return query, nil
+}
+
+// ServiceIn returns the Service that the parameters of a subject are about, as NAMESPACE/NAME; empty if
+// they are about something else.
+func ServiceIn(subject url.Values) string {
+	if name, _, _ := strings.Cut(subject.Get("service"), ":"); name != "" {
+		return name
+	}
+	name, _, _ := strings.Cut(subject.Get("q"), ":")
+	switch labels := strings.Split(strings.TrimSuffix(name, "."), "."); {
+	case len(labels) == 2:
+		return labels[1] + "/" + labels[0]
+	case len(labels) > 3 && labels[3] == "svc":
+		return labels[2] + "/" + labels[1]
+	default:
+		return ""
+	}
 }
 
 // Authority returns what a proxy would ask for: the full name of the Service that people write in

@@ -187,7 +187,7 @@ func (r *dnsRole) formerLease(o settings.Leader) *formerLease {
 func (r *dnsRole) publishers() []dnsinspect.Publisher {
 	var publishers []dnsinspect.Publisher
 	for i, o := range r.opened {
-		publishers = append(publishers, dnsinspect.Publisher{Name: r.desks[i].Name, Publisher: o.Publisher, Servers: o.Servers})
+		publishers = append(publishers, dnsinspect.Publisher{Name: r.desks[i].Name, Publisher: o.Publisher, Servers: o.Servers, Kinds: o.Kinds()})
 	}
 	return publishers
 }

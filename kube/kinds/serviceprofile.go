@@ -71,11 +71,20 @@ func (d *door) route(r *linkerd.Route, index int) catalog.Route {
 		}
 		trimmed.Timeout = timeout
 	}
+	d.regexps(trimmed.Condition, index)
 	for i := range r.ResponseClasses {
 		class := &r.ResponseClasses[i]
 		trimmed.ResponseClasses = append(trimmed.ResponseClasses, catalog.ResponseClass{Condition: d.responseMatch(class.Condition), Failure: class.IsFailure})
 	}
 	return trimmed
+}
+
+// regexps adds a problem for each expression of a condition that is none. The profile is not changed,
+// because Linkerd sends such expressions, too.
+func (d *door) regexps(m *catalog.RequestMatch, index int) {
+	for _, broken := range m.BrokenRegexps() {
+		d.Add(quote(broken)+" is no regular expression; proxies ignore the route", "spec.routes[%d].condition.pathRegex", index)
+	}
 }
 
 // counts reports whether there is room for another condition of the object, which is refused

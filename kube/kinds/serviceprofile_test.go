@@ -130,5 +130,16 @@ spec:
 			}),
 			problems: []string{"spec.routes[0].timeout"},
 		},
+		{
+			// first-hour H2: proxies ignore such a route, and nobody said so.
+			name: "a regular expression that is none", yaml: `{metadata: {name: x, namespace: ns}, spec: {routes: [{name: r, condition: {pathRegex: "/a/[^/]*"}}, {name: s, condition: {not: {all: [{pathRegex: "/(unclosed"}]}}}]}}`,
+			want: profileNamed(func(p *catalog.ServiceProfile) {
+				p.Routes = []catalog.Route{
+					{Name: "r", Condition: &catalog.RequestMatch{PathRegex: "/a/[^/]*"}},
+					{Name: "s", Condition: &catalog.RequestMatch{Not: &catalog.RequestMatch{All: []*catalog.RequestMatch{{PathRegex: "/(unclosed"}}}}},
+				}
+			}),
+			problems: []string{"spec.routes[1].condition.pathRegex"},
+		},
 	})
 }

@@ -122,6 +122,9 @@ func (s *ingresses) trim(scope kube.Scope, obj *networkingv1.Ingress) (*ingress,
 		kept.Exclude(s.otherClass)
 	}
 	if !kept.Selected {
+		for _, rule := range obj.Spec.Rules {
+			kept.Want(rule.Host)
+		}
 		return kept, nil
 	}
 	for _, rule := range obj.Spec.Rules {

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/internal/inspect"
 )
 
@@ -25,22 +27,119 @@ func (x *Explainer) address(ctx context.Context, a netip.AddrPort) []inspect.Ste
 		steps = append(steps, step("Address", inspect.StepWell, fmt.Sprintf("%s is a cluster IP of the Service %s/%s", a.Addr(), key.Namespace, key.Name), ref))
 		steps = append(steps, x.service(ctx, &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name, Port: a.Port()})...)
 	}
-	for _, w := range h.Workloads[:min(maxHolders, len(h.Workloads))] {
-		steps = append(steps, holderStep(a.Addr(), w))
+	if len(h.Services) == 0 {
+		steps = append(steps, x.endpointSteps(a, &h)...)
 	}
-	if len(h.Workloads) > 1 {
-		steps = append(steps, step("Address", inspect.StepWrong, fmt.Sprintf("%d workloads have the address %s: one of them is out of date; profiles of it are refused until that is mended", len(h.Workloads), a.Addr()), nil))
+	return append(steps, x.holdingSteps(a, h.Slices)...)
+}
+
+// endpointSteps say who has an address that is no cluster IP.
+func (x *Explainer) endpointSteps(a netip.AddrPort, h *catalog.AddressHolders) []inspect.Step {
+	if a.Port() == 0 {
+		return x.holderSteps(a.Addr(), h)
 	}
-	for _, w := range h.Hosts[:min(maxHolders, len(h.Hosts))] {
-		steps = append(steps, step("Address", inspect.StepNote, fmt.Sprintf("%s is the address of the node of the %s %s/%s, which maps a port to it", a.Addr(), w.Key.Kind, w.Key.Namespace, w.Key.Name), refOf(w.Key)))
+	told := x.Server.ToldProfile(catalog.ProfileQuery{IP: a.Addr(), Port: a.Port()})
+	if told.Refusal != nil {
+		steps := []inspect.Step{step("Address", inspect.StepWrong, fmt.Sprintf("profiles of %s are %v: one of the workloads is out of date, delete it", a, refusalError(told.Refusal)), nil)}
+		return append(steps, listed(a.Addr(), h.Workloads)...)
 	}
-	steps = append(steps, x.holdingSteps(a, h.Slices)...)
-	if len(steps) == 0 {
-		return []inspect.Step{step("Address", inspect.StepWrong, fmt.Sprintf(
-			"no Service, pod, ExternalWorkload or slice has the address %s now: it is outside of the cluster, or of a pod that is gone", a.Addr(),
-		), nil)}
+	if t := told.Snapshot.Target; t != nil {
+		return []inspect.Step{targetStep(a, t, &told)}
+	}
+	steps := listed(a.Addr(), h.Workloads)
+	switch {
+	case len(h.Workloads) > 0:
+		steps = append(steps, step("Address", inspect.StepWrong, fmt.Sprintf("no workload has %s that runs and takes connections there, so clients are told the bare address, without an identity", a), nil))
+	case len(h.Hosts) > 0:
+		s := step("Address", inspect.StepWrong, fmt.Sprintf("%s is the address of a node, and no running pod there has the host port %d: ask for one of those that pods have", a.Addr(), a.Port()), nil)
+		s.More = hostLines(h.Hosts)
+		steps = append(steps, s)
+	case len(h.Slices) == 0:
+		steps = append(steps, x.nobodys(a.Addr()))
 	}
 	return steps
+}
+
+// targetStep says which workload GetProfile finds behind an address.
+func targetStep(a netip.AddrPort, t *catalog.Target, told *destination.ToldProfile) inspect.Step {
+	s := holderStep(a.Addr(), t.Workload)
+	if !slices.Contains(t.IPs, a.Addr()) {
+		s.Text = fmt.Sprintf("%s is a host port of the %s %s/%s on the node %s", a, t.Key.Kind, t.Key.Namespace, t.Key.Name, short(t.Node))
+	}
+	for _, p := range told.LeftOut {
+		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("%s; clients are told the bare address, because %s", s.Text, short(p.Reason))
+	}
+	if told.Wire.GetOpaqueProtocol() {
+		s.More = append(s.More, "the port is opaque")
+	}
+	if id := told.Wire.GetEndpoint().GetTlsIdentity().GetDnsLikeIdentity().GetName(); id != "" {
+		s.More = append(s.More, "its identity is "+short(id))
+	}
+	return s
+}
+
+// holderSteps say who has an address, whatever the port.
+func (x *Explainer) holderSteps(ip netip.Addr, h *catalog.AddressHolders) []inspect.Step {
+	steps := listed(ip, h.Workloads)
+	steps = append(steps, x.conflicts(ip, h.Workloads)...)
+	if len(h.Hosts) > 0 {
+		s := step("Address", inspect.StepNote, fmt.Sprintf("%s is the address of a node, where %s host ports", ip, have(len(h.Hosts))), nil)
+		s.More = hostLines(h.Hosts)
+		steps = append(steps, s)
+	}
+	if len(steps)+len(h.Slices) == 0 {
+		steps = append(steps, x.nobodys(ip))
+	}
+	return steps
+}
+
+// conflicts say that profiles of an address are refused.
+func (x *Explainer) conflicts(ip netip.Addr, holders []*catalog.Workload) []inspect.Step {
+	for _, w := range holders[:min(maxHolders, len(holders))] {
+		port := uint16(80)
+		if len(w.Ports) > 0 {
+			port = w.Ports[0].Port
+		}
+		if err := x.Server.ToldProfile(catalog.ProfileQuery{IP: ip, Port: port}).Refusal; err != nil {
+			return []inspect.Step{step("Address", inspect.StepWrong, fmt.Sprintf("profiles of %s are %v: one of the workloads is out of date, delete it", ip, refusalError(err)), nil)}
+		}
+	}
+	return nil
+}
+
+func (x *Explainer) nobodys(ip netip.Addr) inspect.Step {
+	return step("Address", inspect.StepWrong, fmt.Sprintf(
+		"no Service, pod, ExternalWorkload or slice has the address %s now: it is outside of the cluster, or of a pod that is gone", ip,
+	), nil)
+}
+
+func listed(ip netip.Addr, holders []*catalog.Workload) []inspect.Step {
+	var steps []inspect.Step
+	for _, w := range holders[:min(maxHolders, len(holders))] {
+		steps = append(steps, holderStep(ip, w))
+	}
+	return steps
+}
+
+// hostLines say which pods have which host ports.
+func hostLines(hosts []*catalog.Workload) []string {
+	var lines []string
+	for _, w := range hosts {
+		for _, p := range w.Ports {
+			if p.HostPort != 0 {
+				lines = addSome(lines, fmt.Sprintf("host port %d: %s %s/%s", p.HostPort, w.Key.Kind, w.Key.Namespace, w.Key.Name))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func have(n int) string {
+	if n == 1 {
+		return "1 pod has"
+	}
+	return fmt.Sprintf("%d pods have", n)
 }
 
 func refOf(key catalog.WorkloadKey) *inspect.ObjectRef {
@@ -61,6 +160,8 @@ func holderStep(ip netip.Addr, w *catalog.Workload) inspect.Step {
 		return step("Address", inspect.StepNote, text+", which is being deleted", refOf(w.Key))
 	case w.Finished:
 		return step("Address", inspect.StepNote, text+", which has ended", refOf(w.Key))
+	case w.Key.Kind == catalog.Pod && !w.Running:
+		return step("Address", inspect.StepNote, text+", which does not run yet", refOf(w.Key))
 	default:
 		return step("Address", inspect.StepWell, text, refOf(w.Key))
 	}
@@ -97,15 +198,23 @@ func (x *Explainer) holdingStep(a netip.AddrPort, key catalog.ServiceKey) inspec
 	var lines []string
 	served, left := 0, 0
 	for _, w := range x.walks(key, service, &inspect.ServiceQuery{Namespace: key.Namespace, Name: key.Name}) {
+		isIt := func(e netip.AddrPort) bool {
+			return e.Addr() == a.Addr() && (a.Port() == 0 || e.Port() == 0 || e.Port() == a.Port())
+		}
+		if tells(&w.told, func(e *destination.ToldEndpoint) bool { return isIt(e.Addr) }) {
+			served++
+			lines = addSome(lines, fmt.Sprintf("port %d is served by it", w.port.Port))
+			continue
+		}
+		for _, reason := range leftOut(&w.told) {
+			if strings.HasPrefix(reason, "address "+a.Addr().String()+" ") {
+				lines = addSome(lines, fmt.Sprintf("for port %d it is left out: %s", w.port.Port, reason))
+			}
+		}
 		for _, m := range w.walk.Members {
 			for _, s := range m.Slices {
 				for _, e := range s.Endpoints {
-					switch {
-					case e.Addr.Addr() != a.Addr() || a.Port() != 0 && e.Addr.Port() != 0 && e.Addr.Port() != a.Port():
-					case e.Fate == catalog.Served:
-						served++
-						lines = addSome(lines, fmt.Sprintf("port %d is served by %s, from the slice %s", w.port.Port, e.Addr, s.Slice.Name))
-					default:
+					if isIt(e.Addr) {
 						left++
 						lines = addSome(lines, fmt.Sprintf("for port %d it is left out: %s, in the slice %s", w.port.Port, fateTexts[e.Fate], s.Slice.Name))
 					}
@@ -158,6 +267,7 @@ func (x *Explainer) workload(ctx context.Context, o *inspect.ObjectRef) []inspec
 		return append(steps, x.unselected(ctx, o, has)...)
 	}
 	for _, ip := range known.IPs[:min(2, len(known.IPs))] {
+		steps = append(steps, x.conflicts(ip, []*catalog.Workload{known})...)
 		steps = append(steps, x.holdingSteps(netip.AddrPortFrom(ip, 0), slicesWith(named, ip))...)
 	}
 	return steps

@@ -2,10 +2,11 @@
 // the object over pods and slices to the streams of clients.
 //
 // Package process makes an [Explainer] for the role destination, and internal/inspect asks it. For a
-// request it gathers what the catalog knows, what the API server says at that moment, and which
-// streams there are. Pure functions make steps of these facts: service.go, selector.go, pods.go,
-// endpoints.go and address.go. live.go asks the API server, a bounded number of times and for a
-// bounded number of objects. Nothing is kept between requests.
+// request it gathers what the server tells calls, which makes the verdict
+// (docs/decisions/0069-explanations-say-what-calls-are-told.md), and what says why: what the catalog knows,
+// what the API server says at that moment, and which streams there are. Pure functions make steps of these
+// facts. live.go asks the API server, a bounded number of times and for a bounded number of objects. Nothing
+// is kept between requests.
 //
 // # Concurrency
 //

@@ -3,12 +3,14 @@ package whyserved
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/internal/inspect"
 )
 
@@ -48,7 +50,7 @@ func sliceSteps(f *facts) []inspect.Step {
 			lines = append(lines, fmt.Sprintf("%s: %s, %d ready and %d not, ports %s", s.Name, s.AddressType, own, len(s.Endpoints)-own, slicePorts(s)))
 		}
 	}
-	text := fmt.Sprintf("%s, made by %s, with %d ready endpoints", numbered(len(f.slices), "EndpointSlice"), strings.Join(slices.Sorted(maps.Keys(makers)), " and "), ready)
+	text := fmt.Sprintf("%s, made by %s, with %s", numbered(len(f.slices), "EndpointSlice"), strings.Join(slices.Sorted(maps.Keys(makers)), " and "), numbered(ready, "ready endpoint"))
 	if notReady > 0 {
 		text += fmt.Sprintf(" and %d that are not", notReady)
 	}
@@ -87,13 +89,13 @@ func endpointSteps(f *facts) []inspect.Step {
 		return []inspect.Step{step("Endpoints", inspect.StepNote, "the Service declares no port, so it has endpoints for nothing but ports that a client chooses", f.ref())}
 	}
 	var steps []inspect.Step
-	for _, w := range f.walks {
-		steps = append(steps, endpointStep(f, w))
+	for i := range f.walks {
+		steps = append(steps, endpointStep(f, &f.walks[i]))
 	}
 	return steps
 }
 
-// fated are endpoints by their fate.
+// fated are the endpoints of slices that no client is told of, by their fate.
 type fated struct {
 	counts    map[catalog.Fate]int
 	lines     map[catalog.Fate][]string
@@ -101,9 +103,13 @@ type fated struct {
 	ports     []string
 }
 
-func fatesOf(w catalog.Walk) fated {
+func fatesOf(w *portWalk) fated {
 	f := fated{counts: map[catalog.Fate]int{}, lines: map[catalog.Fate][]string{}}
-	for _, m := range w.Members {
+	told := map[netip.AddrPort]bool{}
+	for _, e := range endpointsOf(&w.told) {
+		told[e.Addr] = true
+	}
+	for _, m := range w.walk.Members {
 		for _, s := range m.Slices {
 			for _, subset := range s.Slice.Subsets {
 				for _, p := range subset.Ports {
@@ -111,10 +117,13 @@ func fatesOf(w catalog.Walk) fated {
 				}
 			}
 			for _, e := range s.Endpoints {
-				f.counts[e.Fate]++
 				if name := e.Endpoint.Hostname; name != "" {
 					f.hostnames = addSome(f.hostnames, name)
 				}
+				if e.Fate == catalog.Served && told[e.Addr] {
+					continue
+				}
+				f.counts[e.Fate]++
 				if len(f.lines[e.Fate]) < maxShown {
 					f.lines[e.Fate] = append(f.lines[e.Fate], endpointText(e))
 				}
@@ -145,6 +154,8 @@ func endpointText(e catalog.WalkedEndpoint) string {
 
 // fateTexts say what is so of endpoints that are left out.
 var fateTexts = map[catalog.Fate]string{
+	// The walk ends before the place of the client and the encoding.
+	catalog.Served:           "that can't be described to clients, or that no client is near enough to",
 	catalog.NotReadyFate:     "not ready",
 	catalog.WorkloadUnknown:  "of a workload that isn't known (yet, or no longer)",
 	catalog.WorkloadReplaced: "of a workload that was replaced by one of the same name",
@@ -156,31 +167,60 @@ var fateTexts = map[catalog.Fate]string{
 	catalog.OfExternalName:   "of a Service of type ExternalName",
 }
 
-func endpointStep(f *facts, w portWalk) inspect.Step {
-	found := fatesOf(w.walk)
+// endpointStep says what Get is told for a port. The verdict is the server's.
+func endpointStep(f *facts, w *portWalk) inspect.Step {
+	left := fatesOf(w)
 	port := fmt.Sprintf("port %d", w.port.Port)
 	if f.query.Hostname != "" {
 		port += " of the hostname " + f.query.Hostname
 	}
-	served := found.counts[catalog.Served]
-	s := step("Endpoints", inspect.StepWell, fmt.Sprintf("%s is served by %s", port, numbered(served, "endpoint")), f.ref())
-	if served == 0 {
-		s.State, s.Text = inspect.StepWrong, port+" has no endpoint that is served: "+found.cause(f, w)
+	served := endpointsOf(&w.told)
+	s := step("Endpoints", inspect.StepWell, fmt.Sprintf("%s is served by %s", port, numbered(len(served), "endpoint")), f.ref())
+	if n := w.told.MorePlaces; n > 0 {
+		s.Text = fmt.Sprintf("%s is served by at least %s; clients of %d other places were not looked at", port, numbered(len(served), "endpoint"), n)
 	}
-	s.More = found.lines[catalog.Served]
-	if n := served - len(s.More); n > 0 {
+	switch err := w.unserved(); {
+	case err == nil:
+	case w.told.Refusal != nil:
+		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("calls for %s are %v", port, err)
+	case len(served) > 0:
+		s.State, s.Text = inspect.StepWrong, fmt.Sprintf("%s, and %v: compare the hints of the slices with their endpoints", s.Text, err)
+	default:
+		s.State, s.Text = inspect.StepWrong, port+" has no endpoint that is served: "+left.cause(f, w)
+	}
+	if s.State == inspect.StepWrong && w.overridden() {
+		// The overrides are what counts.
+		s.State = inspect.StepNote
+	}
+	for _, e := range served[:min(len(served), maxShown)] {
+		s.More = append(s.More, toldText(&e))
+	}
+	if n := len(served) - len(s.More); n > 0 {
 		s.More = append(s.More, fmt.Sprintf("and %d more", n))
 	}
-	for _, fate := range slices.Sorted(maps.Keys(found.counts)) {
-		if fate != catalog.Served {
-			s.More = append(s.More, fmt.Sprintf("left out are %d %s, such as %s", found.counts[fate], fateTexts[fate], found.lines[fate][0]))
-		}
+	for _, fate := range slices.Sorted(maps.Keys(left.counts)) {
+		s.More = append(s.More, fmt.Sprintf("left out are %d %s, such as %s", left.counts[fate], fateTexts[fate], left.lines[fate][0]))
+	}
+	for _, reason := range leftOut(&w.told) {
+		s.More = append(s.More, "left out is the "+reason)
 	}
 	return s
 }
 
+// toldText is an endpoint as clients are told of it.
+func toldText(e *destination.ToldEndpoint) string {
+	text := e.Addr.String()
+	if e.Target != nil {
+		text += fmt.Sprintf(" (%s %s)", e.Target.Key.Kind, e.Target.Key.Name)
+	}
+	return text
+}
+
 // cause says why no endpoint is served, and what to do.
-func (x fated) cause(f *facts, w portWalk) string {
+func (x fated) cause(f *facts, w *portWalk) string {
+	if reasons := leftOut(&w.told); len(reasons) > 0 {
+		return "left out is the " + reasons[0]
+	}
 	most, all := catalog.Served, 0
 	for fate, n := range x.counts {
 		all += n
@@ -189,6 +229,8 @@ func (x fated) cause(f *facts, w portWalk) string {
 		}
 	}
 	switch {
+	case f.query.Hostname != "" && x.counts[catalog.OtherHostname] > 0:
+		return x.otherHostname(f)
 	case all == 0:
 		return "the slices have none; an earlier step says why, or look at who makes the slices"
 	case most == catalog.NotReadyFate:
@@ -199,13 +241,17 @@ func (x fated) cause(f *facts, w portWalk) string {
 		return fmt.Sprintf("the slices have the ports [%s], and none is named %q: compare the targetPort of the Service with the ports of the containers", strings.Join(x.ports, " "), w.port.Name)
 	case most == catalog.WorkloadUnknown, most == catalog.WorkloadReplaced:
 		return "the slices name pods that are gone or not known yet: look at who makes the slices, and whether this process reads pods"
-	case most == catalog.OtherHostname && len(x.hostnames) == 0:
-		return fmt.Sprintf("no pod has a hostname: set spec.hostname and spec.subdomain: %s in the pods, or serviceName: %[1]s in their StatefulSet", f.query.Name)
-	case most == catalog.OtherHostname:
-		return fmt.Sprintf("the pods have the hostnames [%s]%s", strings.Join(x.hostnames, " "), meant(f.query.Hostname, x.hostnames))
 	case most == catalog.FamilyOff:
 		return "all endpoints are IPv6, and IPv6 is off: set --enable-ipv6"
 	default:
 		return "all endpoints are " + fateTexts[most]
 	}
+}
+
+// otherHostname says which hostnames there are instead of the one that is asked for.
+func (x fated) otherHostname(f *facts) string {
+	if len(x.hostnames) == 0 {
+		return fmt.Sprintf("no pod has a hostname: set spec.hostname and spec.subdomain: %s in the pods, or serviceName: %[1]s in their StatefulSet", f.query.Name)
+	}
+	return fmt.Sprintf("the pods have the hostnames [%s]%s", strings.Join(x.hostnames, " "), meant(f.query.Hostname, x.hostnames))
 }

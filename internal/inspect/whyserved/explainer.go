@@ -2,6 +2,9 @@ package whyserved
 
 import (
 	"context"
+	"slices"
+
+	pb "github.com/linkerd/linkerd2-proxy-api/go/destination"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -19,19 +22,27 @@ const maxPorts = 10
 // maxShown is how many lines are below a step.
 const maxShown = 12
 
+// maxOverrides is how many overrides of a ServiceProfile are followed.
+const maxOverrides = 10
+
 // Explainer implements [inspect.Explainer] for the role destination.
 type Explainer struct {
 	Catalog *catalog.Catalog
-	Server  Streams
+	Server  Server
 	// Client reads objects when they are asked about; its answers have to be [Bounded].
 	Client kubernetes.Interface
 	// IPv6 is as in [catalog.Query].
 	IPv6 bool
 }
 
-// Streams are the open calls; a [destination.Server] has them.
-type Streams interface {
+// Server has the open calls, and says what calls are told; a [destination.Server] is one. All verdicts
+// are made of what it says, and the other facts say why.
+type Server interface {
 	StreamsOfService(key catalog.ServiceKey, limit int) (some []destination.OpenStream, all int)
+	Told(key catalog.ServiceKey, hostname string, port uint16) destination.Told
+	ToldProfile(q catalog.ProfileQuery) destination.ToldProfile
+	Overrides(p *pb.DestinationProfile) []destination.Override
+	ServiceOfProfile(name string) (catalog.ServiceKey, bool)
 }
 
 // Explain implements [inspect.Explainer].
@@ -41,8 +52,22 @@ func (x *Explainer) Explain(ctx context.Context, q inspect.Query) []inspect.Step
 		return x.service(ctx, q.Service)
 	case q.Address.Addr().IsValid():
 		return x.address(ctx, q.Address)
-	case q.Object != nil && (q.Object.Kind == string(catalog.Pod) || q.Object.Kind == string(catalog.ExternalWorkload)) && q.Object.Namespace != "":
-		return x.workload(ctx, q.Object)
+	case q.Object != nil && q.Object.Namespace != "":
+		return x.object(ctx, q.Object)
+	default:
+		return nil
+	}
+}
+
+// object explains an object of a kind that this role reads.
+func (x *Explainer) object(ctx context.Context, o *inspect.ObjectRef) []inspect.Step {
+	switch {
+	case o.Kind == string(catalog.Pod) || o.Kind == string(catalog.ExternalWorkload):
+		return x.workload(ctx, o)
+	case o.Kind == "ServiceProfile":
+		return x.serviceProfile(o)
+	case slices.Contains(podOwners, o.Kind):
+		return x.owner(ctx, o)
 	default:
 		return nil
 	}
@@ -74,9 +99,17 @@ type facts struct {
 	allStreams int
 }
 
-// portWalk is how the answer for a port comes about.
+// portWalk is what calls for a port are told, and how that comes about.
 type portWalk struct {
 	port catalog.ServicePort
+	// told is the answer of Get, and profile that of GetProfile by the name of the Service.
+	told    destination.Told
+	profile destination.ToldProfile
+	// conflicts are the refusals of GetProfile by a cluster IP.
+	conflicts []error
+	// overrides are where the profile sends the traffic instead.
+	overrides []override
+	// walk says what becomes of all endpoints of the slices.
 	walk catalog.Walk
 }
 
@@ -120,10 +153,31 @@ func (x *Explainer) walks(key catalog.ServiceKey, s *catalog.Service, q *inspect
 	var all []portWalk
 	for _, p := range s.Ports {
 		if (q.Port == 0 || p.Port == q.Port) && p.Protocol != catalog.UDP && len(all) < maxPorts {
-			all = append(all, portWalk{p, x.Catalog.Walk(key, catalog.Query{Port: p.Port, Hostname: q.Hostname, IPv6: x.IPv6})})
+			all = append(all, x.walkPort(key, s, q.Hostname, p))
 		}
 	}
 	return all
+}
+
+func (x *Explainer) walkPort(key catalog.ServiceKey, s *catalog.Service, hostname string, p catalog.ServicePort) portWalk {
+	w := portWalk{
+		port: p, told: x.Server.Told(key, hostname, p.Port),
+		walk: x.Catalog.Walk(key, catalog.Query{Port: p.Port, Hostname: hostname, IPv6: x.IPv6}),
+	}
+	if key.Cluster != catalog.LocalCluster {
+		return w // proxies don't ask for it
+	}
+	w.profile = x.Server.ToldProfile(catalog.ProfileQuery{Service: key, Hostname: hostname, Port: p.Port})
+	if hostname != "" {
+		return w
+	}
+	for _, ip := range s.ClusterIPs {
+		if err := x.Server.ToldProfile(catalog.ProfileQuery{IP: ip, Port: p.Port}).Refusal; err != nil {
+			w.conflicts = append(w.conflicts, err)
+		}
+	}
+	w.overrides = x.overrides(w.profile)
+	return w
 }
 
 // step returns a step about an object.

@@ -107,6 +107,14 @@ func (s some) count() string {
 	return fmt.Sprint(len(s.pods))
 }
 
+// looked names the pods that were looked at, such as "3 pods" or "the first 200 of more than 200 pods".
+func (s some) looked() string {
+	if s.more {
+		return fmt.Sprintf("the first %d of more than %[1]d pods", len(s.pods))
+	}
+	return podCount(s)
+}
+
 func (l live) pod(ctx context.Context, name string) (*corev1.Pod, error) {
 	list, err := l.client.CoreV1().Pods(l.namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, Limit: 1})
 	if err != nil || len(list.Items) == 0 {

@@ -2,11 +2,9 @@ package whyserved
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/signpostd/signpost/internal/inspect"
 )
@@ -29,8 +27,10 @@ func readySteps(f *facts) []inspect.Step {
 			lines = append(lines, f.matched.pods[i].Name+": "+why)
 		}
 	}
-	all := podCount(f.matched)
+	all := f.matched.looked()
 	switch {
+	case ready == len(f.matched.pods) && f.matched.more:
+		return []inspect.Step{step("Pods", inspect.StepWell, fmt.Sprintf("%s are ready", all), nil)}
 	case ready == len(f.matched.pods):
 		return []inspect.Step{step("Pods", inspect.StepWell, fmt.Sprintf("%s ready", withVerb(ready, "pod", "pods")), nil)}
 	case f.service.Spec.PublishNotReadyAddresses:
@@ -38,7 +38,7 @@ func readySteps(f *facts) []inspect.Step {
 		s.More = lines
 		return []inspect.Step{s}
 	case ready == 0:
-		s := step("Pods", inspect.StepWrong, fmt.Sprintf("none of the %s is ready (%s): look at kubectl describe pod, and at the readiness probe", all, first), nil)
+		s := step("Pods", inspect.StepWrong, fmt.Sprintf("none of the %s is ready (%s): look at kubectl describe pod, and at the readiness probe", strings.TrimPrefix(all, "the "), first), nil)
 		if len(f.matched.pods) == 1 {
 			s.Text = fmt.Sprintf("the only pod, %s, is not ready (%s): look at kubectl describe pod, and at the readiness probe", f.matched.pods[0].Name, first)
 		}
@@ -67,35 +67,70 @@ func notReady(p *corev1.Pod) string {
 	case corev1.PodSucceeded, corev1.PodFailed:
 		return "its containers have ended: phase " + string(p.Status.Phase)
 	}
-	var ready *corev1.PodCondition
+	conditions := map[corev1.PodConditionType]*corev1.PodCondition{}
 	for i := range p.Status.Conditions {
-		c := &p.Status.Conditions[i]
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return "it can't be scheduled: " + short(c.Reason+" "+c.Message)
-		}
-		if c.Type == corev1.PodReady {
-			ready = c
-		}
+		conditions[p.Status.Conditions[i].Type] = &p.Status.Conditions[i]
 	}
+	if c := conditions[corev1.PodScheduled]; c != nil && c.Status == corev1.ConditionFalse {
+		return "it can't be scheduled: " + short(c.Reason+" "+c.Message)
+	}
+	ready := conditions[corev1.PodReady]
 	if ready != nil && ready.Status == corev1.ConditionTrue {
 		return ""
 	}
+	if why := containerNotReady(p); why != "" {
+		return why
+	}
+	for _, gate := range p.Spec.ReadinessGates {
+		if c := conditions[gate.ConditionType]; c == nil {
+			return fmt.Sprintf("nobody has set the condition %s of its readiness gates", short(string(gate.ConditionType)))
+		} else if c.Status != corev1.ConditionTrue {
+			return withMessage(fmt.Sprintf("the condition %s of its readiness gates is %s", short(string(gate.ConditionType)), short(string(c.Status))), c.Reason, c.Message)
+		}
+	}
+	if ready != nil && ready.Reason+ready.Message != "" {
+		return withMessage("", ready.Reason, ready.Message)
+	}
+	if p.Status.Phase == corev1.PodRunning {
+		return "it runs, and the kubelet has not said that it is ready"
+	}
+	return "its phase is " + phase(p)
+}
+
+// withMessage adds what somebody else gave as a reason to a text, which may be empty.
+func withMessage(text, reason, message string) string {
+	for _, part := range []string{reason, message} {
+		switch {
+		case part == "":
+		case text == "":
+			text = short(part)
+		default:
+			text += ": " + short(part)
+		}
+	}
+	return text
+}
+
+// containerNotReady says which container keeps a pod from being ready; empty if the status names none.
+func containerNotReady(p *corev1.Pod) string {
 	for _, all := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
 		for i := range all {
 			if waiting := all[i].State.Waiting; waiting != nil && waiting.Reason != "" {
-				return fmt.Sprintf("the container %s waits: %s", all[i].Name, short(waiting.Reason))
+				return withMessage(fmt.Sprintf("the container %s waits", all[i].Name), waiting.Reason, waiting.Message)
 			}
 		}
 	}
 	for i := range p.Status.ContainerStatuses {
-		if c := &p.Status.ContainerStatuses[i]; !c.Ready && c.State.Running != nil {
+		c := &p.Status.ContainerStatuses[i]
+		switch {
+		case c.Ready:
+		case c.State.Terminated != nil:
+			return withMessage(fmt.Sprintf("the container %s has ended with the code %d", c.Name, c.State.Terminated.ExitCode), c.State.Terminated.Reason, "")
+		case c.State.Running != nil:
 			return fmt.Sprintf("the readiness probe of the container %s fails, or has not succeeded yet", c.Name)
 		}
 	}
-	if ready != nil && ready.Reason != "" {
-		return short(ready.Reason)
-	}
-	return "its phase is " + phase(p)
+	return ""
 }
 
 func phase(p *corev1.Pod) string {
@@ -103,42 +138,4 @@ func phase(p *corev1.Pod) string {
 		return string(corev1.PodPending)
 	}
 	return string(p.Status.Phase)
-}
-
-// policySteps say which NetworkPolicies apply to the pods. They decide whether a connection comes
-// about, and nothing of what clients are told; many look for the cause there.
-func policySteps(f *facts) []inspect.Step {
-	if f.policiesErr != nil {
-		return []inspect.Step{step("Network policy", inspect.StepNote, "whether NetworkPolicies apply to the pods isn't known: "+f.policiesErr.Error(), nil)}
-	}
-	var names []string
-	for i := range f.policies {
-		if applies(&f.policies[i], f.matched.pods) {
-			names = append(names, f.policies[i].Name)
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	s := step("Network policy", inspect.StepNote, "NetworkPolicies apply to the pods: they decide which connections come about, and not which endpoints clients are told", nil)
-	s.More = names
-	return []inspect.Step{s}
-}
-
-// applies reports whether a policy for incoming traffic selects one of the pods.
-func applies(p *networkingv1.NetworkPolicy, pods []corev1.Pod) bool {
-	ingress := len(p.Spec.PolicyTypes) == 0
-	for _, t := range p.Spec.PolicyTypes {
-		ingress = ingress || t == networkingv1.PolicyTypeIngress
-	}
-	selector, err := metav1.LabelSelectorAsSelector(&p.Spec.PodSelector)
-	if err != nil || !ingress {
-		return false
-	}
-	for i := range pods {
-		if selector.Matches(labels.Set(pods[i].Labels)) {
-			return true
-		}
-	}
-	return false
 }

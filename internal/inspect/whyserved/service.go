@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
 	"github.com/signpostd/signpost/internal/inspect"
 )
 
@@ -17,13 +18,19 @@ func serviceSteps(f *facts) []inspect.Step {
 	if end {
 		return steps
 	}
+	var causes []inspect.Step
 	if f.known.RemoteCluster != nil || f.known.Federation != nil {
-		steps = append(steps, memberSteps(f)...)
+		causes = memberSteps(f)
 	} else {
-		steps = append(steps, selectorSteps(f)...)
-		steps = append(steps, sliceSteps(f)...)
+		causes = append(selectorSteps(f), sliceSteps(f)...)
 	}
+	if allServed(f.walks) {
+		// What objects lack is worth knowing, and hurts nobody.
+		causes = lowered(causes)
+	}
+	steps = append(steps, causes...)
 	steps = append(steps, endpointSteps(f)...)
+	steps = append(steps, profileSteps(f)...)
 	steps = append(steps, placeSteps(f)...)
 	steps = append(steps, policySteps(f)...)
 	return append(steps, streamSteps(f)...)
@@ -49,7 +56,7 @@ func objectSteps(f *facts) (steps []inspect.Step, end bool) {
 	}
 	if f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName {
 		return append(steps, step("Service", inspect.StepWell,
-			fmt.Sprintf("the Service %s is of type ExternalName: it stands for the DNS name %s, and has no endpoints to be served", name, short(f.service.Spec.ExternalName)), f.ref())), true
+			fmt.Sprintf("the Service %s is of type ExternalName: it stands for the DNS name %s, and has no endpoints: calls for it are refused, so no ServiceProfile may send traffic to it", name, short(f.service.Spec.ExternalName)), f.ref())), true
 	}
 	steps = append(steps, step("Service", inspect.StepWell, fmt.Sprintf("the Service %s exists, %s", name, addressesOf(f)), f.ref()))
 	return append(steps, portSteps(f)...), false
@@ -145,14 +152,9 @@ func placeSteps(f *facts) []inspect.Step {
 	if f.known.LocalTraffic {
 		return []inspect.Step{step("Place", inspect.StepNote, "internalTrafficPolicy is Local: a client is told only of endpoints on its own node", f.ref())}
 	}
-	for _, w := range f.walks {
-		for _, m := range w.walk.Members {
-			for _, s := range m.Slices {
-				if slices.ContainsFunc(s.Endpoints, func(e catalog.WalkedEndpoint) bool { return len(e.Endpoint.HintZones) > 0 }) {
-					return []inspect.Step{step("Place", inspect.StepNote, "the slices have hints for zones: a client may be told only of the endpoints for its own zone", f.ref())}
-				}
-			}
-		}
+	hinted := func(e *destination.ToldEndpoint) bool { return len(e.HintZones) > 0 }
+	if slices.ContainsFunc(f.walks, func(w portWalk) bool { return tells(&w.told, hinted) }) {
+		return []inspect.Step{step("Place", inspect.StepNote, "the slices have hints for zones: a client may be told only of the endpoints for its own zone", f.ref())}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -39,7 +41,7 @@ type world struct {
 	ipv6    bool
 }
 
-// StreamsOfService implements Streams.
+// StreamsOfService is as in [Server].
 func (w *world) StreamsOfService(_ catalog.ServiceKey, limit int) ([]destination.OpenStream, int) {
 	return w.streams[:min(limit, len(w.streams))], len(w.streams)
 }
@@ -125,21 +127,23 @@ func (w *world) policy(name string, selects map[string]string) *world {
 	return w
 }
 
+// react refuses lists, and selects by name, which the fake API server doesn't.
+func (w *world) react(a clienttesting.Action) (bool, runtime.Object, error) {
+	if a.GetResource().Resource == w.forbids {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: w.forbids}, "", errors.New("no role"))
+	}
+	list := a.(clienttesting.ListAction)
+	if field, ok := list.GetListRestrictions().Fields.RequiresExactMatch("metadata.name"); ok {
+		return true, named(a.GetResource().Resource, field, w.objects), nil
+	}
+	return false, nil, nil
+}
+
 // explain answers a query about the world.
 func (w *world) explain(t *testing.T, q inspect.Query) inspect.Explanation {
 	t.Helper()
 	client := fake.NewClientset(w.objects...)
-	client.PrependReactor("list", "*", func(a clienttesting.Action) (bool, runtime.Object, error) {
-		if a.GetResource().Resource == w.forbids {
-			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: w.forbids}, "", errors.New("no role"))
-		}
-		list := a.(clienttesting.ListAction)
-		if field, ok := list.GetListRestrictions().Fields.RequiresExactMatch("metadata.name"); ok {
-			// The fake one doesn't know fields.
-			return true, named(a.GetResource().Resource, field, w.objects), nil
-		}
-		return false, nil, nil
-	})
+	client.PrependReactor("list", "*", w.react)
 	known := catalog.New(catalog.Options{})
 	for _, v := range w.known {
 		known.Put(v)
@@ -150,7 +154,26 @@ func (w *world) explain(t *testing.T, q inspect.Query) inspect.Explanation {
 	go func() { done <- known.Run(ctx) }()
 	<-known.Synced()
 	defer func() { stop(); <-done }()
-	return inspect.Conclude(q.String(), (&Explainer{Catalog: known, Server: w, Client: client, IPv6: w.ipv6}).Explain(ctx, q))
+	server := destination.NewServer(known, w.config(), prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	return inspect.Conclude(q.String(), (&Explainer{Catalog: known, Server: answers{server, w}, Client: client, IPv6: w.ipv6}).Explain(ctx, q))
+}
+
+// answers is a real server whose streams are those of the world.
+type answers struct {
+	*destination.Server
+	world *world
+}
+
+// StreamsOfService implements Server.
+func (a answers) StreamsOfService(key catalog.ServiceKey, limit int) ([]destination.OpenStream, int) {
+	return a.world.StreamsOfService(key, limit)
+}
+
+func (w *world) config() destination.Config {
+	return destination.Config{
+		ControllerNamespace: "linkerd", TrustDomain: "cluster.local", ClusterDomain: "cluster.local", EnableH2Upgrade: true,
+		ForceOpaqueTransport: true, EnableIPv6: w.ipv6,
+	}
 }
 
 func named(resource, name string, objects []runtime.Object) runtime.Object {

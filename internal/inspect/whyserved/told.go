@@ -1,0 +1,103 @@
+package whyserved
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/signpostd/signpost/catalog"
+	"github.com/signpostd/signpost/destination"
+	"github.com/signpostd/signpost/internal/inspect"
+)
+
+// isServed reports whether the clients of a port are told of an endpoint.
+func (w *portWalk) isServed() bool {
+	if w.profile.Refusal != nil || len(w.conflicts) > 0 {
+		return false
+	}
+	if !w.overridden() {
+		return w.unserved() == nil
+	}
+	return !slices.ContainsFunc(w.overrides, func(o override) bool { return o.problem() != "" })
+}
+
+// unserved says why Get gives clients nothing; nil if it gives them endpoints.
+func (w *portWalk) unserved() error { return unserved(&w.told) }
+
+// unserved says why clients get no endpoint by an answer of Get; nil if they get some. With
+// internalTrafficPolicy Local, clients on nodes without an endpoint are meant to get none.
+func unserved(t *destination.Told) error {
+	if t.Refusal != nil {
+		return refusalError(t.Refusal)
+	}
+	empty := func(p destination.PlaceTold) bool { return len(p.Endpoints) == 0 }
+	switch at := slices.IndexFunc(t.Places, empty); {
+	case !slices.ContainsFunc(t.Places, func(p destination.PlaceTold) bool { return !empty(p) }):
+		return errors.New("no client is told of an endpoint")
+	case at >= 0 && t.Kind == catalog.FilterZone:
+		return fmt.Errorf("clients in the zone %s are told of no endpoint", short(t.Places[at].Filter.Zone))
+	default:
+		return nil
+	}
+}
+
+// refusalError is the status of a call as a sentence says it.
+func refusalError(err error) error {
+	s := status.Convert(err)
+	return fmt.Errorf("refused with %s, %s", s.Code(), short(s.Message()))
+}
+
+// tells reports whether some client is told of an endpoint.
+func tells(t *destination.Told, found func(*destination.ToldEndpoint) bool) bool {
+	for i := range t.Places {
+		for k := range t.Places[i].Endpoints {
+			if found(&t.Places[i].Endpoints[k]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// endpointsOf are the endpoints that clients are told of, wherever they are, sorted by place.
+func endpointsOf(t *destination.Told) []destination.ToldEndpoint {
+	var all []destination.ToldEndpoint
+	seen := map[string]bool{}
+	for i := range t.Places {
+		for _, e := range t.Places[i].Endpoints {
+			if id := e.Addr.String(); !seen[id] {
+				seen[id] = true
+				all = append(all, e)
+			}
+		}
+	}
+	return all
+}
+
+// leftOut are the reasons for which the encoding leaves endpoints out.
+func leftOut(t *destination.Told) []string {
+	var reasons []string
+	for _, place := range t.Places {
+		for _, p := range place.LeftOut {
+			reasons = addSome(reasons, fmt.Sprintf("%s of the %s %s: %s", p.Field, p.Kind, short(p.Name), short(p.Reason)))
+		}
+	}
+	return reasons
+}
+
+// lowered turns what is wrong into notes: nobody who asks is hurt by it.
+func lowered(steps []inspect.Step) []inspect.Step {
+	for i := range steps {
+		if steps[i].State == inspect.StepWrong {
+			steps[i].State = inspect.StepNote
+		}
+	}
+	return steps
+}
+
+// allServed reports whether there are ports, and clients of each are served.
+func allServed(walks []portWalk) bool {
+	return len(walks) > 0 && !slices.ContainsFunc(walks, func(w portWalk) bool { return !w.isServed() })
+}
