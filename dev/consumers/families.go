@@ -9,7 +9,8 @@ import (
 	"github.com/signpostd/signpost/dev/consumers/tally"
 )
 
-// dualStack replaces the pods of a Service with both families, takes its second family away, and gives it back.
+// dualStack replaces the pods of a Service with both families, takes its second family away, and gives it
+// back.
 func dualStack(ctx context.Context, s *side, index int) (result tally.Result, err error) {
 	st, err := s.createStage(ctx, index, corev1.IPv4Protocol, corev1.IPv6Protocol)
 	if err != nil {
@@ -49,6 +50,6 @@ func (r *replacement) oneFamilyAndBack(ctx context.Context, result *tally.Result
 	}
 	back := time.Now()
 	err := r.awaitServed(ctx, corev1.IPv6Protocol, r.pods...)
-	result.Took("from the second family's return to connections to all pods", time.Since(back), err == nil)
+	took(result, "from the second family's return to connections to all pods", back, err)
 	return err
 }

@@ -1,19 +1,23 @@
-// Command consumers lets programs that read EndpointSlices judge who writes them: kube-proxy, with real connections, and CoreDNS.
+// Command consumers lets programs that read EndpointSlices judge who writes them: kube-proxy, with real
+// connections, and CoreDNS.
 //
 //	make consumers                        all scenes, about eight minutes
 //	make consumers SCENES=rollout,leader  some of them
 //
-// Two clusters run side by side. In one, two replicas of `signpost controllers` write Endpoints and EndpointSlices; in the
-// other one, two of kube-controller-manager with its endpoint controllers, which do nothing else. Each cluster has a node with a network
-// of its own, in which kube-proxy runs in nftables mode and pods are listeners on their addresses, and a CoreDNS. The same scenes are
-// played to both at the same time. A connection that fails, and a lookup with a wrong response, is a failure.
+// Two clusters run side by side. In one, two replicas of `signpost controllers` write Endpoints and
+// EndpointSlices; in the other one, two of kube-controller-manager with its endpoint controllers, which do
+// nothing else. Each cluster has a node with a network of its own, in which kube-proxy runs in nftables mode
+// and pods are listeners on their addresses, and a CoreDNS. The same scenes are played to both at the same
+// time. A connection that fails, and a lookup with a wrong response, is a failure.
 //
-// Prints a table. Exit codes: 0 when Signpost has no more failures than Kubernetes in any scene, or when this machine can't run it,
-// which needs root and nftables; 1 when it has more, or when something broke. Everything ends with this process.
+// Prints a table. Exit codes: 0 when Signpost has no more failures than Kubernetes in any scene, or when this
+// machine can't run it, which needs root and nftables; 1 when it has more, or when something broke.
+// Everything ends with this process.
 //
-// In reading order: main.go; scenes.go has the list of scenes, and rollout.go, nodes.go, names.go play them. side.go starts one of the two
-// clusters, writers.go those who write in it, and readers.go those who read; objects.go writes nodes, Services and pods.
-// Package network has the network namespaces, package tally counts and prints.
+// In reading order: main.go; scenes.go has the list of scenes, and rollout.go, nodes.go, names.go play them.
+// side.go starts one of the two clusters, writers.go those who write in it, and readers.go those who read;
+// objects.go writes nodes, Services and pods. Package network has the network namespaces, package tally
+// counts and prints.
 package main
 
 import (
@@ -42,9 +46,10 @@ func main() {
 		becomeCoreDNS()
 		return
 	}
-	names := flag.String("scenes", "", "comma-separated names of scenes; empty plays all")
-	keep := flag.Bool("keep", false, "keep the directory with the logs of all programs")
-	flag.Parse()
+	flags := flag.NewFlagSet("consumers", flag.ExitOnError) // the usual one has the flags of CoreDNS
+	names := flags.String("scenes", "", "comma-separated names of scenes; empty plays all")
+	keep := flags.Bool("keep", false, "keep the directory with the logs of all programs")
+	_ = flags.Parse(os.Args[1:]) // exits when it fails
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := run(ctx, *names, *keep)
@@ -107,7 +112,8 @@ func verdict(played []tally.Scene) error {
 	return nil
 }
 
-// clusterVersions returns the versions of what the local clusters are made of, of which kube-proxy has the one of Kubernetes.
+// clusterVersions returns the versions of what the local clusters are made of, of which kube-proxy has the
+// one of Kubernetes.
 func clusterVersions(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "bin/localcluster", "version").Output()
 	if err != nil {

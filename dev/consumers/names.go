@@ -31,8 +31,8 @@ func (m *members) end(p pod) {
 	}
 }
 
-// judge returns what is wrong with a response to the name of the Service: it must have an address of at least two pods, because one is
-// replaced at a time, and none of a pod that has ended.
+// judge returns what is wrong with a response to the name of the Service: it must have an address of at least
+// two pods, because one is replaced at a time, and none of a pod that has ended.
 func (m *members) judge(addresses []netip.Addr, failure string) string {
 	if failure != "" {
 		return failure
@@ -50,7 +50,8 @@ func (m *members) judge(addresses []netip.Addr, failure string) string {
 	return ""
 }
 
-// statefulSet replaces the pods of a headless Service one after the other under their names, as a StatefulSet with minReadySeconds 1 does.
+// statefulSet replaces the pods of a headless Service one after the other under their names, as a StatefulSet
+// with minReadySeconds 1 does.
 func statefulSet(ctx context.Context, s *side, index int) (result tally.Result, err error) {
 	st, err := s.createStage(ctx, index, corev1.IPv4Protocol, corev1.IPv6Protocol)
 	if err != nil {
@@ -98,7 +99,7 @@ func (st *stage) restart(ctx context.Context, m *members, old, fresh pod, result
 	}
 	deleted := time.Now()
 	err := st.awaitName(ctx, old, false)
-	result.Took("from the deletion of a pod to NXDOMAIN for its name", time.Since(deleted), err == nil)
+	took(result, "from the deletion of a pod to NXDOMAIN for its name", deleted, err)
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (st *stage) restart(ctx context.Context, m *members, old, fresh pod, result
 	}
 	ready := time.Now()
 	err = st.awaitName(ctx, fresh, true)
-	result.Took("from ready to the new address under the name of the pod", time.Since(ready), err == nil)
+	took(result, "from ready to the new address under the name of the pod", ready, err)
 	if err != nil {
 		return err
 	}

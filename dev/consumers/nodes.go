@@ -46,7 +46,7 @@ func nodeLost(ctx context.Context, s *side, index int) (result tally.Result, err
 	if !failed {
 		last = marked
 	}
-	result.Took("from then to the last failure", last.Sub(marked), true)
+	result.Took("from then to the last failure", last.Sub(marked))
 	if err != nil {
 		return result, err
 	}
@@ -90,7 +90,7 @@ func (st *stage) find(ctx context.Context, node string, pods []pod, result *tall
 	}
 	ready := time.Now()
 	err := st.awaitServed(ctx, corev1.IPv4Protocol, pods...)
-	result.Took("node back: from ready to connections to all its pods", time.Since(ready), err == nil)
+	took(result, "node back: from ready to connections to all its pods", ready, err)
 	return err
 }
 
@@ -101,7 +101,8 @@ func addressesOf(pods []pod) (addresses []netip.Addr) {
 	return addresses
 }
 
-// nodeRecreated deletes the Node of running pods and creates it again, as when a kubelet registers anew. The pods are ready all the time.
+// nodeRecreated deletes the Node of running pods and creates it again, as when a kubelet registers anew. The
+// pods are ready all the time.
 func nodeRecreated(ctx context.Context, s *side, index int) (result tally.Result, err error) {
 	st, err := s.createStage(ctx, index, corev1.IPv4Protocol)
 	if err != nil {
@@ -124,7 +125,7 @@ func nodeRecreated(ctx context.Context, s *side, index int) (result tally.Result
 	if !failed {
 		last = deleted
 	}
-	result.Took("from the deletion to the last failure", last.Sub(deleted), true)
+	result.Took("from the deletion to the last failure", last.Sub(deleted))
 	return result, err
 }
 

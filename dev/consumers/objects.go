@@ -70,8 +70,12 @@ type stage struct {
 	families  []corev1.IPFamily
 }
 
-// createStage creates a namespace in which pods can be created. The namespaces of both sides have the same name.
+// createStage creates a namespace in which pods can be created. The namespaces of both sides have the same
+// name. It renews the heartbeat of the node too, whose pods would become not ready after ten minutes without.
 func (s *side) createStage(ctx context.Context, index int, families ...corev1.IPFamily) (*stage, error) {
+	if err := s.setNode(ctx, proxyNode, corev1.ConditionTrue); err != nil {
+		return nil, err
+	}
 	st := &stage{side: s, namespace: fmt.Sprintf("scene-%d", index), index: index, families: families}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: st.namespace}}
 	if _, err := s.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
@@ -112,7 +116,8 @@ func (st *stage) createService(ctx context.Context, headless bool) error {
 	return nil
 }
 
-// setFamilies changes the families of the Service. It has the same addresses whenever it has the same families.
+// setFamilies changes the families of the Service. It has the same addresses whenever it has the same
+// families.
 func (st *stage) setFamilies(ctx context.Context, families ...corev1.IPFamily) error {
 	policy, addresses := corev1.IPFamilyPolicySingleStack, []string{}
 	if len(families) == 2 {
@@ -150,7 +155,8 @@ func (st *stage) newPod(name, node string, n int) pod {
 	return p
 }
 
-// start lets a pod serve, creates it, and makes it ready. With hostnames it is one of a StatefulSet whose Service is web.
+// start lets a pod serve, creates it, and makes it ready. With hostnames it is one of a StatefulSet whose
+// Service is web.
 func (st *stage) start(ctx context.Context, p pod, hostnames bool) error {
 	for _, address := range p.addresses {
 		if err := st.host.Serve(address, podPort); err != nil {

@@ -29,10 +29,11 @@ const (
 	proxyNode = "node-0"
 	domain    = "svc.cluster.local."
 	// patience is how long a client waits for a connection and its answer, and for the response to a lookup.
-	patience = time.Second
+	patience = 2 * time.Second
 )
 
-// proxyConfig is the configuration of kube-proxy: nftables, and what it can't do in a network namespace turned off.
+// proxyConfig is the configuration of kube-proxy: nftables, and what it can't do in a network namespace
+// turned off.
 const proxyConfig = `apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
 mode: nftables

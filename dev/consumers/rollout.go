@@ -12,10 +12,13 @@ import (
 
 const (
 	kills = 3
-	// killDrain is shorter than drain: the pods of before are gone soon, and then each second without a leader counts.
+	// killDrain is shorter than drain: the pods of before are gone soon, and then each second without a
+	// leader counts.
 	killDrain = time.Second
 	// calm is how long no connection must fail before the standby counts as having taken over.
 	calm = 5 * time.Second
+	// firstAnswer is a row of the table.
+	firstAnswer = "from ready to the first connection"
 )
 
 // rollout replaces 8 pods, one after the other, as a Deployment does with maxUnavailable 0.
@@ -83,12 +86,16 @@ func (r *replacement) replace(ctx context.Context, count int, between func(round
 	return nil
 }
 
-// firstAnswers adds how long after its readiness each new pod answered for the first time, at each of its addresses.
+// firstAnswers adds how long after its readiness each new pod answered for the first time, at each of its
+// addresses.
 func (r *replacement) firstAnswers(result *tally.Result, outcomes tally.Outcomes) {
 	for _, p := range r.fresh {
 		for _, address := range p.addresses {
-			first, ok := outcomes.First(address.String())
-			result.Took("from ready to the first connection", first.Sub(p.ready), ok)
+			if first, ok := outcomes.First(address.String()); ok {
+				result.Took(firstAnswer, first.Sub(p.ready))
+			} else {
+				result.Never(firstAnswer)
+			}
 		}
 	}
 }
@@ -131,11 +138,9 @@ func (s *side) killOnce(ctx context.Context, index int, result *tally.Result) er
 	if err := s.awaitLeader(ctx); err != nil {
 		return err
 	}
-	led := time.Since(killed)
+	result.Took("from the kill to another leader", time.Since(killed))
 	err = st.awaitServed(ctx, corev1.IPv4Protocol, r.pods...)
-	served := time.Since(killed)
-	result.Took("from the kill to another leader", led, true)
-	result.Took("from the kill to rules with all new pods", served, err == nil)
+	took(result, "from the kill to connections to all new pods", killed, err)
 	if err != nil {
 		return err
 	}

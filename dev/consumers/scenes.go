@@ -17,7 +17,8 @@ const (
 	perSecond     = 200 // new connections a second
 	lookupsPerSec = 50  // of each kind
 
-	// drain is how long pods serve on after they were deleted, as with a preStop hook. kube-proxy writes its rules once a second at most.
+	// drain is how long pods serve on after they were deleted, as with a preStop hook. kube-proxy writes its
+	// rules once a second at most.
 	drain = 2 * time.Second
 )
 
@@ -30,8 +31,9 @@ type scene struct {
 	play   func(ctx context.Context, s *side, index int) (tally.Result, error)
 }
 
-// The order is that of the table. A killed leader's Lease was renewed at some time in the last 2 s, and the standby tries every 2 s.
-// kube-proxy writes its rules once a second at most, so that it goes on sending half of the connections to a lost node for up to a second.
+// The order is that of the table. A killed leader's Lease was renewed at some time in the last 2 s, and the
+// standby tries every 2 s. kube-proxy writes its rules once a second at most, so that it goes on sending half
+// of the connections to a lost node for up to a second.
 var scenes = []scene{
 	{"rollout", "rollout of 8 pods", "failed connections", 0, rollout},
 	{"lost", "node lost", "failed connections after its pods are marked not ready", perSecond / 2, nodeLost},
@@ -106,7 +108,7 @@ func (st *stage) awaitServed(ctx context.Context, family corev1.IPFamily, pods .
 			}
 		}
 	}
-	load := st.connections(family, 50)
+	load := st.connections(family, perSecond)
 	defer load.Stop()
 	return st.await(ctx, "the Service answers with all its pods", func() bool {
 		for _, o := range load.Outcomes() {
@@ -114,6 +116,15 @@ func (st *stage) awaitServed(ctx context.Context, family corev1.IPFamily, pods .
 		}
 		return len(missing) == 0
 	})
+}
+
+// took adds to a row of the table how long something took, or that it never came.
+func took(result *tally.Result, what string, begun time.Time, err error) {
+	if err != nil {
+		result.Never(what)
+		return
+	}
+	result.Took(what, time.Since(begun))
 }
 
 // begin starts pods on a node, waits until all of them serve, and for a moment in which nothing happens.

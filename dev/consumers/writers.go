@@ -10,7 +10,8 @@ import (
 	"github.com/signpostd/signpost/internal/childprocess"
 )
 
-// writers are the two replicas that write slices: the one that holds the Lease, and the one that waits for it.
+// writers are the two replicas that write slices: the one that holds the Lease, and the one that waits for
+// it.
 type writers struct {
 	leader, standby *program
 	holder          string // identity of the leader in the Lease
@@ -67,7 +68,8 @@ func (s *side) holder(ctx context.Context) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// killLeader kills the leader and returns when it did. A fresh replica takes the place of the standby, which will lead.
+// killLeader kills the leader and returns when it did. A fresh replica takes the place of the standby, which
+// will lead.
 func (s *side) killLeader(ctx context.Context) (killed time.Time, err error) {
 	if holder := s.holder(ctx); holder != s.writers.holder {
 		return killed, fmt.Errorf("kill the leader: %s holds the Lease, not %s", holder, s.writers.holder)

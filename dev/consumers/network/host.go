@@ -27,8 +27,9 @@ const (
 // HostAddresses are the addresses of the node on which clients and kube-proxy run.
 func HostAddresses() []string { return []string{hostV4, hostV6} }
 
-// Host is a node's network: Node, the namespace with the clients and kube-proxy, and another one with all pods. A pair of
-// virtual interfaces joins them, so that each connection to a pod crosses the rules of kube-proxy.
+// Host is a node's network: Node, the namespace with the clients and kube-proxy, and another one with all
+// pods. A pair of virtual interfaces joins them, so that each connection to a pod crosses the rules of
+// kube-proxy.
 type Host struct {
 	Node *Namespace
 	pods *Namespace
@@ -74,7 +75,8 @@ func (h *Host) join() error {
 		{h.pods, "ip addr add " + gateV4 + "/24 dev node"},
 		{h.pods, "ip addr add " + gateV6 + "/64 dev node"},
 		{h.pods, "ip link set node up"},
-		// Clients of a Service need a route to its address, although kube-proxy changes the address before a packet leaves.
+		// Clients of a Service need a route to its address, although kube-proxy changes the address before a
+		// packet leaves.
 		{h.Node, "ip route add default via " + gateV4},
 		{h.Node, "ip -6 route add default via " + gateV6},
 		{h.pods, "ip route add local " + PodsV4 + " dev lo"},
@@ -103,8 +105,8 @@ func (h *Host) awaitIPv6() error {
 	})
 }
 
-// ipv6AtOnce makes IPv6 as IPv4 is: programs may bind to an address that only a route has, and addresses are usable at once
-// instead of after a search for duplicates.
+// ipv6AtOnce makes IPv6 as IPv4 is: programs may bind to an address that only a route has, and addresses are
+// usable at once instead of after a search for duplicates.
 func ipv6AtOnce() error {
 	return errors.Join(
 		os.WriteFile("/proc/sys/net/ipv6/ip_nonlocal_bind", []byte("1"), 0),
@@ -201,7 +203,8 @@ func (h *Host) End(pod netip.Addr) {
 	}
 }
 
-// Lose drops all packets to these IPv4 addresses of pods, as if their node had no power, in place of those of earlier calls.
+// Lose drops all packets to these IPv4 addresses of pods, as if their node had no power, in place of those of
+// earlier calls.
 func (h *Host) Lose(pods ...netip.Addr) error {
 	rules := "table inet lost\ndelete table inet lost\n"
 	if len(pods) > 0 {

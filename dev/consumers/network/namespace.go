@@ -1,7 +1,7 @@
 // Package network makes network namespaces, and the network of one simulated node in them.
 //
-// The namespaces have no name: the kernel removes them, with their addresses and rules, when this process and the
-// programs that it started in them have ended, however they end. Making them needs root.
+// The namespaces have no name: the kernel removes them, with their addresses and rules, when this process and
+// the programs that it started in them have ended, however they end. Making them needs root.
 //
 // A Namespace may be used from any goroutine.
 package network
@@ -69,8 +69,8 @@ func (n *Namespace) Close() {
 // Path is the file by which other programs find the namespace while this process runs.
 func (n *Namespace) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.file.Fd()) }
 
-// Args returns the command line that runs a program in the namespace. The program takes the place of nsenter, so that
-// it keeps the process id.
+// Args returns the command line that runs a program in the namespace. The program takes the place of nsenter,
+// so that it keeps the process id.
 func (n *Namespace) Args(command ...string) []string {
 	return append([]string{"nsenter", "--net=" + n.Path(), "--"}, command...)
 }
@@ -89,8 +89,8 @@ func (n *Namespace) Feed(input string, command ...string) error {
 	return nil
 }
 
-// Go runs f on a thread in the namespace and doesn't wait for its end: sockets that f opens are in the namespace, those that
-// goroutines of f open are not.
+// Go runs f on a thread in the namespace and doesn't wait for its end: sockets that f opens are in the
+// namespace, those that goroutines of f open are not.
 func (n *Namespace) Go(f func()) {
 	select {
 	case n.jobs <- f:

@@ -1,6 +1,8 @@
-// Package tally makes attempts at a constant rate, counts those that fail, and compares the counts of two sides.
+// Package tally makes attempts at a constant rate, counts those that fail, and compares the counts of two
+// sides.
 //
-// Attempts run in goroutines or threads of their own, so that a slow one delays no other. Everything here may be called from any goroutine.
+// Attempts run in goroutines or threads of their own, so that a slow one delays no other. Everything here may
+// be called from any goroutine.
 package tally
 
 import (
@@ -64,7 +66,8 @@ func (l *Load) once() {
 	l.outcomes = append(l.outcomes, o)
 }
 
-// Stop ends the load, waits for the attempts that run, and returns all outcomes, in the order in which they began.
+// Stop ends the load, waits for the attempts that run, and returns all outcomes, in the order in which they
+// began.
 func (l *Load) Stop() Outcomes {
 	close(l.stop)
 	<-l.stopped

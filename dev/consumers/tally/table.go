@@ -39,18 +39,23 @@ func (r *Result) Count(o Outcomes) {
 	}
 }
 
-// Took adds a time to the row of its name. ok false says that what was waited for never came.
-func (r *Result) Took(what string, took time.Duration, ok bool) {
+// Took adds a time to the row of its name.
+func (r *Result) Took(what string, took time.Duration) {
+	row := r.row(what)
+	row.Took = append(row.Took, took)
+}
+
+// Never adds to the row of its name that what was waited for never came.
+func (r *Result) Never(what string) { r.row(what).Never++ }
+
+// row returns the row of a name, which is the last one if it is new.
+func (r *Result) row(what string) *Time {
 	i := slices.IndexFunc(r.Times, func(t Time) bool { return t.What == what })
 	if i < 0 {
 		i = len(r.Times)
 		r.Times = append(r.Times, Time{What: what})
 	}
-	if !ok {
-		r.Times[i].Never++
-		return
-	}
-	r.Times[i].Took = append(r.Times[i].Took, took)
+	return &r.Times[i]
 }
 
 // Scene is what both sides did in a scene.

@@ -80,10 +80,10 @@ func TestPrint(t *testing.T) {
 	s.Signpost.Count(slices.Repeat(Outcomes{{Failure: "refused"}, {By: "a"}, {Failure: "timeout"}, {Failure: "timeout"}}, 500))
 	s.Kubernetes.Count(slices.Repeat(Outcomes{{By: "a"}}, 1200))
 	for _, took := range []time.Duration{3, 1, 2} {
-		s.Signpost.Took("ready to first connection", took*time.Second, true)
+		s.Signpost.Took("ready to first connection", took*time.Second)
 	}
-	s.Signpost.Took("ready to first connection", 0, false)
-	s.Kubernetes.Took("ready to first connection", 0, false)
+	s.Signpost.Never("ready to first connection")
+	s.Kubernetes.Never("ready to first connection")
 	var got strings.Builder
 	Print(&got, []Scene{s})
 	want := `
