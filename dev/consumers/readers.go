@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"github.com/coredns/coredns/coremain"
-	_ "github.com/coredns/coredns/plugin/errors"     // plug-ins of the Corefile
+	_ "github.com/coredns/coredns/plugin/bind"       // plug-ins of the Corefile
+	_ "github.com/coredns/coredns/plugin/errors"     //
 	_ "github.com/coredns/coredns/plugin/kubernetes" //
 	_ "github.com/coredns/coredns/plugin/ready"      //
 	"github.com/miekg/dns"
