@@ -68,8 +68,7 @@ func (s *side) holder(ctx context.Context) string {
 	return *lease.Spec.HolderIdentity
 }
 
-// killLeader kills the leader and returns when it did. A fresh replica takes the place of the standby, which
-// will lead.
+// killLeader kills the leader and returns when it did.
 func (s *side) killLeader(ctx context.Context) (killed time.Time, err error) {
 	if holder := s.holder(ctx); holder != s.writers.holder {
 		return killed, fmt.Errorf("kill the leader: %s holds the Lease, not %s", holder, s.writers.holder)
@@ -77,17 +76,21 @@ func (s *side) killLeader(ctx context.Context) (killed time.Time, err error) {
 	if err := s.kill(s.writers.leader); err != nil {
 		return killed, fmt.Errorf("kill the leader: %w", err)
 	}
-	killed = time.Now()
-	s.writers.leader = s.writers.standby
-	s.writers.standby, err = s.startWriter()
-	return killed, err
+	return time.Now(), nil
 }
 
-// awaitLeader waits until the standby of before leads.
-func (s *side) awaitLeader(ctx context.Context) error {
+// awaitLeader waits until the standby leads, and starts another standby: earlier, either of the two could get the
+// Lease.
+func (s *side) awaitLeader(ctx context.Context) (err error) {
 	before := s.writers.holder
-	return s.await(ctx, "another writer holds the Lease", func() bool {
+	err = s.await(ctx, "another writer holds the Lease", func() bool {
 		s.writers.holder = s.holder(ctx)
 		return s.writers.holder != "" && s.writers.holder != before
 	})
+	if err != nil {
+		return err
+	}
+	s.writers.leader = s.writers.standby
+	s.writers.standby, err = s.startWriter()
+	return err
 }
