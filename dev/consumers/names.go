@@ -86,7 +86,7 @@ func statefulSet(ctx context.Context, s *side, index int) (result tally.Result, 
 
 // lookups asks for the name of the Service.
 func (st *stage) lookups(m *members, kind uint16) *tally.Load {
-	return tally.Start(lookupsPerSec, func(f func()) { go f() }, func() (string, string) {
+	return tally.Start(lookupsPerSec, func() (string, string) {
 		addresses, failure := st.lookup("web."+st.namespace, kind)
 		return "", m.judge(addresses, failure)
 	})

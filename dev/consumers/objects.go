@@ -103,7 +103,7 @@ func (st *stage) createService(ctx context.Context, headless bool) error {
 	service.Spec.IPFamilyPolicy = &policy
 	for _, family := range st.families {
 		if !headless {
-			service.Spec.ClusterIPs = append(service.Spec.ClusterIPs, serviceAddress(family, st.index))
+			service.Spec.ClusterIPs = append(service.Spec.ClusterIPs, serviceAddress(family, st.index).String())
 		}
 	}
 	if headless {
@@ -124,7 +124,7 @@ func (st *stage) setFamilies(ctx context.Context, families ...corev1.IPFamily) e
 		policy = corev1.IPFamilyPolicyRequireDualStack
 	}
 	for _, family := range families {
-		addresses = append(addresses, serviceAddress(family, st.index))
+		addresses = append(addresses, serviceAddress(family, st.index).String())
 	}
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{
 		"ipFamilyPolicy": policy, "ipFamilies": families, "clusterIPs": addresses,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -114,19 +113,12 @@ func becomeCoreDNS() {
 }
 
 // connect opens a connection from the node to a Service, and returns the pod that answers.
-func connect(target string) (by, failure string) {
-	deadline := time.Now().Add(patience)
-	c, err := (&net.Dialer{Deadline: deadline}).Dial("tcp", target)
+func (s *side) connect(target netip.AddrPort) (by, failure string) {
+	answer, err := s.host.Node.Ask(target, time.Now().Add(patience))
 	if err != nil {
 		return "", kindOf(err)
 	}
-	defer c.Close()
-	_ = c.SetDeadline(deadline)
-	answer, err := io.ReadAll(c)
-	if err != nil {
-		return "", kindOf(err)
-	}
-	return string(answer), ""
+	return answer, ""
 }
 
 // kindOf returns the kind of a failed connection.

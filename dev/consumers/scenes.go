@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/signpostd/signpost/dev/consumers/network"
 	"github.com/signpostd/signpost/dev/consumers/tally"
 )
 
@@ -90,12 +90,8 @@ func playAll(ctx context.Context, chosen []scene, signpost, kubernetes *side) []
 
 // connections opens connections to the Service of a stage.
 func (st *stage) connections(family corev1.IPFamily, perSecond int) *tally.Load {
-	target := st.target(family)
-	return tally.Start(perSecond, st.host.Node.Go, func() (string, string) { return connect(target) })
-}
-
-func (st *stage) target(family corev1.IPFamily) string {
-	return network.Target(serviceAddress(family, st.index), podPort)
+	target := netip.AddrPortFrom(serviceAddress(family, st.index), podPort)
+	return tally.Start(perSecond, func() (string, string) { return st.connect(target) })
 }
 
 // awaitServed waits until the Service has answered with each of the pods.

@@ -188,9 +188,9 @@ func podAddress(family corev1.IPFamily, scene, pod int) netip.Addr {
 }
 
 // serviceAddress is the address of the Service of a scene.
-func serviceAddress(family corev1.IPFamily, scene int) string {
+func serviceAddress(family corev1.IPFamily, scene int) netip.Addr {
 	if family == corev1.IPv6Protocol {
-		return fmt.Sprintf("fd00:10:96::%x", 0x7700+scene)
+		return netip.MustParseAddr(fmt.Sprintf("fd00:10:96::%x", 0x7700+scene))
 	}
-	return fmt.Sprintf("10.96.77.%d", scene)
+	return netip.MustParseAddr(fmt.Sprintf("10.96.77.%d", scene))
 }

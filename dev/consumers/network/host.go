@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -91,18 +90,17 @@ func (h *Host) join() error {
 
 // awaitIPv6 waits until packets cross, which for IPv6 is up to a second after the interfaces are up.
 func (h *Host) awaitIPv6() error {
-	return h.Node.Do(func() error {
-		deadline := time.Now().Add(10 * time.Second)
-		for {
-			_, err := net.DialTimeout("tcp", net.JoinHostPort(gateV6, "1"), 100*time.Millisecond)
-			if errors.Is(err, syscall.ECONNREFUSED) { // by the other side, where nobody listens
-				return nil
-			}
-			if time.Now().After(deadline) {
-				return fmt.Errorf("reach %s in the other network namespace: %w", gateV6, err)
-			}
+	nobody := netip.AddrPortFrom(netip.MustParseAddr(gateV6), 1)
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		_, err := h.Node.Ask(nobody, time.Now().Add(100*time.Millisecond))
+		if errors.Is(err, syscall.ECONNREFUSED) { // by the other side, where nobody listens
+			return nil
 		}
-	})
+		if time.Now().After(deadline) {
+			return fmt.Errorf("reach %s in the other network namespace: %w", gateV6, err)
+		}
+	}
 }
 
 // ipv6AtOnce makes IPv6 as IPv4 is: programs may bind to an address that only a route has, and addresses are
@@ -218,9 +216,4 @@ func (h *Host) Lose(pods ...netip.Addr) error {
 		return fmt.Errorf("drop packets to pods: %w", err)
 	}
 	return nil
-}
-
-// Target returns an address with a port, as clients write it.
-func Target(address string, port uint16) string {
-	return net.JoinHostPort(address, strconv.Itoa(int(port)))
 }

@@ -17,35 +17,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Namespace is a network namespace.
+// Namespace is a network namespace, and a thread in it.
 type Namespace struct {
-	file   *os.File
-	jobs   chan func()
-	closed chan struct{}
+	file *os.File
+	jobs chan func()
 }
 
 // New makes a network namespace whose loopback interface is up.
 func New() (*Namespace, error) {
-	type made struct {
-		file *os.File
-		err  error
+	n := &Namespace{jobs: make(chan func())}
+	made := make(chan error)
+	go n.serve(made)
+	if err := <-made; err != nil {
+		return nil, err
 	}
-	result := make(chan made)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine, because it isn't like the others
-		file, err := unshare()
-		result <- made{file, err}
-	}()
-	r := <-result
-	if r.err != nil {
-		return nil, r.err
-	}
-	n := &Namespace{file: r.file, jobs: make(chan func()), closed: make(chan struct{})}
 	if err := n.Command("ip", "link", "set", "lo", "up"); err != nil {
 		n.Close()
 		return nil, err
 	}
 	return n, nil
+}
+
+// serve makes the namespace and runs jobs in it, until there are no more.
+func (n *Namespace) serve(made chan<- error) {
+	runtime.LockOSThread() // never unlocked: the thread ends with this goroutine, because it isn't like the others
+	file, err := unshare()
+	n.file = file
+	made <- err
+	if err != nil {
+		return
+	}
+	for job := range n.jobs {
+		job()
+	}
 }
 
 // unshare gives this thread a network namespace of its own.
@@ -60,9 +64,9 @@ func unshare() (*os.File, error) {
 	return file, nil
 }
 
-// Close ends the threads in the namespace that are idle, and gives the namespace back.
+// Close ends the thread in the namespace, and gives the namespace back.
 func (n *Namespace) Close() {
-	close(n.closed)
+	close(n.jobs)
 	_ = n.file.Close()
 }
 
@@ -89,36 +93,11 @@ func (n *Namespace) Feed(input string, command ...string) error {
 	return nil
 }
 
-// Go runs f on a thread in the namespace and doesn't wait for its end: sockets that f opens are in the
-// namespace, those that goroutines of f open are not.
-func (n *Namespace) Go(f func()) {
-	select {
-	case n.jobs <- f:
-	default:
-		go n.serve(f)
-	}
-}
-
-// serve runs f, and then other functions, in a thread of its own.
-func (n *Namespace) serve(f func()) {
-	runtime.LockOSThread() // never unlocked, as in New
-	if err := unix.Setns(int(n.file.Fd()), unix.CLONE_NEWNET); err != nil {
-		panic(fmt.Sprintf("enter network namespace: %v", err)) // a thread in another one would send the packets there
-	}
-	for {
-		f()
-		select {
-		case f = <-n.jobs:
-		case <-n.closed:
-			return
-		}
-	}
-}
-
-// Do runs f on a thread in the namespace and waits for its end.
+// Do runs f on the thread in the namespace and waits for its end: sockets that f opens are in the namespace, those that
+// goroutines of f open are not. What waits for packets is better done elsewhere.
 func (n *Namespace) Do(f func() error) error {
-	done := make(chan error)
-	n.Go(func() { done <- f() })
+	done := make(chan error, 1)
+	n.jobs <- func() { done <- f() }
 	return <-done
 }
 

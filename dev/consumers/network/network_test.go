@@ -1,7 +1,6 @@
 package network
 
 import (
-	"io"
 	"net"
 	"net/netip"
 	"testing"
@@ -26,18 +25,8 @@ func newHost(t *testing.T) *Host {
 }
 
 // ask connects from the node and returns the answer.
-func ask(h *Host, address string) (answer string, err error) {
-	err = h.Node.Do(func() error {
-		c, err := net.DialTimeout("tcp", address, 200*time.Millisecond)
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		got, err := io.ReadAll(c)
-		answer = string(got)
-		return err
-	})
-	return answer, err
+func ask(h *Host, address string) (string, error) {
+	return h.Node.Ask(netip.MustParseAddrPort(address), time.Now().Add(300*time.Millisecond))
 }
 
 func TestPodsAnswerInBothFamilies(t *testing.T) {

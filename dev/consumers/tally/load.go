@@ -1,7 +1,7 @@
 // Package tally makes attempts at a constant rate, counts those that fail, and compares the counts of two
 // sides.
 //
-// Attempts run in goroutines or threads of their own, so that a slow one delays no other. Everything here may
+// Attempts run in goroutines of their own, so that a slow one delays no other. Everything here may
 // be called from any goroutine.
 package tally
 
@@ -25,18 +25,21 @@ type Outcome struct {
 // Load makes attempts until it is stopped.
 type Load struct {
 	attempt Attempt
-	spawn   func(func())
 	stop    chan struct{}
 	stopped chan struct{}
 	running sync.WaitGroup
+	slots   chan struct{}
 
 	mu       sync.Mutex
 	outcomes []Outcome
 }
 
-// Start makes perSecond attempts a second. spawn runs each of them, beside the others.
-func Start(perSecond int, spawn func(func()), attempt Attempt) *Load {
-	l := &Load{attempt: attempt, spawn: spawn, stop: make(chan struct{}), stopped: make(chan struct{})}
+// mostAtOnce bounds the attempts that run at the same time, for machines that are too slow.
+const mostAtOnce = 1000
+
+// Start makes up to perSecond attempts a second: fewer if the machine is too slow for that.
+func Start(perSecond int, attempt Attempt) *Load {
+	l := &Load{attempt: attempt, stop: make(chan struct{}), stopped: make(chan struct{}), slots: make(chan struct{}, mostAtOnce)}
 	go l.run(time.Second / time.Duration(perSecond))
 	return l
 }
@@ -45,25 +48,25 @@ func (l *Load) run(every time.Duration) {
 	defer close(l.stopped)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	begun := time.Now()
-	for made := 0; ; {
+	for {
 		select {
 		case <-l.stop:
 			return
 		case <-tick.C:
 		}
-		for ; made < int(time.Since(begun)/every); made++ { // a busy machine leaves out ticks
-			l.running.Add(1)
-			l.spawn(l.once)
+		select {
+		case l.slots <- struct{}{}:
+			l.running.Go(l.once)
+		default:
 		}
 	}
 }
 
 func (l *Load) once() {
-	defer l.running.Done()
 	begun := time.Now()
 	by, failure := l.attempt()
 	o := Outcome{Begun: begun, Ended: time.Now(), By: by, Failure: failure}
+	<-l.slots
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.outcomes = append(l.outcomes, o)

@@ -9,13 +9,11 @@ import (
 	"time"
 )
 
-func spawn(f func()) { go f() }
-
 // A slow attempt delays no other one, and Stop waits for it.
 func TestLoadKeepsItsRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
-		l := Start(200, spawn, func() (string, string) {
+		l := Start(200, func() (string, string) {
 			time.Sleep(time.Second)
 			return "", "timeout"
 		})
