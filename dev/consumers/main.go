@@ -1,7 +1,7 @@
 // Command consumers lets programs that read EndpointSlices judge who writes them: kube-proxy, with real
 // connections, and CoreDNS.
 //
-//	make consumers                        all scenes, about eight minutes
+//	make consumers                        all scenes, about four minutes
 //	make consumers SCENES=rollout,leader  some of them
 //
 // Two clusters run side by side. In one, two replicas of `signpost controllers` write Endpoints and
