@@ -99,6 +99,10 @@ bench: build ## Measure Signpost, or one part (ONLY=abuse)
 differential: build ## Compare with Kubernetes' controllers (SEED, STEPS)
 	@go run ./dev/differential $(if $(SEED),--seed $(SEED)) $(if $(STEPS),--steps $(STEPS))
 
+.PHONY: consumers
+consumers: deps build bin/kube-proxy bin/consumers ## Let kube-proxy and CoreDNS judge, beside Kubernetes' controllers; needs root (SCENES)
+	@bin/consumers $(if $(SCENES),--scenes $(SCENES))
+
 .PHONY: lab
 lab: build ## Break everything around two replicas, and judge what was said (SEED, RUNS, DURATION, PROFILE, MUTANT)
 	@go run ./dev/lab $(if $(SEED),--seed $(SEED)) $(if $(RUNS),--runs $(RUNS)) $(if $(DURATION),--duration $(DURATION)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(MUTANT),--mutant $(MUTANT))
@@ -119,9 +123,13 @@ FORCE:
 bin/signpost bin/localcluster: FORCE
 	@VERSION=$(VERSION) dev/build.sh $(notdir $@)
 
-# The tests of the pages for users run their commands, with kubectl as Kubernetes has it.
-bin/kubectl: dev/localcluster/go.mod dev/localcluster/go.sum
-	@go build -C dev/localcluster -o $(CURDIR)/$@ k8s.io/kubernetes/cmd/kubectl
+# The tests of the pages for users run their commands, with kubectl as Kubernetes has it. kube-proxy is for
+# "make consumers". Both have the version of the local cluster.
+bin/kubectl bin/kube-proxy: dev/localcluster/go.mod dev/localcluster/go.sum
+	@go build -C dev/localcluster -o $(CURDIR)/$@ k8s.io/kubernetes/cmd/$(notdir $@)
+
+bin/consumers: FORCE
+	@go build -C dev/consumers -o $(CURDIR)/$@ .
 
 bin/tools/.installed: dev/tools/go.mod dev/tools/go.sum
 	@echo "installing tools: $(notdir $(shell sed -n '/^tool (/,/^)/s/^\t//p' dev/tools/go.mod))"

@@ -10,7 +10,7 @@ PATH=$PATH:/usr/sbin
 
 # A program or the pattern of a file, and the Debian packages to install for it. gcc is for go test -race. The tests of
 # dns, the demo and the benchmark start name servers, and the tests a KDC: that is in
-# krb5-kdc, which krb5-admin-server depends on. Those of dev/page open a browser.
+# krb5-kdc, which krb5-admin-server depends on. Those of dev/page open a browser. dev/consumers makes network namespaces with rules of nftables.
 needed=(
   gcc:gcc
   git:git
@@ -24,6 +24,8 @@ needed=(
   sqlite3:sqlite3
   knotd:knot
   chromium:chromium
+  ip:iproute2
+  nft:nftables
 )
 
 missing() {
