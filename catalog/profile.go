@@ -54,6 +54,11 @@ type ProfileSnapshot struct {
 	// has it.
 	Endpoint netip.AddrPort
 	Target   *Target
+	// Port is the port of the workload that Endpoint leads to. It is another one than that of
+	// Endpoint if the address is that of a node. Mapped is then true: nothing but this port of
+	// the workload can be reached there.
+	Port   uint16
+	Mapped bool
 	// Cluster is where the endpoint is; nil for our own cluster.
 	Cluster *Cluster
 	// Opaque is true for opaque traffic.
@@ -165,7 +170,7 @@ func (p profiler) byEndpoint(key addressKey) {
 	at := netip.AddrPortFrom(key.ip, p.query.Port)
 	own, hosts := p.state.addresses.workloads[key], p.state.addresses.hosts[key]
 	isPod := func(w *Workload) bool { return w.Key.Kind == Pod }
-	onHost := func(w *Workload) bool { return w.hasHostPort(p.query.Port) }
+	onHost := func(w *Workload) bool { return w.behind(at) != 0 }
 	external := func(w *Workload) bool { return w.Key.Kind == ExternalWorkload && w.hasPort(p.query.Port) }
 	for _, candidates := range [][]*workloadEntry{current(own, isPod), current(hosts, onHost), current(own, external)} {
 		switch len(candidates) {
@@ -215,21 +220,46 @@ func (w *Workload) hasPort(port uint16) bool {
 	return slices.ContainsFunc(w.Ports, func(p WorkloadPort) bool { return p.Port == port })
 }
 
-func (w *Workload) hasHostPort(port uint16) bool {
-	return slices.ContainsFunc(w.Ports, func(p WorkloadPort) bool { return p.HostPort == port })
+// behind returns the port of the workload that an address and port of its host lead to, zero for
+// none.
+func (w *Workload) behind(at netip.AddrPort) uint16 {
+	for _, p := range w.Ports {
+		if p.HostPort == at.Port() && p.HostPort != 0 && p.mappedAt(at.Addr()) {
+			return p.Port
+		}
+	}
+	return 0
+}
+
+// reachedAt returns the port of the workload that an address and port lead to, and whether the
+// address is that of its node.
+func (w *Workload) reachedAt(at netip.AddrPort) (port uint16, mapped bool) {
+	if w.HostNetwork || slices.Contains(w.IPs, at.Addr()) || !slices.Contains(w.HostIPs, at.Addr()) {
+		return at.Port(), false
+	}
+	if port = w.behind(at); port == 0 {
+		return at.Port(), false
+	}
+	return port, true
+}
+
+// mappedAt reports whether the port is mapped at an address of its host.
+func (p WorkloadPort) mappedAt(ip netip.Addr) bool {
+	return !p.HostIP.IsValid() || p.HostIP == ip || p.HostIP.IsUnspecified() && p.HostIP.Is4() == ip.Is4()
 }
 
 // endpoint describes an address; w is nil when no workload is known to have it. A pod that
 // doesn't run yet counts as unknown.
 func (p profiler) endpoint(at netip.AddrPort, w *workloadEntry) {
 	s := p.snapshot
-	s.Subject, s.Endpoint = EndpointFound, at
+	s.Subject, s.Endpoint, s.Port = EndpointFound, at, at.Port()
 	if w == nil || w.workload == nil || w.workload.Key.Kind == Pod && !w.workload.Running {
 		s.Opaque = p.options.DefaultOpaquePorts.Has(at.Port())
 		return
 	}
 	s.Target = p.state.join(w, p.options)
-	s.Opaque = s.Target.Opaque(at.Port())
+	s.Port, s.Mapped = s.Target.reachedAt(at)
+	s.Opaque = s.Target.Opaque(s.Port)
 }
 
 // byHostname finds the endpoint of a Service with the hostname, ready or not, in the first of its

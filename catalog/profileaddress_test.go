@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 )
@@ -18,7 +19,16 @@ func onHost(ip string, hostPorts ...uint16) func(*Workload) {
 	return func(w *Workload) {
 		w.HostIPs = parseIPs([]string{ip})
 		for _, p := range hostPorts {
-			w.Ports = append(w.Ports, WorkloadPort{"mapped", p + 1000, p})
+			w.Ports = append(w.Ports, WorkloadPort{Name: "mapped", Port: p + 1000, HostPort: p})
+		}
+	}
+}
+
+// mappedAt maps the ports at one address of the host.
+func mappedAt(ip string) func(*Workload) {
+	return func(w *Workload) {
+		for i := range w.Ports {
+			w.Ports[i].HostIP = netip.MustParseAddr(ip)
 		}
 	}
 }
@@ -94,12 +104,20 @@ func TestProfileOfHostPort(t *testing.T) {
 		"P23 the next is there early": {ask, []profileStep{
 			now(a, podA), now(b, pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80), terminating), podB), gone(b, podA),
 		}},
-		"P25 two at once":                  {ask, []profileStep{now("conflict", podA, podB), gone(a, podB)}},
-		"P14 one of them is over":          {ask, []profileStep{now(a, podA, pod("b", runs("10.0.0.2"), onHost("192.168.0.1", 80), finished))}},
-		"§3.6 in the network of its host":  {ask, []profileStep{now(a, pod("a", runs("192.168.0.1"), onHost("192.168.0.1", 80), func(w *Workload) { w.HostNetwork = true }))}},
-		"P10 Pending":                      {ask, []profileStep{now(bare, pod("a", runs(), onHost("192.168.0.1", 80), pending)), now(a, podA)}},
-		"Q17 a Server names its port":      {ask, []profileStep{now(a, podA), now(a+" opaque", opaqueNamed("s", "mapped")), gone(a, opaqueNamed("s", "mapped"))}},
-		"Q17 a Server numbers its port":    {ask, []profileStep{now(a, podA), now(a+" opaque", opaqueServer("s", 80, &Selector{})), now(a, opaqueServer("s", 1080, &Selector{}))}},
+		"P25 two at once":                 {ask, []profileStep{now("conflict", podA, podB), gone(a, podB)}},
+		"P14 one of them is over":         {ask, []profileStep{now(a, podA, pod("b", runs("10.0.0.2"), onHost("192.168.0.1", 80), finished))}},
+		"§3.6 in the network of its host": {ask, []profileStep{now(a, pod("a", runs("192.168.0.1"), onHost("192.168.0.1", 80), func(w *Workload) { w.HostNetwork = true }))}},
+		"P10 Pending":                     {ask, []profileStep{now(bare, pod("a", runs(), onHost("192.168.0.1", 80), pending)), now(a, podA)}},
+		"Q17 a Server names its port":     {ask, []profileStep{now(a, podA), now(a+" opaque", opaqueNamed("s", "mapped")), gone(a, opaqueNamed("s", "mapped"))}},
+		// mesh finding 1: Servers and annotations are about the ports of the pod.
+		"mesh finding 1 a Server numbers its port": {ask, []profileStep{now(a, podA), now(a+" opaque", opaqueServer("s", 1080, &Selector{})), now(a, opaqueServer("s", 80, &Selector{}))}},
+		"mesh finding 1 annotated":                 {ask, []profileStep{now(a+" opaque", pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80), opaquePod("1080"))), now(a, pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80), opaquePod("80")))}},
+		// mesh finding 6: two pods may map one port at different addresses of their host.
+		"mesh finding 6 mapped at another address": {ask, []profileStep{
+			now(bare, pod("b", runs("10.0.0.2"), onHost("192.168.0.1", 80), mappedAt("127.0.0.1"))), now(a, podA), now(a, pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80), mappedAt("192.168.0.1"))),
+		}},
+		"mesh finding 6 at all of IPv4":    {ask, []profileStep{now(a, pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80), mappedAt("0.0.0.0")))}},
+		"mesh finding 6 at all of IPv6":    {ask, []profileStep{now(bare, pod("a", runs("10.0.0.1"), onHost("192.168.0.1", 80), mappedAt("::")))}},
 		"the port is no longer mapped":     {ask, []profileStep{now(a, podA), now(bare, pod("a", runs("10.0.0.1")))}},
 		"a pod's host before a workload's": {ask, []profileStep{now(a, podA, vm("vm", "192.168.0.1"))}},
 	})

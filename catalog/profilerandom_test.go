@@ -51,6 +51,9 @@ func drawAddressed(t *rapid.T) Object {
 	w.HostNetwork = rapid.IntRange(0, 3).Draw(t, "host network") == 0
 	if len(w.Ports) > 0 && rapid.Bool().Draw(t, "host port") {
 		w.HostIPs, w.Ports[0].HostPort = drawIPs(t), poolOfPorts.Draw(t, "host port")
+		if rapid.Bool().Draw(t, "at one address") {
+			w.Ports[0].HostIP = netip.MustParseAddr(poolOfIPs.Draw(t, "host IP"))
+		}
 	}
 	return w
 }

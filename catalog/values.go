@@ -210,8 +210,11 @@ type Workload struct {
 type WorkloadPort struct {
 	Name string
 	Port uint16
-	// HostPort is zero unless a container maps the port to its host.
+	// HostPort is zero unless a container maps the port to its host for TCP. HostIP is the only
+	// address of the host that it is mapped at: an unspecified address stands for all addresses of
+	// its family, and the zero Addr for all addresses.
 	HostPort uint16
+	HostIP   netip.Addr
 }
 
 // OwnerRef names the owner of a workload, or of an owner. Kind is spelled as in

@@ -273,27 +273,30 @@ func (s *state) countEndpoints(key ServiceKey) (ready, notReady int) {
 type AddressHolders struct {
 	// Services have it as a cluster IP.
 	Services []ServiceKey
-	// Workloads have it as their own, and Hosts have a port on the host with it.
+	// Workloads have it as their own, and Hosts have the port on the host with it.
 	Workloads, Hosts []*Workload
 	// Slices have an endpoint with it, of any cluster.
 	Slices []*EndpointSlice
 }
 
-// Holders returns what has an IP address.
-func (c *Catalog) Holders(ip netip.Addr) AddressHolders {
+// Holders returns what has an IP address and port. With the port 0, Hosts have any port there.
+func (c *Catalog) Holders(a netip.AddrPort) AddressHolders {
 	var h AddressHolders
+	ip := a.Addr().Unmap()
 	c.mu.RLock()
-	at := addressKey{LocalCluster, ip.Unmap()}
+	at := addressKey{LocalCluster, ip}
 	h.Services = slices.Clone(c.state.addresses.services[at])
 	h.Workloads = workloadsOf(c.state.addresses.workloads[at])
-	h.Hosts = workloadsOf(c.state.addresses.hosts[at])
+	h.Hosts = slices.DeleteFunc(workloadsOf(c.state.addresses.hosts[at]), func(w *Workload) bool {
+		return a.Port() != 0 && w.behind(netip.AddrPortFrom(ip, a.Port())) == 0
+	})
 	all := make([]*EndpointSlice, 0, len(c.state.slices))
 	for _, e := range c.state.slices {
 		all = append(all, e.slice)
 	}
 	c.mu.RUnlock()
 	// Slices never change, so this needs no lock, which would hold up every change.
-	h.Slices = slices.DeleteFunc(all, func(s *EndpointSlice) bool { return !s.has(ip.Unmap()) })
+	h.Slices = slices.DeleteFunc(all, func(s *EndpointSlice) bool { return !s.has(ip) })
 	slices.SortFunc(h.Slices, func(a, b *EndpointSlice) int {
 		return strings.Compare(a.Cluster+"/"+a.Namespace+"/"+a.Name, b.Cluster+"/"+b.Namespace+"/"+b.Name)
 	})

@@ -159,14 +159,32 @@ func (d *door) appendPorts(ports []catalog.WorkloadPort, from *corev1.Container,
 			continue
 		}
 		port := catalog.WorkloadPort{Name: name, Port: number}
-		if host, ok := portNumber(c.HostPort); ok {
-			port.HostPort = host
-		} else if c.HostPort != 0 {
-			d.Add(d.notPort(c.HostPort), "spec.%s[%s].ports[%d].hostPort", list, quote(from.Name), i)
+		if field, reason := d.mapToHost(&port, c); field != "" {
+			d.Add(reason, "spec.%s[%s].ports[%d].%s", list, quote(from.Name), i, field)
 		}
 		ports = append(ports, port)
 	}
 	return ports
+}
+
+// mapToHost adds the port of the host that leads to a port. Proxies speak TCP, and the same port
+// of the host may lead to another pod for UDP. It returns the field that can't be used, if any, and
+// the reason.
+func (d *door) mapToHost(port *catalog.WorkloadPort, c *corev1.ContainerPort) (field, reason string) {
+	if c.HostPort == 0 || c.Protocol != "" && c.Protocol != corev1.ProtocolTCP {
+		return "", ""
+	}
+	host, ok := portNumber(c.HostPort)
+	if !ok {
+		return "hostPort", d.notPort(c.HostPort)
+	}
+	if c.HostIP != "" {
+		if port.HostIP, ok = address(c.HostIP); !ok {
+			return "hostIP", d.notAddress(c.HostIP)
+		}
+	}
+	port.HostPort = host
+	return "", ""
 }
 
 // proxyListeners returns the listeners of the proxy, nil when the pod has no proxy. A proxy that

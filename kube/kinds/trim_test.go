@@ -84,7 +84,7 @@ spec:
   serviceAccountName: sa
   containers:
   - name: app
-    ports: [{name: http, containerPort: 8080, hostPort: 80}, {containerPort: 53, protocol: UDP}]
+    ports: [{name: http, containerPort: 8080, hostPort: 80}, {containerPort: 53, protocol: UDP}, {containerPort: 5300, protocol: UDP, hostPort: 5300}]
     env: [{name: LINKERD2_PROXY_ADMIN_LISTEN_ADDR, value: wrong}]
   initContainers:
   - name: linkerd-proxy
@@ -100,7 +100,7 @@ spec:
 				Created:     time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 				OpaquePorts: new(catalog.PortSet),
 				Ports: []catalog.WorkloadPort{
-					{Name: "http", Port: 8080, HostPort: 80}, {Port: 53}, {Name: "admin", Port: 4191},
+					{Name: "http", Port: 8080, HostPort: 80}, {Port: 53}, {Port: 5300}, {Name: "admin", Port: 4191},
 				},
 				Owner: catalog.OwnerRef{Kind: "ReplicaSet", Name: "web-1"},
 				Node:  "node-1", ServiceAccount: "sa", SkipInboundPorts: &catalog.PortSet{{Low: 25, High: 25}, {Low: 80, High: 90}},
@@ -110,15 +110,17 @@ spec:
 		{
 			name: "bad ports", yaml: `
 metadata: {name: x, namespace: ns}
-spec: {containers: [{name: linkerd-proxy, ports: [{containerPort: 0}, {containerPort: 70000}, {containerPort: 1, hostPort: -1}]}]}
+spec: {containers: [{name: linkerd-proxy, ports: [{containerPort: 0}, {containerPort: 70000}, {containerPort: 1, hostPort: -1}, {containerPort: 2, hostPort: 2, hostIP: node}, {containerPort: 3, hostPort: 3, hostIP: 192.168.0.1}]}]}
 `,
 			want: &catalog.Workload{
-				Key: key1(catalog.Pod, "ns", "x"), Ports: []catalog.WorkloadPort{{Port: 1}}, Proxy: &catalog.ProxyListeners{},
+				Key: key1(catalog.Pod, "ns", "x"), Proxy: &catalog.ProxyListeners{},
+				Ports: []catalog.WorkloadPort{{Port: 1}, {Port: 2}, {Port: 3, HostPort: 3, HostIP: netip.MustParseAddr("192.168.0.1")}},
 			},
 			problems: []string{
 				`spec.containers["linkerd-proxy"].ports[0].containerPort`,
 				`spec.containers["linkerd-proxy"].ports[1].containerPort`,
 				`spec.containers["linkerd-proxy"].ports[2].hostPort`,
+				`spec.containers["linkerd-proxy"].ports[3].hostIP`,
 			},
 		},
 	})
