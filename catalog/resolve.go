@@ -28,6 +28,8 @@ const (
 	// FilterZone: the answer depends on the client's zone, through hints or because it
 	// says which endpoints are local.
 	FilterZone
+	// FilterHints: the answer depends on the client's node and zone, through hints.
+	FilterHints
 	// FilterNode: the answer has only endpoints on the client's node (internalTrafficPolicy
 	// Local).
 	FilterNode
@@ -38,7 +40,7 @@ type Filter struct {
 	Kind FilterKind
 	// Zone is empty for FilterNone, and whenever the client's zone is unknown.
 	Zone string
-	// Node is used by FilterNode only.
+	// Node is used by FilterNode and FilterHints only.
 	Node string
 }
 
@@ -54,8 +56,10 @@ func (s *Snapshot) FilterKind() FilterKind {
 		switch p := &s.parts[i]; {
 		case p.filtered() && p.service != nil && p.service.LocalTraffic:
 			return FilterNode
+		case p.filtered() && p.noded:
+			kind = FilterHints
 		case p.zoned:
-			kind = FilterZone
+			kind = max(kind, FilterZone)
 		}
 	}
 	return kind
@@ -70,7 +74,9 @@ func (k FilterKind) For(c Client) Filter {
 	switch {
 	case k == FilterNode:
 		return Filter{Kind: FilterNode, Zone: c.Zone, Node: c.Node}
-	case k == FilterZone && c.Zone != "":
+	case k == FilterHints && c.Node != "":
+		return Filter{Kind: FilterHints, Zone: c.Zone, Node: c.Node}
+	case k >= FilterZone && c.Zone != "":
 		return Filter{Kind: FilterZone, Zone: c.Zone}
 	default:
 		return Filter{}
@@ -138,8 +144,6 @@ func (p *part) resolve(list []Endpoint, q Query) []Endpoint {
 	}
 	if q.IPv6 {
 		own = preferIPv6(own)
-	} else {
-		own = slices.DeleteFunc(own, ofIPv6)
 	}
 	slices.SortStableFunc(own, compareEndpoints)
 	return list[:begin+len(slices.CompactFunc(own, sameAddr))]
@@ -156,7 +160,7 @@ func (p *part) addresses() int {
 	return n
 }
 
-// candidates appends the endpoints with the port and the hostname of a query.
+// candidates appends the endpoints with the port, the hostname and the IP families of a query.
 func (p *part) candidates(list []Endpoint, q Query) []Endpoint {
 	portOf := p.service.portLookup(q.Port)
 	for _, c := range p.slices {
@@ -166,7 +170,7 @@ func (p *part) candidates(list []Endpoint, q Query) []Endpoint {
 				continue
 			}
 			for _, a := range c.subsets[i].addresses {
-				if q.Hostname == "" || a.Hostname == q.Hostname {
+				if (q.Hostname == "" || a.Hostname == q.Hostname) && (q.IPv6 || !a.ofIPv6()) {
 					list = append(list, Endpoint{netip.AddrPortFrom(a.IP, port), a, p.source})
 				}
 			}
@@ -209,36 +213,45 @@ func (s *Service) port(number uint16) (ServicePort, bool) {
 	return found, ok
 }
 
-// byPlace applies internalTrafficPolicy Local or, without it, the zone hints. As in kube-proxy,
-// hints count only if every endpoint has some and one has a hint for this zone: all endpoints
-// are better than too few.
+// byPlace applies internalTrafficPolicy Local or, without it, the hints for nodes or else those for
+// zones. As in kube-proxy, hints count only if every endpoint has some and one has a hint for this
+// node or zone: all endpoints are better than too few.
+//
+// The families that the clients can't use are left out before: the slices of a Service change one
+// after the other, so the only endpoint for a zone may be of such a family.
 func byPlace(list []Endpoint, f Filter) []Endpoint {
 	if f.Kind == FilterNode {
 		return slices.DeleteFunc(list, func(e Endpoint) bool {
 			return e.Target == nil || e.Target.Key.Kind != Pod || e.Target.Node != f.Node
 		})
 	}
-	if f.Zone == "" || slices.ContainsFunc(list, func(e Endpoint) bool { return len(e.HintZones) == 0 }) {
-		return list
+	for _, place := range []struct {
+		name  string
+		hints func(Endpoint) []string
+	}{
+		{f.Node, func(e Endpoint) []string { return e.HintNodes }},
+		{f.Zone, func(e Endpoint) []string { return e.HintZones }},
+	} {
+		without := func(e Endpoint) bool { return len(place.hints(e)) == 0 }
+		hinted := func(e Endpoint) bool { return slices.Contains(place.hints(e), place.name) }
+		if place.name != "" && slices.ContainsFunc(list, hinted) && !slices.ContainsFunc(list, without) {
+			return slices.DeleteFunc(list, func(e Endpoint) bool { return !hinted(e) })
+		}
 	}
-	hinted := func(e Endpoint) bool { return slices.Contains(e.HintZones, f.Zone) }
-	if !slices.ContainsFunc(list, hinted) {
-		return list
-	}
-	return slices.DeleteFunc(list, func(e Endpoint) bool { return !hinted(e) })
+	return list
 }
 
-// ofIPv6 reports whether an endpoint is the IPv6 address of a workload.
-func ofIPv6(e Endpoint) bool { return e.Family && e.IP.Is6() }
+// ofIPv6 reports whether the address is the IPv6 address of a workload.
+func (a *Address) ofIPv6() bool { return a.Family && a.IP.Is6() }
 
 // preferIPv6 drops the IPv4 address of each workload that has an IPv6 one.
 func preferIPv6(list []Endpoint) []Endpoint {
-	if !slices.ContainsFunc(list, ofIPv6) {
+	if !slices.ContainsFunc(list, Endpoint.ofIPv6) {
 		return list
 	}
 	preferred := make(map[*Target]struct{}, len(list))
 	for _, e := range list {
-		if ofIPv6(e) {
+		if e.ofIPv6() {
 			preferred[e.Target] = struct{}{}
 		}
 	}

@@ -157,8 +157,9 @@ type SliceEndpoint struct {
 	Addresses []netip.Addr
 	Hostname  string
 	Zone      string
-	// HintZones are the names in hints.forZones, sorted, without repeats.
-	HintZones []string
+	// HintZones and HintNodes are the names in hints.forZones and hints.forNodes, sorted, without
+	// repeats.
+	HintZones, HintNodes []string
 	// Target is the workload behind the endpoint; its Kind is empty when the endpoint has no
 	// targetRef. TargetUID is the UID of the workload; zero when the targetRef has none.
 	Target    WorkloadKey

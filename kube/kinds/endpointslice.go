@@ -148,6 +148,7 @@ func (d *door) sliceEndpoint(e *discoveryv1.Endpoint, index int) (catalog.SliceE
 		Hostname:  d.hostname(value(e.Hostname), "endpoints[%d].hostname", index),
 		Zone:      d.zone(value(e.Zone), "endpoints[%d].zone", index),
 		HintZones: d.hintZones(e.Hints, index),
+		HintNodes: d.hintNodes(e.Hints, index),
 		Target:    target,
 		TargetUID: targetUID(e.TargetRef),
 	}, len(addresses) > 0
@@ -185,4 +186,23 @@ func (d *door) hintZones(hints *discoveryv1.EndpointHints, index int) []string {
 	}
 	slices.Sort(zones)
 	return slices.Compact(zones)
+}
+
+// hintNodes returns the nodes that an endpoint is hinted to. One that doesn't fit is left out.
+func (d *door) hintNodes(hints *discoveryv1.EndpointHints, index int) []string {
+	if hints == nil || len(hints.ForNodes) == 0 {
+		return nil
+	}
+	list := limited(d, hints.ForNodes, &d.hints, "endpoints")
+	nodes := make([]string, 0, len(list))
+	for i := range list {
+		node, ok := d.text(list[i].Name, nameLimit)
+		if !ok {
+			d.Add(d.unfit(list[i].Name, nameLimit)+", so the hint is not used", "endpoints[%d].hints", index)
+		} else if node != "" {
+			nodes = append(nodes, node)
+		}
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
 }
