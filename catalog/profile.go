@@ -63,8 +63,10 @@ type ProfileSnapshot struct {
 	Cluster *Cluster
 	// Opaque is true for opaque traffic.
 	Opaque bool
-	// Conflict says who claims the address.
+	// Conflict says who claims the address, for ConflictFound. Rivals are those that claim the
+	// address and don't get it, for any subject.
 	Conflict string
+	Rivals   []Rival
 
 	dependsOn []fact
 	stale     chan struct{}
@@ -114,10 +116,25 @@ func (p profiler) byIP() {
 	case len(services) == 1:
 		p.byService(services[0])
 	case len(services) > 1:
-		p.conflict(fmt.Sprintf("%d Services have the cluster IP %s", len(services), p.query.IP))
+		p.byServices(services)
 	default:
 		p.byEndpoint(key)
 	}
+}
+
+// byServices answers for a cluster IP that several Services have.
+func (p profiler) byServices(keys []ServiceKey) {
+	keys = slices.Clone(keys)
+	slices.SortFunc(keys, func(a, b ServiceKey) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	for _, key := range keys[1:] {
+		p.snapshot.Rivals = append(p.snapshot.Rivals, Rival{
+			IP: p.query.IP, Kept: (&Service{Key: keys[0]}).ID(), Other: (&Service{Key: key}).ID(), Undecided: true,
+		})
+	}
+	p.conflict(fmt.Sprintf("%d Services have the cluster IP %s, such as %s/%s and %s/%s; delete all but one, or create them anew",
+		len(keys), p.query.IP, keys[0].Namespace, keys[0].Name, keys[1].Namespace, keys[1].Name))
 }
 
 func (p profiler) conflict(what string) {
@@ -172,48 +189,25 @@ func (p profiler) byEndpoint(key addressKey) {
 	isPod := func(w *Workload) bool { return w.Key.Kind == Pod }
 	onHost := func(w *Workload) bool { return w.behind(at) != 0 }
 	external := func(w *Workload) bool { return w.Key.Kind == ExternalWorkload && w.hasPort(p.query.Port) }
-	for _, candidates := range [][]*workloadEntry{current(own, isPod), current(hosts, onHost), current(own, external)} {
-		switch len(candidates) {
-		case 0:
-		case 1:
-			p.endpoint(at, candidates[0])
-			return
-		default:
-			a, b := candidates[0].workload.Key, candidates[1].workload.Key
-			p.conflict(fmt.Sprintf("%d workloads have the address %s, such as %s/%s and %s/%s",
-				len(candidates), at, a.Namespace, a.Name, b.Namespace, b.Name))
+	for _, found := range [][]*workloadEntry{claimants(own, isPod), claimants(hosts, onHost), claimants(own, external)} {
+		if len(found) > 0 {
+			p.claimed(at, found)
 			return
 		}
 	}
 	p.endpoint(at, nil)
 }
 
-// current returns the workloads to keep that have their address now. A pod that is being deleted
-// has it while it runs and no other pod has it.
-func current(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntry {
-	kept := filter(list, func(w *Workload) bool { return keep(w) && !w.Finished && !w.Terminating })
-	if len(kept) > 0 {
-		return kept
+// claimed describes an address that workloads claim, in the order of [claimants].
+func (p profiler) claimed(at netip.AddrPort, by []*workloadEntry) {
+	p.snapshot.Rivals = rivals(at.Addr(), by)
+	if r := p.snapshot.Rivals; len(r) == 0 || !r[0].Undecided {
+		p.endpoint(at, by[0])
+		return
 	}
-	kept = filter(list, func(w *Workload) bool { return keep(w) && w.Running && w.Terminating })
-	slices.SortStableFunc(kept, func(a, b *workloadEntry) int { return b.workload.Created.Compare(a.workload.Created) })
-	return kept[:min(1, len(kept))]
-}
-
-// filter returns the workloads to keep, sorted by name, so that no answer depends on the order in
-// which they were put.
-func filter(list []*workloadEntry, keep func(*Workload) bool) []*workloadEntry {
-	var kept []*workloadEntry
-	for _, w := range list {
-		if keep(w.workload) {
-			kept = append(kept, w)
-		}
-	}
-	slices.SortFunc(kept, func(a, b *workloadEntry) int {
-		v, w := a.workload.Key, b.workload.Key
-		return cmp.Or(cmp.Compare(v.Namespace, w.Namespace), cmp.Compare(v.Name, w.Name))
-	})
-	return kept
+	a, b := by[0].workload.Key, by[1].workload.Key
+	p.conflict(fmt.Sprintf("%d workloads have the address %s, such as %s/%s and %s/%s: nothing tells which of them it belongs to; delete the one that is gone",
+		len(by), at, a.Namespace, a.Name, b.Namespace, b.Name))
 }
 
 func (w *Workload) hasPort(port uint16) bool {
@@ -260,62 +254,6 @@ func (p profiler) endpoint(at netip.AddrPort, w *workloadEntry) {
 	s.Target = p.state.join(w, p.options)
 	s.Port, s.Mapped = s.Target.reachedAt(at)
 	s.Opaque = s.Target.Opaque(s.Port)
-}
-
-// byHostname finds the endpoint of a Service with the hostname, ready or not, in the first of its
-// members that has one.
-func (p profiler) byHostname() {
-	key := p.query.Service
-	p.snapshot.Service = key
-	p.dependOn(fact{object: (&Service{Key: key}).ID()})
-	for _, member := range p.state.services[key].members(key) {
-		if member.Cluster != key.Cluster {
-			p.dependOn(fact{object: (&Cluster{Name: member.Cluster}).ID()})
-		}
-		p.dependOn(fact{slicesOf: member})
-		cluster, usable := p.state.clusterOf(member)
-		if usable && p.byHostnameOf(member) {
-			p.snapshot.Cluster = cluster
-			return
-		}
-	}
-	p.snapshot.Subject = NothingFound
-}
-
-// byHostnameOf is byHostname for one member. It returns false when the member has no such
-// endpoint.
-func (p profiler) byHostnameOf(member ServiceKey) bool {
-	e, target := p.state.endpointNamed(member, p.query.Hostname)
-	if e == nil {
-		return false
-	}
-	at := e.Addresses[0]
-	if target != nil {
-		p.dependOn(fact{object: e.Target.ID()})
-		if w := target.workload; w != nil && w.Key.Kind == Pod && len(w.IPs) > 0 {
-			at = w.IPs[0]
-		}
-	}
-	p.endpoint(netip.AddrPortFrom(at, p.query.Port), target)
-	return true
-}
-
-// endpointNamed returns the first endpoint with the hostname, a ready one if there is any, and the
-// workload that it names.
-func (s *state) endpointNamed(key ServiceKey, hostname string) (found *SliceEndpoint, target *workloadEntry) {
-	for _, entry := range s.slicesOf[key] {
-		at := 0
-		for _, subset := range entry.slice.Subsets {
-			for i := range subset.Endpoints {
-				e := &subset.Endpoints[i]
-				if e.Hostname == hostname && len(e.Addresses) > 0 && (found == nil || found.NotReady && !e.NotReady) {
-					found, target = e, entry.targets[at]
-				}
-				at++
-			}
-		}
-	}
-	return found, target
 }
 
 // serviceOpaque returns the opaque ports of a Service: the default ones when it has no annotation

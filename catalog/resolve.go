@@ -10,7 +10,8 @@ import (
 type Query struct {
 	// Port is the requested port of the Service.
 	Port uint16
-	// Hostname, unless empty, selects the endpoints with that hostname.
+	// Hostname, unless empty, selects the endpoints with that hostname, and those without one whose
+	// address it is, with dashes.
 	Hostname string
 	Filter   Filter
 	// IPv6 allows IPv6 addresses of workloads, and prefers them to the IPv4 address of the same
@@ -89,6 +90,8 @@ type EndpointSet struct {
 	Endpoints []Endpoint
 	// Exists is false when there is no such Service.
 	Exists bool
+	// Rivals are workloads in slices whose address another workload has.
+	Rivals []Rival
 	// Pending is true when there may be more endpoints in clusters that are not synced yet.
 	Pending bool
 }
@@ -104,8 +107,8 @@ type Endpoint struct {
 // Resolve answers a query from a snapshot. It is a pure function.
 //
 // The rules are those of spec/destination.md §2.4 and §2.5. The endpoints are those of all
-// slices; when two slices give one address and port to different workloads, the workload that
-// was created last has it. A remote or federated Service has the endpoints of its members; when
+// slices; when two slices give one address and port to different workloads, [compareClaims] says
+// which of them has it. A remote or federated Service has the endpoints of its members; when
 // two members have one address and port, the first one has it, and the member of our own cluster
 // is the first.
 func Resolve(s *Snapshot, q Query) EndpointSet {
@@ -119,7 +122,7 @@ func Resolve(s *Snapshot, q Query) EndpointSet {
 	}
 	set.Endpoints = make([]Endpoint, 0, n)
 	for i := range s.parts {
-		set.Endpoints = s.parts[i].resolve(set.Endpoints, q)
+		s.parts[i].resolve(&set, q)
 	}
 	if len(s.parts) == 1 {
 		return set
@@ -131,14 +134,14 @@ func Resolve(s *Snapshot, q Query) EndpointSet {
 
 func sameAddr(a, b Endpoint) bool { return a.Addr == b.Addr }
 
-// resolve appends the answer of one member to a list that has room for it.
-func (p *part) resolve(list []Endpoint, q Query) []Endpoint {
+// resolve appends the answer of one member to a set that has room for it.
+func (p *part) resolve(set *EndpointSet, q Query) {
 	if p.service == nil || p.service.ExternalName {
-		return list
+		return
 	}
-	begin := len(list)
-	list = p.candidates(list, q)
-	own := list[begin:]
+	begin := len(set.Endpoints)
+	set.Endpoints = p.candidates(set.Endpoints, q)
+	own := set.Endpoints[begin:]
 	if p.filtered() {
 		own = byPlace(own, q.Filter)
 	}
@@ -146,7 +149,25 @@ func (p *part) resolve(list []Endpoint, q Query) []Endpoint {
 		own = preferIPv6(own)
 	}
 	slices.SortStableFunc(own, compareEndpoints)
-	return list[:begin+len(slices.CompactFunc(own, sameAddr))]
+	set.Endpoints = set.Endpoints[:begin+len(own)]
+	set.settle(begin)
+}
+
+// settle gives each address to the first of the endpoints that have it. The endpoints from begin on
+// are sorted.
+func (set *EndpointSet) settle(begin int) {
+	kept := set.Endpoints[:begin]
+	for _, e := range set.Endpoints[begin:] {
+		if len(kept) == begin || !sameAddr(kept[len(kept)-1], e) {
+			kept = append(kept, e)
+			continue
+		}
+		if first := kept[len(kept)-1]; first.Target != nil && e.Target != nil && first.Target != e.Target {
+			set.Rivals = append(set.Rivals, Rival{IP: e.IP, Kept: first.Target.ID(), Other: e.Target.ID()})
+		}
+	}
+	clear(set.Endpoints[len(kept):])
+	set.Endpoints = kept
 }
 
 // addresses returns the number of addresses, which is about the size of an answer.
@@ -163,6 +184,7 @@ func (p *part) addresses() int {
 // candidates appends the endpoints with the port, the hostname and the IP families of a query.
 func (p *part) candidates(list []Endpoint, q Query) []Endpoint {
 	portOf := p.service.portLookup(q.Port)
+	name := newHostname(q.Hostname)
 	for _, c := range p.slices {
 		for i := range c.subsets {
 			port := portOf(c.subsets[i].ports)
@@ -170,7 +192,7 @@ func (p *part) candidates(list []Endpoint, q Query) []Endpoint {
 				continue
 			}
 			for _, a := range c.subsets[i].addresses {
-				if (q.Hostname == "" || a.Hostname == q.Hostname) && (q.IPv6 || !a.ofIPv6()) {
+				if name.selects(a.Hostname, a.IP) && (q.IPv6 || !a.ofIPv6()) {
 					list = append(list, Endpoint{netip.AddrPortFrom(a.IP, port), a, p.source})
 				}
 			}
@@ -275,9 +297,11 @@ func compareEndpoints(a, b Endpoint) int {
 	case b.Target == nil:
 		return -1
 	}
-	if c := b.Target.Created.Compare(a.Target.Created); c != 0 {
+	// Both are ready, or their slices wouldn't have them here.
+	if c := compareClaims(claim{a.Target.Workload, true}, claim{b.Target.Workload, true}); c != 0 {
 		return c
 	}
+	// Nothing tells. One of them is better than no endpoint.
 	return strings.Compare(a.Target.Key.Name, b.Target.Key.Name)
 }
 

@@ -192,8 +192,8 @@ type Workload struct {
 	HostIPs     []netip.Addr
 	HostNetwork bool
 	// Running is true in the phase Running, ready or not; Finished in the phases Succeeded
-	// and Failed; Terminating while the pod is being deleted.
-	Running, Finished, Terminating bool
+	// and Failed; Terminating while the pod is being deleted; Ready as its condition says.
+	Running, Finished, Terminating, Ready bool
 
 	// Node, ServiceAccount, SkipInboundPorts (the annotation
 	// config.linkerd.io/skip-inbound-ports, nil for none) and Proxy belong to pods. Proxy is nil

@@ -100,6 +100,7 @@ func (s *state) walkSlices(member ServiceKey, q Query) []WalkedSlice {
 		portOf = service.portLookup(q.Port)
 	}
 	var all []WalkedSlice
+	name := newHostname(q.Hostname)
 	for _, e := range s.slicesOf[member] {
 		slice := WalkedSlice{Slice: e.slice}
 		at := 0
@@ -108,7 +109,7 @@ func (s *state) walkSlices(member ServiceKey, q Query) []WalkedSlice {
 			slice.HasPort = slice.HasPort || port != 0
 			for i := range subset.Endpoints {
 				endpoint := &subset.Endpoints[i]
-				slice.Endpoints = append(slice.Endpoints, s.walkEndpoint(endpoint, e.targets[at], asked{port, q.Hostname})...)
+				slice.Endpoints = append(slice.Endpoints, s.walkEndpoint(endpoint, e.targets[at], asked{port, name})...)
 				at++
 			}
 		}
@@ -120,7 +121,7 @@ func (s *state) walkSlices(member ServiceKey, q Query) []WalkedSlice {
 // asked is the port that a subset has for a query, 0 for none, and the hostname of the query.
 type asked struct {
 	port     uint16
-	hostname string
+	hostname hostname
 }
 
 // walkEndpoint returns the addresses of an endpoint with their fates, as far as it alone decides them.
@@ -143,12 +144,13 @@ func (s *state) walkEndpoint(e *SliceEndpoint, w *workloadEntry, q asked) []Walk
 	if fate == Served && q.port == 0 {
 		fate = PortLacking
 	}
-	if fate == Served && q.hostname != "" && e.Hostname != q.hostname {
-		fate = OtherHostname
-	}
 	var all []WalkedEndpoint
 	for _, ip := range addresses {
-		all = append(all, WalkedEndpoint{Addr: netip.AddrPortFrom(ip, q.port), Endpoint: e, Fate: fate})
+		w := WalkedEndpoint{Addr: netip.AddrPortFrom(ip, q.port), Endpoint: e, Fate: fate}
+		if fate == Served && !q.hostname.selects(e.Hostname, ip) {
+			w.Fate = OtherHostname
+		}
+		all = append(all, w)
 	}
 	return all
 }

@@ -36,6 +36,8 @@ type Config struct {
 	Limits Limits
 	// Report takes the endpoints that can't be encoded; nil drops them.
 	Report object.Report
+	// conflict counts an address that several services or workloads claim; nil counts none.
+	conflict func(claimants string)
 	// Tracer begins a span for each call; nil begins none. No answer depends on it.
 	Tracer *tracing.Tracer
 }

@@ -68,6 +68,7 @@ func NewServer(c *catalog.Catalog, config Config, r prometheus.Registerer, log *
 	s.subjects = &subjects{catalog: c, config: s.config, clients: s.clients, m: map[question]*subject{}, undeclared: map[catalog.ServiceKey]int{}}
 	s.profiles = &profileViews{catalog: c, config: s.config, clients: s.clients, m: map[catalog.ProfileQuery]*profileView{}}
 	s.metrics = newMetrics(s, r)
+	s.config.conflict = func(claimants string) { s.metrics.conflicts.WithLabelValues(claimants).Inc() }
 	return s
 }
 

@@ -95,11 +95,18 @@ func trimPod(s kube.Scope, pod *corev1.Pod) (*catalog.Workload, []kube.Problem) 
 		Running:     pod.Status.Phase == corev1.PodRunning,
 		Finished:    pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed,
 		Terminating: pod.DeletionTimestamp != nil,
+		Ready:       isReady(&pod.Status),
 		Node:        d.optional(pod.Spec.NodeName, nameLimit, "spec.nodeName"),
 		// Without it, the pod would have the identity of another account.
 		ServiceAccount:   d.vital(pod.Spec.ServiceAccountName, nameLimit, "spec.serviceAccountName"),
 		SkipInboundPorts: d.portList(pod.Annotations, skipInboundPortsAnnotation, nil),
 		Proxy:            d.proxyListeners(&pod.Spec),
+	})
+}
+
+func isReady(status *corev1.PodStatus) bool {
+	return slices.ContainsFunc(status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }
 
